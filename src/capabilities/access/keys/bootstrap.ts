@@ -1,4 +1,4 @@
-/** The first operator key, without which nobody could create anything. */
+/** Creates the first operator key, which is needed to create anything else. */
 import { mkdir, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Database } from '../../../platform/db/database.ts';
@@ -13,7 +13,7 @@ export interface BootstrapOptions extends Minting, Appending {
   readonly db: Database;
   readonly clock: Clock;
   readonly dataDir: string;
-  /** The key that the operator chose, if any. */
+  /** Key chosen by the operator, if any. */
   readonly chosenKey: string | undefined;
 }
 
@@ -22,7 +22,7 @@ export type Bootstrapped =
   | { readonly kind: 'chosen' }
   | { readonly kind: 'made'; readonly file: string };
 
-/** Any number of processes may start at once: the lock lets one of them make the key. */
+/** Advisory lock, so that of any number of starting processes only one creates the key. */
 const lockId = 7_077_370_602;
 
 export async function bootstrapOperator(options: BootstrapOptions): Promise<Bootstrapped> {
@@ -52,7 +52,7 @@ export async function bootstrapOperator(options: BootstrapOptions): Promise<Boot
     if (chosenKey !== undefined) {
       return { kind: 'chosen' };
     }
-    // Before the commit: a key in the database that nobody was told would lock everyone out for good.
+    // Written before the commit: a committed key whose secret was never written would lock everyone out permanently.
     return { kind: 'made', file: await writeSecretFile(dataDir, secret) };
   });
 }

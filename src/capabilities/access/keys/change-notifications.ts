@@ -1,4 +1,4 @@
-/** How processes learn that a key changed. */
+/** Change notifications for keys. */
 import type { Database, Transaction } from '../../../platform/db/database.ts';
 
 const channel = 'key_changed';
@@ -7,7 +7,7 @@ export function announceKeyChange(tx: Transaction, digest: string): Promise<void
   return tx.notify(channel, digest);
 }
 
-/** Hears the digest of each key that changed; null means that any of them may have. */
+/** Calls the listener with the digest of each key that changed; null means that any key may have changed. */
 export function onKeyChange(db: Database, heard: (digest: string | null) => void): void {
   db.listen(channel, heard);
 }

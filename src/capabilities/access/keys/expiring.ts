@@ -1,4 +1,4 @@
-/** Tells, by an event, of keys that expire soon: a week before and a day before, once each. */
+/** Emits an event for keys that expire soon: once a week before, and once a day before. */
 
 import { agreedNow } from '../../../platform/db/agreed-now.ts';
 import type { Database } from '../../../platform/db/database.ts';
@@ -15,7 +15,7 @@ export interface ExpiringDependencies {
   readonly clock: SharedClock;
 }
 
-/** The nearest first: a key that is found late is told of once, not twice at the same time. */
+/** Shortest first: a key that is found late is reported once, not twice at the same time. */
 const noticeDays = [1, 7] as const;
 const keysPerBatch = 500;
 

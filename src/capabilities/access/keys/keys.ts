@@ -1,4 +1,4 @@
-/** The life of a key: minted, rotated, revoked. A caller gives a key at most its own role and scopes. */
+/** Life cycle of a key: created, rotated, revoked. A caller can give a key at most its own role and scopes. */
 
 import { apiError, invalidFields } from '../../../contract/api-error.ts';
 import type { FieldError } from '../../../contract/errors.ts';
@@ -13,7 +13,7 @@ import { announceKeyChange } from './change-notifications.ts';
 import { insertKey, type KeyRow, lockKey, updateEnd } from './queries.ts';
 import type { KeyStatus, KeyView, MintedKey, RotateKey } from './schema.ts';
 
-/** The last instant that a timestamp of the API can name. */
+/** The latest time that the API accepts. */
 const latestExpiryMs = Date.parse('2199-12-31T23:59:59.999Z');
 
 export interface Minting {
@@ -70,7 +70,7 @@ export function viewMinted({ key, secret }: NewKey, now: Date): MintedKey {
   return { ...viewKey(key, now), secret };
 }
 
-/** Stores a new key. `checkMayGrant` decides if the caller may mint it. */
+/** Stores a new key. `checkMayGrant` checks whether the caller may create it. */
 export async function mintKey(
   tx: Transaction,
   { ids, environment }: Minting,
@@ -107,7 +107,7 @@ export interface Rotation extends NewKey {
   readonly old: KeyRow;
 }
 
-/** Makes a successor with the same name, role and scopes; the old key ends after the overlap. */
+/** Creates a successor with the same name, role and scopes; the old key ends after the overlap. */
 export async function rotateKey(
   tx: Transaction,
   minting: Minting,
@@ -118,7 +118,7 @@ export async function rotateKey(
   const before = await requireLockedKey(tx, orgId, keyId);
   checkMayGrant(caller, before.role, before.scopes);
   if (before.revoked_at !== null || before.ends_at !== null) {
-    throw apiError('conflict', 'The key was revoked or rotated already.');
+    throw apiError('conflict', 'The key has already been revoked or rotated.');
   }
   const { notBefore, expiresAt } = inheritedValidity(before, now);
   const created = await mintKey(tx, minting, now, {
@@ -136,7 +136,7 @@ export async function rotateKey(
   return { ...created, before, old };
 }
 
-/** A key that is not valid yet passes its time on; one that is in use passes on how long it was meant to last. */
+/** A key that is not valid yet passes on its times; a key in use passes on its original lifetime. */
 function inheritedValidity(key: KeyRow, now: Date): Pick<KeyDraft, 'notBefore' | 'expiresAt'> {
   if (key.not_before !== null && key.not_before > now) {
     return { notBefore: key.not_before, expiresAt: key.expires_at ?? undefined };
@@ -154,7 +154,7 @@ export interface Revocation {
   readonly after: KeyRow;
 }
 
-/** Revoking a revoked key changes nothing, so it can be repeated. */
+/** Revoking a revoked key has no effect, so it can be repeated. */
 export async function revokeKey(
   tx: Transaction,
   now: Date,
@@ -163,7 +163,10 @@ export async function revokeKey(
 ): Promise<Revocation> {
   const before = await requireLockedKey(tx, orgId, keyId);
   if (outranks(before.role, caller.role)) {
-    throw apiError('forbidden', `A key of role ${caller.role} cannot revoke one of role ${before.role}.`);
+    throw apiError(
+      'forbidden',
+      `A key with role ${caller.role} cannot revoke a key with role ${before.role}.`,
+    );
   }
   const after = keyStatus(before, now) === 'revoked' ? before : await endKey(tx, before, { revoked_at: now });
   return { before, after };
@@ -194,12 +197,12 @@ async function requireLockedKey(tx: Transaction, orgId: string | null, keyId: st
 function checkValidity({ notBefore, expiresAt }: KeyDraft, now: Date): void {
   const fieldErrors: FieldError[] = [];
   if (expiresAt !== undefined && expiresAt <= now) {
-    fieldErrors.push({ field: 'expires_at', code: 'out_of_range', message: 'This has to be in the future.' });
+    fieldErrors.push({ field: 'expires_at', code: 'out_of_range', message: 'Must be in the future.' });
   } else if (expiresAt !== undefined && notBefore !== undefined && expiresAt <= notBefore) {
     fieldErrors.push({
       field: 'expires_at',
       code: 'out_of_range',
-      message: 'This has to be after not_before.',
+      message: 'Must be after not_before.',
     });
   }
   if (fieldErrors.length > 0) {

@@ -1,4 +1,4 @@
-/** What a change of a key answers, and what it leaves in the audit log and the outbox. */
+/** Response, audit entry and event of a key change. */
 import { platformTenant } from '../../../platform/http/routes/access.ts';
 import type { Change } from '../../../platform/http/routes/route.ts';
 import { type NewKey, type Revocation, type Rotation, viewKey, viewMinted } from './keys.ts';

@@ -15,9 +15,9 @@ export interface KeyRow {
   readonly scopes: readonly string[];
   readonly not_before: Date | null;
   readonly expires_at: Date | null;
-  /** Set: gone, whatever this process's clock says. */
+  /** If set, the key is revoked, whatever the clock of this process says. */
   readonly revoked_at: Date | null;
-  /** Set for a rotated key that overlaps with its successor: gone from then on. */
+  /** Set for a rotated key that overlaps with its successor: it ends at this time. */
   readonly ends_at: Date | null;
   readonly rotated_from: string | null;
   readonly created_at: Date;
@@ -48,7 +48,7 @@ export async function insertKey(tx: Queryable, key: KeyRow): Promise<void> {
   );
 }
 
-/** `orgId` null stands for the operators' keys. */
+/** `orgId` null selects operator keys. */
 export async function findKey(
   db: Queryable,
   orgId: string | null,
@@ -73,7 +73,7 @@ export async function lockKey(
   return row;
 }
 
-/** Whether two keys are the same one, as far as rotations go: each goes back to the same first key. */
+/** Returns whether two keys have the same holder: both are rotations of the same first key. */
 export async function isSameHolder(
   db: Queryable,
   orgId: string,
@@ -90,11 +90,11 @@ export async function isSameHolder(
      SELECT id FROM line WHERE rotated_from IS NULL`,
     [orgId, [one, other]],
   );
-  // Where one of them is no key but a person, there is one first key, or none.
+  // If one of the ids is a member and not a key, at most one first key is found.
   return one === other || (firsts.length === 2 && firsts[0]?.id === firsts[1]?.id);
 }
 
-/** The roles of keys, by their ids. */
+/** Roles of keys, by id. */
 export async function rolesOf(
   db: Queryable,
   orgId: string,
@@ -114,7 +114,7 @@ export async function updateEnd(tx: Queryable, key: KeyRow): Promise<void> {
   );
 }
 
-/** Keys that somebody else holds at this moment are left out: they are used again soon, or were changed just now. */
+/** Rows that are locked by others are skipped: these keys will be used again soon, or were just changed. */
 export async function updateLastUse(db: Queryable, keyIds: readonly string[], at: Date): Promise<void> {
   await db.query(
     `UPDATE keys SET last_used_at = $2
@@ -123,7 +123,7 @@ export async function updateLastUse(db: Queryable, keyIds: readonly string[], at
   );
 }
 
-/** All at once, for an org that is no more. */
+/** Revokes all keys of a removed org. */
 export async function revokeKeysOf(tx: Queryable, orgId: string, now: Date): Promise<void> {
   await tx.query('UPDATE keys SET revoked_at = coalesce(revoked_at, $2), name = id WHERE org_id = $1', [
     orgId,
@@ -132,8 +132,8 @@ export async function revokeKeysOf(tx: Queryable, orgId: string, now: Date): Pro
 }
 
 /**
- * Marks keys of orgs that expire within some days and have not been told of at that distance. One that was made to last
- * no longer than that is left alone: whoever made it knows.
+ * Marks keys that expire within this many days and were not reported at that distance yet. Keys with a shorter total lifetime
+ * are skipped: their short life is intended.
  */
 export async function markExpiring(tx: Queryable, now: Date, days: number, limit: number): Promise<KeyRow[]> {
   return tx.query<KeyRow>(
@@ -152,7 +152,7 @@ export async function markExpiring(tx: Queryable, now: Date, days: number, limit
 
 export interface CredentialRow extends KeyRow, CredentialOrgRow {}
 
-/** All null where there is no org. */
+/** All null without an org. */
 export interface CredentialOrgRow {
   readonly org_name: string | null;
   readonly org_timezone: string | null;
@@ -162,11 +162,11 @@ export interface CredentialOrgRow {
   readonly residency_mode: ResidencyMode | null;
 }
 
-/** Of `orgs`, wherever it is joined as `o`. */
+/** Columns of `orgs`, joined as `o`. */
 export const credentialOrgColumns = `o.name AS org_name, o.timezone AS org_timezone, o.status AS org_status, o.ip_allow_list,
   o.home_region, o.residency_mode`;
 
-/** The one statement that crosses tenants: a digest is how a caller's tenant is found in the first place. */
+/** The only statement that crosses tenants: the digest determines the tenant of the caller. */
 export async function findKeyByDigest(db: Queryable, digest: string): Promise<CredentialRow | undefined> {
   const [row] = await db.query<CredentialRow>(
     `SELECT k.*, ${credentialOrgColumns}
@@ -201,7 +201,7 @@ export async function listKeys(
   });
 }
 
-/** The same order as in `keyStatus`: revoked before expired before not yet valid. */
+/** Same order as in `keyStatus`: revoked, then expired, then not yet valid. */
 function statusConditions(status: KeyStatus | undefined, now: Date): Condition[] {
   const standing: Condition = ['revoked_at IS NULL AND coalesce(ends_at > ?, true)', now];
   const lasting: Condition = ['coalesce(expires_at > ?, true)', now];

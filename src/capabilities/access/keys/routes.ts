@@ -28,8 +28,8 @@ function orgKeyRoutes({ db, ...minting }: KeyDependencies): Route[] {
       id: 'orgs.keys.mint',
       method: 'POST',
       path: '/v1/admin/orgs/{org_id}/keys',
-      summary: 'Mint a key in an organization as an operator',
-      description: "An org's first owner key comes from here.",
+      summary: 'Create a key in an organization as an operator',
+      description: 'Use this for the first owner key of an organization.',
       access: operator,
       body: MintKey,
       success: 201,
@@ -45,8 +45,8 @@ function orgKeyRoutes({ db, ...minting }: KeyDependencies): Route[] {
       id: 'keys.mint',
       method: 'POST',
       path: '/v1/orgs/{id}/keys',
-      summary: 'Mint a key',
-      description: 'Neither its role nor its scopes may exceed those of the key that mints it.',
+      summary: 'Create a key',
+      description: 'The role and scopes must not exceed those of the calling key.',
       access: admin,
       body: MintKey,
       success: 201,
@@ -68,7 +68,7 @@ function orgKeyRoutes({ db, ...minting }: KeyDependencies): Route[] {
     read({
       id: 'keys.read',
       path: '/v1/orgs/{id}/keys/{key_id}',
-      summary: 'Read a key',
+      summary: 'Get a key',
       access: reader,
       response: KeyView,
       handler: ({ params, now }) => keyView(db, params.id, params.key_id, now),
@@ -78,7 +78,7 @@ function orgKeyRoutes({ db, ...minting }: KeyDependencies): Route[] {
       method: 'DELETE',
       path: '/v1/orgs/{id}/keys/{key_id}',
       summary: 'Revoke a key',
-      description: 'Calls with it answer 410 `gone` from then on. Revoking it again changes nothing.',
+      description: 'Requests with the key return 410 `gone` from then on. Revoking it again has no effect.',
       access: admin,
       success: 204,
       response: nothing,
@@ -92,8 +92,8 @@ function orgKeyRoutes({ db, ...minting }: KeyDependencies): Route[] {
       path: '/v1/orgs/{id}/keys/{key_id}/rotate',
       summary: 'Rotate a key',
       description:
-        'Answers a new key with the same role and scopes, which may not exceed those of the caller; the old one ends after ' +
-        '`overlap_seconds`.',
+        'Returns a new key with the same role and scopes, which must not exceed those of the caller. The old key ' +
+        'ends after `overlap_seconds`.',
       access: admin,
       body: RotateKey,
       bodyOptional: true,
@@ -114,7 +114,7 @@ function operatorKeyRoutes({ db, ...minting }: KeyDependencies): Route[] {
       id: 'operator_keys.mint',
       method: 'POST',
       path: '/v1/admin/keys',
-      summary: 'Mint an operator key',
+      summary: 'Create an operator key',
       access: operator,
       body: MintOperatorKey,
       success: 201,
@@ -136,7 +136,7 @@ function operatorKeyRoutes({ db, ...minting }: KeyDependencies): Route[] {
     read({
       id: 'operator_keys.read',
       path: '/v1/admin/keys/{key_id}',
-      summary: 'Read an operator key',
+      summary: 'Get an operator key',
       access: operator,
       response: KeyView,
       handler: ({ params, now }) => keyView(db, null, params.key_id, now),
@@ -190,7 +190,7 @@ interface Validity {
   readonly expires_at?: string;
 }
 
-/** From the wire's names and texts to the draft's. */
+/** Converts the fields of a request to those of a draft. */
 function draft<Rest extends object>({ not_before, expires_at, ...rest }: Rest & Validity) {
   return {
     ...rest,

@@ -11,7 +11,7 @@ export type KeyStatus = (typeof keyStatuses)[number];
 const scopeList = Type.Array(choice(scopes) as ReturnType<typeof Type.Unsafe<Scope>>, {
   uniqueItems: true,
   maxItems: scopes.length,
-  description: 'Fixed when the key is minted.',
+  description: 'Fixed when the key is created.',
 });
 
 export const KeyView = closed({
@@ -20,22 +20,25 @@ export const KeyView = closed({
   name: Type.String(),
   role: choice([...orgRoles, 'operator']),
   scopes: Type.Array(Type.String()),
-  hint: Type.String({ description: 'The beginning of the key, to tell it from others.' }),
+  hint: Type.String({ description: 'First characters of the key, for identification.' }),
   status: choice(keyStatuses),
   not_before: nullable(timestamp),
   expires_at: nullable(timestamp),
   revoked_at: nullable(timestamp),
-  rotated_from: nullable(Type.String({ description: 'The key that this one replaces.' })),
+  rotated_from: nullable(Type.String({ description: 'The key that this key replaces.' })),
   created_at: timestamp,
   last_used_at: nullable(
-    Type.String({ format: 'date-time', description: 'To about a minute. Null: never, or not written yet.' }),
+    Type.String({
+      format: 'date-time',
+      description: 'Accurate to about a minute. Null: never used, or not recorded yet.',
+    }),
   ),
 });
 export type KeyView = Static<typeof KeyView>;
 
 export const MintedKey = closed({
   ...KeyView.properties,
-  secret: Type.String({ description: 'The key itself. It is shown this once and cannot be read again.' }),
+  secret: Type.String({ description: 'The key itself. It is shown only once.' }),
 });
 export type MintedKey = Static<typeof MintedKey>;
 
@@ -49,13 +52,13 @@ export const RotateKey = closed({
     Type.Integer({
       minimum: 0,
       maximum: overlapSecondsMax,
-      description: 'How long the old key keeps working. Default 0.',
+      description: 'Seconds that the old key keeps working. Default: 0.',
     }),
   ),
   expires_at: Type.Optional(
     Type.String({
       ...timestamp,
-      description: 'Default: the new key lasts as long as the old one was meant to.',
+      description: 'Default: the original lifetime of the old key.',
     }),
   ),
 });

@@ -1,6 +1,6 @@
 /**
- * When keys were last used, to about a minute: noted in memory while requests are answered, written by a job. What a process
- * had not written when it was killed is lost.
+ * Last use of keys, accurate to about a minute: collected in memory while requests are served, and written by a job. If the
+ * process is killed, unwritten uses are lost.
  */
 
 import type { Database } from '../../../platform/db/database.ts';
@@ -9,7 +9,7 @@ import type { Clock } from '../../../platform/time/clock.ts';
 import { updateLastUse } from './queries.ts';
 
 export interface KeyUses {
-  /** On the way of every request, so it is no more than a look into a set. */
+  /** Called on every request, so it only adds to a set. */
   used(keyId: string): void;
   readonly job: Job;
 }

@@ -1,7 +1,7 @@
 /**
- * Whom an identity provider's word stands for. A person is known by issuer and subject. An e-mail address that the
- * provider vouches for leads once to a member who was invited, or who signed in at another provider before the org moved
- * to this one; never to somebody who is known by another subject of the same provider.
+ * Maps identities of an identity provider to members. A person is identified by issuer and subject. An e-mail address that the
+ * provider has verified matches once: a member who was invited, or who signed in through another provider before the org
+ * switched; never a member with another subject of the same provider.
  */
 import { apiError } from '../../../contract/api-error.ts';
 import type { OrgRole } from '../../../contract/scopes.ts';
@@ -23,15 +23,15 @@ export interface Identity {
   readonly orgId: string;
   readonly issuer: string;
   readonly subject: string;
-  /** Only if the provider vouches for it. */
+  /** Only if the provider has verified it. */
   readonly email: string | undefined;
   readonly name: string | undefined;
 }
 
 export interface IdentityRules {
-  /** The role that the provider's groups give; undefined where they have no say. */
+  /** Role from the provider's groups; undefined if groups are not mapped. */
   readonly role: OrgRole | undefined;
-  /** The role of somebody who is not a member yet; undefined: then they stay outside. */
+  /** Role for a person who is not a member yet; undefined: the sign-in is rejected. */
   readonly newRole: OrgRole | undefined;
 }
 
@@ -48,24 +48,24 @@ export async function recognizeMember(
   rules: IdentityRules,
 ): Promise<RecognizedMember> {
   const { orgId, issuer, subject, email } = identity;
-  // One after the other, so that two first sign-ins of one person make one member.
+  // Serialized, so that two concurrent first sign-ins of one person create one member.
   await lockOrg(tx, orgId);
   const known = await findByIdentity(tx, orgId, issuer, subject);
   const live = known?.removed_at === null ? known : await findInvited(tx, identity);
   if (live !== undefined) {
     return signedIn(tx, now, live, identity, rules);
   }
-  // By the address too: with another provider the same person has another subject.
+  // Also by address: with another provider the same person has another subject.
   if (known !== undefined || (email !== undefined && (await wasRemoved(tx, orgId, email)))) {
-    throw apiError('forbidden', 'You were removed from this organization. An owner can invite you again.');
+    throw apiError('forbidden', 'You were removed from this organization. Ask an owner to invite you again.');
   }
   if (rules.newRole === undefined) {
-    throw apiError('forbidden', 'You are not a member of this organization. An owner can invite you.');
+    throw apiError('forbidden', 'You are not a member of this organization. Ask an owner to invite you.');
   }
   return join(tx, ids, now, identity, rules.newRole);
 }
 
-/** The member that a person signs in as, without signing in; undefined for everybody else. */
+/** Returns the member that a person would sign in as, without signing in; undefined for anyone else. */
 export async function findMemberOf(
   tx: Transaction,
   { orgId, issuer, subject, email }: Identity,
@@ -94,7 +94,7 @@ async function signedIn(
   { issuer, subject, name }: Identity,
   { role }: IdentityRules,
 ): Promise<RecognizedMember> {
-  // Whatever the groups say, an org keeps its last owner.
+  // An org keeps its last owner, whatever the groups say.
   const keepsRole = role === undefined || (role !== 'owner' && (await isLastOwner(tx, before)));
   const after: MemberRow = {
     ...before,
@@ -132,7 +132,7 @@ async function join(
     last_sign_in_at: now,
   };
   if (!(await insertMember(tx, member))) {
-    throw apiError('conflict', 'Somebody else signed in as the same person at the same time. Try again.');
+    throw apiError('conflict', 'Someone else signed in as the same person at the same time. Try again.');
   }
   return { member, changes: [changeOf({ after: member }, 'member.joined')] };
 }

@@ -1,6 +1,6 @@
 /**
- * The link that signs a member in, once: the invitation, and later the way in for whoever has no identity provider. A new
- * one replaces the old one.
+ * One-time sign-in links of members: the invitation, and later the sign-in for members without an identity provider. A new link
+ * replaces the old one.
  */
 import { apiError } from '../../../contract/api-error.ts';
 import type { Database, Queryable, Transaction } from '../../../platform/db/database.ts';
@@ -15,20 +15,20 @@ export interface LinkDependencies {
   readonly db: Database;
   readonly secrets: Secrets;
   baseUrl(): string;
-  /** Where SSO is required nobody is signed in by a link. */
+  /** If SSO is required, links do not sign anyone in. */
   requiresSso(db: Queryable, orgId: string): Promise<boolean>;
 }
 
 export interface MadeLink extends Required<MemberChange> {
-  /** Null where SSO is required. */
+  /** Null if SSO is required. */
   readonly url: string | null;
 }
 
 export interface MemberLinks {
   make(tx: Transaction, now: Date, id: MemberId): Promise<MadeLink>;
-  /** Whose link it is, if it can be used. */
+  /** Returns the member of a usable link. */
   find(token: string, now: Date): Promise<MemberRow | undefined>;
-  /** Uses it up; undefined when somebody was faster. */
+  /** Consumes the link; undefined if it was used concurrently. */
   use(tx: Transaction, now: Date, token: string): Promise<Required<MemberChange> | undefined>;
 }
 
@@ -64,9 +64,12 @@ export function createMemberLinks({ db, secrets, baseUrl, requiresSso }: LinkDep
       }
       const id = { orgId: member.org_id, memberId: member.id };
       return changeMember(tx, id, async (current) => {
-        // Another request, or another link, may have come first while this one waited for the lock; so may the setting.
+        // While this request waited for the lock, the link may have been used or replaced, or SSO may have become required.
         if (current.link_digest !== tokenDigest(token) || (await requiresSso(tx, member.org_id))) {
-          throw apiError('gone', 'This link was used already, or the organization requires single sign-on.');
+          throw apiError(
+            'gone',
+            'This link has already been used, or the organization requires single sign-on.',
+          );
         }
         return {
           link_digest: null,

@@ -1,4 +1,4 @@
-/** The life of a member: invited, joined by a first sign-in, changed, removed. An org that has an owner keeps one. */
+/** Life cycle of a member: invited, joined by a first sign-in, changed, removed. An org that has an owner keeps one. */
 
 import { apiError } from '../../../contract/api-error.ts';
 import type { EventType } from '../../../contract/events.ts';
@@ -57,7 +57,7 @@ export interface NewMember {
   readonly role: OrgRole;
 }
 
-/** Nobody who has signed in yet. */
+/** A member who has not signed in yet. */
 export function newMember(ids: Ids, now: Date, { orgId, name, email, role }: NewMember): MemberRow {
   return {
     org_id: orgId,
@@ -86,7 +86,7 @@ export async function inviteMember(
 ): Promise<MemberRow> {
   const member = newMember(ids, now, { orgId, name: name ?? email, email: email.toLowerCase(), role });
   if (!(await insertMember(tx, member))) {
-    throw apiError('conflict', 'Somebody with this e-mail address is a member or invited already.');
+    throw apiError('conflict', 'A member or invitation with this e-mail address already exists.');
   }
   return member;
 }
@@ -114,7 +114,7 @@ export async function patchMember(
   });
 }
 
-/** Sessions look at their member, so they are over with this. */
+/** Sessions check their member on each request, so this also ends them. */
 export async function removeMember(
   tx: Transaction,
   now: Date,
@@ -126,7 +126,7 @@ export async function removeMember(
   });
 }
 
-/** Reads, decides and writes under the org's lock: two owners who remove each other at once are one after the other. */
+/** Reads, decides and writes under the org's lock: two owners who remove each other at the same time are serialized. */
 export async function changeMember(
   tx: Transaction,
   { orgId, memberId }: MemberId,
@@ -144,7 +144,7 @@ export async function changeMember(
 
 async function keepAnOwner(tx: Transaction, member: MemberRow): Promise<void> {
   if (await isLastOwner(tx, member)) {
-    throw apiError('conflict', 'This is the last owner: make somebody else an owner first.');
+    throw apiError('conflict', 'This is the last owner. Make another member an owner first.');
   }
 }
 

@@ -1,4 +1,4 @@
-/** The page behind a member's link. It asks before it uses the link up: programs that preview links open them too. */
+/** The page of a member's sign-in link. Requires a click before it consumes the link, because link previews open it too. */
 import { apiError } from '../../../contract/api-error.ts';
 import type { Database } from '../../../platform/db/database.ts';
 import { escapeHtml } from '../../../platform/http/html/html.ts';
@@ -19,7 +19,7 @@ const path = '/console/invitations/{token}';
 
 export function memberPages({ db, ids, heads, sessions, links }: MemberPageDependencies): Page[] {
   const over = () =>
-    apiError('gone', 'This link was used already or is over. Ask whoever gave it to you for a new one.');
+    apiError('gone', 'This link has expired or was already used. Ask an owner for a new one.');
 
   return [
     {

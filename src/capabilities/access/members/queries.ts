@@ -42,7 +42,7 @@ function values(member: MemberRow): unknown[] {
   ];
 }
 
-/** False when the address is a member's already. */
+/** Returns false if a member has this address. */
 export async function insertMember(tx: Queryable, member: MemberRow): Promise<boolean> {
   const inserted = await tx.query(
     `INSERT INTO members (${columns}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)
@@ -86,13 +86,13 @@ export async function lockMember(
   return row;
 }
 
-/** Crosses tenants: a link is how the tenant is found in the first place. */
+/** Crosses tenants: the link determines the tenant. */
 export async function findByLink(db: Queryable, digest: string): Promise<MemberRow | undefined> {
   const [row] = await db.query<MemberRow>(`SELECT ${columns} FROM members WHERE link_digest = $1`, [digest]);
   return row;
 }
 
-/** The one who signs in as this, now or until they were removed; the latest first. */
+/** Returns the member with this identity, including removed ones; latest first. */
 export async function findByIdentity(
   db: Queryable,
   orgId: string,
@@ -119,7 +119,10 @@ export async function findByEmail(
   return row;
 }
 
-/** Whether somebody with this address was removed. Asked when nobody has it now, so removal was the last word on it. */
+/**
+ * Returns whether a member with this address was removed. Only called if no current member has the address, so the removal is
+ * the latest state.
+ */
 export async function wasRemoved(db: Queryable, orgId: string, email: string): Promise<boolean> {
   const removed = await db.query(
     'SELECT 1 AS one FROM members WHERE org_id = $1 AND email = $2 AND removed_at IS NOT NULL LIMIT 1',
@@ -128,7 +131,7 @@ export async function wasRemoved(db: Queryable, orgId: string, email: string): P
   return removed.length > 0;
 }
 
-/** Whether somebody else who has joined is an owner too. Asked under the org's lock. */
+/** Returns whether the org has another owner who has joined. Must be called under the org's lock. */
 export async function hasOtherOwner(tx: Queryable, { org_id, id }: MemberRow): Promise<boolean> {
   const others = await tx.query(
     `SELECT 1 AS one FROM members WHERE org_id = $1 AND id <> $2 AND role = 'owner' AND joined_at IS NOT NULL

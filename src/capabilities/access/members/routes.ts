@@ -18,7 +18,7 @@ export interface MemberDependencies {
 const reader = { kind: 'org', scope: 'org:read', role: 'viewer' } as const;
 const owner = { kind: 'org', scope: 'org:write', role: 'owner' } as const;
 const needsEveryScope =
-  'The caller needs every scope (`forbidden`), because a member who is signed in has every scope.';
+  'The caller must have every scope (otherwise `forbidden`), because a signed-in member has every scope.';
 
 export function memberRoutes({ db, ids, links }: MemberDependencies): Route[] {
   return [
@@ -26,10 +26,10 @@ export function memberRoutes({ db, ids, links }: MemberDependencies): Route[] {
       id: 'members.invite',
       method: 'POST',
       path: '/v1/orgs/{id}/members',
-      summary: 'Invite somebody',
+      summary: 'Invite a member',
       description:
-        'Answers a link that signs the person in, once, within 72 hours. Somebody who signs in by SSO with this e-mail ' +
-        'address, vouched for by the identity provider, accepts the invitation too. ' +
+        'Returns a link that signs the person in, once, within 72 hours. A person who signs in by SSO with this ' +
+        'e-mail address, verified by the identity provider, also accepts the invitation. ' +
         needsEveryScope,
       access: owner,
       body: InviteMember,
@@ -61,7 +61,7 @@ export function memberRoutes({ db, ids, links }: MemberDependencies): Route[] {
     read({
       id: 'members.read',
       path: '/v1/orgs/{id}/members/{member_id}',
-      summary: 'Read a member',
+      summary: 'Get a member',
       access: reader,
       response: MemberView,
       async handler({ params }) {
@@ -76,10 +76,10 @@ export function memberRoutes({ db, ids, links }: MemberDependencies): Route[] {
       id: 'members.change',
       method: 'PATCH',
       path: '/v1/orgs/{id}/members/{member_id}',
-      summary: "Change a member's role or name",
+      summary: 'Update the role or name of a member',
       description:
-        'The role holds at the next request. The last owner cannot be demoted (`conflict`). Where SSO maps groups to ' +
-        'roles, the next sign-in sets the role again. To change the role: ' +
+        'The role applies from the next request. The last owner cannot be demoted (`conflict`). If SSO maps groups ' +
+        'to roles, the next sign-in sets the role again. To change the role: ' +
         needsEveryScope,
       access: owner,
       body: PatchMember,
@@ -96,10 +96,10 @@ export function memberRoutes({ db, ids, links }: MemberDependencies): Route[] {
       id: 'members.remove',
       method: 'DELETE',
       path: '/v1/orgs/{id}/members/{member_id}',
-      summary: 'Remove a member, or withdraw an invitation',
+      summary: 'Remove a member or cancel an invitation',
       description:
-        'Their sessions are over at once, and signing in by SSO does not bring them back; a new invitation does. The ' +
-        'last owner cannot be removed (`conflict`).',
+        "Ends the member's sessions immediately. Signing in by SSO does not restore the member; a new invitation " +
+        'does. The last owner cannot be removed (`conflict`).',
       access: owner,
       success: 204,
       response: closed({}),
@@ -113,10 +113,10 @@ export function memberRoutes({ db, ids, links }: MemberDependencies): Route[] {
       id: 'members.sign_in_link',
       method: 'POST',
       path: '/v1/orgs/{id}/members/{member_id}/sign-in-link',
-      summary: 'Make a new link that signs a member in',
+      summary: 'Create a new sign-in link for a member',
       description:
-        'For an invitation that got lost, and for members without SSO. It can be used once, within 72 hours, and ' +
-        'replaces the one before. ' +
+        'For a lost invitation, and for members without SSO. The link can be used once, within 72 hours, and ' +
+        'replaces the previous one. ' +
         needsEveryScope,
       access: owner,
       success: 200,
@@ -124,7 +124,7 @@ export function memberRoutes({ db, ids, links }: MemberDependencies): Route[] {
       async handler({ params, caller, now }, tx) {
         const id = { orgId: params.id, memberId: params.member_id };
         const { before, after, url } = await links.make(tx, now, id);
-        // With the role as it is under the lock; the refusal takes the link back.
+        // Checks the role as read under the lock; if it is rejected, the link is rolled back.
         checkMayGrantMembership(caller, before.role);
         return {
           body: { ...viewMember(after), sign_in_url: url },

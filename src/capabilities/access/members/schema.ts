@@ -19,7 +19,7 @@ const email = Type.String({
   maxLength: 254,
   pattern: '^[^\\s@<>"]+@[^\\s@<>"]+$',
   examples: ['ada@example.com'],
-  description: 'Kept in lowercase.',
+  description: 'Stored in lowercase.',
 });
 
 export const MemberView = closed({
@@ -28,10 +28,10 @@ export const MemberView = closed({
   email: nullable(Type.String()),
   role: choice(orgRoles),
   status: choice(memberStatuses),
-  issuer: nullable(Type.String({ description: 'Where the person signs in, once they have.' })),
-  subject: nullable(Type.String({ description: 'Who the person is there.' })),
+  issuer: nullable(Type.String({ description: 'Issuer of the identity provider, after the first sign-in.' })),
+  subject: nullable(Type.String({ description: 'Subject at the identity provider.' })),
   link_expires_at: nullable(
-    Type.String({ format: 'date-time', description: 'Set while there is a link that signs the person in.' }),
+    Type.String({ format: 'date-time', description: 'Set while there is a sign-in link.' }),
   ),
   created_at: timestamp,
   updated_at: timestamp,
@@ -46,8 +46,8 @@ export const InvitedMember = closed({
   sign_in_url: nullable(
     Type.String({
       description:
-        'Signs the person in, once. It is shown this once: hand it over yourself, no mail is sent. Null where the ' +
-        'org requires SSO: then the person signs in there.',
+        'One-time sign-in link. It is shown only once; send it to the person yourself, no mail is sent. Null if ' +
+        'the organization requires SSO.',
     }),
   ),
 });
@@ -65,7 +65,7 @@ export type PatchMember = Static<typeof PatchMember>;
 
 export const memberSorts = { created_at: 'timestamptz', name: 'text' } as const;
 export const MemberFilters = listParameters(memberSorts, {
-  status: Type.Optional(choice(memberStatuses, 'Default: those who are not removed.')),
+  status: Type.Optional(choice(memberStatuses, 'Default: all except removed members.')),
   role: Type.Optional(choice(orgRoles)),
   email: Type.Optional(Type.String({ minLength: 1, maxLength: 254 })),
 });

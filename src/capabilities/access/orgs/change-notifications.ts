@@ -1,4 +1,4 @@
-/** How processes learn that an org changed: its standing and allow-list are part of what they remember of keys. */
+/** Change notifications for orgs, whose status and IP allow-list are part of cached credentials. */
 import type { Database, Transaction } from '../../../platform/db/database.ts';
 
 const channel = 'org_changed';
@@ -7,7 +7,7 @@ export function announceOrgChange(tx: Transaction, orgId: string): Promise<void>
   return tx.notify(channel, orgId);
 }
 
-/** Hears the id of each org that changed; null means that any of them may have. */
+/** Calls the listener with the id of each org that changed; null means that any org may have changed. */
 export function onOrgChange(db: Database, heard: (orgId: string | null) => void): void {
   db.listen(channel, heard);
 }

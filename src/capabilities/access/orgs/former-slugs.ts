@@ -1,13 +1,13 @@
 /**
- * A slug that an org gave up is held for that org for a year: sign-in addresses contain the slug, so with it another org would
- * get the people who follow an old link. Whatever takes a slug writes it first and checks it then: by that time the one
- * who gives it up at the same moment has committed, since the slug is unique.
+ * Reserves a slug that an org gave up for that org for a year: sign-in URLs contain the slug, so another org with it would
+ * receive people who follow an old link. A new slug is written first and checked afterwards: by then a concurrent transaction
+ * that gives it up has committed, because slugs are unique.
  */
 import { type ApiError, apiError } from '../../../contract/api-error.ts';
 import type { Queryable } from '../../../platform/db/database.ts';
 
 const heldDays = 365;
-/** More would let an org take many slugs from everybody else. */
+/** Prevents an org from blocking many slugs for others. */
 const heldPerOrgMax = 20;
 
 function heldSince(now: Date): Date {
@@ -15,10 +15,13 @@ function heldSince(now: Date): Date {
 }
 
 export function refuseHeld(): ApiError {
-  return apiError('conflict', 'The slug was given up by another organization less than a year ago.');
+  return apiError(
+    'conflict',
+    'Another organization used this slug less than a year ago. Choose another slug.',
+  );
 }
 
-/** Whether it is held for another org than this one. */
+/** Returns whether the slug is reserved for another org. */
 export async function isHeldForAnother(
   tx: Queryable,
   slug: string,
@@ -40,7 +43,7 @@ export async function holdSlug(tx: Queryable, slug: string, orgId: string, now: 
   );
 }
 
-/** Holds the old slug and takes the new one, under the lock of the org; refuses one that is held for another. */
+/** Reserves the old slug and sets the new one, under the org's lock; rejects a slug that is reserved for another org. */
 export async function changeSlug(
   tx: Queryable,
   orgId: string,
@@ -61,6 +64,6 @@ export async function changeSlug(
     heldPerOrgMax + 1,
   ]);
   if (held.length > heldPerOrgMax) {
-    throw apiError('conflict', `An organization can give up ${heldPerOrgMax} slugs a year.`);
+    throw apiError('conflict', `The slug can be changed at most ${heldPerOrgMax} times a year.`);
   }
 }

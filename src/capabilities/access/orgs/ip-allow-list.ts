@@ -1,4 +1,4 @@
-/** The addresses that an org's keys may be used from. */
+/** IP addresses that an org's keys may be used from. */
 import { apiError, invalidFields } from '../../../contract/api-error.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
 import { addressList, isListed, parseCidr } from '../../../platform/http/message/address.ts';
@@ -22,20 +22,20 @@ export async function putAllowList(
       faults.map((index) => ({
         field: `cidrs[${index}]`,
         code: 'invalid_format',
-        message: 'This is neither an IP address nor a CIDR range.',
+        message: 'Must be an IP address or a CIDR range.',
       })),
     );
   }
   if (cidrs.length > 0 && !force && !isListed(addressList(cidrs), callerAddress)) {
     throw apiError(
       'conflict',
-      `The list would lock out your own address, ${callerAddress}; set force to accept that.`,
+      `The list does not contain your own address, ${callerAddress}. Set force to accept that.`,
     );
   }
   return changeOrg(tx, orgId, now, () => ({ ip_allow_list: cidrs }));
 }
 
-/** The way back for an org that has locked itself out. */
+/** For an org that has locked itself out. */
 export async function clearAllowList(tx: Transaction, now: Date, orgId: string): Promise<OrgChange> {
   return changeOrg(tx, orgId, now, () => ({ ip_allow_list: [] }));
 }

@@ -1,4 +1,4 @@
-/** The life of an organization: created, changed, suspended, reinstated. */
+/** Life cycle of an organization: created, changed, suspended, reinstated. */
 import { apiError } from '../../../contract/api-error.ts';
 import { notifyLimitsChanged } from '../../../ledger/limits/change-notifications.ts';
 import { isUniqueViolation, type Transaction } from '../../../platform/db/database.ts';
@@ -28,7 +28,7 @@ export async function createOrg(tx: Transaction, ids: Ids, now: Date, body: Crea
     created_at: now,
     updated_at: now,
   };
-  // The end of an id is random: nobody else asks for this slug.
+  // The end of the id is random, so this slug is free.
   const other: OrgRow = { ...org, slug: `${org.slug}-${org.id.slice(-8)}` };
   const isInserted = await insertOrg(tx, org);
   if (isInserted && !(await isHeldForAnother(tx, org.slug, org.id, now))) {
@@ -70,7 +70,7 @@ export async function suspendOrg(
 ): Promise<OrgChange> {
   return changeOrg(tx, orgId, now, ({ status }) => {
     if (status === 'suspended') {
-      throw apiError('conflict', 'The organization is suspended already.');
+      throw apiError('conflict', 'The organization is already suspended.');
     }
     return { status: 'suspended', suspension_reason: reason ?? null };
   });
@@ -85,7 +85,7 @@ export async function reinstateOrg(tx: Transaction, orgId: string, now: Date): P
   });
 }
 
-/** Reads, decides and writes under the row's lock, and tells every process. */
+/** Reads, decides and writes under the row's lock, and notifies every process. */
 export async function changeOrg(
   tx: Transaction,
   orgId: string,
@@ -103,7 +103,7 @@ export async function changeOrg(
   }
   await announceOrgChange(tx, orgId);
   if (before.timezone !== after.timezone) {
-    // The windows of its limits begin and end elsewhere from now on.
+    // The windows of its limits start and end at other times from now on.
     await notifyLimitsChanged(tx, orgId);
   }
   return { before, after };

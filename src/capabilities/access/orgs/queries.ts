@@ -11,7 +11,7 @@ export interface OrgRow {
   readonly slug: string;
   readonly timezone: string;
   readonly home_region: string | null;
-  /** What becomes of a request that arrives outside the home region. */
+  /** Treatment of requests that arrive outside the home region. */
   readonly residency_mode: ResidencyMode;
   readonly status: 'active' | 'suspended';
   readonly suspension_reason: string | null;
@@ -22,10 +22,10 @@ export interface OrgRow {
 
 const columns = `id, name, slug, timezone, home_region, residency_mode, status, suspension_reason, ip_allow_list, created_at, updated_at`;
 
-/** Other regions take what is later for what is newer, so it never stands still; asked under the row's lock. */
+/** Strictly increasing, because other regions treat the later version as the newer one. Read under the row's lock. */
 const laterThanBefore = `greatest(clock_timestamp(), directory_changed_at + interval '1 microsecond')`;
 
-/** False when the slug is taken. */
+/** Returns false if the slug is taken. */
 export async function insertOrg(tx: Queryable, org: OrgRow): Promise<boolean> {
   const statement = `INSERT INTO orgs (${columns}, directory_changed_at)
                      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, CASE WHEN $5::text IS NOT NULL THEN clock_timestamp() END)
@@ -60,7 +60,7 @@ export async function findOrgBySlug(db: Queryable, slug: string): Promise<OrgRow
   return row;
 }
 
-/** Locks the row, so that what was read is still true when it is changed. */
+/** Locks the row, so that it does not change between reading and writing. */
 export async function lockOrg(tx: Queryable, orgId: string): Promise<OrgRow | undefined> {
   const [row] = await tx.query<OrgRow>(
     `SELECT ${columns} FROM orgs WHERE id = $1 AND removed_at IS NULL FOR UPDATE`,
@@ -91,7 +91,7 @@ export async function updateOrg(tx: Queryable, org: OrgRow): Promise<void> {
   );
 }
 
-/** Something changed that other regions have to be told of, if the org has a home region. */
+/** Marks a change that other regions must receive, if the org has a home region. */
 export async function touchDirectory(tx: Queryable, orgId: string): Promise<void> {
   await tx.query(
     `UPDATE orgs SET directory_changed_at = ${laterThanBefore} WHERE id = $1 AND directory_changed_at IS NOT NULL`,

@@ -42,7 +42,7 @@ export function orgRoutes({ db, ids }: OrgDependencies): Route[] {
       method: 'POST',
       path: '/v1/admin/orgs',
       summary: 'Create an organization',
-      description: 'Without `slug` one is made from the name. Mint its first owner key next.',
+      description: 'Without `slug`, one is derived from the name. Create its first owner key next.',
       access: operator,
       body: CreateOrg,
       success: 201,
@@ -74,7 +74,7 @@ export function orgRoutes({ db, ids }: OrgDependencies): Route[] {
     read({
       id: 'orgs.read',
       path: '/v1/admin/orgs/{org_id}',
-      summary: 'Read an organization as an operator',
+      summary: 'Get an organization as an operator',
       access: operator,
       response: OrgView,
       handler: async ({ params }) => viewOrg(await requireOrg(params.org_id)),
@@ -83,7 +83,7 @@ export function orgRoutes({ db, ids }: OrgDependencies): Route[] {
       id: 'orgs.change',
       method: 'PATCH',
       path: '/v1/admin/orgs/{org_id}',
-      summary: 'Change an organization as an operator',
+      summary: 'Update an organization as an operator',
       access: operator,
       body: PatchOrg,
       success: 200,
@@ -98,7 +98,7 @@ export function orgRoutes({ db, ids }: OrgDependencies): Route[] {
       method: 'POST',
       path: '/v1/admin/orgs/{org_id}/suspend',
       summary: 'Suspend an organization',
-      description: 'Its keys answer 403 `org_suspended` from then on.',
+      description: 'Its keys return 403 `org_suspended` from then on.',
       access: operator,
       body: SuspendOrg,
       bodyOptional: true,
@@ -125,7 +125,7 @@ export function orgRoutes({ db, ids }: OrgDependencies): Route[] {
     read({
       id: 'org.read',
       path: '/v1/orgs/{id}',
-      summary: "Read the caller's organization",
+      summary: "Get the caller's organization",
       access: reader,
       response: OrgView,
       handler: async ({ params }) => viewOrg(await requireOrg(params.id)),
@@ -134,7 +134,7 @@ export function orgRoutes({ db, ids }: OrgDependencies): Route[] {
       id: 'org.change',
       method: 'PATCH',
       path: '/v1/orgs/{id}',
-      summary: "Change the caller's organization",
+      summary: "Update the caller's organization",
       access: owner,
       body: PatchOwnOrg,
       success: 200,
@@ -147,7 +147,7 @@ export function orgRoutes({ db, ids }: OrgDependencies): Route[] {
     read({
       id: 'org.ip_allow_list.read',
       path: '/v1/orgs/{id}/ip-allow-list',
-      summary: 'Read the IP allow-list',
+      summary: 'Get the IP allow-list',
       access: reader,
       response: IpAllowListView,
       handler: async ({ params }) => ({ cidrs: [...(await requireOrg(params.id)).ip_allow_list] }),
@@ -158,8 +158,8 @@ export function orgRoutes({ db, ids }: OrgDependencies): Route[] {
       path: '/v1/orgs/{id}/ip-allow-list',
       summary: 'Replace the IP allow-list',
       description:
-        'Calls with a key of the org from any other address answer 403 `ip_not_allowed`. A list that would lock out ' +
-        'the caller is refused with `conflict` unless `force` is set.',
+        'Requests with a key of the organization from any other address return 403 `ip_not_allowed`. A list ' +
+        "without the caller's address returns `conflict` unless `force` is set.",
       access: owner,
       body: PutIpAllowList,
       bodyLimitBytes: bodyLimits.lists,
@@ -182,7 +182,8 @@ export function orgRoutes({ db, ids }: OrgDependencies): Route[] {
       method: 'DELETE',
       path: '/v1/admin/orgs/{org_id}/ip-allow-list',
       summary: 'Clear the IP allow-list of an organization as an operator',
-      description: 'For an org that has locked itself out: afterwards any address may call.',
+      description:
+        'For an organization that has locked itself out. Afterwards requests from any address are allowed.',
       access: operator,
       success: 204,
       response: closed({}),

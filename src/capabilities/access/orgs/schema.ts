@@ -17,13 +17,14 @@ const slug = Type.String({
   maxLength: 63,
   pattern: '^[a-z0-9]+(-[a-z0-9]+)*$',
   description:
-    'Lowercase letters, digits and single hyphens; unique among all orgs. One that another org gave up is `conflict` for a year.',
+    'Lowercase letters, digits and single hyphens; unique among all organizations. A slug that another ' +
+    'organization gave up less than a year ago returns `conflict`.',
 });
 export const region = Type.String({
   minLength: 1,
   maxLength: 64,
   pattern: '^[a-z0-9]+(-[a-z0-9]+)*$',
-  description: 'The name of a region: lowercase letters, digits and single hyphens.',
+  description: 'Name of a region: lowercase letters, digits and single hyphens.',
 });
 const status = choice(['active', 'suspended']);
 
@@ -49,11 +50,11 @@ export const CreateOrg = closed({
 });
 export type CreateOrg = Static<typeof CreateOrg>;
 
-/** What an operator may change. */
+/** Fields that an operator can change. */
 export const PatchOrg = partial({ name, slug, timezone, home_region: nullable(region) });
 export type PatchOrg = Static<typeof PatchOrg>;
 
-/** What an org's owner may change; where the data live is for the operator to say. */
+/** Fields that an org's owner can change; the home region is set by an operator. */
 export const PatchOwnOrg = partial({ name, slug, timezone });
 
 export const SuspendOrg = closed({ reason: Type.Optional(reason) });
@@ -70,9 +71,12 @@ export const IpAllowListView = closed({ cidrs: Type.Array(Type.String()) });
 export const PutIpAllowList = closed({
   cidrs: Type.Array(Type.String({ minLength: 1, maxLength: 64 }), {
     maxItems: allowListMax,
-    description: 'IPv4 or IPv6 addresses or CIDR ranges. Empty: any address may call.',
+    description: 'IPv4 or IPv6 addresses or CIDR ranges. Empty: any address is allowed.',
   }),
   force: Type.Optional(
-    Type.Boolean({ description: "Accept a list that the caller's own address is not on.", default: false }),
+    Type.Boolean({
+      description: "Accepts a list that does not contain the caller's address.",
+      default: false,
+    }),
   ),
 });

@@ -1,7 +1,7 @@
 /**
- * Links that sign an operator in to the console, once: for whoever has a shell on the machine and no wish to paste a key.
- * An org that is named is entered with a role in it, unless it forbids that or wants to be asked; what is done there is written
- * to that org's audit log as the operator's doing.
+ * One-time links that sign an operator in to the console, for operators with shell access. If an org is named, the operator
+ * enters it with a role, unless the org forbids support access or requires approval; actions are recorded in that org's audit
+ * log under the operator.
  */
 import { type Static, Type } from 'typebox';
 import { apiError } from '../../../contract/api-error.ts';
@@ -24,13 +24,13 @@ const linkMinutes = 10;
 
 const MakeConsoleLink = closed({
   org_id: Type.Optional(
-    Type.String({ ...id, description: 'Into this org, rather than the operator pages.' }),
+    Type.String({ ...id, description: 'Organization to enter, instead of the operator pages.' }),
   ),
-  role: Type.Optional(choice(orgRoles, 'The role in that org. Default: `owner`.')),
+  role: Type.Optional(choice(orgRoles, 'Role in that organization. Default: `owner`.')),
 });
 
 const ConsoleLink = closed({
-  url: Type.String({ description: 'Signs in whoever opens it, once.' }),
+  url: Type.String({ description: 'Signs in the first person who opens it.' }),
   org_id: nullable(Type.String()),
   role: Type.Unsafe<OrgRole | null>({ type: ['string', 'null'], enum: [...orgRoles, null] }),
   expires_at: timestamp,
@@ -40,7 +40,7 @@ export interface ConsoleLinkDependencies extends Appending {
   readonly db: Database;
   readonly secrets: Secrets;
   readonly sessions: Sessions;
-  /** Whether operators may enter the org without asking it. Whoever decides by it has locked the org. */
+  /** Returns whether operators may enter the org without approval. The caller must hold the org's lock. */
   admitsUnasked(tx: Queryable, orgId: string): Promise<boolean>;
   baseUrl(): string;
 }
@@ -50,7 +50,10 @@ export function consoleLinks(deps: ConsoleLinkDependencies): { routes: Route[]; 
   const tokens = createTokens(deps.secrets, 'console link');
   const path = '/console/link/{token}';
   const over = () =>
-    apiError('gone', 'This link was used already or is over. `purser console-link` prints a new one.');
+    apiError(
+      'gone',
+      'This link has expired or was already used. Run `purser console-link` to create a new one.',
+    );
   const checkAdmitted = async (tx: Queryable, orgId: string) => {
     if ((await lockOrg(tx, orgId)) === undefined) {
       throw apiError('not_found');
@@ -58,7 +61,7 @@ export function consoleLinks(deps: ConsoleLinkDependencies): { routes: Route[]; 
     if (!(await admitsUnasked(tx, orgId))) {
       throw apiError(
         'conflict',
-        'The organization forbids support access or wants to approve it. A support grant is the way to ask.',
+        'The organization forbids support access or requires approval. Create a support grant instead.',
       );
     }
   };
@@ -68,8 +71,10 @@ export function consoleLinks(deps: ConsoleLinkDependencies): { routes: Route[]; 
       id: 'console_links.make',
       method: 'POST',
       path: '/v1/admin/console-links',
-      summary: 'Make a link that signs in to the console, once',
-      description: `It can be used within ${linkMinutes} minutes. The session ends with the operator key that made the link. An organization that forbids support access, or wants to approve it, is not entered by a link (409).`,
+      summary: 'Create a one-time sign-in link for the console',
+      description:
+        `The link can be used within ${linkMinutes} minutes. The session ends with the operator key that created ` +
+        'the link. Returns 409 if the organization forbids support access or requires approval.',
       access: { kind: 'operator' },
       body: MakeConsoleLink,
       bodyOptional: true,
@@ -109,7 +114,7 @@ export function consoleLinks(deps: ConsoleLinkDependencies): { routes: Route[]; 
   const pages: Page[] = [
     {
       path,
-      // It asks before it uses the link up: programs that preview links open them too.
+      // Requires a click before it consumes the link, because link previews open it too.
       async handler(visit) {
         if (!tokens.isOurs(visit.params.token ?? '')) {
           throw over();
@@ -173,7 +178,7 @@ async function insertLink(tx: Queryable, link: LinkRow): Promise<void> {
   );
 }
 
-/** Whoever deletes the row has used the link. */
+/** The transaction that deletes the row has consumed the link. */
 async function takeLink(tx: Queryable, digest: string): Promise<LinkRow | undefined> {
   const [row] = await tx.query<LinkRow>('DELETE FROM console_links WHERE digest = $1 RETURNING *', [digest]);
   return row;

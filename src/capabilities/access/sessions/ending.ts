@@ -1,4 +1,4 @@
-/** Ending sessions: one's own, and as an admin those of others. */
+/** Ends sessions: one's own and, for admins, those of others. */
 import { apiError } from '../../../contract/api-error.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
 import { type Caller, outranks } from '../../../platform/http/routes/access.ts';
@@ -6,12 +6,12 @@ import type { Change } from '../../../platform/http/routes/route.ts';
 import { endSession, type HeldSessionRow, lockMemberSessions, lockSession } from './queries.ts';
 import { holderOf, type Sessions, sessionStatus, viewSession } from './sessions.ts';
 
-/** Those below an admin see their own sessions alone. */
+/** Roles below admin see only their own sessions. */
 export function ownOnly(caller: Caller): string | undefined {
   return outranks('admin', caller.role) ? caller.keyId : undefined;
 }
 
-/** Ending one that is over changes nothing, so it can be repeated. */
+/** Ending an ended session has no effect, so it can be repeated. */
 export async function revokeSession(
   tx: Transaction,
   { idleSeconds }: Pick<Sessions, 'idleSeconds'>,
@@ -37,7 +37,7 @@ export async function end(tx: Transaction, session: HeldSessionRow, now: Date): 
   };
 }
 
-/** Ends those of one member. */
+/** Ends the sessions of one member. */
 export async function endMemberSessions(
   tx: Transaction,
   { idleSeconds }: Pick<Sessions, 'idleSeconds'>,
@@ -56,12 +56,15 @@ export async function endMemberSessions(
 
 export interface BulkEnd {
   readonly orgId: string;
-  /** The session that asks for it stays. */
+  /** The calling session stays open. */
   readonly exceptId: string | undefined;
   readonly now: Date;
 }
 
-/** Ends what was opened in an org without its identity provider; returns how many. An operator who came by a link stays. */
+/**
+ * Ends sessions of an org that were opened without its identity provider; returns their number. Sessions of operators opened by
+ * a link stay.
+ */
 export async function endUnfederated(tx: Transaction, { orgId, exceptId, now }: BulkEnd): Promise<number> {
   const ended = await tx.query(
     `UPDATE sessions SET ended_at = $2
@@ -72,13 +75,13 @@ export async function endUnfederated(tx: Transaction, { orgId, exceptId, now }: 
   return ended.length;
 }
 
-/** The identity provider whose sessions stay; undefined: none of them. */
+/** The identity provider whose sessions stay; undefined: none. */
 export interface FederatedBy {
   readonly kind: string;
   readonly issuer: string;
 }
 
-/** Ends what was opened in an org by another identity provider than `provider`; returns how many. */
+/** Ends sessions of an org that were opened through another identity provider than `provider`; returns their number. */
 export async function endFederated(
   tx: Transaction,
   { orgId, exceptId, now }: BulkEnd,

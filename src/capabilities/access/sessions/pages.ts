@@ -1,4 +1,4 @@
-/** Signing in with a key, and signing out. */
+/** Sign-in with a key, and sign-out. */
 import { ApiError, apiError, apiErrorWithDetails } from '../../../contract/api-error.ts';
 import type { Database, Queryable, Transaction } from '../../../platform/db/database.ts';
 import { escapeHtml } from '../../../platform/http/html/html.ts';
@@ -24,7 +24,7 @@ export interface SignInDependencies extends Appending {
   readonly backoff: AuthBackoff;
   readonly attempts: Pick<Attempts, 'note'>;
   findCredential(token: string): Promise<Credential | undefined>;
-  /** Where SSO is required, no key signs anybody in. */
+  /** If SSO is required, keys cannot sign in. */
   requiresSso(db: Queryable, orgId: string): Promise<boolean>;
 }
 
@@ -50,11 +50,11 @@ export function signInPages(deps: SignInDependencies): Page[] {
   function unknownKey({ address }: Visit): ApiError {
     const seconds = backoff.failed(address);
     return seconds === undefined
-      ? apiError('unauthorized', 'There is no such key.')
+      ? apiError('unauthorized', 'Unknown key. Check the key and try again.')
       : apiErrorWithDetails(
           'rate_limited',
           { retry_after_seconds: seconds },
-          'Too many failed keys from here.',
+          'Too many failed attempts from your address. Try again later.',
         );
   }
 
@@ -103,7 +103,7 @@ export function signInPages(deps: SignInDependencies): Page[] {
         if (found.kind === 'live') {
           return redirectTo(returnTo);
         }
-        const over = found.kind === 'ended' ? 'Your session is over. Sign in again.' : undefined;
+        const over = found.kind === 'ended' ? 'Your session has ended. Sign in again.' : undefined;
         const forget = found.kind === 'none' ? {} : { 'set-cookie': sessions.clearCookie() };
         return loginForm(visit, { returnTo, problem: over, headers: forget });
       },
@@ -141,7 +141,7 @@ function actorOf(credential: Credential | undefined): Pick<Actor, 'kind' | 'id'>
   return { kind: credential.role === 'operator' ? 'operator' : 'key', id: credential.keyId };
 }
 
-/** Ends the session that the browser has, as its holder does; a sign-in that does not succeed leaves it. */
+/** Ends the browser's current session; a failed sign-in leaves it open. */
 async function closeSession(
   tx: Transaction,
   { ids, heads, sessions }: Pick<SignInDependencies, 'ids' | 'heads' | 'sessions'>,
@@ -154,7 +154,7 @@ async function closeSession(
   }
 }
 
-/** Opens a session in place of the browser's former one and writes down who signed in, in the transaction of what proved it. */
+/** Opens a session in place of the browser's previous one and records the sign-in, in the transaction of its proof. */
 export async function openSession(
   tx: Transaction,
   { ids, heads, sessions }: Pick<SignInDependencies, 'ids' | 'heads' | 'sessions'>,
@@ -165,7 +165,7 @@ export async function openSession(
   await closeSession(tx, { ids, heads, sessions }, visit);
   const opened = await sessions.open(tx, opening);
   const { tenantId, holder, now, address, method } = opening;
-  // A session that could not be used from here, or now, is not opened.
+  // A session that could not be used from this address, or at this time, is not opened.
   checkCredentialActive(opened.credential, address, now);
   checkResidency(opened.credential.org);
   const actor =
@@ -214,8 +214,8 @@ function loginForm(visit: Visit, { status = 200, returnTo, problem, headers = {}
 }
 
 /**
- * On by a page rather than a redirect: what a form leads to by redirects is bound by the policy that its page may only send
- * forms to us, and an identity provider is elsewhere.
+ * A page with a link rather than a redirect: the form-action policy of a page also applies to redirects after its forms, and an
+ * identity provider is on another host.
  */
 function onwardToSso(visit: Visit): PageAnswer {
   const { query } = visit;
@@ -231,7 +231,7 @@ function onwardToSso(visit: Visit): PageAnswer {
 function problemOf({ code, status, message, details }: ApiError): Omit<LoginForm, 'returnTo'> {
   const seconds = (details as { retry_after_seconds?: number }).retry_after_seconds;
   return {
-    // A form that was filled in wrongly; what a key's own code says of machines is not for people.
+    // Shown as a failed form; the status of a key error is meant for API clients.
     status: code === 'gone' ? 401 : status,
     problem: message,
     ...(seconds !== undefined && { headers: { 'retry-after': String(seconds) } }),

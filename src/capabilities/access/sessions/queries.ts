@@ -9,7 +9,7 @@ export interface SessionRow {
   readonly id: string;
   readonly digest: string;
   readonly method: SessionMethod;
-  /** Whose session it is: one of the two. */
+  /** The holder: exactly one of the two is set. */
   readonly key_id: string | null;
   readonly member_id: string | null;
   readonly role: OrgRole | null;
@@ -21,9 +21,9 @@ export interface SessionRow {
   readonly ended_at: Date | null;
 }
 
-/** A session with what is true of its holder now. */
+/** A session with the current state of its holder. */
 export interface HeldSessionRow extends SessionRow, CredentialOrgRow {
-  /** When it is over by itself: at its end, at its key's, or for want of anything done. */
+  /** When the session ends without an action: at its own end, at its key's end, or after the idle time. */
   readonly over_at: Date;
   readonly key_name: string | null;
   readonly key_role: Role | null;
@@ -37,7 +37,7 @@ export interface HeldSessionRow extends SessionRow, CredentialOrgRow {
 
 const columns = `tenant_id, id, digest, method, key_id, member_id, role, address, user_agent, created_at, last_seen_at, expires_at, ended_at`;
 
-/** A whole number from our own settings, so it may stand in the statement. */
+/** An integer from the settings, so it is safe in the statement. */
 const held = (idleSeconds: number) => `
   SELECT s.*, least(s.expires_at, k.expires_at, s.last_seen_at + make_interval(secs => ${idleSeconds})) AS over_at,
          k.name AS key_name, k.role AS key_role, k.scopes AS key_scopes, k.revoked_at AS key_revoked_at, k.ends_at AS key_ends_at, m.name AS member_name, m.role AS member_role,
@@ -68,7 +68,7 @@ export async function insertSession(tx: Queryable, session: SessionRow): Promise
   );
 }
 
-/** Crosses tenants, as `findKeyByDigest` does: a digest is how the tenant is found in the first place. */
+/** Crosses tenants, like `findKeyByDigest`: the digest determines the tenant. */
 export async function findSessionByDigest(
   db: Queryable,
   idleSeconds: number,
@@ -91,7 +91,7 @@ export async function lockSession(
   return row;
 }
 
-/** Those of a member that nobody has ended. */
+/** Sessions of a member that were not ended. */
 export async function lockMemberSessions(
   tx: Queryable,
   idleSeconds: number,
@@ -120,7 +120,7 @@ export async function endSession(tx: Queryable, { tenant_id, id }: SessionRow, n
   ]);
 }
 
-/** Removes some that are long over; returns how many. What was given out is known by its signature. */
+/** Deletes some of the sessions that ended long ago; returns their number. Their tokens are still recognized by signature. */
 export async function deleteOldSessions(db: Queryable, before: Date, limit: number): Promise<number> {
   const deleted = await db.query(
     `DELETE FROM sessions WHERE (tenant_id, id) IN (
@@ -133,7 +133,7 @@ export async function deleteOldSessions(db: Queryable, before: Date, limit: numb
 
 export interface SessionListing {
   readonly tenantId: string;
-  /** Only the sessions of this key or member. */
+  /** Only sessions of this key or member. */
   readonly holder: string | undefined;
   readonly now: Date;
   readonly idleSeconds: number;
@@ -160,7 +160,7 @@ export async function listSessions(
   });
 }
 
-/** The same order as in `sessionStatus`: revoked before expired. */
+/** Same order as in `sessionStatus`: revoked, then expired. */
 function statusConditions(status: SessionStatus | undefined, now: Date): Condition[] {
   const isRevoked =
     'ended_at IS NOT NULL OR key_revoked_at IS NOT NULL OR member_removed_at IS NOT NULL OR coalesce(key_ends_at <= ?, false)';

@@ -1,4 +1,4 @@
-/** A sign-in that failed, as the audit log keeps it. */
+/** Audit entry of a failed sign-in. */
 import type { ApiError } from '../../../contract/api-error.ts';
 import type { Visit } from '../../../platform/http/routes/page.ts';
 import type { Actor, Attempt } from '../../compliance/audit/index.ts';

@@ -1,20 +1,20 @@
-/** Where a sign-in leads back to: a page of the console, and nothing else. */
+/** Target after a sign-in: always a page of the console. */
 
 export const consoleHome = '/console';
 const nowhere = 'http://nowhere.invalid';
 
-/** The path with its query, or the console's first page where it leads anywhere else. */
+/** Returns the path with its query, or the console's home page if it leads anywhere else. */
 export function returnPath(asked: string | null | undefined): string {
   if (asked == null || !URL.canParse(asked, nowhere)) {
     return consoleHome;
   }
-  // The parser knows every way to spell another host, and what `..` leads to.
+  // The URL parser handles every spelling of another host, and `..`.
   const { origin, pathname, search } = new URL(asked, nowhere);
   const isOurs = origin === nowhere && (pathname === consoleHome || pathname.startsWith(`${consoleHome}/`));
   return isOurs ? pathname + search : consoleHome;
 }
 
-/** The sign-in page, from where one comes back to the page that was asked for. */
+/** Returns the sign-in page, which leads back to the requested page. */
 export function signInPath(wanted: string): string {
   const path = returnPath(wanted);
   return path === consoleHome ? '/console/login' : `/console/login?return_to=${encodeURIComponent(path)}`;

@@ -14,7 +14,7 @@ export interface SessionRouteDependencies {
 
 const operator = { kind: 'operator' } as const;
 const reader = { kind: 'org', scope: 'org:read', role: 'viewer' } as const;
-/** Everybody may end their own; whose others one may end is decided there. */
+/** Callers can always end their own sessions; the handler checks whether they can end others. */
 const writer = { kind: 'org', scope: 'org:write', role: 'viewer' } as const;
 const nothing = closed({});
 
@@ -30,8 +30,8 @@ export function sessionRoutes({ db, sessions }: SessionRouteDependencies): Route
     read({
       id: 'sessions.list',
       path: '/v1/orgs/{id}/sessions',
-      summary: 'List sessions of the console',
-      description: 'Admins see all of the org, everyone else their own.',
+      summary: 'List console sessions',
+      description: 'Admins see all sessions of the organization, other roles only their own.',
       access: reader,
       query: SessionFilters,
       response: page(SessionView),
@@ -41,10 +41,10 @@ export function sessionRoutes({ db, sessions }: SessionRouteDependencies): Route
       id: 'sessions.revoke',
       method: 'DELETE',
       path: '/v1/orgs/{id}/sessions/{session_id}',
-      summary: 'End a session of the console',
+      summary: 'End a console session',
       description:
-        "One's own, or as an admin anybody's of the org. Requests with its cookie answer 401 `session_revoked` from " +
-        'then on. Ending it again changes nothing.',
+        'Callers can end their own sessions, and admins any session of the organization. Requests with its cookie ' +
+        'return 401 `session_revoked` from then on. Ending it again has no effect.',
       access: writer,
       success: 204,
       response: nothing,
@@ -55,7 +55,7 @@ export function sessionRoutes({ db, sessions }: SessionRouteDependencies): Route
     read({
       id: 'operator_sessions.list',
       path: '/v1/admin/sessions',
-      summary: "List operators' sessions of the console",
+      summary: 'List console sessions of operators',
       access: operator,
       query: SessionFilters,
       response: page(SessionView),
@@ -65,7 +65,7 @@ export function sessionRoutes({ db, sessions }: SessionRouteDependencies): Route
       id: 'operator_sessions.revoke',
       method: 'DELETE',
       path: '/v1/admin/sessions/{session_id}',
-      summary: "End an operator's session of the console",
+      summary: 'End a console session of an operator',
       access: operator,
       success: 204,
       response: nothing,

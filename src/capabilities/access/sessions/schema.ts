@@ -11,22 +11,22 @@ export type SessionStatus = (typeof sessionStatuses)[number];
 
 export const SessionView = closed({
   id,
-  method: choice(sessionMethods, 'How it was opened.'),
-  key_id: nullable(Type.String({ description: 'The key whose session it is.' })),
-  member_id: nullable(Type.String({ description: 'The member whose session it is.' })),
-  name: Type.String({ description: 'The name of that key or member.' }),
+  method: choice(sessionMethods, 'How the session was opened.'),
+  key_id: nullable(Type.String({ description: 'The key that holds the session.' })),
+  member_id: nullable(Type.String({ description: 'The member who holds the session.' })),
+  name: Type.String({ description: 'Name of that key or member.' }),
   role: choice([...orgRoles, 'operator']),
-  address: Type.String({ description: 'Where it was opened from.' }),
-  user_agent: Type.String({ description: 'What the browser called itself.' }),
+  address: Type.String({ description: 'Address that the session was opened from.' }),
+  user_agent: Type.String({ description: 'User agent of the browser.' }),
   status: choice(sessionStatuses),
-  current: Type.Boolean({ description: 'Whether it is the session that asks.' }),
+  current: Type.Boolean({ description: 'Whether this is the session of the request.' }),
   created_at: timestamp,
-  last_seen_at: Type.String({ ...timestamp, description: 'Correct to the minute.' }),
+  last_seen_at: Type.String({ ...timestamp, description: 'Accurate to a minute.' }),
   expires_at: Type.String({
     ...timestamp,
-    description: 'When it is over if nothing more is done; while it is used this moves on, up to a limit.',
+    description: 'When the session ends without further use. Use extends it, up to a limit.',
   }),
-  ended_at: nullable(Type.String({ format: 'date-time', description: 'When it was ended by somebody.' })),
+  ended_at: nullable(Type.String({ format: 'date-time', description: 'When the session was ended.' })),
 });
 export type SessionView = Static<typeof SessionView>;
 

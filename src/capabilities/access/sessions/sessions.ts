@@ -1,7 +1,7 @@
 /**
- * The life of a session: opened by a sign-in, used, and over when its time is, when somebody ends it, or when whoever it
- * belongs to may no longer sign in. It is read from the database at each request, with its holder, so that what was
- * withdrawn is withdrawn at once in every process; people click far less often than machines call.
+ * Life cycle of a session: opened by a sign-in, used, and ended when its time is over, when it is ended explicitly, or when its
+ * holder may no longer sign in. It is read from the database with its holder on each request, so that a revocation takes effect
+ * immediately in every process; console requests are rare compared to API calls.
  */
 import { apiError } from '../../../contract/api-error.ts';
 import type { OrgRole, Role } from '../../../contract/scopes.ts';
@@ -25,7 +25,7 @@ import type { SessionMethod, SessionStatus, SessionView } from './schema.ts';
 import { createTokens, tokenDigest } from './token.ts';
 
 const userAgentMax = 500;
-/** How often a session's last use is written at most. */
+/** Minimum interval between two updates of the last use. */
 const touchEverySeconds = 60;
 
 export interface SessionLifetimes {
@@ -38,12 +38,12 @@ export interface SessionDependencies {
   readonly ids: Ids;
   readonly secrets: Secrets;
   readonly lifetimes: SessionLifetimes;
-  /** Where this process runs; undefined while residency is off. */
+  /** Region of this process; undefined if residency is off. */
   readonly region: string | undefined;
   baseUrl(): string;
 }
 
-/** Whose session it is to be, and how the sign-in came about. */
+/** Holder of the new session, and the sign-in method. */
 export interface SessionOpening {
   readonly tenantId: string;
   readonly method: SessionMethod;
@@ -56,13 +56,13 @@ export interface SessionOpening {
 export interface OpenedSession {
   readonly session: SessionRow;
   readonly credential: Credential;
-  /** The header that gives the browser its cookie. */
+  /** The `Set-Cookie` header value. */
   readonly cookie: string;
 }
 
 export interface Sessions extends SessionFinder {
   open(tx: Transaction, opening: SessionOpening): Promise<OpenedSession>;
-  /** The session whose cookie came along, locked; undefined if there is none that is active. */
+  /** Returns the session of the presented cookie, locked; undefined if no active session matches. */
   lockActive(
     tx: Transaction,
     cookieHeader: string | undefined,
@@ -131,7 +131,7 @@ export function createSessions({
       await insertSession(tx, session);
       const held = await findSessionByDigest(tx, idleSeconds, session.digest);
       if (held === undefined || sessionStatus(held, now) !== 'active') {
-        throw apiError('gone', 'Whoever this belongs to may not sign in any more.');
+        throw apiError('gone', 'The holder of this session may no longer sign in.');
       }
       return { session, credential: credentialOf(held, region), cookie: cookies().set(token, maxSeconds) };
     },
@@ -158,7 +158,7 @@ export function sessionStatus(session: HeldSessionRow, now: Date): SessionStatus
   return session.over_at <= now ? 'expired' : 'active';
 }
 
-/** The id of the key or member whose session it is. */
+/** Id of the key or member that holds the session. */
 export function holderOf({ key_id, member_id }: SessionRow): string {
   return key_id ?? member_id ?? '';
 }
@@ -167,12 +167,14 @@ export function actorKindOf({ member_id, key_role }: HeldSessionRow): CallerSess
   return member_id !== null ? 'member' : key_role === 'operator' ? 'operator' : 'key';
 }
 
-/** Of somebody who is no more it is the least that there is. */
+/** If the holder no longer exists, the lowest role. */
 function roleOf({ role, key_role, member_role }: HeldSessionRow): Role {
   return role ?? key_role ?? member_role ?? 'viewer';
 }
 
-/** Role and scopes are those of the holder now; a member, and an operator by a link, may do all that the role may. */
+/**
+ * Role and scopes are the holder's current ones; members, and operators signed in by a link, have every scope of their role.
+ */
 function credentialOf(session: HeldSessionRow, region: string | undefined): Credential {
   const { tenant_id, key_scopes, role } = session;
   return {
@@ -192,7 +194,7 @@ function holderName({ key_name, member_name }: HeldSessionRow): string {
   return key_name ?? member_name ?? '';
 }
 
-/** `currentId` is the session that asks, if one does. */
+/** `currentId` is the session of the request, if any. */
 export function viewSession(session: HeldSessionRow, now: Date, currentId?: string): SessionView {
   return {
     id: session.id,

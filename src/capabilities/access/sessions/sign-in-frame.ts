@@ -1,10 +1,10 @@
-/** How the pages around signing in look: one box in the middle, in the console's look, nothing from anywhere else. */
+/** Layout of the sign-in pages: one centered box in the style of the console, without external resources. */
 import { assets } from '../../../platform/http/html/assets.ts';
 import { escapeHtml, htmlDocument } from '../../../platform/http/html/html.ts';
 import { themeOf } from '../../../platform/http/html/theme.ts';
 import type { PageAnswer, Visit } from '../../../platform/http/routes/page.ts';
 
-/** Whose it is: it comes in the colors that were chosen in that browser. */
+/** The request, whose cookies determine the color theme. */
 export type Seen = Pick<Visit, 'headers'>;
 
 export interface SignInPage {
@@ -27,12 +27,12 @@ export function signInAnswer(seen: Seen, { status = 200, title, main, headers }:
   });
 }
 
-/** A sentence of what went wrong, read out at once. */
+/** Error message, announced by screen readers. */
 export function complaint(text: string | undefined): string {
   return text === undefined ? '' : `<p class="alert" role="alert">${escapeHtml(text)}</p>`;
 }
 
-/** For what cannot be done: what was wrong, and where to go from here. */
+/** Error page with the message and a link to sign in. */
 export function refusedAnswer(
   seen: Seen,
   status: number,
@@ -41,7 +41,7 @@ export function refusedAnswer(
 ): PageAnswer {
   return signInAnswer(seen, {
     status,
-    title: 'That did not work',
+    title: 'Sign-in failed',
     main: `${complaint(text)}<p><a href="/console/login">Sign in</a></p>`,
     ...(headers !== undefined && { headers }),
   });

@@ -1,4 +1,4 @@
-/** Sessions that are long over are deleted; until then an admin can see who was signed in. So are links that are over. */
+/** Deletes sessions that ended long ago, and expired links. Until then admins can see who was signed in. */
 
 import type { Database } from '../../../platform/db/database.ts';
 import type { Job } from '../../../platform/jobs/jobs.ts';

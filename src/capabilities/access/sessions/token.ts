@@ -1,7 +1,6 @@
 /**
- * Tokens that only this service gives out: random bytes, and a signature over them. The signature tells a token that was
- * given out once from one that never was, however long ago its row was deleted, and without asking the database. Only
- * the SHA-256 of a token is ever stored.
+ * Tokens issued by this service: random bytes and a signature over them. The signature proves that a token was issued, however
+ * long ago its row was deleted, without a database query. Only the SHA-256 of a token is stored.
  */
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { Secrets } from '../../../platform/secrets/secrets.ts';
@@ -12,7 +11,7 @@ const form = /^[A-Za-z0-9_-]{32}[A-Za-z0-9_-]{22}$/;
 
 export interface Tokens {
   issue(): string;
-  /** Whether it was ever given out here, for this purpose. */
+  /** Returns whether the token was issued here for this purpose. */
   isOurs(token: string): boolean;
 }
 

@@ -1,4 +1,4 @@
-/** Who looks at a page of the console, or the way to the sign-in page. */
+/** Resolves the visitor of a console page, or redirects to the sign-in page. */
 import {
   type CallerSession,
   type Credential,
@@ -9,15 +9,15 @@ import { type PageAnswer, redirectTo, type Visit } from '../../../platform/http/
 import { signInPath } from './return-path.ts';
 import type { Sessions } from './sessions.ts';
 
-/** Somebody who is signed in. `credential.org` is null for an operator. */
+/** A signed-in visitor. `credential.org` is null for an operator. */
 export interface Visitor {
   readonly credential: Credential;
   readonly session: CallerSession;
 }
 
 /**
- * Refuses, as a throw, whoever is signed in and may not be here now: from this address, or in this org. That forms come
- * from our own pages is seen to before a page is asked.
+ * Throws if the visitor is signed in but not allowed: from this address, or in this org. The origin of form posts is checked
+ * before.
  */
 export async function visitorOf(
   sessions: Sessions,
@@ -26,7 +26,7 @@ export async function visitorOf(
   const found = await sessions.find(headers.cookie, now);
   if (found.kind !== 'live' || found.credential.session === undefined) {
     const forget = found.kind === 'none' ? {} : { 'set-cookie': sessions.clearCookie() };
-    // What was posted is lost, so there is no use in coming back to where it was posted to.
+    // The posted data is lost, so there is no point in returning to the form's target.
     return redirectTo(signInPath(method === 'POST' ? '' : url), forget);
   }
   checkCredentialActive(found.credential, address, now);

@@ -41,7 +41,7 @@ export function checkResponseText(base64: string, acsUrl: string): string {
     throw apiError('bad_request', 'The SAML response has too many parts.');
   }
   if (unusualMarkup.test(text) || unknownEntity.test(text)) {
-    throw apiError('bad_request', 'The SAML response has a document type, a comment or another such part.');
+    throw apiError('bad_request', 'The SAML response contains a document type, a comment or similar markup.');
   }
   if (valuesOf(text, algorithms).some((algorithm) => weakAlgorithm.test(algorithm))) {
     throw apiError('bad_request', 'The SAML response is signed with SHA-1, which can be forged.');
@@ -51,18 +51,18 @@ export function checkResponseText(base64: string, acsUrl: string): string {
     count(text, 'Assertion') !== 1 ||
     count(text, 'EncryptedAssertion') !== 0
   ) {
-    throw apiError('bad_request', 'The SAML response has to hold one assertion, not encrypted.');
+    throw apiError('bad_request', 'The SAML response must contain one unencrypted assertion.');
   }
   // Neither need be signed. They say what an honest identity provider means, which no signed assertion overrules.
   if (valuesOf(text, statusCode)[0] !== success) {
-    throw apiError('forbidden', 'The identity provider did not sign anybody in.');
+    throw apiError('forbidden', 'The identity provider did not complete the sign-in.');
   }
   if (valuesOf(text, destination).some((url) => url !== acsUrl)) {
-    throw apiError('forbidden', 'The SAML response is meant for another address.');
+    throw apiError('forbidden', 'The SAML response is addressed to another URL.');
   }
   const [requestId, ...others] = new Set(valuesOf(text, answeredRequest));
   if (requestId === undefined || others.length > 0) {
-    throw apiError('forbidden', 'The SAML response does not say which request it answers.');
+    throw apiError('forbidden', 'The SAML response does not name its request.');
   }
   return requestId;
 }
@@ -121,13 +121,13 @@ export function readAssertion(signed: object, expected: ExpectedAssertion): Asse
   if (nameId.$?.Format === transient) {
     throw apiError(
       'forbidden',
-      'The name in the assertion changes at each sign-in; a persistent one is needed.',
+      'The name identifier in the assertion is transient. Configure a persistent one.',
     );
   }
   const confirmation = only(subject.SubjectConfirmation, 'subject confirmation');
   const data = only(confirmation.SubjectConfirmationData, 'subject confirmation').$ ?? {};
   if (confirmation.$?.Method !== bearer || data.Recipient !== expected.acsUrl) {
-    throw apiError('forbidden', 'The assertion is meant for another recipient.');
+    throw apiError('forbidden', 'The assertion is addressed to another recipient.');
   }
   checkTimes(assertion);
   const conditions = only(assertion.Conditions, 'condition').$ ?? {};
@@ -137,16 +137,13 @@ export function readAssertion(signed: object, expected: ExpectedAssertion): Asse
   );
   // node-saml compares the conditions alone.
   if (notOnOrAfter <= expected.now.getTime() - expected.clockSkewMs) {
-    throw apiError('forbidden', 'The assertion has expired. Begin again.');
+    throw apiError('forbidden', 'The assertion has expired. Start again.');
   }
   const id = textOf(assertion.$?.ID);
   const name = textOf(text(nameId));
   // Without a request it is unsolicited, and anybody could have had it posted here.
   if (!(notOnOrAfter > 0) || id === undefined || name === undefined || data.InResponseTo === undefined) {
-    throw apiError(
-      'forbidden',
-      'The assertion does not say whom it is about, until when, or which request it answers.',
-    );
+    throw apiError('forbidden', 'The assertion lacks a subject, an expiry or its request.');
   }
   return {
     id,
@@ -171,7 +168,7 @@ const time = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)?$/;
 function checkTimes(element: Element): void {
   for (const [name, value] of Object.entries(element.$ ?? {})) {
     if (timeAttributes.has(name) && !(time.test(value) && Date.parse(value) > 0)) {
-      throw apiError('forbidden', `The assertion has no possible time in ${name}.`);
+      throw apiError('forbidden', `The assertion has an invalid time in ${name}.`);
     }
   }
   for (const [name, children] of Object.entries(element)) {
@@ -199,7 +196,7 @@ function attributesOf(assertion: Element): ReadonlyMap<string, readonly string[]
 function only(value: unknown, what: string): Element {
   const elements = list(value);
   if (elements.length !== 1 || elements[0] === undefined) {
-    throw apiError('forbidden', `The SAML response has to hold one ${what}.`);
+    throw apiError('forbidden', `The SAML response must contain one ${what}.`);
   }
   return elements[0];
 }

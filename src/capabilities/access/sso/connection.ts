@@ -1,4 +1,4 @@
-/** An org's identity provider: what may be set, and how it is shown. */
+/** Identity provider of an org: accepted settings and their view. */
 import { X509Certificate } from 'node:crypto';
 import { invalidFields } from '../../../contract/api-error.ts';
 import type { FieldError } from '../../../contract/errors.ts';
@@ -9,9 +9,9 @@ import type { PutSso, SsoKind, SsoView } from './schema.ts';
 
 export interface ServiceUrls {
   readonly loginUrl: string;
-  /** For issuers that name themselves when a person comes back. */
+  /** For issuers that identify themselves in the callback. */
   readonly redirectUrl: string;
-  /** For those that do not: one that no other org's sign-in comes back to. */
+  /** For other issuers: a redirect URL that is specific to the org. */
   readonly orgRedirectUrl: string;
   readonly spEntityId: string;
   readonly acsUrl: string;
@@ -54,7 +54,7 @@ export function viewConnection(row: ConnectionRow, urls: ServiceUrls): SsoView {
   };
 }
 
-/** False once answers of the one must not be believed in the name of the other. */
+/** Returns false if responses of one provider must not be accepted for the other. */
 export function isSameProvider(one: ConnectionRow, other: ConnectionRow): boolean {
   return (['kind', 'issuer', 'client_id', 'idp_certificate'] as const).every(
     (field) => one[field] === other[field],
@@ -78,7 +78,7 @@ export interface PutConnection {
   readonly allowPrivateNetworks: boolean;
 }
 
-/** What the connection becomes, or every field that is in the way. */
+/** Returns the new connection, or throws with every invalid field. */
 export function connectionFrom(secrets: Secrets, put: PutConnection): ConnectionRow {
   const { orgId, now, body, before, allowPrivateNetworks } = put;
   const kind = body.kind ?? (body.idp_entity_id === undefined ? 'oidc' : 'saml');
@@ -88,7 +88,7 @@ export function connectionFrom(secrets: Secrets, put: PutConnection): Connection
     fieldErrors.push({
       field: 'idp_certificate',
       code: 'invalid_format',
-      message: 'This is no X.509 certificate.',
+      message: 'Must be an X.509 certificate.',
     });
   }
   if (fieldErrors.length > 0) {
@@ -122,7 +122,7 @@ export function connectionFrom(secrets: Secrets, put: PutConnection): Connection
   };
 }
 
-/** Anybody can have an account at a public issuer, so what it says of a person has to be asked for, or joining itself. */
+/** Public issuers accept anyone, so either the settings restrict who may join, or joining must be enabled explicitly. */
 function saysWhoIsMeant({ allowed_email_domains, role_mapping, default_role }: PutSso): boolean {
   const hasDomains = (allowed_email_domains ?? []).length > 0;
   return hasDomains || ((role_mapping ?? []).length > 0 && default_role === null);
@@ -134,12 +134,12 @@ function fieldFaults(kind: SsoKind, body: PutSso, allowPrivateNetworks: boolean)
   for (const field of fieldsOf[kind]) {
     const mayLack = field === 'client_secret' || field === 'scope';
     if (body[field] === undefined && !mayLack) {
-      fieldErrors.push({ field, code: 'required', message: `This is needed for ${kind.toUpperCase()}.` });
+      fieldErrors.push({ field, code: 'required', message: `Required for ${kind.toUpperCase()}.` });
     }
   }
   for (const field of fieldsOf[other]) {
     if (body[field] !== undefined) {
-      fieldErrors.push({ field, code: 'invalid_value', message: `This is not for ${kind.toUpperCase()}.` });
+      fieldErrors.push({ field, code: 'invalid_value', message: `Not supported for ${kind.toUpperCase()}.` });
     }
   }
   for (const field of ['issuer', 'idp_sso_url'] as const) {
@@ -154,21 +154,21 @@ function fieldFaults(kind: SsoKind, body: PutSso, allowPrivateNetworks: boolean)
 
 function urlFault(text: string, allowPrivateNetworks: boolean): Omit<FieldError, 'field'> | undefined {
   if (!URL.canParse(text)) {
-    return { code: 'invalid_format', message: 'This has to be an absolute URL.' };
+    return { code: 'invalid_format', message: 'Must be an absolute URL.' };
   }
   const url = new URL(text);
   if (url.protocol !== 'https:' && !(allowPrivateNetworks && url.protocol === 'http:')) {
-    return { code: 'invalid_value', message: 'This has to start with https://.' };
+    return { code: 'invalid_value', message: 'Must start with https://.' };
   }
   if (url.username !== '' || url.password !== '' || url.hash !== '') {
-    return { code: 'invalid_value', message: 'Neither credentials nor a fragment belong into it.' };
+    return { code: 'invalid_value', message: 'The URL must not contain credentials or a fragment.' };
   }
   return mayConnect(url, allowPrivateNetworks)
     ? undefined
     : { code: 'invalid_value', message: 'Private and local addresses are not allowed.' };
 }
 
-/** PEM, from PEM or from the bare base64 that metadata holds; undefined when it is neither. */
+/** Returns PEM, from PEM or from the bare base64 in metadata; undefined if it is neither. */
 function pemOf(text: string): string | undefined {
   const body = text.replaceAll(/-----(BEGIN|END) CERTIFICATE-----/g, '').replaceAll(/\s+/g, '');
   try {

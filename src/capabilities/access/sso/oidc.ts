@@ -149,7 +149,7 @@ function personOf({ issuer, groups_attribute }: ConnectionRow, idToken: Claims, 
   const claims: Claims = { ...userinfo, ...idToken };
   const subject = textOf(claims.sub);
   if (subject === undefined) {
-    throw apiError('forbidden', 'The identity provider does not say who you are.');
+    throw apiError('forbidden', 'The identity provider did not return your identity.');
   }
   return {
     issuer,

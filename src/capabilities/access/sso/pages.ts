@@ -1,4 +1,4 @@
-/** The ways into the console by an identity provider. All of them answer pages that a person can read. */
+/** Sign-in pages for identity providers. All responses are pages for people. */
 import { hash } from 'node:crypto';
 import { ApiError, apiError, apiErrorWithDetails } from '../../../contract/api-error.ts';
 import type { Database, Transaction } from '../../../platform/db/database.ts';
@@ -63,17 +63,17 @@ export function ssoPages(deps: SsoPageDependencies): Page[] {
   const oidc = createOidc(deps);
   const signIns = createSignIns(deps);
   const samlThread = new SamlThread(deps.samlAnswerMsMax);
-  // What is begun is counted as if it failed: nobody is known yet, and it leaves a row.
+  // Started sign-ins are counted like failures: the person is not known yet, and each one stores a row.
   const begun = new AuthBackoff(begunPerMinuteMax, deps.clock);
 
-  /** An org without SSO answers like one that does not exist. */
+  /** An org without SSO gets the same response as an unknown org. */
   async function requireConnection(
     slug: string | undefined,
   ): Promise<{ org: OrgRow; connection: ConnectionRow }> {
     const org = await findOrgBySlug(db, slug ?? '');
     const connection = org && (await findConnection(db, org.id));
     if (org === undefined || connection === undefined) {
-      throw apiError('not_found', 'There is no single sign-on at this address.');
+      throw apiError('not_found', 'Single sign-on is not available at this address.');
     }
     return { org, connection };
   }
@@ -107,7 +107,7 @@ export function ssoPages(deps: SsoPageDependencies): Page[] {
       throw apiErrorWithDetails(
         'rate_limited',
         { retry_after_seconds: seconds },
-        'Too many sign-ins from here.',
+        'Too many sign-ins from your address. Try again later.',
       );
     }
     const { org, connection } = await requireConnection(visit.params.org_slug);
@@ -161,7 +161,7 @@ export function ssoPages(deps: SsoPageDependencies): Page[] {
   async function assertionPosted(visit: Visit): Promise<PageAnswer> {
     const { org, connection } = await requireConnection(visit.params.org_slug);
     if (connection.kind !== 'saml') {
-      throw apiError('not_found', 'There is no single sign-on at this address.');
+      throw apiError('not_found', 'Single sign-on is not available at this address.');
     }
     const response = (await visit.form()).get('SAMLResponse') ?? '';
     return refusing(org.id, visit, async () => {
@@ -173,7 +173,10 @@ export function ssoPages(deps: SsoPageDependencies): Page[] {
       const digest = hash('sha256', `${connection.issuer} ${assertion.id}`);
       const isNew = await useAssertion(db, org.id, digest, assertion.notOnOrAfter);
       if (assertion.requestId !== requestId || attempt.issuer !== connection.issuer || !isNew) {
-        throw apiError('forbidden', 'This sign-in was used already, or belongs elsewhere. Begin again.');
+        throw apiError(
+          'forbidden',
+          'This sign-in has already been used, or belongs to another organization. Start again.',
+        );
       }
       const person = personOf(connection, assertion);
       const member = await recognize(visit, connection, person, async (_, memberId) => memberId);
@@ -210,7 +213,7 @@ export function ssoPages(deps: SsoPageDependencies): Page[] {
     const name = escapeHtml((await findOrg(db, attempt.org_id))?.name ?? '');
     const ticket = await signIns.makeTicket(attempt, memberId, visit.now);
     return signInAnswer(visit, {
-      title: 'Change organization?',
+      title: 'Switch organization?',
       main: `<p>You are signing in to <strong>${name}</strong>. In this browser you are signed in elsewhere, and that session ends.</p>
 <form method="post" action="/sso/callback"><input type="hidden" name="ticket" value="${ticket}"><button>Sign in to ${name}</button></form>
 <p class="soft">If you did not want this, <a href="/console">stay where you are</a>.</p>`,
@@ -282,35 +285,32 @@ export function ssoPages(deps: SsoPageDependencies): Page[] {
     return redirectTo(return_to, { 'set-cookie': [cookie, signIns.clearCookie()] });
   }
 
-  /** The provider could not be asked at all. */
+  /** Runs `work`; a failure means that the provider cannot be reached. */
   async function reaching<Result>(work: () => Promise<Result>, { traceId }: Visit): Promise<Result> {
     try {
       return await work();
     } catch (error) {
-      log.warn({ traceId, reason: reasonOf(error) }, 'an identity provider cannot be asked');
+      log.warn({ traceId, reason: reasonOf(error) }, 'identity provider cannot be reached');
       throw apiError(
         'service_unavailable',
-        "The organization's identity provider does not answer as it should.",
+        'The identity provider of the organization does not respond correctly. Try again later.',
       );
     }
   }
 
-  /** What is wrong with an answer is for the log: it may be an attack, and the libraries speak of their insides. */
+  /** Details are logged, not shown: it may be an attack, and library errors expose internals. */
   async function believing<Result>(work: () => Promise<Result>, { traceId }: Visit): Promise<Result> {
     try {
       return await work();
     } catch (error) {
-      log.info({ traceId, reason: reasonOf(error) }, 'a sign-in was not believed');
+      log.info({ traceId, reason: reasonOf(error) }, 'sign-in response rejected');
       throw error instanceof ApiError
         ? error
-        : apiError(
-            'forbidden',
-            "The identity provider's answer is not one that can be believed. Begin again.",
-          );
+        : apiError('forbidden', 'The response of the identity provider is invalid. Start again.');
     }
   }
 
-  /** A sign-in that fails is written down for the org. */
+  /** Records a failed sign-in in the org's audit log. */
   async function refusing(orgId: string, visit: Visit, work: () => Promise<PageAnswer>): Promise<PageAnswer> {
     try {
       return await work();
@@ -325,7 +325,7 @@ export function ssoPages(deps: SsoPageDependencies): Page[] {
         : apiErrorWithDetails(
             'rate_limited',
             { retry_after_seconds: seconds },
-            'Too many failed sign-ins from here. Wait a minute.',
+            'Too many failed sign-ins from your address. Try again in a minute.',
           );
     }
   }
@@ -382,7 +382,7 @@ function personOf({ issuer, groups_attribute }: ConnectionRow, { nameId, attribu
 }
 
 function changedMeanwhile(): ApiError {
-  return apiError('forbidden', 'The way to sign in was changed meanwhile. Begin again.');
+  return apiError('forbidden', 'The sign-in settings were changed in the meantime. Start again.');
 }
 
 function reasonOf(error: unknown): string {

@@ -1,4 +1,4 @@
-/** From what an identity provider says of a person to what that gives them here. Pure. */
+/** Maps what an identity provider states about a person to a role. Pure functions. */
 import { type ApiError, apiError } from '../../../contract/api-error.ts';
 import type { OrgRole } from '../../../contract/scopes.ts';
 import { outranks } from '../../../platform/http/routes/access.ts';
@@ -8,7 +8,7 @@ import type { ConnectionRow } from './queries.ts';
 export interface Person {
   readonly issuer: string;
   readonly subject: string;
-  /** Only if the provider vouches for it; in lowercase. */
+  /** Only if the provider has verified it; in lowercase. */
   readonly email: string | undefined;
   readonly name: string | undefined;
   readonly groups: readonly string[];
@@ -16,10 +16,10 @@ export interface Person {
 
 type Rules = Pick<ConnectionRow, 'role_mapping' | 'default_role' | 'just_in_time' | 'allowed_email_domains'>;
 
-/** What the connection gives the person, or why they may not sign in. */
+/** Returns what the connection grants the person, or why the sign-in is rejected. */
 export function rulesFor(person: Person, connection: Rules): IdentityRules | ApiError {
   if (!hasAllowedDomain(person, connection)) {
-    return apiError('forbidden', 'Your e-mail address is not one that may sign in to this organization.');
+    return apiError('forbidden', 'Your e-mail address is not allowed to sign in to this organization.');
   }
   const { role_mapping, default_role, just_in_time } = connection;
   if (role_mapping.length === 0) {

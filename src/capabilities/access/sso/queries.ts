@@ -102,7 +102,7 @@ export async function insertAttempt(db: Queryable, row: AttemptRow): Promise<voi
   );
 }
 
-/** Whoever deletes the row may go on with it: each can be used once, in whichever process. */
+/** The transaction that deletes the row may continue: each attempt can be used once, in any process. */
 export async function takeAttempt(
   db: Queryable,
   digest: string,
@@ -120,7 +120,7 @@ export async function deleteTickets(tx: Queryable, orgId: string, memberId: stri
   await tx.query('DELETE FROM sso_attempts WHERE org_id = $1 AND member_id = $2', [orgId, memberId]);
 }
 
-/** False when it was used before. */
+/** Returns false if it was used before. */
 export async function useAssertion(
   db: Queryable,
   orgId: string,
@@ -134,7 +134,7 @@ export async function useAssertion(
   return inserted.length > 0;
 }
 
-/** Removes some of what is past its time; returns how many. */
+/** Deletes some expired rows; returns their number. */
 export async function deleteOver(db: Queryable, now: Date, limit: number): Promise<number> {
   const attempts = await db.query(
     `DELETE FROM sso_attempts WHERE digest IN (SELECT digest FROM sso_attempts WHERE expires_at <= $1 LIMIT $2)

@@ -22,7 +22,8 @@ const reader = { kind: 'org', scope: 'org:read', role: 'owner' } as const;
 const owner = { kind: 'org', scope: 'org:write', role: 'owner' } as const;
 const path = '/v1/orgs/{id}/sso';
 const needsEveryScope =
-  'The caller needs every scope (`forbidden`), because the identity provider decides who signs in as an owner.';
+  'The caller must have every scope (otherwise `forbidden`), because the identity provider decides who signs ' +
+  'in as an owner.';
 
 export function ssoRoutes({ db, secrets, allowPrivateNetworks, baseUrl }: SsoRouteDependencies): Route[] {
   const view = (row: ConnectionRow, { slug }: OrgRow) =>
@@ -33,11 +34,12 @@ export function ssoRoutes({ db, secrets, allowPrivateNetworks, baseUrl }: SsoRou
       id: 'sso.put',
       method: 'PUT',
       path,
-      summary: 'Set how people sign in',
+      summary: 'Set up single sign-on',
       description:
-        'OIDC (`issuer`, `client_id`, `client_secret`) or SAML 2.0 (`idp_entity_id`, `idp_sso_url`, `idp_certificate`). ' +
-        'Where `required` is switched on, sessions that were opened with a key or an invitation are ended; where the ' +
-        "identity provider is replaced, those that were opened through the old one. The caller's own stays. " +
+        'OIDC (`issuer`, `client_id`, `client_secret`) or SAML 2.0 (`idp_entity_id`, `idp_sso_url`, ' +
+        '`idp_certificate`). Enabling `required` ends sessions that were opened with a key or an invitation; ' +
+        "replacing the identity provider ends those that were opened through the old one. The caller's own session " +
+        'stays. ' +
         needsEveryScope,
       access: owner,
       body: PutSso,
@@ -67,7 +69,7 @@ export function ssoRoutes({ db, secrets, allowPrivateNetworks, baseUrl }: SsoRou
     read({
       id: 'sso.read',
       path,
-      summary: 'Read how people sign in',
+      summary: 'Get the single sign-on settings',
       access: reader,
       response: SsoView,
       async handler({ params }) {
@@ -83,10 +85,10 @@ export function ssoRoutes({ db, secrets, allowPrivateNetworks, baseUrl }: SsoRou
       id: 'sso.remove',
       method: 'DELETE',
       path,
-      summary: 'Remove SSO',
+      summary: 'Remove single sign-on',
       description:
-        'Members stay; they sign in by links until there is another identity provider. Sessions that were opened ' +
-        `through this one are ended, except the caller's. ${needsEveryScope}`,
+        'Members stay, and sign in by links until there is another identity provider. Sessions that were opened ' +
+        `through this one end, except the caller's. ${needsEveryScope}`,
       access: owner,
       success: 204,
       response: closed({}),
@@ -111,7 +113,9 @@ export function ssoRoutes({ db, secrets, allowPrivateNetworks, baseUrl }: SsoRou
   ];
 }
 
-/** The identity provider vouches for e-mail addresses and groups, so it can sign anybody in as any member: also as an owner. */
+/**
+ * The identity provider vouches for e-mail addresses and groups, so it can sign in a person as any member, including an owner.
+ */
 function checkMaySetSignIn(caller: Caller): void {
   checkMayGrantMembership(caller, 'owner');
 }

@@ -71,7 +71,7 @@ export async function verifyResponse(
 ): Promise<Assertion> {
   const signed = await thread.verify({ options: await optionsOf(connection, urls), response });
   if (signed === undefined) {
-    throw apiError('forbidden', 'The identity provider did not sign anybody in.');
+    throw apiError('forbidden', 'The identity provider did not complete the sign-in.');
   }
   return readAssertion(signed, {
     idpEntityId: connection.issuer,

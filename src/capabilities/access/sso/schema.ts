@@ -10,53 +10,60 @@ const url = (example: string, description: string) =>
 
 const RoleMapping = Type.Array(
   closed({
-    group: Type.String({ ...name, description: 'As the identity provider calls it.' }),
+    group: Type.String({ ...name, description: 'Name at the identity provider.' }),
     role: choice(orgRoles),
   }),
   {
     maxItems: 200,
     description:
-      'The role that a group gives; of several the highest. Where there is any, the groups decide at every sign-in.',
+      'Role that a group grants; the highest wins. If any mapping exists, groups determine the role at every ' +
+      'sign-in.',
   },
 );
 
 const allowedEmailDomains = Type.Array(
   Type.String({ minLength: 1, maxLength: 253, pattern: '^[^\\s@]+$', examples: ['example.com'] }),
-  { maxItems: 100, description: 'Only people with an address in one of these may sign in. Empty: all.' },
+  {
+    maxItems: 100,
+    description: 'Only people with an address in one of these domains can sign in. Empty: all.',
+  },
 );
 
 const justInTime = Type.Boolean({
   description:
-    'Whether somebody who is no member yet becomes one by signing in. Default true with SAML. With OIDC it is true where ' +
-    '`allowed_email_domains` are named, or `role_mapping` with `default_role` null; else anybody with an account at the ' +
-    'issuer would get in, so that has to be asked for.',
+    'Whether a person becomes a member by signing in. Default true with SAML. With OIDC the default is true ' +
+    'only if `allowed_email_domains` is set, or `role_mapping` with `default_role` null; otherwise anyone with ' +
+    'an account at the issuer could join, so it must be enabled explicitly.',
 });
 const required = Type.Boolean({
   description:
-    'Whether people have to sign in this way: keys and invitation links then open no session of the console. Keys ' +
-    'still call the API. Default false.',
+    'Whether single sign-on is required: keys and invitation links no longer open console sessions. Keys still ' +
+    'work with the API. Default false.',
 });
 const defaultRole = Type.Unsafe<(typeof orgRoles)[number] | null>({
   type: ['string', 'null'],
   enum: [...orgRoles, null],
-  description: 'The role where no group gives one; null: then nobody gets in. Default `viewer`.',
+  description: 'Role if no group grants one; null: the sign-in is rejected. Default `viewer`.',
 });
 const groupsAttribute = Type.String({
   minLength: 1,
   maxLength: 200,
   examples: ['groups'],
-  description: 'The claim or attribute that names the groups. Default `groups`.',
+  description: 'Claim or attribute with the groups. Default `groups`.',
 });
 
 export const PutSso = closed({
-  kind: Type.Optional(choice(ssoKinds, 'Default: told by the fields.')),
-  issuer: Type.Optional(url('https://login.example.com', 'OIDC: the issuer, exactly as it calls itself.')),
+  kind: Type.Optional(choice(ssoKinds, 'Default: derived from the other fields.')),
+  issuer: Type.Optional(
+    url('https://login.example.com', 'OIDC: issuer identifier, exactly as the provider states it.'),
+  ),
   client_id: Type.Optional(Type.String({ minLength: 1, maxLength: 500, description: 'OIDC.' })),
   client_secret: Type.Optional(
     Type.String({
       minLength: 1,
       maxLength: 2_000,
-      description: 'OIDC. Never answered. Left out: the one before stays, for the same issuer and client.',
+      description:
+        'OIDC. Write-only. If omitted, the previous secret is kept for the same issuer and client.',
     }),
   ),
   scope: Type.Optional(
@@ -65,18 +72,20 @@ export const PutSso = closed({
       maxLength: 500,
       pattern: '^openid( [\\x21-\\x7e]+)*$',
       examples: ['openid email profile groups'],
-      description: 'OIDC: what is asked for. Default `openid email profile`.',
+      description: 'OIDC: requested scopes. Default `openid email profile`.',
     }),
   ),
   idp_entity_id: Type.Optional(
-    url('https://idp.example.com/metadata', 'SAML: what the identity provider calls itself.'),
+    url('https://idp.example.com/metadata', 'SAML: entity id of the identity provider.'),
   ),
-  idp_sso_url: Type.Optional(url('https://idp.example.com/sso', 'SAML: where people are sent, by redirect.')),
+  idp_sso_url: Type.Optional(
+    url('https://idp.example.com/sso', 'SAML: sign-in URL of the identity provider (redirect binding).'),
+  ),
   idp_certificate: Type.Optional(
     Type.String({
       minLength: 1,
       maxLength: 10_000,
-      description: 'SAML: what assertions are signed with, as PEM or base64.',
+      description: 'SAML: certificate that signs assertions, as PEM or base64.',
     }),
   ),
   groups_attribute: Type.Optional(groupsAttribute),
@@ -103,20 +112,20 @@ export const SsoView = closed({
   allowed_email_domains: Type.Array(Type.String()),
   just_in_time: justInTime,
   required,
-  login_url: Type.String({ description: 'Where people of the org sign in.' }),
+  login_url: Type.String({ description: 'Sign-in page of the organization.' }),
   redirect_url: nullable(
     Type.String({
       description:
-        'OIDC: the redirect URI where the issuer announces `authorization_response_iss_parameter_supported`.',
+        'OIDC: redirect URI if the issuer announces `authorization_response_iss_parameter_supported`.',
     }),
   ),
   org_redirect_url: nullable(
-    Type.String({ description: 'OIDC: the redirect URI with any other issuer. Register both if in doubt.' }),
+    Type.String({ description: 'OIDC: redirect URI for other issuers. Register both if in doubt.' }),
   ),
   sp_entity_id: nullable(
-    Type.String({ description: 'SAML: what Purser calls itself; also the address of its metadata.' }),
+    Type.String({ description: 'SAML: entity id of Purser, and the URL of its metadata.' }),
   ),
-  acs_url: nullable(Type.String({ description: 'SAML: where assertions are posted to.' })),
+  acs_url: nullable(Type.String({ description: 'SAML: assertion consumer service URL.' })),
   created_at: timestamp,
   updated_at: timestamp,
 });

@@ -1,7 +1,6 @@
 /**
- * A sign-in under way: begun in a browser, which gets a cookie, and gone on with once, in the same browser, whichever
- * process answers. So neither a stolen answer of the identity provider nor one that somebody else is made to send opens a
- * session.
+ * A sign-in in progress: started in a browser, which gets a cookie, and completed once in the same browser, by any process. So
+ * neither a stolen response of the identity provider nor a response sent by someone else opens a session.
  */
 import { apiError } from '../../../contract/api-error.ts';
 import type { Database } from '../../../platform/db/database.ts';
@@ -13,7 +12,7 @@ import { type AttemptRow, insertAttempt, takeAttempt } from './queries.ts';
 import type { SsoKind } from './schema.ts';
 
 const attemptMinutes = 10;
-/** From the assertion to the session it is one redirect, or a button that somebody reads first. */
+/** Between assertion and session there is one redirect, or a button that the person reads first. */
 const ticketSeconds = 120;
 
 export interface SignInsDependencies {
@@ -24,9 +23,9 @@ export interface SignInsDependencies {
 
 export interface Begun extends Pick<AttemptRow, 'org_id' | 'issuer' | 'return_to'> {
   readonly kind: SsoKind;
-  /** What the identity provider will send back. */
+  /** Token that the identity provider returns. */
   readonly token: string;
-  /** Kept encrypted. */
+  /** Stored encrypted. */
   readonly proof?: object;
 }
 
@@ -35,13 +34,13 @@ export interface SignIns {
   /** Returns the header with the browser's cookie. */
   begin(visit: Visit, begun: Begun): Promise<string>;
   /**
-   * Takes the attempt that `token` belongs to; refuses one that is over, used or of another kind. That of another org
-   * than `orgId` stays where it is.
+   * Takes the attempt of `token`; rejects an attempt that is expired, used or of another kind. An attempt of another org than
+   * `orgId` is left in place.
    */
   take(token: string, kind: AttemptRow['kind'], now: Date, orgId?: string): Promise<AttemptRow>;
   checkBrowser(visit: Pick<Visit, 'headers'>, attempt: AttemptRow): void;
   proofOf<Proof>(attempt: AttemptRow): Proof;
-  /** Goes on with an attempt once it is known who it was; returns the token for the next step. */
+  /** Continues an attempt once the member is known; returns the token for the next step. */
   makeTicket(attempt: AttemptRow, memberId: string, now: Date): Promise<string>;
   clearCookie(): string;
 }
@@ -78,13 +77,13 @@ export function createSignIns({ db, secrets, baseUrl }: SignInsDependencies): Si
     },
     async take(token, kind, now, orgId) {
       const prefix = prefixOf(kind);
-      // What was never given out here is not worth a question to the database.
+      // Tokens that were never issued here need no database query.
       const isOurs = token.startsWith(prefix) && tokens.isOurs(token.slice(prefix.length));
       const attempt = isOurs ? await takeAttempt(db, tokenDigest(token), orgId) : undefined;
       if (attempt === undefined || attempt.kind !== kind || attempt.expires_at <= now) {
         throw apiError(
           'forbidden',
-          'This sign-in was not begun here, is over, or was used already. Begin again.',
+          'This sign-in has expired, was already used, or was not started here. Start again.',
         );
       }
       return attempt;
@@ -92,7 +91,7 @@ export function createSignIns({ db, secrets, baseUrl }: SignInsDependencies): Si
     checkBrowser(visit, { browser_digest }) {
       const browser = browserOf(visit);
       if (browser === undefined || tokenDigest(browser) !== browser_digest) {
-        throw apiError('forbidden', 'This sign-in was begun in another browser. Begin again in this one.');
+        throw apiError('forbidden', 'This sign-in was started in another browser. Start again in this one.');
       }
     },
     proofOf<Proof>({ sealed, org_id }: AttemptRow): Proof {

@@ -1,4 +1,4 @@
-/** Sign-ins that were not finished, and assertions that are past their time, are deleted. */
+/** Deletes unfinished sign-ins and expired assertions. */
 
 import type { Database } from '../../../platform/db/database.ts';
 import type { Job } from '../../../platform/jobs/jobs.ts';

@@ -1,7 +1,7 @@
 /**
- * The way of support into the console: an operator presents the token of a support session, and sees the org's pages with it,
- * within its grant, until that ends. The token is kept in a cookie that no script can read; there is no other session
- * behind it, so what ends the support session ends the visit.
+ * Console access for support: an operator presents the token of a support session and sees the org's pages, within the grant
+ * and until it ends. The token is kept in an HttpOnly cookie; there is no other session, so ending the support session ends the
+ * access.
  */
 import { ApiError, apiError, apiErrorWithDetails } from '../../../contract/api-error.ts';
 import { escapeHtml } from '../../../platform/http/html/html.ts';
@@ -20,7 +20,7 @@ export interface ConsoleEntryDependencies {
 
 export interface ConsoleEntry {
   readonly pages: readonly Page[];
-  /** Undefined: nobody is here for support. */
+  /** Undefined: not a support visit. */
   visitorOf(
     visit: Pick<Visit, 'headers' | 'address' | 'now'>,
   ): Promise<{ credential: Credential } | PageAnswer | undefined>;
@@ -35,7 +35,7 @@ export function createConsoleEntry({
 }: ConsoleEntryDependencies): ConsoleEntry {
   const cookies = (): Cookies => cookiesNamed('purser_support', baseUrl());
 
-  /** Throws where there is no such session, or where it may not be used now. */
+  /** Throws if the session does not exist, or may not be used now. */
   async function examined(
     token: string,
     { address, now }: Pick<Visit, 'address' | 'now'>,
@@ -44,11 +44,11 @@ export function createConsoleEntry({
     if (credential === undefined) {
       const seconds = backoff.failed(address);
       throw seconds === undefined
-        ? apiError('unauthorized', 'There is no such support session.')
+        ? apiError('unauthorized', 'Support session not found.')
         : apiErrorWithDetails(
             'rate_limited',
             { retry_after_seconds: seconds },
-            'Too many failed tokens from here.',
+            'Too many failed attempts from your address. Try again later.',
           );
     }
     checkCredentialActive(credential, address, now);
@@ -91,7 +91,7 @@ export function createConsoleEntry({
         if (!(error instanceof ApiError)) {
           throw error;
         }
-        // Over: the next visit is one's own again.
+        // The session has ended: the next visit uses the operator's own session again.
         return refusedAnswer(visit, error.status === 410 ? 401 : error.status, error.message, {
           'set-cookie': cookies().clear(),
         });

@@ -1,6 +1,6 @@
 /**
- * The life of a grant: made by an operator, approved by the org where it wants to be asked, used through sessions, over. What
- * was granted never changes: widening it takes a new grant.
+ * Life cycle of a support grant: created by an operator, approved by the org if it requires approval, used through sessions,
+ * ended. A grant never changes: more access requires a new grant.
  */
 import { apiError, invalidField } from '../../../contract/api-error.ts';
 import type { Queryable, Transaction } from '../../../platform/db/database.ts';
@@ -33,10 +33,10 @@ import {
 
 const hourMs = 3_600_000;
 const sessionsPerGrantMax = 100;
-/** The middle part of tokens, where keys name their environment. */
+/** Middle part of tokens, in the place of the environment in keys. */
 export const tokenEnvironment = 'support';
 
-/** Who does it, and when. */
+/** Actor and time of an action. */
 export type Doing = Pick<HandlerContext, 'caller' | 'now' | 'address' | 'traceId'>;
 
 export function grantStatus(grant: GrantRow, now: Date): GrantStatus {
@@ -89,11 +89,11 @@ export async function createGrant(
     throw invalidField(
       'expires_at',
       'out_of_range',
-      `This has to be in the future, and at most ${grantHoursMax} hours ahead.`,
+      `Must be in the future, at most ${grantHoursMax} hours ahead.`,
     );
   }
   if ((await lockOrg(tx, body.org_id)) === undefined) {
-    throw invalidField('org_id', 'invalid_value', 'There is no such organization.');
+    throw invalidField('org_id', 'invalid_value', 'Organization not found.');
   }
   const settings = await findSettings(tx, body.org_id);
   if (!settings.allowed) {
@@ -119,7 +119,7 @@ export async function createGrant(
   return grant;
 }
 
-/** A move of a grant from one status to another. */
+/** Transition of a grant to another status. */
 export interface Move {
   readonly before: GrantRow;
   readonly after: GrantRow;
@@ -134,7 +134,7 @@ export async function decideGrant(
   const before = await requireGrant(tx, orgId, grantId);
   const status = grantStatus(before, doing.now);
   if (status !== 'pending') {
-    throw apiError('conflict', `The grant is not pending: it is ${status}.`);
+    throw apiError('conflict', `The grant is not pending. Its status is ${status}.`);
   }
   const after: GrantRow = { ...before, approved, decided_at: doing.now, decided_by: doing.caller.keyId };
   await updateFate(tx, after);
@@ -142,7 +142,7 @@ export async function decideGrant(
   return { before, after };
 }
 
-/** By an operator (`orgId` null) or by the org. One that is over already changes nothing, so it can be repeated. */
+/** By an operator (`orgId` null) or by the org. Revoking an ended grant has no effect, so it can be repeated. */
 export async function revokeGrant(
   tx: Transaction,
   ids: Ids,
@@ -173,11 +173,13 @@ export async function openSession(tx: Transaction, ids: Ids, doing: Doing, grant
   if (status !== 'active') {
     throw apiError(
       'conflict',
-      status === 'pending' ? 'The organization has not approved the grant yet.' : `The grant is ${status}.`,
+      status === 'pending'
+        ? 'The organization has not approved the grant yet.'
+        : `The status of the grant is ${status}.`,
     );
   }
   if ((await countSessions(tx, grant.org_id, grant.id)) >= sessionsPerGrantMax) {
-    throw apiError('conflict', `A grant has at most ${sessionsPerGrantMax} sessions.`);
+    throw apiError('conflict', `The limit of ${sessionsPerGrantMax} sessions per grant is reached.`);
   }
   const token = generateKey(tokenEnvironment);
   const session: SessionRow = {
@@ -198,7 +200,7 @@ export interface SettingsChange {
   readonly revoked: readonly Move[];
 }
 
-/** Forbidding support access ends what was granted. */
+/** Forbidding support access ends all open grants. */
 export async function putSettings(
   tx: Transaction,
   ids: Ids,
@@ -224,7 +226,7 @@ async function requireGrant(tx: Transaction, orgId: string | null, grantId: stri
   return grant;
 }
 
-/** What the org is shown of it. */
+/** Adds an entry to the org's log of support access. */
 async function note(
   tx: Transaction,
   ids: Ids,
@@ -251,7 +253,7 @@ async function note(
   });
 }
 
-/** It is told to the org: in its audit log, and to those who listen. */
+/** Audit entry and event for the org. */
 export function grantChange(
   { before, after }: Partial<Move> & Pick<Move, 'after'>,
   now: Date,
@@ -266,7 +268,7 @@ export function grantChange(
   };
 }
 
-/** Whether the org lets operators in without a word of its own: only then may they come by another way than a grant. */
+/** Returns whether the org admits operators without approval: only then may they enter without a grant. */
 export async function admitsUnasked(tx: Queryable, orgId: string): Promise<boolean> {
   const { allowed, approval_required } = await findSettings(tx, orgId);
   return allowed && !approval_required;

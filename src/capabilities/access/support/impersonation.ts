@@ -1,6 +1,7 @@
 /**
- * Requests of support sessions. Each is looked up anew, so that a revocation holds from the next request on in every process;
- * and each is written to the org's audit log and its log of support access before it is served, or it is not served.
+ * Requests of support sessions. The session is read on each request, so that a revocation takes effect with the next request in
+ * every process. Each request is recorded in the org's audit log and its log of support access before it is served; if that
+ * fails, it is not served.
  */
 import { apiError } from '../../../contract/api-error.ts';
 import type { Database } from '../../../platform/db/database.ts';
@@ -25,16 +26,16 @@ export interface ImpersonationDependencies extends Appending {
 
 export interface Impersonation {
   find(token: string): Promise<Credential | undefined>;
-  /** Refuses with 503 if it cannot be written. */
+  /** Throws 503 if it cannot be written. */
   record(request: ImpersonatedRequest): Promise<void>;
 }
 
 const pathLengthMax = 500;
 
-/** The audit log's action for a request that no route matches. */
+/** Audit action for a request that matches no route. */
 const unmatchedAction = 'support.unmatched_route';
 
-/** Whole parts only: an erasure would not recognize a name that is cut in two. */
+/** Cuts at segment boundaries: erasure would not recognize a truncated name. */
 function shortened(path: string): string {
   const isCutWithin = path.length > pathLengthMax && !/[/?&=]/.test(path.charAt(pathLengthMax));
   const start = path.slice(0, pathLengthMax);
@@ -98,7 +99,7 @@ export function createImpersonation(deps: ImpersonationDependencies): Impersonat
       return (
         session && {
           keyId: session.id,
-          // What it may do is said by its scopes; what takes an owner it may not.
+          // Its scopes restrict it; operations that require an owner are not allowed.
           role: 'admin',
           scopes: new Set(session.scope),
           notBefore: null,
@@ -120,8 +121,11 @@ export function createImpersonation(deps: ImpersonationDependencies): Impersonat
       try {
         await write(request);
       } catch (error) {
-        log.warn({ traceId: request.traceId, err: error }, 'a support request could not be recorded');
-        throw apiError('service_unavailable', 'The request could not be recorded, so it was not served.');
+        log.warn({ traceId: request.traceId, err: error }, 'support request could not be recorded');
+        throw apiError(
+          'service_unavailable',
+          'The request could not be recorded in the audit log, so it was not served. Try again later.',
+        );
       }
     },
   };

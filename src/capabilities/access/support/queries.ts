@@ -47,7 +47,7 @@ export async function insertGrant(tx: Queryable, grant: GrantRow): Promise<void>
   );
 }
 
-/** `orgId` null: an operator asks, who names the grant alone. */
+/** `orgId` null: an operator, who names the grant alone. */
 export async function findGrant(
   db: Queryable,
   orgId: string | null,
@@ -62,7 +62,7 @@ export async function findGrant(
   return row;
 }
 
-/** Writes what became of a grant; what was granted stays as it was. */
+/** Updates the status of a grant; the granted access stays unchanged. */
 export async function updateFate(tx: Queryable, grant: GrantRow): Promise<void> {
   await tx.query(
     `UPDATE support_grants SET approved = $3, decided_at = $4, decided_by = $5, revoked_at = $6, revoked_by = $7
@@ -79,7 +79,7 @@ export async function updateFate(tx: Queryable, grant: GrantRow): Promise<void> 
   );
 }
 
-/** Those that could still be used, or be approved. */
+/** Grants that can still be used or approved. */
 export async function lockOpenGrants(tx: Queryable, orgId: string, now: Date): Promise<GrantRow[]> {
   return tx.query<GrantRow>(
     `SELECT ${grantColumns} FROM support_grants
@@ -99,7 +99,7 @@ export async function listGrants(db: Queryable, query: GrantFilters, now: Date):
   });
 }
 
-/** The same order as in `grantStatus`. */
+/** Same order as in `grantStatus`. */
 function statusConditions(status: GrantStatus | undefined, now: Date): Condition[] {
   const lasting: Condition = [
     'revoked_at IS NULL AND approved IS DISTINCT FROM false AND expires_at > ?',
@@ -161,11 +161,11 @@ export interface FoundSession extends CredentialOrgRow {
   readonly scope: readonly string[];
   readonly reason: string;
   readonly expires_at: Date;
-  /** The grant, or the key of whoever opened the session, is revoked; or the org has forbidden support access. */
+  /** The grant, or the key that opened the session, is revoked; or the org has forbidden support access. */
   readonly revoked: boolean;
 }
 
-/** Crosses tenants: a digest is how a session's tenant is found in the first place. */
+/** Crosses tenants: the digest determines the tenant of the session. */
 export async function findSession(
   db: Queryable,
   digest: string,
@@ -268,7 +268,7 @@ export async function deleteOldAccess(tx: Queryable, { orgId, before, limit }: O
   return gone.length;
 }
 
-/** With their sessions. One that was made before may still have been used later. */
+/** Deletes their sessions too. A grant created earlier may have been used later. */
 export async function deleteOldGrants(tx: Queryable, { orgId, before, limit }: Old): Promise<number> {
   const old = await tx.query<{ id: string }>(
     `SELECT id FROM support_grants WHERE org_id = $1 AND created_at < $2 AND expires_at < $2
@@ -281,7 +281,7 @@ export async function deleteOldGrants(tx: Queryable, { orgId, before, limit }: O
   return ids.length;
 }
 
-/** Whoever decides by it locks the org first, as whoever changes it does. */
+/** To decide by the settings, the caller locks the org first, as updates of the settings do. */
 export async function findSettings(db: Queryable, orgId: string): Promise<SettingsView> {
   const [row] = await db.query<SettingsView>(
     'SELECT allowed, approval_required FROM support_settings WHERE org_id = $1',

@@ -1,17 +1,17 @@
-/** Removes what is old of the record of support access, as the audit log loses what it says of the same requests. */
+/** Removes old entries of the log of support access, in step with the audit log. */
 import type { Transaction } from '../../../platform/db/database.ts';
 import { deleteOldAccess, deleteOldGrants } from './queries.ts';
 
 export interface AccessRemoval {
   readonly orgId: string;
-  /** What was done at this time and later stays, and so does every grant that was good then. */
+  /** Entries from this time on are kept, and so is every grant that was valid then. */
   readonly before: Date;
   readonly limit: number;
 }
 
-/** One bounded batch; returns how many entries or grants are gone. */
+/** Removes one bounded batch; returns the number of removed entries or grants. */
 export async function removeOldAccess(tx: Transaction, removal: AccessRemoval): Promise<number> {
   const entries = await deleteOldAccess(tx, removal);
-  // Grants come last: an entry names the one that it was under.
+  // Grants come last, because entries refer to them.
   return entries > 0 ? entries : deleteOldGrants(tx, removal);
 }

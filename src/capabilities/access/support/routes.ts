@@ -48,8 +48,9 @@ function operatorRoutes({ db, ids }: SupportDependencies): Route[] {
       path: '/v1/admin/support/grants',
       summary: 'Create a support grant',
       description:
-        'It cannot be changed: widening it takes a new one. Where the organization wants to approve, it is `pending` until ' +
-        'then. `conflict` where the organization has forbidden support access.',
+        'A grant cannot be changed: more access requires a new grant. If the organization requires approval, the ' +
+        'grant is `pending` until it is approved. Returns `conflict` if the organization has forbidden support ' +
+        'access.',
       access: operator,
       body: CreateGrant,
       success: 201,
@@ -75,7 +76,7 @@ function operatorRoutes({ db, ids }: SupportDependencies): Route[] {
     read({
       id: 'support.grants.read',
       path: '/v1/admin/support/grants/{grant_id}',
-      summary: 'Read a support grant',
+      summary: 'Get a support grant',
       access: operator,
       response: GrantView,
       async handler({ params, now }) {
@@ -92,8 +93,9 @@ function operatorRoutes({ db, ids }: SupportDependencies): Route[] {
       path: '/v1/admin/support/grants/{grant_id}/sessions',
       summary: 'Open a support session',
       description:
-        'Its token is used as a bearer, within the scope of the grant and until that ends. Every request with it is recorded, ' +
-        "in the organization's audit log too, under the key that opened the session. It ends with that key.",
+        'Use the token as a bearer token, within the scope of the grant and until it ends. Every request is ' +
+        "recorded, also in the organization's audit log, under the key that opened the session. The session ends " +
+        'with that key.',
       access: operator,
       success: 201,
       response: OpenedSession,
@@ -115,7 +117,7 @@ function operatorRoutes({ db, ids }: SupportDependencies): Route[] {
       method: 'DELETE',
       path: '/v1/admin/support/grants/{grant_id}',
       summary: 'Revoke a support grant',
-      description: 'Its sessions answer 410 `gone` from then on. Revoking it again changes nothing.',
+      description: 'Its sessions return 410 `gone` from then on. Revoking it again has no effect.',
       access: operator,
       success: 204,
       response: nothing,
@@ -135,8 +137,9 @@ function orgRoutes({ db, ids }: SupportDependencies): Route[] {
     read({
       id: 'support_access.list',
       path: '/v1/orgs/{id}/support-access',
-      summary: 'See who of support looked at what',
-      description: 'Grants, decisions about them, sessions, and every request under one, allowed or denied.',
+      summary: 'List support access',
+      description:
+        'Grants, decisions about them, sessions, and every request under a grant, allowed or denied.',
       access: reader,
       query: AccessFilters,
       response: page(AccessEntry),
@@ -148,7 +151,7 @@ function orgRoutes({ db, ids }: SupportDependencies): Route[] {
     read({
       id: 'support_access.settings.read',
       path: '/v1/orgs/{id}/support-access/settings',
-      summary: 'Read whether support may be granted access',
+      summary: 'Get the support access settings',
       access: reader,
       response: SettingsView,
       handler: ({ params }) => findSettings(db, params.id),
@@ -157,8 +160,8 @@ function orgRoutes({ db, ids }: SupportDependencies): Route[] {
       id: 'support_access.settings.put',
       method: 'PUT',
       path: '/v1/orgs/{id}/support-access/settings',
-      summary: 'Say whether support may be granted access, and whether you want to approve it',
-      description: 'Forbidding it revokes every open grant at once.',
+      summary: 'Update the support access settings',
+      description: 'Forbidding support access revokes every open grant immediately.',
       access: owner,
       body: SettingsView,
       success: 200,
@@ -179,7 +182,7 @@ function orgRoutes({ db, ids }: SupportDependencies): Route[] {
     read({
       id: 'support_access.grants.list',
       path: '/v1/orgs/{id}/support-access/grants',
-      summary: 'List the support grants for your organization',
+      summary: 'List support grants for your organization',
       access: reader,
       query: OwnGrantFilters,
       response: page(GrantView),
@@ -214,7 +217,7 @@ function decision(verb: 'approve' | 'deny', ids: Ids): Route {
     method: 'POST',
     path: `/v1/orgs/{id}/support-access/grants/{grant_id}/${verb}`,
     summary: approved ? 'Approve a support grant' : 'Deny a support grant',
-    description: 'A grant that is not pending is `conflict`.',
+    description: 'Returns `conflict` if the grant is not pending.',
     access: admin,
     success: 200,
     response: GrantView,

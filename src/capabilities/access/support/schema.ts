@@ -4,8 +4,8 @@ import { listParameters } from '../../../platform/http/routes/list.ts';
 import { choice, closed, id, nullable, reason, timestamp } from '../../../platform/http/routes/schemas.ts';
 
 /**
- * With these an operator could let itself in for good, approve its own grants, or have events sent to a place of its own
- * long after the grant is over.
+ * With these scopes an operator could gain permanent access, approve its own grants, or receive events after the grant has
+ * ended.
  */
 const neverGranted: readonly Scope[] = ['keys:write', 'org:write', 'webhooks:write'];
 export const grantableScopes = scopes.filter((scope) => !neverGranted.includes(scope));
@@ -20,12 +20,12 @@ export const GrantView = closed({
   org_id: id,
   scope: Type.Array(Type.String()),
   reason: Type.String(),
-  status: choice(grantStatuses, '`pending`: the organization has to approve it first.'),
-  created_by: Type.String({ description: "The operator's key." }),
+  status: choice(grantStatuses, '`pending`: the organization must approve it first.'),
+  created_by: Type.String({ description: 'Key of the operator.' }),
   created_at: timestamp,
   expires_at: timestamp,
   needs_approval: Type.Boolean(),
-  decided_by: nullable(Type.String({ description: "The organization's key that approved or denied." })),
+  decided_by: nullable(Type.String({ description: 'Key of the organization that approved or denied it.' })),
   decided_at: nullable(timestamp),
   revoked_by: nullable(Type.String()),
   revoked_at: nullable(timestamp),
@@ -39,13 +39,13 @@ export const CreateGrant = closed({
     maxItems: grantableScopes.length,
     uniqueItems: true,
     description:
-      'What a session may do; fixed for good. Narrower than what the organization itself may do: `keys:write`, ' +
-      '`org:write` and `webhooks:write` are never granted, and nothing that needs an owner.',
+      'Scopes of its sessions, which cannot be changed. `keys:write`, `org:write`, `webhooks:write` and ' +
+      'operations that require an owner are never granted.',
   }),
   reason,
   expires_at: Type.String({
     format: 'date-time',
-    description: `When it ends: at most ${grantHoursMax} hours ahead.`,
+    description: `End of the grant, at most ${grantHoursMax} hours ahead.`,
     examples: ['2026-11-15T18:00:00Z'],
   }),
 });
@@ -65,7 +65,7 @@ export type SessionView = Static<typeof SessionView>;
 export const OpenedSession = closed({
   ...SessionView.properties,
   token: Type.String({
-    description: 'Used as a bearer token. It is shown this once and cannot be read again.',
+    description: 'Use it as a bearer token. It is shown only once.',
   }),
 });
 
@@ -97,14 +97,16 @@ export const AccessEntry = closed({
   kind: choice(accessKinds),
   grant_id: id,
   session_id: nullable(Type.String()),
-  actor_id: Type.String({ description: "The operator's key, or for a decision the organization's own." }),
+  actor_id: Type.String({ description: 'Key of the operator or, for a decision, of the organization.' }),
   method: nullable(Type.String()),
-  path: nullable(Type.String({ description: 'What was asked for, without its query.' })),
+  path: nullable(Type.String({ description: 'Path of the request, without its query.' })),
   operation: nullable(Type.String()),
   outcome: nullable(
-    Type.String({ description: '`allowed`: the grant let the request in. `denied`: it was refused.' }),
+    Type.String({
+      description: '`allowed`: the grant permitted the request. `denied`: the request was rejected.',
+    }),
   ),
-  code: nullable(Type.String({ description: 'The error code of a denied request.' })),
+  code: nullable(Type.String({ description: 'Error code of a denied request.' })),
   address: nullable(Type.String()),
   trace_id: nullable(Type.String()),
 });
@@ -121,9 +123,9 @@ export const AccessFilters = listParameters(accessSorts, {
 export type AccessFilters = Static<typeof AccessFilters>;
 
 export const SettingsView = closed({
-  allowed: Type.Boolean({ description: 'Whether operators may be granted support access at all.' }),
+  allowed: Type.Boolean({ description: 'Whether operators can be granted support access.' }),
   approval_required: Type.Boolean({
-    description: 'Whether an admin of the organization has to approve each grant first.',
+    description: 'Whether an admin of the organization must approve each grant.',
   }),
 });
 export type SettingsView = Static<typeof SettingsView>;

@@ -1,6 +1,6 @@
 /**
- * Who calls deprecated routes: counted in memory while requests are answered, written by a job and when the service
- * stops. What could not be written is kept and tried again; what a process had not written when it was killed is lost.
+ * Counts the callers of deprecated routes: in memory while requests are served, written by a job and when the service stops.
+ * Counts that could not be written are kept and retried; if the process is killed, unwritten counts are lost.
  */
 
 import type { Database } from '../../../platform/db/database.ts';
@@ -11,14 +11,14 @@ import { addCalls, type Calls } from './queries.ts';
 
 export interface Callers {
   called(route: string, credential: Pick<Credential, 'keyId' | 'org'>): void;
-  /** Writes everything that was counted so far. */
+  /** Writes all counts so far. */
   flush(): Promise<void>;
   readonly job: Job;
 }
 
 const flushEveryMs = 5_000;
 const batchMax = 500;
-/** While the database is away. Calls beyond it show in the metric and are not told apart. */
+/** Maximum number of unwritten counts while the database is unavailable. Further calls are in the metric only. */
 const waitingMax = 100_000;
 
 export function createCallers({ db, clock }: { readonly db: Database; readonly clock: Clock }): Callers {
@@ -36,7 +36,7 @@ export function createCallers({ db, clock }: { readonly db: Database; readonly c
   }
 
   async function write(): Promise<void> {
-    // In one order everywhere, so that processes that write at once wait for each other and never in a circle.
+    // Sorted, so that concurrent writers lock rows in the same order and cannot deadlock.
     const taken = [...waiting.values()].sort((a, b) => (callKey(a) < callKey(b) ? -1 : 1));
     waiting = new Map();
     while (taken.length > 0) {

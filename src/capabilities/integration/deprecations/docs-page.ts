@@ -1,6 +1,6 @@
 /**
- * `/docs/deprecations`: everything that is deprecated now, with its dates and the way off it. Routes come from the
- * registry, at the time of the response; settings and deliveries, which are no routes, from the release ledger.
+ * `/docs/deprecations`: everything that is deprecated now, with its dates and migration steps. Routes come from the registry at
+ * the time of the request; settings and deliveries, which are not routes, come from the list of releases.
  */
 import type { DeprecationRegistry } from '../../../contract/deprecations.ts';
 import { type LedgerDeprecation, type Release, releases } from '../../../contract/releases.ts';
@@ -58,7 +58,7 @@ function routeItems(registry: Pick<DeprecationRegistry, 'list'>): Item[] {
   }));
 }
 
-/** What was removed since is history, which the changelog tells. */
+/** Removed items are history, which is in the changelog. */
 function otherItems(all: readonly Release[]): Item[] {
   const removed = new Set(all.flatMap((release) => release.removed.map(({ surface }) => surface)));
   return all
@@ -85,7 +85,7 @@ function sectionsOf(items: readonly Item[]): Section[] {
   return [...byAnchor].map(([anchor, its]) => ({
     anchor,
     items: its,
-    // What was flagged without a note is at least listed, with its dates.
+    // Items without a migration note are listed with their dates.
     ...(migrationNotes[anchor] ?? { title: its[0]?.surface ?? anchor, steps: [] }),
   }));
 }

@@ -2,7 +2,7 @@ import type { Queryable } from '../../../platform/db/database.ts';
 import { type PageOf, selectPage } from '../../../platform/http/routes/list.ts';
 import { type UsageFilters, usageSorts } from './schema.ts';
 
-/** The calls of one key on one route. */
+/** Calls of one key on one route. */
 export interface Calls {
   readonly tenantId: string;
   readonly keyId: string;
@@ -12,7 +12,7 @@ export interface Calls {
   readonly lastAt: Date;
 }
 
-/** Adds to what any process has written before. */
+/** Adds to the counts that other processes have written. */
 export async function addCalls(db: Queryable, calls: readonly Calls[]): Promise<void> {
   await db.query(
     `INSERT INTO deprecated_route_calls AS there (tenant_id, key_id, route, calls, first_called_at, last_called_at)
@@ -44,7 +44,7 @@ export interface CallsRow {
   readonly last_called_at: Date;
 }
 
-/** A key belongs to one org and has one row a route, so the two make an id. */
+/** A key belongs to one org and has one row per route, so the two are an id. */
 export function selectCalls(db: Queryable, query: UsageFilters): Promise<PageOf<CallsRow>> {
   return selectPage<CallsRow>(db, {
     select: `SELECT * FROM (

@@ -31,18 +31,19 @@ export function deprecationRoutes({ db, registry, callers, docsUrl }: Deprecatio
     publicRead({
       id: 'meta.deprecations',
       path: '/v1/meta/deprecations',
-      summary: 'List the deprecated routes',
-      description: 'Every response of these carries `Deprecation`, `Sunset` and `Link`.',
+      summary: 'List deprecated routes',
+      description: 'Every response of these routes has the headers `Deprecation`, `Sunset` and `Link`.',
       response: DeprecationList,
       handler: async () => registry.list().map((entry) => viewEntry(entry, docsUrl())),
     }),
     read({
       id: 'deprecations.usage',
       path: '/v1/admin/deprecations/usage',
-      summary: 'See who still calls deprecated routes',
+      summary: 'List callers of deprecated routes',
       description:
-        'How often each key has called each deprecated route, and when first and last. Calls with a key that was refused ' +
-        'count; calls without a key that is known are only in the metric. Other processes write theirs within seconds.',
+        'Number of calls per key and deprecated route, with the first and last call. Includes rejected calls with ' +
+        'a known key; calls without a known key are only in the metric. Other processes write their counts within ' +
+        'seconds.',
       access: { kind: 'operator' },
       query: UsageFilters,
       response: page(CallsView),
@@ -51,8 +52,8 @@ export function deprecationRoutes({ db, registry, callers, docsUrl }: Deprecatio
     read({
       id: 'deprecations.own_usage',
       path: '/v1/orgs/{id}/deprecations/usage',
-      summary: "See which of the organization's keys still call deprecated routes",
-      description: 'What to change before a sunset, counted as for operators.',
+      summary: "List the organization's keys that call deprecated routes",
+      description: 'Shows what to migrate before a sunset. Counted as for operators.',
       access: { kind: 'org', scope: 'org:read', role: 'viewer' },
       query: OwnUsageFilters,
       response: page(CallsView),

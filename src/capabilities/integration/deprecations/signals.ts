@@ -1,4 +1,4 @@
-/** What the responses of a deprecated route carry, and how many there were. */
+/** Headers and metric of responses of deprecated routes. */
 import { Counter, type Registry } from 'prom-client';
 import { type DeprecationHeaders, deprecationHeaders } from '../../../contract/deprecation-headers.ts';
 import type { DeprecationRegistry } from '../../../contract/deprecations.ts';
@@ -12,7 +12,7 @@ export interface SignalDependencies {
 }
 
 export interface Signals {
-  /** Counts a response and gives the headers it has to carry; undefined for a route that is not deprecated. */
+  /** Counts a response and returns its headers; undefined for a route that is not deprecated. */
   signal(route: string, credential: Credential | undefined): DeprecationHeaders | undefined;
   register(metrics: Registry): void;
 }
@@ -35,11 +35,12 @@ export function createSignals({ registry, callers, docsUrl }: SignalDependencies
     register(metrics) {
       new Counter({
         name: 'svc_deprecated_route_calls_total',
-        help: 'Responses of routes on a deprecation path, by route template.',
+        help: 'Responses of deprecated routes, by route template.',
         labelNames: ['route'],
         registers: [metrics],
         collect() {
-          // A route that is no longer flagged is not shown. Its count stays: a counter that came back must not go down.
+          // Routes that are no longer deprecated are not shown. Their count is kept: a counter must not decrease when it
+          // returns.
           this.reset();
           for (const { route } of registry.list()) {
             this.inc({ route }, responses.get(route) ?? 0);

@@ -1,4 +1,4 @@
-/** The API reference at `/docs`, made from the OpenAPI document. */
+/** The API reference at `/docs`, generated from the OpenAPI document. */
 import type { Page } from '../../../platform/http/routes/page.ts';
 import { rendered, renderedFrom } from '../../../platform/http/routes/rendered.ts';
 import { escapeHtml, type HtmlPage, htmlAnswer, inline, paragraphs } from './html.ts';
@@ -55,13 +55,13 @@ export function docsPage(openApi: () => object): Page {
   };
 }
 
-/** Someone who opens the bare address in a browser is looking for this. */
+/** For people who open the base URL in a browser. */
 export const rootPage: Page = {
   path: '/',
   handler: async () => ({
     status: 302,
     contentType: 'text/plain; charset=utf-8',
-    body: 'The API is under /v1, its reference at /docs.\n',
+    body: 'The API is at /v1, its reference at /docs.\n',
     headers: { location: '/docs' },
   }),
 };

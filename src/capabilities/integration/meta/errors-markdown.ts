@@ -1,4 +1,4 @@
-/** The error catalog as a document for people. */
+/** Formats the error catalog as Markdown. */
 import { errorEntries } from './schema.ts';
 
 const retryWords = {

@@ -1,6 +1,6 @@
 /**
- * The frame of the documentation's pages: plain HTML. They run no script and ask no other host for anything, so they work
- * behind the strictest network.
+ * Layout of the documentation pages: plain HTML without scripts or external resources, so that they work in restricted
+ * networks.
  */
 import { escapeHtml, htmlDocument } from '../../../platform/http/html/html.ts';
 import type { PageAnswer } from '../../../platform/http/routes/page.ts';
@@ -27,7 +27,7 @@ h4 { margin: .8rem 0 0; font-size: .95rem; }
 
 export interface HtmlPage {
   readonly title: string;
-  /** Read out before the menu. */
+  /** Accessible name of the menu. */
   readonly menuLabel: string;
   /** HTML, as is `main`. */
   readonly menu: string;
@@ -46,7 +46,7 @@ export function paragraphs(text: string): string {
     .join('');
 }
 
-/** Descriptions use back-ticks for code and blank lines between sentences. */
+/** Converts descriptions, which use back-ticks for code and blank lines between paragraphs. */
 export function inline(text: string): string {
   return escapeHtml(text)
     .replaceAll(/`([^`]+)`/g, '<code>$1</code>')

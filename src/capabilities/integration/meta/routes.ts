@@ -3,7 +3,7 @@ import { rendered, renderedFrom } from '../../../platform/http/routes/rendered.t
 import { publicDocument, publicRead, type Route } from '../../../platform/http/routes/route.ts';
 import { ErrorList, EventList, errorEntries, eventEntries } from './schema.ts';
 
-/** `openApi` is asked for at each request, because it describes all routes, these included. */
+/** `openApi` is called on each request, because the document describes all routes, including these. */
 export function metaRoutes(openApi: () => object): Route[] {
   const document = renderedFrom(openApi, (from) =>
     rendered('application/json; charset=utf-8', JSON.stringify(from)),
@@ -12,22 +12,22 @@ export function metaRoutes(openApi: () => object): Route[] {
     publicRead({
       id: 'meta.errors',
       path: '/v1/meta/errors',
-      summary: 'List every error code',
+      summary: 'List all error codes',
       response: ErrorList,
       handler: async () => ({ data: errorEntries(), next_cursor: null }),
     }),
     publicRead({
       id: 'meta.events',
       path: '/v1/meta/events',
-      summary: 'List every kind of event',
-      description: 'What a webhook subscription can receive.',
+      summary: 'List all event types',
+      description: 'The events that a webhook subscription can receive.',
       response: EventList,
       handler: async () => ({ data: eventEntries(), next_cursor: null }),
     }),
     publicDocument({
       id: 'meta.openapi',
       path: '/v1/openapi.json',
-      summary: 'Read the OpenAPI document',
+      summary: 'Get the OpenAPI document',
       response: Type.Unsafe<object>({ type: 'object' }),
       handler: document,
     }),

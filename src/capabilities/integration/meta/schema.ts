@@ -6,7 +6,7 @@ import { choice, closed, page } from '../../../platform/http/routes/schemas.ts';
 export const ErrorEntry = closed({
   code: Type.String(),
   statuses: Type.Array(Type.Integer()),
-  details: Type.Array(Type.String(), { description: 'The names of the fields in `details`.' }),
+  details: Type.Array(Type.String(), { description: 'Names of the fields in `details`.' }),
   retry: choice(['after_change', 'after_interval', 'after_window', 'with_backoff', 'never']),
   meaning: Type.String(),
 });
@@ -14,8 +14,8 @@ export const ErrorEntry = closed({
 export const EventEntry = closed({
   type: Type.String(),
   meaning: Type.String(),
-  schema: Type.Unsafe<object>({ type: 'object', description: 'The JSON Schema of an event of this kind.' }),
-  example: Type.Unsafe<object>({ type: 'object', description: 'What its `data` may look like.' }),
+  schema: Type.Unsafe<object>({ type: 'object', description: 'JSON Schema of an event of this type.' }),
+  example: Type.Unsafe<object>({ type: 'object', description: 'Example of `data`.' }),
 });
 
 export const EventList = page(EventEntry);

@@ -1,4 +1,4 @@
-/** How processes learn that a subscription of an org, or its secret, changed, and that there is something to deliver. */
+/** Change notifications for subscriptions and their secrets, and for new deliveries. */
 import type { Database, Transaction } from '../../../platform/db/database.ts';
 
 const channel = 'webhooks';
@@ -7,7 +7,7 @@ export function announceWebhooks(tx: Transaction, orgId: string): Promise<void> 
   return tx.notify(channel, orgId);
 }
 
-/** Hears the id of each org whose subscriptions changed; null means that any of them may have. */
+/** Calls the listener with the id of each org whose subscriptions changed; null means that any of them may have changed. */
 export function onWebhooksChange(db: Database, heard: (orgId: string | null) => void): void {
   db.listen(channel, heard);
 }

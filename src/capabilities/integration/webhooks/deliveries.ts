@@ -1,4 +1,4 @@
-/** Deliveries as their owners see them: what was tried, what came back; asked for again, one or many; and tests. */
+/** Deliveries for their owners: attempts and responses, redelivery of one or many, and test events. */
 import { apiError, invalidField } from '../../../contract/api-error.ts';
 import type { Queryable, Transaction } from '../../../platform/db/database.ts';
 import { decodeCursor, encodeCursor } from '../../../platform/http/routes/list.ts';
@@ -19,7 +19,7 @@ import { findSubscription, lockSubscription, type SubscriptionRow } from './quer
 import type { DeliveryFilters, DeliveryView, RedeliveredRange, RedeliverRange } from './schema.ts';
 import type { SubscriptionName } from './subscriptions.ts';
 
-/** One transaction holds up others, so a larger range is asked for in parts. */
+/** One transaction blocks others, so a larger range is redelivered in parts. */
 export const redeliveriesMax = 5_000;
 const rangeOrder = 'redeliveries';
 
@@ -58,7 +58,7 @@ export async function readDelivery(
   return viewDelivery(row);
 }
 
-/** An event of its own, for this subscription alone. */
+/** Creates an event for this subscription only. */
 export async function sendTest(
   tx: Transaction,
   ids: Ids,
@@ -119,7 +119,7 @@ export async function redeliverRange(
   const after = cursor === undefined ? null : decodeCursor(cursor, rangeOrder, 'text').id;
   const range = { from: new Date(from), to: to === undefined ? now : new Date(to), state, after };
   if (range.to <= range.from) {
-    throw invalidField('to', 'out_of_range', 'This has to be after from.');
+    throw invalidField('to', 'out_of_range', 'Must be after from.');
   }
   await lockReceiving(tx, name);
   const { count, last } = await putRangeInLine(tx, laneOf(name), range, now, redeliveriesMax);
@@ -141,13 +141,13 @@ async function requireSubscription(db: Queryable, { orgId, id }: SubscriptionNam
   return row;
 }
 
-/** Nothing is put in line where nobody would look. While it is paused, it waits. */
+/** Rejects disabled subscriptions, which are not processed. For a paused subscription deliveries wait. */
 async function lockReceiving(tx: Transaction, { orgId, id }: SubscriptionName): Promise<void> {
   const row = await lockSubscription(tx, orgId, id);
   if (row === undefined) {
     throw apiError('not_found');
   }
   if (row.status === 'disabled') {
-    throw apiError('conflict', 'The subscription is disabled: resume it first.');
+    throw apiError('conflict', 'The subscription is disabled. Resume it first.');
   }
 }

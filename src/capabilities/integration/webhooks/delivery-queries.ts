@@ -1,4 +1,4 @@
-/** The statements about deliveries. Results are written by the hundred, one statement for all. */
+/** Statements about deliveries. Outcomes are written in batches, one statement for all. */
 import { insertMany, type Queryable } from '../../../platform/db/database.ts';
 import type { PageOf } from '../../../platform/http/routes/list.ts';
 import { decodeCursor, encodeCursor, pageSize } from '../../../platform/http/routes/list.ts';
@@ -23,7 +23,9 @@ export interface DeliveryRow {
 const columns =
   'org_id, subscription_id, id, event_id, event_type, state, failure, due_at, attempt_count, attempts, created_at, ended_at';
 
-/** How many attempts a delivery remembers: more than the schedule has, so that a redelivery shows beside the first. */
+/**
+ * Number of stored attempts per delivery: more than the schedule has, so that redeliveries are listed beside the first ones.
+ */
 const attemptsKept = 20;
 
 export type NewDelivery = Pick<
@@ -60,7 +62,7 @@ export async function insertDeliveries(
   );
 }
 
-/** A delivery that is due, with its event; null where the event was deleted. */
+/** A delivery that is due, with its event; null if the event was deleted. */
 export interface DueDelivery {
   readonly id: string;
   readonly attempt_count: number;
@@ -83,21 +85,21 @@ export async function selectDue(db: Queryable, lane: Lane, at: Date, limit: numb
   );
 }
 
-/** What became of an attempt. */
+/** Result of an attempt. */
 export interface Outcome extends Lane {
-  /** As it was when it was read. */
+  /** State when it was read. */
   readonly delivery: Pick<DueDelivery, 'id' | 'attempt_count' | 'due_at'>;
   readonly state: DeliveryState;
   readonly failure: DeliveryFailure | null;
-  /** Null once it has ended. */
+  /** Null once the delivery has ended. */
   readonly due_at: Date | null;
   readonly attempt: AttemptView | null;
   readonly at: Date;
 }
 
 /**
- * One that was ended or put in line anew meanwhile keeps that; the attempt is noted all the same. Written a second time,
- * because nobody knows whether the first was committed, it changes nothing.
+ * A delivery that was ended or requeued in the meantime keeps that state; the attempt is recorded anyway. Idempotent, because a
+ * write is repeated if it is unknown whether it was committed.
  */
 export async function recordOutcomes(tx: Queryable, outcomes: readonly Outcome[]): Promise<void> {
   const isAsRead = "(d.state = 'waiting' AND d.attempt_count = r.attempt_count AND d.due_at = r.was_due_at)";
@@ -131,7 +133,7 @@ export async function recordOutcomes(tx: Queryable, outcomes: readonly Outcome[]
   );
 }
 
-/** Gives up some of what waits for a subscription that is disabled or deleted; returns how many that were. */
+/** Fails some of the waiting deliveries of a disabled or deleted subscription; returns their number. */
 export async function failWaiting(db: Queryable, lane: Lane, at: Date, limit: number): Promise<number> {
   const failed = await db.query(
     `UPDATE webhook_deliveries SET state = 'failed', failure = 'disabled', ended_at = $3
@@ -147,7 +149,7 @@ export async function failWaiting(db: Queryable, lane: Lane, at: Date, limit: nu
   return failed.length;
 }
 
-/** How many wait, counted up to a bound. */
+/** Number of waiting deliveries, counted up to a bound. */
 export async function countWaiting(db: Queryable, lane: Lane, max: number): Promise<number> {
   const [row] = await db.query<{ count: bigint }>(
     `SELECT count(*) AS count FROM (
@@ -170,7 +172,7 @@ export async function findDelivery(
   return row;
 }
 
-/** Puts one in line again, from the beginning of the schedule. */
+/** Requeues a delivery, from the start of the retry schedule. */
 export async function putInLine(
   tx: Queryable,
   lane: Lane,
@@ -189,13 +191,13 @@ export interface Range {
   readonly from: Date;
   readonly to: Date;
   readonly state: 'failed' | 'delivered';
-  /** The last one of the part before; null: from the beginning. */
+  /** Last delivery of the previous part; null: from the start. */
   readonly after: string | null;
 }
 
 /**
- * The same for those of a time span, the oldest first, after a certain one; tells how many, and the last of them. They are
- * found by an array of their ids, so that a database that takes the table for empty does not compare each with each.
+ * Requeues the deliveries of a time range after a given one, oldest first; returns their number and the last of them. They are
+ * selected by an array of ids, because with outdated statistics the planner would choose a nested loop join.
  */
 export async function putRangeInLine(
   tx: Queryable,
@@ -219,7 +221,7 @@ export async function putRangeInLine(
   return row ?? { count: 0, last: null };
 }
 
-/** Newest first unless sorted otherwise. Ids sort by time, so the primary key is the list's index. */
+/** Newest first by default. Ids are ordered by time, so the list uses the primary key. */
 export async function listDeliveries(
   db: Queryable,
   lane: Lane,

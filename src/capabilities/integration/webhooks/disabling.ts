@@ -1,4 +1,4 @@
-/** Turning off a subscription that nothing reaches any more, with an entry in the audit log and an event. */
+/** Disables a subscription whose receiver is no longer reachable, with an audit entry and an event. */
 import type { Database } from '../../../platform/db/database.ts';
 import { type Appending, recordChange } from '../../compliance/audit/index.ts';
 import type { Lane } from './lanes.ts';

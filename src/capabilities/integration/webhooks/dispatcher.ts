@@ -1,12 +1,12 @@
 /**
- * Sends what is due. A process takes lanes (the deliveries of one subscription each) under a lease, works on each until
- * nothing in it is due, and lets go of it. Lanes do not wait for each other: each has few attempts under way at a time,
- * one at a time while its receiver is slow or not known yet, and slow receivers share slots of their own, and places of
- * their own among the lanes in hand, which they leave after a turn. So receivers that hang keep up themselves and each
- * other, and nobody else; and of all slots no org has more than half.
+ * Sends due deliveries. A process claims queues (the deliveries of one subscription each) under a lease, works on each until
+ * none of its deliveries is due, and releases it. Queues are independent: each has few attempts in flight, and only one while
+ * its receiver is slow or unknown. Slow receivers share separate slots, and separate places among the claimed queues, which
+ * they give up after one round. So unresponsive receivers delay only themselves and each other. No org uses more than half of
+ * all slots.
  *
- * At least once: an attempt counts when its outcome is written. A process that dies in between leaves its lanes, whose
- * leases run out, and what was not written is sent again, with the same event id.
+ * Delivery is at least once: an attempt counts when its outcome is written. If a process dies in between, its leases expire,
+ * and unrecorded deliveries are sent again with the same event id.
  */
 import { randomUUID } from 'node:crypto';
 import { performance } from 'node:perf_hooks';
@@ -42,26 +42,26 @@ export interface DispatcherDependencies extends Appending {
   readonly userAgent: string;
   docsUrl(): string;
   random?(): number;
-  /** A clock that only goes forward. */
+  /** A monotonic clock. */
   nowMs?(): number;
-  /** How long a stop waits for what is under way. */
+  /** Maximum time that a stop waits for attempts in flight. */
   readonly stopWaitMs?: number;
 }
 
 export interface Dispatcher {
-  /** Takes lanes that have something to do, and begins to work on them. */
+  /** Claims queues with due deliveries, and starts to work on them. */
   claim(): Promise<void>;
-  /** Says that this process is still at work on its lanes. */
+  /** Renews the leases of this process. */
   renew(): Promise<void>;
-  /** Something may be due now. Heard once the dispatcher works, that is after the first claim. */
+  /** Wakes the dispatcher because deliveries may be due. Has no effect before the first claim. */
   poke(): void;
-  /** Resolves when nothing is under way. */
+  /** Resolves when no attempt is in flight. */
   idle(): Promise<void>;
   stop(): Promise<void>;
 }
 
 const lanesMax = 1_000;
-/** Two for each slot, so that none is free while the next lane is fetched. */
+/** Two for each slot, so that no slot is idle while the next queue is claimed. */
 const slowLanesMax = 128;
 const attemptsOverall = 192;
 const slowAttemptsOverall = 64;
@@ -71,13 +71,13 @@ const givenUpPerBatch = 1_000;
 const failingMsMax = 5 * 24 * 3_600_000;
 const usualStopWaitMs = 5_000;
 
-/** A lane in hand, and what is known of its receiver. */
+/** A claimed queue, and the pace of its receiver. */
 interface Work {
   readonly lane: Lane;
-  /** It was when the lane was taken, and has one of the places for slow ones. */
+  /** The receiver was slow when the queue was claimed, which then uses one of the places for slow receivers. */
   readonly wasSlow: boolean;
   readonly pace: Pace;
-  /** How far the agreed time is ahead of this process's clock. */
+  /** Difference between the database clock and the clock of this process. */
   aheadMs: number;
 }
 
@@ -111,7 +111,9 @@ export function createDispatcher(deps: DispatcherDependencies): Dispatcher {
       poked = true;
       setImmediate(() => {
         poked = false;
-        claim().catch((err) => log.warn({ err }, 'webhooks wait: what is due could not be read'));
+        claim().catch((err) =>
+          log.warn({ err }, 'webhook deliveries delayed: due deliveries could not be read'),
+        );
       });
     }
   }
@@ -133,14 +135,16 @@ export function createDispatcher(deps: DispatcherDependencies): Dispatcher {
     const atWork = new Set([...inHand.keys()].map(({ lane }) => lane.subscription_id));
     for (const { is_slow, ...lane } of claimed) {
       if (atWork.has(lane.subscription_id)) {
-        // Its lease ran out while this process was still at work on it; the claim has renewed it.
+        // The lease expired while this process was still working on the queue; the claim has renewed it.
         continue;
       }
       const one = { lane, wasSlow: is_slow, pace: new Pace(is_slow), aheadMs: 0 };
       inHand.set(
         one,
         work(one)
-          .catch((err) => log.warn({ ...lane, err }, 'webhooks of a subscription wait until its lease ends'))
+          .catch((err) =>
+            log.warn({ ...lane, err }, 'webhook deliveries of subscription delayed until its lease expires'),
+          )
           .finally(() => inHand.delete(one)),
       );
     }
@@ -151,7 +155,7 @@ export function createDispatcher(deps: DispatcherDependencies): Dispatcher {
     while (more && !stopped) {
       more = await workOnce(one);
       if (one.wasSlow || one.pace.isSlow === true) {
-        // One turn, and back into line: others that are slow wait for this place, or this one is no place for it.
+        // After one round the queue is released: other slow receivers wait for this place, or it became slow in the wrong one.
         break;
       }
     }
@@ -160,12 +164,12 @@ export function createDispatcher(deps: DispatcherDependencies): Dispatcher {
     }
   }
 
-  /** The agreed time, without asking for it each time. */
+  /** Database time, without a query. */
   function timeOf({ aheadMs }: Work): Date {
     return new Date(clock.now().getTime() + aheadMs);
   }
 
-  /** True when there may be more. */
+  /** Returns true if there may be more. */
   async function workOnce(one: Work): Promise<boolean> {
     const { lane } = one;
     const receiver = await receivers.find(lane);
@@ -203,7 +207,7 @@ export function createDispatcher(deps: DispatcherDependencies): Dispatcher {
     await Promise.all(recorded);
   }
 
-  /** Sends it, and returns the promise that what became of it is written. */
+  /** Sends the delivery, and returns a promise that resolves when its outcome is written. */
   async function attempt(one: Work, receiver: Receiver, delivery: DueDelivery): Promise<Promise<void>[]> {
     const { lane } = one;
     const { type, created_at, data } = delivery;
@@ -260,11 +264,11 @@ export function createDispatcher(deps: DispatcherDependencies): Dispatcher {
       slots.quick.close();
       slots.slow.close();
       await Promise.race([idle(), pause(stopWaitMs, undefined, { ref: false })]);
-      // Whatever is still under way is left as if it had not been sent.
+      // Attempts in flight are treated as if they had not been sent.
       aborted = true;
       recorder.stop();
       sender.close();
-      // Something may hang that nobody can end; the process is to end all the same.
+      // An attempt may hang; the process must end anyway.
       await Promise.race([idle(), pause(stopWaitMs, undefined, { ref: false })]);
       await leaveAllLanes(db, owner).catch(() => undefined);
     },

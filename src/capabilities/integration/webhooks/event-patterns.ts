@@ -1,4 +1,4 @@
-/** Which kinds of events a subscription listens to: `*`, a group such as `budget.*`, or single kinds. */
+/** Event patterns of subscriptions: `*`, a group such as `budget.*`, or a single type. */
 
 import { invalidFields } from '../../../contract/api-error.ts';
 import { type EventType, eventTypes } from '../../../contract/events.ts';
@@ -12,10 +12,10 @@ export function wantsEvent(patterns: readonly string[], type: string): boolean {
   );
 }
 
-/** A test is sent to whom it was asked for, and to nobody else. */
+/** A test event is sent only to the subscription it was requested for. */
 export const testEvent: EventType = 'webhook.test';
 
-/** Refuses what no event will ever match: most likely a typing error. */
+/** Rejects patterns that match no event type: most likely a typing error. */
 export function checkPatterns(patterns: readonly string[]): void {
   const faults = patterns.flatMap((pattern, index) =>
     eventTypes.some((type) => wantsEvent([pattern], type))
@@ -24,7 +24,7 @@ export function checkPatterns(patterns: readonly string[]): void {
           {
             field: `events[${index}]`,
             code: 'invalid_value',
-            message: 'There is no such kind of event.',
+            message: 'Unknown event type.',
           } as const,
         ],
   );

@@ -1,4 +1,4 @@
-/** The statements about events on their way from the outbox to deliveries. */
+/** Statements about events that are fanned out from the outbox to deliveries. */
 import type { Queryable } from '../../../platform/db/database.ts';
 import { enqueueEvent, type OutgoingEvent } from '../../../platform/outbox/outbox.ts';
 
@@ -9,7 +9,7 @@ export interface WaitingEvent {
   readonly created_at: Date;
 }
 
-/** Locks them: another process takes others. */
+/** Locks the events, so that other processes take others. */
 export async function lockWaitingEvents(tx: Queryable, limit: number): Promise<WaitingEvent[]> {
   return tx.query<WaitingEvent>(
     'SELECT tenant_id, id, type, created_at FROM outbox WHERE fanned_out_at IS NULL LIMIT $1 FOR UPDATE SKIP LOCKED',
@@ -30,7 +30,7 @@ export async function markFannedOut(
   );
 }
 
-/** An event that goes to one subscription only, and past the outbox to nobody else. */
+/** Inserts an event for one subscription only, which is not fanned out. */
 export async function insertFannedOut(tx: Queryable, event: OutgoingEvent, now: Date): Promise<void> {
   await enqueueEvent(tx, event);
   await markFannedOut(tx, [{ tenant_id: event.tenantId, id: event.id }], now);

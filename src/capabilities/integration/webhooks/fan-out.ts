@@ -1,6 +1,7 @@
 /**
- * From the outbox to deliveries: each event becomes a delivery of every subscription that listens to it. A transaction
- * makes a bounded number of deliveries, so that on the embedded engine, where everyone takes turns, nobody waits long.
+ * Fans out events from the outbox: each event becomes a delivery of every subscription with a matching pattern. A transaction
+ * creates a bounded number of deliveries, so that on the embedded engine, which has one connection, other work does not wait
+ * long.
  */
 
 import { agreedNow } from '../../../platform/db/agreed-now.ts';
@@ -22,10 +23,10 @@ export interface FanOutDependencies {
 const eventsPerBatch = 500;
 const deliveriesPerBatch = 1_000;
 const clockSkewMs = 5_000;
-/** What may wait for a subscription; what comes after that is noted as failed, and can be redelivered. */
+/** Maximum number of waiting deliveries per subscription; further ones are recorded as failed, and can be redelivered. */
 export const waitingMax = 50_000;
 
-/** One batch. True when there may be more. */
+/** Processes one batch. Returns true if there may be more. */
 export async function fanOut({ db, clock, ids }: FanOutDependencies): Promise<boolean> {
   return db.transaction(async (tx) => {
     const events = await lockWaitingEvents(tx, eventsPerBatch);
@@ -43,7 +44,7 @@ export async function fanOut({ db, clock, ids }: FanOutDependencies): Promise<bo
       done.push(event);
       for (const listener of listening.get(event.tenant_id) ?? []) {
         if (isFor(listener, event)) {
-          // Counted only for whom there is something: it reads all that waits.
+          // Counted only for subscriptions with new events, because it reads all waiting deliveries.
           listener.room ??= await roomOf(tx, listener);
           deliveries.push(newDelivery(ids, listener, event));
         }
@@ -56,13 +57,13 @@ export async function fanOut({ db, clock, ids }: FanOutDependencies): Promise<bo
   });
 }
 
-/** What happened before the subscription was there is not for it; clocks of processes may differ a little. */
+/** Events from before the subscription was created are skipped; clocks of processes may differ a little. */
 function isFor({ events, created_at }: SubscriptionRow, event: WaitingEvent): boolean {
   return wantsEvent(events, event.type) && event.created_at.getTime() >= created_at.getTime() - clockSkewMs;
 }
 
 interface Listener extends SubscriptionRow {
-  /** How many more may wait; undefined: not counted yet. */
+  /** Number of further deliveries that may wait; undefined: not counted yet. */
   room: number | undefined;
 }
 
@@ -106,6 +107,6 @@ function lanesOf(deliveries: readonly NewDelivery[]): Lane[] {
   for (const { org_id, subscription_id } of deliveries) {
     lanes.set(`${org_id} ${subscription_id}`, { org_id, subscription_id });
   }
-  // In one order, so that two processes that wake the same lanes do not wait for each other in a circle.
+  // Sorted, so that two processes that wake the same queues cannot deadlock.
   return [...lanes].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, lane]) => lane);
 }

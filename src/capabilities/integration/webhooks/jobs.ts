@@ -1,4 +1,4 @@
-/** The work that recurs: events become deliveries, deliveries are sent, what is old is removed. */
+/** Recurring jobs: fan out events, send deliveries, delete old rows. */
 import { agreedNow } from '../../../platform/db/agreed-now.ts';
 import type { Job } from '../../../platform/jobs/jobs.ts';
 import { createDispatcher, type DispatcherDependencies } from './dispatcher.ts';
@@ -6,7 +6,7 @@ import { fanOut } from './fan-out.ts';
 import { freeAllLanes } from './lanes.ts';
 import { removeOld } from './tidying.ts';
 
-/** A quarter of a lease, so that a renewal or two may fail. */
+/** A quarter of the lease, so that one or two renewals may fail. */
 const renewEveryMs = 5_000;
 
 export function webhookJobs(deps: DispatcherDependencies): Job[] {

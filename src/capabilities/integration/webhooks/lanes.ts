@@ -1,6 +1,6 @@
 /**
- * The lanes: who works on which subscription's deliveries, and when there is something to do. Leases are measured by the
- * database's clock, whatever a test's clock says; what is due is measured by the clock that made it due.
+ * Queues of deliveries, one per subscription (table `webhook_lanes`): the process that works on each, and when it is due.
+ * Leases use the database clock, also in tests; due times use the application clock.
  */
 import type { Queryable, Transaction } from '../../../platform/db/database.ts';
 
@@ -11,7 +11,7 @@ export interface Lane {
   readonly subscription_id: string;
 }
 
-/** The subscription was paused, resumed, disabled or deleted: what waits has to be looked at anew. */
+/** The subscription was paused, resumed, disabled or deleted: its waiting deliveries must be checked again. */
 export async function restartLane(
   tx: Queryable,
   orgId: string,
@@ -24,7 +24,7 @@ export async function restartLane(
   );
 }
 
-/** What is known of the receiver is not known of another one. */
+/** Resets what is known about the receiver, because its URL has changed. */
 export async function forgetReceiver(tx: Queryable, orgId: string, subscriptionId: string): Promise<void> {
   await tx.query(
     'UPDATE webhook_lanes SET failing_since = NULL, slow_at = NULL WHERE org_id = $1 AND subscription_id = $2',
@@ -32,7 +32,7 @@ export async function forgetReceiver(tx: Queryable, orgId: string, subscriptionI
   );
 }
 
-/** Something was added: holds the lanes' locks until the transaction ends. */
+/** Wakes queues with new deliveries; holds their locks until the transaction ends. */
 export async function wakeLanes(tx: Queryable, lanes: readonly Lane[], at: Date): Promise<void> {
   await tx.query(
     `UPDATE webhook_lanes SET next_due_at = least(coalesce(next_due_at, $3), $3)
@@ -46,8 +46,8 @@ export interface ClaimedLane extends Lane {
 }
 
 /**
- * Takes lanes that have something to do and that nobody alive is working on. Two processes never take the same. Those with
- * slow receivers are counted apart, so that any number of them leaves room for the others.
+ * Claims queues that are due and not leased. Two processes never claim the same one. Queues with slow receivers have a separate
+ * bound, so that any number of them leaves room for the others.
  */
 export async function claimLanes(
   db: Queryable,
@@ -84,10 +84,10 @@ export async function renewLeases(db: Queryable, owner: string, lanes: readonly 
 }
 
 /**
- * Lets go of a lane and notes when it has something to do again. The lane is locked first: whoever adds work at this
- * moment either has committed it, and it is seen, or waits for the lock and wakes the lane afterwards.
+ * Releases a queue and stores when it is due again. The queue is locked first: a concurrent transaction that adds deliveries
+ * either has committed, and they are seen, or waits for the lock and wakes the queue afterwards.
  *
- * With nothing left to do nothing is failing: what comes days later is judged by itself.
+ * Without waiting deliveries the failure time is reset: a failure days later is judged separately.
  */
 export async function leaveLane(
   tx: Transaction,
@@ -102,7 +102,7 @@ export async function leaveLane(
     [...params, owner],
   );
   if (mine.length === 0) {
-    // The lease ran out and another process took over.
+    // The lease expired and another process took over.
     return;
   }
   await tx.query(
@@ -120,22 +120,22 @@ export async function leaveLane(
   );
 }
 
-/** Where there is only one process, whoever held a lane before it is dead. */
+/** With a single process, any previous holder of a lease is dead. */
 export async function freeAllLanes(db: Queryable): Promise<void> {
   await db.query('UPDATE webhook_lanes SET owner = NULL, leased_until = NULL WHERE owner IS NOT NULL', []);
 }
 
-/** On the way out: the next process need not wait for the leases to end. */
+/** On shutdown: the next process need not wait for the leases to expire. */
 export async function leaveAllLanes(db: Queryable, owner: string): Promise<void> {
   await db.query('UPDATE webhook_lanes SET owner = NULL, leased_until = NULL WHERE owner = $1', [owner]);
 }
 
-/** Longer than two attempts at the same delivery are apart: the failures before are no part of the same story. */
+/** Longer than the time between two attempts of a delivery: earlier failures do not belong to the same outage. */
 const silenceHours = 48;
 
 /**
- * Something arrived, or nothing did. Writes only where that is news, or was an hour ago. Returns since when nothing has:
- * without a silence in between, so that a long time means many failures all over it.
+ * Stores whether any attempt succeeded. Writes only if that changed, or the last write was an hour ago. Returns the time since
+ * which all attempts have failed, without a gap, so that a long time means continuous failures.
  */
 export async function noteOutcomes(
   tx: Queryable,

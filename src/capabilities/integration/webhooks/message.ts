@@ -1,4 +1,4 @@
-/** The request of one attempt: the event's bytes, which never change, and headers that are made for this attempt. */
+/** Request of one attempt: the bytes of the event, which never change, and headers for this attempt. */
 import { deprecationHeaders } from '../../../contract/deprecation-headers.ts';
 import { eventVersionHeader, orgSignedDelivery, signatureHeader } from '../../../contract/webhook-signing.ts';
 import type { Receiver } from './receivers.ts';

@@ -1,4 +1,4 @@
-/** What deliveries show of themselves on `/metrics`. */
+/** Metrics of deliveries. */
 import { Counter, Gauge, type Registry } from 'prom-client';
 import type { Database } from '../../../platform/db/database.ts';
 
@@ -26,13 +26,13 @@ interface Backlog {
   readonly overdueSeconds: number;
 }
 
-/** Counting what waits reads all of it, so it is not done for every scrape. */
+/** Counting the backlog reads all of it, so it is not done for every scrape. */
 const backlogAgeMs = 10_000;
 
 export function registerWebhookMetrics(registry: Registry, db: Database, counts: DeliveryCounts): void {
   new Counter({
     name: 'svc_webhook_deliveries_total',
-    help: 'Attempts to deliver by what became of them.',
+    help: 'Delivery attempts by outcome.',
     labelNames: ['outcome'],
     registers: [registry],
     collect() {
@@ -46,7 +46,7 @@ export function registerWebhookMetrics(registry: Registry, db: Database, counts:
   const backlog = backlogOf(db);
   new Gauge({
     name: 'svc_webhook_deliveries_waiting',
-    help: 'Deliveries that wait for an attempt, those of paused subscriptions too.',
+    help: 'Deliveries that wait for an attempt, including those of paused subscriptions.',
     registers: [registry],
     async collect() {
       this.set((await backlog()).waiting);
@@ -54,7 +54,7 @@ export function registerWebhookMetrics(registry: Registry, db: Database, counts:
   });
   new Gauge({
     name: 'svc_webhook_oldest_overdue_seconds',
-    help: 'How long the most overdue delivery has waited for its attempt.',
+    help: 'Time that the most overdue delivery has waited for its attempt.',
     registers: [registry],
     async collect() {
       this.set((await backlog()).overdueSeconds);
@@ -77,7 +77,7 @@ function backlogOf(db: Database): () => Promise<Backlog> {
       last = { waiting: row?.waiting ?? 0, overdueSeconds: row?.overdue ?? 0 };
       readAtMs = Date.now();
     } catch {
-      // Shown as it was: the scrape is not to fail, and that the database is away shows elsewhere.
+      // Keeps the previous value: the scrape must not fail, and database problems are reported elsewhere.
     } finally {
       reading = undefined;
     }

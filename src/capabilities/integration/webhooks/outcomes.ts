@@ -1,4 +1,4 @@
-/** What an attempt means for its delivery. */
+/** Outcome of an attempt for its delivery. */
 import type { DueDelivery, Outcome } from './delivery-queries.ts';
 import type { Lane } from './lanes.ts';
 import { nextAttemptAt } from './retries.ts';
@@ -26,7 +26,7 @@ export function outcomeOf(
   };
 }
 
-/** There is nothing left to send. */
+/** The event was deleted. */
 export function eventGone(lane: Lane, delivery: DueDelivery, at: Date): Outcome {
   return { ...lane, delivery, state: 'failed', failure: 'event_gone', due_at: null, attempt: null, at };
 }

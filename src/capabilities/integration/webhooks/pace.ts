@@ -1,10 +1,10 @@
-/** How fast a receiver is found to be, and so how many attempts it may have under way at a time. */
+/** Measures the speed of a receiver, which determines its number of concurrent attempts. */
 import type { Answer } from './sender.ts';
 
 const attemptsPerLane = 8;
-/** Per attempt that may be under way: so many quick answers, one after the other, double them. */
+/** Consecutive quick responses per concurrent attempt after which the number of attempts is doubled. */
 const quickAnswersToWiden = 4;
-/** An answer that takes longer makes its receiver a slow one. */
+/** A slower response marks the receiver as slow. */
 export const slowMs = 2_000;
 
 export class Pace {
@@ -15,12 +15,12 @@ export class Pace {
     this.#isSlow = wasSlow ? true : undefined;
   }
 
-  /** Undefined: nothing is known yet. */
+  /** Undefined: not known yet. */
   get isSlow(): boolean | undefined {
     return this.#isSlow;
   }
 
-  /** 1, 2, 4, 8: trust is gained over many answers and lost with one. */
+  /** 1, 2, 4 or 8: increases after many quick responses, and is reset by a slow one. */
   get width(): number {
     const doublings = Math.floor(Math.log2(this.#quickInARow / quickAnswersToWiden + 1));
     return Math.min(2 ** doublings, attemptsPerLane);
@@ -36,7 +36,7 @@ export class Pace {
   }
 }
 
-/** Whoever asks for patience gets it. */
+/** A response with `Retry-After` does not count as quick. */
 function isQuick({ status, latencyMs, retryAfter }: Answer): boolean {
   return status !== null && latencyMs < slowMs && retryAfter === undefined;
 }

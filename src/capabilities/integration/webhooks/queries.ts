@@ -1,4 +1,4 @@
-/** The statements about subscriptions and secrets. Those about deliveries and lanes stand in files of their own. */
+/** Statements about subscriptions and secrets. Those about deliveries and queues are in separate files. */
 import type { Queryable } from '../../../platform/db/database.ts';
 import { type PageOf, selectPage } from '../../../platform/http/routes/list.ts';
 import { type SubscriptionFilters, type SubscriptionStatus, subscriptionSorts } from './schema.ts';
@@ -45,7 +45,7 @@ function valuesOf(row: SubscriptionRow): unknown[] {
   ];
 }
 
-/** With its lane, in which nothing waits yet. */
+/** Also inserts its empty queue. */
 export async function insertSubscription(tx: Queryable, row: SubscriptionRow): Promise<void> {
   await tx.query(
     `INSERT INTO webhook_subscriptions (${columns})
@@ -88,7 +88,7 @@ export async function lockSubscription(
   return row;
 }
 
-/** Of some orgs, without those that were deleted. */
+/** Subscriptions of some orgs, without deleted ones. */
 export async function selectSubscriptions(
   db: Queryable,
   orgIds: readonly string[],
@@ -104,7 +104,7 @@ export interface Listener {
   readonly events: readonly string[];
 }
 
-/** Who listens to what, in every org: to be asked once, at the start. */
+/** Patterns of all subscriptions of every org, read once at the start. */
 export async function selectListeners(db: Queryable, orgIds?: readonly string[]): Promise<Listener[]> {
   return db.query<Listener>(
     `SELECT org_id, events FROM webhook_subscriptions
@@ -143,7 +143,7 @@ export async function findOrgSecret(db: Queryable, orgId: string): Promise<OrgSe
   return row;
 }
 
-/** Whoever comes first wins; the others read what is there. */
+/** The first insert wins; other callers read its value. */
 export async function insertOrgSecret(db: Queryable, orgId: string, row: OrgSecretRow): Promise<void> {
   await db.query(
     'INSERT INTO webhook_org_secrets (org_id, secret, created_at) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING',

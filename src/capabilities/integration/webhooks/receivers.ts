@@ -17,7 +17,7 @@ export interface Receiver {
     readonly secret: string;
     readonly previous: { readonly secret: string; readonly until: Date } | null;
   } | null;
-  /** Empty where it has one of its own. */
+  /** Empty if the subscription has its own secret. */
   readonly orgSecret: string;
 }
 
@@ -30,7 +30,7 @@ export interface ReceiverDependencies {
 }
 
 export interface Receivers {
-  /** Undefined: it was deleted. */
+  /** Undefined: the subscription was deleted. */
   find(lane: Lane): Promise<Receiver | undefined>;
 }
 

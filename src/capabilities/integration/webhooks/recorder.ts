@@ -1,6 +1,6 @@
 /**
- * Writes down what became of attempts. Those that end about the same time share a transaction, so that many deliveries
- * cost few commits. While the database is away it waits: what was sent and not written down is sent again.
+ * Writes the outcomes of attempts. Outcomes that arrive about the same time share a transaction, so that many deliveries need
+ * few commits. While the database is unavailable the recorder waits; after a restart, unrecorded deliveries are sent again.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Database } from '../../../platform/db/database.ts';
@@ -13,9 +13,9 @@ const outcomesPerBatch = 500;
 const retryMs = 250;
 
 export interface Recorder {
-  /** Resolves once it is written. */
+  /** Resolves once the outcome is written. */
   add(outcome: Outcome): Promise<void>;
-  /** What waits for the database is given up. */
+  /** Drops outcomes that wait for the database. */
   stop(): void;
 }
 
@@ -23,7 +23,7 @@ interface FailingLane extends Lane {
   readonly failing_since: Date;
 }
 
-/** Subscriptions that nothing reaches, and since when. */
+/** Subscriptions without a successful attempt, and since when. */
 export type OnFailing = (failing: readonly FailingLane[], at: Date) => Promise<void>;
 
 interface Waiting {
@@ -46,7 +46,7 @@ export function createRecorder(db: Database, onFailing: OnFailing): Recorder {
       waiting = waiting.slice(outcomesPerBatch);
       try {
         const { failing, at } = await patiently(() => write(batch.map(({ outcome }) => outcome)));
-        // Apart from the writing: when this has to be repeated, that is not.
+        // In a separate transaction: if this must be repeated, the write is not.
         await patiently(() => onFailing(failing, at));
         for (const { resolve } of batch) {
           resolve();

@@ -1,24 +1,24 @@
-/** When a delivery that failed is tried again. */
+/** Retry schedule of failed deliveries. */
 
-/** Before each attempt, counted from the one before; about three days in all. */
+/** Delay before each attempt, from the previous one; about three days in total. */
 export const attemptDelaysSeconds = [
   0, 5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400,
 ] as const;
 
-/** So that deliveries that failed together do not all come back together. */
+/** Spreads the retries of deliveries that failed together. */
 const jitter = 0.1;
-/** A receiver may ask for more patience, but not for more than this. */
+/** Maximum `Retry-After` that is honored. */
 const retryAfterSecondsMax = 86_400;
 
 export interface FailedAttempt {
-  /** How many attempts there were, this one included. */
+  /** Number of attempts, including this one. */
   readonly attempts: number;
   readonly at: Date;
-  /** What the receiver said of it. */
+  /** `Retry-After` header of the response. */
   readonly retryAfter: string | undefined;
 }
 
-/** Undefined: that was the last one. */
+/** Undefined: that was the last attempt. */
 export function nextAttemptAt(
   { attempts, at, retryAfter }: FailedAttempt,
   random: () => number,
@@ -32,7 +32,7 @@ export function nextAttemptAt(
   return new Date(at.getTime() + Math.max(jittered, askedFor) * 1_000);
 }
 
-/** Seconds, or a date; 0 where it is neither. */
+/** Parses seconds or a date; 0 if it is neither. */
 function retryAfterSeconds(value: string | undefined, at: Date): number {
   if (value === undefined) {
     return 0;

@@ -60,8 +60,8 @@ function subscriptionRoutes({ db, ids, ...rules }: WebhookDependencies): Route[]
       path: '/v1/orgs/{id}/webhooks',
       summary: 'Create a webhook subscription',
       description:
-        'Events that happen from then on are posted to `url`. Ask for a secret of its own next, with `signing/rotate`: until ' +
-        "then the org's secret signs, which is deprecated.",
+        'Events from then on are posted to `url`. Create a secret for the subscription next, with ' +
+        "`signing/rotate`: until then the organization's secret signs, which is deprecated.",
       access: admin,
       body: CreateSubscription,
       success: 201,
@@ -88,7 +88,7 @@ function subscriptionRoutes({ db, ids, ...rules }: WebhookDependencies): Route[]
     read({
       id: 'webhooks.read',
       path: '/v1/orgs/{id}/webhooks/{sub_id}',
-      summary: 'Read a webhook subscription',
+      summary: 'Get a webhook subscription',
       access: reader,
       response: SubscriptionView,
       handler: async ({ params }) => viewSubscription(await requireSubscription(db, params)),
@@ -97,8 +97,8 @@ function subscriptionRoutes({ db, ids, ...rules }: WebhookDependencies): Route[]
       id: 'webhooks.change',
       method: 'PATCH',
       path: '/v1/orgs/{id}/webhooks/{sub_id}',
-      summary: 'Change a webhook subscription',
-      description: 'What waits already goes to the new address.',
+      summary: 'Update a webhook subscription',
+      description: 'Waiting deliveries are sent to the new URL.',
       access: admin,
       body: PatchSubscription,
       success: 200,
@@ -111,7 +111,7 @@ function subscriptionRoutes({ db, ids, ...rules }: WebhookDependencies): Route[]
       method: 'DELETE',
       path: '/v1/orgs/{id}/webhooks/{sub_id}',
       summary: 'Delete a webhook subscription',
-      description: 'What waits is not delivered any more.',
+      description: 'Waiting deliveries are not sent.',
       access: admin,
       success: 204,
       response: closed({}),
@@ -129,8 +129,7 @@ function subscriptionRoutes({ db, ids, ...rules }: WebhookDependencies): Route[]
       method: 'POST',
       path: '/v1/orgs/{id}/webhooks/{sub_id}/pause',
       summary: 'Pause a webhook subscription',
-      description:
-        'Its deliveries wait until it is resumed: up to 50,000 of them, and no longer than 29 days.',
+      description: 'Deliveries wait until it is resumed: up to 50,000 of them, for at most 29 days.',
       access: admin,
       success: 200,
       response: SubscriptionView,
@@ -142,9 +141,10 @@ function subscriptionRoutes({ db, ids, ...rules }: WebhookDependencies): Route[]
       id: 'webhooks.resume',
       method: 'POST',
       path: '/v1/orgs/{id}/webhooks/{sub_id}/resume',
-      summary: 'Resume a webhook subscription that is paused or disabled',
+      summary: 'Resume a paused or disabled webhook subscription',
       description:
-        'What was waiting while it was paused is delivered. What came while it was disabled is not: see `redeliver`.',
+        'Deliveries that waited while it was paused are sent. Events from while it was disabled are not: use ' +
+        '`redeliver`.',
       access: admin,
       success: 200,
       response: SubscriptionView,
@@ -160,8 +160,8 @@ function signingRoutes({ db, secrets }: WebhookDependencies): Route[] {
     read({
       id: 'webhooks.signing.read',
       path: '/v1/orgs/{id}/webhooks/{sub_id}/signing',
-      summary: 'Read how the deliveries of a subscription are signed',
-      description: 'Tells which secret it is and how old, never the secret itself.',
+      summary: 'Get the signing settings of a subscription',
+      description: 'Returns the fingerprint and age of the secret, never the secret itself.',
       access: reader,
       response: SigningView,
       handler: async ({ params, now }) => viewSigning(secrets, await requireSubscription(db, params), now),
@@ -172,8 +172,8 @@ function signingRoutes({ db, secrets }: WebhookDependencies): Route[] {
       path: '/v1/orgs/{id}/webhooks/{sub_id}/signing/rotate',
       summary: 'Create or rotate the secret of a subscription',
       description:
-        'Answers the new secret, once. When there was one before, both sign for 24 hours; another rotation within that time is ' +
-        '`conflict` unless `force` is set.',
+        'Returns the new secret, once. If there was a previous one, both sign for 24 hours; another rotation ' +
+        'within that time returns `conflict` unless `force` is set.',
       access: admin,
       body: RotateSigning,
       bodyOptional: true,
@@ -201,10 +201,10 @@ function deliveryRoutes({ db, ids }: WebhookDependencies): Route[] {
       id: 'webhooks.test',
       method: 'POST',
       path: '/v1/orgs/{id}/webhooks/{sub_id}/test',
-      summary: 'Deliver a test event',
+      summary: 'Send a test event',
       description:
-        'Sends an event of the kind `webhook.test` to this subscription, whatever it listens to. Answers the delivery as it is put ' +
-        'in line; read it again to see what became of it.',
+        'Sends an event of type `webhook.test` to this subscription, whatever its patterns. Returns the queued ' +
+        'delivery; get it again to see its outcome.',
       access: admin,
       success: 200,
       response: DeliveryView,
@@ -218,7 +218,7 @@ function deliveryRoutes({ db, ids }: WebhookDependencies): Route[] {
       id: 'webhooks.deliveries.list',
       path: '/v1/orgs/{id}/webhooks/{sub_id}/deliveries',
       summary: 'List the deliveries of a subscription',
-      description: 'The newest first, with their attempts. Kept for 30 days.',
+      description: 'Newest first, with their attempts. Kept for 30 days.',
       access: reader,
       query: DeliveryFilters,
       response: page(DeliveryView),
@@ -227,7 +227,7 @@ function deliveryRoutes({ db, ids }: WebhookDependencies): Route[] {
     read({
       id: 'webhooks.deliveries.read',
       path: '/v1/orgs/{id}/webhooks/{sub_id}/deliveries/{delivery_id}',
-      summary: 'Read a delivery',
+      summary: 'Get a delivery',
       access: reader,
       response: DeliveryView,
       handler: ({ params }) => readDelivery(db, subscriptionName(params), params.delivery_id),
@@ -236,8 +236,8 @@ function deliveryRoutes({ db, ids }: WebhookDependencies): Route[] {
       id: 'webhooks.deliveries.redeliver',
       method: 'POST',
       path: '/v1/orgs/{id}/webhooks/{sub_id}/deliveries/{delivery_id}/redeliver',
-      summary: 'Deliver once more',
-      description: 'The same event with the same id, from the beginning of the schedule.',
+      summary: 'Redeliver an event',
+      description: 'Sends the same event with the same id, from the start of the retry schedule.',
       access: admin,
       success: 200,
       response: DeliveryView,
@@ -251,10 +251,10 @@ function deliveryRoutes({ db, ids }: WebhookDependencies): Route[] {
       id: 'webhooks.redeliver',
       method: 'POST',
       path: '/v1/orgs/{id}/webhooks/{sub_id}/redeliver',
-      summary: 'Deliver once more what was to be delivered in a time span',
+      summary: 'Redeliver the events of a time range',
       description:
-        'Those that failed, or those that arrived, the oldest first. At most 5,000 at a time: where there are `more`, ask again with ' +
-        '`cursor` set to the `next_cursor` of the answer.',
+        'Redelivers failed or successful deliveries, oldest first, at most 5,000 per request. If `more` is true, ' +
+        'repeat with `cursor` set to the `next_cursor` of the response.',
       access: admin,
       body: RedeliverRange,
       success: 200,
@@ -278,8 +278,8 @@ function orgSecretRoutes({ db, secrets }: WebhookDependencies): Route[] {
     read({
       id: 'webhooks.org_secret.read',
       path: '/v1/admin/orgs/{org_id}/webhook-secret',
-      summary: "Read the org's webhook secret",
-      description: 'It signs for subscriptions without a secret of their own.',
+      summary: "Get the organization's webhook secret",
+      description: 'It signs for subscriptions without their own secret.',
       access: operatorOrAdmin,
       response: OrgSecretView,
       handler: ({ params, now }) => readOrgSecret(db, secrets, params.org_id, now),
@@ -288,9 +288,10 @@ function orgSecretRoutes({ db, secrets }: WebhookDependencies): Route[] {
       id: 'webhooks.org_secret.rotate',
       method: 'POST',
       path: '/v1/admin/orgs/{org_id}/webhook-secret/rotate',
-      summary: "Rotate the org's webhook secret",
+      summary: "Rotate the organization's webhook secret",
       description:
-        'The new one signs at once. Changes nothing once every subscription of the org has a secret of its own.',
+        'The new secret signs immediately. Has no effect once every subscription of the organization has its own ' +
+        'secret.',
       access: operatorOrAdmin,
       success: 200,
       response: OrgSecretView,

@@ -7,7 +7,8 @@ const url = Type.String({
   maxLength: 2_000,
   examples: ['https://receiver.example/hook'],
   description:
-    'Where events are posted to: `https`, without credentials. `http` and private addresses only where the deployment allows them.',
+    'URL that events are posted to: `https`, without credentials. `http` and private addresses only if the ' +
+    'deployment allows them.',
 });
 const eventPatterns = Type.Array(
   Type.String({ maxLength: 100, pattern: '^(\\*|[a-z_]+\\.(\\*|[a-z_]+))$' }),
@@ -15,7 +16,7 @@ const eventPatterns = Type.Array(
     minItems: 1,
     maxItems: 50,
     uniqueItems: true,
-    description: 'Kinds of events, as listed at `GET /v1/meta/events`; `budget.*` for a group, `*` for all.',
+    description: 'Event types, as listed at `GET /v1/meta/events`; `budget.*` for a group, `*` for all.',
   },
 );
 const description = nullable(Type.String({ maxLength: 500 }));
@@ -34,17 +35,18 @@ export const SubscriptionView = closed({
   description,
   status: choice(
     subscriptionStatuses,
-    '`paused` keeps its deliveries waiting. `disabled` was turned off by the service, and gets no more.',
+    '`paused`: deliveries wait. `disabled`: turned off by the service; gets no more deliveries.',
   ),
   disabled_reason: choiceOrNull(
     ['gone', 'failing'],
-    '`gone`: the receiver answered 410. `failing`: nothing arrived for 5 days.',
+    '`gone`: the receiver returned 410. `failing`: every attempt failed for 5 days.',
   ),
   disabled_at: nullable(timestamp),
   event_version: Type.Unsafe<1 | 2>({
     type: 'integer',
     enum: [1, 2],
-    description: "2: its own secret signs. 1: the org's does, which is deprecated.",
+    description:
+      "2: signed with its own secret. 1: signed with the organization's secret, which is deprecated.",
   }),
   created_at: timestamp,
   updated_at: timestamp,
@@ -69,7 +71,7 @@ export type SubscriptionFilters = Static<typeof SubscriptionFilters>;
 
 const fingerprint = Type.String({
   description:
-    'The beginning of the SHA-256 of the secret, in hex: tells secrets apart without showing them.',
+    'First characters of the SHA-256 of the secret, in hex: identifies a secret without showing it.',
 });
 
 export const SigningView = closed({
@@ -78,7 +80,7 @@ export const SigningView = closed({
   created_at: nullable(timestamp),
   age_seconds: nullable(Type.Integer({ minimum: 0 })),
   overlap_ends_at: nullable(
-    Type.String({ format: 'date-time', description: 'Until then the secret before signs too.' }),
+    Type.String({ format: 'date-time', description: 'Until then the previous secret signs too.' }),
   ),
   previous_fingerprint: nullable(fingerprint),
 });
@@ -86,18 +88,18 @@ export type SigningView = Static<typeof SigningView>;
 
 export const RotateSigning = closed({
   force: Type.Optional(
-    Type.Boolean({ description: 'Rotate also while an overlap lasts; the older of the two secrets ends.' }),
+    Type.Boolean({ description: 'Rotates also during an overlap; the older of the two secrets ends.' }),
   ),
 });
 
 export const RotatedSigning = closed({
   ...SigningView.properties,
-  secret: Type.String({ description: 'The new secret. It is shown this once and cannot be read again.' }),
+  secret: Type.String({ description: 'The new secret. It is shown only once.' }),
 });
 export type RotatedSigning = Static<typeof RotatedSigning>;
 
 export const OrgSecretView = closed({
-  secret: Type.String({ description: 'Signs for subscriptions without a secret of their own.' }),
+  secret: Type.String({ description: 'Signs for subscriptions without their own secret.' }),
   fingerprint,
   created_at: timestamp,
 });
@@ -106,7 +108,7 @@ export type OrgSecretView = Static<typeof OrgSecretView>;
 export const deliveryStates = ['waiting', 'delivered', 'failed'] as const;
 export type DeliveryState = (typeof deliveryStates)[number];
 
-/** Why an attempt got no answer, or a delivery ended without one. */
+/** Reason why an attempt got no response, or a delivery ended without one. */
 export const attemptErrors = [
   'timeout',
   'address_not_allowed',
@@ -121,10 +123,10 @@ export type AttemptError = (typeof attemptErrors)[number];
 
 export const AttemptView = closed({
   at: timestamp,
-  status: nullable(Type.Integer({ description: 'Of the answer; null where there was none.' })),
+  status: nullable(Type.Integer({ description: 'HTTP status of the response; null if there was none.' })),
   latency_ms: Type.Integer(),
-  error: choiceOrNull(attemptErrors, 'Why there was no answer.'),
-  response: nullable(Type.String({ description: 'The first bytes of the answer.' })),
+  error: choiceOrNull(attemptErrors, 'Reason why there was no response.'),
+  response: nullable(Type.String({ description: 'First bytes of the response.' })),
 });
 export type AttemptView = Static<typeof AttemptView>;
 
@@ -144,11 +146,11 @@ export const DeliveryView = closed({
   state: choice(deliveryStates),
   failure: choiceOrNull(
     deliveryFailures,
-    'Why it is not tried again: every attempt failed, the receiver answered 410, the subscription was disabled or deleted, ' +
-      'too much was waiting, or it is too old.',
+    'Reason why there are no more retries: every attempt failed, the receiver returned 410, the subscription ' +
+      'was disabled or deleted, too many deliveries were waiting, or it is too old.',
   ),
   next_attempt_at: nullable(timestamp),
-  attempts: Type.Array(AttemptView, { description: 'The latest, oldest first.' }),
+  attempts: Type.Array(AttemptView, { description: 'The latest attempts, oldest first.' }),
   created_at: timestamp,
   ended_at: nullable(timestamp),
 });
@@ -167,20 +169,22 @@ export type DeliveryFilters = Static<typeof DeliveryFilters>;
 export const RedeliverRange = closed({
   from: timestamp,
   to: Type.Optional(Type.String({ ...timestamp, description: 'RFC 3339 with offset. Default: now.' })),
-  state: Type.Optional(choice(['failed', 'delivered'], 'Which of them. Default: failed.')),
+  state: Type.Optional(choice(['failed', 'delivered'], 'Deliveries to select. Default: failed.')),
   cursor: Type.Optional(
     Type.String({
       minLength: 1,
       maxLength: 4_000,
-      description: '`next_cursor` of the answer before, to go on after it.',
+      description: '`next_cursor` of the previous response.',
     }),
   ),
 });
 export type RedeliverRange = Static<typeof RedeliverRange>;
 
 export const RedeliveredRange = closed({
-  redelivering: Type.Integer({ description: 'How many were put in line again.' }),
-  more: Type.Boolean({ description: 'There are more in the range: ask again, with `cursor`.' }),
-  next_cursor: nullable(Type.String({ description: 'Where to go on; null where there is no more.' })),
+  redelivering: Type.Integer({ description: 'Number of requeued deliveries.' }),
+  more: Type.Boolean({ description: 'There are more in the range: repeat with `cursor`.' }),
+  next_cursor: nullable(
+    Type.String({ description: 'Cursor for the next request; null if there are no more.' }),
+  ),
 });
 export type RedeliveredRange = Static<typeof RedeliveredRange>;

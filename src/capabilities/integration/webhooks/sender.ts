@@ -1,8 +1,8 @@
 /**
- * One attempt: a POST whose whole time is bounded, to an address that was checked when the connection was made, and
- * whose answer is read up to a bound. Redirects are not followed. Never throws: what happened is a value.
+ * Sends one attempt: a POST with a total timeout, to an address that is checked when connecting, whose response is read up to a
+ * bound. Redirects are not followed. Never throws: the outcome is a value.
  *
- * Connections are kept for the next delivery to the same receiver. They lead where they led when they were checked.
+ * Connections are reused for the next delivery to the same receiver, at the address that was checked.
  */
 import {
   type ClientRequest,
@@ -29,24 +29,24 @@ export interface Post {
 }
 
 export interface Answer {
-  /** Null where there was none. */
+  /** Null if there was no response. */
   readonly status: number | null;
   readonly error: AttemptError | null;
   readonly latencyMs: number;
-  /** The first bytes. */
+  /** First bytes of the body. */
   readonly response: string | null;
   readonly retryAfter: string | undefined;
 }
 
 export interface Sender {
   send(post: Post): Promise<Answer>;
-  /** Breaks off what is under way; nothing is sent any more. */
+  /** Aborts attempts in flight and rejects new ones. */
   close(): void;
 }
 
 export interface SenderOptions {
   readonly allowPrivateNetworks: boolean;
-  /** Finds the addresses of a name. */
+  /** Resolves a host name to addresses. */
   readonly resolve?: Resolve;
   readonly timeoutMs?: number;
 }
@@ -54,7 +54,7 @@ export interface SenderOptions {
 const totalTimeoutMs = 15_000;
 const answerBytesMax = 64 * 1_024;
 const answerBytesKept = 1_024;
-/** Below the five seconds after which common servers close an idle connection. */
+/** Less than the five seconds after which common servers close an idle connection. */
 const idleConnectionMs = 4_000;
 const idleConnectionsPerReceiver = 8;
 
@@ -96,7 +96,7 @@ export function createSender(options: SenderOptions): Sender {
       try {
         return done(await exchange(request, message.body, leftMs));
       } catch (error) {
-        // The receiver closed an idle connection just when it was used again; it has not seen anything of this one.
+        // The receiver closed an idle connection while it was being reused; it has not received anything of this request.
         if (request.reusedSocket && isReset(error)) {
           continue;
         }
@@ -122,7 +122,9 @@ class ConnectionLost extends Error {
   readonly code = 'ECONNRESET';
 }
 
-/** Resolves with what was answered in time; rejects where not even a status was. Settles whatever the receiver does. */
+/**
+ * Resolves with the response within the timeout; rejects if no status was received. Always settles, whatever the receiver does.
+ */
 function exchange(
   request: ClientRequest,
   body: Buffer,
@@ -130,7 +132,7 @@ function exchange(
 ): Promise<Omit<Answer, 'latencyMs'>> {
   return new Promise((resolve, reject) => {
     let isAnswered = false;
-    // With a status there is an answer, and whoever reads it is told that it breaks off.
+    // With a status there is a response, whose reader is notified of the abort.
     const fail = (error: Error) => {
       if (!isAnswered) {
         clearTimeout(timer);
@@ -156,9 +158,9 @@ function exchange(
     };
     request.on('error', fail);
     boundInterimResponses(request);
-    // Some ends are told by nothing else.
+    // Some failures emit no other event.
     request.on('close', () => fail(new ConnectionLost()));
-    // Nobody asked for another protocol: the status is all there is to it, and no success.
+    // Upgrades are not supported: the status is kept, and the attempt is not a success.
     request.on('upgrade', (response, socket) => {
       isAnswered = true;
       socket.destroy();
@@ -167,7 +169,7 @@ function exchange(
     request.on('response', (response) => {
       isAnswered = true;
       readBeginning(response, (beginning) => {
-        // Whatever comes after the bound is not waited for.
+        // Bytes beyond the bound are not waited for.
         if (!response.complete) {
           request.destroy();
         }
@@ -178,7 +180,7 @@ function exchange(
   });
 }
 
-/** Tells the first bytes once, when the answer has ended, has become too long, or is broken off. */
+/** Calls back once with the first bytes, when the response has ended, is too long, or was aborted. */
 function readBeginning(response: IncomingMessage, told: (beginning: Buffer) => void): void {
   const kept: Buffer[] = [];
   let bytes = 0;
@@ -199,12 +201,12 @@ function readBeginning(response: IncomingMessage, told: (beginning: Buffer) => v
     }
   });
   response.on('end', tell);
-  // The status has been read: that the rest did not come, or not in time, changes nothing about it.
+  // The status was received: a missing or late rest of the body does not change it.
   response.on('error', tell);
   response.on('close', tell);
 }
 
-/** As text that can be stored and shown: without control characters, which could be anything. */
+/** As text that can be stored and shown: without control characters. */
 function printable(bytes: Buffer): string | null {
   const text = bytes
     .toString('utf8')

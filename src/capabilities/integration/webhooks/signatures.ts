@@ -1,4 +1,4 @@
-/** The signature of a delivery: HMAC-SHA256 in lowercase hex, keyed with the bytes of the secret's text. */
+/** Signature of a delivery: HMAC-SHA256 in lowercase hex, keyed with the bytes of the secret's text. */
 import { createHash, createHmac, randomBytes } from 'node:crypto';
 
 const secretBytes = 32;
@@ -25,7 +25,7 @@ export function orgSignature(body: Buffer, secret: string): string {
   return `v1=${hmac(secret, body)}`;
 }
 
-/** One `v1=` for each of the subscription's secrets that is valid now. */
+/** One `v1=` for each currently valid secret of the subscription. */
 export function ownSignature(body: Buffer, secrets: readonly string[], atSeconds: number): string {
   const signed = secrets.map((secret) => `,v1=${hmac(secret, `${atSeconds}.`, body)}`);
   return `t=${atSeconds}${signed.join('')}`;

@@ -1,6 +1,6 @@
 /**
- * The secrets that sign deliveries: one of the org (deprecated), and one of each subscription that has asked for it.
- * When a subscription's secret is replaced, the one before signs too for a day, so that receivers can be changed over.
+ * Secrets that sign deliveries: one per org (deprecated), and one for each subscription that has created its own. After a
+ * rotation the previous secret of a subscription also signs for a day, so that receivers can be updated.
  */
 import { apiError } from '../../../contract/api-error.ts';
 import type { Queryable, Transaction } from '../../../platform/db/database.ts';
@@ -60,14 +60,15 @@ export async function rotateSigning(
     if (row.previous_until !== null && now < row.previous_until && !force) {
       throw apiError(
         'conflict',
-        `The secret was rotated less than a day ago, and the one before signs until ${row.previous_until.toISOString()}. Use \`force\` to end that now.`,
+        'The secret was rotated less than a day ago, and the previous one signs until ' +
+          `${row.previous_until.toISOString()}. Set \`force\` to end it now.`,
       );
     }
     return {
       secret: secrets.seal(secret, subscriptionContext(name.orgId, name.id)),
       secret_created_at: now,
       previous_secret: row.secret,
-      // The first secret of its own replaces none.
+      // The first own secret replaces none.
       previous_until: row.secret === null ? null : new Date(now.getTime() + overlapMs),
     };
   });
@@ -84,7 +85,7 @@ function newOrgSecret(secrets: Secrets, orgId: string, now: Date): OrgSecretRow 
   return { secret: secrets.seal(generateSecret(), orgContext(orgId)), created_at: now };
 }
 
-/** Every org has one from its creation; it is drawn when somebody first needs it, which nobody can tell apart. */
+/** Every org has a secret from its creation; it is generated on first use, which is not observable. */
 export async function orgSecretOf(
   db: Queryable,
   secrets: Secrets,
@@ -98,7 +99,7 @@ export async function orgSecretOf(
   await insertOrgSecret(db, orgId, newOrgSecret(secrets, orgId, now));
   const made = await findOrgSecret(db, orgId);
   if (made === undefined) {
-    throw new Error('a secret that was just made is missing');
+    throw new Error('webhook secret not found after it was created');
   }
   return made;
 }
@@ -121,7 +122,7 @@ export interface OrgSecretChange {
   readonly after: OrgSecretView;
 }
 
-/** Changes nothing once every subscription has a secret of its own: nobody would sign with the new one. */
+/** Has no effect once every subscription has its own secret: the new one would never be used. */
 export async function rotateOrgSecret(
   tx: Transaction,
   secrets: Secrets,

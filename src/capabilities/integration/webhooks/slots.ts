@@ -1,12 +1,12 @@
 /**
- * A bound on how much goes on at once. Orgs are served in turn, and none has more than its share: whatever the receivers
- * of one org do, the others find slots.
+ * Bounds concurrent work. Orgs are served in turn, and none uses more than its share: whatever the receivers of one org do,
+ * others get slots.
  */
 export class Slots {
   #free: number;
   readonly #perOrg: number;
   readonly #inUse = new Map<string, number>();
-  /** Whose turn is next stands first. */
+  /** The org whose turn is next comes first. */
   readonly #waiting = new Map<string, ((granted: boolean) => void)[]>();
   #isClosed = false;
 
@@ -15,7 +15,7 @@ export class Slots {
     this.#perOrg = perOrg;
   }
 
-  /** Undefined: closed before its turn came, and nothing was done. */
+  /** Undefined: closed before its turn, and nothing was done. */
   async use<Result>(orgId: string, work: () => Promise<Result>): Promise<Result | undefined> {
     if (!(await this.#take(orgId))) {
       return undefined;
@@ -27,7 +27,7 @@ export class Slots {
     }
   }
 
-  /** Nothing begins any more, not even what waits already. */
+  /** Starts no more work, including waiting work. */
   close(): void {
     this.#isClosed = true;
     for (const queue of this.#waiting.values()) {

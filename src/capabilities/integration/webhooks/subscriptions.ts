@@ -1,4 +1,4 @@
-/** The life of a subscription: created, changed, paused and resumed, disabled by the service, deleted. */
+/** Life cycle of a subscription: created, changed, paused and resumed, disabled by the service, deleted. */
 import { apiError } from '../../../contract/api-error.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
 import type { Ids } from '../../../platform/ids.ts';
@@ -68,10 +68,13 @@ export async function createSubscription(
     updated_at: now,
     deleted_at: null,
   };
-  // Two that are created at once must not both be the last that fits.
+  // Serialized, so that concurrent creations cannot exceed the maximum.
   await lockOrg(tx, orgId);
   if ((await selectSubscriptions(tx, [orgId])).length >= subscriptionsPerOrgMax) {
-    throw apiError('conflict', `An organization has at most ${subscriptionsPerOrgMax} subscriptions.`);
+    throw apiError(
+      'conflict',
+      `The limit of ${subscriptionsPerOrgMax} subscriptions is reached. Delete a subscription first.`,
+    );
   }
   await insertSubscription(tx, row);
   await announceWebhooks(tx, orgId);
@@ -83,7 +86,7 @@ export interface SubscriptionChange {
   readonly after: SubscriptionRow;
 }
 
-/** Reads, decides and writes under the row's lock, and tells every process. */
+/** Reads, decides and writes under the row's lock, and notifies every process. */
 export async function changeSubscription(
   tx: Transaction,
   { orgId, id }: SubscriptionName,
@@ -97,7 +100,7 @@ export async function changeSubscription(
   const after: SubscriptionRow = { ...before, ...decide(before), updated_at: now };
   await updateSubscription(tx, after);
   if (after.status !== before.status || after.deleted_at !== null) {
-    // What waits is due again, or has to be given up: either way there is something to do.
+    // Waiting deliveries are due again, or must be failed: either way the queue has work.
     await restartLane(tx, orgId, id, now);
   }
   if (after.url !== before.url) {
@@ -132,13 +135,13 @@ export function pauseSubscription(
 ): Promise<SubscriptionChange> {
   return changeSubscription(tx, name, now, ({ status }) => {
     if (status !== 'active') {
-      throw apiError('conflict', `The subscription is ${status} already.`);
+      throw apiError('conflict', `The subscription is already ${status}.`);
     }
     return { status: 'paused' };
   });
 }
 
-/** Also for one that the service has disabled: whoever resumes it has mended its receiver. */
+/** Also resumes a disabled subscription: its owner has fixed the receiver. */
 export function resumeSubscription(
   tx: Transaction,
   name: SubscriptionName,
@@ -146,7 +149,7 @@ export function resumeSubscription(
 ): Promise<SubscriptionChange> {
   return changeSubscription(tx, name, now, ({ status }) => {
     if (status === 'active') {
-      throw apiError('conflict', 'The subscription is active already.');
+      throw apiError('conflict', 'The subscription is already active.');
     }
     return { status: 'active', disabled_reason: null, disabled_at: null };
   });
@@ -157,7 +160,7 @@ export function deleteSubscription(
   name: SubscriptionName,
   now: Date,
 ): Promise<SubscriptionChange> {
-  // Its secrets are of no use to anyone any more.
+  // Its secrets are no longer needed.
   return changeSubscription(tx, name, now, () => ({
     deleted_at: now,
     secret: null,

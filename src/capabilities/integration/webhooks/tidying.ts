@@ -1,4 +1,4 @@
-/** Removes what is too old: deliveries, the events they were about, and subscriptions that were deleted. */
+/** Deletes old deliveries, their events, and deleted subscriptions. */
 import type { Queryable } from '../../../platform/db/database.ts';
 
 const defaultDays = 30;
@@ -7,11 +7,11 @@ const deliveriesPerPass = 1_000;
 const deliveriesPerSubscription = 500;
 const eventsPerPass = 1_000;
 
-/** Orgs that have not said how long they keep deliveries. Others are asked for one by one. */
+/** Selects orgs without a retention policy for deliveries. Others are processed one by one. */
 const withoutPolicy = (org: string) =>
   `NOT EXISTS (SELECT 1 FROM retention_policies p WHERE p.org_id = ${org})`;
 
-/** One bounded batch of all orgs without a policy; true when there may be more. */
+/** Processes one bounded batch of all orgs without a policy; returns true if there may be more. */
 export async function removeOld(db: Queryable, now: Date): Promise<boolean> {
   const span = { orgId: null, now, days: defaultDays };
   const deliveries = await removeOldDeliveries(db, span);
@@ -24,16 +24,19 @@ export interface OldSpan {
   /** Null: all orgs without a policy. */
   readonly orgId: string | null;
   readonly now: Date;
-  /** Deliveries that are older are removed. */
+  /** Deliveries older than this are deleted. */
   readonly days: number;
 }
 
-/** One bounded batch; returns how many were given up or removed. Nothing vanishes while it waits: it is given up first. */
+/**
+ * Processes one bounded batch; returns the number of failed or deleted deliveries. A waiting delivery is never deleted: it is
+ * failed first.
+ */
 export async function removeOldDeliveries(db: Queryable, span: OldSpan): Promise<number> {
   return (await giveUpWaiting(db, span)) + (await deleteDeliveries(db, span));
 }
 
-/** A day later than deliveries, so that what can be redelivered has its event. */
+/** A day later than deliveries, so that deliveries that can be redelivered have their event. */
 export async function removeOldEvents(db: Queryable, { orgId, now, days }: OldSpan): Promise<number> {
   const whose = orgId === null ? `$2::text IS NULL AND ${withoutPolicy('tenant_id')}` : 'tenant_id = $2';
   const deleted = await db.query(
@@ -55,9 +58,9 @@ function subscriptionsOf(orgId: string | null, parameter: string): string {
     : `s.org_id = ${parameter}`;
 }
 
-/** Those that were due long ago: nobody resumed the subscription, or nothing was sent. */
+/** Deliveries that were due long ago: the subscription was not resumed, or nothing was sent. */
 async function giveUpWaiting(db: Queryable, { orgId, now, days }: OldSpan): Promise<number> {
-  // A day is left to see that it was given up, and to ask for it again, where there is more than one.
+  // If the period allows it, a failed delivery stays visible for a day, so that it can be redelivered.
   const before = daysBefore(now, Math.max(1, days - 1));
   const givenUp = await db.query(
     `UPDATE webhook_deliveries SET state = 'failed', failure = 'event_gone', ended_at = $2
@@ -77,8 +80,8 @@ async function giveUpWaiting(db: Queryable, { orgId, now, days }: OldSpan): Prom
 }
 
 /**
- * The oldest of each subscription, by its own index; no more than the very oldest is read where that is to be kept. They are
- * deleted by where they stand: a join would read the whole table as long as the database takes it for small.
+ * Deletes the oldest deliveries of each subscription, by its index; if the oldest is to be kept, nothing else is read. Rows are
+ * deleted by ctid: a join would read the whole table as long as the planner takes it for small.
  */
 async function deleteDeliveries(db: Queryable, { orgId, now, days }: OldSpan): Promise<number> {
   const deleted = await db.query(

@@ -18,7 +18,7 @@ export interface WantedEvents {
 
 export async function openWantedEvents(db: Database): Promise<WantedEvents> {
   const patterns = new Map<string, string[]>();
-  /** Heard to have changed, and not read since. */
+  /** Orgs with a change that was not read yet. */
   const unknown = new Set<string>();
   let allUnknown = true;
   let announcements = 0;
@@ -34,7 +34,7 @@ export async function openWantedEvents(db: Database): Promise<WantedEvents> {
     if (!isReading) {
       isReading = true;
       readUnknown()
-        // Until the next notice, which comes when the database is back, the answer is yes.
+        // Until the next notification, which arrives when the database is back, the answer is yes.
         .catch(() => undefined)
         .finally(() => {
           isReading = false;
