@@ -543,7 +543,7 @@ describe.skipIf(executable === undefined)('the console', () => {
     await page.goto(`${url}/console/support`);
     await page.getByLabel('Token of a support session').fill('svc_support_nothing');
     await page.getByRole('button', { name: 'Enter' }).click();
-    expect(await page.getByRole('alert').textContent()).toBe('There is no such support session.');
+    expect(await page.getByRole('alert').textContent()).toBe('Support session not found.');
     await expectGood(page);
     await page.getByLabel('Token of a support session').fill(opened.json.token);
     await page.getByRole('button', { name: 'Enter' }).click();

@@ -33,7 +33,7 @@ export function memberPages({ db, ids, heads, sessions, links }: MemberPageDepen
         }
         return signInAnswer(visit, {
           title: `Join ${org.name}`,
-          main: `<p>You sign in as <strong>${escapeHtml(member.name)}</strong>, with the role ${member.role}.</p>
+          main: `<p>You are signing in as <strong>${escapeHtml(member.name)}</strong>, with the role ${member.role}.</p>
 <form method="post"><button>Sign in</button></form>
 <p class="soft">The link can be used once.</p>`,
         });

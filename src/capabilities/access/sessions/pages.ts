@@ -200,13 +200,13 @@ function loginForm(visit: Visit, { status = 200, returnTo, problem, headers = {}
 <input type="hidden" name="return_to" value="${escapeHtml(returnTo)}">
 <label for="key">API key</label>
 <input id="key" name="key" type="password" autocomplete="current-password" required spellcheck="false" aria-describedby="key-help">
-<p id="key-help" class="soft">Starts with <code>svc_</code>. You can do here what the key may do, until it ends.</p>
+<p id="key-help" class="soft">Starts with <code>svc_</code>. The session has the permissions of the key, and ends with it.</p>
 <button>Sign in</button>
 </form>
-<h2>Or with your company</h2>
+<h2>Single sign-on</h2>
 <form method="get" action="/console/sso">
 <input type="hidden" name="return_to" value="${escapeHtml(returnTo)}">
-<label for="org">Short name of the organization</label>
+<label for="org">Organization slug</label>
 <input id="org" name="org" required autocomplete="organization" spellcheck="false">
 <button>Continue</button>
 </form>`,

@@ -38,7 +38,7 @@ describe('signing in with a key', () => {
       expect(answer.headers['content-type']).toBe('text/html; charset=utf-8');
       expect(answer.headers['content-security-policy']).toContain("default-src 'none'");
       expect(answer.headers['set-cookie']).toBeUndefined();
-      expect(answer.text).toContain('There is no such key.');
+      expect(answer.text).toContain('Unknown key. Check the key and try again.');
     }
   });
 

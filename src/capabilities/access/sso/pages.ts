@@ -214,9 +214,9 @@ export function ssoPages(deps: SsoPageDependencies): Page[] {
     const ticket = await signIns.makeTicket(attempt, memberId, visit.now);
     return signInAnswer(visit, {
       title: 'Switch organization?',
-      main: `<p>You are signing in to <strong>${name}</strong>. In this browser you are signed in elsewhere, and that session ends.</p>
+      main: `<p>You are signing in to <strong>${name}</strong>. This ends your current session in this browser.</p>
 <form method="post" action="/sso/callback"><input type="hidden" name="ticket" value="${ticket}"><button>Sign in to ${name}</button></form>
-<p class="soft">If you did not want this, <a href="/console">stay where you are</a>.</p>`,
+<p class="soft">If you did not start this, <a href="/console">return to the console</a>.</p>`,
     });
   }
 

@@ -108,7 +108,7 @@ function entryForm(visit: Visit, status: number, problem: string | undefined): P
 <form method="post" action="${escapeHtml(entryPath)}">
 <label for="token">Token of a support session</label>
 <input id="token" name="token" type="password" autocomplete="off" required spellcheck="false" aria-describedby="token-help">
-<p id="token-help" class="soft">Everything you look at and do is recorded, and the organization can read it.</p>
+<p id="token-help" class="soft">Every request is recorded and visible to the organization.</p>
 <button>Enter</button>
 </form>`,
   });

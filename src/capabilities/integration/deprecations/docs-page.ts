@@ -39,13 +39,12 @@ export function deprecationsPage(registry: Pick<DeprecationRegistry, 'list'>): P
 }
 
 const introduction = `<h1>Deprecations</h1>
-<p>What is deprecated is served as before for its whole notice, and a <code>/v1</code> route after it too: nothing is ever
-removed from <code>/v1</code>. Every response of a deprecated route says so in <code>Deprecation</code> (since when),
-<code>Sunset</code> (until when) and <code>Link</code> (to these pages and to the successor). The same as data:
-<a href="/v1/meta/deprecations">the list of routes</a>.</p>
-<p>A notice is never shortened. A successor under <code>/v2</code> is served beside its predecessor for at least 12 months,
-event shapes until the date that was published with them, settings for at least two releases after the one that deprecated
-them.</p>
+<p>Deprecated features keep working for their whole notice period, and <code>/v1</code> routes also after it: nothing is ever
+removed from <code>/v1</code>. Every response of a deprecated route has the headers <code>Deprecation</code> (since when),
+<code>Sunset</code> (until when) and <code>Link</code> (to this page and to the successor). The same list as JSON:
+<a href="/v1/meta/deprecations">deprecated routes</a>.</p>
+<p>A notice period is never shortened. A <code>/v1</code> route is served beside its <code>/v2</code> successor for at least 12
+months, an event shape until its published date, and a setting for at least two releases after the one that deprecated it.</p>
 `;
 
 function routeItems(registry: Pick<DeprecationRegistry, 'list'>): Item[] {
