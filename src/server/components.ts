@@ -4,7 +4,7 @@ import { createMemberLinks } from '../capabilities/access/members/index.ts';
 import { consoleLinks, createSessions } from '../capabilities/access/sessions/index.ts';
 import { requiresSso } from '../capabilities/access/sso/index.ts';
 import {
-  admitsUnasked,
+  admitsWithoutApproval,
   createConsoleEntry,
   createImpersonation,
 } from '../capabilities/access/support/index.ts';
@@ -74,7 +74,7 @@ export function createComponents(deps: AppDependencies) {
     (await credentials.find(token)) ?? regions?.findCredential(token);
   const sessions = createSessions({ db, ids, secrets, lifetimes: config, region: config.region, baseUrl });
   const backoff = new AuthBackoff(config.authBackoffAttempts, clock);
-  const links = consoleLinks({ db, ids, heads, secrets, sessions, admitsUnasked, baseUrl });
+  const links = consoleLinks({ db, ids, heads, secrets, sessions, admitsWithoutApproval, baseUrl });
   const memberLinks = createMemberLinks({ db, secrets, baseUrl, requiresSso });
   const supportEntry = createConsoleEntry({ impersonation, backoff, baseUrl });
 

@@ -5,7 +5,7 @@ import { sessionTidying } from '../capabilities/access/sessions/index.ts';
 import { ssoTidying } from '../capabilities/access/sso/index.ts';
 import { dailyCheckpoints } from '../capabilities/compliance/audit/index.ts';
 import { erasureJob } from '../capabilities/compliance/erasure/index.ts';
-import { emptyRemovedOrgs } from '../capabilities/compliance/org-removal/index.ts';
+import { purgeRemovedOrgs } from '../capabilities/compliance/org-removal/index.ts';
 import { emptyMonthsJob, retentionJob } from '../capabilities/compliance/retention/index.ts';
 import { approvalExpiry } from '../capabilities/governance/approvals/index.ts';
 import { exhaustionWatch } from '../capabilities/insight/forecasts/index.ts';
@@ -38,7 +38,7 @@ export function createJobs(deps: AppDependencies, components: Components): Job[]
   } = components;
   return [
     expiredKeysJob(db),
-    emptyRemovedOrgs(db, clock),
+    purgeRemovedOrgs(db, clock),
     ...ledgerJobs({ db, clock, ledger }),
     driftWatch({ db, ledger, clock, log, drift }),
     ...(failOpen === undefined ? [] : [failOpen.job]),

@@ -3,7 +3,7 @@ import { generateKeyPairSync } from 'node:crypto';
 import { existsSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
-import { type ChainPlace, chained, chainStart } from '../../src/capabilities/compliance/audit/chain.ts';
+import { type ChainPosition, chained, chainStart } from '../../src/capabilities/compliance/audit/chain.ts';
 import { ndjsonLine } from '../../src/capabilities/compliance/audit/export-lines.ts';
 import { newPrivateKey, publicPemOf, tokenSigner } from '../../src/capabilities/compliance/audit/signing.ts';
 import { generateKey, isWellFormedKey } from '../../src/platform/http/routes/key-format.ts';
@@ -31,8 +31,8 @@ async function purser(...args: string[]): Promise<string> {
   return stdout;
 }
 
-/** Runs a command that fails; returns its complaint. */
-async function complaint(...args: string[]): Promise<string> {
+/** Runs a command that fails; returns its errorMessage. */
+async function errorMessage(...args: string[]): Promise<string> {
   const { code, stdout, stderr } = await runPurser(args, settings);
   expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
   expect(stderr, 'a sentence, not a stack').not.toMatch(/^ +at /m);
@@ -50,8 +50,8 @@ describe.runIf(engine === 'embedded')('without a database', () => {
     expect(await purser('keys', '--help')).toMatch(/generate.*create.*list.*revoke/s);
     expect(help).not.toContain('unexpected');
     expect(await purser('--version')).toMatch(/^\d+\.\d+\.\d+\n$/);
-    expect(await complaint('embezzle')).toMatch(/unknown command embezzle/);
-    expect(await complaint('keys', 'create', '--role', 'viewer')).toMatch(/--org/);
+    expect(await errorMessage('embezzle')).toMatch(/unknown command embezzle/);
+    expect(await errorMessage('keys', 'create', '--role', 'viewer')).toMatch(/--org/);
   });
 
   test('audit verify tells a whole export from one that was changed', async () => {
@@ -63,8 +63,8 @@ describe.runIf(engine === 'embedded')('without a database', () => {
     write(lines);
     expect(await purser('audit', 'verify', file)).toMatch(/^valid: 3 entries, 1 to 3; 0 checkpoints agree\n/);
     write(lines.map((line) => line.replace('"bud_2"', '"bud_3"')));
-    expect(await complaint('audit', 'verify', file)).toMatch(/not valid\n +entry_changed, entry 2: /);
-    expect(await complaint('audit', 'verify', `${file}.missing`)).toMatch(/ENOENT/);
+    expect(await errorMessage('audit', 'verify', file)).toMatch(/not valid\n +entry_changed, entry 2: /);
+    expect(await errorMessage('audit', 'verify', `${file}.missing`)).toMatch(/ENOENT/);
     const key = join(place?.dataDir ?? '', 'key.pem');
     writeFileSync(key, generateKeyPairSync('ed25519').publicKey.export({ type: 'spki', format: 'pem' }));
     write(lines);
@@ -79,10 +79,10 @@ describe.runIf(engine === 'embedded')('without a database', () => {
       /^valid: 3 entries, 1 to 3; 1 checkpoints agree/,
     );
     const token = ['audit', 'verify', file, '--public-key', key, '--checkpoint', 'nonsense'];
-    expect(await complaint(...token)).toMatch(/a checkpoint given is none/);
+    expect(await errorMessage(...token)).toMatch(/a checkpoint given is none/);
     for (const noKey of ['hello', '{', '{}', lines[0] ?? '']) {
       writeFileSync(answer, noKey);
-      expect(await complaint('audit', 'verify', file, '--public-key', answer)).toMatch(
+      expect(await errorMessage('audit', 'verify', file, '--public-key', answer)).toMatch(
         /contains no public keys/,
       );
     }
@@ -123,8 +123,8 @@ describe.runIf(engine === 'embedded')('without a database', () => {
   });
 
   test('keys create refuses a role or scope that does not exist', async () => {
-    expect(await complaint('keys', 'create', '--scopes', 'gold:dig')).toContain('gold:dig');
-    expect(await complaint('keys', 'create', '--role', 'king')).toContain('king');
+    expect(await errorMessage('keys', 'create', '--scopes', 'gold:dig')).toContain('gold:dig');
+    expect(await errorMessage('keys', 'create', '--role', 'king')).toContain('king');
   });
 
   test('keys generate prints a key that is stored nowhere', async () => {
@@ -174,8 +174,8 @@ test('keys create, list and revoke work for operators and in an org', async () =
   const operators = (await purser('keys', 'list')).trim().split('\n');
   const statuses = operators.map((line) => JSON.parse(line)).map(({ name, status }) => `${name}: ${status}`);
   expect(statuses.sort()).toEqual(['bootstrap: active', 'night shift: revoked']);
-  expect(await complaint('keys', 'create', '--org', 'org_missing')).toContain('org_missing');
-  expect(await complaint('keys', 'revoke', JSON.parse(viewers).id)).toMatch(/^purser: .+\n$/);
+  expect(await errorMessage('keys', 'create', '--org', 'org_missing')).toContain('org_missing');
+  expect(await errorMessage('keys', 'revoke', JSON.parse(viewers).id)).toMatch(/^purser: .+\n$/);
 
   if (engine === 'embedded') {
     service = await startPurser(settings);
@@ -204,7 +204,7 @@ async function expectAudited(orgId: string): Promise<void> {
 
 /** Lines as the service would stream them. */
 function exportOf(entries: number): string[] {
-  let place: ChainPlace = chainStart;
+  let place: ChainPosition = chainStart;
   return Array.from({ length: entries }, (_, n) => {
     const entry = chained('org_1', place, {
       id: `aud_${n}`,

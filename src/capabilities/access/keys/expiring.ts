@@ -16,7 +16,7 @@ export interface ExpiringDependencies {
 }
 
 /** Shortest first: a key that is found late is reported once, not twice at the same time. */
-const noticeDays = [1, 7] as const;
+const reportDaysBefore = [1, 7] as const;
 const keysPerBatch = 500;
 
 export function expiringKeys({ db, ids, clock }: ExpiringDependencies): Job {
@@ -27,7 +27,7 @@ export function expiringKeys({ db, ids, clock }: ExpiringDependencies): Job {
       db.transaction(async (tx) => {
         const now = await agreedNow(tx, clock);
         let more = false;
-        for (const days of noticeDays) {
+        for (const days of reportDaysBefore) {
           const keys = await markExpiring(tx, now, days, keysPerBatch);
           more ||= keys.length === keysPerBatch;
           await enqueueEvents(

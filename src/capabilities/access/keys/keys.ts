@@ -9,7 +9,7 @@ import { checkMayGrant } from '../../../platform/http/routes/granting.ts';
 import { generateKey, keyDigest, keyHint } from '../../../platform/http/routes/key-format.ts';
 import type { Ids } from '../../../platform/ids.ts';
 import { touchDirectory } from '../orgs/index.ts';
-import { announceKeyChange } from './change-notifications.ts';
+import { notifyKeyChanged } from './change-notifications.ts';
 import { insertKey, type KeyRow, lockKey, updateEnd } from './queries.ts';
 import type { KeyStatus, KeyView, MintedKey, RotateKey } from './schema.ts';
 
@@ -179,7 +179,7 @@ async function endKey(
 ): Promise<KeyRow> {
   const ended = { ...key, ...end };
   await updateEnd(tx, ended);
-  await announceKeyChange(tx, key.digest);
+  await notifyKeyChanged(tx, key.digest);
   if (key.org_id !== null) {
     await touchDirectory(tx, key.org_id);
   }

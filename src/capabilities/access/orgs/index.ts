@@ -1,4 +1,4 @@
-export { announceOrgChange, onOrgChange } from './change-notifications.ts';
+export { notifyOrgChanged, onOrgChange } from './change-notifications.ts';
 export { holdSlug } from './former-slugs.ts';
 export { changeOrg, viewOrg } from './orgs.ts';
 export {

@@ -4,7 +4,7 @@ import { notifyLimitsChanged } from '../../../ledger/limits/change-notifications
 import { isUniqueViolation, type Transaction } from '../../../platform/db/database.ts';
 import type { Ids } from '../../../platform/ids.ts';
 import { checkTimezone } from '../../../platform/time/time-zone.ts';
-import { announceOrgChange } from './change-notifications.ts';
+import { notifyOrgChanged } from './change-notifications.ts';
 import { changeSlug, isHeldForAnother, refuseHeld } from './former-slugs.ts';
 import { insertOrg, lockOrg, type OrgRow, updateOrg } from './queries.ts';
 import type { CreateOrg, OrgView, PatchOrg } from './schema.ts';
@@ -101,7 +101,7 @@ export async function changeOrg(
   if (before.slug !== after.slug) {
     await changeSlug(tx, orgId, { from: before.slug, to: after.slug }, now);
   }
-  await announceOrgChange(tx, orgId);
+  await notifyOrgChanged(tx, orgId);
   if (before.timezone !== after.timezone) {
     // The windows of its limits start and end at other times from now on.
     await notifyLimitsChanged(tx, orgId);

@@ -41,12 +41,12 @@ export interface ConsoleLinkDependencies extends Appending {
   readonly secrets: Secrets;
   readonly sessions: Sessions;
   /** Returns whether operators may enter the org without approval. The caller must hold the org's lock. */
-  admitsUnasked(tx: Queryable, orgId: string): Promise<boolean>;
+  admitsWithoutApproval(tx: Queryable, orgId: string): Promise<boolean>;
   baseUrl(): string;
 }
 
 export function consoleLinks(deps: ConsoleLinkDependencies): { routes: Route[]; pages: Page[] } {
-  const { db, ids, heads, sessions, admitsUnasked, baseUrl } = deps;
+  const { db, ids, heads, sessions, admitsWithoutApproval, baseUrl } = deps;
   const tokens = createTokens(deps.secrets, 'console link');
   const path = '/console/link/{token}';
   const over = () =>
@@ -58,7 +58,7 @@ export function consoleLinks(deps: ConsoleLinkDependencies): { routes: Route[]; 
     if ((await lockOrg(tx, orgId)) === undefined) {
       throw apiError('not_found');
     }
-    if (!(await admitsUnasked(tx, orgId))) {
+    if (!(await admitsWithoutApproval(tx, orgId))) {
       throw apiError(
         'conflict',
         'The organization forbids support access or requires approval. Create a support grant instead.',

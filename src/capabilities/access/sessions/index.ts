@@ -5,7 +5,7 @@ export { refusedSignIn } from './refused-sign-in.ts';
 export { consoleHome, returnPath, signInPath } from './return-path.ts';
 export { sessionRoutes } from './routes.ts';
 export { createSessions, type Sessions } from './sessions.ts';
-export { complaint, refusedAnswer, signInAnswer } from './sign-in-frame.ts';
+export { errorMessage, refusedAnswer, signInAnswer } from './sign-in-frame.ts';
 export { sessionTidying } from './tidying.ts';
 export { createTokens, tokenDigest } from './token.ts';
 export { isVisitor, type Visitor, visitorOf } from './visitor.ts';

@@ -16,7 +16,7 @@ import { end } from './ending.ts';
 import { refusedSignIn } from './refused-sign-in.ts';
 import { returnPath } from './return-path.ts';
 import { actorKindOf, holderOf, type SessionOpening, type Sessions } from './sessions.ts';
-import { complaint, refusedAnswer, type Seen, signInAnswer } from './sign-in-frame.ts';
+import { errorMessage, refusedAnswer, type Seen, signInAnswer } from './sign-in-frame.ts';
 
 export interface SignInDependencies extends Appending {
   readonly db: Database;
@@ -195,7 +195,7 @@ function loginForm(visit: Visit, { status = 200, returnTo, problem, headers = {}
     status,
     title: 'Sign in',
     headers,
-    main: `${complaint(problem)}
+    main: `${errorMessage(problem)}
 <form method="post" action="/console/login">
 <input type="hidden" name="return_to" value="${escapeHtml(returnTo)}">
 <label for="key">API key</label>

@@ -4,12 +4,12 @@ export const consoleHome = '/console';
 const nowhere = 'http://nowhere.invalid';
 
 /** Returns the path with its query, or the console's home page if it leads anywhere else. */
-export function returnPath(asked: string | null | undefined): string {
-  if (asked == null || !URL.canParse(asked, nowhere)) {
+export function returnPath(requested: string | null | undefined): string {
+  if (requested == null || !URL.canParse(requested, nowhere)) {
     return consoleHome;
   }
   // The URL parser handles every spelling of another host, and `..`.
-  const { origin, pathname, search } = new URL(asked, nowhere);
+  const { origin, pathname, search } = new URL(requested, nowhere);
   const isOurs = origin === nowhere && (pathname === consoleHome || pathname.startsWith(`${consoleHome}/`));
   return isOurs ? pathname + search : consoleHome;
 }

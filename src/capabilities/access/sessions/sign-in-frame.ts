@@ -28,7 +28,7 @@ export function signInAnswer(seen: Seen, { status = 200, title, main, headers }:
 }
 
 /** Error message, announced by screen readers. */
-export function complaint(text: string | undefined): string {
+export function errorMessage(text: string | undefined): string {
   return text === undefined ? '' : `<p class="alert" role="alert">${escapeHtml(text)}</p>`;
 }
 
@@ -42,7 +42,7 @@ export function refusedAnswer(
   return signInAnswer(seen, {
     status,
     title: 'Sign-in failed',
-    main: `${complaint(text)}<p><a href="/console/login">Sign in</a></p>`,
+    main: `${errorMessage(text)}<p><a href="/console/login">Sign in</a></p>`,
     ...(headers !== undefined && { headers }),
   });
 }

@@ -9,7 +9,7 @@ import { type Cookies, cookiesNamed, readCookie } from '../../../platform/http/m
 import type { AuthBackoff } from '../../../platform/http/pipeline/auth-backoff.ts';
 import { type Credential, checkCredentialActive } from '../../../platform/http/routes/access.ts';
 import { type Page, type PageAnswer, redirectTo, type Visit } from '../../../platform/http/routes/page.ts';
-import { complaint, consoleHome, refusedAnswer, showRefusal, signInAnswer } from '../sessions/index.ts';
+import { consoleHome, errorMessage, refusedAnswer, showRefusal, signInAnswer } from '../sessions/index.ts';
 import type { Impersonation } from './impersonation.ts';
 
 export interface ConsoleEntryDependencies {
@@ -36,7 +36,7 @@ export function createConsoleEntry({
   const cookies = (): Cookies => cookiesNamed('purser_support', baseUrl());
 
   /** Throws if the session does not exist, or may not be used now. */
-  async function examined(
+  async function requireSession(
     token: string,
     { address, now }: Pick<Visit, 'address' | 'now'>,
   ): Promise<Credential> {
@@ -58,7 +58,7 @@ export function createConsoleEntry({
   async function enter(visit: Visit): Promise<PageAnswer> {
     const token = ((await visit.form()).get('token') ?? '').trim();
     try {
-      const { expiresAt } = await examined(token, visit);
+      const { expiresAt } = await requireSession(token, visit);
       const seconds = Math.ceil(((expiresAt?.getTime() ?? 0) - visit.now.getTime()) / 1_000);
       return redirectTo(consoleHome, { 'set-cookie': cookies().set(token, seconds) });
     } catch (error) {
@@ -86,7 +86,7 @@ export function createConsoleEntry({
         return undefined;
       }
       try {
-        return { credential: await examined(token, visit) };
+        return { credential: await requireSession(token, visit) };
       } catch (error) {
         if (!(error instanceof ApiError)) {
           throw error;
@@ -104,7 +104,7 @@ function entryForm(visit: Visit, status: number, problem: string | undefined): P
   return signInAnswer(visit, {
     status,
     title: 'Support access',
-    main: `${complaint(problem)}
+    main: `${errorMessage(problem)}
 <form method="post" action="${escapeHtml(entryPath)}">
 <label for="token">Token of a support session</label>
 <input id="token" name="token" type="password" autocomplete="off" required spellcheck="false" aria-describedby="token-help">

@@ -269,7 +269,7 @@ export function grantChange(
 }
 
 /** Returns whether the org admits operators without approval: only then may they enter without a grant. */
-export async function admitsUnasked(tx: Queryable, orgId: string): Promise<boolean> {
+export async function admitsWithoutApproval(tx: Queryable, orgId: string): Promise<boolean> {
   const { allowed, approval_required } = await findSettings(tx, orgId);
   return allowed && !approval_required;
 }

@@ -4,11 +4,11 @@
  */
 import {
   type AuditEntry,
-  type ChainPlace,
+  type ChainPosition,
   commitmentOf,
   entryHash,
   redactedDigest,
-  type SignedPlace,
+  type SignedPosition,
 } from './chain.ts';
 import { isWithin } from './signing.ts';
 
@@ -48,9 +48,9 @@ const suspectsMax = 200;
 
 export interface ChainCheckOptions {
   /** Position before the first entry. Undefined: the first entry may be anywhere, as in an export of a few days. */
-  readonly start: ChainPlace | undefined;
+  readonly start: ChainPosition | undefined;
   /** Signed positions. */
-  readonly checkpoints?: readonly SignedPlace[];
+  readonly checkpoints?: readonly SignedPosition[];
   /**
    * Returns whether the service signed the list of an erasure, with a key that was in use at `latestMs`. If omitted, redacted
    * entries are not checked.
@@ -60,8 +60,8 @@ export interface ChainCheckOptions {
 
 export class ChainCheck {
   readonly #findings: Finding[] = [];
-  #start: ChainPlace | undefined;
-  readonly #checkpoints: Map<number, SignedPlace[]>;
+  #start: ChainPosition | undefined;
+  readonly #checkpoints: Map<number, SignedPosition[]>;
   readonly #suspects: AuditEntry[] = [];
   /** Redacted entries whose redaction entry has not been read yet, by the position of the redaction entry. */
   readonly #redacted = new Map<number, Map<number, string>>();
@@ -78,8 +78,8 @@ export class ChainCheck {
     this.#start = start;
     this.#lastAgreed = start?.seq ?? 0;
     this.#checkpoints = new Map();
-    for (const place of checkpoints) {
-      this.#checkpoints.set(place.seq, [...(this.#checkpoints.get(place.seq) ?? []), place]);
+    for (const position of checkpoints) {
+      this.#checkpoints.set(position.seq, [...(this.#checkpoints.get(position.seq) ?? []), position]);
     }
     if (start !== undefined) {
       this.#compare(start);
@@ -94,32 +94,32 @@ export class ChainCheck {
     return this.#first;
   }
 
-  get last(): ChainPlace | undefined {
+  get last(): ChainPosition | undefined {
     return this.#last ?? this.#start;
   }
 
   /** Compares a signed position that directly follows its entry. */
-  compareLast(place: SignedPlace): void {
-    if (this.#last?.seq === place.seq) {
-      this.#checkpoints.set(place.seq, [place]);
+  compareLast(position: SignedPosition): void {
+    if (this.#last?.seq === position.seq) {
+      this.#checkpoints.set(position.seq, [position]);
       this.#compare(this.#last);
     } else {
       this.#find(
         'checkpoint_invalid',
-        place.seq,
+        position.seq,
         'The checkpoint does not follow the entry it was made for.',
       );
     }
   }
 
   /** Continues after entries that retention removed before they could be read. */
-  goOnFrom(place: ChainPlace): void {
-    this.#start = place;
+  goOnFrom(position: ChainPosition): void {
+    this.#start = position;
     this.#last = undefined;
-    for (const by of [...this.#redacted.keys()].filter((seq) => seq <= place.seq)) {
+    for (const by of [...this.#redacted.keys()].filter((seq) => seq <= position.seq)) {
       this.#redacted.delete(by);
     }
-    this.#compare(place);
+    this.#compare(position);
   }
 
   add(entry: AuditEntry): void {
@@ -145,7 +145,7 @@ export class ChainCheck {
   }
 
   /** `head`: the recorded end of the chain, if known. */
-  finish(head?: ChainPlace): readonly Finding[] {
+  finish(head?: ChainPosition): readonly Finding[] {
     const last = this.last;
     if (head !== undefined && head.seq > (last?.seq ?? 0)) {
       this.#find('tail_missing', (last?.seq ?? 0) + 1, 'The last entries are missing.', head.seq);
@@ -208,22 +208,22 @@ export class ChainCheck {
     }
   }
 
-  #compare(place: ChainPlace): void {
-    for (const { hash, notAfter } of this.#checkpoints.get(place.seq) ?? []) {
+  #compare(position: ChainPosition): void {
+    for (const { hash, notAfter } of this.#checkpoints.get(position.seq) ?? []) {
       if (!isWithin(notAfter, this.#latestMs)) {
         this.#find(
           'checkpoint_invalid',
-          place.seq,
+          position.seq,
           'A checkpoint is signed with a key that was replaced before the entry was written.',
         );
-      } else if (hash === place.hash) {
-        this.#lastAgreed = place.seq;
+      } else if (hash === position.hash) {
+        this.#lastAgreed = position.seq;
       } else {
         this.#find(
           'chain_rewritten',
           this.#lastAgreed + 1,
-          `The checkpoint of entry ${place.seq} has a different hash: entries up to there were rewritten.`,
-          place.seq,
+          `The checkpoint of entry ${position.seq} has a different hash: entries up to there were rewritten.`,
+          position.seq,
         );
       }
     }
@@ -235,7 +235,7 @@ export class ChainCheck {
     }
   }
 
-  /** Reports a mismatching entry as moved if it fits in the place of another mismatching entry. */
+  /** Reports a mismatching entry as moved if it fits in the position of another mismatching entry. */
   #nameSuspects(): void {
     for (const entry of this.#suspects) {
       const home = this.#suspects.find((other) => other !== entry && fitsAt(entry, other));
@@ -291,8 +291,8 @@ export function isIntact(entry: AuditEntry): boolean {
 }
 
 /** Checks the entry with its own hashes, or with those of the other position. */
-function fitsAt(entry: AuditEntry, place: AuditEntry): boolean {
-  const moved = { ...entry, seq: place.seq };
-  const there = { ...moved, previousHash: place.previousHash, hash: place.hash };
+function fitsAt(entry: AuditEntry, position: AuditEntry): boolean {
+  const moved = { ...entry, seq: position.seq };
+  const there = { ...moved, previousHash: position.previousHash, hash: position.hash };
   return isIntact(moved) || isIntact(there);
 }

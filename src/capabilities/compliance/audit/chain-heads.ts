@@ -10,7 +10,7 @@ import type { Database, Transaction } from '../../../platform/db/database.ts';
 import { createYielder } from '../../../platform/jobs/yielder.ts';
 import type { Log } from '../../../platform/log.ts';
 import type { Secrets } from '../../../platform/secrets/secrets.ts';
-import { type ChainPlace, chainStart } from './chain.ts';
+import { type ChainPosition, chainStart } from './chain.ts';
 import {
   areHeadsAdopted,
   hasMacs,
@@ -23,7 +23,7 @@ import {
 export interface ChainHeads {
   isGenuine(tenantId: string, head: StoredHead): boolean;
   /** HMAC of the head that follows `before`; null if `before` is not genuine. */
-  macAfter(tenantId: string, before: StoredHead, next: ChainPlace): Buffer | null;
+  macAfter(tenantId: string, before: StoredHead, next: ChainPosition): Buffer | null;
 }
 
 const headsPerRead = 500;
@@ -34,7 +34,7 @@ export async function openChainHeads(
   log: Log,
 ): Promise<ChainHeads> {
   const sign = secrets.signer('audit chain head');
-  const macOf = (tenantId: string, { seq, hash }: ChainPlace) => sign(`${tenantId} ${seq} ${hash}`);
+  const macOf = (tenantId: string, { seq, hash }: ChainPosition) => sign(`${tenantId} ${seq} ${hash}`);
   const isGenuine = (tenantId: string, head: StoredHead) => {
     if (head.mac === null) {
       return head.seq === chainStart.seq && head.hash === chainStart.hash;

@@ -51,22 +51,22 @@ export interface AuditEntry extends DatedDraft {
   readonly hash: string;
 }
 
-export interface ChainPlace {
+export interface ChainPosition {
   readonly seq: number;
   readonly hash: string;
 }
 
 /** A position that was signed. */
-export interface SignedPlace extends ChainPlace {
+export interface SignedPosition extends ChainPosition {
   /** No entry up to this position may be dated later, because the key was no longer in use. Undefined: the key is in use. */
   readonly notAfter?: Date | undefined;
 }
 
 /** Position and previous hash before the first entry of a chain. */
-export const chainStart: ChainPlace = { seq: 0, hash: '0'.repeat(64) };
+export const chainStart: ChainPosition = { seq: 0, hash: '0'.repeat(64) };
 
 /** Returns the next entry of a chain. */
-export function chained(tenantId: string, head: ChainPlace, draft: DatedDraft): AuditEntry {
+export function chained(tenantId: string, head: ChainPosition, draft: DatedDraft): AuditEntry {
   const salt = randomBytes(16).toString('hex');
   const entry = {
     ...draft,

@@ -8,7 +8,7 @@ import type { Log } from '../../../platform/log.ts';
 import { enqueueEvent } from '../../../platform/outbox/outbox.ts';
 import type { SharedClock } from '../../../platform/time/clock.ts';
 import type { Appending } from './audit.ts';
-import { type ChainPlace, chainStart } from './chain.ts';
+import { type ChainPosition, chainStart } from './chain.ts';
 import { isIntact } from './chain-check.ts';
 import { lockChain } from './head-queries.ts';
 import {
@@ -67,7 +67,7 @@ export async function makeCheckpoint(
 }
 
 /** The end that is signed must match the last entry, not only the recorded head. */
-async function requireIntactEnd(tx: Transaction, tenantId: string, head: ChainPlace): Promise<void> {
+async function requireIntactEnd(tx: Transaction, tenantId: string, head: ChainPosition): Promise<void> {
   const [last] = await readEntries(tx, tenantId, head.seq - 1, 1);
   const end = last ?? (await findAnchor(tx, tenantId)) ?? chainStart;
   if (end.seq !== head.seq || end.hash !== head.hash || (last !== undefined && !isIntact(last))) {

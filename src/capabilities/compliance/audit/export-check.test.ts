@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import {
   type AuditEntry,
-  type ChainPlace,
+  type ChainPosition,
   chained,
   chainStart,
   type DatedDraft,
@@ -45,20 +45,20 @@ function draftOf(n: number): DatedDraft {
 }
 
 function chainOf(drafts: readonly DatedDraft[]): AuditEntry[] {
-  let place: ChainPlace = chainStart;
+  let position: ChainPosition = chainStart;
   return drafts.map((draft) => {
-    const entry = chained('org_1', place, draft);
-    place = entry;
+    const entry = chained('org_1', position, draft);
+    position = entry;
     return entry;
   });
 }
 
-const signed = ({ seq, hash }: ChainPlace, by = key, org_id = 'org_1') => {
+const signed = ({ seq, hash }: ChainPosition, by = key, org_id = 'org_1') => {
   const said = { org_id, seq, hash, at: '2026-11-15T12:00:00.000Z' };
   return { ...said, token: tokenSigner(by.privatePem)({ kind: 'checkpoint', ...said }) };
 };
-const sealOf = (place: ChainPlace | undefined, ...more: [typeof key?, string?]) =>
-  checkpointLine(signed(place ?? chainStart, ...more));
+const sealOf = (position: ChainPosition | undefined, ...more: [typeof key?, string?]) =>
+  checkpointLine(signed(position ?? chainStart, ...more));
 
 async function* each(lines: readonly string[]): AsyncGenerator<string> {
   yield* lines;

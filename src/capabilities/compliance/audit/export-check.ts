@@ -1,5 +1,5 @@
 /** Verifies an exported file without the service: its entries and the checkpoints among them. */
-import type { SignedPlace } from './chain.ts';
+import type { SignedPosition } from './chain.ts';
 import { ChainCheck, type Finding } from './chain-check.ts';
 import { parseExportLine } from './export-lines.ts';
 import { isSigned } from './redaction.ts';
@@ -32,10 +32,10 @@ export async function checkExport(
   { publicKeys = [], kept = [] }: ExportCheckOptions,
 ): Promise<ExportReport> {
   const open = publicKeys.length === 0 ? undefined : tokenOpener(publicKeys);
-  const keptPlaces = kept.map((token) => openKept(token, open));
+  const keptPositions = kept.map((token) => openKept(token, open));
   const check = new ChainCheck({
     start: undefined,
-    checkpoints: keptPlaces,
+    checkpoints: keptPositions,
     isSigned: (entry, list, latestMs) => open === undefined || isSigned(open, entry, list, latestMs),
   });
   const forged: Finding[] = [];
@@ -56,10 +56,10 @@ export async function checkExport(
       check.add(line.entry);
       continue;
     }
-    const place = signedPlace(line.checkpoint, orgId, open);
-    if (place !== undefined) {
+    const position = signedPosition(line.checkpoint, orgId, open);
+    if (position !== undefined) {
       checkpoints += 1;
-      check.compareLast(place);
+      check.compareLast(position);
     } else {
       const message = 'The checkpoint belongs to another log, or is not signed with a given key.';
       const { seq } = line.checkpoint;
@@ -67,7 +67,7 @@ export async function checkExport(
     }
   }
   const lastSeq = check.last?.seq;
-  const within = keptPlaces.filter(({ seq }) => seq >= firstSeq && seq <= (lastSeq ?? 0)).length;
+  const within = keptPositions.filter(({ seq }) => seq >= firstSeq && seq <= (lastSeq ?? 0)).length;
   return {
     entries,
     firstSeq: entries === 0 ? undefined : firstSeq,
@@ -80,16 +80,16 @@ export async function checkExport(
         ? []
         : ['The file does not end with a checkpoint: entries may have been cut off at the end.']),
       ...(open === undefined ? ['Signatures were not checked. Pass the public key of the service.'] : []),
-      ...(within < keptPlaces.length
+      ...(within < keptPositions.length
         ? [
-            `${keptPlaces.length - within} of the given checkpoints refer to entries that are not in the file.`,
+            `${keptPositions.length - within} of the given checkpoints refer to entries that are not in the file.`,
           ]
         : []),
     ],
   };
 }
 
-function openKept(token: string, open: OpenToken | undefined): SignedPlace {
+function openKept(token: string, open: OpenToken | undefined): SignedPosition {
   if (open === undefined) {
     throw new Error('your checkpoint can only be checked with the public key of the service');
   }
@@ -101,11 +101,11 @@ function openKept(token: string, open: OpenToken | undefined): SignedPlace {
 }
 
 /** Returns undefined if the token does not match what was signed. */
-function signedPlace(
+function signedPosition(
   { seq, hash, token }: Omit<CheckpointView, 'id'>,
   orgId: string | undefined,
   open: OpenToken | undefined,
-): SignedPlace | undefined {
+): SignedPosition | undefined {
   if (open === undefined) {
     return { seq, hash };
   }

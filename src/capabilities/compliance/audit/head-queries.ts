@@ -1,8 +1,8 @@
 import type { Queryable } from '../../../platform/db/database.ts';
-import { type ChainPlace, chainStart } from './chain.ts';
+import { type ChainPosition, chainStart } from './chain.ts';
 
 /** The stored end of a chain. */
-export interface StoredHead extends ChainPlace {
+export interface StoredHead extends ChainPosition {
   /** Null: not authenticated. */
   readonly mac: Uint8Array | null;
 }
@@ -87,7 +87,7 @@ export async function lockHeads(
   tx: Queryable,
   after: string,
   limit: number,
-): Promise<(ChainPlace & { readonly tenantId: string })[]> {
+): Promise<(ChainPosition & { readonly tenantId: string })[]> {
   const rows = await tx.query<HeadRow & { tenant_id: string }>(
     'SELECT tenant_id, seq, hash FROM audit_chains WHERE tenant_id > $1 ORDER BY tenant_id LIMIT $2 FOR UPDATE',
     [after, limit],

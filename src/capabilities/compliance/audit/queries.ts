@@ -1,5 +1,5 @@
 import { insertMany, type Queryable } from '../../../platform/db/database.ts';
-import type { AuditEntry, AuditOutcome, ChainPlace, PersonalPart } from './chain.ts';
+import type { AuditEntry, AuditOutcome, ChainPosition, PersonalPart } from './chain.ts';
 
 interface PlaceRow {
   readonly seq: bigint;
@@ -125,7 +125,7 @@ export async function readEntries(
   return rows.map(entryOfRow);
 }
 
-export interface StoredToken extends ChainPlace {
+export interface StoredToken extends ChainPosition {
   readonly token: string;
 }
 

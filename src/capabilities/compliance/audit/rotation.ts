@@ -6,7 +6,7 @@
 import type { Transaction } from '../../../platform/db/database.ts';
 import { createYielder } from '../../../platform/jobs/yielder.ts';
 import { readAnchors, updateTokens } from './queries.ts';
-import { isGenuineAnchor, type Said, tokenOpener } from './signing.ts';
+import { isGenuineAnchor, tokenOpener, type UnsignedStatement } from './signing.ts';
 import type { PublicKeys, Signer } from './signing-keys.ts';
 
 const anchorsPerRead = 500;
@@ -18,7 +18,7 @@ export async function replaceKey(tx: Transaction, signer: Signer, now: Date): Pr
   const yielder = createYielder();
   for (let after: string | undefined = ''; after !== undefined; ) {
     const anchors = await readAnchors(tx, after, anchorsPerRead);
-    const said: Said[] = [];
+    const said: UnsignedStatement[] = [];
     for (const anchor of anchors) {
       const { tenant_id: org_id, seq, hash } = anchor;
       // Anchors without a valid signature stay unchanged, so that verification reports them.

@@ -118,7 +118,7 @@ describe('replacing the key', () => {
     expect(data[1].after).not.toHaveProperty('dropped_keys');
   });
 
-  test('cannot be undone by putting the old one in its place again', async () => {
+  test('cannot be undone by restoring the old key', async () => {
     const inUse = async () => {
       const [row] = await world.db.query<{ generation: number; sealed: Uint8Array }>(
         'SELECT generation, sealed FROM audit_signing_keys WHERE retired_at IS NULL',

@@ -12,7 +12,14 @@ import type { Queryable, Transaction } from '../../../platform/db/database.ts';
 import { createYielder } from '../../../platform/jobs/yielder.ts';
 import type { Secrets } from '../../../platform/secrets/secrets.ts';
 import { ServiceUnavailable } from '../../../platform/service-unavailable.ts';
-import { keyIdOf, newPrivateKey, publicPemOf, type Said, type TrustedKey, tokenSigner } from './signing.ts';
+import {
+  keyIdOf,
+  newPrivateKey,
+  publicPemOf,
+  type TrustedKey,
+  tokenSigner,
+  type UnsignedStatement,
+} from './signing.ts';
 import {
   deleteSigningKeys,
   findCurrentKey,
@@ -41,8 +48,8 @@ export interface PublicKeys {
 }
 
 export interface Signer {
-  sign(db: Queryable, said: Said): Promise<string>;
-  signAll(db: Queryable, said: readonly Said[]): Promise<string[]>;
+  sign(db: Queryable, said: UnsignedStatement): Promise<string>;
+  signAll(db: Queryable, said: readonly UnsignedStatement[]): Promise<string[]>;
   /** Prevents rotation of the key until the transaction ends. */
   keep(tx: Transaction): Promise<void>;
   publicKeys(db: Queryable): Promise<PublicKeys>;
@@ -92,7 +99,7 @@ export async function openSigner(db: Queryable, secrets: Secrets, now: Date): Pr
     };
   }
 
-  async function signAll(queryable: Queryable, said: readonly Said[]): Promise<string[]> {
+  async function signAll(queryable: Queryable, said: readonly UnsignedStatement[]): Promise<string[]> {
     const row = await current(queryable);
     if (publicKeyOf(row) === undefined) {
       throw new ServiceUnavailable(
@@ -138,7 +145,7 @@ export async function openSigner(db: Queryable, secrets: Secrets, now: Date): Pr
 }
 
 /**
- * Binds the private half to its generation, so that an older key cannot be put in its place. The first generation had no
+ * Binds the private half to its generation, so that an older key cannot be put in its position. The first generation had no
  * number.
  */
 function privateContext(generation: number): string {

@@ -13,7 +13,7 @@ import {
   verify,
 } from 'node:crypto';
 import { canonicalJson } from '../../../platform/canonical-json.ts';
-import type { ChainPlace } from './chain.ts';
+import type { ChainPosition } from './chain.ts';
 
 /** Signed statement that the chain of a tenant had this hash at this position. */
 export interface Statement {
@@ -69,10 +69,10 @@ function idOf(publicKey: KeyObject): string {
 }
 
 /** A statement to be signed; the signer adds the key id. */
-export type Said = Omit<Statement, 'key_id'>;
+export type UnsignedStatement = Omit<Statement, 'key_id'>;
 
 /** Parses the key once for many tokens. */
-export function tokenSigner(privatePem: string): (said: Said) => string {
+export function tokenSigner(privatePem: string): (said: UnsignedStatement) => string {
   const privateKey = createPrivateKey(privatePem);
   const keyId = idOf(createPublicKey(privateKey));
   return (said) => {
@@ -112,7 +112,7 @@ export function states(
   said: Statement | undefined,
   kind: Statement['kind'],
   tenantId: string,
-  { seq, hash }: ChainPlace,
+  { seq, hash }: ChainPosition,
 ): boolean {
   return said?.kind === kind && said.org_id === tenantId && said.seq === seq && said.hash === hash;
 }
@@ -121,7 +121,7 @@ export function states(
 export function isGenuineAnchor(
   open: OpenToken,
   tenantId: string,
-  anchor: ChainPlace & { readonly token: string },
+  anchor: ChainPosition & { readonly token: string },
 ): boolean {
   const said = open(anchor.token);
   return states(said, 'anchor', tenantId, anchor) && said?.notAfter === undefined;

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { createWorld, seededBytes, type TestOrg, type World } from '../../../../test/harness.ts';
 import { createIds } from '../../../platform/ids.ts';
 import { appendDated } from './audit.ts';
-import { type AuditEntry, type ChainPlace, chained, chainStart, redactedDigest } from './chain.ts';
+import { type AuditEntry, type ChainPosition, chained, chainStart, redactedDigest } from './chain.ts';
 import { lockChain } from './head-queries.ts';
 import { type AuditRow, entryOfRow } from './queries.ts';
 import { redactEntries } from './redaction.ts';
@@ -50,12 +50,12 @@ async function readAll(): Promise<AuditEntry[]> {
   return rows.map((row) => entryOfRow(row as unknown as AuditRow));
 }
 
-/** Writes a consistent chain of these entries in the place of what was there, as whoever owns the database could. */
+/** Writes a consistent chain of these entries in the position of what was there, as whoever owns the database could. */
 async function forge(entries: readonly AuditEntry[]): Promise<void> {
   await sql('DELETE FROM audit_log WHERE tenant_id = $1');
-  let place: ChainPlace = chainStart;
+  let position: ChainPosition = chainStart;
   for (const entry of entries) {
-    const next: AuditEntry = chained(org.id, place, entry);
+    const next: AuditEntry = chained(org.id, position, entry);
     await sql(
       `INSERT INTO audit_log (tenant_id, seq, id, at, actor_kind, actor_id, action, outcome, target_kind, target_id,
                               before, after, address, trace_id, salt, commitment, previous_hash, hash)
@@ -77,12 +77,12 @@ async function forge(entries: readonly AuditEntry[]): Promise<void> {
       next.previousHash,
       next.hash,
     );
-    place = next;
+    position = next;
   }
   await sql(
     'UPDATE audit_chains SET seq = $2, hash = $3 WHERE tenant_id = $1',
-    BigInt(place.seq),
-    place.hash,
+    BigInt(position.seq),
+    position.hash,
   );
 }
 
@@ -292,7 +292,7 @@ describe('retention', () => {
       },
     ],
     [
-      'behind a place that nobody has signed',
+      'after an unsigned anchor',
       'anchor_invalid 4',
       async () => {
         await sql(

@@ -4,7 +4,7 @@ import type { Queryable } from '../../../platform/db/database.ts';
 import { platformTenant } from '../../../platform/http/routes/access.ts';
 import type { ReportProgress } from '../../../platform/http/routes/route.ts';
 import { createYielder } from '../../../platform/jobs/yielder.ts';
-import { type AuditEntry, chainStart, type SignedPlace } from './chain.ts';
+import { type AuditEntry, chainStart, type SignedPosition } from './chain.ts';
 import { ChainCheck, type Finding } from './chain-check.ts';
 import type { ChainHeads } from './chain-heads.ts';
 import { findHead, type StoredHead } from './head-queries.ts';
@@ -69,23 +69,23 @@ function openKept(token: string, tenantId: string, open: OpenToken): OpenedState
 }
 
 interface Checkpoints {
-  readonly places: readonly SignedPlace[];
+  readonly places: readonly SignedPosition[];
   readonly broken: readonly Finding[];
 }
 
 async function readCheckpoints(db: Queryable, tenantId: string, open: OpenToken): Promise<Checkpoints> {
   const rows = await latestCheckpoints(db, tenantId, checkpointsMax);
-  const places: SignedPlace[] = [];
+  const places: SignedPosition[] = [];
   const broken: Finding[] = [];
   const yielder = createYielder();
   for (const { seq, hash, token } of rows) {
-    const place = { seq: Number(seq), hash };
+    const position = { seq: Number(seq), hash };
     const said = open(token);
-    if (states(said, 'checkpoint', tenantId, place)) {
-      places.push({ ...place, notAfter: said?.notAfter });
+    if (states(said, 'checkpoint', tenantId, position)) {
+      places.push({ ...position, notAfter: said?.notAfter });
     } else {
       broken.push(
-        fault('checkpoint_invalid', place.seq, 'A stored checkpoint does not match its signature.'),
+        fault('checkpoint_invalid', position.seq, 'A stored checkpoint does not match its signature.'),
       );
     }
     await yielder.yieldIfDue();

@@ -76,7 +76,7 @@ export async function eraseLimits(tx: Transaction, { orgId, from, to, now }: Bat
 }
 
 /** A table that is processed in batches, in the order of its primary key. */
-interface Pieces {
+interface BatchedTable {
   readonly table: string;
   readonly org: string;
   /** The primary key without the org, with types. */
@@ -89,8 +89,13 @@ interface Pieces {
   readonly set: string;
 }
 
-async function eraseRows(tx: Queryable, pieces: Pieces, batch: Batch, extra?: string): Promise<BatchResult> {
-  const { table, org, key, where, set } = pieces;
+async function eraseRows(
+  tx: Queryable,
+  target: BatchedTable,
+  batch: Batch,
+  extra?: string,
+): Promise<BatchResult> {
+  const { table, org, key, where, set } = target;
   const names = key.map(([name]) => name);
   const cursor = batch.cursor as readonly string[] | null;
   const beyond =
@@ -98,17 +103,17 @@ async function eraseRows(tx: Queryable, pieces: Pieces, batch: Batch, extra?: st
       ? ''
       : `AND (${names.join(', ')}) > (${key.map(([, type], index) => `$${index + 7}::${type}`).join(', ')})`;
   const [row] = await tx.query<{ seen: number; changed: number; last: string[] | null }>(
-    `WITH piece AS MATERIALIZED (
+    `WITH batch AS MATERIALIZED (
        SELECT * FROM ${table} WHERE ${org} = $1 ${beyond} ORDER BY ${names.join(', ')} LIMIT $5
-     ), told AS (
-       SELECT ${names.join(', ')} FROM piece WHERE (${where}) AND $2::text IS NOT NULL AND $3::text IS NOT NULL AND $4::text IS NOT NULL AND $6::text IS NOT NULL
+     ), matched AS (
+       SELECT ${names.join(', ')} FROM batch WHERE (${where}) AND $2::text IS NOT NULL AND $3::text IS NOT NULL AND $4::text IS NOT NULL AND $6::text IS NOT NULL
      ), changed AS (
-       UPDATE ${table} AS row SET ${set} FROM told
-        WHERE row.${org} = $1 AND ${names.map((name) => `row.${name} = told.${name}`).join(' AND ')}
+       UPDATE ${table} AS row SET ${set} FROM matched
+        WHERE row.${org} = $1 AND ${names.map((name) => `row.${name} = matched.${name}`).join(' AND ')}
        RETURNING row.*
      )${extra === undefined ? '' : `, more AS (${extra})`}
-     SELECT (SELECT count(*) FROM piece)::int4 AS seen, (SELECT count(*) FROM changed)::int4 AS changed,
-            (SELECT ARRAY[${names.map((name) => `${name}::text`).join(', ')}] FROM piece
+     SELECT (SELECT count(*) FROM batch)::int4 AS seen, (SELECT count(*) FROM changed)::int4 AS changed,
+            (SELECT ARRAY[${names.map((name) => `${name}::text`).join(', ')}] FROM batch
               ORDER BY ${names.map((name) => `${name} DESC`).join(', ')} LIMIT 1) AS last`,
     [
       batch.orgId,
@@ -128,7 +133,7 @@ async function eraseRows(tx: Queryable, pieces: Pieces, batch: Batch, extra?: st
 
 /** Replaces every JSON string that equals the id; quotes and escapes have one spelling everywhere. */
 const renamedJson = (column: string) => `replace(${column}::text, $4, to_json($3::text)::text)::jsonb`;
-const tells = (column: string) => `strpos(${column}::text, $4) > 0`;
+const containsId = (column: string) => `strpos(${column}::text, $4) > 0`;
 /** Replaces the id within a name that the caller chose. */
 const renamedName = (column: string) => `regexp_replace(${column}, $6, '\\1' || $3 || '\\2', 'g')`;
 /** Assignments for the dimension columns of a row of the customer. */
@@ -144,11 +149,11 @@ const erasedDimensions = (names: readonly RunDimensionName[]) => {
  * An `external_id` that contains the customer's id becomes a unique one. A repeated run with the old `external_id` would be a
  * new run.
  */
-const forgetIdentities = `
+const renameIdentities = `
   UPDATE run_identities i SET external_id = $3 || '-' || i.run_id, content_digest = NULL FROM changed
    WHERE i.org_id = $1 AND i.run_id = changed.run_id AND i.external_id ~ $6`;
 
-const runs: Pieces = {
+const runs: BatchedTable = {
   table: 'runs',
   org: 'org_id',
   key: [
@@ -159,7 +164,7 @@ const runs: Pieces = {
   set: `${erasedDimensions(runDimensionNames)}, tags = NULL, metadata = NULL, content = NULL,
         external_id = CASE WHEN row.external_id ~ $6 THEN $3 || '-' || row.id ELSE row.external_id END`,
 };
-const ledgerEntries: Pieces = {
+const ledgerEntries: BatchedTable = {
   table: 'ledger_entries',
   org: 'org_id',
   key: [
@@ -169,7 +174,7 @@ const ledgerEntries: Pieces = {
   where: 'customer_id = $2',
   set: `${erasedDimensions(limitDimensions)}, note = ${renamedName('row.note')}`,
 };
-const holdEnds: Pieces = {
+const holdEnds: BatchedTable = {
   table: 'hold_ends',
   org: 'org_id',
   key: [['hold_id', 'text']],
@@ -180,35 +185,35 @@ const holdEnds: Pieces = {
                          coalesce(to_jsonb(${renamedName(`(row.body #>> '{scope,chain_id}')`)}), 'null'))
                || '{"shares": []}'`,
 };
-const events: Pieces = {
+const events: BatchedTable = {
   table: 'outbox',
   org: 'tenant_id',
   key: [['id', 'text']],
-  where: tells('data'),
+  where: containsId('data'),
   set: `data = ${renamedJson('row.data')} || CASE WHEN row.type = 'run.finished' THEN jsonb_build_object(
           'external_id', CASE WHEN row.data ->> 'external_id' ~ $6 THEN NULL ELSE row.data ->> 'external_id' END,
           'tags', '{}'::jsonb, 'chain_id', ${renamedName(`(row.data ->> 'chain_id')`)}) ELSE '{}' END`,
 };
 /** Stored webhook responses may repeat the event. */
-const forgetResponses = `
+const deleteResponses = `
   UPDATE webhook_deliveries d SET attempts = (
     SELECT coalesce(jsonb_agg(attempt || '{"response": null}'), '[]') FROM jsonb_array_elements(d.attempts) AS attempt)
     FROM changed WHERE d.org_id = $1 AND d.event_id = changed.id AND d.attempts <> '[]'`;
-const refusals: Pieces = {
+const refusals: BatchedTable = {
   table: 'refusals',
   org: 'org_id',
   key: [['id', 'text']],
-  where: `customer_id = $2 OR ${tells('details')}`,
+  where: `customer_id = $2 OR ${containsId('details')}`,
   set: `customer_id = CASE WHEN row.customer_id = $2 THEN $3 ELSE row.customer_id END, details = ${renamedJson('row.details')},
         message = CASE WHEN row.customer_id = $2 THEN ${renamedName('row.message')} ELSE row.message END`,
 };
 
 export const eraseHoldEnds = (tx: Transaction, batch: Batch) => eraseRows(tx, holdEnds, batch);
 export const eraseRuns = (tx: Transaction, batch: Batch) =>
-  eraseRows(tx, runs, batch, forgetIdentities.replaceAll('changed.run_id', 'changed.id'));
+  eraseRows(tx, runs, batch, renameIdentities.replaceAll('changed.run_id', 'changed.id'));
 export const eraseEntries = (tx: Transaction, batch: Batch) =>
-  eraseRows(tx, ledgerEntries, batch, forgetIdentities);
-export const eraseEvents = (tx: Transaction, batch: Batch) => eraseRows(tx, events, batch, forgetResponses);
+  eraseRows(tx, ledgerEntries, batch, renameIdentities);
+export const eraseEvents = (tx: Transaction, batch: Batch) => eraseRows(tx, events, batch, deleteResponses);
 export const eraseRefusals = (tx: Transaction, batch: Batch) => eraseRows(tx, refusals, batch);
 
 export async function eraseStoredAnswers(

@@ -218,7 +218,7 @@ describe('a customer with traces everywhere', () => {
     expect((await traces()).filter((trace) => !trace.startsWith('idempotency'))).toEqual([]);
   });
 
-  test('is not told again by a stored answer, and the run is not made twice', async () => {
+  test('is not matched again by a stored answer, and the run is not made twice', async () => {
     const body = {
       ...run,
       external_id: `${person} 1`,
@@ -231,7 +231,7 @@ describe('a customer with traces everywhere', () => {
     expect(refusalOf(replay)).toEqual([410, 'gone']);
   });
 
-  test('is not told again by the stored answer of a decision, whose key stays used', async () => {
+  test('is not matched again by the stored answer of a decision, whose key stays used', async () => {
     const decide = (key: string, more: object) =>
       call('POST', '/v1/edge/decision', { ...scope, ...more }, { 'idempotency-key': key });
     expect(refusalOf(await decide('voided', { estimated_cost_usd: '0.1' }))).toEqual([410, 'gone']);

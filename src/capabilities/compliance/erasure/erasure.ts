@@ -192,7 +192,7 @@ async function eraseBatch(deps: ErasureDependencies, erasure: ErasureRow): Promi
 }
 
 /** Runs as many batches as a request can wait for. */
-export async function eraseSome(deps: ErasureDependencies, erasureId: string): Promise<void> {
+export async function eraseForRequest(deps: ErasureDependencies, erasureId: string): Promise<void> {
   for (let batches = 0; batches < batchesPerRequest; batches += 1) {
     const erasure = await findOpenErasure(deps.db, erasureId);
     if (erasure === undefined || !(await eraseBatch(deps, erasure))) {

@@ -10,7 +10,7 @@ import { closed, page } from '../../../platform/http/routes/schemas.ts';
 import type { Log } from '../../../platform/log.ts';
 import {
   type ErasureDependencies,
-  eraseSome,
+  eraseForRequest,
   listErasures,
   requestErasure,
   requireCustomer,
@@ -54,7 +54,7 @@ export function erasureRoutes(deps: ErasureRouteDependencies): Route[] {
           return requested;
         });
         try {
-          await eraseSome(deps, erasure.id);
+          await eraseForRequest(deps, erasure.id);
         } catch (error) {
           // The erasure is stored, and continues in the background.
           log.warn(

@@ -1,2 +1,2 @@
-export { emptyRemovedOrgs } from './emptying.ts';
+export { purgeRemovedOrgs } from './purge.ts';
 export { orgRemovalRoutes } from './routes.ts';

@@ -1,7 +1,7 @@
 /** The end of an org: nothing of it is left but that its keys are gone. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createWorld, type World } from '../../../../test/harness.ts';
-import { emptyRemovedOrgs } from './emptying.ts';
+import { purgeRemovedOrgs } from './purge.ts';
 import { orgTables } from './queries.ts';
 
 let world: World;
@@ -28,7 +28,7 @@ async function rowsOf(orgId: string): Promise<Record<string, number>> {
 }
 
 async function emptyAll(): Promise<void> {
-  const job = emptyRemovedOrgs(world.db, world.clock);
+  const job = purgeRemovedOrgs(world.db, world.clock);
   while (await job.runOnce()) {
     // The next batch.
   }

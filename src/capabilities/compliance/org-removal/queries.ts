@@ -14,14 +14,14 @@ export interface RemovedOrg {
 }
 
 /** Returns removed orgs that may still have data, in the order of their removal. */
-export async function selectToEmpty(db: Queryable, limit: number): Promise<RemovedOrg[]> {
+export async function selectUnpurged(db: Queryable, limit: number): Promise<RemovedOrg[]> {
   return db.query<RemovedOrg>(
     'SELECT id, removed_at FROM orgs WHERE removed_at IS NOT NULL AND emptied_at IS NULL ORDER BY removed_at LIMIT $1',
     [limit],
   );
 }
 
-export async function markEmptied(db: Queryable, orgId: string, now: Date): Promise<void> {
+export async function markPurged(db: Queryable, orgId: string, now: Date): Promise<void> {
   await db.query('UPDATE orgs SET emptied_at = $2 WHERE id = $1', [orgId, now]);
 }
 

@@ -6,13 +6,13 @@ import { apiError } from '../../../contract/api-error.ts';
 import type { Database } from '../../../platform/db/database.ts';
 import type { Page } from '../../../platform/http/routes/page.ts';
 import type { Clock } from '../../../platform/time/clock.ts';
-import { type DirectoryQuestion, tellDirectory } from './directory.ts';
+import { type DirectoryRequest, readDirectory } from './directory.ts';
 import { type PeerSecrets, sha256, sign, verify } from './signatures.ts';
 
 const directoryPath = '/internal/directory';
 export const directoryHeader = 'x-svc-region-directory';
-export const askingPurpose = 'ask for the directory';
-export const tellingPurpose = 'tell the directory';
+export const requestPurpose = 'ask for the directory';
+export const responsePurpose = 'tell the directory';
 
 export interface DirectoryPageDependencies {
   readonly db: Database;
@@ -29,12 +29,12 @@ export function directoryPage({ db, clock, region, secrets }: DirectoryPageDepen
       const nowMs = clock.now().getTime();
       const asked =
         typeof signed === 'string' && secrets !== undefined
-          ? verify(secrets, askingPurpose, signed, [url], { region, nowMs })
+          ? verify(secrets, requestPurpose, signed, [url], { region, nowMs })
           : undefined;
       if (asked === undefined || typeof signed !== 'string' || secrets === undefined) {
         throw apiError('not_found', 'Route not found.');
       }
-      const body = JSON.stringify(await tellDirectory(db, region, questionOf(query)));
+      const body = JSON.stringify(await readDirectory(db, region, requestOf(query)));
       const statement = { from: region, to: asked.from, atMs: nowMs };
       return {
         status: 200,
@@ -42,14 +42,14 @@ export function directoryPage({ db, clock, region, secrets }: DirectoryPageDepen
         body,
         headers: {
           'cache-control': 'no-store',
-          [directoryHeader]: sign(secrets, tellingPurpose, statement, [signed, sha256(body)]),
+          [directoryHeader]: sign(secrets, responsePurpose, statement, [signed, sha256(body)]),
         },
       };
     },
   };
 }
 
-function questionOf(query: URLSearchParams): DirectoryQuestion {
+function requestOf(query: URLSearchParams): DirectoryRequest {
   const since = query.get('since');
   const after = query.get('after');
   return since === null
@@ -58,13 +58,13 @@ function questionOf(query: URLSearchParams): DirectoryQuestion {
 }
 
 /** URL of this page as the other region requests it. */
-export function directoryUrl(question: DirectoryQuestion): string {
+export function directoryUrl(request: DirectoryRequest): string {
   const query = new URLSearchParams();
-  if (question.kind === 'changes') {
-    query.set('since', question.since);
+  if (request.kind === 'changes') {
+    query.set('since', request.since);
   }
-  if (question.after !== undefined) {
-    query.set('after', question.after);
+  if (request.after !== undefined) {
+    query.set('after', request.after);
   }
   return `${directoryPath}?${query}`;
 }

@@ -11,7 +11,7 @@ export interface DirectoryKey {
   readonly expires_at: string | null;
 }
 
-export interface ToldOrg {
+export interface HomeOrg {
   readonly id: string;
   /** As text: it has more digits than a JavaScript date. */
   readonly changed_at: string;
@@ -21,7 +21,7 @@ export interface ToldOrg {
   readonly keys: bigint;
 }
 
-const told = `SELECT id, directory_changed_at::text AS changed_at, home_region, residency_mode AS mode,
+const homeOrgColumns = `SELECT id, directory_changed_at::text AS changed_at, home_region, residency_mode AS mode,
                      status = 'suspended' AS suspended,
                      (SELECT count(*) FROM keys WHERE keys.org_id = orgs.id) AS keys
                 FROM orgs`;
@@ -37,8 +37,8 @@ export async function selectHomeOrgs(
   region: string,
   afterOrgId: string,
   limit: number,
-): Promise<ToldOrg[]> {
-  return db.query<ToldOrg>(`${told} WHERE home_region = $1 AND id > $2 ORDER BY id LIMIT $3`, [
+): Promise<HomeOrg[]> {
+  return db.query<HomeOrg>(`${homeOrgColumns} WHERE home_region = $1 AND id > $2 ORDER BY id LIMIT $3`, [
     region,
     afterOrgId,
     limit,
@@ -50,9 +50,9 @@ export async function selectChangedOrgs(
   db: Queryable,
   { since, orgId, backSeconds }: { since: string; orgId: string; backSeconds: number },
   limit: number,
-): Promise<ToldOrg[]> {
-  return db.query<ToldOrg>(
-    `${told} WHERE (directory_changed_at, id) > ($1::timestamptz - make_interval(secs => $3), $2)
+): Promise<HomeOrg[]> {
+  return db.query<HomeOrg>(
+    `${homeOrgColumns} WHERE (directory_changed_at, id) > ($1::timestamptz - make_interval(secs => $3), $2)
       ORDER BY directory_changed_at, id LIMIT $4`,
     [since, orgId, backSeconds, limit],
   );
@@ -89,7 +89,7 @@ interface KeyRow {
   readonly expires_at: Date | null;
 }
 
-export interface HeardOrg {
+export interface ReceivedOrg {
   readonly org_id: string;
   readonly changed_at: string;
   readonly mode: ResidencyMode;
@@ -98,7 +98,7 @@ export interface HeardOrg {
 }
 
 /** Stores an org received from `region`, unless a newer version is stored. */
-export async function upsertHeard(tx: Queryable, region: string, org: HeardOrg): Promise<void> {
+export async function upsertReceived(tx: Queryable, region: string, org: ReceivedOrg): Promise<void> {
   const written = await tx.query(
     `INSERT INTO directory_orgs AS known (org_id, home_region, mode, suspended, changed_at)
      VALUES ($1, $2, $3, $4, $5::timestamptz)
@@ -143,15 +143,15 @@ export async function deleteHeard(tx: Queryable, region: string, orgId: string):
 }
 
 /** Deletes the orgs of a region between two ids that the region did not send. `through` null: to the end. */
-export async function deleteUntold(
+export async function deleteOthers(
   tx: Queryable,
   region: string,
-  { after, through, told }: { after: string; through: string | null; told: readonly string[] },
+  { after, through, sent }: { after: string; through: string | null; sent: readonly string[] },
 ): Promise<void> {
   await tx.query(
     `DELETE FROM directory_orgs WHERE home_region = $1 AND org_id > $2 AND ($3::text IS NULL OR org_id <= $3)
         AND NOT org_id = ANY($4)`,
-    [region, after, through, told],
+    [region, after, through, sent],
   );
 }
 
@@ -177,7 +177,7 @@ export async function findDirectoryKey(db: Queryable, digest: string): Promise<F
   return row;
 }
 
-export interface PeerTurn {
+export interface PeerLease {
   /** Latest change that was received; null: none yet. */
   readonly through: string | null;
   readonly whole_is_due: boolean;
@@ -188,16 +188,16 @@ export interface PeerTurn {
  * Acquires the lease for reading a peer's directory, for at most this long; undefined: another process has it, or had it just
  * now.
  */
-export async function takeTurn(
+export async function acquireLease(
   db: Queryable,
   region: string,
-  { everyMs, wholeEverySeconds, leaseSeconds }: TurnTimes,
-): Promise<PeerTurn | undefined> {
+  { everyMs, wholeEverySeconds, leaseSeconds }: LeaseTimes,
+): Promise<PeerLease | undefined> {
   await db.query(
     `INSERT INTO directory_peers (region, attempted_at) VALUES ($1, 'epoch') ON CONFLICT (region) DO NOTHING`,
     [region],
   );
-  const [turn] = await db.query<PeerTurn>(
+  const [turn] = await db.query<PeerLease>(
     `UPDATE directory_peers AS peer SET attempted_at = now() + make_interval(secs => $2)
        FROM (SELECT region, attempted_at FROM directory_peers WHERE region = $1 FOR UPDATE) AS before
       WHERE peer.region = before.region AND before.attempted_at <= now() - make_interval(secs => $3)
@@ -208,14 +208,14 @@ export async function takeTurn(
   return turn;
 }
 
-export interface TurnTimes {
+export interface LeaseTimes {
   readonly everyMs: number;
   readonly wholeEverySeconds: number;
   readonly leaseSeconds: number;
 }
 
 /** Stores that the directory of a peer was read up to this change, in full or not, and releases the lease. */
-export async function endTurn(
+export async function completeLease(
   db: Queryable,
   region: string,
   { through, whole }: { through: string | null; whole: boolean },
@@ -229,7 +229,7 @@ export async function endTurn(
 }
 
 /** Releases the lease after a failure, so that another process can retry. */
-export async function giveTurnBack(db: Queryable, region: string, attemptedAt: string | null): Promise<void> {
+export async function releaseLease(db: Queryable, region: string, attemptedAt: string | null): Promise<void> {
   await db.query('UPDATE directory_peers SET attempted_at = $2::timestamptz WHERE region = $1', [
     region,
     attemptedAt,

@@ -10,16 +10,16 @@ import type { Database } from '../../../platform/db/database.ts';
 import type { Job } from '../../../platform/jobs/jobs.ts';
 import type { Log } from '../../../platform/log.ts';
 import type { Clock } from '../../../platform/time/clock.ts';
-import type { DirectoryEntry, DirectoryPart, DirectoryQuestion } from './directory.ts';
-import { askingPurpose, directoryHeader, directoryUrl, tellingPurpose } from './directory-page.ts';
+import type { DirectoryEntry, DirectoryPart, DirectoryRequest } from './directory.ts';
+import { directoryHeader, directoryUrl, requestPurpose, responsePurpose } from './directory-page.ts';
 import {
+  acquireLease,
+  completeLease,
   deleteHeard,
-  deleteUntold,
-  endTurn,
-  giveTurnBack,
+  deleteOthers,
+  releaseLease,
   selectAges,
-  takeTurn,
-  upsertHeard,
+  upsertReceived,
 } from './directory-queries.ts';
 import { type PeerSecrets, sha256, sign, verify } from './signatures.ts';
 
@@ -74,16 +74,16 @@ function syncJob(deps: DirectorySyncDependencies, peer: string, origin: string):
     let after = '';
     let through: string | undefined;
     for (;;) {
-      const part = await askPeer(deps, peer, origin, { kind: 'whole', after });
+      const part = await requestPeer(deps, peer, origin, { kind: 'whole', after });
       // Time of the first part: later changes are received as changes.
       through ??= part.now;
       const last = part.more ? (part.entries.at(-1)?.org_id ?? null) : null;
       await db.transaction(async (tx) => {
         await hear(tx, peer, part.entries);
-        await deleteUntold(tx, peer, {
+        await deleteOthers(tx, peer, {
           after,
           through: last,
-          told: part.entries.map(({ org_id }) => org_id),
+          sent: part.entries.map(({ org_id }) => org_id),
         });
       });
       if (last === null) {
@@ -94,10 +94,10 @@ function syncJob(deps: DirectorySyncDependencies, peer: string, origin: string):
   }
 
   async function changes(since: string): Promise<string> {
-    let question: DirectoryQuestion = { kind: 'changes', since, after: undefined };
+    let request: DirectoryRequest = { kind: 'changes', since, after: undefined };
     let through = since;
     for (;;) {
-      const { entries, more }: DirectoryPart = await askPeer(deps, peer, origin, question);
+      const { entries, more }: DirectoryPart = await requestPeer(deps, peer, origin, request);
       await db.transaction((tx) => hear(tx, peer, entries));
       const last = entries.at(-1);
       if (last === undefined) {
@@ -107,7 +107,7 @@ function syncJob(deps: DirectorySyncDependencies, peer: string, origin: string):
       if (!more) {
         return through;
       }
-      question = { kind: 'changes', since: through, after: last.org_id };
+      request = { kind: 'changes', since: through, after: last.org_id };
     }
   }
 
@@ -115,20 +115,20 @@ function syncJob(deps: DirectorySyncDependencies, peer: string, origin: string):
     id: `sync-directory-${peer}`,
     everyMs,
     async runOnce() {
-      const turn = await takeTurn(db, peer, { everyMs: everyMs / 2, wholeEverySeconds, leaseSeconds });
+      const turn = await acquireLease(db, peer, { everyMs: everyMs / 2, wholeEverySeconds, leaseSeconds });
       if (turn === undefined) {
         return false;
       }
       const isWhole = turn.through === null || turn.whole_is_due;
       try {
         const through = isWhole ? await whole() : await changes(turn.through as string);
-        await endTurn(db, peer, { through, whole: isWhole });
+        await completeLease(db, peer, { through, whole: isWhole });
         if (isAway) {
           log.info({ region: peer }, 'region reachable again');
         }
         isAway = false;
       } catch (error) {
-        await giveTurnBack(db, peer, turn.attempted_at);
+        await releaseLease(db, peer, turn.attempted_at);
         if (!isAway) {
           log.warn({ region: peer, reason: String(error) }, 'directory of region cannot be read');
         }
@@ -140,28 +140,28 @@ function syncJob(deps: DirectorySyncDependencies, peer: string, origin: string):
 }
 
 async function hear(
-  tx: Parameters<typeof upsertHeard>[0],
+  tx: Parameters<typeof upsertReceived>[0],
   peer: string,
   entries: readonly DirectoryEntry[],
 ): Promise<void> {
   for (const { org_id, changed_at, known } of entries) {
     await (known === null
       ? deleteHeard(tx, peer, org_id)
-      : upsertHeard(tx, peer, { org_id, changed_at, ...known }));
+      : upsertReceived(tx, peer, { org_id, changed_at, ...known }));
   }
 }
 
-async function askPeer(
+async function requestPeer(
   { clock, region, secrets, answerWithinMs = usualAnswerWithinMs }: DirectorySyncDependencies,
   peer: string,
   origin: string,
-  question: DirectoryQuestion,
+  request: DirectoryRequest,
 ): Promise<DirectoryPart> {
-  const url = directoryUrl(question);
+  const url = directoryUrl(request);
   const nowMs = clock.now().getTime();
-  const asked = sign(secrets, askingPurpose, { from: region, to: peer, atMs: nowMs }, [url]);
+  const signedRequest = sign(secrets, requestPurpose, { from: region, to: peer, atMs: nowMs }, [url]);
   const response = await fetch(origin + url, {
-    headers: { [directoryHeader]: asked },
+    headers: { [directoryHeader]: signedRequest },
     redirect: 'error',
     signal: AbortSignal.timeout(answerWithinMs),
   });
@@ -174,7 +174,7 @@ async function askPeer(
   const body = await readText(response);
   const signed = response.headers.get(directoryHeader) ?? '';
   const at = { region, nowMs: clock.now().getTime() };
-  if (verify(secrets, tellingPurpose, signed, [asked, sha256(body)], at)?.from !== peer) {
+  if (verify(secrets, responsePurpose, signed, [signedRequest, sha256(body)], at)?.from !== peer) {
     throw new Error('its response is not signed correctly');
   }
   return JSON.parse(body) as DirectoryPart;

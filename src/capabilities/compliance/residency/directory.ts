@@ -9,11 +9,11 @@ import {
   type DirectoryKey,
   databaseNow,
   findDirectoryKey,
-  type HeardOrg,
+  type HomeOrg,
+  type ReceivedOrg,
   selectChangedOrgs,
   selectDirectoryKeys,
   selectHomeOrgs,
-  type ToldOrg,
 } from './directory-queries.ts';
 
 /** Maximum number of keys per org that other regions receive: active keys first, then the latest. */
@@ -24,8 +24,8 @@ const keysPerPageMax = 5_000;
 const backSeconds = 30;
 
 /** An org as it is sent to other regions; the home region is null if the org no longer has its home here. */
-export interface DirectoryEntry extends Pick<HeardOrg, 'org_id' | 'changed_at'> {
-  readonly known: Omit<HeardOrg, 'org_id' | 'changed_at'> | null;
+export interface DirectoryEntry extends Pick<ReceivedOrg, 'org_id' | 'changed_at'> {
+  readonly known: Omit<ReceivedOrg, 'org_id' | 'changed_at'> | null;
 }
 
 export interface DirectoryPart {
@@ -34,25 +34,25 @@ export interface DirectoryPart {
   readonly more: boolean;
 }
 
-export type DirectoryQuestion =
+export type DirectoryRequest =
   /** All orgs after this one, ordered by id. */
   | { readonly kind: 'whole'; readonly after: string }
   /** Orgs that changed after this time; with `after`, exactly after this time and org. */
   | { readonly kind: 'changes'; readonly since: string; readonly after: string | undefined };
 
 /** Returns the part of this region's directory that another region requested. */
-export async function tellDirectory(
+export async function readDirectory(
   db: Database,
   region: string,
-  question: DirectoryQuestion,
+  request: DirectoryRequest,
 ): Promise<DirectoryPart> {
   // Queried first: changes made while the rest is read are sent again.
   const now = await databaseNow(db);
   const found =
-    question.kind === 'whole'
-      ? await selectHomeOrgs(db, region, question.after, orgsPerPageMax)
-      : await selectChangedOrgs(db, changesBehind(question), orgsPerPageMax);
-  const orgs = asManyAsFit(found);
+    request.kind === 'whole'
+      ? await selectHomeOrgs(db, region, request.after, orgsPerPageMax)
+      : await selectChangedOrgs(db, changesAfter(request), orgsPerPageMax);
+  const orgs = firstThatFit(found);
   const homeIds = orgs.filter(({ home_region }) => home_region === region).map(({ id }) => id);
   const keys = new Map<string, DirectoryKey[]>(homeIds.map((id) => [id, []]));
   for (const { org_id, ...key } of await selectDirectoryKeys(db, homeIds, keysPerOrgMax)) {
@@ -65,12 +65,12 @@ export async function tellDirectory(
   return { now, entries, more: orgs.length < found.length || found.length === orgsPerPageMax };
 }
 
-function changesBehind({ since, after }: Extract<DirectoryQuestion, { kind: 'changes' }>) {
+function changesAfter({ since, after }: Extract<DirectoryRequest, { kind: 'changes' }>) {
   return after === undefined ? { since, orgId: '', backSeconds } : { since, orgId: after, backSeconds: 0 };
 }
 
 /** Always contains at least one org, however many keys it has. */
-function asManyAsFit(orgs: readonly ToldOrg[]): ToldOrg[] {
+function firstThatFit(orgs: readonly HomeOrg[]): HomeOrg[] {
   let keys = 0;
   return orgs.filter((org, index) => {
     keys += Math.min(Number(org.keys), keysPerOrgMax);

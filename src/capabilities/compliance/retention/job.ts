@@ -27,13 +27,13 @@ import {
   countFailing,
   type DeletedKind,
   deletedKinds,
+  deleteEmptyRun,
   finishRun,
-  forgetRun,
   openRun,
   type PolicyRow,
-  type PutOff,
+  type Postponed,
   postpone,
-  putKindOff,
+  postponeKind,
   scheduleNext,
 } from './queries.ts';
 import { ledgerDaysMin } from './schema.ts';
@@ -50,14 +50,14 @@ const dayMs = 24 * 3_600_000;
 const everyMs = 5_000;
 const rowsPerBatch = 1_000;
 /** Pause after a batch, in multiples of its duration. */
-const restPerMs = { quiet: 3, busy: 12 };
+const pausePerMs = { quiet: 3, busy: 12 };
 const restMsMax = 4_000;
 /** Below this rate the process counts as quiet. */
 const busyDecisionsPerMs = 0.1;
 
 /** Grows with the duration of the batch and with the rate of decisions in this process. */
-export function restMsAfter(tookMs: number, decisionsPerMs: number): number {
-  const times = decisionsPerMs > busyDecisionsPerMs ? restPerMs.busy : restPerMs.quiet;
+export function pauseMsAfter(tookMs: number, decisionsPerMs: number): number {
+  const times = decisionsPerMs > busyDecisionsPerMs ? pausePerMs.busy : pausePerMs.quiet;
   return Math.min(restMsMax, tookMs * times);
 }
 
@@ -139,7 +139,7 @@ interface Turn {
   kind: DeletedKind | undefined;
 }
 
-function stillPutOff(putOff: PutOff, now: Date): PutOff {
+function stillPutOff(putOff: Postponed, now: Date): Postponed {
   return Object.fromEntries(Object.entries(putOff).filter(([, until]) => until > now.toISOString()));
 }
 
@@ -169,7 +169,7 @@ export function retentionJob(deps: RetentionDependencies): Job {
     // A run with a postponed kind stays open for it, but for at most a day: the deletions must be recorded.
     const isOver = retryAt === undefined || run.started_at <= daysBefore(now, 1);
     if (deletedKinds.every((kind) => run[kind] === 0n)) {
-      await forgetRun(tx, run);
+      await deleteEmptyRun(tx, run);
     } else if (isOver) {
       await finishRun(tx, run, now);
       await recordChange(
@@ -187,7 +187,7 @@ export function retentionJob(deps: RetentionDependencies): Job {
   }
 
   /** Returns false if no org is due. */
-  async function takeTurn(): Promise<boolean> {
+  async function runBatch(): Promise<boolean> {
     let turn: Turn | undefined;
     try {
       await db.transaction(async (tx) => {
@@ -207,7 +207,7 @@ export function retentionJob(deps: RetentionDependencies): Job {
       // If the database is unavailable this fails too, and the job ends.
       const now = await agreedNow(db, clock);
       const failure = { policy, now, until: new Date(now.getTime() + retryAfterMs) };
-      await (kind === undefined ? postpone(db, failure) : putKindOff(db, kind, failure));
+      await (kind === undefined ? postpone(db, failure) : postponeKind(db, kind, failure));
     }
     return turn !== undefined;
   }
@@ -217,8 +217,8 @@ export function retentionJob(deps: RetentionDependencies): Job {
   return {
     id: 'apply-retention',
     everyMs,
-    runOnce: takeTurn,
-    restMs: (tookMs) => restMsAfter(tookMs, pace.sample()),
+    runOnce: runBatch,
+    restMs: (tookMs) => pauseMsAfter(tookMs, pace.sample()),
   };
 }
 

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { restMsAfter } from './job.ts';
+import { pauseMsAfter } from './job.ts';
 
 test('deleting rests in proportion, four times as long while decisions come in, and never for minutes', () => {
-  expect(restMsAfter(100, 0)).toBe(300);
-  expect(restMsAfter(100, 1)).toBe(1_200);
-  expect(restMsAfter(60_000, 1)).toBe(4_000);
+  expect(pauseMsAfter(100, 0)).toBe(300);
+  expect(pauseMsAfter(100, 1)).toBe(1_200);
+  expect(pauseMsAfter(60_000, 1)).toBe(4_000);
 });

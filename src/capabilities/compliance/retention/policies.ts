@@ -1,7 +1,7 @@
 /** The retention policy of an org, and the record of its deletions. */
 import type { Queryable, Transaction } from '../../../platform/db/database.ts';
 import { type PageOf, selectPage } from '../../../platform/http/routes/list.ts';
-import { announcePolicy } from './change-notifications.ts';
+import { notifyPolicyChanged } from './change-notifications.ts';
 import {
   deletedKinds,
   findLastRun,
@@ -74,7 +74,7 @@ export async function putPolicy(
     updated_at: now,
   };
   await upsertPolicy(tx, row);
-  await announcePolicy(tx, orgId);
+  await notifyPolicyChanged(tx, orgId);
   return {
     before: viewPolicy(before),
     after: viewPolicy(row),

@@ -13,9 +13,9 @@ export interface PolicyRow {
   /** Time since which deletion has failed; null: it has not failed, or has completed since. */
   readonly failing_since: Date | null;
   /** The kinds that failed, and when each will be retried. */
-  readonly put_off: PutOff;
+  readonly put_off: Postponed;
 }
-export type PutOff = Readonly<Partial<Record<DeletedKind, string>>>;
+export type Postponed = Readonly<Partial<Record<DeletedKind, string>>>;
 type Settings = Omit<PolicyRow, 'failing_since' | 'put_off'>;
 
 const settings =
@@ -74,7 +74,7 @@ export async function claimDue(tx: Queryable, now: Date): Promise<PolicyRow | un
 export async function scheduleNext(
   tx: Queryable,
   orgId: string,
-  { at, putOff }: { readonly at: Date; readonly putOff: PutOff },
+  { at, putOff }: { readonly at: Date; readonly putOff: Postponed },
 ): Promise<void> {
   await tx.query(
     `UPDATE retention_policies SET next_run_at = $2, put_off = $3::jsonb,
@@ -101,7 +101,7 @@ export async function postpone(db: Queryable, { policy, now, until }: Failure): 
 }
 
 /** Postpones the kind behind the others. */
-export async function putKindOff(
+export async function postponeKind(
   db: Queryable,
   kind: DeletedKind,
   { policy, now, until }: Failure,
@@ -177,7 +177,7 @@ export async function finishRun(tx: Queryable, { org_id, id }: RunRow, now: Date
 }
 
 /** A run that deleted nothing is not recorded. */
-export async function forgetRun(tx: Queryable, { org_id, id }: RunRow): Promise<void> {
+export async function deleteEmptyRun(tx: Queryable, { org_id, id }: RunRow): Promise<void> {
   await tx.query('DELETE FROM retention_runs WHERE org_id = $1 AND id = $2', [org_id, id]);
 }
 

@@ -1,6 +1,6 @@
 /** Days of a time zone for forecasts: their start and their name. */
 import { calendarWindow } from '../../../kernel/windows.ts';
-import { labelOf } from '../usage/index.ts';
+import { spanLabel } from '../usage/index.ts';
 
 export const dayMs = 86_400_000;
 const daysAtOnce = 7;
@@ -20,7 +20,7 @@ export function todayIn(timezone: string, nowMs: number): Today {
   const { startMs, endMs } = calendarWindow('day', timezone, nowMs);
   return {
     timezone,
-    number: numberOf(labelOf('day', timezone, startMs)),
+    number: numberOf(spanLabel('day', timezone, startMs)),
     startMs,
     endMs,
     left: (endMs - nowMs) / (endMs - startMs),

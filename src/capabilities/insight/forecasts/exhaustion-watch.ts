@@ -29,7 +29,7 @@ import {
   viewOutlook,
 } from './limit-outlook.ts';
 import { type Measure, measures } from './measures.ts';
-import { claimDueOrgs, type DueOrg, deleteOldNotices, insertNotices, saveCheck } from './queries.ts';
+import { claimDueOrgs, type DueOrg, deleteOldReported, insertReported, saveCheck } from './queries.ts';
 import { horizonDays } from './schema.ts';
 
 export interface WatchDependencies {
@@ -53,7 +53,7 @@ const historyDaysMax = 90;
 /** A shorter history is not enough for an alert. */
 const historyDaysMin = 7;
 /** For limits without a window. */
-const noticeDays = 30;
+const reportWithinDays = 30;
 const noticesKeptMs = 400 * dayMs;
 const deletedPerRun = 500;
 
@@ -79,18 +79,18 @@ export function exhaustionWatch(deps: WatchDependencies): Job {
     const yielder = createYielder();
     for (const group of groups) {
       const outlook = await lookAhead(deps, limits, group, today, now);
-      found.push(...outlook.filter(isWorthTelling).map((one) => ({ outlook: one, measure: group.measure })));
+      found.push(...outlook.filter(isReportable).map((one) => ({ outlook: one, measure: group.measure })));
       await yielder.yieldIfDue();
     }
     const last = groups.at(-1);
     const isDone = toCome.length <= groupsPerOrg || last === undefined;
     await db.transaction(async (tx) => {
-      const keys = found.map(({ outlook }) => noticeKey(outlook));
-      const fresh = new Set(keys.length === 0 ? [] : await insertNotices(tx, org_id, keys, now));
+      const keys = found.map(({ outlook }) => reportKey(outlook));
+      const fresh = new Set(keys.length === 0 ? [] : await insertReported(tx, org_id, keys, now));
       await enqueueEvents(
         tx,
         found
-          .filter(({ outlook }) => fresh.has(noticeKey(outlook)))
+          .filter(({ outlook }) => fresh.has(reportKey(outlook)))
           .map(({ outlook, measure }) => ({
             id: deps.ids.next('evt'),
             tenantId: org_id,
@@ -119,7 +119,7 @@ export function exhaustionWatch(deps: WatchDependencies): Job {
       for (const org of due) {
         await check(org, now);
       }
-      await deleteOldNotices(db, new Date(now.getTime() - noticesKeptMs), deletedPerRun);
+      await deleteOldReported(db, new Date(now.getTime() - noticesKeptMs), deletedPerRun);
       return false;
     },
   };
@@ -139,7 +139,7 @@ async function lookAhead(
   }
   const ofScope = limitsOfScope(limits, scope, measure, now.getTime());
   const current = await limitsNow({ db, ledger }, limits, scope, ofScope, now.getTime());
-  const days = Math.max(noticeDays, daysUntilEnds(ofScope, timezone, today, horizonDays.max));
+  const days = Math.max(reportWithinDays, daysUntilEnds(ofScope, timezone, today, horizonDays.max));
   const ahead = forecast(
     history.days.map((day) => Number(measure.of(day))),
     days,
@@ -164,13 +164,13 @@ function groupsOf({ all }: OrgLimits, nowMs: number): Group[] {
 }
 
 /** An exhausted limit already denies requests, and is reported by another event. */
-function isWorthTelling({ limit, used, inWindow, runsOut }: Outlook): boolean {
-  const isNear = limit.span.kind !== 'lifetime' || (runsOut !== undefined && runsOut < noticeDays);
+function isReportable({ limit, used, inWindow, runsOut }: Outlook): boolean {
+  const isNear = limit.span.kind !== 'lifetime' || (runsOut !== undefined && runsOut < reportWithinDays);
   return inWindow && isNear && used < limit.capacity;
 }
 
 /** A limit without a window can run out again after it was topped up. */
-function noticeKey({ key, limit }: { readonly key: string; readonly limit: Limit }): string {
+function reportKey({ key, limit }: { readonly key: string; readonly limit: Limit }): string {
   return limit.span.kind === 'lifetime' ? `${key}#${limit.capacity}` : key;
 }
 

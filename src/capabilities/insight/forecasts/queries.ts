@@ -132,7 +132,7 @@ export async function saveCheck(
 }
 
 /** Returns the counters that were not reported before. */
-export async function insertNotices(
+export async function insertReported(
   tx: Queryable,
   orgId: string,
   counterKeys: readonly string[],
@@ -147,7 +147,7 @@ export async function insertNotices(
 }
 
 /** No window is longer than a year. */
-export async function deleteOldNotices(db: Queryable, before: Date, limit: number): Promise<void> {
+export async function deleteOldReported(db: Queryable, before: Date, limit: number): Promise<void> {
   await db.query(
     `DELETE FROM forecast_notices WHERE (org_id, counter_key) IN (
        SELECT org_id, counter_key FROM forecast_notices WHERE told_at < $1 LIMIT $2

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Progress } from '../../../platform/http/routes/route.ts';
-import { inPieces, tellReading } from './pieces.ts';
+import { inPieces, progressReporter } from './pieces.ts';
 
 const dayMs = 86_400_000;
 
@@ -8,13 +8,13 @@ test('several readings are told of as one: from nothing to all days, never back'
   const told: Progress[] = [];
   const books = { fromMs: 0, toMs: 10.5 * dayMs };
   const settled = { fromMs: 0, toMs: 10 * dayMs };
-  const tell = tellReading([settled, books, books], async (progress) => {
+  const reportProgress = progressReporter([settled, books, books], async (progress) => {
     told.push(progress);
   });
-  await inPieces(settled, 'buckets', tell, async () => undefined);
+  await inPieces(settled, 'buckets', reportProgress, async () => undefined);
   const oneOfThree = told.at(-1)?.done;
-  await inPieces(books, 'buckets', tell, async () => undefined);
-  await inPieces(books, 'days', tell, async () => undefined);
+  await inPieces(books, 'buckets', reportProgress, async () => undefined);
+  await inPieces(books, 'days', reportProgress, async () => undefined);
   expect(oneOfThree).toBe(3);
   expect(told.at(-1)).toEqual({ done: 11, of: 11, unit: 'days' });
   expect(told.map(({ done }) => done)).toEqual(told.map(({ done }) => done).sort((a, b) => a - b));

@@ -23,7 +23,7 @@ const lengths = {
 export async function inPieces(
   { fromMs, toMs }: TimeRange,
   unit: keyof typeof lengths,
-  tell: (readMs: number) => Promise<void>,
+  reportProgress: (readMs: number) => Promise<void>,
   read: (piece: TimeRange) => Promise<void>,
 ): Promise<void> {
   const { firstMs, unitMs } = lengths[unit];
@@ -33,7 +33,7 @@ export async function inPieces(
     const startedMs = performance.now();
     await read(piece);
     const tookMs = performance.now() - startedMs;
-    await tell(Math.min(piece.toMs, toMs) - Math.max(piece.fromMs, fromMs));
+    await reportProgress(Math.min(piece.toMs, toMs) - Math.max(piece.fromMs, fromMs));
     if (tookMs < quickMs) {
       lengthMs *= 2;
     } else if (tookMs > slowMs && lengthMs > unitMs) {
@@ -44,7 +44,7 @@ export async function inPieces(
 }
 
 /** Reports the progress of several consecutive readings as a number of days. */
-export function tellReading(
+export function progressReporter(
   readings: readonly TimeRange[],
   progress: ReportProgress | undefined,
 ): (readMs: number) => Promise<void> {

@@ -17,7 +17,7 @@ import type { Database, Transaction } from '../../../platform/db/database.ts';
 import type { ReportProgress } from '../../../platform/http/routes/route.ts';
 import { ServiceUnavailable } from '../../../platform/service-unavailable.ts';
 import { counterName, limitIdOf } from './counter-keys.ts';
-import { bucketStartMs, inPieces, type TimeRange, tellReading } from './pieces.ts';
+import { bucketStartMs, inPieces, progressReporter, type TimeRange } from './pieces.ts';
 import {
   addDrift,
   addTotals,
@@ -83,14 +83,14 @@ async function tryToReconcile(
   let totals: Totals | undefined;
   if (bounds !== undefined) {
     const settled = { fromMs: bounds.fromMs, toMs: Math.max(bounds.fromMs, Math.min(bounds.toMs, cutMs)) };
-    const tell = tellReading([settled, bounds, bounds], progress);
-    await inPieces(settled, 'buckets', tell, (piece) =>
+    const reportProgress = progressReporter([settled, bounds, bounds], progress);
+    await inPieces(settled, 'buckets', reportProgress, (piece) =>
       recount.add(db, orgId, plan, { ...piece, toMs: Math.min(piece.toMs, cutMs) }, payers),
     );
-    await inPieces(bounds, 'buckets', tell, async (piece) => {
+    await inPieces(bounds, 'buckets', reportProgress, async (piece) => {
       totals = addTotals(totals, await sumTotals(db, orgId, piece));
     });
-    await inPieces(bounds, 'days', tell, async (piece) => {
+    await inPieces(bounds, 'days', reportProgress, async (piece) => {
       totals = totals && addDrift(totals, await compareDays(db, orgId, piece));
       totals = totals && addDrift(totals, await compareBucketTotals(db, orgId, piece));
     });

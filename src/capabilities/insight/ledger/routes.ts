@@ -4,16 +4,16 @@ import type { Database } from '../../../platform/db/database.ts';
 import { posting, type Route, read } from '../../../platform/http/routes/route.ts';
 import { closed, page } from '../../../platform/http/routes/schemas.ts';
 import { extendHold, listHolds, voidHold } from './holds.ts';
+import { listLimitUsage } from './limit-usage-list.ts';
 import { reconcile } from './reconciliation.ts';
 import {
   ExtendHold,
   HoldFilters,
   HoldView,
   LimitFilters,
+  LimitUsageView,
   ReconciliationView,
-  StandingView,
 } from './schema.ts';
-import { listStandings } from './standings.ts';
 
 export interface LedgerRouteDependencies {
   readonly db: Database;
@@ -36,8 +36,8 @@ export function ledgerRoutes(deps: LedgerRouteDependencies): Route[] {
         'and rates in one list. Rates and limits with a wildcard have no single usage: `standing` is null.',
       access: reader,
       query: LimitFilters,
-      response: page(StandingView),
-      handler: ({ params, query }) => listStandings(deps, params.id, query),
+      response: page(LimitUsageView),
+      handler: ({ params, query }) => listLimitUsage(deps, params.id, query),
     }),
     read({
       id: 'holds.list',

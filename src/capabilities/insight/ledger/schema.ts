@@ -101,7 +101,7 @@ export const LimitFilters = listParameters(limitSorts, {
 });
 export type LimitFilters = Static<typeof LimitFilters>;
 
-export const StandingView = closed({
+export const LimitUsageView = closed({
   id,
   kind: choice(limitKinds),
   name: nullable(Type.String()),
@@ -124,4 +124,4 @@ export const StandingView = closed({
   expires_at: nullable(Type.String({ format: 'date-time' })),
   created_at: timestamp,
 });
-export type StandingView = Static<typeof StandingView>;
+export type LimitUsageView = Static<typeof LimitUsageView>;

@@ -12,7 +12,7 @@ import { FairMutex } from '../../../platform/db/pglite/fair-mutex.ts';
 import type { StreamResponse } from '../../../platform/http/message/reply.ts';
 import { jsonLine } from '../../../platform/line-breaks.ts';
 import { Spool } from '../../../platform/spool.ts';
-import { groupIn, nothing, readGroups } from './queries.ts';
+import { parseGroup, readGroups, zeroSums } from './queries.ts';
 import type { GroupBy } from './rows.ts';
 import { tagPrefix, type UsageQuery, type UsageRow } from './schema.ts';
 import { planUsage, type UsagePlan } from './usage.ts';
@@ -60,7 +60,7 @@ export function createUsageExport({ db, spoolDir }: ExportDependencies): ExportU
     try {
       const spool = await Spool.open(spoolDir);
       try {
-        await turns.take(() => putAside(db, plan, spool));
+        await turns.take(() => spoolRows(db, plan, spool));
         yield* linesOf(spool, plan, format);
       } finally {
         await spool.close();
@@ -85,15 +85,15 @@ async function* linesOf(
   format: ExportQuery['format'],
 ): AsyncGenerator<string> {
   const writer = format === 'csv' ? csvWriter(plan.groupBy) : jsonWriter;
-  yield writer.first(viewCompared({ ...nothing, previous: plan.before && nothing }));
+  yield writer.first(viewCompared({ ...zeroSums, previous: plan.before && zeroSums }));
   for await (const lines of spool.lines()) {
     yield lines
-      .map((line) => writer.line(viewGroup(groupIn(line, plan), plan.groupBy, plan.timezone)))
+      .map((line) => writer.line(viewGroup(parseGroup(line, plan), plan.groupBy, plan.timezone)))
       .join('');
   }
 }
 
-async function putAside(db: Database, plan: UsagePlan, spool: Spool): Promise<void> {
+async function spoolRows(db: Database, plan: UsagePlan, spool: Spool): Promise<void> {
   await db.transaction(async (tx) => {
     // The transaction may be retried after a rollback.
     await spool.empty();

@@ -4,7 +4,7 @@
  */
 import type { Queryable } from '../../../platform/db/database.ts';
 import { sumUsage, type Times, type TimesOf, type UsageRequest, type UsageSums } from './queries.ts';
-import { type GroupBy, isAboutTimeAlone } from './rows.ts';
+import { type GroupBy, isTimeOnly } from './rows.ts';
 
 const spansFirst = 8;
 const spansFactorMax = 16;
@@ -12,7 +12,7 @@ const spansFactorMax = 16;
 /** Each attempt is a complete statement. If its range was too narrow to fill the page, the next one is wider. */
 export async function readPage(db: Queryable, request: UsageRequest): Promise<UsageSums> {
   for (let spans = spansFirst; ; ) {
-    const narrowed = isAboutTimeAlone(request) ? undefined : narrow(request, spans);
+    const narrowed = isTimeOnly(request) ? undefined : narrow(request, spans);
     const sums = await sumUsage(db, { ...request, within: narrowed?.times });
     if (narrowed === undefined || narrowed.isRest || sums.groups.length >= request.limit) {
       return sums;

@@ -1,10 +1,10 @@
 import { type Histogram, mergeInto, readInto } from '../../../kernel/latency-histogram.ts';
 import type { TimeRange } from '../../../kernel/rollup-parts.ts';
 import type { Queryable, Transaction } from '../../../platform/db/database.ts';
-import { isAboutTimeAlone, type Measure, measures, Params, type RowsWanted, selectRows } from './rows.ts';
+import { isTimeOnly, type Measure, measures, Params, type RowsRequest, selectRows } from './rows.ts';
 
 /** A time range, with the grouping in it. */
-export type TimesOf = Pick<RowsWanted, 'range' | 'groupBy'>;
+export type TimesOf = Pick<RowsRequest, 'range' | 'groupBy'>;
 
 /** The requested range, and an earlier range to compare with. */
 export interface Times {
@@ -12,12 +12,12 @@ export interface Times {
   readonly before?: TimesOf | undefined;
 }
 
-export interface GroupsWanted extends RowsWanted, Times {
+export interface GroupsRequest extends RowsRequest, Times {
   /** Whether latency histograms are needed, which are most of the data to read. */
   readonly latencies?: boolean;
 }
 
-export interface UsageRequest extends GroupsWanted {
+export interface UsageRequest extends GroupsRequest {
   /** Sort key of the last group of the previous page. */
   readonly after: readonly string[] | undefined;
   readonly limit: number;
@@ -54,7 +54,7 @@ const sides = ['now', 'was'] as const;
 type Side = (typeof sides)[number];
 
 /** SQL of the groups of a request. */
-interface GroupsAsked {
+interface GroupsSql {
   /** Common table expression, by default called `groups`, with a row for each group in either range. */
   readonly sql: string;
   /** Columns of a group's values. */
@@ -66,7 +66,7 @@ interface GroupsAsked {
   readonly order: readonly { readonly sql: string; readonly type: string }[];
 }
 
-function askForGroups(wanted: GroupsWanted, params: Params, name = 'groups'): GroupsAsked {
+function groupsSql(wanted: GroupsRequest, params: Params, name = 'groups'): GroupsSql {
   const { groupBy, before, latencies = false } = wanted;
   const values = groupBy.map((_, index) => `v${index}`);
   const isSpan = (index: number) => groupBy[index]?.kind === 'span';
@@ -74,8 +74,8 @@ function askForGroups(wanted: GroupsWanted, params: Params, name = 'groups'): Gr
     { side: 'now', of: wanted },
     ...(before ? [{ side: 'was', of: { ...wanted, ...before } }] : []),
   ];
-  const asked = sides.slice(0, rows.length);
-  const columns = asked.flatMap((side) => [
+  const usedSides = sides.slice(0, rows.length);
+  const columns = usedSides.flatMap((side) => [
     ...measures.map((name) => `coalesce(sum(${name}) FILTER (WHERE side = '${side}'), 0) AS ${side}_${name}`),
     ...signs.map(
       ([name, sign]) =>
@@ -84,7 +84,7 @@ function askForGroups(wanted: GroupsWanted, params: Params, name = 'groups'): Gr
   ]);
   return {
     values,
-    sides: asked,
+    sides: usedSides,
     // If a day is only partly in the range, the subtracted buckets may be all of its usage.
     present: values.length === 0 ? 'true' : '(now_runs <> 0 OR now_usd_nanos <> 0)',
     order: [
@@ -108,22 +108,22 @@ const signs = [
 /** Reads groups in parts from a cursor, as a consistent snapshot and in order; each line is a JSON array of texts. */
 export async function readGroups(
   tx: Transaction,
-  wanted: GroupsWanted,
+  wanted: GroupsRequest,
   { limit, perPart }: { readonly limit: number; readonly perPart: number },
   take: (lines: readonly string[]) => Promise<void>,
 ): Promise<void> {
   const params = new Params();
-  const { sql, values, sides: asked, present, order } = askForGroups(wanted, params);
-  const told = [
+  const { sql, values, sides: usedSides, present, order } = groupsSql(wanted, params);
+  const columns = [
     ...values.map((one) => `${one}::text`),
-    ...asked.flatMap((side) => [
+    ...usedSides.flatMap((side) => [
       ...measures.map((name) => `${side}_${name}::text`),
       ...signs.map(([name]) => `encode(${side}_${name}, 'hex')`),
     ]),
   ];
   await tx.query(
     `DECLARE usage_groups NO SCROLL CURSOR FOR WITH ${sql}
-     SELECT to_json(ARRAY[${told.join(', ')}])::text AS line FROM groups WHERE ${present}
+     SELECT to_json(ARRAY[${columns.join(', ')}])::text AS line FROM groups WHERE ${present}
       ORDER BY ${order.map((one) => one.sql).join(', ')} LIMIT ${params.add(limit, 'int8')}`,
     params.values,
   );
@@ -134,13 +134,13 @@ export async function readGroups(
   }
 }
 
-export const nothing: Sums = {
+export const zeroSums: Sums = {
   ...(Object.fromEntries(measures.map((name) => [name, '0'])) as Measures),
   latencies: new Map(),
 };
 
 /** Parses a line of `readGroups`. */
-export function groupIn(line: string, { groupBy, before }: GroupsWanted): UsageGroup {
+export function parseGroup(line: string, { groupBy, before }: GroupsRequest): UsageGroup {
   const cells = JSON.parse(line) as (string | null)[];
   let at = groupBy.length;
   const next = () => cells[at++] ?? null;
@@ -172,19 +172,19 @@ interface Found {
 export async function sumUsage(db: Queryable, request: UsageRequest): Promise<UsageSums> {
   const params = new Params();
   const { after, within, before } = request;
-  const { sql, values, sides: asked, present, order } = askForGroups({ ...request, ...within }, params);
+  const { sql, values, sides: usedSides, present, order } = groupsSql({ ...request, ...within }, params);
   const all = { ...request, groupBy: [], before: before && { ...before, groupBy: [] } };
-  const everything = askForGroups(all, params, 'everything');
+  const everything = groupsSql(all, params, 'everything');
   // Totals are few rows however many groups there are; otherwise the rows of the groups are not read twice.
   const from = within === undefined ? 'groups' : 'everything';
-  const latenciesFrom = within === undefined && !isAboutTimeAlone(all) ? 'groups' : 'everything';
+  const latenciesFrom = within === undefined && !isTimeOnly(all) ? 'groups' : 'everything';
   const ordered = order.map((one) => one.sql).join(', ');
   const following =
     after === undefined
       ? ''
       : `AND (${ordered}) > (${order.map(({ type }, index) => params.add(after[index], type)).join(', ')})`;
-  const sums = asked.flatMap((side) => measures.map((name) => `${side}_${name}`));
-  const bytes = asked.flatMap((side) => signs.map(([name]) => `${side}_${name}`));
+  const sums = usedSides.flatMap((side) => measures.map((name) => `${side}_${name}`));
+  const bytes = usedSides.flatMap((side) => signs.map(([name]) => `${side}_${name}`));
   const found = await db.query<Found>(
     `WITH ${sql}, ${everything.sql}, page AS (
        SELECT *, row_number() OVER (ORDER BY ${ordered}) AS place
@@ -224,8 +224,8 @@ function groupOf(row: Found | undefined, prefix: '' | 'total_'): UsageGroup {
       latencies: histogramOf(bytes[0] ?? null, bytes[1] ?? null),
     };
   };
-  const wasAsked = row !== undefined && 'was_runs' in row;
-  return { values: row?.values ?? [], ...sumsOf('now'), previous: wasAsked ? sumsOf('was') : undefined };
+  const hasPrevious = row !== undefined && 'was_runs' in row;
+  return { values: row?.values ?? [], ...sumsOf('now'), previous: hasPrevious ? sumsOf('was') : undefined };
 }
 
 function histogramOf(added: Uint8Array | null, taken: Uint8Array | null): Histogram {

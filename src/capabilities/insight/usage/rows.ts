@@ -10,7 +10,7 @@ export type GroupBy =
   | { readonly kind: 'tag'; readonly name: string }
   | { readonly kind: 'span'; readonly name: Span; readonly startsMs: readonly number[] };
 
-export interface RowsWanted {
+export interface RowsRequest {
   readonly orgId: string;
   readonly range: TimeRange;
   readonly now: Date;
@@ -57,7 +57,7 @@ export class Params {
  * Selects for each row the values of the groupings as v0, v1, the measures, `latencies`, and `sign`, which is -1 for rows that
  * are subtracted.
  */
-export function selectRows(wanted: RowsWanted, params: Params): string {
+export function selectRows(wanted: RowsRequest, params: Params): string {
   const within = conditionsOf(wanted, params);
   const select = ({ table, column, failedRuns }: Source, parts: readonly PlacedPart[]) => {
     const values = wanted.groupBy.map((one, index) => `${groupedValue(one, index, params)} AS v${index}`);
@@ -75,7 +75,7 @@ export function selectRows(wanted: RowsWanted, params: Params): string {
        FROM unnest(${lists.join(', ')}) AS part(${names.join(', ')})
       CROSS JOIN LATERAL (SELECT * FROM ${table} ${within(column, 'part.starts_at', 'part.ends_at')} OFFSET 0) AS found`;
   };
-  if (isAboutTimeAlone(wanted)) {
+  if (isTimeOnly(wanted)) {
     return select(
       totals,
       placedParts(wanted, (range) => [{ unit: 'bucket', sign: 1, ...range }]),
@@ -91,7 +91,7 @@ export function selectRows(wanted: RowsWanted, params: Params): string {
 }
 
 /** Returns whether the totals are sufficient, which are few rows however many scopes there are. */
-export function isAboutTimeAlone({ filters, tags, groupBy }: RowsWanted): boolean {
+export function isTimeOnly({ filters, tags, groupBy }: RowsRequest): boolean {
   return (
     tags === undefined && Object.keys(filters).length === 0 && groupBy.every(({ kind }) => kind === 'span')
   );
@@ -104,7 +104,7 @@ interface PlacedPart extends RollupPart {
 
 /** Splits the range at every start of a span. */
 function placedParts(
-  { range, groupBy }: RowsWanted,
+  { range, groupBy }: RowsRequest,
   partsOf: (range: TimeRange) => RollupPart[],
 ): PlacedPart[] {
   const startsOf = (one: GroupBy) => (one.kind === 'span' ? one.startsMs : []);
@@ -134,7 +134,7 @@ function groupedValue(one: GroupBy, index: number, params: Params): string {
   }
 }
 
-function conditionsOf({ orgId, filters, tags }: RowsWanted, params: Params) {
+function conditionsOf({ orgId, filters, tags }: RowsRequest, params: Params) {
   const org = params.add(orgId, 'text');
   const conditions = usageDimensions.flatMap((name) => {
     const value = filters[name];

@@ -10,7 +10,7 @@ import type { Span } from './schema.ts';
 const hourMs = 3_600_000;
 
 /** Returns the starts in order; the first is at or before the start of the range. */
-export function beginnings(span: Span, timeZone: string, { fromMs, toMs }: TimeRange): number[] {
+export function spanStarts(span: Span, timeZone: string, { fromMs, toMs }: TimeRange): number[] {
   const starts: number[] = [];
   const period = span === 'hour' ? 'day' : span;
   for (let atMs = fromMs; atMs < toMs; ) {
@@ -33,7 +33,7 @@ export function previousRange({ fromMs, toMs }: TimeRange, timeZone: string): Ti
   for (const period of ['month', 'day'] as const) {
     const begins = (ms: number) => calendarWindow(period, timeZone, ms).startMs === ms;
     if (begins(fromMs) && begins(toMs)) {
-      const before = beginnings(period, timeZone, { fromMs, toMs }).reduce(
+      const before = spanStarts(period, timeZone, { fromMs, toMs }).reduce(
         (startMs) => calendarWindow(period, timeZone, startMs - 1).startMs,
         fromMs,
       );
@@ -51,7 +51,7 @@ function hoursOf(startMs: number, endMs: number): number[] {
   );
 }
 
-export function labelOf(span: Span, timeZone: string, startMs: number): string {
+export function spanLabel(span: Span, timeZone: string, startMs: number): string {
   const text = formatInstant(startMs, timeZone);
   switch (span) {
     case 'hour':

@@ -639,7 +639,7 @@ describe('as a file', () => {
     expect(sums.filter((line) => line.includes('"1000"'))).toEqual([]);
   });
 
-  test('one is made at a time, however many are asked for, and no more than fit, in all and of one org', async () => {
+  test('one is made at a time, however many are usedSides for, and no more than fit, in all and of one org', async () => {
     const orgs = await Promise.all(
       Array.from({ length: exportsMax / exportsPerOrgMax + 1 }, () => world.createOrg()),
     );
@@ -667,10 +667,10 @@ describe('as a file', () => {
       for (const index of orgs.keys()) {
         statuses.push([]);
         const isLast = index === orgs.length - 1;
-        const asked = Array.from({ length: exportsPerOrgMax + 1 }, () => exportOf(index));
-        answers.push(...asked);
+        const usedSides = Array.from({ length: exportsPerOrgMax + 1 }, () => exportOf(index));
+        answers.push(...usedSides);
         // Those that fit wait, the others are told at once: one too many of an org, and all of the last.
-        await eventually(() => expect(statuses[index]).toEqual(isLast ? asked.map(() => 503) : [503]));
+        await eventually(() => expect(statuses[index]).toEqual(isLast ? usedSides.map(() => 503) : [503]));
       }
       release();
       await Promise.all(answers);

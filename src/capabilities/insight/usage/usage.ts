@@ -8,17 +8,17 @@ import type { Queryable } from '../../../platform/db/database.ts';
 import { decodeCursor, encodeCursor, pageSize } from '../../../platform/http/routes/list.ts';
 import { isInstant } from '../../../platform/http/routes/validation.ts';
 import { readPage } from './page.ts';
-import { findTimezone, type GroupsWanted } from './queries.ts';
+import { findTimezone, type GroupsRequest } from './queries.ts';
 import type { GroupBy } from './rows.ts';
 import { dimensions, dimensionsMax, spans, tagPrefix, type UsageQuery, type UsageView } from './schema.ts';
-import { beginnings, previousRange } from './time-spans.ts';
+import { previousRange, spanStarts } from './time-spans.ts';
 import { viewCompared, viewGroup } from './view.ts';
 
 const defaultRangeMs = 30 * dayMs;
 const rangeMaxDays = 366;
 
 /** A parsed usage query, with its time range and time zone. */
-export interface UsagePlan extends GroupsWanted {
+export interface UsagePlan extends GroupsRequest {
   readonly timezone: string;
 }
 
@@ -32,7 +32,7 @@ export async function planUsage(
   const timezone = await findTimezone(db, orgId);
   const range = rangeOf(query, timezone, now);
   const before = query.compare === undefined ? undefined : previousRange(range, timezone);
-  if (before !== undefined && !isTold(before.fromMs)) {
+  if (before !== undefined && !isSupportedTime(before.fromMs)) {
     throw invalidField('compare', 'out_of_range', 'The previous period would start before the year 1900.');
   }
   const placedIn = (at: TimeRange) => ({
@@ -63,7 +63,7 @@ export async function readUsage(
   const plan = await planUsage(db, orgId, query, now);
   const { timezone, range, groupBy, before } = plan;
   const order = groupBy.map(({ kind, name }) => `${kind} ${name}`).join();
-  const after = query.cursor === undefined ? undefined : rankIn(query.cursor, order, groupBy);
+  const after = query.cursor === undefined ? undefined : parseRank(query.cursor, order, groupBy);
   const limit = query.limit ?? pageSize.fallback;
   const { total, groups } = await readPage(db, { ...plan, after, limit: limit + 1 });
   const page = groups.slice(0, limit);
@@ -83,13 +83,13 @@ function viewRange({ fromMs, toMs }: TimeRange): { from: string; to: string } {
 }
 
 /** A requested grouping, before its time range is known. */
-type Wanted = GroupBy | { readonly kind: 'span'; readonly name: (typeof spans)[number] };
+type RequestedGroupBy = GroupBy | { readonly kind: 'span'; readonly name: (typeof spans)[number] };
 
-function placed(one: Wanted, timezone: string, range: TimeRange): GroupBy {
-  return one.kind === 'span' ? { ...one, startsMs: beginnings(one.name, timezone, range) } : one;
+function placed(one: RequestedGroupBy, timezone: string, range: TimeRange): GroupBy {
+  return one.kind === 'span' ? { ...one, startsMs: spanStarts(one.name, timezone, range) } : one;
 }
 
-function dimensionsOf(text: string | undefined): Wanted[] {
+function dimensionsOf(text: string | undefined): RequestedGroupBy[] {
   const names = text === undefined || text === '' ? [] : text.split(',').map((name) => name.trim());
   const wanted = names.map(dimensionOf);
   if (wanted.includes(undefined) || new Set(names).size < names.length) {
@@ -102,10 +102,10 @@ function dimensionsOf(text: string | undefined): Wanted[] {
   if (names.length > dimensionsMax) {
     throw invalidField('group_by', 'too_many', `Must have at most ${dimensionsMax} entries.`);
   }
-  return wanted as Wanted[];
+  return wanted as RequestedGroupBy[];
 }
 
-function dimensionOf(text: string): Wanted | undefined {
+function dimensionOf(text: string): RequestedGroupBy | undefined {
   const field = usageDimensions.find((one) => one === text);
   const span = spans.find((one) => one === text);
   if (field !== undefined) {
@@ -137,18 +137,18 @@ function rangeOf({ from, to }: UsageQuery, timezone: string, now: Date): TimeRan
     toMs: Math.ceil(toMs / bucketMs) * bucketMs,
   };
   // The response contains these times too, and rounding may move one out of the supported years.
-  if (!isTold(range.fromMs) || !isTold(range.toMs)) {
+  if (!isSupportedTime(range.fromMs) || !isSupportedTime(range.toMs)) {
     throw invalidField('to', 'out_of_range', 'The range must be within the years 1900 to 2199.');
   }
   return range;
 }
 
-function isTold(atMs: number): boolean {
+function isSupportedTime(atMs: number): boolean {
   return isInstant(new Date(atMs).toISOString());
 }
 
 /** Sort key of the last group of the previous page. Its numbers are parameters of a statement, so they must be numeric. */
-function rankIn(cursor: string, order: string, groupBy: readonly GroupBy[]): string[] {
+function parseRank(cursor: string, order: string, groupBy: readonly GroupBy[]): string[] {
   const { value } = decodeCursor(cursor, order, 'text');
   const spansFirst = groupBy.filter(({ kind }) => kind === 'span').length;
   try {

@@ -4,7 +4,7 @@ import { formatUsd } from '../../../kernel/money.ts';
 import type { Sums, UsageGroup } from './queries.ts';
 import type { GroupBy } from './rows.ts';
 import type { UsageRow, UsageSums, UsageTotal } from './schema.ts';
-import { labelOf } from './time-spans.ts';
+import { spanLabel } from './time-spans.ts';
 
 export function viewGroup(group: UsageGroup, groupBy: readonly GroupBy[], timezone: string): UsageRow {
   const values: Record<string, string | null> = {};
@@ -12,7 +12,7 @@ export function viewGroup(group: UsageGroup, groupBy: readonly GroupBy[], timezo
   for (const [index, one] of groupBy.entries()) {
     const value = group.values[index] ?? '';
     if (one.kind === 'span') {
-      values[one.name] = labelOf(one.name, timezone, one.startsMs[Number(value) - 1] ?? 0);
+      values[one.name] = spanLabel(one.name, timezone, one.startsMs[Number(value) - 1] ?? 0);
     } else {
       (one.kind === 'tag' ? tags : values)[one.name] = value === '' ? null : value;
     }
@@ -30,12 +30,12 @@ export function viewCompared({ previous, ...sums }: Sums & Pick<UsageGroup, 'pre
     : { ...viewSums(sums), previous: viewSums(previous), change: changeOf(sums, previous) };
 }
 
-const told = [0.5, 0.9, 0.95, 0.99] as const;
+const percentileRanks = [0.5, 0.9, 0.95, 0.99] as const;
 
 function viewSums(sums: Sums): UsageSums {
   const cost = BigInt(sums.usd_nanos);
   const returned = BigInt(sums.value_nanos) - cost;
-  const [p50 = null, p90 = null, p95 = null, p99 = null] = percentiles(sums.latencies, told) ?? [];
+  const [p50 = null, p90 = null, p95 = null, p99 = null] = percentiles(sums.latencies, percentileRanks) ?? [];
   return {
     runs: Number(sums.runs),
     failed_runs: Number(sums.failed_runs),

@@ -3,20 +3,20 @@ import { apiError, invalidField } from '../../../contract/api-error.ts';
 import type { Queryable, Transaction } from '../../../platform/db/database.ts';
 import { decodeCursor, encodeCursor } from '../../../platform/http/routes/list.ts';
 import type { Ids } from '../../../platform/ids.ts';
-import { announceWebhooks } from './change-notifications.ts';
+import { notifyWebhooksChanged } from './change-notifications.ts';
 import {
   type DeliveryRow,
   findDelivery,
   insertDeliveries,
   listDeliveries,
-  putInLine,
-  putRangeInLine,
+  requeueDelivery,
+  requeueRange,
 } from './delivery-queries.ts';
 import { testEvent } from './event-patterns.ts';
 import { insertFannedOut } from './fan-out-queries.ts';
-import { type Lane, wakeLanes } from './lanes.ts';
 import { findSubscription, lockSubscription, type SubscriptionRow } from './queries.ts';
 import type { DeliveryFilters, DeliveryView, RedeliveredRange, RedeliverRange } from './schema.ts';
+import { type SubscriptionQueue, wakeQueues } from './subscription-queues.ts';
 import type { SubscriptionName } from './subscriptions.ts';
 
 /** One transaction blocks others, so a larger range is redelivered in parts. */
@@ -37,11 +37,14 @@ export function viewDelivery(row: DeliveryRow): DeliveryView {
   };
 }
 
-const laneOf = ({ orgId, id }: SubscriptionName): Lane => ({ org_id: orgId, subscription_id: id });
+const queueOf = ({ orgId, id }: SubscriptionName): SubscriptionQueue => ({
+  org_id: orgId,
+  subscription_id: id,
+});
 
 export async function readDeliveries(db: Queryable, name: SubscriptionName, query: DeliveryFilters) {
   await requireSubscription(db, name);
-  const { data, next_cursor } = await listDeliveries(db, laneOf(name), query);
+  const { data, next_cursor } = await listDeliveries(db, queueOf(name), query);
   return { data: data.map(viewDelivery), next_cursor };
 }
 
@@ -51,7 +54,7 @@ export async function readDelivery(
   deliveryId: string,
 ): Promise<DeliveryView> {
   await requireSubscription(db, name);
-  const row = await findDelivery(db, laneOf(name), deliveryId);
+  const row = await findDelivery(db, queueOf(name), deliveryId);
   if (row === undefined) {
     throw apiError('not_found');
   }
@@ -74,7 +77,7 @@ export async function sendTest(
     data: { subscription_id: name.id, message: 'This is a test.' },
   };
   const delivery = {
-    ...laneOf(name),
+    ...queueOf(name),
     id: ids.next('dlv'),
     event_id: event.id,
     event_type: event.type,
@@ -101,8 +104,8 @@ export async function redeliver(
   now: Date,
 ): Promise<{ before: DeliveryView; after: DeliveryView }> {
   await lockReceiving(tx, name);
-  const before = await findDelivery(tx, laneOf(name), deliveryId);
-  const after = before && (await putInLine(tx, laneOf(name), deliveryId, now));
+  const before = await findDelivery(tx, queueOf(name), deliveryId);
+  const after = before && (await requeueDelivery(tx, queueOf(name), deliveryId, now));
   if (before === undefined || after === undefined) {
     throw apiError('not_found');
   }
@@ -122,15 +125,15 @@ export async function redeliverRange(
     throw invalidField('to', 'out_of_range', 'Must be after from.');
   }
   await lockReceiving(tx, name);
-  const { count, last } = await putRangeInLine(tx, laneOf(name), range, now, redeliveriesMax);
+  const { count, last } = await requeueRange(tx, queueOf(name), range, now, redeliveriesMax);
   await wake(tx, name, now);
   const more = count === redeliveriesMax && last !== null;
   return { redelivering: count, more, next_cursor: more ? encodeCursor(rangeOrder, '', last) : null };
 }
 
 async function wake(tx: Transaction, name: SubscriptionName, now: Date): Promise<void> {
-  await wakeLanes(tx, [laneOf(name)], now);
-  await announceWebhooks(tx, name.orgId);
+  await wakeQueues(tx, [queueOf(name)], now);
+  await notifyWebhooksChanged(tx, name.orgId);
 }
 
 async function requireSubscription(db: Queryable, { orgId, id }: SubscriptionName): Promise<SubscriptionRow> {

@@ -2,8 +2,8 @@
 import { insertMany, type Queryable } from '../../../platform/db/database.ts';
 import type { PageOf } from '../../../platform/http/routes/list.ts';
 import { decodeCursor, encodeCursor, pageSize } from '../../../platform/http/routes/list.ts';
-import type { Lane } from './lanes.ts';
 import type { AttemptView, DeliveryFailure, DeliveryFilters, DeliveryState } from './schema.ts';
+import type { SubscriptionQueue } from './subscription-queues.ts';
 
 export interface DeliveryRow {
   readonly org_id: string;
@@ -73,7 +73,12 @@ export interface DueDelivery {
   readonly data: object | null;
 }
 
-export async function selectDue(db: Queryable, lane: Lane, at: Date, limit: number): Promise<DueDelivery[]> {
+export async function selectDue(
+  db: Queryable,
+  queue: SubscriptionQueue,
+  at: Date,
+  limit: number,
+): Promise<DueDelivery[]> {
   return db.query<DueDelivery>(
     `SELECT d.id, d.attempt_count, d.due_at, d.event_id, o.type, o.created_at, o.data
        FROM (SELECT id, attempt_count, event_id, due_at FROM webhook_deliveries
@@ -81,12 +86,12 @@ export async function selectDue(db: Queryable, lane: Lane, at: Date, limit: numb
               ORDER BY due_at, id LIMIT $4) d
        LEFT JOIN outbox o ON o.tenant_id = $1 AND o.id = d.event_id
       ORDER BY d.due_at, d.id`,
-    [lane.org_id, lane.subscription_id, at, limit],
+    [queue.org_id, queue.subscription_id, at, limit],
   );
 }
 
 /** Result of an attempt. */
-export interface Outcome extends Lane {
+export interface Outcome extends SubscriptionQueue {
   /** State when it was read. */
   readonly delivery: Pick<DueDelivery, 'id' | 'attempt_count' | 'due_at'>;
   readonly state: DeliveryState;
@@ -134,7 +139,12 @@ export async function recordOutcomes(tx: Queryable, outcomes: readonly Outcome[]
 }
 
 /** Fails some of the waiting deliveries of a disabled or deleted subscription; returns their number. */
-export async function failWaiting(db: Queryable, lane: Lane, at: Date, limit: number): Promise<number> {
+export async function failWaiting(
+  db: Queryable,
+  queue: SubscriptionQueue,
+  at: Date,
+  limit: number,
+): Promise<number> {
   const failed = await db.query(
     `UPDATE webhook_deliveries SET state = 'failed', failure = 'disabled', ended_at = $3
       WHERE org_id = $1 AND subscription_id = $2 AND id IN (
@@ -144,45 +154,45 @@ export async function failWaiting(db: Queryable, lane: Lane, at: Date, limit: nu
         AND NOT EXISTS (SELECT 1 FROM webhook_subscriptions s
                          WHERE s.org_id = $1 AND s.id = $2 AND s.status <> 'disabled' AND s.deleted_at IS NULL)
      RETURNING 1 AS one`,
-    [lane.org_id, lane.subscription_id, at, limit],
+    [queue.org_id, queue.subscription_id, at, limit],
   );
   return failed.length;
 }
 
 /** Number of waiting deliveries, counted up to a bound. */
-export async function countWaiting(db: Queryable, lane: Lane, max: number): Promise<number> {
+export async function countWaiting(db: Queryable, queue: SubscriptionQueue, max: number): Promise<number> {
   const [row] = await db.query<{ count: bigint }>(
     `SELECT count(*) AS count FROM (
        SELECT 1 FROM webhook_deliveries
         WHERE org_id = $1 AND subscription_id = $2 AND state = 'waiting' LIMIT $3) AS found`,
-    [lane.org_id, lane.subscription_id, max],
+    [queue.org_id, queue.subscription_id, max],
   );
   return Number(row?.count ?? 0n);
 }
 
 export async function findDelivery(
   db: Queryable,
-  lane: Lane,
+  queue: SubscriptionQueue,
   deliveryId: string,
 ): Promise<DeliveryRow | undefined> {
   const [row] = await db.query<DeliveryRow>(
     `SELECT ${columns} FROM webhook_deliveries WHERE org_id = $1 AND subscription_id = $2 AND id = $3`,
-    [lane.org_id, lane.subscription_id, deliveryId],
+    [queue.org_id, queue.subscription_id, deliveryId],
   );
   return row;
 }
 
 /** Requeues a delivery, from the start of the retry schedule. */
-export async function putInLine(
+export async function requeueDelivery(
   tx: Queryable,
-  lane: Lane,
+  queue: SubscriptionQueue,
   deliveryId: string,
   at: Date,
 ): Promise<DeliveryRow | undefined> {
   const [row] = await tx.query<DeliveryRow>(
     `UPDATE webhook_deliveries SET state = 'waiting', failure = NULL, due_at = $4, attempt_count = 0, ended_at = NULL
       WHERE org_id = $1 AND subscription_id = $2 AND id = $3 RETURNING ${columns}`,
-    [lane.org_id, lane.subscription_id, deliveryId, at],
+    [queue.org_id, queue.subscription_id, deliveryId, at],
   );
   return row;
 }
@@ -199,9 +209,9 @@ export interface Range {
  * Requeues the deliveries of a time range after a given one, oldest first; returns their number and the last of them. They are
  * selected by an array of ids, because with outdated statistics the planner would choose a nested loop join.
  */
-export async function putRangeInLine(
+export async function requeueRange(
   tx: Queryable,
-  lane: Lane,
+  queue: SubscriptionQueue,
   { from, to, state, after }: Range,
   at: Date,
   limit: number,
@@ -216,7 +226,7 @@ export async function putRangeInLine(
        UPDATE webhook_deliveries SET state = 'waiting', failure = NULL, due_at = $6, attempt_count = 0, ended_at = NULL
         WHERE org_id = $1 AND subscription_id = $2 AND id = ANY (ARRAY (SELECT id FROM picked)))
      SELECT count(*)::int4 AS count, max(id) AS last FROM picked`,
-    [lane.org_id, lane.subscription_id, from, to, state, at, limit, after],
+    [queue.org_id, queue.subscription_id, from, to, state, at, limit, after],
   );
   return row ?? { count: 0, last: null };
 }
@@ -224,7 +234,7 @@ export async function putRangeInLine(
 /** Newest first by default. Ids are ordered by time, so the list uses the primary key. */
 export async function listDeliveries(
   db: Queryable,
-  lane: Lane,
+  queue: SubscriptionQueue,
   query: DeliveryFilters,
 ): Promise<PageOf<DeliveryRow>> {
   const limit = query.limit ?? pageSize.fallback;
@@ -239,8 +249,8 @@ export async function listDeliveries(
         AND ($7::timestamptz IS NULL OR created_at >= $7) AND ($8::timestamptz IS NULL OR created_at < $8)
       ORDER BY id ${direction} LIMIT $9`,
     [
-      lane.org_id,
-      lane.subscription_id,
+      queue.org_id,
+      queue.subscription_id,
       after,
       query.state ?? null,
       query.event_type ?? null,

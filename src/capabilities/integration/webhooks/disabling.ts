@@ -1,14 +1,14 @@
 /** Disables a subscription whose receiver is no longer reachable, with an audit entry and an event. */
 import type { Database } from '../../../platform/db/database.ts';
 import { type Appending, recordChange } from '../../compliance/audit/index.ts';
-import type { Lane } from './lanes.ts';
 import { findSubscription } from './queries.ts';
+import type { SubscriptionQueue } from './subscription-queues.ts';
 import { changeSubscription, viewSubscription } from './subscriptions.ts';
 
 export async function disableSubscription(
   db: Database,
   appending: Appending,
-  { org_id, subscription_id }: Lane,
+  { org_id, subscription_id }: SubscriptionQueue,
   reason: 'gone' | 'failing',
   now: Date,
 ): Promise<void> {

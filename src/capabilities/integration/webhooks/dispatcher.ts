@@ -21,7 +21,6 @@ import type { Appending } from '../../compliance/audit/index.ts';
 import { onWebhooksChange } from './change-notifications.ts';
 import { type DueDelivery, failWaiting, selectDue } from './delivery-queries.ts';
 import { disableSubscription } from './disabling.ts';
-import { claimLanes, type Lane, leaveAllLanes, leaveLane, renewLeases } from './lanes.ts';
 import { messageOf } from './message.ts';
 import type { DeliveryCounts } from './metrics.ts';
 import { eventGone, outcomeOf } from './outcomes.ts';
@@ -30,6 +29,13 @@ import { createReceivers, type Receiver } from './receivers.ts';
 import { createRecorder } from './recorder.ts';
 import type { Sender } from './sender.ts';
 import { Slots } from './slots.ts';
+import {
+  claimQueues,
+  releaseAllQueues,
+  releaseQueue,
+  renewLeases,
+  type SubscriptionQueue,
+} from './subscription-queues.ts';
 
 export interface DispatcherDependencies extends Appending {
   readonly db: Database;
@@ -60,20 +66,20 @@ export interface Dispatcher {
   stop(): Promise<void>;
 }
 
-const lanesMax = 1_000;
+const queuesMax = 1_000;
 /** Two for each slot, so that no slot is idle while the next queue is claimed. */
-const slowLanesMax = 128;
+const slowQueuesMax = 128;
 const attemptsOverall = 192;
 const slowAttemptsOverall = 64;
 const shareOfAnOrg = 0.5;
 const deliveriesPerPage = { careful: 10, usual: 200 };
-const givenUpPerBatch = 1_000;
+const failedPerBatch = 1_000;
 const failingMsMax = 5 * 24 * 3_600_000;
 const usualStopWaitMs = 5_000;
 
 /** A claimed queue, and the pace of its receiver. */
 interface Work {
-  readonly lane: Lane;
+  readonly queue: SubscriptionQueue;
   /** The receiver was slow when the queue was claimed, which then uses one of the places for slow receivers. */
   readonly wasSlow: boolean;
   readonly pace: Pace;
@@ -87,9 +93,9 @@ export function createDispatcher(deps: DispatcherDependencies): Dispatcher {
   const owner = randomUUID();
   const receivers = createReceivers(deps);
   const recorder = createRecorder(db, async (failing, at) => {
-    for (const { failing_since, ...lane } of failing) {
+    for (const { failing_since, ...queue } of failing) {
       if (at.getTime() - failing_since.getTime() >= failingMsMax) {
-        await disableSubscription(db, { ids, heads }, lane, 'failing', at);
+        await disableSubscription(db, { ids, heads }, queue, 'failing', at);
       }
     }
   });
@@ -120,30 +126,30 @@ export function createDispatcher(deps: DispatcherDependencies): Dispatcher {
 
   function claim(): Promise<void> {
     works = true;
-    const claiming = takeLanes().finally(() => claims.delete(claiming));
+    const claiming = claimDueQueues().finally(() => claims.delete(claiming));
     claims.add(claiming);
     return claiming;
   }
 
-  async function takeLanes(): Promise<void> {
+  async function claimDueQueues(): Promise<void> {
     const slowInHand = [...inHand.keys()].filter(({ wasSlow }) => wasSlow).length;
-    const room = { quick: lanesMax - (inHand.size - slowInHand), slow: slowLanesMax - slowInHand };
+    const room = { quick: queuesMax - (inHand.size - slowInHand), slow: slowQueuesMax - slowInHand };
     if (stopped || (room.quick <= 0 && room.slow <= 0)) {
       return;
     }
-    const claimed = await claimLanes(db, owner, await agreedNow(db, clock), room);
-    const atWork = new Set([...inHand.keys()].map(({ lane }) => lane.subscription_id));
-    for (const { is_slow, ...lane } of claimed) {
-      if (atWork.has(lane.subscription_id)) {
+    const claimed = await claimQueues(db, owner, await agreedNow(db, clock), room);
+    const atWork = new Set([...inHand.keys()].map(({ queue }) => queue.subscription_id));
+    for (const { is_slow, ...queue } of claimed) {
+      if (atWork.has(queue.subscription_id)) {
         // The lease expired while this process was still working on the queue; the claim has renewed it.
         continue;
       }
-      const one = { lane, wasSlow: is_slow, pace: new Pace(is_slow), aheadMs: 0 };
+      const one = { queue, wasSlow: is_slow, pace: new Pace(is_slow), aheadMs: 0 };
       inHand.set(
         one,
         work(one)
           .catch((err) =>
-            log.warn({ ...lane, err }, 'webhook deliveries of subscription delayed until its lease expires'),
+            log.warn({ ...queue, err }, 'webhook deliveries of subscription delayed until its lease expires'),
           )
           .finally(() => inHand.delete(one)),
       );
@@ -160,7 +166,7 @@ export function createDispatcher(deps: DispatcherDependencies): Dispatcher {
       }
     }
     if (!aborted) {
-      await db.transaction((tx) => leaveLane(tx, owner, one.lane, one.pace.isSlow, timeOf(one)));
+      await db.transaction((tx) => releaseQueue(tx, owner, one.queue, one.pace.isSlow, timeOf(one)));
     }
   }
 
@@ -171,29 +177,29 @@ export function createDispatcher(deps: DispatcherDependencies): Dispatcher {
 
   /** Returns true if there may be more. */
   async function workOnce(one: Work): Promise<boolean> {
-    const { lane } = one;
-    const receiver = await receivers.find(lane);
+    const { queue } = one;
+    const receiver = await receivers.find(queue);
     const now = await agreedNow(db, clock);
     one.aheadMs = now.getTime() - clock.now().getTime();
     if (receiver === undefined || receiver.status === 'disabled') {
-      return (await failWaiting(db, lane, now, givenUpPerBatch)) > 0;
+      return (await failWaiting(db, queue, now, failedPerBatch)) > 0;
     }
     if (receiver.status === 'paused') {
       return false;
     }
     const limit = one.pace.isFull ? deliveriesPerPage.usual : deliveriesPerPage.careful;
-    const due = await selectDue(db, lane, now, limit);
+    const due = await selectDue(db, queue, now, limit);
     await sendAll(one, due);
     return due.length > 0;
   }
 
   async function sendAll(one: Work, due: readonly DueDelivery[]): Promise<void> {
-    const queue = due.values();
+    const pending = due.values();
     const recorded: Promise<void>[] = [];
     const slowTurnEndsMs = nowMs() + slowMs;
     const sendOneAfterTheOther = async (index: number) => {
-      for (const delivery of queue) {
-        const receiver = await receivers.find(one.lane);
+      for (const delivery of pending) {
+        const receiver = await receivers.find(one.queue);
         if (stopped || receiver?.status !== 'active') {
           return;
         }
@@ -209,14 +215,14 @@ export function createDispatcher(deps: DispatcherDependencies): Dispatcher {
 
   /** Sends the delivery, and returns a promise that resolves when its outcome is written. */
   async function attempt(one: Work, receiver: Receiver, delivery: DueDelivery): Promise<Promise<void>[]> {
-    const { lane } = one;
+    const { queue } = one;
     const { type, created_at, data } = delivery;
     if (type === null || created_at === null || data === null) {
-      return [recorder.add(eventGone(lane, delivery, timeOf(one)))];
+      return [recorder.add(eventGone(queue, delivery, timeOf(one)))];
     }
-    const event = { id: delivery.event_id, type, createdAt: created_at, orgId: lane.org_id, data };
+    const event = { id: delivery.event_id, type, createdAt: created_at, orgId: queue.org_id, data };
     const pool = one.pace.isSlow === true ? slots.slow : slots.quick;
-    const sent = await pool.use(lane.org_id, async () => {
+    const sent = await pool.use(queue.org_id, async () => {
       const startedAt = timeOf(one);
       const message = messageOf(receiver, event, startedAt, {
         docsUrl: deps.docsUrl(),
@@ -230,12 +236,12 @@ export function createDispatcher(deps: DispatcherDependencies): Dispatcher {
     const { at, answer } = sent;
     await faults('webhook.after_send', type);
     one.pace.note(answer);
-    const outcome = outcomeOf(lane, delivery, at, answer, random);
+    const outcome = outcomeOf(queue, delivery, at, answer, random);
     counts.count(outcome.state === 'waiting' ? 'retried' : outcome.state);
     const recorded = recorder.add(outcome);
     if (answer.status === 410) {
       await recorded;
-      await disableSubscription(db, { ids, heads }, lane, 'gone', at);
+      await disableSubscription(db, { ids, heads }, queue, 'gone', at);
     }
     return [recorded];
   }
@@ -255,7 +261,7 @@ export function createDispatcher(deps: DispatcherDependencies): Dispatcher {
         await renewLeases(
           db,
           owner,
-          [...inHand.keys()].map(({ lane }) => lane),
+          [...inHand.keys()].map(({ queue }) => queue),
         );
       }
     },
@@ -270,7 +276,7 @@ export function createDispatcher(deps: DispatcherDependencies): Dispatcher {
       sender.close();
       // An attempt may hang; the process must end anyway.
       await Promise.race([idle(), pause(stopWaitMs, undefined, { ref: false })]);
-      await leaveAllLanes(db, owner).catch(() => undefined);
+      await releaseAllQueues(db, owner).catch(() => undefined);
     },
   };
 }

@@ -11,8 +11,8 @@ import type { SharedClock } from '../../../platform/time/clock.ts';
 import { countWaiting, insertDeliveries, type NewDelivery } from './delivery-queries.ts';
 import { wantsEvent } from './event-patterns.ts';
 import { lockWaitingEvents, markFannedOut, type WaitingEvent } from './fan-out-queries.ts';
-import { type Lane, wakeLanes } from './lanes.ts';
 import { type SubscriptionRow, selectSubscriptions } from './queries.ts';
+import { type SubscriptionQueue, wakeQueues } from './subscription-queues.ts';
 
 export interface FanOutDependencies {
   readonly db: Pick<Database, 'transaction'>;
@@ -51,7 +51,7 @@ export async function fanOut({ db, clock, ids }: FanOutDependencies): Promise<bo
       }
     }
     await insertDeliveries(tx, deliveries, now);
-    await wakeLanes(tx, lanesOf(deliveries), now);
+    await wakeQueues(tx, queuesOf(deliveries), now);
     await markFannedOut(tx, done, now);
     return done.length < events.length || events.length === eventsPerBatch;
   });
@@ -102,11 +102,11 @@ function newDelivery(ids: Ids, listener: Listener, event: WaitingEvent): NewDeli
   };
 }
 
-function lanesOf(deliveries: readonly NewDelivery[]): Lane[] {
-  const lanes = new Map<string, Lane>();
+function queuesOf(deliveries: readonly NewDelivery[]): SubscriptionQueue[] {
+  const queues = new Map<string, SubscriptionQueue>();
   for (const { org_id, subscription_id } of deliveries) {
-    lanes.set(`${org_id} ${subscription_id}`, { org_id, subscription_id });
+    queues.set(`${org_id} ${subscription_id}`, { org_id, subscription_id });
   }
   // Sorted, so that two processes that wake the same queues cannot deadlock.
-  return [...lanes].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, lane]) => lane);
+  return [...queues].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, queue]) => queue);
 }

@@ -3,7 +3,7 @@ import { agreedNow } from '../../../platform/db/agreed-now.ts';
 import type { Job } from '../../../platform/jobs/jobs.ts';
 import { createDispatcher, type DispatcherDependencies } from './dispatcher.ts';
 import { fanOut } from './fan-out.ts';
-import { freeAllLanes } from './lanes.ts';
+import { freeAllQueues } from './subscription-queues.ts';
 import { removeOld } from './tidying.ts';
 
 /** A quarter of the lease, so that one or two renewals may fail. */
@@ -27,7 +27,7 @@ export function webhookJobs(deps: DispatcherDependencies): Job[] {
       everyMs: 500,
       async runOnce() {
         if (isFirst && deps.db.engine === 'embedded') {
-          await freeAllLanes(deps.db);
+          await freeAllQueues(deps.db);
         }
         isFirst = false;
         await dispatcher.claim();

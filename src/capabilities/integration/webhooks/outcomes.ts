@@ -1,11 +1,11 @@
 /** Outcome of an attempt for its delivery. */
 import type { DueDelivery, Outcome } from './delivery-queries.ts';
-import type { Lane } from './lanes.ts';
 import { nextAttemptAt } from './retries.ts';
 import type { Answer } from './sender.ts';
+import type { SubscriptionQueue } from './subscription-queues.ts';
 
 export function outcomeOf(
-  lane: Lane,
+  queue: SubscriptionQueue,
   delivery: DueDelivery,
   at: Date,
   answer: Answer,
@@ -16,7 +16,7 @@ export function outcomeOf(
   const attempts = delivery.attempt_count + 1;
   const next = arrived || status === 410 ? undefined : nextAttemptAt({ attempts, at, retryAfter }, random);
   return {
-    ...lane,
+    ...queue,
     delivery,
     state: arrived ? 'delivered' : next === undefined ? 'failed' : 'waiting',
     failure: arrived || next !== undefined ? null : status === 410 ? 'gone' : 'attempts_exhausted',
@@ -27,6 +27,6 @@ export function outcomeOf(
 }
 
 /** The event was deleted. */
-export function eventGone(lane: Lane, delivery: DueDelivery, at: Date): Outcome {
-  return { ...lane, delivery, state: 'failed', failure: 'event_gone', due_at: null, attempt: null, at };
+export function eventGone(queue: SubscriptionQueue, delivery: DueDelivery, at: Date): Outcome {
+  return { ...queue, delivery, state: 'failed', failure: 'event_gone', due_at: null, attempt: null, at };
 }

@@ -1,9 +1,9 @@
 /** Measures the speed of a receiver, which determines its number of concurrent attempts. */
 import type { Answer } from './sender.ts';
 
-const attemptsPerLane = 8;
+const attemptsPerQueue = 8;
 /** Consecutive quick responses per concurrent attempt after which the number of attempts is doubled. */
-const quickAnswersToWiden = 4;
+const quickResponsesToWiden = 4;
 /** A slower response marks the receiver as slow. */
 export const slowMs = 2_000;
 
@@ -22,12 +22,12 @@ export class Pace {
 
   /** 1, 2, 4 or 8: increases after many quick responses, and is reset by a slow one. */
   get width(): number {
-    const doublings = Math.floor(Math.log2(this.#quickInARow / quickAnswersToWiden + 1));
-    return Math.min(2 ** doublings, attemptsPerLane);
+    const doublings = Math.floor(Math.log2(this.#quickInARow / quickResponsesToWiden + 1));
+    return Math.min(2 ** doublings, attemptsPerQueue);
   }
 
   get isFull(): boolean {
-    return this.width === attemptsPerLane;
+    return this.width === attemptsPerQueue;
   }
 
   note(answer: Answer): void {

@@ -4,10 +4,10 @@ import type { Database } from '../../../platform/db/database.ts';
 import type { Secrets } from '../../../platform/secrets/secrets.ts';
 import type { Clock } from '../../../platform/time/clock.ts';
 import { onWebhooksChange } from './change-notifications.ts';
-import type { Lane } from './lanes.ts';
 import { findSubscription } from './queries.ts';
 import type { SubscriptionStatus } from './schema.ts';
 import { orgContext, orgSecretOf, subscriptionContext } from './signing.ts';
+import type { SubscriptionQueue } from './subscription-queues.ts';
 
 export interface Receiver {
   readonly status: SubscriptionStatus;
@@ -31,7 +31,7 @@ export interface ReceiverDependencies {
 
 export interface Receivers {
   /** Undefined: the subscription was deleted. */
-  find(lane: Lane): Promise<Receiver | undefined>;
+  find(queue: SubscriptionQueue): Promise<Receiver | undefined>;
 }
 
 export function createReceivers({ db, secrets, clock }: ReceiverDependencies): Receivers {

@@ -6,7 +6,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Database } from '../../../platform/db/database.ts';
 import { ServiceUnavailable } from '../../../platform/service-unavailable.ts';
 import { type Outcome, recordOutcomes } from './delivery-queries.ts';
-import { type Lane, noteOutcomes } from './lanes.ts';
+import { noteOutcomes, type SubscriptionQueue } from './subscription-queues.ts';
 
 const gatherMs = 20;
 const outcomesPerBatch = 500;
@@ -19,12 +19,12 @@ export interface Recorder {
   stop(): void;
 }
 
-interface FailingLane extends Lane {
+interface FailingQueue extends SubscriptionQueue {
   readonly failing_since: Date;
 }
 
 /** Subscriptions without a successful attempt, and since when. */
-export type OnFailing = (failing: readonly FailingLane[], at: Date) => Promise<void>;
+export type OnFailing = (failing: readonly FailingQueue[], at: Date) => Promise<void>;
 
 interface Waiting {
   readonly outcome: Outcome;
@@ -73,14 +73,14 @@ export function createRecorder(db: Database, onFailing: OnFailing): Recorder {
     }
   }
 
-  function write(outcomes: readonly Outcome[]): Promise<{ failing: readonly FailingLane[]; at: Date }> {
+  function write(outcomes: readonly Outcome[]): Promise<{ failing: readonly FailingQueue[]; at: Date }> {
     const at = new Date(Math.max(...outcomes.map((outcome) => outcome.at.getTime())));
     return db.transaction(async (tx) => {
       await recordOutcomes(tx, outcomes);
       const attempted = outcomes.filter(({ attempt }) => attempt !== null);
-      const arrived = distinctLanes(attempted.filter(({ state }) => state === 'delivered'));
-      const failed = distinctLanes(attempted.filter(({ state }) => state !== 'delivered'));
-      const onlyFailed = [...failed].filter(([name]) => !arrived.has(name)).map(([, lane]) => lane);
+      const arrived = distinctQueues(attempted.filter(({ state }) => state === 'delivered'));
+      const failed = distinctQueues(attempted.filter(({ state }) => state !== 'delivered'));
+      const onlyFailed = [...failed].filter(([name]) => !arrived.has(name)).map(([, queue]) => queue);
       return { failing: await noteOutcomes(tx, at, [...arrived.values()], onlyFailed), at };
     });
   }
@@ -101,6 +101,6 @@ export function createRecorder(db: Database, onFailing: OnFailing): Recorder {
   };
 }
 
-function distinctLanes(lanes: readonly Lane[]): Map<string, Lane> {
-  return new Map(lanes.map((lane) => [`${lane.org_id} ${lane.subscription_id}`, lane]));
+function distinctQueues(queues: readonly SubscriptionQueue[]): Map<string, SubscriptionQueue> {
+  return new Map(queues.map((queue) => [`${queue.org_id} ${queue.subscription_id}`, queue]));
 }

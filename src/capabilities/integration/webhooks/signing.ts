@@ -6,7 +6,7 @@ import { apiError } from '../../../contract/api-error.ts';
 import type { Queryable, Transaction } from '../../../platform/db/database.ts';
 import type { Secrets } from '../../../platform/secrets/secrets.ts';
 import { findOrg, lockOrg } from '../../access/orgs/index.ts';
-import { announceWebhooks } from './change-notifications.ts';
+import { notifyWebhooksChanged } from './change-notifications.ts';
 import {
   findOrgSecret,
   insertOrgSecret,
@@ -139,6 +139,6 @@ export async function rotateOrgSecret(
   }
   const row = newOrgSecret(secrets, orgId, now);
   await replaceOrgSecret(tx, orgId, row);
-  await announceWebhooks(tx, orgId);
+  await notifyWebhooksChanged(tx, orgId);
   return { changed: true, before, after: viewOrgSecret(secrets, orgId, row) };
 }

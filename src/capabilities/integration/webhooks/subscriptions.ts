@@ -3,9 +3,8 @@ import { apiError } from '../../../contract/api-error.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
 import type { Ids } from '../../../platform/ids.ts';
 import { lockOrg } from '../../access/orgs/index.ts';
-import { announceWebhooks } from './change-notifications.ts';
+import { notifyWebhooksChanged } from './change-notifications.ts';
 import { checkPatterns } from './event-patterns.ts';
-import { forgetReceiver, restartLane } from './lanes.ts';
 import {
   insertSubscription,
   lockSubscription,
@@ -15,6 +14,7 @@ import {
 } from './queries.ts';
 import { checkReceiverUrl } from './receiver-url.ts';
 import type { CreateSubscription, PatchSubscription, SubscriptionView } from './schema.ts';
+import { forgetReceiver, restartQueue } from './subscription-queues.ts';
 
 export const subscriptionsPerOrgMax = 100;
 
@@ -77,7 +77,7 @@ export async function createSubscription(
     );
   }
   await insertSubscription(tx, row);
-  await announceWebhooks(tx, orgId);
+  await notifyWebhooksChanged(tx, orgId);
   return row;
 }
 
@@ -101,12 +101,12 @@ export async function changeSubscription(
   await updateSubscription(tx, after);
   if (after.status !== before.status || after.deleted_at !== null) {
     // Waiting deliveries are due again, or must be failed: either way the queue has work.
-    await restartLane(tx, orgId, id, now);
+    await restartQueue(tx, orgId, id, now);
   }
   if (after.url !== before.url) {
     await forgetReceiver(tx, orgId, id);
   }
-  await announceWebhooks(tx, orgId);
+  await notifyWebhooksChanged(tx, orgId);
   return { before, after };
 }
 

@@ -33,7 +33,7 @@ export interface OldSpan {
  * failed first.
  */
 export async function removeOldDeliveries(db: Queryable, span: OldSpan): Promise<number> {
-  return (await giveUpWaiting(db, span)) + (await deleteDeliveries(db, span));
+  return (await failOverdue(db, span)) + (await deleteDeliveries(db, span));
 }
 
 /** A day later than deliveries, so that deliveries that can be redelivered have their event. */
@@ -59,7 +59,7 @@ function subscriptionsOf(orgId: string | null, parameter: string): string {
 }
 
 /** Deliveries that were due long ago: the subscription was not resumed, or nothing was sent. */
-async function giveUpWaiting(db: Queryable, { orgId, now, days }: OldSpan): Promise<number> {
+async function failOverdue(db: Queryable, { orgId, now, days }: OldSpan): Promise<number> {
   // If the period allows it, a failed delivery stays visible for a day, so that it can be redelivered.
   const before = daysBefore(now, Math.max(1, days - 1));
   const givenUp = await db.query(

@@ -6,13 +6,13 @@ import type { Queryable, Transaction } from '../../../platform/db/database.ts';
 
 const leaseSeconds = 20;
 
-export interface Lane {
+export interface SubscriptionQueue {
   readonly org_id: string;
   readonly subscription_id: string;
 }
 
 /** The subscription was paused, resumed, disabled or deleted: its waiting deliveries must be checked again. */
-export async function restartLane(
+export async function restartQueue(
   tx: Queryable,
   orgId: string,
   subscriptionId: string,
@@ -33,15 +33,19 @@ export async function forgetReceiver(tx: Queryable, orgId: string, subscriptionI
 }
 
 /** Wakes queues with new deliveries; holds their locks until the transaction ends. */
-export async function wakeLanes(tx: Queryable, lanes: readonly Lane[], at: Date): Promise<void> {
+export async function wakeQueues(
+  tx: Queryable,
+  queues: readonly SubscriptionQueue[],
+  at: Date,
+): Promise<void> {
   await tx.query(
     `UPDATE webhook_lanes SET next_due_at = least(coalesce(next_due_at, $3), $3)
       WHERE (org_id, subscription_id) IN (SELECT unnest($1::text[]), unnest($2::text[]))`,
-    [lanes.map(({ org_id }) => org_id), lanes.map(({ subscription_id }) => subscription_id), at],
+    [queues.map(({ org_id }) => org_id), queues.map(({ subscription_id }) => subscription_id), at],
   );
 }
 
-export interface ClaimedLane extends Lane {
+export interface ClaimedQueue extends SubscriptionQueue {
   readonly is_slow: boolean;
 }
 
@@ -49,14 +53,14 @@ export interface ClaimedLane extends Lane {
  * Claims queues that are due and not leased. Two processes never claim the same one. Queues with slow receivers have a separate
  * bound, so that any number of them leaves room for the others.
  */
-export async function claimLanes(
+export async function claimQueues(
   db: Queryable,
   owner: string,
   at: Date,
   room: { readonly quick: number; readonly slow: number },
-): Promise<ClaimedLane[]> {
+): Promise<ClaimedQueue[]> {
   const isFree = 'next_due_at <= $2 AND (leased_until IS NULL OR leased_until < now())';
-  return db.query<ClaimedLane>(
+  return db.query<ClaimedQueue>(
     `WITH quick AS (
        SELECT org_id, subscription_id FROM webhook_lanes
         WHERE ${isFree} AND slow_at IS NULL ORDER BY next_due_at LIMIT $4 FOR UPDATE SKIP LOCKED),
@@ -70,15 +74,19 @@ export async function claimLanes(
   );
 }
 
-export async function renewLeases(db: Queryable, owner: string, lanes: readonly Lane[]): Promise<void> {
+export async function renewLeases(
+  db: Queryable,
+  owner: string,
+  queues: readonly SubscriptionQueue[],
+): Promise<void> {
   await db.query(
     `UPDATE webhook_lanes SET leased_until = now() + make_interval(secs => $2)
       WHERE owner = $1 AND (org_id, subscription_id) IN (SELECT unnest($3::text[]), unnest($4::text[]))`,
     [
       owner,
       leaseSeconds,
-      lanes.map(({ org_id }) => org_id),
-      lanes.map(({ subscription_id }) => subscription_id),
+      queues.map(({ org_id }) => org_id),
+      queues.map(({ subscription_id }) => subscription_id),
     ],
   );
 }
@@ -89,14 +97,14 @@ export async function renewLeases(db: Queryable, owner: string, lanes: readonly 
  *
  * Without waiting deliveries the failure time is reset: a failure days later is judged separately.
  */
-export async function leaveLane(
+export async function releaseQueue(
   tx: Transaction,
   owner: string,
-  lane: Lane,
+  queue: SubscriptionQueue,
   isSlow: boolean | undefined,
   at: Date,
 ): Promise<void> {
-  const params = [lane.org_id, lane.subscription_id];
+  const params = [queue.org_id, queue.subscription_id];
   const mine = await tx.query(
     'SELECT 1 AS one FROM webhook_lanes WHERE org_id = $1 AND subscription_id = $2 AND owner = $3 FOR UPDATE',
     [...params, owner],
@@ -121,12 +129,12 @@ export async function leaveLane(
 }
 
 /** With a single process, any previous holder of a lease is dead. */
-export async function freeAllLanes(db: Queryable): Promise<void> {
+export async function freeAllQueues(db: Queryable): Promise<void> {
   await db.query('UPDATE webhook_lanes SET owner = NULL, leased_until = NULL WHERE owner IS NOT NULL', []);
 }
 
 /** On shutdown: the next process need not wait for the leases to expire. */
-export async function leaveAllLanes(db: Queryable, owner: string): Promise<void> {
+export async function releaseAllQueues(db: Queryable, owner: string): Promise<void> {
   await db.query('UPDATE webhook_lanes SET owner = NULL, leased_until = NULL WHERE owner = $1', [owner]);
 }
 
@@ -140,9 +148,9 @@ const silenceHours = 48;
 export async function noteOutcomes(
   tx: Queryable,
   at: Date,
-  arrived: readonly Lane[],
-  failed: readonly Lane[],
-): Promise<(Lane & { readonly failing_since: Date })[]> {
+  arrived: readonly SubscriptionQueue[],
+  failed: readonly SubscriptionQueue[],
+): Promise<(SubscriptionQueue & { readonly failing_since: Date })[]> {
   if (arrived.length > 0) {
     await tx.query(
       `UPDATE webhook_lanes SET failing_since = NULL

@@ -6,18 +6,18 @@ import type { LimitUsage } from '../../../ledger/limits/limit-usage.ts';
 import { type LimitRow, listLimits } from '../../../ledger/limits/limits.ts';
 import type { Database } from '../../../platform/db/database.ts';
 import type { PageOf } from '../../../platform/http/routes/list.ts';
-import { type LimitFilters, limitSorts, type StandingView } from './schema.ts';
+import { type LimitFilters, type LimitUsageView, limitSorts } from './schema.ts';
 
-export interface StandingDependencies {
+export interface LimitUsageDependencies {
   readonly db: Database;
   readonly ledger: Pick<Ledger, 'limitUsage'>;
 }
 
-export async function listStandings(
-  { db, ledger }: StandingDependencies,
+export async function listLimitUsage(
+  { db, ledger }: LimitUsageDependencies,
   orgId: string,
   query: LimitFilters,
-): Promise<PageOf<StandingView>> {
+): Promise<PageOf<LimitUsageView>> {
   const { data, next_cursor } = await listLimits(db, {
     orgId,
     kind: query.kind ?? limitKinds,
@@ -34,7 +34,7 @@ export async function listStandings(
   return { data: data.map((row) => view(row, byId.get(row.id))), next_cursor };
 }
 
-function view(row: LimitRow, usage: LimitUsage | undefined): StandingView {
+function view(row: LimitRow, usage: LimitUsage | undefined): LimitUsageView {
   return {
     id: row.id,
     kind: row.kind,
@@ -43,13 +43,13 @@ function view(row: LimitRow, usage: LimitUsage | undefined): StandingView {
     match: { ...row.match } as Record<string, string>,
     enforcement: row.enforcement,
     limit: inUnit(row, row.capacity),
-    standing: usage === undefined ? null : viewStanding(row, usage),
+    standing: usage === undefined ? null : viewUsage(row, usage),
     expires_at: row.expires_at?.toISOString() ?? null,
     created_at: row.created_at.toISOString(),
   };
 }
 
-function viewStanding(row: LimitRow, { settled, held, window }: LimitUsage): StandingView['standing'] {
+function viewUsage(row: LimitRow, { settled, held, window }: LimitUsage): LimitUsageView['standing'] {
   const left = row.capacity - settled - held;
   const hasWindow = row.period !== null || row.window_seconds !== null;
   const instant = (atMs: number) => (hasWindow ? new Date(atMs).toISOString() : null);

@@ -2,7 +2,7 @@ import { holdSecondsMax } from '../../../ledger/holds/hold-request.ts';
 import type { Database } from '../../../platform/db/database.ts';
 import type { Job } from '../../../platform/jobs/jobs.ts';
 import type { Clock } from '../../../platform/time/clock.ts';
-import { deleteSome, markEmptied, type OrgTable, orgTables, selectToEmpty } from './queries.ts';
+import { deleteSome, markPurged, type OrgTable, orgTables, selectUnpurged } from './queries.ts';
 
 /** Small enough that other work does not wait long for a batch. */
 const rowsPerBatch = 2_000;
@@ -11,7 +11,7 @@ const orgsPerRun = 100;
 const quietAfterMs = (holdSecondsMax + 3_600) * 1_000;
 
 /** Purges the data of removed orgs, one batch at a time. */
-export function emptyRemovedOrgs(db: Database, clock: Clock): Job {
+export function purgeRemovedOrgs(db: Database, clock: Clock): Job {
   async function deleteBatch(tables: readonly OrgTable[], orgId: string): Promise<boolean> {
     for (const table of tables) {
       if ((await deleteSome(db, table, orgId, rowsPerBatch)) > 0) {
@@ -25,7 +25,7 @@ export function emptyRemovedOrgs(db: Database, clock: Clock): Job {
     id: 'purge-removed-orgs',
     everyMs: 30_000,
     async runOnce() {
-      const orgs = await selectToEmpty(db, orgsPerRun);
+      const orgs = await selectUnpurged(db, orgsPerRun);
       const tables = orgs.length === 0 ? [] : await orgTables(db);
       const failures: unknown[] = [];
       for (const { id, removed_at } of orgs) {
@@ -34,7 +34,7 @@ export function emptyRemovedOrgs(db: Database, clock: Clock): Job {
             return true;
           }
           if (clock.now().getTime() > removed_at.getTime() + quietAfterMs) {
-            await markEmptied(db, id, clock.now());
+            await markPurged(db, id, clock.now());
           }
         } catch (error) {
           // An org that cannot be purged does not delay the others.

@@ -5,9 +5,9 @@ import { eventually } from '../../../../test/support/eventually.ts';
 import { type Receiver, startReceiver } from '../../../../test/support/webhook-receiver.ts';
 import { controlWebhooks, makeBudget, subscribe, type Webhooks } from '../../../../test/support/webhooks.ts';
 import { DatabaseUnavailable } from '../../../platform/db/database.ts';
-import { claimLanes, freeAllLanes } from './lanes.ts';
 import { createRecorder } from './recorder.ts';
 import { attemptDelaysSeconds } from './retries.ts';
+import { claimQueues, freeAllQueues } from './subscription-queues.ts';
 
 let world: World;
 let webhooks: Webhooks;
@@ -46,7 +46,7 @@ const call = async (method: string, path: string, body?: object) =>
       ...(body !== undefined && { body }),
     })
   ).json;
-const lane = async (id: string) => {
+const queue = async (id: string) => {
   const [row] = await world.db.query<{
     owner: string | null;
     slow_at: Date | null;
@@ -75,13 +75,13 @@ describe('a slow receiver', () => {
     }
     await webhooks.deliver();
     expect(there.received).toHaveLength(10);
-    expect(await lane(id)).toMatchObject({ owner: null, slow_at: world.clock.now() });
+    expect(await queue(id)).toMatchObject({ owner: null, slow_at: world.clock.now() });
     await webhooks.deliver();
     expect(there.received).toHaveLength(12);
     isDown = false;
     world.clock.advanceSeconds(10);
     await webhooks.deliver();
-    expect(await lane(id)).toMatchObject({ slow_at: null });
+    expect(await queue(id)).toMatchObject({ slow_at: null });
   });
 
   test('takes none of the places of the others, and the one that has waited longest is next', async () => {
@@ -99,14 +99,14 @@ describe('a slow receiver', () => {
     await slowAt(late, 20);
     await slowAt(later, 10);
     const claim = async (room: { quick: number; slow: number }) =>
-      (await claimLanes(world.db, 'test', now, room)).map(({ subscription_id, is_slow }) => [
+      (await claimQueues(world.db, 'test', now, room)).map(({ subscription_id, is_slow }) => [
         subscription_id,
         is_slow,
       ]);
     expect(await claim({ quick: 1, slow: 0 })).toEqual([[quick, false]]);
     expect(await claim({ quick: 1, slow: 1 })).toEqual([[late, true]]);
     expect(await claim({ quick: 1, slow: 1 })).toEqual([[later, true]]);
-    await freeAllLanes(world.db);
+    await freeAllQueues(world.db);
   });
 });
 
@@ -122,13 +122,13 @@ describe('a subscription is not disabled', () => {
       await webhooks.deliver();
     }
     expect(there.received).toHaveLength(attemptDelaysSeconds.length);
-    expect(await lane(id)).toMatchObject({ failing_since: null });
+    expect(await queue(id)).toMatchObject({ failing_since: null });
     // Not so long after the last failure that this alone would begin a new count.
     world.clock.advanceSeconds(1.9 * day);
     await makeBudget(world, org);
     await webhooks.deliver();
     expect(await status(id)).toBe('active');
-    expect(await lane(id)).toMatchObject({ failing_since: world.clock.now() });
+    expect(await queue(id)).toMatchObject({ failing_since: world.clock.now() });
   });
 
   test('for two failures with days of silence between them', async () => {
@@ -265,7 +265,7 @@ describe('an attempt under way', () => {
     await eventually(() => expect(waiting).toHaveLength(2));
     waiting[1]?.();
     await webhooks.idle();
-    expect(await lane(id)).toMatchObject({ owner: null });
+    expect(await queue(id)).toMatchObject({ owner: null });
   });
 
   test('that never ends does not keep the process from ending', async () => {
