@@ -13,7 +13,7 @@ beforeAll(async () => {
 });
 afterAll(() => world.close());
 
-/** With a database that can be taken away. */
+/** A database that can be made unavailable. */
 function attemptsOn(state: { isAway: boolean }): Attempts {
   const { db, clock } = world;
   return createAttempts({
@@ -44,7 +44,7 @@ const written = (tenantId: string) =>
     [tenantId],
   );
 
-test('a flood from one actor becomes a few entries and one that counts the rest', async () => {
+test('writes a flood from one actor as a few entries and one with the count of the rest', async () => {
   const attempts = attemptsOn({ isAway: false });
   for (let n = 0; n < 1_000; n += 1) {
     attempts.note(login('flooded', 'a'));
@@ -58,7 +58,7 @@ test('a flood from one actor becomes a few entries and one that counts the rest'
   ]);
 });
 
-test('what cannot be written waits, what finds no room is counted, and the count is written', async () => {
+test('keeps what cannot be written, counts what does not fit into the queue, and writes the count', async () => {
   const state = { isAway: true };
   const attempts = attemptsOn(state);
   for (let n = 0; n < 5_100; n += 1) {
@@ -75,7 +75,7 @@ test('what cannot be written waits, what finds no room is counted, and the count
   ]);
 });
 
-test('whoever must not go on without an entry is told that there is none', async () => {
+test('throws if a required entry cannot be written', async () => {
   const state = { isAway: true };
   const attempts = attemptsOn(state);
   await expect(attempts.record(login('recorded', 'a'))).rejects.toThrow(DatabaseUnavailable);
@@ -93,7 +93,7 @@ describe('over HTTP', () => {
     return json.data;
   };
 
-  test('who tried what he may not do is in the log of his org; who only erred is not', async () => {
+  test("records attempts without permission in the log of the caller's org, but not invalid requests", async () => {
     const { id, secret } = await world.mintKey(org, 'viewer', ['keys:write', 'org:read']);
     const post = (path: string, body: object) => world.request('POST', path, { key: secret, body });
     const refused = await post(`/v1/orgs/${org.id}/keys`, { name: 'a', role: 'owner', scopes: [] });
@@ -117,7 +117,7 @@ describe('over HTTP', () => {
     });
   });
 
-  test('an address outside of the list is too, and the log verifies', async () => {
+  test('records requests from addresses outside the allow-list, and the log verifies', async () => {
     const path = `/v1/orgs/${org.id}/ip-allow-list`;
     await world.request('PUT', path, { key: org.ownerKey, body: { cidrs: ['127.0.0.0/8'] } });
     await world.request('GET', path, { key: org.ownerKey, address: '203.0.113.9' });

@@ -37,7 +37,7 @@ test('a change, its audit entry and its event commit together', async () => {
   expect(events).toEqual([{ data: answer.json }]);
 });
 
-test('when the commit does not happen, neither the change nor its traces are there', async () => {
+test('if the commit fails, neither the change nor its entry and event exist', async () => {
   const org = await world.createOrg();
   const before = await entries(org.id);
   world.fault = (point) => {
@@ -56,7 +56,7 @@ test('when the commit does not happen, neither the change nor its traces are the
   expect(json.name).not.toBe('Lost');
 });
 
-test('the chain of an org holds, also when its changes are made at once', async () => {
+test('the chain of an org is valid, also after concurrent changes', async () => {
   const org = await world.createOrg();
   await Promise.all(
     Array.from({ length: 20 }, (_, i) =>
@@ -72,7 +72,7 @@ test('the chain of an org holds, also when its changes are made at once', async 
   expect(json).toMatchObject({ valid: true, checked_entries: 22, first_seq: 1, last_seq: 22, findings: [] });
 });
 
-test('the order of the log is that of time, whatever the clocks of processes say', async () => {
+test('the log is ordered by time, whatever the clocks of processes say', async () => {
   const org = await world.createOrg();
   world.clock.advanceSeconds(3_600);
   await rename(org, 'later');
@@ -113,7 +113,7 @@ describe('reading', () => {
   const actions = async (query: string) =>
     (await list(query)).data.map(({ action }: { action: string }) => action);
 
-  test('the latest first, in pages', async () => {
+  test('lists entries in pages, latest first', async () => {
     const all = await actions('');
     expect(all).toEqual([
       'runs.create',
@@ -134,7 +134,7 @@ describe('reading', () => {
     expect(await actions('sort=seq')).toEqual([...all].reverse());
   });
 
-  test('filtered by what an investigator asks for', async () => {
+  test('filters entries', async () => {
     const { data } = await list('');
     const changed = data.find(
       ({ outcome, action }: { outcome: string; action: string }) =>
@@ -152,7 +152,7 @@ describe('reading', () => {
     expect(await actions('code=missing_scope')).toEqual(['runs.create', 'org.change']);
   });
 
-  test('what nobody can mean is refused', async () => {
+  test('rejects invalid filters', async () => {
     for (const [query, fault] of [
       ['outcome=maybe', 'outcome invalid_value'],
       ['from=yesterday', 'from invalid_format'],

@@ -1,4 +1,4 @@
-/** What the authenticated end of a chain shows to somebody who has kept no checkpoint. */
+/** Detection by the authenticated head of a chain, without a kept checkpoint. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { createWorld, type TestOrg, type World } from '../../../../test/harness.ts';
 import { createLog } from '../../../platform/log.ts';
@@ -30,7 +30,7 @@ async function findings(): Promise<string[]> {
   return json.findings.map(({ kind, seq }: { kind: string; seq: number }) => `${kind} ${seq}`);
 }
 
-/** Removes the last entries, and has the chain end before them. */
+/** Removes the last entries, and sets the head of the chain before them. */
 async function cutOff(behind: number): Promise<void> {
   await sql('DELETE FROM audit_log WHERE tenant_id = $1 AND seq > $2', behind);
   await sql(
@@ -40,7 +40,7 @@ async function cutOff(behind: number): Promise<void> {
   );
 }
 
-test('a tail that was removed together with the row of its chain is found, also behind later entries', async () => {
+test('detects a removed tail whose chain row was removed too, also after later entries', async () => {
   expect(await findings()).toEqual([]);
   await cutOff(4);
   expect(await findings()).toEqual(['head_invalid 4']);
@@ -54,12 +54,12 @@ test.each([
   ['made up', `decode(repeat('00', 32), 'hex')`],
   ['too short', `decode('00', 'hex')`],
   ["another org's", `(SELECT mac FROM audit_chains WHERE tenant_id = 'platform')`],
-])('an end whose authentication is %s is found', async (_, mac) => {
+])('detects a head whose authentication is %s', async (_, mac) => {
   await sql(`UPDATE audit_chains SET mac = ${mac} WHERE tenant_id = $1`);
   expect(await findings()).toEqual(['head_invalid 6']);
 });
 
-test('an end that is not authentic is signed by no checkpoint, and by no export', async () => {
+test('does not sign a checkpoint or an export of a head that is not authentic', async () => {
   await cutOff(4);
   expect((await send('GET', '/verify')).json.head.token).toBe('');
   expect((await send('POST', '/checkpoints')).status).toBe(409);
@@ -75,7 +75,7 @@ test('an end that is not authentic is signed by no checkpoint, and by no export'
   expect(remarks[0]).toContain('does not end with a checkpoint');
 });
 
-test('a log that was removed as a whole is found, before and after it begins again', async () => {
+test('detects the removal of a whole log, before and after a new start', async () => {
   await sql('DELETE FROM audit_log WHERE tenant_id = $1');
   await sql('DELETE FROM audit_chains WHERE tenant_id = $1');
   expect(await findings()).toEqual(['entry_missing 1']);
@@ -83,18 +83,18 @@ test('a log that was removed as a whole is found, before and after it begins aga
   expect(await findings()).toEqual(['entry_missing 1']);
 });
 
-test("the operators' own log is authenticated too", async () => {
+test("authenticates the operators' log too", async () => {
   const verify = () => world.request('GET', '/v1/admin/audit-log/verify', { key: world.operatorKey });
   expect((await verify()).json.valid).toBe(true);
 });
 
-describe('a database from before ends were authenticated', () => {
+describe('a database from before heads were authenticated', () => {
   const log = createLog('silent');
   const open = () => openChainHeads(world.db, world.services.secrets, log);
   const forget = (where = '') => world.db.query(`UPDATE audit_chains SET mac = NULL ${where}`, []);
   const forgetAdoption = () => world.db.query('DELETE FROM audit_heads_adopted', []);
 
-  test('is adopted at the first start, by processes that start at once', async () => {
+  test('is adopted at the first start, by concurrently starting processes', async () => {
     await forget();
     await forgetAdoption();
     expect(await findings()).toEqual(['head_invalid 6']);

@@ -69,7 +69,7 @@ async function check(lines: readonly string[], kept: readonly string[] = []) {
   return { ...report, found: report.findings.map(({ kind, seq }) => `${kind} ${seq}`) };
 }
 
-test('a whole export with its seal leaves nothing open', async () => {
+test('a complete export with a final checkpoint has no remarks', async () => {
   const lines = [...entries.map(ndjsonLine), sealOf(entries.at(-1))];
   expect(await check(lines)).toMatchObject({
     entries: 6,
@@ -82,7 +82,7 @@ test('a whole export with its seal leaves nothing open', async () => {
   });
 });
 
-test('some days of a log are verified by themselves', async () => {
+test('verifies an export of a few days', async () => {
   const some = entries.slice(2, 5);
   expect(await check([...some.map(ndjsonLine), sealOf(some.at(-1))])).toMatchObject({
     firstSeq: 3,
@@ -91,7 +91,7 @@ test('some days of a log are verified by themselves', async () => {
   });
 });
 
-describe('it is found', () => {
+describe('detects', () => {
   const lines = () => entries.map(ndjsonLine);
   test.each<[string, (lines: string[]) => string[], string[]]>([
     ['a change', (all) => all.map((line) => line.replace('"bud_3"', '"bud_9"')), ['entry_changed 3']],
@@ -111,18 +111,18 @@ describe('it is found', () => {
     expect((await check([...change(lines()), sealOf(entries.at(-1))])).found).toEqual(found);
   });
 
-  test('a seal of somebody else, or of another log', async () => {
+  test('a checkpoint of another key, or of another log', async () => {
     for (const seal of [sealOf(entries.at(-1), newKey()), sealOf(entries.at(-1), key, 'org_2')]) {
       expect((await check([...lines(), seal])).found).toEqual(['checkpoint_invalid 6']);
     }
   });
 
-  test('a seal that was edited', async () => {
+  test('an edited checkpoint', async () => {
     const seal = sealOf(entries.at(-1)).replace('"seq":6', '"seq":5');
     expect((await check([...lines(), seal])).found).toEqual(['checkpoint_invalid 5']);
   });
 
-  test('a chain that does not agree with a checkpoint that was kept', async () => {
+  test('a chain that differs from a kept checkpoint', async () => {
     const anew = chainOf(entries.map((entry) => ({ ...entry, actorId: 'key_2' })));
     const { token } = signed(entries[3] ?? chainStart);
     expect((await check([...anew.map(ndjsonLine), sealOf(anew.at(-1))], [token])).found).toEqual([
@@ -131,7 +131,7 @@ describe('it is found', () => {
   });
 });
 
-test('what was signed before the key was replaced stays good, and what is said to be later is not believed', async () => {
+test('accepts signatures from before the key was replaced, and rejects later ones', async () => {
   const newer = newKey();
   const lines = [...entries.map(ndjsonLine), sealOf(entries.at(-1), newer)];
   const { token } = signed(entries[3] ?? chainStart);
@@ -155,15 +155,15 @@ describe('a key that was stolen, and replaced at noon', () => {
     const { findings } = await checkExport(each(lines), { publicKeys: keys, kept });
     return findings.map(({ kind, seq }) => `${kind} ${seq}`);
   };
-  // Tokens claim to be of noon.
+  // Tokens are dated noon.
   const foundAtEndOf = (chain: readonly AuditEntry[]) =>
     found([...chain.map(ndjsonLine), sealOf(chain.at(-1))]);
 
-  test('vouches for entries of its time, whoever wrote them', async () => {
+  test('is accepted for entries of its time', async () => {
     expect(await foundAtEndOf(chainAt(noon, noon, grace))).toEqual([]);
   });
 
-  test('vouches for none that was written since, whatever time it claims', async () => {
+  test("is rejected for later entries, whatever the token's date", async () => {
     expect(await foundAtEndOf(chainAt(noon, noon, later))).toEqual(['checkpoint_invalid 3']);
     expect(await foundAtEndOf(chainAt(noon, later, noon))).toEqual(['checkpoint_invalid 3']);
     expect(await foundAtEndOf(chainAt(noon, 'no time', noon))).toEqual(['checkpoint_invalid 3']);
@@ -174,7 +174,7 @@ describe('a key that was stolen, and replaced at noon', () => {
     expect(await found(lines, keptOf(3))).toEqual(['checkpoint_invalid 3']);
   });
 
-  test('erases nothing since', async () => {
+  test('cannot sign a later erasure', async () => {
     const erasedFrom = (...[at, ...dates]: (string | undefined)[]) => {
       const chain = chainAt(at, ...dates.slice(0, -1));
       const first = {
@@ -201,7 +201,7 @@ describe('a key that was stolen, and replaced at noon', () => {
     expect(await erasedFrom(noon, later, noon)).toEqual(['entry_changed 1']);
   });
 
-  test('is not trusted for longer because it is given again', async () => {
+  test('is not trusted for longer if it is given twice', async () => {
     const chain = chainAt(noon, noon, later);
     const lines = [...chain.map(ndjsonLine), sealOf(chain.at(-1))];
     const evening = { ...key.trusted, retiredAt: new Date('2026-11-15T20:00:00Z') };
@@ -216,7 +216,7 @@ describe('a key that was stolen, and replaced at noon', () => {
   });
 });
 
-test('what this file alone cannot show is said', async () => {
+test('lists the checks that are not possible with the file alone', async () => {
   const { token } = signed({ seq: 99, hash: '0'.repeat(64) });
   const { found, remarks } = await check(entries.map(ndjsonLine), [token]);
   expect([found, remarks.length]).toEqual([[], 2]);
@@ -224,12 +224,12 @@ test('what this file alone cannot show is said', async () => {
   expect(unsigned.remarks).toEqual([expect.stringMatching(/public key/)]);
 });
 
-test('a file that was cut off within a line is no export', async () => {
+test('rejects a file that ends within a line', async () => {
   const lines = entries.map(ndjsonLine);
   await expect(check([...lines.slice(0, 2), (lines[2] ?? '').slice(0, 50)])).rejects.toThrow('line 3');
 });
 
-describe('an entry that a person was erased from', () => {
+describe('a redacted entry', () => {
   const redacted = (entry: AuditEntry): AuditEntry => ({
     ...entry,
     after: { customer_id: 'erased' },
@@ -248,7 +248,7 @@ describe('an entry that a person was erased from', () => {
     const drafts = entries.map((_, n) => draftOf(n + 1));
     return chainAgain([...drafts, { ...draftOf(7), action: redactAction, after }]);
   };
-  /** The same salts as before: the chain is that of the entries, and one more. */
+  /** The same salts as before: the chain consists of the entries, and one more. */
   const chainAgain = (drafts: readonly DatedDraft[]) => {
     const last = entries.at(-1) ?? chainStart;
     const all = [...entries, chained('org_1', last, drafts[6] as DatedDraft)];
@@ -256,29 +256,29 @@ describe('an entry that a person was erased from', () => {
   };
   const digest = () => redactedDigest(redacted(entries[1] as AuditEntry));
 
-  test('is whole if the erasure lists what is left of it', async () => {
+  test('is valid if the erasure lists its digest', async () => {
     expect((await check(withErasure([[2, digest()]]).map(ndjsonLine))).found).toEqual([]);
   });
 
-  test('is not if it lists something else, or not this one', async () => {
+  test('is invalid if the erasure lists another digest, or not this entry', async () => {
     for (const listed of [[[2, '0'.repeat(64)]], [[3, digest()]], []] as [number, string][][]) {
       expect((await check(withErasure(listed).map(ndjsonLine))).found).toEqual(['entry_changed 2']);
     }
   });
 
-  test('is not if somebody else signed the list', async () => {
+  test('is invalid if the list is signed with another key', async () => {
     const forged = withErasure([[2, digest()]], newKey());
     expect((await check(forged.map(ndjsonLine))).found).toEqual(['entry_changed 2']);
   });
 
-  test('cannot be told from a changed one where the erasure is not in the file', async () => {
+  test('cannot be distinguished from a changed entry without the erasure in the file', async () => {
     const lines = withErasure([[2, digest()]])
       .slice(0, 5)
       .map(ndjsonLine);
     expect((await check(lines)).found).toEqual(['entry_changed 2']);
   });
 
-  test('has to say so: what is left out does not pass for null', async () => {
+  test('must be marked: a missing field is not read as null', async () => {
     for (const name of ['salt', 'commitment', 'redacted_by']) {
       const lines = entries.map((entry) => {
         const { [name]: _, ...rest } = JSON.parse(ndjsonLine(entry));

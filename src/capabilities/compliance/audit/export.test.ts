@@ -63,19 +63,19 @@ async function exported(query: string): Promise<string[]> {
 
 const seqs = (lines: readonly string[]) => lines.map((line) => JSON.parse(line).seq);
 
-test('every entry of the time asked for, oldest first, and no other', async () => {
+test('exports exactly the entries of the requested time, oldest first', async () => {
   expect(seqs(await exported(whole()))).toEqual(Array.from({ length: entries }, (_, n) => n + 1));
   expect(seqs(await exported(`from=${minute(100)}&to=${minute(103)}`))).toEqual([100, 101, 102]);
   expect(await exported(`from=${minute(9_000)}&to=${minute(9_001)}`)).toEqual([]);
 });
 
-test('whoever was cut off goes on behind the last line', async () => {
+test('resumes after the last line received', async () => {
   expect(seqs(await exported(`${whole()}&cursor=1197`))).toEqual([1_198, 1_199, 1_200]);
   expect(await exported(`${whole()}&cursor=1200`)).toEqual([]);
   expect(seqs(await exported(`from=${minute(5)}&to=${minute(8)}&cursor=3`))).toEqual([5, 6, 7]);
 });
 
-test('in the formats of SIEMs, each line by the published rules', async () => {
+test('writes SIEM formats that comply with their published rules', async () => {
   const cef = (await exported(`${whole()}&format=cef`)).map(parseCef);
   expect(cef.flatMap(cefFaults)).toEqual([]);
   expect(cef.map(({ extension }) => Number(extension.get('cn1')))).toEqual(
@@ -86,7 +86,7 @@ test('in the formats of SIEMs, each line by the published rules', async () => {
   expect(ocsf.at(-1).metadata.sequence).toBe(entries);
 });
 
-test('signing in and out, and trying to, are authentications', async () => {
+test('writes signing in and out, and failed sign-ins, as authentications', async () => {
   const other = await world.createOrg();
   const { cookie } = await signIn(world, other.ownerKey, other.id);
   await postForm(world, '/console/logout', {}, { cookie });
@@ -114,7 +114,7 @@ test('signing in and out, and trying to, are authentications', async () => {
   ]);
 });
 
-test('with checkpoints where they were made, and one of the last line', async () => {
+test('includes checkpoints, and one of the last line', async () => {
   const path = `/v1/orgs/${org.id}/audit-log/checkpoints`;
   const made = await world.request('POST', path, { key: org.ownerKey });
   expect(made.json).toMatchObject({ seq: 1_200 });
@@ -130,7 +130,7 @@ test('with checkpoints where they were made, and one of the last line', async ()
   ]);
 });
 
-describe('what is asked for has to make sense', () => {
+describe('rejects invalid parameters', () => {
   test.each([
     ['', ['from required', 'to required']],
     ['from=2026-01-01T00:00:00Z&to=2027-01-02T00:00:00Z', ['to out_of_range']],
@@ -153,7 +153,7 @@ describe('what is asked for has to make sense', () => {
     ).toEqual(faults);
   });
 
-  test('ninety days are not too many', async () => {
+  test('accepts ninety days', async () => {
     expect(await exported('from=2026-01-01T00:00:00Z&to=2026-04-01T00:00:00Z')).toEqual([]);
   });
 });
@@ -168,7 +168,7 @@ describe('on a socket', () => {
     return response;
   };
 
-  test('HEAD tells the type and sends nothing', async () => {
+  test('HEAD returns the content type and no body', async () => {
     const response = await open(`${whole()}&format=cef`, 'HEAD');
     expect([response.statusCode, response.headers['content-type']]).toEqual([
       200,
@@ -178,7 +178,7 @@ describe('on a socket', () => {
     await once(response, 'end');
   });
 
-  test('a failure in the middle ends the connection, and the lines that came are whole', async () => {
+  test('a failure in the middle closes the connection after whole lines', async () => {
     const { query } = world.db;
     let reads = 0;
     world.db.query = ((sql: string, params?: readonly unknown[]) => {
@@ -207,7 +207,7 @@ describe('on a socket', () => {
     }
   });
 
-  test('a failure at the start is refused like anywhere', async () => {
+  test('a failure at the start is returned as an error', async () => {
     const { query } = world.db;
     world.db.query = (() => Promise.reject(new DatabaseUnavailable('away'))) as typeof query;
     try {
@@ -218,7 +218,7 @@ describe('on a socket', () => {
     }
   });
 
-  test('no more is read than the receiver takes', async () => {
+  test('reads no more than the receiver consumes', async () => {
     const { query } = world.db;
     let reads = 0;
     world.db.query = ((sql: string, params?: readonly unknown[]) => {
@@ -234,7 +234,7 @@ describe('on a socket', () => {
       );
       const response = await open(whole());
       response.pause();
-      // The service stops by itself once the buffers in between are full: it serves others, and reads no more of this.
+      // The service pauses once the buffers in between are full: it serves others, and reads no more of this export.
       let before = -1;
       while (before !== reads) {
         before = reads;

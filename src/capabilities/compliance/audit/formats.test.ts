@@ -59,7 +59,7 @@ const drafts: [string, Partial<DatedDraft>][] = [
   ],
 ];
 
-/** Characters at which some readers end a line. */
+/** Characters that some readers treat as a line break. */
 const breaks = ['\n', '\r', '\v', '\f', '\u001c', '\u001d', '\u001e', '\u0085', '\u2028', '\u2029'];
 const forged = breaks.map((one) => `a${one}forged`).join('');
 const forging: Partial<DatedDraft> = {
@@ -69,7 +69,7 @@ const forging: Partial<DatedDraft> = {
   after: { [forged]: forged },
 };
 
-test('no line of an export has a character at which a reader could end it', () => {
+test('no line of an export contains a character that a reader may treat as a line break', () => {
   const entry = entryOf(forging);
   const checkpoint = { org_id: forged, seq: 1, hash: '', at: '', token: '' };
   for (const line of [
@@ -87,11 +87,11 @@ test('no line of an export has a character at which a reader could end it', () =
 });
 
 describe('CEF', () => {
-  test.each(drafts)('%s keeps the rules', (_, draft) => {
+  test.each(drafts)('%s complies with the rules', (_, draft) => {
     expect(cefFaults(parseCef(cefLine(entryOf(draft), '0.1.0')))).toEqual([]);
   });
 
-  test('what was written is what is read, whatever it is made of', () => {
+  test('any content can be parsed back unchanged', () => {
     const entry = entryOf(drafts.find(([name]) => name === 'hostile text')?.[1] ?? {});
     const { header, extension } = parseCef(cefLine(entry, '0|1'));
     expect(header.slice(1, 5)).toEqual(['Purser', 'Purser', '0|1', 'a|b\\c=d e']);
@@ -102,7 +102,7 @@ describe('CEF', () => {
     expect(extension.get('cn1')).toBe('1');
   });
 
-  test('the rules find what breaks them', () => {
+  test('the checks detect violations of the rules', () => {
     const faultsOf = (line: string) => cefFaults(parseCef(line));
     expect(faultsOf('CEF:1|a|b|c|d|e|11|act=x')).toHaveLength(2);
     expect(faultsOf('CEF:0|a|b|c|d|e|3|src=2001:db8::1 cs1=x made=up')).toHaveLength(3);
@@ -117,7 +117,7 @@ describe('OCSF', () => {
   const eventOf = (draft: Partial<DatedDraft>) =>
     ocsfEvent(entryOf(draft), '0.1.0') as Record<string, unknown>;
 
-  test.each(drafts)('%s keeps the rules', (_, draft) => {
+  test.each(drafts)('%s complies with the rules', (_, draft) => {
     expect(ocsfFaults(JSON.parse(JSON.stringify(eventOf(draft))))).toEqual([]);
   });
 
@@ -132,12 +132,12 @@ describe('OCSF', () => {
     ['a login', 3_002, 300_201, 'Success'],
     ['a logout', 3_002, 300_202, 'Success'],
     ['a look of support', 6_003, 600_302, 'Success'],
-  ])('%s is of class %i', (name, class_uid, type_uid, status) => {
+  ])('%s has class %i', (name, class_uid, type_uid, status) => {
     const draft = drafts.find(([one]) => one === name)?.[1] ?? {};
     expect(eventOf(draft)).toMatchObject({ class_uid, type_uid, status });
   });
 
-  test('the rules find what breaks them', () => {
+  test('the checks detect violations of the rules', () => {
     const event = eventOf({});
     expect(ocsfFaults({ ...event, class_uid: 1 })).toHaveLength(1);
     expect(ocsfFaults({ ...event, category_uid: 3, type_uid: 1 })).toHaveLength(2);
@@ -146,7 +146,7 @@ describe('OCSF', () => {
   });
 });
 
-test('a line of NDJSON holds the whole entry', () => {
+test('a line of NDJSON contains the whole entry', () => {
   for (const [, draft] of drafts) {
     const entry = entryOf(draft);
     expect(parseExportLine(ndjsonLine(entry))).toEqual({ kind: 'entry', entry });

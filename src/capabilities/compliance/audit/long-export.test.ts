@@ -1,4 +1,4 @@
-/** What was admitted for a moment does not last for hours, because its answer does. */
+/** A stream is checked again while it runs, because it can take hours. */
 import { once } from 'node:events';
 import { get, type IncomingMessage } from 'node:http';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
@@ -57,7 +57,7 @@ const windowOf = () => {
   return `from=${day(-40)}&to=${day(40)}`;
 };
 
-/** How much arrives of an export when this happens while its second page is read. */
+/** Returns the number of lines received if this happens while the second page is read. */
 async function linesUntil(headers: Record<string, string>, path: string, happens: () => Promise<unknown>) {
   const { query } = world.db;
   let reads = 0;
@@ -95,12 +95,12 @@ const ofKey = (key: string, happens: () => Promise<unknown>) =>
 const aSecondLater = async () => world.clock.advanceSeconds(1);
 const cutOff = ['ECONNRESET', 250];
 
-test('a stream goes on while whoever asked for it may go on', async () => {
+test('a stream continues while its caller is authorized', async () => {
   const [end, lines] = await ofKey(token, aSecondLater);
   expect([end, Number(lines) > 600]).toEqual(['whole', true]);
 });
 
-test('a support session is cut off when its grant is revoked', async () => {
+test('aborts when the grant of a support session is revoked', async () => {
   expect(
     await ofKey(token, async () => {
       await asOperator('DELETE', `support/grants/${grantId}`);
@@ -109,11 +109,11 @@ test('a support session is cut off when its grant is revoked', async () => {
   ).toEqual(cutOff);
 });
 
-test('and when it ends', async () => {
+test('aborts when the grant ends', async () => {
   expect(await ofKey(token, async () => world.clock.advanceSeconds(3_600))).toEqual(cutOff);
 });
 
-test('and when the org forbids support', async () => {
+test('aborts when the org forbids support access', async () => {
   const settings = (allowed: boolean) =>
     world.request('PUT', `/v1/orgs/${org.id}/support-access/settings`, {
       key: org.ownerKey,
@@ -127,7 +127,7 @@ test('and when the org forbids support', async () => {
   expect(seen).toEqual(cutOff);
 });
 
-test('and in the console', async () => {
+test('aborts in the console too', async () => {
   const entered = await world.request('POST', '/console/support', {
     raw: new URLSearchParams({ token }).toString(),
     headers: { 'content-type': 'application/x-www-form-urlencoded' },
@@ -141,7 +141,7 @@ test('and in the console', async () => {
   expect(seen).toEqual(cutOff);
 });
 
-test('a key that is revoked meanwhile is cut off too', async () => {
+test('aborts when the key is revoked', async () => {
   const { id, secret } = await world.mintKey(org, 'viewer', ['audit:read']);
   const seen = await ofKey(secret, async () => {
     await world.request('DELETE', `/v1/orgs/${org.id}/keys/${id}`, { key: org.ownerKey });

@@ -1,4 +1,4 @@
-/** What readers of the log see while it is appended to, and while retention removes its beginning. */
+/** Reads of the log during concurrent appends, and while retention removes its oldest entries. */
 import { once } from 'node:events';
 import { get, type IncomingMessage } from 'node:http';
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
@@ -47,12 +47,12 @@ async function append(count: number): Promise<void> {
   );
 }
 
-describe('verify, while retention deletes', () => {
+describe('verification during retention', () => {
   const job = () => world.job('apply-retention');
 
-  /** Long enough that it is read, and deleted, in several steps. */
+  /** Long enough to be read, and deleted, in several steps. */
   async function longLog(): Promise<void> {
-    // Nobody else's turn is to come in between.
+    // No other request runs in between.
     await world.db.query('DELETE FROM retention_policies');
     await append(1_798);
     world.clock.advanceSeconds(31 * 86_400);
@@ -64,7 +64,7 @@ describe('verify, while retention deletes', () => {
     expect(put.status).toBe(200);
   }
 
-  /** Before so many reads of the log a batch is deleted, each read after the other. */
+  /** Before these reads of the log a batch is deleted, one read after the other. */
   async function verifyWith(batchesBefore: (read: number) => number | Promise<number>) {
     const { query } = world.db;
     let reads = 0;
@@ -96,14 +96,14 @@ describe('verify, while retention deletes', () => {
     ['faster than it is read', () => 2],
     ['all of it between the first and the second read', (read: number) => (read === 1 ? 3 : 0)],
     ['all of it before the first', (read: number) => (read === 0 ? 3 : 0)],
-  ])('finds nothing missing that retention has removed: %s', async (_, batchesBefore) => {
+  ])('does not report entries that retention has removed as missing: %s', async (_, batchesBefore) => {
     await longLog();
     const { deleted, found, removed, json } = await verifyWith(batchesBefore);
     expect([found, deleted > 1, json.head.token === '']).toEqual([[], true, false]);
     expect(removed).toBe(1_800);
   });
 
-  test('takes what a key has signed that was put into use meanwhile', async () => {
+  test('accepts signatures of a key that was rotated in during the verification', async () => {
     await longLog();
     const { found, removed } = await verifyWith(async (read) => {
       if (read > 0) {
@@ -118,7 +118,7 @@ describe('verify, while retention deletes', () => {
     expect([found, removed]).toEqual([[], 1_800]);
   });
 
-  test('still finds what somebody else has removed or changed', async () => {
+  test('still detects entries that were removed or changed otherwise', async () => {
     await longLog();
     await world.db.query('DELETE FROM audit_log WHERE tenant_id = $1 AND seq IN (1801, 1802, 1900)', [
       org.id,
@@ -133,7 +133,7 @@ describe('verify, while retention deletes', () => {
   });
 });
 
-describe('an export, while entries are appended', () => {
+describe('an export during appends', () => {
   const seqs = (text: string) =>
     text
       .split('\n')
@@ -145,7 +145,7 @@ describe('an export, while entries are appended', () => {
   const upTo = (seq: number) => Array.from({ length: seq }, (_, n) => n + 1);
   const headSeq = async () => (await send('GET', '?limit=1')).json.data[0].seq as number;
 
-  test('window by window: nothing is lost and nothing comes twice', async () => {
+  test('window by window: no entry is lost or duplicated', async () => {
     const windows: number[][] = [];
     const writers = Array.from({ length: 4 }, async (_, writer) => {
       for (let n = 0; n < 15; n += 1) {
@@ -163,7 +163,7 @@ describe('an export, while entries are appended', () => {
       writing = false;
     });
     const window = async () => {
-      // The end of a window is now: whoever is appending has dated his entry before it, or dates it later.
+      // The window ends now: a concurrent append has dated its entry before it, or dates it later.
       world.clock.advanceSeconds(1);
       const to = world.clock.now().toISOString();
       windows.push(seqs((await send('GET', exportPath(from, to))).text));
@@ -179,7 +179,7 @@ describe('an export, while entries are appended', () => {
     expect(await headSeq()).toBe(122);
   });
 
-  test('an entry that is dated within the window, and not committed yet, is waited for', async () => {
+  test('waits for an entry that is dated within the window but not committed yet', async () => {
     const from = new Date(world.clock.now().getTime() - day).toISOString();
     let exported: Promise<{ text: string }> | undefined;
     let isDone = false;
@@ -190,7 +190,7 @@ describe('an export, while entries are appended', () => {
         isDone = true;
       });
       if (engine === 'postgres') {
-        // Until it waits, or has not waited; the embedded engine has one connection, and this transaction has it.
+        // Until it waits, or has not waited; the embedded engine has one connection, which this transaction holds.
         const waits = () =>
           world.db.query(`SELECT 1 AS one FROM pg_locks WHERE NOT granted AND locktype = 'transactionid'`);
         await vi.waitUntil(async () => isDone || (await waits()).length > 0, { timeout: 20_000 });
@@ -200,13 +200,13 @@ describe('an export, while entries are appended', () => {
     expect(seqs((await exported)?.text ?? '')).toEqual(upTo(3));
   });
 
-  test('cut off and gone on with by cursor, again and again', async () => {
+  test('interrupted and resumed by cursor, repeatedly', async () => {
     await append(1_500);
     const { url } = await world.listen();
     const from = new Date(world.clock.now().getTime() - day).toISOString();
     const to = new Date(world.clock.now().getTime() + day).toISOString();
     const arrived: number[] = [];
-    /** Takes some lines and hangs up; true: it came to its end. */
+    /** Reads some lines and disconnects; true: it reached the end. */
     const some = async (lines: number): Promise<boolean> => {
       const request = get(`${url}${logPath(exportPath(from, to, arrived.at(-1)))}`, {
         headers: { authorization: `Bearer ${org.ownerKey}` },
@@ -220,7 +220,7 @@ describe('an export, while entries are appended', () => {
           break;
         }
       }
-      // The last line may be half of one.
+      // The last line may be incomplete.
       arrived.push(...seqs(text.slice(0, text.lastIndexOf('\n') + 1)));
       return response.complete;
     };

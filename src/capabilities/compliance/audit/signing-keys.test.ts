@@ -1,4 +1,4 @@
-/** Replacing the key that signs, and the operators' own log. */
+/** Rotation of the signing key, and the operators' log. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createWorld, type TestOrg, type World } from '../../../../test/harness.ts';
 import { refusalOf } from '../../../../test/support/limits.ts';
@@ -24,13 +24,13 @@ const keyIdOf = (token: string) =>
 const rename = (name: string) =>
   world.request('PATCH', `/v1/orgs/${org.id}`, { key: org.ownerKey, body: { name } });
 
-describe('replacing the key', () => {
-  test('signs with the new one at once, and what the old one signed stays good', async () => {
+describe('rotation of the signing key', () => {
+  test('signs with the new key immediately, and old signatures stay valid', async () => {
     const first = await published();
     expect(first.previous).toEqual([]);
     const { json: kept } = await ofOrg('POST', '/checkpoints');
     expect(keyIdOf(kept.token)).toBe(first.id);
-    // What retention and erasures have signed has to stay good as well.
+    // Signatures of retention and erasures must stay valid too.
     await removeFirstEntry();
     world.clock.advanceSeconds(3_600);
 
@@ -50,7 +50,7 @@ describe('replacing the key', () => {
     }
   });
 
-  test('is on record among what operators do', async () => {
+  test("is recorded in the operators' audit log", async () => {
     const { json } = await asOperator('GET', 'audit-log?action=platform_audit.signing_key.rotate');
     const { id, previous } = await published();
     expect(json.data).toMatchObject([
@@ -58,7 +58,7 @@ describe('replacing the key', () => {
     ]);
   });
 
-  test('twice at once makes two, one after the other', async () => {
+  test('is serialized if it happens twice at the same time', async () => {
     const before = await published();
     const [one, other] = await Promise.all([rotate(), rotate()]);
     expect([one.status, other.status]).toEqual([200, 200]);
@@ -67,7 +67,7 @@ describe('replacing the key', () => {
     expect(ids.slice(1)).toEqual([before.id, ...before.previous.map(({ id }: { id: string }) => id)]);
   });
 
-  test('forgets the private half, and nobody else can add a key', async () => {
+  test('deletes the private half, and a key cannot be added through the database', async () => {
     const rows = await world.db.query<{ sealed: Uint8Array }>(
       'SELECT sealed FROM audit_signing_keys WHERE retired_at IS NOT NULL',
     );
@@ -75,7 +75,7 @@ describe('replacing the key', () => {
     for (const { sealed } of rows) {
       expect(() => world.services.secrets.open(sealed, 'audit_signing_key')).toThrow();
     }
-    // Somebody with the database alone can store a row, but none that opens.
+    // With access to the database alone a row can be stored, but not one that can be decrypted.
     await world.db.query(
       `INSERT INTO audit_signing_keys (generation, sealed, created_at, retired_at) VALUES (99, $1, now(), now())`,
       [Buffer.from(newPrivateKey())],
@@ -86,7 +86,7 @@ describe('replacing the key', () => {
         findings: [{ kind: 'key_invalid', seq: 0, message: expect.stringContaining('99') }],
         head: { token: '' },
       });
-      // Nobody else notices.
+      // Other operations are not affected.
       expect((await published()).previous).toHaveLength(rows.length);
       expect((await ofOrg('POST', '/checkpoints')).status).toBe(201);
     } finally {
@@ -95,7 +95,7 @@ describe('replacing the key', () => {
     expect((await ofOrg('GET', '/verify')).json.valid).toBe(true);
   });
 
-  test('drops what somebody else has stored among them, wherever it stands, and says so', async () => {
+  test('drops rows that were inserted through the database, and records it', async () => {
     const { id } = await published();
     const [row] = await world.db.query<{ next: number }>(
       'SELECT max(generation) + 1 AS next FROM audit_signing_keys',
@@ -132,7 +132,7 @@ describe('replacing the key', () => {
     const { sealed } = await inUse();
     await rename('While the old one is there');
     await put(old.sealed);
-    // And with it what the new one has signed, such as the anchor.
+    // And with it what the new key has signed, such as the anchor.
     expect((await ofOrg('GET', '/verify')).json.findings).toMatchObject([
       { kind: 'key_invalid' },
       { kind: 'anchor_invalid' },
@@ -147,7 +147,7 @@ describe('replacing the key', () => {
     expect((await ofOrg('GET', '/verify')).json.valid).toBe(true);
   });
 
-  test('takes from whoever has stolen it the say about what was written since', async () => {
+  test('invalidates later signatures of a stolen key', async () => {
     const [row] = await world.db.query<{ generation: number; sealed: Uint8Array }>(
       'SELECT generation, sealed FROM audit_signing_keys WHERE retired_at IS NULL',
     );
@@ -193,7 +193,7 @@ describe('replacing the key', () => {
         findings: [{ kind: 'anchor_invalid', seq: head.seq }],
       });
     }
-    // It is not signed with the next one either.
+    // It is not signed with the next key either.
     await rotate();
     expect((await ofOrg('GET', '/verify')).json.findings).toMatchObject([{ kind: 'anchor_invalid' }]);
   });
@@ -201,7 +201,7 @@ describe('replacing the key', () => {
   test.each([
     ['broken', `UPDATE audit_signing_keys SET sealed = 'broken' WHERE retired_at IS NULL`],
     ['gone', 'DELETE FROM audit_signing_keys WHERE retired_at IS NULL'],
-  ])('is the way out when the one in use is %s', async (_, statement) => {
+  ])('works if the current key is %s', async (_, statement) => {
     const { id } = await published();
     await world.db.query(statement);
     expect((await asOperator('GET', 'audit-log/verify')).json.findings[0]).toMatchObject({
@@ -213,15 +213,15 @@ describe('replacing the key', () => {
     expect((await asOperator('POST', 'audit-log/checkpoints')).status).toBe(201);
     const { data } = (await asOperator('GET', 'audit-log?action=platform_audit.signing_key.rotate')).json;
     expect(data[0]).toMatchObject({ before: null, after: { id: json.id } });
-    // The next start finds a key, also where the first one of all is gone.
+    // The next start finds a key, also if the first one is missing.
     await world.db.query('DELETE FROM audit_signing_keys WHERE generation = 1');
     const restarted = await openSigner(world.db, world.services.secrets, world.clock.now());
     expect((await restarted.publicKeys(world.db)).current?.id).toBe(json.id);
-    // The next test makes its own; what the next key to be lost has signed would stay invalid.
+    // The next test creates its own; signatures of the next key to be lost would stay invalid.
     await world.db.query(`DELETE FROM audit_checkpoints WHERE tenant_id = 'platform'`);
   });
 
-  test('ends with the hundredth', async () => {
+  test('is rejected after a hundred keys', async () => {
     const inUse = async () =>
       (await world.db.query('SELECT generation, sealed FROM audit_signing_keys WHERE retired_at IS NULL'))[0];
     const put = (key: { generation?: unknown; sealed?: unknown }) =>
@@ -234,7 +234,7 @@ describe('replacing the key', () => {
     await put({ generation: 100, sealed });
     expect(refusalOf(await rotate())).toEqual([409, 'conflict']);
     expect((await inUse())?.generation).toBe(100);
-    // A number that somebody else has given to it is none.
+    // A generation number that was inserted through the database does not count.
     await put({ ...before, generation: 2_147_483_647 });
     expect((await rotate()).status).toBe(200);
   });
@@ -255,7 +255,7 @@ describe('replacing the key', () => {
   }
 });
 
-describe("the operators' own log", () => {
+describe("the operators' log", () => {
   const verify = async (query = '') => (await asOperator('GET', `audit-log/verify${query}`)).json;
 
   test('is listed, signed, exported and verified like that of an org', async () => {
@@ -279,7 +279,7 @@ describe("the operators' own log", () => {
     });
   });
 
-  test('shows what somebody changed in it', async () => {
+  test('detects changes', async () => {
     const change = (from: string, to: string) =>
       world.db.query(
         `UPDATE audit_log SET actor_id = replace(actor_id, $1, $2) WHERE tenant_id = 'platform' AND seq = 1`,
@@ -294,7 +294,7 @@ describe("the operators' own log", () => {
     expect(await verify()).toMatchObject({ valid: true });
   });
 
-  test('is for operators', async () => {
+  test('is restricted to operators', async () => {
     for (const path of ['audit-log', 'audit-log/verify', 'audit-log/checkpoints']) {
       const answer = await world.request('GET', `/v1/admin/${path}`, { key: org.ownerKey });
       expect(refusalOf(answer)).toEqual([403, 'forbidden']);

@@ -145,7 +145,7 @@ export async function openSigner(db: Queryable, secrets: Secrets, now: Date): Pr
 }
 
 /**
- * Binds the private half to its generation, so that an older key cannot be put in its position. The first generation had no
+ * Binds the private half to its generation, so that an older key cannot be put in its place. The first generation had no
  * number.
  */
 function privateContext(generation: number): string {

@@ -34,7 +34,7 @@ interface Found {
   readonly until_seq: number;
 }
 
-/** What is found, as `kind first-last`. */
+/** Findings as `kind first-last`. */
 async function findings(checkpoint?: string): Promise<string[]> {
   const { json } = await send('GET', `/verify${checkpoint === undefined ? '' : `?checkpoint=${checkpoint}`}`);
   expect(json.valid).toBe(json.findings.length === 0);
@@ -50,7 +50,7 @@ async function readAll(): Promise<AuditEntry[]> {
   return rows.map((row) => entryOfRow(row as unknown as AuditRow));
 }
 
-/** Writes a consistent chain of these entries in the position of what was there, as whoever owns the database could. */
+/** Replaces the log by a consistent chain of these entries, as a database administrator could. */
 async function forge(entries: readonly AuditEntry[]): Promise<void> {
   await sql('DELETE FROM audit_log WHERE tenant_id = $1');
   let position: ChainPosition = chainStart;
@@ -86,7 +86,7 @@ async function forge(entries: readonly AuditEntry[]): Promise<void> {
   );
 }
 
-test('a whole log is valid, and says where it ends', async () => {
+test('an unchanged log is valid, and the result contains its end', async () => {
   const { json } = await send('GET', '/verify');
   expect(json).toMatchObject({
     valid: true,
@@ -110,12 +110,12 @@ describe('without any checkpoint', () => {
     [`UPDATE audit_log SET salt = NULL, after = '{}', redacted_by = 99 WHERE tenant_id = $1 AND seq = 4`],
     [`UPDATE audit_log SET hash = repeat('0', 64) WHERE tenant_id = $1 AND seq = 4`],
     [`UPDATE audit_log SET at = at + interval '1 second' WHERE tenant_id = $1 AND seq = 4`],
-  ])('an entry that was changed: %s', async (statement) => {
+  ])('detects a changed entry: %s', async (statement) => {
     await sql(statement);
     expect(await findings()).toEqual(['entry_changed 4']);
   });
 
-  test('an entry that was changed together with its hash', async () => {
+  test('detects an entry that was changed together with its hash', async () => {
     const entries = await readAll();
     const [before, fourth] = [entries[2] as AuditEntry, entries[3] as AuditEntry];
     const { salt, commitment, hash } = chained(org.id, before, { ...fourth, after: { name: 'Innocent' } });
@@ -129,7 +129,7 @@ describe('without any checkpoint', () => {
     expect(await findings()).toEqual(['entry_changed 4']);
   });
 
-  test('the same with the last one', async () => {
+  test('detects a last entry that was changed together with its hash', async () => {
     const entries = await readAll();
     const [before, last] = entries.slice(-2) as [AuditEntry, AuditEntry];
     const forged = chained(org.id, before, { ...last, after: null });
@@ -142,7 +142,7 @@ describe('without any checkpoint', () => {
     expect(await findings()).toEqual(['entry_changed 8']);
   });
 
-  test('entries that were deleted', async () => {
+  test('detects deleted entries', async () => {
     await sql('DELETE FROM audit_log WHERE tenant_id = $1 AND seq IN (3, 5, 6)');
     expect(await findings()).toEqual(['entry_missing 3', 'entry_missing 5-6']);
     await sql('DELETE FROM audit_log WHERE tenant_id = $1 AND seq < 3');
@@ -152,19 +152,19 @@ describe('without any checkpoint', () => {
   test.each([
     [3, 4],
     [2, 7],
-  ])('entries %i and %i that changed places', async (one, other) => {
+  ])('detects that entries %i and %i were swapped', async (one, other) => {
     await sql('UPDATE audit_log SET seq = -1 WHERE tenant_id = $1 AND seq = $2', one);
     await sql('UPDATE audit_log SET seq = $2 WHERE tenant_id = $1 AND seq = $3', one, other);
     await sql('UPDATE audit_log SET seq = $2 WHERE tenant_id = $1 AND seq = -1', other);
     expect(await findings()).toEqual([`entry_moved ${one}`, `entry_moved ${other}`]);
   });
 
-  test('a tail that was cut off where the chain still knows of it', async () => {
+  test('detects a removed tail if the head is unchanged', async () => {
     await sql('DELETE FROM audit_log WHERE tenant_id = $1 AND seq > 5');
     expect(await findings()).toEqual(['tail_missing 6-8']);
   });
 
-  test('a forged erasure, with an entry of its own at the end that lists it', async () => {
+  test('detects a forged erasure with its own redaction entry at the end', async () => {
     const entries = await readAll();
     const fourth: AuditEntry = {
       ...(entries[3] as AuditEntry),
@@ -184,7 +184,7 @@ describe('without any checkpoint', () => {
     expect(await findings()).toEqual(['entry_changed 4']);
   });
 
-  test('an end that does not fit is not signed', async () => {
+  test('does not sign an end that does not match', async () => {
     await sql(`UPDATE audit_log SET actor_id = 'x' WHERE tenant_id = $1 AND seq = 8`);
     expect((await send('GET', '/verify')).json.head.token).toBe('');
     expect((await send('POST', '/checkpoints')).status).toBe(409);
@@ -192,14 +192,14 @@ describe('without any checkpoint', () => {
     expect((await send('POST', '/checkpoints')).status).toBe(409);
   });
 
-  test('a chain that claims to end before it does', async () => {
+  test('detects a head that is set before the last entry', async () => {
     await sql('UPDATE audit_chains SET seq = 5 WHERE tenant_id = $1');
     expect(await findings()).toEqual(['head_wrong 5']);
   });
 });
 
 describe('against checkpoints', () => {
-  test('a tail that was cut off, and the chain told to have ended there', async () => {
+  test('detects a removed tail whose head was changed too', async () => {
     const { json: kept } = await send('POST', '/checkpoints');
     const entries = await readAll();
     await forge(entries.slice(0, 5));
@@ -209,7 +209,7 @@ describe('against checkpoints', () => {
     expect(await findings(kept.token)).toEqual(['tail_missing 6-8']);
   });
 
-  test('a chain that was written anew shows between the checkpoints that it left whole and those it did not', async () => {
+  test('locates a rewritten chain between the checkpoints that still match and those that do not', async () => {
     await send('POST', '/checkpoints');
     await change('More');
     const { json: kept } = await send('POST', '/checkpoints');
@@ -221,13 +221,13 @@ describe('against checkpoints', () => {
     expect(await findings(kept.token)).toEqual(['chain_rewritten 1-9', 'head_invalid 9']);
   });
 
-  test('a stored checkpoint that nobody signed is no checkpoint', async () => {
+  test('rejects a stored checkpoint without a valid signature', async () => {
     await send('POST', '/checkpoints');
     await sql(`UPDATE audit_checkpoints SET hash = repeat('0', 64) WHERE tenant_id = $1`);
     expect(await findings()).toEqual(['checkpoint_invalid 8']);
   });
 
-  test('one that was kept has to be of this log and genuine', async () => {
+  test('a kept checkpoint must belong to this log and be genuine', async () => {
     const { json: kept } = await send('POST', '/checkpoints');
     const [body, signature] = kept.token.split('.');
     const forged = Buffer.from(
@@ -256,13 +256,13 @@ describe('retention', () => {
     await policy('PUT', { audit_days: 30 });
   });
 
-  /** Deletes what is too old; returns the kinds that it fails for. */
+  /** Deletes expired data; returns the kinds that failed. */
   async function retain(): Promise<string[]> {
     await world.runJob('apply-retention');
     return (await policy('GET')).json.failing;
   }
 
-  /** The first one, as if it had been written long ago, with the hash that it would have. */
+  /** Dates the first entry back, with the matching hash. */
   async function backdateFirst(): Promise<void> {
     const [first] = (await readAll()) as [AuditEntry];
     const at = new Date(Date.parse(first.at) - 100 * days * 1_000).toISOString();
@@ -319,7 +319,7 @@ describe('retention', () => {
     expect((await findings())[0]).toBe(found);
   });
 
-  test('leaves an entry whose date only an erasure could vouch for, until a later one is old', async () => {
+  test('keeps an entry whose date only an erasure could prove, until a later one is old enough', async () => {
     await sql(
       `UPDATE audit_log SET at = at - interval '100 days', commitment = NULL, salt = NULL, redacted_by = 6
         WHERE tenant_id = $1 AND seq = 1`,
@@ -333,7 +333,7 @@ describe('retention', () => {
     expect((await seqsLeft())[0]).toBeGreaterThan(1);
   });
 
-  test('removes what is left of erased entries before the erasure itself', async () => {
+  test('removes redacted entries before the erasure itself', async () => {
     world.clock.advanceSeconds(31 * days);
     const { auditHeads: heads, auditSigner: signer } = world.services;
     const deps = { ids: createIds(world.clock, seededBytes(9)), heads, signer };
@@ -348,7 +348,7 @@ describe('retention', () => {
   });
 });
 
-test('checkpoints are listed, the same one while nothing happens, and signed with the key that everybody can get', async () => {
+test('lists checkpoints, returns the same one while nothing is appended, and signs with the published key', async () => {
   const { status, json: first } = await send('POST', '/checkpoints');
   expect([status, first]).toEqual([
     201,
@@ -369,7 +369,7 @@ test('checkpoints are listed, the same one while nothing happens, and signed wit
   expect(second.hash).toBe((await readAll()).at(-1)?.hash);
 });
 
-test('once a day a checkpoint goes out as an event, if something happened', async () => {
+test('emits a checkpoint event once a day if entries were appended', async () => {
   const job = world.job('sign-daily-checkpoints');
   const events = async () =>
     (await sql(`SELECT data FROM outbox WHERE tenant_id = $1 AND type = 'audit.checkpoint' ORDER BY id`)).map(
@@ -392,9 +392,9 @@ test('once a day a checkpoint goes out as an event, if something happened', asyn
   expect(await events()).toEqual([8, 9]);
 });
 
-test('logs that cannot be signed keep no other from it, however many there are', async () => {
+test('logs that cannot be signed do not delay others, however many there are', async () => {
   const job = world.job('sign-daily-checkpoints');
-  // More than a batch, and all of them in front of the org.
+  // More than a batch, all sorted before the org.
   await world.db.query(
     `INSERT INTO audit_chains (tenant_id, seq, hash) SELECT 'broken_' || n, 1, 'nothing' FROM generate_series(1, 60) AS n`,
   );

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createWorld, engine, type TestOrg, type World } from '../../../../test/harness.ts';
 import { refusalOf } from '../../../../test/support/limits.ts';
 
-/** With all that JSON and SQL would have to escape. */
+/** Contains everything that JSON and SQL must escape. */
 const person = `zoë.o'neil+"7"\\x@example.com`;
 const inPath = encodeURIComponent(person);
 let world: World;
@@ -16,7 +16,7 @@ afterAll(() => world.close());
 const call = (method: string, path: string, body?: object, headers: Record<string, string> = {}) =>
   world.request(method, path, { key: org.ownerKey, headers, ...(body !== undefined && { body }) });
 const erase = (customer = inPath) => call('DELETE', `/v1/orgs/${org.id}/customers/${customer}`);
-/** What goes on in the background, once what was only in memory is written. */
+/** Runs the background work, once buffered data is written. */
 async function settle(): Promise<void> {
   world.clock.advanceSeconds(11);
   await world.runJob('erase-customers');
@@ -27,7 +27,7 @@ const usageOf = async () =>
     cost_usd: string;
   }[];
 
-/** Every table, every row, as text, that holds the person in any spelling. */
+/** All rows of all tables, as text, that contain the id in any spelling. */
 async function traces(): Promise<string[]> {
   const tables = await world.db.query<{ name: string }>(
     `SELECT table_name AS name FROM information_schema.tables WHERE table_schema = 'public' AND table_type = 'BASE TABLE'`,
@@ -52,7 +52,7 @@ const scope = { model: 'm', customer_id: person };
 const chain = `chain of ${person}`;
 const run = { ...scope, cost_usd: '0.5', input_tokens: 3, output_tokens: 4 };
 
-/** Whatever can come to know of a customer. */
+/** Creates every kind of record of a customer. */
 async function leaveTraces(): Promise<{ decision: string; runId: string }> {
   await call('PUT', `/v1/orgs/${org.id}/retention-policy`, { content_days: 5 });
   await call('POST', `/v1/orgs/${org.id}/webhooks`, { url: 'https://receiver.example/hook', events: ['*'] });
@@ -115,14 +115,14 @@ async function leaveTraces(): Promise<{ decision: string; runId: string }> {
   return { decision: decided.json.decision_id, runId: first.json.id };
 }
 
-describe('a customer with traces everywhere', () => {
+describe('a customer with records in every table', () => {
   let decision: string;
   let runId: string;
   let before: Awaited<ReturnType<typeof usageOf>>;
   beforeAll(async () => {
     ({ decision, runId } = await leaveTraces());
     before = await usageOf();
-    // The test can fail: there is something to find in most places.
+    // Proves that the test can fail: most tables contain the id.
     const tables = new Set((await traces()).map((trace) => trace.split(':')[0]?.replace(/_\d{4}_\d\d$/, '')));
     for (const table of [
       'runs',
@@ -139,7 +139,7 @@ describe('a customer with traces everywhere', () => {
       expect([...tables]).toContain(table);
     }
     expect((await erase()).status).toBe(204);
-    // Told by a process that had it in memory, after the tables were cleaned.
+    // Written by a process that had it buffered, after the tables were processed.
     await world.db.query(
       `INSERT INTO refusals (org_id, id, code, message, operation, key_id, customer_id, details, count, first_at, last_at)
        VALUES ($1, 'ref_late', 'budget_exceeded', 'late', 'runs.create', 'k', $2, '{}', 1, now(), now())`,
@@ -153,7 +153,7 @@ describe('a customer with traces everywhere', () => {
     await settle();
   });
 
-  test('is in no table and no export any more', async () => {
+  test('is in no table and no export after the erasure', async () => {
     expect(await traces()).toEqual([]);
     const from = new Date(world.clock.now().getTime() - 86_400_000).toISOString();
     const to = new Date(world.clock.now().getTime() + 86_400_000).toISOString();
@@ -170,7 +170,7 @@ describe('a customer with traces everywhere', () => {
     expect(names).toEqual([expect.stringMatching(/^erased-[0-9a-f]{24}$/), 'somebody else']);
   });
 
-  test('leaves every sum as it was, under a pseudonym', async () => {
+  test('keeps every sum unchanged, under a pseudonym', async () => {
     const sums = (rows: typeof before) => rows.map(({ cost_usd }) => cost_usd).sort();
     expect(sums(await usageOf())).toEqual(sums(before));
     await expectBalanced();
@@ -185,7 +185,7 @@ describe('a customer with traces everywhere', () => {
     });
   });
 
-  test('leaves an audit log that verifies, and says that entries were redacted', async () => {
+  test('keeps an audit log that verifies, and marks redacted entries', async () => {
     const { json } = await call('GET', `/v1/orgs/${org.id}/audit-log/verify`);
     expect(json.findings).toEqual([]);
     const { json: log } = await call('GET', `/v1/orgs/${org.id}/audit-log?limit=200`);
@@ -205,7 +205,7 @@ describe('a customer with traces everywhere', () => {
     ]);
   });
 
-  test('whose decision was open is settled under the pseudonym, by whoever still uses the old name', async () => {
+  test('settles an open decision under the pseudonym, even if the run names the old id', async () => {
     const settled = await call('POST', '/v1/runs', {
       ...run,
       chain_id: chain,
@@ -218,7 +218,7 @@ describe('a customer with traces everywhere', () => {
     expect((await traces()).filter((trace) => !trace.startsWith('idempotency'))).toEqual([]);
   });
 
-  test('is not matched again by a stored answer, and the run is not made twice', async () => {
+  test('does not match a stored response again, and does not create the run twice', async () => {
     const body = {
       ...run,
       external_id: `${person} 1`,
@@ -231,7 +231,7 @@ describe('a customer with traces everywhere', () => {
     expect(refusalOf(replay)).toEqual([410, 'gone']);
   });
 
-  test('is not matched again by the stored answer of a decision, whose key stays used', async () => {
+  test('does not match the stored response of a decision again, and its key stays used', async () => {
     const decide = (key: string, more: object) =>
       call('POST', '/v1/edge/decision', { ...scope, ...more }, { 'idempotency-key': key });
     expect(refusalOf(await decide('voided', { estimated_cost_usd: '0.1' }))).toEqual([410, 'gone']);
@@ -245,7 +245,7 @@ describe('a customer with traces everywhere', () => {
     ]);
   });
 
-  test('is on record as erased, and unknown from now on', async () => {
+  test('is listed as erased, and unknown from then on', async () => {
     const { json } = await call('GET', `/v1/orgs/${org.id}/customer-erasures`);
     expect(json.data).toMatchObject([{ state: 'erased', pseudonym: expect.stringMatching(/^erased-/) }]);
     expect(json.data[0].changed).toBeGreaterThan(10);
@@ -257,7 +257,7 @@ describe('a customer with traces everywhere', () => {
     expect(log.data).toMatchObject([{ target: { kind: 'customer', id: json.data[0].pseudonym } }]);
   });
 
-  test('may come back as a new one, with nothing used', async () => {
+  test('can return as a new customer without usage', async () => {
     const { json } = await call('POST', `/v1/orgs/${org.id}/customer-limits`, {
       customer_id: person,
       period: 'day',
@@ -274,7 +274,7 @@ describe('a customer with traces everywhere', () => {
   });
 });
 
-test('nobody is erased under a legal hold, nor who is unknown', async () => {
+test('rejects the erasure under a legal hold, and of an unknown customer', async () => {
   const other = await world.createOrg();
   const path = `/v1/orgs/${other.id}`;
   const ask = (method: string, sub: string, body?: object) =>
@@ -287,7 +287,7 @@ test('nobody is erased under a legal hold, nor who is unknown', async () => {
   expect((await ask('DELETE', '/customers/c')).status).toBe(204);
 });
 
-test('a short id leaves the names of others alone, and their own', async () => {
+test('a short id does not affect names that only contain it', async () => {
   const other = await world.createOrg();
   const ask = (method: string, path: string, body?: object) =>
     world.request(method, path, { key: other.ownerKey, ...(body && { body }) });
@@ -324,7 +324,7 @@ test('a short id leaves the names of others alone, and their own', async () => {
       ['21', 'a1-21', 'c1', 'm1'],
     ]),
   );
-  // The other's limit and the chain still know what they have counted.
+  // The other customer's limit and chain keep their counts.
   const more = (cost_usd: string, said: object) =>
     ask('POST', '/v1/runs', { model: 'm1', cost_usd, ...said });
   expect(refusalOf(await more('0.7', { customer_id: '21' }))).toEqual([402, 'budget_exceeded']);
@@ -339,7 +339,7 @@ test('a short id leaves the names of others alone, and their own', async () => {
   expect(reconciled.json).toMatchObject({ balanced: true });
 });
 
-test('an erasure that was cut off goes on in the background', async () => {
+test('an interrupted erasure continues in the background', async () => {
   const runs = Array.from({ length: 4_500 }, (_, n) => ({
     model: 'm',
     cost_usd: '0.001',
@@ -376,7 +376,7 @@ test('an erasure that was cut off goes on in the background', async () => {
   await expectBalanced();
 });
 
-test('an erasure that fails keeps no other waiting, and is done once it can be', async () => {
+test('a failing erasure does not delay others, and completes later', async () => {
   const failing = await world.createOrg();
   const other = await world.createOrg();
   await world.db.query(
@@ -401,18 +401,15 @@ test('an erasure that fails keeps no other waiting, and is done once it can be',
   expect(await stateOf(failing)).toBe('erased');
 });
 
-test.runIf(engine === 'embedded')(
-  'a hold that survives a restart survives it under the pseudonym',
-  async () => {
-    const held = await call('POST', '/v1/edge/decision', {
-      model: 'm',
-      customer_id: 'restarted',
-      estimated_cost_usd: '0.1',
-    });
-    await erase('restarted');
-    const hold = await world.services.ledger.findHold(org.id, held.json.decision_id);
-    expect(hold?.scope.customer_id).toMatch(/^erased-/);
-    const { json } = await call('GET', `/v1/orgs/${org.id}/holds`);
-    expect(JSON.stringify(json)).not.toContain('restarted');
-  },
-);
+test.runIf(engine === 'embedded')('a hold that survives a restart keeps the pseudonym', async () => {
+  const held = await call('POST', '/v1/edge/decision', {
+    model: 'm',
+    customer_id: 'restarted',
+    estimated_cost_usd: '0.1',
+  });
+  await erase('restarted');
+  const hold = await world.services.ledger.findHold(org.id, held.json.decision_id);
+  expect(hold?.scope.customer_id).toMatch(/^erased-/);
+  const { json } = await call('GET', `/v1/orgs/${org.id}/holds`);
+  expect(JSON.stringify(json)).not.toContain('restarted');
+});

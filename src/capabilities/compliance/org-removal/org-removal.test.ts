@@ -1,4 +1,4 @@
-/** The end of an org: nothing of it is left but that its keys are gone. */
+/** Removal of an org: only its revoked keys remain. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createWorld, type World } from '../../../../test/harness.ts';
 import { purgeRemovedOrgs } from './purge.ts';
@@ -55,14 +55,14 @@ async function busyOrg() {
   return org;
 }
 
-test('an org in use is not removed', async () => {
+test('rejects the removal of an active org', async () => {
   const org = await world.createOrg();
   expect(await remove(org.id)).toMatchObject({ status: 409, json: { error: { code: 'conflict' } } });
   expect((await remove('org_unknown')).status).toBe(404);
   expect((await world.request('GET', `/v1/orgs/${org.id}`, { key: org.ownerKey })).status).toBe(200);
 });
 
-test('an org under a legal hold is not removed', async () => {
+test('rejects the removal of an org under legal hold', async () => {
   const org = await world.createOrg();
   const legalHold = (legal_hold: boolean) =>
     world.request('PUT', `/v1/orgs/${org.id}/retention-policy`, { key: org.ownerKey, body: { legal_hold } });
@@ -71,7 +71,7 @@ test('an org under a legal hold is not removed', async () => {
   expect(await remove(org.id)).toMatchObject({ status: 409, json: { error: { code: 'conflict' } } });
 });
 
-test('one that cannot be emptied keeps no other waiting', async () => {
+test('an org that cannot be purged does not delay others', async () => {
   const [stuck, other] = [await busyOrg(), await busyOrg()];
   for (const org of [stuck, other]) {
     await suspend(org.id);
@@ -91,7 +91,7 @@ test('one that cannot be emptied keeps no other waiting', async () => {
   expect(await rowsOf(stuck.id)).toEqual({});
 });
 
-test('a removed org leaves nothing, its keys stay gone, and others notice nothing', async () => {
+test('a removed org leaves no data, its keys return 410, and other orgs are not affected', async () => {
   const [org, other] = [await busyOrg(), await busyOrg()];
   const slug = (await world.request('GET', `/v1/orgs/${org.id}`, { key: org.ownerKey })).json.slug;
   const ofOther = await rowsOf(other.id);
@@ -121,7 +121,7 @@ test('a removed org leaves nothing, its keys stay gone, and others notice nothin
   expect((await world.request('GET', `/v1/orgs/${org.id}`, { key: org.ownerKey })).status).toBe(410);
 });
 
-test('what comes later, such as the end of a hold, is deleted too, for a day', async () => {
+test('also purges data that is written later, such as the end of a hold, for a day', async () => {
   const org = await busyOrg();
   await suspend(org.id);
   await remove(org.id);

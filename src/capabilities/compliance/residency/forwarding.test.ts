@@ -1,4 +1,4 @@
-/** Peers that misbehave, on real sockets; with bounds so short that nobody has to wait for them. */
+/** Misbehaving peers, on real sockets; with bounds short enough for tests. */
 import { EventEmitter, once } from 'node:events';
 import {
   type ClientRequest,
@@ -23,7 +23,7 @@ import { type SendingBounds, usualBounds } from './sending.ts';
 
 const hour = 3_600_000;
 const short: SendingBounds = { underWayMax: 2, connectWithinMs: 250, silenceMs: 250 };
-/** For peers that answer before they are silent: a busy machine must not make them look silent from the start. */
+/** For peers that respond before they stop: a busy machine must not make them look silent from the start. */
 const longer: SendingBounds = { underWayMax: 2, connectWithinMs: hour, silenceMs: 2_000 };
 const ok = { 'x-svc-trace-id': 'a', 'content-type': 'text/plain' };
 
@@ -53,7 +53,7 @@ async function listen(server: Server): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-/** A server that sends whatever it gets on to `us`, as the pipeline does. */
+/** A server that forwards every request to `us`, as the pipeline does. */
 async function front(
   origin: string,
   bounds: SendingBounds,
@@ -97,12 +97,12 @@ async function answerOf(sent: ClientRequest) {
 const ask = (port: number) => answerOf(open(port).end());
 const away = { status: 503, code: 'service_unavailable' };
 
-test('a peer that accepts and never answers is away, and is let go of', async () => {
+test('a peer that accepts and never responds is treated as unreachable, and its connection is closed', async () => {
   const silent = createNetServer((socket) => socket.resume());
   const gone: Promise<unknown>[] = [];
   silent.on('connection', (socket) => gone.push(once(socket, 'close')));
   const port = await front(`http://127.0.0.1:${await listen(silent)}`, short);
-  // As many as may be under way, twice: none of them is counted for ever.
+  // Twice as many as may be in flight: all of them are released.
   for (let round = 0; round < 2; round += 1) {
     const answers = await Promise.all([ask(port), ask(port)]);
     expect(answers).toMatchObject([away, away]);
@@ -112,13 +112,13 @@ test('a peer that accepts and never answers is away, and is let go of', async ()
   expect(gone).toHaveLength(4);
 });
 
-test('a peer that takes no more of the body is away, while the client is still sending', async () => {
+test('a peer that stops reading the body is treated as unreachable, while the client is still sending', async () => {
   const port = await front(
     `http://127.0.0.1:${await listen(createNetServer({ pauseOnConnect: true }))}`,
     short,
   );
   const sent = open(port, 'POST');
-  // More than the buffers on the way hold.
+  // More than the buffers in between hold.
   for (let megabytes = 0; megabytes < 32; megabytes += 1) {
     sent.write(Buffer.alloc(1_048_576));
   }
@@ -126,7 +126,7 @@ test('a peer that takes no more of the body is away, while the client is still s
   sent.destroy();
 });
 
-test('what either side says of its own connection stays on it', async () => {
+test('does not forward headers about a single connection, in either direction', async () => {
   const origin = await peer(({ headers }, response) => {
     const answer = { ...ok, connection: 'X-Of-Peer, keep-alive', 'x-of-peer': 'a', 'x-of-answer': 'a' };
     response.writeHead(200, answer).end(JSON.stringify(Object.keys(headers).sort()));
@@ -145,7 +145,7 @@ test('what either side says of its own connection stays on it', async () => {
   expect(Object.keys(response.headers)).not.toContain('x-of-peer');
 });
 
-test('an answer that stops half way is not taken for a whole one', async () => {
+test('does not pass on an interrupted response as a complete one', async () => {
   const port = await front(
     await peer((_, response) => response.writeHead(200, ok).write('the first half')),
     longer,
@@ -160,7 +160,7 @@ test('an answer that stops half way is not taken for a whole one', async () => {
   expect([response.statusCode, text, response.complete]).toEqual([200, 'the first half', false]);
 });
 
-test("a client that is slow to send is not the peer's fault", async () => {
+test('does not blame the peer for a client that sends slowly', async () => {
   const port = await front(
     await peer(async (request, response) => {
       let text = '';
@@ -173,7 +173,7 @@ test("a client that is slow to send is not the peer's fault", async () => {
   );
   const sent = open(port, 'POST');
   sent.write('one ');
-  // When a later one has been given up on, the peer has been silent for as long as it may.
+  // When a later request has timed out, the peer has been silent for the maximum time.
   const silent = createNetServer((socket) => socket.resume());
   const other = await front(`http://127.0.0.1:${await listen(silent)}`, longer);
   expect(await ask(other)).toMatchObject(away);
@@ -181,15 +181,15 @@ test("a client that is slow to send is not the peer's fault", async () => {
   expect(await answerOf(sent)).toMatchObject({ status: 200, text: 'one two' });
 });
 
-test("a client that is slow to read is not the peer's fault either", async () => {
-  // More than the buffers on the way hold.
+test('does not blame the peer for a client that reads slowly', async () => {
+  // More than the buffers in between hold.
   const bytes = 32 * 1_048_576;
   const port = await front(
     await peer((_, response) => response.writeHead(200, ok).end(Buffer.alloc(bytes))),
     longer,
   );
   const [response] = (await once(open(port).end(), 'response')) as [IncomingMessage];
-  // When a second one has been given up on, the full buffers have kept the peer silent for as long as it may be.
+  // When a second request has timed out, the full buffers have kept the peer silent for the maximum time.
   const silent = createNetServer((socket) => socket.resume());
   const other = await front(`http://127.0.0.1:${await listen(silent)}`, longer);
   expect(await ask(other)).toMatchObject(away);
@@ -201,7 +201,7 @@ test("a client that is slow to read is not the peer's fault either", async () =>
   expect(received).toBe(bytes);
 });
 
-test('more than so many are refused at once, until one has ended', async () => {
+test('rejects requests beyond the maximum in flight until one has ended', async () => {
   const waiting: (() => void)[] = [];
   const arrived = createQueue();
   const port = await front(
@@ -226,7 +226,7 @@ test('more than so many are refused at once, until one has ended', async () => {
   expect(await Promise.all([...both, next])).toMatchObject(Array(3).fill({ status: 200, text: 'done' }));
 });
 
-test('a client that goes away takes its request along, and makes room for another', async () => {
+test('aborts the request of a client that disconnects, and frees its slot', async () => {
   const requests = new EventEmitter();
   const origin = await peer((request, response) => requests.emit('one', request, response));
   const port = await front(origin, { underWayMax: 1, connectWithinMs: hour, silenceMs: hour });
@@ -240,7 +240,7 @@ test('a client that goes away takes its request along, and makes room for anothe
   expect(await ask(port)).toMatchObject({ status: 200 });
 });
 
-test('one that has gone before its request is sent on takes no place', async () => {
+test('a client that disconnects before its request is forwarded uses no slot', async () => {
   const origin = await peer((request, response) => {
     request.resume().once('end', () => response.writeHead(200, ok).end('done'));
   });
@@ -257,11 +257,11 @@ test('one that has gone before its request is sent on takes no place', async () 
   leaving.write('half', () => leaving.destroy());
   await once(left, 'one');
   expect(await ask(port)).toMatchObject({ status: 200, text: 'done' });
-  // And it is not the peer that has failed.
+  // And it does not count as a failure of the peer.
   expect([await countedAs('answered'), await countedAs('refused')]).toEqual([1, 0]);
 });
 
-test('as many as may be under way are, none waits for a connection of another', async () => {
+test('forwards the maximum number in flight without waiting for connections', async () => {
   const all = 300;
   const arrived = createQueue();
   const waiting: (() => void)[] = [];
@@ -280,7 +280,7 @@ test('as many as may be under way are, none waits for a connection of another', 
   expect((await Promise.all(answers)).every(({ status }) => status === 200)).toBe(true);
 });
 
-test('over https a certificate that nobody vouches for is no peer', async () => {
+test('rejects an untrusted certificate over https', async () => {
   const { key, certificate: cert } = newPair();
   let asked = 0;
   const server = createHttpsServer({ key, cert }, (_, response) => {
@@ -292,13 +292,13 @@ test('over https a certificate that nobody vouches for is no peer', async () => 
   expect(asked).toBe(0);
 });
 
-test('over https the handshake is part of connecting', async () => {
+test('includes the TLS handshake in the connect timeout', async () => {
   const silent = createNetServer((socket) => socket.resume());
   const origin = `https://localhost:${await listen(silent)}`;
   expect(await ask(await front(origin, { ...short, silenceMs: hour }))).toMatchObject(away);
 });
 
-/** Counts, and tells who waits for a number. */
+/** Counts, and resolves promises that wait for a number. */
 function createQueue() {
   let count = 0;
   let tell: (() => void)[] = [];
@@ -319,7 +319,7 @@ function createQueue() {
   };
 }
 
-describe('what is no answer is a peer that is away', () => {
+describe('treats an invalid response as an unreachable peer', () => {
   const trace = 'x-svc-trace-id: a\r\n';
   const answers: [string, string][] = [
     ['nothing', ''],
@@ -344,7 +344,7 @@ describe('what is no answer is a peer that is away', () => {
       connectWithinMs: hour,
       silenceMs: hour,
     });
-    // Twice: none of them is counted for ever.
+    // Twice: all of them are released.
     expect([await ask(port), await ask(port)]).toMatchObject([away, away]);
   });
 });

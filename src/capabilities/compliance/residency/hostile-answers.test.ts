@@ -1,4 +1,4 @@
-/** Region peers that answer with bytes no Purser sends: to forwarded requests, and to the reading of their directory. */
+/** Peers that respond with unexpected bytes: to forwarded requests, and to directory requests. */
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -34,7 +34,7 @@ afterAll(async () => {
   await peer.close();
 });
 
-/** The same answer from something that looks like a Purser. */
+/** The same response from a server that looks like Purser. */
 function traced({ name, bytes, ...rest }: HostileAnswer): HostileAnswer {
   const marked = bytes.toString('latin1').replaceAll(/(HTTP\/1.1 .*\r\n)/g, '$1x-svc-trace-id: a\r\n');
   return { ...rest, name: `${name}, with a trace id`, bytes: Buffer.from(marked, 'latin1') };
@@ -73,7 +73,7 @@ describe('a forwarded request', () => {
   });
 
   const answers = hostileAnswers.flatMap((answer) => [answer, traced(answer)]);
-  test.each(answers)('$name is passed on, refused or cut', async (answer) => {
+  test.each(answers)('$name is passed on, rejected or cut', async (answer) => {
     peer.answer = answer;
     for (const method of ['GET', 'POST', 'HEAD']) {
       const end = await fetch(url, {
@@ -93,7 +93,7 @@ describe('a forwarded request', () => {
     peer.cut();
   });
 
-  test.each(['099', '101', '600', '999'])('status %s is answered 503', async (status) => {
+  test.each(['099', '101', '600', '999'])('returns 503 for status %s', async (status) => {
     peer.answer = traced({ name: '', bytes: `HTTP/1.1 ${status} Odd\r\ncontent-length: 0\r\n\r\n` });
     const response = await fetch(url);
     expect([response.status, (await response.json()).error.code]).toEqual([503, 'service_unavailable']);
@@ -111,7 +111,7 @@ describe('reading the directory', () => {
   });
   afterAll(() => world.close());
 
-  test.each(hostileAnswers)('$name ends the turn and nothing else', async (answer) => {
+  test.each(hostileAnswers)('$name fails this read only', async (answer) => {
     await world.db.query(`UPDATE directory_peers SET attempted_at = 'epoch'`, []);
     peer.answer = answer;
     expect(await job?.runOnce()).toBe(false);

@@ -1,4 +1,4 @@
-/** Two regions, each a service with a database of its own, on real sockets. */
+/** Two regions, each a service with its own database, on real sockets. */
 import { request as httpRequest } from 'node:http';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createWorld, type TestOrg, type World } from '../../../../test/harness.ts';
@@ -18,10 +18,10 @@ const settings = (region: string, peers: string) => ({
 
 let us: World;
 let eu: World;
-/** At home in us. */
+/** Its home region is us. */
 let org: TestOrg;
 beforeAll(async () => {
-  // Nobody listens there: what us would send to eu finds nobody.
+  // Nothing listens there, so forwarding from us to eu fails.
   us = await createWorld(settings('us', 'eu=http://127.0.0.1:9'));
   const { url } = await us.listen();
   eu = await createWorld(settings('eu', `us=${url},ap=http://127.0.0.1:9`));
@@ -42,7 +42,7 @@ async function orgAtHome(region: string, mode = 'forward'): Promise<TestOrg> {
 const putResidency = (world: World, { id }: TestOrg, body: object) =>
   world.request('PUT', `/v1/admin/orgs/${id}/residency`, { key: world.operatorKey, body });
 
-/** What the job does every second; a turn is taken again only after a while. */
+/** The job's work of every second; a lease is available again only after a while. */
 async function readDirectory(): Promise<void> {
   await eu.db.query(`UPDATE directory_peers SET attempted_at = 'epoch'`, []);
   await eu.runJob('sync-directory-us');
@@ -57,7 +57,7 @@ const run = (world: World, { ownerKey }: TestOrg, more: object = {}) =>
 const codeOf = ({ json }: { json: { error?: { code: string } } }) => json.error?.code;
 
 describe('forwarding', () => {
-  test('reads, writes and decisions are answered by the home region, byte for byte', async () => {
+  test('returns responses of the home region to reads, writes and decisions byte for byte', async () => {
     expect((await read(eu, org)).text).toBe((await read(us, org)).text);
     const written = await run(eu, org);
     expect(written.status).toBe(201);
@@ -72,7 +72,7 @@ describe('forwarding', () => {
     expect((await head(eu)).headers['content-length']).toBe((await head(us)).headers['content-length']);
   });
 
-  test('one trace id in the answer and in the logs of both regions', async () => {
+  test('uses one trace id in the response and in the logs of both regions', async () => {
     const { headers } = await read(eu, org);
     const lines = (world: World) =>
       world.logLines
@@ -82,7 +82,7 @@ describe('forwarding', () => {
     expect(lines(us)).toEqual([expect.objectContaining({ status: 200, sentBy: 'eu' })]);
   });
 
-  test('an Idempotency-Key has one effect, whichever region hears it', async () => {
+  test('an Idempotency-Key has one effect, whichever region receives it', async () => {
     const key = { headers: { 'idempotency-key': 'across' } };
     const first = await run(eu, org, key);
     const second = await run(eu, org, key);
@@ -94,7 +94,7 @@ describe('forwarding', () => {
     );
   });
 
-  test('refusals of the home region come through as they are, with what belongs to them', async () => {
+  test('passes on errors of the home region with their headers', async () => {
     expect(codeOf(await run(eu, org, { body: { model: 7 } }))).toBe('validation_failed');
     expect(codeOf(await run(eu, org, { raw: '{', headers: { 'content-type': 'application/json' } }))).toBe(
       'validation_failed',
@@ -110,7 +110,7 @@ describe('forwarding', () => {
     });
   });
 
-  test('what a deprecated route has to say is said once, by the home region', async () => {
+  test('adds deprecation headers once, in the home region', async () => {
     const path = '/v1/forecast?deployment=d&teams=1';
     const countOf = async (world: World) =>
       Number(
@@ -125,14 +125,14 @@ describe('forwarding', () => {
     expect([await countOf(eu), await countOf(us)]).toEqual([before[0], Number(before[1]) + 1]);
   });
 
-  test('nothing under /v1/admin is forwarded', async () => {
+  test('does not forward requests under /v1/admin', async () => {
     const path = `/v1/admin/orgs/${org.id}/webhook-secret`;
     expect((await us.request('GET', path, { key: org.ownerKey })).status).toBe(200);
     expect(codeOf(await eu.request('GET', path, { key: org.ownerKey }))).toBe('residency_violation');
     expect((await eu.request('GET', `/v1/admin/orgs/${org.id}`, { key: eu.operatorKey })).status).toBe(404);
   });
 
-  test('a region that is away, or that nobody knows, is 503', async () => {
+  test('returns 503 if the region is unreachable or not configured', async () => {
     for (const region of ['ap', 'nowhere']) {
       const far = await eu.createOrg();
       await putResidency(eu, far, { home_region: region });
@@ -143,17 +143,17 @@ describe('forwarding', () => {
     }
   });
 
-  test('regions that do not agree do not send a request round', async () => {
+  test('regions that disagree do not forward a request in a loop', async () => {
     const torn = await orgAtHome('us');
     await readDirectory();
-    // us thinks that it is at home in eu; eu has not heard of it yet.
+    // us considers eu the home region; eu has not received that yet.
     await putResidency(us, torn, { home_region: 'eu' });
     const answer = await read(eu, torn);
     expect([answer.status, codeOf(answer)]).toEqual([503, 'service_unavailable']);
     expect(answer.json.error.message).toMatch(/do not agree/);
   });
 
-  test("the client's address is known at home, and cannot be made up", async () => {
+  test("the home region knows the client's address, which cannot be forged", async () => {
     const listed = await orgAtHome('us');
     await us.request('PUT', `/v1/orgs/${listed.id}/ip-allow-list`, {
       key: listed.ownerKey,
@@ -178,7 +178,7 @@ describe('forwarding', () => {
     expect(answer.headers['x-svc-trace-id']).not.toBe(statement.traceId);
   });
 
-  test('a header that was sent twice is refused at home, not mended on the way', async () => {
+  test('passes on a duplicate header, which the home region rejects', async () => {
     const { url } = await eu.listen();
     const sent = httpRequest(`${url}/v1/runs`, {
       method: 'POST',
@@ -191,7 +191,7 @@ describe('forwarding', () => {
     expect((await answerOf(sent)).json.error.details.fields).toMatchObject([{ field: 'Idempotency-Key' }]);
   });
 
-  test('a client that waits for permission to send its body gets it from the home region', async () => {
+  test('passes on `100 Continue` of the home region', async () => {
     const { url } = await eu.listen();
     const open = (length: number) =>
       httpRequest(`${url}/v1/runs`, {
@@ -220,7 +220,7 @@ describe('forwarding', () => {
     expect([status, invited]).toEqual([413, false]);
   });
 
-  test('a body that cannot be read is refused here, also where that shows before the request is sent on', async () => {
+  test('rejects an unreadable body here, also before the request is forwarded', async () => {
     const { port } = await eu.listen();
     const head = [
       'POST /v1/runs HTTP/1.1\r\nhost: eu',
@@ -233,7 +233,7 @@ describe('forwarding', () => {
     expect(await codesOf('2\r\n{"\r\n')).toEqual([[422, 'validation_failed']]);
   });
 
-  test('an answer while the client is still sending arrives', async () => {
+  test('passes on a response that arrives while the client is still sending', async () => {
     const { url } = await eu.listen();
     const sent = httpRequest(`${url}/v1/runs`, {
       method: 'POST',
@@ -263,7 +263,7 @@ async function answerOf(sent: ReturnType<typeof httpRequest>) {
 }
 
 describe('strict', () => {
-  test('is refused elsewhere, by a region that knows the org from the directory', async () => {
+  test('is rejected elsewhere, by a region that knows the org from the directory', async () => {
     const kept = await orgAtHome('us', 'strict');
     await readDirectory();
     expect((await read(us, kept)).status).toBe(200);
@@ -276,7 +276,7 @@ describe('strict', () => {
     }
   });
 
-  test('is refused at home too, if another region has not heard of it and sent it there', async () => {
+  test('is rejected at home too, if a region that has not received the mode forwards it', async () => {
     const changed = await orgAtHome('us');
     await readDirectory();
     expect((await read(eu, changed)).status).toBe(200);
@@ -291,7 +291,7 @@ describe('strict', () => {
     expect(log.json.data).toMatchObject([{ action: 'org.read', code: 'residency_violation' }]);
   });
 
-  test('is refused at home even if that region is not believed, because its clock or its secret is another', async () => {
+  test('is rejected at home even if the signature of that region is invalid', async () => {
     const kept = await orgAtHome('us', 'strict');
     const atMs = us.clock.now().getTime() - 2 * signatureGoodForMs;
     const statement = { from: 'eu', to: 'us', atMs, address: '127.0.0.1', traceId: 'f'.repeat(32) };
@@ -308,14 +308,14 @@ describe('the directory', () => {
   const known = async (orgId: string) =>
     eu.db.query('SELECT mode, suspended FROM directory_orgs WHERE org_id = $1', [orgId]);
 
-  test('a key that no region knows is 401; one that is not heard of yet, too', async () => {
+  test('returns 401 for an unknown key, and for a key that was not received yet', async () => {
     const fresh = await orgAtHome('us');
     expect(codeOf(await read(eu, fresh))).toBe('unauthorized');
     await readDirectory();
     expect((await read(eu, fresh)).status).toBe(200);
   });
 
-  test('a revoked key is refused at once, whether eu has heard of it or not', async () => {
+  test('a revoked key is rejected immediately, whether eu has received the revocation or not', async () => {
     const key = await us.mintKey(org, 'viewer', ['org:read']);
     await readDirectory();
     const holder = { ...org, ownerKey: key.secret };
@@ -326,7 +326,7 @@ describe('the directory', () => {
     expect(codeOf(await read(eu, holder))).toBe('gone');
   });
 
-  test('holds nothing of orgs without a home region, and forgets those that leave', async () => {
+  test('contains no orgs without a home region, and drops orgs that leave', async () => {
     const without = await us.createOrg();
     const leaving = await orgAtHome('us');
     await readDirectory();
@@ -337,7 +337,7 @@ describe('the directory', () => {
     expect(await known(leaving.id)).toEqual([]);
   });
 
-  test('reading everything heals what was lost, what is too much and what was changed', async () => {
+  test('a full read repairs missing, extra and changed data', async () => {
     const missed = await orgAtHome('us');
     await readDirectory();
     await eu.db.query('DELETE FROM directory_orgs WHERE org_id = $1', [missed.id]);
@@ -355,7 +355,7 @@ describe('the directory', () => {
     expect(await known('org_of_ap')).toHaveLength(1);
   });
 
-  test('pages are read to their end, by changes and as a whole', async () => {
+  test('reads all pages, of changes and of the whole directory', async () => {
     await us.db.query(
       `INSERT INTO orgs (id, name, slug, timezone, home_region, status, created_at, updated_at, directory_changed_at)
        SELECT 'org_many_' || lpad(n::text, 4, '0'), 'a', 'many-' || n, 'UTC', 'us', 'active', now(), now(), now()
@@ -378,7 +378,7 @@ describe('the directory', () => {
     expect((await read(eu, org)).status).toBe(200);
   });
 
-  test('is not told to anybody who cannot sign, and not believed from anybody who cannot', async () => {
+  test('requires valid signatures of requests and responses', async () => {
     const path = '/internal/directory?after=';
     const ask = (purpose: string, by = secret) => {
       const statement = { from: 'eu', to: 'us', atMs: us.clock.now().getTime() };
@@ -396,7 +396,7 @@ describe('the directory', () => {
   });
 });
 
-test('a signature is good for one purpose, one region, one content and one minute', () => {
+test('a signature is valid for one purpose, one region, one content and one minute', () => {
   const statement = { from: 'eu', to: 'us', atMs: 1_000_000 };
   const signed = sign(only(secret), 'a', statement, ['x', 'y']);
   const at = { region: 'us', nowMs: 1_000_000 };
@@ -425,7 +425,7 @@ test('a signature is good for one purpose, one region, one content and one minut
   expect(refused).toEqual(refused.map(() => undefined));
 });
 
-test('while the secret is changed either is accepted, and the one that signs signs', () => {
+test('accepts two secrets during a rotation, and signs with the configured one', () => {
   const statement = { from: 'eu', to: 'us', atMs: 1_000_000 };
   const at = { region: 'us', nowMs: 1_000_000 };
   const rounds: PeerSecrets[] = [

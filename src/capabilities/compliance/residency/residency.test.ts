@@ -18,7 +18,7 @@ const decide = (org: TestOrg) =>
   });
 
 describe('PUT /v1/admin/orgs/{org_id}/residency', () => {
-  test('says where an org is at home, and is read back, audited and told', async () => {
+  test('sets the home region, which can be read, is audited and emits an event', async () => {
     const org = await world.createOrg();
     expect((await put(org, { home_region: 'eu' })).json).toEqual({ home_region: 'eu', mode: 'forward' });
     const strict = { home_region: 'eu', mode: 'strict' };
@@ -41,7 +41,7 @@ describe('PUT /v1/admin/orgs/{org_id}/residency', () => {
     expect(events).toHaveLength(2);
   });
 
-  test('refuses what is no region and no mode, and orgs that do not exist', async () => {
+  test('rejects invalid regions and modes, and unknown orgs', async () => {
     const org = await world.createOrg();
     const { json } = await put(org, { home_region: 'Not A Region', mode: 'sometimes' });
     expect(json.error.details.fields.map(({ field }: { field: string }) => field)).toEqual([
@@ -56,10 +56,10 @@ describe('PUT /v1/admin/orgs/{org_id}/residency', () => {
   });
 });
 
-describe('a strict org away from home', () => {
-  test('is refused in every way: reads, writes before their body is read, decisions on the fast path', async () => {
+describe('a strict org outside its home region', () => {
+  test('is rejected for reads, writes before their body is read, and decisions on the fast path', async () => {
     const org = await world.createOrg();
-    // The fast path remembers the key from here on.
+    // The fast path has cached the key from here on.
     expect((await decide(org)).status).toBe(200);
     expect((await decide(org)).status).toBe(200);
     await put(org, { home_region: 'us', mode: 'strict' });
@@ -78,12 +78,12 @@ describe('a strict org away from home', () => {
       refused.map(() => [403, 'residency_violation', {}]),
     );
 
-    // Back home, the same key works at once.
+    // Back in the home region, the same key works immediately.
     await put(org, { home_region: 'eu', mode: 'strict' });
     expect((await decide(org)).status).toBe(200);
   });
 
-  test('comes after the checks of the key and the tenant, and before those of scope and role', async () => {
+  test('is checked after the key and the tenant, and before scope and role', async () => {
     const org = await world.createOrg();
     const { secret } = await world.mintKey(org, 'viewer', []);
     const revoked = await world.mintKey(org, 'viewer', []);
@@ -99,7 +99,7 @@ describe('a strict org away from home', () => {
   });
 });
 
-test('others ask where an org is at home, and hear of changes', async () => {
+test('residencyOf returns the home region and follows changes', async () => {
   const residencyOf = createResidencyOf(world.db);
   const org = await world.createOrg();
   expect(await residencyOf(org.id)).toEqual({ homeRegion: null, mode: 'forward' });

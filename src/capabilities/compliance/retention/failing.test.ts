@@ -1,4 +1,4 @@
-/** What becomes of the rest while something cannot be deleted; and the log that belongs to no org. */
+/** Failures of deletion, and the operators' log. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createWorld, type TestOrg, type World } from '../../../../test/harness.ts';
 import { invalid, refusalOf } from '../../../../test/support/limits.ts';
@@ -25,7 +25,7 @@ const recordsOfRuns = async () =>
 
 const deleteAll = () => world.runJob('apply-retention');
 
-test('a kind that fails holds up no other, is named, and is come back to', async () => {
+test('a kind that fails does not block others, is reported, and is retried', async () => {
   const started_at = new Date(world.clock.now().getTime() - 40 * dayMs).toISOString();
   const recorded = await world.request('POST', '/v1/runs/bulk?enforcement=record', {
     key: org.ownerKey,
@@ -33,7 +33,7 @@ test('a kind that fails holds up no other, is named, and is come back to', async
   });
   expect(recorded.status).toBe(201);
   world.clock.advanceSeconds(40 * 86_400);
-  // As a broken row would: every statement that deletes runs fails, in the database.
+  // Like a corrupt row: every statement that deletes runs fails in the database.
   await world.db.query(
     `CREATE FUNCTION refuse_deletion() RETURNS trigger LANGUAGE plpgsql AS
        $$ BEGIN RAISE EXCEPTION 'a broken row'; END $$`,
@@ -52,7 +52,7 @@ test('a kind that fails holds up no other, is named, and is come back to', async
   expect(last_run).toMatchObject({ finished_at: null, deleted: { runs: 0 } });
   expect(last_run.deleted.audit_entries).toBeGreaterThan(0);
 
-  // Tried again after a while, and not all the time.
+  // Retried after a while, not continuously.
   await deleteAll();
   expect(failures()).toBe(1);
   world.clock.advanceSeconds(retryAfterMs / 1_000);
@@ -60,7 +60,7 @@ test('a kind that fails holds up no other, is named, and is come back to', async
   expect(failures()).toBe(2);
   expect(await recordsOfRuns()).toBe(0);
 
-  // What was deleted comes on record, however long the rest fails.
+  // Deletions are recorded, however long the rest fails.
   world.clock.advanceSeconds(86_400);
   await deleteAll();
   expect(await recordsOfRuns()).toBe(1);
@@ -77,7 +77,7 @@ test('a kind that fails holds up no other, is named, and is come back to', async
   });
 });
 
-test('events stay while their deliveries cannot be deleted', async () => {
+test('keeps events while their deliveries cannot be deleted', async () => {
   const eventsLeft = async () =>
     (
       await world.db.query('SELECT 1 AS one FROM outbox WHERE tenant_id = $1 AND fanned_out_at IS NOT NULL', [
@@ -96,7 +96,7 @@ test('events stay while their deliveries cannot be deleted', async () => {
   expect(await eventsLeft()).toBeGreaterThan(0);
 
   await world.db.query('DROP TRIGGER broken ON webhook_deliveries');
-  // A changed policy tries everything again at once: its answer says what the next reader is told.
+  // A changed policy retries everything immediately: its response shows the state after that.
   const { json } = await call('PUT', '/retention-policy', { deliveries_days: 30 });
   expect(json).toEqual(await policy());
   expect(json.failing).toEqual([]);
@@ -104,7 +104,7 @@ test('events stay while their deliveries cannot be deleted', async () => {
   expect([await eventsLeft(), await policy()]).toEqual([0, expect.objectContaining({ failing_since: null })]);
 });
 
-test("the operators' log is kept as long as operators say, and verified from there", async () => {
+test("keeps the operators' log as long as its policy says, and verifies it from there", async () => {
   const read = async () => (await asOperator('GET', 'retention-policy')).json;
   expect(await read()).toMatchObject({
     audit_days: null,
@@ -133,11 +133,11 @@ test("the operators' log is kept as long as operators say, and verified from the
     { action: 'platform_retention.put', before: { legal_hold: true }, after: { audit_days: 90 } },
     { action: 'platform_retention.put', before: { audit_days: null }, after: { legal_hold: true } },
   ]);
-  // Only what is the operators' own.
+  // Operator entries only.
   expect((await call('GET', '/audit-log/verify')).json.valid).toBe(true);
 });
 
-test("what nobody can mean of the operators' policy is refused", async () => {
+test("rejects invalid fields of the operators' policy", async () => {
   const put = (body: object) => asOperator('PUT', 'retention-policy', body);
   expect(refusalOf(await put({ audit_days: 89 }))).toEqual(invalid('audit_days out_of_range'));
   expect(refusalOf(await put({ runs_days: 30 }))).toEqual(invalid('runs_days unknown_field'));

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { pauseMsAfter } from './job.ts';
 
-test('deleting rests in proportion, four times as long while decisions come in, and never for minutes', () => {
+test('pauses in proportion to the batch, four times as long while decisions are made, and never for minutes', () => {
   expect(pauseMsAfter(100, 0)).toBe(300);
   expect(pauseMsAfter(100, 1)).toBe(1_200);
   expect(pauseMsAfter(60_000, 1)).toBe(4_000);

@@ -24,7 +24,7 @@ const deleteAll = () => world.runJob('apply-retention');
 
 const daysAgo = (days: number) => new Date(world.clock.now().getTime() - days * dayMs).toISOString();
 
-/** History of some days, so many runs each, a cent a run. */
+/** History of some days with this many runs each, one cent per run. */
 async function record(days: readonly number[], runs: number, more: object = {}): Promise<void> {
   const body = {
     runs: days.flatMap((day) =>
@@ -63,7 +63,7 @@ const usage = async () =>
   (await call('GET', `/v1/orgs/${org.id}/usage?from=${daysAgo(800)}&group_by=model`)).json.data;
 
 describe('the policy', () => {
-  test('keeps everything but content where nobody has set it', async () => {
+  test('keeps everything but content by default', async () => {
     expect((await call('GET', path())).json).toEqual({
       runs_days: null,
       content_days: 0,
@@ -78,7 +78,7 @@ describe('the policy', () => {
     });
   });
 
-  test('is put as a whole, audited, and told as an event', async () => {
+  test('is replaced as a whole, audited, and emits an event', async () => {
     const body = { runs_days: 30, content_days: 7, audit_days: 365, deliveries_days: 14, legal_hold: true };
     const { status, json } = await put(body);
     expect([status, json]).toEqual([200, expect.objectContaining({ ...body, idempotency_days: 3 })]);
@@ -112,11 +112,11 @@ describe('the policy', () => {
     [{ runs_days: '30', legal_hold: 'no' }, ['legal_hold invalid_type', 'runs_days invalid_type']],
     [{ runs_days: 1.5 }, ['runs_days invalid_type']],
     [{ days: 1 }, ['days unknown_field']],
-  ])('refuses %j', async (body, faults) => {
+  ])('rejects %j', async (body, faults) => {
     expect(refusalOf(await put(body))).toEqual(invalid(...faults));
   });
 
-  test('is for owners', async () => {
+  test('is restricted to owners', async () => {
     const { secret } = await world.mintKey(org, 'admin', ['org:read', 'org:write']);
     const answer = await world.request('PUT', path(), { key: secret, body: {} });
     expect(refusalOf(answer)).toEqual([403, 'forbidden']);
@@ -125,7 +125,7 @@ describe('the policy', () => {
 });
 
 describe('deleting runs', () => {
-  test('leaves sums, usage and balanced books, and says what it did', async () => {
+  test('keeps sums, usage and a balanced ledger, and records the deletion', async () => {
     await record([100, 40, 10], 20);
     const before = await usage();
     await put({ runs_days: 30 });
@@ -146,7 +146,7 @@ describe('deleting runs', () => {
     ]);
   });
 
-  test('takes the ledger along once no window of a limit can reach back to it', async () => {
+  test('deletes ledger entries once no window of a limit can include them', async () => {
     await record([800, 400, 300], 10, { customer_id: 'c', chain_id: 'chain' });
     await call('POST', `/v1/orgs/${org.id}/budgets`, {
       name: 'year',
@@ -158,7 +158,7 @@ describe('deleting runs', () => {
     await deleteAll();
     expect([await count('runs'), await count('ledger_entries')]).toEqual([0, 10]);
     await expectBalanced('0.3');
-    // Corrected and new history still finds its balance.
+    // Corrected and new history still balances.
     await record([801], 5);
     await expectBalanced('0.35');
     world.clock.advanceSeconds(86_400 + 1);
@@ -167,7 +167,7 @@ describe('deleting runs', () => {
     await expectBalanced('0.35');
   });
 
-  test('remembers what chains, packs and prepaid balances have used', async () => {
+  test('keeps the usage of chains, credit packs and prepaid balances', async () => {
     await world.request('PUT', `/v1/admin/orgs/${org.id}/prepaid`, {
       key: world.operatorKey,
       body: { enabled: true },
@@ -184,7 +184,7 @@ describe('deleting runs', () => {
     world.clock.advanceSeconds(500 * 86_400);
     await deleteAll();
     expect([await count('runs'), await count('ledger_entries')]).toEqual([0, 0]);
-    // Whoever counts again, from the books alone, still knows.
+    // A recount from the ledger alone has the same result.
     await world.db.query('DELETE FROM counters WHERE org_id = $1', [org.id]);
     await world.services.ledger.evictCounters();
     await expectBalanced('0.03');
@@ -194,7 +194,7 @@ describe('deleting runs', () => {
     await expectBalanced('0.05');
   });
 
-  test('never takes a run that goes on, and forgets one that never ended', async () => {
+  test('never deletes a run in progress, and deletes one that never ended', async () => {
     const started = await call('POST', '/v1/runs', {
       model: 'm',
       status: 'running',
@@ -209,7 +209,7 @@ describe('deleting runs', () => {
     expect(refusalOf(await call('GET', `/v1/runs/${started.json.id}`))).toEqual([404, 'not_found']);
   });
 
-  test('a deleted run is not made again by its external id', async () => {
+  test('does not create a deleted run again by its external id', async () => {
     await record([40], 1);
     await put({ runs_days: 30 });
     await deleteAll();
@@ -219,7 +219,7 @@ describe('deleting runs', () => {
     expect(refusalOf(await call('POST', '/v1/runs', run))).toEqual([409, 'conflict']);
   });
 
-  test('stops where a batch failed, and goes on there', async () => {
+  test('resumes after a failed batch', async () => {
     await record([50, 40], 900);
     await put({ runs_days: 30 });
     let batches = 0;
@@ -247,14 +247,14 @@ describe('deleting runs', () => {
     expect((await call('GET', `/v1/orgs/${org.id}/retention-runs`)).json.data).toHaveLength(1);
   });
 
-  test('an org that it fails for keeps no other waiting, and is come back to', async () => {
+  test('an org that fails does not delay others, and is retried', async () => {
     await record([40], 3);
     await put({ runs_days: 30 });
     const failing = org;
     org = await world.createOrg();
     await record([40], 2);
     await put({ runs_days: 30 });
-    // As a broken row would: every statement that deletes runs of this org fails, in the database.
+    // Like a corrupt row: every statement that deletes runs of this org fails in the database.
     await world.db.query(
       `CREATE FUNCTION refuse_deletion() RETURNS trigger LANGUAGE plpgsql AS
          $$ BEGIN IF OLD.org_id = '${failing.id}' THEN RAISE EXCEPTION 'a broken row'; END IF; RETURN OLD; END $$`,
@@ -273,7 +273,7 @@ describe('deleting runs', () => {
     const since = world.clock.now().toISOString();
     expect((await call('GET', path())).json).toMatchObject({ failing_since: since, last_run: null });
     expect(world.logLines.filter((line) => line.includes('a broken row')).join()).toContain(failing.id);
-    // Tried again after a while, not all the time.
+    // Retried after a while, not continuously.
     await deleteAll();
     expect(world.logLines.filter((line) => line.includes('a broken row'))).toHaveLength(1);
     world.clock.advanceSeconds(retryAfterMs / 1_000);
@@ -291,7 +291,7 @@ describe('deleting runs', () => {
     await expectBalanced('0.03');
   });
 
-  test('a legal hold stops everything', async () => {
+  test('a legal hold stops all deletions', async () => {
     await record([40], 3);
     await put({ runs_days: 30, legal_hold: true });
     await deleteAll();
@@ -301,7 +301,7 @@ describe('deleting runs', () => {
     expect(await count('runs')).toBe(0);
   });
 
-  test('months that are empty give back their space', async () => {
+  test('drops empty partitions of past months', async () => {
     await world.db.query(
       `CREATE TABLE IF NOT EXISTS runs_2024_01 PARTITION OF runs FOR VALUES FROM ('2024-01-01') TO ('2024-02-01')`,
     );
@@ -323,7 +323,7 @@ describe('content', () => {
   const stored = () =>
     world.db.query<{ content: string | null }>('SELECT content FROM runs WHERE org_id = $1', [org.id]);
 
-  test('is not kept until a policy says so, then encrypted, and deleted in time', async () => {
+  test('is not stored until a policy says so, then encrypted, and deleted in time', async () => {
     const dropped = await post();
     expect(await contentOf(dropped.json.id)).toBeNull();
     await put({ content_days: 2 });
@@ -342,7 +342,7 @@ describe('content', () => {
     expect((await call('GET', path())).json.last_run.deleted.contents).toBe(1);
   });
 
-  test('goes at once when the policy no longer wants it', async () => {
+  test('is deleted immediately when the policy no longer keeps it', async () => {
     await put({ content_days: 2 });
     const { json } = await post();
     await put({});
@@ -352,7 +352,7 @@ describe('content', () => {
   });
 });
 
-test('old audit entries go, and the rest is verified from where they ended', async () => {
+test('removes old audit entries, and verifies the rest from the anchor', async () => {
   for (let day = 0; day < 60; day += 10) {
     await call('PATCH', `/v1/orgs/${org.id}`, { name: `Day ${day}` });
     world.clock.advanceSeconds(10 * 86_400);
@@ -364,7 +364,7 @@ test('old audit entries go, and the rest is verified from where they ended', asy
   const { json } = await call('GET', `${logPath}/verify?checkpoint=${kept.token}`);
   expect(json).toMatchObject({ valid: true, removed_until_seq: 5, first_seq: 6, kept_checkpoint: 'checked' });
   expect((await call('GET', `${logPath}?sort=seq`)).json.data[0].seq).toBe(6);
-  // The end of what was removed is signed, so nobody else can remove any.
+  // The anchor is signed, so entries cannot be removed otherwise.
   const findings = async () =>
     (await call('GET', `${logPath}/verify`)).json.findings.map(
       ({ kind, seq }: { kind: string; seq: number }) => [kind, seq],
@@ -379,7 +379,7 @@ test('old audit entries go, and the rest is verified from where they ended', asy
   expect(await findings()).toEqual([['anchor_invalid', 6]]);
 });
 
-test('the log of support access goes with the audit log, and grants that are long over', async () => {
+test('removes the log of support access with the audit log, and grants that ended long ago', async () => {
   const operator = (method: string, at: string, body?: object) =>
     world.request(method, `/v1/admin/support/grants${at}`, {
       key: world.operatorKey,
@@ -422,7 +422,7 @@ test('the log of support access goes with the audit log, and grants that are lon
   expect(await count('support_sessions')).toBe(1);
 });
 
-test('answers to idempotency keys are kept as long as it says', async () => {
+test('keeps responses to idempotency keys as long as the policy says', async () => {
   await put({ idempotency_days: 9 });
   await world.request('PATCH', `/v1/orgs/${org.id}`, {
     key: org.ownerKey,

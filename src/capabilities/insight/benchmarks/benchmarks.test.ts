@@ -6,7 +6,7 @@ const floor = 3;
 let world: World;
 let reader: TestOrg;
 let industries = 0;
-/** Of its own for each test, so that they do not meet. */
+/** One for each test, so that tests do not affect each other. */
 let industry: string;
 beforeAll(async () => {
   world = await createWorld({ SVC_BENCHMARK_K_FLOOR: String(floor) });
@@ -47,7 +47,7 @@ async function cohort(criteria: object = { industry }, org = reader): Promise<st
 const read = (id: string, org = reader) => call(org, 'GET', `/v1/benchmarks/cohorts/${id}`);
 const tooFew = [400, 'insufficient_cohort_size'];
 
-test('nobody takes part until they say so', async () => {
+test('an organization does not participate until it opts in', async () => {
   const org = await world.createOrg();
   const path = `/v1/orgs/${org.id}/benchmark-participation`;
   const nothing = { enabled: false, industry: null, size_band: null, updated_at: null };
@@ -75,7 +75,7 @@ test('nobody takes part until they say so', async () => {
   ]);
 });
 
-test('cohorts are the organization’s own, and listed', async () => {
+test('lists only the organization’s own cohorts', async () => {
   const org = await world.createOrg();
   const id = await cohort({ industry: 'A', size_band: 'b' }, org);
   const { json } = await call(org, 'GET', '/v1/benchmarks/cohorts');
@@ -96,7 +96,7 @@ test('cohorts are the organization’s own, and listed', async () => {
   expect(refusalOf(await read(id))).toEqual([404, 'not_found']);
 });
 
-test('quartiles, each organization once, and where the caller stands', async () => {
+test('returns quartiles with equal weight per organization, and the caller’s position', async () => {
   await contributor(
     Array.from({ length: 9 }, () => ({
       cost_usd: '0.001',
@@ -143,7 +143,7 @@ test('quartiles, each organization once, and where the caller stands', async () 
     },
     model_mix: [{ model: 'm', share: 0.83, own_share: 0.5 }],
   });
-  // Who does not take part may look, and has no figures of its own.
+  // A non-participant can read, and has no figures.
   const { json: others } = await read(await cohort());
   expect(others.metrics.cost_per_run_usd).toEqual({
     q1: '0.15',
@@ -154,12 +154,12 @@ test('quartiles, each organization once, and where the caller stands', async () 
   });
 });
 
-test('the floor is held against those who contribute now, whatever was answered before', async () => {
+test('applies the minimum to current contributors, whatever was returned before', async () => {
   const id = await cohort();
   const [first, second] = await contributors(['1', '2']);
   expect(refusalOf(await read(id))).toEqual(tooFew);
   expect((await read(id)).json.error.details).toEqual({ minimum_cohort_size: floor });
-  // Takes part, and has nothing to contribute.
+  // Participates, and has nothing to contribute.
   const idle = await world.createOrg();
   await takePart(idle, { enabled: true, industry });
   expect(refusalOf(await read(id))).toEqual(tooFew);
@@ -174,7 +174,7 @@ test('the floor is held against those who contribute now, whatever was answered 
   expect(refusalOf(await read(await cohort()))).toEqual(tooFew);
 });
 
-test('what an organization does in the week does not move its figures', async () => {
+test('usage during the week does not change an organization’s figures', async () => {
   const orgs = await contributors(['1', '2', '3']);
   const id = await cohort();
   const before = (await read(id)).json.metrics;
@@ -191,7 +191,7 @@ test('what an organization does in the week does not move its figures', async ()
   });
 });
 
-test('who leaves is gone from every table, and does not come back in the same week', async () => {
+test('deletes the figures of an organization that leaves, which cannot return in the same week', async () => {
   const orgs = await contributors(['1', '2', '3']);
   const id = await cohort();
   expect((await read(id)).status).toBe(200);
@@ -201,14 +201,14 @@ test('who leaves is gone from every table, and does not come back in the same we
   expect(rows).toEqual([{ figures: null }]);
   await takePart(leaver, { enabled: true, industry });
   expect(refusalOf(await read(id))).toEqual(tooFew);
-  // New ones do not bring back those who were counted with the leaver: that would tell what it had.
+  // New participants do not bring back the rest of the leaver's block: the difference would reveal its figures.
   await contributors(['4', '5']);
   expect(refusalOf(await read(id))).toEqual(tooFew);
   await contributors(['6']);
   expect((await read(id)).json.contributing_orgs).toBe(3);
 });
 
-test('reads at the same time form the same blocks', async () => {
+test('concurrent reads form the same blocks', async () => {
   await contributors(['1', '2', '3', '4', '5', '6', '7']);
   const id = await cohort();
   const answers = await Promise.all(Array.from({ length: 6 }, () => read(id)));
@@ -218,12 +218,12 @@ test('reads at the same time form the same blocks', async () => {
   expect(answers[0]?.json.contributing_orgs).toBe(7);
 });
 
-/** An organization with ten runs, of which so many use the model `x`. */
+/** An organization with ten runs, of which this many use the model `x`. */
 const using = (times: number) =>
   contributor(Array.from({ length: 10 }, (_, i) => ({ model: i < times ? 'x' : 'y' })));
 
-test('subtracting an answer from an earlier one does not tell what a leaver had; without blocks it does', async () => {
-  // Whatever the blocks are, nobody makes up more than half of one: it tells of the model, so there is something to subtract.
+test('the difference of two responses does not reveal a leaver’s figures; without blocks it would', async () => {
+  // No organization makes up more than half of any block: the model is included, so there is something to subtract.
   const uses = [9, 5, 6, 5, 7, 5, 6, 8, 5];
   const orgs = await Promise.all(uses.map(using));
   const id = await cohort();
@@ -235,7 +235,7 @@ test('subtracting an answer from an earlier one does not tell what a leaver had;
       share: mix.find(({ model }) => model === 'x')?.share ?? 0,
     };
   };
-  /** What the one who left must have had, if it alone made the difference. */
+  /** The figures of the leaver, if it alone made the difference. */
   const difference = (before: Answer, after: Answer) => before.orgs * before.share - after.orgs * after.share;
   type Answer = Awaited<ReturnType<typeof observe>>;
 
@@ -243,7 +243,7 @@ test('subtracting an answer from an earlier one does not tell what a leaver had;
     orgs: taking.length,
     share: taking.reduce((sum, times) => sum + times / 10, 0) / taking.length,
   });
-  // An aggregate over whoever takes part, with a floor and nothing else, loses: the victim's share to the last digit.
+  // An aggregate with only a minimum reveals the victim's share exactly.
   expect(difference(plain(uses), plain(uses.slice(1)))).toBeCloseTo(0.9, 9);
 
   const before = await observe();
@@ -251,7 +251,7 @@ test('subtracting an answer from an earlier one does not tell what a leaver had;
   await takePart(orgs[0] as TestOrg, { enabled: false });
   const after = await observe();
   expect(before.orgs - after.orgs).toBeGreaterThanOrEqual(floor);
-  // What is missing now is that of as many as the floor, and what it is together does not say whose it is.
+  // The difference covers as many organizations as the minimum, and does not show whose figures they are.
   const gone = difference(before, after);
   const members = await world.db.query<{ org_id: string; block: string }>(
     'SELECT org_id, block FROM benchmark_members WHERE org_id = ANY($1)',
@@ -265,8 +265,8 @@ test('subtracting an answer from an earlier one does not tell what a leaver had;
   expect(Math.abs(gone - 0.9)).toBeGreaterThan(0.1);
 });
 
-test('cohorts that overlap do not tell what lies between them', async () => {
-  // One organization is all that the industry has besides the small ones: without blocks, both cohorts less each other.
+test('overlapping cohorts do not reveal their difference', async () => {
+  // The industry has one organization besides the small ones: without blocks the difference of the cohorts reveals it.
   const small = await contributors(['1', '2', '3', '4'], { size_band: 'small' });
   const [lonely] = await contributors(['100'], { size_band: 'large' });
   const narrow = await read(await cohort({ industry, size_band: 'small' }));
@@ -285,7 +285,7 @@ test.each<[object, string]>([
   [{ enabled: true, industry: ' ' }, 'industry invalid_format'],
   [{ enabled: true, size_band: 'x'.repeat(101) }, 'size_band out_of_range'],
   [{ enabled: true, colour: 'red' }, 'colour unknown_field'],
-])('taking part as %j is refused', async (body, fault) => {
+])('rejects participation %j', async (body, fault) => {
   expect(refusalOf(await takePart(reader, body))).toEqual(invalid(fault));
 });
 
@@ -295,11 +295,11 @@ test.each<[object, string]>([
   [{ name: 'a', criteria: [] }, 'criteria invalid_type'],
   [{ name: 'a', criteria: { runs: 7 } }, 'criteria.runs unknown_field'],
   [{ name: 'a', criteria: { industry: 7 } }, 'criteria.industry invalid_type'],
-])('a cohort %j is refused', async (body, fault) => {
+])('rejects the cohort %j', async (body, fault) => {
   expect(refusalOf(await call(reader, 'POST', '/v1/benchmarks/cohorts', body))).toEqual(invalid(fault));
 });
 
-test('a hundred cohorts are enough', async () => {
+test('limits an organization to a hundred cohorts', async () => {
   const org = await world.createOrg();
   for (let made = 0; made < 100; made += 1) {
     await cohort({}, org);
@@ -311,7 +311,7 @@ test('a hundred cohorts are enough', async () => {
   expect((await oneMore()).status).toBe(201);
 });
 
-test('a cohort is deleted once, by its own organization, and nobody else notices', async () => {
+test('only its organization can delete a cohort, once', async () => {
   const org = await world.createOrg();
   await contributors(['1', '2', '3']);
   const [mine, theirs] = [await cohort({ industry }, org), await cohort()];

@@ -14,7 +14,7 @@ const several = (prefix: string, times: number, industry: string | null, sizeBan
 const sizes = (blocks: readonly Block[]) =>
   blocks.map(({ industry, sizeBand, orgIds }) => [industry, sizeBand, orgIds.length]);
 
-test('orgs are put together with those that are most like them', () => {
+test('groups the most similar orgs', () => {
   const candidates = [
     ...several('a', 11, 'retail', 'small'),
     ...several('b', 3, 'retail', 'large'),
@@ -29,18 +29,18 @@ test('orgs are put together with those that are most like them', () => {
     ['retail', null, 5],
     [null, 'large', 5],
   ]);
-  // Only of those who are asked for, and no wider.
+  // Only matching orgs, and no wider level.
   expect(sizes(formBlocks(candidates, { industry: 'retail', sizeBand: 'large' }, floor))).toEqual([]);
   expect(sizes(formBlocks(candidates, { industry: null, sizeBand: 'large' }, floor))).toEqual([
     [null, 'large', 8],
   ]);
 });
 
-test('too few for a block wait', () => {
+test('orgs that are too few for a block wait', () => {
   expect(formBlocks(several('a', 4, 'retail', 'small'), all, floor)).toEqual([]);
 });
 
-/** How many orgs are in exactly the same of these answers, for each such group: what subtracting them can isolate. */
+/** Number of orgs in exactly the same responses, for each such group: what differences can isolate. */
 function isolated(answers: readonly ReadonlySet<string>[]): number[] {
   const groups = new Map<string, number>();
   for (const orgId of new Set(answers.flatMap((answer) => [...answer]))) {
@@ -50,7 +50,7 @@ function isolated(answers: readonly ReadonlySet<string>[]): number[] {
   return [...groups.values()];
 }
 
-test('no answers of a week, of whatever cohorts and in whatever order, tell fewer orgs apart than the floor', () => {
+test('no combination of responses of a week isolates fewer orgs than the minimum', () => {
   const industries = ['retail', 'media', null];
   const bands = ['small', 'large', null];
   const cohorts: Criteria[] = industries.flatMap((industry) =>
@@ -88,7 +88,7 @@ test('no answers of a week, of whatever cohorts and in whatever order, tell fewe
           (wanted.industry === null || wanted.industry === industry) &&
           (wanted.sizeBand === null || wanted.sizeBand === sizeBand),
       );
-      // As with a floor alone: an answer where there are enough.
+      // As with a minimum alone: a response if there are enough.
       unprotected.push(new Set(plain.length < floor ? [] : plain.map(({ orgId }) => orgId)));
     }
     expect(Math.min(...isolated(answers)), `seed ${seed}`).toBeGreaterThanOrEqual(floor);

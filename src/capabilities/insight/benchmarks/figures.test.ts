@@ -46,21 +46,21 @@ test('figures of an org', () => {
   expect(figuresOf(undefined)).toBeUndefined();
 });
 
-test('quartiles give each org one vote: one that spends a million times as much moves them by one place', () => {
+test('quartiles have equal weight per org: one that spends a million times as much moves them by one rank', () => {
   expect(costsOf([1, 2, 3], [4, 5, 6, 7])).toEqual({ q1: 2.5, median: 4, q3: 5.5 });
   expect(costsOf([1, 2, 3], [4, 5, 6, 7_000_000])).toEqual({ q1: 2.5, median: 4, q3: 5.5 });
 });
 
-test('they are rounded to two digits', () => {
+test('rounds to two significant digits', () => {
   expect([1_234_567, 0.000_123_4, 99.6, 0].map(roundTo2)).toEqual([1_200_000, 0.000_12, 100, 0]);
 });
 
-test('a figure that fewer than the floor of a block have is not taken from that block', () => {
+test('excludes a block from a figure that too few of its orgs have', () => {
   expect(costsOf([1, 2, 3, 4], [9, 9, null])).toEqual(costsOf([1, 2, 3, 4]));
   expect(costsOf([1, 2, null], [9, 9, null])).toBeNull();
 });
 
-test('models that few use, or that one org makes up, are not told', () => {
+test('omits models that few orgs use, or that one org dominates', () => {
   const members = [
     org(1, { common: 0.5, rare: 0.2, mine: 0.3, lopsided: 0 }),
     org(1, { common: 0.4, rare: 0.6, lopsided: 0.01 }),
@@ -70,12 +70,12 @@ test('models that few use, or that one org makes up, are not told', () => {
   expect(aggregate([members], floor).modelMix).toEqual([{ model: 'common', share: 0.45 }]);
 });
 
-test('a wider cohort less a narrower one does not tell what a single org of the block between them does', () => {
+test('a wider cohort minus a narrower one does not reveal a single org', () => {
   const narrow = [0.5, 0.4, 0.8, 0.1].map((share) => org(1, { m: share }));
   const told = (share: number, others: Record<string, number>) =>
     aggregate([narrow, [org(1, { m: share }), org(1, others), org(1, others)]], floor).modelMix;
   expect(aggregate([narrow], floor).modelMix).toEqual([{ model: 'm', share: 0.45 }]);
-  // 1.8 of seven orgs, whatever the one does: it alone uses the model, or makes up most of what its block has of it.
+  // 1.8 of seven orgs, whatever the one does: it alone uses the model, or makes up most of its block.
   for (const others of [{}, { m: 0.01 }]) {
     for (const share of [0.03, 0.3, 0.6, 0.95]) {
       expect(told(share, others)).toEqual([{ model: 'm', share: 0.26 }]);
@@ -84,10 +84,10 @@ test('a wider cohort less a narrower one does not tell what a single org of the 
   expect(told(0.3, { m: 0.3 })).toEqual([{ model: 'm', share: 0.39 }]);
 });
 
-test('the caller’s quarter', () => {
+test('returns the caller’s quarter', () => {
   const quartiles = { q1: 1, median: 2, q3: 3 };
   expect([0, 1, 1.5, 2.5, 3.5].map((value) => quarterOf(value, quartiles))).toEqual([1, 1, 2, 3, 4]);
-  // Where all have the same, so has the caller, whatever rounding did to it.
+  // If all have the same value, so has the caller, whatever the rounding.
   const same = aggregate([[org(1 / 3), org(1 / 3), org(1 / 3)]], floor).metrics.output_ratio;
   expect(same).toEqual({ q1: 0.33, median: 0.33, q3: 0.33 });
   expect(quarterOf(1 / 3, same ?? quartiles)).toBe(1);

@@ -28,7 +28,7 @@ const capacity = async (query = '') =>
 const cost = async (query = '') => Number((await capacity(query)).total.cost_usd);
 
 describe('scenarios', () => {
-  test('are made, read, listed, changed and deleted, and audited', async () => {
+  test('can be created, read, listed, updated and deleted, with audit entries', async () => {
     const made = await scenarios('POST', '', { name: 'Grow', changes: { growth_percent_per_month: 10 } });
     expect(made.status).toBe(201);
     expect(made.json).toMatchObject({
@@ -64,7 +64,7 @@ describe('scenarios', () => {
     ]);
   });
 
-  test('have different names, also where two come at once, and are bounded', async () => {
+  test('have unique names, also under concurrent creation, and a maximum number', async () => {
     const both = await Promise.all([
       scenarios('POST', '', { name: 'a', changes: {} }),
       scenarios('POST', '', { name: 'a', changes: {} }),
@@ -105,13 +105,13 @@ describe('scenarios', () => {
       { name: 'a', changes: { new_deployment: { name: 'd', daily_cost_usd: '1e3' } } },
       'changes.new_deployment.daily_cost_usd invalid_format',
     ],
-  ])('refuse %j', async (body, fault) => {
+  ])('reject %j', async (body, fault) => {
     expect(refusalOf(await scenarios('POST', '', body))).toEqual(invalid(fault));
   });
 });
 
 describe('a forecast with a scenario', () => {
-  test('is told beside the one without, by id or by name', async () => {
+  test('is returned beside the one without, by id or by name', async () => {
     await recordDays(
       world,
       org,
@@ -129,7 +129,7 @@ describe('a forecast with a scenario', () => {
     });
     expect(json.baseline.total).toEqual(plain.total);
     expect(json.baseline.days).toEqual(plain.days);
-    // Without team names all runs are one team's.
+    // Without team names all runs belong to one team.
     expect([json.total.cost_usd, json.total.runs]).toEqual(['600', 60]);
     expect(await capacity('?scenario=Twice%20the%20teams')).toEqual(json);
     const foreign = await world.createOrg();
@@ -139,7 +139,7 @@ describe('a forecast with a scenario', () => {
     expect(refusalOf(theirs)).toEqual([404, 'not_found']);
   });
 
-  test('runs without tokens, on which no price can be put, do not become free by moving', async () => {
+  test('runs without tokens, which have no price, do not become free when moved', async () => {
     await recordDays(
       world,
       org,
@@ -168,7 +168,7 @@ describe('a forecast with a scenario', () => {
     await create('dearer', { price_changes: [{ model: 'gpt-4o', percent: 10 }] });
     expect(await cost('?scenario=dearer')).toBeCloseTo(390, 6);
     expect(await cost('?scenario=dearer&deployment=d')).toBeCloseTo(60, 6);
-    // Half of the tokens at what a million of them cost with the other: 5 + 1 instead of 10. It has no price but a history.
+    // Half of the tokens at the other model's cost per million: 5 + 1 instead of 10. It has no price but a history.
     await create('mix', { model_mix: [{ from_model: 'gpt-4o', to_model: 'own', percent: 50 }] });
     expect(await cost('?scenario=mix')).toBeCloseTo(240, 6);
     // At its price of 0.15 a million.
@@ -184,14 +184,14 @@ describe('a forecast with a scenario', () => {
     await create('new', { new_deployment: { name: 'n', daily_cost_usd: '5', daily_runs: 3 } });
     const added = await capacity('?scenario=new&horizon_days=10');
     expect([Number(added.total.cost_usd), added.total.runs]).toEqual([170, 50]);
-    // It is no part of another deployment, and all of its own.
+    // It is not part of another deployment, and all of its own.
     expect(await cost('?scenario=new&deployment=d&horizon_days=10')).toBeCloseTo(20, 6);
     expect(await cost('?scenario=new&deployment=n&horizon_days=10')).toBeCloseTo(50, 6);
   });
 });
 
 describe('teams', () => {
-  /** Each week one more team than three weeks before; what all are worth together grows with the root of their number. */
+  /** Each week one more team than three weeks before; the total value grows with the square root of their number. */
   async function recordTeams(value: (teams: number) => number, teamsOf: (week: number) => number) {
     const startMs = Math.floor(world.clock.now().getTime() / dayMs) * dayMs - 26 * 7 * dayMs;
     const runs = Array.from({ length: 26 }, (_, week) =>
@@ -208,7 +208,7 @@ describe('teams', () => {
     await recordRuns(world, org, runs);
   }
 
-  test('the curve says up to which count another one pays, and how sure that is', async () => {
+  test('the curve shows up to which count another team pays off, with a confidence', async () => {
     await recordTeams(
       (teams) => 100 * Math.sqrt(teams),
       (week) => 2 + Math.floor(week / 3),
@@ -231,20 +231,20 @@ describe('teams', () => {
       expect(Number(point.return_low_usd)).toBeLessThanOrEqual(Number(point.return_usd));
       expect(Number(point.return_high_usd)).toBeGreaterThanOrEqual(Number(point.return_usd));
     }
-    // Dearer teams: fewer of them pay. 100 (√n - √(n-1)) is 20 at 6.5.
+    // More expensive teams: fewer of them pay off. 100 (√n - √(n-1)) is 20 at 6.5.
     await create('dearer', { price_changes: [{ percent: 100 }] });
     const dearer = (await capacity('?deployment=d&horizon_days=7&scenario=dearer')).teams;
     expect(dearer.cost_per_team_usd).toBe('20');
     expect(dearer.pays_up_to.expected).toBeGreaterThanOrEqual(6);
     expect(dearer.pays_up_to.expected).toBeLessThanOrEqual(8);
-    // Growth without dearer prices moves value and cost alike.
+    // Growth without higher prices scales value and cost alike.
     await create('plan', { teams: 40 });
     const planned = (await capacity('?deployment=d&horizon_days=7&scenario=plan')).teams;
     expect(planned.pays_up_to).toEqual(teams.pays_up_to);
     expect(planned.points.at(-1).teams).toBe(40);
   });
 
-  test('the chart of the guide is drawn from what the two routes answer', async () => {
+  test('the chart of the guide matches the responses of the two routes', async () => {
     const startMs = Math.floor(world.clock.now().getTime() / dayMs) * dayMs - 26 * 7 * dayMs;
     const runs = exampleWeeks().flatMap(({ teams, valueUsd, costUsd }, week) =>
       Array.from({ length: teams }, (_, team) => ({
@@ -266,12 +266,12 @@ describe('teams', () => {
       });
       expect(Number(json.return_usd)).toBeCloseTo(returnUsd, 6);
     }
-    // Where they part: at twice the teams observed, the linear one promises twice as much, and the curve a decline.
+    // At twice the observed teams, the linear forecast doubles, and the curve declines.
     const [last, line] = [drawn.teams.points.at(-1), drawn.linear.at(-1)];
     expect(line?.returnUsd).toBeGreaterThan(1.5 * Number(last?.return_high_usd));
   });
 
-  test('a team count that never differed leaves it to the prior, and says so', async () => {
+  test('without variation of the team count the curve is the prior, and the response shows it', async () => {
     await recordTeams(
       () => 100,
       () => 3,

@@ -28,7 +28,7 @@ const call = async (method: string, path: string, body?: object) => {
 const budget = (limit_usd: string, more: object = {}) =>
   call('POST', 'budgets', { name: 'b', scope_kind: 'org', period: 'month', limit_usd, ...more });
 
-/** What the next turn tells. An org is looked at again after an hour. */
+/** Events of the next run. An org is checked again after an hour. */
 async function told(of = org): Promise<Record<string, unknown>[]> {
   world.clock.advanceSeconds(3_601);
   const events = () =>
@@ -42,7 +42,7 @@ async function told(of = org): Promise<Record<string, unknown>[]> {
   return (await events()).slice(before).map(({ data }) => data);
 }
 
-test('a limit that will run out in its window is told of once, and anew in the next window', async () => {
+test('reports a limit that will run out in its window once, and again in the next window', async () => {
   expect(await told()).toEqual([]);
   const enough = await budget('1000');
   expect(await told()).toEqual([]);
@@ -64,14 +64,14 @@ test('a limit that will run out in its window is told of once, and anew in the n
     },
   ]);
   expect(await told()).toEqual([]);
-  // Changed so that it moves inside the period.
+  // Changed to a value within the period.
   await call('PATCH', `budgets/${enough.id}`, { limit_usd: '250' });
   expect((await told()).map(({ limit_id }) => limit_id)).toEqual([enough.id]);
   await call('DELETE', `budgets/${enough.id}`);
   await call('DELETE', `budgets/${short.id}`);
 });
 
-test('two processes at once tell once', async () => {
+test('two concurrent processes report once', async () => {
   const short = await budget('210');
   world.clock.advanceSeconds(3_601);
   const job = world.job('emit-exhaustion-forecasts');
@@ -84,13 +84,13 @@ test('two processes at once tell once', async () => {
   await call('DELETE', `budgets/${short.id}`);
 });
 
-test('what is used up already is not foretold', async () => {
+test('does not report an exhausted limit', async () => {
   const spent = await budget('140');
   expect(await told()).toEqual([]);
   await call('DELETE', `budgets/${spent.id}`);
 });
 
-test('budgets of a scope, packs, caps and a prepaid balance alike', async () => {
+test('reports scoped budgets, packs, caps and a prepaid balance', async () => {
   await budget('160', { scope_kind: 'workflow', scope_id: 'w' });
   await budget('160', { scope_kind: 'workflow', scope_id: 'other' });
   await call('POST', 'credit-packs', { customer_id: 'c', amount_usd: '30' });
@@ -114,14 +114,14 @@ test('budgets of a scope, packs, caps and a prepaid balance alike', async () => 
     ]),
   );
   expect(kinds).toHaveLength(3);
-  // A top-up that does not last is told of again; one that does is not.
+  // A top-up that is not enough is reported again; one that is enough is not.
   await topUp('20');
   expect((await told()).map(({ kind, window_end }) => [kind, window_end])).toEqual([['prepaid', null]]);
   await topUp('5000');
   expect(await told()).toEqual([]);
 });
 
-test('an org that nobody listens to, or with less than a week of history, is left alone', async () => {
+test('skips an org without subscribers, or with less than a week of history', async () => {
   const [silent, young] = [await world.createOrg(), await world.createOrg()];
   for (const [of, days] of [
     [silent, 28],
@@ -146,7 +146,7 @@ test('an org that nobody listens to, or with less than a week of history, is lef
   expect(await told(young)).toEqual([]);
 });
 
-test('an org with very many limits is gone through over several turns', async () => {
+test('checks an org with very many limits over several runs', async () => {
   const many = await world.createOrg();
   await world.request('POST', `/v1/orgs/${many.id}/webhooks`, {
     key: many.ownerKey,
@@ -174,7 +174,7 @@ test('an org with very many limits is gone through over several turns', async ()
     ).length;
   await job.runOnce();
   expect(await count()).toBe(0);
-  // At once, without an hour in between.
+  // Immediately, without an hour in between.
   await job.runOnce();
   expect(await count()).toBe(1);
 });

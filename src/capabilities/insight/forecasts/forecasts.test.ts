@@ -28,7 +28,7 @@ const record = (costs: readonly (string | undefined)[], body: object = {}) =>
 const get = (path: string, key = org.ownerKey) => world.request('GET', path, { key });
 
 describe('GET /v1/forecast', () => {
-  test('projects what the runs of the deployment were worth and cost, in proportion to the teams', async () => {
+  test('projects value and cost of the deployment’s runs in proportion to the teams', async () => {
     await run({ deployment: 'd', team: 'a', cost_usd: '1', value_usd: '3' });
     await run({ deployment: 'd', team: 'a', cost_usd: '0.5', value_usd: '0' });
     await run({ deployment: 'd', team: 'b', cost_usd: '0.5', value_usd: '1' });
@@ -67,7 +67,7 @@ describe('GET /v1/forecast', () => {
     expect(json.per_team.cost_usd).toBe('0.333333334');
   });
 
-  test('runs without a team share the teams there are; with none at all they are one team', async () => {
+  test('spreads runs without a team over the existing teams; without any team they count as one', async () => {
     await run({ deployment: 'd', cost_usd: '1' });
     const alone = (await get('/v1/forecast?deployment=d&teams=3')).json;
     expect([alone.teams_observed, alone.cost_usd]).toEqual([1, '3']);
@@ -96,18 +96,18 @@ describe('GET /v1/forecast', () => {
     ['?deployment=d&teams=1.5', 'teams invalid_type'],
     ['?deployment=%00&teams=x', 'deployment invalid_value', 'teams invalid_type'],
     ['?deployment=d&teams=1&curve=s', 'curve unknown_field'],
-  ])('refuses %s', async (query, ...faults) => {
+  ])('rejects %s', async (query, ...faults) => {
     expect(refusalOf(await get(`/v1/forecast${query}`))).toEqual(invalid(...faults));
   });
 });
 
 describe('GET /v1/capacity/forecasts', () => {
-  test('goes on as the weeks before, per weekday, in the days of the organization', async () => {
+  test('continues the weekly pattern, in days of the organization’s time zone', async () => {
     await world.request('PATCH', `/v1/orgs/${org.id}`, {
       key: org.ownerKey,
       body: { timezone: 'Pacific/Auckland' },
     });
-    // A day without a run in it: history goes on through it.
+    // A day without runs is part of the history.
     await record(
       daysOf(50, (day) => (day === 2 ? undefined : day % 7 >= 5 ? '1' : '10')),
       { deployment: 'd' },
@@ -125,7 +125,7 @@ describe('GET /v1/capacity/forecasts', () => {
     expect(json.history).toMatchObject({ days: 50, runs: 49, tokens: 4_900 });
     expect([json.days.length, json.days[0].date]).toEqual([14, today]);
     expect(Date.parse(json.days[13].date) - Date.parse(today)).toBe(13 * dayMs);
-    // Today is day 50, so days 54 and 55 are the next of the weekend.
+    // Today is day 50, so days 54 and 55 are the next weekend.
     const costs = json.days.map((day: { cost_usd: { expected: string } }) => Number(day.cost_usd.expected));
     expect(costs.slice(0, 7).map((cost: number) => cost < 5)).toEqual([
       false,
@@ -152,7 +152,7 @@ describe('GET /v1/capacity/forecasts', () => {
     expect(only).toEqual({ ...json, deployment: 'd' });
   });
 
-  test('what runs today is not history yet, and without history there is nothing', async () => {
+  test('excludes today from the history, and returns nothing without history', async () => {
     await run({ cost_usd: '5' });
     const { status, json } = await get('/v1/capacity/forecasts');
     expect(status).toBe(200);
@@ -175,7 +175,7 @@ describe('GET /v1/capacity/forecasts', () => {
     expect(json.quality).toBe('good');
   });
 
-  test('a scenario that does not exist is not found', async () => {
+  test('returns 404 for an unknown scenario', async () => {
     expect(refusalOf(await get('/v1/capacity/forecasts?scenario=growth'))).toEqual([404, 'not_found']);
   });
 
@@ -184,7 +184,7 @@ describe('GET /v1/capacity/forecasts', () => {
     ['?horizon_days=366', 'horizon_days out_of_range'],
     ['?deployment=', 'deployment empty'],
     ['?teams=1', 'teams unknown_field'],
-  ])('refuses %s', async (query, fault) => {
+  ])('rejects %s', async (query, fault) => {
     expect(refusalOf(await get(`/v1/capacity/forecasts${query}`))).toEqual(invalid(fault));
   });
 });

@@ -5,7 +5,7 @@ import { projectLinearly } from './linear.ts';
 
 const { forAll } = seedsOf('linear-forecast');
 
-test('twice the teams, twice the value, the cost and the return', () => {
+test('twice the teams have twice the value, cost and return', () => {
   expect(projectLinearly({ valueNanos: 900n, costNanos: 300n, teams: 3n }, 6n)).toEqual({
     valueNanos: 1_800n,
     costNanos: 600n,
@@ -23,11 +23,11 @@ test('rounds once, to the nearest, halves away from zero', () => {
     -1n,
     0n,
   ]);
-  // A third times three is the whole: nothing is lost to a rounded third.
+  // A third times three is the whole: rounding loses nothing.
   expect(projectLinearly({ valueNanos: 100n, costNanos: 1n, teams: 3n }, 3n).valueNanos).toBe(100n);
 });
 
-test('is off by half a nanodollar at most, and its three figures agree', () => {
+test('differs by at most half a nanodollar, and its three figures agree', () => {
   const nanos = fc.bigInt({ min: -(10n ** 18n), max: 10n ** 18n });
   const count = fc.bigInt({ min: 1n, max: 1_000_000n });
   forAll(

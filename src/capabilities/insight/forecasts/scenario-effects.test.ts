@@ -19,7 +19,7 @@ const situation: Situation = {
 const effects = (changes: ScenarioChanges, more: Partial<Situation> = {}) =>
   effectsOf(changes, { ...situation, ...more });
 
-test('a scenario of nothing changes nothing', () => {
+test('an empty scenario changes nothing', () => {
   const { volume, price, addedCostNanos } = effects({});
   expect([new Set(volume), new Set(price), new Set(addedCostNanos)]).toEqual([
     new Set([1]),
@@ -28,32 +28,32 @@ test('a scenario of nothing changes nothing', () => {
   ]);
 });
 
-test('growth compounds by the month', () => {
+test('growth compounds monthly', () => {
   const { volume } = effects({ growth_percent_per_month: 21 });
   expect(volume[0]).toBe(1);
   expect(volume[61]).toBeCloseTo(1.21 ** (61 / 30.4375), 9);
   expect(effects({ growth_percent_per_month: -100 }).volume.slice(0, 2)).toEqual([1, 0]);
 });
 
-test('teams change the volume in proportion to those observed, and not what each of them does', () => {
+test('teams scale the volume in proportion to the observed count, but not the value per team', () => {
   expect(effects({ teams: 6 }).volume[0]).toBe(1.5);
   expect(effects({ teams: 6 }).volumePerTeam[0]).toBe(1);
   expect(effects({ teams: 6 }, { teamsObserved: 0 }).volume[0]).toBe(6);
 });
 
 describe('prices', () => {
-  test('of one model weigh as much as its part of the cost, from their day on', () => {
+  test('of one model are weighted by its part of the cost, from their day on', () => {
     const { price } = effects({ price_changes: [{ model: 'a', percent: 50, from: '2026-11-18' }] });
     expect(price.slice(0, 4)).toEqual([1, 1, 1.15, 1.15]);
   });
-  test('of every model, and one upon the other', () => {
+  test('of all models apply, and multiply', () => {
     const { price } = effects({ price_changes: [{ percent: -10 }, { model: 'b', percent: -100 }] });
     expect(price[0]).toBeCloseTo(0.27, 9);
   });
-  test('follow a mix that costs less', () => {
+  test('follow a cheaper mix', () => {
     expect(effects({}, { mixed: [{ model: 'a', costNanos: 80 }] }).price[0]).toBe(0.8);
   });
-  test('are told without any cost as far as they hold for every model', () => {
+  test('without any cost, include only changes for all models', () => {
     const { price } = effects(
       { price_changes: [{ percent: 20 }, { model: 'a', percent: 500 }] },
       { mixed: [], costBeforeMix: 0 },
@@ -62,7 +62,7 @@ describe('prices', () => {
   });
 });
 
-test('seasons: weekdays from Monday on, periods with both their days, multiplied', () => {
+test('multiplies seasons: weekdays from Monday on, and periods including both days', () => {
   const { volume } = effects({
     seasonality: {
       weekday_percents: [100, 100, 100, 100, 50, 0, 0],
@@ -75,19 +75,19 @@ test('seasons: weekdays from Monday on, periods with both their days, multiplied
   expect(volume.slice(0, 8)).toEqual([2, 3, 1.5, 1.5, 0.75, 0, 0, 1]);
 });
 
-test('a new deployment starts on its day and is there in full after its ramp, where it counts', () => {
+test('a new deployment starts on its day and reaches full volume after its ramp', () => {
   const added = { name: 'd', daily_cost_usd: '4', daily_runs: 8, starts_on: '2026-11-18', ramp_days: 3 };
   const { addedCostNanos, addedRuns, addedTokens } = effects({ new_deployment: added });
   expect(addedCostNanos.slice(0, 7)).toEqual([0, 0, 1e9, 2e9, 3e9, 4e9, 4e9]);
   expect([addedRuns[5], addedTokens[5]]).toEqual([8, 0]);
   const elsewhere = effects({ new_deployment: added }, { countsDeployment: (name) => name !== 'd' });
   expect(new Set(elsewhere.addedCostNanos)).toEqual(new Set([0]));
-  // Started before today, it has been growing since.
+  // If it started before today, it has been growing since.
   const begun = effects({ new_deployment: { ...added, starts_on: '2026-11-15' } });
   expect(begun.addedCostNanos.slice(0, 3)).toEqual([2e9, 3e9, 4e9]);
 });
 
-test('bands keep their width in proportion, and what is added moves them as a whole', () => {
+test('scales bands in proportion, and shifts them by added volume', () => {
   const day = { expected: 10, low: 8, high: 14 };
   const sums = [day, { expected: 20, low: 17, high: 26 }];
   const changed = withEffects({ days: [day, day], sums }, [2, 1], [0, 5]);

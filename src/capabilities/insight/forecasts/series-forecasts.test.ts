@@ -21,7 +21,7 @@ const numbers = (days: { expected: string }[]) => days.map(({ expected }) => Num
 describe('GET /v1/orgs/{id}/forecasts', () => {
   const ask = (query = '', of = org) => get(`/v1/orgs/${of.id}/forecasts${query}`, of.ownerKey);
 
-  test('carries what a chart needs: history, forecast, band, total', async () => {
+  test('returns history, forecast, band and total', async () => {
     await record(daysOf(60, (day) => (day % 7 < 5 ? '100' : '20')));
     const { status, json } = await ask('?horizon_days=14');
     expect([status, json.measure, json.unit, json.horizon_days, json.coverage]).toEqual([
@@ -48,7 +48,7 @@ describe('GET /v1/orgs/{id}/forecasts', () => {
     expect(Number(one.backtest.mean_absolute_error)).toBeLessThan(1);
   });
 
-  test('of runs and of tokens, of one scope, and of the largest of a kind', async () => {
+  test('forecasts runs and tokens, one scope, and the largest groups', async () => {
     await record(
       daysOf(30, () => '1'),
       { workflow: 'a' },
@@ -81,7 +81,7 @@ describe('GET /v1/orgs/{id}/forecasts', () => {
     expect((await first('?workflow=unknown')).method).toBe('none');
   });
 
-  test('an organization without any history, and one with a day of it', async () => {
+  test('handles an organization without history, and with one day of it', async () => {
     const empty = (await ask('?horizon_days=2')).json.data[0];
     expect(empty).toMatchObject({
       method: 'none',
@@ -97,7 +97,7 @@ describe('GET /v1/orgs/{id}/forecasts', () => {
     expect(oneDay.total).toEqual({ expected: '5', low: null, high: null });
   });
 
-  test('history is exact however large, and estimates keep its size', async () => {
+  test('history is exact however large, and estimates have the same magnitude', async () => {
     await record(daysOf(10, () => '899999999.999999999'));
     const one = (await ask('?horizon_days=365')).json.data[0];
     expect(one.history[0].value).toBe('899999999.999999999');
@@ -105,7 +105,7 @@ describe('GET /v1/orgs/{id}/forecasts', () => {
     expect(one.total.expected).toMatch(/^\d+(\.\d{1,6})?$/);
   });
 
-  test('days are those of the organization, also where the clock is changed', async () => {
+  test('uses the days of the organization’s time zone, also across a daylight saving change', async () => {
     await world.request('PATCH', `/v1/orgs/${org.id}`, {
       key: org.ownerKey,
       body: { timezone: 'America/New_York' },
@@ -126,9 +126,9 @@ describe('GET /v1/orgs/{id}/forecasts', () => {
     const outlookOf = async (query: string, id: string) =>
       (await ask(query)).json.data[0].limits.find((one: { limit_id: string }) => one.limit_id === id);
 
-    test('a budget is told with the day on which it runs out', async () => {
+    test('returns the day on which a budget runs out', async () => {
       await record(daysOf(28, () => '10'));
-      // Fourteen days of this month are spent; today and fifteen more are to come.
+      // Fourteen days of this month are spent; today and fifteen more follow.
       const small = await limit('budgets', {
         name: 's',
         scope_kind: 'org',
@@ -147,7 +147,7 @@ describe('GET /v1/orgs/{id}/forecasts', () => {
         period: 'month',
         limit_usd: '140',
       });
-      // Half of today is over: 5, then ten a day. 60 are left: the sixth day after today wants more.
+      // Half of today is over: 5, then ten a day. 60 are left: they are used up on the sixth day after today.
       expect(await outlookOf('', small)).toMatchObject({
         limit: '200',
         used: '140',
@@ -174,7 +174,7 @@ describe('GET /v1/orgs/{id}/forecasts', () => {
       });
     });
 
-    test('only those that count just this scope and unit', async () => {
+    test('lists only limits that count exactly this scope and unit', async () => {
       await record(
         daysOf(28, () => '10'),
         { workflow: 'w', customer_id: 'c' },
@@ -196,12 +196,12 @@ describe('GET /v1/orgs/{id}/forecasts', () => {
       expect(await kindsOf('?measure=runs')).toEqual([]);
       const [forEach] = (await ask('?customer_id=c')).json.data[0].limits;
       expect(forEach).toMatchObject({ kind: 'customer', used: '140', runs_out_on: '2026-11-16' });
-      // The cap of a day: what is left of today stays below, tomorrow does not.
+      // The daily cap: the rest of today stays below it, tomorrow does not.
       const [cap] = (await ask('')).json.data[0].limits;
       expect(cap).toMatchObject({ runs_out_on: '2026-11-16', runs_out_in_window: false });
     });
 
-    test('packs run out one after the other, and a prepaid balance for good', async () => {
+    test('packs run out one after the other, and a prepaid balance without renewal', async () => {
       await record(
         daysOf(28, () => '10'),
         { customer_id: 'c' },
@@ -239,7 +239,7 @@ describe('GET /v1/orgs/{id}/forecasts', () => {
     ['?team=a&model=m', 'team too_many'],
     ['?team=a&group_by=model', 'team too_many'],
     ['?scope=a', 'scope unknown_field'],
-  ])('refuses %s', async (query, fault) => {
+  ])('rejects %s', async (query, fault) => {
     expect(refusalOf(await ask(query))).toEqual(invalid(fault));
   });
 });

@@ -16,14 +16,14 @@ const spend = (org: TestOrg, body: object) =>
   world.request('POST', '/v1/runs', { key: org.ownerKey, body: { model: 'm', ...body } });
 const faults = () => world.logLines.filter((line) => line.includes('ledger does not balance'));
 
-test('a fault is found without anyone asking, shows in the metrics and the log, and goes when it is mended', async () => {
+test('detects a drift in the background, reports it in metrics and log, and clears it once repaired', async () => {
   const org = await world.createOrg();
   await spend(org, { cost_usd: '1' });
   world.clock.advanceSeconds(1);
   await check();
   expect(await metric('svc_ledger_drift')).toBe('0');
   await world.db.query('UPDATE runs SET cost_nanos = 1500000000 WHERE org_id = $1', [org.id]);
-  // Nothing was posted since, so there is nothing new to look at.
+  // Nothing was posted since, so there is nothing to check.
   await check();
   expect(faults()).toEqual([]);
   world.clock.advanceSeconds(1);
@@ -39,7 +39,7 @@ test('a fault is found without anyone asking, shows in the metrics and the log, 
   expect(await metric('svc_ledger_drift')).toBe('0');
 });
 
-test('no org is forgotten, however many there are', async () => {
+test('checks every org, however many there are', async () => {
   const orgs: TestOrg[] = [];
   for (let i = 0; i < 23; i += 1) {
     const org = await world.createOrg();
@@ -56,7 +56,7 @@ test('no org is forgotten, however many there are', async () => {
   expect(await metric('svc_ledger_drift')).toBe('23');
 });
 
-test('open holds are counted, and how long the oldest is overdue', async () => {
+test('reports the number of open holds, and how long the oldest is overdue', async () => {
   const org = await world.createOrg();
   await world.request('POST', '/v1/edge/decision', {
     key: org.ownerKey,
@@ -66,7 +66,7 @@ test('open holds are counted, and how long the oldest is overdue', async () => {
   expect(await metric('svc_oldest_overdue_hold_seconds')).toBe('0');
 });
 
-test('decisions are counted by outcome and code', async () => {
+test('counts decisions by outcome and code', async () => {
   const org = await world.createOrg();
   await world.request('PUT', `/v1/orgs/${org.id}/spend-cap`, { key: org.ownerKey, body: { cap_usd: '1' } });
   const count = async (labels: string) => Number((await metric(`svc_decisions_total\\{${labels}\\}`)) ?? 0);
@@ -84,7 +84,7 @@ test('decisions are counted by outcome and code', async () => {
       ],
     },
   });
-  // Whatever settles or corrects decides nothing.
+  // Settlements and corrections are not decisions.
   const running = await spend(org, { status: 'running', estimated_cost_usd: '0.1' });
   await world.request('POST', `/v1/runs/${running.json.id}/complete`, {
     key: org.ownerKey,

@@ -32,7 +32,7 @@ const remaining = async () =>
 const inSeconds = (seconds: number) => new Date(world.clock.now().getTime() + seconds * 1_000).toISOString();
 
 describe('listing', () => {
-  test('tells what each open hold is about and takes of each limit', async () => {
+  test('returns the scope of each open hold and its amount of each limit', async () => {
     const { json: spendCap } = await cap('5');
     await world.request('PUT', `/v1/admin/orgs/${org.id}/rate-limits`, {
       key: world.operatorKey,
@@ -79,7 +79,7 @@ describe('listing', () => {
     });
   });
 
-  test('shows the holds of runs that go on, with the packs they burn, and forgets those that ended', async () => {
+  test('includes holds of runs in progress, with their credit packs, and omits ended ones', async () => {
     const { json: pack } = await call('POST', `/v1/orgs/${org.id}/credit-packs`, {
       customer_id: 'c',
       amount_usd: '3',
@@ -97,7 +97,7 @@ describe('listing', () => {
     expect((await holds()).json.data).toEqual([]);
   });
 
-  test('goes through all of them by pages, the oldest first or the newest', async () => {
+  test('pages through all of them, oldest or newest first', async () => {
     const ids: string[] = [];
     for (let i = 0; i < 5; i += 1) {
       world.clock.advanceSeconds(1);
@@ -129,7 +129,7 @@ describe('listing', () => {
 });
 
 describe('extending', () => {
-  test('lets a hold outlive its time, counted from now', async () => {
+  test('extends a hold, counted from now', async () => {
     await cap('1');
     const id = await ask({ expires_in_seconds: 60 });
     world.clock.advanceSeconds(50);
@@ -143,14 +143,14 @@ describe('extending', () => {
     expect(await remaining()).toBe('1');
   });
 
-  test('never beyond a day after the admission, and never back', async () => {
+  test('never beyond a day after the admission, and never shortens', async () => {
     const id = await ask({ expires_in_seconds: 600 });
     expect((await extend(id, 1)).json.expires_at).toBe(inSeconds(600));
     world.clock.advanceSeconds(60);
     expect((await extend(id, 86_400)).json.expires_at).toBe(inSeconds(86_400 - 60));
   });
 
-  test('takes 1 to 86400 seconds', async () => {
+  test('accepts 1 to 86400 seconds', async () => {
     const id = await ask({});
     for (const seconds of [0, 86_401]) {
       expect(refusalOf(await extend(id, seconds))).toEqual([
@@ -161,7 +161,7 @@ describe('extending', () => {
     }
   });
 
-  test('with a key answers again what it answered', async () => {
+  test('returns the same response for the same key', async () => {
     const id = await ask({ expires_in_seconds: 10 });
     const first = await extend(id, 60, { 'idempotency-key': 'one' });
     world.clock.advanceSeconds(5);
@@ -173,7 +173,7 @@ describe('extending', () => {
 });
 
 describe('voiding', () => {
-  test('gives back what was held; what it costs after all is posted late', async () => {
+  test('releases the held amount; a later cost is posted late', async () => {
     await cap('1');
     const id = await ask({ estimated_cost_usd: '1' });
     expect(await remaining()).toBe('0');
@@ -185,7 +185,7 @@ describe('voiding', () => {
     expect(await remaining()).toBe('0.7');
   });
 
-  test('a second time is a conflict, except for the retry of the one that did it', async () => {
+  test('a second void is a conflict, except for the retry of the first', async () => {
     const id = await ask({});
     expect((await voidHold(id, { 'idempotency-key': 'one' })).status).toBe(204);
     const again = await voidHold(id, { 'idempotency-key': 'one' });
@@ -193,15 +193,15 @@ describe('voiding', () => {
     expect(refusalOf(await voidHold(id))).toEqual([409, 'conflict']);
   });
 
-  test('a retry finds its own effect although the answer was never kept', async () => {
+  test('a retry succeeds although the response was never stored', async () => {
     const id = await ask({});
     await world.services.ledger.void(org.id, id);
     expect((await voidHold(id, { 'idempotency-key': 'lost' })).status).toBe(204);
   });
 });
 
-describe('refusing', () => {
-  test('what never was, or is of another org', async () => {
+describe('rejecting', () => {
+  test('an unknown hold, or one of another org', async () => {
     const other = await world.createOrg();
     const { json } = await world.request('POST', '/v1/edge/decision', {
       key: other.ownerKey,
@@ -214,7 +214,7 @@ describe('refusing', () => {
     }
   });
 
-  test('what was settled, expired or voided', async () => {
+  test('a settled, expired or voided hold', async () => {
     const settled = await ask({});
     await call('POST', '/v1/runs', { model: 'm', cost_usd: '0.1', decision_id: settled });
     const expired = await ask({ expires_in_seconds: 1 });
@@ -231,7 +231,7 @@ describe('refusing', () => {
     }
   });
 
-  test('a key that may ask for decisions may extend and void, one that may only read may list', async () => {
+  test('a key with the scope of decisions can extend and void, a read-only key can list', async () => {
     const decider = await world.mintKey(org, 'member', ['edge:decide']);
     const viewer = await world.mintKey(org, 'viewer', ['budgets:read']);
     const id = await ask({});

@@ -1,4 +1,4 @@
-/** Every limit in one list, with what is settled and held of it. */
+/** All limits in one list, with what is settled and held. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createWorld, type TestOrg, type World } from '../../../../test/harness.ts';
 
@@ -16,7 +16,7 @@ const own = (method: string, path: string, body?: object) =>
     ...(body !== undefined && { body }),
   });
 
-test('shows what is settled, held and left of each, also of those nobody has asked for yet', async () => {
+test('returns what is settled, held and left of each limit, also of unused ones', async () => {
   await own('PUT', 'spend-cap', { cap_usd: '10' });
   await own('POST', 'customer-limits', { customer_id: '*', period: 'month', limit_usd: '5' });
   await own('POST', 'credit-packs', { customer_id: 'acme', amount_usd: '3' });
@@ -45,11 +45,11 @@ test('shows what is settled, held and left of each, also of those nobody has ask
     window_start: null,
     window_end: null,
   });
-  // Made in the middle of its period, below what is spent: what remains stops at zero.
+  // Created in the middle of its period, below what is spent: the remaining amount is zero.
   expect(byKind.budget.standing).toMatchObject({ settled: '1.25', remaining: '0' });
 });
 
-test('is filtered by kind and by customer, and pages', async () => {
+test('filters by kind and by customer, and paginates', async () => {
   const ofCustomer = async (customer: string) =>
     (await own('GET', `limits?customer_id=${customer}`)).json.data.map(({ kind }: { kind: string }) => kind);
   expect(await ofCustomer('acme')).toEqual(['credits']);

@@ -4,7 +4,7 @@ import { inPieces, progressReporter } from './pieces.ts';
 
 const dayMs = 86_400_000;
 
-test('several readings are told of as one: from nothing to all days, never back', async () => {
+test('reports several readings as one progress: from zero to all days, never decreasing', async () => {
   const told: Progress[] = [];
   const books = { fromMs: 0, toMs: 10.5 * dayMs };
   const settled = { fromMs: 0, toMs: 10 * dayMs };

@@ -112,8 +112,8 @@ async function spend(): Promise<void> {
   await run({ status: 'running', estimated_cost_usd: '0.01', customer_id: 'other', chain_id: 'chain:2' });
 }
 
-describe('books that agree', () => {
-  test('of an org where nothing happened', async () => {
+describe('a ledger that balances', () => {
+  test('of an org without postings', async () => {
     expect(await reconcile()).toMatchObject({
       balanced: true,
       drift_usd: '0',
@@ -122,7 +122,7 @@ describe('books that agree', () => {
     });
   });
 
-  test('whatever was charged, held, corrected, recorded, late or beyond its hold', async () => {
+  test('with charged, held, corrected, recorded, late and excess amounts', async () => {
     await limitEverything();
     await spend();
     const seen = await reconcile();
@@ -167,7 +167,7 @@ describe('books that agree', () => {
       held_by_holds: '0.34',
       drift: '0',
     });
-    // Counters that compare nothing with nothing would agree too.
+    // Counters that compare zero with zero would agree too.
     const busy = seen.counters.filter(
       ({ settled_by_entries }: { settled_by_entries: unknown }) =>
         ![null, '0', 0].includes(settled_by_entries as null),
@@ -175,7 +175,7 @@ describe('books that agree', () => {
     expect(busy.length).toBeGreaterThan(20);
   });
 
-  test('across midnight, with windows that are over', async () => {
+  test('across midnight, with past windows', async () => {
     await call('PUT', ours('/spend-cap'), { cap_usd: '10' });
     const { decision_id } = await ask({ estimated_cost_usd: '1' });
     await run({ cost_usd: '0.5' });
@@ -194,7 +194,7 @@ describe('books that agree', () => {
     ]);
   });
 
-  test('while runs are posted, settled late and corrected, at every moment', async () => {
+  test('at any time while runs are posted, settled late and corrected', async () => {
     await limitEverything();
     const holds: { decision_id: string }[] = [];
     for (let i = 0; i < 30; i += 1) {
@@ -214,7 +214,7 @@ describe('books that agree', () => {
     }
   });
 
-  test('when a limit has ended, whose counter nobody goes on with', async () => {
+  test('when a limit has ended, and its counter is no longer in use', async () => {
     await call('PUT', ours('/spend-cap'), { cap_usd: '10' });
     await run({ cost_usd: '0.5' });
     await world.request('DELETE', ours('/spend-cap'), { key: org.ownerKey });
@@ -227,7 +227,7 @@ describe('books that agree', () => {
   });
 });
 
-describe('books that were tampered with', () => {
+describe('a ledger that was tampered with', () => {
   beforeEach(async () => {
     await call('PUT', ours('/spend-cap'), { cap_usd: '10' });
     await call('POST', ours('/credit-packs'), { customer_id: 'c', amount_usd: '5' });
@@ -244,7 +244,7 @@ describe('books that were tampered with', () => {
     ['a run', 'runs', 'cost_nanos = cost_nanos + 1', '0.000000002'],
     ['a correction of a run', 'runs', 'adjusted_nanos = 1', '0.000000002'],
     ['what credits did not cover', 'runs', 'uncovered_nanos = 5', '0.00000001'],
-    // Quarters of an hour differ from the entries, from the days and from the sums of everything.
+    // Buckets differ from the entries, from the days and from the totals.
     ['usage', 'usage_rollups', 'usd_nanos = usd_nanos - 3', '0.000000018'],
     ['usage of everything', 'usage_totals', 'usd_nanos = usd_nanos - 3', '0.000000003'],
     ['usage by day', 'usage_days', 'usd_nanos = usd_nanos - 3', '0.000000006'],
@@ -257,7 +257,7 @@ describe('books that were tampered with', () => {
     expect(await reconcile()).toMatchObject({ balanced: false, drift_usd: drift });
   });
 
-  test('one day up and another down do not cancel out', async () => {
+  test('opposite differences on two days do not cancel out', async () => {
     world.clock.advanceSeconds(86_400);
     await run({ cost_usd: '1' });
     await world.db.query(
@@ -269,7 +269,7 @@ describe('books that were tampered with', () => {
     expect(drift_usd).toBe('0.000000004');
   });
 
-  test('tokens and runs make no drift in dollars, but no balance either', async () => {
+  test('differences in tokens and runs are no drift in dollars, but not balanced either', async () => {
     await tamper('usage_rollups', 'input_tokens = input_tokens + 1');
     expect(await reconcile()).toMatchObject({ balanced: false, drift_usd: '0' });
     await tamper('usage_rollups', 'input_tokens = input_tokens - 1, requests = requests + 1');
@@ -283,7 +283,7 @@ describe('books that were tampered with', () => {
     }
   });
 
-  test.runIf(engine === 'postgres')('a counter, in what is settled and what is held', async () => {
+  test.runIf(engine === 'postgres')('a counter, in its settled and its held amount', async () => {
     await tamper('counters', 'settled = settled + 4, held = held - 1');
     const { drift_usd, counters } = await reconcile();
     // Of the cap and of the pack.

@@ -36,7 +36,7 @@ interface Row {
   readonly [field: string]: string | number | null;
 }
 
-/** Every page, as one. */
+/** All pages, as one. */
 async function allRows(org: TestOrg, query: string, limit: number): Promise<Row[]> {
   const rows: Row[] = [];
   let cursor = '';
@@ -52,7 +52,7 @@ async function allRows(org: TestOrg, query: string, limit: number): Promise<Row[
 }
 
 describe('sums', () => {
-  test('of nothing are nothing', async () => {
+  test('are zero without runs', async () => {
     const org = await world.createOrg();
     const nothing = {
       runs: 0,
@@ -83,7 +83,7 @@ describe('sums', () => {
     expect((await usage(org, '?group_by=model')).json).toMatchObject({ total: nothing, data: [] });
   });
 
-  test('carry tokens, cost with corrections and value, by what the runs were about', async () => {
+  test('include tokens, cost with corrections and value, by dimension', async () => {
     const org = await world.createOrg();
     const more = { input_tokens: 100, cached_input_tokens: 20, cache_write_tokens: 10, output_tokens: 5 };
     const first = await run(org, {
@@ -164,7 +164,7 @@ describe('sums', () => {
     expect(await brief('?model=nobody')).toEqual([[0, '0']]);
   });
 
-  test('by tag, alone, with another dimension and as a filter', async () => {
+  test('can be grouped by tag, alone or with another dimension, and filtered by tag', async () => {
     const org = await world.createOrg();
     const tagged = (cost_usd: string, tags: object | undefined, model = 'm') =>
       run(org, { cost_usd, model, ...(tags && { tags }) });
@@ -208,7 +208,7 @@ describe('sums', () => {
     ]);
   });
 
-  test('tell how long runs took, of any group and range, within five percent', async () => {
+  test('include latency percentiles of any group and range, within five percent', async () => {
     const org = await world.createOrg();
     const random = new Random(5);
     const runs = Array.from({ length: 600 }, (_, index) => ({
@@ -263,7 +263,7 @@ describe('sums', () => {
     expect(json.data[0].latency_p50_ms).toBeNull();
   });
 
-  test('many batches of one scope keep their percentiles, and little room', async () => {
+  test('keep percentiles and little space over many batches of one scope', async () => {
     const org = await world.createOrg();
     const latencies = Array.from({ length: 40 }, (_, batch) =>
       Array.from({ length: 12 }, (_, i) => Math.ceil(1.3 ** ((batch * 7 + i * 5) % 40))),
@@ -292,7 +292,7 @@ describe('sums', () => {
     }
   });
 
-  test('of another org are its own', async () => {
+  test('do not include other orgs', async () => {
     const [mine, theirs] = [await world.createOrg(), await world.createOrg()];
     await run(theirs, { cost_usd: '1' });
     expect((await usage(mine, '')).json.total.runs).toBe(0);
@@ -302,7 +302,7 @@ describe('sums', () => {
 });
 
 describe('time', () => {
-  test('days that daylight saving makes 25 and 23 hours long', async () => {
+  test('handles days of 25 and 23 hours', async () => {
     const org = await orgIn('Europe/Berlin');
     // Summer time ends on 25 October 2026 and began on 29 March.
     const at = [
@@ -350,7 +350,7 @@ describe('time', () => {
     ]);
   });
 
-  test('hours of a time zone that is off by three quarters', async () => {
+  test('handles a time zone with an offset of 45 minutes', async () => {
     const org = await orgIn('Asia/Kathmandu');
     await record(org, [
       { started_at: '2026-11-01T10:14:59Z', cost_usd: '1' },
@@ -363,7 +363,7 @@ describe('time', () => {
     ]);
   });
 
-  test('a range begins and ends on quarters of an hour, and says so', async () => {
+  test('rounds the range to 15-minute buckets, and returns the rounded range', async () => {
     const org = await world.createOrg();
     await record(org, [
       { started_at: '2026-11-01T10:00:00Z', cost_usd: '1' },
@@ -379,7 +379,7 @@ describe('time', () => {
     expect(await between('10:15:00', '10:20:00')).toEqual(['10:15:00', '10:30:00', '2']);
   });
 
-  test('without `from`, 30 days back to the beginning of a day of the organization', async () => {
+  test('without `from`, starts 30 days back at the start of a day of the organization', async () => {
     const org = await orgIn('America/New_York');
     await record(org, [
       { started_at: '2026-10-16T03:59:59Z', cost_usd: '1' },
@@ -395,7 +395,7 @@ describe('time', () => {
     ['Europe/London', 'from=2026-10-20T11:45:00Z&to=2026-11-05T12:15:00Z'],
     ['Asia/Tokyo', 'from=2026-10-18T12:00:00Z&to=2026-11-15T12:15:00Z'],
     ['Pacific/Chatham', 'from=2026-10-31T00:15:00Z&to=2026-11-02T23:45:00Z'],
-  ])('a range in %s holds what lies in it and nothing else', async (timezone, range) => {
+  ])('a range in %s contains exactly the runs in it', async (timezone, range) => {
     const org = await orgIn(timezone);
     const random = new Random(7);
     const [fromMs = 0, toMs = 0] = range.split('&').map((part) => Date.parse(part.split('=')[1] ?? ''));
@@ -438,7 +438,7 @@ describe('time', () => {
     expect(`all: ${total.runs} at ${total.cost_usd}`).toBe(expected(() => 'all')[0]);
   });
 
-  test('every day, hour and customer of a random year adds up to the ledger, to the last digit', async () => {
+  test('every day, hour and customer of a random year adds up to the ledger exactly', async () => {
     const seed = 20261115;
     const random = new Random(seed);
     const org = await orgIn('America/New_York');
@@ -461,7 +461,7 @@ describe('time', () => {
       'SELECT charged_at, usd_nanos, customer_id FROM ledger_entries WHERE org_id = $1',
       [org.id],
     );
-    // Not the way it is computed in the service.
+    // Computed independently of the service.
     const local = new Intl.DateTimeFormat('sv', { timeZone: 'America/New_York', dateStyle: 'short' });
     const expected = (nameOf: (entry: (typeof entries)[number]) => string) => {
       const sums = new Map<string, bigint>();
@@ -484,7 +484,7 @@ describe('time', () => {
     expect(await seen('customer_id,day', 'day', 'customer_id')).toEqual(
       expected(({ charged_at, customer_id }) => `${local.format(charged_at)} ${customer_id}`),
     );
-    // Not the way it is computed in the service either: New York is whole hours from UTC.
+    // Computed independently of the service too: New York is whole hours from UTC.
     const hourOf = ({ charged_at }: { charged_at: Date }) => Math.floor(charged_at.getTime() / 3_600_000);
     const byHour = (await allRows(org, `?group_by=customer_id,hour${range}`, 200)).map(
       (row) => `${Date.parse(String(row.hour)) / 3_600_000} ${row.customer_id} ${row.cost_usd}`,
@@ -509,7 +509,7 @@ describe('time', () => {
   });
 });
 
-test('what was posted before there were latencies and sums of everything is carried over, once', async () => {
+test('migrates postings from before latencies and totals existed, once', async () => {
   const org = await world.createOrg();
   const random = new Random(3);
   await record(
@@ -541,8 +541,8 @@ test('what was posted before there were latencies and sums of everything is carr
   }
 });
 
-describe('compared with what was before', () => {
-  test('as many months, days or hours, group by group', async () => {
+describe('compared with the previous period', () => {
+  test('uses as many months, days or hours, group by group', async () => {
     const org = await orgIn('Europe/Berlin');
     await record(org, [
       // September has 30 days, October 31 and an hour; both begin at 22:00 UTC the evening before.
@@ -572,7 +572,7 @@ describe('compared with what was before', () => {
       ['2026-10-01', '1'],
       ['2026-10-02', '1'],
     ]);
-    // A page is made of the hours that fill it; a file of all of them, and it has the same rows. The total is that of all.
+    // A page reads the hours that fill it; an export all of them, with the same rows. The total covers all.
     const hours = `?group_by=workflow,hour&${october}`;
     const { text } = await usage(org, `${hours}&format=ndjson`);
     const lines = text
@@ -594,10 +594,10 @@ describe('compared with what was before', () => {
   });
 });
 
-describe('as a file', () => {
+describe('exported', () => {
   const types = { csv: 'text/csv; charset=utf-8', ndjson: 'application/x-ndjson; charset=utf-8' };
 
-  test('lines of JSON are the rows of all pages', async () => {
+  test('NDJSON contains the rows of all pages', async () => {
     const org = await world.createOrg();
     const runs = Array.from({ length: 2_100 }, (_, index) => ({
       customer_id: `c${index}`,
@@ -617,7 +617,7 @@ describe('as a file', () => {
     expect((await usage(org, '?group_by=customer_id&model=nobody&format=ndjson')).text).toBe('');
     expect((await usage(org, '?format=json')).json.total.runs).toBe(2_100);
 
-    // What is posted while it is sent does not move rows out of it, nor into it twice.
+    // Postings during the transfer neither remove nor duplicate rows.
     const exportUsage = createUsageExport({ db: world.db, spoolDir: undefined });
     const { chunks } = await exportUsage(
       org.id,
@@ -639,7 +639,7 @@ describe('as a file', () => {
     expect(sums.filter((line) => line.includes('"1000"'))).toEqual([]);
   });
 
-  test('one is made at a time, however many are usedSides for, and no more than fit, in all and of one org', async () => {
+  test('runs one export at a time, and limits their number in total and per org', async () => {
     const orgs = await Promise.all(
       Array.from({ length: exportsMax / exportsPerOrgMax + 1 }, () => world.createOrg()),
     );
@@ -669,7 +669,7 @@ describe('as a file', () => {
         const isLast = index === orgs.length - 1;
         const usedSides = Array.from({ length: exportsPerOrgMax + 1 }, () => exportOf(index));
         answers.push(...usedSides);
-        // Those that fit wait, the others are told at once: one too many of an org, and all of the last.
+        // Those within the limit wait, the others are rejected immediately: one too many of an org, and all of the last.
         await eventually(() => expect(statuses[index]).toEqual(isLast ? usedSides.map(() => 503) : [503]));
       }
       release();
@@ -683,7 +683,7 @@ describe('as a file', () => {
     expect((await usage(orgs.at(-1) as TestOrg, '?format=csv')).status).toBe(200);
   });
 
-  test('more than 100,000 rows, and a database that goes away half way, are refused before anything is sent', async () => {
+  test('rejects more than 100,000 rows, and a lost database, before anything is sent', async () => {
     const org = await world.createOrg();
     await run(org, { cost_usd: '1' });
     await world.db.query(
@@ -718,7 +718,7 @@ describe('as a file', () => {
     }
   });
 
-  test('CSV has a line of names, and nothing that a spreadsheet would run', async () => {
+  test('CSV has a header line, and no cell that a spreadsheet would execute', async () => {
     const org = await world.createOrg();
     await run(org, { cost_usd: '2.5', value_usd: '1', workflow: '=1+1', tags: { env: 'a "b", c' } });
     await run(org, { cost_usd: '1', latency_ms: 1, input_tokens: 3, status: 'failed' });
@@ -747,13 +747,13 @@ describe('as a file', () => {
     const [names, values] = compared.text.split('\r\n');
     expect(names).toBe(`${sums},${before.join()},${change}`);
     expect(values?.split(',')).toHaveLength(34);
-    // Empty, it is the names alone.
+    // Without rows, it is the header alone.
     expect((await usage(org, '?model=nobody&group_by=model&format=csv')).text).toBe(`model,${sums}\r\n`);
   });
 });
 
 describe('pages', () => {
-  test('go by cost, the largest first, and by value where that is equal', async () => {
+  test('are sorted by cost, highest first, and by value if equal', async () => {
     const org = await world.createOrg();
     for (const [model, cost_usd] of [
       ['a', '1'],
@@ -770,7 +770,7 @@ describe('pages', () => {
     expect(json.total.cost_usd).toBe('8');
   });
 
-  test('a cursor is only good for the groups it was made for', async () => {
+  test('a cursor is valid only for its own grouping', async () => {
     const org = await world.createOrg();
     await run(org, { model: 'a', cost_usd: '1' });
     await run(org, { model: 'b', cost_usd: '1' });
@@ -816,11 +816,11 @@ test.each([
   ['?limit=201', 'limit out_of_range'],
   ['?colour=red', 'colour unknown_field'],
   ['?sort=model', 'sort unknown_field'],
-])('%s is refused', async (query, fault) => {
+])('rejects %s', async (query, fault) => {
   expect(refusalOf(await usage(await world.createOrg(), query))).toEqual(invalid(fault));
 });
 
-test('366 days are not too many', async () => {
+test('accepts 366 days', async () => {
   const org = await world.createOrg();
   expect((await usage(org, '?from=2025-11-01T00:00:00Z&to=2026-11-02T00:00:00Z')).status).toBe(200);
 });

@@ -19,14 +19,14 @@ const usage = (query = '') =>
   world.request('GET', `/v1/admin/deprecations/usage${query}`, { key: world.operatorKey });
 const at = (offsetSeconds = 0) => new Date(world.clock.now().getTime() + offsetSeconds * 1_000);
 
-test('shows per route, org and key how often it was called, and when first and last', async () => {
+test('returns the number of calls, and the first and last, per route, org and key', async () => {
   const firstAt = at();
   await forecast(first.ownerKey);
   world.clock.advanceSeconds(60);
   await forecast(first.ownerKey);
   await world.request('HEAD', route, { key: first.ownerKey });
   world.clock.advanceSeconds(1);
-  // Refused, and known nevertheless.
+  // Rejected, but the key is known.
   const { id: keyId, secret } = await world.mintKey(second, 'viewer', []);
   expect((await forecast(secret)).status).toBe(403);
   await world.request('GET', route);
@@ -101,7 +101,7 @@ describe('the list', () => {
     expect(seen).toEqual(expected);
   });
 
-  test('of one org; an operator belongs to none', async () => {
+  test('filters by org; an operator belongs to none', async () => {
     expect(names(await usage(`?org_id=${first.id}`))).toEqual(['a']);
     const operator = (await usage('?route=/v1/c')).json.data[0];
     expect([operator.org_id, operator.org_name, operator.key_name]).toEqual([null, null, null]);
@@ -115,7 +115,7 @@ describe('the list', () => {
       `?sort=calls&cursor=${Buffer.from('["calls","many","a"]').toString('base64url')}`,
       'cursor invalid_value',
     ],
-  ])('refuses %s', async (query, fault) => {
+  ])('rejects %s', async (query, fault) => {
     expect(refusalOf(await usage(query))).toEqual(invalid(fault));
   });
 });
@@ -129,7 +129,7 @@ describe('counts', () => {
     return rows.map((row) => [Number(row.calls), row.first_called_at, row.last_called_at]);
   };
 
-  test('of several processes add up, and cost nothing before they are written', async () => {
+  test('of several processes add up, and need no query before they are written', async () => {
     const [one, other] = [createCallers(world), createCallers(world)];
     const begin = at();
     one.called('/v1/x', credential);

@@ -1,4 +1,4 @@
-/** The documents that anyone may read cost the process little, however often they are read. */
+/** Public documents are cheap, however often they are read. */
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { createWorld, type World } from '../../../../test/harness.ts';
 
@@ -23,7 +23,7 @@ test.each(documents)('%s is rendered once for many readers', async (path) => {
   expect(new Set(others.map(({ headers }) => headers.etag))).toEqual(new Set([first.headers.etag]));
 });
 
-test.each(documents)('%s answers 304 without a body to a client that has it', async (path) => {
+test.each(documents)('%s returns 304 without a body to a client that has it', async (path) => {
   const { headers, text } = await get(path);
   const etag = headers.etag ?? '';
   expect(etag).toMatch(/^"[\w-]{43}"$/);
@@ -38,7 +38,7 @@ test.each(documents)('%s answers 304 without a body to a client that has it', as
   expect([head.status, head.text]).toEqual([304, '']);
 });
 
-test.each(documents)('%s changes with the deprecation registry, at once', async (path) => {
+test.each(documents)('%s follows the deprecation registry immediately', async (path) => {
   const { headers } = await get(path);
   const { deprecations } = world.app;
   const route = '/v1/orgs/{id}/budgets';
@@ -59,7 +59,7 @@ test('/docs keeps its content security policy', async () => {
   expect((await get('/docs')).headers['content-security-policy']).toMatch(/^default-src 'none'/);
 });
 
-test('/metrics counts a call that was answered before it was read', async () => {
+test('/metrics counts a call that was answered before the scrape', async () => {
   const count = async () => {
     const { text } = await get('/metrics');
     return Number(/svc_deprecated_route_calls_total\{route="\/v1\/forecast"\} (\d+)/.exec(text)?.[1]);

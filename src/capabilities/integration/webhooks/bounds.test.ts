@@ -1,4 +1,4 @@
-/** What is bounded: how much waits for a subscription, how long things are kept, and what finding that out costs. */
+/** Bounds: waiting deliveries per subscription, retention, and the cost of checking them. */
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { createWorld, type TestOrg, type World } from '../../../../test/harness.ts';
 import { controlWebhooks, makeBudget, subscribe, type Webhooks } from '../../../../test/support/webhooks.ts';
@@ -21,9 +21,9 @@ afterAll(async () => {
 });
 
 afterEach(async () => {
-  // So that nobody else has to remove them one batch after the other.
+  // So that no other test has to delete them batch by batch.
   await world.db.query('DELETE FROM webhook_deliveries', []);
-  // From now on the database believes that there are none, as it may whenever it has tidied up.
+  // From now on the planner believes that the tables are empty, as it may after a vacuum.
   await world.db.query('VACUUM webhook_deliveries');
 });
 
@@ -56,7 +56,7 @@ const insertDeliveries = (id: string, state: string, count: number) =>
   );
 
 test.each(['active', 'paused'])(
-  '%s, a subscription keeps so many waiting; what comes after is noted, and can be asked for',
+  '%s, limits the waiting deliveries of a subscription; further ones are recorded and can be redelivered',
   async (status) => {
     org = await world.createOrg();
     const id = await subscribe(world, org, 'https://receiver.example/');
@@ -75,7 +75,7 @@ test.each(['active', 'paused'])(
   },
 );
 
-test('what waits is counted only for those who want what there is to give out', async () => {
+test('counts waiting deliveries only for subscriptions with new events', async () => {
   org = await world.createOrg();
   await giveOut();
   await subscribe(world, org, 'https://receiver.example/', ['key.*']);
@@ -102,7 +102,7 @@ test('what waits is counted only for those who want what there is to give out', 
 });
 
 test.each(['delivered', 'failed'] as const)(
-  'more than fit into one redelivery (%s) are asked for part by part',
+  'redelivers more than fit into one request (%s) in parts',
   async (state) => {
     org = await world.createOrg();
     const id = await subscribe(world, org, 'https://receiver.example/');
@@ -111,7 +111,7 @@ test.each(['delivered', 'failed'] as const)(
     const body = { from: '2026-01-01T00:00:00Z', to: '2099-01-01T00:00:00Z', state };
     const first = (await call('POST', `${id}/redeliver`, body)).json;
     expect(first).toEqual({ redelivering: redeliveriesMax, more: true, next_cursor: expect.any(String) });
-    // They end as they did before: those that arrived, and those whose event is not there any more.
+    // They end as before: delivered, or failed because their event was deleted.
     await world.db.query('UPDATE webhook_deliveries SET state = $2 WHERE subscription_id = $1', [id, state]);
     const second = (await call('POST', `${id}/redeliver`, { ...body, cursor: first.next_cursor })).json;
     expect(second).toEqual({ redelivering: 1, more: false, next_cursor: null });
@@ -122,7 +122,7 @@ test.each(['delivered', 'failed'] as const)(
   },
 );
 
-test('what waits for too long is given up, and can be seen and asked for until it is removed', async () => {
+test('fails deliveries that wait too long, and keeps them visible until they are deleted', async () => {
   org = await world.createOrg();
   const id = await subscribe(world, org, 'https://receiver.example/');
   await call('POST', `${id}/pause`);
@@ -146,7 +146,7 @@ test('what waits for too long is given up, and can be seen and asked for until i
   expect(await all()).toEqual([]);
 });
 
-test('tidying reads one delivery of a subscription that has nothing old', async () => {
+test('cleanup reads one delivery of a subscription without old ones', async () => {
   org = await world.createOrg();
   const id = await subscribe(world, org, 'https://receiver.example/');
   await insertDeliveries(id, 'delivered', 600);
@@ -174,7 +174,7 @@ test('tidying reads one delivery of a subscription that has nothing old', async 
   expect(Math.max(...read)).toBeLessThanOrEqual(1);
 });
 
-test('deliveries are removed after 30 days, events a day later, deleted subscriptions with the last of theirs', async () => {
+test('deletes deliveries after 30 days, events a day later, and deleted subscriptions with their last delivery', async () => {
   org = await world.createOrg();
   const id = await subscribe(world, org, 'https://receiver.example/');
   await makeBudget(world, org, 'old');

@@ -40,8 +40,8 @@ const orgSecret = async (org: TestOrg): Promise<string> =>
     .secret;
 const hmac = (secret: string, text: string) => createHmac('sha256', secret).update(text).digest('hex');
 
-describe('what arrives', () => {
-  test('is the event, signed with the org secret and marked as deprecated while there is no other', async () => {
+describe('a delivery', () => {
+  test('contains the event, signed with the org secret and marked as deprecated without an own secret', async () => {
     const org = await world.createOrg();
     const there = await receiver();
     await subscribe(world, org, there.url);
@@ -66,7 +66,7 @@ describe('what arrives', () => {
     });
   });
 
-  test('is signed with the time and the own secret once there is one, with both while a rotation overlaps', async () => {
+  test('is signed with the time and the own secret, and with both during a rotation', async () => {
     const org = await world.createOrg();
     const there = await receiver();
     const id = await subscribe(world, org, there.url);
@@ -96,7 +96,7 @@ describe('what arrives', () => {
     );
   });
 
-  test('is judged when it is sent, not when it happened', async () => {
+  test('uses the subscription as it is when it is sent, not when the event happened', async () => {
     const org = await world.createOrg();
     let status = 500;
     const there = await receiver((response) => void response.writeHead(status).end());
@@ -111,7 +111,7 @@ describe('what arrives', () => {
     expect(there.received[0]?.body).toBe(there.received[1]?.body);
   });
 
-  test('are only the kinds that are listened to, and only those of the own org', async () => {
+  test('is created only for matching event types of the same org', async () => {
     const [org, other] = [await world.createOrg(), await world.createOrg()];
     const [everything, budgets, keys, theirs] = [
       await receiver(),
@@ -136,7 +136,7 @@ describe('what arrives', () => {
 });
 
 describe('an attempt that fails', () => {
-  test('is repeated on the schedule with the same id and a fresh time, and given up after the last', async () => {
+  test('is retried on schedule with the same id and a new time, and fails after the last attempt', async () => {
     const org = await world.createOrg();
     const there = await receiver((response) => void response.writeHead(500).end('out of order'));
     const id = await subscribe(world, org, there.url);
@@ -168,7 +168,7 @@ describe('an attempt that fails', () => {
     ['a date', 'Sun, 15 Nov 2099 00:00:00 GMT', 86_400],
     ['too many seconds', '999999999', 86_400],
     ['nonsense, so not at all', 'soon', 5],
-  ])('waits as long as the receiver asks for, within bounds: %s', async (_, retryAfter, seconds) => {
+  ])('honors Retry-After within bounds: %s', async (_, retryAfter, seconds) => {
     const org = await world.createOrg();
     const there = await receiver(
       (response) => void response.writeHead(503, { 'retry-after': retryAfter }).end(),
@@ -180,7 +180,7 @@ describe('an attempt that fails', () => {
     expect(Date.parse(data[0].next_attempt_at) - world.clock.now().getTime()).toBe(seconds * 1_000);
   });
 
-  test('with a redirect is not followed', async () => {
+  test('does not follow a redirect', async () => {
     const org = await world.createOrg();
     const elsewhere = await receiver();
     const there = await receiver(
@@ -193,7 +193,7 @@ describe('an attempt that fails', () => {
     expect((await get(org, `${id}/deliveries`)).data[0].attempts[0].status).toBe(307);
   });
 
-  test('with 410 disables the subscription, with an event for the others and an entry in the audit log', async () => {
+  test('with 410 disables the subscription, with an event and an audit entry', async () => {
     const org = await world.createOrg();
     const gone = await receiver((response) => void response.writeHead(410).end());
     const other = await receiver();
@@ -215,13 +215,13 @@ describe('an attempt that fails', () => {
       [org.id],
     );
     expect(audited).toHaveLength(1);
-    // Nothing is put in line for it any more, until somebody resumes it.
+    // No more deliveries are queued until it is resumed.
     await makeBudget(world, org);
     await webhooks.deliver();
     expect((await get(org, `${id}/deliveries`)).data).toHaveLength(2);
   });
 
-  test('for five days, whatever was tried, disables the subscription; one success in between does not', async () => {
+  test('for five days disables the subscription; one success in between prevents that', async () => {
     const org = await world.createOrg();
     let status = 500;
     const there = await receiver((response) => void response.writeHead(status).end());
@@ -238,7 +238,7 @@ describe('an attempt that fails', () => {
     }
     await day();
     expect(await get(org, id)).toMatchObject({ status: 'disabled', disabled_reason: 'failing' });
-    // Whoever resumes it has five days again.
+    // After it is resumed the five days start again.
     await post(org, `${id}/resume`);
     await day();
     expect(await get(org, id)).toMatchObject({ status: 'active', disabled_reason: null, disabled_at: null });
@@ -246,7 +246,7 @@ describe('an attempt that fails', () => {
 });
 
 describe('a paused subscription', () => {
-  test('keeps its deliveries, and gets them when it is resumed', async () => {
+  test('keeps its deliveries, and sends them when it is resumed', async () => {
     const org = await world.createOrg();
     const there = await receiver();
     const id = await subscribe(world, org, there.url);
@@ -262,8 +262,8 @@ describe('a paused subscription', () => {
   });
 });
 
-describe('delivering again', () => {
-  test('one of them, or those that failed in a time span, with the same event', async () => {
+describe('redelivery', () => {
+  test('sends one delivery, or those that failed in a time range, with the same event', async () => {
     const org = await world.createOrg();
     let status = 410;
     const there = await receiver((response) => void response.writeHead(status).end());
@@ -302,7 +302,7 @@ describe('delivering again', () => {
 });
 
 describe('several processes', () => {
-  test('share the work: everything arrives, and nothing twice', async () => {
+  test('share the work: everything is delivered once', async () => {
     const org = await world.createOrg();
     const there = await Promise.all([receiver(), receiver(), receiver(), receiver()]);
     for (const { url } of there) {
@@ -320,7 +320,7 @@ describe('several processes', () => {
     }
   });
 
-  test('take over from one that is gone, once its lease has ended, and send what it did not write down', async () => {
+  test('take over from a dead process after its lease has expired, and send what it did not record', async () => {
     const org = await world.createOrg();
     const there = await receiver();
     await subscribe(world, org, there.url);

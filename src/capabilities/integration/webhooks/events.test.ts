@@ -1,4 +1,4 @@
-/** What is told, when, and how often; and that every event is as the catalog says. */
+/** When and how often events are emitted, and that every event matches the catalog. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createWorld, type TestOrg, type World } from '../../../../test/harness.ts';
 import { eventually } from '../../../../test/support/eventually.ts';
@@ -40,7 +40,7 @@ const run = (more: object = {}) => call('POST', '/v1/runs', { model: 'm', cost_u
 
 describe('a finished run', () => {
   beforeAll(async () => {
-    // Until a process knows who listens, it tells of every run.
+    // Until a process knows the subscriptions, it emits an event for every run.
     org = await world.createOrg();
     let told = 0;
     await eventually(async () => {
@@ -52,7 +52,7 @@ describe('a finished run', () => {
     org = await world.createOrg();
   });
 
-  test('is told of in its own transaction while somebody listens, and not at all otherwise', async () => {
+  test('emits an event in its own transaction if there is a subscriber, and none otherwise', async () => {
     await run();
     expect(await events('run.finished')).toEqual([]);
     const { json: subscription } = await listen(['run.*']);
@@ -70,7 +70,7 @@ describe('a finished run', () => {
     const runs = [1, 2, 3].map((index) => ({ model: 'm', cost_usd: '0.1', external_id: `bulk ${index}` }));
     await call('POST', '/v1/runs/bulk', { runs });
     expect(await events('run.finished')).toHaveLength(5);
-    // Those that are known already did not finish again.
+    // Existing runs do not finish again.
     await call('POST', '/v1/runs/bulk', { runs });
     expect(await events('run.finished')).toHaveLength(5);
     // History finished long ago.
@@ -83,7 +83,7 @@ describe('a finished run', () => {
     await run();
     expect(await events('run.finished'), 'a paused one waits for it').toHaveLength(6);
     await call('DELETE', `/v1/orgs/${org.id}/webhooks/${subscription.id}`);
-    // As soon as this process has looked who listens now, nobody does.
+    // Once this process has read the subscriptions, there is no subscriber.
     await expect
       .poll(async () => {
         const before = (await events('run.finished')).length;
@@ -93,7 +93,7 @@ describe('a finished run', () => {
       .toBe(0);
   });
 
-  test('whose posting is undone is not told of', async () => {
+  test('emits no event if its posting is rolled back', async () => {
     await listen(['run.*']);
     const before = (await events('run.finished')).length;
     await call('PUT', `/v1/orgs/${org.id}/spend-cap`, { cap_usd: '0' });
@@ -102,7 +102,7 @@ describe('a finished run', () => {
   });
 });
 
-describe('a limit that refuses', () => {
+describe('a limit that denies', () => {
   const decide = (more: object = {}) =>
     call('POST', '/v1/edge/decision', { model: 'm', estimated_cost_usd: '5', ...more });
   const told = async () => {
@@ -110,7 +110,7 @@ describe('a limit that refuses', () => {
     return (await events('limit.exhausted')).map(({ data }) => data);
   };
 
-  test('is told of once in its window, however often it refuses, and again in the next', async () => {
+  test('emits one event per window, however often it denies', async () => {
     org = await world.createOrg();
     const { json: cap } = await call('PUT', `/v1/orgs/${org.id}/spend-cap`, { cap_usd: '1' });
     expect(await told()).toEqual([]);
@@ -134,7 +134,7 @@ describe('a limit that refuses', () => {
     expect(await told()).toHaveLength(2);
   });
 
-  test('is told of once by all processes together', async () => {
+  test('emits one event for all processes together', async () => {
     org = await world.createOrg();
     await call('PUT', `/v1/orgs/${org.id}/spend-cap`, { cap_usd: '1' });
     const other = await anotherProcess(world);
@@ -144,7 +144,7 @@ describe('a limit that refuses', () => {
     expect(await told()).toHaveLength(1);
   });
 
-  test('is told of by a process that stops right after it', async () => {
+  test('emits the event even if the process stops right after', async () => {
     org = await world.createOrg();
     await call('PUT', `/v1/orgs/${org.id}/spend-cap`, { cap_usd: '1' });
     const other = await anotherProcess(world);
@@ -153,7 +153,7 @@ describe('a limit that refuses', () => {
     expect(await told()).toHaveLength(1);
   });
 
-  test('is told of for each kind, and for each customer by itself', async () => {
+  test('emits an event for each kind, and for each customer', async () => {
     org = await world.createOrg();
     const path = `/v1/orgs/${org.id}`;
     await call('POST', `${path}/customer-limits`, { customer_id: '*', period: 'month', limit_usd: '1' });
@@ -195,14 +195,14 @@ describe('a limit that refuses', () => {
     expect(seen.sort()).toEqual(
       ['chain_cost chain-1', 'chain_depth chain-2', 'customer a', 'customer b', 'quota', 'rate'].sort(),
     );
-    // The customer's limit stands before its credits; without it, these are next.
+    // The customer's limit comes before its credits; without it, these are next.
     const other = await world.createOrg();
     org = other;
     await call('POST', `/v1/orgs/${org.id}/credit-packs`, { customer_id: 'c', amount_usd: '1' });
     expect((await run({ customer_id: 'c', cost_usd: '3' })).json.error.code).toBe('credits_exhausted');
     await run({ customer_id: 'c', cost_usd: '3' });
     expect((await told()).map(({ kind, code }) => [kind, code])).toEqual([['credits', 'credits_exhausted']]);
-    // More was bought, and is not enough again.
+    // More was bought, and is exhausted again.
     world.clock.advanceSeconds(1);
     await call('POST', `/v1/orgs/${org.id}/credit-packs`, { customer_id: 'c', amount_usd: '1' });
     await run({ customer_id: 'c', cost_usd: '3' });
@@ -211,7 +211,7 @@ describe('a limit that refuses', () => {
 });
 
 describe('a key that expires', () => {
-  test('is told of a week and a day before, once each, unless it was made for no longer or is gone', async () => {
+  test('emits an event a week and a day before, once each, unless its lifetime is shorter or it is revoked', async () => {
     org = await world.createOrg();
     const inDays = (days: number) => new Date(world.clock.now().getTime() + days * 86_400_000).toISOString();
     const { id } = await world.mintKey(org, 'viewer', [], { expires_at: inDays(10) });
@@ -238,7 +238,7 @@ describe('a key that expires', () => {
   });
 });
 
-test('every event that was written is as the catalog says', async () => {
+test('every stored event matches the catalog', async () => {
   org = await world.createOrg();
   const path = `/v1/orgs/${org.id}`;
   const operator = (method: string, sub: string, body?: object) =>
@@ -294,12 +294,12 @@ test('every event that was written is as the catalog says', async () => {
     return compileBody(eventSchema(type))(event).map((fieldError) => ({ type, ...fieldError }));
   });
   expect(faults).toEqual([]);
-  // Nothing is promised that nobody sends. What the dispatcher tells is shown in its own test.
+  // Every type in the catalog is emitted. Events of the dispatcher are covered by its own test.
   const written = new Set(all.map(({ type }) => type));
   expect(eventTypes.filter((type) => !written.has(type))).toEqual(['webhook.disabled', 'webhook.test']);
 });
 
-/** A rule blocks, another asks; what was asked for is approved, denied, and over with its rule. */
+/** One rule blocks, another requires approval; the requests are approved, denied, and ended with their rule. */
 async function policyEvents(path: string): Promise<void> {
   const runner = await world.mintKey(org, 'member', ['runs:write']);
   const attempt = (model: string) =>
@@ -324,7 +324,7 @@ async function policyEvents(path: string): Promise<void> {
   await call('DELETE', `${path}/policies/${asking.id}`);
 }
 
-/** Somebody is invited, joins, changes and leaves; and the org signs in elsewhere from now on. */
+/** A member is invited, joins, changes and leaves; and the org sets up SSO. */
 async function peopleEvents(path: string): Promise<void> {
   const invited = { email: 'ada@example.com', role: 'viewer' };
   const { json: member } = await call('POST', `${path}/members`, invited);
@@ -340,7 +340,7 @@ async function peopleEvents(path: string): Promise<void> {
   expect((await call('PUT', `${path}/sso`, sso)).status).toBe(200);
 }
 
-/** Support asks twice and is let in once, then no more. */
+/** Support requests access twice and is approved once, then forbidden. */
 async function supportEvents(path: string): Promise<void> {
   const settings = { allowed: true, approval_required: true };
   expect((await call('PUT', `${path}/support-access/settings`, settings)).status).toBe(200);
@@ -368,7 +368,7 @@ async function routingEvents(path: string): Promise<void> {
   await call('DELETE', `${path}/routing-policy`);
 }
 
-/** Another process's memory of what was told, on the same database. */
+/** Another process's cache of reported limits, on the same database. */
 async function anotherProcess({ db, clock, services }: World) {
   const limitEvents = createLimitEvents({ db, clock, ids: createIds(clock), orgLimits: services.orgLimits });
   return {
@@ -392,7 +392,7 @@ async function anotherProcess({ db, clock, services }: World) {
   };
 }
 
-/** Ten dollars a day, and a budget that does not last. A turn looks at a few orgs, so it may take some until it is this one's. */
+/** Ten dollars a day, and a budget that does not last. A run checks a few orgs, so it may take several. */
 async function forecastEvent(path: string): Promise<void> {
   await listen(['limit.exhaustion_forecast']);
   await recordDays(

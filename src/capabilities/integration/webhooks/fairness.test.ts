@@ -1,4 +1,4 @@
-/** One org with receivers that gain trust and then hang, all at once: another org must not notice. */
+/** Receivers of one org are quick first and then hang, all at once: another org must not be affected. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createWorld, type World } from '../../../../test/harness.ts';
 import { eventually } from '../../../../test/support/eventually.ts';
@@ -11,7 +11,7 @@ const receivers: Receiver[] = [];
 
 beforeAll(async () => {
   world = await createWorld({ SVC_WEBHOOK_ALLOW_PRIVATE_NETWORKS: 'true' });
-  // What hangs does so to the end of the test, and answers count as quick on a busy machine, too.
+  // Hanging receivers hang until the end of the test, and responses count as quick on a busy machine, too.
   webhooks = controlWebhooks(world, { timeoutMs: 600_000, latencyMs: 1, stopWaitMs: 50 });
 });
 afterAll(async () => {

@@ -9,7 +9,7 @@ const answer = (latencyMs: number) => ({
   retryAfter: undefined,
 });
 
-test('more attempts at a time are allowed over many quick answers in a row, and one slow answer ends that', () => {
+test('allows more concurrent attempts after many consecutive quick responses, until a slow one', () => {
   const pace = new Pace(false);
   const widths = Array.from({ length: 30 }, () => {
     pace.note(answer(10));

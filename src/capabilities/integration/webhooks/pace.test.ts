@@ -1,4 +1,4 @@
-/** Receivers that misbehave, all at once, beside one that does not: it must not notice. */
+/** Misbehaving receivers, all at once, beside a good one, which must not be affected. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createWorld, type TestOrg, type World } from '../../../../test/harness.ts';
 import { eventually } from '../../../../test/support/eventually.ts';
@@ -37,7 +37,7 @@ const misbehaviours: Parameters<typeof startReceiver>[0][] = [
   (response) => void response.writeHead(302, { location: 'http://169.254.169.254/latest/meta-data/' }).end(),
 ];
 
-test('deliveries to a good receiver arrive while every attempt to the others is still under way', async () => {
+test('delivers to a good receiver while every attempt to the others is in flight', async () => {
   const good = await startReceiver();
   receivers.push(good);
   const bad = await Promise.all(
@@ -47,7 +47,7 @@ test('deliveries to a good receiver arrive while every attempt to the others is 
   for (const { url } of bad) {
     await subscribe(world, org, url);
   }
-  // More that hang than slow receivers have slots.
+  // More hanging receivers than slots for slow ones.
   for (let i = 0; i < 70; i += 1) {
     await subscribe(world, org, `${bad[0]?.url}/${i}`);
   }

@@ -9,7 +9,7 @@ import { isPublicAddress } from '../../../platform/outbound/addresses.ts';
 import { type Address, checkedLookup } from '../../../platform/outbound/checked-lookup.ts';
 import { createSender, type Sender, type SenderOptions } from './sender.ts';
 
-/** The total time of attempts that must run out of it. */
+/** Total timeout of attempts that must exceed it. */
 const shortMs = 300;
 
 const open: { close(): unknown }[] = [];
@@ -20,7 +20,7 @@ afterEach(async () => {
   }
 });
 
-/** By default the total time is far above what an answer takes on a busy machine. */
+/** By default the total timeout is far above the duration of a response on a busy machine. */
 const sender = (options: Partial<SenderOptions> = {}): Sender => {
   const made = createSender({ allowPrivateNetworks: true, timeoutMs: 60_000, ...options });
   open.push(made);
@@ -33,7 +33,7 @@ const receiver = async (...args: Parameters<typeof startReceiver>): Promise<Rece
 };
 const send = (with_: Sender, url: string) => with_.send({ url, headers: {}, body: Buffer.from('{}') });
 
-describe('addresses that webhooks may not be sent to', () => {
+describe('addresses that are not allowed', () => {
   test.each([
     '0.0.0.0',
     '10.1.2.3',
@@ -77,18 +77,18 @@ describe('addresses that webhooks may not be sent to', () => {
   });
 
   test.each(['8.8.8.8', '1.1.1.1', '172.32.0.1', '100.128.0.1', '2606:4700:4700::1111', '2a00:1450:4001::1'])(
-    'but %s may be',
+    'but %s is allowed',
     (address) => {
       expect(isPublicAddress(address)).toBe(true);
     },
   );
 });
 
-describe('where a connection leads is checked when it is made', () => {
+describe('checks the address when connecting', () => {
   const refused = async (url: string, resolve?: SenderOptions['resolve']) =>
     (await send(sender({ allowPrivateNetworks: false, ...(resolve && { resolve }) }), url)).error;
 
-  test('an address in the URL, however it is written', async () => {
+  test('rejects an address in the URL, in any notation', async () => {
     for (const host of [
       '127.0.0.1',
       '2130706433',
@@ -102,7 +102,7 @@ describe('where a connection leads is checked when it is made', () => {
     }
   });
 
-  test('a name that leads to one, among any number of others', async () => {
+  test('rejects a name that resolves to such an address among others', async () => {
     const there = await receiver();
     const { port } = new URL(there.url);
     const good = { address: '8.8.8.8', family: 4 };
@@ -119,9 +119,9 @@ describe('where a connection leads is checked when it is made', () => {
     expect(there.received).toHaveLength(0);
   });
 
-  test('a name that leads somewhere else the second time it is asked for', async () => {
+  test('a name that resolves to another address the second time', async () => {
     let asked = 0;
-    // As an attacker's name server does it: a public address for whoever checks, a private one for whoever connects.
+    // Like a DNS rebinding attack: a public address for the check, a private one for the connection.
     const resolve = async (): Promise<Address[]> => {
       asked += 1;
       return [{ address: asked === 1 ? '8.8.8.8' : '127.0.0.1', family: 4 }];
@@ -129,7 +129,7 @@ describe('where a connection leads is checked when it is made', () => {
     const lookup = checkedLookup({ resolve, allowPrivateNetworks: false });
     const connectedTo = () =>
       new Promise((told) => lookup('rebind.example', { all: true }, (error, found) => told(error ?? found)));
-    // What was checked is what is connected to: nobody asks in between.
+    // The checked address is used: there is no second lookup.
     expect(await connectedTo()).toEqual([{ address: '8.8.8.8', family: 4 }]);
     expect(asked).toBe(1);
     expect(await connectedTo()).toBeInstanceOf(Error);
@@ -140,7 +140,7 @@ describe('where a connection leads is checked when it is made', () => {
     expect(there.received).toHaveLength(0);
   });
 
-  test('what cannot be found is told', async () => {
+  test('reports a name that cannot be resolved', async () => {
     expect(await refused('http://nowhere.example/', async () => [])).toBe('name_not_resolved');
     expect(await refused('http://nowhere.example/', () => Promise.reject(new Error('SERVFAIL')))).toBe(
       'name_not_resolved',
@@ -148,7 +148,7 @@ describe('where a connection leads is checked when it is made', () => {
   });
 });
 
-/** A server that does what it wants with the bytes. */
+/** A server with full control over the bytes. */
 async function rawServer(onConnection: (socket: Socket) => void): Promise<string> {
   const sockets = new Set<Socket>();
   const server: Server = createServer((socket) => {
@@ -169,24 +169,24 @@ async function rawServer(onConnection: (socket: Socket) => void): Promise<string
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
 }
 
-describe('receivers that misbehave do no harm', () => {
-  test('one that says nothing is left after the total time', async () => {
+describe('handles receivers', () => {
+  test('that send nothing: aborted after the total timeout', async () => {
     const url = await rawServer(() => undefined);
     expect(await send(sender({ timeoutMs: shortMs }), url)).toMatchObject({ status: null, error: 'timeout' });
   });
 
-  test('one that drips headers is left after the total time, however busy the line is', async () => {
+  test('that send headers slowly: aborted after the total timeout', async () => {
     const url = await rawServer((socket) => {
       socket.write('HTTP/1.1 200 OK\r\n');
       const timer = setInterval(() => socket.write('x-drip: 1\r\n'), 20);
       socket.on('close', () => clearInterval(timer));
     });
-    // It drips forever: an attempt that only minded silence would not end.
+    // It never ends: an idle timeout alone would not abort it.
     const answer = await send(sender({ timeoutMs: shortMs }), url);
     expect(answer).toMatchObject({ status: null, error: 'timeout' });
   });
 
-  test('one that drips its body has answered, and is left after the total time', async () => {
+  test('that send their body slowly: the status counts, aborted after the total timeout', async () => {
     const there = await receiver((response) => {
       response.writeHead(200);
       const timer = setInterval(() => response.write('.'), 20);
@@ -205,12 +205,12 @@ describe('receivers that misbehave do no harm', () => {
     expect(await sent).toMatchObject({ status: 200, error: null });
   });
 
-  test('one that resets the connection', async () => {
+  test('that reset the connection', async () => {
     const url = await rawServer((socket) => void socket.once('data', () => socket.resetAndDestroy()));
     expect(await send(sender(), url)).toMatchObject({ status: null, error: 'connection_reset' });
   });
 
-  test('one that changes to another protocol has answered, and has not taken anything', async () => {
+  test('that upgrade to another protocol: not a success', async () => {
     let closed = false;
     const url = await rawServer((socket) => {
       socket.once('data', () =>
@@ -224,16 +224,16 @@ describe('receivers that misbehave do no harm', () => {
     await eventually(() => expect(closed).toBe(true));
   });
 
-  test('one that nobody listens at', async () => {
+  test('that do not listen', async () => {
     expect(await send(sender(), 'http://127.0.0.1:1/')).toMatchObject({ error: 'connection_refused' });
   });
 
-  test('one that speaks something else', async () => {
+  test('that speak another protocol', async () => {
     const url = await rawServer((socket) => void socket.end('220 smtp.example ESMTP\r\n'));
     expect(await send(sender(), url)).toMatchObject({ error: 'invalid_answer' });
   });
 
-  test('one that answers 10 MB: the beginning is kept, the rest not even read', async () => {
+  test('that return 10 MB: keeps the first bytes, and does not read the rest', async () => {
     let written = 0;
     const there = await receiver((response) => {
       response.writeHead(200);
@@ -256,12 +256,12 @@ describe('receivers that misbehave do no harm', () => {
     expect(written).toBeLessThan(10_000_000);
   });
 
-  test('one whose answer is no text is shown without what could not be stored', async () => {
+  test('that return binary data: stored without control characters', async () => {
     const there = await receiver((response) => void response.end(Buffer.from([0, 1, 65, 0xff, 66])));
     expect((await send(sender(), there.url)).response).toBe('\ufffd\ufffdA\ufffdB');
   });
 
-  test('one that closes idle connections just when they are used again', async () => {
+  test('that close idle connections while they are reused', async () => {
     let connections = 0;
     const url = await rawServer((socket) => {
       connections += 1;
@@ -282,7 +282,7 @@ describe('receivers that misbehave do no harm', () => {
   });
 });
 
-test('once closed it sends nothing: neither what is asked for then, nor what is broken off by it', async () => {
+test('sends nothing after it was closed, and aborts attempts in flight', async () => {
   let requests = 0;
   const url = await rawServer((socket) => {
     socket.on('data', () => {
@@ -294,7 +294,7 @@ test('once closed it sends nothing: neither what is asked for then, nor what is 
   });
   const one = sender();
   await send(one, url);
-  // On the connection that is there already, which otherwise is reason to try again.
+  // On an existing connection, which otherwise is a reason to retry.
   const underWay = send(one, url);
   await eventually(() => expect(requests).toBe(2));
   one.close();

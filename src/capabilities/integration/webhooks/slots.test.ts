@@ -19,7 +19,7 @@ function bench(slots: Slots) {
   };
 }
 
-test('one org has its share and no more; what is free stays for the others', async () => {
+test('limits an org to its share; free slots remain for others', async () => {
   const { started, begin, end } = bench(new Slots(4, 2));
   for (const name of ['a1', 'a2', 'a3', 'a4']) {
     void begin('a', name);
@@ -31,7 +31,7 @@ test('one org has its share and no more; what is free stays for the others', asy
   expect(started).toEqual(['a1', 'a2', 'b1', 'a3']);
 });
 
-test('orgs that wait are served in turn, however much one of them has waiting', async () => {
+test('serves waiting orgs in turn, however much work one of them has', async () => {
   const { started, begin, end } = bench(new Slots(1, 1));
   for (const name of ['a1', 'a2', 'a3']) {
     void begin('a', name);
@@ -44,7 +44,7 @@ test('orgs that wait are served in turn, however much one of them has waiting', 
   expect(started).toEqual(['a1', 'a2', 'b1', 'a3']);
 });
 
-test('once closed nothing begins, not even what waited already', async () => {
+test('starts nothing after it was closed, including waiting work', async () => {
   const slots = new Slots(1, 1);
   const { started, begin, end } = bench(slots);
   const first = begin('a', 'first');

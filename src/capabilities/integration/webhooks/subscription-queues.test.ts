@@ -1,4 +1,4 @@
-/** What is remembered of receivers: who is slow, who is failing; and what happens while an attempt is under way. */
+/** State of receivers (slow, failing), and changes during an attempt. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { createWorld, type TestOrg, type World } from '../../../../test/harness.ts';
 import { eventually } from '../../../../test/support/eventually.ts';
@@ -21,8 +21,8 @@ beforeAll(async () => {
 afterAll(() => world.close());
 beforeEach(async () => {
   org = await world.createOrg();
-  // Works from the first delivery on: a test that asks for none has everything for itself.
-  // A busy machine makes nobody slow.
+  // Starts with the first delivery: a test without deliveries has the dispatcher for itself. A busy machine makes no receiver
+  // slow.
   webhooks = controlWebhooks(world, { latencyMs: 1, nowMs: () => 0 });
 });
 afterEach(async () => {
@@ -30,7 +30,7 @@ afterEach(async () => {
   for (const receiver of receivers.splice(0)) {
     await receiver.close();
   }
-  // The next test is about its own subscriptions alone.
+  // The next test uses only its own subscriptions.
   await world.db.query('UPDATE webhook_lanes SET next_due_at = NULL', []);
 });
 
@@ -60,7 +60,7 @@ const queue = async (id: string) => {
 const failing = () => receiver((response) => void response.writeHead(500).end());
 
 describe('a slow receiver', () => {
-  test('has a turn and is left with what else is due, until it is quick again', async () => {
+  test('is released after a round with deliveries still due, until it is quick again', async () => {
     let isDown = true;
     const there = await receiver((response, _, socket) => {
       if (isDown) {
@@ -84,7 +84,7 @@ describe('a slow receiver', () => {
     expect(await queue(id)).toMatchObject({ slow_at: null });
   });
 
-  test('takes none of the places of the others, and the one that has waited longest is next', async () => {
+  test('uses no places of the others, and the one that has waited longest is next', async () => {
     const [late, later, quick] = await Promise.all(
       ['late', 'later', 'quick'].map((path) => subscribe(world, org, `http://127.0.0.1:1/${path}`)),
     );
@@ -113,7 +113,7 @@ describe('a slow receiver', () => {
 describe('a subscription is not disabled', () => {
   const status = async (id: string) => (await call('GET', id)).status;
 
-  test('for one failure long after the last attempt at what failed before', async () => {
+  test('for one failure long after the previous attempts', async () => {
     const there = await failing();
     const id = await subscribe(world, org, there.url);
     await makeBudget(world, org);
@@ -123,7 +123,7 @@ describe('a subscription is not disabled', () => {
     }
     expect(there.received).toHaveLength(attemptDelaysSeconds.length);
     expect(await queue(id)).toMatchObject({ failing_since: null });
-    // Not so long after the last failure that this alone would begin a new count.
+    // Soon enough after the last failure that this alone would not restart the count.
     world.clock.advanceSeconds(1.9 * day);
     await makeBudget(world, org);
     await webhooks.deliver();
@@ -131,7 +131,7 @@ describe('a subscription is not disabled', () => {
     expect(await queue(id)).toMatchObject({ failing_since: world.clock.now() });
   });
 
-  test('for two failures with days of silence between them', async () => {
+  test('for two failures with days without attempts in between', async () => {
     const there = await failing();
     const id = await subscribe(world, org, there.url);
     await makeBudget(world, org);
@@ -142,7 +142,7 @@ describe('a subscription is not disabled', () => {
     expect(await status(id)).toBe('active');
   });
 
-  test('for what failed at another address', async () => {
+  test('for failures at another URL', async () => {
     const there = await failing();
     const id = await subscribe(world, org, there.url);
     const tryForDays = async (days: number) => {
@@ -161,8 +161,8 @@ describe('a subscription is not disabled', () => {
   });
 });
 
-describe('an attempt under way', () => {
-  test('does not undo that its delivery was asked for again, and is noted', async () => {
+describe('an attempt in flight', () => {
+  test('does not undo a concurrent redelivery, and is recorded', async () => {
     let answer = () => undefined as unknown;
     const there = await receiver((response) => {
       answer = () => response.writeHead(500).end();
@@ -185,7 +185,7 @@ describe('an attempt under way', () => {
     await webhooks.idle();
   });
 
-  test('is written down once, also when what follows from it has to be repeated', async () => {
+  test('is recorded once, also if the following step must be repeated', async () => {
     const id = await subscribe(world, org, 'http://127.0.0.1:1/');
     await call('POST', `${id}/test`);
     const select =
@@ -223,12 +223,12 @@ describe('an attempt under way', () => {
     await recorder.add(outcome);
     expect(calls).toBe(2);
     expect(await read()).toMatchObject({ attempt_count: 1, attempts: [outcome.attempt] });
-    // As after a commit of which nobody knows whether it was one.
+    // As after a commit with an unknown outcome.
     await recorder.add(outcome);
     expect(await read()).toMatchObject({ attempt_count: 1, attempts: [outcome.attempt] });
   });
 
-  test('is timed and signed by the agreed clock, whatever that of the process says', async () => {
+  test('uses the database clock for its time and signature, whatever the clock of the process says', async () => {
     const agreed = world.clock.now();
     const clock = { now: () => new Date(world.clock.now().getTime() + 3_600_000), agreed: () => agreed };
     const ahead = controlWebhooks(world, { clock });
@@ -244,21 +244,21 @@ describe('an attempt under way', () => {
     expect(Date.parse(delivery.next_attempt_at) - agreed.getTime()).toBe(5_000);
   });
 
-  test('is not sent a second time by the process that is still at it, if its lease ran out', async () => {
+  test('is not sent a second time by the same process after its lease expired', async () => {
     const waiting: (() => void)[] = [];
     const there = await receiver((response) => void waiting.push(() => response.writeHead(204).end()));
     const id = await subscribe(world, org, there.url);
     await makeBudget(world, org);
     await webhooks.begin();
     await eventually(() => expect(waiting).toHaveLength(1));
-    // As after a pause of the process, or while the database was away.
+    // As after a pause of the process, or while the database was unavailable.
     await world.db.query("UPDATE webhook_lanes SET leased_until = now() - interval '1 second'", []);
     await webhooks.begin();
     const other = await receiver();
     await subscribe(world, org, other.url);
     await makeBudget(world, org);
     await webhooks.begin();
-    // What would be sent twice comes before what became due later.
+    // A duplicate would be sent before later deliveries.
     await eventually(() => expect(other.received).toHaveLength(1));
     expect(waiting).toHaveLength(1);
     waiting[0]?.();
@@ -268,7 +268,7 @@ describe('an attempt under way', () => {
     expect(await queue(id)).toMatchObject({ owner: null });
   });
 
-  test('that never ends does not keep the process from ending', async () => {
+  test('that never ends does not prevent the process from ending', async () => {
     const there = await receiver();
     await subscribe(world, org, there.url);
     await makeBudget(world, org);

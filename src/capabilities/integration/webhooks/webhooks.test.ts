@@ -28,7 +28,7 @@ describe('a subscription', () => {
     org = await world.createOrg();
   });
 
-  test('is created, read, listed, changed and deleted; each change is audited', async () => {
+  test('can be created, read, listed, updated and deleted, with audit entries', async () => {
     const made = await call('POST', '', { body: { ...body, description: 'finance' } });
     expect(made.status).toBe(201);
     expect(made.json).toMatchObject({ ...body, description: 'finance', status: 'active', event_version: 1 });
@@ -47,7 +47,7 @@ describe('a subscription', () => {
     }
   });
 
-  test('moves between its states, and nowhere else', async () => {
+  test('has no other state transitions than the documented ones', async () => {
     const { id } = await create();
     expect((await call('POST', `/${id}/resume`)).json.error.code).toBe('conflict');
     expect((await call('POST', `/${id}/pause`)).json.status).toBe('paused');
@@ -73,7 +73,7 @@ describe('a subscription', () => {
     ['one in disguise', { url: 'https://0x7f000001/' }, 'url invalid_value'],
     ['one in the other family', { url: 'https://[::ffff:127.0.0.1]/' }, 'url invalid_value'],
     ['a field that there is not', { secret: 'mine' }, 'secret unknown_field'],
-  ])('is refused with %s, when it is created and when it is changed', async (_, wrong, fault) => {
+  ])('is rejected with %s, on creation and on update', async (_, wrong, fault) => {
     const made = await call('POST', '', { body: { ...body, ...wrong } });
     expect([made.status, fields(made)]).toEqual([422, [fault]]);
     const { id } = await create();
@@ -89,7 +89,7 @@ describe('a subscription', () => {
     expect((await call('GET', '?limit=200')).json.data).toHaveLength(before + 1);
   });
 
-  test('is one of at most a hundred', async () => {
+  test('is limited to a hundred per org', async () => {
     org = await world.createOrg();
     for (let i = 0; i < 100; i += 1) {
       await create();
@@ -104,7 +104,7 @@ describe('the secret of a subscription', () => {
     org = await world.createOrg();
   });
 
-  test('is answered once, told apart by its fingerprint, and stored nowhere in the clear', async () => {
+  test('is returned once, identified by its fingerprint, and never stored in plain text', async () => {
     const { id } = await create();
     expect((await call('GET', `/${id}/signing`)).json).toEqual({
       event_version: 1,
@@ -127,7 +127,7 @@ describe('the secret of a subscription', () => {
     expect(world.logLines.join('')).not.toContain(secret);
   });
 
-  test('overlaps for a day when it is replaced; a second time within it needs force, and ends the oldest', async () => {
+  test('overlaps for a day after a rotation; another rotation requires force, and ends the oldest', async () => {
     const { id } = await create();
     const rotate = (force?: boolean) =>
       call('POST', `/${id}/signing/rotate`, force === undefined ? {} : { body: { force } });
@@ -151,7 +151,7 @@ describe('the secret of a subscription', () => {
     expect((await rotate()).json.previous_fingerprint).toBe(third.fingerprint);
   });
 
-  test('rotated twice at once is rotated once', async () => {
+  test('is rotated once under concurrent rotations', async () => {
     const { id } = await create();
     await call('POST', `/${id}/signing/rotate`);
     const both = await Promise.all([
@@ -161,7 +161,7 @@ describe('the secret of a subscription', () => {
     expect(both.map(({ status }) => status).sort()).toEqual([200, 409]);
   });
 
-  test('comes again for a retry with the same key, and for nobody else', async () => {
+  test('is returned again for a retry with the same key only', async () => {
     const { id } = await create();
     const headers = { 'idempotency-key': 'rotate once' };
     const first = await call('POST', `/${id}/signing/rotate`, { headers });
@@ -177,13 +177,13 @@ describe('the secret of an org', () => {
     org = await world.createOrg();
   });
 
-  test('is there from the beginning, the same for whoever asks first', async () => {
+  test('exists from the start, and is the same for concurrent first reads', async () => {
     const answers = await Promise.all([ask('GET'), ask('GET'), ask('GET', '', org.ownerKey)]);
     expect(new Set(answers.map(({ text }) => text)).size).toBe(1);
     expect(answers[0]?.json.secret).toMatch(/^whsec_/);
   });
 
-  test('is rotated until every subscription has one of its own, and then stays as it is', async () => {
+  test('can be rotated until every subscription has its own, and then stays unchanged', async () => {
     const rotate = async () => (await ask('POST', '/rotate')).json.secret;
     const without = await rotate();
     expect(await rotate(), 'without any subscription').not.toBe(without);
@@ -203,8 +203,8 @@ describe('the secret of an org', () => {
   });
 });
 
-describe('asking for deliveries', () => {
-  test('pages without a gap, by state, kind, event and time', async () => {
+describe('listing and redelivering deliveries', () => {
+  test('pages without gaps, by state, type, event and time', async () => {
     org = await world.createOrg();
     const { id } = await create();
     const made: string[] = [];
@@ -240,7 +240,7 @@ describe('asking for deliveries', () => {
     expect(fields(await call('GET', `/${id}/deliveries?cursor=abc`))).toEqual(['cursor invalid_value']);
   });
 
-  test('again needs a time span, and a subscription that is not disabled', async () => {
+  test('redelivery requires a time range, and a subscription that is not disabled', async () => {
     org = await world.createOrg();
     const { id } = await create();
     const now = world.clock.now().toISOString();
