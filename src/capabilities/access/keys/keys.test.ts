@@ -17,8 +17,8 @@ const codeOf = async (key: string) => {
   return status === 200 ? 200 : json.error.code;
 };
 
-describe('minting', () => {
-  test('answers the secret once and stores only its digest', async () => {
+describe('creating', () => {
+  test('returns the secret once and stores only its digest', async () => {
     const { status, json } = await keys('POST', '', org.ownerKey, {
       name: 'ci',
       role: 'member',
@@ -44,7 +44,7 @@ describe('minting', () => {
     }
   });
 
-  test('nobody mints above the own role or scopes', async () => {
+  test('does not grant a higher role or more scopes than the caller has', async () => {
     const admin = await world.mintKey(org, 'admin', ['keys:write', 'org:read']);
     const owner = await keys('POST', '', admin.secret, { name: 'x', role: 'owner', scopes: [] });
     expect(owner.json.error.code).toBe('forbidden');
@@ -63,7 +63,7 @@ describe('minting', () => {
     expect(equal.status).toBe(201);
   });
 
-  test('nor is given such a key as a replay of what someone stronger minted', async () => {
+  test('does not replay the response of a more privileged caller', async () => {
     const admin = await world.mintKey(org, 'admin', ['keys:write']);
     const mint = (key: string) =>
       world.request('POST', `/v1/orgs/${org.id}/keys`, {
@@ -94,7 +94,7 @@ describe('minting', () => {
     expect(twice.json.error.details.fields).toMatchObject([{ field: 'scopes', code: 'invalid_value' }]);
   });
 
-  test('a validity that can never be is refused', async () => {
+  test('rejects an impossible validity', async () => {
     const mint = (more: object) =>
       keys('POST', '', org.ownerKey, { name: 'a', role: 'viewer', scopes: [], ...more });
     for (const more of [
@@ -129,7 +129,7 @@ describe('validity', () => {
 });
 
 describe('revoking', () => {
-  test('takes effect at once, for good, and may be repeated', async () => {
+  test('takes effect immediately and permanently, and can be repeated', async () => {
     const key = await world.mintKey(org, 'viewer', ['org:read']);
     expect(await codeOf(key.secret)).toBe(200);
     expect((await keys('DELETE', `/${key.id}`, org.ownerKey)).status).toBe(204);
@@ -145,7 +145,7 @@ describe('revoking', () => {
     world.clock.advanceSeconds(-10 * 365 * 86_400);
   });
 
-  test('a revoked key that has also expired is still gone', async () => {
+  test('a revoked key that has also expired returns 410', async () => {
     const key = await world.mintKey(org, 'viewer', ['org:read'], {
       expires_at: new Date(world.clock.now().getTime() + 5_000).toISOString(),
     });
@@ -161,7 +161,7 @@ describe('revoking', () => {
   });
 });
 
-test('a revocation holds in a process whose clock is behind', async () => {
+test('a revocation takes effect in a process whose clock is behind', async () => {
   const key = await world.mintKey(org, 'viewer', ['org:read']);
   await keys('DELETE', `/${key.id}`, org.ownerKey);
   world.clock.advanceSeconds(-3_600);
@@ -170,7 +170,7 @@ test('a revocation holds in a process whose clock is behind', async () => {
 });
 
 describe('rotating', () => {
-  test('makes a successor, and the old key ends after the overlap', async () => {
+  test('creates a successor, and the old key ends after the overlap', async () => {
     const old = await world.mintKey(org, 'member', ['org:read']);
     const { status, json } = await keys('POST', `/${old.id}/rotate`, org.ownerKey, { overlap_seconds: 30 });
     expect(status).toBe(200);
@@ -181,13 +181,13 @@ describe('rotating', () => {
     expect([await codeOf(old.secret), await codeOf(json.secret)]).toEqual(['gone', 200]);
   });
 
-  test('without a body the old key ends at once', async () => {
+  test('without a body ends the old key immediately', async () => {
     const old = await world.mintKey(org, 'member', ['org:read']);
     const { json } = await keys('POST', `/${old.id}/rotate`, org.ownerKey);
     expect([await codeOf(old.secret), await codeOf(json.secret)]).toEqual(['gone', 200]);
   });
 
-  test('a rotated key cannot be rotated again, but revoked within its overlap', async () => {
+  test('a rotated key cannot be rotated again, but can be revoked within its overlap', async () => {
     const old = await world.mintKey(org, 'member', ['org:read']);
     await keys('POST', `/${old.id}/rotate`, org.ownerKey, { overlap_seconds: 60 });
     expect((await keys('POST', `/${old.id}/rotate`, org.ownerKey)).json.error.code).toBe('conflict');
@@ -195,7 +195,7 @@ describe('rotating', () => {
     expect(await codeOf(old.secret)).toBe('gone');
   });
 
-  test('is minting, so it never gives more than the caller holds', async () => {
+  test('does not grant more than the caller has', async () => {
     const admin = await world.mintKey(org, 'admin', ['keys:write']);
     const owner = await world.mintKey(org, 'owner', []);
     const wider = await world.mintKey(org, 'viewer', ['audit:read']);
@@ -211,7 +211,7 @@ describe('rotating', () => {
     expect(json).toMatchObject({ ...validity, status: 'not_yet_valid' });
   });
 
-  test('the successor of a key that expires lasts as long as the old one was meant to', async () => {
+  test('the successor of a key that expires has the original lifetime of the old key', async () => {
     const old = await world.mintKey(org, 'viewer', [], {
       expires_at: new Date(world.clock.now().getTime() + 1_000_000).toISOString(),
     });
@@ -222,7 +222,7 @@ describe('rotating', () => {
 });
 
 describe('listing', () => {
-  test('filters by status the way a key shows it', async () => {
+  test('filters by the status that a key shows', async () => {
     const other = await world.createOrg();
     const later = (seconds: number) => new Date(world.clock.now().getTime() + seconds * 1_000).toISOString();
     await world.mintKey(other, 'viewer', [], { expires_at: later(10) });
@@ -241,7 +241,7 @@ describe('listing', () => {
 });
 
 describe('operator keys', () => {
-  test('have a life of their own', async () => {
+  test('have their own life cycle', async () => {
     const admin = (method: string, path: string, key: string, body?: unknown) =>
       world.request(method, `/v1/admin/keys${path}`, { key, ...(body !== undefined && { body }) });
     const { json: minted } = await admin('POST', '', world.operatorKey, { name: 'second' });
@@ -255,7 +255,7 @@ describe('operator keys', () => {
     expect((await admin('GET', `/${org.id}`, world.operatorKey)).json.error.code).toBe('not_found');
   });
 
-  test('do not open an org', async () => {
+  test('do not give access to an org', async () => {
     const { json } = await world.request('GET', `/v1/orgs/${org.id}`, { key: world.operatorKey });
     expect(json.error.code).toBe('not_found');
   });
@@ -264,7 +264,7 @@ describe('operator keys', () => {
 describe('the last use of a key', () => {
   const write = () => world.runJob('record-key-uses');
 
-  test('is told to about a minute, and of one that nobody used it is null', async () => {
+  test('is accurate to about a minute, and null for an unused key', async () => {
     const org = await world.createOrg();
     const busy = await world.mintKey(org, 'member', ['org:read']);
     const idle = await world.mintKey(org, 'member', ['org:read']);
@@ -278,7 +278,7 @@ describe('the last use of a key', () => {
     expect([await lastUse(busy), await lastUse(idle)]).toEqual([usedAt, null]);
   });
 
-  test('of one that asks at the edge all the time is told as well', async () => {
+  test('is recorded for a key that calls the edge continuously', async () => {
     const org = await world.createOrg();
     const key = await world.mintKey(org, 'member', ['edge:decide']);
     const ask = () =>

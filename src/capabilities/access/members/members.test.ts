@@ -37,7 +37,7 @@ async function join(role: string, at = org): Promise<{ id: string; cookie: strin
 const readOrg = (cookie: string) => world.request('GET', `/v1/orgs/${org.id}`, { headers: { cookie } });
 
 describe('an invitation', () => {
-  test('is a link for whoever invites, and makes somebody who has not joined', async () => {
+  test('returns a link to the caller, and creates a member who has not joined', async () => {
     const { status, json } = await byOwner('POST', '', {
       email: 'Ada@Example.com',
       name: 'Ada',
@@ -62,13 +62,13 @@ describe('an invitation', () => {
     expect(read).not.toHaveProperty('sign_in_url');
   });
 
-  test('is looked at before it is used, and used once', async () => {
+  test('requires a click, and can be used once', async () => {
     const { id, sign_in_url } = await invite('viewer');
     const path = pathOf(sign_in_url);
     for (let n = 0; n < 2; n += 1) {
       const page = await world.request('GET', path);
       expect([page.status, page.headers['content-type']]).toEqual([200, 'text/html; charset=utf-8']);
-      // The link is told to no other site, and the form on the page is not sent as one of another site.
+      // The link is not sent to other sites as a referrer, and the form on the page is same-site.
       expect(page.headers['referrer-policy']).toBe('same-origin');
     }
     const both = await Promise.all([postForm(world, path, {}), postForm(world, path, {})]);
@@ -77,7 +77,7 @@ describe('an invitation', () => {
     expect((await byOwner('GET', `/${id}`)).json).toMatchObject({ status: 'active', link_expires_at: null });
   });
 
-  test('is over after 72 hours, when a new one is made, and when it is withdrawn', async () => {
+  test('ends after 72 hours, when a new one is created, and when it is cancelled', async () => {
     const first = await invite('viewer');
     world.clock.advanceSeconds(72 * 3_600);
     expect((await postForm(world, pathOf(first.sign_in_url), {})).status).toBe(410);
@@ -90,7 +90,7 @@ describe('an invitation', () => {
     expect(outcome(await byOwner('POST', `/${first.id}/sign-in-link`))).toEqual([404, 'not_found']);
   });
 
-  test('is not taken from another site, nor when it was made up', async () => {
+  test('is rejected from another site, and if it is forged', async () => {
     const { sign_in_url } = await invite('viewer');
     const foreign = { 'sec-fetch-site': 'cross-site' };
     expect((await postForm(world, pathOf(sign_in_url), {}, foreign)).status).toBe(403);
@@ -98,7 +98,7 @@ describe('an invitation', () => {
     expect((await postForm(world, pathOf(sign_in_url), {})).status).toBe(303);
   });
 
-  test('and everything else is for owners to do, and for everyone to see', async () => {
+  test('and all other changes require an owner, reading does not', async () => {
     const admin = await world.mintKey(org, 'admin', ['org:read', 'org:write']);
     const body = { email: 'x@example.com', role: 'viewer' };
     expect(outcome(await as(admin.secret, 'POST', '', body))).toEqual([403, 'forbidden']);
@@ -106,8 +106,8 @@ describe('an invitation', () => {
   });
 });
 
-describe('a member who is signed in', () => {
-  test('has the role at each request, and is the one in the audit log', async () => {
+describe('a signed-in member', () => {
+  test('has the current role on each request, and is the actor in the audit log', async () => {
     const { id, cookie } = await join('admin');
     const mint = () =>
       world.request('POST', `/v1/orgs/${org.id}/keys`, {
@@ -125,7 +125,7 @@ describe('a member who is signed in', () => {
     expect((await readOrg(cookie)).status).toBe(200);
   });
 
-  test('is out at once when removed', async () => {
+  test('loses access immediately when removed', async () => {
     const { id, cookie } = await join('viewer');
     expect((await readOrg(cookie)).status).toBe(200);
     await byOwner('DELETE', `/${id}`);
@@ -135,7 +135,7 @@ describe('a member who is signed in', () => {
     expect(json.data.map((member: { id: string }) => member.id)).toContain(id);
   });
 
-  test('may approve what a key asked for, and not what the same member did', async () => {
+  test('can approve a request of a key, but not a request of their own', async () => {
     const asker = await join('member');
     const approver = await join('admin');
     const send = (cookie: string, method: string, path: string, body: object) =>
@@ -157,7 +157,7 @@ describe('a member who is signed in', () => {
 });
 
 describe('the last owner', () => {
-  test('can be neither removed nor demoted, whoever else is invited', async () => {
+  test('can be neither removed nor demoted, also with pending invitations', async () => {
     const other = await world.createOrg();
     const { id } = await join('owner', other);
     await invite('owner', other);
@@ -169,7 +169,7 @@ describe('the last owner', () => {
     expect((await act('PATCH', { role: 'admin' })).status).toBe(200);
   });
 
-  test('stays when two are removed or demoted at once', async () => {
+  test('remains under concurrent removals or demotions', async () => {
     for (const [method, body] of [
       ['DELETE', undefined],
       ['PATCH', { role: 'viewer' }],
@@ -212,7 +212,7 @@ test('a one-time link signs an operator in, to the platform or to an org', async
   expect((await postForm(world, pathOf(late.json.url), {})).status).toBe(410);
 });
 
-test('a link leads into no org that forbids support access or wants to approve it', async () => {
+test('a link does not enter an org that forbids support access or requires approval', async () => {
   const other = await world.createOrg();
   const make = () =>
     world.request('POST', '/v1/admin/console-links', { key: world.operatorKey, body: { org_id: other.id } });

@@ -14,7 +14,7 @@ const admin = (method: string, path: string, body?: unknown) =>
   });
 
 describe('creating', () => {
-  test('fills in what was left out', async () => {
+  test('sets defaults for omitted fields', async () => {
     const { status, json } = await admin('POST', '', { name: 'Müller & Söhne' });
     expect(status).toBe(201);
     expect(json).toMatchObject({
@@ -28,14 +28,14 @@ describe('creating', () => {
     expect(json.id).toMatch(/^org_[0-9a-hjkmnp-tv-z]{26}$/);
   });
 
-  test('a slug made from a name that is taken gets a suffix', async () => {
+  test('a derived slug that is taken gets a suffix', async () => {
     const first = await admin('POST', '', { name: 'Twice' });
     const second = await admin('POST', '', { name: 'Twice' });
     expect(first.json.slug).toBe('twice');
     expect(second.json.slug).toMatch(/^twice-[0-9a-z]{8}$/);
   });
 
-  test('many of one name at once all get a slug', async () => {
+  test('concurrent creations with one name all get a slug', async () => {
     const answers = await Promise.all(
       Array.from({ length: 12 }, () => admin('POST', '', { name: 'At once' })),
     );
@@ -43,18 +43,18 @@ describe('creating', () => {
     expect(new Set(answers.map(({ json }) => json.slug)).size).toBe(12);
   });
 
-  test('a name without a single letter still gets a slug', async () => {
+  test('a name without letters gets a slug', async () => {
     const { json } = await admin('POST', '', { name: '日本' });
     expect(json.slug).toBe('org');
   });
 
-  test('a chosen slug that is taken is a conflict', async () => {
+  test('returns conflict for a given slug that is taken', async () => {
     await admin('POST', '', { name: 'A', slug: 'chosen' });
     const { status, json } = await admin('POST', '', { name: 'B', slug: 'chosen' });
     expect([status, json.error.code]).toEqual([409, 'conflict']);
   });
 
-  test('a time zone has to exist', async () => {
+  test('rejects an unknown time zone', async () => {
     for (const timezone of ['Mars/Olympus', '+01:00']) {
       const { json } = await admin('POST', '', { name: 'A', timezone });
       expect(json.error.details.fields).toEqual([
@@ -66,7 +66,7 @@ describe('creating', () => {
 });
 
 describe('changing', () => {
-  test('PATCH merges: what is not named stays', async () => {
+  test('PATCH merges: omitted fields stay', async () => {
     const { json: org } = await admin('POST', '', {
       name: 'Before',
       home_region: 'eu',
@@ -84,7 +84,7 @@ describe('changing', () => {
     expect((await admin('GET', `/${org.id}`)).json).toEqual(json);
   });
 
-  test('an owner changes name, slug and time zone, and nothing else', async () => {
+  test('an owner can change name, slug and time zone only', async () => {
     const org = await world.createOrg();
     const { json } = await world.request('PATCH', `/v1/orgs/${org.id}`, {
       key: org.ownerKey,
@@ -100,14 +100,14 @@ describe('changing', () => {
     ]);
   });
 
-  test('an org that does not exist is not found', async () => {
+  test('returns 404 for an unknown org', async () => {
     expect((await admin('PATCH', '/org_none', { name: 'A' })).status).toBe(404);
     expect((await admin('POST', '/org_none/suspend')).status).toBe(404);
   });
 });
 
 describe('suspending', () => {
-  test('stops the org at once, and reinstating lets it go on', async () => {
+  test('stops the org immediately, and reinstating restores it', async () => {
     const org = await world.createOrg();
     const own = () => world.request('GET', `/v1/orgs/${org.id}`, { key: org.ownerKey });
     expect((await own()).status).toBe(200);
@@ -121,7 +121,7 @@ describe('suspending', () => {
     expect((await own()).status).toBe(200);
   });
 
-  test('a move to the state it is in is a conflict', async () => {
+  test('returns conflict for a transition to the current state', async () => {
     const org = await world.createOrg();
     expect((await admin('POST', `/${org.id}/reinstate`)).json.error.code).toBe('conflict');
     await admin('POST', `/${org.id}/suspend`);
@@ -130,7 +130,7 @@ describe('suspending', () => {
 });
 
 describe('the IP allow-list', () => {
-  test('lets only listed addresses in, IPv4 and IPv6, and an empty list lets all in', async () => {
+  test('admits only listed addresses, IPv4 and IPv6, and all if it is empty', async () => {
     const org = await world.createOrg();
     const path = `/v1/orgs/${org.id}/ip-allow-list`;
     const put = (cidrs: string[], address: string, force?: boolean) =>
@@ -153,13 +153,13 @@ describe('the IP allow-list', () => {
     expect(lockout.json.error.code).toBe('conflict');
     expect((await put(['203.0.113.0/24'], '192.0.2.1', true)).status).toBe(200);
     expect(await from('192.0.2.1')).toBe(403);
-    // IPv6 ranges do not let IPv4 in.
+    // IPv6 ranges do not match IPv4.
     expect((await put(['::/0'], '203.0.113.5')).json.error.code).toBe('conflict');
     expect((await put([], '203.0.113.5')).json).toEqual({ cidrs: [] });
     expect(await from('192.0.2.1')).toBe(200);
   });
 
-  test('an operator lets an org in again that has locked itself out', async () => {
+  test('can be cleared by an operator if the org has locked itself out', async () => {
     const org = await world.createOrg();
     const path = `/v1/orgs/${org.id}/ip-allow-list`;
     const body = { cidrs: ['192.0.2.1'], force: true };
@@ -169,7 +169,7 @@ describe('the IP allow-list', () => {
     expect((await world.request('GET', path, { key: org.ownerKey })).json).toEqual({ cidrs: [] });
   });
 
-  test('names every entry that is no address', async () => {
+  test('reports every invalid entry', async () => {
     const org = await world.createOrg();
     const { json } = await world.request('PUT', `/v1/orgs/${org.id}/ip-allow-list`, {
       key: org.ownerKey,
@@ -197,7 +197,7 @@ describe('a slug that an org gave up', () => {
     json?.error?.code,
   ];
 
-  /** Each way in which another org could get it. */
+  /** Every way in which another org could get it. */
   async function expectHeld(slug: string): Promise<void> {
     expect(outcomeOf(await create({ name: 'a', slug }))).toEqual([409, 'conflict']);
     const other = await world.createOrg();
@@ -208,7 +208,7 @@ describe('a slug that an org gave up', () => {
     expect([named.status, named.json.slug]).toEqual([201, expect.stringMatching(`^${slug}-[0-9a-z]{8}$`)]);
   }
 
-  test('goes to no other org for a year, and back to the same org at any time', async () => {
+  test('is reserved for a year, and the same org can take it back', async () => {
     const [first, second] = [newSlug(), newSlug()];
     const id = await made(first);
     expect((await patch(id, { slug: second })).status).toBe(200);
@@ -220,7 +220,7 @@ describe('a slug that an org gave up', () => {
     expect(outcomeOf(await create({ name: 'a', slug: first })), 'in use').toEqual([409, 'conflict']);
   });
 
-  test('is held after the org was removed', async () => {
+  test('is reserved after the org was removed', async () => {
     const slug = newSlug();
     const id = await made(slug);
     await world.request('POST', `/v1/admin/orgs/${id}/suspend`, { key: world.operatorKey });
@@ -232,7 +232,7 @@ describe('a slug that an org gave up', () => {
     expect((await create({ name: 'a', slug })).status).toBe(201);
   });
 
-  test('is not got by being quick', async () => {
+  test('cannot be taken by a concurrent request', async () => {
     for (let round = 0; round < 5; round += 1) {
       const slug = newSlug();
       const id = await made(slug);
@@ -248,7 +248,7 @@ describe('a slug that an org gave up', () => {
     }
   });
 
-  test('is one of twenty a year', async () => {
+  test('is limited to twenty a year', async () => {
     const id = await made(newSlug());
     for (let n = 0; n < 20; n += 1) {
       expect((await patch(id, { slug: newSlug() })).status).toBe(200);
@@ -273,7 +273,7 @@ describe('listing', () => {
     lister.request('GET', `/v1/admin/orgs${query}`, { key: lister.operatorKey });
 
   test.each(['created_at', '-created_at', 'name', '-name'])(
-    'pages by %s see every org once, in order',
+    'pages by %s contain every org once, in order',
     async (sort) => {
       const seen: { id: string; name: string; created_at: string }[] = [];
       let cursor: string | null = null;
@@ -312,13 +312,13 @@ describe('listing', () => {
     ['?name=A&name=B', 'name', 'invalid_type'],
     ['?cursor=zzz', 'cursor', 'invalid_value'],
     ['?name=', 'name', 'empty'],
-  ])('%s is refused', async (query, field, code) => {
+  ])('rejects %s', async (query, field, code) => {
     const { status, json } = await list(query);
     expect(status).toBe(422);
     expect(json.error.details.fields).toMatchObject([{ field, code }]);
   });
 
-  test('the longest name makes a cursor that its own list takes', async () => {
+  test('accepts the cursor of the longest name', async () => {
     for (const name of ['😀'.repeat(100), '😀'.repeat(99).concat('aa'), `${'\u0001'.repeat(199)}a`]) {
       expect((await lister.createOrg(name)).id).toMatch(/^org_/);
     }
@@ -327,7 +327,7 @@ describe('listing', () => {
   });
 
   test.each(['0000-01-01T00:00:00Z', '-100000-01-01T00:00:00Z', '9999-12-31T23:59:59-23:59', 'x'])(
-    'a forged cursor with the time %s is refused',
+    'rejects a forged cursor with the time %s',
     async (time) => {
       const cursor = Buffer.from(JSON.stringify(['-created_at', time, 'x'])).toString('base64url');
       expect((await list(`?cursor=${cursor}`)).json.error.details.fields).toMatchObject([
@@ -336,7 +336,7 @@ describe('listing', () => {
     },
   );
 
-  test('a cursor serves only the order it was made for', async () => {
+  test('a cursor is valid only for its own order', async () => {
     const { json } = await list('?limit=1&sort=name');
     expect(
       (await list(`?limit=1&sort=-name&cursor=${json.next_cursor}`)).json.error.details.fields,

@@ -21,7 +21,7 @@ const outcome = ({ status, json }: { status: number; json: { error?: { code: str
 const cleared = 'purser_session=; Path=/; HttpOnly; SameSite=Lax; Max-Age=0';
 
 describe('signing in with a key', () => {
-  test('opens a session whose cookie only the browser and the service see', async () => {
+  test('opens a session with an HttpOnly cookie', async () => {
     const answer = await postForm(world, '/console/login', { key: org.ownerKey });
     expect([answer.status, answer.headers.location]).toEqual([303, '/console']);
     expect(answer.headers['set-cookie']).toMatch(
@@ -31,7 +31,7 @@ describe('signing in with a key', () => {
     expect([read.status, read.json.id]).toEqual([200, org.id]);
   });
 
-  test('a key that does not exist is told so in words, and not in JSON', async () => {
+  test('returns a readable page, not JSON, for an unknown key', async () => {
     for (const key of ['nonsense', '']) {
       const answer = await postForm(world, '/console/login', { key });
       expect(answer.status).toBe(401);
@@ -42,7 +42,7 @@ describe('signing in with a key', () => {
     }
   });
 
-  test('a revoked key and one that is used from elsewhere do not get in', async () => {
+  test('rejects a revoked key and a key from another address', async () => {
     const other = await world.createOrg();
     const { id, secret } = await world.mintKey(other, 'owner', scopes);
     await world.request('DELETE', `/v1/orgs/${other.id}/keys/${id}`, { key: other.ownerKey });
@@ -63,7 +63,7 @@ describe('signing in with a key', () => {
     ]);
   });
 
-  test('leads on to single sign-on', async () => {
+  test('links to single sign-on', async () => {
     const form = await world.request('GET', '/console/login?return_to=/console/runs');
     expect(form.text).toContain('action="/console/sso"');
     const page = await world.request('GET', '/console/sso?org=Acme%22&return_to=/console/runs');
@@ -73,7 +73,7 @@ describe('signing in with a key', () => {
     ]);
   });
 
-  test('guessing is slowed down', async () => {
+  test('throttles guessing', async () => {
     const guess = () =>
       world.request('POST', '/console/login', {
         raw: 'key=guess',
@@ -87,7 +87,7 @@ describe('signing in with a key', () => {
     expect([answer.status, answer.headers['retry-after']]).toEqual([429, '60']);
   });
 
-  test('leads back to a page of the console and to nowhere else', async () => {
+  test('returns only to pages of the console', async () => {
     const goal = async (return_to: string) =>
       (await postForm(world, '/console/login', { key: org.ownerKey, return_to })).headers.location;
     expect(await goal('/console/runs?model=m')).toBe('/console/runs?model=m');
@@ -105,7 +105,7 @@ describe('signing in with a key', () => {
     }
   });
 
-  test('a form of another site is not taken, nor one that is no form or too large', async () => {
+  test('rejects a form of another site, and one that is malformed or too large', async () => {
     const post = (headers: Record<string, string>) =>
       postForm(world, '/console/login', { key: org.ownerKey }, headers);
     for (const headers of [
@@ -127,7 +127,7 @@ describe('signing in with a key', () => {
 });
 
 describe('the cookie on /v1', () => {
-  test('no cookie and one that was never given out are unauthorized, and nothing is cleared', async () => {
+  test('returns unauthorized without a cookie or for one that was never issued, and clears nothing', async () => {
     const forged = `purser_session=${'A'.repeat(54)}`;
     for (const cookie of ['', 'other=1', 'purser_session=', 'purser_session=abc', forged]) {
       const answer = await readOrg(cookie);
@@ -136,7 +136,7 @@ describe('the cookie on /v1', () => {
     }
   });
 
-  test('a session that was ended is told apart, for good, and its cookie is cleared', async () => {
+  test('an ended session is recognized permanently, and its cookie is cleared', async () => {
     const { cookie, id } = await signIn(world, org.ownerKey, org.id);
     expect((await world.request('DELETE', `${sessionsPath()}/${id}`, { key: org.ownerKey })).status).toBe(
       204,
@@ -149,7 +149,7 @@ describe('the cookie on /v1', () => {
     expect(outcome(await readOrg(cookie)), 'long after').toEqual([401, 'session_revoked']);
   });
 
-  test('a bearer wins over a cookie, whatever either is worth', async () => {
+  test('a bearer token takes precedence over a cookie, valid or not', async () => {
     const { cookie, id } = await signIn(world, org.ownerKey, org.id);
     const both = (key: string) => world.request('GET', `/v1/orgs/${org.id}`, { key, headers: { cookie } });
     expect(outcome(await both('nonsense'))).toEqual([401, 'unauthorized']);
@@ -157,7 +157,7 @@ describe('the cookie on /v1', () => {
     expect((await both(org.ownerKey)).status).toBe(200);
   });
 
-  test('what changes something has to come from our own pages', async () => {
+  test('changes must come from our own pages', async () => {
     const { cookie } = await signIn(world, org.ownerKey, org.id);
     const change = (headers: Record<string, string>) =>
       world.request('PATCH', `/v1/orgs/${org.id}`, {
@@ -177,7 +177,7 @@ describe('the cookie on /v1', () => {
     expect(withKey.status, 'a bearer is never added by a browser').toBe(200);
   });
 
-  test('role and scopes are those of the key', async () => {
+  test('has the role and scopes of the key', async () => {
     const viewer = await world.mintKey(org, 'viewer', ['org:read', 'keys:write']);
     const { cookie } = await signIn(world, viewer.secret, org.id);
     expect((await readOrg(cookie)).status).toBe(200);
@@ -198,7 +198,7 @@ describe('the cookie on /v1', () => {
     expect(outcome(await ask('/v1/admin/orgs'))).toEqual([401, 'session_revoked']);
   });
 
-  test('a key that is revoked, or comes to its end, takes its sessions along', async () => {
+  test('a revoked or expired key ends its sessions', async () => {
     const key = await world.mintKey(org, 'admin', scopes);
     const { cookie } = await signIn(world, key.secret, org.id);
     await world.request('DELETE', `/v1/orgs/${org.id}/keys/${key.id}`, { key: org.ownerKey });
@@ -211,7 +211,7 @@ describe('the cookie on /v1', () => {
     expect(outcome(await readOrg(other.cookie))).toEqual([401, 'session_revoked']);
   });
 
-  test('a suspended org and an address that is not allowed are refused as for keys', async () => {
+  test('rejects a suspended org and an address that is not allowed, as for keys', async () => {
     const other = await world.createOrg();
     const { cookie } = await signIn(world, other.ownerKey, other.id);
     const ask = () => world.request('GET', `/v1/orgs/${other.id}`, { headers: { cookie } });
@@ -226,7 +226,7 @@ describe('the cookie on /v1', () => {
     expect(outcome(await ask())).toEqual([403, 'ip_not_allowed']);
   });
 
-  test('makes a decision at the edge like a key', async () => {
+  test('authorizes decisions at the edge like a key', async () => {
     const { cookie } = await signIn(world, org.ownerKey, org.id);
     const decide = () =>
       world.request('POST', '/v1/edge/decision', {
@@ -239,8 +239,8 @@ describe('the cookie on /v1', () => {
   });
 });
 
-describe('its time', () => {
-  test('is over after an hour without a request, and goes on while there are some', async () => {
+describe('its lifetime', () => {
+  test('ends after an hour without a request, and is extended by requests', async () => {
     const { cookie } = await signIn(world, org.ownerKey, org.id);
     for (let n = 0; n < 3; n += 1) {
       world.clock.advanceSeconds(3_500);
@@ -250,7 +250,7 @@ describe('its time', () => {
     expect(outcome(await readOrg(cookie))).toEqual([401, 'session_revoked']);
   });
 
-  test('is over at its end however busy it is', async () => {
+  test('ends at its maximum, however busy it is', async () => {
     const { cookie } = await signIn(world, org.ownerKey, org.id);
     for (let n = 0; n < 10; n += 1) {
       expect((await readOrg(cookie)).status).toBe(200);
@@ -262,7 +262,7 @@ describe('its time', () => {
 });
 
 describe('listing and ending', () => {
-  test('an admin sees and ends those of others, everyone else their own', async () => {
+  test('an admin sees and ends all sessions, other roles their own', async () => {
     const admin = await world.mintKey(org, 'admin', scopes);
     const viewer = await world.mintKey(org, 'viewer', ['org:read', 'org:write']);
     const mine = await signIn(world, viewer.secret, org.id);
@@ -298,7 +298,7 @@ describe('listing and ending', () => {
     expect(expired).toMatchObject([{ id: theirs.id, status: 'expired' }]);
   });
 
-  test('signing out ends the session and clears the cookie, and may be done twice', async () => {
+  test('signing out ends the session and clears the cookie, and can be repeated', async () => {
     const { cookie } = await signIn(world, org.ownerKey, org.id);
     for (let n = 0; n < 2; n += 1) {
       const answer = await postForm(world, '/console/logout', {}, { cookie });
@@ -310,14 +310,14 @@ describe('listing and ending', () => {
     expect(page.text).toContain('Your session is over');
   });
 
-  test('a form of another site does not sign anybody out', async () => {
+  test('rejects a sign-out form of another site', async () => {
     const { cookie } = await signIn(world, org.ownerKey, org.id);
     const answer = await postForm(world, '/console/logout', {}, { cookie, 'sec-fetch-site': 'cross-site' });
     expect(answer.status).toBe(403);
     expect((await readOrg(cookie)).status).toBe(200);
   });
 
-  test('signing in and out is in the audit log', async () => {
+  test('records signing in and out in the audit log', async () => {
     const fresh = await world.createOrg();
     const { cookie, id } = await signIn(world, fresh.ownerKey, fresh.id);
     await postForm(world, '/console/logout', {}, { cookie });
@@ -374,7 +374,7 @@ describe('a sign-in in a browser that is signed in', () => {
     ['a key', async () => ['/console/login', { key: org.ownerKey }]],
     ['an invitation', async () => [await memberLink('ada@example.com'), {}]],
     ['a link of an operator', async () => [await consoleLink(), {}]],
-  ])('by %s ends the session from before, and its org reads who left', async (_, make) => {
+  ])('by %s ends the previous session, with an entry in the log of its org', async (_, make) => {
     const other = await world.createOrg();
     const { cookie, id } = await signIn(world, other.ownerKey, other.id);
     const [path, fields] = await make();
@@ -386,7 +386,7 @@ describe('a sign-in in a browser that is signed in', () => {
     expect(await closed(other.id)).toEqual([{ actor_kind: 'key', target_id: id }]);
   });
 
-  test('leaves it where it does not succeed', async () => {
+  test('leaves it open if it fails', async () => {
     const { cookie } = await signIn(world, org.ownerKey, org.id);
     expect((await postForm(world, '/console/login', { key: 'nonsense' }, { cookie })).status).toBe(401);
     const used = await memberLink('bob@example.com');
@@ -395,7 +395,7 @@ describe('a sign-in in a browser that is signed in', () => {
     expect((await readOrg(cookie)).status).toBe(200);
   });
 
-  test('ends it once, however many there are at a time', async () => {
+  test('ends it once, also under concurrent sign-ins', async () => {
     const { cookie, id } = await signIn(world, org.ownerKey, org.id);
     const answers = await Promise.all(
       [1, 2, 3].map(() => postForm(world, '/console/login', { key: org.ownerKey }, { cookie })),

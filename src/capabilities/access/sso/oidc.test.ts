@@ -193,7 +193,7 @@ describe('signing in', () => {
     }
   });
 
-  test('an invitation is accepted by the address, if the provider vouches for it', async () => {
+  test('a verified e-mail address accepts an invitation', async () => {
     const { json: invited } = await owner('POST', '/members', { email: 'grace@example.com', role: 'admin' });
     const grace = { sub: 'grace', email: 'grace@example.com' };
     const unproven = await enter({ ...grace, sub: 'mallory', email_verified: false });
@@ -207,7 +207,7 @@ describe('signing in', () => {
     expect(thief.answer.text).toContain('belongs to another member');
   });
 
-  test('somebody who was removed stays out until invited again', async () => {
+  test('a removed member cannot sign in until invited again', async () => {
     const leaver = { sub: 'leaver', email: 'leaver@example.com', email_verified: true };
     const first = await enter(leaver);
     const { member_id } = await whoIs(first.cookie);
@@ -231,7 +231,7 @@ describe('signing in', () => {
     expect((await enter(leaver)).answer.status).toBe(303);
   });
 
-  test('who is signed in to another org is asked first', async () => {
+  test('asks for confirmation before it replaces a session of another org', async () => {
     const other = await world.createOrg();
     const browser = new Browser();
     await browser.request(`${url}/console/login`, { form: { key: other.ownerKey } });
@@ -464,7 +464,7 @@ describe('open sessions', () => {
   });
 });
 
-describe('what is not believed', () => {
+describe('rejects', () => {
   const refused = async (forge: Forgery) => {
     await connect();
     idp.forge = forge;
@@ -571,7 +571,7 @@ describe('what is not believed', () => {
     expect(rows.length).toBeGreaterThan(2);
   });
 
-  test('an org without SSO answers like one that does not exist', async () => {
+  test('an org without SSO gets the same response as an unknown org', async () => {
     const other = await world.createOrg();
     const { json } = await owner('GET', '', undefined, other);
     const ask = async (name: string) => {
@@ -583,7 +583,7 @@ describe('what is not believed', () => {
     expect(none).toEqual(await ask('no-such-org'));
   });
 
-  test('so does one that is removed, while it is being emptied', async () => {
+  test('so does a removed org, while it is being purged', async () => {
     const other = await world.createOrg();
     const { issuer, clientId: client_id } = idp;
     expect((await owner('PUT', '/sso', { issuer, client_id }, other)).status).toBe(200);
@@ -670,7 +670,7 @@ describe('an issuer that sends people on to another one', () => {
   });
 });
 
-test('a provider that is away is told so in words', async () => {
+test('shows a readable error if the provider is unreachable', async () => {
   await owner('PUT', '/sso', { issuer: 'http://127.0.0.1:1', client_id: 'a' });
   const answer = await new Browser().request(loginUrl());
   expect(answer.status).toBe(503);

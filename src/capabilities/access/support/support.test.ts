@@ -52,7 +52,7 @@ const fieldsOf = ({
 }) => json.error.details.fields.map(({ field, code }) => `${field} ${code}`);
 
 describe('a grant', () => {
-  test('says for whom, what, why and how long, and opens a session that can do that', async () => {
+  test('has an org, scopes, a reason and an end, and opens a session with these scopes', async () => {
     const made = await grant(['budgets:read']);
     expect(made).toMatchObject({
       org_id: org.id,
@@ -69,7 +69,7 @@ describe('a grant', () => {
     expect((await get(opened.json.token, `/v1/orgs/${org.id}/budgets`)).status).toBe(200);
   });
 
-  test('is narrower than the org, short, and about an org that exists', async () => {
+  test("must be narrower than the org's own access, short, and for an existing org", async () => {
     const refused = async (more: object) =>
       fieldsOf(await admin('POST', '', { ...grantBody(['runs:read']), ...more }));
     expect(await refused({ scope: scopes })).toEqual(
@@ -95,7 +95,7 @@ describe('a grant', () => {
     }
   });
 
-  test('ends when it was meant to, and no session is opened afterwards', async () => {
+  test('ends on time, and opens no session afterwards', async () => {
     const { token, grantId } = await session(['org:read']);
     world.clock.advanceSeconds(3_600);
     expect(codeOf(await get(token, `/v1/orgs/${org.id}`))).toBe('key_expired');
@@ -103,7 +103,7 @@ describe('a grant', () => {
     expect(codeOf(await admin('POST', `/${grantId}/sessions`))).toBe('conflict');
   });
 
-  test('that is revoked takes its sessions along; so do the org and the key of whoever opened them', async () => {
+  test("ends its sessions when it, the org's permission or the opening key is revoked", async () => {
     const first = await session(['org:read']);
     expect((await get(first.token, `/v1/orgs/${org.id}`)).status).toBe(200);
     expect((await admin('DELETE', `/${first.grantId}`)).status).toBe(204);
@@ -127,7 +127,7 @@ describe('a grant', () => {
     expect(codeOf(await get(opened.json.token, `/v1/orgs/${org.id}`))).toBe('gone');
   });
 
-  test('of another org is as if it were not there', async () => {
+  test('of another org is not found', async () => {
     const other = await world.createOrg();
     const { id } = await grant(['org:read'], other);
     for (const verb of ['/approve', '/deny']) {
@@ -138,7 +138,7 @@ describe('a grant', () => {
   });
 });
 
-describe('outside its grant a session is refused', () => {
+describe('rejects requests outside the grant', () => {
   const denied = (reason: string, scope: readonly string[], method: string) => [
     403,
     'support_scope_denied',
@@ -149,7 +149,7 @@ describe('outside its grant a session is refused', () => {
     return [status, json.error.code, json.error.details];
   };
 
-  test('for what was not granted, with the grant, the method and the reason', async () => {
+  test('for scopes that were not granted, with the grant, the method and the reason', async () => {
     const { token } = await session(['runs:read', 'org:read']);
     const scope = ['runs:read', 'org:read'];
     expect((await get(token, '/v1/runs')).status).toBe(200);
@@ -166,7 +166,7 @@ describe('outside its grant a session is refused', () => {
     );
   });
 
-  test('for keys, settings, grants and everything of operators, whatever was granted', async () => {
+  test('for keys, settings, grants and operator routes, whatever was granted', async () => {
     const all = scopes.filter((scope) => !['keys:write', 'org:write', 'webhooks:write'].includes(scope));
     const { token, grantId } = await session(all);
     for (const [method, path, reason] of [
@@ -183,7 +183,7 @@ describe('outside its grant a session is refused', () => {
     }
   });
 
-  test('for other orgs, like anyone else, and at the door of the console', async () => {
+  test("for other orgs, and for the console's sign-in", async () => {
     const { token } = await session(['org:read']);
     expect(await refusal(token, 'GET', `/v1/orgs/${(await world.createOrg()).id}`)).toEqual([
       404,
@@ -197,7 +197,7 @@ describe('outside its grant a session is refused', () => {
     expect(login.headers['set-cookie']).toBeUndefined();
   });
 
-  test('what was granted to write is written, and the audit log names the operator', async () => {
+  test('permits granted writes, and the audit log names the operator', async () => {
     const { token } = await session(['runs:write', 'budgets:write']);
     const run = await world.request('POST', '/v1/runs', {
       key: token,
@@ -222,7 +222,7 @@ describe('outside its grant a session is refused', () => {
 });
 
 describe('what the org sees', () => {
-  test('who was granted what, opened what and asked for what, allowed and denied, each in the audit log too', async () => {
+  test('grants, sessions and requests, allowed and denied, each in the audit log too', async () => {
     const watched = await world.createOrg();
     const { token, grantId, id } = await session(['org:read'], watched);
     const allowed = await get(token, `/v1/orgs/${watched.id}?x=1`);
@@ -255,11 +255,11 @@ describe('what the org sees', () => {
     );
     expect(entries).toHaveLength(3);
     expect(entries).toContainEqual({ actor_kind: 'support', org_id: watched.id, outcome: 'success' });
-    // Somebody else's log stays as it was.
+    // The log of another org stays unchanged.
     expect((await own('GET', `?grant_id=${grantId}`)).json.data).toEqual([]);
   });
 
-  test('what was asked of public routes, of routes that do not exist and with HEAD, as it was asked', async () => {
+  test('requests to public and unknown routes and with HEAD, as they were sent', async () => {
     const watched = await world.createOrg();
     const { token, id } = await session(['org:read'], watched);
     const asked: [
@@ -312,7 +312,7 @@ describe('what the org sees', () => {
     expect((await own('GET', '?kind=request', undefined, watched)).json.data).toHaveLength(before);
   });
 
-  test('of a very long path whole parts only, so that a name in it can be erased', async () => {
+  test('whole segments of a very long path, so that a name in it can be erased', async () => {
     const { token, id } = await session(['org:read']);
     const start = `/v1/orgs/${org.id}/customers/`;
     const longest = `${'%C3%AB'.repeat(70)}${'e'.repeat(500 - start.length - 420)}`;
@@ -324,7 +324,7 @@ describe('what the org sees', () => {
     expect(new Set(recorded)).toEqual(new Set([`${start}${longest}`, start]));
   });
 
-  test('nothing is served that could not be recorded, and nothing is done', async () => {
+  test('serves nothing that could not be recorded', async () => {
     const { token } = await session(['runs:write', 'runs:read']);
     world.fault = (point) => {
       if (point === 'support.before_commit') {
@@ -350,7 +350,7 @@ describe('what the org sees', () => {
   });
 });
 
-/** Entries of one instant have no order of their own; the list's is as good as any. */
+/** Entries of one instant have no defined order. */
 function byPlaceIn(data: readonly Record<string, unknown>[]) {
   const place = ([kind, outcome, code]: readonly (string | null)[]) =>
     data.findIndex((one) => one.kind === kind && one.outcome === outcome && one.code === code);
@@ -382,7 +382,7 @@ describe('what the org decides', () => {
     expect((await own('GET', '/grants?status=pending', undefined, careful)).json.data).toEqual([]);
   });
 
-  test('two decisions at once: one holds', async () => {
+  test('of two concurrent decisions one counts', async () => {
     const careful = await world.createOrg();
     await own('PUT', '/settings', { allowed: true, approval_required: true }, careful);
     const { id } = await grant(['org:read'], careful);
@@ -392,7 +392,7 @@ describe('what the org decides', () => {
     expect(answers.map(({ status }) => status).sort()).toEqual([200, 409, 409]);
   });
 
-  test('whatever comes first, what is revoked or forbidden stays so', async () => {
+  test('in any order, a revoked or forbidden grant stays so', async () => {
     const careful = await world.createOrg();
     const put = (allowed: boolean, approval_required: boolean) =>
       own('PUT', '/settings', { allowed, approval_required }, careful);
@@ -422,7 +422,7 @@ describe('what the org decides', () => {
     }
   });
 
-  test('forbidding ends what was granted, at once, and nothing more is granted', async () => {
+  test('forbidding ends all grants immediately, and prevents new ones', async () => {
     const closed = await world.createOrg();
     const { token, grantId } = await session(['org:read'], closed);
     const { status } = await own('PUT', '/settings', { allowed: false, approval_required: false }, closed);
@@ -432,7 +432,7 @@ describe('what the org decides', () => {
     expect(codeOf(await admin('POST', '', grantBody(['org:read'], closed)))).toBe('conflict');
   });
 
-  test('only an owner sets, only an admin decides', async () => {
+  test('only an owner changes settings, only an admin decides', async () => {
     const { secret } = await world.mintKey(org, 'admin', ['org:write']);
     const put = await world.request('PUT', `/v1/orgs/${org.id}/support-access/settings`, {
       key: secret,
@@ -442,7 +442,7 @@ describe('what the org decides', () => {
   });
 });
 
-test('the rules of the org hold for support too: addresses and standing', async () => {
+test('the allow-list and status of the org apply to support too', async () => {
   const strict = await world.createOrg();
   const { token } = await session(['org:read'], strict);
   await world.request('PUT', `/v1/orgs/${strict.id}/ip-allow-list`, {
