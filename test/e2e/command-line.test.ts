@@ -79,7 +79,7 @@ describe.runIf(engine === 'embedded')('without a database', () => {
       /^valid: 3 entries, 1 to 3; 1 checkpoints agree/,
     );
     const token = ['audit', 'verify', file, '--public-key', key, '--checkpoint', 'nonsense'];
-    expect(await errorMessage(...token)).toMatch(/a checkpoint given is none/);
+    expect(await errorMessage(...token)).toMatch(/a given checkpoint is invalid/);
     for (const noKey of ['hello', '{', '{}', lines[0] ?? '']) {
       writeFileSync(answer, noKey);
       expect(await errorMessage('audit', 'verify', file, '--public-key', answer)).toMatch(

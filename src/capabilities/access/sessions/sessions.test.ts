@@ -307,7 +307,7 @@ describe('listing and ending', () => {
     }
     expect(outcome(await readOrg(cookie))).toEqual([401, 'session_revoked']);
     const page = await world.request('GET', '/console/login', { headers: { cookie } });
-    expect(page.text).toContain('Your session is over');
+    expect(page.text).toContain('Your session has ended');
   });
 
   test('rejects a sign-out form of another site', async () => {

@@ -169,6 +169,6 @@ describe('an identity provider that is replaced while somebody signs in through 
     beforeTransaction(() => put({ issuer: 'https://other.example' }));
     const answer = await browser.request(back ?? '');
     expect(answer.status).toBe(403);
-    expect(answer.text).toContain('changed meanwhile');
+    expect(answer.text).toContain('changed in the meantime');
   });
 });

@@ -142,7 +142,7 @@ test('accepts signatures from before the key was replaced, and rejects later one
   expect(await foundIf('2026-11-15T12:00:00Z')).toBe(2);
   // The clocks of two processes differ a little.
   expect(await foundIf('2026-11-15T11:55:00Z')).toBe(2);
-  await expect(foundIf('2026-11-15T11:54:59Z')).rejects.toThrow('a checkpoint given is none');
+  await expect(foundIf('2026-11-15T11:54:59Z')).rejects.toThrow('a given checkpoint is invalid');
 });
 
 describe('a key that was stolen, and replaced at noon', () => {

@@ -84,7 +84,7 @@ test('an org that cannot be purged does not delay others', async () => {
   await world.db.query(
     `CREATE TRIGGER stuck BEFORE DELETE ON policies FOR EACH ROW EXECUTE FUNCTION no_delete('${stuck.id}')`,
   );
-  await expect(emptyAll()).rejects.toThrow('could not be emptied');
+  await expect(emptyAll()).rejects.toThrow('could not be purged');
   expect(await rowsOf(other.id)).toEqual({});
   await world.db.query('DROP TRIGGER stuck ON policies');
   await emptyAll();

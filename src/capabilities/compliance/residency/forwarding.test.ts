@@ -215,7 +215,7 @@ test('rejects requests beyond the maximum in flight until one has ended', async 
   await arrived.reached(2);
   const third = await ask(port);
   expect(third).toMatchObject(away);
-  expect(third.text).toContain('Too many requests are under way');
+  expect(third.text).toContain('Too many requests are being forwarded');
   waiting.shift()?.();
   await Promise.race(both);
   const next = ask(port);

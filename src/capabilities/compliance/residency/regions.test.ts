@@ -150,7 +150,7 @@ describe('forwarding', () => {
     await putResidency(us, torn, { home_region: 'eu' });
     const answer = await read(eu, torn);
     expect([answer.status, codeOf(answer)]).toEqual([503, 'service_unavailable']);
-    expect(answer.json.error.message).toMatch(/do not agree/);
+    expect(answer.json.error.message).toMatch(/disagree/);
   });
 
   test("the home region knows the client's address, which cannot be forged", async () => {
