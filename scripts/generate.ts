@@ -9,6 +9,7 @@ import { DeprecationRegistry } from '../src/contract/deprecations.ts';
 import { buildOpenApi } from '../src/platform/http/routes/openapi.ts';
 import { declaredRoutes } from '../test/support/declared-routes.ts';
 import { forecastChart } from './forecast-chart.ts';
+import { responseTypes } from './response-types.ts';
 import { settingsPage } from './settings-page.ts';
 
 const baseUrl = 'http://localhost:8080';
@@ -19,24 +20,24 @@ const openApi = buildOpenApi(declaredRoutes(), {
   groups: operationGroups,
   deprecations: new DeprecationRegistry(),
 });
+const openApiJson = JSON.stringify(openApi, null, 2);
 const documents: Record<string, string> = {
-  'openapi.json': `${JSON.stringify(openApi, null, 2)}\n`,
-  'errors.md': errorsMarkdown(),
-  'settings.md': settingsPage(),
-  'forecasts.svg': forecastChart(),
+  'docs/generated/openapi.json': `${openApiJson}\n`,
+  'docs/generated/errors.md': errorsMarkdown(),
+  'docs/generated/settings.md': settingsPage(),
+  'docs/generated/forecasts.svg': forecastChart(),
+  'src/contract/views/responses.ts': responseTypes(JSON.parse(openApiJson)),
 };
-const directory = new URL('../docs/generated/', import.meta.url);
-mkdirSync(directory, { recursive: true });
+const root = new URL('../', import.meta.url);
 
 const checking = process.argv.includes('--check');
 for (const [name, text] of Object.entries(documents)) {
-  const file = new URL(name, directory);
+  const file = new URL(name, root);
   if (!checking) {
+    mkdirSync(new URL('.', file), { recursive: true });
     writeFileSync(file, text);
   } else if (readOrEmpty(file) !== text) {
-    process.stderr.write(
-      `docs/generated/${name} is stale: run \`npm run generate\` and commit the result.\n`,
-    );
+    process.stderr.write(`${name} is stale: run \`npm run generate\` and commit the result.\n`);
     process.exitCode = 1;
   }
 }
