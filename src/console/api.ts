@@ -1,6 +1,8 @@
 /** Purser's own API as a page sees it: asked in this process, for whoever visits the page. */
+
 import type { Readable } from 'node:stream';
 import type { ApiError } from '../contract/api-error.ts';
+import type { OperationId, Responses } from '../contract/views/responses.ts';
 import type {
   CheckAccess,
   InProcessClient,
@@ -53,16 +55,16 @@ export interface Listed<Item> {
 
 export interface Api {
   /** For what the page cannot do without: a refusal is thrown, and shown as a page of its own. */
-  get<Answer>(path: string): Promise<Answer>;
+  get<Id extends OperationId>(path: string): Promise<Responses[Id]>;
   /** For a part of the page that may be missing. */
-  tryGet<Answer>(path: string): Promise<Answer | ApiFailure>;
+  tryGet<Id extends OperationId>(path: string): Promise<Responses[Id] | ApiFailure>;
   /** `once`: sent as the `Idempotency-Key`, so that a form that is sent again has one effect. */
-  send<Answer>(
+  send<Id extends OperationId>(
     method: InProcessRequest['method'],
     path: string,
     body?: object,
     once?: string,
-  ): Promise<Answer | ApiFailure>;
+  ): Promise<Responses[Id] | ApiFailure>;
   /** Why the visitor may not use a route; undefined: they may. */
   denied(method: InProcessRequest['method'], path: string): ApiFailure | undefined;
   /** For what is too long to be held: it is passed on as it is made. */
@@ -85,12 +87,12 @@ export interface Visitor {
 }
 
 export function apiFor(ask: InProcessClient, examine: CheckAccess, visitor: Visitor): Api {
-  async function send<Answer>(
+  async function send<Id extends OperationId>(
     method: InProcessRequest['method'],
     path: string,
     body?: object,
     once?: string,
-  ): Promise<Answer | ApiFailure> {
+  ): Promise<Responses[Id] | ApiFailure> {
     const reply = await ask({
       ...visitor,
       method,
@@ -118,8 +120,8 @@ export function apiFor(ask: InProcessClient, examine: CheckAccess, visitor: Visi
       return error && apiFailure(error);
     },
     tryGet: (path) => send('GET', path),
-    async get<Answer>(path: string): Promise<Answer> {
-      const answer = await send<Answer>('GET', path);
+    async get<Id extends OperationId>(path: string): Promise<Responses[Id]> {
+      const answer = await send<Id>('GET', path);
       if (answer instanceof ApiFailure) {
         throw answer;
       }

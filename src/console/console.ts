@@ -73,7 +73,7 @@ export function consolePages({ ask, examine, visitorOf, returnPath }: ConsoleDep
     const org = visitedOrg(credential);
     if (credential.support !== undefined) {
       // Puts the visit on record, also to a page that asks nothing else.
-      await api.tryGet(org.path);
+      await api.tryGet<'org.read'>(org.path);
     }
     const menu = credential.org === null ? operatorMenu : orgMenu;
     const frame = {

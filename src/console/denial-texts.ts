@@ -1,7 +1,7 @@
 /** Why something was refused, in a line. */
 import { usd, words } from './format.ts';
 import { html, type Markup } from './html.ts';
-import type { RefusalView } from './views.ts';
+import type { DenialView } from './views.ts';
 
 const titles: Readonly<Record<string, string>> = {
   spend_cap_exceeded: 'Daily spend cap',
@@ -24,7 +24,7 @@ export function refusalTitle(code: string): string {
   return titles[code] ?? words(code);
 }
 
-export function refusalReason({ code, details, message }: RefusalView): Markup {
+export function refusalReason({ code, details, message }: DenialView): Markup {
   const text = (name: string) => (details[name] === undefined ? '' : String(details[name]));
   const money = (name: string) => usd(text(name));
   switch (code) {

@@ -1,5 +1,7 @@
 /** Pages that change something: forms that are shown and sent at one address, and single actions. */
+
 import { randomUUID } from 'node:crypto';
+import type { OperationId, Responses } from '../contract/views/responses.ts';
 import { ApiFailure } from './api.ts';
 import { heading, onceField, panel, requirement } from './components.ts';
 import { bodyOf, type Field, form, formAsText, type Values, valuesOf } from './forms.ts';
@@ -19,7 +21,7 @@ import {
 
 type Body = Record<string, unknown>;
 
-export interface FormPage<Answer> {
+export interface FormPage<Id extends OperationId> {
   /** Shown by GET, sent by POST. */
   readonly path: string;
   readonly audience?: Audience;
@@ -41,14 +43,14 @@ export interface FormPage<Answer> {
   /** Above the form. */
   above?(visit: ScreenVisit): Part;
   /** Where one call of the API is not enough. */
-  send?(visit: ScreenVisit, body: Body): Promise<Answer | ApiFailure>;
+  send?(visit: ScreenVisit, body: Body): Promise<Responses[Id] | ApiFailure>;
   readonly done?: Outcome;
   /** What is sent may take long, and how far it is is told. */
   readonly longWork?: true;
   /** What is shown instead of going on, such as a secret. */
-  show?(visit: ScreenVisit, answer: Answer): Promise<ScreenAnswer>;
+  show?(visit: ScreenVisit, answer: Responses[Id]): Promise<ScreenAnswer>;
   /** What is shown below the form, filled in as it was, instead of going on: for questions. */
-  result?(visit: ScreenVisit, answer: Answer): Part;
+  result?(visit: ScreenVisit, answer: Responses[Id]): Part;
   /** A second button, which changes nothing and shows what would be. */
   readonly attempt?: {
     readonly label: string;
@@ -65,7 +67,8 @@ interface Shown {
   readonly result?: Part;
 }
 
-export function formScreens<Answer>(page: FormPage<Answer>): readonly Screen[] {
+/** `Id`: the operation that `call` names, where the page reads its response. */
+export function formScreens<Id extends OperationId = never>(page: FormPage<Id>): readonly Screen[] {
   const { path, audience = 'org', title, intro, submit, back, attempt, call } = page;
   const takesLong = attempt !== undefined || page.longWork === true;
   async function shown(visit: ScreenVisit, { values, failure, result }: Shown): Promise<ScreenAnswer> {
@@ -111,7 +114,7 @@ ${panel(html`<p class="note">${requirement(denied)}</p>${values !== undefined &&
       return shown(visit, { values, failure: mistake });
     }
     const answer = await (page.send?.(visit, body) ??
-      submitted<Answer>(visit, call, (await page.body?.(body, visit)) ?? body));
+      submitted<Id>(visit, call, (await page.body?.(body, visit)) ?? body));
     if (answer instanceof ApiFailure) {
       return shown(visit, { values, failure: aboutForm(answer.within(page.within ?? '')) });
     }
@@ -135,15 +138,15 @@ ${panel(html`<p class="note">${requirement(denied)}</p>${values !== undefined &&
 }
 
 /** Sends what a form is for, with its token: a reload of the page that answers it shows that page again, and has no second effect. */
-function submitted<Answer>(
+function submitted<Id extends OperationId>(
   { api, org, params, form: fields }: ScreenVisit,
   call: Call,
   body?: object,
-): Promise<Answer | ApiFailure> {
+): Promise<Responses[Id] | ApiFailure> {
   // What a new thing is called may be a part of its path, and is typed then.
   const typed = Object.fromEntries([...fields].map(([name, value]) => [name, value.trim()]));
   const { method, path } = operationOf(call, org, { ...typed, ...params });
-  return api.send<Answer>(method, path, body, fields.get(onceField) ?? undefined);
+  return api.send<Id>(method, path, body, fields.get(onceField) ?? undefined);
 }
 
 function mayCall({ api, org, params }: ScreenVisit, call: Call): boolean {
@@ -183,7 +186,7 @@ function prefilled(fields: readonly Field[], query: URLSearchParams): Values {
   );
 }
 
-export interface ActionPage<Answer> {
+export interface ActionPage<Id extends OperationId> {
   readonly path: string;
   readonly audience?: Audience;
   readonly call: Call;
@@ -195,11 +198,11 @@ export interface ActionPage<Answer> {
   readonly longWork?: string;
   /** What is shown where it is refused; otherwise a page of its own. */
   refused?(visit: ScreenVisit, refused: ApiFailure): Promise<ScreenAnswer>;
-  show?(visit: ScreenVisit, answer: Answer): Promise<ScreenAnswer>;
+  show?(visit: ScreenVisit, answer: Responses[Id]): Promise<ScreenAnswer>;
 }
 
 /** A button's address. */
-export function actionScreen<Answer>(page: ActionPage<Answer>): Screen {
+export function actionScreen<Id extends OperationId = never>(page: ActionPage<Id>): Screen {
   return {
     method: 'POST',
     path: page.path,
@@ -207,7 +210,7 @@ export function actionScreen<Answer>(page: ActionPage<Answer>): Screen {
     call: page.call,
     ...(page.longWork !== undefined && { longWork: page.longWork }),
     async handler(visit) {
-      const answer = await submitted<Answer>(visit, page.call, page.body?.(visit));
+      const answer = await submitted<Id>(visit, page.call, page.body?.(visit));
       if (answer instanceof ApiFailure) {
         if (page.refused === undefined) {
           throw answer;

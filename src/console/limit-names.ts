@@ -2,7 +2,7 @@
 import { meter } from './charts/meter.ts';
 import { capitalized, inUnit, words } from './format.ts';
 import { html, type Markup, type Part, path } from './html.ts';
-import type { LimitView, StandingView } from './views.ts';
+import type { LimitUsage, LimitView } from './views.ts';
 
 const kindNames: Readonly<Record<string, string>> = {
   spend_cap: 'Daily spend cap',
@@ -47,7 +47,7 @@ export function scopeName(match: LimitView['match']): string {
     .join(', ');
 }
 
-export function usageMeter(limit: LimitView, standing: StandingView): Markup {
+export function usageMeter(limit: LimitView, standing: LimitUsage): Markup {
   return meter({
     label: limitName(limit),
     settled: Number(standing.settled),
@@ -57,21 +57,21 @@ export function usageMeter(limit: LimitView, standing: StandingView): Markup {
   });
 }
 
-export function leftOf(limit: LimitView, standing: StandingView): Markup {
+export function leftOf(limit: LimitView, standing: LimitUsage): Markup {
   const held = Number(standing.held);
   const whole = inUnit(limit.unit, limit.limit);
   return html`${remaining(limit, standing)} ${overspend(limit, standing) > 0 ? `the limit of ${whole}` : `left of ${whole}`}${held > 0 && html`, ${inUnit(limit.unit, held)} held`}`;
 }
 
 /** What is left of a limit; where more is used, as with a limit that only alerts, by how much it is exceeded. */
-export function remaining(limit: LimitView, standing: StandingView): Part {
+export function remaining(limit: LimitView, standing: LimitUsage): Part {
   const over = overspend(limit, standing);
   return over > 0
     ? html`<strong class="over">${inUnit(limit.unit, over)} over</strong>`
     : inUnit(limit.unit, standing.remaining);
 }
 
-function overspend({ limit }: LimitView, { settled, held }: StandingView): number {
+function overspend({ limit }: LimitView, { settled, held }: LimitUsage): number {
   const over = Number(settled) + Number(held) - Number(limit);
   // Amounts have nine decimals; anything smaller comes from adding floating-point numbers.
   return over < 1e-9 ? 0 : over;

@@ -1,8 +1,8 @@
 /** Keys: who may call, with which role and scopes, and when each was last used. */
-
-import { orgRoles, type Role } from '../../../contract/scopes.ts';
+import { orgRoles } from '../../../contract/scopes.ts';
+import type { Responses } from '../../../contract/views/responses.ts';
 import { outranks } from '../../../platform/http/routes/access.ts';
-import { ApiFailure, type Listed } from '../../api.ts';
+import { ApiFailure } from '../../api.ts';
 import {
   askFirst,
   badge,
@@ -23,21 +23,7 @@ import { html, link, type Markup, type Part } from '../../html.ts';
 import { listing } from '../../listing.ts';
 import { type Screen, type ScreenVisit, view } from '../../screen.ts';
 
-interface KeyView {
-  readonly id: string;
-  readonly name: string;
-  readonly role: Role;
-  readonly scopes: readonly string[];
-  readonly hint: string;
-  readonly status: string;
-  readonly expires_at: string | null;
-  readonly created_at: string;
-  readonly last_used_at: string | null;
-}
-
-interface MintedKey extends KeyView {
-  readonly secret: string;
-}
+type KeyView = Responses['keys.read'];
 
 /** The keys of an org, and those of operators, which have neither another role nor scopes. */
 interface KeyPages {
@@ -150,7 +136,7 @@ function screensOf(pages: KeyPages): readonly Screen[] {
   const keyPath = `${listPath}/{key_id}`;
   return [
     { path: listPath, audience, handler: (visit) => list(visit, pages) },
-    ...formScreens<MintedKey>({
+    ...formScreens<'keys.mint'>({
       path: `${listPath}/new`,
       audience,
       title: 'Mint a key',
@@ -165,7 +151,7 @@ function screensOf(pages: KeyPages): readonly Screen[] {
       done: 'saved',
       show: async (visit, key) => shown('The key was minted.', key, visit, listPath),
     }),
-    ...formScreens<MintedKey>({
+    ...formScreens<'keys.rotate'>({
       path: `${keyPath}/rotate`,
       audience,
       title: 'Rotate a key',
@@ -202,7 +188,7 @@ function screensOf(pages: KeyPages): readonly Screen[] {
 }
 
 /** The only answer that ever holds the secret. */
-function shown(what: string, key: MintedKey, { org }: ScreenVisit, listPath: string) {
+function shown(what: string, key: Responses['keys.mint'], { org }: ScreenVisit, listPath: string) {
   return view(
     what,
     html`${heading(what)}${secretBox('This is the key.', key.secret)}
@@ -221,9 +207,7 @@ ${card(
 
 async function list(visit: ScreenVisit, { audience, listPath, intro }: KeyPages) {
   const { api, org, query, now, credential } = visit;
-  const listed = await api.get<Listed<KeyView>>(
-    link(`${org.path}/keys`, { ...filterQuery(query), limit: '50' }),
-  );
+  const listed = await api.get<'keys.list'>(link(`${org.path}/keys`, { ...filterQuery(query), limit: '50' }));
   const columns: Column<KeyView>[] = [
     {
       title: 'Key',

@@ -1,5 +1,5 @@
 /** For operators: the grants under which they may see into an organization. */
-import type { Listed } from '../../api.ts';
+import type { Responses } from '../../../contract/views/responses.ts';
 import {
   actionButton,
   askFirst,
@@ -24,12 +24,6 @@ const listPath = '/console/grants';
 /** Where a support session enters the console. */
 const entryPath = '/console/support';
 const hourMs = 3_600_000;
-
-interface OpenedSession {
-  readonly org_id: string;
-  readonly expires_at: string;
-  readonly token: string;
-}
 
 const filters: readonly Filter[] = [
   { name: 'org_id', label: 'Organization (id)' },
@@ -69,7 +63,7 @@ export const operatorGrantScreens: readonly Screen[] = [
     }),
     done: 'grant_made',
   }),
-  actionScreen<OpenedSession>({
+  actionScreen<'support.sessions.open'>({
     path: `${listPath}/{grant_id}/open`,
     audience: 'operator',
     call: 'POST /v1/admin/support/grants/{grant_id}/sessions',
@@ -88,7 +82,7 @@ export const operatorGrantScreens: readonly Screen[] = [
 
 async function list(visit: ScreenVisit) {
   const { api, query } = visit;
-  const listed = await api.get<Listed<GrantView>>(
+  const listed = await api.get<'support.grants.list'>(
     link('/v1/admin/support/grants', { ...filterQuery(query), sort: '-created_at', limit: '50' }),
   );
   const body = listing({
@@ -131,7 +125,7 @@ ${askFirst(visit, { path: `${at}/revoke`, label: 'Revoke', about: reason }, 'Ses
 }
 
 /** The token is a bearer for the API, and the way into the console of the organization. */
-function opened({ org_id, expires_at, token }: OpenedSession): Markup {
+function opened({ org_id, expires_at, token }: Responses['support.sessions.open']): Markup {
   return html`${heading('Support session', html`<a class="button" href="${listPath}">All grants</a>`, html`For <code>${org_id}</code>, until ${time(expires_at, 'UTC')}. Every request is recorded, and the organization can read it.`)}
 ${secretBox('The session is open.', token)}
 <form method="post" action="${entryPath}"><input type="hidden" name="token" value="${token}"><button class="button primary">Enter the console of the organization</button></form>`;

@@ -1,5 +1,5 @@
 /** For operators: every organization, and what only they may do to one. */
-import type { Listed } from '../../api.ts';
+import type { Responses } from '../../../contract/views/responses.ts';
 import {
   type Action,
   actionButton,
@@ -21,8 +21,6 @@ import { html, link, type Markup, path } from '../../html.ts';
 import { listing } from '../../listing.ts';
 import { pathOf } from '../../operations.ts';
 import { type Screen, type ScreenVisit, seeOther, view } from '../../screen.ts';
-import type { PlanView } from '../spend/operator-plans.ts';
-import type { RateLimitsView } from '../spend/operator-rates.ts';
 import { withoutScopes } from './keys.ts';
 import { everyScope } from './operator-scopes.ts';
 
@@ -30,22 +28,7 @@ const listPath = '/console/orgs';
 const orgPath = `${listPath}/{org_id}`;
 const apiPath = '/v1/admin/orgs/{org_id}';
 
-export interface OrgView {
-  readonly id: string;
-  readonly name: string;
-  readonly slug: string;
-  readonly timezone: string;
-  readonly home_region: string | null;
-  readonly residency_mode: 'forward' | 'strict';
-  readonly status: 'active' | 'suspended';
-  readonly suspension_reason: string | null;
-  readonly created_at: string;
-}
-
-interface PrepaidView {
-  readonly enabled: boolean;
-  readonly topped_up_usd: string;
-}
+type OrgView = Responses['orgs.read'];
 
 const filters: readonly Filter[] = [
   { name: 'name', label: 'Name' },
@@ -66,7 +49,7 @@ const orgFields: readonly Field[] = [
 
 export const operatorOrgScreens: readonly Screen[] = [
   { path: listPath, audience: 'operator', handler: list },
-  ...formScreens<OrgView>({
+  ...formScreens<'orgs.create'>({
     path: `${listPath}/new`,
     audience: 'operator',
     title: 'New organization',
@@ -126,7 +109,7 @@ export const operatorOrgScreens: readonly Screen[] = [
     done: 'saved',
     back: orgPath,
   }),
-  ...formScreens<{ readonly secret: string }>({
+  ...formScreens<'orgs.keys.mint'>({
     path: `${orgPath}/key`,
     audience: 'operator',
     title: 'Mint a key in the organization',
@@ -161,7 +144,7 @@ export const operatorOrgScreens: readonly Screen[] = [
     submit: 'Save',
     back: orgPath,
     async fields({ api }) {
-      const { data } = await api.get<Listed<PlanView>>('/v1/admin/plans?sort=name&limit=200');
+      const { data } = await api.get<'plans.list'>('/v1/admin/plans?sort=name&limit=200');
       return [
         {
           name: 'plan_id',
@@ -176,7 +159,7 @@ export const operatorOrgScreens: readonly Screen[] = [
       ];
     },
     load: async ({ api, params }) => ({
-      plan_id: (await api.get<{ plan_id: string | null }>(pathOf(`${apiPath}/plan`, params))).plan_id ?? '',
+      plan_id: (await api.get<'orgs.plan.read'>(pathOf(`${apiPath}/plan`, params))).plan_id ?? '',
     }),
     call: `PUT ${apiPath}/plan`,
   }),
@@ -207,7 +190,7 @@ export const operatorOrgScreens: readonly Screen[] = [
 ];
 
 function found({ api, params }: ScreenVisit): Promise<OrgView> {
-  return api.get<OrgView>(pathOf(apiPath, params));
+  return api.get<'orgs.read'>(pathOf(apiPath, params));
 }
 
 function stateBadge({ status }: OrgView): Markup {
@@ -217,7 +200,7 @@ function stateBadge({ status }: OrgView): Markup {
 async function list(visit: ScreenVisit) {
   const { api, query } = visit;
   const create = (label: string) => linkButton(visit, { path: `${listPath}/new`, label, tone: 'primary' });
-  const listed = await api.get<Listed<OrgView>>(
+  const listed = await api.get<'orgs.list'>(
     link('/v1/admin/orgs', { ...filterQuery(query), sort: '-created_at', limit: '50' }),
   );
   const body = listing({
@@ -260,9 +243,9 @@ async function one(visit: ScreenVisit) {
     linkButton(visit, { path, label, ...(tone && { tone }) });
   const [org, plan, prepaid, rates] = await Promise.all([
     found(visit),
-    api.tryGet<{ readonly plan: PlanView | null }>(pathOf(`${apiPath}/plan`, params)),
-    api.tryGet<PrepaidView>(pathOf(`${apiPath}/prepaid`, params)),
-    api.tryGet<RateLimitsView>(pathOf(`${apiPath}/rate-limits`, params)),
+    api.tryGet<'orgs.plan.read'>(pathOf(`${apiPath}/plan`, params)),
+    api.tryGet<'orgs.prepaid.read'>(pathOf(`${apiPath}/prepaid`, params)),
+    api.tryGet<'orgs.rate_limits.read'>(pathOf(`${apiPath}/rate-limits`, params)),
   ]);
   return view(
     org.name,

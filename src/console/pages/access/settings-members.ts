@@ -1,5 +1,5 @@
 /** People of the organization: invited, given a role, removed. */
-import type { Listed } from '../../api.ts';
+import type { Responses } from '../../../contract/views/responses.ts';
 import {
   actionButton,
   askFirst,
@@ -27,19 +27,7 @@ const listPath = `${settingsPath}/members`;
 const memberPath = `${listPath}/{member_id}`;
 const apiPath = '/members/{member_id}';
 
-interface MemberView {
-  readonly id: string;
-  readonly name: string;
-  readonly email: string | null;
-  readonly role: string;
-  readonly status: 'invited' | 'active' | 'removed';
-  readonly issuer: string | null;
-  readonly last_sign_in_at: string | null;
-}
-
-interface InvitedMember extends MemberView {
-  readonly sign_in_url: string | null;
-}
+type MemberView = Responses['members.read'];
 
 const role: Field = {
   name: 'role',
@@ -65,7 +53,7 @@ const tones: Readonly<Record<MemberView['status'], Tone>> = {
 
 export const memberScreens: readonly Screen[] = [
   { path: listPath, audience: 'org', handler: list },
-  ...formScreens<InvitedMember>({
+  ...formScreens<'members.invite'>({
     path: `${listPath}/new`,
     title: 'Invite somebody',
     intro:
@@ -89,12 +77,12 @@ export const memberScreens: readonly Screen[] = [
     back: listPath,
     fields: () => [{ name: 'name', label: 'Name', kind: 'text', required: true }, role],
     async load({ api, org, params }) {
-      const member = await api.get<MemberView>(org.path + pathOf(apiPath, params));
+      const member = await api.get<'members.read'>(org.path + pathOf(apiPath, params));
       return { name: member.name, role: member.role };
     },
     call: `PATCH {org}${apiPath}`,
   }),
-  actionScreen<InvitedMember>({
+  actionScreen<'members.sign_in_link'>({
     path: `${memberPath}/link`,
     call: `POST {org}${apiPath}/sign-in-link`,
     done: 'saved',
@@ -109,7 +97,10 @@ export const memberScreens: readonly Screen[] = [
   }),
 ];
 
-async function shownLink(_visit: ScreenVisit, { name, sign_in_url }: InvitedMember): Promise<ScreenAnswer> {
+async function shownLink(
+  _visit: ScreenVisit,
+  { name, sign_in_url }: Responses['members.invite'],
+): Promise<ScreenAnswer> {
   return view(
     'Sign-in link',
     html`${heading('Sign-in link', html`<a class="button" href="${listPath}">All members</a>`)}
@@ -119,7 +110,7 @@ ${sign_in_url === null ? panel(html`<p>${name} is a member now, and signs in by 
 
 async function list(visit: ScreenVisit) {
   const { api, org, query } = visit;
-  const listed = await api.get<Listed<MemberView>>(
+  const listed = await api.get<'members.list'>(
     link(`${org.path}/members`, { ...filterQuery(query), sort: 'name', limit: '50' }),
   );
   const invite = linkButton(visit, { path: `${listPath}/new`, label: 'Invite somebody', tone: 'primary' });

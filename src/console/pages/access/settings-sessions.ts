@@ -1,5 +1,5 @@
 /** Who is signed in to the console, and from where; and how to end it. */
-import type { Listed } from '../../api.ts';
+import type { Item } from '../../../contract/views/responses.ts';
 import { askFirst, badge, type Column, card, empty, heading, type Tone } from '../../components.ts';
 import { type Filter, filterBar, filterQuery } from '../../filters.ts';
 import { actionScreen } from '../../form-screens.ts';
@@ -12,20 +12,6 @@ import { settingsPath, settingsTabs } from './settings-tabs.ts';
 
 const orgPath = `${settingsPath}/sessions`;
 const operatorPath = '/console/sessions';
-
-interface SessionView {
-  readonly id: string;
-  readonly method: string;
-  readonly name: string;
-  readonly role: string;
-  readonly address: string;
-  readonly user_agent: string;
-  readonly status: string;
-  readonly current: boolean;
-  readonly created_at: string;
-  readonly last_seen_at: string;
-  readonly expires_at: string;
-}
 
 const tones: Readonly<Record<string, Tone>> = { active: 'good', revoked: 'bad' };
 const filters: readonly Filter[] = [
@@ -61,7 +47,7 @@ export const sessionScreens: readonly Screen[] = (
 
 async function list(visit: ScreenVisit, listPath: string) {
   const { api, org, query } = visit;
-  const listed = await api.get<Listed<SessionView>>(
+  const listed = await api.get<'sessions.list' | 'operator_sessions.list'>(
     link(`${org.path}/sessions`, { ...filterQuery(query), sort: '-last_seen_at', limit: '50' }),
   );
   const body = listing({
@@ -79,7 +65,7 @@ ${listPath === orgPath && settingsTabs('/sessions')}${filterBar(listPath, filter
   );
 }
 
-function sessionColumns(listPath: string, visit: ScreenVisit): Column<SessionView>[] {
+function sessionColumns(listPath: string, visit: ScreenVisit): Column<Item<'sessions.list'>>[] {
   const { now, org } = visit;
   return [
     {

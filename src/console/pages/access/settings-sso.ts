@@ -1,4 +1,5 @@
 /** Signing in with what the company has: OIDC or SAML. */
+import type { Responses } from '../../../contract/views/responses.ts';
 import { ApiFailure } from '../../api.ts';
 import {
   askFirst,
@@ -19,27 +20,7 @@ import { settingsPath, settingsTabs } from './settings-tabs.ts';
 
 const here = `${settingsPath}/sso`;
 
-interface SsoView {
-  readonly kind: 'oidc' | 'saml';
-  readonly issuer: string | null;
-  readonly client_id: string | null;
-  readonly client_secret_set: boolean;
-  readonly scope: string | null;
-  readonly idp_entity_id: string | null;
-  readonly idp_sso_url: string | null;
-  readonly idp_certificate: string | null;
-  readonly groups_attribute: string;
-  readonly role_mapping: readonly { readonly group: string; readonly role: string }[];
-  readonly default_role: string | null;
-  readonly allowed_email_domains: readonly string[];
-  readonly just_in_time: boolean;
-  readonly required: boolean;
-  readonly login_url: string;
-  readonly redirect_url: string | null;
-  readonly org_redirect_url: string | null;
-  readonly sp_entity_id: string | null;
-  readonly acs_url: string | null;
-}
+type SsoView = Responses['sso.read'];
 
 const kinds = {
   oidc: [
@@ -156,7 +137,7 @@ function unquoted(text: string): string {
 }
 
 async function valuesOf({ api, org }: ScreenVisit, kind: SsoView['kind']): Promise<Values> {
-  const found = await api.tryGet<SsoView>(`${org.path}/sso`);
+  const found = await api.tryGet<'sso.read'>(`${org.path}/sso`);
   if (found instanceof ApiFailure) {
     if (found.code !== 'not_found') {
       throw found;
@@ -179,7 +160,7 @@ async function valuesOf({ api, org }: ScreenVisit, kind: SsoView['kind']): Promi
 
 async function overview(visit: ScreenVisit) {
   const { api, org } = visit;
-  const found = await api.tryGet<SsoView>(`${org.path}/sso`);
+  const found = await api.tryGet<'sso.read'>(`${org.path}/sso`);
   return view(
     'Single sign-on',
     html`${heading('Single sign-on', undefined, 'People sign in with the identity provider of your company.')}${settingsTabs('/sso')}

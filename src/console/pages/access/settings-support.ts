@@ -1,5 +1,5 @@
 /** Support access: whether there may be any, which grants there are, and what was looked at under them. */
-import type { Listed } from '../../api.ts';
+import type { Item } from '../../../contract/views/responses.ts';
 import {
   actionButton,
   askFirst,
@@ -22,32 +22,7 @@ import { settingsPath, settingsTabs } from './settings-tabs.ts';
 
 const here = `${settingsPath}/support`;
 
-interface SupportSettings {
-  readonly allowed: boolean;
-  readonly approval_required: boolean;
-}
-
-export interface GrantView {
-  readonly id: string;
-  readonly org_id: string;
-  readonly scope: readonly string[];
-  readonly reason: string;
-  readonly status: string;
-  readonly created_by: string;
-  readonly created_at: string;
-  readonly expires_at: string;
-}
-
-interface AccessView {
-  readonly at: string;
-  readonly kind: string;
-  readonly grant_id: string;
-  readonly actor_id: string;
-  readonly method: string | null;
-  readonly path: string | null;
-  readonly outcome: string | null;
-  readonly code: string | null;
-}
+export type GrantView = Item<'support_access.grants.list'>;
 
 export const grantTones: Readonly<Record<string, Tone>> = { active: 'good', pending: 'warn', denied: 'bad' };
 
@@ -74,7 +49,7 @@ export const supportScreens: readonly Screen[] = [
       },
     ],
     async load({ api, org }) {
-      const settings = await api.get<SupportSettings>(`${org.path}/support-access/settings`);
+      const settings = await api.get<'support_access.settings.read'>(`${org.path}/support-access/settings`);
       return { allowed: String(settings.allowed), approval_required: String(settings.approval_required) };
     },
     call: 'PUT {org}/support-access/settings',
@@ -98,9 +73,9 @@ export const supportScreens: readonly Screen[] = [
 async function overview(visit: ScreenVisit) {
   const { api, org, query } = visit;
   const [settings, grants, accesses] = await Promise.all([
-    api.tryGet<SupportSettings>(`${org.path}/support-access/settings`),
-    api.tryGet<Listed<GrantView>>(`${org.path}/support-access/grants?sort=-created_at&limit=20`),
-    api.tryGet<Listed<AccessView>>(
+    api.tryGet<'support_access.settings.read'>(`${org.path}/support-access/settings`),
+    api.tryGet<'support_access.grants.list'>(`${org.path}/support-access/grants?sort=-created_at&limit=20`),
+    api.tryGet<'support_access.list'>(
       link(`${org.path}/support-access`, {
         ...filterQuery(query),
         sort: '-at',
@@ -151,7 +126,7 @@ function decisions({ id, status, reason }: GrantView, visit: ScreenVisit): Marku
   );
 }
 
-function accessColumns(timezone: string): Column<AccessView>[] {
+function accessColumns(timezone: string): Column<Item<'support_access.list'>>[] {
   return [
     { title: 'When', cell: (one) => html`<span class="nowrap">${time(one.at, timezone)}</span>` },
     { title: 'Who', cell: (one) => html`<code>${one.actor_id}</code>` },

@@ -1,5 +1,5 @@
 /** The organization itself: its name and time zone, from where it may be called, where its data lives, its plan. */
-import type { Listed } from '../../api.ts';
+import type { Responses } from '../../../contract/views/responses.ts';
 import { badge, cardOf, definitionList, heading, linkButton, table } from '../../components.ts';
 import { formScreens } from '../../form-screens.ts';
 import { count, day, inUnit, seconds } from '../../format.ts';
@@ -8,45 +8,11 @@ import { scopeName } from '../../limit-names.ts';
 import { type Screen, type ScreenVisit, view } from '../../screen.ts';
 import { settingsPath, settingsTabs } from './settings-tabs.ts';
 
-interface OrgView {
-  readonly id: string;
-  readonly name: string;
-  readonly slug: string;
-  readonly timezone: string;
-  readonly home_region: string | null;
-  readonly residency_mode: string;
-  readonly created_at: string;
-}
-
-interface AllowListView {
-  readonly cidrs: readonly string[];
-}
-
-interface OrgPlanView {
-  readonly plan: {
-    readonly name: string;
-    readonly monthly_runs: number | null;
-    readonly monthly_tokens: number | null;
-    readonly overage_policy: string;
-  } | null;
-}
+type OrgView = Responses['org.read'];
 
 const timezones = ['UTC', ...Intl.supportedValuesOf('timeZone').filter((zone) => zone !== 'UTC')].map(
   (value) => ({ value, label: value.replaceAll('_', ' ') }),
 );
-
-interface RateView {
-  readonly name: string;
-  readonly kind: string;
-  readonly unit: string;
-  readonly limit: string | number;
-  readonly window_seconds: number;
-  readonly match: Readonly<Record<string, string>>;
-}
-
-interface RatesView extends Listed<RateView> {
-  readonly read_rpm: number | null;
-}
 
 export const settingsScreens: readonly Screen[] = [
   { path: settingsPath, audience: 'org', handler: overview },
@@ -74,7 +40,7 @@ export const settingsScreens: readonly Screen[] = [
       },
     ],
     async load({ api, org }) {
-      const { name, slug, timezone } = await api.get<OrgView>(org.path);
+      const { name, slug, timezone } = await api.get<'org.read'>(org.path);
       return { name, slug, timezone };
     },
     call: 'PATCH {org}',
@@ -100,7 +66,7 @@ export const settingsScreens: readonly Screen[] = [
       },
     ],
     load: async ({ api, org }) => ({
-      cidrs: (await api.get<AllowListView>(`${org.path}/ip-allow-list`)).cidrs,
+      cidrs: (await api.get<'org.ip_allow_list.read'>(`${org.path}/ip-allow-list`)).cidrs,
     }),
     call: 'PUT {org}/ip-allow-list',
   }),
@@ -109,10 +75,10 @@ export const settingsScreens: readonly Screen[] = [
 async function overview(visit: ScreenVisit) {
   const { api, org } = visit;
   const [read, allowed, plan, rates] = await Promise.all([
-    api.tryGet<OrgView>(org.path),
-    api.tryGet<AllowListView>(`${org.path}/ip-allow-list`),
-    api.tryGet<OrgPlanView>(`${org.path}/plan`),
-    api.tryGet<RatesView>(`${org.path}/rate-limit-policies?limit=200`),
+    api.tryGet<'org.read'>(org.path),
+    api.tryGet<'org.ip_allow_list.read'>(`${org.path}/ip-allow-list`),
+    api.tryGet<'plan.read'>(`${org.path}/plan`),
+    api.tryGet<'rate_limit_policies.list'>(`${org.path}/rate-limit-policies?limit=200`),
   ]);
   return view(
     'Settings',
@@ -135,7 +101,7 @@ function organization({ id, name, slug, timezone, created_at }: OrgView, visit: 
   ])}<p class="form-end">${linkButton(visit, { path: `${settingsPath}/organization`, label: 'Change name or time zone' })}</p>`;
 }
 
-function addresses({ cidrs }: AllowListView, visit: ScreenVisit): Markup {
+function addresses({ cidrs }: Responses['org.ip_allow_list.read'], visit: ScreenVisit): Markup {
   return html`<p>${cidrs.length === 0 ? html`${badge('any address')} Keys and sessions work from everywhere.` : cidrs.map((cidr) => html`<code>${cidr}</code> `)}</p>
 <p class="form-end">${linkButton(visit, { path: `${settingsPath}/addresses`, label: 'Change the list' })}</p>`;
 }
@@ -150,7 +116,7 @@ function readLimit(readRpm: number | null): Markup {
   return html`<p>${readRpm === null ? 'Any number of reads.' : `${count(readRpm)} reads in a minute, by all keys and people together.`} <span class="quiet">Operators of the service set this and what follows.</span></p>`;
 }
 
-function rateTable(rates: readonly RateView[]): Part {
+function rateTable(rates: Responses['rate_limit_policies.list']['data']): Part {
   return rates.length === 0
     ? html`<p class="quiet">No other rate, and no quota.</p>`
     : table({
@@ -167,7 +133,7 @@ function rateTable(rates: readonly RateView[]): Part {
       });
 }
 
-function planFacts({ plan }: OrgPlanView): Part {
+function planFacts({ plan }: Responses['plan.read']): Part {
   const upTo = (limit: number | null) => (limit === null ? 'unlimited' : count(limit));
   return plan === null
     ? html`<p class="quiet">On no plan: runs and tokens are not limited by one.</p>`

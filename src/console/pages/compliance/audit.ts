@@ -1,5 +1,6 @@
 /** The audit log: searched, exported, verified. */
-import { ApiFailure, type Listed } from '../../api.ts';
+import type { Item, Responses } from '../../../contract/views/responses.ts';
+import { ApiFailure } from '../../api.ts';
 import {
   actionButton,
   alert,
@@ -21,32 +22,8 @@ import { type Screen, type ScreenAnswer, type ScreenVisit, view } from '../../sc
 
 const listPath = '/console/audit';
 
-interface EntryView {
-  readonly id: string;
-  readonly seq: number;
-  readonly at: string;
-  readonly actor: { readonly kind: string; readonly id: string };
-  readonly action: string;
-  readonly outcome: string;
-  readonly code: string | null;
-  readonly target: { readonly kind: string; readonly id: string };
-  readonly before: object | null;
-  readonly after: object | null;
-  readonly detail: object | null;
-  readonly address: string | null;
-  readonly trace_id: string | null;
-}
-
-interface VerificationView {
-  readonly valid: boolean;
-  readonly checked_entries: number;
-  readonly first_seq: number;
-  readonly last_seq: number;
-  readonly removed_until_seq: number | null;
-  readonly checkpoints_checked: number;
-  readonly findings: readonly { readonly kind: string; readonly seq: number; readonly message: string }[];
-  readonly head: { readonly token: string };
-}
+type EntryView = Item<'audit.list'>;
+type VerificationView = Responses['audit.verify'];
 
 const filters: readonly Filter[] = [
   { name: 'action', label: 'Action' },
@@ -68,7 +45,7 @@ const weekMs = 7 * 86_400_000;
 export const auditScreens: readonly Screen[] = [
   { path: listPath, audience: 'org', handler: (visit) => list(visit) },
   { path: `${listPath}/export`, audience: 'org', handler: exported },
-  actionScreen<VerificationView>({
+  actionScreen<'audit.verify'>({
     path: `${listPath}/verify`,
     call: 'GET {org}/audit-log/verify',
     done: 'saved',
@@ -81,7 +58,7 @@ export const auditScreens: readonly Screen[] = [
 /** `refused`: the export, whose form is on this page too. */
 async function list(visit: ScreenVisit, failure?: ApiFailure) {
   const { api, org, query, now } = visit;
-  const listed = await api.get<Listed<EntryView>>(
+  const listed = await api.get<'audit.list'>(
     link(`${org.path}/audit-log`, { ...filterQuery(query, exportFields), sort: '-seq', limit: '50' }),
   );
   const body = listing({

@@ -1,5 +1,6 @@
 /** How long things are kept, and what was deleted because of it. */
-import { ApiFailure, type Listed } from '../../api.ts';
+import type { Item } from '../../../contract/views/responses.ts';
+import { ApiFailure } from '../../api.ts';
 import { badge, type Column, cardOf, definitionList, empty, heading, linkButton } from '../../components.ts';
 import { filterQuery } from '../../filters.ts';
 import { formScreens } from '../../form-screens.ts';
@@ -20,22 +21,6 @@ const periods = [
   ['deliveries_days', 'Webhook deliveries', undefined],
   ['idempotency_days', 'Answers to an Idempotency-Key', undefined],
 ] as const;
-
-type Periods = Readonly<Record<(typeof periods)[number][0], number | null>>;
-
-interface RetentionView extends Periods {
-  readonly legal_hold: boolean;
-  readonly failing_since: string | null;
-  readonly failing: readonly string[];
-}
-
-interface RetentionRunView {
-  readonly started_at: string;
-  readonly finished_at: string | null;
-  readonly deleted: Readonly<
-    Record<'runs' | 'contents' | 'audit_entries' | 'support_access' | 'deliveries', number>
-  >;
-}
 
 export const retentionScreens: readonly Screen[] = [
   { path: here, audience: 'org', handler: overview },
@@ -65,7 +50,7 @@ export const retentionScreens: readonly Screen[] = [
       },
     ],
     async load({ api, org }) {
-      const policy = await api.get<RetentionView>(`${org.path}/retention-policy`);
+      const policy = await api.get<'retention_policy.read'>(`${org.path}/retention-policy`);
       return {
         ...Object.fromEntries(periods.map(([name]) => [name, String(policy[name] ?? '')])),
         legal_hold: String(policy.legal_hold),
@@ -78,8 +63,8 @@ export const retentionScreens: readonly Screen[] = [
 async function overview(visit: ScreenVisit) {
   const { api, org, query } = visit;
   const [policy, runs] = await Promise.all([
-    api.tryGet<RetentionView>(`${org.path}/retention-policy`),
-    api.tryGet<Listed<RetentionRunView>>(
+    api.tryGet<'retention_policy.read'>(`${org.path}/retention-policy`),
+    api.tryGet<'retention_policy.runs.list'>(
       link(`${org.path}/retention-runs`, { ...filterQuery(query), sort: '-started_at' }),
     ),
   ]);
@@ -104,7 +89,7 @@ function kept(days: number | null): string {
       : `${count(days)} ${days === 1 ? 'day' : 'days'}`;
 }
 
-function runColumns(timezone: string): Column<RetentionRunView>[] {
+function runColumns(timezone: string): Column<Item<'retention_policy.runs.list'>>[] {
   return [
     { title: 'When', cell: (one) => html`<span class="nowrap">${time(one.started_at, timezone)}</span>` },
     { title: 'Runs', isNumber: true, cell: ({ deleted }) => count(deleted.runs) },

@@ -1,5 +1,6 @@
 /** The inbox of what a rule wants somebody to approve first. */
-import type { ApiFailure, Listed } from '../../api.ts';
+import type { Item } from '../../../contract/views/responses.ts';
+import type { ApiFailure } from '../../api.ts';
 import { alert, badge, card, empty, heading, nextPage, notice, type Tone, table } from '../../components.ts';
 import { filterQuery } from '../../filters.ts';
 import { actionScreen } from '../../form-screens.ts';
@@ -10,22 +11,7 @@ import { type Screen, type ScreenVisit, view } from '../../screen.ts';
 const listPath = '/console/approvals';
 const states = ['pending', 'approved', 'used', 'denied', 'expired'] as const;
 
-interface ApprovalView {
-  readonly id: string;
-  readonly state: string;
-  readonly rule_id: string;
-  readonly reason: string;
-  readonly attempted: string;
-  readonly key_id: string;
-  readonly model: string;
-  readonly action: string | null;
-  readonly requested_at: string;
-  readonly expires_at: string;
-  readonly decided_by: string | null;
-  readonly decision_reason: string | null;
-  readonly uses: number | null;
-  readonly uses_made: number;
-}
+type ApprovalView = Item<'approvals.list'>;
 
 export const approvalScreens: readonly Screen[] = [
   { path: listPath, audience: 'org', handler: (visit) => list(visit) },
@@ -58,7 +44,7 @@ function bodyOf(form: URLSearchParams, verb: 'approve' | 'deny'): object {
 async function list(visit: ScreenVisit, failure?: ApiFailure) {
   const { api, org, query } = visit;
   const state = query.get('state') || 'pending';
-  const { data, next_cursor } = await api.get<Listed<ApprovalView>>(
+  const { data, next_cursor } = await api.get<'approvals.list'>(
     link(`${org.path}/approvals`, {
       ...filterQuery(query),
       state,

@@ -1,5 +1,4 @@
 /** Rules on models and actions: listed in the order they are looked at, written with a look at what they would change. */
-import { ApiFailure, type Listed } from '../../api.ts';
 import {
   actionCard,
   askFirst,
@@ -108,7 +107,7 @@ export const policyScreens: readonly Screen[] = [
     back: listPath,
     fields: () => fields,
     load: async ({ api, org, params }) =>
-      valuesOf(await api.get<PolicyView>(org.path + pathOf('/policies/{policy_id}', params))),
+      valuesOf(await api.get<'policies.read'>(org.path + pathOf('/policies/{policy_id}', params))),
     call: 'PATCH {org}/policies/{policy_id}',
     done: 'saved',
     attempt,
@@ -140,7 +139,7 @@ function valuesOf(rule: PolicyView): Values {
 async function list(visit: ScreenVisit) {
   const { api, org, query } = visit;
   const create = (label: string) => linkButton(visit, { path: `${listPath}/new`, label, tone: 'primary' });
-  const listed = await api.get<Listed<PolicyView>>(
+  const listed = await api.get<'policies.list'>(
     link(`${org.path}/policies`, {
       ...filterQuery(query),
       sort: 'priority',
@@ -181,24 +180,13 @@ ${card('Rules', body)}`,
   );
 }
 
-interface VersionView {
-  readonly version: number;
-  readonly changed_at: string;
-  readonly changed_by: string;
-  readonly deleted: boolean;
-  readonly policy: PolicyView;
-}
-
 async function versions({ api, org, params, query }: ScreenVisit) {
   const here = pathOf(`${rulePath}/versions`, params);
-  const found = await api.get<Listed<VersionView>>(
+  const found = await api.get<'policies.versions'>(
     link(org.path + pathOf('/policies/{policy_id}/versions', params), {
       ...filterQuery(query),
     }),
   );
-  if (found instanceof ApiFailure) {
-    throw found;
-  }
   return view(
     'Versions of a rule',
     html`${heading('Versions of a rule', html`<a class="button" href="${pathOf(rulePath, params)}">Back to the rule</a>`)}

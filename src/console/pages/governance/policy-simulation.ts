@@ -1,5 +1,6 @@
 /** What a rule that is being written would have said of the last runs, and what the rules in force say of one request. */
-import { ApiFailure, type Listed } from '../../api.ts';
+import type { Responses } from '../../../contract/views/responses.ts';
+import { ApiFailure } from '../../api.ts';
 import { badge, card, definitionList, table } from '../../components.ts';
 import { formScreens } from '../../form-screens.ts';
 import { count, time, words } from '../../format.ts';
@@ -9,25 +10,6 @@ import type { Screen, ScreenVisit } from '../../screen.ts';
 import { effectBadge, type PolicyView } from './policy-words.ts';
 
 const simulatedRuns = 500;
-
-interface Said {
-  readonly verdict: string;
-  readonly reason: string | null;
-}
-
-interface Simulation {
-  readonly runs: number;
-  readonly changed: number;
-  readonly draft: Readonly<Record<string, number>>;
-  readonly changes: readonly {
-    readonly run_id: string;
-    readonly model: string;
-    readonly action: string | null;
-    readonly charged_at: string;
-    readonly now: Said;
-    readonly draft: Said;
-  }[];
-}
 
 /** The rule takes the place of its version in force, or comes to the others. */
 export async function simulated(
@@ -39,7 +21,7 @@ export async function simulated(
     return inForce;
   }
   const others = inForce.filter(({ id }) => id !== params.policy_id).map(asDraft);
-  const answer = await api.send<Simulation>('POST', `${org.path}/policies/simulate`, {
+  const answer = await api.send<'policies.simulate'>('POST', `${org.path}/policies/simulate`, {
     rules: [...others, rule],
     runs: simulatedRuns,
   });
@@ -53,7 +35,7 @@ async function everyRule(api: ScreenVisit['api'], orgPath: string): Promise<Poli
   const rules: PolicyView[] = [];
   let cursor: string | null = null;
   do {
-    const page: Listed<PolicyView> | ApiFailure = await api.tryGet<Listed<PolicyView>>(
+    const page: Responses['policies.list'] | ApiFailure = await api.tryGet<'policies.list'>(
       `${orgPath}/policies?limit=200${cursor === null ? '' : `&cursor=${cursor}`}`,
     );
     if (page instanceof ApiFailure) {
@@ -77,7 +59,7 @@ function asDraft({ effect, models, actions, expression, priority, reason, enable
   };
 }
 
-function result({ runs, changed, draft, changes }: Simulation, timezone: string): Markup {
+function result({ runs, changed, draft, changes }: Responses['policies.simulate'], timezone: string): Markup {
   if (runs === 0) {
     return card(
       'On past runs',
@@ -117,18 +99,6 @@ function result({ runs, changed, draft, changes }: Simulation, timezone: string)
   );
 }
 
-interface Evaluation {
-  readonly verdict: string;
-  readonly reason: string | null;
-  readonly considered: readonly {
-    readonly rule_id: string;
-    readonly priority: number;
-    readonly effect: string;
-    readonly outcome: string;
-    readonly explanation: string;
-  }[];
-}
-
 const text = (name: string, label: string): Field => ({ name, label, kind: 'text' });
 const requestFields: readonly Field[] = [
   { ...text('model', 'Model'), required: true },
@@ -146,7 +116,7 @@ const requestFields: readonly Field[] = [
   },
 ];
 
-export const policyTrialScreens: readonly Screen[] = formScreens<Evaluation>({
+export const policyTrialScreens: readonly Screen[] = formScreens<'policies.evaluate'>({
   path: '/console/policies/try',
   title: 'Try a request',
   intro: 'What the rules in force would say of it. Nothing is posted, and no approval is used.',

@@ -1,20 +1,10 @@
 /** Rules as several pages show them. */
+import type { Responses } from '../../../contract/views/responses.ts';
 import { badge, type Tone } from '../../components.ts';
 import { words } from '../../format.ts';
 import { html, type Markup, type Part } from '../../html.ts';
 
-export interface PolicyView {
-  readonly id: string;
-  readonly version: number;
-  readonly effect: string;
-  readonly models: readonly string[] | null;
-  readonly actions: readonly string[] | null;
-  readonly expression: string | null;
-  readonly priority: number;
-  readonly reason: string;
-  readonly enabled: boolean;
-  readonly updated_at: string;
-}
+export type PolicyView = Responses['policies.read'];
 
 const tones: Readonly<Record<string, Tone>> = { block: 'bad', require_approval: 'warn', allow: 'good' };
 

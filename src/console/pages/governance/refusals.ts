@@ -1,5 +1,4 @@
 /** What was refused lately, and why. */
-import type { Listed } from '../../api.ts';
 import { badge, card, empty, heading } from '../../components.ts';
 import { refusalCodes, refusalReason, refusalTitle } from '../../denial-texts.ts';
 import { type Filter, filterBar, filterQuery } from '../../filters.ts';
@@ -7,7 +6,6 @@ import { ago, count, words } from '../../format.ts';
 import { html, link } from '../../html.ts';
 import { listing } from '../../listing.ts';
 import { type Screen, view } from '../../screen.ts';
-import type { RefusalView } from '../../views.ts';
 
 const path = '/console/refusals';
 const filters: readonly Filter[] = [
@@ -26,7 +24,7 @@ export const refusalScreens: readonly Screen[] = [
     path,
     audience: 'org',
     async handler({ api, org, query, now }) {
-      const listed = await api.get<Listed<RefusalView>>(
+      const listed = await api.get<'refusals.list'>(
         link(`${org.path}/refusals`, { ...filterQuery(query), limit: '50' }),
       );
       const list = listing({

@@ -1,5 +1,6 @@
 /** Routing and evals: what each model costs against how it scores, with the bar drawn in; and which one would be chosen. */
-import { ApiFailure, type Listed } from '../../api.ts';
+import type { Item, Responses } from '../../../contract/views/responses.ts';
+import { ApiFailure } from '../../api.ts';
 import { scatterChart } from '../../charts/scatter.ts';
 import {
   askFirst,
@@ -25,31 +26,9 @@ const listPath = '/console/routing';
 /** What the chart takes a call to be, so that prices for input and output become one number. */
 const typicalCall = { inputTokens: 2_000, outputTokens: 500 };
 
-interface RoutingPolicyView {
-  readonly candidates: readonly string[];
-  readonly suite: string;
-  readonly min_score: number;
-  readonly min_samples: number;
-  readonly max_age_days: number;
-  readonly objective: string;
-  readonly fallbacks: readonly string[];
-}
-
-interface EvalView {
-  readonly id: string;
-  readonly suite: string;
-  readonly model: string;
-  readonly score: number;
-  readonly samples: number;
-  readonly ran_at: string;
-  readonly source: string | null;
-}
-
-interface ModelView {
-  readonly model: string;
-  readonly input_usd_per_million: string | null;
-  readonly output_usd_per_million: string | null;
-}
+type RoutingPolicyView = Responses['routing_policy.read'];
+type EvalView = Item<'evals.list'>;
+type ModelView = Item<'models.list'>;
 
 const policyFields: readonly Field[] = [
   {
@@ -111,7 +90,7 @@ export const routingScreens: readonly Screen[] = [
     back: listPath,
     fields: () => policyFields,
     async load({ api, org }) {
-      const found = await api.tryGet<RoutingPolicyView>(`${org.path}/routing-policy`);
+      const found = await api.tryGet<'routing_policy.read'>(`${org.path}/routing-policy`);
       if (found instanceof ApiFailure) {
         if (found.code !== 'not_found') {
           // Saving defaults would replace a policy that could not be read.
@@ -161,11 +140,11 @@ async function overview(visit: ScreenVisit) {
   const to = (target: string, label: string, tone?: 'primary') =>
     linkButton(visit, { path: `${listPath}/${target}`, label, ...(tone && { tone }) });
   const [policy, evals, models] = await Promise.all([
-    api.tryGet<RoutingPolicyView>(`${org.path}/routing-policy`),
-    api.tryGet<Listed<EvalView>>(
+    api.tryGet<'routing_policy.read'>(`${org.path}/routing-policy`),
+    api.tryGet<'evals.list'>(
       link(`${org.path}/evals`, { ...filterQuery(query), newest: 'true', limit: '100' }),
     ),
-    api.tryGet<Listed<ModelView>>('/v1/models?limit=200'),
+    api.tryGet<'models.list'>('/v1/models?limit=200'),
   ]);
   const actions = [
     to('policy', 'Routing policy', 'primary'),
@@ -291,23 +270,9 @@ function evalTable(
   });
 }
 
-interface Considered {
-  readonly model: string;
-  readonly reason: string;
-  readonly rank: number | null;
-  readonly expected_cost_usd: string | null;
-  readonly score: number | null;
-  readonly latency_ms: number | null;
-}
-
-interface RouteDecision extends Omit<Considered, 'reason' | 'rank'> {
-  readonly fallback: boolean;
-  readonly considered: readonly Considered[];
-}
-
 function trial(): readonly Screen[] {
   const text = (name: string, label: string): Field => ({ name, label, kind: 'text' });
-  return formScreens<RouteDecision>({
+  return formScreens<'routing.decide'>({
     path: `${listPath}/try`,
     title: 'Which model?',
     intro: 'What routing would choose for such a request now. Nothing is held.',

@@ -1,5 +1,5 @@
 /** Detectors that look at the content of runs: which are on, what they do, and a place to try them. */
-import type { Listed } from '../../api.ts';
+import type { Responses } from '../../../contract/views/responses.ts';
 import { actionCard, askFirst, badge, card, heading, linkButton, table } from '../../components.ts';
 import { filterQuery } from '../../filters.ts';
 import { actionScreen, formScreens } from '../../form-screens.ts';
@@ -11,29 +11,6 @@ import { type Screen, type ScreenVisit, view } from '../../screen.ts';
 
 const listPath = '/console/safety';
 const detectorPath = `${listPath}/{detector_id}`;
-
-interface DetectorView {
-  readonly id: string;
-  readonly name: string;
-  readonly kind: 'built_in' | 'regex' | 'words';
-  readonly description: string | null;
-  readonly enabled: boolean;
-  readonly action: 'block' | 'flag';
-  readonly threshold: number;
-  readonly pattern: string | null;
-  readonly words: readonly string[] | null;
-}
-
-interface TestResult {
-  readonly verdict: string;
-  readonly findings: readonly {
-    readonly detector: string;
-    readonly enabled: boolean;
-    readonly action: string;
-    readonly fires: boolean;
-    readonly matches: readonly { readonly sample: string }[];
-  }[];
-}
 
 const action: Field = {
   name: 'action',
@@ -98,7 +75,7 @@ export const safetyScreens: readonly Screen[] = [
     body: ownBody,
     done: 'saved',
   }),
-  ...formScreens<TestResult>({
+  ...formScreens<'safety_detectors.test'>({
     path: `${listPath}/try`,
     title: 'Try the detectors',
     intro: 'The text is looked at and dropped: it is neither stored nor logged.',
@@ -175,13 +152,13 @@ export const safetyScreens: readonly Screen[] = [
   }),
 ];
 
-function found({ api, org, params }: ScreenVisit): Promise<DetectorView> {
-  return api.get<DetectorView>(org.path + pathOf('/safety-detectors/{detector_id}', params));
+function found({ api, org, params }: ScreenVisit): Promise<Responses['safety_detectors.read']> {
+  return api.get<'safety_detectors.read'>(org.path + pathOf('/safety-detectors/{detector_id}', params));
 }
 
 async function list(visit: ScreenVisit) {
   const { api, org, query } = visit;
-  const { data } = await api.get<Listed<DetectorView>>(
+  const { data } = await api.get<'safety_detectors.list'>(
     link(`${org.path}/safety-detectors`, { ...filterQuery(query), limit: '200' }),
   );
   return view(

@@ -1,5 +1,6 @@
 /** How the organization compares with others: whether it takes part, its cohorts, and its place within each. */
-import { ApiFailure, type Listed } from '../../api.ts';
+import type { Item, Responses } from '../../../contract/views/responses.ts';
+import { ApiFailure } from '../../api.ts';
 import { quartileBar } from '../../charts/quartiles.ts';
 import {
   actionCard,
@@ -28,38 +29,10 @@ import { type Screen, type ScreenVisit, view } from '../../screen.ts';
 const listPath = '/console/benchmarks';
 const cohortPath = `${listPath}/{cohort_id}`;
 
-interface ParticipationView {
-  readonly enabled: boolean;
-  readonly industry: string | null;
-  readonly size_band: string | null;
-}
-
-interface CohortView {
-  readonly id: string;
-  readonly name: string;
-  readonly criteria: { readonly industry: string | null; readonly size_band: string | null };
-  readonly created_at: string;
-}
-
-interface MetricView {
-  readonly q1: string | number;
-  readonly median: string | number;
-  readonly q3: string | number;
-  readonly own: string | number | null;
-  readonly own_quarter: number | null;
-}
-
-interface BenchmarkView extends CohortView {
-  readonly release: { readonly week: string; readonly from: string; readonly until: string };
-  readonly contributing_orgs: number;
-  readonly minimum_cohort_size: number;
-  readonly metrics: Readonly<Record<string, MetricView | null>>;
-  readonly model_mix: readonly {
-    readonly model: string;
-    readonly share: number;
-    readonly own_share: number;
-  }[];
-}
+type CohortView = Item<'benchmarks.list_cohorts'>;
+type BenchmarkView = Responses['benchmarks.read_cohort'];
+type MetricName = keyof BenchmarkView['metrics'];
+type MetricView = NonNullable<BenchmarkView['metrics'][MetricName]>;
 
 const industry: Field = {
   name: 'industry',
@@ -85,7 +58,7 @@ export const benchmarkScreens: readonly Screen[] = [
       sizeBand,
     ],
     async load({ api, org }) {
-      const found = await api.get<ParticipationView>(`${org.path}/benchmark-participation`);
+      const found = await api.get<'benchmark_participation.read'>(`${org.path}/benchmark-participation`);
       return {
         enabled: String(found.enabled),
         industry: found.industry ?? '',
@@ -118,8 +91,10 @@ async function overview(visit: ScreenVisit) {
   const { api, org, query } = visit;
   const create = (label: string) => linkButton(visit, { path: `${listPath}/new`, label, tone: 'primary' });
   const [participation, cohorts] = await Promise.all([
-    api.tryGet<ParticipationView>(`${org.path}/benchmark-participation`),
-    api.tryGet<Listed<CohortView>>(link('/v1/benchmarks/cohorts', { ...filterQuery(query), sort: 'name' })),
+    api.tryGet<'benchmark_participation.read'>(`${org.path}/benchmark-participation`),
+    api.tryGet<'benchmarks.list_cohorts'>(
+      link('/v1/benchmarks/cohorts', { ...filterQuery(query), sort: 'name' }),
+    ),
   ]);
   return view(
     'Benchmarks',
@@ -129,7 +104,11 @@ ${cardOf('Cohorts', cohorts, (listed) => listing({ listed, path: listPath, query
   );
 }
 
-function takesPart({ enabled, industry: field, size_band }: ParticipationView): Markup {
+function takesPart({
+  enabled,
+  industry: field,
+  size_band,
+}: Responses['benchmark_participation.read']): Markup {
   return html`<p>${enabled ? badge('takes part', 'good') : badge('does not take part')} ${enabled ? html`As ${field ?? 'any industry'}, ${size_band ?? 'any size'}.` : 'Your figures count nowhere; you may still look.'}</p>`;
 }
 
@@ -152,7 +131,7 @@ function cohortColumns(timezone: string): Column<CohortView>[] {
 const small = new Intl.NumberFormat('en-US', { maximumSignificantDigits: 3 });
 
 /** In the order of what is looked at first; lower is better in all but one. */
-const metrics: readonly { name: string; title: string; format(value: number): string }[] = [
+const metrics: readonly { name: MetricName; title: string; format(value: number): string }[] = [
   { name: 'cost_per_run_usd', title: 'Cost of a run', format: usd },
   { name: 'cost_per_1k_tokens_usd', title: 'Cost of 1,000 tokens', format: usd },
   { name: 'failure_rate', title: 'Runs that fail', format: (value) => `${small.format(value * 100)} %` },
@@ -164,7 +143,9 @@ const quarters = ['the lowest quarter', 'the second quarter', 'the third quarter
 
 async function compared(visit: ScreenVisit) {
   const { api, org, params } = visit;
-  const answer = await api.tryGet<BenchmarkView>(pathOf('/v1/benchmarks/cohorts/{cohort_id}', params));
+  const answer = await api.tryGet<'benchmarks.read_cohort'>(
+    pathOf('/v1/benchmarks/cohorts/{cohort_id}', params),
+  );
   const back = html`<a class="button" href="${listPath}">All cohorts</a>`;
   const removal = actionCard(
     'Delete',
@@ -186,7 +167,7 @@ async function compared(visit: ScreenVisit) {
   return view(
     answer.name,
     html`${heading(answer.name, back, html`${criteriaText(answer)}: ${count(answer.contributing_orgs)} organizations, week ${answer.release.week}, ${day(answer.release.from, 'UTC')} to ${day(answer.release.until, 'UTC')}.`)}
-<div class="grid">${metrics.map(({ name, title, format }) => metricCard(title, answer.metrics[name] ?? null, format))}</div>
+<div class="grid">${metrics.map(({ name, title, format }) => metricCard(title, answer.metrics[name], format))}</div>
 ${card('Models', answer.model_mix.length === 0 ? html`<p class="quiet">No model is used by enough of them to be named.</p>` : mix(answer.model_mix))}
 ${panel(
   definitionList([

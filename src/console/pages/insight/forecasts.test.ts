@@ -7,13 +7,24 @@ const points = [1, 9, 18, 27, 100, 4_876].map((teams) => ({
   value_usd: '10',
   cost_usd: '1',
   return_usd: '9',
+  return_low_usd: '8',
+  return_high_usd: '10',
 }));
-const shown = (quality: string, expected: number) =>
+const curve = {
+  family: 'power',
+  elasticity: 0.5,
+  weeks: 8,
+  team_counts: 4,
+  r_squared: 0.9,
+  prior_weight: 0.1,
+} as const;
+const shown = (quality: 'low' | 'fair' | 'good', expected: number) =>
   render(
     html`${teamChart({
       teams: {
         observed: 9,
-        curve: { family: 'power', quality },
+        cost_per_team_usd: '1',
+        curve: { ...curve, quality },
         pays_up_to: { expected, low: 12, high: null },
         points,
       },

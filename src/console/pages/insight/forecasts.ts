@@ -1,4 +1,5 @@
 /** Forecasts and capacity: the days to come with their band, scenarios side by side, and what more teams would bring. */
+import type { Item, Responses } from '../../../contract/views/responses.ts';
 import { type Api, ApiFailure, type Listed } from '../../api.ts';
 import { lineChart } from '../../charts/line.ts';
 import {
@@ -37,57 +38,10 @@ const filters: readonly Filter[] = [
   { name: 'deployment', label: 'Deployment' },
 ];
 
-interface Projected {
-  readonly expected: string;
-  readonly low: string | null;
-  readonly high: string | null;
-}
-
-interface CapacityForecast {
-  readonly method: string;
-  readonly quality: string;
-  readonly coverage: number;
-  readonly history: { readonly days: number };
-  readonly total_band: { readonly cost_usd: Projected };
-  readonly total: { readonly cost_usd: string; readonly runs: number; readonly tokens: number };
-  readonly days: readonly { readonly date: string; readonly cost_usd: Projected }[];
-  readonly teams: {
-    readonly observed: number;
-    readonly curve: { readonly family: string; readonly quality: string } | null;
-    readonly pays_up_to: {
-      readonly expected: number | null;
-      readonly low: number | null;
-      readonly high: number | null;
-    } | null;
-    readonly points: readonly {
-      readonly teams: number;
-      readonly value_usd: string;
-      readonly cost_usd: string;
-      readonly return_usd: string;
-    }[];
-  };
-}
-
-interface LimitOutlook {
-  readonly limit_id: string;
-  readonly kind: string;
-  readonly match: Readonly<Record<string, string>>;
-  readonly limit: string;
-  readonly used: string;
-  readonly window_start: string | null;
-  readonly window_end: string | null;
-  readonly runs_out_on: string | null;
-  readonly earliest_on: string | null;
-  readonly runs_out_in_window: boolean;
-}
-
-interface SpendForecast {
-  readonly data: readonly {
-    readonly history: readonly { readonly date: string; readonly value: string }[];
-    readonly forecast: readonly ({ readonly date: string } & Projected)[];
-    readonly limits: readonly LimitOutlook[];
-  }[];
-}
+type CapacityForecast = Responses['forecasts.capacity'];
+type Projected = CapacityForecast['total_band']['cost_usd'];
+type SpendForecast = Responses['forecasts.list'];
+type LimitOutlook = Item<'forecasts.list'>['limits'][number];
 
 export const forecastScreens: readonly Screen[] = [
   { path: listPath, audience: 'org', handler: overview },
@@ -103,10 +57,10 @@ async function overview(visit: ScreenVisit) {
   });
   const asked = { ...filterQuery(query), horizon_days: query.get('horizon_days') || '30' };
   const [capacity, spend, scenarios, limits] = await Promise.all([
-    api.get<CapacityForecast>(link('/v1/capacity/forecasts', asked)),
-    api.tryGet<SpendForecast>(link(`${org.path}/forecasts`, { ...asked, history_days })),
-    api.tryGet<Listed<ScenarioView>>(`${org.path}/capacity-scenarios?limit=100`),
-    api.tryGet<Listed<LimitView>>(`${org.path}/limits?limit=200`),
+    api.get<'forecasts.capacity'>(link('/v1/capacity/forecasts', asked)),
+    api.tryGet<'forecasts.list'>(link(`${org.path}/forecasts`, { ...asked, history_days })),
+    api.tryGet<'capacity_scenarios.list'>(`${org.path}/capacity-scenarios?limit=100`),
+    api.tryGet<'limits.list'>(`${org.path}/limits?limit=200`),
   ]);
   // With a deployment chosen the page is about that one alone.
   const scopes = query.get('deployment') ? [] : nearestScopes(limits);
@@ -114,7 +68,7 @@ async function overview(visit: ScreenVisit) {
     withScenarios(api, asked, scenarios),
     Promise.all(
       scopes.map((scope) =>
-        api.tryGet<SpendForecast>(
+        api.tryGet<'forecasts.list'>(
           link(`${org.path}/forecasts`, { ...scope, horizon_days: asked.horizon_days, history_days }),
         ),
       ),
@@ -170,7 +124,7 @@ async function withScenarios(
   const shown = scenarios instanceof ApiFailure ? [] : scenarios.data.slice(0, comparedMax);
   const forecasts = await Promise.all(
     shown.map(({ id }) =>
-      api.tryGet<CapacityForecast>(link('/v1/capacity/forecasts', { ...asked, scenario: id })),
+      api.tryGet<'forecasts.capacity'>(link('/v1/capacity/forecasts', { ...asked, scenario: id })),
     ),
   );
   return shown.flatMap((scenario, index) => {
@@ -364,7 +318,7 @@ export function teamChart({ teams }: Pick<CapacityForecast, 'teams'>): Part {
       html`<p class="quiet">No run of the last weeks says what it was worth (<code>value_usd</code>), so there is nothing to tell.</p>`,
     );
   }
-  if (curve.quality === 'none' || curve.quality === 'low') {
+  if (curve.quality === 'low') {
     return card(
       'What more teams would bring',
       html`<p class="quiet">There is too little data for a projection: ${count(observed)} ${observed === 1 ? 'team is' : 'teams are'} observed.</p>`,

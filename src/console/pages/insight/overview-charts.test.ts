@@ -1,22 +1,26 @@
 import { describe, expect, test } from 'vitest';
 import { render } from '../../html.ts';
-import type { UsageRow } from '../../views.ts';
-import { type AskUsage, monthChart, spendPerDay, usageByDayAndModel } from './overview-charts.ts';
+import {
+  type CostRow,
+  monthChart,
+  type QueryCosts,
+  spendPerDay,
+  usageByDayAndModel,
+} from './overview-charts.ts';
 
 const models = Array.from({ length: 30 }, (_, index) => `model-${index}`);
 const days = Array.from({ length: 30 }, (_, index) => `2026-11-${String(index + 1).padStart(2, '0')}`);
 /** The later its name, the less a model costs. */
 const costOf = (model: string) => 0.1 * (models.length - models.indexOf(model));
-const row = (fields: Partial<UsageRow>, cost: number): UsageRow => ({
+const row = (fields: Pick<CostRow, 'day' | 'model'>, cost: number): CostRow => ({
   ...fields,
-  runs: 1,
   cost_usd: String(cost),
 });
 const everyModel = models.reduce((sum, model) => sum + costOf(model), 0);
 const byDay = days.map((day) => row({ day }, everyModel));
 
 /** As the API answers: the dearest first within a day, no more than was asked for. */
-function answering(known: readonly string[]): AskUsage {
+function answering(known: readonly string[]): QueryCosts {
   return async ({ group_by, model, limit }) => {
     const rows =
       group_by === 'model'
@@ -29,14 +33,13 @@ function answering(known: readonly string[]): AskUsage {
     const data = rows.slice(0, Number(limit));
     return {
       data,
-      total: { cost_usd: '0', runs: 0 },
       next_cursor: rows.length > data.length ? 'more' : null,
     };
   };
 }
 
 /** The table behind the picture: the parts of the first day. */
-function partsOf(rows: readonly UsageRow[]): string[] {
+function partsOf(rows: readonly CostRow[]): string[] {
   const text = render(spendPerDay(byDay, rows));
   const heads = [...text.matchAll(/<th scope="col"[^>]*>([^<]*)<\/th>/g)].map(([, head]) => head);
   const cells = /<th scope="row">1 Nov<\/th>(.*?)<\/tr>/s.exec(text)?.[1] ?? '';
@@ -45,7 +48,7 @@ function partsOf(rows: readonly UsageRow[]): string[] {
 }
 
 test('with more models than a list holds, the dearest are shown for every day, and the rest together', async () => {
-  const rows = (await usageByDayAndModel(answering(models))) as readonly UsageRow[];
+  const rows = (await usageByDayAndModel(answering(models))) as readonly CostRow[];
   expect(partsOf(rows)).toEqual([
     'model-0 $3.00',
     'model-1 $2.90',
@@ -58,7 +61,7 @@ test('with more models than a list holds, the dearest are shown for every day, a
 
 test('with few models each is shown, and nothing is left that adding up would leave', async () => {
   const known = models.slice(0, 3);
-  const rows = (await usageByDayAndModel(answering(known))) as readonly UsageRow[];
+  const rows = (await usageByDayAndModel(answering(known))) as readonly CostRow[];
   const sums = days.map((day) =>
     row(
       { day },
@@ -75,7 +78,6 @@ test('where models are not to be seen, the days are', () => {
 describe('the summary of the month', () => {
   const month = { start: '2026-11-01', today: '2026-11-10' };
   const forecast = {
-    quality: 'good',
     days: Array.from({ length: 21 }, (_, index) => ({
       date: `2026-11-${index + 10}`,
       cost_usd: { expected: '10', low: null, high: null },

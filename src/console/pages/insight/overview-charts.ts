@@ -1,4 +1,5 @@
 /** The two pictures of the overview: the month so far with what is to come, and each day by model. */
+import type { Responses } from '../../../contract/views/responses.ts';
 import { ApiFailure } from '../../api.ts';
 import { barChart } from '../../charts/bars.ts';
 import { lineChart } from '../../charts/line.ts';
@@ -6,21 +7,13 @@ import { shortDate, shortUsd, usd } from '../../format.ts';
 import type { Markup } from '../../html.ts';
 import type { UsageRow, UsageView } from '../../views.ts';
 
-export interface CapacityView {
-  readonly quality: string;
-  readonly days: readonly {
-    readonly date: string;
-    readonly cost_usd: {
-      readonly expected: string;
-      readonly low: string | null;
-      readonly high: string | null;
-    };
-  }[];
-}
+export type CapacityView = Responses['forecasts.capacity'];
+
+export type CostRow = Pick<UsageRow, 'day' | 'model' | 'cost_usd'>;
 
 export interface MonthChart {
-  readonly days: readonly UsageRow[];
-  readonly forecast: CapacityView;
+  readonly days: readonly CostRow[];
+  readonly forecast: { readonly days: readonly Pick<CapacityView['days'][number], 'date' | 'cost_usd'>[] };
   /** Undefined: there is none. */
   readonly budget: number | undefined;
   readonly month: { readonly start: string; readonly today: string };
@@ -107,11 +100,16 @@ function budgetSummary({ budget, spent, last, runsOut }: BudgetOutlook): string 
 const shownModels = 5;
 const rowsMax = 200;
 
-/** Asks for usage of some runs of some time, grouped as it says. */
-export type AskUsage = (query: Readonly<Record<string, string>>) => Promise<UsageView | ApiFailure>;
+type UsageQuery = Readonly<Record<string, string>>;
+/** Queries the usage of one page's runs and time range, with the given parameters. */
+export type QueryUsage = (query: UsageQuery) => Promise<UsageView | ApiFailure>;
+/** The same for the charts, which read only costs. */
+export type QueryCosts = (
+  query: UsageQuery,
+) => Promise<{ readonly data: readonly CostRow[]; readonly next_cursor: string | null } | ApiFailure>;
 
 /** What each day has cost for each model; where those are too many for a list, for the dearest ones. */
-export async function usageByDayAndModel(usage: AskUsage): Promise<readonly UsageRow[] | ApiFailure> {
+export async function usageByDayAndModel(usage: QueryCosts): Promise<readonly CostRow[] | ApiFailure> {
   const all = await usage({ group_by: 'day,model', limit: String(rowsMax) });
   if (all instanceof ApiFailure) {
     return all;
@@ -123,7 +121,7 @@ export async function usageByDayAndModel(usage: AskUsage): Promise<readonly Usag
   if (dearest instanceof ApiFailure) {
     return dearest;
   }
-  const rows: UsageRow[] = [];
+  const rows: CostRow[] = [];
   for (const { model } of dearest.data) {
     const days = await usage({ group_by: 'day', model: model ?? '', limit: String(rowsMax) });
     if (days instanceof ApiFailure) {
@@ -135,11 +133,11 @@ export async function usageByDayAndModel(usage: AskUsage): Promise<readonly Usag
 }
 
 /** The dearest models of `byModel`, the first at the bottom, and on top what the days have cost beside them. */
-export function spendPerDay(byDay: readonly UsageRow[], byModel: readonly UsageRow[]): Markup {
+export function spendPerDay(byDay: readonly CostRow[], byModel: readonly CostRow[]): Markup {
   const first = byDay[0]?.day;
   const last = byDay.at(-1)?.day;
   const dates = first === undefined || last === undefined ? [] : datesBetween(first, last);
-  const valuesOf = (rows: readonly UsageRow[]) => {
+  const valuesOf = (rows: readonly CostRow[]) => {
     const costs = new Map<string, number>();
     for (const { day = '', cost_usd } of rows) {
       costs.set(day, (costs.get(day) ?? 0) + Number(cost_usd));

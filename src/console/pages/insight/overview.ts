@@ -21,11 +21,11 @@ import { ago, capitalized, count, usd } from '../../format.ts';
 import { html, link, type Markup, type Part } from '../../html.ts';
 import { leftOf, limitName, usageMeter, usedShare } from '../../limit-names.ts';
 import { type Screen, type ScreenVisit, seeOther, view } from '../../screen.ts';
-import type { LimitView, RefusalView, UsageRow, UsageView } from '../../views.ts';
+import type { DenialView, LimitView, UsageRow, UsageView } from '../../views.ts';
 import {
-  type AskUsage,
   type CapacityView,
   monthChart,
+  type QueryUsage,
   spendPerDay,
   usageByDayAndModel,
 } from './overview-charts.ts';
@@ -55,11 +55,12 @@ async function overview(visit: ScreenVisit) {
     calendarWindow('day', org.timezone, nowMs - (spendDays - 1) * dayMs).startMs,
   );
   const from = new Date(fromMs).toISOString();
-  const usage: AskUsage = (query) => api.tryGet<UsageView>(link(`${org.path}/usage`, { ...query, from }));
+  const usage: QueryUsage = (query) =>
+    api.tryGet<'usage.read'>(link(`${org.path}/usage`, { ...query, from }));
   // One more than is shown: runs without the field may take the place of one.
   const top = (group_by: string) => usage({ group_by, limit: String(shownTop + 1) });
   const limitsOf = (query: Readonly<Record<string, string>>) =>
-    api.tryGet<Listed<LimitView>>(link(`${org.path}/limits`, { ...query, limit: '200' }));
+    api.tryGet<'limits.list'>(link(`${org.path}/limits`, { ...query, limit: '200' }));
   const [
     byDay,
     byDayAndModel,
@@ -82,9 +83,9 @@ async function overview(visit: ScreenVisit) {
     // By kind: among thousands of customer limits the first page of all limits may hold neither.
     limitsOf({ kind: 'spend_cap' }),
     limitsOf({ kind: 'budget' }),
-    api.tryGet<CapacityView>(`/v1/capacity/forecasts?horizon_days=${daysLeft}`),
-    api.tryGet<Listed<RefusalView>>(`${org.path}/refusals?limit=8`),
-    api.tryGet<Listed<object>>(`${org.path}/approvals?state=pending&limit=${approvalsCounted}`),
+    api.tryGet<'forecasts.capacity'>(`/v1/capacity/forecasts?horizon_days=${daysLeft}`),
+    api.tryGet<'refusals.list'>(`${org.path}/refusals?limit=8`),
+    api.tryGet<'approvals.list'>(`${org.path}/approvals?state=pending&limit=${approvalsCounted}`),
   ]);
   const today = localTime(org.timezone, nowMs).date;
   const monthStart = localTime(org.timezone, window.startMs).date;
@@ -155,7 +156,7 @@ ${offered(visit, key, html`<li><a href="${key}">Mint a key</a> for your gateway,
   );
 }
 
-function sumOf(rows: readonly UsageRow[]): number {
+function sumOf(rows: readonly Pick<UsageRow, 'cost_usd'>[]): number {
   return rows.reduce((sum, { cost_usd }) => sum + Number(cost_usd), 0);
 }
 
@@ -257,7 +258,7 @@ function nearestLimits(limits: readonly LimitView[], visit: ScreenVisit): Part {
   )}</ul><p class="more"><a href="/console/limits">All limits</a></p>`;
 }
 
-function refusalList(refusals: readonly RefusalView[], now: Date): Part {
+function refusalList(refusals: readonly DenialView[], now: Date): Part {
   if (refusals.length === 0) {
     return html`<p class="quiet">Nothing was refused lately.</p>`;
   }
@@ -312,7 +313,7 @@ function topList(
   });
 }
 
-interface TopRow extends UsageRow {
+interface TopRow extends Pick<UsageRow, 'runs' | 'cost_usd'> {
   /** Null: the runs do not name one. Undefined: those of all other values. */
   readonly name: string | null | undefined;
 }

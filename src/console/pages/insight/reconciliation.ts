@@ -1,4 +1,5 @@
 /** Whether the books agree: everything that was posted, recomputed and compared at one moment. */
+import type { Responses } from '../../../contract/views/responses.ts';
 import { badge, card, definitionList, heading, panel, table } from '../../components.ts';
 import { actionScreen } from '../../form-screens.ts';
 import { count, exactUsd, inUnit, time } from '../../format.ts';
@@ -8,28 +9,10 @@ import { type Screen, view } from '../../screen.ts';
 
 const back = '/console/limits';
 
+type ReconciliationView = Responses['ledger.reconciliation'];
+type CounterView = ReconciliationView['counters'][number];
+
 type Sums = Readonly<Record<string, string>>;
-
-interface CounterView {
-  readonly kind: string;
-  readonly unit: string;
-  readonly limit_id: string;
-  readonly window_start: string | null;
-  readonly settled: string | number;
-  readonly settled_by_entries: string | number | null;
-  readonly held: string | number;
-  readonly held_by_holds: string | number;
-  readonly drift: string | number;
-}
-
-interface ReconciliationView {
-  readonly balanced: boolean;
-  readonly drift_usd: string;
-  readonly checked_at: string;
-  readonly totals: Readonly<Record<string, Sums>>;
-  readonly counters_checked: number;
-  readonly counters: readonly CounterView[];
-}
 
 const totalNames: Readonly<Record<string, string>> = {
   cost_usd: 'Cost',
@@ -42,7 +25,7 @@ const totalNames: Readonly<Record<string, string>> = {
 const sources = ['entries', 'runs', 'usage', 'tallies'];
 
 export const bookScreens: readonly Screen[] = [
-  actionScreen<ReconciliationView>({
+  actionScreen<'ledger.reconciliation'>({
     path: '/console/limits/check-the-books',
     call: 'GET {org}/ledger/reconciliation',
     done: 'saved',

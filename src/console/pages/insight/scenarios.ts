@@ -1,4 +1,5 @@
 /** Scenarios: what would be different, as a form with the changes that people ask for most. */
+import type { Responses } from '../../../contract/views/responses.ts';
 import { actionCard, askFirst } from '../../components.ts';
 import { actionScreen, formScreens } from '../../form-screens.ts';
 import { dotted, type Field, type Values } from '../../forms.ts';
@@ -8,18 +9,13 @@ import type { Screen } from '../../screen.ts';
 const back = '/console/forecasts';
 const scenarioPath = `${back}/scenarios/{scenario_id}`;
 
-export interface ScenarioView {
-  readonly id: string;
-  readonly name: string;
-  readonly description: string | null;
-  readonly changes: Readonly<Record<string, unknown>>;
-}
+export type ScenarioView = Responses['capacity_scenarios.read'];
 
 const percent: Field = { name: 'percent', label: 'Percent', kind: 'number' };
 const day = { kind: 'text', placeholder: '2027-01-15' } as const;
 
 /** Named as the API names them. */
-const changeFields: readonly Field[] = [
+const changeFields: readonly (Field & { readonly name: keyof ScenarioView['changes'] })[] = [
   { name: 'growth_percent_per_month', label: 'Volume grows each month by, in percent', kind: 'number' },
   { name: 'teams', label: 'Teams', kind: 'number', help: 'Instead of those observed.' },
   {
@@ -103,11 +99,15 @@ export const scenarioScreens: readonly Screen[] = [
     back,
     fields: () => fields,
     load: async ({ api, org, params }) =>
-      valuesFrom(await api.get<ScenarioView>(org.path + pathOf('/capacity-scenarios/{scenario_id}', params))),
+      valuesFrom(
+        await api.get<'capacity_scenarios.read'>(
+          org.path + pathOf('/capacity-scenarios/{scenario_id}', params),
+        ),
+      ),
     call: 'PATCH {org}/capacity-scenarios/{scenario_id}',
     async body(body, { api, org, params }) {
       const target = org.path + pathOf('/capacity-scenarios/{scenario_id}', params);
-      const kept = keptParts(await api.get<ScenarioView>(target));
+      const kept = keptParts(await api.get<'capacity_scenarios.read'>(target));
       const { changes, ...next } = scenarioOf(body);
       return { description: null, ...next, changes: { ...kept, ...changes } };
     },

@@ -1,5 +1,6 @@
 /** What is going to be removed, and who still calls it: an org of its own keys, operators of everybody's. */
-import { ApiFailure, type Listed } from '../../api.ts';
+import type { Item, Responses } from '../../../contract/views/responses.ts';
+import { ApiFailure } from '../../api.ts';
 import { badge, card, cardOf, empty, heading, nextPage, notice, table } from '../../components.ts';
 import { filterQuery } from '../../filters.ts';
 import { count, time } from '../../format.ts';
@@ -7,23 +8,7 @@ import { html, link, type Markup } from '../../html.ts';
 import { type Screen, type ScreenVisit, view } from '../../screen.ts';
 import { settingsPath, settingsTabs } from '../access/settings-tabs.ts';
 
-interface DeprecationView {
-  readonly route: string;
-  readonly since: string;
-  readonly sunset: string;
-  readonly replacement?: string;
-  readonly documentation: string;
-}
-
-interface CallsView {
-  readonly route: string;
-  readonly org_id: string | null;
-  readonly org_name: string | null;
-  readonly key_id: string;
-  readonly key_name: string | null;
-  readonly calls: number;
-  readonly last_called_at: string;
-}
+type CallsView = Item<'deprecations.usage'>;
 
 const orgPage = `${settingsPath}/deprecations`;
 const operatorPage = '/console/deprecations';
@@ -44,8 +29,10 @@ export const deprecationScreens: readonly Screen[] = [
 
 async function shown({ api, org, query }: ScreenVisit, here: string, usagePath: string, tabs?: Markup) {
   const [routes, usage] = await Promise.all([
-    api.get<readonly DeprecationView[]>('/v1/meta/deprecations'),
-    api.tryGet<Listed<CallsView>>(link(usagePath, { ...filterQuery(query), limit: '50' })),
+    api.get<'meta.deprecations'>('/v1/meta/deprecations'),
+    api.tryGet<'deprecations.usage' | 'deprecations.own_usage'>(
+      link(usagePath, { ...filterQuery(query), limit: '50' }),
+    ),
   ]);
   return view(
     'Deprecations',
@@ -85,7 +72,7 @@ function callsTable(calls: readonly CallsView[], timezone: string, ofEveryOrg: b
   });
 }
 
-function routeTable(routes: readonly DeprecationView[]): Markup {
+function routeTable(routes: Responses['meta.deprecations']): Markup {
   return table({
     caption: 'Deprecated routes',
     rows: routes,

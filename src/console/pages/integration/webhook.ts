@@ -1,5 +1,6 @@
 /** One webhook: its deliveries, its signing, and what can be done with it. */
-import { ApiFailure, type Listed } from '../../api.ts';
+import type { Item, Responses } from '../../../contract/views/responses.ts';
+import { ApiFailure } from '../../api.ts';
 import {
   actionButton,
   askFirst,
@@ -28,31 +29,10 @@ const subPath = '/console/webhooks/{sub_id}';
 const dayMs = 86_400_000;
 const soonWithinMs = 60_000;
 
-interface AttemptView {
-  readonly at: string;
-  readonly status: number | null;
-  readonly latency_ms: number;
-  readonly error: string | null;
-  readonly response: string | null;
-}
-
-interface DeliveryView {
-  readonly id: string;
-  readonly event_id: string;
-  readonly event_type: string;
-  readonly state: string;
-  readonly failure: string | null;
-  readonly next_attempt_at: string | null;
-  readonly attempts: readonly AttemptView[];
-  readonly created_at: string;
-}
-
-interface SigningView {
-  readonly event_version: 1 | 2;
-  readonly fingerprint: string | null;
-  readonly created_at: string | null;
-  readonly overlap_ends_at: string | null;
-}
+type DeliveryView = Item<'webhooks.deliveries.list'>;
+type AttemptView = DeliveryView['attempts'][number];
+type SigningView = Responses['webhooks.signing.read'];
+type Redelivered = Responses['webhooks.redeliver'];
 
 const filters: readonly Filter[] = [
   {
@@ -92,7 +72,7 @@ export const webhookDetailScreens: readonly Screen[] = [
     back: '/console/webhooks',
     fields: () => subscriptionFields,
     async load(visit) {
-      const { url, events, description } = await visit.api.get<SubscriptionView>(apiPath(visit));
+      const { url, events, description } = await visit.api.get<'webhooks.read'>(apiPath(visit));
       return { url, events, description: description ?? '' };
     },
     call: 'PATCH {org}/webhooks/{sub_id}',
@@ -103,7 +83,7 @@ export const webhookDetailScreens: readonly Screen[] = [
   action('/test', 'POST', '/test', 'test_sent'),
   action('/delete', 'DELETE', '', 'deleted'),
   action('/deliveries/{delivery_id}/redeliver', 'POST', '/deliveries/{delivery_id}/redeliver', 'redelivered'),
-  ...formScreens<Redelivered>({
+  ...formScreens<'webhooks.redeliver'>({
     path: `${subPath}/redeliver`,
     title: 'Deliver again',
     intro:
@@ -140,7 +120,7 @@ export const webhookDetailScreens: readonly Screen[] = [
         }),
       ),
   }),
-  actionScreen<{ secret: string }>({
+  actionScreen<'webhooks.signing.rotate'>({
     path: `${subPath}/signing`,
     call: 'POST {org}/webhooks/{sub_id}/signing/rotate',
     body: ({ form }) => (form.has('force') ? { force: true } : {}),
@@ -156,11 +136,6 @@ export const webhookDetailScreens: readonly Screen[] = [
   }),
 ];
 
-interface Redelivered {
-  readonly redelivering: number;
-  readonly next_cursor: string | null;
-}
-
 /** Of a page's own time: what is left then is asked for again. */
 const roundsMax = 20;
 
@@ -172,7 +147,7 @@ async function redelivered(visit: ScreenVisit, body: object): Promise<Redelivere
   let redelivering = 0;
   let cursor: string | null = null;
   for (let round = 0; round === 0 || (cursor !== null && round < roundsMax); round += 1) {
-    const answer: Redelivered | ApiFailure = await visit.api.send<Redelivered>(
+    const answer: Redelivered | ApiFailure = await visit.api.send<'webhooks.redeliver'>(
       'POST',
       apiPath(visit, '/redeliver'),
       { ...body, ...(cursor !== null && { cursor }) },
@@ -186,15 +161,15 @@ async function redelivered(visit: ScreenVisit, body: object): Promise<Redelivere
       visit.tell({ done: redelivering, unit: 'deliveries' });
     }
   }
-  return { redelivering, next_cursor: cursor };
+  return { redelivering, more: cursor !== null, next_cursor: cursor };
 }
 
 async function one(visit: ScreenVisit) {
   const { api, org, params, query } = visit;
-  const sub = await api.get<SubscriptionView>(apiPath(visit));
+  const sub = await api.get<'webhooks.read'>(apiPath(visit));
   const [signing, deliveries] = await Promise.all([
-    api.tryGet<SigningView>(apiPath(visit, '/signing')),
-    api.tryGet<Listed<DeliveryView>>(
+    api.tryGet<'webhooks.signing.read'>(apiPath(visit, '/signing')),
+    api.tryGet<'webhooks.deliveries.list'>(
       link(apiPath(visit, '/deliveries'), { ...filterQuery(query, notFilters), limit: '50' }),
     ),
   ]);

@@ -1,5 +1,5 @@
 /** Webhook subscriptions: who gets which events, signed how. */
-import type { Listed } from '../../api.ts';
+import type { Responses } from '../../../contract/views/responses.ts';
 import { badge, card, empty, heading, linkButton, type Tone } from '../../components.ts';
 import { filterQuery } from '../../filters.ts';
 import { formScreens } from '../../form-screens.ts';
@@ -10,16 +10,7 @@ import { type Screen, type ScreenVisit, view } from '../../screen.ts';
 
 const listPath = '/console/webhooks';
 
-export interface SubscriptionView {
-  readonly id: string;
-  readonly url: string;
-  readonly events: readonly string[];
-  readonly description: string | null;
-  readonly status: string;
-  readonly disabled_reason: string | null;
-  readonly event_version: 1 | 2;
-  readonly created_at: string;
-}
+export type SubscriptionView = Responses['webhooks.read'];
 
 export const subscriptionFields: readonly Field[] = [
   {
@@ -42,7 +33,7 @@ export const subscriptionFields: readonly Field[] = [
 
 export const webhookScreens: readonly Screen[] = [
   { path: listPath, audience: 'org', handler: list },
-  ...formScreens<SubscriptionView>({
+  ...formScreens({
     path: `${listPath}/new`,
     title: 'New webhook',
     intro: 'Events are posted to the address, at least once each, with retries over three days.',
@@ -69,7 +60,7 @@ export function signingBadge({ event_version }: SubscriptionView): Markup {
 async function list(visit: ScreenVisit) {
   const { api, org, query } = visit;
   const create = linkButton(visit, { path: `${listPath}/new`, label: 'New webhook', tone: 'primary' });
-  const listed = await api.get<Listed<SubscriptionView>>(
+  const listed = await api.get<'webhooks.list'>(
     link(`${org.path}/webhooks`, { ...filterQuery(query), limit: '50' }),
   );
   const onV1 = listed.data.filter(({ event_version }) => event_version === 1).length;

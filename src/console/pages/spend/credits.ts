@@ -1,5 +1,4 @@
 /** Credit packs of end customers, and what is held at this moment. */
-import type { Listed } from '../../api.ts';
 import {
   actionCard,
   askFirst,
@@ -29,23 +28,6 @@ const expiry: Field = {
 };
 const packName: Field = { name: 'name', label: 'Name', kind: 'text', whenEmpty: 'null' };
 
-interface PackView {
-  readonly customer_id: string;
-  readonly name: string | null;
-  readonly amount_usd: string;
-  readonly expires_at: string | null;
-}
-
-interface HoldView {
-  readonly decision_id: string;
-  readonly held_usd: string;
-  readonly model: string | null;
-  readonly workflow: string | null;
-  readonly customer_id: string | null;
-  readonly admitted_at: string;
-  readonly expires_at: string;
-}
-
 export const creditScreens: readonly Screen[] = [
   ...formScreens({
     path: '/console/limits/credits/new',
@@ -70,7 +52,7 @@ export const creditScreens: readonly Screen[] = [
     back,
     fields: () => [packName, expiry],
     async load({ api, org, params }) {
-      const pack = await api.get<PackView>(org.path + pathOf('/credit-packs/{pack_id}', params));
+      const pack = await api.get<'credit_packs.read'>(org.path + pathOf('/credit-packs/{pack_id}', params));
       return { name: pack.name ?? '', expires_at: localTime(pack.expires_at, org.timezone) };
     },
     call: 'PATCH {org}/credit-packs/{pack_id}',
@@ -100,7 +82,7 @@ export const creditScreens: readonly Screen[] = [
     audience: 'org',
     async handler(visit) {
       const { api, org, query, now } = visit;
-      const { data, next_cursor } = await api.get<Listed<HoldView>>(
+      const { data, next_cursor } = await api.get<'holds.list'>(
         link(`${org.path}/holds`, { ...filterQuery(query), limit: '50' }),
       );
       const sum = data.reduce((total, { held_usd }) => total + Number(held_usd), 0);

@@ -1,4 +1,5 @@
 /** End customers: what each has cost, where its limits and credits stand, and how it is forgotten. */
+import type { Item } from '../../../contract/views/responses.ts';
 import { ApiFailure, type Listed } from '../../api.ts';
 import { meter } from '../../charts/meter.ts';
 import {
@@ -21,8 +22,8 @@ import { html, link, type Markup, type Part, path } from '../../html.ts';
 import { listing } from '../../listing.ts';
 import { pathOf } from '../../operations.ts';
 import { type Screen, type ScreenVisit, view } from '../../screen.ts';
-import type { LimitView, UsageRow, UsageView } from '../../views.ts';
-import { type AskUsage, spendPerDay, usageByDayAndModel } from '../insight/overview-charts.ts';
+import type { LimitView, UsageRow } from '../../views.ts';
+import { type QueryUsage, spendPerDay, usageByDayAndModel } from '../insight/overview-charts.ts';
 import { limitTable } from './limits.ts';
 
 const listPath = '/console/customers';
@@ -32,27 +33,6 @@ const filters: readonly Filter[] = [{ name: 'customer_id', label: 'Customer' }];
 const usageDays = 30;
 const dayMs = 86_400_000;
 const usuallyErasedWithinMs = 3_600_000;
-
-interface CustomerView {
-  readonly customer_id: string;
-  readonly cost_usd: string;
-  readonly runs: number;
-  readonly limits: readonly {
-    readonly id: string;
-    readonly period: string;
-    readonly limit_usd: string;
-    readonly spent_usd: string;
-  }[];
-  readonly credits_usd: string | null;
-}
-
-interface ErasureView {
-  readonly pseudonym: string;
-  readonly state: 'erasing' | 'erased';
-  readonly requested_at: string;
-  readonly finished_at: string | null;
-  readonly changed: number;
-}
 
 export const customerScreens: readonly Screen[] = [
   { path: listPath, audience: 'org', handler: list },
@@ -68,7 +48,7 @@ export const customerScreens: readonly Screen[] = [
 
 async function list(visit: ScreenVisit) {
   const { api, org, query } = visit;
-  const listed = await api.get<Listed<CustomerView>>(
+  const listed = await api.get<'customers.list'>(
     link(`${org.path}/customers`, { ...filterQuery(query), limit: '50' }),
   );
   const body = listing({
@@ -114,7 +94,7 @@ function newLimitAndPack(visit: ScreenVisit, customer_id?: string): Part {
   ];
 }
 
-function ownLimits({ customer_id, limits }: CustomerView): Part {
+function ownLimits({ customer_id, limits }: Item<'customers.list'>): Part {
   return limits.length === 0
     ? html`<span class="quiet">none</span>`
     : limits.map(
@@ -133,15 +113,15 @@ async function one(visit: ScreenVisit) {
   const { api, org, params, now } = visit;
   const { customer_id = '' } = params;
   const from = new Date(now.getTime() - usageDays * dayMs).toISOString();
-  const usage: AskUsage = (query) =>
-    api.tryGet<UsageView>(link(`${org.path}/usage`, { limit: '200', ...query, customer_id, from }));
+  const usage: QueryUsage = (query) =>
+    api.tryGet<'usage.read'>(link(`${org.path}/usage`, { limit: '200', ...query, customer_id, from }));
   const [found, byDay, byDayAndModel, byModel, limits, forAll] = await Promise.all([
-    api.get<Listed<CustomerView>>(link(`${org.path}/customers`, { customer_id })),
+    api.get<'customers.list'>(link(`${org.path}/customers`, { customer_id })),
     usage({ group_by: 'day' }),
     usageByDayAndModel(usage),
     usage({ group_by: 'model' }),
-    api.tryGet<Listed<LimitView>>(link(`${org.path}/limits`, { customer_id, limit: '200' })),
-    api.tryGet<Listed<LimitView>>(link(`${org.path}/limits`, { customer_id: '*', kind: 'customer' })),
+    api.tryGet<'limits.list'>(link(`${org.path}/limits`, { customer_id, limit: '200' })),
+    api.tryGet<'limits.list'>(link(`${org.path}/limits`, { customer_id: '*', kind: 'customer' })),
   ]);
   const customer = found.data[0];
   if (customer === undefined) {
@@ -186,7 +166,7 @@ function limitForAll(found: Listed<LimitView> | ApiFailure): Markup | false {
 }
 
 async function erasures({ api, org, query, now }: ScreenVisit) {
-  const listed = await api.get<Listed<ErasureView>>(
+  const listed = await api.get<'customers.erasures.list'>(
     link(`${org.path}/customer-erasures`, {
       ...filterQuery(query),
       sort: '-requested_at',

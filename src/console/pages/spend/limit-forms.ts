@@ -91,9 +91,11 @@ function valuesFrom(resource: Readonly<Record<string, unknown>>): Values {
   );
 }
 
+type LimitSettings = 'budgets.read' | 'customer_limits.read' | 'spend_cap.read' | 'chain_budget.read';
+
 function loader(path: string) {
   return async ({ api, org, params }: ScreenVisit) =>
-    valuesFrom(await api.get<Record<string, unknown>>(org.path + pathOf(path, params)));
+    valuesFrom(await api.get<LimitSettings>(org.path + pathOf(path, params)));
 }
 
 function deletion(path: string, question: string) {
@@ -190,7 +192,7 @@ const customerLimits: readonly Screen[] = [
 /** What there is one of, and what may not be there yet. */
 function onlyOne(path: string) {
   return async ({ api, org }: ScreenVisit): Promise<Values> => {
-    const found = await api.tryGet<Record<string, unknown>>(org.path + path);
+    const found = await api.tryGet<LimitSettings>(org.path + path);
     if (found instanceof ApiFailure && found.code !== 'not_found') {
       throw found;
     }

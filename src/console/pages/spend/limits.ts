@@ -1,5 +1,4 @@
 /** Every limit with what is settled, held and left of it; and the way to change those that the org sets itself. */
-import type { Listed } from '../../api.ts';
 import { actionButton, badge, card, empty, heading, linkButton, nextPage, table } from '../../components.ts';
 import { filterBar, filterQuery } from '../../filters.ts';
 import { day, inUnit } from '../../format.ts';
@@ -29,7 +28,7 @@ export const limitScreens: readonly Screen[] = [{ path: listPath, audience: 'org
 async function list(visit: ScreenVisit) {
   const { api, org, query } = visit;
   const kind = query.get('kind') ?? '';
-  const { data, next_cursor } = await api.get<Listed<LimitView>>(
+  const { data, next_cursor } = await api.get<'limits.list'>(
     link(`${org.path}/limits`, { ...filterQuery(query), limit: '100' }),
   );
   const body = html`${heading('Limits', actions(visit), 'What the org may spend, and where each limit stands now. A limit is never exceeded by an admission, however many calls come at once.')}

@@ -1,5 +1,4 @@
 /** For operators: plans, which limit an organization's runs and tokens a month. */
-import type { Listed } from '../../api.ts';
 import { badge, card, empty, heading, linkButton } from '../../components.ts';
 import { filterQuery } from '../../filters.ts';
 import { formScreens } from '../../form-screens.ts';
@@ -9,15 +8,6 @@ import { listing } from '../../listing.ts';
 import { type Screen, type ScreenVisit, view } from '../../screen.ts';
 
 const listPath = '/console/plans';
-
-export interface PlanView {
-  readonly id: string;
-  readonly name: string;
-  readonly monthly_runs: number | null;
-  readonly monthly_tokens: number | null;
-  readonly overage_policy: 'block' | 'allow';
-  readonly created_at: string;
-}
 
 export const operatorPlanScreens: readonly Screen[] = [
   { path: listPath, audience: 'operator', handler: list },
@@ -51,7 +41,7 @@ export const operatorPlanScreens: readonly Screen[] = [
 async function list(visit: ScreenVisit) {
   const { api, query } = visit;
   const create = linkButton(visit, { path: `${listPath}/new`, label: 'New plan', tone: 'primary' });
-  const listed = await api.get<Listed<PlanView>>(
+  const listed = await api.get<'plans.list'>(
     link('/v1/admin/plans', { ...filterQuery(query), sort: 'name', limit: '50' }),
   );
   const upTo = (limit: number | null) => (limit === null ? 'unlimited' : count(limit));

@@ -1,5 +1,5 @@
 /** For operators: what models cost, for everybody and for one organization. */
-import type { Listed } from '../../api.ts';
+import type { Item, Responses } from '../../../contract/views/responses.ts';
 import { askFirst, badge, card, empty, heading, linkButton, type Tone, table } from '../../components.ts';
 import { type Filter, filterBar, filterQuery } from '../../filters.ts';
 import { actionScreen, formScreens } from '../../form-screens.ts';
@@ -26,26 +26,11 @@ const amounts = [
   ['request_usd', 'A request'],
 ] as const;
 
-type Amounts = Readonly<Record<(typeof amounts)[number][0], string | null>>;
-
-interface PriceView extends Amounts {
-  readonly id: string;
-  readonly model: string;
-  readonly status: string;
-  readonly effective_from: string;
-}
-
-interface ModelPriceView extends PriceView {
-  readonly provider: string | null;
-  readonly context_tokens: number | null;
-  readonly max_output_tokens: number | null;
-  readonly regions: readonly string[] | null;
-  readonly capabilities: readonly string[] | null;
-}
-
-interface OrgPriceView extends PriceView {
-  readonly discount_percent: string | null;
-}
+type OrgPriceView = Item<'models.org_prices.list'>;
+type PriceView =
+  | Item<'models.prices.list'>
+  | OrgPriceView
+  | Responses['models.prices.read']['versions'][number];
 
 const amountFields = (required?: 'input_usd_per_million'): Field[] =>
   amounts.map(([name, label]) =>
@@ -101,7 +86,7 @@ export const operatorPriceScreens: readonly Screen[] = [
     back: listPath,
     fields: () => modelFields,
     load: async ({ api, params }) => {
-      const found = await api.get<ModelPriceView>(pathOf('/v1/admin/models/{model}', params));
+      const found = await api.get<'models.prices.read'>(pathOf('/v1/admin/models/{model}', params));
       return {
         ...amountValues(found),
         provider: found.provider ?? '',
@@ -145,7 +130,7 @@ export const operatorPriceScreens: readonly Screen[] = [
   }),
 ];
 
-function amountValues(price: Amounts): Values {
+function amountValues(price: Pick<PriceView, (typeof amounts)[number][0]>): Values {
   return Object.fromEntries(amounts.map(([name]) => [name, price[name] ?? '']));
 }
 
@@ -166,10 +151,10 @@ const state = {
 
 async function list(visit: ScreenVisit) {
   const { api, query } = visit;
-  const listed = await api.get<Listed<ModelPriceView>>(
+  const listed = await api.get<'models.prices.list'>(
     link('/v1/admin/models', { ...filterQuery(query), sort: 'model', limit: '50' }),
   );
-  const body = listing<ModelPriceView>({
+  const body = listing<Item<'models.prices.list'>>({
     listed,
     path: listPath,
     query,
@@ -194,9 +179,7 @@ ${filterBar(listPath, filters, query)}${card('Models', body)}`,
 }
 
 async function versions({ api, params }: ScreenVisit) {
-  const found = await api.get<{ readonly model: string; readonly versions: readonly PriceView[] }>(
-    pathOf('/v1/admin/models/{model}', params),
-  );
+  const found = await api.get<'models.prices.read'>(pathOf('/v1/admin/models/{model}', params));
   return view(
     'Versions of a price',
     html`${heading('Versions of a price', html`<a class="button" href="${pathOf(modelPath, params)}">Back to ${found.model}</a>`)}
@@ -207,7 +190,7 @@ ${card(found.model, table({ caption: 'Versions', rows: found.versions, columns: 
 async function ofOrg(visit: ScreenVisit) {
   const { api, params, query } = visit;
   const here = pathOf(orgPricesPath, params);
-  const listed = await api.get<Listed<OrgPriceView>>(
+  const listed = await api.get<'models.org_prices.list'>(
     link(pathOf('/v1/admin/orgs/{org_id}/prices', params), { ...filterQuery(query) }),
   );
   const remove = (one: OrgPriceView) =>

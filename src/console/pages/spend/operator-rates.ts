@@ -7,16 +7,6 @@ import type { Screen } from '../../screen.ts';
 const orgPath = '/console/orgs/{org_id}';
 const apiPath = '/v1/admin/orgs/{org_id}';
 
-export interface ResidencyView {
-  readonly home_region: string | null;
-  readonly mode: string;
-}
-
-export interface RateLimitsView {
-  readonly read_rpm: number | null;
-  readonly policies: readonly { readonly name: string }[];
-}
-
 const options = (...values: string[]): Option[] => values.map((value) => ({ value, label: value }));
 const anyOf = (...values: string[]): Option[] => [{ value: '', label: 'any' }, ...options(...values)];
 
@@ -90,7 +80,7 @@ export const operatorRateScreens: readonly Screen[] = [
       },
     ],
     async load({ api, params }) {
-      const { home_region, mode } = await api.get<ResidencyView>(pathOf(`${apiPath}/residency`, params));
+      const { home_region, mode } = await api.get<'residency.read'>(pathOf(`${apiPath}/residency`, params));
       return { home_region: home_region ?? '', mode };
     },
     call: `PUT ${apiPath}/residency`,
@@ -114,7 +104,7 @@ export const operatorRateScreens: readonly Screen[] = [
       policies,
     ],
     async load({ api, params }) {
-      const found = await api.get<RateLimitsView>(pathOf(`${apiPath}/rate-limits`, params));
+      const found = await api.get<'orgs.rate_limits.read'>(pathOf(`${apiPath}/rate-limits`, params));
       return { read_rpm: String(found.read_rpm ?? ''), ...dotted(found.policies, 'policies') };
     },
     call: `PUT ${apiPath}/rate-limits`,

@@ -1,43 +1,9 @@
 /** Runs that follow from one another, as a tree. */
+import type { Responses } from '../../../contract/views/responses.ts';
 import { milliseconds, usd } from '../../format.ts';
 import { html, type Markup, path } from '../../html.ts';
 
-export interface RunView {
-  readonly id: string;
-  readonly external_id: string | null;
-  readonly model: string;
-  readonly provider: string | null;
-  readonly action: string | null;
-  readonly status: string;
-  readonly workflow: string | null;
-  readonly deployment: string | null;
-  readonly department: string | null;
-  readonly team: string | null;
-  readonly customer_id: string | null;
-  readonly tags: Readonly<Record<string, string>>;
-  readonly chain_id: string | null;
-  readonly parent_run_id: string | null;
-  readonly depth: number;
-  readonly input_tokens: number;
-  readonly cached_input_tokens: number;
-  readonly cache_write_tokens: number;
-  readonly output_tokens: number;
-  readonly cost_usd: string | null;
-  readonly adjustment_usd: string;
-  readonly uncovered_usd: string;
-  readonly value_usd: string | null;
-  readonly latency_ms: number | null;
-  readonly price_version: string | null;
-  readonly started_at: string;
-  readonly finished_at: string | null;
-  readonly charged_at: string;
-  readonly metadata: Readonly<Record<string, unknown>>;
-  readonly decision_id: string | null;
-  readonly held_usd: string | null;
-  readonly marks: readonly string[];
-  readonly flagged_by: readonly string[];
-  readonly key_id: string;
-}
+export type RunView = Responses['runs.read'];
 
 /** Those whose parent is not among them stand at the top. */
 export function runTree(runs: readonly RunView[], currentId: string): Markup {

@@ -71,7 +71,7 @@ export const runScreens: readonly Screen[] = [
 ];
 
 async function list({ api, org, query }: ScreenVisit) {
-  const found = await api.tryGet<Listed<RunView>>(link('/v1/runs', { ...filterQuery(query), limit: '50' }));
+  const found = await api.tryGet<'runs.list'>(link('/v1/runs', { ...filterQuery(query), limit: '50' }));
   if (found instanceof ApiFailure && found.code !== 'validation_failed') {
     throw found;
   }
@@ -140,12 +140,12 @@ function marks(run: RunView): Markup[] {
 
 async function one(visit: ScreenVisit) {
   const { api, org, params } = visit;
-  const run = await api.get<RunView>(path`/v1/runs/${params.run_id ?? ''}`);
+  const run = await api.get<'runs.read'>(path`/v1/runs/${params.run_id ?? ''}`);
   const related =
     run.chain_id === null
       ? { parent_run_id: run.id, limit: String(chainShown) }
       : { chain_id: run.chain_id, sort: 'charged_at', limit: String(chainShown) };
-  const chain = await api.tryGet<Listed<RunView>>(link('/v1/runs', related));
+  const chain = await api.tryGet<'runs.list'>(link('/v1/runs', related));
   const correct =
     run.cost_usd !== null &&
     linkButton(visit, { path: `${pathOf(runPath, params)}/adjust`, label: 'Correct the cost' });
