@@ -308,3 +308,14 @@ test('creating an organization leads to its page, where its first key can be cre
   expect(text).toContain('<h1>Fabrikam</h1>');
   expect(text).toMatch(/href="\/console\/orgs\/org_\w+\/key">Mint a key</);
 });
+
+test('saving the routing policy keeps the weights, which the form has no fields for', async () => {
+  const path = `/v1/orgs/${org.id}/routing-policy`;
+  const policy = { candidates: ['m'], suite: 's', min_score: 0.5, max_age_days: 30, objective: 'cost' };
+  const weights = { cost: 60, latency: 30, quality: 10 };
+  await world.request('PUT', path, { key: org.ownerKey, body: { ...policy, weights } });
+  const fields = { candidates: 'm', suite: 's', min_score: '0.8', max_age_days: '30', objective: 'cost' };
+  const saved = await postForm(world, '/console/routing/policy', fields, { cookie });
+  expect(saved.status, saved.text).toBe(303);
+  expect((await api('GET', '/routing-policy')).json).toMatchObject({ min_score: 0.8, weights });
+});

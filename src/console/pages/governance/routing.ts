@@ -89,26 +89,26 @@ export const routingScreens: readonly Screen[] = [
     submit: 'Save',
     back: listPath,
     fields: () => policyFields,
-    async load({ api, org }) {
-      const found = await api.tryGet<'routing_policy.read'>(`${org.path}/routing-policy`);
-      if (found instanceof ApiFailure) {
-        if (found.code !== 'not_found') {
-          // Saving defaults would replace a policy that could not be read.
-          throw found;
-        }
-        return { objective: 'cost', max_age_days: '30' };
-      }
-      return {
-        candidates: found.candidates,
-        suite: found.suite,
-        min_score: String(found.min_score),
-        min_samples: String(found.min_samples),
-        max_age_days: String(found.max_age_days),
-        objective: found.objective,
-        fallbacks: found.fallbacks,
-      };
+    async load(visit) {
+      const found = await currentPolicy(visit);
+      return found === undefined
+        ? { objective: 'cost', max_age_days: '30' }
+        : {
+            candidates: found.candidates,
+            suite: found.suite,
+            min_score: String(found.min_score),
+            min_samples: String(found.min_samples),
+            max_age_days: String(found.max_age_days),
+            objective: found.objective,
+            fallbacks: found.fallbacks,
+          };
     },
     call: 'PUT {org}/routing-policy',
+    // The form has no fields for weights: saving keeps them.
+    async body(body, visit) {
+      const weights = (await currentPolicy(visit))?.weights ?? null;
+      return weights === null ? body : { ...body, weights };
+    },
   }),
   ...formScreens({
     path: `${listPath}/evals/new`,
@@ -134,6 +134,18 @@ export const routingScreens: readonly Screen[] = [
   }),
   ...trial(),
 ];
+
+/** Undefined: none is set. A policy that cannot be read is an error: saving the form would replace it. */
+async function currentPolicy({ api, org }: ScreenVisit): Promise<RoutingPolicyView | undefined> {
+  const found = await api.tryGet<'routing_policy.read'>(`${org.path}/routing-policy`);
+  if (!(found instanceof ApiFailure)) {
+    return found;
+  }
+  if (found.code !== 'not_found') {
+    throw found;
+  }
+  return undefined;
+}
 
 async function overview(visit: ScreenVisit) {
   const { api, org, query } = visit;
