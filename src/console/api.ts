@@ -1,4 +1,4 @@
-/** Purser's own API as a page sees it: asked in this process, for whoever visits the page. */
+/** In-process client of Purser's own API, with the credential of the page's visitor. */
 
 import type { Readable } from 'node:stream';
 import type { ApiError } from '../contract/api-error.ts';
@@ -10,7 +10,7 @@ import type {
 } from '../platform/http/pipeline/in-process-client.ts';
 import type { Credential } from '../platform/http/routes/access.ts';
 
-/** An answer that is no success, as the envelope tells it. */
+/** An error response of the API. */
 export class ApiFailure extends Error {
   readonly status: number;
   readonly code: string;
@@ -23,12 +23,12 @@ export class ApiFailure extends Error {
     this.details = details;
   }
 
-  /** The offending fields of `validation_failed`; none for other codes. */
+  /** The invalid fields of `validation_failed`; empty for other codes. */
   get fields(): readonly FieldError[] {
     return this.code === 'validation_failed' ? (this.details.fields as FieldError[]) : [];
   }
 
-  /** The same for a form that is about a part of the body: without that part's own name. */
+  /** The same error with `prefix` removed from field names, for forms whose fields are one part of the body. */
   within(prefix: string): ApiFailure {
     const fields = this.fields.map((fieldError) => ({
       ...fieldError,
@@ -54,20 +54,20 @@ export interface Listed<Item> {
 }
 
 export interface Api {
-  /** For what the page cannot do without: a refusal is thrown, and shown as a page of its own. */
+  /** For data that the page requires: an error response is thrown, and shown as an error page. */
   get<Id extends OperationId>(path: string): Promise<Responses[Id]>;
-  /** For a part of the page that may be missing. */
+  /** For an optional part of the page: an error response is returned. */
   tryGet<Id extends OperationId>(path: string): Promise<Responses[Id] | ApiFailure>;
-  /** `once`: sent as the `Idempotency-Key`, so that a form that is sent again has one effect. */
+  /** `once`: sent as the `Idempotency-Key`, so that a resubmitted form has one effect. */
   send<Id extends OperationId>(
     method: InProcessRequest['method'],
     path: string,
     body?: object,
     once?: string,
   ): Promise<Responses[Id] | ApiFailure>;
-  /** Why the visitor may not use a route; undefined: they may. */
+  /** Returns why the visitor may not use a route; undefined if they may. */
   denied(method: InProcessRequest['method'], path: string): ApiFailure | undefined;
-  /** For what is too long to be held: it is passed on as it is made. */
+  /** For long responses, which are streamed instead of buffered. */
   open(path: string): Promise<Stream | ApiFailure>;
 }
 
@@ -82,18 +82,18 @@ export interface Visitor {
   readonly findAgain: InProcessRequest['findAgain'];
   readonly address: string;
   readonly traceId: string;
-  /** Told how far long work is that was asked for. */
+  /** Called with the progress of a long-running operation. */
   readonly onProgress: NonNullable<InProcessRequest['onProgress']>;
 }
 
-export function apiFor(ask: InProcessClient, examine: CheckAccess, visitor: Visitor): Api {
+export function apiFor(client: InProcessClient, checkAccess: CheckAccess, visitor: Visitor): Api {
   async function send<Id extends OperationId>(
     method: InProcessRequest['method'],
     path: string,
     body?: object,
     once?: string,
   ): Promise<Responses[Id] | ApiFailure> {
-    const reply = await ask({
+    const reply = await client({
       ...visitor,
       method,
       path,
@@ -102,7 +102,7 @@ export function apiFor(ask: InProcessClient, examine: CheckAccess, visitor: Visi
     });
     if (typeof reply.body !== 'string') {
       reply.body.destroy();
-      throw new Error(`${path} answers with a stream, which is not held`);
+      throw new Error(`${path} returned a stream where JSON was expected`);
     }
     return answerOf(reply.status, reply.body);
   }
@@ -110,13 +110,13 @@ export function apiFor(ask: InProcessClient, examine: CheckAccess, visitor: Visi
   return {
     send,
     async open(path) {
-      const { status, headers, body } = await ask({ ...visitor, method: 'GET', path });
+      const { status, headers, body } = await client({ ...visitor, method: 'GET', path });
       return typeof body === 'string'
         ? answerOf<Stream>(status, body)
         : { contentType: String(headers['content-type']), body };
     },
     denied(method, path) {
-      const error = examine({ ...visitor, method, path });
+      const error = checkAccess({ ...visitor, method, path });
       return error && apiFailure(error);
     },
     tryGet: (path) => send('GET', path),

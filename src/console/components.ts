@@ -1,4 +1,4 @@
-/** The parts that pages are made of. */
+/** HTML components of pages. */
 import { randomUUID } from 'node:crypto';
 import { ApiFailure, type FieldError } from './api.ts';
 import { html, link, type Markup, type Part } from './html.ts';
@@ -12,12 +12,12 @@ export function card(title: string, body: Part, actions?: Part): Markup {
   return html`<section class="card"><div class="card-head"><h2>${title}</h2>${actions}</div>${body}</section>`;
 }
 
-/** The same without a name, where the page's own says it all. */
+/** A card without a title. */
 export function panel(body: Part): Markup {
   return html`<section class="card">${body}</section>`;
 }
 
-/** A part of the page that may be refused: then it says so, and the rest of the page is there all the same. */
+/** A card about an optional response: shows the error in its place. */
 export function cardOf<Answer>(
   title: string,
   answer: Answer | ApiFailure,
@@ -30,19 +30,19 @@ export function notice(failure: ApiFailure): Markup {
   return html`<p class="quiet">${requirement(failure)}</p>`;
 }
 
-/** Why something is not shown: the scope that is missing, or the API's message. */
+/** The missing scope, or the API's message. */
 export function requirement(failure: ApiFailure): Markup {
   return failure.code === 'missing_scope'
     ? html`Requires <code>${String(failure.details.required)}</code>`
     : html`${failure.message}`;
 }
 
-/** What was not right, read out at once, with the fields that do not stand beside it. */
+/** An error message for screen readers, with the field errors that no field shows. */
 export function alert(text: string, fieldErrors: readonly FieldError[] = []): Markup {
   return html`<div class="alert" role="alert"><p>${text}</p>${fieldErrors.length > 0 && html`<ul>${fieldErrors.map(({ field, message }) => html`<li><code>${field}</code>: ${message}</li>`)}</ul>`}</div>`;
 }
 
-/** Said when there is nothing yet: what this is for, and what to do first. */
+/** The empty state of a list. */
 export function empty(title: string, text: Part, action?: Part): Markup {
   return html`<div class="empty"><p class="empty-title">${title}</p><p>${text}</p>${action}</div>`;
 }
@@ -63,13 +63,13 @@ export interface TableOptions<Row> {
   readonly caption: string;
   readonly columns: readonly Column<Row>[];
   readonly rows: readonly Row[];
-  /** What belongs to a row and needs all of the width. */
+  /** Content below a row, in the full width of the table. */
   below?(row: Row): Part;
 }
 
 /**
- * On a narrow screen each row is a card, with the column's title beside each value. A table that is laid out so would be
- * none for a screen reader, hence the roles.
+ * On a narrow screen each row is a card, with the column's title beside each value. That layout hides the table from screen
+ * readers, hence the roles.
  */
 export function table<Row>({ caption, columns, rows, below }: TableOptions<Row>): Markup {
   const row = (one: Row) =>
@@ -79,12 +79,12 @@ export function table<Row>({ caption, columns, rows, below }: TableOptions<Row>)
 <tbody role="rowgroup">${rows.map(row)}</tbody></table></div>`;
 }
 
-/** Names and values, one under the other. */
+/** A list of names and values. */
 export function definitionList(entries: readonly (readonly [string, Part])[]): Markup {
   return html`<dl class="facts">${entries.map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`;
 }
 
-/** A figure; a dash where it may not be read. A refused answer must never appear as zero, or as nothing. */
+/** A figure, or a dash if the response is an error: an error must never look like zero or nothing. */
 export function statOf<Answer>(
   label: string,
   answer: Answer | ApiFailure,
@@ -100,7 +100,7 @@ export function stat(label: string, value: Part, note?: Part): Markup {
   return html`<div class="stat"><span class="stat-label">${label}</span><strong class="stat-value">${value}</strong>${note !== undefined && html`<span class="stat-note">${note}</span>`}</div>`;
 }
 
-/** Lists go forward page by page; the browser's own way leads back. */
+/** Lists have a link to the next page only; the browser goes back. */
 export function nextPage(path: string, query: URLSearchParams, cursor: string | null): Markup | false {
   return (
     cursor !== null &&
@@ -108,15 +108,15 @@ export function nextPage(path: string, query: URLSearchParams, cursor: string | 
   );
 }
 
-/** What a button needs to know of a visit: whether it may be offered. */
+/** The access check that buttons need. */
 export type Visitor = Pick<ScreenVisit, 'denied'>;
 
-/** Whatever leads to a form, to those who may use it. */
+/** `part`, if the visitor may use the form at `path`. */
 export function offered(visitor: Visitor, path: string, part: Part): Part {
   return visitor.denied(path) === undefined && part;
 }
 
-/** A link to a form, to those who may use it. */
+/** A link to a form, if the visitor may use it. */
 export function linkButton(visitor: Visitor, { path, label, tone, about }: Action): Markup | false {
   return (
     visitor.denied(path) === undefined &&
@@ -124,7 +124,7 @@ export function linkButton(visitor: Visitor, { path, label, tone, about }: Actio
   );
 }
 
-/** A card about one action, left out where that is not offered. */
+/** A card with one action, omitted if the visitor may not use it. */
 export function actionCard(title: string, action: Markup | false, text?: Part): Markup | false {
   return action !== false && card(title, html`${text}<div class="form-end">${action}</div>`);
 }
@@ -134,13 +134,13 @@ export interface Action {
   readonly label: string;
   readonly tone?: 'primary' | 'danger';
   readonly fields?: Readonly<Record<string, string>>;
-  /** For those who do not see what it stands beside. */
+  /** Context of the label for screen readers. */
   readonly about?: string;
-  /** It answers with a page of its own, such as a secret: a reload of that must not do it again. */
+  /** Its response is a page, such as a secret: a reload must not repeat the action. */
   readonly once?: true;
 }
 
-/** One button that does something at once. */
+/** A button that acts immediately. */
 export function actionButton(visitor: Visitor, action: Action): Markup | false {
   const { path, label, tone, about } = action;
   return (
@@ -149,7 +149,7 @@ export function actionButton(visitor: Visitor, action: Action): Markup | false {
   );
 }
 
-/** A button that asks first what cannot be undone. It needs no script: the question is folded away. */
+/** A button with a confirmation, in a `details` element so that it works without JavaScript. */
 export function askFirst(visitor: Visitor, action: Action, question: Part): Markup | false {
   const { path, label, about } = action;
   return (
@@ -161,7 +161,7 @@ export function askFirst(visitor: Visitor, action: Action, question: Part): Mark
 
 export const onceField = 'once';
 
-/** The token of one copy of a form. Browsers that keep what was typed must not put an old one back. */
+/** The token of one rendered form. Without `autocomplete="off"` browsers restore an old token. */
 export function onceInput(once: string): Markup {
   return html`<input type="hidden" name="${onceField}" value="${once}" autocomplete="off">`;
 }
@@ -172,9 +172,9 @@ function hiddenFields({ fields = {}, once }: Action): Markup {
   )}`;
 }
 
-/** A secret that is shown this once. */
+/** A secret that is shown once. */
 export function secretBox(label: string, secret: string): Markup {
-  return html`<div class="secret" role="status"><p><strong>${label}</strong> It is shown this once. Copy it now.</p>
+  return html`<div class="secret" role="status"><p><strong>${label}</strong> Copy it now; it will not be shown again.</p>
 <p class="secret-line"><code id="secret">${secret}</code><button class="button needs-script" type="button" data-copy="secret">Copy</button></p></div>`;
 }
 

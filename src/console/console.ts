@@ -1,6 +1,6 @@
 /**
- * The console: server-rendered pages for those who would rather look than read. It is a client of the API, in this process
- * and as whoever is signed in, so what a person may see and do is decided where it is decided for keys.
+ * The console: server-rendered pages. It is an in-process client of the API with the visitor's credential, so that the API
+ * decides what a visitor may see and do.
  */
 import type { ApiError } from '../contract/api-error.ts';
 import { assets } from '../platform/http/html/assets.ts';
@@ -10,7 +10,7 @@ import type { Credential } from '../platform/http/routes/access.ts';
 import { type Page, type PageAnswer, redirectTo, type Visit } from '../platform/http/routes/page.ts';
 import { ApiFailure, apiFailure, apiFor } from './api.ts';
 import { bannerOf } from './banner.ts';
-import { refusalBody, refusalTitle } from './errors.ts';
+import { errorBody, errorTitle } from './errors.ts';
 import { html, type Markup } from './html.ts';
 import { plainPage, signedInPage } from './layout.ts';
 import { entryOf, operatorMenu, orgMenu } from './navigation.ts';
@@ -24,13 +24,13 @@ import { themePage } from './theme.ts';
 export interface ConsoleDependencies {
   readonly ask: InProcessClient;
   readonly examine: CheckAccess;
-  /** Who is signed in, or the way to the sign-in page. */
+  /** Returns the visitor's credential, or the redirect to the sign-in page. */
   visitorOf(visit: Visit): Promise<{ readonly credential: Credential } | PageAnswer>;
-  /** Where a form asks to lead back to, if that is a page of the console. */
-  returnPath(asked: string | null): string;
+  /** Returns the requested path if it is a page of the console. */
+  returnPath(requested: string | null): string;
 }
 
-/** Lists of words and whole policies are pasted into forms. They are read only once it is known who sends them. */
+/** Word lists and policies are pasted into forms. Forms are read only after the visitor is authenticated. */
 const screenFormBytes = 1_048_576;
 
 export function consolePages({ ask, examine, visitorOf, returnPath }: ConsoleDependencies): Page[] {
@@ -45,17 +45,17 @@ export function consolePages({ ask, examine, visitorOf, returnPath }: ConsoleDep
         const visitor = await visitorOf(visit);
         return 'credential' in visitor ? show(screen, visit, visitor.credential) : visitor;
       },
-      refused,
+      refused: errorPage,
     };
   }
 
-  /** Something that was wrong before it was known who asks, or that nobody expected. */
-  function refused(error: ApiError, visit: Pick<Visit, 'headers' | 'traceId'>): PageAnswer {
+  /** For errors before the visitor is authenticated, and unexpected errors. */
+  function errorPage(error: ApiError, visit: Pick<Visit, 'headers' | 'traceId'>): PageAnswer {
     return plainPage({
       theme: themeOf(visit.headers.cookie),
-      title: refusalTitle(error.code),
+      title: errorTitle(error.code),
       status: error.status,
-      body: refusalBody(apiFailure(error), visit.traceId),
+      body: errorBody(apiFailure(error), visit.traceId),
     });
   }
 
@@ -66,13 +66,20 @@ export function consolePages({ ask, examine, visitorOf, returnPath }: ConsoleDep
       const visitor = await visitorOf({ ...visit, now });
       return 'credential' in visitor ? visitor.credential : undefined;
     };
-    const { tell } = following;
-    const api = apiFor(ask, examine, { credential, foundAt, findAgain, address, traceId, onProgress: tell });
-    // The form is read before anything else is waited for, so that the browser is not kept sending.
+    const { report } = following;
+    const api = apiFor(ask, examine, {
+      credential,
+      foundAt,
+      findAgain,
+      address,
+      traceId,
+      onProgress: report,
+    });
+    // The form is read before anything else is awaited, so that the browser can finish sending.
     const form = screen.method === 'POST' ? await visit.form() : new URLSearchParams();
     const org = visitedOrg(credential);
     if (credential.support !== undefined) {
-      // Puts the visit on record, also to a page that asks nothing else.
+      // Records the visit, even if the page calls no other operation.
       await api.tryGet<'org.read'>(org.path);
     }
     const menu = credential.org === null ? operatorMenu : orgMenu;
@@ -80,7 +87,7 @@ export function consolePages({ ask, examine, visitorOf, returnPath }: ConsoleDep
       theme: themeOf(visit.headers.cookie),
       menu,
       url: visit.url,
-      // What a form has led to can only be come back to by sending it again.
+      // The response to a form can only be reached by submitting the form again.
       back: screen.method === 'POST' ? entryOf(menu, visit.url) : visit.url,
       orgName: org.name,
       role: credential.role,
@@ -88,14 +95,22 @@ export function consolePages({ ask, examine, visitorOf, returnPath }: ConsoleDep
       ...bannerOf(credential, org.timezone),
     };
     const denied = deniedTo(api, org);
-    const coming = answerOf(screen, { ...visit, form, api, tell, denied, credential, org });
+    const pending = answerOf(screen, {
+      ...visit,
+      form,
+      api,
+      reportProgress: report,
+      denied,
+      credential,
+      org,
+    });
     const title = screen.longWork;
-    const first = title === undefined ? undefined : await firstStep(coming, following);
+    const first = title === undefined ? undefined : await firstStep(pending, following);
     if (title !== undefined && first !== undefined) {
-      const body = untilDone({ title, first, following, answer: coming, shown: bodyOf });
-      return signedInPage({ ...frame, title, body, status: 200, goesOn: false });
+      const body = untilDone({ title, first, following, answer: pending, shown: bodyOf });
+      return signedInPage({ ...frame, title, body, status: 200, autoRefresh: false });
     }
-    const answer = await coming;
+    const answer = await pending;
     switch (answer.kind) {
       case 'see_other':
         return redirectTo(answer.location);
@@ -115,9 +130,9 @@ export function consolePages({ ask, examine, visitorOf, returnPath }: ConsoleDep
           title: answer.title,
           body: answer.body,
           status: answer.status,
-          // Whoever wants to read in peace says so in the address.
-          // Under support each renewal would be put on record.
-          goesOn: answer.goesOn === true && !visit.query.has('still') && credential.support === undefined,
+          // `still` in the URL stops it. In a support session every refresh would be recorded.
+          autoRefresh:
+            answer.autoRefresh === true && !visit.query.has('still') && credential.support === undefined,
         });
     }
   }
@@ -125,15 +140,15 @@ export function consolePages({ ask, examine, visitorOf, returnPath }: ConsoleDep
   return [...assets.pages, themePage(returnPath), ...screens.map(pageOf)];
 }
 
-/** A page that has begun cannot lead elsewhere any more: it says where one goes on. */
+/** A streamed page cannot redirect any more, so it links to the target. */
 function bodyOf(answer: ScreenAnswer): Markup {
   switch (answer.kind) {
     case 'view':
       return answer.body;
     case 'see_other':
-      return html`<p class="done" role="status">It is done. <a class="button" href="${answer.location}">Go on</a></p>`;
+      return html`<p class="done" role="status">Done. <a class="button" href="${answer.location}">Continue</a></p>`;
     case 'download':
-      throw new Error('long work ended with a file');
+      throw new Error('a long-running operation returned a download');
   }
 }
 
@@ -143,14 +158,14 @@ async function answerOf(
 ): Promise<ScreenAnswer> {
   try {
     if (!isFor(audience, visit.credential)) {
-      throw new ApiFailure(404, 'not_found', 'There is no such page.', {});
+      throw new ApiFailure(404, 'not_found', 'This page does not exist.', {});
     }
     return await handler(visit);
   } catch (error) {
     if (!(error instanceof ApiFailure)) {
       throw error;
     }
-    return view(refusalTitle(error.code), refusalBody(error, visit.traceId), error.status);
+    return view(errorTitle(error.code), errorBody(error, visit.traceId), error.status);
   }
 }
 

@@ -1,5 +1,5 @@
-/** Why something was refused, in a line. */
-import { usd, words } from './format.ts';
+/** Titles and one-line explanations of denials. */
+import { humanize, usd } from './format.ts';
 import { html, type Markup } from './html.ts';
 import type { DenialView } from './views.ts';
 
@@ -9,42 +9,42 @@ const titles: Readonly<Record<string, string>> = {
   credits_exhausted: 'Credits',
   quota_exhausted: 'Quota',
   plan_limit_exceeded: 'Plan',
-  chain_budget_exceeded: 'Chain budget',
+  chain_budget_exceeded: 'Chain limit',
   rate_limited: 'Rate limit',
   policy_blocked: 'Policy',
-  policy_approval_required: 'Needs approval',
-  policy_expression_error: 'Policy failed',
+  policy_approval_required: 'Approval required',
+  policy_expression_error: 'Policy error',
   content_safety_blocked: 'Content safety',
-  no_model_passes_eval: 'Eval bar',
+  no_model_passes_eval: 'No model passes',
 };
 
-export const refusalCodes = Object.keys(titles);
+export const denialCodes = Object.keys(titles);
 
-export function refusalTitle(code: string): string {
-  return titles[code] ?? words(code);
+export function denialTitle(code: string): string {
+  return titles[code] ?? humanize(code);
 }
 
-export function refusalReason({ code, details, message }: DenialView): Markup {
+export function denialReason({ code, details, message }: DenialView): Markup {
   const text = (name: string) => (details[name] === undefined ? '' : String(details[name]));
   const money = (name: string) => usd(text(name));
   switch (code) {
     case 'spend_cap_exceeded':
-      return html`${money('spent_usd')} of ${money('cap_usd')} used, ${money('attempted_usd')} more asked for`;
+      return html`${money('spent_usd')} of ${money('cap_usd')} used, ${money('attempted_usd')} requested`;
     case 'budget_exceeded':
-      return html`${money('spent_usd')} of ${money('limit_usd')} used in the budget of the ${text('scope_kind')}`;
+      return html`${money('spent_usd')} of ${money('limit_usd')} used, budget of the ${text('scope_kind') === 'org' ? 'organization' : text('scope_kind')}`;
     case 'credits_exhausted':
-      return html`${money('available_usd')} of credits left, ${money('attempted_usd')} asked for`;
+      return html`${money('available_usd')} of credits remaining, ${money('attempted_usd')} requested`;
     case 'plan_limit_exceeded':
       return html`${text('used')} of ${text('limit')} ${text('limit_kind')} used this month`;
     case 'quota_exhausted':
       return html`${text('used')} of ${text('limit')} ${text('unit')} used (${text('quota_kind')})`;
     case 'chain_budget_exceeded':
-      return html`${text('reason')}: ${text('current')} and ${text('attempted')} more, limit ${text('limit')}`;
+      return html`${text('reason')}: ${text('current')} of ${text('limit')} used, ${text('attempted')} requested`;
     case 'policy_blocked':
     case 'policy_approval_required':
       return html`${text('reason')} <span class="quiet">(${text('attempted')})</span>`;
     case 'content_safety_blocked':
-      return html`Detector ${text('detector')} fired`;
+      return html`Matched detector “${humanize(text('detector'))}”`;
     default:
       return html`${message}`;
   }

@@ -1,32 +1,32 @@
-/** The filters above a list: a form that is sent as the page's address, so that a filtered list can be kept and shared. */
-import { words } from './format.ts';
+/** The filters above a list: a GET form, so that the URL of a filtered list can be bookmarked and shared. */
+import { humanize } from './format.ts';
 import type { Option } from './forms.ts';
 import { html, type Markup } from './html.ts';
 
 export interface Filter {
-  /** Of the API's parameter. */
+  /** The name of the API's query parameter. */
   readonly name: string;
   readonly label: string;
-  /** Without them it is typed. */
+  /** Omitted for a text field. */
   readonly options?: readonly Option[];
-  /** What stands for none of them. */
+  /** Label of the option that does not filter. Default: All. */
   readonly all?: string;
-  /** Folded away until it is used. */
+  /** Shown under “More filters” until it is set. */
   readonly isRare?: true;
 }
 
-/** Parameters of a list's address that filter nothing. */
+/** Query parameters of a list that are not filters. */
 const notFilters = ['cursor', 'done', 'still', 'sort', 'limit'];
 
-/** Filters of the address that the page has no field for. The API may know them, and they are shown with the others. */
+/** Filters in the URL that the page declares no field for. The API may accept them, so they are shown with the others. */
 function unlisted(filters: readonly Filter[], query: URLSearchParams, own: readonly string[]): Filter[] {
   const listed = [...filters.map(({ name }) => name), ...notFilters, ...own];
   return [...new Set(query.keys())]
     .filter((name) => !listed.includes(name))
-    .map((name) => ({ name, label: words(name) }));
+    .map((name) => ({ name, label: humanize(name) }));
 }
 
-/** `own`: parameters of the address that are the page's, and no filters. */
+/** `own`: query parameters of the page that are not filters. */
 export function filterBar(
   path: string,
   filters: readonly Filter[],
@@ -42,7 +42,7 @@ export function filterBar(
     all.length > 0 &&
     html`<form method="get" action="${path}" class="filters" role="search" aria-label="Filters" data-submit-on-change>${all.filter(({ isRare }) => !isRare).map(field)}
 ${rare.length > 0 && html`<details class="more-filters"${!isFolded && html` open`}><summary>More filters</summary><div class="filters">${rare.map(field)}</div></details>`}
-<button class="button">Apply</button>${isFiltered(query, own) && html`<a class="button" href="${path}">Show all</a>`}</form>`
+<button class="button">Apply</button>${isFiltered(query, own) && html`<a class="button" href="${path}">Clear filters</a>`}</form>`
   );
 }
 
@@ -52,15 +52,15 @@ function control({ name, options, all = 'All' }: Filter, value: string): Markup 
     : html`<select id="filter-${name}" name="${name}"><option value="">${all}</option>${options.map((option) => html`<option value="${option.value}"${option.value === value && html` selected`}>${option.label}</option>`)}</select>`;
 }
 
-/** What the address asks for, as the API takes it. A filter that the API does not know is refused by it, never dropped. */
+/** The query for the API. A filter that the API does not know is passed on, so that the API rejects it. */
 export function filterQuery(
   query: URLSearchParams,
   own: readonly string[] = [],
 ): Record<string, string | undefined> {
-  const dropped = [...notFilters.filter((name) => name !== 'cursor'), ...own];
+  const excluded = [...notFilters.filter((name) => name !== 'cursor'), ...own];
   return Object.fromEntries(
     [...query]
-      .filter(([name]) => !dropped.includes(name))
+      .filter(([name]) => !excluded.includes(name))
       .map(([name, value]) => [name, value.trim() || undefined]),
   );
 }

@@ -1,4 +1,4 @@
-/** Pages that change something: forms that are shown and sent at one address, and single actions. */
+/** Pages that change something: forms, which are shown and submitted at one path, and single actions. */
 
 import { randomUUID } from 'node:crypto';
 import type { OperationId, Responses } from '../contract/views/responses.ts';
@@ -22,42 +22,42 @@ import {
 type Body = Record<string, unknown>;
 
 export interface FormPage<Id extends OperationId> {
-  /** Shown by GET, sent by POST. */
+  /** Shown by GET, submitted by POST. */
   readonly path: string;
   readonly audience?: Audience;
   readonly title: string;
   readonly intro?: Part;
   readonly submit: string;
-  /** Where one goes on, and where “Cancel” leads; with the path's own parameters where it has any. */
+  /** Target after a success and of “Cancel”; a template with the parameters of `path`. */
   readonly back: string;
   fields(visit: ScreenVisit): readonly Field[] | Promise<readonly Field[]>;
-  /** What the fields hold at first. */
+  /** Initial values of the fields. */
   load?(visit: ScreenVisit): Promise<Values>;
   readonly call: Call;
-  /** As the API takes it; without this, as the fields are named. */
+  /** Builds the request body. Default: the values by the names of the fields. */
   body?(body: Body, visit: ScreenVisit): object | Promise<object>;
-  /** The part of the body that the fields are about, as `changes.`: the API names it with each of them. */
+  /** Prefix of the fields in the body, such as `changes.`, which the API includes in its field errors. */
   readonly within?: string;
-  /** What the API would accept, and the form does not. */
+  /** Rejects input that the API would accept. */
   check?(body: Body): ApiFailure | undefined;
-  /** Above the form. */
+  /** Content above the form. */
   above?(visit: ScreenVisit): Part;
-  /** Where one call of the API is not enough. */
+  /** Replaces the single call of the API where several are needed. */
   send?(visit: ScreenVisit, body: Body): Promise<Responses[Id] | ApiFailure>;
   readonly done?: Outcome;
-  /** What is sent may take long, and how far it is is told. */
+  /** Submitting may take long: its progress is shown. */
   readonly longWork?: true;
-  /** What is shown instead of going on, such as a secret. */
+  /** Shows a page, such as a secret, instead of redirecting to `back`. */
   show?(visit: ScreenVisit, answer: Responses[Id]): Promise<ScreenAnswer>;
-  /** What is shown below the form, filled in as it was, instead of going on: for questions. */
+  /** Shows a result below the submitted form instead of redirecting to `back`. */
   result?(visit: ScreenVisit, answer: Responses[Id]): Part;
-  /** A second button, which changes nothing and shows what would be. */
+  /** A second button for a dry run. */
   readonly attempt?: {
     readonly label: string;
     readonly call: Call;
     run(visit: ScreenVisit, body: Body): Promise<Markup | ApiFailure>;
   };
-  /** At the end, such as how to delete what the form changes. */
+  /** Content below the form, such as the delete button. */
   below?(visit: ScreenVisit): Part;
 }
 
@@ -90,7 +90,7 @@ ${panel(
 ${result !== undefined && html`<div role="status">${result}</div>`}${page.below?.(visit)}`;
     return view(title, body, failure?.status ?? 200);
   }
-  /** What the fields hold may be looked at by those who may not change it. */
+  /** Visitors who may not change the values may still see them. */
   async function readOnly(visit: ScreenVisit, denied: ApiFailure): Promise<ScreenAnswer> {
     const values = await page.load?.(visit);
     const fields = await page.fields(visit);
@@ -121,7 +121,7 @@ ${panel(html`<p class="note">${requirement(denied)}</p>${values !== undefined &&
     if (page.result !== undefined) {
       return shown(visit, { values, result: page.result(visit, answer) });
     }
-    return page.show?.(visit, answer) ?? goOn(pathOf(back, visit.params), page.done ?? 'saved');
+    return page.show?.(visit, answer) ?? redirectAfter(pathOf(back, visit.params), page.done ?? 'saved');
   }
   async function opened(visit: ScreenVisit): Promise<ScreenAnswer> {
     const denied = visit.denied(pathOf(path, visit.params));
@@ -137,13 +137,13 @@ ${panel(html`<p class="note">${requirement(denied)}</p>${values !== undefined &&
   ];
 }
 
-/** Sends what a form is for, with its token: a reload of the page that answers it shows that page again, and has no second effect. */
+/** Calls the operation of a form with the form's token as idempotency key, so that a reload has no second effect. */
 function submitted<Id extends OperationId>(
   { api, org, params, form: fields }: ScreenVisit,
   call: Call,
   body?: object,
 ): Promise<Responses[Id] | ApiFailure> {
-  // What a new thing is called may be a part of its path, and is typed then.
+  // The name of a new resource may be both a field and a path parameter.
   const typed = Object.fromEntries([...fields].map(([name, value]) => [name, value.trim()]));
   const { method, path } = operationOf(call, org, { ...typed, ...params });
   return api.send<Id>(method, path, body, fields.get(onceField) ?? undefined);
@@ -154,9 +154,10 @@ function mayCall({ api, org, params }: ScreenVisit, call: Call): boolean {
   return api.denied(method, path) === undefined;
 }
 
-/** What the API says of an `Idempotency-Key`, of which a form's user knows nothing. The form has a new one now. */
+/** Replaces messages about an `Idempotency-Key`, which visitors do not know. The form has a new key by then. */
 const onceMessages: Readonly<Record<string, string>> = {
-  idempotency_key_conflict: 'This form was already sent, with other values. Send it again to make another.',
+  idempotency_key_conflict:
+    'This form was already sent with other values. Send it again to create another one.',
   idempotency_key_processing:
     'This form is already being processed. Check the result before you send it again.',
 };
@@ -168,7 +169,7 @@ function aboutForm(failure: ApiFailure): ApiFailure {
     : new ApiFailure(failure.status, failure.code, message, failure.details);
 }
 
-/** What a form changes stands in its address, and need not be among its fields. */
+/** Shows the path parameters, which name the edited resource, above the intro. */
 function subject({ params }: ScreenVisit, intro: Part): Part {
   const names = Object.values(params);
   return names.length === 0
@@ -176,7 +177,7 @@ function subject({ params }: ScreenVisit, intro: Part): Part {
     : html`${names.map((name) => html`<code>${name}</code> `)}${intro !== undefined && html`<br>${intro}`}`;
 }
 
-/** A link may fill in a form for something new. */
+/** Reads initial values from the query, so that links can prefill a form. */
 function prefilled(fields: readonly Field[], query: URLSearchParams): Values {
   return Object.fromEntries(
     fields.flatMap(({ name, kind, options }) => {
@@ -192,16 +193,16 @@ export interface ActionPage<Id extends OperationId> {
   readonly call: Call;
   body?(visit: ScreenVisit): object;
   readonly done: Outcome;
-  /** Where one goes on; with the path's own parameters where it has any. */
+  /** Target after a success; a template with the parameters of `path`. */
   readonly back: string;
-  /** The title of what is shown, where that takes long. */
+  /** The title of a page with a long-running operation. */
   readonly longWork?: string;
-  /** What is shown where it is refused; otherwise a page of its own. */
-  refused?(visit: ScreenVisit, refused: ApiFailure): Promise<ScreenAnswer>;
+  /** Shows a failure. Default: an error page. */
+  showFailure?(visit: ScreenVisit, failure: ApiFailure): Promise<ScreenAnswer>;
   show?(visit: ScreenVisit, answer: Responses[Id]): Promise<ScreenAnswer>;
 }
 
-/** A button's address. */
+/** The target of a button. */
 export function actionScreen<Id extends OperationId = never>(page: ActionPage<Id>): Screen {
   return {
     method: 'POST',
@@ -212,16 +213,16 @@ export function actionScreen<Id extends OperationId = never>(page: ActionPage<Id
     async handler(visit) {
       const answer = await submitted<Id>(visit, page.call, page.body?.(visit));
       if (answer instanceof ApiFailure) {
-        if (page.refused === undefined) {
+        if (page.showFailure === undefined) {
           throw answer;
         }
-        return page.refused(visit, answer);
+        return page.showFailure(visit, answer);
       }
-      return page.show?.(visit, answer) ?? goOn(pathOf(page.back, visit.params), page.done);
+      return page.show?.(visit, answer) ?? redirectAfter(pathOf(page.back, visit.params), page.done);
     },
   };
 }
 
-function goOn(path: string, done: Outcome): SeeOther {
+function redirectAfter(path: string, done: Outcome): SeeOther {
   return seeOther(link(path, { done }));
 }

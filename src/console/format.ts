@@ -1,4 +1,4 @@
-/** How amounts, counts and times are written for people. Exact values are never rounded where they matter: see `exactUsd`. */
+/** Formats amounts, counts and times for people. `exactUsd` does not round. */
 import { html, type Markup } from './html.ts';
 
 const wholeDollars = new Intl.NumberFormat('en-US', { maximumFractionDigits: 0 });
@@ -26,7 +26,7 @@ export function usd(amount: string | number | null | undefined): string {
   return `${sign}$${size !== 0 && size < 0.1 ? fine.format(size) : cents.format(size)}`;
 }
 
-/** To the last digit that was given. */
+/** Not rounded. */
 export function exactUsd(amount: string | null | undefined): string {
   if (amount === null || amount === undefined) {
     return '–';
@@ -52,13 +52,13 @@ export function shortCount(value: number): string {
   return shortCounts.format(value);
 }
 
-/** In the unit of a limit. */
+/** Formats an amount in the unit of a limit. */
 export function inUnit(unit: string, amount: string | number): string {
   return unit === 'usd' ? usd(amount) : unit === 'tokens' ? `${count(amount)} tokens` : count(amount);
 }
 
 export function percent(share: number): string {
-  return `${Math.round(share * 100)} %`;
+  return `${Math.round(share * 100)}%`;
 }
 
 export function seconds(value: number): string {
@@ -93,7 +93,7 @@ function dateFormat(timezone: string, style: 'minute' | 'day'): Intl.DateTimeFor
   return format;
 }
 
-/** An instant in the org's time zone, with the exact one behind it. */
+/** An instant in the organization's time zone; the title has the exact one. */
 export function time(instant: string | null | undefined, timezone: string): Markup {
   return instant === null || instant === undefined
     ? html`–`
@@ -124,8 +124,8 @@ export function ago(instant: string | null | undefined, now: Date): Markup {
   return html`<time datetime="${instant}" title="${instant}">${text}</time>`;
 }
 
-/** `not_yet_valid` as people say it. */
-export function words(name: string): string {
+/** Turns `not_yet_valid` into “not yet valid”. */
+export function humanize(name: string): string {
   return name.replaceAll('_', ' ');
 }
 

@@ -1,6 +1,6 @@
 /**
- * Forms: declared once, shown with what was typed before and with what the API said of each field, and turned into the
- * body that the API takes. Nothing is validated here; the API is the one who knows.
+ * Forms: declared once, rendered with the submitted values and the API's field errors, and converted to a request body.
+ * Validation is left to the API.
  */
 import { Temporal } from 'temporal-polyfill';
 import type { ApiFailure, FieldError } from './api.ts';
@@ -14,20 +14,20 @@ export type FieldKind =
   | 'number'
   | 'money'
   | 'url'
-  /** Never shown again, not even after a refusal. */
+  /** Never rendered back, not even after an error. */
   | 'secret'
   | 'select'
   | 'checkbox'
   | 'checkboxes'
-  /** One value a line, or separated by commas. */
+  /** One value per line, or separated by commas. */
   | 'list'
-  /** The same, of percents. */
+  /** The same, of percentages. */
   | 'percents'
-  /** An instant, written in the org's time zone. */
+  /** An instant, in the organization's time zone. */
   | 'instant'
-  /** Several fields that are one object of the API, left out while all of them are empty. */
+  /** Several fields that form one object of the body, omitted while all of them are empty. */
   | 'group'
-  /** A list of such objects, a line each, with a few empty lines at the end; left out while there are none. */
+  /** A list of such objects, one per line, with a few empty lines at the end; omitted while there are none. */
   | 'lines';
 
 export interface Field {
@@ -37,10 +37,10 @@ export interface Field {
   readonly help?: Part;
   readonly required?: true;
   readonly options?: readonly Option[];
-  /** Of a group, and of each line. */
+  /** The fields of a group, or of each line. */
   readonly parts?: readonly Field[];
   readonly placeholder?: string;
-  /** What an empty one means: left out unless it says null, which takes a value away. */
+  /** Value of an empty field. Default: it is omitted. `null` removes a value. */
   readonly whenEmpty?: 'null';
 }
 
@@ -49,7 +49,7 @@ export interface Option {
   readonly label: string;
 }
 
-/** By the names of fields; those of groups and lines with dots, such as `model_mix.0.percent`. */
+/** By field name; names in groups and lines have dots, such as `model_mix.0.percent`. */
 export type Values = Readonly<Record<string, string | readonly string[]>>;
 
 export interface FormState {
@@ -61,11 +61,11 @@ export interface FormOptions {
   readonly action: string;
   readonly fields: readonly Field[];
   readonly state: FormState;
-  /** Of this copy of the form: sent with it, so that sending it again has no second effect. */
+  /** Token of this rendered form, so that a resubmission has no second effect. */
   readonly once: string;
   readonly submit: string;
   readonly cancel?: string;
-  /** Beside the button. */
+  /** Content beside the submit button. */
   readonly more?: Part;
 }
 
@@ -76,36 +76,36 @@ export function form({ action, fields, state, once, submit, cancel, more }: Form
   const fieldErrors = failure?.fields ?? [];
   const others = fieldErrors.filter((fieldError) => !fields.some(({ name }) => isAbout(name, fieldError)));
   return html`<form method="post" action="${action}" class="form">${onceInput(once)}
-${failure !== undefined && alert(failure.fields.length > 0 ? 'Some fields are not right yet.' : failure.message, others)}
+${failure !== undefined && alert(failure.fields.length > 0 ? 'Check the highlighted fields.' : failure.message, others)}
 ${fields.map((field) => fieldOf(field, values, fieldErrors))}
 <div class="form-end"><button class="button primary">${submit}</button>${cancel !== undefined && html`<a class="button" href="${cancel}">Cancel</a>`}${more}</div></form>`;
 }
 
-/** The same to look at. */
+/** The form, read-only. */
 export function formAsText(fields: readonly Field[], values: Values): Markup {
   return html`<fieldset class="form as-text" disabled>${fields.map((field) => fieldOf(field, values, []))}</fieldset>`;
 }
 
-/** The API writes `model_mix[0].percent` for what is `model_mix.0.percent` here. */
+/** The API writes `model_mix[0].percent` for the field `model_mix.0.percent`. */
 function isAbout(name: string, { field }: FieldError): boolean {
   const place = field.replaceAll(/\[(\d+)\]/g, '.$1');
   return place === name || place.startsWith(`${name}.`);
 }
 
-function fieldOf(field: Field, values: Values, allFaults: readonly FieldError[]): Markup {
+function fieldOf(field: Field, values: Values, allErrors: readonly FieldError[]): Markup {
   const { name, label, kind, help, required } = field;
   const value = values[name];
   const id = `field-${name.replaceAll('.', '-')}`;
-  const fieldErrors = allFaults.filter((fieldError) => isAbout(name, fieldError));
+  const fieldErrors = allErrors.filter((fieldError) => isAbout(name, fieldError));
   if (kind === 'group' || kind === 'lines') {
     return groupOf(field, values, fieldErrors);
   }
-  const isFaulty = fieldErrors.length > 0;
-  const describedBy = [help !== undefined && `${id}-help`, isFaulty && `${id}-fault`]
+  const isInvalid = fieldErrors.length > 0;
+  const describedBy = [help !== undefined && `${id}-help`, isInvalid && `${id}-fault`]
     .filter(Boolean)
     .join(' ');
-  const common = html`id="${id}" name="${name}"${describedBy !== '' && html` aria-describedby="${describedBy}"`}${isFaulty && html` aria-invalid="true"`}${required && html` required`}`;
-  const notes = html`${help !== undefined && html`<p class="help" id="${id}-help">${help}</p>`}${isFaulty && html`<p class="fault" id="${id}-fault">${[...new Set(fieldErrors.map(({ message }) => message))].join(' ')}</p>`}`;
+  const common = html`id="${id}" name="${name}"${describedBy !== '' && html` aria-describedby="${describedBy}"`}${isInvalid && html` aria-invalid="true"`}${required && html` required`}`;
+  const notes = html`${help !== undefined && html`<p class="help" id="${id}-help">${help}</p>`}${isInvalid && html`<p class="fault" id="${id}-fault">${[...new Set(fieldErrors.map(({ message }) => message))].join(' ')}</p>`}`;
   if (kind === 'checkbox') {
     return html`<div class="field"><label class="check"><input type="checkbox" ${common} value="true"${value === 'true' && html` checked`}> ${label}</label>${notes}</div>`;
   }
@@ -116,7 +116,7 @@ function fieldOf(field: Field, values: Values, allFaults: readonly FieldError[])
   return html`<div class="field"><label for="${id}">${label}${required !== true && !name.includes('.') && html` <span class="optional">optional</span>`}</label>${control(field, common, textOf(value))}${notes}</div>`;
 }
 
-/** What is wrong with one of its fields stands beside that; the rest at the end. */
+/** Errors of a part are shown beside the part; the others at the end. */
 function groupOf(
   { name, label, kind, help, parts = [] }: Field,
   values: Values,
@@ -167,7 +167,7 @@ function textOf(value: string | readonly string[] | undefined): string {
   return typeof value === 'string' ? value : (value ?? []).join('\n');
 }
 
-/** What was typed, to show it again. Lines close up where one between them is empty, as they do on their way to the API. */
+/** The submitted values, for rendering them again. Empty lines are removed, as in the request body. */
 export function valuesOf(fields: readonly Field[], form: URLSearchParams): Values {
   return Object.fromEntries(
     fields.flatMap((field): [string, string | readonly string[]][] => {
@@ -188,7 +188,7 @@ export function valuesOf(fields: readonly Field[], form: URLSearchParams): Value
   );
 }
 
-/** The fields below a name, by the rest of theirs. */
+/** The fields whose names start with `name`, by the rest of their names. */
 function within(form: URLSearchParams, name: string): URLSearchParams {
   return new URLSearchParams(
     [...form].flatMap(([key, value]): [string, string][] =>
@@ -197,10 +197,10 @@ function within(form: URLSearchParams, name: string): URLSearchParams {
   );
 }
 
-/** As `name.3.part`. More lines than these digits can count nobody fills in by hand. */
+/** As in `3.part`. Two digits: forms are filled in by hand. */
 const linePart = /^(\d{1,2})\.(.+)$/;
 
-/** Those with something typed; what is chosen from a list is always there. */
+/** Lines with input; selects always have a value and do not count. */
 function linesIn({ name, parts = [] }: Field, form: URLSearchParams): URLSearchParams[] {
   const known = new Set(parts.map((part) => part.name));
   const lines = new Map<string, URLSearchParams>();
@@ -219,7 +219,7 @@ function isFilled(parts: readonly Field[], line: URLSearchParams): boolean {
   return parts.some(({ name, kind }) => kind !== 'select' && (line.get(name) ?? '').trim() !== '');
 }
 
-/** What was typed, as the API takes it. What is no number stays text, so that the API says what is wrong with it. */
+/** Converts the submitted form to a request body. Invalid numbers stay text, so that the API reports them. */
 export function bodyOf(
   fields: readonly Field[],
   form: URLSearchParams,
@@ -235,7 +235,7 @@ export function bodyOf(
   return body;
 }
 
-/** Undefined: it is left out. */
+/** Undefined: the field is omitted. */
 function valueIn(field: Field, form: URLSearchParams, timezone: string): unknown {
   const { name, kind, parts = [], whenEmpty } = field;
   const text = (form.get(name) ?? '').trim();
@@ -267,7 +267,7 @@ function apiValue(kind: FieldKind, text: string, timezone: string): unknown {
     case 'list':
       return listOf(text);
     case 'percents':
-      // Percents, which people write as such.
+      // A trailing percent sign is accepted.
       return listOf(text).map((item) => numberOf(item.replace(/\s*%$/, '')));
     case 'money':
       return text.replaceAll(/[$,\s]/g, '');
@@ -285,13 +285,13 @@ function listOf(text: string): string[] {
     .filter((item) => item !== '');
 }
 
-/** What is no number stays text, for the API to say so. */
+/** Invalid numbers stay text, so that the API reports them. */
 export function numberOf(text: string): number | string {
   const plain = text.replaceAll(/[,\s]/g, '');
   return /^-?\d+(\.\d+)?$/.test(plain) ? Number(plain) : text;
 }
 
-/** Browsers send local time without a zone. */
+/** Converts a local time, which browsers send without a zone. */
 export function instantOf(text: string, timezone: string): string {
   try {
     return new Date(
@@ -302,7 +302,7 @@ export function instantOf(text: string, timezone: string): string {
   }
 }
 
-/** The other way around: an instant as a field of a form holds it. */
+/** Converts an instant to the local time of an `instant` field. */
 export function localTime(instant: string | null | undefined, timezone: string): string {
   return instant === null || instant === undefined
     ? ''
@@ -312,7 +312,7 @@ export function localTime(instant: string | null | undefined, timezone: string):
         .toString({ smallestUnit: 'minute' });
 }
 
-/** What the API answered, as groups and lines hold it: `{ a: [{ b: 1 }] }` as `a.0.b`. */
+/** Converts a response to the values of groups and lines: `{ a: [{ b: 1 }] }` to `a.0.b`. */
 export function dotted(value: unknown, name: string): Record<string, string> {
   if (value === undefined || value === null) {
     return {};

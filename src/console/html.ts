@@ -1,10 +1,10 @@
 /**
- * HTML as values. Whatever is put into a template is text and is escaped, unless it was made by a template itself; so
- * what a user typed can never become markup. Attributes are always quoted, which is what makes one way of escaping enough.
+ * HTML templates. Interpolated values are escaped, unless they were made by a template themselves, so that user input never
+ * becomes markup. Attributes are always quoted, so that one way of escaping is enough.
  */
 import { escapeHtml } from '../platform/http/html/html.ts';
 
-/** Made by `html` alone: what came as JSON and only looks like it is no instance. */
+/** Created by `html` alone: parsed JSON of the same shape is not an instance. */
 class Markup {
   readonly #text: string;
 
@@ -19,12 +19,12 @@ class Markup {
 
 export type { Markup };
 
-/** Nothing, false and true leave nothing behind, so that a template may say `condition && html…`. */
+/** Null, undefined and booleans render as nothing, so that templates may use `condition && html…`. */
 export type Part = Markup | string | number | bigint | boolean | null | undefined | readonly Part[];
 
 export function html(strings: TemplateStringsArray, ...parts: readonly Part[]): Markup {
   let text = strings[0] ?? '';
-  // Counted rather than iterated: a page is made of some thousand templates.
+  // An index loop is faster than an iterator, and a page has thousands of templates.
   for (let index = 0; index < parts.length; index += 1) {
     text += textOf(parts[index]) + strings[index + 1];
   }
@@ -45,7 +45,7 @@ function textOf(part: Part): string {
   return part instanceof Markup ? part.text : part.reduce<string>((text, one) => text + textOf(one), '');
 }
 
-/** The address of a page of ours, with its query; parameters without a value are left out. */
+/** A URL path with a query; empty parameters are omitted. */
 export function link(path: string, query: Readonly<Record<string, string | undefined>> = {}): string {
   const parameters = new URLSearchParams();
   for (const [name, value] of Object.entries(query)) {

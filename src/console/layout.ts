@@ -1,4 +1,4 @@
-/** The frame around every page: skip link, menu, who is signed in, the switch between light and dark, what was just done. */
+/** The frame around every page: skip link, menu, role, theme switch, and the message about the last action. */
 import { Readable } from 'node:stream';
 import { assets } from '../platform/http/html/assets.ts';
 import { type Theme, themes } from '../platform/http/html/theme.ts';
@@ -14,32 +14,32 @@ export interface Frame {
 }
 
 export interface SignedInFrame extends Omit<Frame, 'body'> {
-  /** Piece by piece where it is shown before all of it is known. */
+  /** An iterable is streamed. */
   readonly body: Markup | AsyncIterable<Markup>;
   readonly menu: readonly MenuGroup[];
-  /** Of the page, with its query. */
+  /** Path and query of the page. */
   readonly url: string;
-  /** Where the switch between light and dark comes back to. */
+  /** Target of the theme switch. */
   readonly back: string;
   readonly orgName: string;
   readonly role: string;
-  /** What was just done, told once. */
+  /** Message about the last action. */
   readonly done: string | undefined;
-  /** What it shows is still under way. */
-  readonly goesOn: boolean;
-  /** Above everything: that this is somebody else's org. */
+  /** Something on the page is in progress. */
+  readonly autoRefresh: boolean;
+  /** Above the page, for visits by operators. */
   readonly banner?: Part;
-  /** Where “Sign out” leads. */
+  /** Target of “Sign out”. */
   readonly signOut?: string;
 }
 
-/** Nothing from other hosts, nothing inline, no frame around it, and forms go nowhere else. */
+/** Nothing from other hosts, nothing inline, no framing; forms submit to the same origin. */
 const policy =
   "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; frame-ancestors 'none'";
 
-const headersOfPages = {
+const pageHeaders = {
   'cache-control': 'no-store',
-  // A page that comes in pieces is shown piece by piece, also behind nginx.
+  // Keeps nginx from buffering streamed pages.
   'x-accel-buffering': 'no',
   'referrer-policy': 'same-origin',
 };
@@ -52,22 +52,22 @@ export function signedInPage(frame: SignedInFrame): PageAnswer {
     orgName,
     role,
     done,
-    goesOn,
+    autoRefresh,
     banner,
     signOut = '/console/logout',
     body,
     theme,
   } = frame;
-  // With a script the content alone is renewed, which neither blinks nor takes the focus away.
-  const renewal =
-    goesOn && html`<noscript><meta http-equiv="refresh" content="${refreshSeconds}"></noscript>`;
-  const opening = html`${htmlOpening(frame, renewal)}<a class="skip" href="#main">Skip to the content</a>
+  // With JavaScript only the content is replaced, which neither flickers nor moves the focus.
+  const refresh =
+    autoRefresh && html`<noscript><meta http-equiv="refresh" content="${refreshSeconds}"></noscript>`;
+  const opening = html`${htmlOpening(frame, refresh)}<a class="skip" href="#main">Skip to content</a>
 <header class="top"><a class="brand" href="/console">Purser</a><span class="org">${orgName}</span>
-<div class="top-end"><span class="role" title="The role you signed in with">${role}</span>${themeSwitch(theme, back)}
+<div class="top-end"><span class="role" title="Your role">${role}</span>${themeSwitch(theme, back)}
 <form method="post" action="${signOut}" class="inline"><button class="link">Sign out</button></form></div></header>
 ${banner}
 <div class="frame"><nav class="menu" aria-label="Main">${menu.map((group) => html`<div class="menu-group"><h2>${group.title}</h2><ul>${group.entries.map((entry) => html`<li><a href="${entry.path}"${isCurrent(entry, url) && html` aria-current="page"`}>${entry.title}</a></li>`)}</ul></div>`)}</nav>
-<main id="main" tabindex="-1"${goesOn && html` data-refresh="${refreshSeconds}"`}>${goesOn && autoRefresh(url)}${done !== undefined && html`<p class="done" role="status">${done}</p>`}`;
+<main id="main" tabindex="-1"${autoRefresh && html` data-refresh="${refreshSeconds}"`}>${autoRefresh && refreshNotice(url)}${done !== undefined && html`<p class="done" role="status">${done}</p>`}`;
   const closing = html`</main></div>${htmlClosing}`;
   return htmlPage(
     frame.status,
@@ -92,12 +92,12 @@ async function* piecesOf(
 
 const refreshSeconds = 4;
 
-function autoRefresh(url: string): Markup {
+function refreshNotice(url: string): Markup {
   const still = link(url.replace(/([?&])done=\w+&?/, '$1').replace(/[?&]$/, ''), { still: 'yes' });
-  return html`<p class="note under-way"><span class="pulse" aria-hidden="true"></span> Still under way: this page renews itself. <a href="${still}">Keep it is</a></p>`;
+  return html`<p class="note under-way"><span class="pulse" aria-hidden="true"></span> In progress, refreshing automatically. <a href="${still}">Stop refreshing</a></p>`;
 }
 
-/** For those who are not signed in. Signing in may lead to an identity provider, and browsers hold that against the form. */
+/** For visitors who are not signed in. Signing in may redirect to an identity provider, which browsers count as a form target. */
 export function plainPage(frame: Frame): PageAnswer {
   const body = html`${htmlOpening(frame)}<main id="main" class="plain"><p class="brand">Purser</p>${frame.body}</main>${htmlClosing}`;
   return htmlPage(frame.status, render(body), "form-action 'self' https: http:");
@@ -119,12 +119,12 @@ function htmlPage(status: number, body: PageAnswer['body'], formAction: string):
     status,
     contentType: 'text/html; charset=utf-8',
     body,
-    headers: { ...headersOfPages, 'content-security-policy': `${policy}; ${formAction}` },
+    headers: { ...pageHeaders, 'content-security-policy': `${policy}; ${formAction}` },
   };
 }
 
 const themeNames: Readonly<Record<Theme, string>> = { auto: 'System', light: 'Light', dark: 'Dark' };
 
 function themeSwitch(theme: Theme, back: string): Markup {
-  return html`<form method="post" action="/console/theme" class="themes" aria-label="Colors"><input type="hidden" name="back" value="${back}">${themes.map((name) => html`<button name="theme" value="${name}" aria-pressed="${name === theme ? 'true' : 'false'}">${themeNames[name]}</button>`)}</form>`;
+  return html`<form method="post" action="/console/theme" class="themes" aria-label="Theme"><input type="hidden" name="back" value="${back}">${themes.map((name) => html`<button name="theme" value="${name}" aria-pressed="${name === theme ? 'true' : 'false'}">${themeNames[name]}</button>`)}</form>`;
 }

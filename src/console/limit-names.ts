@@ -1,6 +1,6 @@
-/** What a limit is called, and where it stands, in words that are the same on every page. */
+/** Names and usage of limits, worded the same on every page. */
 import { meter } from './charts/meter.ts';
-import { capitalized, inUnit, words } from './format.ts';
+import { capitalized, humanize, inUnit } from './format.ts';
 import { html, type Markup, type Part, path } from './html.ts';
 import type { LimitUsage, LimitView } from './views.ts';
 
@@ -13,17 +13,17 @@ const kindNames: Readonly<Record<string, string>> = {
   plan_runs: 'Plan: runs',
   plan_tokens: 'Plan: tokens',
   quota: 'Quota',
-  rate: 'Rate',
-  chain_cost: 'Chain cost',
-  chain_depth: 'Chain depth',
-  chain_tokens: 'Chain tokens',
+  rate: 'Rate limit',
+  chain_cost: 'Chain cost limit',
+  chain_depth: 'Chain depth limit',
+  chain_tokens: 'Chain token limit',
 };
 
 export function kindName(kind: string): string {
-  return kindNames[kind] ?? words(kind);
+  return kindNames[kind] ?? humanize(kind);
 }
 
-/** Its own name where it has one; else what it is for. */
+/** The limit's own name, or one made of its kind and scope. */
 export function limitName({ kind, name, match }: LimitView): string {
   if (name !== null && name !== '') {
     return name;
@@ -32,17 +32,17 @@ export function limitName({ kind, name, match }: LimitView): string {
   if (kind === 'customer') {
     return capitalized(scope);
   }
-  return scope === '' ? kindName(kind) : `${kindName(kind)} of ${scope}`;
+  return scope === '' ? kindName(kind) : `${kindName(kind)}: ${scope}`;
 }
 
-/** What the limit counts: “workflow triage”; nothing for the whole org. */
+/** The scope of a limit, such as “workflow triage”; empty for the entire organization. */
 export function scopeName(match: LimitView['match']): string {
-  // That each chain counts by itself is what a chain budget is.
+  // Every chain limit counts per chain.
   return Object.entries(match)
     .filter(([field]) => field !== 'chain_id')
     .map(([field, value]) => {
-      const name = field === 'customer_id' ? 'customer' : words(field);
-      return value === '*' ? `each ${name}` : `${name} ${value}`;
+      const name = field === 'customer_id' ? 'customer' : humanize(field);
+      return value === '*' ? `per ${name}` : `${name} ${value}`;
     })
     .join(', ');
 }
@@ -57,13 +57,13 @@ export function usageMeter(limit: LimitView, standing: LimitUsage): Markup {
   });
 }
 
-export function leftOf(limit: LimitView, standing: LimitUsage): Markup {
+export function remainingText(limit: LimitView, standing: LimitUsage): Markup {
   const held = Number(standing.held);
   const whole = inUnit(limit.unit, limit.limit);
-  return html`${remaining(limit, standing)} ${overspend(limit, standing) > 0 ? `the limit of ${whole}` : `left of ${whole}`}${held > 0 && html`, ${inUnit(limit.unit, held)} held`}`;
+  return html`${remaining(limit, standing)} ${overspend(limit, standing) > 0 ? `the limit of ${whole}` : `of ${whole} remaining`}${held > 0 && html`, ${inUnit(limit.unit, held)} held`}`;
 }
 
-/** What is left of a limit; where more is used, as with a limit that only alerts, by how much it is exceeded. */
+/** The remaining amount of a limit, or the overspend of an alert-only limit that is exceeded. */
 export function remaining(limit: LimitView, standing: LimitUsage): Part {
   const over = overspend(limit, standing);
   return over > 0
@@ -77,7 +77,7 @@ function overspend({ limit }: LimitView, { settled, held }: LimitUsage): number 
   return over < 1e-9 ? 0 : over;
 }
 
-/** Which part of it is used, held included. One that allows nothing is used up. */
+/** The used share of a limit, including holds. A limit of zero is used up. */
 export function usedShare(limit: LimitView): number {
   const { standing } = limit;
   if (standing === null) {
@@ -87,7 +87,7 @@ export function usedShare(limit: LimitView): number {
   return whole === 0 ? 1 : (Number(standing.settled) + Number(standing.held)) / whole;
 }
 
-/** What its name does not say already. */
+/** Kind and scope, unless the name already contains them. */
 export function limitSubtitle(limit: LimitView): string {
   const name = limitName(limit);
   return [kindName(limit.kind), scopeName(limit.match)]
@@ -95,7 +95,7 @@ export function limitSubtitle(limit: LimitView): string {
     .join(' · ');
 }
 
-/** Where those lead that the org sets itself; the others are the operator's. */
+/** Links to the form of a limit that the organization sets; the others are set by operators. */
 export function limitLink(limit: LimitView): Part {
   const target = editPath(limit);
   return target === undefined

@@ -1,4 +1,4 @@
-/** A list of the API on a page: what is in it and the way to the next page, or why there is nothing. */
+/** A paginated table, or its empty state. */
 import type { Listed } from './api.ts';
 import { empty, nextPage, type TableOptions, table } from './components.ts';
 import { isFiltered } from './filters.ts';
@@ -6,10 +6,10 @@ import { html, type Markup, type Part } from './html.ts';
 
 export interface Listing<Item> extends Omit<TableOptions<Item>, 'rows'> {
   readonly listed: Listed<Item>;
-  /** Of the page, and what it was asked for with. */
+  /** Path and query of the page. */
   readonly path: string;
   readonly query: URLSearchParams;
-  /** Said where there is nothing at all: what this is for, and what to do first. */
+  /** The empty state of an unfiltered list. */
   readonly none: Part;
 }
 
@@ -19,6 +19,6 @@ export function listing<Item>({ listed, path, query, none, ...options }: Listing
     return html`${table({ ...options, rows: data })}${nextPage(path, query, next_cursor)}`;
   }
   return isFiltered(query)
-    ? empty('Nothing is like this', 'Try fewer filters.', html`<a class="button" href="${path}">Show all</a>`)
+    ? empty('No matches', 'Try removing a filter.', html`<a class="button" href="${path}">Clear filters</a>`)
     : html`${none}`;
 }

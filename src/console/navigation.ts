@@ -1,4 +1,4 @@
-/** The menu: which pages there are, for whom, under which heading. */
+/** The navigation menus of organizations and operators. */
 
 export interface MenuEntry {
   readonly title: string;
@@ -19,22 +19,22 @@ export const orgMenu: readonly MenuGroup[] = [
       { title: 'Limits', path: '/console/limits' },
       { title: 'Customers', path: '/console/customers' },
       { title: 'Forecasts', path: '/console/forecasts' },
-      { title: 'Refusals', path: '/console/refusals' },
+      { title: 'Denials', path: '/console/refusals' },
     ],
   },
   {
-    title: 'Rules',
+    title: 'Governance',
     entries: [
       { title: 'Policies', path: '/console/policies' },
       { title: 'Approvals', path: '/console/approvals' },
       { title: 'Safety', path: '/console/safety' },
-      { title: 'Routing and evals', path: '/console/routing' },
+      { title: 'Routing', path: '/console/routing' },
     ],
   },
   {
-    title: 'Connections',
+    title: 'Integration',
     entries: [
-      { title: 'Keys', path: '/console/keys' },
+      { title: 'API keys', path: '/console/keys' },
       { title: 'Webhooks', path: '/console/webhooks' },
     ],
   },
@@ -57,19 +57,19 @@ export const operatorMenu: readonly MenuGroup[] = [
       { title: 'Prices', path: '/console/prices' },
       { title: 'Support grants', path: '/console/grants' },
       { title: 'Deprecations', path: '/console/deprecations' },
-      { title: 'Keys', path: '/console/operator-keys' },
+      { title: 'API keys', path: '/console/operator-keys' },
       { title: 'Sessions', path: '/console/sessions' },
     ],
   },
 ];
 
-/** Whether an entry is the one that a page belongs to: the page itself, or one below it. */
-/** Under which entry of the menu a page stands. */
+/** Returns the path of the menu entry that a page belongs to. */
 export function entryOf(menu: readonly MenuGroup[], url: string): string {
   const entries = menu.flatMap((group) => group.entries);
   return entries.find((entry) => isCurrent(entry, url))?.path ?? '/console';
 }
 
+/** Whether a page is that of the menu entry, or below it. */
 export function isCurrent(entry: MenuEntry, url: string): boolean {
   const path = url.replace(/\?.*/s, '');
   return path === entry.path || (entry.path !== '/console' && path.startsWith(`${entry.path}/`));

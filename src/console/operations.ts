@@ -1,4 +1,4 @@
-/** The operations of the API that pages stand for: where each is found, and which of them a visitor may use. */
+/** Maps the forms of the console to API operations, and checks which of them a visitor may use. */
 import type { InProcessRequest } from '../platform/http/pipeline/in-process-client.ts';
 import type { Api } from './api.ts';
 import type { Call, Denied, Screen, VisitedOrg } from './screen.ts';
@@ -14,53 +14,53 @@ export function operationOf(
   params: Readonly<Record<string, string>>,
 ): Operation {
   const [method, template = ''] = call.split(' ') as [InProcessRequest['method'], string?];
-  const ofOrg = '{org}';
-  const path = template.startsWith(ofOrg)
-    ? org.path + pathOf(template.slice(ofOrg.length), params)
+  const orgPrefix = '{org}';
+  const path = template.startsWith(orgPrefix)
+    ? org.path + pathOf(template.slice(orgPrefix.length), params)
     : pathOf(template, params);
   return { method, path };
 }
 
-/** A path's template with the values of its parameters. */
+/** Fills the parameters into a path template. */
 export function pathOf(template: string, params: Readonly<Record<string, string>>): string {
   return template.replaceAll(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(params[name] ?? ''));
 }
 
-interface Place {
+interface FormTarget {
   readonly pattern: RegExp;
   readonly call: Call;
 }
 
 /**
- * Role, scopes and grant decide, and they are the same for every resource of a kind, so each operation is examined once
- * a visit, however many rows have a button for it.
+ * Returns a check of whether the visitor may use the form at a path. Access depends on role, scopes and support grant, not on
+ * the resource, so each operation is checked once per visit, however many rows have a button for it.
  */
 export function createDenied(screens: readonly Screen[]): (api: Api, org: VisitedOrg) => Denied {
-  const places = placesOf(screens);
+  const targets = formTargets(screens);
   return (api, org) => {
-    const known = new Map<Call, ReturnType<Denied>>();
+    const checked = new Map<Call, ReturnType<Denied>>();
     return (url) => {
       const path = url.replace(/[?#].*/s, '');
-      const call = places.find(({ pattern }) => pattern.test(path))?.call;
+      const call = targets.find(({ pattern }) => pattern.test(path))?.call;
       if (call === undefined) {
-        throw new Error(`no form is sent to ${path}`);
+        throw new Error(`no form posts to ${path}`);
       }
-      if (!known.has(call)) {
-        // Any value will do: which route it is does not depend on it.
+      if (!checked.has(call)) {
+        // Placeholders are enough: the route does not depend on the values.
         const { method, path: target } = operationOf(
           call.replaceAll(/\{(?!org\})\w+\}/g, '-') as Call,
           org,
           {},
         );
-        known.set(call, api.denied(method, target));
+        checked.set(call, api.denied(method, target));
       }
-      return known.get(call);
+      return checked.get(call);
     };
   };
 }
 
-/** Paths without parameters first: that of a form for something new would pass for the page of one that exists. */
-function placesOf(screens: readonly Screen[]): Place[] {
+/** Paths with fewer parameters come first: `/new` would otherwise match the path of an existing resource. */
+function formTargets(screens: readonly Screen[]): FormTarget[] {
   const parameters = (path: string) => path.split('{').length;
   return screens
     .filter((screen) => screen.method === 'POST')

@@ -1,33 +1,33 @@
 /**
- * What is told after something was done. The word travels in the address of the page that is shown next, so it has to be
- * one of these: a text from elsewhere is never shown.
+ * Messages after a completed action. The URL of the next page carries the key of the message, never its text, so that a forged
+ * link cannot show another text.
  */
 const outcomes = {
-  budget_created: 'The budget was created.',
-  limit_created: 'The limit was created.',
-  pack_created: 'The credit pack was created.',
-  key_revoked: 'The key was revoked.',
-  webhook_created: 'The webhook was created. Make a secret of its own before you rely on it.',
-  paused: 'Paused: deliveries wait.',
+  budget_created: 'Budget created.',
+  limit_created: 'Limit created.',
+  pack_created: 'Credit pack created.',
+  key_revoked: 'API key revoked.',
+  webhook_created: 'Webhook created. Create a signing secret before you use it.',
+  paused: 'Paused. Events are queued.',
   resumed: 'Resumed.',
-  test_sent: 'A test event is on its way.',
-  redelivered: 'It is being delivered again.',
+  test_sent: 'Test event sent.',
+  redelivered: 'Delivery queued again.',
   approved: 'Approved.',
   denied: 'Denied.',
-  rule_created: 'The rule is in force.',
-  cohort_created: 'The cohort was defined.',
-  member_removed: 'The member was removed.',
-  session_ended: 'The session is over.',
-  grant_made: 'The grant was made.',
-  grant_revoked: 'The grant was revoked.',
-  org_created: 'The organization was created. Mint its first key next.',
-  org_removed: 'The organization is being removed.',
+  rule_created: 'Rule created.',
+  cohort_created: 'Cohort created.',
+  member_removed: 'Member removed.',
+  session_ended: 'Session ended.',
+  grant_made: 'Grant created.',
+  grant_revoked: 'Grant revoked.',
+  org_created: 'Organization created. Create its first API key next.',
+  org_removed: 'Organization removal started.',
   suspended: 'Suspended.',
   reinstated: 'Reinstated.',
-  plan_created: 'The plan was created.',
+  plan_created: 'Plan created.',
   topped_up: 'Topped up.',
-  erasing: 'The customer is being erased.',
-  corrected: 'The cost was corrected.',
+  erasing: 'Customer erasure started.',
+  corrected: 'Cost adjusted.',
   saved: 'Saved.',
   deleted: 'Deleted.',
   voided: 'Voided.',
@@ -35,6 +35,6 @@ const outcomes = {
 
 export type Outcome = keyof typeof outcomes;
 
-export function doneText(word: string | null): string | undefined {
-  return word !== null && Object.hasOwn(outcomes, word) ? outcomes[word as Outcome] : undefined;
+export function doneText(outcome: string | null): string | undefined {
+  return outcome !== null && Object.hasOwn(outcomes, outcome) ? outcomes[outcome as Outcome] : undefined;
 }

@@ -13,15 +13,15 @@ const step = (done: number) => ({ done, of: 9, unit: 'runs' as const });
 
 test('an answer that is there soon needs no steps', async () => {
   const following = followProgress();
-  following.tell(step(1));
+  following.report(step(1));
   expect(await firstStep(Promise.resolve('the answer'), following)).toBeUndefined();
 });
 
 test('one that is not there yet has the latest step, if there is any', async () => {
   const following = followProgress();
   const first = firstStep(new Promise(() => {}), following);
-  following.tell(step(1));
-  following.tell(step(2));
+  following.report(step(1));
+  following.report(step(2));
   await vi.advanceTimersByTimeAsync(400);
   expect(await first).toEqual(step(2));
 });
@@ -39,7 +39,7 @@ test('steps are sent until the answer is there, and while nothing is new the las
   expect(await next()).toContain('1 of 9 runs');
 
   const second = next();
-  following.tell(step(2));
+  following.report(step(2));
   await vi.advanceTimersByTimeAsync(500);
   expect(await second).toContain('2 of 9 runs');
 
@@ -73,9 +73,9 @@ test('work whose page was left ends with its next step', async () => {
   const answer = new Promise<string>(() => {});
   const pieces = untilDone({ title: '', first: step(1), following, answer, shown });
   await pieces.next();
-  following.tell(step(2));
+  following.report(step(2));
   await pieces.return(undefined);
-  expect(() => following.tell(step(3))).toThrow('Nobody waits');
+  expect(() => following.report(step(3))).toThrow('The visitor has left');
 });
 
 test('steps come more and more seldom, so that the page stays small', async () => {
@@ -91,7 +91,7 @@ test('steps come more and more seldom, so that the page stays small', async () =
     }
   })();
   for (let second = 0; second < 3_600; second += 1) {
-    following.tell(step(second));
+    following.report(step(second));
     await vi.advanceTimersByTimeAsync(1_000);
   }
   expect(steps).toBeGreaterThan(500);

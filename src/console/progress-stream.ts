@@ -1,25 +1,25 @@
 /**
- * A page whose answer takes long to find is begun before that is there: how far the work is follows step by step, and the
- * answer at the end. It needs no script, and nothing is kept of the work, which lives and ends with the page that shows it.
+ * Streams a page about a long-running operation: first its progress, step by step, and at the end its result. Works without
+ * JavaScript. Nothing is stored: the operation ends with the response that shows it.
  */
 import { apiError } from '../contract/api-error.ts';
 import type { Progress } from '../platform/http/routes/route.ts';
 import { count } from './format.ts';
 import { html, type Markup } from './html.ts';
 
-/** What is done sooner nobody has looked for: its page comes whole, with a status of its own. */
-const patienceMs = 400;
-/** Often enough to be seen moving. */
-const stepMs = 500;
-/** Each takes that much longer than the one before, so that a page stays small however long it takes. */
-const slowerBy = 1.05;
-/** A step is sent again where there is no other: silence means that the page was cut off, and the stylesheet tells so. */
-const silenceMs = 5_000;
+/** Operations that finish sooner are sent as a normal page, with their own status. */
+const progressDelayMs = 400;
+/** Time between the first two progress updates. */
+const firstIntervalMs = 500;
+/** Each interval is this much longer than the one before, so that the page stays small. */
+const intervalGrowth = 1.05;
+/** The last update is repeated after this time: without one, the stylesheet shows that the connection was lost. */
+const keepAliveMs = 5_000;
 
 export interface Following {
-  /** Throws once nobody looks any more, which ends the work. */
-  tell(progress: Progress): void;
-  /** The latest that was told, as soon as it is another one. */
+  /** Throws once the visitor has left, which ends the operation. */
+  report(progress: Progress): void;
+  /** Resolves with the latest progress as soon as it differs from `last`. */
   otherThan(last: Progress | undefined): Promise<Progress>;
   leave(): void;
 }
@@ -28,26 +28,26 @@ export function followProgress(): Following {
   let latest: Progress | undefined;
   let isLeft = false;
   let wake = () => {};
-  let told = untilTold();
+  let reported = nextReport();
 
-  function untilTold(): Promise<void> {
+  function nextReport(): Promise<void> {
     return new Promise((resolve) => {
       wake = resolve;
     });
   }
 
   return {
-    tell(progress) {
+    report(progress) {
       if (isLeft) {
-        throw apiError('service_unavailable', 'Nobody waits for this any more.');
+        throw apiError('service_unavailable', 'The visitor has left the page.');
       }
       latest = progress;
       wake();
-      told = untilTold();
+      reported = nextReport();
     },
     async otherThan(last) {
       while (latest === undefined || latest === last) {
-        await told;
+        await reported;
       }
       return latest;
     },
@@ -57,11 +57,11 @@ export function followProgress(): Following {
   };
 }
 
-/** Undefined: the answer is there, and the page can come whole. */
+/** Undefined: the operation has finished, and its result can be sent as a normal page. */
 export function firstStep(answer: Promise<unknown>, following: Following): Promise<Progress | undefined> {
   return Promise.race([
     answer.then(() => undefined),
-    pause(patienceMs).then(() => following.otherThan(undefined)),
+    pause(progressDelayMs).then(() => following.otherThan(undefined)),
   ]);
 }
 
@@ -69,7 +69,7 @@ function nextStep(answer: Promise<unknown>, following: Following, last: Progress
   return Promise.race([
     answer.then(() => undefined),
     pause(afterMs).then(() => following.otherThan(last)),
-    pause(silenceMs).then(() => last),
+    pause(keepAliveMs).then(() => last),
   ]);
 }
 
@@ -85,17 +85,17 @@ export interface LongWork<Answer> {
   shown(answer: Answer): Markup;
 }
 
-/** Each step takes the place of the one before, and the answer that of all steps: by the stylesheet alone. */
+/** The stylesheet alone hides each step behind the next one, and all steps behind the result. */
 export async function* untilDone<Answer>(work: LongWork<Answer>): AsyncGenerator<Markup> {
   const { title, first, following, answer, shown } = work;
-  let afterMs = stepMs;
+  let afterMs = firstIntervalMs;
   try {
     yield html`<section class="card progress"><h1>${title}</h1>
-<p>This takes a while. What comes of it is shown here as soon as it is known.</p>`;
+<p>Running. The result will appear here.</p>`;
     for (let step: Progress | undefined = first; step !== undefined; ) {
       yield progressStep(step);
       step = await nextStep(answer, following, step, afterMs);
-      afterMs = Math.min(silenceMs, afterMs * slowerBy);
+      afterMs = Math.min(keepAliveMs, afterMs * intervalGrowth);
     }
     yield html`</section>${shown(await answer)}`;
   } finally {
@@ -104,11 +104,11 @@ export async function* untilDone<Answer>(work: LongWork<Answer>): AsyncGenerator
 }
 
 function progressStep({ done, of, unit }: Progress): Markup {
-  const far =
+  const text =
     of === undefined
       ? html`${count(done)} ${unit} so far <progress></progress>`
       : html`${count(done)} of ${count(of)} ${unit} <progress value="${done}" max="${Math.max(1, of)}"></progress>`;
-  return html`<div class="step"><label>${far}</label>
-<p class="silence">Nothing was heard of it since: it was broken off. Begin anew.</p></div>
+  return html`<div class="step"><label>${text}</label>
+<p class="silence">The connection was lost. Please try again.</p></div>
 `;
 }

@@ -1,23 +1,23 @@
-/** What a page of the console is, and what it may ask for and answer. */
+/** A page of the console: its declaration, the context of a visit and what a handler may return. */
 import type { Credential } from '../platform/http/routes/access.ts';
 import type { Progress } from '../platform/http/routes/route.ts';
 import type { Api, ApiFailure, Stream } from './api.ts';
 import type { Markup } from './html.ts';
 
 export interface Screen {
-  /** GET unless it says so. */
+  /** Default: GET. */
   readonly method?: 'GET' | 'POST';
   readonly path: string;
-  /** People of an org, or operators; others are sent to their own first page. */
+  /** Members of an organization, operators or both; a page for the other audience is not found. */
   readonly audience: Audience;
-  /** Its title, where it asks for work that may take long: how far that is is shown until its answer is there. */
+  /** The title of a page with a long-running operation, whose progress is shown until it ends. */
   readonly longWork?: string;
-  /** The operation that its form is for. Visitors who may not call it are offered neither the page nor the button. */
+  /** The operation that its form calls. Visitors who may not call it see neither the form nor its buttons. */
   readonly call?: Call;
   handler(visit: ScreenVisit): Promise<ScreenAnswer>;
 }
 
-/** Of the API, as `PATCH {org}/budgets/{budget_id}`: `{org}` is the visitor's part of it, the rest are the page's parameters. */
+/** An API operation such as `PATCH {org}/budgets/{budget_id}`: `{org}` is the visitor's path prefix, the others are the page's parameters. */
 export type Call = `${'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'} ${string}`;
 
 export type Audience = 'org' | 'operator' | 'everyone';
@@ -29,12 +29,12 @@ export interface ScreenVisit {
   readonly form: URLSearchParams;
   readonly now: Date;
   readonly api: Api;
-  /** How far long work is that takes several questions; throws once nobody looks any more. */
-  tell(progress: Progress): void;
-  /** Why the visitor may not use a page's form; undefined: they may. Asked for every button and link to one. */
+  /** Reports the progress of work that takes several calls; throws once the visitor has left the page. */
+  reportProgress(progress: Progress): void;
+  /** Returns why the visitor may not use a page's form; undefined if they may. Called for every button and link to one. */
   readonly denied: Denied;
   readonly credential: Credential;
-  /** `platform`-wide for operators, who have no org. */
+  /** A placeholder with the admin path for operators, who have no organization. */
   readonly org: VisitedOrg;
 }
 
@@ -44,7 +44,7 @@ export interface VisitedOrg {
   readonly id: string;
   readonly name: string;
   readonly timezone: string;
-  /** `/v1/orgs/…`, to put the rest of a path behind. */
+  /** The path prefix `/v1/orgs/…`. */
   readonly path: string;
 }
 
@@ -55,8 +55,8 @@ export interface View {
   readonly status: number;
   readonly title: string;
   readonly body: Markup;
-  /** What it shows is still under way: it is shown anew every few seconds until it is not. */
-  readonly goesOn?: boolean;
+  /** Something on the page is in progress: the page is refreshed every few seconds until it is not. */
+  readonly autoRefresh?: boolean;
 }
 
 export interface SeeOther {

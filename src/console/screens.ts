@@ -11,15 +11,15 @@ import { supportScreens } from './pages/access/settings-support.ts';
 import { auditScreens } from './pages/compliance/audit.ts';
 import { retentionScreens } from './pages/compliance/settings-retention.ts';
 import { approvalScreens } from './pages/governance/approvals.ts';
+import { denialScreens } from './pages/governance/denials.ts';
 import { policyScreens } from './pages/governance/policies.ts';
 import { policyTrialScreens } from './pages/governance/policy-simulation.ts';
-import { refusalScreens } from './pages/governance/refusals.ts';
 import { routingScreens } from './pages/governance/routing.ts';
 import { safetyScreens } from './pages/governance/safety.ts';
 import { benchmarkScreens } from './pages/insight/benchmarks.ts';
 import { forecastScreens } from './pages/insight/forecasts.ts';
 import { overviewScreens } from './pages/insight/overview.ts';
-import { bookScreens } from './pages/insight/reconciliation.ts';
+import { reconciliationScreens } from './pages/insight/reconciliation.ts';
 import { deprecationScreens } from './pages/integration/deprecations.ts';
 import { webhookDetailScreens } from './pages/integration/webhook.ts';
 import { webhookScreens } from './pages/integration/webhooks.ts';
@@ -33,23 +33,23 @@ import { operatorRateScreens } from './pages/spend/operator-rates.ts';
 import { runScreens } from './pages/spend/runs.ts';
 import type { Screen } from './screen.ts';
 
-/** For what is none of the others: whoever is signed in stays within the console. */
-const noSuchPage: Screen = {
+/** Fallback for unknown paths, so that signed-in visitors stay within the console. */
+const notFoundPage: Screen = {
   path: '/console/*',
   audience: 'everyone',
   handler: async () => {
-    throw new ApiFailure(404, 'not_found', 'There is no such page.', {});
+    throw new ApiFailure(404, 'not_found', 'This page does not exist.', {});
   },
 };
 
 export const screens: readonly Screen[] = [
   ...overviewScreens,
-  ...refusalScreens,
+  ...denialScreens,
   ...runScreens,
   ...limitScreens,
   ...limitFormScreens,
   ...creditScreens,
-  ...bookScreens,
+  ...reconciliationScreens,
   ...customerScreens,
   ...keyScreens,
   ...webhookScreens,
@@ -75,5 +75,5 @@ export const screens: readonly Screen[] = [
   ...operatorGrantScreens,
   ...operatorKeyScreens,
   ...operatorRateScreens,
-  noSuchPage,
+  notFoundPage,
 ];

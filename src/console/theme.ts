@@ -1,10 +1,10 @@
-/** The switch between light and dark. */
+/** The color theme switch. */
 
 import { themeCookie, themeNamed } from '../platform/http/html/theme.ts';
 import { type Page, redirectTo } from '../platform/http/routes/page.ts';
 
-/** `returnPath` gives only pages of the console: what comes from a form must not lead anybody elsewhere. */
-export function themePage(returnPath: (asked: string | null) => string): Page {
+/** `returnPath` returns only paths of the console, so that a forged form field cannot redirect to another site. */
+export function themePage(returnPath: (requested: string | null) => string): Page {
   return {
     method: 'POST',
     path: '/console/theme',

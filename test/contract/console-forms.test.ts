@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { screens } from '../../src/console/screens.ts';
 import { type OrgRole, type Scope, scopes } from '../../src/contract/scopes.ts';
 import { createWorld, type TestOrg, type World } from '../harness.ts';
-import { furnish, leaveWork } from '../support/console-furniture.ts';
+import { createFixtures, createPendingWork } from '../support/console-fixtures.ts';
 import { followLinks } from '../support/console-links.ts';
 import { cookieOf, postForm } from '../support/sign-in.ts';
 
@@ -13,8 +13,8 @@ let cookie: string;
 beforeAll(async () => {
   world = await createWorld();
   org = await world.createOrg('Northwind');
-  await furnish(world, org);
-  await leaveWork(world, org);
+  await createFixtures(world, org);
+  await createPendingWork(world, org);
   cookie = await signedIn(org.ownerKey);
 });
 afterAll(() => world.close());
@@ -64,8 +64,8 @@ describe('a form', () => {
     async (role, _, held) => {
       // The form is sent, and has its effect if it is allowed.
       const theirs = await world.createOrg();
-      await furnish(world, theirs);
-      await leaveWork(world, theirs);
+      await createFixtures(world, theirs);
+      await createPendingWork(world, theirs);
       const as = await signedInAs(role, held, theirs);
       const refused: string[] = [];
       for (const action of await formsOffered(as)) {
@@ -274,7 +274,7 @@ describe('a filter in the URL', () => {
 
   test('is applied and shown if the API supports it and the page has no field for it', async () => {
     const { text } = await open('/console/runs?external_id=none');
-    expect(text).toContain('Nothing is like this');
+    expect(text).toContain('No matches');
     expect(text).toContain('name="external_id" value="none"');
   });
 
@@ -306,7 +306,7 @@ test('creating an organization leads to its page, where its first key can be cre
   expect(made.headers.location).toMatch(/^\/console\/orgs\/org_\w+\?done=org_created$/);
   const { text } = await open(made.headers.location ?? '', as);
   expect(text).toContain('<h1>Fabrikam</h1>');
-  expect(text).toMatch(/href="\/console\/orgs\/org_\w+\/key">Mint a key</);
+  expect(text).toMatch(/href="\/console\/orgs\/org_\w+\/key">Create API key</);
 });
 
 test('saving the routing policy keeps the weights, which the form has no fields for', async () => {

@@ -49,9 +49,9 @@ describe('a figure that the caller may not read', () => {
     const text = await pageOf('/console', ['runs:read']);
     expect(stat(text, 'Today')).toMatch(/^– Requires runs:read/);
     expect(stat(text, 'This month')).toMatch(/^– Requires runs:read/);
-    // The limits may be read, and so is their usage.
-    expect(stat(text, 'Today')).toContain('$30.00 left of $50.00');
-    expect(stat(text, 'Forecast to the end of the month')).toBe('– Requires runs:read');
+    // The limits may be read, and their usage is known.
+    expect(stat(text, 'Today')).toContain('$30.00 of $50.00 remaining');
+    expect(stat(text, 'Month-end forecast')).toBe('– Requires runs:read');
     expect(text).not.toMatch(/\$0\.00<\/strong>/);
   });
 
@@ -64,8 +64,8 @@ describe('a figure that the caller may not read', () => {
 
   test('is a dash for the forecast and for approvals', async () => {
     const text = await pageOf('/console', ['forecasts:read', 'policies:read']);
-    expect(stat(text, 'Forecast to the end of the month')).toBe('– Requires forecasts:read');
-    expect(stat(text, 'Waiting for approval')).toBe('– Requires policies:read');
+    expect(stat(text, 'Month-end forecast')).toBe('– Requires forecasts:read');
+    expect(stat(text, 'Pending approvals')).toBe('– Requires policies:read');
   });
 
   test('is a dash on the customer page', async () => {
@@ -77,7 +77,7 @@ describe('a figure that the caller may not read', () => {
     const { secret } = await world.mintKey(org, 'member', ['edge:decide']);
     const cookie = cookieOf(await postForm(world, '/console/login', { key: secret }));
     const { text } = await world.request('GET', '/console', { headers: { cookie } });
-    expect(text).not.toMatch(/\$0\.00|No daily cap|No monthly budget|There are no runs yet/);
+    expect(text).not.toMatch(/\$0\.00|No daily cap|No monthly budget|Get started/);
   });
 });
 
@@ -126,7 +126,7 @@ describe('the overview', () => {
       const text = await pageOf(path);
       const row = text.slice(text.indexOf('Finance')).slice(0, 1_500);
       expect([path, row]).toEqual([path, expect.stringContaining('$1.00 over</strong>')]);
-      expect(text).not.toContain('$0.00 left');
+      expect(text).not.toContain('$0.00 remaining');
     }
   });
 
@@ -144,13 +144,13 @@ describe('the overview', () => {
     }
     const { cookie } = await signIn(world, busy.ownerKey, busy.id);
     const { text } = await world.request('GET', '/console', { headers: { cookie } });
-    expect(stat(text, 'Waiting for approval')).toMatch(/^100\+/);
+    expect(stat(text, 'Pending approvals')).toMatch(/^100\+/);
   });
 });
 
 test('limits that will be exhausted are named and linked, from every part of the org; a daily cap has no date', async () => {
   const text = await pageOf('/console/forecasts');
-  const [, card = ''] = text.split('<h2>When limits run out</h2>');
+  const [, card = ''] = text.split('<h2>Projected exhaustion</h2>');
   const rows = (/<tbody[^>]*>(.*?)<\/tbody>/s.exec(card)?.[1] ?? '').split('</tr>').map((row) =>
     row
       .replaceAll(/<[^>]+>/g, ' ')
@@ -159,8 +159,8 @@ test('limits that will be exhausted are named and linked, from every part of the
   );
   expect(rows).toEqual([
     expect.stringMatching(/^Daily spend cap \$20\.00 \$50\.00 (not )?today$/),
-    'All Budget $20.00 $500.00 not in sight',
-    'Finance Budget · department finance $3.00 $2.00 used up',
+    'All Budget $20.00 $500.00 not projected',
+    'Finance Budget · department finance $3.00 $2.00 exhausted',
     '',
   ]);
   expect(card).toMatch(/<a href="\/console\/limits\/budgets\/bud_\w+">Finance<\/a>/);

@@ -71,7 +71,7 @@ const simulation: Work = {
   stop: 2,
   title: 'New rule',
   step: /2 of 3 runs/,
-  result: 'Would be decided otherwise',
+  result: 'Would change',
 };
 const works: Work[] = [
   simulation,
@@ -81,15 +81,15 @@ const works: Work[] = [
     stop: 1,
     title: 'Verification',
     step: /500 of 5\d\d entries/,
-    result: 'The log is whole',
+    result: 'Log intact',
   },
   {
-    page: '/console/limits/check-the-books',
+    page: '/console/limits/reconcile',
     route: 'ledger.reconciliation',
     stop: 2,
-    title: 'The books',
+    title: 'Reconciliation',
     step: /\d+ of 40 days/,
-    result: 'Everything agrees',
+    result: 'Balanced',
   },
 ];
 
@@ -316,7 +316,7 @@ test('a page about long-running work refreshes itself without JavaScript, until 
   await world.request('DELETE', `/v1/orgs/${org.id}/customers/acme`, { key: org.ownerKey });
   const going = await open('/console/customers/erased?done=erasing');
   expect(going).toMatch(renewal);
-  expect(going).toContain('this page renews itself. <a href="/console/customers/erased?still=yes">');
+  expect(going).toContain('refreshing automatically. <a href="/console/customers/erased?still=yes">');
   expect(await open('/console/customers/erased?still=yes')).not.toMatch(/http-equiv="refresh"/);
   world.clock.advanceSeconds(11);
   await world.runJob('erase-customers');

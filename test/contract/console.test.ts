@@ -1,7 +1,7 @@
 /** Every page of the console is served, and none bypasses access control. Browser tests check what the pages look like. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createWorld, type TestOrg, type World } from '../harness.ts';
-import { furnish } from '../support/console-furniture.ts';
+import { createFixtures } from '../support/console-fixtures.ts';
 import { followLinks, pageTemplates, type Side } from '../support/console-links.ts';
 import { cookieOf, postForm, signIn } from '../support/sign-in.ts';
 
@@ -12,7 +12,7 @@ beforeAll(async () => {
   world = await createWorld({ SVC_REGION: 'eu' });
   org = await world.createOrg('Northwind');
   ({ cookie } = await signIn(world, org.ownerKey, org.id));
-  await furnish(world, org);
+  await createFixtures(world, org);
 });
 afterAll(() => world.close());
 
@@ -55,10 +55,10 @@ test('a list without matches links to the unfiltered list; an empty list shows t
     '/console/settings/members?email=none%40example.com',
   ]) {
     const { text } = await open(path);
-    expect([path, text.includes('Nothing is like this')]).toEqual([path, true]);
-    expect(text).toContain(`<a class="button" href="${path.replace(/\?.*/, '')}">Show all</a>`);
+    expect([path, text.includes('No matches')]).toEqual([path, true]);
+    expect(text).toContain(`<a class="button" href="${path.replace(/\?.*/, '')}">Clear filters</a>`);
   }
-  expect((await open('/console/customers/erased?cursor=')).text).toContain('Nobody was erased');
+  expect((await open('/console/customers/erased?cursor=')).text).toContain('No erased customers');
 });
 
 test('forms of other sites are rejected, and no form redirects to another site', async () => {
@@ -195,17 +195,17 @@ test('an org sees its home region and its read limit, which operators set', asyn
   const { id, ownerKey } = await world.createOrg();
   const { cookie: theirs } = await signIn(world, ownerKey, id);
   const settings = async () => (await open('/console/settings', theirs)).text;
-  expect(await settings()).toContain('No region is named for it');
-  expect(await settings()).toContain('Any number of reads.');
+  expect(await settings()).toContain('No data region set');
+  expect(await settings()).toContain('Unlimited read requests.');
   await asOperator('PUT', `/orgs/${id}/rate-limits`, { read_rpm: 6_000 });
   for (const [mode, words] of [
-    ['forward', 'What arrives in another region is sent there.'],
-    ['strict', 'What arrives in another region is refused.'],
+    ['forward', 'Requests to other regions are forwarded.'],
+    ['strict', 'Requests to other regions are denied.'],
   ]) {
     await asOperator('PUT', `/orgs/${id}/residency`, { home_region: 'eu', mode });
     expect(await settings()).toContain(words);
   }
-  expect(await settings()).toContain('6,000 reads in a minute');
+  expect(await settings()).toContain('6,000 read requests per minute');
   const { json } = await world.request('GET', `/v1/orgs/${id}`, { key: ownerKey });
   expect(json).toMatchObject({ home_region: 'eu', residency_mode: 'strict' });
 });
@@ -217,7 +217,7 @@ test('an org with another home region gets a page with that region and a sign-ou
     await asOperator('PUT', `/orgs/${mover.id}/residency`, { home_region: 'us', mode });
     const page = await open('/console/limits', before);
     expect([page.status, page.headers['content-type']]).toEqual([403, 'text/html; charset=utf-8']);
-    expect(page.text).toContain('<h1>This organization is at home in another region</h1>');
+    expect(page.text).toContain('<h1>Organization in another region</h1>');
     expect(page.text).toContain('at home in us');
     expect(page.text).toContain('<button class="button">Sign out</button>');
     const signInAgain = await postForm(world, '/console/login', { key: mover.ownerKey });

@@ -25,7 +25,7 @@ describe.skipIf(executable === undefined)('the console for those who run it', ()
     await page.waitForURL(/done=saved/);
     expect(await page.locator('header .org').textContent()).toBe('Northwind Traders');
     expect((await api('GET', '')).json.timezone).toBe('Europe/Lisbon');
-    await look('/console/settings/addresses', 'Allowed addresses');
+    await look('/console/settings/addresses', 'IP allowlist');
     await page.getByLabel('Networks').fill('203.0.113.0/24');
     await page.getByRole('button', { name: 'Save' }).click();
     expect(await page.getByRole('alert').isVisible()).toBe(true);
@@ -38,8 +38,8 @@ describe.skipIf(executable === undefined)('the console for those who run it', ()
   test('invites a member, whom the link signs in; changes their role; removes them', async () => {
     const { page, look, confirm } = await walk.owner();
     await look('/console/settings/members', 'Members');
-    await look('/console/settings/members/new', 'Invite somebody');
-    await page.getByLabel('E-mail').fill('ada@example.com');
+    await look('/console/settings/members/new', 'Invite member');
+    await page.getByLabel('Email').fill('ada@example.com');
     await page.getByLabel('Name').fill('Ada');
     await page.getByRole('button', { name: 'Invite' }).click();
     const link = new URL((await page.locator('#secret').textContent()) ?? '');
@@ -64,15 +64,15 @@ describe.skipIf(executable === undefined)('the console for those who run it', ()
   test('sets up SSO, says what is wrong with it, and removes it', async () => {
     const { page, look, confirm, api } = await walk.owner();
     await look('/console/settings/sso', 'Single sign-on');
-    await look('/console/settings/sso/oidc', 'Sign-in by OIDC');
-    await look('/console/settings/sso/saml', 'Sign-in by SAML');
-    await page.getByLabel('Entity id').fill('https://idp.example.com/metadata');
-    await page.getByLabel('Sign-in address').fill('https://idp.example.com/sso');
+    await look('/console/settings/sso/oidc', 'Configure OIDC');
+    await look('/console/settings/sso/saml', 'Configure SAML');
+    await page.getByLabel('entity ID').fill('https://idp.example.com/metadata');
+    await page.getByLabel('sign-in URL').fill('https://idp.example.com/sso');
     await page.getByLabel('Certificate').fill('no certificate');
-    await page.getByLabel('Roles of groups').fill('engineering = member');
+    await page.getByLabel('Group to role mapping').fill('engineering = member');
     await page.getByRole('button', { name: 'Save' }).click();
     expect(await page.locator('#field-idp_certificate-fault').textContent()).not.toBe('');
-    expect(await page.getByLabel('Roles of groups').inputValue()).toBe('engineering = member');
+    expect(await page.getByLabel('Group to role mapping').inputValue()).toBe('engineering = member');
     await page.getByLabel('Certificate').fill(newPair().certificate);
     await page.getByRole('button', { name: 'Save' }).click();
     await page.waitForURL(/done=saved/);
@@ -108,30 +108,30 @@ describe.skipIf(executable === undefined)('the console for those who run it', ()
     const { secret } = await world.mintKey(org, 'viewer', ['org:read']);
     const { cookie } = await signIn(world, secret, org.id);
     await look('/console/settings/sessions', 'Sessions');
-    const other = page.getByRole('row', { name: /viewer, by API key/ });
+    const other = page.getByRole('row', { name: /viewer, API key/ });
     await other.locator('summary').click();
-    await other.getByRole('button', { name: 'End it' }).click();
+    await other.getByRole('button', { name: 'End session' }).click();
     await page.waitForURL(/done=session_ended/);
     const answer = await world.request('GET', `/v1/orgs/${org.id}`, { headers: { cookie } });
     expect([answer.status, answer.json.error.code]).toEqual([401, 'session_revoked']);
     await look('/console/settings/sessions?status=revoked', 'Sessions');
-    expect(await page.getByRole('row', { name: /viewer, by API key/ }).isVisible()).toBe(true);
+    expect(await page.getByRole('row', { name: /viewer, API key/ }).isVisible()).toBe(true);
     await operator.look('/console/sessions', 'Sessions');
-    expect(await operator.page.getByRole('row', { name: /this one/ }).isVisible()).toBe(true);
+    expect(await operator.page.getByRole('row', { name: /this session/ }).isVisible()).toBe(true);
   });
 
   test('wants to approve what support asks for, and sees it', async () => {
     const { page, look, org } = await walk.owner();
     const operator = await walk.visitor(walk.world.operatorKey);
     await look('/console/settings/support', 'Support access');
-    await page.getByRole('link', { name: 'Change', exact: true }).click();
-    await page.getByLabel('has to approve').check();
+    await page.getByRole('link', { name: 'Edit', exact: true }).click();
+    await page.getByLabel('Require admin approval').check();
     await page.getByRole('button', { name: 'Save' }).click();
     await page.waitForURL(/done=saved/);
-    await operator.look(`/console/grants/new?org_id=${org.id}`, 'Ask for access');
-    await operator.page.getByLabel('Reason').fill('Ticket 7: refused runs');
+    await operator.look(`/console/grants/new?org_id=${org.id}`, 'Request access');
+    await operator.page.getByLabel('Reason').fill('Ticket 7: denied runs');
     await operator.page.getByLabel('runs:read').check();
-    await operator.page.getByRole('button', { name: 'Make the grant' }).click();
+    await operator.page.getByRole('button', { name: 'Request access' }).click();
     await operator.page.waitForURL(/done=grant_made/);
     await look('/console/settings/support', 'Support access');
     await page
@@ -141,14 +141,14 @@ describe.skipIf(executable === undefined)('the console for those who run it', ()
     await page.waitForURL(/done=approved/);
     await operator.look('/console/grants', 'Support grants');
     expect(await operator.page.getByRole('row', { name: /Ticket 7.*active/ }).isVisible()).toBe(true);
-    await operator.page.getByRole('button', { name: 'Open a session' }).click();
-    await operator.page.getByRole('button', { name: 'Enter the console' }).click();
+    await operator.page.getByRole('button', { name: 'Open session' }).click();
+    await operator.page.getByRole('button', { name: 'Enter console' }).click();
     await operator.page.waitForURL(/\/console$/);
     await operator.look('/console/runs', 'Runs');
     expect(await operator.page.getByRole('complementary').textContent()).toMatch(
-      /Operator key_\w+ is looking into this org: “Ticket 7: refused runs”, until 15 Nov 2026/,
+      /Operator key_\w+ has access until 15 Nov 2026, \d\d:\d\d: “Ticket 7: denied runs”/,
     );
-    await operator.look('/console/limits', 'The support grant does not cover this', 403);
+    await operator.look('/console/limits', 'Not covered by the support grant', 403);
     await operator.page.getByRole('button', { name: 'Sign out' }).click();
     await operator.page.waitForURL(/\/console\/orgs$/);
     await operator.look('/console/grants', 'Support grants');
@@ -165,35 +165,35 @@ describe.skipIf(executable === undefined)('the console for those who run it', ()
     const { org } = owner;
     const { json: routes } = await world.request('GET', '/v1/meta/deprecations');
     await owner.look('/console/settings/deprecations', 'Deprecations');
-    expect(await owner.page.getByText('No key calls a deprecated route').isVisible()).toBe(true);
+    expect(await owner.page.getByText('No API key calls a deprecated endpoint').isVisible()).toBe(true);
     await asOperator('GET', `/orgs/${org.id}/webhook-secret`);
     await world.request('GET', `/v1/admin/orgs/${org.id}/webhook-secret`, { key: org.ownerKey });
     await owner.look('/console/settings/deprecations', 'Deprecations');
-    const calls = owner.page.getByRole('table', { name: 'Calls of deprecated routes' });
+    const calls = owner.page.getByRole('table', { name: 'Calls of deprecated endpoints' });
     expect(await calls.locator('tbody tr').count()).toBe(1);
     await operator.look('/console/deprecations', 'Deprecations');
     expect(await operator.page.getByRole('row', { name: /Northwind/ }).count()).toBe(1);
-    expect(await operator.page.getByRole('link', { name: 'What to change' }).count()).toBe(routes.length);
+    expect(await operator.page.getByRole('link', { name: 'Migration guide' }).count()).toBe(routes.length);
   });
 
   test('takes part in benchmarks, and says when there are too few to compare with', async () => {
     const { world } = walk;
     const { page, look, org } = await walk.owner();
     await look('/console/benchmarks', 'Benchmarks');
-    await look('/console/benchmarks/participation', 'Take part');
-    await page.getByLabel('Our figures count').check();
+    await look('/console/benchmarks/participation', 'Participation');
+    await page.getByLabel('Participate in benchmarks').check();
     await page.getByLabel('Industry').fill('Software');
     await page.getByRole('button', { name: 'Save' }).click();
     await page.waitForURL(/done=saved/);
     await look('/console/benchmarks/new', 'New cohort');
     await page.getByLabel('Name').fill('Peers');
     await page.getByLabel('Industry').fill('software');
-    await page.getByRole('button', { name: 'Define the cohort' }).click();
+    await page.getByRole('button', { name: 'Create cohort' }).click();
     await page.waitForURL(/done=cohort_created/);
     await page.getByRole('link', { name: 'Peers' }).click();
     const here = new URL(page.url()).pathname;
     await look(here, 'Cohort');
-    expect(await page.getByText('Too few to compare with').isVisible()).toBe(true);
+    expect(await page.getByText('Not enough participants').isVisible()).toBe(true);
     for (let index = 0; index < 6; index++) {
       const other = index === 0 ? org : await world.createOrg(`Peer ${index}`);
       const as = { key: other.ownerKey };
@@ -210,11 +210,11 @@ describe.skipIf(executable === undefined)('the console for those who run it', ()
     // By then the session is over.
     const later = await walk.visitor(org.ownerKey);
     await later.look(here, 'Peers');
-    const bar = later.page.getByRole('img', { name: /^Cost of a run: the middle half is from/ });
-    expect(await bar.getAttribute('aria-label')).toMatch(/yours \$0\.10$/);
+    const bar = later.page.getByRole('img', { name: /^Cost per run: middle half from/ });
+    expect(await bar.getAttribute('aria-label')).toMatch(/you \$0\.10$/);
     expect(await later.page.getByText('in the lowest quarter').first().isVisible()).toBe(true);
-    await later.page.getByText('Delete the cohort').first().click();
-    await later.page.getByRole('button', { name: 'Delete the cohort' }).click();
+    await later.page.getByText('Delete cohort').first().click();
+    await later.page.getByRole('button', { name: 'Delete cohort' }).click();
     await later.page.waitForURL(/done=deleted/);
     expect(await later.page.getByText('No cohorts yet').isVisible()).toBe(true);
   });
@@ -226,46 +226,46 @@ describe.skipIf(executable === undefined)('the console for those who run it', ()
     await look('/console/plans', 'Plans');
     await look('/console/plans/new', 'New plan');
     await page.getByLabel('Name').fill('Starter');
-    await page.getByLabel('Runs a month').fill('1,000');
-    await page.getByRole('button', { name: 'Create the plan' }).click();
+    await page.getByLabel('Runs per month').fill('1,000');
+    await page.getByRole('button', { name: 'Create plan' }).click();
     await page.waitForURL(/done=plan_created/);
     await look('/console/orgs/new', 'New organization');
     await page.getByLabel('Name', { exact: true }).fill('Contoso');
-    await page.getByRole('button', { name: 'Create it' }).click();
+    await page.getByRole('button', { name: 'Create organization' }).click();
     await page.waitForURL(/\/console\/orgs\/org_\w+\?done=org_created/);
     const here = new URL(page.url()).pathname;
     const id = here.replace('/console/orgs/', '');
     await look(here, 'Contoso');
-    await page.getByRole('link', { name: 'Change the plan' }).click();
+    await page.getByRole('link', { name: 'Change plan' }).click();
     await page.getByLabel('Plan').selectOption({ label: 'Starter' });
     await page.getByRole('button', { name: 'Save' }).click();
     await page.waitForURL(/done=saved/);
     expect((await asOperator('GET', `/orgs/${id}/plan`)).json.plan.monthly_runs).toBe(1_000);
-    await look(`${here}/key`, 'Mint a key in the organization');
-    await page.getByRole('button', { name: 'Mint the key' }).click();
+    await look(`${here}/key`, 'Create API key for the organization');
+    await page.getByRole('button', { name: 'Create API key' }).click();
     const key = (await page.locator('#secret').textContent()) ?? '';
     const works = async () => (await world.request('GET', `/v1/orgs/${id}`, { key })).status;
     expect(await works()).toBe(200);
-    await look(`${here}/suspend`, 'Suspend the organization');
+    await look(`${here}/suspend`, 'Suspend organization');
     await page.getByLabel('Reason').fill('Unpaid');
-    await page.getByRole('button', { name: 'Suspend it' }).click();
+    await page.getByRole('button', { name: 'Suspend organization' }).click();
     await page.waitForURL(/done=suspended/);
     expect(await works()).toBe(403);
     await look(here, 'Contoso');
     expect(await page.getByText('Unpaid').isVisible()).toBe(true);
-    await page.getByRole('button', { name: 'Reinstate it' }).click();
+    await page.getByRole('button', { name: 'Reinstate organization' }).click();
     await page.waitForURL(/done=reinstated/);
     expect(await works()).toBe(200);
     for (const [path, title] of [
-      [`${here}/edit`, 'Change the organization'],
+      [`${here}/edit`, 'Edit organization'],
       [`${here}/top-up`, 'Top up'],
-      ['/console/orgs/org_none', 'There is no such page'],
+      ['/console/orgs/org_none', 'Page not found'],
     ] as const) {
       await look(path, title, path.endsWith('none') ? 404 : 200);
     }
     await asOperator('POST', `/orgs/${id}/suspend`, {});
     await look(here, 'Contoso');
-    await confirm('Remove it');
+    await confirm('Remove organization');
     await page.waitForURL(/done=org_removed/);
     expect(await page.getByRole('link', { name: 'Contoso' }).count()).toBe(0);
   });
@@ -276,20 +276,20 @@ describe.skipIf(executable === undefined)('the console for those who run it', ()
     await look('/console/prices', 'Prices');
     await look('/console/prices/new', 'New model');
     await page.getByLabel('Model').fill('maker/large');
-    await page.getByLabel('Input, for a million tokens', { exact: true }).fill('2.50');
-    await page.getByLabel('Output, for a million tokens').fill('10');
-    await page.getByRole('button', { name: 'Put the price' }).click();
+    await page.getByLabel('Input, per million tokens', { exact: true }).fill('2.50');
+    await page.getByLabel('Output, per million tokens').fill('10');
+    await page.getByRole('button', { name: 'Save price' }).click();
     await page.waitForURL(/done=saved/);
     await page.getByRole('link', { name: 'maker/large' }).click();
-    expect(await page.getByLabel('Output, for a million tokens').inputValue()).toBe('10');
-    await look('/console/prices/maker%2Flarge/versions', 'Versions of a price');
-    await look(`/console/orgs/${org.id}/prices/new`, 'Price for one organization');
+    expect(await page.getByLabel('Output, per million tokens').inputValue()).toBe('10');
+    await look('/console/prices/maker%2Flarge/versions', 'Price versions');
+    await look(`/console/orgs/${org.id}/prices/new`, 'Custom price');
     await page.getByLabel('Model').fill('maker/large');
     await page.getByLabel('Discount').fill('20');
-    await page.getByRole('button', { name: 'Put the price' }).click();
+    await page.getByRole('button', { name: 'Save price' }).click();
     await page.waitForURL(/done=saved/);
-    await look(`/console/orgs/${org.id}/prices`, 'Prices of one organization');
-    expect(await page.getByRole('row', { name: /maker\/large 20 %/ }).isVisible()).toBe(true);
+    await look(`/console/orgs/${org.id}/prices`, 'Custom prices');
+    expect(await page.getByRole('row', { name: /maker\/large 20%/ }).isVisible()).toBe(true);
     await confirm('Remove');
     await page.waitForURL(/done=deleted/);
     expect((await asOperator('GET', `/orgs/${org.id}/prices`)).json.data).toEqual([]);
@@ -299,29 +299,29 @@ describe.skipIf(executable === undefined)('the console for those who run it', ()
     const { id } = await walk.world.createOrg();
     const here = `/console/orgs/${id}`;
     const { page, look } = await walk.visitor(walk.world.operatorKey);
-    await look(`${here}/residency`, 'Where the organization is at home');
-    await page.getByLabel('Home region').fill('eu');
-    await page.getByLabel('What arrives in another region').selectOption('strict');
+    await look(`${here}/residency`, 'Data region');
+    await page.getByLabel('Data region').fill('eu');
+    await page.getByLabel('Requests to other regions').selectOption('strict');
     await page.getByRole('button', { name: 'Save' }).click();
     await page.waitForURL(/done=saved/);
     expect((await asOperator('GET', `/orgs/${id}/residency`)).json).toEqual({
       home_region: 'eu',
       mode: 'strict',
     });
-    await look(`${here}/rates`, 'Rates of the organization');
-    await page.getByLabel('Reads in a minute').fill('600');
+    await look(`${here}/rates`, 'Rate limits');
+    await page.getByLabel('Read requests per minute').fill('600');
     await page.getByLabel('Name').first().fill('gateway');
     await page.getByLabel('Limit').first().fill('100');
-    await page.getByLabel('In seconds').first().fill('60');
+    await page.getByLabel('Window (seconds)').first().fill('60');
     await page.getByLabel('Routes').first().selectOption('edge');
     await page.getByLabel('Name').nth(1).fill('dollars');
-    await page.getByLabel('Kind').nth(1).selectOption('quota');
+    await page.getByLabel('Type').nth(1).selectOption('quota');
     await page.getByLabel('Limit').nth(1).fill('12.5');
-    await page.getByLabel('Of', { exact: true }).nth(1).selectOption('usd');
-    await page.getByLabel('In seconds').nth(1).fill('never');
+    await page.getByLabel('Unit', { exact: true }).nth(1).selectOption('usd');
+    await page.getByLabel('Window (seconds)').nth(1).fill('never');
     await page.getByRole('button', { name: 'Save' }).click();
     expect(await page.locator('#field-policies-1-window_seconds-fault').isVisible()).toBe(true);
-    await page.getByLabel('In seconds').nth(1).fill('3600');
+    await page.getByLabel('Window (seconds)').nth(1).fill('3600');
     await page.getByRole('button', { name: 'Save' }).click();
     await page.waitForURL(/done=saved/);
     const { read_rpm, policies } = (await asOperator('GET', `/orgs/${id}/rate-limits`)).json;
@@ -333,7 +333,7 @@ describe.skipIf(executable === undefined)('the console for those who run it', ()
         expect.objectContaining({ name: 'dollars', kind: 'quota', unit: 'usd', limit: '12.5', match: {} }),
       ]),
     );
-    await look(`${here}/rates`, 'Rates of the organization');
+    await look(`${here}/rates`, 'Rate limits');
     const fields = await page.getByLabel('Limit').all();
     const limits = await Promise.all(fields.map((field) => field.inputValue()));
     expect(limits).toEqual(expect.arrayContaining(['100', '12.5']));
@@ -341,14 +341,14 @@ describe.skipIf(executable === undefined)('the console for those who run it', ()
 
   test('mints a key of an operator, and revokes it', async () => {
     const { page, look } = await walk.visitor(walk.world.operatorKey);
-    await look('/console/operator-keys', 'Keys');
-    await look('/console/operator-keys/new', 'Mint a key');
+    await look('/console/operator-keys', 'API keys');
+    await look('/console/operator-keys/new', 'Create API key');
     await page.getByLabel('Name').fill('On-call');
-    await page.getByRole('button', { name: 'Mint the key' }).click();
+    await page.getByRole('button', { name: 'Create API key' }).click();
     const key = (await page.locator('#secret').textContent()) ?? '';
     const works = async () => (await walk.world.request('GET', '/v1/admin/orgs', { key })).status;
     expect(await works()).toBe(200);
-    await page.getByRole('link', { name: 'All keys' }).click();
+    await page.getByRole('link', { name: 'All API keys' }).click();
     const row = page.getByRole('row', { name: /On-call/ });
     await row.locator('summary').click();
     await row.getByRole('button', { name: 'Revoke' }).click();
@@ -360,8 +360,8 @@ describe.skipIf(executable === undefined)('the console for those who run it', ()
     const owner = await walk.owner();
     const operator = await walk.visitor(walk.world.operatorKey);
     for (const path of ['/console/orgs', '/console/plans', '/console/prices', '/console/grants']) {
-      await owner.look(path, 'There is no such page', 404);
+      await owner.look(path, 'Page not found', 404);
     }
-    await operator.look('/console/settings', 'There is no such page', 404);
+    await operator.look('/console/settings', 'Page not found', 404);
   });
 });

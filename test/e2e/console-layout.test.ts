@@ -37,7 +37,7 @@ describe.skipIf(executable === undefined)('the layout of the console', () => {
     const { page, look } = await walk.owner();
     for (const size of [{ width: 1_280, height: 900 }, { width: 1_024, height: 768 }, narrow]) {
       await page.setViewportSize(size);
-      await look('/console/keys', 'Keys');
+      await look('/console/keys', 'API keys');
       await page.setViewportSize(size);
       const row = page.locator('tbody tr').first();
       const rotate = row.getByRole('link', { name: 'Rotate' });
@@ -57,7 +57,7 @@ describe.skipIf(executable === undefined)('the layout of the console', () => {
     const { page, look } = owner;
     await spent(owner);
     await look('/console/customers/of/acme', 'acme');
-    await page.locator('summary', { hasText: 'Erase the customer' }).click();
+    await page.locator('summary', { hasText: 'Erase customer' }).click();
     await expectInside(page, page.locator('.ask[open] .ask-box'));
     await expectGood(page);
     await page.keyboard.press('Escape');
@@ -98,9 +98,9 @@ describe.skipIf(executable === undefined)('the layout of the console', () => {
 
   test('makes one key, however often the page that shows it is reloaded', async () => {
     const { page, look, press, api } = await walk.owner();
-    await look('/console/keys/new?preset=gateway', 'Mint a key');
+    await look('/console/keys/new?preset=gateway', 'Create API key');
     await page.getByLabel('Name').fill('Reloaded');
-    await press('Mint the key');
+    await press('Create API key');
     const secret = await page.locator('#secret').textContent();
     await page.reload();
     expect(await page.locator('#secret').textContent()).toBe(secret);
@@ -112,10 +112,10 @@ describe.skipIf(executable === undefined)('the layout of the console', () => {
     const { page, look } = owner;
     await spent(owner);
     for (const [path, title, caption, wanted] of [
-      ['/console/limits', 'Limits', 'Limits', ['Left', 'Settled', 'Until']],
-      ['/console/runs', 'Runs', 'Runs', ['Cost', 'Status', 'Tokens in']],
-      ['/console/keys', 'Keys', 'Keys', ['Role', 'Last used']],
-      ['/console/customers', 'Customers', 'Customers', ['Cost so far', 'Credits left']],
+      ['/console/limits', 'Limits', 'Limits', ['Remaining', 'Settled', 'Resets']],
+      ['/console/runs', 'Runs', 'Runs', ['Cost', 'Status', 'Input tokens']],
+      ['/console/keys', 'API keys', 'API keys', ['Role', 'Last used']],
+      ['/console/customers', 'Customers', 'Customers', ['Total spend', 'Remaining credits']],
     ] as const) {
       await look(path, title);
       await page.setViewportSize(narrow);

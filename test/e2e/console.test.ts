@@ -26,10 +26,10 @@ describe.skipIf(executable === undefined)('the console', () => {
   test('says what to do first where there is nothing yet', async () => {
     const { page, look } = await walk.owner();
     await look('/console', 'Overview');
-    expect(await page.getByRole('heading', { name: 'First steps' }).isVisible()).toBe(true);
-    await look('/console/refusals', 'Refusals');
-    expect(await page.getByText('Nothing was refused').isVisible()).toBe(true);
-    await look('/console/no-such-page', 'There is no such page', 404);
+    expect(await page.getByRole('heading', { name: 'Get started' }).isVisible()).toBe(true);
+    await look('/console/refusals', 'Denials');
+    expect(await page.getByText('No denials').isVisible()).toBe(true);
+    await look('/console/no-such-page', 'Page not found', 404);
   });
 
   test('shows a refusal soon after it happened, with its cause', async () => {
@@ -40,7 +40,7 @@ describe.skipIf(executable === undefined)('the console', () => {
     await walk.world.runJob('record-refusals');
     await look('/console', 'Overview');
     const refused = page.getByRole('row', { name: /Daily spend cap/ });
-    expect(await refused.textContent()).toContain('$2.00 of $5.00 used, $9.00 more asked for');
+    expect(await refused.textContent()).toContain('$2.00 of $5.00 used, $9.00 requested');
     const bars = page.getByRole('img', { name: /Daily spend cap: \$2\.00 settled/ });
     expect(await bars.count()).toBeGreaterThan(0);
     const models = page.getByRole('table', { name: 'Top models' });
@@ -60,21 +60,21 @@ describe.skipIf(executable === undefined)('the console', () => {
     await press('Apply');
     await page.waitForURL(/workflow=research/);
     expect(await page.getByRole('row').count()).toBe(1 + 3);
-    await look(`/console/runs/${plan}`, 'Run of planner');
-    await page.getByRole('link', { name: 'Correct the cost' }).click();
-    await page.getByLabel('Difference').fill('-0.05');
+    await look(`/console/runs/${plan}`, 'planner run');
+    await page.getByRole('link', { name: 'Adjust cost' }).click();
+    await page.getByLabel('Adjustment').fill('-0.05');
     await page.getByLabel('Reason').fill('A rebate');
     await expectGood(page);
-    await press('Book the correction');
+    await press('Save adjustment');
     await page.waitForURL(/done=corrected/);
     expect((await api('GET', `/v1/runs/${plan}`)).json.adjustment_usd).toBe('-0.05');
-    await look(`/console/runs/${search}`, 'Run of searcher');
+    await look(`/console/runs/${search}`, 'searcher run');
     expect(await page.locator('.tree [aria-current]').textContent()).toContain('search');
     // The run that follows from it stands inside its own branch.
     expect(await page.locator('.tree ul ul').textContent()).toContain('read <b>');
-    expect(await page.getByText('3 runs, $0.75 in all, 3 deep').isVisible()).toBe(true);
+    expect(await page.getByText('3 runs, $0.75 total, depth 3').isVisible()).toBe(true);
     await look('/console/runs?tag=none', 'Runs', 422);
-    await look('/console/runs/run_none', 'There is no such page', 404);
+    await look('/console/runs/run_none', 'Page not found', 404);
   });
 
   test('has room for names of one very long word, on small screens too', async () => {
@@ -87,7 +87,7 @@ describe.skipIf(executable === undefined)('the console', () => {
     await api('POST', '/policies', rule);
     await api('POST', '/v1/runs', { model: long, action: long, cost_usd: '1' });
     await look('/console', 'Overview');
-    await look(`/console/runs/${id}`, 'Run of');
+    await look(`/console/runs/${id}`, ' run');
     await look('/console/approvals', 'Approvals');
     await look('/console/forecasts', 'Forecasts');
   });
@@ -97,24 +97,24 @@ describe.skipIf(executable === undefined)('the console', () => {
     await api('POST', '/v1/runs', { model: 'm', workflow: 'research', cost_usd: '0.75' });
     await look('/console/limits/budgets/new', 'New budget');
     await page.getByLabel('Name').fill('Research');
-    await page.getByLabel('Counts the runs of').selectOption('workflow');
+    await page.getByLabel('Applies to').selectOption('workflow');
     await page.getByLabel('Limit').fill('much');
-    await press('Create the budget');
+    await press('Create budget');
     const limit = page.getByLabel('Limit');
     expect(await limit.getAttribute('aria-invalid')).toBe('true');
     expect(await limit.inputValue()).toBe('much');
     expect(await page.locator('#field-limit_usd-fault').textContent()).toContain('decimal string');
     await expectGood(page);
     await limit.fill('$1,250.50');
-    await page.getByLabel('Which one').fill('research');
-    await press('Create the budget');
+    await page.getByLabel('Workflow, deployment').fill('research');
+    await press('Create budget');
     await arrived('budget_created');
-    expect(await page.getByRole('status').textContent()).toBe('The budget was created.');
+    expect(await page.getByRole('status').textContent()).toBe('Budget created.');
     const [made] = (await api('GET', '/budgets')).json.data;
     expect(made).toMatchObject({ name: 'Research', limit_usd: '1250.5', scope_id: 'research' });
     await look('/console/limits', 'Limits');
     const bar = page.getByRole('img', {
-      name: 'Research: $0.75 settled, $0.00 held, $1,249.75 left of $1,250.50',
+      name: 'Research: $0.75 settled, $0.00 held, $1,249.75 of $1,250.50 remaining',
     });
     expect(await bar.isVisible()).toBe(true);
     await page.getByRole('link', { name: 'Research' }).click();
@@ -132,7 +132,7 @@ describe.skipIf(executable === undefined)('the console', () => {
     const { page, look, press, confirm, arrived, api } = await walk.owner();
     for (const [path, title] of [
       ['/console/limits/spend-cap', 'Daily spend cap'],
-      ['/console/limits/chain', 'Chain budget'],
+      ['/console/limits/chain', 'Chain limit'],
       ['/console/limits/customers/new', 'New customer limit'],
       ['/console/limits/credits/new', 'New credit pack'],
     ] as const) {
@@ -141,7 +141,7 @@ describe.skipIf(executable === undefined)('the console', () => {
     await page.getByLabel('Customer').fill('globex');
     await page.getByLabel('Amount').fill('20');
     await page.getByLabel('Expires').fill('2026-12-24T18:00');
-    await press('Create the pack');
+    await press('Create credit pack');
     await page.waitForURL(/kind=credits&done=pack_created/);
     const [pack] = (await api('GET', '/credit-packs')).json.data;
     expect(pack).toMatchObject({ amount_usd: '20', expires_at: '2026-12-24T18:00:00.000Z' });
@@ -162,26 +162,26 @@ describe.skipIf(executable === undefined)('the console', () => {
     await api('POST', '/v1/runs', { model: 'small', cost_usd: '2', customer_id: name });
     await look('/console/customers', 'Customers');
     const row = page.getByRole('row', { name: /acme & sons\/north \$2\.00 1 .*\$18\.00/ });
-    expect(await row.getByRole('img').getAttribute('aria-label')).toContain('$8.00 left of $10.00');
+    expect(await row.getByRole('img').getAttribute('aria-label')).toContain('$8.00 of $10.00 remaining');
     await row.getByRole('link').click();
     await page.getByRole('heading', { name, level: 1 }).waitFor();
     expect(await page.getByRole('table', { name: 'Limits' }).getByRole('row').count()).toBe(1 + 2);
     await expectGood(page);
-    await confirm('Erase the customer');
+    await confirm('Erase customer');
     await page.waitForURL(/customers\/erased\?done=erasing/);
     expect(await page.getByRole('row', { name: /erased|erasing/ }).count()).toBe(1);
     await look('/console/customers', 'Customers');
     expect(await page.getByText('acme').count()).toBe(0);
-    await look('/console/customers/of/nobody', 'There is no such page', 404);
+    await look('/console/customers/of/nobody', 'Page not found', 404);
   });
 
-  test('checks the books', async () => {
+  test('reconciles the ledger', async () => {
     const { page, look, press, api } = await walk.owner();
     await api('PUT', '/spend-cap', { cap_usd: '5' });
     await api('POST', '/v1/runs', { model: 'small', cost_usd: '2' });
     await look('/console/limits', 'Limits');
-    await press('Check the books');
-    expect(await page.getByText('Everything agrees').isVisible()).toBe(true);
+    await press('Reconcile ledger');
+    expect(await page.getByText('Balanced').isVisible()).toBe(true);
     expect(await page.getByRole('row', { name: 'Cost $2.00 $2.00 $2.00 –' }).isVisible()).toBe(true);
     await expectGood(page);
   });
@@ -190,26 +190,26 @@ describe.skipIf(executable === undefined)('the console', () => {
     const { page, look, press, confirm, arrived } = await walk.owner();
     const { world } = walk;
     const works = async (key: string) => (await world.request('GET', '/v1/runs', { key })).status;
-    await look('/console/keys/new', 'Mint a key');
+    await look('/console/keys/new', 'Create API key');
     await page.getByLabel('Name').fill('Gateway');
     await page.getByLabel('edge:decide').check();
     await page.getByLabel('runs:read').check();
-    await press('Mint the key');
+    await press('Create API key');
     const secret = (await page.locator('#secret').textContent()) ?? '';
     expect(await works(secret)).toBe(200);
     await expectGood(page);
     await walk.world.runJob('record-key-uses');
-    await look('/console/keys', 'Keys');
+    await look('/console/keys', 'API keys');
     const row = page.getByRole('row', { name: /Gateway/ });
     expect(await row.textContent()).toContain('just now');
     expect(await page.content()).not.toContain(secret);
     world.clock.advanceSeconds(1);
     await row.getByRole('link', { name: 'Rotate' }).click();
-    await page.getByLabel('Both work for').selectOption('3600');
+    await page.getByLabel('Keep the old key working for').selectOption('3600');
     await expectGood(page);
     await press('Rotate');
     const successor = (await page.locator('#secret').textContent()) ?? '';
-    await page.getByRole('link', { name: 'All keys' }).click();
+    await page.getByRole('link', { name: 'All API keys' }).click();
     // The newest stands first.
     await confirm('Revoke');
     await arrived('key_revoked');
@@ -222,17 +222,17 @@ describe.skipIf(executable === undefined)('the console', () => {
     const webhooks = controlWebhooks(walk.world);
     await look('/console/webhooks', 'Webhooks');
     await page.getByRole('link', { name: 'New webhook' }).first().click();
-    await page.getByLabel('Address').fill(receiver.url);
+    await page.getByLabel('Endpoint URL').fill(receiver.url);
     await page.getByLabel('Events').fill('webhook.*, budget.*');
     await expectGood(page);
-    await press('Subscribe');
+    await press('Create webhook');
     await arrived('webhook_created');
-    expect(await page.getByText('still signed with the org’s secret (v1)').isVisible()).toBe(true);
+    expect(await page.getByText('still signed with the organization secret (v1)').isVisible()).toBe(true);
     await page.getByRole('link', { name: receiver.url }).click();
-    await confirm('Make a secret of its own');
+    await confirm('Create signing secret');
     expect(await page.locator('#secret').textContent()).toMatch(/^\S{20,}$/);
-    await page.getByRole('link', { name: 'Back to the webhook' }).click();
-    await press('Send a test');
+    await page.getByRole('link', { name: 'Back to webhook' }).click();
+    await press('Send test event');
     await arrived('test_sent');
     await webhooks.deliver();
     const here = new URL(page.url()).pathname;
@@ -261,18 +261,18 @@ describe.skipIf(executable === undefined)('the console', () => {
     // One that goes on would send what is put in line again before anybody has seen it wait.
     await before.stop();
     walk.world.clock.advanceSeconds(1);
-    await look(`/console/webhooks/${id}/redeliver`, 'Deliver again');
-    await page.getByLabel('Those that').selectOption('delivered');
-    await press('Deliver again');
+    await look(`/console/webhooks/${id}/redeliver`, 'Redeliver');
+    await page.getByLabel('Status').selectOption('delivered');
+    await press('Redeliver');
     await page.waitForURL(/state=waiting&redelivering=1$/);
     expect(await page.getByRole('row', { name: /webhook\.test/ }).count()).toBe(1);
-    expect(await page.getByText('1 delivery was put in line again').isVisible()).toBe(true);
-    expect(await page.getByText('Still under way').isVisible()).toBe(true);
+    expect(await page.getByText('1 delivery queued again').isVisible()).toBe(true);
+    expect(await page.getByText('In progress, refreshing').isVisible()).toBe(true);
     await expectGood(page);
     const webhooks = controlWebhooks(walk.world);
     await webhooks.deliver();
     // The page notices by itself.
-    await page.getByText('Still under way').waitFor({ state: 'detached' });
+    await page.getByText('In progress, refreshing').waitFor({ state: 'detached' });
     await page.getByText('No deliveries').waitFor();
     expect(receiver.received).toHaveLength(2);
     await webhooks.stop();
@@ -288,23 +288,23 @@ describe.skipIf(executable === undefined)('the console', () => {
     await page.getByLabel('Actions').fill('delete_*');
     await page.getByLabel('Condition').fill('cost_usd >');
     await page.getByLabel('Reason').fill('Two pairs of eyes.');
-    await press('Try it on past runs');
+    await press('Test on past runs');
     expect(await page.locator('#field-expression-fault').textContent()).not.toBe('');
     await page.getByLabel('Condition').fill('');
     await page.getByLabel('Actions').fill('plan');
-    await press('Try it on past runs');
+    await press('Test on past runs');
     const changed = page.getByRole('row', { name: /planner plan allow require approval/ });
     expect(await changed.isVisible()).toBe(true);
     await expectGood(page);
     expect((await api('GET', '/policies')).json.data).toEqual([]);
     await page.getByLabel('Actions').fill('delete_*');
-    await press('Put it in force');
+    await press('Create rule');
     await arrived('rule_created');
-    await look('/console/policies/try', 'Try a request');
+    await look('/console/policies/try', 'Test request');
     await page.getByLabel('Model').fill('m');
     await page.getByLabel('Action').fill('delete_all');
-    await press('What would happen?');
-    expect(await page.getByRole('heading', { name: 'Verdict' }).isVisible()).toBe(true);
+    await press('Test');
+    expect(await page.getByRole('heading', { name: 'Result' }).isVisible()).toBe(true);
     expect(await page.getByText('Two pairs of eyes.').isVisible()).toBe(true);
     await expectGood(page);
   });
@@ -330,24 +330,24 @@ describe.skipIf(executable === undefined)('the console', () => {
     const { page, look, press, arrived, api } = await walk.owner();
     await look('/console/safety', 'Safety');
     await page.getByRole('link', { name: 'email' }).click();
-    await page.getByLabel('What becomes of a run').selectOption('block');
-    await page.getByRole('checkbox', { name: 'On' }).check();
+    await page.getByLabel('Action on match').selectOption('block');
+    await page.getByRole('checkbox', { name: 'Enabled' }).check();
     await expectGood(page);
     await press('Save');
     await arrived('saved');
     const { json } = await api('GET', '/safety-detectors/email');
     expect(json).toMatchObject({ enabled: true, action: 'block' });
-    await look('/console/safety/try', 'Try the detectors');
+    await look('/console/safety/try', 'Test detectors');
     await page.getByLabel('Content').fill('write to jo@example.com');
-    await press('What would fire?');
-    expect(await page.getByRole('row', { name: /email yes yes: block/ }).isVisible()).toBe(true);
+    await press('Test');
+    expect(await page.getByRole('row', { name: /email yes block/ }).isVisible()).toBe(true);
     await look('/console/safety/new', 'New detector');
   });
 
   test('draws what models cost against how they score, and says which one would be chosen', async () => {
     const { page, look, press, arrived, api } = await walk.owner();
     const { world } = walk;
-    await look('/console/routing', 'Routing and evals');
+    await look('/console/routing', 'Routing');
     const price = { input_usd_per_million: '1', output_usd_per_million: '2' };
     await world.request('PUT', '/v1/admin/models/route-a', { key: world.operatorKey, body: price });
     await world.request('PUT', '/v1/admin/models/route-b', { key: world.operatorKey, body: price });
@@ -357,30 +357,30 @@ describe.skipIf(executable === undefined)('the console', () => {
     await page.getByLabel('Model').fill('route-a');
     await page.getByLabel('Score').fill('0.91');
     await page.getByLabel('Samples').fill('200');
-    await press('Record it');
+    await press('Save result');
     await arrived('saved');
     await look('/console/routing/policy', 'Routing policy');
     await page.getByLabel('Candidates').fill('route-*');
     await page.getByLabel('Eval suite').fill('support');
-    await page.getByLabel('Bar').fill('0.8');
+    await page.getByLabel('Minimum score').fill('0.8');
     await press('Save');
     await arrived('saved');
-    await look('/console/routing', 'Routing and evals');
+    await look('/console/routing', 'Routing');
     expect(await page.locator('desc').textContent()).toBe(
-      '1 of 2 models reach the bar; the cheapest of them is route-a.',
+      '1 of 2 models reach the minimum score; the cheapest is route-a.',
     );
-    await look('/console/routing/try', 'Which model?');
-    await press('Choose');
+    await look('/console/routing/try', 'Test routing');
+    await press('Test');
     expect(await page.getByRole('heading', { name: 'route-a' }).isVisible()).toBe(true);
     expect(await page.getByRole('row', { name: /route-b score too low/ }).isVisible()).toBe(true);
   });
 
   test('looks ahead, and sets scenarios beside what is expected', async () => {
     const { page, look, press, arrived, api } = await walk.owner();
-    await look('/console/forecasts', 'Forecasts and capacity');
+    await look('/console/forecasts', 'Forecasts');
     await look('/console/forecasts/scenarios/new', 'New scenario');
     await page.getByLabel('Name', { exact: true }).fill('Growth');
-    await page.getByLabel('Volume grows each month').fill('20');
+    await page.getByLabel('Monthly growth').fill('20');
     for (const [line, [from, to, percent]] of [
       ['large', 'small', '300'],
       ['old', 'new', '100'],
@@ -394,18 +394,18 @@ describe.skipIf(executable === undefined)('the console', () => {
         .nth(line)
         .fill(to ?? '');
       await page
-        .getByRole('group', { name: 'Tokens' })
+        .getByRole('group', { name: 'Shift traffic' })
         .getByLabel('Percent')
         .nth(line)
         .fill(percent ?? '');
     }
-    await page.getByLabel('Its name').fill('support-bot');
-    await page.getByLabel('Costs each day').fill('15');
-    await press('Create the scenario');
+    await page.getByLabel('Deployment name').fill('support-bot');
+    await page.getByLabel('Cost per day').fill('15');
+    await press('Create scenario');
     expect(await page.locator('#field-model_mix-0-percent-fault').isVisible()).toBe(true);
     await expectGood(page);
     await page.locator('#field-model_mix-0-percent').fill('30');
-    await press('Create the scenario');
+    await press('Create scenario');
     await arrived('saved');
     const [made] = (await api('GET', '/capacity-scenarios')).json.data;
     const seasonality = { weekday_percents: [100, 100, 100, 100, 100, 50, 50] };
@@ -420,9 +420,9 @@ describe.skipIf(executable === undefined)('the console', () => {
     expect(made.changes).toEqual(changes);
     await api('PATCH', `/capacity-scenarios/${made.id}`, { changes: { ...changes, seasonality } });
     await page.getByRole('link', { name: 'Growth' }).click();
-    await page.getByLabel('Volume grows each month').fill('30');
-    await page.getByLabel('Of model').first().fill('large');
-    await page.getByRole('group', { name: 'Prices' }).getByLabel('Percent').first().fill('-20');
+    await page.getByLabel('Monthly growth').fill('30');
+    await page.getByRole('group', { name: 'Price changes' }).getByLabel('Model').first().fill('large');
+    await page.getByRole('group', { name: 'Price changes' }).getByLabel('Percent').first().fill('-20');
     await press('Save');
     await arrived('saved');
     // What the form has no field for is kept.
@@ -442,8 +442,8 @@ describe.skipIf(executable === undefined)('the console', () => {
     await press('Apply');
     await page.waitForURL(/action=spend_cap/);
     expect(await page.getByRole('row', { name: /spend_cap\.put/ }).count()).toBe(1);
-    await press('Verify the log');
-    expect(await page.getByText('The log is whole').isVisible()).toBe(true);
+    await press('Verify log');
+    expect(await page.getByText('Log intact').isVisible()).toBe(true);
     await expectGood(page);
     await page.goto(`${walk.url}/console/audit`);
     await page.locator('summary', { hasText: 'Export' }).click();
@@ -455,7 +455,7 @@ describe.skipIf(executable === undefined)('the console', () => {
     const { page } = await walk.owner();
     await page.goto(`${walk.url}/console/refusals?code=rate_limited`);
     await page.keyboard.press('Tab');
-    expect(await page.evaluate('document.activeElement.textContent')).toBe('Skip to the content');
+    expect(await page.evaluate('document.activeElement.textContent')).toBe('Skip to content');
     await page.keyboard.press('Enter');
     expect(await page.evaluate('document.activeElement.id')).toBe('main');
     await page.getByRole('button', { name: 'Dark' }).click();
@@ -489,24 +489,24 @@ describe.skipIf(executable === undefined)('the console', () => {
       await page.goto(`${proxy.url}/console/login?return_to=/console/audit`);
       await page.getByLabel('API key').fill(org.ownerKey);
       await page.getByRole('button', { name: 'Sign in' }).click();
-      const verify = page.getByRole('button', { name: 'Verify the log' });
+      const verify = page.getByRole('button', { name: 'Verify log' });
       const step = page.getByText(/\d+ of \d+ entries/);
-      const brokenOff = page.getByText('it was broken off');
+      const connectionLost = page.getByText('The connection was lost');
       await verify.click({ noWaitAfter: true });
       await step.waitFor();
-      expect(await page.getByText('The log is whole').count()).toBe(0);
+      expect(await page.getByText('Log intact').count()).toBe(0);
       goOn();
-      await page.getByText('The log is whole').waitFor();
+      await page.getByText('Log intact').waitFor();
       expect(await step.isVisible()).toBe(false);
 
       await page.goto(`${proxy.url}/console/audit`);
       await verify.click({ noWaitAfter: true });
       await step.waitFor();
-      expect(await brokenOff.isVisible()).toBe(false);
+      expect(await connectionLost.isVisible()).toBe(false);
       proxy.cut();
       // As if the time were over after which the stylesheet takes silence for an end.
       await page.evaluate('document.getAnimations().forEach((one) => one.finish())');
-      await brokenOff.waitFor();
+      await connectionLost.waitFor();
       expect(await step.isVisible()).toBe(true);
     } finally {
       goOn();
@@ -521,7 +521,7 @@ describe.skipIf(executable === undefined)('the console', () => {
     const { page, look } = await walk.visitor(secret);
     await look('/console', 'Overview');
     expect(await page.getByText('Requires budgets:read').count()).toBeGreaterThan(0);
-    expect(await page.getByRole('heading', { name: 'Recent refusals' }).isVisible()).toBe(true);
+    expect(await page.getByRole('heading', { name: 'Recent denials' }).isVisible()).toBe(true);
   });
 
   test('tells who is here for support, why and until when, and records every look', async () => {
@@ -550,7 +550,7 @@ describe.skipIf(executable === undefined)('the console', () => {
     await page.waitForURL(`${url}/console`);
     const banner = page.getByRole('complementary', { name: 'Support access' });
     expect(await banner.textContent()).toMatch(
-      /Operator key_\w+ .*“Ticket <4711>”, until 15 Nov 2026, 13:00/,
+      /Operator key_\w+ has access until 15 Nov 2026, 13:00: “Ticket <4711>”/,
     );
     await expectGood(page);
     // What the grant does not cover is refused, in the console as elsewhere.

@@ -1,4 +1,4 @@
-/** Bars along time or categories, each made of parts on top of one another. */
+/** Stacked bar chart. */
 import { html, type Markup } from '../html.ts';
 import { chart } from './frame.ts';
 import { plane, slotAt } from './plane.ts';
@@ -7,7 +7,7 @@ import { round } from './scale.ts';
 export interface BarPart {
   readonly name: string;
   readonly className: string;
-  /** One for each label. */
+  /** One value per label. */
   readonly values: readonly number[];
 }
 

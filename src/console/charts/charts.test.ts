@@ -94,9 +94,9 @@ describe('a meter', () => {
     expect(of(settled, held, limit)).toContain(`class="meter ${state}"`);
   });
 
-  test('says the same in words', () => {
-    expect(of(10, 5, 100)).toContain('Budget: $10 settled, $5 held, $85 left of $100');
-    expect(of(150, 50, 100)).toContain('Budget: $150 settled, $50 held, $100 over $100');
+  test('has a text for screen readers', () => {
+    expect(of(10, 5, 100)).toContain('Budget: $10 settled, $5 held, $85 of $100 remaining');
+    expect(of(150, 50, 100)).toContain('Budget: $150 settled, $50 held, $100 over the limit of $100');
   });
 
   test('stays within its bar when more is spent than allowed', () => {

@@ -1,4 +1,4 @@
-/** Lines over time, with a band of what is likely and marks for what must not be exceeded. */
+/** Line chart with an optional range band and horizontal marks. */
 import { html, type Markup, type Part } from '../html.ts';
 import { chart } from './frame.ts';
 import { plane, pointAt, type Size } from './plane.ts';
@@ -6,10 +6,10 @@ import { round } from './scale.ts';
 
 export interface Line {
   readonly name: string;
-  /** Of the stylesheet: `series-1` and so on. */
+  /** A class of the stylesheet, such as `series-1`. */
   readonly className: string;
   readonly dashed?: true;
-  /** One for each label; null where the line is not drawn. */
+  /** One value per label; null where the line is not drawn. */
   readonly values: readonly (number | null)[];
 }
 
@@ -34,9 +34,9 @@ export interface LineChart {
   readonly lines: readonly Line[];
   readonly band?: Band | undefined;
   readonly marks?: readonly Mark[];
-  /** Along the axis, short. */
+  /** Formats axis labels. */
   formatTick(value: number): string;
-  /** In the table. */
+  /** Formats table cells. */
   format(value: number): string;
 }
 

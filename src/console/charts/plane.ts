@@ -1,4 +1,4 @@
-/** The axes that line and bar charts share: amounts upwards, labels along the bottom. */
+/** The axes of line and bar charts: amounts on y, labels on x. */
 import { html, type Markup } from '../html.ts';
 import { round, shownLabels, ticksUpTo } from './scale.ts';
 
@@ -12,7 +12,7 @@ export interface Plane {
   readonly axes: Markup;
 }
 
-/** Half of the page's width, beside another one, or all of it. Drawn for its size, so that the writing stays readable. */
+/** Half or full page width. Each is drawn at its own size, so that text stays readable. */
 export type Size = 'half' | 'full';
 const sizes = {
   half: { width: 560, height: 230, labelsMost: 7 },
@@ -41,14 +41,14 @@ ${labels.map((label, index) => shown.has(index) && html`<text class="tick ${inde
   return { width, height, left, right, bottom, y, axes };
 }
 
-/** Where the `index`th of so many points stands. */
+/** Returns the x coordinate of each of `length` points. */
 export function pointAt(size: Size, length: number): (index: number) => number {
   const right = sizes[size].width - rightMargin;
   const step = length > 1 ? (right - left) / (length - 1) : 0;
   return (index) => left + index * step;
 }
 
-/** The middle of the `index`th of so many equal slots. */
+/** Returns the width and the x centers of `length` equal slots. */
 export function slotAt(
   size: Size,
   length: number,

@@ -1,11 +1,11 @@
-/** From values to places on a drawing, with round numbers along the axis. */
+/** Axis scales with round tick values. */
 
 export interface Ticks {
   readonly max: number;
   readonly values: readonly number[];
 }
 
-/** From zero up to a round number that nothing exceeds, in about four steps. */
+/** Ticks from zero to a round maximum, in about four steps. */
 export function ticksUpTo(largest: number): Ticks {
   if (!(largest > 0) || !Number.isFinite(largest)) {
     return { max: 1, values: [0, 1] };
@@ -17,12 +17,12 @@ export function ticksUpTo(largest: number): Ticks {
   return { max: steps * step, values: Array.from({ length: steps + 1 }, (_, index) => index * step) };
 }
 
-/** Coordinates to a tenth: nobody sees more, and it halves the page. */
+/** Rounds coordinates to a tenth, which halves the size of the page without a visible difference. */
 export function round(value: number): number {
   return Math.round(value * 10) / 10;
 }
 
-/** Which of so many labels are shown: the last one, and others evenly before it, so that none touch. */
+/** Indexes of the labels to show: the last one, and others at even distances, so that labels do not overlap. */
 export function shownLabels(length: number, most: number): ReadonlySet<number> {
   const step = Math.max(1, Math.ceil(length / most));
   const shown = new Set<number>();

@@ -1,4 +1,4 @@
-/** Points by two measures, with a line that they have to stay above. */
+/** Scatter chart with an optional minimum line. */
 import { html, type Markup } from '../html.ts';
 import { chart } from './frame.ts';
 import { round, ticksUpTo } from './scale.ts';
@@ -7,7 +7,7 @@ export interface Point {
   readonly name: string;
   readonly x: number;
   readonly y: number;
-  /** Whether it is good enough. */
+  /** Whether it reaches the minimum. */
   readonly passes: boolean;
 }
 
@@ -21,11 +21,11 @@ export interface ScatterChart {
   readonly title: string;
   readonly summary: string;
   readonly x: Axis;
-  /** Drawn from here on, where points stand close together far from zero. */
+  /** `from`: start of the axis, for points that are close together and far from zero. */
   readonly y: Axis & { readonly from?: number };
   readonly points: readonly Point[];
-  /** Along y. */
-  readonly bar?: { readonly name: string; readonly value: number } | undefined;
+  /** The minimum on the y axis. */
+  readonly minimum?: { readonly name: string; readonly value: number } | undefined;
 }
 
 const width = 1_000;
@@ -35,10 +35,10 @@ const right = width - 24;
 const top = 16;
 const bottom = height - 44;
 
-export function scatterChart({ id, title, summary, x, y, points, bar }: ScatterChart): Markup {
+export function scatterChart({ id, title, summary, x, y, points, minimum }: ScatterChart): Markup {
   const from = y.from ?? 0;
   const across = ticksUpTo(Math.max(0, ...points.map((point) => point.x)));
-  const up = ticksUpTo(Math.max(0, bar?.value ?? 0, ...points.map((point) => point.y)) - from);
+  const up = ticksUpTo(Math.max(0, minimum?.value ?? 0, ...points.map((point) => point.y)) - from);
   const placeX = (value: number) => round(left + (value / across.max) * (right - left));
   const placeY = (value: number) => round(bottom - ((value - from) / up.max) * (bottom - top));
   const drawing = [
@@ -51,8 +51,8 @@ export function scatterChart({ id, title, summary, x, y, points, bar }: ScatterC
         html`<text class="tick middle" x="${placeX(value)}" y="${bottom + 18}">${x.format(value)}</text>`,
     ),
     html`<text class="tick middle" x="${(left + right) / 2}" y="${height - 6}">${x.name}</text>`,
-    bar &&
-      html`<line class="mark" x1="${left}" x2="${right}" y1="${placeY(bar.value)}" y2="${placeY(bar.value)}"/><text class="mark-name end" x="${right}" y="${placeY(bar.value) - 5}">${bar.name}</text>`,
+    minimum &&
+      html`<line class="mark" x1="${left}" x2="${right}" y1="${placeY(minimum.value)}" y2="${placeY(minimum.value)}"/><text class="mark-name end" x="${right}" y="${placeY(minimum.value) - 5}">${minimum.name}</text>`,
     named(points.map((point) => ({ point, x: placeX(point.x), y: placeY(point.y) }))).map(
       ({ point, x: atX, y: atY, nameY }) => {
         const isRight = atX > right - nameWidth;
@@ -67,12 +67,12 @@ export function scatterChart({ id, title, summary, x, y, points, bar }: ScatterC
     width,
     height,
     drawing,
-    columns: ['', x.name, y.name, ...(bar === undefined ? [] : [bar.name])],
+    columns: ['', x.name, y.name, ...(minimum === undefined ? [] : [minimum.name])],
     rows: points.map((point) => [
       point.name,
       x.format(point.x),
       y.format(point.y),
-      ...(bar === undefined ? [] : [point.passes ? 'passes' : 'fails']),
+      ...(minimum === undefined ? [] : [point.passes ? 'passes' : 'fails']),
     ]),
   });
 }
@@ -86,7 +86,7 @@ interface Placed {
 const nameWidth = 130;
 const nameHeight = 14;
 
-/** Names stand beside their points, and further down where another one is there already. */
+/** Places names beside their points, moved down where they would overlap. */
 function named(points: readonly Placed[]): (Placed & { readonly nameY: number })[] {
   const done: (Placed & { readonly nameY: number })[] = [];
   for (const placed of points.toSorted((a, b) => a.y - b.y)) {

@@ -1,4 +1,4 @@
-/** Keys: who may call, with which role and scopes, and when each was last used. */
+/** API keys of an organization and of operators: list and forms. */
 import { orgRoles } from '../../../contract/scopes.ts';
 import type { Responses } from '../../../contract/views/responses.ts';
 import { outranks } from '../../../platform/http/routes/access.ts';
@@ -17,7 +17,7 @@ import {
 } from '../../components.ts';
 import { filterQuery } from '../../filters.ts';
 import { actionScreen, formScreens } from '../../form-screens.ts';
-import { ago, time, words } from '../../format.ts';
+import { ago, humanize, time } from '../../format.ts';
 import type { Field, Values } from '../../forms.ts';
 import { html, link, type Markup, type Part } from '../../html.ts';
 import { listing } from '../../listing.ts';
@@ -25,16 +25,16 @@ import { type Screen, type ScreenVisit, view } from '../../screen.ts';
 
 type KeyView = Responses['keys.read'];
 
-/** The keys of an org, and those of operators, which have neither another role nor scopes. */
+/** The pages for keys of an organization, or of operators, whose keys have neither other roles nor scopes. */
 interface KeyPages {
   readonly audience: 'org' | 'operator';
   readonly listPath: string;
   readonly intro: string;
-  readonly mintIntro: string;
+  readonly createIntro: string;
   fields(visit: ScreenVisit): readonly Field[];
-  /** What the form holds at first. */
+  /** Initial values of the form. */
   load?(visit: ScreenVisit): Promise<Values>;
-  /** Beside the form's intro. */
+  /** Links above the form. */
   presets?(visit: ScreenVisit): Part;
 }
 
@@ -43,21 +43,21 @@ const keyName: Field = {
   label: 'Name',
   kind: 'text',
   required: true,
-  help: 'Who or what will use it.',
+  help: 'The service or person that will use it.',
   placeholder: 'Gateway (production)',
 };
 const expiry: Field = {
   name: 'expires_at',
   label: 'Expires',
   kind: 'instant',
-  help: 'In the time zone of the org. Empty: never.',
+  help: 'In the time zone of the organization. Leave blank for no expiry.',
 };
 
 export const keyScreens = screensOf({
   audience: 'org',
   listPath: '/console/keys',
-  intro: 'Who may call the API. A revocation holds everywhere within a second.',
-  mintIntro: 'Role and scopes are fixed when a key is minted, and never above your own.',
+  intro: 'API keys for your gateways and services. Revocation takes effect within a second.',
+  createIntro: 'Role and scopes cannot be changed later and cannot exceed yours.',
   fields: ({ credential }) => [
     keyName,
     {
@@ -68,14 +68,14 @@ export const keyScreens = screensOf({
       options: ['member' as const, ...orgRoles.filter((role) => role !== 'member')]
         .filter((role) => !outranks(role, credential.role))
         .map((value) => ({ value, label: value })),
-      help: 'viewer reads; member posts runs and asks for decisions; admin configures; owner does everything.',
+      help: 'Viewer: read. Member: also post runs and request decisions. Admin: also configure. Owner: full access.',
     },
     {
       name: 'scopes',
       label: 'Scopes',
       kind: 'checkboxes',
       options: [...credential.scopes].sort().map((value) => ({ value, label: value })),
-      help: 'A key needs at least one; a gateway needs edge:decide and runs:write.',
+      help: 'Select at least one. A gateway needs edge:decide and runs:write.',
     },
     expiry,
   ],
@@ -99,20 +99,20 @@ interface Preset {
   holds(scope: string): boolean;
 }
 
-/** Scopes for common uses, to begin with. */
+/** Scopes for common uses. */
 const presets: readonly Preset[] = [
   { name: 'gateway', label: 'Gateway', holds: (scope) => ['edge:decide', 'runs:write'].includes(scope) },
   { name: 'read', label: 'Read-only', holds: (scope) => scope.endsWith(':read') },
   { name: 'all', label: 'All scopes', holds: () => true },
 ];
 
-/** None that the visitor does not have: the API would refuse it. */
+/** Limited to the visitor's own scopes: the API rejects others. */
 function presetScopes(name: string | null, { scopes }: ScreenVisit['credential']): string[] {
   const preset = presets.find((one) => one.name === name);
   return preset === undefined ? [] : [...scopes].filter((scope) => preset.holds(scope));
 }
 
-/** A key without scopes may call nothing. The API allows it, but from a form it is a box that was forgotten. */
+/** A key without scopes cannot call anything. The API accepts it, but in a form it is a mistake. */
 export function withoutScopes({ scopes }: Readonly<Record<string, unknown>>): ApiFailure | undefined {
   const field = { field: 'scopes', code: 'empty', message: 'Select at least one scope.' };
   return Array.isArray(scopes) && scopes.length === 0
@@ -123,25 +123,25 @@ export function withoutScopes({ scopes }: Readonly<Record<string, unknown>>): Ap
 export const operatorKeyScreens = screensOf({
   audience: 'operator',
   listPath: '/console/operator-keys',
-  intro: 'Who runs this service. Keys of an organization are minted on its own page.',
-  mintIntro: 'Whoever has it may do everything that operators may.',
+  intro: 'API keys of operators. Keys of an organization are created on its page.',
+  createIntro: 'The key has full operator access.',
   fields: () => [
     { ...keyName, placeholder: 'On-call' },
-    { ...expiry, help: 'In UTC. Empty: never.' },
+    { ...expiry, help: 'In UTC. Leave blank for no expiry.' },
   ],
 });
 
 function screensOf(pages: KeyPages): readonly Screen[] {
-  const { audience, listPath, mintIntro, fields, load, presets: presetLinks } = pages;
+  const { audience, listPath, createIntro, fields, load, presets: presetLinks } = pages;
   const keyPath = `${listPath}/{key_id}`;
   return [
     { path: listPath, audience, handler: (visit) => list(visit, pages) },
     ...formScreens<'keys.mint'>({
       path: `${listPath}/new`,
       audience,
-      title: 'Mint a key',
-      intro: mintIntro,
-      submit: 'Mint the key',
+      title: 'Create API key',
+      intro: createIntro,
+      submit: 'Create API key',
       back: listPath,
       fields,
       ...(load && { load }),
@@ -149,33 +149,32 @@ function screensOf(pages: KeyPages): readonly Screen[] {
       check: withoutScopes,
       call: 'POST {org}/keys',
       done: 'saved',
-      show: async (visit, key) => shown('The key was minted.', key, visit, listPath),
+      show: async (visit, key) => secretPage('API key created', key, visit, listPath),
     }),
     ...formScreens<'keys.rotate'>({
       path: `${keyPath}/rotate`,
       audience,
-      title: 'Rotate a key',
-      intro:
-        'Makes a successor with the same name, role and scopes. The old key ends now, or after an overlap in which both work.',
+      title: 'Rotate API key',
+      intro: 'Creates a new key with the same name, role and scopes.',
       submit: 'Rotate',
       back: listPath,
       fields: () => [
         {
           name: 'overlap_seconds',
-          label: 'Both work for',
+          label: 'Keep the old key working for',
           kind: 'select',
           options: [
-            { value: '0', label: 'no time: the old one ends now' },
-            { value: '3600', label: 'an hour' },
-            { value: '86400', label: 'a day' },
-            { value: '604800', label: 'a week' },
+            { value: '0', label: '0 (revoke immediately)' },
+            { value: '3600', label: '1 hour' },
+            { value: '86400', label: '1 day' },
+            { value: '604800', label: '1 week' },
           ],
         },
       ],
       call: 'POST {org}/keys/{key_id}/rotate',
       body: ({ overlap_seconds }) => ({ overlap_seconds: Number(overlap_seconds) }),
       done: 'saved',
-      show: async (visit, key) => shown('The key was rotated.', key, visit, listPath),
+      show: async (visit, key) => secretPage('API key rotated', key, visit, listPath),
     }),
     actionScreen({
       path: `${keyPath}/revoke`,
@@ -187,13 +186,13 @@ function screensOf(pages: KeyPages): readonly Screen[] {
   ];
 }
 
-/** The only answer that ever holds the secret. */
-function shown(what: string, key: Responses['keys.mint'], { org }: ScreenVisit, listPath: string) {
+/** The only page that shows the secret. */
+function secretPage(title: string, key: Responses['keys.mint'], { org }: ScreenVisit, listPath: string) {
   return view(
-    what,
-    html`${heading(what)}${secretBox('This is the key.', key.secret)}
+    title,
+    html`${heading(title)}${secretBox('Your new API key.', key.secret)}
 ${card(
-  'About it',
+  'Details',
   definitionList([
     ['Name', key.name],
     ['Role', key.role],
@@ -201,7 +200,7 @@ ${card(
     ['Expires', time(key.expires_at, org.timezone)],
   ]),
 )}
-<p><a class="button" href="${listPath}">All keys</a></p>`,
+<p><a class="button" href="${listPath}">All API keys</a></p>`,
   );
 }
 
@@ -210,7 +209,7 @@ async function list(visit: ScreenVisit, { audience, listPath, intro }: KeyPages)
   const listed = await api.get<'keys.list'>(link(`${org.path}/keys`, { ...filterQuery(query), limit: '50' }));
   const columns: Column<KeyView>[] = [
     {
-      title: 'Key',
+      title: 'Name',
       cell: (key) =>
         html`<strong>${key.name}</strong>${key.id === credential.keyId && html` ${badge('you', 'info')}`}<span class="sub"><code>${key.hint}</code></span>`,
     },
@@ -219,25 +218,25 @@ async function list(visit: ScreenVisit, { audience, listPath, intro }: KeyPages)
       title: 'Scopes',
       cell: (key) => html`<details><summary>${key.scopes.length}</summary>${scopeList(key)}</details>`,
     },
-    { title: 'Status', cell: (key) => badge(words(key.status), tones[key.status] ?? 'plain') },
+    { title: 'Status', cell: (key) => badge(humanize(key.status), tones[key.status] ?? 'plain') },
     { title: 'Last used', cell: (key) => ago(key.last_used_at, now) },
     { title: 'Expires', cell: (key) => (key.expires_at === null ? 'never' : ago(key.expires_at, now)) },
-    { title: 'Minted', cell: (key) => time(key.created_at, org.timezone) },
+    { title: 'Created', cell: (key) => time(key.created_at, org.timezone) },
     { title: '', cell: (key) => actions(key, listPath, visit) },
   ];
-  const mint = linkButton(visit, { path: `${listPath}/new`, label: 'Mint a key', tone: 'primary' });
+  const create = linkButton(visit, { path: `${listPath}/new`, label: 'Create API key', tone: 'primary' });
   const body = listing({
     listed,
     path: listPath,
     query,
-    none: empty('No keys', 'Mint one for your gateway.', mint),
-    caption: 'Keys',
+    none: empty('No API keys yet', 'Create one for your gateway.', create),
+    caption: 'API keys',
     columns: columns.filter(({ title }) => audience === 'org' || !/Role|Scopes/.test(title)),
   });
   return view(
-    'Keys',
-    html`${heading('Keys', mint, intro)}
-${card('Latest first', body)}`,
+    'API keys',
+    html`${heading('API keys', create, intro)}
+${card('API keys', body)}`,
   );
 }
 
@@ -252,15 +251,15 @@ function scopeList({ scopes }: KeyView): Part {
   return scopes.length === 0 ? 'none' : scopes.map((scope) => html`<code>${scope}</code> `);
 }
 
-/** A key of a higher role is not the visitor's to end, nor one with further scopes theirs to replace. */
+/** Keys with a higher role cannot be revoked, and keys with more scopes than the visitor's cannot be rotated. */
 function actions(key: KeyView, listPath: string, visit: ScreenVisit): Markup | false {
   const { role, scopes } = visit.credential;
   const at = `${listPath}/${encodeURIComponent(key.id)}`;
-  const mayReplace = role === 'operator' || key.scopes.every((scope) => scopes.has(scope));
+  const mayRotate = role === 'operator' || key.scopes.every((scope) => scopes.has(scope));
   return (
     key.status !== 'revoked' &&
     !outranks(key.role, role) &&
-    html`<div class="actions">${mayReplace && linkButton(visit, { path: `${at}/rotate`, label: 'Rotate', about: key.name })}
-${askFirst(visit, { path: `${at}/revoke`, label: 'Revoke', about: key.name }, html`Whoever uses “${key.name}” is refused from now on, for good.`)}</div>`
+    html`<div class="actions">${mayRotate && linkButton(visit, { path: `${at}/rotate`, label: 'Rotate', about: key.name })}
+${askFirst(visit, { path: `${at}/revoke`, label: 'Revoke', about: key.name }, html`Revoke “${key.name}”? Requests with this key will fail immediately. This cannot be undone.`)}</div>`
   );
 }

@@ -1,4 +1,4 @@
-/** For operators: the grants under which they may see into an organization. */
+/** For operators: support grants, which allow access to an organization. */
 import type { Responses } from '../../../contract/views/responses.ts';
 import {
   actionButton,
@@ -21,15 +21,15 @@ import { grantableScopes } from './operator-scopes.ts';
 import { type GrantView, grantTones } from './settings-support.ts';
 
 const listPath = '/console/grants';
-/** Where a support session enters the console. */
+/** Sign-in path of support sessions. */
 const entryPath = '/console/support';
 const hourMs = 3_600_000;
 
 const filters: readonly Filter[] = [
-  { name: 'org_id', label: 'Organization (id)' },
+  { name: 'org_id', label: 'Organization ID' },
   {
     name: 'status',
-    label: 'State',
+    label: 'Status',
     options: ['pending', 'active', 'denied', 'expired', 'revoked'].map((value) => ({ value, label: value })),
   },
 ];
@@ -39,18 +39,17 @@ export const operatorGrantScreens: readonly Screen[] = [
   ...formScreens({
     path: `${listPath}/new`,
     audience: 'operator',
-    title: 'Ask for access',
-    intro:
-      'The organization sees the grant, your reason, and every request made under it. It may want to approve first.',
-    submit: 'Make the grant',
+    title: 'Request access',
+    intro: 'The organization sees the grant, your reason and every request. It may require approval first.',
+    submit: 'Request access',
     back: listPath,
     fields: () => [
-      { name: 'org_id', label: 'Organization (id)', kind: 'text', required: true },
+      { name: 'org_id', label: 'Organization ID', kind: 'text', required: true },
       { name: 'reason', label: 'Reason', kind: 'text', required: true, placeholder: 'Ticket 4711: …' },
-      { name: 'scope', label: 'May', kind: 'checkboxes', options: grantableScopes },
+      { name: 'scope', label: 'Permissions', kind: 'checkboxes', options: grantableScopes },
       {
         name: 'hours',
-        label: 'For',
+        label: 'Duration',
         kind: 'select',
         required: true,
         options: ['1', '2', '4', '8'].map((value) => ({ value, label: `${value} h` })),
@@ -89,14 +88,14 @@ async function list(visit: ScreenVisit) {
     listed,
     path: listPath,
     query,
-    none: empty('No grants', 'To see into an organization, say which one, why, what for and how long.'),
+    none: empty('No grants', 'Request access to an organization, with a reason and a duration.'),
     caption: 'Support grants',
     columns: grantColumns(visit),
   });
   return view(
     'Support grants',
-    html`${heading('Support grants', linkButton(visit, { path: `${listPath}/new`, label: 'Ask for access', tone: 'primary' }), 'Narrow, short, and on record at the organization.')}
-${filterBar(listPath, filters, query)}${card('Latest first', body)}`,
+    html`${heading('Support grants', linkButton(visit, { path: `${listPath}/new`, label: 'Request access', tone: 'primary' }), 'Time-limited access to organizations, logged for them.')}
+${filterBar(listPath, filters, query)}${card('Grants', body)}`,
   );
 }
 
@@ -106,12 +105,12 @@ const grantColumns = (visit: ScreenVisit): readonly Column<GrantView>[] => [
     cell: (one) => html`<a href="${path`/console/orgs/${one.org_id}`}"><code>${one.org_id}</code></a>`,
   },
   {
-    title: 'Why',
+    title: 'Reason',
     cell: (one) => html`${one.reason}<span class="sub">by <code>${one.created_by}</code></span>`,
   },
-  { title: 'May', cell: (one) => one.scope.map((scope) => html`<code>${scope}</code> `) },
-  { title: 'Until', cell: (one) => html`<span class="nowrap">${time(one.expires_at, 'UTC')}</span>` },
-  { title: 'State', cell: (one) => badge(one.status, grantTones[one.status] ?? 'plain') },
+  { title: 'Permissions', cell: (one) => one.scope.map((scope) => html`<code>${scope}</code> `) },
+  { title: 'Expires', cell: (one) => html`<span class="nowrap">${time(one.expires_at, 'UTC')}</span>` },
+  { title: 'Status', cell: (one) => badge(one.status, grantTones[one.status] ?? 'plain') },
   { title: '', cell: (one) => actions(one, visit) },
 ];
 
@@ -119,14 +118,14 @@ function actions({ id, status, reason }: GrantView, visit: ScreenVisit): Markup 
   const at = path`/console/grants/${id}`;
   return (
     (status === 'active' || status === 'pending') &&
-    html`<div class="actions">${status === 'active' && actionButton(visit, { path: `${at}/open`, label: 'Open a session', tone: 'primary', about: reason, once: true })}
-${askFirst(visit, { path: `${at}/revoke`, label: 'Revoke', about: reason }, 'Sessions under it end at once.')}</div>`
+    html`<div class="actions">${status === 'active' && actionButton(visit, { path: `${at}/open`, label: 'Open session', tone: 'primary', about: reason, once: true })}
+${askFirst(visit, { path: `${at}/revoke`, label: 'Revoke', about: reason }, 'Its sessions end immediately.')}</div>`
   );
 }
 
-/** The token is a bearer for the API, and the way into the console of the organization. */
+/** The token is a bearer token for the API, and signs in to the organization's console. */
 function opened({ org_id, expires_at, token }: Responses['support.sessions.open']): Markup {
-  return html`${heading('Support session', html`<a class="button" href="${listPath}">All grants</a>`, html`For <code>${org_id}</code>, until ${time(expires_at, 'UTC')}. Every request is recorded, and the organization can read it.`)}
-${secretBox('The session is open.', token)}
-<form method="post" action="${entryPath}"><input type="hidden" name="token" value="${token}"><button class="button primary">Enter the console of the organization</button></form>`;
+  return html`${heading('Support session', html`<a class="button" href="${listPath}">All grants</a>`, html`For <code>${org_id}</code>, until ${time(expires_at, 'UTC')}. Every request is logged for the organization.`)}
+${secretBox('Support session opened.', token)}
+<form method="post" action="${entryPath}"><input type="hidden" name="token" value="${token}"><button class="button primary">Enter console</button></form>`;
 }

@@ -1,4 +1,4 @@
-/** For operators: every organization, and what only they may do to one. */
+/** For operators: organizations and their administration. */
 import type { Responses } from '../../../contract/views/responses.ts';
 import {
   type Action,
@@ -32,19 +32,25 @@ type OrgView = Responses['orgs.read'];
 
 const filters: readonly Filter[] = [
   { name: 'name', label: 'Name' },
-  { name: 'slug', label: 'Short name' },
+  { name: 'slug', label: 'Slug' },
   {
     name: 'status',
-    label: 'State',
+    label: 'Status',
     options: ['active', 'suspended'].map((value) => ({ value, label: value })),
   },
 ];
 
 const orgFields: readonly Field[] = [
   { name: 'name', label: 'Name', kind: 'text', required: true },
-  { name: 'slug', label: 'Short name', kind: 'text', help: 'Empty: made from the name.' },
-  { name: 'timezone', label: 'Time zone', kind: 'text', placeholder: 'UTC', help: 'Such as Europe/Lisbon.' },
-  { name: 'home_region', label: 'Home region', kind: 'text', help: 'Empty: at home everywhere.' },
+  { name: 'slug', label: 'Slug', kind: 'text', help: 'Leave blank to derive it from the name.' },
+  {
+    name: 'timezone',
+    label: 'Time zone',
+    kind: 'text',
+    placeholder: 'UTC',
+    help: 'For example Europe/Lisbon.',
+  },
+  { name: 'home_region', label: 'Data region', kind: 'text', help: 'Leave blank for no data region.' },
 ];
 
 export const operatorOrgScreens: readonly Screen[] = [
@@ -53,18 +59,18 @@ export const operatorOrgScreens: readonly Screen[] = [
     path: `${listPath}/new`,
     audience: 'operator',
     title: 'New organization',
-    submit: 'Create it',
+    submit: 'Create organization',
     back: listPath,
     fields: () => orgFields,
     call: 'POST /v1/admin/orgs',
-    // Its page has what comes next: its first key.
+    // Its page has the next step: its first key.
     show: async (_visit, { id }) => seeOther(link(path`/console/orgs/${id}`, { done: 'org_created' })),
   }),
   { path: orgPath, audience: 'operator', handler: one },
   ...formScreens({
     path: `${orgPath}/edit`,
     audience: 'operator',
-    title: 'Change the organization',
+    title: 'Edit organization',
     submit: 'Save',
     back: orgPath,
     fields: () =>
@@ -80,11 +86,11 @@ export const operatorOrgScreens: readonly Screen[] = [
   ...formScreens({
     path: `${orgPath}/suspend`,
     audience: 'operator',
-    title: 'Suspend the organization',
-    intro: 'Every request of its keys and people is refused until it is reinstated. Nothing is deleted.',
-    submit: 'Suspend it',
+    title: 'Suspend organization',
+    intro: 'Blocks all API and console access until it is reinstated. Nothing is deleted.',
+    submit: 'Suspend organization',
     back: orgPath,
-    fields: () => [{ name: 'reason', label: 'Reason', kind: 'text', help: 'Kept with the organization.' }],
+    fields: () => [{ name: 'reason', label: 'Reason', kind: 'text', help: 'Stored with the organization.' }],
     call: `POST ${apiPath}/suspend`,
     done: 'suspended',
   }),
@@ -112,9 +118,9 @@ export const operatorOrgScreens: readonly Screen[] = [
   ...formScreens<'orgs.keys.mint'>({
     path: `${orgPath}/key`,
     audience: 'operator',
-    title: 'Mint a key in the organization',
-    intro: 'The first key of an organization comes from here. An owner mints the others.',
-    submit: 'Mint the key',
+    title: 'Create API key for the organization',
+    intro: 'Creates the first key of an organization. Its owner can create more.',
+    submit: 'Create API key',
     back: orgPath,
     fields: () => [
       { name: 'name', label: 'Name', kind: 'text', required: true },
@@ -126,21 +132,21 @@ export const operatorOrgScreens: readonly Screen[] = [
         options: ['owner', 'admin', 'member', 'viewer'].map((value) => ({ value, label: value })),
       },
       { name: 'scopes', label: 'Scopes', kind: 'checkboxes', options: everyScope },
-      { name: 'expires_at', label: 'Expires', kind: 'instant', help: 'In UTC. Empty: never.' },
+      { name: 'expires_at', label: 'Expires', kind: 'instant', help: 'In UTC. Leave blank for no expiry.' },
     ],
     load: async () => ({ name: 'Owner', role: 'owner', scopes: everyScope.map(({ value }) => value) }),
     check: withoutScopes,
     call: `POST ${apiPath}/keys`,
     show: async ({ params }, { secret }) =>
       view(
-        'The key',
-        html`${heading('The key', html`<a class="button" href="${pathOf(orgPath, params)}">Back to the organization</a>`)}${secretBox('The key was minted.', secret)}`,
+        'API key created',
+        html`${heading('API key created', html`<a class="button" href="${pathOf(orgPath, params)}">Back to organization</a>`)}${secretBox('The new API key.', secret)}`,
       ),
   }),
   ...formScreens({
     path: `${orgPath}/plan`,
     audience: 'operator',
-    title: 'Plan of the organization',
+    title: 'Plan',
     submit: 'Save',
     back: orgPath,
     async fields({ api }) {
@@ -152,7 +158,7 @@ export const operatorOrgScreens: readonly Screen[] = [
           kind: 'select',
           whenEmpty: 'null',
           options: [
-            { value: '', label: 'none' },
+            { value: '', label: 'No plan' },
             ...data.map(({ id, name }) => ({ value: id, label: name })),
           ],
         },
@@ -167,12 +173,12 @@ export const operatorOrgScreens: readonly Screen[] = [
     path: `${orgPath}/top-up`,
     audience: 'operator',
     title: 'Top up',
-    intro: 'Adds to what the organization has paid in advance.',
+    intro: 'Adds to the prepaid balance of the organization.',
     submit: 'Top up',
     back: orgPath,
     fields: () => [
       { name: 'amount_usd', label: 'Amount', kind: 'money', required: true },
-      { name: 'reference', label: 'Reference', kind: 'text', help: 'Such as the number of the invoice.' },
+      { name: 'reference', label: 'Reference', kind: 'text', help: 'For example an invoice number.' },
     ],
     call: `POST ${apiPath}/prepaid/top-ups`,
     done: 'topped_up',
@@ -193,7 +199,7 @@ function found({ api, params }: ScreenVisit): Promise<OrgView> {
   return api.get<'orgs.read'>(pathOf(apiPath, params));
 }
 
-function stateBadge({ status }: OrgView): Markup {
+function statusBadge({ status }: OrgView): Markup {
   return badge(status, status === 'active' ? 'good' : 'bad');
 }
 
@@ -208,9 +214,9 @@ async function list(visit: ScreenVisit) {
     path: listPath,
     query,
     none: empty(
-      'No organization yet',
-      'An organization has its own keys, runs and limits.',
-      create('Create one'),
+      'No organizations yet',
+      'An organization has its own API keys, runs and limits.',
+      create('Create organization'),
     ),
     caption: 'Organizations',
     columns: [
@@ -219,20 +225,20 @@ async function list(visit: ScreenVisit) {
         cell: (org) =>
           html`<a href="${path`/console/orgs/${org.id}`}">${org.name}</a><span class="sub"><code>${org.id}</code></span>`,
       },
-      { title: 'Short name', cell: (org) => org.slug },
-      { title: 'Home', cell: (org) => org.home_region ?? 'everywhere' },
+      { title: 'Slug', cell: (org) => org.slug },
+      { title: 'Data region', cell: (org) => org.home_region ?? '–' },
       { title: 'Time zone', cell: (org) => org.timezone },
       {
-        title: 'Since',
+        title: 'Created',
         cell: (org) => html`<span class="nowrap">${day(org.created_at, 'UTC')}</span>`,
       },
-      { title: 'State', cell: stateBadge },
+      { title: 'Status', cell: statusBadge },
     ],
   });
   return view(
     'Organizations',
     html`${heading('Organizations', create('New organization'))}
-${filterBar(listPath, filters, query)}${card('Latest first', body)}`,
+${filterBar(listPath, filters, query)}${card('Organizations', body)}`,
   );
 }
 
@@ -249,23 +255,23 @@ async function one(visit: ScreenVisit) {
   ]);
   return view(
     org.name,
-    html`${heading(org.name, html`${to(`${here}/edit`, 'Change')}${to(`${here}/key`, 'Mint a key')}<a class="button" href="${here}/prices">Its own prices</a>${to(link('/console/grants/new', { org_id: org.id }), 'Ask for access')}`)}
+    html`${heading(org.name, html`${to(`${here}/edit`, 'Edit')}${to(`${here}/key`, 'Create API key')}<a class="button" href="${here}/prices">Custom prices</a>${to(link('/console/grants/new', { org_id: org.id }), 'Request access')}`)}
 ${card(
   'Organization',
   definitionList([
-    ['State', html`${stateBadge(org)} ${org.suspension_reason}`],
-    ['Id', html`<code>${org.id}</code>`],
-    ['Short name', html`<code>${org.slug}</code>`],
+    ['Status', html`${statusBadge(org)} ${org.suspension_reason}`],
+    ['ID', html`<code>${org.id}</code>`],
+    ['Slug', html`<code>${org.slug}</code>`],
     ['Time zone', org.timezone],
-    ['Since', time(org.created_at, 'UTC')],
+    ['Created', time(org.created_at, 'UTC')],
   ]),
 )}
-${cardOf('Plan', plan, (answer) => html`<p>${answer.plan === null ? 'On no plan.' : `${answer.plan.name}: ${answer.plan.monthly_runs === null ? 'any number of' : count(answer.plan.monthly_runs)} runs a month.`}</p><p class="form-end">${to(`${here}/plan`, 'Change the plan')}</p>`)}
-${cardOf('Prepaid', prepaid, ({ enabled, topped_up_usd }) => html`<p>${badge(enabled ? 'pays in advance' : 'does not pay in advance', enabled ? 'info' : 'plain')} ${exactUsd(topped_up_usd)} topped up in all.</p><div class="form-end">${to(`${here}/top-up`, 'Top up')}${enabled ? askFirst(visit, { path: `${here}/prepaid/off`, label: 'Turn it off' }, 'Its runs are no longer held against the balance.') : askFirst(visit, { path: `${here}/prepaid/on`, label: 'Turn it on' }, 'Runs are refused from now on where the balance does not cover them.')}</div>`)}
-${card('Home', html`<p>${org.home_region === null ? 'At home everywhere.' : `At home in ${org.home_region}. What arrives elsewhere is ${org.residency_mode === 'strict' ? 'refused' : 'sent there'}.`}</p><p class="form-end">${to(`${here}/residency`, 'Change the home')}</p>`)}
-${cardOf('Rates', rates, ({ read_rpm, policies }) => html`<p>${read_rpm === null ? 'Reads as the deployment says' : `${count(read_rpm)} reads in a minute`}; ${policies.length === 0 ? 'no rates or quotas' : `rates and quotas: ${policies.map(({ name }) => name).join(', ')}`}.</p><p class="form-end">${to(`${here}/rates`, 'Change the rates')}</p>`)}
-${card('Way in', html`<p>For an organization that has locked itself out by its list of allowed addresses.</p><div class="form-end">${askFirst(visit, { path: `${here}/clear-addresses`, label: 'Clear its list of addresses' }, 'Its keys and people may then call from anywhere.')}</div>`)}
-${card(org.status === 'active' ? 'Suspend' : 'Reinstate', org.status === 'active' ? html`<p>Refuses everything its keys and people ask, and deletes nothing.</p><div class="form-end">${to(`${here}/suspend`, 'Suspend it', 'danger')}</div>` : html`<p>Its keys and people may call again.</p><div class="form-end">${actionButton(visit, { path: `${here}/reinstate`, label: 'Reinstate it', tone: 'primary' })}</div>`)}
-${org.status === 'suspended' && card('Remove', html`<p>Deletes all it has stored: runs, limits, keys, its audit log. It cannot be undone.</p><div class="form-end">${askFirst(visit, { path: `${here}/remove`, label: 'Remove it' }, html`Nothing of “${org.name}” can be brought back.`)}</div>`)}`,
+${cardOf('Plan', plan, (answer) => html`<p>${answer.plan === null ? 'No plan.' : `${answer.plan.name}: ${answer.plan.monthly_runs === null ? 'unlimited' : count(answer.plan.monthly_runs)} runs per month.`}</p><p class="form-end">${to(`${here}/plan`, 'Change plan')}</p>`)}
+${cardOf('Prepaid', prepaid, ({ enabled, topped_up_usd }) => html`<p>${badge(enabled ? 'enabled' : 'disabled', enabled ? 'info' : 'plain')} ${exactUsd(topped_up_usd)} total top-ups.</p><div class="form-end">${to(`${here}/top-up`, 'Top up')}${enabled ? askFirst(visit, { path: `${here}/prepaid/off`, label: 'Disable prepaid' }, 'Runs will no longer be charged to the balance.') : askFirst(visit, { path: `${here}/prepaid/on`, label: 'Enable prepaid' }, 'Runs that the balance does not cover will be denied.')}</div>`)}
+${card('Data region', html`<p>${org.home_region === null ? 'No data region.' : `${org.home_region}. Requests to other regions are ${org.residency_mode === 'strict' ? 'denied' : 'forwarded'}.`}</p><p class="form-end">${to(`${here}/residency`, 'Change data region')}</p>`)}
+${cardOf('Rate limits', rates, ({ read_rpm, policies }) => html`<p>${read_rpm === null ? 'Default read limit' : `${count(read_rpm)} read requests per minute`}; ${policies.length === 0 ? 'no other rate limits or quotas' : `rate limits and quotas: ${policies.map(({ name }) => name).join(', ')}`}.</p><p class="form-end">${to(`${here}/rates`, 'Change rate limits')}</p>`)}
+${card('Account recovery', html`<p>For an organization that has locked itself out by its IP allowlist.</p><div class="form-end">${askFirst(visit, { path: `${here}/clear-addresses`, label: 'Clear IP allowlist' }, 'The organization can then be used from any IP address.')}</div>`)}
+${card(org.status === 'active' ? 'Suspend' : 'Reinstate', org.status === 'active' ? html`<p>Blocks all API and console access. Nothing is deleted.</p><div class="form-end">${to(`${here}/suspend`, 'Suspend organization', 'danger')}</div>` : html`<p>Restores API and console access.</p><div class="form-end">${actionButton(visit, { path: `${here}/reinstate`, label: 'Reinstate organization', tone: 'primary' })}</div>`)}
+${org.status === 'suspended' && card('Remove', html`<p>Deletes all data of the organization: runs, limits, API keys and the audit log.</p><div class="form-end">${askFirst(visit, { path: `${here}/remove`, label: 'Remove organization' }, html`Remove “${org.name}”? This cannot be undone.`)}</div>`)}`,
   );
 }

@@ -1,7 +1,8 @@
+/** Scopes as options of a form. */
 import { scopes } from '../../../contract/scopes.ts';
 import type { Option } from '../../forms.ts';
 
 export const everyScope: readonly Option[] = scopes.map((value) => ({ value, label: value }));
-/** What would outlast a grant is never granted to support; the API refuses it. */
+/** Scopes whose effects outlast a grant. The API does not grant them to support. */
 const neverGranted = ['keys:write', 'org:write', 'webhooks:write'];
 export const grantableScopes = everyScope.filter(({ value }) => !neverGranted.includes(value));

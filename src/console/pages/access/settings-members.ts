@@ -1,4 +1,4 @@
-/** People of the organization: invited, given a role, removed. */
+/** Members of the organization: list, invitation and role. */
 import type { Responses } from '../../../contract/views/responses.ts';
 import {
   actionButton,
@@ -35,15 +35,15 @@ const role: Field = {
   kind: 'select',
   required: true,
   options: ['viewer', 'member', 'admin', 'owner'].map((value) => ({ value, label: value })),
-  help: 'viewer reads; member posts runs and asks for decisions; admin configures; owner does everything.',
+  help: 'Viewer: read. Member: also post runs and request decisions. Admin: also configure. Owner: full access.',
 };
 const filters: readonly Filter[] = [
   {
     name: 'status',
-    label: 'State',
+    label: 'Status',
     options: ['invited', 'active', 'removed'].map((value) => ({ value, label: value })),
   },
-  { name: 'email', label: 'E-mail' },
+  { name: 'email', label: 'Email' },
 ];
 const tones: Readonly<Record<MemberView['status'], Tone>> = {
   active: 'good',
@@ -55,13 +55,13 @@ export const memberScreens: readonly Screen[] = [
   { path: listPath, audience: 'org', handler: list },
   ...formScreens<'members.invite'>({
     path: `${listPath}/new`,
-    title: 'Invite somebody',
+    title: 'Invite member',
     intro:
-      'They get a link that signs them in once, within 72 hours. No mail is sent: hand it over yourself.',
+      'Creates a single-use sign-in link, valid for 72 hours. Purser does not send email: share the link yourself.',
     submit: 'Invite',
     back: listPath,
     fields: () => [
-      { name: 'email', label: 'E-mail', kind: 'text', required: true, placeholder: 'ada@example.com' },
+      { name: 'email', label: 'Email', kind: 'text', required: true, placeholder: 'ada@example.com' },
       { name: 'name', label: 'Name', kind: 'text' },
       role,
     ],
@@ -72,7 +72,7 @@ export const memberScreens: readonly Screen[] = [
     path: memberPath,
     title: 'Member',
     intro:
-      'The role holds at the next request. Where SSO maps groups to roles, the next sign-in sets it again.',
+      'A new role applies to the next request. With a group mapping, SSO sets the role again at the next sign-in.',
     submit: 'Save',
     back: listPath,
     fields: () => [{ name: 'name', label: 'Name', kind: 'text', required: true }, role],
@@ -104,7 +104,7 @@ async function shownLink(
   return view(
     'Sign-in link',
     html`${heading('Sign-in link', html`<a class="button" href="${listPath}">All members</a>`)}
-${sign_in_url === null ? panel(html`<p>${name} is a member now, and signs in by SSO.</p>`) : secretBox(`It signs ${name} in, once.`, sign_in_url)}`,
+${sign_in_url === null ? panel(html`<p>${name} was added as a member and signs in by SSO.</p>`) : secretBox(`Single-use sign-in link for ${name}.`, sign_in_url)}`,
   );
 }
 
@@ -113,22 +113,18 @@ async function list(visit: ScreenVisit) {
   const listed = await api.get<'members.list'>(
     link(`${org.path}/members`, { ...filterQuery(query), sort: 'name', limit: '50' }),
   );
-  const invite = linkButton(visit, { path: `${listPath}/new`, label: 'Invite somebody', tone: 'primary' });
+  const invite = linkButton(visit, { path: `${listPath}/new`, label: 'Invite member', tone: 'primary' });
   const body = listing({
     listed,
     path: listPath,
     query,
-    none: empty(
-      'Nobody was invited yet',
-      'Members sign in to the console as themselves, with a role each.',
-      invite,
-    ),
+    none: empty('No members yet', 'Members sign in to the console with their own role.', invite),
     caption: 'Members',
     columns: memberColumns(visit),
   });
   return view(
     'Members',
-    html`${heading('Members', invite)}${settingsTabs('/members')}${filterBar(listPath, filters, query)}${card('By name', body)}`,
+    html`${heading('Members', invite)}${settingsTabs('/members')}${filterBar(listPath, filters, query)}${card('Members', body)}`,
   );
 }
 
@@ -136,12 +132,12 @@ function memberColumns(visit: ScreenVisit): Column<MemberView>[] {
   const { now } = visit;
   return [
     {
-      title: 'Who',
+      title: 'Member',
       cell: (one) =>
         html`${one.status === 'removed' ? one.name : html`<a href="${path`/console/settings/members/${one.id}`}">${one.name}</a>`}<span class="sub">${one.email}</span>`,
     },
     { title: 'Role', cell: (one) => one.role },
-    { title: 'State', cell: (one) => badge(one.status, tones[one.status]) },
+    { title: 'Status', cell: (one) => badge(one.status, tones[one.status]) },
     {
       title: 'Last sign-in',
       cell: (one) =>
@@ -156,6 +152,6 @@ function actions({ id, name, status }: MemberView, visit: ScreenVisit): Markup |
   return (
     status !== 'removed' &&
     html`<div class="actions">${actionButton(visit, { path: `${at}/link`, label: 'New sign-in link', about: `for ${name}`, once: true })}
-${askFirst(visit, { path: `${at}/remove`, label: 'Remove', about: name }, `The sessions of ${name} end at once.`)}</div>`
+${askFirst(visit, { path: `${at}/remove`, label: 'Remove', about: name }, `Remove ${name}? Their sessions end immediately.`)}</div>`
   );
 }

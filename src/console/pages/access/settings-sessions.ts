@@ -1,4 +1,4 @@
-/** Who is signed in to the console, and from where; and how to end it. */
+/** Console sessions of members and operators. */
 import type { Item } from '../../../contract/views/responses.ts';
 import { askFirst, badge, type Column, card, empty, heading, type Tone } from '../../components.ts';
 import { type Filter, filterBar, filterQuery } from '../../filters.ts';
@@ -17,7 +17,7 @@ const tones: Readonly<Record<string, Tone>> = { active: 'good', revoked: 'bad' }
 const filters: readonly Filter[] = [
   {
     name: 'status',
-    label: 'State',
+    label: 'Status',
     options: ['active', 'expired', 'revoked'].map((value) => ({ value, label: value })),
   },
 ];
@@ -54,14 +54,14 @@ async function list(visit: ScreenVisit, listPath: string) {
     listed,
     path: listPath,
     query,
-    none: empty('No sessions', 'Whoever signs in to the console has one.'),
+    none: empty('No sessions', 'Console sign-ins appear here.'),
     caption: 'Sessions',
     columns: sessionColumns(listPath, visit),
   });
   return view(
     'Sessions',
-    html`${heading('Sessions', undefined, 'Your own; an admin sees those of everybody. Ending one holds everywhere within a second.')}
-${listPath === orgPath && settingsTabs('/sessions')}${filterBar(listPath, filters, query)}${card('Last seen first', body)}`,
+    html`${heading('Sessions', undefined, 'Your sessions; admins see all. Ended sessions stop working within a second.')}
+${listPath === orgPath && settingsTabs('/sessions')}${filterBar(listPath, filters, query)}${card('Sessions', body)}`,
   );
 }
 
@@ -69,12 +69,12 @@ function sessionColumns(listPath: string, visit: ScreenVisit): Column<Item<'sess
   const { now, org } = visit;
   return [
     {
-      title: 'Who',
+      title: 'User',
       cell: (one) =>
-        html`${one.name}${one.current && html` ${badge('this one', 'info')}`}<span class="sub">${one.role}, by ${methods[one.method] ?? one.method}</span>`,
+        html`${one.name}${one.current && html` ${badge('this session', 'info')}`}<span class="sub">${one.role}, ${methods[one.method] ?? one.method}</span>`,
     },
     {
-      title: 'From',
+      title: 'IP address',
       cell: (one) => html`<code>${one.address}</code><span class="sub">${browserName(one.user_agent)}</span>`,
     },
     {
@@ -82,7 +82,7 @@ function sessionColumns(listPath: string, visit: ScreenVisit): Column<Item<'sess
       cell: (one) => html`<span class="nowrap">${time(one.created_at, org.timezone)}</span>`,
     },
     { title: 'Last seen', cell: (one) => ago(one.last_seen_at, now) },
-    { title: 'State', cell: (one) => badge(one.status, tones[one.status] ?? 'plain') },
+    { title: 'Status', cell: (one) => badge(one.status, tones[one.status] ?? 'plain') },
     {
       title: '',
       cell: (one) =>
@@ -91,8 +91,8 @@ function sessionColumns(listPath: string, visit: ScreenVisit): Column<Item<'sess
           visit,
           {
             path: pathOf(`${listPath}/{session_id}/end`, { session_id: one.id }),
-            label: one.current ? 'End it and sign out' : 'End it',
-            about: `session of ${one.name}`,
+            label: one.current ? 'Sign out' : 'End session',
+            about: `of ${one.name}`,
           },
           one.current ? 'You will have to sign in again.' : `${one.name} will have to sign in again.`,
         ),
@@ -100,7 +100,7 @@ function sessionColumns(listPath: string, visit: ScreenVisit): Column<Item<'sess
   ];
 }
 
-/** Enough of what a browser calls itself to know one's own again. */
+/** Browser and system of a user agent, enough to recognize one's own. */
 function browserName(userAgent: string): string {
   const browser = /(Edg|OPR|Firefox|Chrome|Safari)[a-z]*\/(\d+)/.exec(userAgent);
   const system = /(Windows|Android|iPhone|iPad|Mac OS X|Linux)/.exec(userAgent)?.[0];

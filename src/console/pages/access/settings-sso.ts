@@ -1,4 +1,4 @@
-/** Signing in with what the company has: OIDC or SAML. */
+/** Single sign-on by OIDC or SAML. */
 import type { Responses } from '../../../contract/views/responses.ts';
 import { ApiFailure } from '../../api.ts';
 import {
@@ -26,64 +26,64 @@ const kinds = {
   oidc: [
     {
       name: 'issuer',
-      label: 'Issuer',
+      label: 'Issuer URL',
       kind: 'url',
       required: true,
-      help: 'Exactly as the identity provider calls itself.',
+      help: 'Must match the issuer of the identity provider exactly.',
       placeholder: 'https://login.example.com',
     },
-    { name: 'client_id', label: 'Client id', kind: 'text', required: true },
+    { name: 'client_id', label: 'Client ID', kind: 'text', required: true },
     {
       name: 'client_secret',
       label: 'Client secret',
       kind: 'secret',
-      help: 'Never shown again. Empty: the one before stays.',
+      help: 'Leave blank to keep the current secret.',
     },
     { name: 'scope', label: 'Scope', kind: 'text', placeholder: 'openid email profile' },
   ],
   saml: [
-    { name: 'idp_entity_id', label: 'Entity id of the identity provider', kind: 'text', required: true },
-    { name: 'idp_sso_url', label: 'Sign-in address of the identity provider', kind: 'url', required: true },
-    { name: 'idp_certificate', label: 'Certificate', kind: 'code', required: true, help: 'As PEM.' },
+    { name: 'idp_entity_id', label: 'Identity provider entity ID', kind: 'text', required: true },
+    { name: 'idp_sso_url', label: 'Identity provider sign-in URL', kind: 'url', required: true },
+    { name: 'idp_certificate', label: 'Certificate', kind: 'code', required: true, help: 'PEM format.' },
   ],
 } as const satisfies Readonly<Record<SsoView['kind'], readonly Field[]>>;
 
-const noRole = 'nobody gets in';
+const noRole = 'no access';
 const common: readonly Field[] = [
   {
     name: 'groups_attribute',
-    label: 'Claim or attribute with the groups',
+    label: 'Groups claim or attribute',
     kind: 'text',
     placeholder: 'groups',
   },
   {
     name: 'role_mapping',
-    label: 'Roles of groups',
+    label: 'Group to role mapping',
     kind: 'list',
-    help: 'One a line, as group = role. Of several the highest holds. Put a group with commas or spaces around it in quotes.',
+    help: 'One per line: group = role. The highest role wins. Quote groups with commas or outer spaces.',
     placeholder: 'engineering = member',
   },
   {
     name: 'default_role',
-    label: 'Role where no group gives one',
+    label: 'Default role',
     kind: 'select',
     options: [
       ...['viewer', 'member', 'admin', 'owner'].map((value) => ({ value, label: value })),
-      { value: noRole, label: `none: ${noRole}` },
+      { value: noRole, label: noRole },
     ],
   },
   {
     name: 'allowed_email_domains',
-    label: 'Only with an e-mail address in',
+    label: 'Allowed email domains',
     kind: 'list',
-    help: 'One domain a line. Empty: all.',
+    help: 'One per line. Leave blank to allow all.',
   },
-  { name: 'just_in_time', label: 'Who signs in and is no member yet becomes one', kind: 'checkbox' },
+  { name: 'just_in_time', label: 'Create members on first sign-in', kind: 'checkbox' },
   {
     name: 'required',
-    label: 'People have to sign in this way',
+    label: 'Require SSO',
     kind: 'checkbox',
-    help: 'Keys and invitations then open no session of the console. Sign in by SSO once before you turn it on.',
+    help: 'API keys and invitations can then no longer sign in to the console. Sign in by SSO once before you enable it.',
   },
 ];
 
@@ -92,7 +92,7 @@ export const ssoScreens: readonly Screen[] = [
   ...(['oidc', 'saml'] as const).flatMap((kind) =>
     formScreens({
       path: `${here}/${kind}`,
-      title: kind === 'oidc' ? 'Sign-in by OIDC' : 'Sign-in by SAML',
+      title: kind === 'oidc' ? 'Configure OIDC' : 'Configure SAML',
       submit: 'Save',
       back: here,
       fields: () => [...kinds[kind], ...common],
@@ -109,7 +109,7 @@ export const ssoScreens: readonly Screen[] = [
   }),
 ];
 
-/** What no mapping is stays as it was typed, so that the API says what is wrong with it. */
+/** Invalid mappings stay text, so that the API reports them. */
 function apiBody({ role_mapping, default_role, ...body }: Record<string, unknown>): object {
   const lines = Array.isArray(role_mapping) ? role_mapping : [];
   return {
@@ -122,7 +122,7 @@ function apiBody({ role_mapping, default_role, ...body }: Record<string, unknown
   };
 }
 
-/** In quotes where a line of the form would lose a part: it is trimmed, and lines end at commas too. */
+/** Quotes a group that the form would change: lines are trimmed, and split at commas. */
 function quoted(group: string): string {
   const isPlain = group === group.trim() && !/[,"\p{Cc}]/u.test(group);
   return isPlain ? group : JSON.stringify(group).replaceAll(',', '\\u002c');
@@ -142,7 +142,7 @@ async function valuesOf({ api, org }: ScreenVisit, kind: SsoView['kind']): Promi
     if (found.code !== 'not_found') {
       throw found;
     }
-    // At a public issuer anybody can have an account, so joining is asked for.
+    // Anyone may have an account at a public issuer, so that joining is off by default for OIDC.
     return { default_role: 'viewer', just_in_time: String(kind === 'saml') };
   }
   return {
@@ -163,16 +163,16 @@ async function overview(visit: ScreenVisit) {
   const found = await api.tryGet<'sso.read'>(`${org.path}/sso`);
   return view(
     'Single sign-on',
-    html`${heading('Single sign-on', undefined, 'People sign in with the identity provider of your company.')}${settingsTabs('/sso')}
+    html`${heading('Single sign-on', undefined, 'Sign in with your identity provider.')}${settingsTabs('/sso')}
 ${found instanceof ApiFailure ? panel(found.code === 'not_found' ? none(visit) : notice(found)) : connection(found, visit)}`,
   );
 }
 
 function none(visit: ScreenVisit): Markup {
   return empty(
-    'Not set up',
-    'Until then people sign in with a key, or by a link from an invitation.',
-    html`<div class="actions">${linkButton(visit, { path: `${here}/oidc`, label: 'Set up OIDC', tone: 'primary' })}${linkButton(visit, { path: `${here}/saml`, label: 'Set up SAML' })}</div>`,
+    'SSO is not configured',
+    'Members sign in with an API key or an invitation link.',
+    html`<div class="actions">${linkButton(visit, { path: `${here}/oidc`, label: 'Configure OIDC', tone: 'primary' })}${linkButton(visit, { path: `${here}/saml`, label: 'Configure SAML' })}</div>`,
   );
 }
 
@@ -180,32 +180,27 @@ function connection(sso: SsoView, visit: ScreenVisit): Part {
   const address = (url: string | null) => html`<code>${url}</code>`;
   const ours: readonly (readonly [string, Part])[] =
     sso.kind === 'oidc'
-      ? [
-          [
-            'Redirect URIs to register',
-            html`${address(sso.redirect_url)}<br>${address(sso.org_redirect_url)}`,
-          ],
-        ]
+      ? [['Redirect URIs', html`${address(sso.redirect_url)}<br>${address(sso.org_redirect_url)}`]]
       : [
-          ['Entity id, and where the metadata is', address(sso.sp_entity_id)],
-          ['Assertion consumer service', address(sso.acs_url)],
+          ['Entity ID and metadata URL', address(sso.sp_entity_id)],
+          ['Assertion consumer service URL', address(sso.acs_url)],
         ];
   return html`${card(
     sso.kind === 'oidc' ? 'OIDC' : 'SAML 2.0',
-    html`<p>${badge(sso.required ? 'required' : 'optional', sso.required ? 'good' : 'plain')} ${sso.required ? 'Nobody signs in to the console any other way.' : 'Keys and invitations open a session too.'}</p>
+    html`<p>${badge(sso.required ? 'required' : 'optional', sso.required ? 'good' : 'plain')} ${sso.required ? 'SSO is the only way to sign in to the console.' : 'API keys and invitations can also sign in.'}</p>
 ${definitionList([
   ['Identity provider', address(sso.issuer ?? sso.idp_entity_id)],
-  ['Client', sso.client_id ?? '–'],
+  ['Client ID', sso.client_id ?? '–'],
   [
-    'Roles of groups',
+    'Group to role mapping',
     sso.role_mapping.length === 0
       ? 'none'
       : sso.role_mapping.map(({ group, role }) => html`<code>${group}</code> → ${role}<br>`),
   ],
-  ['Otherwise', sso.default_role ?? noRole],
-  ['E-mail domains', sso.allowed_email_domains.join(', ') || 'all'],
-  ['New people', sso.just_in_time ? 'become members by signing in' : 'have to be invited'],
-])}<div class="form-end">${linkButton(visit, { path: `${here}/${sso.kind}`, label: 'Change' })}${askFirst(visit, { path: `${here}/remove`, label: 'Remove' }, 'Nobody can sign in by SSO from now on. Members stay.')}</div>`,
+  ['Default role', sso.default_role ?? noRole],
+  ['Email domains', sso.allowed_email_domains.join(', ') || 'all'],
+  ['New members', sso.just_in_time ? 'created on first sign-in' : 'must be invited'],
+])}<div class="form-end">${linkButton(visit, { path: `${here}/${sso.kind}`, label: 'Edit' })}${askFirst(visit, { path: `${here}/remove`, label: 'Remove' }, 'Members can no longer sign in by SSO. Their accounts are kept.')}</div>`,
   )}
-${card('For your identity provider', definitionList([['Where people sign in', address(sso.login_url)], ...ours]))}`;
+${card('For your identity provider', definitionList([['Sign-in URL', address(sso.login_url)], ...ours]))}`;
 }

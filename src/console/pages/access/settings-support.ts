@@ -1,4 +1,4 @@
-/** Support access: whether there may be any, which grants there are, and what was looked at under them. */
+/** Support access: settings, grants and activity. */
 import type { Item } from '../../../contract/views/responses.ts';
 import {
   actionButton,
@@ -14,7 +14,7 @@ import {
 } from '../../components.ts';
 import { filterQuery } from '../../filters.ts';
 import { actionScreen, formScreens } from '../../form-screens.ts';
-import { time, words } from '../../format.ts';
+import { humanize, time } from '../../format.ts';
 import { html, link, type Markup, path } from '../../html.ts';
 import { listing } from '../../listing.ts';
 import { type Screen, type ScreenVisit, view } from '../../screen.ts';
@@ -31,20 +31,19 @@ export const supportScreens: readonly Screen[] = [
   ...formScreens({
     path: `${here}/settings`,
     title: 'Support access',
-    intro:
-      'Operators of this service see into your organization only under a grant, for at most eight hours.',
+    intro: 'Operators can access your organization only under a grant of at most eight hours.',
     submit: 'Save',
     back: here,
     fields: () => [
       {
         name: 'allowed',
-        label: 'Support may be granted access',
+        label: 'Allow support access',
         kind: 'checkbox',
-        help: 'Taking it away ends every grant and session there is, at once.',
+        help: 'Turning this off ends all grants and support sessions immediately.',
       },
       {
         name: 'approval_required',
-        label: 'An admin of ours has to approve each grant first',
+        label: 'Require admin approval',
         kind: 'checkbox',
       },
     ],
@@ -60,10 +59,10 @@ export const supportScreens: readonly Screen[] = [
       ['deny', 'POST', '/deny', 'denied'],
       ['revoke', 'DELETE', '', 'grant_revoked'],
     ] as const
-  ).map(([word, method, end, done]) =>
+  ).map(([verb, method, suffix, done]) =>
     actionScreen({
-      path: `${here}/grants/{grant_id}/${word}`,
-      call: `${method} {org}/support-access/grants/{grant_id}${end}`,
+      path: `${here}/grants/{grant_id}/${verb}`,
+      call: `${method} {org}/support-access/grants/{grant_id}${suffix}`,
       done,
       back: here,
     }),
@@ -85,10 +84,10 @@ async function overview(visit: ScreenVisit) {
   ]);
   return view(
     'Support access',
-    html`${heading('Support access', linkButton(visit, { path: `${here}/settings`, label: 'Change' }))}${settingsTabs('/support')}
-${cardOf('What is allowed', settings, ({ allowed, approval_required }) => html`<p>${allowed ? badge('allowed', 'good') : badge('not allowed', 'bad')} ${!allowed ? 'Nobody of support can be granted access.' : approval_required ? 'Each grant waits until an admin of yours approves it.' : 'Operators make grants without your approval; you see each one here.'}</p>`)}
-${cardOf('Grants', grants, ({ data }) => (data.length === 0 ? empty('No grants', 'Nobody of support has asked to see into your organization.') : grantTable(data, visit)))}
-${cardOf('What was done under them', accesses, (listed) => listing({ listed, path: here, query, none: empty('Nothing', 'Every request of support stands here, allowed or not, before it is served.'), caption: 'Support access', columns: accessColumns(org.timezone) }))}`,
+    html`${heading('Support access', linkButton(visit, { path: `${here}/settings`, label: 'Edit' }))}${settingsTabs('/support')}
+${cardOf('Settings', settings, ({ allowed, approval_required }) => html`<p>${allowed ? badge('allowed', 'good') : badge('not allowed', 'bad')} ${!allowed ? 'Operators cannot be granted access.' : approval_required ? 'Grants need approval by an admin.' : 'Grants need no approval; each one is listed here.'}</p>`)}
+${cardOf('Grants', grants, ({ data }) => (data.length === 0 ? empty('No grants', 'Support has not requested access to your organization.') : grantTable(data, visit)))}
+${cardOf('Support activity', accesses, (listed) => listing({ listed, path: here, query, none: empty('No activity', 'Every support request, allowed or denied, is logged here before it is served.'), caption: 'Support access', columns: accessColumns(org.timezone) }))}`,
   );
 }
 
@@ -99,13 +98,19 @@ function grantTable(grants: readonly GrantView[], visit: ScreenVisit): Markup {
     rows: grants,
     columns: [
       {
-        title: 'Why',
+        title: 'Reason',
         cell: (one) => html`${one.reason}<span class="sub"><code>${one.created_by}</code></span>`,
       },
-      { title: 'May', cell: (one) => one.scope.map((scope) => html`<code>${scope}</code> `) },
-      { title: 'Made', cell: (one) => html`<span class="nowrap">${time(one.created_at, timezone)}</span>` },
-      { title: 'Until', cell: (one) => html`<span class="nowrap">${time(one.expires_at, timezone)}</span>` },
-      { title: 'State', cell: (one) => badge(one.status, grantTones[one.status] ?? 'plain') },
+      { title: 'Permissions', cell: (one) => one.scope.map((scope) => html`<code>${scope}</code> `) },
+      {
+        title: 'Created',
+        cell: (one) => html`<span class="nowrap">${time(one.created_at, timezone)}</span>`,
+      },
+      {
+        title: 'Expires',
+        cell: (one) => html`<span class="nowrap">${time(one.expires_at, timezone)}</span>`,
+      },
+      { title: 'Status', cell: (one) => badge(one.status, grantTones[one.status] ?? 'plain') },
       { title: '', cell: (one) => decisions(one, visit) },
     ],
   });
@@ -118,21 +123,17 @@ function decisions({ id, status, reason }: GrantView, visit: ScreenVisit): Marku
   }
   return (
     status === 'active' &&
-    askFirst(
-      visit,
-      { path: `${at}/revoke`, label: 'Revoke', about: reason },
-      'Sessions under it end at once.',
-    )
+    askFirst(visit, { path: `${at}/revoke`, label: 'Revoke', about: reason }, 'Its sessions end immediately.')
   );
 }
 
 function accessColumns(timezone: string): Column<Item<'support_access.list'>>[] {
   return [
-    { title: 'When', cell: (one) => html`<span class="nowrap">${time(one.at, timezone)}</span>` },
-    { title: 'Who', cell: (one) => html`<code>${one.actor_id}</code>` },
+    { title: 'Time', cell: (one) => html`<span class="nowrap">${time(one.at, timezone)}</span>` },
+    { title: 'Actor', cell: (one) => html`<code>${one.actor_id}</code>` },
     {
-      title: 'What',
-      cell: (one) => (one.path === null ? words(one.kind) : html`<code>${one.method} ${one.path}</code>`),
+      title: 'Request',
+      cell: (one) => (one.path === null ? humanize(one.kind) : html`<code>${one.method} ${one.path}</code>`),
     },
     {
       title: 'Outcome',

@@ -1,4 +1,4 @@
-/** What the pages of the settings have in common: their place in the menu, and the way from one to the next. */
+/** The tabs of the settings pages. */
 import { html, type Markup } from '../../html.ts';
 
 export const settingsPath = '/console/settings';

@@ -1,4 +1,4 @@
-/** The organization itself: its name and time zone, from where it may be called, where its data lives, its plan. */
+/** Settings of the organization: name, time zone, IP allowlist, plan, data region and rate limits. */
 import type { Responses } from '../../../contract/views/responses.ts';
 import { badge, cardOf, definitionList, heading, linkButton, table } from '../../components.ts';
 import { formScreens } from '../../form-screens.ts';
@@ -25,10 +25,10 @@ export const settingsScreens: readonly Screen[] = [
       { name: 'name', label: 'Name', kind: 'text', required: true },
       {
         name: 'slug',
-        label: 'Short name',
+        label: 'Slug',
         kind: 'text',
         required: true,
-        help: 'Stands in the address at which people sign in by SSO.',
+        help: 'Part of the SSO sign-in URL.',
       },
       {
         name: 'timezone',
@@ -36,7 +36,7 @@ export const settingsScreens: readonly Screen[] = [
         kind: 'select',
         required: true,
         options: timezones,
-        help: 'Days, weeks and months of limits begin at midnight there. Windows that have begun are not moved.',
+        help: 'Periods of limits start at midnight in this zone. Current periods do not change.',
       },
     ],
     async load({ api, org }) {
@@ -47,9 +47,8 @@ export const settingsScreens: readonly Screen[] = [
   }),
   ...formScreens({
     path: `${settingsPath}/addresses`,
-    title: 'Allowed addresses',
-    intro:
-      'From where the API and the console may be used. Whoever calls from elsewhere is refused, with whatever key.',
+    title: 'IP allowlist',
+    intro: 'IP addresses that may use the API and the console. All others are denied.',
     submit: 'Save',
     back: settingsPath,
     fields: () => [
@@ -57,11 +56,11 @@ export const settingsScreens: readonly Screen[] = [
         name: 'cidrs',
         label: 'Networks',
         kind: 'list',
-        help: 'One a line, such as 203.0.113.0/24 or 2001:db8::/32. Empty: any address.',
+        help: 'One per line, such as 203.0.113.0/24 or 2001:db8::/32. Leave blank to allow any IP address.',
       },
       {
         name: 'force',
-        label: 'Also if it locks out the address that I use now',
+        label: 'Save even if this blocks my current IP address',
         kind: 'checkbox',
       },
     ],
@@ -84,63 +83,63 @@ async function overview(visit: ScreenVisit) {
     'Settings',
     html`${heading('Settings')}${settingsTabs('')}
 ${cardOf('Organization', read, (found) => organization(found, visit))}
-${cardOf('Allowed addresses', allowed, (found) => addresses(found, visit))}
-${cardOf('Plan', plan, planFacts)}
-${cardOf('Home', read, home)}
-${cardOf('Rates and quotas', rates, ({ data, read_rpm }) => html`${readLimit(read_rpm)}${rateTable(data)}`)}`,
+${cardOf('IP allowlist', allowed, (found) => allowlist(found, visit))}
+${cardOf('Plan', plan, planDetails)}
+${cardOf('Data region', read, dataRegion)}
+${cardOf('Rate limits and quotas', rates, ({ data, read_rpm }) => html`${readLimit(read_rpm)}${rateTable(data)}`)}`,
   );
 }
 
 function organization({ id, name, slug, timezone, created_at }: OrgView, visit: ScreenVisit): Markup {
   return html`${definitionList([
     ['Name', name],
-    ['Id', html`<code>${id}</code>`],
-    ['Short name', html`<code>${slug}</code>`],
+    ['ID', html`<code>${id}</code>`],
+    ['Slug', html`<code>${slug}</code>`],
     ['Time zone', timezone],
-    ['Since', day(created_at, visit.org.timezone)],
-  ])}<p class="form-end">${linkButton(visit, { path: `${settingsPath}/organization`, label: 'Change name or time zone' })}</p>`;
+    ['Created', day(created_at, visit.org.timezone)],
+  ])}<p class="form-end">${linkButton(visit, { path: `${settingsPath}/organization`, label: 'Edit' })}</p>`;
 }
 
-function addresses({ cidrs }: Responses['org.ip_allow_list.read'], visit: ScreenVisit): Markup {
-  return html`<p>${cidrs.length === 0 ? html`${badge('any address')} Keys and sessions work from everywhere.` : cidrs.map((cidr) => html`<code>${cidr}</code> `)}</p>
-<p class="form-end">${linkButton(visit, { path: `${settingsPath}/addresses`, label: 'Change the list' })}</p>`;
+function allowlist({ cidrs }: Responses['org.ip_allow_list.read'], visit: ScreenVisit): Markup {
+  return html`<p>${cidrs.length === 0 ? html`${badge('any IP address')}` : cidrs.map((cidr) => html`<code>${cidr}</code> `)}</p>
+<p class="form-end">${linkButton(visit, { path: `${settingsPath}/addresses`, label: 'Edit IP allowlist' })}</p>`;
 }
 
-function home({ home_region, residency_mode }: OrgView): Markup {
+function dataRegion({ home_region, residency_mode }: OrgView): Markup {
   return home_region === null
-    ? html`<p>${badge('everywhere')} No region is named for it, so each one serves it.</p>`
-    : html`<p>${badge(home_region, 'info')} Its data are kept there. What arrives in another region is ${residency_mode === 'strict' ? 'refused' : 'sent there'}.</p>`;
+    ? html`<p>No data region set. All regions serve this organization.</p>`
+    : html`<p>${badge(home_region, 'info')} Data is stored in this region. Requests to other regions are ${residency_mode === 'strict' ? 'denied' : 'forwarded'}.</p>`;
 }
 
 function readLimit(readRpm: number | null): Markup {
-  return html`<p>${readRpm === null ? 'Any number of reads.' : `${count(readRpm)} reads in a minute, by all keys and people together.`} <span class="quiet">Operators of the service set this and what follows.</span></p>`;
+  return html`<p>${readRpm === null ? 'Unlimited read requests.' : `${count(readRpm)} read requests per minute for the organization.`} <span class="quiet">Managed by your operator.</span></p>`;
 }
 
 function rateTable(rates: Responses['rate_limit_policies.list']['data']): Part {
   return rates.length === 0
-    ? html`<p class="quiet">No other rate, and no quota.</p>`
+    ? html`<p class="quiet">No other rate limits or quotas.</p>`
     : table({
-        caption: 'Rates and quotas',
+        caption: 'Rate limits and quotas',
         rows: rates,
         columns: [
           { title: 'Name', cell: ({ name }) => name },
-          { title: 'Kind', cell: ({ kind }) => kind },
-          { title: 'Counts', cell: ({ match }) => scopeName(match) || 'everything' },
+          { title: 'Type', cell: ({ kind }) => kind },
+          { title: 'Scope', cell: ({ match }) => scopeName(match) || 'all requests' },
           { title: 'Limit', isNumber: true, cell: ({ unit, limit }) => inUnit(unit, limit) },
-          { title: 'Of', cell: ({ unit }) => unit },
-          { title: 'In', cell: ({ window_seconds }) => seconds(window_seconds) },
+          { title: 'Unit', cell: ({ unit }) => unit },
+          { title: 'Window', cell: ({ window_seconds }) => seconds(window_seconds) },
         ],
       });
 }
 
-function planFacts({ plan }: Responses['plan.read']): Part {
+function planDetails({ plan }: Responses['plan.read']): Part {
   const upTo = (limit: number | null) => (limit === null ? 'unlimited' : count(limit));
   return plan === null
-    ? html`<p class="quiet">On no plan: runs and tokens are not limited by one.</p>`
+    ? html`<p class="quiet">No plan (unlimited runs and tokens).</p>`
     : definitionList([
         ['Plan', plan.name],
-        ['Runs a month', upTo(plan.monthly_runs)],
-        ['Tokens a month', upTo(plan.monthly_tokens)],
-        ['Beyond', plan.overage_policy === 'block' ? 'refused' : 'allowed'],
+        ['Runs per month', upTo(plan.monthly_runs)],
+        ['Tokens per month', upTo(plan.monthly_tokens)],
+        ['Overage', plan.overage_policy === 'block' ? 'denied' : 'allowed'],
       ]);
 }

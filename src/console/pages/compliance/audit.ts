@@ -1,4 +1,4 @@
-/** The audit log: searched, exported, verified. */
+/** The audit log: search, export and verification. */
 import type { Item, Responses } from '../../../contract/views/responses.ts';
 import { ApiFailure } from '../../api.ts';
 import {
@@ -14,7 +14,7 @@ import {
 } from '../../components.ts';
 import { type Filter, filterBar, filterQuery } from '../../filters.ts';
 import { actionScreen } from '../../form-screens.ts';
-import { count, time, words } from '../../format.ts';
+import { count, humanize, time } from '../../format.ts';
 import { instantOf, localTime } from '../../forms.ts';
 import { html, link, type Markup, type Part } from '../../html.ts';
 import { listing } from '../../listing.ts';
@@ -27,17 +27,17 @@ type VerificationView = Responses['audit.verify'];
 
 const filters: readonly Filter[] = [
   { name: 'action', label: 'Action' },
-  { name: 'actor', label: 'Who (id)' },
-  { name: 'target_kind', label: 'Kind of thing' },
-  { name: 'target', label: 'Thing (id)' },
+  { name: 'actor', label: 'Actor ID' },
+  { name: 'target_kind', label: 'Target type' },
+  { name: 'target', label: 'Target ID' },
   {
     name: 'outcome',
     label: 'Outcome',
     options: ['success', 'denied', 'failure'].map((value) => ({ value, label: value })),
   },
-  { name: 'trace_id', label: 'Trace' },
+  { name: 'trace_id', label: 'Trace ID' },
 ];
-/** Of the export's form, which is on this page too and comes back to it with what it was sent with. */
+/** Query parameters of the export form, which is on the same page and is shown again with its values after an error. */
 const exportFields = ['from', 'to', 'format'];
 const formats = ['ndjson', 'cef', 'ocsf'];
 const weekMs = 7 * 86_400_000;
@@ -55,7 +55,7 @@ export const auditScreens: readonly Screen[] = [
   }),
 ];
 
-/** `refused`: the export, whose form is on this page too. */
+/** `failure`: of the export, whose form is on the same page. */
 async function list(visit: ScreenVisit, failure?: ApiFailure) {
   const { api, org, query, now } = visit;
   const listed = await api.get<'audit.list'>(
@@ -65,38 +65,35 @@ async function list(visit: ScreenVisit, failure?: ApiFailure) {
     listed,
     path: listPath,
     query,
-    none: empty(
-      'Nothing yet',
-      'Every change, and who made it, is written here in the transaction that makes it.',
-    ),
+    none: empty('No entries yet', 'Every change is recorded here, in the same transaction.'),
     caption: 'Audit log',
     columns: [
       {
-        title: 'When',
+        title: 'Time',
         cell: (entry) => html`<span class="nowrap">${time(entry.at, org.timezone)}</span>`,
       },
       {
-        title: 'Who',
+        title: 'Actor',
         cell: (entry) =>
-          html`${words(entry.actor.kind)}<span class="sub"><code>${entry.actor.id}</code></span>`,
+          html`${humanize(entry.actor.kind)}<span class="sub"><code>${entry.actor.id}</code></span>`,
       },
       {
-        title: 'Did',
+        title: 'Action',
         cell: (entry) => html`${entry.action}${entry.code !== null && html` ${badge(entry.code, 'bad')}`}`,
       },
       {
-        title: 'To',
+        title: 'Target',
         cell: (entry) =>
-          html`${words(entry.target.kind)}<span class="sub"><code>${entry.target.id}</code></span>`,
+          html`${humanize(entry.target.kind)}<span class="sub"><code>${entry.target.id}</code></span>`,
       },
-      { title: 'From', cell: (entry) => entry.address ?? '–' },
+      { title: 'IP address', cell: (entry) => entry.address ?? '–' },
     ],
     below: details,
   });
   return view(
     'Audit log',
-    html`${heading('Audit log', actionButton(visit, { path: `${listPath}/verify`, label: 'Verify the log' }), 'Who changed what, the latest first. Each entry is chained to the one before by its hash.')}
-${failure !== undefined && alert('This cannot be exported.', failure.fields)}${exportForm(org.timezone, now, query)}${filterBar(listPath, filters, query, exportFields)}${card('Entries', body)}`,
+    html`${heading('Audit log', actionButton(visit, { path: `${listPath}/verify`, label: 'Verify log' }), 'Every change, newest first. Entries are chained by hash, so that tampering is detected.')}
+${failure !== undefined && alert('The export failed.', failure.fields)}${exportForm(org.timezone, now, query)}${filterBar(listPath, filters, query, exportFields)}${card('Entries', body)}`,
     failure?.status,
   );
 }
@@ -108,7 +105,7 @@ function details(entry: EntryView): Markup {
       ? []
       : [html`<h3>${name}</h3><pre class="scroll" tabindex="0">${JSON.stringify(value, null, 2)}</pre>`];
   });
-  return html`<details class="entry"><summary>Entry ${count(entry.seq)}</summary>${parts}${entry.trace_id !== null && html`<p>Trace <code>${entry.trace_id}</code></p>`}</details>`;
+  return html`<details class="entry"><summary>Entry ${count(entry.seq)}</summary>${parts}${entry.trace_id !== null && html`<p>Trace ID <code>${entry.trace_id}</code></p>`}</details>`;
 }
 
 function exportForm(timezone: string, now: Date, query: URLSearchParams): Markup {
@@ -118,10 +115,10 @@ function exportForm(timezone: string, now: Date, query: URLSearchParams): Markup
 <div class="field"><label for="export-from">From</label><input type="datetime-local" id="export-from" name="from" value="${at('from', now.getTime() - weekMs)}" required></div>
 <div class="field"><label for="export-to">To</label><input type="datetime-local" id="export-to" name="to" value="${at('to', now.getTime())}" required></div>
 <div class="field"><label for="export-format">Format</label><select id="export-format" name="format">${formats.map((format) => html`<option${format === query.get('format') && html` selected`}>${format}</option>`)}</select></div>
-<button class="button">Export</button></form><p class="quiet">At most 90 days at a time, in the time zone of the org.</p></details>`;
+<button class="button">Export</button></form><p class="quiet">At most 90 days, in the time zone of the organization (${timezone}).</p></details>`;
 }
 
-/** By way of the console, as whoever looks at it: support is not known to the API by a cookie. */
+/** Passed through the console, because the API does not accept the cookie of a support session. */
 async function exported(visit: ScreenVisit): Promise<ScreenAnswer> {
   const { api, org, query } = visit;
   const instant = (name: string) => instantOf(query.get(name) ?? '', org.timezone);
@@ -139,26 +136,29 @@ async function exported(visit: ScreenVisit): Promise<ScreenAnswer> {
 }
 
 function verified(found: VerificationView): Markup {
-  return html`${heading('Verification', html`<a class="button" href="${listPath}">Back to the log</a>`)}
+  return html`${heading('Verification', html`<a class="button" href="${listPath}">Back to audit log</a>`)}
 ${panel(html`<p>${verdict(found)}</p>
 ${definitionList([
   ['Entries checked', count(found.checked_entries)],
   ['From entry', count(found.first_seq)],
   ['To entry', count(found.last_seq)],
-  ['Removed by retention, up to', found.removed_until_seq === null ? 'none' : count(found.removed_until_seq)],
+  [
+    'Removed by retention up to entry',
+    found.removed_until_seq === null ? 'none' : count(found.removed_until_seq),
+  ],
   ['Signed checkpoints checked', count(found.checkpoints_checked)],
 ])}`)}
-${found.findings.length > 0 && card('What does not fit', findings(found.findings))}
-${found.head.token !== '' && card('Keep this', html`<p>A signed checkpoint of the log as it is now. Kept elsewhere, it proves later that nothing was changed or cut off since.</p><pre class="scroll" tabindex="0">${found.head.token}</pre>`)}`;
+${found.findings.length > 0 && card('Problems found', findings(found.findings))}
+${found.head.token !== '' && card('Checkpoint', html`<p>A signed checkpoint of the current log. Store it elsewhere to prove later that no entry was changed or removed.</p><pre class="scroll" tabindex="0">${found.head.token}</pre>`)}`;
 }
 
 function verdict({ valid, findings }: VerificationView): Markup {
   if (valid) {
-    return badge('The log is whole', 'good');
+    return badge('Log intact', 'good');
   }
   return findings.every(({ kind }) => kind === 'key_invalid')
-    ? badge('A signing key cannot be read: what it signed proves nothing', 'bad')
-    : badge('The log was tampered with', 'bad');
+    ? badge('A signing key cannot be read: its signatures cannot be verified', 'bad')
+    : badge('Log tampered with', 'bad');
 }
 
 function findings(found: VerificationView['findings']): Part {
@@ -167,8 +167,8 @@ function findings(found: VerificationView['findings']): Part {
     rows: found,
     columns: [
       { title: 'Entry', isNumber: true, cell: (one) => count(one.seq) },
-      { title: 'Kind', cell: (one) => words(one.kind) },
-      { title: 'What', cell: (one) => one.message },
+      { title: 'Kind', cell: (one) => humanize(one.kind) },
+      { title: 'Problem', cell: (one) => one.message },
     ],
   });
 }

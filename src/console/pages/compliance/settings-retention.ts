@@ -1,4 +1,4 @@
-/** How long things are kept, and what was deleted because of it. */
+/** Retention periods and deletion history. */
 import type { Item } from '../../../contract/views/responses.ts';
 import { ApiFailure } from '../../api.ts';
 import { badge, type Column, cardOf, definitionList, empty, heading, linkButton } from '../../components.ts';
@@ -13,13 +13,17 @@ import { settingsPath, settingsTabs } from '../access/settings-tabs.ts';
 
 const here = `${settingsPath}/retention`;
 
-/** By the names of the API, with what they are about. */
+/** API field, label and help of each retention period. */
 const periods = [
-  ['runs_days', 'Runs', 'Sums and balances stay right. Empty: for good.'],
-  ['content_days', 'Content of runs', '0: it is not kept in the first place.'],
-  ['audit_days', 'Audit log', 'At least 30. The log goes on from a signed anchor. Empty: for good.'],
+  ['runs_days', 'Runs', 'Totals and balances are kept. Leave blank to keep runs forever.'],
+  ['content_days', 'Content of runs', '0 = not stored.'],
+  [
+    'audit_days',
+    'Audit log',
+    'At least 30. The log continues from a signed anchor. Leave blank to keep entries forever.',
+  ],
   ['deliveries_days', 'Webhook deliveries', undefined],
-  ['idempotency_days', 'Answers to an Idempotency-Key', undefined],
+  ['idempotency_days', 'Idempotency records', undefined],
 ] as const;
 
 export const retentionScreens: readonly Screen[] = [
@@ -27,14 +31,14 @@ export const retentionScreens: readonly Screen[] = [
   ...formScreens({
     path: `${here}/edit`,
     title: 'Retention',
-    intro: 'Deleting begins within a minute of a change and cannot be undone.',
+    intro: 'Deletion starts within a minute of a change and cannot be undone.',
     submit: 'Save',
     back: here,
     fields: () => [
       ...periods.map(
         ([name, label, help]): Field => ({
           name,
-          label: `${label}, in days`,
+          label: `${label} (days)`,
           kind: 'number',
           ...(help !== undefined && { help }),
           ...(name === 'runs_days' || name === 'audit_days'
@@ -46,7 +50,7 @@ export const retentionScreens: readonly Screen[] = [
         name: 'legal_hold',
         label: 'Legal hold',
         kind: 'checkbox',
-        help: 'While it stands nothing is deleted, and nobody is erased.',
+        help: 'Pauses all deletion and erasure.',
       },
     ],
     async load({ api, org }) {
@@ -70,33 +74,33 @@ async function overview(visit: ScreenVisit) {
   ]);
   const page = view(
     'Retention',
-    html`${heading('Retention', linkButton(visit, { path: `${here}/edit`, label: 'Change' }))}${settingsTabs('/retention')}
-${cardOf('Kept for', policy, (found) => html`${found.legal_hold && html`<p>${badge('legal hold', 'warn')} Nothing is deleted while it stands.</p>`}${found.failing_since !== null && html`<p>${badge('failing', 'bad')} Deleting has failed since ${time(found.failing_since, org.timezone)}${found.failing.length > 0 && html`, of: ${found.failing.map((kind) => kind.replaceAll('_', ' ')).join(', ')}`}. It is tried again every ten minutes.</p>`}${definitionList(periods.map(([name, label]) => [label, kept(found[name])] as const))}`)}
-${cardOf('What was deleted', runs, (listed) => listing({ listed, path: here, query, none: empty('Nothing yet', 'What is older than it is kept for is deleted day by day, and counted here.'), caption: 'What was deleted', columns: runColumns(org.timezone) }))}`,
+    html`${heading('Retention', linkButton(visit, { path: `${here}/edit`, label: 'Edit' }))}${settingsTabs('/retention')}
+${cardOf('Retention periods', policy, (found) => html`${found.legal_hold && html`<p>${badge('legal hold', 'warn')} All deletion is paused.</p>`}${found.failing_since !== null && html`<p>${badge('failing', 'bad')} Deletion has failed since ${time(found.failing_since, org.timezone)}${found.failing.length > 0 && html` for ${found.failing.map((kind) => kind.replaceAll('_', ' ')).join(', ')}`}. It is retried every ten minutes.</p>`}${definitionList(periods.map(([name, label]) => [label, periodText(found[name])] as const))}`)}
+${cardOf('Deletion history', runs, (listed) => listing({ listed, path: here, query, none: empty('No deletions yet', 'Data past its retention period is deleted daily and listed here.'), caption: 'Deletion history', columns: runColumns(org.timezone) }))}`,
   );
-  // A hold or a failure keeps a deletion unfinished for as long as it lasts.
-  const isStopped = policy instanceof ApiFailure || policy.legal_hold || policy.failing_since !== null;
-  const goesOn =
-    !isStopped && !(runs instanceof ApiFailure) && runs.data.some(({ finished_at }) => finished_at === null);
-  return { ...page, goesOn };
+  // A legal hold or a failure leaves a deletion unfinished for as long as it lasts.
+  const isPaused = policy instanceof ApiFailure || policy.legal_hold || policy.failing_since !== null;
+  const autoRefresh =
+    !isPaused && !(runs instanceof ApiFailure) && runs.data.some(({ finished_at }) => finished_at === null);
+  return { ...page, autoRefresh };
 }
 
-function kept(days: number | null): string {
+function periodText(days: number | null): string {
   return days === null
-    ? 'for good'
+    ? 'Forever'
     : days === 0
-      ? 'not kept'
+      ? 'Not stored'
       : `${count(days)} ${days === 1 ? 'day' : 'days'}`;
 }
 
 function runColumns(timezone: string): Column<Item<'retention_policy.runs.list'>>[] {
   return [
-    { title: 'When', cell: (one) => html`<span class="nowrap">${time(one.started_at, timezone)}</span>` },
+    { title: 'Time', cell: (one) => html`<span class="nowrap">${time(one.started_at, timezone)}</span>` },
     { title: 'Runs', isNumber: true, cell: ({ deleted }) => count(deleted.runs) },
     { title: 'Contents', isNumber: true, cell: ({ deleted }) => count(deleted.contents) },
     { title: 'Audit entries', isNumber: true, cell: ({ deleted }) => count(deleted.audit_entries) },
     { title: 'Support access', isNumber: true, cell: ({ deleted }) => count(deleted.support_access) },
     { title: 'Deliveries', isNumber: true, cell: ({ deleted }) => count(deleted.deliveries) },
-    { title: '', cell: (one) => one.finished_at === null && badge('goes on', 'info') },
+    { title: '', cell: (one) => one.finished_at === null && badge('in progress', 'info') },
   ];
 }

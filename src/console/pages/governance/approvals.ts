@@ -1,4 +1,4 @@
-/** The inbox of what a rule wants somebody to approve first. */
+/** Requests that a rule requires approval for. */
 import type { Item } from '../../../contract/views/responses.ts';
 import type { ApiFailure } from '../../api.ts';
 import { alert, badge, card, empty, heading, nextPage, notice, type Tone, table } from '../../components.ts';
@@ -26,8 +26,8 @@ function decision(verb: 'approve' | 'deny', done: 'approved' | 'denied'): Screen
     body: ({ form }) => bodyOf(form, verb),
     done,
     back: listPath,
-    // What was typed is not lost, and what somebody else has decided meanwhile is not in the list any more.
-    refused: list,
+    // Keeps the input; a request that was decided in the meantime is no longer in the list.
+    showFailure: list,
   });
 }
 
@@ -36,7 +36,7 @@ function bodyOf(form: URLSearchParams, verb: 'approve' | 'deny'): object {
   const uses = (form.get('uses') ?? '').trim();
   return {
     ...(reason !== '' && { reason }),
-    // What is no number is for the API to refuse.
+    // Invalid numbers stay text, so that the API reports them.
     ...(verb === 'approve' && uses !== '' && { uses: /^\d+$/.test(uses) ? Number(uses) : uses }),
   };
 }
@@ -55,15 +55,15 @@ async function list(visit: ScreenVisit, failure?: ApiFailure) {
   const body =
     data.length === 0
       ? empty(
-          state === 'pending' ? 'Nothing waits for you' : `None is ${state}`,
-          'When a rule requires an approval and somebody is refused for want of one, the request is listed here.',
-          html`<a class="button" href="/console/policies">Policies</a>`,
+          state === 'pending' ? 'No pending approvals' : `No ${state} approvals`,
+          'Requests that need approval by a rule appear here.',
+          html`<a class="button" href="/console/policies">View policies</a>`,
         )
       : html`${state === 'pending' ? data.map((one) => request(one, visit)) : decided(data, org.timezone)}${nextPage(listPath, query, next_cursor)}`;
   return view(
     'Approvals',
-    html`${heading('Approvals', undefined, 'What a rule wants somebody to decide first. Nobody decides about requests of the own key.')}
-<nav class="tabs" aria-label="States">${states.map((name) => html`<a href="${link(listPath, { state: name })}"${name === state && html` aria-current="page"`}>${name}</a>`)}</nav>${failure !== undefined && alert(failure.message, failure.fields)}${body}`,
+    html`${heading('Approvals', undefined, 'Requests that need a decision. You cannot approve requests from your own API key.')}
+<nav class="tabs" aria-label="Status">${states.map((name) => html`<a href="${link(listPath, { state: name })}"${name === state && html` aria-current="page"`}>${name}</a>`)}</nav>${failure !== undefined && alert(failure.message, failure.fields)}${body}`,
     failure?.status,
   );
 }
@@ -72,20 +72,20 @@ function request(approval: ApprovalView, { now, params, form, denied }: ScreenVi
   const { id, attempted, model, action, key_id, requested_at, expires_at, reason, rule_id } = approval;
   const about = `${attempted} for ${key_id}`;
   const approve = path`/console/approvals/${id}/approve`;
-  const obstacle = denied(approve);
+  const denial = denied(approve);
   const typed = (name: string) => (params.approval_id === id ? form.get(name) : null);
   return card(
     attempted,
-    html`<p>${reason} <a href="${path`/console/policies/${rule_id}`}">The rule</a></p>
-<p class="quiet">Key <code>${key_id}</code> asked for model <code>${model}</code>${action !== null && html`, action <code>${action}</code>`}, ${ago(requested_at, now)}. Its time is over ${ago(expires_at, now)}.</p>
+    html`<p>${reason} <a href="${path`/console/policies/${rule_id}`}">View rule</a></p>
+<p class="quiet">API key <code>${key_id}</code> requested model <code>${model}</code>${action !== null && html`, action <code>${action}</code>`}, ${ago(requested_at, now)}. Expires ${ago(expires_at, now)}.</p>
 ${
-  obstacle === undefined
+  denial === undefined
     ? html`<form method="post" class="filters" action="${approve}">
-<div class="field"><label for="uses-${id}">For how many runs</label><input type="text" inputmode="numeric" id="uses-${id}" name="uses" value="${typed('uses') ?? '1'}"></div>
+<div class="field"><label for="uses-${id}">Valid for (runs)</label><input type="text" inputmode="numeric" id="uses-${id}" name="uses" value="${typed('uses') ?? '1'}"></div>
 <div class="field"><label for="reason-${id}">Reason</label><input type="text" id="reason-${id}" name="reason" value="${typed('reason')}"></div>
 <button class="button primary">Approve<span class="hidden"> ${about}</span></button>
 <button class="button" formaction="${path`/console/approvals/${id}/deny`}">Deny<span class="hidden"> ${about}</span></button></form>`
-    : notice(obstacle)
+    : notice(denial)
 }`,
   );
 }
@@ -99,21 +99,21 @@ const tones: Readonly<Record<string, Tone>> = {
 
 function decided(approvals: readonly ApprovalView[], timezone: string): Part {
   return card(
-    'Latest first',
+    'Decided requests',
     table({
       caption: 'Approvals',
       rows: approvals,
       columns: [
         {
-          title: 'Asked',
+          title: 'Requested',
           cell: (one) => html`<span class="nowrap">${time(one.requested_at, timezone)}</span>`,
         },
-        { title: 'What', cell: (one) => html`${one.attempted}<span class="sub">${one.reason}</span>` },
-        { title: 'Key', cell: (one) => html`<code>${one.key_id}</code>` },
-        { title: 'State', cell: (one) => badge(one.state, tones[one.state] ?? 'plain') },
-        { title: 'Uses', isNumber: true, cell: (one) => `${one.uses_made} of ${one.uses ?? 'any'}` },
+        { title: 'Request', cell: (one) => html`${one.attempted}<span class="sub">${one.reason}</span>` },
+        { title: 'API key', cell: (one) => html`<code>${one.key_id}</code>` },
+        { title: 'Status', cell: (one) => badge(one.state, tones[one.state] ?? 'plain') },
+        { title: 'Uses', isNumber: true, cell: (one) => `${one.uses_made} of ${one.uses ?? 'unlimited'}` },
         {
-          title: 'By',
+          title: 'Decided by',
           cell: (one) =>
             html`${one.decided_by !== null && html`<code>${one.decided_by}</code>`}<span class="sub">${one.decision_reason}</span>`,
         },

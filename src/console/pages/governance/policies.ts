@@ -1,4 +1,4 @@
-/** Rules on models and actions: listed in the order they are looked at, written with a look at what they would change. */
+/** Policies: rules on models and actions, their versions and forms. */
 import {
   actionCard,
   askFirst,
@@ -18,13 +18,13 @@ import { html, link, path } from '../../html.ts';
 import { listing } from '../../listing.ts';
 import { pathOf } from '../../operations.ts';
 import { type Screen, type ScreenVisit, view } from '../../screen.ts';
+import { conditions, effectBadge, type PolicyView } from './policy-labels.ts';
 import { simulated } from './policy-simulation.ts';
-import { conditions, effectBadge, type PolicyView } from './policy-words.ts';
 
 const listPath = '/console/policies';
 const rulePath = `${listPath}/{policy_id}`;
-/** Of an org there may be no more than this many rules. */
-const pageOfRules = 200;
+/** Rules per page. */
+const rulesPerPage = 200;
 
 const fields: readonly Field[] = [
   {
@@ -34,8 +34,8 @@ const fields: readonly Field[] = [
     required: true,
     options: [
       { value: 'block', label: 'Block' },
-      { value: 'require_approval', label: 'Require an approval' },
-      { value: 'allow', label: 'Allow, whatever later rules say' },
+      { value: 'require_approval', label: 'Require approval' },
+      { value: 'allow', label: 'Allow and stop' },
     ],
   },
   {
@@ -43,7 +43,7 @@ const fields: readonly Field[] = [
     label: 'Models',
     kind: 'list',
     whenEmpty: 'null',
-    help: 'One a line; * stands for any characters. Empty: all.',
+    help: 'One per line; * is a wildcard. Leave blank for all models.',
     placeholder: 'gpt-4*',
   },
   {
@@ -51,7 +51,7 @@ const fields: readonly Field[] = [
     label: 'Actions',
     kind: 'list',
     whenEmpty: 'null',
-    help: 'The same, for the action that runs name. Empty: all, also none.',
+    help: 'One per line; * is a wildcard. Leave blank for all requests, with or without an action.',
     placeholder: 'delete_*',
   },
   {
@@ -59,26 +59,32 @@ const fields: readonly Field[] = [
     label: 'Condition',
     kind: 'code',
     whenEmpty: 'null',
-    help: html`In <a href="https://cel.dev" rel="noreferrer">CEL</a>, such as <code>cost_usd &gt; 5.0 &amp;&amp; team == "research"</code>. Empty: always.`,
+    help: html`A <a href="https://cel.dev" rel="noreferrer">CEL</a> expression such as <code>cost_usd &gt; 5.0 &amp;&amp; team == "research"</code>. Leave blank to always apply.`,
   },
   {
     name: 'priority',
     label: 'Priority',
     kind: 'number',
     required: true,
-    help: 'The lowest number is looked at first.',
+    help: 'Lower numbers are evaluated first.',
   },
-  { name: 'reason', label: 'Reason', kind: 'text', required: true, help: 'What whoever is refused is told.' },
-  { name: 'enabled', label: 'In force', kind: 'checkbox' },
+  {
+    name: 'reason',
+    label: 'Reason',
+    kind: 'text',
+    required: true,
+    help: 'Shown to the caller of a denied request.',
+  },
+  { name: 'enabled', label: 'Enabled', kind: 'checkbox' },
 ];
 
-/** A rule that is made knows no null: what is empty is left out. */
+/** The API does not accept null in a new rule: empty fields are omitted. */
 function forCreation(body: Record<string, unknown>): Record<string, unknown> {
   return Object.fromEntries(Object.entries(body).filter(([, value]) => value !== null));
 }
 
 const attempt = {
-  label: 'Try it on past runs',
+  label: 'Test on past runs',
   call: 'POST {org}/policies/simulate' as const,
   run: (visit: ScreenVisit, body: Record<string, unknown>) => simulated(visit, forCreation(body)),
 };
@@ -88,9 +94,8 @@ export const policyScreens: readonly Screen[] = [
   ...formScreens({
     path: `${listPath}/new`,
     title: 'New rule',
-    intro:
-      'Of the rules that match a request, the first one in the order of priority decides. Where none matches, it is allowed.',
-    submit: 'Put it in force',
+    intro: 'The first matching rule by priority decides. Requests without a match are allowed.',
+    submit: 'Create rule',
     back: listPath,
     fields: () => fields,
     load: async () => ({ effect: 'block', priority: '100', enabled: 'true' }),
@@ -102,7 +107,7 @@ export const policyScreens: readonly Screen[] = [
   ...formScreens({
     path: rulePath,
     title: 'Rule',
-    intro: 'A changed rule has another version; approvals for the version before end.',
+    intro: 'Saving creates a new version and ends approvals for the previous one.',
     submit: 'Save',
     back: listPath,
     fields: () => fields,
@@ -112,8 +117,8 @@ export const policyScreens: readonly Screen[] = [
     done: 'saved',
     attempt,
     below: (visit) =>
-      html`${card('Versions', html`<p><a href="${pathOf(`${rulePath}/versions`, visit.params)}">What it said before, and who changed it</a></p>`)}
-${actionCard('Delete', askFirst(visit, { path: pathOf(`${rulePath}/delete`, visit.params), label: 'Delete the rule' }, 'From the next request on it is not looked at any more.'))}`,
+      html`${card('Versions', html`<p><a href="${pathOf(`${rulePath}/versions`, visit.params)}">Version history</a></p>`)}
+${actionCard('Delete', askFirst(visit, { path: pathOf(`${rulePath}/delete`, visit.params), label: 'Delete rule' }, 'It stops applying with the next request. This cannot be undone.'))}`,
   }),
   actionScreen({
     path: `${rulePath}/delete`,
@@ -143,7 +148,7 @@ async function list(visit: ScreenVisit) {
     link(`${org.path}/policies`, {
       ...filterQuery(query),
       sort: 'priority',
-      limit: String(pageOfRules),
+      limit: String(rulesPerPage),
     }),
   );
   const body = listing({
@@ -151,9 +156,9 @@ async function list(visit: ScreenVisit) {
     path: listPath,
     query,
     none: empty(
-      'Everything is allowed',
-      'A rule blocks models or actions, or wants somebody to approve first.',
-      create('Write the first rule'),
+      'No rules yet',
+      'All requests are allowed. Rules block models or actions, or require approval.',
+      create('Create rule'),
     ),
     caption: 'Rules',
     columns: [
@@ -162,20 +167,20 @@ async function list(visit: ScreenVisit) {
         title: 'Effect',
         cell: (rule) => html`${effectBadge(rule.effect)}${!rule.enabled && html` ${badge('off')}`}`,
       },
-      { title: 'For', cell: conditions },
+      { title: 'Applies to', cell: conditions },
       {
         title: 'Reason',
         cell: (rule) => html`<a href="${path`/console/policies/${rule.id}`}">${rule.reason}</a>`,
       },
       {
-        title: 'Changed',
+        title: 'Updated',
         cell: (rule) => html`<span class="nowrap">${time(rule.updated_at, org.timezone)}</span>`,
       },
     ],
   });
   return view(
     'Policies',
-    html`${heading('Policies', html`${create('New rule')}${linkButton(visit, { path: `${listPath}/try`, label: 'Try a request' })}`, 'Rules on models and actions, in the order in which they are looked at.')}
+    html`${heading('Policies', html`${create('New rule')}${linkButton(visit, { path: `${listPath}/try`, label: 'Test request' })}`, 'Rules on models and actions, in order of evaluation.')}
 ${card('Rules', body)}`,
   );
 }
@@ -188,19 +193,19 @@ async function versions({ api, org, params, query }: ScreenVisit) {
     }),
   );
   return view(
-    'Versions of a rule',
-    html`${heading('Versions of a rule', html`<a class="button" href="${pathOf(rulePath, params)}">Back to the rule</a>`)}
+    'Rule versions',
+    html`${heading('Rule versions', html`<a class="button" href="${pathOf(rulePath, params)}">Back to rule</a>`)}
 ${found.data.map(({ version, changed_at, changed_by, deleted, policy }) =>
   card(
     `Version ${version}${deleted ? ', deleted' : ''}`,
     definitionList([
-      ['Changed', time(changed_at, org.timezone)],
-      ['By', html`<code>${changed_by}</code>`],
+      ['Updated', time(changed_at, org.timezone)],
+      ['Updated by', html`<code>${changed_by}</code>`],
       ['Effect', effectBadge(policy.effect)],
-      ['For', conditions(policy)],
+      ['Applies to', conditions(policy)],
       ['Priority', count(policy.priority)],
       ['Reason', policy.reason],
-      ['In force', policy.enabled ? 'yes' : 'no'],
+      ['Enabled', policy.enabled ? 'yes' : 'no'],
     ]),
   ),
 )}

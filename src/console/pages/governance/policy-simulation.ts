@@ -1,31 +1,31 @@
-/** What a rule that is being written would have said of the last runs, and what the rules in force say of one request. */
+/** Tests a draft rule on past runs, and the active rules on one request. */
 import type { Responses } from '../../../contract/views/responses.ts';
 import { ApiFailure } from '../../api.ts';
 import { badge, card, definitionList, table } from '../../components.ts';
 import { formScreens } from '../../form-screens.ts';
-import { count, time, words } from '../../format.ts';
+import { count, humanize, time } from '../../format.ts';
 import type { Field } from '../../forms.ts';
 import { html, type Markup, path } from '../../html.ts';
 import type { Screen, ScreenVisit } from '../../screen.ts';
-import { effectBadge, type PolicyView } from './policy-words.ts';
+import { effectBadge, type PolicyView } from './policy-labels.ts';
 
 const simulatedRuns = 500;
 
-/** The rule takes the place of its version in force, or comes to the others. */
+/** The draft replaces the active version of the rule, or is added to the rules. */
 export async function simulated(
   { api, org, params }: ScreenVisit,
   rule: Record<string, unknown>,
 ): Promise<Markup | ApiFailure> {
-  const inForce = await everyRule(api, org.path);
-  if (inForce instanceof ApiFailure) {
-    return inForce;
+  const active = await everyRule(api, org.path);
+  if (active instanceof ApiFailure) {
+    return active;
   }
-  const others = inForce.filter(({ id }) => id !== params.policy_id).map(asDraft);
+  const others = active.filter(({ id }) => id !== params.policy_id).map(asDraft);
   const answer = await api.send<'policies.simulate'>('POST', `${org.path}/policies/simulate`, {
     rules: [...others, rule],
     runs: simulatedRuns,
   });
-  // Faults are told of the whole draft; here they belong to the fields of one rule.
+  // Field errors are about the list of rules; the form has the fields of one rule.
   return answer instanceof ApiFailure
     ? answer.within(`rules[${others.length}].`)
     : result(answer, org.timezone);
@@ -62,26 +62,26 @@ function asDraft({ effect, models, actions, expression, priority, reason, enable
 function result({ runs, changed, draft, changes }: Responses['policies.simulate'], timezone: string): Markup {
   if (runs === 0) {
     return card(
-      'On past runs',
-      html`<p class="quiet">The rule is well-formed. There are no runs yet to try it on.</p>`,
+      'Test on past runs',
+      html`<p class="quiet">The rule is valid. There are no runs yet to test it on.</p>`,
     );
   }
   return card(
-    'On past runs',
+    'Test on past runs',
     html`${definitionList([
-      ['Runs looked at', count(runs)],
-      ['Would be decided otherwise', count(changed)],
+      ['Runs tested', count(runs)],
+      ['Would change', count(changed)],
       ...Object.entries(draft).map(
-        ([verdict, number]) => [`With this rule: ${words(verdict)}`, count(number)] as const,
+        ([verdict, number]) => [`Result: ${humanize(verdict)}`, count(number)] as const,
       ),
     ])}${
       changes.length > 0 &&
       table({
-        caption: 'Runs that would be decided otherwise',
+        caption: 'Runs with a different result',
         rows: changes,
         columns: [
           {
-            title: 'Charged',
+            title: 'Time',
             cell: (run) =>
               html`<a href="${path`/console/runs/${run.run_id}`}">${time(run.charged_at, timezone)}</a>`,
           },
@@ -110,7 +110,7 @@ const requestFields: readonly Field[] = [
   { name: 'cost_usd', label: 'Cost', kind: 'money' },
   {
     name: 'role',
-    label: 'Role of the key',
+    label: 'Role of the API key',
     kind: 'select',
     options: ['member', 'viewer', 'admin', 'owner'].map((value) => ({ value, label: value })),
   },
@@ -118,19 +118,19 @@ const requestFields: readonly Field[] = [
 
 export const policyTrialScreens: readonly Screen[] = formScreens<'policies.evaluate'>({
   path: '/console/policies/try',
-  title: 'Try a request',
-  intro: 'What the rules in force would say of it. Nothing is posted, and no approval is used.',
-  submit: 'What would happen?',
+  title: 'Test request',
+  intro: 'Test a request against the active rules. Nothing is posted, and no approval is used.',
+  submit: 'Test',
   back: '/console/policies',
   fields: () => requestFields,
   call: 'POST {org}/policies/evaluate',
   result: (_visit, { verdict, reason, considered }) =>
     card(
-      'Verdict',
-      html`<p>${effectBadge(verdict)} ${reason ?? 'No rule matches, so it is allowed.'}</p>${
+      'Result',
+      html`<p>${effectBadge(verdict)} ${reason ?? 'No rule matches: allowed.'}</p>${
         considered.length > 0 &&
         table({
-          caption: 'Rules as they were looked at',
+          caption: 'Rules in order of evaluation',
           rows: considered,
           columns: [
             { title: 'Priority', isNumber: true, cell: (rule) => count(rule.priority) },
@@ -142,9 +142,9 @@ export const policyTrialScreens: readonly Screen[] = formScreens<'policies.evalu
             { title: 'Effect', cell: (rule) => effectBadge(rule.effect) },
             {
               title: 'Outcome',
-              cell: (rule) => badge(words(rule.outcome), rule.outcome === 'decided' ? 'info' : 'plain'),
+              cell: (rule) => badge(humanize(rule.outcome), rule.outcome === 'decided' ? 'info' : 'plain'),
             },
-            { title: 'Because', cell: (rule) => rule.explanation },
+            { title: 'Explanation', cell: (rule) => rule.explanation },
           ],
         })
       }`,

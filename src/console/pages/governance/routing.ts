@@ -1,4 +1,4 @@
-/** Routing and evals: what each model costs against how it scores, with the bar drawn in; and which one would be chosen. */
+/** Routing and evals: the policy, cost and score of each model, and a routing test. */
 import type { Item, Responses } from '../../../contract/views/responses.ts';
 import { ApiFailure } from '../../api.ts';
 import { scatterChart } from '../../charts/scatter.ts';
@@ -17,13 +17,13 @@ import {
 } from '../../components.ts';
 import { type Filter, filterBar, filterQuery } from '../../filters.ts';
 import { actionScreen, formScreens } from '../../form-screens.ts';
-import { count, milliseconds, time, usd, words } from '../../format.ts';
+import { count, humanize, milliseconds, time, usd } from '../../format.ts';
 import type { Field } from '../../forms.ts';
 import { html, link, type Markup, type Part, path } from '../../html.ts';
 import { type Screen, type ScreenVisit, view } from '../../screen.ts';
 
 const listPath = '/console/routing';
-/** What the chart takes a call to be, so that prices for input and output become one number. */
+/** The call that the chart computes costs for. */
 const typicalCall = { inputTokens: 2_000, outputTokens: 500 };
 
 type RoutingPolicyView = Responses['routing_policy.read'];
@@ -36,42 +36,48 @@ const policyFields: readonly Field[] = [
     label: 'Candidates',
     kind: 'list',
     required: true,
-    help: 'Models to choose among, one a line; * stands for any characters.',
+    help: 'Models to choose from, one per line; * is a wildcard.',
     placeholder: 'gpt-5*',
   },
-  { name: 'suite', label: 'Eval suite', kind: 'text', required: true, help: 'Whose results count.' },
+  {
+    name: 'suite',
+    label: 'Eval suite',
+    kind: 'text',
+    required: true,
+    help: 'The suite whose results are used.',
+  },
   {
     name: 'min_score',
-    label: 'Bar',
+    label: 'Minimum score',
     kind: 'number',
     required: true,
-    help: 'The score a model has to reach, from 0 to 1.',
+    help: 'From 0 to 1.',
     placeholder: '0.8',
   },
-  { name: 'min_samples', label: 'At least so many samples', kind: 'number', placeholder: '1' },
+  { name: 'min_samples', label: 'Minimum samples', kind: 'number', placeholder: '1' },
   {
     name: 'max_age_days',
-    label: 'Results may be so many days old',
+    label: 'Max result age (days)',
     kind: 'number',
     required: true,
     placeholder: '30',
   },
   {
     name: 'objective',
-    label: 'Among those that pass, choose by',
+    label: 'Optimize for',
     kind: 'select',
     required: true,
     options: [
-      { value: 'cost', label: 'the lowest cost' },
-      { value: 'latency', label: 'the lowest latency' },
-      { value: 'quality', label: 'the best score' },
+      { value: 'cost', label: 'Lowest cost' },
+      { value: 'latency', label: 'Lowest latency' },
+      { value: 'quality', label: 'Best score' },
     ],
   },
   {
     name: 'fallbacks',
     label: 'Fallbacks',
     kind: 'list',
-    help: 'Models to take, in this order, where none passes. They are not held to the bar.',
+    help: 'Models to use, in this order, when no candidate passes. Exempt from the minimum score.',
   },
 ];
 
@@ -85,7 +91,7 @@ export const routingScreens: readonly Screen[] = [
   ...formScreens({
     path: `${listPath}/policy`,
     title: 'Routing policy',
-    intro: 'Which models may be chosen for a request, and how good they have to be.',
+    intro: 'Candidate models and the score they must reach.',
     submit: 'Save',
     back: listPath,
     fields: () => policyFields,
@@ -113,16 +119,16 @@ export const routingScreens: readonly Screen[] = [
   ...formScreens({
     path: `${listPath}/evals/new`,
     title: 'New eval result',
-    intro: 'The newest result of a suite and a model is the one that counts.',
-    submit: 'Record it',
+    intro: 'Only the latest result of a suite and model is used.',
+    submit: 'Save result',
     back: listPath,
     fields: () => [
       { name: 'suite', label: 'Suite', kind: 'text', required: true },
       { name: 'model', label: 'Model', kind: 'text', required: true },
       { name: 'score', label: 'Score', kind: 'number', required: true, help: 'From 0 to 1.' },
       { name: 'samples', label: 'Samples', kind: 'number', required: true },
-      { name: 'ran_at', label: 'Ran at', kind: 'instant', help: 'Empty: now.' },
-      { name: 'source', label: 'Source', kind: 'text', help: 'A pipeline, a commit, a report.' },
+      { name: 'ran_at', label: 'Run at', kind: 'instant', help: 'Defaults to now.' },
+      { name: 'source', label: 'Source', kind: 'text', help: 'For example a pipeline, commit or report.' },
     ],
     call: 'POST {org}/evals',
   }),
@@ -161,23 +167,23 @@ async function overview(visit: ScreenVisit) {
   const actions = [
     to('policy', 'Routing policy', 'primary'),
     to('evals/new', 'New eval result'),
-    to('try', 'Which model?'),
+    to('try', 'Test routing'),
   ];
-  const body = html`${heading('Routing and evals', actions, 'The cheapest, fastest or best model that is good enough, by your own evals.')}
-${policy instanceof ApiFailure && policy.code === 'not_found' ? panel(empty('No routing policy yet', html`Say which models may be chosen and how well they have to score. Then <code>POST /v1/routing/decisions</code> chooses.`, to('policy', 'Write the policy', 'primary'))) : cardOf('Policy', policy, policyFacts)}
-${evals instanceof ApiFailure ? '' : models instanceof ApiFailure ? cardOf('Cost against score', models, () => '') : picture(evals.data, models.data, policy instanceof ApiFailure ? undefined : policy)}
+  const body = html`${heading('Routing', actions, 'Route to the cheapest, fastest or best model that passes your evals.')}
+${policy instanceof ApiFailure && policy.code === 'not_found' ? panel(empty('No routing policy yet', html`Choose candidate models and a minimum score. <code>POST /v1/routing/decisions</code> then picks a model.`, to('policy', 'Create policy', 'primary'))) : cardOf('Policy', policy, policyDetails)}
+${evals instanceof ApiFailure ? '' : models instanceof ApiFailure ? cardOf('Cost and score', models, () => '') : costScoreChart(evals.data, models.data, policy instanceof ApiFailure ? undefined : policy)}
 ${filterBar(listPath, filters, query)}
-${cardOf('Results that count', evals, ({ data, next_cursor }) => (data.length === 0 ? noEvals(to('evals/new', 'New eval result', 'primary')) : html`${evalTable(data, visit, policy instanceof ApiFailure ? undefined : policy)}${nextPage(listPath, query, next_cursor)}`))}`;
-  return view('Routing and evals', body);
+${cardOf('Latest results', evals, ({ data, next_cursor }) => (data.length === 0 ? noEvals(to('evals/new', 'New eval result', 'primary')) : html`${evalTable(data, visit, policy instanceof ApiFailure ? undefined : policy)}${nextPage(listPath, query, next_cursor)}`))}`;
+  return view('Routing', body);
 }
 
-function policyFacts(policy: RoutingPolicyView): Markup {
+function policyDetails(policy: RoutingPolicyView): Markup {
   return definitionList([
     ['Candidates', policy.candidates.map((name) => html`<code>${name}</code> `)],
     ['Suite', policy.suite],
-    ['Bar', `${policy.min_score}, of at least ${count(policy.min_samples)} samples`],
-    ['Results may be', `${count(policy.max_age_days)} days old`],
-    ['Chosen by', policy.objective],
+    ['Minimum score', `${policy.min_score} with at least ${count(policy.min_samples)} samples`],
+    ['Max result age', `${count(policy.max_age_days)} days`],
+    ['Optimize for', policy.objective],
     ['Fallbacks', policy.fallbacks.length === 0 ? 'none' : policy.fallbacks.join(', ')],
   ]);
 }
@@ -185,7 +191,7 @@ function policyFacts(policy: RoutingPolicyView): Markup {
 function noEvals(create: Part): Markup {
   return empty(
     'No eval results',
-    html`Record a result by hand, or post them from your pipeline to <code>POST …/evals</code>.`,
+    html`Add a result here, or send results from your pipeline to <code>POST …/evals</code>.`,
     create,
   );
 }
@@ -199,7 +205,7 @@ function callCost({
     : (Number(input) * typicalCall.inputTokens + Number(output) * typicalCall.outputTokens) / 1e6;
 }
 
-function picture(
+function costScoreChart(
   evals: readonly EvalView[],
   models: readonly ModelView[],
   policy: RoutingPolicyView | undefined,
@@ -222,20 +228,20 @@ function picture(
   return panel(
     scatterChart({
       id: 'evals',
-      title: `Cost against score, suite ${suite}`,
-      summary: `${passing.length} of ${points.length} models reach the bar${cheapest === undefined ? '' : `; the cheapest of them is ${cheapest.name}`}.`,
+      title: `Cost and score, suite ${suite}`,
+      summary: `${passing.length} of ${points.length} models reach the minimum score${cheapest === undefined ? '' : `; the cheapest is ${cheapest.name}`}.`,
       x: {
-        name: `Cost of ${count(typicalCall.inputTokens)} tokens in and ${count(typicalCall.outputTokens)} out`,
+        name: `Cost of ${count(typicalCall.inputTokens)} input and ${count(typicalCall.outputTokens)} output tokens`,
         format: usd,
       },
       y: { name: 'Score', format: (value) => value.toFixed(2), from: lowest(points, policy) },
       points,
-      bar: policy && { name: `Bar ${policy.min_score}`, value: policy.min_score },
+      minimum: policy && { name: `Minimum score ${policy.min_score}`, value: policy.min_score },
     }),
   );
 }
 
-/** A tenth below what is lowest, so that what stands close together can be told apart. */
+/** The axis starts a tenth below the lowest value, so that close points stay distinguishable. */
 function lowest(points: readonly { readonly y: number }[], policy: RoutingPolicyView | undefined): number {
   const least = Math.min(policy?.min_score ?? 1, ...points.map(({ y }) => y));
   return Math.max(0, Math.floor(least * 10 - 1) / 10);
@@ -255,13 +261,13 @@ function evalTable(
       { title: 'Score', isNumber: true, cell: (one) => one.score.toFixed(3) },
       { title: 'Samples', isNumber: true, cell: (one) => count(one.samples) },
       {
-        title: 'Bar',
+        title: 'Minimum score',
         cell: (one) =>
           policy?.suite === one.suite &&
           (one.score >= policy.min_score ? badge('passes', 'good') : badge('fails', 'bad')),
       },
       {
-        title: 'Ran',
+        title: 'Run at',
         cell: (one) => html`<span class="nowrap">${time(one.ran_at, visit.org.timezone)}</span>`,
       },
       { title: 'Source', cell: (one) => one.source ?? '–' },
@@ -275,7 +281,7 @@ function evalTable(
               label: 'Delete',
               about: `${one.model} in ${one.suite}`,
             },
-            'The result before it counts again, if there is one.',
+            'The previous result, if any, will be used again.',
           ),
       },
     ],
@@ -286,13 +292,13 @@ function trial(): readonly Screen[] {
   const text = (name: string, label: string): Field => ({ name, label, kind: 'text' });
   return formScreens<'routing.decide'>({
     path: `${listPath}/try`,
-    title: 'Which model?',
-    intro: 'What routing would choose for such a request now. Nothing is held.',
-    submit: 'Choose',
+    title: 'Test routing',
+    intro: 'See which model a request would be routed to. No hold is taken.',
+    submit: 'Test',
     back: listPath,
     fields: () => [
-      { name: 'input_tokens', label: 'Tokens in', kind: 'number', required: true },
-      { name: 'max_output_tokens', label: 'Tokens out, at most', kind: 'number', required: true },
+      { name: 'input_tokens', label: 'Input tokens', kind: 'number', required: true },
+      { name: 'max_output_tokens', label: 'Max output tokens', kind: 'number', required: true },
       text('action', 'Action'),
       text('workflow', 'Workflow'),
       text('customer_id', 'Customer'),
@@ -307,14 +313,14 @@ function trial(): readonly Screen[] {
         decision.model,
         html`<p>${badge(decision.fallback ? 'fallback' : 'chosen', decision.fallback ? 'warn' : 'good')} ${usd(decision.expected_cost_usd)}, score ${decision.score ?? 'unknown'}, ${milliseconds(decision.latency_ms)}.</p>${table(
           {
-            caption: 'Every other candidate',
+            caption: 'Other candidates',
             rows: decision.considered,
             columns: [
               { title: 'Model', cell: (one) => one.model },
               {
-                title: 'Why not',
+                title: 'Reason',
                 cell: (one) =>
-                  one.rank === null ? badge(words(one.reason), 'warn') : `would do, number ${one.rank}`,
+                  one.rank === null ? badge(humanize(one.reason), 'warn') : `eligible (#${one.rank})`,
               },
               { title: 'Cost', isNumber: true, cell: (one) => usd(one.expected_cost_usd) },
               { title: 'Score', isNumber: true, cell: (one) => one.score ?? '–' },

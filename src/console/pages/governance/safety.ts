@@ -1,9 +1,9 @@
-/** Detectors that look at the content of runs: which are on, what they do, and a place to try them. */
+/** Safety detectors: list, forms and a test page. */
 import type { Responses } from '../../../contract/views/responses.ts';
 import { actionCard, askFirst, badge, card, heading, linkButton, table } from '../../components.ts';
 import { filterQuery } from '../../filters.ts';
 import { actionScreen, formScreens } from '../../form-screens.ts';
-import { count, words } from '../../format.ts';
+import { count, humanize } from '../../format.ts';
 import type { Field } from '../../forms.ts';
 import { html, link, path } from '../../html.ts';
 import { pathOf } from '../../operations.ts';
@@ -14,18 +14,18 @@ const detectorPath = `${listPath}/{detector_id}`;
 
 const action: Field = {
   name: 'action',
-  label: 'What becomes of a run it fires on',
+  label: 'Action on match',
   kind: 'select',
   required: true,
   options: [
-    { value: 'block', label: 'It is refused' },
-    { value: 'flag', label: 'It is marked' },
+    { value: 'block', label: 'Block the run' },
+    { value: 'flag', label: 'Flag the run' },
   ],
 };
-const enabled: Field = { name: 'enabled', label: 'On', kind: 'checkbox' };
+const enabled: Field = { name: 'enabled', label: 'Enabled', kind: 'checkbox' };
 const threshold: Field = {
   name: 'threshold',
-  label: 'Fires at so many matches',
+  label: 'Minimum matches',
   kind: 'number',
   placeholder: '1',
 };
@@ -34,11 +34,11 @@ const pattern: Field = {
   name: 'pattern',
   label: 'Pattern',
   kind: 'text',
-  help: 'In the syntax of RE2. (?i) ignores capitals.',
+  help: 'RE2 syntax. (?i) ignores case.',
 };
-const wordList: Field = { name: 'words', label: 'Words and phrases', kind: 'list', help: 'One a line.' };
+const wordList: Field = { name: 'words', label: 'Words and phrases', kind: 'list', help: 'One per line.' };
 
-/** A pattern or words: what is empty is not sent. */
+/** A detector has a pattern or words: an empty list of words is omitted. */
 function ownBody(body: Record<string, unknown>): Record<string, unknown> {
   const { words: list, ...rest } = body;
   return Array.isArray(list) && list.length > 0 ? body : rest;
@@ -49,19 +49,19 @@ export const safetyScreens: readonly Screen[] = [
   ...formScreens({
     path: `${listPath}/new`,
     title: 'New detector',
-    intro: 'Looks for a pattern, or for words, in the content of runs.',
-    submit: 'Create the detector',
+    intro: 'Matches words or a pattern in the content of runs.',
+    submit: 'Create detector',
     back: listPath,
     fields: () => [
       name,
       {
         name: 'kind',
-        label: 'Looks for',
+        label: 'Type',
         kind: 'select',
         required: true,
         options: [
-          { value: 'words', label: 'words' },
-          { value: 'regex', label: 'a pattern' },
+          { value: 'words', label: 'Words' },
+          { value: 'regex', label: 'Pattern' },
         ],
       },
       wordList,
@@ -77,31 +77,30 @@ export const safetyScreens: readonly Screen[] = [
   }),
   ...formScreens<'safety_detectors.test'>({
     path: `${listPath}/try`,
-    title: 'Try the detectors',
-    intro: 'The text is looked at and dropped: it is neither stored nor logged.',
-    submit: 'What would fire?',
+    title: 'Test detectors',
+    intro: 'The text is neither stored nor logged.',
+    submit: 'Test',
     back: listPath,
     fields: () => [{ name: 'content', label: 'Content', kind: 'textarea', required: true }],
     call: 'POST {org}/safety-detectors/test',
     body: (body) => ({ content: body.content ?? '' }),
     result: (_visit, { verdict, findings }) =>
       card(
-        'Verdict',
-        html`<p>${badge(verdict, verdict === 'pass' ? 'good' : verdict === 'block' ? 'bad' : 'warn')} ${findings.length === 0 && 'No detector finds anything.'}</p>${
+        'Result',
+        html`<p>${badge(verdict, verdict === 'pass' ? 'good' : verdict === 'block' ? 'bad' : 'warn')} ${findings.length === 0 && 'No matches.'}</p>${
           findings.length > 0 &&
           table({
             caption: 'Findings',
             rows: findings,
             columns: [
-              { title: 'Detector', cell: (one) => words(one.detector) },
+              { title: 'Detector', cell: (one) => humanize(one.detector) },
               {
-                title: 'On',
-                cell: (one) =>
-                  one.enabled ? 'yes' : html`<span class="quiet">no: has no part in the verdict</span>`,
+                title: 'Enabled',
+                cell: (one) => (one.enabled ? 'yes' : html`<span class="quiet">no (not counted)</span>`),
               },
-              { title: 'Fires', cell: (one) => (one.fires ? `yes: ${one.action}` : 'too few matches') },
+              { title: 'Action', cell: (one) => (one.fires ? one.action : 'below minimum matches') },
               {
-                title: 'Finds',
+                title: 'Matches',
                 cell: (one) => one.matches.map(({ sample }) => html`<code>${sample}</code> `),
               },
             ],
@@ -139,8 +138,8 @@ export const safetyScreens: readonly Screen[] = [
         'Delete',
         askFirst(
           visit,
-          { path: `${pathOf(detectorPath, visit.params)}/delete`, label: 'Delete the detector' },
-          'It looks at nothing from now on.',
+          { path: `${pathOf(detectorPath, visit.params)}/delete`, label: 'Delete detector' },
+          'It will no longer check runs. This cannot be undone.',
         ),
       ),
   }),
@@ -163,7 +162,7 @@ async function list(visit: ScreenVisit) {
   );
   return view(
     'Safety',
-    html`${heading('Safety', html`${linkButton(visit, { path: `${listPath}/new`, label: 'New detector', tone: 'primary' })}${linkButton(visit, { path: `${listPath}/try`, label: 'Try the detectors' })}<a class="button" href="/console/runs?flagged=true">Flagged runs</a>`, html`What is looked for in the <code>content</code> of runs. Detectors are off until you turn them on.`)}
+    html`${heading('Safety', html`${linkButton(visit, { path: `${listPath}/new`, label: 'New detector', tone: 'primary' })}${linkButton(visit, { path: `${listPath}/try`, label: 'Test detectors' })}<a class="button" href="/console/runs?flagged=true">Flagged runs</a>`, html`Detect sensitive content in the <code>content</code> of runs. Detectors are off by default.`)}
 ${card(
   'Detectors',
   table({
@@ -173,15 +172,15 @@ ${card(
       {
         title: 'Detector',
         cell: (one) =>
-          html`<a href="${path`/console/safety/${one.id}`}">${words(one.name)}</a><span class="sub">${one.description ?? one.pattern ?? one.words?.join(', ')}</span>`,
+          html`<a href="${path`/console/safety/${one.id}`}">${humanize(one.name)}</a><span class="sub">${one.description ?? one.pattern ?? one.words?.join(', ')}</span>`,
       },
-      { title: 'Kind', cell: (one) => words(one.kind) },
-      { title: 'Fires at', isNumber: true, cell: (one) => count(one.threshold) },
+      { title: 'Type', cell: (one) => humanize(one.kind) },
+      { title: 'Minimum matches', isNumber: true, cell: (one) => count(one.threshold) },
       {
-        title: 'Then',
-        cell: (one) => (one.action === 'block' ? badge('refuses', 'bad') : badge('marks', 'warn')),
+        title: 'Action',
+        cell: (one) => (one.action === 'block' ? badge('block', 'bad') : badge('flag', 'warn')),
       },
-      { title: 'State', cell: (one) => (one.enabled ? badge('on', 'good') : badge('off')) },
+      { title: 'Status', cell: (one) => (one.enabled ? badge('on', 'good') : badge('off')) },
     ],
   }),
 )}`,

@@ -1,4 +1,4 @@
-/** How the organization compares with others: whether it takes part, its cohorts, and its place within each. */
+/** Benchmarks: participation, cohorts and comparison with a cohort. */
 import type { Item, Responses } from '../../../contract/views/responses.ts';
 import { ApiFailure } from '../../api.ts';
 import { quartileBar } from '../../charts/quartiles.ts';
@@ -38,7 +38,7 @@ const industry: Field = {
   name: 'industry',
   label: 'Industry',
   kind: 'text',
-  help: 'In your own words, as others in it would say it.',
+  help: 'Use a common name, such as software or fintech.',
   placeholder: 'software',
 };
 const sizeBand: Field = { name: 'size_band', label: 'Size', kind: 'text', placeholder: '51-200' };
@@ -47,13 +47,13 @@ export const benchmarkScreens: readonly Screen[] = [
   { path: listPath, audience: 'org', handler: overview },
   ...formScreens({
     path: `${listPath}/participation`,
-    title: 'Take part',
+    title: 'Participation',
     intro:
-      'What you contribute are sums of a week, mixed with those of several others before anybody sees anything. Leaving erases them.',
+      'You share weekly totals, which are published only in aggregate with other organizations. Leaving deletes them.',
     submit: 'Save',
     back: listPath,
     fields: () => [
-      { name: 'enabled', label: 'Our figures count in benchmarks', kind: 'checkbox' },
+      { name: 'enabled', label: 'Participate in benchmarks', kind: 'checkbox' },
       industry,
       sizeBand,
     ],
@@ -70,8 +70,8 @@ export const benchmarkScreens: readonly Screen[] = [
   ...formScreens({
     path: `${listPath}/new`,
     title: 'New cohort',
-    intro: 'Whom to be compared with: everybody who takes part, or those of an industry or a size.',
-    submit: 'Define the cohort',
+    intro: 'Compare with all participants, or with those of an industry or size.',
+    submit: 'Create cohort',
     back: listPath,
     fields: () => [{ name: 'name', label: 'Name', kind: 'text', required: true }, industry, sizeBand],
     call: 'POST /v1/benchmarks/cohorts',
@@ -98,23 +98,23 @@ async function overview(visit: ScreenVisit) {
   ]);
   return view(
     'Benchmarks',
-    html`${heading('Benchmarks', html`${create('New cohort')}${linkButton(visit, { path: `${listPath}/participation`, label: 'Take part or leave' })}`, 'What others pay for the same work. Nobody can be told apart in it, and neither can you.')}
-${cardOf('Taking part', participation, takesPart)}
-${cardOf('Cohorts', cohorts, (listed) => listing({ listed, path: listPath, query, none: empty('No cohorts yet', 'A cohort says whom you want to be compared with.', create('Define the first one')), caption: 'Cohorts', columns: cohortColumns(org.timezone) }))}`,
+    html`${heading('Benchmarks', html`${create('New cohort')}${linkButton(visit, { path: `${listPath}/participation`, label: 'Participation' })}`, 'Compare your costs with similar organizations, anonymously.')}
+${cardOf('Participation', participation, participationStatus)}
+${cardOf('Cohorts', cohorts, (listed) => listing({ listed, path: listPath, query, none: empty('No cohorts yet', 'Choose who to compare with.', create('Create cohort')), caption: 'Cohorts', columns: cohortColumns(org.timezone) }))}`,
   );
 }
 
-function takesPart({
+function participationStatus({
   enabled,
   industry: field,
   size_band,
 }: Responses['benchmark_participation.read']): Markup {
-  return html`<p>${enabled ? badge('takes part', 'good') : badge('does not take part')} ${enabled ? html`As ${field ?? 'any industry'}, ${size_band ?? 'any size'}.` : 'Your figures count nowhere; you may still look.'}</p>`;
+  return html`<p>${enabled ? badge('participating', 'good') : badge('not participating')} ${enabled ? html`Industry: ${field ?? 'any'}, size: ${size_band ?? 'any'}.` : 'Your data is not shared. You can still view benchmarks.'}</p>`;
 }
 
 function criteriaText({ criteria }: CohortView): string {
   const parts = [criteria.industry, criteria.size_band].filter((part) => part !== null);
-  return parts.length === 0 ? 'everybody who takes part' : parts.join(', ');
+  return parts.length === 0 ? 'all participants' : parts.join(', ');
 }
 
 function cohortColumns(timezone: string): Column<CohortView>[] {
@@ -123,21 +123,21 @@ function cohortColumns(timezone: string): Column<CohortView>[] {
       title: 'Cohort',
       cell: (one) => html`<a href="${path`/console/benchmarks/${one.id}`}">${one.name}</a>`,
     },
-    { title: 'Of', cell: criteriaText },
-    { title: 'Made', cell: (one) => html`<span class="nowrap">${day(one.created_at, timezone)}</span>` },
+    { title: 'Criteria', cell: criteriaText },
+    { title: 'Created', cell: (one) => html`<span class="nowrap">${day(one.created_at, timezone)}</span>` },
   ];
 }
 
 const small = new Intl.NumberFormat('en-US', { maximumSignificantDigits: 3 });
 
-/** In the order of what is looked at first; lower is better in all but one. */
+/** In display order; lower is better in all but one. */
 const metrics: readonly { name: MetricName; title: string; format(value: number): string }[] = [
-  { name: 'cost_per_run_usd', title: 'Cost of a run', format: usd },
-  { name: 'cost_per_1k_tokens_usd', title: 'Cost of 1,000 tokens', format: usd },
-  { name: 'failure_rate', title: 'Runs that fail', format: (value) => `${small.format(value * 100)} %` },
-  { name: 'latency_p50_ms', title: 'Latency, median', format: milliseconds },
-  { name: 'latency_p95_ms', title: 'Latency, 95 of 100', format: milliseconds },
-  { name: 'output_ratio', title: 'Tokens out for one in', format: (value) => small.format(value) },
+  { name: 'cost_per_run_usd', title: 'Cost per run', format: usd },
+  { name: 'cost_per_1k_tokens_usd', title: 'Cost per 1,000 tokens', format: usd },
+  { name: 'failure_rate', title: 'Failure rate', format: (value) => `${small.format(value * 100)}%` },
+  { name: 'latency_p50_ms', title: 'Median latency', format: milliseconds },
+  { name: 'latency_p95_ms', title: '95th percentile latency', format: milliseconds },
+  { name: 'output_ratio', title: 'Output tokens per input token', format: (value) => small.format(value) },
 ];
 const quarters = ['the lowest quarter', 'the second quarter', 'the third quarter', 'the highest quarter'];
 
@@ -151,8 +151,8 @@ async function compared(visit: ScreenVisit) {
     'Delete',
     askFirst(
       visit,
-      { path: `${pathOf(cohortPath, params)}/delete`, label: 'Delete the cohort' },
-      'It is gone for everybody in the org. Who takes part does not change.',
+      { path: `${pathOf(cohortPath, params)}/delete`, label: 'Delete cohort' },
+      'It will be deleted for the entire organization. Participation does not change.',
     ),
   );
   if (answer instanceof ApiFailure) {
@@ -161,19 +161,19 @@ async function compared(visit: ScreenVisit) {
     }
     return view(
       'Cohort',
-      html`${heading('Cohort', back)}${panel(empty('Too few to compare with', html`${notice(answer)} Widen the criteria, or come back when more take part.`))}${removal}`,
+      html`${heading('Cohort', back)}${panel(empty('Not enough participants', html`${notice(answer)} Widen the criteria, or try again later.`))}${removal}`,
     );
   }
   return view(
     answer.name,
     html`${heading(answer.name, back, html`${criteriaText(answer)}: ${count(answer.contributing_orgs)} organizations, week ${answer.release.week}, ${day(answer.release.from, 'UTC')} to ${day(answer.release.until, 'UTC')}.`)}
 <div class="grid">${metrics.map(({ name, title, format }) => metricCard(title, answer.metrics[name], format))}</div>
-${card('Models', answer.model_mix.length === 0 ? html`<p class="quiet">No model is used by enough of them to be named.</p>` : mix(answer.model_mix))}
+${card('Models', answer.model_mix.length === 0 ? html`<p class="quiet">No model is used by enough organizations.</p>` : mix(answer.model_mix))}
 ${panel(
   definitionList([
-    ['Smallest cohort that is shown', count(answer.minimum_cohort_size)],
-    ['Time zone of the weeks', 'UTC'],
-    ['Yours', org.timezone],
+    ['Minimum cohort size', count(answer.minimum_cohort_size)],
+    ['Time zone of weeks', 'UTC'],
+    ['Your time zone', org.timezone],
   ]),
 )}
 ${removal}`,
@@ -182,20 +182,20 @@ ${removal}`,
 
 function metricCard(title: string, metric: MetricView | null, format: (value: number) => string): Part {
   if (metric === null) {
-    return card(title, html`<p class="quiet">Too few have figures for this.</p>`);
+    return card(title, html`<p class="quiet">Not enough data.</p>`);
   }
   const own = metric.own === null ? null : Number(metric.own);
   return card(
     title,
     html`${quartileBar({ label: title, q1: Number(metric.q1), median: Number(metric.median), q3: Number(metric.q3), own, format })}
 ${definitionList([
-  ['A quarter is below', format(Number(metric.q1))],
-  ['Half is below', format(Number(metric.median))],
-  ['Three quarters are below', format(Number(metric.q3))],
+  ['25th percentile', format(Number(metric.q1))],
+  ['Median', format(Number(metric.median))],
+  ['75th percentile', format(Number(metric.q3))],
   [
     'You',
     own === null
-      ? 'no figure yet'
+      ? 'no data yet'
       : html`<strong>${format(own)}</strong>${metric.own_quarter !== null && `, in ${quarters[metric.own_quarter - 1]}`}`,
   ],
 ])}`,
@@ -204,12 +204,12 @@ ${definitionList([
 
 function mix(models: BenchmarkView['model_mix']): Markup {
   return table({
-    caption: 'Share of models',
+    caption: 'Model share',
     rows: models,
     columns: [
       { title: 'Model', cell: (one) => one.model },
-      { title: 'Theirs', isNumber: true, cell: (one) => percent(one.share) },
-      { title: 'Yours', isNumber: true, cell: (one) => percent(one.own_share) },
+      { title: 'Cohort', isNumber: true, cell: (one) => percent(one.share) },
+      { title: 'You', isNumber: true, cell: (one) => percent(one.own_share) },
     ],
   });
 }

@@ -33,7 +33,7 @@ const shown = (quality: 'low' | 'fair' | 'good', expected: number) =>
 
 test('a curve of low quality is not drawn, and no number of teams is told by it', () => {
   const text = shown('low', 3_391);
-  expect(text).toContain('too little data');
+  expect(text).toContain('Not enough data');
   expect(text).not.toMatch(/<svg|3,?391/);
 });
 
@@ -41,6 +41,6 @@ test('a curve is drawn up to three times the observed teams, and says no more th
   const text = shown('good', 3_391);
   const labels = [...text.matchAll(/<th scope="row">(\d+)<\/th>/g)].map(([, label]) => label);
   expect(labels).toEqual(['1', '9', '18', '27']);
-  expect(text).toContain('pay off up to more than 27 teams (80% range: 12 to more than 27); 9 are observed.');
+  expect(text).toContain('pay off up to more than 27 teams (80% range: 12 to more than 27); 9 observed.');
   expect(shown('fair', 14)).toContain('pay off up to 14 teams');
 });

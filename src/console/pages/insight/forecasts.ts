@@ -1,4 +1,4 @@
-/** Forecasts and capacity: the days to come with their band, scenarios side by side, and what more teams would bring. */
+/** Forecasts: daily spend with its range, scenarios, exhaustion of limits, and the value of adding teams. */
 import type { Item, Responses } from '../../../contract/views/responses.ts';
 import { type Api, ApiFailure, type Listed } from '../../api.ts';
 import { lineChart } from '../../charts/line.ts';
@@ -15,7 +15,7 @@ import {
   table,
 } from '../../components.ts';
 import { type Filter, filterBar, filterQuery } from '../../filters.ts';
-import { count, shortDate, shortUsd, usd, words } from '../../format.ts';
+import { count, humanize, shortDate, shortUsd, usd } from '../../format.ts';
 import { html, link, type Markup, type Part, path } from '../../html.ts';
 import { kindName, limitLink, limitSubtitle, scopeName, usedShare } from '../../limit-names.ts';
 import { type Screen, type ScreenVisit, view } from '../../screen.ts';
@@ -23,9 +23,9 @@ import type { LimitView } from '../../views.ts';
 import { type ScenarioView, scenarioScreens } from './scenarios.ts';
 
 const listPath = '/console/forecasts';
-/** As many lines as a picture can hold. */
+/** Maximum number of scenarios in the chart. */
 const comparedMax = 4;
-/** Parts of the org whose limits are looked ahead for. */
+/** Maximum number of scopes whose limits are forecast. */
 const scopesMax = 6;
 const history_days = '60';
 const filters: readonly Filter[] = [
@@ -43,6 +43,8 @@ type Projected = CapacityForecast['total_band']['cost_usd'];
 type SpendForecast = Responses['forecasts.list'];
 type LimitOutlook = Item<'forecasts.list'>['limits'][number];
 
+const confidence = { none: 'no', low: 'low', fair: 'medium', good: 'high' } as const;
+
 export const forecastScreens: readonly Screen[] = [
   { path: listPath, audience: 'org', handler: overview },
   ...scenarioScreens,
@@ -55,32 +57,32 @@ async function overview(visit: ScreenVisit) {
     label: 'New scenario',
     tone: 'primary',
   });
-  const asked = { ...filterQuery(query), horizon_days: query.get('horizon_days') || '30' };
+  const parameters = { ...filterQuery(query), horizon_days: query.get('horizon_days') || '30' };
   const [capacity, spend, scenarios, limits] = await Promise.all([
-    api.get<'forecasts.capacity'>(link('/v1/capacity/forecasts', asked)),
-    api.tryGet<'forecasts.list'>(link(`${org.path}/forecasts`, { ...asked, history_days })),
+    api.get<'forecasts.capacity'>(link('/v1/capacity/forecasts', parameters)),
+    api.tryGet<'forecasts.list'>(link(`${org.path}/forecasts`, { ...parameters, history_days })),
     api.tryGet<'capacity_scenarios.list'>(`${org.path}/capacity-scenarios?limit=100`),
     api.tryGet<'limits.list'>(`${org.path}/limits?limit=200`),
   ]);
-  // With a deployment chosen the page is about that one alone.
+  // With a deployment filter the page is about that deployment only.
   const scopes = query.get('deployment') ? [] : nearestScopes(limits);
   const [compared, scoped] = await Promise.all([
-    withScenarios(api, asked, scenarios),
+    withScenarios(api, parameters, scenarios),
     Promise.all(
       scopes.map((scope) =>
         api.tryGet<'forecasts.list'>(
-          link(`${org.path}/forecasts`, { ...scope, horizon_days: asked.horizon_days, history_days }),
+          link(`${org.path}/forecasts`, { ...scope, horizon_days: parameters.horizon_days, history_days }),
         ),
       ),
     ),
   ]);
   return view(
     'Forecasts',
-    html`${heading('Forecasts and capacity', create, 'What the days to come may cost, how sure that is, and what would change it.')}
+    html`${heading('Forecasts', create, 'Projected spend with confidence range and scenarios.')}
 ${filterBar(listPath, filters, query)}
 <div class="stats">${[
       stat(
-        `Next ${asked.horizon_days} days`,
+        `Next ${parameters.horizon_days} days`,
         usd(capacity.total.cost_usd),
         band(capacity.total_band.cost_usd),
       ),
@@ -90,15 +92,15 @@ ${filterBar(listPath, filters, query)}
         `${count(Math.round(capacity.total.tokens))} tokens`,
       ),
       stat(
-        'Goes by',
+        'Based on',
         `${count(capacity.history.days)} days`,
         capacity.quality === 'none'
           ? 'No history yet'
-          : `${words(capacity.method)}, ${words(capacity.quality)} quality`,
+          : `${humanize(capacity.method)}, ${confidence[capacity.quality]} confidence`,
       ),
     ]}</div>
-${spend instanceof ApiFailure ? cardOf('Spend', spend, () => '') : capacity.history.days === 0 ? card('Spend per day', empty('Nothing to go by yet', 'What days will cost is told by those that were: come back when there are runs.')) : spendChart(spend, capacity)}
-${cardOf('Scenarios side by side', scenarios, () => comparison(capacity, compared, create))}
+${spend instanceof ApiFailure ? cardOf('Spend', spend, () => '') : capacity.history.days === 0 ? card('Spend per day', empty('No forecast yet', 'Forecasts appear after a few days of runs.')) : spendChart(spend, capacity)}
+${cardOf('Scenarios', scenarios, () => comparison(capacity, compared, create))}
 ${spend instanceof ApiFailure ? '' : outlook([spend, ...scoped], limits)}
 ${teamChart(capacity)}`,
   );
@@ -106,8 +108,8 @@ ${teamChart(capacity)}`,
 
 function band({ low, high }: Projected): Part {
   return low === null || high === null
-    ? 'Too little history for a band'
-    : `Four times in five between ${usd(low)} and ${usd(high)}`;
+    ? 'Not enough history for a range'
+    : `80% range: ${usd(low)} to ${usd(high)}`;
 }
 
 interface Compared {
@@ -117,14 +119,14 @@ interface Compared {
 
 async function withScenarios(
   api: Api,
-  asked: Record<string, string | undefined>,
+  parameters: Record<string, string | undefined>,
   scenarios: Listed<ScenarioView> | ApiFailure,
 ): Promise<readonly Compared[]> {
-  // A refused list is told of in its card.
+  // The card of the list shows its error.
   const shown = scenarios instanceof ApiFailure ? [] : scenarios.data.slice(0, comparedMax);
   const forecasts = await Promise.all(
     shown.map(({ id }) =>
-      api.tryGet<'forecasts.capacity'>(link('/v1/capacity/forecasts', { ...asked, scenario: id })),
+      api.tryGet<'forecasts.capacity'>(link('/v1/capacity/forecasts', { ...parameters, scenario: id })),
     ),
   );
   return shown.flatMap((scenario, index) => {
@@ -136,10 +138,10 @@ async function withScenarios(
 function spendChart({ data }: SpendForecast, { days }: CapacityForecast): Markup {
   const history = data[0]?.history ?? [];
   const dates = [...history.map(({ date }) => date), ...days.map(({ date }) => date)];
-  const gone = history.length;
+  const past = history.length;
   const ahead = (pick: (projected: Projected) => string | null) =>
     dates.map((_, index) => {
-      const day = days[index - gone];
+      const day = days[index - past];
       const value = day === undefined ? null : pick(day.cost_usd);
       return value === null ? null : Number(value);
     });
@@ -149,7 +151,7 @@ function spendChart({ data }: SpendForecast, { days }: CapacityForecast): Markup
       id: 'spend',
       size: 'full',
       title: 'Spend per day',
-      summary: `${count(gone)} days gone by and ${count(days.length)} to come.`,
+      summary: `${count(past)} past days and ${count(days.length)} forecast days.`,
       labels: dates.map(shortDate),
       lines: [
         {
@@ -157,10 +159,10 @@ function spendChart({ data }: SpendForecast, { days }: CapacityForecast): Markup
           className: 'series-1',
           values: [...history.map(({ value }) => Number(value)), ...days.map(() => null)],
         },
-        { name: 'Expected', className: 'series-2', dashed: true, values: ahead(({ expected }) => expected) },
+        { name: 'Forecast', className: 'series-2', dashed: true, values: ahead(({ expected }) => expected) },
       ],
       band: hasBand
-        ? { name: 'Four days in five', low: ahead(({ low }) => low), high: ahead(({ high }) => high) }
+        ? { name: '80% range', low: ahead(({ low }) => low), high: ahead(({ high }) => high) }
         : undefined,
       formatTick: shortUsd,
       format: usd,
@@ -168,17 +170,17 @@ function spendChart({ data }: SpendForecast, { days }: CapacityForecast): Markup
   );
 }
 
-/** Summed up from today on, where scenarios part from one another. */
+/** Cumulative spend from today on, when scenarios start to differ. */
 function comparison(base: CapacityForecast, compared: readonly Compared[], create: Part): Part {
   if (compared.length === 0) {
     return empty(
       'No scenarios yet',
-      'What if volume grows, a model gets cheaper, a new deployment starts? Describe it, and see it beside the forecast.',
+      'Describe a change such as growth, new prices or a new deployment, and compare it with the forecast.',
       create,
     );
   }
   const all = [
-    { name: 'As things are', forecast: base },
+    { name: 'Baseline', forecast: base },
     ...compared.flatMap(({ scenario, forecast }) =>
       forecast instanceof ApiFailure ? [] : [{ name: scenario.name, forecast }],
     ),
@@ -193,7 +195,7 @@ function comparison(base: CapacityForecast, compared: readonly Compared[], creat
   return html`${lineChart({
     id: 'scenarios',
     size: 'full',
-    title: 'Spent from today on',
+    title: 'Cumulative spend',
     summary: all.map(({ name, forecast }) => `${name}: ${usd(forecast.total.cost_usd)}`).join('; '),
     labels: base.days.map(({ date }) => shortDate(date)),
     lines: all.map(({ name, forecast }, index) => ({
@@ -212,19 +214,19 @@ function comparison(base: CapacityForecast, compared: readonly Compared[], creat
         cell: ({ scenario }) =>
           html`<a href="${path`/console/forecasts/scenarios/${scenario.id}`}">${scenario.name}</a><span class="sub">${scenario.description}</span>`,
       },
-      { title: 'Expected', isNumber: true, cell: told(({ total }) => usd(total.cost_usd)) },
+      { title: 'Forecast', isNumber: true, cell: figureCell(({ total }) => usd(total.cost_usd)) },
       {
-        title: 'Against things as they are',
+        title: 'vs baseline',
         isNumber: true,
-        cell: told(({ total }) => difference(Number(total.cost_usd), Number(base.total.cost_usd))),
+        cell: figureCell(({ total }) => difference(Number(total.cost_usd), Number(base.total.cost_usd))),
       },
-      { title: 'Runs', isNumber: true, cell: told(({ total }) => count(Math.round(total.runs))) },
+      { title: 'Runs', isNumber: true, cell: figureCell(({ total }) => count(Math.round(total.runs))) },
     ],
   })}`;
 }
 
-/** A scenario whose forecast is refused stays in the list, without figures. */
-function told(figure: (forecast: CapacityForecast) => Part): (row: Compared) => Part {
+/** A scenario whose forecast failed stays in the list, without figures. */
+function figureCell(figure: (forecast: CapacityForecast) => Part): (row: Compared) => Part {
   return ({ forecast }) => (forecast instanceof ApiFailure ? '–' : figure(forecast));
 }
 
@@ -232,13 +234,13 @@ function difference(value: number, base: number): Part {
   const more = value - base;
   return base === 0
     ? usd(more)
-    : `${more >= 0 ? '+' : ''}${usd(more)} (${more >= 0 ? '+' : ''}${Math.round((more / base) * 100)} %)`;
+    : `${more >= 0 ? '+' : ''}${usd(more)} (${more >= 0 ? '+' : ''}${Math.round((more / base) * 100)}%)`;
 }
 
-/** What a forecast can be about: one of these fields, with one value. */
+/** Fields that a forecast can be filtered by. */
 const scopeFields = ['workflow', 'deployment', 'department', 'customer_id'];
 
-/** The parts of the org whose limits are nearest their end. Each takes a forecast of its own, so they are few. */
+/** The scopes whose limits are closest to exhaustion. Each needs its own forecast, so their number is limited. */
 function nearestScopes(limits: Listed<LimitView> | ApiFailure): LimitView['match'][] {
   const scoped =
     limits instanceof ApiFailure
@@ -265,15 +267,15 @@ function outlook(
   return (
     rows.length > 0 &&
     card(
-      'When limits run out',
+      'Projected exhaustion',
       html`${table({
-        caption: 'Limits of the organization, and those of its parts that are nearest their end',
+        caption: 'Limits of the organization, and scoped limits closest to exhaustion',
         rows,
         columns: [
           { title: 'Limit', cell: (limit) => limitCell(limit, named.get(limit.limit_id)) },
           { title: 'Used', isNumber: true, cell: (limit) => usd(limit.used) },
-          { title: 'Of', isNumber: true, cell: (limit) => usd(limit.limit) },
-          { title: 'Runs out', cell: runsOut },
+          { title: 'Limit', isNumber: true, cell: (limit) => usd(limit.limit) },
+          { title: 'Runs out on', cell: runsOut },
         ],
       })}${failure instanceof ApiFailure && notice(failure)}<p class="more"><a href="/console/limits">All limits</a></p>`,
     )
@@ -287,25 +289,25 @@ function limitCell({ kind, match }: LimitOutlook, limit: LimitView | undefined):
 }
 
 const dayMs = 86_400_000;
-/** A day in which clocks are set back has 25 hours. */
+/** A day on which clocks are set back has 25 hours. */
 const longestDayMs = dayMs + 3_600_000;
 
 function runsOut(limit: LimitOutlook): Part {
   const { used, window_start, window_end, runs_out_on, earliest_on, runs_out_in_window } = limit;
   if (Number(used) >= Number(limit.limit)) {
-    return badge('used up', 'bad');
+    return badge('exhausted', 'bad');
   }
   const windowMs = window_end === null ? undefined : Date.parse(window_end) - Date.parse(window_start ?? '');
   if (windowMs !== undefined && windowMs <= longestDayMs) {
     return runs_out_in_window ? badge('today', 'bad') : badge('not today', 'good');
   }
   if (runs_out_on === null) {
-    return badge('not in sight', 'good');
+    return badge('not projected', 'good');
   }
-  return html`${badge(shortDate(runs_out_on), runs_out_in_window ? 'bad' : 'warn')}${earliest_on !== null && earliest_on !== runs_out_on && html`<span class="sub">at the earliest ${shortDate(earliest_on)}</span>`}`;
+  return html`${badge(shortDate(runs_out_on), runs_out_in_window ? 'bad' : 'warn')}${earliest_on !== null && earliest_on !== runs_out_on && html`<span class="sub">as early as ${shortDate(earliest_on)}</span>`}`;
 }
 
-/** A curve is not to be believed far beyond the counts that it was fitted to. */
+/** The curve is not reliable far beyond the observed team counts. */
 const extrapolationMax = 3;
 
 export function teamChart({ teams }: Pick<CapacityForecast, 'teams'>): Part {
@@ -314,14 +316,14 @@ export function teamChart({ teams }: Pick<CapacityForecast, 'teams'>): Part {
   const points = teams.points.filter((point) => point.teams <= teamsMax);
   if (curve === null || points.length === 0) {
     return card(
-      'What more teams would bring',
-      html`<p class="quiet">No run of the last weeks says what it was worth (<code>value_usd</code>), so there is nothing to tell.</p>`,
+      'Value of adding teams',
+      html`<p class="quiet">No recent runs have a <code>value_usd</code>.</p>`,
     );
   }
   if (curve.quality === 'low') {
     return card(
-      'What more teams would bring',
-      html`<p class="quiet">There is too little data for a projection: ${count(observed)} ${observed === 1 ? 'team is' : 'teams are'} observed.</p>`,
+      'Value of adding teams',
+      html`<p class="quiet">Not enough data for a projection: ${count(observed)} ${observed === 1 ? 'team' : 'teams'} observed.</p>`,
     );
   }
   const upTo = paysUpTo(teams, teamsMax);
@@ -329,7 +331,7 @@ export function teamChart({ teams }: Pick<CapacityForecast, 'teams'>): Part {
     html`${lineChart({
       id: 'teams',
       size: 'full',
-      title: 'What more teams would bring',
+      title: 'Value of adding teams',
       summary: upTo,
       labels: points.map((point) => `${point.teams}`),
       lines: [
@@ -338,13 +340,13 @@ export function teamChart({ teams }: Pick<CapacityForecast, 'teams'>): Part {
       ],
       formatTick: shortUsd,
       format: usd,
-    })}<p class="quiet">${upTo} The curve is of ${words(curve.quality)} quality.</p>`,
+    })}<p class="quiet">${upTo} Confidence: ${confidence[curve.quality]}.</p>`,
   );
 }
 
 function paysUpTo({ pays_up_to: found, observed }: CapacityForecast['teams'], teamsMax: number): string {
   if (found === null) {
-    return 'There is too little data to say up to how many teams it pays off.';
+    return 'Not enough data to project up to how many teams this pays off.';
   }
   const number = (teams: number | null) =>
     teams === null || teams > teamsMax ? `more than ${count(teamsMax)}` : count(teams);
@@ -352,5 +354,5 @@ function paysUpTo({ pays_up_to: found, observed }: CapacityForecast['teams'], te
     found.low === null || found.low > teamsMax
       ? ''
       : ` (80% range: ${number(found.low)} to ${number(found.high)})`;
-  return `Adding teams is projected to pay off up to ${number(found.expected)} teams${range}; ${count(observed)} are observed.`;
+  return `Adding teams is projected to pay off up to ${number(found.expected)} teams${range}; ${count(observed)} observed.`;
 }

@@ -90,13 +90,13 @@ describe('the summary of the month', () => {
 
   test('says in money by how much a budget is expected to be exceeded, and as a date when it runs out', () => {
     expect(summaryOf(100, 40)).toBe(
-      '$60.00 of $100.00 left. Expected to exceed the budget by $150.00 at the end of the month; runs out around 16 Nov.',
+      '$60.00 of $100.00 remaining. Expected to exceed the budget by $150.00 at the end of the month; runs out around 16 Nov.',
     );
   });
 
   test('says what is expected to be left, and by how much a budget is exceeded already', () => {
     expect(summaryOf(400, 40)).toBe(
-      '$360.00 of $400.00 left. $150.00 expected to be left at the end of the month.',
+      '$360.00 of $400.00 remaining. $150.00 expected to remain at the end of the month.',
     );
     expect(summaryOf(30, 40)).toBe(
       '$10.00 over the budget of $30.00. Expected to exceed the budget by $220.00 at the end of the month.',

@@ -1,4 +1,4 @@
-/** The two pictures of the overview: the month so far with what is to come, and each day by model. */
+/** The charts of the overview: the month with its forecast, and daily spend by model. */
 import type { Responses } from '../../../contract/views/responses.ts';
 import { ApiFailure } from '../../api.ts';
 import { barChart } from '../../charts/bars.ts';
@@ -14,20 +14,20 @@ export type CostRow = Pick<UsageRow, 'day' | 'model' | 'cost_usd'>;
 export interface MonthChart {
   readonly days: readonly CostRow[];
   readonly forecast: { readonly days: readonly Pick<CapacityView['days'][number], 'date' | 'cost_usd'>[] };
-  /** Undefined: there is none. */
+  /** Undefined if there is none. */
   readonly budget: number | undefined;
   readonly month: { readonly start: string; readonly today: string };
 }
 
-/** With a budget what is left of it, day by day, down to zero; without one what was spent. */
+/** The remaining budget per day, or without a budget the cumulative spend. */
 export function monthChart({ days, forecast, budget, month }: MonthChart): Markup {
   const costs = new Map(days.map(({ day = '', cost_usd }) => [day, Number(cost_usd)]));
   const ahead = forecast.days;
-  const gone = datesBetween(month.start, month.today);
-  const dates = [...gone, ...ahead.map(({ date }) => date).filter((date) => date > month.today)];
+  const past = datesBetween(month.start, month.today);
+  const dates = [...past, ...ahead.map(({ date }) => date).filter((date) => date > month.today)];
   const shown = (spent: number) => (budget === undefined ? spent : budget - spent);
   let spent = 0;
-  const real = dates.map((date) => {
+  const actual = dates.map((date) => {
     if (date > month.today) {
       return null;
     }
@@ -51,7 +51,7 @@ export function monthChart({ days, forecast, budget, month }: MonthChart): Marku
   const expected = projected('expected');
   const hasBand = ahead.some(({ cost_usd }) => cost_usd.high !== null);
   const last = expected.at(-1) ?? shown(spent);
-  const title = budget === undefined ? 'Spent this month' : 'What is left of this month’s budget';
+  const title = budget === undefined ? 'Spend this month' : 'Remaining monthly budget';
   return lineChart({
     id: 'month',
     title,
@@ -66,10 +66,10 @@ export function monthChart({ days, forecast, budget, month }: MonthChart): Marku
           }),
     labels: dates.map(shortDate),
     lines: [
-      { name: budget === undefined ? 'Spent' : 'Left', className: 'series-1', values: real },
-      { name: 'Expected', className: 'series-2', dashed: true, values: expected },
+      { name: budget === undefined ? 'Spent' : 'Remaining', className: 'series-1', values: actual },
+      { name: 'Forecast', className: 'series-2', dashed: true, values: expected },
     ],
-    band: hasBand ? { name: 'Likely', low: projected('low'), high: projected('high') } : undefined,
+    band: hasBand ? { name: '80% range', low: projected('low'), high: projected('high') } : undefined,
     ...(budget !== undefined && { marks: [] }),
     formatTick: shortUsd,
     format: usd,
@@ -79,9 +79,9 @@ export function monthChart({ days, forecast, budget, month }: MonthChart): Marku
 interface BudgetOutlook {
   readonly budget: number;
   readonly spent: number;
-  /** Expected to be left at the end of the month; below zero where the budget is exceeded by then. */
+  /** Expected remaining budget at the end of the month; negative if exceeded. */
   readonly last: number;
-  /** The first day at whose end nothing is left. */
+  /** The first day on which the budget is used up. */
   readonly runsOut: string | undefined;
 }
 
@@ -89,9 +89,9 @@ function budgetSummary({ budget, spent, last, runsOut }: BudgetOutlook): string 
   const now =
     spent > budget
       ? `${usd(spent - budget)} over the budget of ${usd(budget)}.`
-      : `${usd(budget - spent)} of ${usd(budget)} left.`;
+      : `${usd(budget - spent)} of ${usd(budget)} remaining.`;
   if (last >= 0) {
-    return `${now} ${usd(last)} expected to be left at the end of the month.`;
+    return `${now} ${usd(last)} expected to remain at the end of the month.`;
   }
   const when = spent > budget || runsOut === undefined ? '' : `; runs out around ${shortDate(runsOut)}`;
   return `${now} Expected to exceed the budget by ${usd(-last)} at the end of the month${when}.`;
@@ -108,7 +108,7 @@ export type QueryCosts = (
   query: UsageQuery,
 ) => Promise<{ readonly data: readonly CostRow[]; readonly next_cursor: string | null } | ApiFailure>;
 
-/** What each day has cost for each model; where those are too many for a list, for the dearest ones. */
+/** Cost per day and model; limited to the most expensive models if there are too many rows for one page. */
 export async function usageByDayAndModel(usage: QueryCosts): Promise<readonly CostRow[] | ApiFailure> {
   const all = await usage({ group_by: 'day,model', limit: String(rowsMax) });
   if (all instanceof ApiFailure) {
@@ -117,12 +117,12 @@ export async function usageByDayAndModel(usage: QueryCosts): Promise<readonly Co
   if (all.next_cursor === null) {
     return all.data;
   }
-  const dearest = await usage({ group_by: 'model', limit: String(shownModels) });
-  if (dearest instanceof ApiFailure) {
-    return dearest;
+  const topModels = await usage({ group_by: 'model', limit: String(shownModels) });
+  if (topModels instanceof ApiFailure) {
+    return topModels;
   }
   const rows: CostRow[] = [];
-  for (const { model } of dearest.data) {
+  for (const { model } of topModels.data) {
     const days = await usage({ group_by: 'day', model: model ?? '', limit: String(rowsMax) });
     if (days instanceof ApiFailure) {
       return days;
@@ -132,7 +132,7 @@ export async function usageByDayAndModel(usage: QueryCosts): Promise<readonly Co
   return rows;
 }
 
-/** The dearest models of `byModel`, the first at the bottom, and on top what the days have cost beside them. */
+/** Stacks the most expensive models of `byModel`, the first at the bottom, and the rest of each day on top. */
 export function spendPerDay(byDay: readonly CostRow[], byModel: readonly CostRow[]): Markup {
   const first = byDay[0]?.day;
   const last = byDay.at(-1)?.day;
@@ -168,7 +168,7 @@ export function spendPerDay(byDay: readonly CostRow[], byModel: readonly CostRow
     labels: dates.map(shortDate),
     parts: [
       ...parts,
-      // Less than can be charged is what is left of adding up, and stands for nothing.
+      // Smaller amounts are floating-point errors.
       ...(parts.length === 0 || others.some((cost) => cost >= nanodollar)
         ? [
             {

@@ -1,4 +1,4 @@
-/** The first page: where the money goes today and this month, what is near its edge, what was refused. */
+/** The overview: spend, forecast, limits, denials and top models, customers and workflows. */
 
 import { localTime } from '../../../kernel/local-time.ts';
 import { calendarWindow } from '../../../kernel/windows.ts';
@@ -16,10 +16,10 @@ import {
   statOf,
   table,
 } from '../../components.ts';
-import { refusalReason, refusalTitle } from '../../denial-texts.ts';
+import { denialReason, denialTitle } from '../../denial-texts.ts';
 import { ago, capitalized, count, usd } from '../../format.ts';
 import { html, link, type Markup, type Part } from '../../html.ts';
-import { leftOf, limitName, usageMeter, usedShare } from '../../limit-names.ts';
+import { limitName, remainingText, usageMeter, usedShare } from '../../limit-names.ts';
 import { type Screen, type ScreenVisit, seeOther, view } from '../../screen.ts';
 import type { DenialView, LimitView, UsageRow, UsageView } from '../../views.ts';
 import {
@@ -40,7 +40,7 @@ export const overviewScreens: readonly Screen[] = [
   {
     path: '/console',
     audience: 'everyone',
-    // Operators have no spend of their own to look at.
+    // Operators have no spend.
     handler: async (visit) => (visit.credential.org === null ? seeOther('/console/orgs') : overview(visit)),
   },
 ];
@@ -57,7 +57,7 @@ async function overview(visit: ScreenVisit) {
   const from = new Date(fromMs).toISOString();
   const usage: QueryUsage = (query) =>
     api.tryGet<'usage.read'>(link(`${org.path}/usage`, { ...query, from }));
-  // One more than is shown: runs without the field may take the place of one.
+  // One more than is shown: the row of runs without the field may be among them.
   const top = (group_by: string) => usage({ group_by, limit: String(shownTop + 1) });
   const limitsOf = (query: Readonly<Record<string, string>>) =>
     api.tryGet<'limits.list'>(link(`${org.path}/limits`, { ...query, limit: '200' }));
@@ -71,7 +71,7 @@ async function overview(visit: ScreenVisit) {
     caps,
     budgets,
     forecast,
-    refusals,
+    denials,
     approvals,
   ] = await Promise.all([
     usage({ group_by: 'day', limit: '200' }),
@@ -80,7 +80,7 @@ async function overview(visit: ScreenVisit) {
     top('workflow'),
     top('customer_id'),
     limitsOf({}),
-    // By kind: among thousands of customer limits the first page of all limits may hold neither.
+    // By kind: among thousands of customer limits the first page may contain neither.
     limitsOf({ kind: 'spend_cap' }),
     limitsOf({ kind: 'budget' }),
     api.tryGet<'forecasts.capacity'>(`/v1/capacity/forecasts?horizon_days=${daysLeft}`),
@@ -97,7 +97,7 @@ async function overview(visit: ScreenVisit) {
       : forecast instanceof ApiFailure
         ? forecast
         : monthProjection(byDay.data, forecast, month);
-  const body = html`${heading('Overview', undefined, html`What the runs of ${org.name} cost, and what holds them. Days are those of ${org.timezone}.`)}
+  const body = html`${heading('Overview', undefined, html`Spend and limits of ${org.name}. Times in ${org.timezone}.`)}
 ${!(byDay instanceof ApiFailure) && byDay.data.length === 0 && firstSteps(visit)}
 <div class="stats">${[
     spendStat(
@@ -107,7 +107,7 @@ ${!(byDay instanceof ApiFailure) && byDay.data.length === 0 && firstSteps(visit)
       limitNote(
         caps,
         ({ data }) => data[0],
-        html`No daily cap. ${offered(visit, '/console/limits/spend-cap', html`<a href="/console/limits/spend-cap">Set one</a>`)}`,
+        html`No daily cap. ${offered(visit, '/console/limits/spend-cap', html`<a href="/console/limits/spend-cap">Set cap</a>`)}`,
       ),
     ),
     spendStat(
@@ -117,14 +117,12 @@ ${!(byDay instanceof ApiFailure) && byDay.data.length === 0 && firstSteps(visit)
       limitNote(
         budgets,
         () => budget,
-        html`No monthly budget. ${offered(visit, '/console/limits/budgets/new', html`<a href="/console/limits/budgets/new">Make one</a>`)}`,
+        html`No monthly budget. ${offered(visit, '/console/limits/budgets/new', html`<a href="/console/limits/budgets/new">Create budget</a>`)}`,
       ),
     ),
-    statOf('Forecast to the end of the month', projection, usd, (cost) =>
-      forecastNote(cost, budget, forecast),
-    ),
-    statOf('Waiting for approval', approvals, pendingCount, ({ data }) =>
-      data.length > 0 ? html`<a href="/console/approvals">Decide</a>` : 'Nothing to decide',
+    statOf('Month-end forecast', projection, usd, (cost) => forecastNote(cost, budget, forecast)),
+    statOf('Pending approvals', approvals, pendingCount, ({ data }) =>
+      data.length > 0 ? html`<a href="/console/approvals">Review</a>` : 'None pending',
     ),
   ]}</div>
 <div class="grid wide">
@@ -132,8 +130,8 @@ ${byDay instanceof ApiFailure || forecast instanceof ApiFailure ? cardOf('This m
 ${byDayAndModel instanceof ApiFailure || byDay instanceof ApiFailure ? cardOf('Spend per day', byDay instanceof ApiFailure ? byDay : byDayAndModel, () => '') : html`<section class="card">${spendPerDay(byDay.data, byDayAndModel)}</section>`}
 </div>
 <div class="grid wide">
-${cardOf('Limits nearest their edge', limits, ({ data }) => nearestLimits(data, visit))}
-${cardOf('Recent refusals', refusals, ({ data }) => refusalList(data, now))}
+${cardOf('Limits closest to exhaustion', limits, ({ data }) => nearestLimits(data, visit))}
+${cardOf('Recent denials', denials, ({ data }) => denialList(data, now))}
 </div>
 <div class="grid">
 ${cardOf('Top models', byModel, (found) => topList('model', found, 'model'))}
@@ -143,16 +141,16 @@ ${cardOf('Top workflows', byWorkflow, (found) => topList('workflow', found, 'wor
   return view('Overview', body);
 }
 
-/** The steps that the visitor may take. */
+/** Onboarding steps, without those that the visitor may not take. */
 function firstSteps(visit: ScreenVisit): Markup {
   const cap = '/console/limits/spend-cap';
   const key = '/console/keys/new';
   return card(
-    'First steps',
-    html`<p>There are no runs yet. To see something here:</p><ol>
+    'Get started',
+    html`<ol>
 ${offered(visit, cap, html`<li>Set a <a href="${cap}">daily spend cap</a> or a <a href="/console/limits/budgets/new">budget</a>.</li>`)}
-${offered(visit, key, html`<li><a href="${key}">Mint a key</a> for your gateway, with the scopes <code>edge:decide</code> and <code>runs:write</code>.</li>`)}
-<li>Ask <code>POST /v1/edge/decision</code> before each call to a model, and post the run afterwards. The <a href="/docs">API reference</a> shows how.</li></ol>`,
+${offered(visit, key, html`<li><a href="${key}">Create an API key</a> for your gateway, with the scopes <code>edge:decide</code> and <code>runs:write</code>.</li>`)}
+<li>Call <code>POST /v1/edge/decision</code> before each model call, and post the run afterwards. See the <a href="/docs">API reference</a>.</li></ol>`,
   );
 }
 
@@ -160,7 +158,7 @@ function sumOf(rows: readonly Pick<UsageRow, 'cost_usd'>[]): number {
   return rows.reduce((sum, { cost_usd }) => sum + Number(cost_usd), 0);
 }
 
-/** The tightest budget of the whole org for the month. */
+/** The lowest monthly budget of the entire organization. */
 function monthBudget(limits: readonly LimitView[]): LimitView | undefined {
   return limits
     .filter(({ kind, match, standing }) => {
@@ -171,7 +169,7 @@ function monthBudget(limits: readonly LimitView[]): LimitView | undefined {
     .sort((a, b) => Number(a.limit) - Number(b.limit))[0];
 }
 
-/** What is spent before today, and what is expected from today on; today at least what it has cost already. */
+/** Spend before today plus the forecast from today on; today's forecast is at least today's spend. */
 function monthProjection(
   days: readonly UsageRow[],
   forecast: CapacityView,
@@ -186,7 +184,7 @@ function monthProjection(
   );
 }
 
-/** What some days have cost, and where the limit on them stands. */
+/** The spend of some days, with the usage of their limit. */
 function spendStat(
   label: string,
   byDay: UsageView | ApiFailure,
@@ -198,7 +196,7 @@ function spendStat(
     : stat(label, usd(sumOf(byDay.data.filter(counts))), note);
 }
 
-/** `none` is said only where it is known that there is no such limit. */
+/** `none` is shown only if there is certainly no such limit. */
 function limitNote(
   limits: Listed<LimitView> | ApiFailure,
   pick: (limits: Listed<LimitView>) => LimitView | undefined,
@@ -209,21 +207,21 @@ function limitNote(
   }
   const limit = pick(limits);
   if (limit?.standing != null) {
-    return html`${usageMeter(limit, limit.standing)}${leftOf(limit, limit.standing)}`;
+    return html`${usageMeter(limit, limit.standing)}${remainingText(limit, limit.standing)}`;
   }
   return limits.next_cursor === null ? none : html`<a href="/console/limits?kind=budget">All budgets</a>`;
 }
 
-/** More than a page of them are not counted. */
+/** Counts at most one page. */
 function pendingCount({ data, next_cursor }: Listed<object>): string {
   return `${count(data.length)}${next_cursor === null ? '' : '+'}`;
 }
 
-const qualityWords: Readonly<Record<string, string>> = {
-  none: 'No history to go by yet',
-  low: 'Little history to go by',
-  fair: 'Some history to go by',
-  good: 'Good history to go by',
+const confidenceLabels: Readonly<Record<string, string>> = {
+  none: 'Not enough history yet',
+  low: 'Low confidence',
+  fair: 'Medium confidence',
+  good: 'High confidence',
 };
 
 function forecastNote(
@@ -235,9 +233,9 @@ function forecastNote(
     return requirement(forecast);
   }
   if (budget !== undefined && projection > Number(budget.limit)) {
-    return badge(`${usd(projection - Number(budget.limit))} above the budget`, 'warn');
+    return badge(`${usd(projection - Number(budget.limit))} over budget`, 'warn');
   }
-  return qualityWords[forecast.quality] ?? forecast.quality;
+  return confidenceLabels[forecast.quality] ?? forecast.quality;
 }
 
 function nearestLimits(limits: readonly LimitView[], visit: ScreenVisit): Part {
@@ -247,49 +245,49 @@ function nearestLimits(limits: readonly LimitView[], visit: ScreenVisit): Part {
     .slice(0, shownBudgets);
   if (nearest.length === 0) {
     return empty(
-      'Nothing holds the spend yet',
-      'A budget, a spend cap or a customer limit is kept to the cent, also under parallel calls.',
-      linkButton(visit, { path: '/console/limits/budgets/new', label: 'Make a budget', tone: 'primary' }),
+      'No limits yet',
+      'Limits are enforced to the cent, even under concurrent requests.',
+      linkButton(visit, { path: '/console/limits/budgets/new', label: 'Create budget', tone: 'primary' }),
     );
   }
   return html`<ul class="rows">${nearest.map(
     (limit) =>
-      html`<li><div class="row-head"><span>${limitName(limit)}</span><span class="quiet">${limit.standing && leftOf(limit, limit.standing)}</span></div>${limit.standing && usageMeter(limit, limit.standing)}</li>`,
+      html`<li><div class="row-head"><span>${limitName(limit)}</span><span class="quiet">${limit.standing && remainingText(limit, limit.standing)}</span></div>${limit.standing && usageMeter(limit, limit.standing)}</li>`,
   )}</ul><p class="more"><a href="/console/limits">All limits</a></p>`;
 }
 
-function refusalList(refusals: readonly DenialView[], now: Date): Part {
-  if (refusals.length === 0) {
-    return html`<p class="quiet">Nothing was refused lately.</p>`;
+function denialList(denials: readonly DenialView[], now: Date): Part {
+  if (denials.length === 0) {
+    return html`<p class="quiet">No recent denials.</p>`;
   }
   return html`${table({
-    caption: 'Recent refusals',
-    rows: refusals,
+    caption: 'Recent denials',
+    rows: denials,
     columns: [
       {
-        title: 'Why',
+        title: 'Reason',
         cell: (row) =>
-          html`<strong>${refusalTitle(row.code)}</strong>${row.count > 1 && html` <span class="quiet">× ${count(row.count)}</span>`}<span class="sub">${refusalReason(row)}</span>`,
+          html`<strong>${denialTitle(row.code)}</strong>${row.count > 1 && html` <span class="quiet">× ${count(row.count)}</span>`}<span class="sub">${denialReason(row)}</span>`,
       },
       {
-        title: 'What',
+        title: 'Request',
         cell: (row) =>
           html`${row.model ?? row.operation}<span class="sub">${[row.customer_id, row.workflow].filter(Boolean).join(', ')}</span>`,
       },
-      { title: 'When', cell: (row) => html`<span class="nowrap">${ago(row.last_at, now)}</span>` },
+      { title: 'Time', cell: (row) => html`<span class="nowrap">${ago(row.last_at, now)}</span>` },
     ],
-  })}<p class="more"><a href="/console/refusals">All refusals</a></p>`;
+  })}<p class="more"><a href="/console/refusals">All denials</a></p>`;
 }
 
-/** The largest rows, with the runs that do not name the field, and all others as one. */
+/** The largest rows, including the row of runs without the field, and the sum of all others. */
 function topList(
-  what: string,
+  noun: string,
   { data, total }: UsageView,
   field: 'model' | 'workflow' | 'customer_id',
 ): Part {
   const rows: readonly TopRow[] = shownRows(data, field).map((row) => ({ ...row, name: row[field] ?? null }));
   if (rows.length === 0) {
-    return html`<p class="quiet">There are no runs in the last ${spendDays} days.</p>`;
+    return html`<p class="quiet">No runs in the last ${spendDays} days.</p>`;
   }
   const others: TopRow = {
     name: undefined,
@@ -297,14 +295,14 @@ function topList(
     cost_usd: String(Number(total.cost_usd) - sumOf(rows)),
   };
   return table<TopRow>({
-    caption: `Top ${what}s of the last ${spendDays} days`,
+    caption: `Top ${noun}s of the last ${spendDays} days`,
     rows: others.runs > 0 ? [...rows, others] : rows,
     columns: [
       {
-        title: capitalized(what),
+        title: capitalized(noun),
         cell: ({ name }) =>
           name == null
-            ? html`<span class="quiet">${name === null ? `(no ${what})` : 'Other'}</span>`
+            ? html`<span class="quiet">${name === null ? `(no ${noun})` : 'Other'}</span>`
             : html`<a href="${link('/console/runs', { [field]: name })}">${name}</a>`,
       },
       { title: 'Runs', isNumber: true, cell: (row) => count(row.runs) },
@@ -314,11 +312,11 @@ function topList(
 }
 
 interface TopRow extends Pick<UsageRow, 'runs' | 'cost_usd'> {
-  /** Null: the runs do not name one. Undefined: those of all other values. */
+  /** Null: runs without the field. Undefined: all other values. */
   readonly name: string | null | undefined;
 }
 
-/** So many values, and beside them the runs without one. */
+/** The first `shownTop` values, plus the row of runs without the field. */
 function shownRows(rows: readonly UsageRow[], field: 'model' | 'workflow' | 'customer_id') {
   const last = rows.filter((row) => row[field] != null)[shownTop - 1];
   return last === undefined

@@ -1,4 +1,4 @@
-/** Scenarios: what would be different, as a form with the changes that people ask for most. */
+/** Forecast scenarios: forms for the most common changes. */
 import type { Responses } from '../../../contract/views/responses.ts';
 import { actionCard, askFirst } from '../../components.ts';
 import { actionScreen, formScreens } from '../../form-screens.ts';
@@ -14,15 +14,15 @@ export type ScenarioView = Responses['capacity_scenarios.read'];
 const percent: Field = { name: 'percent', label: 'Percent', kind: 'number' };
 const day = { kind: 'text', placeholder: '2027-01-15' } as const;
 
-/** Named as the API names them. */
+/** Named like the fields of the API. */
 const changeFields: readonly (Field & { readonly name: keyof ScenarioView['changes'] })[] = [
-  { name: 'growth_percent_per_month', label: 'Volume grows each month by, in percent', kind: 'number' },
-  { name: 'teams', label: 'Teams', kind: 'number', help: 'Instead of those observed.' },
+  { name: 'growth_percent_per_month', label: 'Monthly growth (%)', kind: 'number' },
+  { name: 'teams', label: 'Teams', kind: 'number', help: 'Overrides the observed number.' },
   {
     name: 'model_mix',
-    label: 'Tokens that go to another model',
+    label: 'Shift traffic between models',
     kind: 'lines',
-    help: 'Taken one after the other, in this order.',
+    help: 'Applied in this order.',
     parts: [
       { name: 'from_model', label: 'From model', kind: 'text' },
       { name: 'to_model', label: 'To model', kind: 'text' },
@@ -31,26 +31,26 @@ const changeFields: readonly (Field & { readonly name: keyof ScenarioView['chang
   },
   {
     name: 'price_changes',
-    label: 'Prices that change',
+    label: 'Price changes',
     kind: 'lines',
-    help: 'Percents such as -20. Without a model, the prices of all of them; without a day, at once.',
+    help: 'For example -20. Leave the model blank for all models, and the date blank for now.',
     parts: [
-      { name: 'model', label: 'Of model', kind: 'text' },
+      { name: 'model', label: 'Model', kind: 'text' },
       percent,
-      { name: 'from', label: 'From day', ...day },
+      { name: 'from', label: 'From date', ...day },
     ],
   },
   {
     name: 'new_deployment',
-    label: 'A new deployment',
+    label: 'New deployment',
     kind: 'group',
     parts: [
-      { name: 'name', label: 'Its name', kind: 'text' },
-      { name: 'daily_cost_usd', label: 'Costs each day', kind: 'money' },
+      { name: 'name', label: 'Deployment name', kind: 'text' },
+      { name: 'daily_cost_usd', label: 'Cost per day', kind: 'money' },
       { name: 'starts_on', label: 'Starts on', ...day },
-      { name: 'ramp_days', label: 'Days until it is in full use', kind: 'number' },
-      { name: 'daily_runs', label: 'Runs a day', kind: 'number' },
-      { name: 'daily_tokens', label: 'Tokens a day', kind: 'number' },
+      { name: 'ramp_days', label: 'Ramp-up (days)', kind: 'number' },
+      { name: 'daily_runs', label: 'Runs per day', kind: 'number' },
+      { name: 'daily_tokens', label: 'Tokens per day', kind: 'number' },
     ],
   },
 ];
@@ -67,7 +67,7 @@ function scenarioOf({ name = '', description, ...changes }: Body) {
   return { name, ...(description !== undefined && { description }), changes };
 }
 
-/** Parts of a scenario that the form has no field for; saving would lose them. */
+/** Parts of a scenario without a form field, which saving must keep. */
 function keptParts({ changes }: ScenarioView): Body {
   return Object.fromEntries(
     Object.entries(changes).filter(([part]) => changeFields.every(({ name }) => name !== part)),
@@ -84,8 +84,8 @@ export const scenarioScreens: readonly Screen[] = [
     path: `${back}/scenarios/new`,
     title: 'New scenario',
     intro:
-      'Say what would be different; leave the rest empty. When all lines are full, save it and come back for more. The API takes seasons as well.',
-    submit: 'Create the scenario',
+      'Describe what changes; leave the rest blank. Save to get more lines. Seasonality can be set by the API.',
+    submit: 'Create scenario',
     back,
     fields: () => fields,
     call: 'POST {org}/capacity-scenarios',
@@ -117,8 +117,8 @@ export const scenarioScreens: readonly Screen[] = [
         'Delete',
         askFirst(
           visit,
-          { path: `${pathOf(scenarioPath, visit.params)}/delete`, label: 'Delete the scenario' },
-          'It is gone for everybody in the org.',
+          { path: `${pathOf(scenarioPath, visit.params)}/delete`, label: 'Delete scenario' },
+          'It will be deleted for the entire organization.',
         ),
       ),
   }),

@@ -1,4 +1,4 @@
-/** What is going to be removed, and who still calls it: an org of its own keys, operators of everybody's. */
+/** Deprecated endpoints and the API keys that still call them: of one organization, or of all for operators. */
 import type { Item, Responses } from '../../../contract/views/responses.ts';
 import { ApiFailure } from '../../api.ts';
 import { badge, card, cardOf, empty, heading, nextPage, notice, table } from '../../components.ts';
@@ -36,22 +36,22 @@ async function shown({ api, org, query }: ScreenVisit, here: string, usagePath: 
   ]);
   return view(
     'Deprecations',
-    html`${heading('Deprecations', undefined, 'Routes that may be removed after their sunset, and whose keys still call them.')}${tabs}
-${card('Still in use', usage instanceof ApiFailure ? notice(usage) : usage.data.length === 0 ? empty('Nothing to do', 'No key calls a deprecated route.') : html`${callsTable(usage.data, org.timezone, here === operatorPage)}${nextPage(here, query, usage.next_cursor)}`)}
-${cardOf('Deprecated routes', routes, routeTable)}`,
+    html`${heading('Deprecations', undefined, 'Deprecated endpoints and the API keys that still call them.')}${tabs}
+${card('Still in use', usage instanceof ApiFailure ? notice(usage) : usage.data.length === 0 ? empty('Nothing to do', 'No API key calls a deprecated endpoint.') : html`${callsTable(usage.data, org.timezone, here === operatorPage)}${nextPage(here, query, usage.next_cursor)}`)}
+${cardOf('Deprecated endpoints', routes, routeTable)}`,
   );
 }
 
-function callsTable(calls: readonly CallsView[], timezone: string, ofEveryOrg: boolean): Markup {
+function callsTable(calls: readonly CallsView[], timezone: string, isForOperators: boolean): Markup {
   return table({
-    caption: 'Calls of deprecated routes',
+    caption: 'Calls of deprecated endpoints',
     rows: calls,
     columns: [
-      { title: 'Route', cell: (one) => html`<code>${one.route}</code>` },
-      ...(ofEveryOrg
+      { title: 'Endpoint', cell: (one) => html`<code>${one.route}</code>` },
+      ...(isForOperators
         ? [
             {
-              title: 'Org',
+              title: 'Organization',
               cell: (one: CallsView) =>
                 one.org_id === null
                   ? badge('operator')
@@ -60,12 +60,12 @@ function callsTable(calls: readonly CallsView[], timezone: string, ofEveryOrg: b
           ]
         : []),
       {
-        title: 'Key',
+        title: 'API key',
         cell: (one) => html`${one.key_name ?? '–'}<span class="sub"><code>${one.key_id}</code></span>`,
       },
       { title: 'Calls', isNumber: true, cell: (one) => count(one.calls) },
       {
-        title: 'Last',
+        title: 'Last call',
         cell: (one) => html`<span class="nowrap">${time(one.last_called_at, timezone)}</span>`,
       },
     ],
@@ -74,20 +74,20 @@ function callsTable(calls: readonly CallsView[], timezone: string, ofEveryOrg: b
 
 function routeTable(routes: Responses['meta.deprecations']): Markup {
   return table({
-    caption: 'Deprecated routes',
+    caption: 'Deprecated endpoints',
     rows: routes,
     columns: [
-      { title: 'Route', cell: (one) => html`<code>${one.route}</code>` },
-      { title: 'Since', cell: (one) => html`<span class="nowrap">${one.since}</span>` },
+      { title: 'Endpoint', cell: (one) => html`<code>${one.route}</code>` },
+      { title: 'Deprecated since', cell: (one) => html`<span class="nowrap">${one.since}</span>` },
       {
         title: 'Sunset',
         cell: (one) => html`<span class="nowrap">${one.sunset.replace(/^\w+, | \d\d:.*/g, '')}</span>`,
       },
       {
-        title: 'Instead',
+        title: 'Replacement',
         cell: (one) => (one.replacement === undefined ? '–' : html`<code>${one.replacement}</code>`),
       },
-      { title: 'More', cell: (one) => html`<a href="${one.documentation}">What to change</a>` },
+      { title: 'Guide', cell: (one) => html`<a href="${one.documentation}">Migration guide</a>` },
     ],
   });
 }

@@ -1,4 +1,4 @@
-/** One webhook: its deliveries, its signing, and what can be done with it. */
+/** One webhook: deliveries, signing and actions. */
 import type { Item, Responses } from '../../../contract/views/responses.ts';
 import { ApiFailure } from '../../api.ts';
 import {
@@ -18,7 +18,7 @@ import {
 } from '../../components.ts';
 import { type Filter, filterBar, filterQuery } from '../../filters.ts';
 import { actionScreen, formScreens } from '../../form-screens.ts';
-import { count, milliseconds, time, words } from '../../format.ts';
+import { count, humanize, milliseconds, time } from '../../format.ts';
 import { localTime } from '../../forms.ts';
 import { html, link, type Markup, type Part, path } from '../../html.ts';
 import { pathOf } from '../../operations.ts';
@@ -37,13 +37,13 @@ type Redelivered = Responses['webhooks.redeliver'];
 const filters: readonly Filter[] = [
   {
     name: 'state',
-    label: 'State',
+    label: 'Status',
     options: ['waiting', 'delivered', 'failed'].map((value) => ({ value, label: value })),
   },
   { name: 'event_type', label: 'Event' },
 ];
 
-/** Parameters of the page's address that say what was done. */
+/** Query parameters that report a redelivery. */
 const notFilters = ['redelivering', 'more'];
 
 const apiPath = ({ org, params }: ScreenVisit, rest = '') =>
@@ -85,24 +85,29 @@ export const webhookDetailScreens: readonly Screen[] = [
   action('/deliveries/{delivery_id}/redeliver', 'POST', '/deliveries/{delivery_id}/redeliver', 'redelivered'),
   ...formScreens<'webhooks.redeliver'>({
     path: `${subPath}/redeliver`,
-    title: 'Deliver again',
-    intro:
-      'Every delivery of a range, the oldest first, with the ids that they had: receivers tell them apart by these.',
-    submit: 'Deliver again',
+    title: 'Redeliver',
+    intro: 'Resend deliveries in a time range, oldest first, with their original IDs.',
+    submit: 'Redeliver',
     back: subPath,
     fields: () => [
       {
         name: 'state',
-        label: 'Those that',
+        label: 'Status',
         kind: 'select',
         required: true,
         options: [
-          { value: 'failed', label: 'failed' },
-          { value: 'delivered', label: 'arrived' },
+          { value: 'failed', label: 'Failed' },
+          { value: 'delivered', label: 'Delivered' },
         ],
       },
-      { name: 'from', label: 'From', kind: 'instant', required: true, help: 'In the time zone of the org.' },
-      { name: 'to', label: 'To', kind: 'instant', help: 'Empty: until now.' },
+      {
+        name: 'from',
+        label: 'From',
+        kind: 'instant',
+        required: true,
+        help: 'In the time zone of the organization.',
+      },
+      { name: 'to', label: 'To', kind: 'instant', help: 'Defaults to now.' },
     ],
     load: async ({ now, org }) => ({
       state: 'failed',
@@ -128,20 +133,20 @@ export const webhookDetailScreens: readonly Screen[] = [
     back: subPath,
     show: async ({ params }, { secret }) =>
       view(
-        'The secret was made',
-        html`${heading('The secret was made')}${secretBox('This secret signs from now on.', secret)}
-<p>Deliveries carry <code>X-Svc-Signature: t=…,v1=…</code>. Where there was a secret before, both sign for 24 hours.</p>
-<p><a class="button" href="${pathOf(subPath, params)}">Back to the webhook</a></p>`,
+        'Signing secret created',
+        html`${heading('Signing secret created')}${secretBox('New deliveries are signed with this secret.', secret)}
+<p>Deliveries carry <code>X-Svc-Signature: t=…,v1=…</code>. A previous secret stays valid for 24 hours.</p>
+<p><a class="button" href="${pathOf(subPath, params)}">Back to webhook</a></p>`,
       ),
   }),
 ];
 
-/** Of a page's own time: what is left then is asked for again. */
+/** Maximum number of calls per form submission. The rest must be requested again. */
 const roundsMax = 20;
 
 /**
- * The API takes so many at a time and says where to go on. What is in line already stays there if it is refused half way, or
- * if nobody waits for it any more.
+ * Calls the API until it returns no cursor. Deliveries that are already queued stay queued if a later call fails or the visitor
+ * leaves.
  */
 async function redelivered(visit: ScreenVisit, body: object): Promise<Redelivered | ApiFailure> {
   let redelivering = 0;
@@ -158,7 +163,7 @@ async function redelivered(visit: ScreenVisit, body: object): Promise<Redelivere
     redelivering += answer.redelivering;
     cursor = answer.next_cursor;
     if (cursor !== null) {
-      visit.tell({ done: redelivering, unit: 'deliveries' });
+      visit.reportProgress({ done: redelivering, unit: 'deliveries' });
     }
   }
   return { redelivering, more: cursor !== null, next_cursor: cursor };
@@ -174,10 +179,10 @@ async function one(visit: ScreenVisit) {
     ),
   ]);
   const here = pathOf(subPath, params);
-  const inLine = Number(query.get('redelivering'));
+  const queued = Number(query.get('redelivering'));
   const soonMs = visit.now.getTime() + soonWithinMs;
-  // What is tried again in an hour is not worth watching.
-  const isMoving =
+  // Retries that are due later are not worth refreshing for.
+  const isDelivering =
     query.get('state') === 'waiting' &&
     !(deliveries instanceof ApiFailure) &&
     deliveries.data.some(
@@ -187,28 +192,28 @@ async function one(visit: ScreenVisit) {
     'Webhook',
     html`${heading('Webhook', buttons(sub, here, visit), sub.url)}
 ${card(
-  'About it',
+  'Details',
   definitionList([
     ['Status', subscriptionStatus(sub)],
     ['Events', sub.events.map((event) => html`<code>${event}</code> `)],
     ['Description', sub.description ?? '–'],
-    ['Since', time(sub.created_at, org.timezone)],
+    ['Created', time(sub.created_at, org.timezone)],
   ]),
 )}
 ${cardOf('Signing', signing, (found) => signingBody(sub, found, here, visit))}
-${inLine > 0 && html`<p class="note">${count(inLine)} ${inLine === 1 ? 'delivery was' : 'deliveries were'} put in line again; those that still wait are listed below.${query.has('more') && ' There are more in that range: deliver again once these are through.'}</p>`}
+${queued > 0 && html`<p class="note">${count(queued)} ${queued === 1 ? 'delivery' : 'deliveries'} queued again. Pending ones are listed below.${query.has('more') && ' The range has more deliveries: redeliver again when these are done.'}</p>`}
 ${filterBar(here, filters, query, notFilters)}
 ${cardOf('Deliveries', deliveries, ({ data, next_cursor }) => deliveryList(data, here, visit, nextPage(here, query, next_cursor)))}`,
   );
-  return { ...page, goesOn: sub.status === 'active' && isMoving };
+  return { ...page, autoRefresh: sub.status === 'active' && isDelivering };
 }
 
 function buttons(sub: SubscriptionView, here: string, visit: ScreenVisit): Markup {
-  return html`${actionButton(visit, { path: `${here}/test`, label: 'Send a test' })}
-${linkButton(visit, { path: `${here}/redeliver`, label: 'Deliver again' })}
+  return html`${actionButton(visit, { path: `${here}/test`, label: 'Send test event' })}
+${linkButton(visit, { path: `${here}/redeliver`, label: 'Redeliver' })}
 ${linkButton(visit, { path: `${here}/edit`, label: 'Edit' })}
 ${sub.status === 'active' ? actionButton(visit, { path: `${here}/pause`, label: 'Pause' }) : actionButton(visit, { path: `${here}/resume`, label: 'Resume', tone: 'primary' })}
-${askFirst(visit, { path: `${here}/delete`, label: 'Delete' }, 'It gets no more events, and what waits for it is dropped.')}`;
+${askFirst(visit, { path: `${here}/delete`, label: 'Delete' }, 'Pending deliveries will be dropped. This cannot be undone.')}`;
 }
 
 function signingBody(sub: SubscriptionView, signing: SigningView, here: string, visit: ScreenVisit): Part {
@@ -216,23 +221,23 @@ function signingBody(sub: SubscriptionView, signing: SigningView, here: string, 
   const isOwn = signing.event_version === 2;
   const isOverlapping = signing.overlap_ends_at !== null;
   return html`${definitionList([
-    ['Signed with', signingBadge(sub)],
+    ['Signing', signingBadge(sub)],
     ['Fingerprint', signing.fingerprint === null ? '–' : html`<code>${signing.fingerprint}</code>`],
-    ['Made', time(signing.created_at, timezone)],
-    ['The one before signs too, until', time(signing.overlap_ends_at, timezone)],
+    ['Created', time(signing.created_at, timezone)],
+    ['Previous secret valid until', time(signing.overlap_ends_at, timezone)],
   ])}<p class="more">${askFirst(
     visit,
     {
       path: `${here}/signing`,
       once: true,
-      label: isOwn ? 'Rotate the secret' : 'Make a secret of its own',
+      label: isOwn ? 'Rotate secret' : 'Create signing secret',
       ...(isOverlapping && { fields: { force: 'true' } }),
     },
     isOverlapping
-      ? 'An overlap is under way: the older of the two secrets ends now.'
+      ? 'The previous secret is still valid and ends now.'
       : isOwn
-        ? 'Both secrets sign for 24 hours; then only the new one does.'
-        : 'From now on deliveries are signed with it, in the format of v2. Make the receiver ready first.',
+        ? 'The previous secret stays valid for 24 hours.'
+        : 'Deliveries will be signed with it, in format v2. Prepare the receiver first.',
   )}</p>`;
 }
 
@@ -248,22 +253,22 @@ function deliveryList(
   if (deliveries.length === 0) {
     return empty(
       'No deliveries',
-      'When an event happens that this webhook listens to, its delivery is listed here. Send a test to see one.',
+      'Deliveries of subscribed events appear here. Send a test event to see one.',
     );
   }
   return html`${table({
     caption: 'Deliveries',
     rows: deliveries,
     columns: [
-      { title: 'When', cell: (one) => html`<span class="nowrap">${time(one.created_at, timezone)}</span>` },
+      { title: 'Time', cell: (one) => html`<span class="nowrap">${time(one.created_at, timezone)}</span>` },
       {
         title: 'Event',
         cell: (one) => html`${one.event_type}<span class="sub"><code>${one.event_id}</code></span>`,
       },
       {
-        title: 'State',
+        title: 'Status',
         cell: (one) =>
-          html`${badge(one.state, tones[one.state] ?? 'plain')}${one.failure !== null && html`<span class="sub">${words(one.failure)}</span>`}${one.next_attempt_at !== null && html`<span class="sub">next try ${time(one.next_attempt_at, timezone)}</span>`}`,
+          html`${badge(one.state, tones[one.state] ?? 'plain')}${one.failure !== null && html`<span class="sub">${humanize(one.failure)}</span>`}${one.next_attempt_at !== null && html`<span class="sub">next attempt ${time(one.next_attempt_at, timezone)}</span>`}`,
       },
       { title: 'Attempts', cell: (one) => attempts(one.attempts, timezone) },
       {
@@ -284,9 +289,9 @@ function attempts(made: readonly AttemptView[], timezone: string): Part {
   const last = made.at(-1);
   return (
     last !== undefined &&
-    html`<details><summary>${made.length}: ${last.status ?? words(last.error ?? '')}</summary><ul class="attempts">${made.map(
+    html`<details><summary>${made.length}, last: ${last.status ?? humanize(last.error ?? '')}</summary><ul class="attempts">${made.map(
       (attempt) =>
-        html`<li>${time(attempt.at, timezone)}: <strong>${attempt.status ?? words(attempt.error ?? '')}</strong>, ${milliseconds(attempt.latency_ms)}${attempt.response !== null && attempt.response !== '' && html`<span class="sub">${attempt.response}</span>`}</li>`,
+        html`<li>${time(attempt.at, timezone)}: <strong>${attempt.status ?? humanize(attempt.error ?? '')}</strong>, ${milliseconds(attempt.latency_ms)}${attempt.response !== null && attempt.response !== '' && html`<span class="sub">${attempt.response}</span>`}</li>`,
     )}</ul></details>`
   );
 }

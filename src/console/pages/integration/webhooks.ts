@@ -1,4 +1,4 @@
-/** Webhook subscriptions: who gets which events, signed how. */
+/** Webhook subscriptions: list and form. */
 import type { Responses } from '../../../contract/views/responses.ts';
 import { badge, card, empty, heading, linkButton, type Tone } from '../../components.ts';
 import { filterQuery } from '../../filters.ts';
@@ -15,7 +15,7 @@ export type SubscriptionView = Responses['webhooks.read'];
 export const subscriptionFields: readonly Field[] = [
   {
     name: 'url',
-    label: 'Address',
+    label: 'Endpoint URL',
     kind: 'url',
     required: true,
     placeholder: 'https://hooks.example.com/purser',
@@ -25,7 +25,7 @@ export const subscriptionFields: readonly Field[] = [
     label: 'Events',
     kind: 'list',
     required: true,
-    help: html`One a line: a kind such as <code>budget.created</code>, a group such as <code>limit.*</code>, or <code>*</code> for all. <a href="/v1/meta/events">All kinds</a>`,
+    help: html`One per line: a type such as <code>budget.created</code>, a group such as <code>limit.*</code>, or <code>*</code> for all. <a href="/v1/meta/events">All event types</a>`,
     placeholder: 'limit.*',
   },
   { name: 'description', label: 'Description', kind: 'text', whenEmpty: 'null' },
@@ -36,8 +36,8 @@ export const webhookScreens: readonly Screen[] = [
   ...formScreens({
     path: `${listPath}/new`,
     title: 'New webhook',
-    intro: 'Events are posted to the address, at least once each, with retries over three days.',
-    submit: 'Subscribe',
+    intro: 'Each event is sent at least once, with retries for three days.',
+    submit: 'Create webhook',
     back: listPath,
     fields: () => subscriptionFields,
     call: 'POST {org}/webhooks',
@@ -54,7 +54,7 @@ export function subscriptionStatus({ status, disabled_reason }: SubscriptionView
 export function signingBadge({ event_version }: SubscriptionView): Markup {
   return event_version === 2
     ? badge('own secret (v2)', 'good')
-    : badge('org secret (v1, deprecated)', 'warn');
+    : badge('organization secret (v1, deprecated)', 'warn');
 }
 
 async function list(visit: ScreenVisit) {
@@ -69,26 +69,26 @@ async function list(visit: ScreenVisit) {
     path: listPath,
     query,
     none: empty(
-      'Nobody is told yet',
-      'Subscribe an address to hear of thresholds, exhausted limits, approvals and more.',
+      'No webhooks yet',
+      'Send alerts, exhausted limits, approvals and other events to your systems.',
       create,
     ),
     caption: 'Webhooks',
     columns: [
       {
-        title: 'Address',
+        title: 'Endpoint',
         cell: (sub) =>
           html`<a href="${path`/console/webhooks/${sub.id}`}">${sub.url}</a>${sub.description !== null && html`<span class="sub">${sub.description}</span>`}`,
       },
       { title: 'Events', cell: (sub) => sub.events.map((event) => html`<code>${event}</code> `) },
       { title: 'Status', cell: subscriptionStatus },
-      { title: 'Signed with', cell: signingBadge },
+      { title: 'Signing', cell: signingBadge },
     ],
   });
   return view(
     'Webhooks',
-    html`${heading('Webhooks', create, 'Who is told of events, and whether they arrive.')}
-${onV1 > 0 && html`<p class="note">${onV1 === 1 ? 'One webhook is' : `${onV1} webhooks are`} still signed with the org’s secret (v1). That ends on 31 December 2027: open it and make a secret of its own.</p>`}
-${card('Subscriptions', body)}`,
+    html`${heading('Webhooks', create, 'Send events to your systems.')}
+${onV1 > 0 && html`<p class="note">${onV1 === 1 ? 'One webhook is' : `${onV1} webhooks are`} still signed with the organization secret (v1), which ends on 31 December 2027. Open the webhook and create a signing secret.</p>`}
+${card('Webhooks', body)}`,
   );
 }

@@ -1,4 +1,4 @@
-/** Credit packs of end customers, and what is held at this moment. */
+/** Forms of credit packs, and the list of open holds. */
 import {
   actionCard,
   askFirst,
@@ -24,7 +24,7 @@ const expiry: Field = {
   label: 'Expires',
   kind: 'instant',
   whenEmpty: 'null',
-  help: 'In the time zone of the org. Empty: never.',
+  help: 'In the time zone of the organization. Leave blank for no expiry.',
 };
 const packName: Field = { name: 'name', label: 'Name', kind: 'text', whenEmpty: 'null' };
 
@@ -32,8 +32,8 @@ export const creditScreens: readonly Screen[] = [
   ...formScreens({
     path: '/console/limits/credits/new',
     title: 'New credit pack',
-    intro: 'Credits that an end customer has bought. Its runs burn them, the soonest to expire first.',
-    submit: 'Create the pack',
+    intro: 'Credits of a customer. Its runs use them, earliest expiry first.',
+    submit: 'Create credit pack',
     back,
     fields: () => [
       { name: 'customer_id', label: 'Customer', kind: 'text', required: true },
@@ -47,7 +47,7 @@ export const creditScreens: readonly Screen[] = [
   ...formScreens({
     path: '/console/limits/credits/{pack_id}',
     title: 'Credit pack',
-    intro: 'What was bought, and by whom, is a fact. To add credits, make another pack.',
+    intro: 'Amount and customer cannot be changed. To add credits, create another pack.',
     submit: 'Save',
     back,
     fields: () => [packName, expiry],
@@ -64,10 +64,10 @@ export const creditScreens: readonly Screen[] = [
           visit,
           {
             path: pathOf('/console/limits/credits/{pack_id}/void', visit.params),
-            label: 'Void the pack',
+            label: 'Void credit pack',
             tone: 'danger',
           },
-          'What is left of it is lost to the customer.',
+          'Unused credits are forfeited. This cannot be undone.',
         ),
       ),
   }),
@@ -89,8 +89,8 @@ export const creditScreens: readonly Screen[] = [
       const list =
         data.length === 0
           ? empty(
-              'Nothing is held',
-              'While a call goes on, what it may cost is set aside. It is given back or charged when the run is posted, or when the hold expires.',
+              'No open holds',
+              'A hold reserves the expected cost of a call in progress. It ends when the run is posted or the hold expires.',
             )
           : html`${definitionList([['Held on this page', usd(sum)]])}${table({
               caption: 'Open holds',
@@ -100,7 +100,7 @@ export const creditScreens: readonly Screen[] = [
                 { title: 'Model', cell: (hold) => hold.model ?? '–' },
                 { title: 'Workflow', cell: (hold) => hold.workflow ?? '–' },
                 { title: 'Customer', cell: (hold) => hold.customer_id ?? '–' },
-                { title: 'Ends', cell: (hold) => ago(hold.expires_at, now) },
+                { title: 'Expires', cell: (hold) => ago(hold.expires_at, now) },
                 { title: 'Held', isNumber: true, cell: (hold) => exactUsd(hold.held_usd) },
                 {
                   title: '',
@@ -112,14 +112,14 @@ export const creditScreens: readonly Screen[] = [
                         label: 'Void',
                         about: `hold of ${hold.model ?? 'a call'}`,
                       },
-                      'It gives back what it holds. If the call costs something after all, that is posted, late.',
+                      'Releases the held amount. If the call still has a cost, it is posted late.',
                     ),
                 },
               ],
             })}${nextPage('/console/limits/holds', query, next_cursor)}`;
       return view(
         'Open holds',
-        html`${heading('Open holds', undefined, 'What is set aside for calls that go on, the oldest first.')}${card('Holds', list)}`,
+        html`${heading('Open holds', undefined, 'Spend held for calls in progress, oldest first.')}${card('Holds', list)}`,
       );
     },
   },

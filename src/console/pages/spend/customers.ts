@@ -1,4 +1,4 @@
-/** End customers: what each has cost, where its limits and credits stand, and how it is forgotten. */
+/** End customers: spend, limits, credits and erasure. */
 import type { Item } from '../../../contract/views/responses.ts';
 import { ApiFailure, type Listed } from '../../api.ts';
 import { meter } from '../../charts/meter.ts';
@@ -57,10 +57,10 @@ async function list(visit: ScreenVisit) {
     query,
     none: empty(
       'No customers yet',
-      html`A customer is whoever the runs name as <code>customer_id</code>, or has a limit or credits.`,
+      html`Customers appear here when runs have a <code>customer_id</code>, or when they get a limit or credits.`,
       linkButton(visit, {
         path: '/console/limits/customers/new',
-        label: 'Limit a customer',
+        label: 'Create customer limit',
         tone: 'primary',
       }),
     ),
@@ -71,16 +71,16 @@ async function list(visit: ScreenVisit) {
         cell: (one) =>
           html`<a href="${path`/console/customers/of/${one.customer_id}`}">${one.customer_id}</a>`,
       },
-      { title: 'Cost so far', isNumber: true, cell: (one) => usd(one.cost_usd) },
+      { title: 'Total spend', isNumber: true, cell: (one) => usd(one.cost_usd) },
       { title: 'Runs', isNumber: true, cell: (one) => count(one.runs) },
-      { title: 'Limits of its own', cell: ownLimits },
-      { title: 'Credits left', isNumber: true, cell: (one) => usd(one.credits_usd) },
+      { title: 'Limits', cell: ownLimits },
+      { title: 'Remaining credits', isNumber: true, cell: (one) => usd(one.credits_usd) },
     ],
   });
   return view(
     'Customers',
-    html`${heading('Customers', html`${newLimitAndPack(visit)}<a class="button" href="${erasuresPath}">Erased</a>`, 'Whom the runs are for: what they cost, and what they may.')}
-${filterBar(listPath, filters, query)}${card('By name', body)}`,
+    html`${heading('Customers', html`${newLimitAndPack(visit)}<a class="button" href="${erasuresPath}">Erased customers</a>`, 'Spend, limits and credits per end customer.')}
+${filterBar(listPath, filters, query)}${card('Customers', body)}`,
   );
 }
 
@@ -96,11 +96,11 @@ function newLimitAndPack(visit: ScreenVisit, customer_id?: string): Part {
 
 function ownLimits({ customer_id, limits }: Item<'customers.list'>): Part {
   return limits.length === 0
-    ? html`<span class="quiet">none</span>`
+    ? html`<span class="quiet">default</span>`
     : limits.map(
         ({ period, limit_usd, spent_usd }) =>
           html`<div>${meter({
-            label: `${customer_id}, each ${period}`,
+            label: `${customer_id}, per ${period}`,
             settled: Number(spent_usd),
             held: 0,
             limit: Number(limit_usd),
@@ -125,23 +125,23 @@ async function one(visit: ScreenVisit) {
   ]);
   const customer = found.data[0];
   if (customer === undefined) {
-    throw new ApiFailure(404, 'not_found', 'There is no such customer.', {});
+    throw new ApiFailure(404, 'not_found', 'This customer does not exist.', {});
   }
   return view(
     customer_id,
-    html`${heading(customer_id, html`<a class="button" href="${link('/console/runs', { customer_id })}">Its runs</a>${newLimitAndPack(visit, customer_id)}`, 'An end customer.')}
-<div class="stats">${stat('Cost so far', usd(customer.cost_usd), `${count(customer.runs)} runs`)}
+    html`${heading(customer_id, html`<a class="button" href="${link('/console/runs', { customer_id })}">View runs</a>${newLimitAndPack(visit, customer_id)}`)}
+<div class="stats">${stat('Total spend', usd(customer.cost_usd), `${count(customer.runs)} runs`)}
 ${statOf(
   `Last ${usageDays} days`,
   byDay,
   ({ total }) => usd(total.cost_usd),
   ({ total }) => `${count(total.runs)} runs`,
 )}
-${stat('Credits left', usd(customer.credits_usd), customer.credits_usd === null ? 'It has no live pack, so credits do not hold it' : 'In its live packs')}</div>
-<div class="grid wide">${byDay instanceof ApiFailure || byDay.data.length === 0 ? cardOf('Spend per day', byDay, () => html`<p class="quiet">Nothing in the last ${usageDays} days.</p>`) : html`<section class="card">${spendPerDay(byDay.data, byDayAndModel instanceof ApiFailure ? [] : byDayAndModel)}</section>`}
+${stat('Remaining credits', usd(customer.credits_usd), customer.credits_usd === null ? 'No active credit packs' : 'In active credit packs')}</div>
+<div class="grid wide">${byDay instanceof ApiFailure || byDay.data.length === 0 ? cardOf('Spend per day', byDay, () => html`<p class="quiet">No spend in the last ${usageDays} days.</p>`) : html`<section class="card">${spendPerDay(byDay.data, byDayAndModel instanceof ApiFailure ? [] : byDayAndModel)}</section>`}
 ${cardOf('By model', byModel, ({ data }) => modelTable(data))}</div>
-${cardOf('Limits and credits', limits, ({ data }) => html`${data.length === 0 ? html`<p class="quiet">None of its own.</p>` : limitTable(data, org.timezone)}${customer.limits.length === 0 && limitForAll(forAll)}`)}
-${actionCard('Forget it', askFirst(visit, { path: `${pathOf(customerPath, params)}/erase`, label: 'Erase the customer', tone: 'danger' }, html`Nobody can find out afterwards that “${customer_id}” was here.`), html`<p>Replaces its name by a random one wherever it is stored, and ends its limits and packs. Sums stay. It cannot be undone.</p>`)}`,
+${cardOf('Limits and credits', limits, ({ data }) => html`${data.length === 0 ? html`<p class="quiet">No own limits or credits.</p>` : limitTable(data, org.timezone)}${customer.limits.length === 0 && defaultLimit(forAll)}`)}
+${actionCard('Erase', askFirst(visit, { path: `${pathOf(customerPath, params)}/erase`, label: 'Erase customer', tone: 'danger' }, html`Erase “${customer_id}”? This cannot be undone.`), html`<p>Replaces the customer ID with a random one everywhere, and ends its limits and credit packs. Totals are kept.</p>`)}`,
   );
 }
 
@@ -150,18 +150,18 @@ function modelTable(rows: readonly UsageRow[]): Markup {
     caption: `By model, last ${usageDays} days`,
     rows,
     columns: [
-      { title: 'Model', cell: (row) => row.model ?? 'not said' },
+      { title: 'Model', cell: (row) => row.model ?? '(no model)' },
       { title: 'Runs', isNumber: true, cell: (row) => count(row.runs) },
       { title: 'Cost', isNumber: true, cell: (row) => usd(row.cost_usd) },
     ],
   });
 }
 
-function limitForAll(found: Listed<LimitView> | ApiFailure): Markup | false {
+function defaultLimit(found: Listed<LimitView> | ApiFailure): Markup | false {
   const [limit] = found instanceof ApiFailure ? [] : found.data;
   return (
     limit !== undefined &&
-    html`<p class="quiet">Without a limit of its own it may cost what <a href="${path`/console/limits/customers/${limit.id}`}">each customer</a> may: ${usd(limit.limit)}.</p>`
+    html`<p class="quiet">Uses the <a href="${path`/console/limits/customers/${limit.id}`}">default customer limit</a>: ${usd(limit.limit)}.</p>`
   );
 }
 
@@ -172,8 +172,8 @@ async function erasures({ api, org, query, now }: ScreenVisit) {
       sort: '-requested_at',
     }),
   );
-  // One that takes longer waits for something: a legal hold, or a fault that somebody has to see to.
-  const goesOn = listed.data.some(
+  // An erasure that takes longer waits for the end of a legal hold, or for an operator to fix a failure.
+  const autoRefresh = listed.data.some(
     ({ state, requested_at }) =>
       state === 'erasing' && now.getTime() - new Date(requested_at).getTime() < usuallyErasedWithinMs,
   );
@@ -181,25 +181,25 @@ async function erasures({ api, org, query, now }: ScreenVisit) {
     listed,
     path: erasuresPath,
     query,
-    none: empty('Nobody was erased', 'A customer who wants to be forgotten is erased on its own page.'),
+    none: empty('No erased customers', 'Erase a customer on its page.'),
     caption: 'Erased customers',
     columns: [
-      { title: 'Asked for', cell: (one) => time(one.requested_at, org.timezone) },
-      { title: 'Called since', cell: (one) => html`<code>${one.pseudonym}</code>` },
+      { title: 'Requested', cell: (one) => time(one.requested_at, org.timezone) },
+      { title: 'Replacement ID', cell: (one) => html`<code>${one.pseudonym}</code>` },
       {
-        title: 'State',
+        title: 'Status',
         cell: (one) => badge(one.state, one.state === 'erasing' ? 'info' : 'good'),
       },
       { title: 'Rows changed', isNumber: true, cell: (one) => count(one.changed) },
-      { title: 'Done', cell: (one) => time(one.finished_at, org.timezone) },
+      { title: 'Finished', cell: (one) => time(one.finished_at, org.timezone) },
     ],
   });
   return {
     ...view(
       'Erased customers',
-      html`${heading('Erased customers', html`<a class="button" href="${listPath}">All customers</a>`, 'Who was forgotten, under the name that their sums have now.')}
-${card('Latest first', body)}`,
+      html`${heading('Erased customers', html`<a class="button" href="${listPath}">All customers</a>`, 'Listed by replacement ID.')}
+${card('Erasures', body)}`,
     ),
-    goesOn,
+    autoRefresh,
   };
 }

@@ -1,4 +1,4 @@
-/** Forms for what the org sets itself: budgets, the spend cap, customer limits, the chain budget. */
+/** Forms for limits that the organization sets: budgets, spend cap, customer limits and chain limit. */
 import { ApiFailure } from '../../api.ts';
 import { actionCard, askFirst } from '../../components.ts';
 import { actionScreen, formScreens } from '../../form-screens.ts';
@@ -9,47 +9,50 @@ import type { Screen, ScreenVisit } from '../../screen.ts';
 
 const back = '/console/limits';
 
-const periods = ['day', 'week', 'month', 'quarter', 'year'].map((value) => ({
-  value,
-  label: `each ${value}`,
-}));
+const periods = [
+  { value: 'month', label: 'Monthly' },
+  { value: 'day', label: 'Daily' },
+  { value: 'week', label: 'Weekly' },
+  { value: 'quarter', label: 'Quarterly' },
+  { value: 'year', label: 'Yearly' },
+];
 const spending: readonly Field[] = [
   {
     name: 'limit_usd',
     label: 'Limit',
     kind: 'money',
     required: true,
-    help: 'What may be spent in each window, to the ninth decimal.',
+    help: 'Amount per period, with up to nine decimals.',
   },
   {
     name: 'period',
-    label: 'Window',
+    label: 'Period',
     kind: 'select',
     required: true,
-    options: [periods[2], periods[0], periods[1], periods[3], periods[4]].flatMap((one) => one ?? []),
+    options: periods,
   },
   {
     name: 'enforcement',
-    label: 'If it would be exceeded',
+    label: 'When exceeded',
     kind: 'select',
     required: true,
     options: [
-      { value: 'block', label: 'Refuse the call' },
-      { value: 'alert', label: 'Only tell' },
+      { value: 'block', label: 'Block requests' },
+      { value: 'alert', label: 'Alert only' },
     ],
   },
   {
     name: 'alert_thresholds',
-    label: 'Tell at',
+    label: 'Alert at (%)',
     kind: 'percents',
-    help: 'Percents of the limit, such as 50, 80, 100. Each sends one event per window.',
+    help: 'For example 50, 80, 100. Sends one event per threshold and period.',
   },
   {
     name: 'timezone',
     label: 'Time zone',
     kind: 'text',
     whenEmpty: 'null',
-    help: 'Empty: that of the org.',
+    help: 'Defaults to the time zone of the organization.',
     placeholder: 'Europe/Berlin',
   },
 ];
@@ -58,25 +61,25 @@ const name: Field = { name: 'name', label: 'Name', kind: 'text', required: true 
 const scopeFields: readonly Field[] = [
   {
     name: 'scope_kind',
-    label: 'Counts the runs of',
+    label: 'Applies to',
     kind: 'select',
     required: true,
     options: [
-      { value: 'org', label: 'the whole org' },
-      { value: 'workflow', label: 'a workflow' },
-      { value: 'deployment', label: 'a deployment' },
-      { value: 'department', label: 'a department' },
+      { value: 'org', label: 'Entire organization' },
+      { value: 'workflow', label: 'Workflow' },
+      { value: 'deployment', label: 'Deployment' },
+      { value: 'department', label: 'Department' },
     ],
   },
   {
     name: 'scope_id',
-    label: 'Which one',
+    label: 'Workflow, deployment or department',
     kind: 'text',
-    help: 'The value that runs carry. Not for the whole org.',
+    help: 'As sent with runs. Leave blank for the entire organization.',
   },
 ];
 
-/** What a list is when nobody typed anything: the default, and not an empty one. */
+/** Omits an empty list of thresholds, so that the API uses its default. */
 function withDefaults(body: Record<string, unknown>): Record<string, unknown> {
   const { alert_thresholds: thresholds, ...rest } = body;
   return Array.isArray(thresholds) && thresholds.length === 0 ? rest : body;
@@ -114,8 +117,8 @@ const budgets: readonly Screen[] = [
   ...formScreens({
     path: '/console/limits/budgets/new',
     title: 'New budget',
-    intro: 'What the runs of the org, or of a part of it, may cost in a calendar window.',
-    submit: 'Create the budget',
+    intro: 'Limit spend per calendar period.',
+    submit: 'Create budget',
     back,
     fields: () => [name, ...scopeFields, ...spending],
     call: 'POST {org}/budgets',
@@ -125,8 +128,7 @@ const budgets: readonly Screen[] = [
   ...formScreens({
     path: '/console/limits/budgets/{budget_id}',
     title: 'Budget',
-    intro:
-      'A change holds on the next decision. Whom it counts cannot be changed: that would be another budget.',
+    intro: 'Changes apply to the next request. The scope cannot be changed; create a new budget instead.',
     submit: 'Save',
     back,
     fields: () => [name, ...spending],
@@ -135,7 +137,7 @@ const budgets: readonly Screen[] = [
     done: 'saved',
     below: deletion(
       '/console/limits/budgets/{budget_id}',
-      'Nothing will count in this budget any more, and nothing will be refused by it.',
+      'The budget will stop limiting spend. This cannot be undone.',
     ),
   }),
   actionScreen({
@@ -150,8 +152,8 @@ const customerLimits: readonly Screen[] = [
   ...formScreens({
     path: '/console/limits/customers/new',
     title: 'New customer limit',
-    intro: 'What the runs of an end customer may cost in a calendar window.',
-    submit: 'Create the limit',
+    intro: 'Limit the spend of a customer per calendar period.',
+    submit: 'Create limit',
     back,
     fields: () => [
       {
@@ -159,7 +161,7 @@ const customerLimits: readonly Screen[] = [
         label: 'Customer',
         kind: 'text',
         required: true,
-        help: 'The customer_id that runs carry, or * for each customer without a limit of its own.',
+        help: 'The customer_id of runs, or * as the default for all other customers.',
       },
       ...spending,
     ],
@@ -178,7 +180,7 @@ const customerLimits: readonly Screen[] = [
     done: 'saved',
     below: deletion(
       '/console/limits/customers/{limit_id}',
-      'The customer falls back to the limit for all (*), if there is one.',
+      'The default customer limit (*), if any, applies instead.',
     ),
   }),
   actionScreen({
@@ -189,8 +191,8 @@ const customerLimits: readonly Screen[] = [
   }),
 ];
 
-/** What there is one of, and what may not be there yet. */
-function onlyOne(path: string) {
+/** Loads a limit that exists at most once per organization. */
+function singletonLoader(path: string) {
   return async ({ api, org }: ScreenVisit): Promise<Values> => {
     const found = await api.tryGet<LimitSettings>(org.path + path);
     if (found instanceof ApiFailure && found.code !== 'not_found') {
@@ -204,14 +206,14 @@ const spendCap: readonly Screen[] = [
   ...formScreens({
     path: '/console/limits/spend-cap',
     title: 'Daily spend cap',
-    intro: 'What all runs of the org may cost in a day, together.',
-    submit: 'Save the cap',
+    intro: 'Limit the total spend of the organization per day.',
+    submit: 'Save spend cap',
     back,
     fields: () => [
       { name: 'cap_usd', label: 'Cap', kind: 'money', required: true },
       ...spending.filter((field) => field.name === 'alert_thresholds' || field.name === 'timezone'),
     ],
-    load: onlyOne('/spend-cap'),
+    load: singletonLoader('/spend-cap'),
     call: 'PUT {org}/spend-cap',
     body: withDefaults,
     done: 'saved',
@@ -220,8 +222,8 @@ const spendCap: readonly Screen[] = [
         'Remove',
         askFirst(
           visit,
-          { path: '/console/limits/spend-cap/delete', label: 'Remove the cap', tone: 'danger' },
-          'A day will not be limited any more, but for budgets.',
+          { path: '/console/limits/spend-cap/delete', label: 'Remove spend cap', tone: 'danger' },
+          'Daily spend will no longer be capped. Budgets still apply.',
         ),
       ),
   }),
@@ -233,18 +235,18 @@ const spendCap: readonly Screen[] = [
   }),
 ];
 
-const chainBudget: readonly Screen[] = formScreens({
+const chainLimit: readonly Screen[] = formScreens({
   path: '/console/limits/chain',
-  title: 'Chain budget',
-  intro: html`How much one chain of runs (those with the same <code>chain_id</code>) may cost, how deep it may go and how many tokens it may take. Empty: not limited.`,
+  title: 'Chain limit',
+  intro: html`Limits per chain, the runs with the same <code>chain_id</code>. Leave blank for unlimited.`,
   submit: 'Save',
   back,
   fields: () => [
-    { name: 'max_cost_usd', label: 'Cost', kind: 'money', whenEmpty: 'null' },
-    { name: 'max_depth', label: 'Depth', kind: 'number', whenEmpty: 'null' },
-    { name: 'max_tokens', label: 'Tokens', kind: 'number', whenEmpty: 'null' },
+    { name: 'max_cost_usd', label: 'Max cost', kind: 'money', whenEmpty: 'null' },
+    { name: 'max_depth', label: 'Max depth', kind: 'number', whenEmpty: 'null' },
+    { name: 'max_tokens', label: 'Max tokens', kind: 'number', whenEmpty: 'null' },
   ],
-  load: onlyOne('/chain-budget'),
+  load: singletonLoader('/chain-budget'),
   call: 'PUT {org}/chain-budget',
   done: 'saved',
 });
@@ -253,5 +255,5 @@ export const limitFormScreens: readonly Screen[] = [
   ...budgets,
   ...customerLimits,
   ...spendCap,
-  ...chainBudget,
+  ...chainLimit,
 ];

@@ -1,4 +1,4 @@
-/** For operators: plans, which limit an organization's runs and tokens a month. */
+/** For operators: plans, which limit the runs and tokens of an organization per month. */
 import { badge, card, empty, heading, linkButton } from '../../components.ts';
 import { filterQuery } from '../../filters.ts';
 import { formScreens } from '../../form-screens.ts';
@@ -15,21 +15,26 @@ export const operatorPlanScreens: readonly Screen[] = [
     path: `${listPath}/new`,
     audience: 'operator',
     title: 'New plan',
-    intro: 'A plan is not changed later: organizations are moved to another one.',
-    submit: 'Create the plan',
+    intro: 'Plans cannot be edited. Assign organizations to a new plan instead.',
+    submit: 'Create plan',
     back: listPath,
     fields: () => [
       { name: 'name', label: 'Name', kind: 'text', required: true },
-      { name: 'monthly_runs', label: 'Runs a month', kind: 'number', help: 'Empty: unlimited.' },
-      { name: 'monthly_tokens', label: 'Tokens a month', kind: 'number', help: 'Empty: unlimited.' },
+      { name: 'monthly_runs', label: 'Runs per month', kind: 'number', help: 'Leave blank for unlimited.' },
+      {
+        name: 'monthly_tokens',
+        label: 'Tokens per month',
+        kind: 'number',
+        help: 'Leave blank for unlimited.',
+      },
       {
         name: 'overage_policy',
-        label: 'Beyond that',
+        label: 'Overage',
         kind: 'select',
         required: true,
         options: [
-          { value: 'block', label: 'refuse' },
-          { value: 'allow', label: 'allow, and count' },
+          { value: 'block', label: 'Block requests' },
+          { value: 'allow', label: 'Allow and count' },
         ],
       },
     ],
@@ -49,25 +54,24 @@ async function list(visit: ScreenVisit) {
     listed,
     path: listPath,
     query,
-    none: empty('No plans yet', 'A plan limits what an organization may use in a month.', create),
+    none: empty('No plans yet', 'A plan limits the monthly usage of an organization.', create),
     caption: 'Plans',
     columns: [
       {
         title: 'Plan',
         cell: (plan) => html`${plan.name}<span class="sub"><code>${plan.id}</code></span>`,
       },
-      { title: 'Runs a month', isNumber: true, cell: (plan) => upTo(plan.monthly_runs) },
-      { title: 'Tokens a month', isNumber: true, cell: (plan) => upTo(plan.monthly_tokens) },
+      { title: 'Runs per month', isNumber: true, cell: (plan) => upTo(plan.monthly_runs) },
+      { title: 'Tokens per month', isNumber: true, cell: (plan) => upTo(plan.monthly_tokens) },
       {
-        title: 'Beyond',
-        cell: (plan) =>
-          plan.overage_policy === 'block' ? badge('refused', 'bad') : badge('allowed', 'warn'),
+        title: 'Overage',
+        cell: (plan) => (plan.overage_policy === 'block' ? badge('block', 'bad') : badge('allow', 'warn')),
       },
       {
-        title: 'Made',
+        title: 'Created',
         cell: (plan) => html`<span class="nowrap">${day(plan.created_at, 'UTC')}</span>`,
       },
     ],
   });
-  return view('Plans', html`${heading('Plans', create)}${card('By name', body)}`);
+  return view('Plans', html`${heading('Plans', create)}${card('Plans', body)}`);
 }

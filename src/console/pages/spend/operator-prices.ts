@@ -1,9 +1,9 @@
-/** For operators: what models cost, for everybody and for one organization. */
+/** For operators: model prices, standard and per organization. */
 import type { Item, Responses } from '../../../contract/views/responses.ts';
 import { askFirst, badge, card, empty, heading, linkButton, type Tone, table } from '../../components.ts';
 import { type Filter, filterBar, filterQuery } from '../../filters.ts';
 import { actionScreen, formScreens } from '../../form-screens.ts';
-import { exactUsd, time, words } from '../../format.ts';
+import { exactUsd, humanize, time } from '../../format.ts';
 import type { Field, Values } from '../../forms.ts';
 import { html, link, path } from '../../html.ts';
 import { listing } from '../../listing.ts';
@@ -14,16 +14,16 @@ const listPath = '/console/prices';
 const modelPath = `${listPath}/{model}`;
 const orgPricesPath = '/console/orgs/{org_id}/prices';
 
-/** By the names of the API. */
+/** API field and label of each rate. */
 const amounts = [
-  ['input_usd_per_million', 'Input, for a million tokens'],
-  ['cached_input_usd_per_million', 'Cached input, for a million tokens'],
-  ['cache_write_usd_per_million', 'Writing to the cache, for a million tokens'],
-  ['output_usd_per_million', 'Output, for a million tokens'],
-  ['audio_input_usd_per_million', 'Audio in, for a million tokens'],
-  ['audio_output_usd_per_million', 'Audio out, for a million tokens'],
-  ['image_usd', 'An image'],
-  ['request_usd', 'A request'],
+  ['input_usd_per_million', 'Input, per million tokens'],
+  ['cached_input_usd_per_million', 'Cached input, per million tokens'],
+  ['cache_write_usd_per_million', 'Cache write, per million tokens'],
+  ['output_usd_per_million', 'Output, per million tokens'],
+  ['audio_input_usd_per_million', 'Audio input, per million tokens'],
+  ['audio_output_usd_per_million', 'Audio output, per million tokens'],
+  ['image_usd', 'Per image'],
+  ['request_usd', 'Per request'],
 ] as const;
 
 type OrgPriceView = Item<'models.org_prices.list'>;
@@ -40,24 +40,24 @@ const amountFields = (required?: 'input_usd_per_million'): Field[] =>
   );
 const effectiveFrom: Field = {
   name: 'effective_from',
-  label: 'From',
+  label: 'Effective from',
   kind: 'instant',
-  help: 'In UTC. Empty: from now on. Runs before keep the price they had.',
+  help: 'In UTC. Defaults to now. Earlier runs keep their price.',
 };
 const modelFields: readonly Field[] = [
   { name: 'provider', label: 'Provider', kind: 'text', whenEmpty: 'null' },
   ...amountFields('input_usd_per_million'),
   effectiveFrom,
-  { name: 'context_tokens', label: 'Context, in tokens', kind: 'number', whenEmpty: 'null' },
-  { name: 'max_output_tokens', label: 'Output at most, in tokens', kind: 'number', whenEmpty: 'null' },
+  { name: 'context_tokens', label: 'Context window (tokens)', kind: 'number', whenEmpty: 'null' },
+  { name: 'max_output_tokens', label: 'Max output tokens', kind: 'number', whenEmpty: 'null' },
   {
     name: 'regions',
     label: 'Regions',
     kind: 'list',
     whenEmpty: 'null',
-    help: 'One a line. Empty: not known.',
+    help: 'One per line. Leave blank if unknown.',
   },
-  { name: 'capabilities', label: 'Can', kind: 'list', whenEmpty: 'null', placeholder: 'tools' },
+  { name: 'capabilities', label: 'Capabilities', kind: 'list', whenEmpty: 'null', placeholder: 'tools' },
 ];
 
 const filters: readonly Filter[] = [
@@ -71,7 +71,7 @@ export const operatorPriceScreens: readonly Screen[] = [
     path: `${listPath}/new`,
     audience: 'operator',
     title: 'New model',
-    submit: 'Put the price',
+    submit: 'Save price',
     back: listPath,
     fields: () => [{ name: 'model', label: 'Model', kind: 'text', required: true }, ...modelFields],
     call: 'PUT /v1/admin/models/{model}',
@@ -80,9 +80,9 @@ export const operatorPriceScreens: readonly Screen[] = [
   ...formScreens({
     path: modelPath,
     audience: 'operator',
-    title: 'Price of a model',
-    intro: 'A new price is a new version. Which version a run was priced with stands with the run.',
-    submit: 'Put the price',
+    title: 'Model price',
+    intro: 'Saving creates a new version. Each run keeps the version it was priced with.',
+    submit: 'Save price',
     back: listPath,
     fields: () => modelFields,
     load: async ({ api, params }) => {
@@ -98,23 +98,20 @@ export const operatorPriceScreens: readonly Screen[] = [
     },
     call: 'PUT /v1/admin/models/{model}',
     below: ({ params }) =>
-      card(
-        'Versions',
-        html`<p><a href="${pathOf(`${modelPath}/versions`, params)}">What it cost before, and what it will cost</a></p>`,
-      ),
+      card('Versions', html`<p><a href="${pathOf(`${modelPath}/versions`, params)}">Version history</a></p>`),
   }),
   { path: `${modelPath}/versions`, audience: 'operator', handler: versions },
   { path: orgPricesPath, audience: 'operator', handler: ofOrg },
   ...formScreens({
     path: `${orgPricesPath}/new`,
     audience: 'operator',
-    title: 'Price for one organization',
-    intro: 'A discount on what everybody pays, or amounts of its own.',
-    submit: 'Put the price',
+    title: 'Custom price',
+    intro: 'A discount on the standard price, or custom rates.',
+    submit: 'Save price',
     back: orgPricesPath,
     fields: () => [
       { name: 'model', label: 'Model', kind: 'text', required: true },
-      { name: 'discount_percent', label: 'Discount in percent', kind: 'text', placeholder: '10' },
+      { name: 'discount_percent', label: 'Discount (%)', kind: 'text', placeholder: '10' },
       ...amountFields().map(({ whenEmpty: _, ...field }) => field),
       effectiveFrom,
     ],
@@ -141,12 +138,12 @@ const inAndOut = [
   { title: 'Output', isNumber: true, cell: (one: PriceView) => exactUsd(one.output_usd_per_million) },
 ] as const;
 const from = {
-  title: 'From',
+  title: 'Effective from',
   cell: (one: PriceView) => html`<span class="nowrap">${time(one.effective_from, 'UTC')}</span>`,
 };
-const state = {
-  title: 'State',
-  cell: (one: PriceView) => badge(words(one.status), tones[one.status] ?? 'plain'),
+const status = {
+  title: 'Status',
+  cell: (one: PriceView) => badge(humanize(one.status), tones[one.status] ?? 'plain'),
 };
 
 async function list(visit: ScreenVisit) {
@@ -158,8 +155,8 @@ async function list(visit: ScreenVisit) {
     listed,
     path: listPath,
     query,
-    none: empty('No models yet', 'Runs that name no cost are priced by what stands here.'),
-    caption: 'Prices of models, in dollars for a million tokens',
+    none: empty('No models yet', 'Runs without a reported cost are priced by these prices.'),
+    caption: 'Model prices in US dollars per million tokens',
     columns: [
       {
         title: 'Model',
@@ -168,12 +165,12 @@ async function list(visit: ScreenVisit) {
       { title: 'Provider', cell: (one) => one.provider ?? '–' },
       ...inAndOut,
       from,
-      state,
+      status,
     ],
   });
   return view(
     'Prices',
-    html`${heading('Prices', linkButton(visit, { path: `${listPath}/new`, label: 'New model', tone: 'primary' }), 'For a million tokens, for everybody. An organization may have its own.')}
+    html`${heading('Prices', linkButton(visit, { path: `${listPath}/new`, label: 'New model', tone: 'primary' }), 'Standard prices per million tokens. Organizations may have custom prices.')}
 ${filterBar(listPath, filters, query)}${card('Models', body)}`,
   );
 }
@@ -181,9 +178,9 @@ ${filterBar(listPath, filters, query)}${card('Models', body)}`,
 async function versions({ api, params }: ScreenVisit) {
   const found = await api.get<'models.prices.read'>(pathOf('/v1/admin/models/{model}', params));
   return view(
-    'Versions of a price',
-    html`${heading('Versions of a price', html`<a class="button" href="${pathOf(modelPath, params)}">Back to ${found.model}</a>`)}
-${card(found.model, table({ caption: 'Versions', rows: found.versions, columns: [from, ...inAndOut, state] }))}`,
+    'Price versions',
+    html`${heading('Price versions', html`<a class="button" href="${pathOf(modelPath, params)}">Back to ${found.model}</a>`)}
+${card(found.model, table({ caption: 'Versions', rows: found.versions, columns: [from, ...inAndOut, status] }))}`,
   );
 }
 
@@ -197,30 +194,30 @@ async function ofOrg(visit: ScreenVisit) {
     askFirst(
       visit,
       { path: `${here}/${encodeURIComponent(one.model)}/remove`, label: 'Remove', about: one.model },
-      'It pays what everybody pays, from now on.',
+      'The standard price will apply from now on.',
     );
   const body = listing<OrgPriceView>({
     listed,
     path: here,
     query,
-    none: empty('It pays what everybody pays', 'Give it a discount, or amounts of its own.'),
-    caption: 'Prices of one organization',
+    none: empty('No custom prices', 'The organization pays standard prices. Add a discount or custom rates.'),
+    caption: 'Custom prices',
     columns: [
       { title: 'Model', cell: (one) => one.model },
       {
         title: 'Discount',
         isNumber: true,
-        cell: (one) => (one.discount_percent === null ? '–' : `${one.discount_percent} %`),
+        cell: (one) => (one.discount_percent === null ? '–' : `${one.discount_percent}%`),
       },
       ...inAndOut,
       from,
-      state,
+      status,
       { title: '', cell: remove },
     ],
   });
   return view(
-    'Prices of one organization',
-    html`${heading('Prices of one organization', html`${linkButton(visit, { path: `${here}/new`, label: 'New price', tone: 'primary' })}<a class="button" href="${pathOf('/console/orgs/{org_id}', params)}">Back to the organization</a>`)}
-${card('Its own', body)}`,
+    'Custom prices',
+    html`${heading('Custom prices', html`${linkButton(visit, { path: `${here}/new`, label: 'New price', tone: 'primary' })}<a class="button" href="${pathOf('/console/orgs/{org_id}', params)}">Back to organization</a>`)}
+${card('Custom prices', body)}`,
   );
 }

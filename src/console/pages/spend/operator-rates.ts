@@ -1,4 +1,4 @@
-/** For operators: where an organization is at home, and how often and how much at a time it may call. */
+/** For operators: data region and rate limits of an organization. */
 import { formScreens } from '../../form-screens.ts';
 import { dotted, type Field, numberOf, type Option } from '../../forms.ts';
 import { pathOf } from '../../operations.ts';
@@ -8,23 +8,23 @@ const orgPath = '/console/orgs/{org_id}';
 const apiPath = '/v1/admin/orgs/{org_id}';
 
 const options = (...values: string[]): Option[] => values.map((value) => ({ value, label: value }));
-const anyOf = (...values: string[]): Option[] => [{ value: '', label: 'any' }, ...options(...values)];
+const anyOf = (...values: string[]): Option[] => [{ value: '', label: 'Any' }, ...options(...values)];
 
 const policies: Field = {
   name: 'policies',
-  label: 'Rates and quotas',
+  label: 'Rate limits and quotas',
   kind: 'lines',
-  help: 'A rate lets through what comes in evenly; a quota counts in fixed windows. Models, customers and keys: a value, or * for each by itself. When all lines are full, save and come back for more.',
+  help: 'A rate is a rolling limit; a quota counts in fixed windows. For model, customer and API key enter a value, or * to count each value separately. Save to get more lines.',
   parts: [
     { name: 'name', label: 'Name', kind: 'text' },
-    { name: 'kind', label: 'Kind', kind: 'select', options: options('rate', 'quota') },
+    { name: 'kind', label: 'Type', kind: 'select', options: options('rate', 'quota') },
     { name: 'limit', label: 'Limit', kind: 'text' },
-    { name: 'unit', label: 'Of', kind: 'select', options: options('requests', 'tokens', 'usd') },
-    { name: 'window_seconds', label: 'In seconds', kind: 'number' },
-    { name: 'burst', label: 'At once (rates)', kind: 'text' },
+    { name: 'unit', label: 'Unit', kind: 'select', options: options('requests', 'tokens', 'usd') },
+    { name: 'window_seconds', label: 'Window (seconds)', kind: 'number' },
+    { name: 'burst', label: 'Burst (rates)', kind: 'text' },
     { name: 'match.model', label: 'Model', kind: 'text' },
     { name: 'match.customer_id', label: 'Customer', kind: 'text' },
-    { name: 'match.key_id', label: 'Key', kind: 'text' },
+    { name: 'match.key_id', label: 'API key', kind: 'text' },
     {
       name: 'match.route_class',
       label: 'Routes',
@@ -34,7 +34,7 @@ const policies: Field = {
   ],
 };
 
-/** Amounts of money are texts in the API, counts are numbers. */
+/** The API takes amounts of money as strings, and counts as numbers. */
 function policyOf(line: Record<string, unknown>): object {
   const match = Object.entries(line).flatMap(([name, value]) =>
     name.startsWith('match.') ? [[name.slice('match.'.length), value]] : [],
@@ -56,26 +56,26 @@ export const operatorRateScreens: readonly Screen[] = [
   ...formScreens({
     path: `${orgPath}/residency`,
     audience: 'operator',
-    title: 'Where the organization is at home',
-    intro: 'Call the home region itself: it tells the others. No data are moved.',
+    title: 'Data region',
+    intro: 'Set it in the data region itself, which informs the others. No data is moved.',
     submit: 'Save',
     back: orgPath,
     fields: () => [
       {
         name: 'home_region',
-        label: 'Home region',
+        label: 'Data region',
         kind: 'text',
         whenEmpty: 'null',
-        help: 'Empty: at home everywhere.',
+        help: 'Leave blank for no data region.',
       },
       {
         name: 'mode',
-        label: 'What arrives in another region',
+        label: 'Requests to other regions',
         kind: 'select',
         required: true,
         options: [
-          { value: 'forward', label: 'is sent to the home region' },
-          { value: 'strict', label: 'is refused' },
+          { value: 'forward', label: 'Forward to the data region' },
+          { value: 'strict', label: 'Deny' },
         ],
       },
     ],
@@ -88,18 +88,17 @@ export const operatorRateScreens: readonly Screen[] = [
   ...formScreens({
     path: `${orgPath}/rates`,
     audience: 'operator',
-    title: 'Rates of the organization',
-    intro:
-      'What is left out is not limited. A line that keeps its name, kind, unit and whom it is for keeps what it has counted.',
+    title: 'Rate limits',
+    intro: 'Removed lines no longer limit. A line that keeps its name, type, unit and scope keeps its count.',
     submit: 'Save',
     back: orgPath,
     fields: () => [
       {
         name: 'read_rpm',
-        label: 'Reads in a minute',
+        label: 'Read requests per minute',
         kind: 'number',
         whenEmpty: 'null',
-        help: 'Empty: as the deployment says.',
+        help: 'Leave blank for the default of the deployment.',
       },
       policies,
     ],

@@ -1,16 +1,16 @@
-/** Runs that follow from one another, as a tree. */
+/** The tree of parent and child runs. */
 import type { Responses } from '../../../contract/views/responses.ts';
 import { milliseconds, usd } from '../../format.ts';
 import { html, type Markup, path } from '../../html.ts';
 
 export type RunView = Responses['runs.read'];
 
-/** Those whose parent is not among them stand at the top. */
+/** Runs whose parent is not in the list are roots. */
 export function runTree(runs: readonly RunView[], currentId: string): Markup {
-  const known = new Set(runs.map(({ id }) => id));
+  const ids = new Set(runs.map(({ id }) => id));
   const children = new Map<string | null, RunView[]>();
   for (const run of runs) {
-    const parent = run.parent_run_id !== null && known.has(run.parent_run_id) ? run.parent_run_id : null;
+    const parent = run.parent_run_id !== null && ids.has(run.parent_run_id) ? run.parent_run_id : null;
     const siblings = children.get(parent) ?? [];
     siblings.push(run);
     children.set(parent, siblings);

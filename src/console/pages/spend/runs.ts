@@ -1,4 +1,4 @@
-/** Runs: a list with filters, and one run with its chain. */
+/** Runs: list, details with the chain, and cost adjustment. */
 import { ApiFailure, type Listed } from '../../api.ts';
 import {
   alert,
@@ -13,7 +13,7 @@ import {
 } from '../../components.ts';
 import { type Filter, filterBar, filterQuery } from '../../filters.ts';
 import { formScreens } from '../../form-screens.ts';
-import { count, exactUsd, milliseconds, time, usd, words } from '../../format.ts';
+import { count, exactUsd, humanize, milliseconds, time, usd } from '../../format.ts';
 import { html, link, type Markup, type Part, path } from '../../html.ts';
 import { listing } from '../../listing.ts';
 import { pathOf } from '../../operations.ts';
@@ -24,7 +24,7 @@ const listPath = '/console/runs';
 const runPath = `${listPath}/{run_id}`;
 const statuses = ['running', 'succeeded', 'failed', 'cancelled'];
 const filters: readonly Filter[] = [
-  { name: 'status', label: 'Status', options: statuses.map((value) => ({ value, label: words(value) })) },
+  { name: 'status', label: 'Status', options: statuses.map((value) => ({ value, label: humanize(value) })) },
   { name: 'model', label: 'Model' },
   { name: 'workflow', label: 'Workflow' },
   { name: 'customer_id', label: 'Customer' },
@@ -34,12 +34,12 @@ const filters: readonly Filter[] = [
   { name: 'deployment', label: 'Deployment', isRare: true },
   { name: 'action', label: 'Action', isRare: true },
   { name: 'provider', label: 'Provider', isRare: true },
-  { name: 'key_id', label: 'Key (id)', isRare: true },
+  { name: 'key_id', label: 'API key ID', isRare: true },
   { name: 'tag', label: 'Tag (name=value)', isRare: true },
   {
     name: 'flagged',
     label: 'Flagged',
-    options: [{ value: 'true', label: 'by a detector' }],
+    options: [{ value: 'true', label: 'Flagged' }],
     isRare: true,
   },
 ];
@@ -50,18 +50,17 @@ export const runScreens: readonly Screen[] = [
   { path: runPath, audience: 'org', handler: one },
   ...formScreens({
     path: `${runPath}/adjust`,
-    title: 'Correct the cost of a run',
-    intro:
-      'By a new entry in the ledger, which counts in the windows that the run counted in. What was posted stays.',
-    submit: 'Book the correction',
+    title: 'Adjust run cost',
+    intro: 'Adds a posting to the same budget periods as the run. The original posting is kept.',
+    submit: 'Save adjustment',
     back: runPath,
     fields: () => [
       {
         name: 'amount_usd',
-        label: 'Difference',
+        label: 'Adjustment',
         kind: 'money',
         required: true,
-        help: 'Below zero, such as -0.25, where the run cost less.',
+        help: 'Use a negative amount such as -0.25 to reduce the cost.',
       },
       { name: 'reason', label: 'Reason', kind: 'text', required: true },
     ],
@@ -76,12 +75,10 @@ async function list({ api, org, query }: ScreenVisit) {
     throw found;
   }
   const body =
-    found instanceof ApiFailure
-      ? alert('The filters are not valid.', found.fields)
-      : rows(found, org.timezone, query);
+    found instanceof ApiFailure ? alert('Invalid filters.', found.fields) : rows(found, org.timezone, query);
   return view(
     'Runs',
-    html`${heading('Runs', undefined, 'Calls to models, the latest first: what they were about and what they cost.')}
+    html`${heading('Runs', undefined, 'Every model call, newest first.')}
 ${filterBar(listPath, filters, query)}${card('Runs', body)}`,
     found instanceof ApiFailure ? found.status : 200,
   );
@@ -94,12 +91,12 @@ function rows(listed: Listed<RunView>, timezone: string, query: URLSearchParams)
     query,
     none: empty(
       'No runs yet',
-      html`Post one with <code>POST /v1/runs</code> after each call to a model. The <a href="/docs#runs.create">API reference</a> shows how.`,
+      html`Post a run with <code>POST /v1/runs</code> after each model call. See the <a href="/docs#runs.create">API reference</a>.`,
     ),
     caption: 'Runs',
     columns: [
       {
-        title: 'Charged',
+        title: 'Time',
         cell: (run) =>
           html`<a class="nowrap" href="${path`/console/runs/${run.id}`}">${time(run.charged_at, timezone)}</a>`,
       },
@@ -111,8 +108,8 @@ function rows(listed: Listed<RunView>, timezone: string, query: URLSearchParams)
       { title: 'Status', cell: (run) => html`${statusBadge(run.status)} ${marks(run)}` },
       { title: 'Workflow', cell: (run) => run.workflow ?? '–' },
       { title: 'Customer', cell: (run) => run.customer_id ?? '–' },
-      { title: 'Tokens in', isNumber: true, cell: (run) => count(run.input_tokens) },
-      { title: 'out', isNumber: true, cell: (run) => count(run.output_tokens) },
+      { title: 'Input tokens', isNumber: true, cell: (run) => count(run.input_tokens) },
+      { title: 'Output tokens', isNumber: true, cell: (run) => count(run.output_tokens) },
       { title: 'Cost', isNumber: true, cell: (run) => usd(run.cost_usd) },
     ],
   });
@@ -124,17 +121,17 @@ function statusBadge(status: string): Markup {
   return badge(status, tones[status] ?? 'plain');
 }
 
-const markWords: Readonly<Record<string, string>> = {
-  over_hold: 'cost more than held',
-  late: 'settled late',
-  degraded: 'decided while degraded',
+const markLabels: Readonly<Record<string, string>> = {
+  over_hold: 'exceeded hold',
+  late: 'late',
+  degraded: 'fail-open decision',
   backfill: 'backfilled',
   flagged: 'flagged',
 };
 
 function marks(run: RunView): Markup[] {
   return run.marks.map((mark) =>
-    badge(markWords[mark] ?? words(mark), mark === 'backfill' ? 'plain' : 'warn'),
+    badge(markLabels[mark] ?? humanize(mark), mark === 'backfill' ? 'plain' : 'warn'),
   );
 }
 
@@ -146,13 +143,13 @@ async function one(visit: ScreenVisit) {
       ? { parent_run_id: run.id, limit: String(chainShown) }
       : { chain_id: run.chain_id, sort: 'charged_at', limit: String(chainShown) };
   const chain = await api.tryGet<'runs.list'>(link('/v1/runs', related));
-  const correct =
+  const adjust =
     run.cost_usd !== null &&
-    linkButton(visit, { path: `${pathOf(runPath, params)}/adjust`, label: 'Correct the cost' });
-  const body = html`${heading(`Run of ${run.model}`, correct, html`<code>${run.id}</code>`)}
-${card('What it was', definitionList(about(run, org.timezone)))}
-${card('What it cost', definitionList(costs(run)))}
-${cardOf('Its chain', chain, ({ data, next_cursor }) => chainBody(run, data, next_cursor !== null))}
+    linkButton(visit, { path: `${pathOf(runPath, params)}/adjust`, label: 'Adjust cost' });
+  const body = html`${heading(`${run.model} run`, adjust, html`<code>${run.id}</code>`)}
+${card('Details', definitionList(details(run, org.timezone)))}
+${card('Cost', definitionList(costs(run)))}
+${cardOf('Chain', chain, ({ data, next_cursor }) => chainBody(run, data, next_cursor !== null))}
 ${Object.keys(run.metadata).length > 0 && card('Metadata', html`<pre class="scroll" tabindex="0">${JSON.stringify(run.metadata, null, 2)}</pre>`)}`;
   return view(`Run ${run.id}`, body);
 }
@@ -161,7 +158,7 @@ function filtered(name: string, value: string | null): Part {
   return value === null ? '–' : html`<a href="${link(listPath, { [name]: value })}">${value}</a>`;
 }
 
-function about(run: RunView, timezone: string): (readonly [string, Part])[] {
+function details(run: RunView, timezone: string): (readonly [string, Part])[] {
   return [
     ['Status', html`${statusBadge(run.status)} ${marks(run)}`],
     ['Model', filtered('model', run.model)],
@@ -177,8 +174,8 @@ function about(run: RunView, timezone: string): (readonly [string, Part])[] {
         ? '–'
         : html`<a href="${path`/console/customers/of/${run.customer_id}`}">${run.customer_id}</a>`,
     ],
-    ['Your id', run.external_id ?? '–'],
-    ['Key', html`<code>${filtered('key_id', run.key_id)}</code>`],
+    ['External ID', run.external_id ?? '–'],
+    ['API key', html`<code>${filtered('key_id', run.key_id)}</code>`],
     ['Started', time(run.started_at, timezone)],
     ['Finished', time(run.finished_at, timezone)],
     ['Charged', time(run.charged_at, timezone)],
@@ -199,24 +196,24 @@ function about(run: RunView, timezone: string): (readonly [string, Part])[] {
 function costs(run: RunView): (readonly [string, Part])[] {
   return [
     ['Cost', run.cost_usd === null ? html`${exactUsd(run.held_usd)} held` : exactUsd(run.cost_usd)],
-    ['Later corrections', exactUsd(run.adjustment_usd)],
+    ['Adjustments', exactUsd(run.adjustment_usd)],
     ['Not covered by credits', exactUsd(run.uncovered_usd)],
-    ['Worth', exactUsd(run.value_usd)],
-    ['Tokens in', count(run.input_tokens)],
-    ['of these from the cache', count(run.cached_input_tokens)],
-    ['of these into the cache', count(run.cache_write_tokens)],
-    ['Tokens out', count(run.output_tokens)],
-    ['Price', run.price_version ?? 'given by the caller'],
+    ['Value', exactUsd(run.value_usd)],
+    ['Input tokens', count(run.input_tokens)],
+    ['Cached input tokens', count(run.cached_input_tokens)],
+    ['Cache write tokens', count(run.cache_write_tokens)],
+    ['Output tokens', count(run.output_tokens)],
+    ['Price', run.price_version ?? 'reported by client'],
     ['Decision', run.decision_id === null ? '–' : html`<code>${run.decision_id}</code>`],
   ];
 }
 
-function chainBody(run: RunView, found: readonly RunView[], isCut: boolean): Part {
+function chainBody(run: RunView, found: readonly RunView[], isTruncated: boolean): Part {
   const all = found.some(({ id }) => id === run.id) ? found : [run, ...found];
   if (all.length === 1) {
-    return html`<p class="quiet">It stands alone: no other run names it as its parent${run.chain_id !== null && html`, or is in the chain <code>${run.chain_id}</code>`}.</p>`;
+    return html`<p class="quiet">${run.chain_id === null ? 'Not part of a chain.' : html`The only run in chain <code>${run.chain_id}</code>.`}</p>`;
   }
   const cost = all.reduce((sum, { cost_usd, held_usd }) => sum + Number(cost_usd ?? held_usd ?? 0), 0);
-  return html`<p>${run.chain_id !== null && html`Chain ${filtered('chain_id', run.chain_id)}: `}${count(all.length)} runs${isCut && ', the first of them'}, ${usd(cost)} in all, ${Math.max(...all.map(({ depth }) => depth))} deep.</p>
+  return html`<p>${run.chain_id !== null && html`Chain ${filtered('chain_id', run.chain_id)}: `}${isTruncated && 'first '}${count(all.length)} runs, ${usd(cost)} total, depth ${Math.max(...all.map(({ depth }) => depth))}.</p>
 ${runTree(all, run.id)}`;
 }

@@ -1,8 +1,8 @@
-/** What was refused lately, and why. */
+/** Recent denials and their reasons. */
 import { badge, card, empty, heading } from '../../components.ts';
-import { refusalCodes, refusalReason, refusalTitle } from '../../denial-texts.ts';
+import { denialCodes, denialReason, denialTitle } from '../../denial-texts.ts';
 import { type Filter, filterBar, filterQuery } from '../../filters.ts';
-import { ago, count, words } from '../../format.ts';
+import { ago, count, humanize } from '../../format.ts';
 import { html, link } from '../../html.ts';
 import { listing } from '../../listing.ts';
 import { type Screen, view } from '../../screen.ts';
@@ -11,15 +11,15 @@ const path = '/console/refusals';
 const filters: readonly Filter[] = [
   {
     name: 'code',
-    label: 'Why',
-    options: refusalCodes.map((code) => ({ value: code, label: refusalTitle(code) })),
+    label: 'Reason',
+    options: denialCodes.map((code) => ({ value: code, label: denialTitle(code) })),
   },
   { name: 'model', label: 'Model' },
   { name: 'customer_id', label: 'Customer' },
   { name: 'workflow', label: 'Workflow' },
 ];
 
-export const refusalScreens: readonly Screen[] = [
+export const denialScreens: readonly Screen[] = [
   {
     path,
     audience: 'org',
@@ -32,36 +32,37 @@ export const refusalScreens: readonly Screen[] = [
         path,
         query,
         none: empty(
-          'Nothing was refused',
-          'What rates, policies, detectors and limits refuse appears here within seconds.',
+          'No denials',
+          'Requests denied by limits, policies, rate limits or detectors appear here within seconds.',
         ),
-        caption: 'Refusals',
+        caption: 'Denials',
         columns: [
-          { title: 'When', cell: (row) => html`<span class="nowrap">${ago(row.last_at, now)}</span>` },
+          { title: 'Time', cell: (row) => html`<span class="nowrap">${ago(row.last_at, now)}</span>` },
           {
-            title: 'Why',
+            title: 'Reason',
             cell: (row) =>
-              html`<strong>${refusalTitle(row.code)}</strong><span class="sub">${refusalReason(row)}</span>`,
+              html`<strong>${denialTitle(row.code)}</strong><span class="sub">${denialReason(row)}</span>`,
           },
           { title: 'Model', cell: (row) => row.model ?? '–' },
           { title: 'Action', cell: (row) => row.action ?? '–' },
           { title: 'Customer', cell: (row) => row.customer_id ?? '–' },
           { title: 'Workflow', cell: (row) => row.workflow ?? '–' },
           {
-            title: 'Asked by',
-            cell: (row) => html`<code>${row.key_id}</code><span class="sub">${words(row.operation)}</span>`,
+            title: 'API key',
+            cell: (row) =>
+              html`<code>${row.key_id}</code><span class="sub">${humanize(row.operation)}</span>`,
           },
           {
-            title: 'Times',
+            title: 'Count',
             isNumber: true,
             cell: (row) => (row.count > 1 ? badge(`× ${count(row.count)}`) : '1'),
           },
         ],
       });
       return view(
-        'Refusals',
-        html`${heading('Refusals', undefined, 'What was refused lately, and why. The latest 1,000 are kept; alike ones within a second are counted together.')}
-${filterBar(path, filters, query)}${card('Latest first', list)}`,
+        'Denials',
+        html`${heading('Denials', undefined, 'Requests denied by limits, policies, rate limits or detectors. The last 1,000 are kept; identical ones within a second are grouped.')}
+${filterBar(path, filters, query)}${card('Recent denials', list)}`,
       );
     },
   },

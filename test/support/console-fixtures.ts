@@ -2,7 +2,7 @@
 import { expect } from 'vitest';
 import type { TestOrg, World } from '../harness.ts';
 
-export async function furnish(world: World, org: TestOrg): Promise<void> {
+export async function createFixtures(world: World, org: TestOrg): Promise<void> {
   const asOwner = { key: org.ownerKey };
   const asOperator = { key: world.operatorKey };
   const run = { model: 'm', cost_usd: '1', workflow: 'triage', customer_id: 'a/b & c', action: 'plan' };
@@ -33,7 +33,7 @@ export async function furnish(world: World, org: TestOrg): Promise<void> {
 }
 
 /** What waits for somebody to decide or to end it, so that there is a button for it. */
-export async function leaveWork(world: World, org: TestOrg): Promise<void> {
+export async function createPendingWork(world: World, org: TestOrg): Promise<void> {
   const asOwner = { key: org.ownerKey };
   const api = (method: string, path: string, body: object) =>
     world.request(method, `/v1/orgs/${org.id}${path}`, { ...asOwner, body });

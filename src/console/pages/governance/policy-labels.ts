@@ -1,7 +1,7 @@
-/** Rules as several pages show them. */
+/** Labels of rules that several pages show. */
 import type { Responses } from '../../../contract/views/responses.ts';
 import { badge, type Tone } from '../../components.ts';
-import { words } from '../../format.ts';
+import { humanize } from '../../format.ts';
 import { html, type Markup, type Part } from '../../html.ts';
 
 export type PolicyView = Responses['policies.read'];
@@ -9,7 +9,7 @@ export type PolicyView = Responses['policies.read'];
 const tones: Readonly<Record<string, Tone>> = { block: 'bad', require_approval: 'warn', allow: 'good' };
 
 export function effectBadge(effect: string): Markup {
-  return badge(words(effect), tones[effect] ?? 'plain');
+  return badge(humanize(effect), tones[effect] ?? 'plain');
 }
 
 export function conditions({ models, actions, expression }: PolicyView): Part {
@@ -19,6 +19,6 @@ export function conditions({ models, actions, expression }: PolicyView): Part {
     expression !== null && html`<code>${expression}</code>`,
   ].filter((part) => part !== false);
   return parts.length === 0
-    ? 'everything'
+    ? 'all requests'
     : parts.map((part) => html`<span class="condition">${part}</span>`);
 }
