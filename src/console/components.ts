@@ -150,7 +150,7 @@ export function actionButton(visitor: Visitor, action: Action): Markup | false {
 }
 
 /** A button with a confirmation, in a `details` element so that it works without JavaScript. */
-export function askFirst(visitor: Visitor, action: Action, question: Part): Markup | false {
+export function confirmButton(visitor: Visitor, action: Action, question: Part): Markup | false {
   const { path, label, about } = action;
   return (
     visitor.denied(path) === undefined &&

@@ -41,12 +41,12 @@ const typed = new URLSearchParams({
   'deployment.cost': '$1,250.50',
 });
 
-test('lines and groups become objects of the API; empty lines are left out, though they hold a choice', () => {
+test('lines and groups become objects of the body; empty lines are omitted, even though selects have a value', () => {
   expect(bodyOf(fields, typed, 'UTC')).toEqual({
     name: 'Growth',
     mix: [
       { from: 'a', percent: 10, unit: 'usd' },
-      // What is no number is for the API to complain of.
+      // Invalid numbers stay text, so that the API reports them.
       { from: 'b', percent: 'much', unit: 'usd' },
     ],
     deployment: { name: 'bot', cost: '1250.50' },
@@ -54,7 +54,7 @@ test('lines and groups become objects of the API; empty lines are left out, thou
   expect(bodyOf(fields, new URLSearchParams({ 'mix.0.unit': 'usd' }), 'UTC')).toEqual({});
 });
 
-test('what no form of ours sends is left out, however much of it there is', () => {
+test('unknown fields are ignored, however many there are', () => {
   const sent = new URLSearchParams(typed);
   for (let i = 0; i < 50_000; i += 1) {
     sent.append(`mix.a${i}.from`, 'x');
@@ -64,7 +64,7 @@ test('what no form of ours sends is left out, however much of it there is', () =
   expect(valuesOf(fields, sent)).toEqual(valuesOf(fields, typed));
 });
 
-test('what was typed is shown again, with what the API said beside the field of the right line', () => {
+test('submitted values are rendered again, with field errors beside the right line', () => {
   const failure = new ApiFailure(422, 'validation_failed', 'No.', {
     fields: [
       { field: 'mix[1].percent', code: 'invalid_type', message: 'No number.' },
@@ -88,11 +88,11 @@ test('what was typed is shown again, with what the API said beside the field of 
   expect(text).toContain('<p class="fault">Too many.</p></fieldset>');
   expect(text).toContain('<li><code>other</code>: Missing.</li>');
   expect(text).not.toContain('<code>mix');
-  // Two that are filled in, and a few to go on with.
+  // Two filled lines, and the empty ones.
   expect(text.match(/name="mix\.\d\.from"/g)).toHaveLength(5);
 });
 
-test('what the API holds fills lines and groups', () => {
+test('a response fills lines and groups', () => {
   expect(dotted([{ from: 'a', percent: 10 }, { from: 'b' }], 'mix')).toEqual({
     'mix.0.from': 'a',
     'mix.0.percent': '10',

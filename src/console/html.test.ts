@@ -5,7 +5,7 @@ import { html, link, path, render } from './html.ts';
 
 const { forAll } = seedsOf('html');
 
-describe('what is put into a template', () => {
+describe('a value in a template', () => {
   test.each([
     ['<script>alert(1)</script>', '&lt;script&gt;alert(1)&lt;/script&gt;'],
     ['" onmouseover="x', '&quot; onmouseover=&quot;x'],
@@ -15,7 +15,7 @@ describe('what is put into a template', () => {
     expect(render(html`<p title="${text}">${text}</p>`)).toBe(`<p title="${escaped}">${escaped}</p>`);
   });
 
-  test('leaves no character that could begin or end markup, whatever it was', () => {
+  test('never contains a character that starts or ends markup', () => {
     forAll(
       fc.property(fc.string({ unit: 'binary' }), (text) => {
         expect(render(html`${text}`)).not.toMatch(/[<>"']/);
@@ -23,27 +23,27 @@ describe('what is put into a template', () => {
     );
   });
 
-  test('may be templates, also in lists, and these are kept', () => {
+  test('is kept as markup if a template made it, also in lists', () => {
     const items = ['a', '<b>'].map((item) => html`<li>${item}</li>`);
     expect(render(html`<ul>${items}</ul>`)).toBe('<ul><li>a</li><li>&lt;b&gt;</li></ul>');
   });
 
-  test('is nothing where there is nothing, and zero where there is zero', () => {
+  test('renders as nothing if it is empty, and as zero if it is zero', () => {
     expect(render(html`${null}${undefined}${false}${true}${0}${''}${[]}`)).toBe('0');
   });
 
-  test('is no markup because it says so: nothing that was parsed can pretend to be a template', () => {
+  test('is escaped if it is a parsed object that looks like markup', () => {
     const pretender = JSON.parse('{"text": "<script>", "html": "<script>", "Symbol(html)": "<script>"}');
     expect(() => render(html`${pretender}`)).toThrow();
   });
 });
 
-describe('addresses', () => {
-  test('keep their parts to themselves', () => {
+describe('paths', () => {
+  test('encode their variable parts', () => {
     expect(path`/console/runs/${'../keys?x=1#y'}/a`).toBe('/console/runs/..%2Fkeys%3Fx%3D1%23y/a');
   });
 
-  test('leave out what has no value', () => {
+  test('omit parameters without a value', () => {
     expect(link('/console/runs', { model: 'a b&c', status: undefined, team: '' })).toBe(
       '/console/runs?model=a+b%26c',
     );

@@ -11,13 +11,13 @@ afterEach(() => {
 
 const step = (done: number) => ({ done, of: 9, unit: 'runs' as const });
 
-test('an answer that is there soon needs no steps', async () => {
+test('a fast operation has no progress steps', async () => {
   const following = followProgress();
   following.report(step(1));
   expect(await firstStep(Promise.resolve('the answer'), following)).toBeUndefined();
 });
 
-test('one that is not there yet has the latest step, if there is any', async () => {
+test('a slow operation starts with its latest step', async () => {
   const following = followProgress();
   const first = firstStep(new Promise(() => {}), following);
   following.report(step(1));
@@ -26,7 +26,7 @@ test('one that is not there yet has the latest step, if there is any', async () 
   expect(await first).toEqual(step(2));
 });
 
-test('steps are sent until the answer is there, and while nothing is new the last one again', async () => {
+test('steps are sent until the result, and the last one is repeated while nothing changes', async () => {
   const following = followProgress();
   let answered: (answer: string) => void = () => {};
   const answer = new Promise<string>((resolve) => {
@@ -53,7 +53,7 @@ test('steps are sent until the answer is there, and while nothing is new the las
   expect((await pieces.next()).done).toBe(true);
 });
 
-test('work that fails ends the page without an end', async () => {
+test('a failing operation aborts the page', async () => {
   const answer = Promise.reject(new Error('broken'));
   const pieces = untilDone({
     title: '',
@@ -67,7 +67,7 @@ test('work that fails ends the page without an end', async () => {
   await expect(pieces.next()).rejects.toThrow('broken');
 });
 
-test('work whose page was left ends with its next step', async () => {
+test('an operation ends at its next step after the visitor has left', async () => {
   const following = followProgress();
   const shown = () => html``;
   const answer = new Promise<string>(() => {});
@@ -78,7 +78,7 @@ test('work whose page was left ends with its next step', async () => {
   expect(() => following.report(step(3))).toThrow('The visitor has left');
 });
 
-test('steps come more and more seldom, so that the page stays small', async () => {
+test('intervals between steps grow, so that the page stays small', async () => {
   const following = followProgress();
   const answer = new Promise<string>(() => {});
   const pieces = untilDone({ title: '', first: step(1), following, answer, shown: () => html`` });

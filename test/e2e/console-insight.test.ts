@@ -1,4 +1,4 @@
-/** The console's settings, benchmarks and the operators' pages in a real browser: each is walked, and acted upon. */
+/** Settings, benchmarks and operator pages of the console in a real browser. */
 import { describe, expect, test } from 'vitest';
 import { findBrowser } from '../support/browser.ts';
 import { newPair } from '../support/certificates.ts';
@@ -7,7 +7,7 @@ import { signIn } from '../support/sign-in.ts';
 
 const executable = findBrowser();
 
-describe.skipIf(executable === undefined)('the console for those who run it', () => {
+describe.skipIf(executable === undefined)('settings, benchmarks and operator pages', () => {
   const walk = walkThrough(executable, { SVC_BENCHMARK_K_FLOOR: '5' });
   const asOperator = (method: string, path: string, body?: object) =>
     walk.world.request(method, `/v1/admin${path}`, {
@@ -15,7 +15,7 @@ describe.skipIf(executable === undefined)('the console for those who run it', ()
       ...(body !== undefined && { body }),
     });
 
-  test('renames the organization, and does not let it lock its owner out', async () => {
+  test('renames the organization, and rejects an IP allowlist that locks out its owner', async () => {
     const { page, look, api } = await walk.owner();
     await look('/console/settings', 'Settings');
     await look('/console/settings/organization', 'Organization');
@@ -35,7 +35,7 @@ describe.skipIf(executable === undefined)('the console for those who run it', ()
     expect((await api('GET', '/ip-allow-list')).json.cidrs).toEqual(['127.0.0.0/8', '::1/128']);
   });
 
-  test('invites a member, whom the link signs in; changes their role; removes them', async () => {
+  test('invites a member by a sign-in link, changes their role and removes them', async () => {
     const { page, look, confirm } = await walk.owner();
     await look('/console/settings/members', 'Members');
     await look('/console/settings/members/new', 'Invite member');
@@ -61,7 +61,7 @@ describe.skipIf(executable === undefined)('the console for those who run it', ()
     expect(new URL(theirs.url()).pathname).toBe('/console/login');
   });
 
-  test('sets up SSO, says what is wrong with it, and removes it', async () => {
+  test('configures SSO, shows field errors, and removes it', async () => {
     const { page, look, confirm, api } = await walk.owner();
     await look('/console/settings/sso', 'Single sign-on');
     await look('/console/settings/sso/oidc', 'Configure OIDC');
@@ -88,7 +88,7 @@ describe.skipIf(executable === undefined)('the console for those who run it', ()
     expect((await api('GET', '/sso')).status).toBe(404);
   });
 
-  test('says how long things are kept', async () => {
+  test('changes retention periods', async () => {
     const { page, look, api } = await walk.owner();
     await look('/console/settings/retention', 'Retention');
     await look('/console/settings/retention/edit', 'Retention');
@@ -101,7 +101,7 @@ describe.skipIf(executable === undefined)('the console for those who run it', ()
     expect((await api('GET', '/retention-policy')).json).toMatchObject({ runs_days: null, audit_days: 400 });
   });
 
-  test('ends a session, which is over at once', async () => {
+  test('ends a session immediately', async () => {
     const { page, look, org } = await walk.owner();
     const operator = await walk.visitor(walk.world.operatorKey);
     const { world } = walk;
@@ -120,7 +120,7 @@ describe.skipIf(executable === undefined)('the console for those who run it', ()
     expect(await operator.page.getByRole('row', { name: /this session/ }).isVisible()).toBe(true);
   });
 
-  test('wants to approve what support asks for, and sees it', async () => {
+  test('requires approval of support grants, and shows them and their activity', async () => {
     const { page, look, org } = await walk.owner();
     const operator = await walk.visitor(walk.world.operatorKey);
     await look('/console/settings/support', 'Support access');
@@ -158,7 +158,7 @@ describe.skipIf(executable === undefined)('the console for those who run it', ()
     expect(await page.getByRole('row', { name: /grant revoked/ }).isVisible()).toBe(true);
   });
 
-  test('shows which keys still call what is deprecated, to the org and to operators', async () => {
+  test('shows which API keys call deprecated endpoints, to the organization and to operators', async () => {
     const owner = await walk.owner('Northwind');
     const operator = await walk.visitor(walk.world.operatorKey);
     const { world } = walk;
@@ -176,7 +176,7 @@ describe.skipIf(executable === undefined)('the console for those who run it', ()
     expect(await operator.page.getByRole('link', { name: 'Migration guide' }).count()).toBe(routes.length);
   });
 
-  test('takes part in benchmarks, and says when there are too few to compare with', async () => {
+  test('participates in benchmarks, and shows when a cohort is too small', async () => {
     const { world } = walk;
     const { page, look, org } = await walk.owner();
     await look('/console/benchmarks', 'Benchmarks');
@@ -207,7 +207,7 @@ describe.skipIf(executable === undefined)('the console for those who run it', ()
       });
     }
     world.clock.advanceSeconds(7 * 86_400);
-    // By then the session is over.
+    // The first session has expired by then.
     const later = await walk.visitor(org.ownerKey);
     await later.look(here, 'Peers');
     const bar = later.page.getByRole('img', { name: /^Cost per run: middle half from/ });
@@ -219,7 +219,7 @@ describe.skipIf(executable === undefined)('the console for those who run it', ()
     expect(await later.page.getByText('No cohorts yet').isVisible()).toBe(true);
   });
 
-  test('makes an organization with a plan, a price and a key, suspends it and lets it back', async () => {
+  test('creates an organization with a plan and an API key, suspends, reinstates and removes it', async () => {
     const { world } = walk;
     const { page, look, confirm } = await walk.visitor(world.operatorKey);
     await look('/console', 'Organizations');
@@ -270,18 +270,18 @@ describe.skipIf(executable === undefined)('the console for those who run it', ()
     expect(await page.getByRole('link', { name: 'Contoso' }).count()).toBe(0);
   });
 
-  test('puts prices, for everybody and for one organization', async () => {
+  test('sets standard prices, and custom prices for one organization', async () => {
     const org = await walk.world.createOrg();
     const { page, look, confirm } = await walk.visitor(walk.world.operatorKey);
     await look('/console/prices', 'Prices');
     await look('/console/prices/new', 'New model');
     await page.getByLabel('Model').fill('maker/large');
     await page.getByLabel('Input, per million tokens', { exact: true }).fill('2.50');
-    await page.getByLabel('Output, per million tokens').fill('10');
+    await page.getByLabel(/^Output, per million tokens/).fill('10');
     await page.getByRole('button', { name: 'Save price' }).click();
     await page.waitForURL(/done=saved/);
     await page.getByRole('link', { name: 'maker/large' }).click();
-    expect(await page.getByLabel('Output, per million tokens').inputValue()).toBe('10');
+    expect(await page.getByLabel(/^Output, per million tokens/).inputValue()).toBe('10');
     await look('/console/prices/maker%2Flarge/versions', 'Price versions');
     await look(`/console/orgs/${org.id}/prices/new`, 'Custom price');
     await page.getByLabel('Model').fill('maker/large');
@@ -295,7 +295,7 @@ describe.skipIf(executable === undefined)('the console for those who run it', ()
     expect((await asOperator('GET', `/orgs/${org.id}/prices`)).json.data).toEqual([]);
   });
 
-  test('says where an organization is at home, and how often it may call', async () => {
+  test('sets the data region and the rate limits of an organization', async () => {
     const { id } = await walk.world.createOrg();
     const here = `/console/orgs/${id}`;
     const { page, look } = await walk.visitor(walk.world.operatorKey);
@@ -339,7 +339,7 @@ describe.skipIf(executable === undefined)('the console for those who run it', ()
     expect(limits).toEqual(expect.arrayContaining(['100', '12.5']));
   });
 
-  test('mints a key of an operator, and revokes it', async () => {
+  test('creates an operator key, and revokes it', async () => {
     const { page, look } = await walk.visitor(walk.world.operatorKey);
     await look('/console/operator-keys', 'API keys');
     await look('/console/operator-keys/new', 'Create API key');
@@ -356,7 +356,7 @@ describe.skipIf(executable === undefined)('the console for those who run it', ()
     expect(await works()).toBe(410);
   });
 
-  test('keeps the pages of operators from people of an org, and the other way around', async () => {
+  test('hides operator pages from members of organizations, and the other way around', async () => {
     const owner = await walk.owner();
     const operator = await walk.visitor(walk.world.operatorKey);
     for (const path of ['/console/orgs', '/console/plans', '/console/prices', '/console/grants']) {

@@ -1,4 +1,4 @@
-/** Where things stand on the pages of the console, measured in a real browser on wide and narrow screens. */
+/** The layout of console pages, measured in a real browser on wide and narrow screens. */
 import type { Locator, Page } from 'playwright-core';
 import { describe, expect, test } from 'vitest';
 import { expectGood, findBrowser } from '../support/browser.ts';
@@ -33,7 +33,7 @@ describe.skipIf(executable === undefined)('the layout of the console', () => {
     await api('POST', '/v1/runs', { model: 'small', cost_usd: '2', customer_id: 'acme', team: 'web' });
   }
 
-  test('leaves a row and its buttons as they are while a question is asked, inside the screen', async () => {
+  test('shows a confirmation inside the screen without moving its row', async () => {
     const { page, look } = await walk.owner();
     for (const size of [{ width: 1_280, height: 900 }, { width: 1_024, height: 768 }, narrow]) {
       await page.setViewportSize(size);
@@ -46,13 +46,13 @@ describe.skipIf(executable === undefined)('the layout of the console', () => {
       const question = page.locator('.ask[open] .ask-box');
       await expectInside(page, question);
       expect([await boxOf(row), await boxOf(rotate)]).toEqual([rowBefore, rotateBefore]);
-      // Beside the question the page is covered, and a click there takes the question back.
+      // A click outside the confirmation closes it.
       await page.mouse.click(3, 3);
       expect(await question.count()).toBe(0);
     }
   });
 
-  test('asks inside the screen before a customer is erased, and closes by the keyboard', async () => {
+  test('shows the confirmation of an erasure inside the screen, and closes it by the keyboard', async () => {
     const owner = await walk.owner();
     const { page, look } = owner;
     await spent(owner);
@@ -64,7 +64,7 @@ describe.skipIf(executable === undefined)('the layout of the console', () => {
     expect(await page.locator('.ask[open]').count()).toBe(0);
   });
 
-  test('shows what an entry of the audit log changed in the width of the table', async () => {
+  test('shows the details of an audit entry in the full width of the table', async () => {
     const { page, look, api } = await walk.owner();
     const { id } = (await api('POST', '/budgets', budgetNamed('Before'))).json;
     await api('PATCH', `/budgets/${id}`, { name: `After ${'long '.repeat(30)}` });
@@ -82,7 +82,7 @@ describe.skipIf(executable === undefined)('the layout of the console', () => {
     }
   });
 
-  test('exports the audit log as often as it is asked to', async () => {
+  test('exports the audit log repeatedly without a reload', async () => {
     const { page, look } = await walk.owner();
     await look('/console/audit', 'Audit log');
     await page.locator('summary', { hasText: 'Export' }).click();
@@ -96,7 +96,7 @@ describe.skipIf(executable === undefined)('the layout of the console', () => {
     expect(await page.locator('.is-waiting, [aria-busy]').count()).toBe(0);
   });
 
-  test('makes one key, however often the page that shows it is reloaded', async () => {
+  test('creates one API key, however often its page is reloaded', async () => {
     const { page, look, press, api } = await walk.owner();
     await look('/console/keys/new?preset=gateway', 'Create API key');
     await page.getByLabel('Name').fill('Reloaded');
@@ -107,7 +107,7 @@ describe.skipIf(executable === undefined)('the layout of the console', () => {
     expect((await api('GET', '/keys?name=Reloaded')).json.data).toHaveLength(1);
   });
 
-  test('shows every value of a row on a narrow screen, with its title, and every button', async () => {
+  test('shows every value with its title, and every button, on a narrow screen', async () => {
     const owner = await walk.owner();
     const { page, look } = owner;
     await spent(owner);
@@ -136,7 +136,7 @@ describe.skipIf(executable === undefined)('the layout of the console', () => {
     }
   });
 
-  test('begins a chart over time at its end on a narrow screen, also without a script', async () => {
+  test('scrolls time series to their end on a narrow screen, also without JavaScript', async () => {
     const owner = await walk.owner();
     await spent(owner);
     const cookies = await owner.page.context().cookies();

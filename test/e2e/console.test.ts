@@ -1,4 +1,4 @@
-/** The console in a real browser: the pages of an org are walked, and what people do there is done. */
+/** The pages of an organization in a real browser. */
 import { describe, expect, test } from 'vitest';
 import { expectGood, findBrowser } from '../support/browser.ts';
 import { walkThrough } from '../support/console-walk.ts';
@@ -11,7 +11,7 @@ const executable = findBrowser();
 describe.skipIf(executable === undefined)('the console', () => {
   const walk = walkThrough(executable, { SVC_WEBHOOK_ALLOW_PRIVATE_NETWORKS: 'true' });
 
-  test('shows the way in to those who are not signed in, and back to where they wanted to go', async () => {
+  test('redirects to the sign-in page, and back to the requested page afterwards', async () => {
     const { url, world } = walk;
     const org = await world.createOrg();
     const page = await walk.stranger();
@@ -23,7 +23,7 @@ describe.skipIf(executable === undefined)('the console', () => {
     await page.waitForURL(`${url}/console/refusals?code=rate_limited`);
   });
 
-  test('says what to do first where there is nothing yet', async () => {
+  test('shows first steps and empty states in a new organization', async () => {
     const { page, look } = await walk.owner();
     await look('/console', 'Overview');
     expect(await page.getByRole('heading', { name: 'Get started' }).isVisible()).toBe(true);
@@ -32,7 +32,7 @@ describe.skipIf(executable === undefined)('the console', () => {
     await look('/console/no-such-page', 'Page not found', 404);
   });
 
-  test('shows a refusal soon after it happened, with its cause', async () => {
+  test('shows a recent denial with its reason', async () => {
     const { page, look, api } = await walk.owner();
     await api('PUT', '/spend-cap', { cap_usd: '5' });
     await api('POST', '/v1/runs', { model: 'small', cost_usd: '2', workflow: 'triage', customer_id: 'acme' });
@@ -47,7 +47,7 @@ describe.skipIf(executable === undefined)('the console', () => {
     expect(await models.getByRole('row', { name: 'small 1 $2.00' }).isVisible()).toBe(true);
   });
 
-  test('lists runs by what they were about, and shows one with its chain', async () => {
+  test('filters runs, adjusts a cost, and shows a run with its chain', async () => {
     const { page, look, press, api } = await walk.owner();
     const run = async (body: object) => (await api('POST', '/v1/runs', body)).json.id as string;
     const chain = { workflow: 'research', chain_id: 'chain-7', cost_usd: '0.25' };
@@ -70,14 +70,14 @@ describe.skipIf(executable === undefined)('the console', () => {
     expect((await api('GET', `/v1/runs/${plan}`)).json.adjustment_usd).toBe('-0.05');
     await look(`/console/runs/${search}`, 'searcher run');
     expect(await page.locator('.tree [aria-current]').textContent()).toContain('search');
-    // The run that follows from it stands inside its own branch.
+    // Its child run is inside its branch.
     expect(await page.locator('.tree ul ul').textContent()).toContain('read <b>');
     expect(await page.getByText('3 runs, $0.75 total, depth 3').isVisible()).toBe(true);
     await look('/console/runs?tag=none', 'Runs', 422);
     await look('/console/runs/run_none', 'Page not found', 404);
   });
 
-  test('has room for names of one very long word, on small screens too', async () => {
+  test('fits names of one very long word, also on small screens', async () => {
     const long = 'x'.repeat(120);
     const { look, api } = await walk.owner(long);
     const run = { model: long, workflow: long, customer_id: long, chain_id: long, tags: { team: long } };
@@ -92,7 +92,7 @@ describe.skipIf(executable === undefined)('the console', () => {
     await look('/console/forecasts', 'Forecasts');
   });
 
-  test('makes a budget, says beside the field what is wrong with it, changes and deletes it', async () => {
+  test('creates a budget with field errors beside the fields, changes and deletes it', async () => {
     const { page, look, press, confirm, arrived, api } = await walk.owner();
     await api('POST', '/v1/runs', { model: 'm', workflow: 'research', cost_usd: '0.75' });
     await look('/console/limits/budgets/new', 'New budget');
@@ -128,7 +128,7 @@ describe.skipIf(executable === undefined)('the console', () => {
     expect((await api('GET', '/budgets')).json.data).toEqual([]);
   });
 
-  test('sets the other limits', async () => {
+  test('creates credit packs and voids holds', async () => {
     const { page, look, press, confirm, arrived, api } = await walk.owner();
     for (const [path, title] of [
       ['/console/limits/spend-cap', 'Daily spend cap'],
@@ -154,7 +154,7 @@ describe.skipIf(executable === undefined)('the console', () => {
     expect((await api('GET', '/holds')).json.data).toEqual([]);
   });
 
-  test('shows what each customer costs and may, and forgets one', async () => {
+  test('shows spend, limits and credits of customers, and erases one', async () => {
     const { page, look, confirm, api } = await walk.owner();
     const name = 'acme & sons/north';
     await api('POST', '/customer-limits', { customer_id: name, period: 'month', limit_usd: '10' });
@@ -186,7 +186,7 @@ describe.skipIf(executable === undefined)('the console', () => {
     await expectGood(page);
   });
 
-  test('mints a key that is shown once, rotates it and revokes it', async () => {
+  test('creates an API key that is shown once, rotates it and revokes it', async () => {
     const { page, look, press, confirm, arrived } = await walk.owner();
     const { world } = walk;
     const works = async (key: string) => (await world.request('GET', '/v1/runs', { key })).status;
@@ -210,13 +210,13 @@ describe.skipIf(executable === undefined)('the console', () => {
     await press('Rotate');
     const successor = (await page.locator('#secret').textContent()) ?? '';
     await page.getByRole('link', { name: 'All API keys' }).click();
-    // The newest stands first.
+    // The newest key is first.
     await confirm('Revoke');
     await arrived('key_revoked');
     expect([await works(successor), await works(secret)]).toEqual([410, 200]);
   });
 
-  test('subscribes a receiver, gives it a secret of its own, and delivers again', async () => {
+  test('creates a webhook and its signing secret, and redelivers an event', async () => {
     const { page, look, press, confirm, arrived } = await walk.owner();
     const receiver = await startReceiver();
     const webhooks = controlWebhooks(walk.world);
@@ -251,14 +251,14 @@ describe.skipIf(executable === undefined)('the console', () => {
     await receiver.close();
   });
 
-  test('delivers all of a range again, and tells until when that goes on', async () => {
+  test('redelivers a time range, and refreshes the page until it is done', async () => {
     const { page, look, press, api } = await walk.owner();
     const receiver = await startReceiver();
     const { id } = (await api('POST', '/webhooks', { url: receiver.url, events: ['webhook.test'] })).json;
     await api('POST', `/webhooks/${id}/test`);
     const before = controlWebhooks(walk.world);
     await before.deliver();
-    // One that goes on would send what is put in line again before anybody has seen it wait.
+    // A running dispatcher would send the queued delivery before the page shows it.
     await before.stop();
     walk.world.clock.advanceSeconds(1);
     await look(`/console/webhooks/${id}/redeliver`, 'Redeliver');
@@ -271,7 +271,7 @@ describe.skipIf(executable === undefined)('the console', () => {
     await expectGood(page);
     const webhooks = controlWebhooks(walk.world);
     await webhooks.deliver();
-    // The page notices by itself.
+    // The page refreshes itself.
     await page.getByText('In progress, refreshing').waitFor({ state: 'detached' });
     await page.getByText('No deliveries').waitFor();
     expect(receiver.received).toHaveLength(2);
@@ -279,7 +279,7 @@ describe.skipIf(executable === undefined)('the console', () => {
     await receiver.close();
   });
 
-  test('writes a rule after trying it on past runs, and says what is wrong with its condition', async () => {
+  test('tests a rule on past runs before creating it, and shows errors of its condition', async () => {
     const { page, look, press, arrived, api } = await walk.owner();
     await api('POST', '/v1/runs', { model: 'planner', action: 'plan', cost_usd: '0.25' });
     await look('/console/policies', 'Policies');
@@ -309,7 +309,7 @@ describe.skipIf(executable === undefined)('the console', () => {
     await expectGood(page);
   });
 
-  test('approves what a rule asks for, and the run passes', async () => {
+  test('approves a request once, after which one run passes', async () => {
     const { page, look, press, arrived, api, org } = await walk.owner();
     const rule = { effect: 'require_approval', actions: ['delete_*'], reason: 'Two pairs of eyes.' };
     await api('POST', '/policies', { ...rule, priority: 10 });
@@ -326,7 +326,7 @@ describe.skipIf(executable === undefined)('the console', () => {
     expect(await page.getByText('Fine this time').isVisible()).toBe(true);
   });
 
-  test('turns a detector on, and tries it', async () => {
+  test('enables a detector, and tests it', async () => {
     const { page, look, press, arrived, api } = await walk.owner();
     await look('/console/safety', 'Safety');
     await page.getByRole('link', { name: 'email' }).click();
@@ -344,7 +344,7 @@ describe.skipIf(executable === undefined)('the console', () => {
     await look('/console/safety/new', 'New detector');
   });
 
-  test('draws what models cost against how they score, and says which one would be chosen', async () => {
+  test('charts cost and score of models, and tests which one is chosen', async () => {
     const { page, look, press, arrived, api } = await walk.owner();
     const { world } = walk;
     await look('/console/routing', 'Routing');
@@ -375,7 +375,7 @@ describe.skipIf(executable === undefined)('the console', () => {
     expect(await page.getByRole('row', { name: /route-b score too low/ }).isVisible()).toBe(true);
   });
 
-  test('looks ahead, and sets scenarios beside what is expected', async () => {
+  test('creates and changes a forecast scenario, and keeps parts without a form field', async () => {
     const { page, look, press, arrived, api } = await walk.owner();
     await look('/console/forecasts', 'Forecasts');
     await look('/console/forecasts/scenarios/new', 'New scenario');
@@ -425,7 +425,7 @@ describe.skipIf(executable === undefined)('the console', () => {
     await page.getByRole('group', { name: 'Price changes' }).getByLabel('Percent').first().fill('-20');
     await press('Save');
     await arrived('saved');
-    // What the form has no field for is kept.
+    // Parts without a form field are kept.
     expect((await api('GET', `/capacity-scenarios/${made.id}`)).json.changes).toEqual({
       ...changes,
       growth_percent_per_month: 30,
@@ -451,7 +451,7 @@ describe.skipIf(executable === undefined)('the console', () => {
     expect(file.suggestedFilename()).toBe('audit-log.ndjson');
   });
 
-  test('works by keyboard, and keeps to the colors that were chosen', async () => {
+  test('works by keyboard, and keeps the chosen theme', async () => {
     const { page } = await walk.owner();
     await page.goto(`${walk.url}/console/refusals?code=rate_limited`);
     await page.keyboard.press('Tab');
@@ -466,7 +466,7 @@ describe.skipIf(executable === undefined)('the console', () => {
     expect(await page.evaluate('document.documentElement.dataset.theme')).toBe('auto');
   });
 
-  test('works without a script', async () => {
+  test('works without JavaScript', async () => {
     const org = await walk.world.createOrg();
     const page = await walk.stranger({ javaScriptEnabled: false });
     await page.goto(`${walk.url}/console`);
@@ -477,7 +477,7 @@ describe.skipIf(executable === undefined)('the console', () => {
     expect(new URL(page.url()).pathname).toBe('/console/login');
   });
 
-  test('shows without a script how far long work is, and that it was broken off', async () => {
+  test('shows progress and a lost connection without JavaScript', async () => {
     const { world, browser } = walk;
     const org = await world.createOrg();
     const proxy = await startCuttingProxy(walk.url);
@@ -504,7 +504,7 @@ describe.skipIf(executable === undefined)('the console', () => {
       await step.waitFor();
       expect(await connectionLost.isVisible()).toBe(false);
       proxy.cut();
-      // As if the time were over after which the stylesheet takes silence for an end.
+      // Skips the delay after which the stylesheet shows that the connection was lost.
       await page.evaluate('document.getAnimations().forEach((one) => one.finish())');
       await connectionLost.waitFor();
       expect(await step.isVisible()).toBe(true);
@@ -515,7 +515,7 @@ describe.skipIf(executable === undefined)('the console', () => {
     }
   });
 
-  test('shows what a visitor may see, and says what is missing for the rest', async () => {
+  test('shows the permitted parts of a page, and the missing scope for the others', async () => {
     const org = await walk.world.createOrg();
     const { secret } = await walk.world.mintKey(org, 'viewer', ['runs:read']);
     const { page, look } = await walk.visitor(secret);
@@ -524,7 +524,7 @@ describe.skipIf(executable === undefined)('the console', () => {
     expect(await page.getByRole('heading', { name: 'Recent denials' }).isVisible()).toBe(true);
   });
 
-  test('tells who is here for support, why and until when, and records every look', async () => {
+  test('shows who has support access, why and until when, and records every page view', async () => {
     const { world, url } = walk;
     const { org, api } = await walk.owner();
     const asOperator = (method: string, path: string, body?: object) =>
@@ -553,14 +553,14 @@ describe.skipIf(executable === undefined)('the console', () => {
       /Operator key_\w+ has access until 15 Nov 2026, 13:00: “Ticket <4711>”/,
     );
     await expectGood(page);
-    // What the grant does not cover is refused, in the console as elsewhere.
+    // The grant is enforced in the console as in the API.
     expect((await page.goto(`${url}/console/keys`))?.status()).toBe(403);
     const seen = (await api('GET', '/support-access?limit=200')).json.data;
     const looks = seen.map(({ operation, outcome }: Record<string, string>) => `${operation} ${outcome}`);
     expect(looks).toEqual(
       expect.arrayContaining(['usage.read allowed', 'refusals.list allowed', 'keys.list denied']),
     );
-    // Revoked, it is over with the next page.
+    // Revocation ends the session at the next page.
     await asOperator('DELETE', `/${grant.json.id}`);
     expect((await page.goto(`${url}/console`))?.status()).toBe(401);
     await page.goto(`${url}/console`);

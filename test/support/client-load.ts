@@ -1,7 +1,7 @@
 /** Clients that read and write without pause, and retry what was not acknowledged, while something goes wrong. */
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect } from 'vitest';
-import { oneEffect, orgEffects, readBooks, verifyChains } from './books.ts';
+import { oneEffect, orgEffects, readBooks, verifyChains } from './database-inspection.ts';
 import { eventually } from './eventually.ts';
 import type { ServiceAnswer, ServiceProcess } from './service-process.ts';
 import type { Place } from './test-database.ts';

@@ -1,4 +1,4 @@
-/** Something of everything in an org, so that the console has a link to a page of each kind and a row in each list. */
+/** Creates one resource of every kind, so that every page is linked and every list has a row. */
 import { expect } from 'vitest';
 import type { TestOrg, World } from '../harness.ts';
 
@@ -32,7 +32,7 @@ export async function createFixtures(world: World, org: TestOrg): Promise<void> 
   });
 }
 
-/** What waits for somebody to decide or to end it, so that there is a button for it. */
+/** Creates pending requests, holds and grants, so that every button is shown. */
 export async function createPendingWork(world: World, org: TestOrg): Promise<void> {
   const asOwner = { key: org.ownerKey };
   const api = (method: string, path: string, body: object) =>

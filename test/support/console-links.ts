@@ -1,12 +1,12 @@
-/** Follows the links of the console until a page of every declaration was seen: nothing of it has to be listed by hand. */
+/** Crawls the console until one page of every template was opened, so that no page has to be listed by hand. */
 import type { Screen } from '../../src/console/screen.ts';
 import { screens } from '../../src/console/screens.ts';
 
 export type Side = 'org' | 'operator';
 
-/** The templates of the pages that people look at: the rest is what forms are sent to, and what answers for all others. */
+/** Templates of pages, without form targets and the fallback page. */
 export function pageTemplates(side: Side): string[] {
-  // The first page, which is another one for operators, is counted for people of an org.
+  // The overview redirects operators, so it counts as a page of organizations.
   const isShown = ({ method = 'GET', path, audience }: Screen) =>
     method === 'GET' &&
     !path.endsWith('*') &&
@@ -14,13 +14,13 @@ export function pageTemplates(side: Side): string[] {
   return screens.filter(isShown).map(({ path }) => path);
 }
 
-/** A page by the first link that leads to one of its template. `open` gives its HTML; undefined: it is a file. */
+/** Opens the first link to every template. `open` returns the HTML, or undefined for a file. */
 export async function followLinks(
   side: Side,
   open: (path: string, template: string) => Promise<string | undefined>,
 ): Promise<string[]> {
   const templates = pageTemplates(side).map((template) => ({ template, pattern: patternOf(template) }));
-  // A page for something new stands beside those of what there is, and its path would pass for one of theirs.
+  // `/new` would otherwise match the template of an existing resource.
   templates.sort((a, b) => parameters(a.template) - parameters(b.template));
   const seen = new Set<string>();
   const waiting = [side === 'org' ? '/console' : '/console/orgs'];

@@ -1,4 +1,4 @@
-/** People who are signed in to the console in a real browser, and what every page has to hold to when they look at it. */
+/** Signed-in visitors of the console in a real browser, and the checks of every page they open. */
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, expect } from 'vitest';
 import { createWorld, type TestAnswer, type TestOrg, type World } from '../harness.ts';
@@ -7,20 +7,20 @@ import { cookieOf, postForm } from './sign-in.ts';
 
 export interface Walker {
   readonly page: Page;
-  /** Opens a page, whatever its state, and holds it to what every page has to hold to. */
+  /** Opens a page, and checks its status, title, accessibility and layout. */
   look(path: string, title: string | RegExp, status?: number): Promise<void>;
-  /** Presses a button, and waits until the page that follows is whole. */
+  /** Clicks a button, and waits for the next page. */
   press(label: string): Promise<void>;
-  /** Presses a button that is folded away until it is asked for. */
+  /** Clicks a button and its confirmation. */
   confirm(label: string): Promise<void>;
-  /** Waits for the page after a form, which tells what was done. */
+  /** Waits for the redirect after a form. */
   arrived(outcome: string): Promise<void>;
 }
 
-/** Somebody of an org of their own. */
+/** The owner of a new organization. */
 export interface Owner extends Walker {
   readonly org: TestOrg;
-  /** The API with the key of the owner: a path below the org, or one that begins with `/v1`. */
+  /** Calls the API with the owner's key: a path below the organization, or one that starts with `/v1`. */
   api(method: string, path: string, body?: object): Promise<TestAnswer>;
 }
 
@@ -29,18 +29,18 @@ export interface Walk {
   readonly browser: Browser;
   readonly url: string;
   owner(name?: string): Promise<Owner>;
-  /** Whoever a key belongs to. */
+  /** Signs in with a key. */
   visitor(key: string): Promise<Walker>;
   /** Not signed in. */
   stranger(options?: { readonly javaScriptEnabled?: boolean }): Promise<Page>;
 }
 
-/** One world and one browser for a file, which are opened and closed with it. Nobody may be seen doing what pages must not. */
+/** One world and one browser per test file. Fails tests whose pages call other hosts, violate the content policy or throw. */
 export function walkThrough(executable: string | undefined, settings: Record<string, string>): Walk {
   let world: World;
   let browser: Browser;
   let url = '';
-  /** What the pages of each visitor did that they must not. */
+  /** Violations by the pages of each visitor. */
   let faults: string[][] = [];
 
   beforeAll(async () => {

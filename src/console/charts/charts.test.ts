@@ -17,13 +17,13 @@ describe('an axis', () => {
     [100, 100],
     [0.3, 0.3],
     [1_234_567, 1_500_000],
-  ])('for %s ends at %s, a round number that nothing exceeds', (largest, max) => {
+  ])('for values up to %s ends at the round number %s', (largest, max) => {
     expect(ticksUpTo(largest).max).toBeCloseTo(max, 9);
   });
 });
 
 describe('a chart', () => {
-  test('says what it shows, and has its numbers as a table', () => {
+  test('has a summary and a table of its values', () => {
     const text = render(
       lineChart({
         ...common,
@@ -38,7 +38,7 @@ describe('a chart', () => {
     expect(text).toContain('Cap');
   });
 
-  test('takes names from strangers', () => {
+  test('escapes names', () => {
     const text = render(
       scatterChart({
         ...common,
@@ -50,7 +50,7 @@ describe('a chart', () => {
     expect(text).not.toContain('<script>');
   });
 
-  test('has no place that is not a number, also without anything to show', () => {
+  test('has only numeric coordinates, also without data', () => {
     for (const labels of [[], ['a']]) {
       const values = labels.map(() => 0);
       const texts = [
@@ -62,7 +62,7 @@ describe('a chart', () => {
     }
   });
 
-  test('has bars as high as what they stand for, on top of one another', () => {
+  test('stacks bars with heights proportional to their values', () => {
     const text = render(
       barChart({
         ...common,
@@ -99,7 +99,7 @@ describe('a meter', () => {
     expect(of(150, 50, 100)).toContain('Budget: $150 settled, $50 held, $100 over the limit of $100');
   });
 
-  test('stays within its bar when more is spent than allowed', () => {
+  test('stays within its bounds if the limit is exceeded', () => {
     expect(of(150, 50, 100)).toContain('class="meter-settled" width="150"');
   });
 });

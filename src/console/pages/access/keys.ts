@@ -4,10 +4,10 @@ import type { Responses } from '../../../contract/views/responses.ts';
 import { outranks } from '../../../platform/http/routes/access.ts';
 import { ApiFailure } from '../../api.ts';
 import {
-  askFirst,
   badge,
   type Column,
   card,
+  confirmButton,
   definitionList,
   empty,
   heading,
@@ -260,6 +260,6 @@ function actions(key: KeyView, listPath: string, visit: ScreenVisit): Markup | f
     key.status !== 'revoked' &&
     !outranks(key.role, role) &&
     html`<div class="actions">${mayRotate && linkButton(visit, { path: `${at}/rotate`, label: 'Rotate', about: key.name })}
-${askFirst(visit, { path: `${at}/revoke`, label: 'Revoke', about: key.name }, html`Revoke “${key.name}”? Requests with this key will fail immediately. This cannot be undone.`)}</div>`
+${confirmButton(visit, { path: `${at}/revoke`, label: 'Revoke', about: key.name }, html`Revoke “${key.name}”? Requests with this key will fail immediately. This cannot be undone.`)}</div>`
   );
 }

@@ -2,10 +2,10 @@
 import type { Responses } from '../../../contract/views/responses.ts';
 import {
   actionButton,
-  askFirst,
   badge,
   type Column,
   card,
+  confirmButton,
   empty,
   heading,
   linkButton,
@@ -119,7 +119,7 @@ function actions({ id, status, reason }: GrantView, visit: ScreenVisit): Markup 
   return (
     (status === 'active' || status === 'pending') &&
     html`<div class="actions">${status === 'active' && actionButton(visit, { path: `${at}/open`, label: 'Open session', tone: 'primary', about: reason, once: true })}
-${askFirst(visit, { path: `${at}/revoke`, label: 'Revoke', about: reason }, 'Its sessions end immediately.')}</div>`
+${confirmButton(visit, { path: `${at}/revoke`, label: 'Revoke', about: reason }, 'Its sessions end immediately.')}</div>`
   );
 }
 

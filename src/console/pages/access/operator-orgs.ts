@@ -3,10 +3,10 @@ import type { Responses } from '../../../contract/views/responses.ts';
 import {
   type Action,
   actionButton,
-  askFirst,
   badge,
   card,
   cardOf,
+  confirmButton,
   definitionList,
   empty,
   heading,
@@ -267,11 +267,11 @@ ${card(
   ]),
 )}
 ${cardOf('Plan', plan, (answer) => html`<p>${answer.plan === null ? 'No plan.' : `${answer.plan.name}: ${answer.plan.monthly_runs === null ? 'unlimited' : count(answer.plan.monthly_runs)} runs per month.`}</p><p class="form-end">${to(`${here}/plan`, 'Change plan')}</p>`)}
-${cardOf('Prepaid', prepaid, ({ enabled, topped_up_usd }) => html`<p>${badge(enabled ? 'enabled' : 'disabled', enabled ? 'info' : 'plain')} ${exactUsd(topped_up_usd)} total top-ups.</p><div class="form-end">${to(`${here}/top-up`, 'Top up')}${enabled ? askFirst(visit, { path: `${here}/prepaid/off`, label: 'Disable prepaid' }, 'Runs will no longer be charged to the balance.') : askFirst(visit, { path: `${here}/prepaid/on`, label: 'Enable prepaid' }, 'Runs that the balance does not cover will be denied.')}</div>`)}
+${cardOf('Prepaid', prepaid, ({ enabled, topped_up_usd }) => html`<p>${badge(enabled ? 'enabled' : 'disabled', enabled ? 'info' : 'plain')} ${exactUsd(topped_up_usd)} total top-ups.</p><div class="form-end">${to(`${here}/top-up`, 'Top up')}${enabled ? confirmButton(visit, { path: `${here}/prepaid/off`, label: 'Disable prepaid' }, 'Runs will no longer be charged to the balance.') : confirmButton(visit, { path: `${here}/prepaid/on`, label: 'Enable prepaid' }, 'Runs that the balance does not cover will be denied.')}</div>`)}
 ${card('Data region', html`<p>${org.home_region === null ? 'No data region.' : `${org.home_region}. Requests to other regions are ${org.residency_mode === 'strict' ? 'denied' : 'forwarded'}.`}</p><p class="form-end">${to(`${here}/residency`, 'Change data region')}</p>`)}
 ${cardOf('Rate limits', rates, ({ read_rpm, policies }) => html`<p>${read_rpm === null ? 'Default read limit' : `${count(read_rpm)} read requests per minute`}; ${policies.length === 0 ? 'no other rate limits or quotas' : `rate limits and quotas: ${policies.map(({ name }) => name).join(', ')}`}.</p><p class="form-end">${to(`${here}/rates`, 'Change rate limits')}</p>`)}
-${card('Account recovery', html`<p>For an organization that has locked itself out by its IP allowlist.</p><div class="form-end">${askFirst(visit, { path: `${here}/clear-addresses`, label: 'Clear IP allowlist' }, 'The organization can then be used from any IP address.')}</div>`)}
+${card('Account recovery', html`<p>For an organization that has locked itself out by its IP allowlist.</p><div class="form-end">${confirmButton(visit, { path: `${here}/clear-addresses`, label: 'Clear IP allowlist' }, 'The organization can then be used from any IP address.')}</div>`)}
 ${card(org.status === 'active' ? 'Suspend' : 'Reinstate', org.status === 'active' ? html`<p>Blocks all API and console access. Nothing is deleted.</p><div class="form-end">${to(`${here}/suspend`, 'Suspend organization', 'danger')}</div>` : html`<p>Restores API and console access.</p><div class="form-end">${actionButton(visit, { path: `${here}/reinstate`, label: 'Reinstate organization', tone: 'primary' })}</div>`)}
-${org.status === 'suspended' && card('Remove', html`<p>Deletes all data of the organization: runs, limits, API keys and the audit log.</p><div class="form-end">${askFirst(visit, { path: `${here}/remove`, label: 'Remove organization' }, html`Remove “${org.name}”? This cannot be undone.`)}</div>`)}`,
+${org.status === 'suspended' && card('Remove', html`<p>Deletes all data of the organization: runs, limits, API keys and the audit log.</p><div class="form-end">${confirmButton(visit, { path: `${here}/remove`, label: 'Remove organization' }, html`Remove “${org.name}”? This cannot be undone.`)}</div>`)}`,
   );
 }

@@ -2,10 +2,10 @@
 import type { Responses } from '../../../contract/views/responses.ts';
 import {
   actionButton,
-  askFirst,
   badge,
   type Column,
   card,
+  confirmButton,
   empty,
   heading,
   linkButton,
@@ -152,6 +152,6 @@ function actions({ id, name, status }: MemberView, visit: ScreenVisit): Markup |
   return (
     status !== 'removed' &&
     html`<div class="actions">${actionButton(visit, { path: `${at}/link`, label: 'New sign-in link', about: `for ${name}`, once: true })}
-${askFirst(visit, { path: `${at}/remove`, label: 'Remove', about: name }, `Remove ${name}? Their sessions end immediately.`)}</div>`
+${confirmButton(visit, { path: `${at}/remove`, label: 'Remove', about: name }, `Remove ${name}? Their sessions end immediately.`)}</div>`
   );
 }

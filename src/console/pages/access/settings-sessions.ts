@@ -1,6 +1,6 @@
 /** Console sessions of members and operators. */
 import type { Item } from '../../../contract/views/responses.ts';
-import { askFirst, badge, type Column, card, empty, heading, type Tone } from '../../components.ts';
+import { badge, type Column, card, confirmButton, empty, heading, type Tone } from '../../components.ts';
 import { type Filter, filterBar, filterQuery } from '../../filters.ts';
 import { actionScreen } from '../../form-screens.ts';
 import { ago, time } from '../../format.ts';
@@ -87,7 +87,7 @@ function sessionColumns(listPath: string, visit: ScreenVisit): Column<Item<'sess
       title: '',
       cell: (one) =>
         one.status === 'active' &&
-        askFirst(
+        confirmButton(
           visit,
           {
             path: pathOf(`${listPath}/{session_id}/end`, { session_id: one.id }),

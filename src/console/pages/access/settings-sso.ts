@@ -2,9 +2,9 @@
 import type { Responses } from '../../../contract/views/responses.ts';
 import { ApiFailure } from '../../api.ts';
 import {
-  askFirst,
   badge,
   card,
+  confirmButton,
   definitionList,
   empty,
   heading,
@@ -200,7 +200,7 @@ ${definitionList([
   ['Default role', sso.default_role ?? noRole],
   ['Email domains', sso.allowed_email_domains.join(', ') || 'all'],
   ['New members', sso.just_in_time ? 'created on first sign-in' : 'must be invited'],
-])}<div class="form-end">${linkButton(visit, { path: `${here}/${sso.kind}`, label: 'Edit' })}${askFirst(visit, { path: `${here}/remove`, label: 'Remove' }, 'Members can no longer sign in by SSO. Their accounts are kept.')}</div>`,
+])}<div class="form-end">${linkButton(visit, { path: `${here}/${sso.kind}`, label: 'Edit' })}${confirmButton(visit, { path: `${here}/remove`, label: 'Remove' }, 'Members can no longer sign in by SSO. Their accounts are kept.')}</div>`,
   )}
 ${card('For your identity provider', definitionList([['Sign-in URL', address(sso.login_url)], ...ours]))}`;
 }

@@ -2,10 +2,10 @@
 import type { Item } from '../../../contract/views/responses.ts';
 import {
   actionButton,
-  askFirst,
   badge,
   type Column,
   cardOf,
+  confirmButton,
   empty,
   heading,
   linkButton,
@@ -123,7 +123,11 @@ function decisions({ id, status, reason }: GrantView, visit: ScreenVisit): Marku
   }
   return (
     status === 'active' &&
-    askFirst(visit, { path: `${at}/revoke`, label: 'Revoke', about: reason }, 'Its sessions end immediately.')
+    confirmButton(
+      visit,
+      { path: `${at}/revoke`, label: 'Revoke', about: reason },
+      'Its sessions end immediately.',
+    )
   );
 }
 

@@ -4,7 +4,7 @@ import type { ApiFailure } from '../../api.ts';
 import { alert, badge, card, empty, heading, nextPage, notice, type Tone, table } from '../../components.ts';
 import { filterQuery } from '../../filters.ts';
 import { actionScreen } from '../../form-screens.ts';
-import { ago, time } from '../../format.ts';
+import { ago, capitalized, time } from '../../format.ts';
 import { html, link, type Markup, type Part, path } from '../../html.ts';
 import { type Screen, type ScreenVisit, view } from '../../screen.ts';
 
@@ -63,7 +63,7 @@ async function list(visit: ScreenVisit, failure?: ApiFailure) {
   return view(
     'Approvals',
     html`${heading('Approvals', undefined, 'Requests that need a decision. You cannot approve requests from your own API key.')}
-<nav class="tabs" aria-label="Status">${states.map((name) => html`<a href="${link(listPath, { state: name })}"${name === state && html` aria-current="page"`}>${name}</a>`)}</nav>${failure !== undefined && alert(failure.message, failure.fields)}${body}`,
+<nav class="tabs" aria-label="Status">${states.map((name) => html`<a href="${link(listPath, { state: name })}"${name === state && html` aria-current="page"`}>${capitalized(name)}</a>`)}</nav>${failure !== undefined && alert(failure.message, failure.fields)}${body}`,
     failure?.status,
   );
 }

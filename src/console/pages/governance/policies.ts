@@ -1,9 +1,9 @@
 /** Policies: rules on models and actions, their versions and forms. */
 import {
   actionCard,
-  askFirst,
   badge,
   card,
+  confirmButton,
   definitionList,
   empty,
   heading,
@@ -118,7 +118,7 @@ export const policyScreens: readonly Screen[] = [
     attempt,
     below: (visit) =>
       html`${card('Versions', html`<p><a href="${pathOf(`${rulePath}/versions`, visit.params)}">Version history</a></p>`)}
-${actionCard('Delete', askFirst(visit, { path: pathOf(`${rulePath}/delete`, visit.params), label: 'Delete rule' }, 'It stops applying with the next request. This cannot be undone.'))}`,
+${actionCard('Delete', confirmButton(visit, { path: pathOf(`${rulePath}/delete`, visit.params), label: 'Delete rule' }, 'It stops applying with the next request. This cannot be undone.'))}`,
   }),
   actionScreen({
     path: `${rulePath}/delete`,

@@ -3,10 +3,10 @@ import type { Item, Responses } from '../../../contract/views/responses.ts';
 import { ApiFailure } from '../../api.ts';
 import { scatterChart } from '../../charts/scatter.ts';
 import {
-  askFirst,
   badge,
   card,
   cardOf,
+  confirmButton,
   definitionList,
   empty,
   heading,
@@ -274,7 +274,7 @@ function evalTable(
       {
         title: '',
         cell: (one) =>
-          askFirst(
+          confirmButton(
             visit,
             {
               path: path`/console/routing/evals/${one.id}/delete`,

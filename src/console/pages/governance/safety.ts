@@ -1,6 +1,6 @@
 /** Safety detectors: list, forms and a test page. */
 import type { Responses } from '../../../contract/views/responses.ts';
-import { actionCard, askFirst, badge, card, heading, linkButton, table } from '../../components.ts';
+import { actionCard, badge, card, confirmButton, heading, linkButton, table } from '../../components.ts';
 import { filterQuery } from '../../filters.ts';
 import { actionScreen, formScreens } from '../../form-screens.ts';
 import { count, humanize } from '../../format.ts';
@@ -136,7 +136,7 @@ export const safetyScreens: readonly Screen[] = [
       visit.params.detector_id?.startsWith('det_') === true &&
       actionCard(
         'Delete',
-        askFirst(
+        confirmButton(
           visit,
           { path: `${pathOf(detectorPath, visit.params)}/delete`, label: 'Delete detector' },
           'It will no longer check runs. This cannot be undone.',

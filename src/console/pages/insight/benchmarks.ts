@@ -4,11 +4,11 @@ import { ApiFailure } from '../../api.ts';
 import { quartileBar } from '../../charts/quartiles.ts';
 import {
   actionCard,
-  askFirst,
   badge,
   type Column,
   card,
   cardOf,
+  confirmButton,
   definitionList,
   empty,
   heading,
@@ -149,7 +149,7 @@ async function compared(visit: ScreenVisit) {
   const back = html`<a class="button" href="${listPath}">All cohorts</a>`;
   const removal = actionCard(
     'Delete',
-    askFirst(
+    confirmButton(
       visit,
       { path: `${pathOf(cohortPath, params)}/delete`, label: 'Delete cohort' },
       'It will be deleted for the entire organization. Participation does not change.',

@@ -31,13 +31,13 @@ const shown = (quality: 'low' | 'fair' | 'good', expected: number) =>
     })}`,
   );
 
-test('a curve of low quality is not drawn, and no number of teams is told by it', () => {
+test('a curve of low quality is neither drawn nor used for a number of teams', () => {
   const text = shown('low', 3_391);
   expect(text).toContain('Not enough data');
   expect(text).not.toMatch(/<svg|3,?391/);
 });
 
-test('a curve is drawn up to three times the observed teams, and says no more than that', () => {
+test('a curve is limited to three times the observed teams', () => {
   const text = shown('good', 3_391);
   const labels = [...text.matchAll(/<th scope="row">(\d+)<\/th>/g)].map(([, label]) => label);
   expect(labels).toEqual(['1', '9', '18', '27']);

@@ -10,7 +10,7 @@ import {
 
 const models = Array.from({ length: 30 }, (_, index) => `model-${index}`);
 const days = Array.from({ length: 30 }, (_, index) => `2026-11-${String(index + 1).padStart(2, '0')}`);
-/** The later its name, the less a model costs. */
+/** Models with higher numbers cost less. */
 const costOf = (model: string) => 0.1 * (models.length - models.indexOf(model));
 const row = (fields: Pick<CostRow, 'day' | 'model'>, cost: number): CostRow => ({
   ...fields,
@@ -19,7 +19,7 @@ const row = (fields: Pick<CostRow, 'day' | 'model'>, cost: number): CostRow => (
 const everyModel = models.reduce((sum, model) => sum + costOf(model), 0);
 const byDay = days.map((day) => row({ day }, everyModel));
 
-/** As the API answers: the dearest first within a day, no more than was asked for. */
+/** Responds like the API: the most expensive models of a day first, at most `limit` rows. */
 function answering(known: readonly string[]): QueryCosts {
   return async ({ group_by, model, limit }) => {
     const rows =
@@ -38,7 +38,7 @@ function answering(known: readonly string[]): QueryCosts {
   };
 }
 
-/** The table behind the picture: the parts of the first day. */
+/** The parts of the first day in the data table. */
 function partsOf(rows: readonly CostRow[]): string[] {
   const text = render(spendPerDay(byDay, rows));
   const heads = [...text.matchAll(/<th scope="col"[^>]*>([^<]*)<\/th>/g)].map(([, head]) => head);
@@ -47,7 +47,7 @@ function partsOf(rows: readonly CostRow[]): string[] {
   return heads.slice(1).map((head, index) => `${head} ${values[index]}`);
 }
 
-test('with more models than a list holds, the dearest are shown for every day, and the rest together', async () => {
+test('with more rows than one page, the most expensive models are shown for every day, and the others summed up', async () => {
   const rows = (await usageByDayAndModel(answering(models))) as readonly CostRow[];
   expect(partsOf(rows)).toEqual([
     'model-0 $3.00',
@@ -59,7 +59,7 @@ test('with more models than a list holds, the dearest are shown for every day, a
   ]);
 });
 
-test('with few models each is shown, and nothing is left that adding up would leave', async () => {
+test('with few models all are shown, without a rest from floating-point errors', async () => {
   const known = models.slice(0, 3);
   const rows = (await usageByDayAndModel(answering(known))) as readonly CostRow[];
   const sums = days.map((day) =>
@@ -71,7 +71,7 @@ test('with few models each is shown, and nothing is left that adding up would le
   expect(render(spendPerDay(sums, rows))).not.toContain('Others');
 });
 
-test('where models are not to be seen, the days are', () => {
+test('without models the daily totals are shown', () => {
   expect(partsOf([])).toEqual(['Cost $46.50']);
 });
 
@@ -88,13 +88,13 @@ describe('the summary of the month', () => {
       render(monthChart({ days: [row({ day: '2026-11-05' }, spent)], forecast, budget, month })),
     )?.[1];
 
-  test('says in money by how much a budget is expected to be exceeded, and as a date when it runs out', () => {
+  test('states the expected overspend in money, and the day on which the budget runs out', () => {
     expect(summaryOf(100, 40)).toBe(
       '$60.00 of $100.00 remaining. Expected to exceed the budget by $150.00 at the end of the month; runs out around 16 Nov.',
     );
   });
 
-  test('says what is expected to be left, and by how much a budget is exceeded already', () => {
+  test('states the expected remaining budget, and an overspend that has already happened', () => {
     expect(summaryOf(400, 40)).toBe(
       '$360.00 of $400.00 remaining. $150.00 expected to remain at the end of the month.',
     );

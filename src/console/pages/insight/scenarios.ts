@@ -1,6 +1,6 @@
 /** Forecast scenarios: forms for the most common changes. */
 import type { Responses } from '../../../contract/views/responses.ts';
-import { actionCard, askFirst } from '../../components.ts';
+import { actionCard, confirmButton } from '../../components.ts';
 import { actionScreen, formScreens } from '../../form-screens.ts';
 import { dotted, type Field, type Values } from '../../forms.ts';
 import { pathOf } from '../../operations.ts';
@@ -115,7 +115,7 @@ export const scenarioScreens: readonly Screen[] = [
     below: (visit) =>
       actionCard(
         'Delete',
-        askFirst(
+        confirmButton(
           visit,
           { path: `${pathOf(scenarioPath, visit.params)}/delete`, label: 'Delete scenario' },
           'It will be deleted for the entire organization.',

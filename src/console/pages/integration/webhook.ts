@@ -3,10 +3,10 @@ import type { Item, Responses } from '../../../contract/views/responses.ts';
 import { ApiFailure } from '../../api.ts';
 import {
   actionButton,
-  askFirst,
   badge,
   card,
   cardOf,
+  confirmButton,
   definitionList,
   empty,
   heading,
@@ -213,7 +213,7 @@ function buttons(sub: SubscriptionView, here: string, visit: ScreenVisit): Marku
 ${linkButton(visit, { path: `${here}/redeliver`, label: 'Redeliver' })}
 ${linkButton(visit, { path: `${here}/edit`, label: 'Edit' })}
 ${sub.status === 'active' ? actionButton(visit, { path: `${here}/pause`, label: 'Pause' }) : actionButton(visit, { path: `${here}/resume`, label: 'Resume', tone: 'primary' })}
-${askFirst(visit, { path: `${here}/delete`, label: 'Delete' }, 'Pending deliveries will be dropped. This cannot be undone.')}`;
+${confirmButton(visit, { path: `${here}/delete`, label: 'Delete' }, 'Pending deliveries will be dropped. This cannot be undone.')}`;
 }
 
 function signingBody(sub: SubscriptionView, signing: SigningView, here: string, visit: ScreenVisit): Part {
@@ -225,7 +225,7 @@ function signingBody(sub: SubscriptionView, signing: SigningView, here: string, 
     ['Fingerprint', signing.fingerprint === null ? '–' : html`<code>${signing.fingerprint}</code>`],
     ['Created', time(signing.created_at, timezone)],
     ['Previous secret valid until', time(signing.overlap_ends_at, timezone)],
-  ])}<p class="more">${askFirst(
+  ])}<p class="more">${confirmButton(
     visit,
     {
       path: `${here}/signing`,

@@ -1,8 +1,8 @@
 /** Forms of credit packs, and the list of open holds. */
 import {
   actionCard,
-  askFirst,
   card,
+  confirmButton,
   definitionList,
   empty,
   heading,
@@ -60,7 +60,7 @@ export const creditScreens: readonly Screen[] = [
     below: (visit) =>
       actionCard(
         'Void',
-        askFirst(
+        confirmButton(
           visit,
           {
             path: pathOf('/console/limits/credits/{pack_id}/void', visit.params),
@@ -105,7 +105,7 @@ export const creditScreens: readonly Screen[] = [
                 {
                   title: '',
                   cell: (hold) =>
-                    askFirst(
+                    confirmButton(
                       visit,
                       {
                         path: path`/console/limits/holds/${hold.decision_id}/void`,

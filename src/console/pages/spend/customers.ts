@@ -4,10 +4,10 @@ import { ApiFailure, type Listed } from '../../api.ts';
 import { meter } from '../../charts/meter.ts';
 import {
   actionCard,
-  askFirst,
   badge,
   card,
   cardOf,
+  confirmButton,
   empty,
   heading,
   linkButton,
@@ -141,7 +141,7 @@ ${stat('Remaining credits', usd(customer.credits_usd), customer.credits_usd === 
 <div class="grid wide">${byDay instanceof ApiFailure || byDay.data.length === 0 ? cardOf('Spend per day', byDay, () => html`<p class="quiet">No spend in the last ${usageDays} days.</p>`) : html`<section class="card">${spendPerDay(byDay.data, byDayAndModel instanceof ApiFailure ? [] : byDayAndModel)}</section>`}
 ${cardOf('By model', byModel, ({ data }) => modelTable(data))}</div>
 ${cardOf('Limits and credits', limits, ({ data }) => html`${data.length === 0 ? html`<p class="quiet">No own limits or credits.</p>` : limitTable(data, org.timezone)}${customer.limits.length === 0 && defaultLimit(forAll)}`)}
-${actionCard('Erase', askFirst(visit, { path: `${pathOf(customerPath, params)}/erase`, label: 'Erase customer', tone: 'danger' }, html`Erase “${customer_id}”? This cannot be undone.`), html`<p>Replaces the customer ID with a random one everywhere, and ends its limits and credit packs. Totals are kept.</p>`)}`,
+${actionCard('Erase', confirmButton(visit, { path: `${pathOf(customerPath, params)}/erase`, label: 'Erase customer', tone: 'danger' }, html`Erase “${customer_id}”? This cannot be undone.`), html`<p>Replaces the customer ID with a random one everywhere, and ends its limits and credit packs. Totals are kept.</p>`)}`,
   );
 }
 

@@ -1,6 +1,6 @@
 /** Forms for limits that the organization sets: budgets, spend cap, customer limits and chain limit. */
 import { ApiFailure } from '../../api.ts';
-import { actionCard, askFirst } from '../../components.ts';
+import { actionCard, confirmButton } from '../../components.ts';
 import { actionScreen, formScreens } from '../../form-screens.ts';
 import type { Field, Values } from '../../forms.ts';
 import { html, type Markup } from '../../html.ts';
@@ -105,7 +105,7 @@ function deletion(path: string, question: string) {
   return (visit: ScreenVisit): Markup | false =>
     actionCard(
       'Delete',
-      askFirst(
+      confirmButton(
         visit,
         { path: `${pathOf(path, visit.params)}/delete`, label: 'Delete', tone: 'danger' },
         question,
@@ -220,7 +220,7 @@ const spendCap: readonly Screen[] = [
     below: (visit) =>
       actionCard(
         'Remove',
-        askFirst(
+        confirmButton(
           visit,
           { path: '/console/limits/spend-cap/delete', label: 'Remove spend cap', tone: 'danger' },
           'Daily spend will no longer be capped. Budgets still apply.',

@@ -1,6 +1,15 @@
 /** For operators: model prices, standard and per organization. */
 import type { Item, Responses } from '../../../contract/views/responses.ts';
-import { askFirst, badge, card, empty, heading, linkButton, type Tone, table } from '../../components.ts';
+import {
+  badge,
+  card,
+  confirmButton,
+  empty,
+  heading,
+  linkButton,
+  type Tone,
+  table,
+} from '../../components.ts';
 import { type Filter, filterBar, filterQuery } from '../../filters.ts';
 import { actionScreen, formScreens } from '../../form-screens.ts';
 import { exactUsd, humanize, time } from '../../format.ts';
@@ -191,7 +200,7 @@ async function ofOrg(visit: ScreenVisit) {
     link(pathOf('/v1/admin/orgs/{org_id}/prices', params), { ...filterQuery(query) }),
   );
   const remove = (one: OrgPriceView) =>
-    askFirst(
+    confirmButton(
       visit,
       { path: `${here}/${encodeURIComponent(one.model)}/remove`, label: 'Remove', about: one.model },
       'The standard price will apply from now on.',

@@ -89,7 +89,7 @@ export const operatorRateScreens: readonly Screen[] = [
     path: `${orgPath}/rates`,
     audience: 'operator',
     title: 'Rate limits',
-    intro: 'Removed lines no longer limit. A line that keeps its name, type, unit and scope keeps its count.',
+    intro: 'Removed lines stop applying. A line that keeps its name, type, unit and scope keeps its count.',
     submit: 'Save',
     back: orgPath,
     fields: () => [
