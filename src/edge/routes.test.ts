@@ -1,4 +1,4 @@
-/** The edge decision over HTTP: what it holds, what it refuses, and how it is settled. */
+/** The edge decision over HTTP: holds, denials and settlement. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createWorld, type TestAnswer, type TestOrg, type World } from '../../test/harness.ts';
 

@@ -50,7 +50,7 @@ class Desk {
 const cap = (dollars: string, fields: Partial<Limit> = {}) =>
   limitOf({ id: 'cap_1', kind: 'spend_cap', capacity: usd(dollars), ...fields });
 
-/** What the caller is told; which limit it was, is asked for where that matters. */
+/** Returns the denial without the limit, which only some tests check. */
 function denialOf(admission: Admission) {
   if (admission.kind !== 'denied') {
     return undefined;
@@ -346,7 +346,7 @@ describe('denial details', () => {
       ],
     });
     expect(desk.ask({ scope: customer, amounts: amountsOf('0') }).kind).toBe('allowed');
-    // Nobody else's customer.
+    // Only this customer.
     expect(desk.ask({ scope: scopeOf({ customer_id: 'd' }) })).toMatchObject({ kind: 'allowed', packs: [] });
   });
 

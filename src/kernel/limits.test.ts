@@ -76,7 +76,7 @@ describe('the limits that apply to a charge', () => {
       one('pack', 'credits', { customer_id: 'small' }),
     ];
     expect(idsFor(all, scopeOf({ customer_id: 'big' }))).toEqual(['own']);
-    // A pack is no limit row: it displaces nothing.
+    // A credit pack is not a customer limit, so it overrides nothing.
     expect(idsFor(all, scopeOf({ customer_id: 'small' }))).toEqual(['each', 'pack']);
     expect(idsFor(all, scopeOf({ customer_id: 'new' }))).toEqual(['each']);
     expect(idsFor(all)).toEqual([]);

@@ -13,6 +13,6 @@ test.each([
   ['Europe/Berlin', '2026-10-25T01:30:00Z', { hour: 2, weekday: 7, date: '2026-10-25' }],
 ])('local time in %s at %s', (timeZone, at, expected) => {
   expect(localTime(timeZone, Date.parse(at))).toEqual(expected);
-  // Asked again it is the same, remembered.
+  // The second call returns the cached value.
   expect(localTime(timeZone, Date.parse(at))).toEqual(expected);
 });

@@ -39,7 +39,7 @@ function sum(all: readonly Call[]): bigint {
   return all.reduce((total, { amount }) => total + amount, 0n);
 }
 
-/** Makes the calls, and tells for each what passed before it and what it was answered. */
+/** Makes the calls; returns for each the amount allowed before it and its result. */
 function* play<State>(meter: RateMeter<State>, rate: Rate, made: readonly Call[]) {
   let state: State | undefined;
   const passed: Call[] = [];
@@ -53,7 +53,7 @@ function* play<State>(meter: RateMeter<State>, rate: Rate, made: readonly Call[]
   }
 }
 
-/** After the wait the call passes, and a second earlier it would not have. */
+/** After the wait the call is allowed; a second earlier it would not be. */
 function expectHonestWait<State>(
   meter: RateMeter<State>,
   rate: Rate,
@@ -70,8 +70,8 @@ function expectHonestWait<State>(
 
 describe('a token bucket', () => {
   /**
-   * What a rate with a burst means, without a bucket: from any earlier call on, no more has passed than the burst and
-   * what came in since.
+   * Definition of a rate with a burst, without a bucket: since any earlier call, at most the burst plus the refill
+   * was allowed.
    */
   function mayPass({ limit, windowSeconds, burst }: Rate, passed: readonly Call[], { atMs, amount }: Call) {
     const windowMs = BigInt(windowSeconds * 1_000);
@@ -109,7 +109,7 @@ describe('a token bucket', () => {
   test('divided into shares, allows no more in total than undivided', () => {
     forAll(
       fc.property(rates, calls, fc.integer({ min: 2, max: 5 }), (rate, made, shares) => {
-        // A burst that each share has room for, so that none has to be paid back.
+        // The burst fits into each share, so that nothing is borrowed.
         const whole = { ...rate, burst: 20n * BigInt(shares) + rate.burst };
         const states = new Map<number, ReturnType<typeof bucketAt>>();
         const passed: Call[] = [];
@@ -152,7 +152,8 @@ describe('a token bucket', () => {
   test('lets a share borrow up to the whole, and repay it from later refills', () => {
     const rate = { limit: 6n, windowSeconds: 60, burst: 6n, shares: 3 };
     const taking = tokenBucket.take(rate, undefined, 6n, 0);
-    // Four were borrowed: at a share of two a minute they come back in two minutes, and another one in half a minute.
+    // Four were borrowed: at a share of two per minute they are repaid in two minutes, and one more unit takes half
+    // a minute.
     expect(tokenBucket.take(rate, taking.allowed ? taking.state : undefined, 1n, 0)).toEqual({
       allowed: false,
       never: false,

@@ -54,7 +54,7 @@ function faultsOf(range: TimeRange, parts: readonly RollupPart[]): string[] {
       faults.push(`no ${unit}s: ${fromMs} to ${toMs}`);
     }
   }
-  // Nothing changes but where something begins or ends.
+  // The count only changes where a part starts or ends.
   const edges = [range, ...parts].flatMap(({ fromMs, toMs }) => [
     fromMs - bucketMs,
     fromMs,

@@ -187,7 +187,7 @@ describe.each(seedsOf('routing').seeds)('a table of 50 models and 5 suites (seed
 
   function drawRequest(): RoutingRequest {
     const suite = between(0, 4);
-    // In some cases policies or money have no mercy.
+    // In some cases policies or limits deny every model.
     const harsh = between(0, 9);
     const draw = (row: Row): Candidate => {
       const { bySuite, ...known } = row;
@@ -239,7 +239,7 @@ describe.each(seedsOf('routing').seeds)('a table of 50 models and 5 suites (seed
       const outcome = got.isFallback ? 'fallback' : (got.emptiedBy ?? 'chosen');
       seen[outcome] = (seen[outcome] ?? 0) + 1;
     }
-    // Every way to end is really met.
+    // Every outcome occurs.
     expect(Object.keys(seen).sort()).toEqual(
       [
         'capabilities',
@@ -255,7 +255,10 @@ describe.each(seedsOf('routing').seeds)('a table of 50 models and 5 suites (seed
     );
   });
 
-  /** Filters list after list, then looks for the one that no other beats. Shares nothing with the kernel but the words. */
+  /**
+   * Applies the filters one by one, then selects the candidate that no other beats. Shares only the vocabulary with
+   * the kernel.
+   */
   function bruteForce({ candidates, fallbacks, request, bar: wanted, preference }: RoutingRequest) {
     const filters: [Stage, (one: Candidate) => boolean][] = [
       ['price', (one) => one.costNanos !== null],

@@ -151,7 +151,7 @@ describe('a settlement', () => {
     desk.change([quota, prepaid]);
     const settlement = desk.raise(hold, '3', 7n);
     commitSettlement(desk.counters, settlement);
-    // The cap's counter is still there and is left without a hold; nobody looks at it any more.
+    // The counter of the ended cap still exists, without holds, and is no longer used.
     expect(desk.state()).toEqual({ cap_1: at('0'), rlp_1: '7+0', ppd_1: at('3') });
   });
 
@@ -196,7 +196,7 @@ describe('credits', () => {
     expect(settlement).toMatchObject({ burned: [{ key: 'p1@0', amount: usd('2') }], uncovered: 0n });
     commitSettlement(desk.counters, settlement);
     expect(desk.state()).toEqual({ p1: at('2') });
-    // Not live any more: with no live pack at all, nobody asks for credits.
+    // No longer live: without a live pack, credits are not checked.
     expect(desk.raise(nothing, '1', 0n, atMs + 20)).toMatchObject({ burned: [], uncovered: 0n });
   });
 
@@ -296,7 +296,7 @@ describe('a correction', () => {
     'of %s forgives what is uncovered, then gives back to the last pack',
     (delta, spent, p1, p2, forgiven) => {
       const { raised: settlement, meanwhile, after } = corrected(delta);
-      // Nothing is free before it is a fact.
+      // Nothing is released before the commit.
       expect(meanwhile).toEqual(posted().state());
       expect(settlement.uncovered).toBe(usd(forgiven));
       expect(settlement.prepaid).toBe(usd(delta));

@@ -163,7 +163,7 @@ describe('windows', () => {
           expect(before.endMs).toBe(window.startMs);
           expect(after.startMs).toBe(window.endMs);
           expect(calendarWindow(period, timeZone, window.endMs - 1)).toEqual(window);
-          // Not the code under test: the local date changes exactly there.
+          // Independent of the code under test: the local date changes exactly there.
           const dateOf = (ms: number) =>
             Temporal.Instant.fromEpochMilliseconds(ms).toZonedDateTimeISO(timeZone).toPlainDate().toString();
           expect(dateOf(window.startMs - 1)).not.toBe(dateOf(window.startMs));

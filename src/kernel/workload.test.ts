@@ -1,6 +1,6 @@
 /**
- * The kernel under a random workload, step by step against a model that adds everything up anew. Settles are under way
- * while others are admitted, and some of them come to nothing.
+ * The kernel under a random workload, compared step by step with a model that recomputes every sum. Settlements are
+ * in progress while charges are admitted, and some are rolled back.
  */
 import { expect, test } from 'vitest';
 import { Model, type ModelHold, type Surface } from '../../test/support/ledger-model.ts';
@@ -53,7 +53,7 @@ class Workload {
   readonly takesOf = new Map<string, Reservation>();
   readonly runs: Booked[] = [];
   readonly limits: OrgLimits;
-  /** Settles between the first step and the second. */
+  /** Settlements between preparation and commit. */
   underWay: UnderWay[] = [];
   nowMs: number;
   #ids = 0;
@@ -165,7 +165,7 @@ class Workload {
     return { usd: dollars, tokens: BigInt(random.int(40)), requests: random.chance(90) ? 1n : 0n };
   }
 
-  /** Every limit is there from the start, so a window that nobody met yet is empty. */
+  /** All limits exist from the start, so a window without a counter is empty. */
   #meet(surface: Surface, scope: Scope, atMs: number): readonly LimitWindow[] {
     const { counters: windows } = applicableCounters(this.limits, scope, atMs, surface);
     for (const { key, window } of windows) {
@@ -176,7 +176,7 @@ class Workload {
     return windows;
   }
 
-  /** Nothing is under way while answers are compared with the model, which knows no in between. */
+  /** No settlement may be in progress during a comparison, because the model has no intermediate state. */
   #land(): void {
     for (const one of this.underWay.splice(0)) {
       if (this.random.chance(75)) {
@@ -268,7 +268,7 @@ class Workload {
         atMs: this.nowMs,
       });
       const runId = this.#run(scope, this.nowMs, amounts.usd);
-      // What was just admitted is not among the model's holds: all of it is paid by live packs, as the admission said.
+      // The new charge is not among the holds of the model: live packs pay all of it, as admitted.
       const entry = this.model.entryFor('run', { runId, atMs: this.nowMs, scope, amounts }, []);
       this.#expectPaid(settlement, entry);
       commitSettlement(this.counters, settlement);
@@ -403,7 +403,7 @@ class Workload {
     return `now ${new Date(this.nowMs).toISOString()}`;
   }
 
-  /** Several settles at once, with decisions in between that must find at least as much taken as will be. */
+  /** Several concurrent settlements, with decisions in between that must see at least the final amounts as used. */
   #overlap(): string {
     const open = this.model.openHolds;
     const chosen = [...new Set([0, 1, 2].map(() => this.random.int(Math.max(1, open.length))))].flatMap(
@@ -418,7 +418,7 @@ class Workload {
         finish: () => {
           hold.endedAs = 'settled';
           const runId = this.#run(hold.scope, hold.atMs, amounts.usd);
-          // What it pays was decided when it began.
+          // The paying packs were determined at the start.
           const packs = settlement.burned.map(({ key, amount }) => [key.slice(0, -2), amount] as const);
           const ppd = this.model.limits.find(({ kind }) => kind === 'prepaid');
           const entry = {
@@ -435,7 +435,7 @@ class Workload {
         undo: () => undefined,
       });
     }
-    // Whatever is admitted now must fit beside what is under way, whichever way that ends.
+    // A charge admitted now must fit whether the pending settlements commit or roll back.
     for (let i = 0; i < 3; i += 1) {
       const [scope, amounts] = [this.#scope(), this.#amounts()];
       const charge = { scope, amounts, depth: null, atMs: this.nowMs };
@@ -454,7 +454,7 @@ class Workload {
     return `overlap of ${chosen.map(({ id }) => id).join()}`;
   }
 
-  /** Every counter is the sum of what happened, to the nanodollar. */
+  /** Every counter equals the sum of all events, to the nanodollar. */
   check(): void {
     for (const [key, { settled, held }] of this.counters) {
       const [, id, start, value] = /^([^@]*)@(\d+)(?::(.*))?$/.exec(key) ?? [];
@@ -490,7 +490,7 @@ test.each(seeds)(title, (seed) => {
       throw error;
     }
   }
-  // The workload reached every gate.
+  // The workload reached every kind of limit.
   expect([...said.keys()]).toEqual(
     expect.arrayContaining([
       'allowed',

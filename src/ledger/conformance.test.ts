@@ -106,7 +106,7 @@ describe('a preview', () => {
   });
 });
 
-/** A key as a request has it. The same name gives the same key. */
+/** Returns the idempotency key of a request. The same name gives the same key. */
 const requestKey = (fingerprint: string, digest = 'digest'): RequestKey => ({
   digest,
   fingerprint,
@@ -138,7 +138,7 @@ describe('a limit under parallel decisions', () => {
     await expectNoDrift(orgId);
     const ids = results.flatMap((result) => (result.kind === 'held' ? [result.hold.id] : []));
     expect(new Set(ids).size).toBe(fits);
-    // What is given back can be taken again, exactly once.
+    // A released amount can be held again, exactly once.
     const [first = ''] = ids;
     expect((await world.ledger.void(orgId, first)).kind).toBe('changed');
     expect(verdicts(await times(20, () => world.hold(orgId, '1')))).toEqual({
@@ -309,7 +309,7 @@ describe('a hold', () => {
     expect(await entriesOf(orgId)).toEqual([]);
     const { runId } = opened.posting;
     const holdId = opened.hold?.id ?? '';
-    // Nobody else's run may settle it.
+    // No other run may settle it.
     expect(verdictOf(await world.post(orgId, '1', { decisionId: holdId }))).toBe('settled_already');
     await world.posted(orgId, '3', { kind: 'complete', runId, decisionId: holdId });
     expect(await counterOf(orgId, 'cap')).toBe(at('3'));
@@ -431,7 +431,7 @@ describe('the end of a hold', () => {
     ['expire', 'expire'],
   ];
 
-  // Apart by nothing, or by so many turns of the event loop that the first is somewhere in its transaction.
+  // Concurrent, or separated by enough turns of the event loop for the first to be within its transaction.
   const gaps = [0, 1, 2, 3, 4, 6, 9];
 
   test.each(pairs)('happens once: %s racing with %s', async (first, second) => {
@@ -453,7 +453,7 @@ describe('the end of a hold', () => {
       const settles = [one, other].filter((_, index) => [first, second][index] === 'settle');
       const entries = await entriesOf(orgId);
       if (settles.length > 0) {
-        // The cost is a fact, whoever wins: at most it comes late.
+        // The cost is posted in any case, possibly late.
         expect(settles).toEqual([end?.ended_as === 'settled' ? 'settled' : 'settledlate']);
         expect(entries.map(({ usd_nanos }) => usd_nanos)).toEqual([usd('3')]);
         expect(end?.run_id).toBe(entries[0]?.run_id);
@@ -519,7 +519,7 @@ describe('the end of a hold', () => {
       world.clock.advanceSeconds(60);
       await world.expireAll();
     }
-    // Somebody else has taken the room since: what was spent is posted all the same.
+    // The released amount was used by another charge since; the late cost is posted anyway.
     await world.posted(orgId, '10');
     const results = await times(10, () => world.post(orgId, '4', { decisionId: hold.id }));
     expect(verdicts(results)).toEqual({ done: 1, settled_already: 9 });
@@ -582,7 +582,7 @@ describe('the idempotency key of a hold', () => {
   test('replays the same response, and is rejected for a different request', async () => {
     const orgId = await world.orgWith(cap('10'));
     const hold = await world.held(orgId, '4', { key: key('a') });
-    // Nothing that is stored has the response in the clear.
+    // The response is not stored in plain text.
     expect(Object.keys(hold.idempotency ?? {}).sort()).toEqual([
       'customerDigest',
       'digest',
@@ -762,7 +762,7 @@ describe('the idempotency key of a hold', () => {
     await expectNoDrift(orgId);
   });
 
-  /** A hold of the edge that is not in the ledger any more. */
+  /** A hold that is no longer in the ledger. */
   async function templateHold(orgId: string): Promise<Hold> {
     const hold = await world.held(orgId, '1');
     await world.ledger.void(orgId, hold.id);
@@ -908,7 +908,7 @@ describe('time', () => {
     const day = 86_400_000;
     const midnight = Math.ceil((world.nowMs + 1) / day) * day;
     world.clock.advanceSeconds((midnight - world.nowMs) / 1_000 - 60);
-    // So that the org's book is open.
+    // Loads the state of the org.
     await world.held(orgId, '0');
     await world.posted(orgId, '4', { kind: 'record', atMs: midnight + 60_000 });
     await world.insertLimit(orgId, cap('10'));
@@ -944,7 +944,7 @@ describe('time', () => {
     expect(await world.ledger.evictCounters()).toBe(false);
     const { 'chain@0:resting': forgotten, ...kept } = await world.counters(orgId);
     expect(kept).toEqual({ 'chain@0:busy': at('2'), 'chain@0:open': at('0', '3') });
-    // In memory a counter may stay; there, only their number is bounded.
+    // In memory a counter may remain; only the number of counters is bounded.
     expect(forgotten).toBe(engine === 'postgres' ? undefined : at('6'));
     const goingOn = { kind: 'open', scope: resting } as const;
     expect(verdictOf(await world.post(orgId, '4.000000001', goingOn))).toBe('chain_budget_exceeded');
@@ -1116,7 +1116,7 @@ describe('credits', () => {
       runId: opened.posting.runId,
       decisionId: opened.hold?.id ?? '',
     });
-    // The charge belongs to an instant at which the pack was live.
+    // The pack was live at the time of the charge.
     expect(done.charged).toMatchObject({
       burned: [
         { key: 'soon@0', amount: usd('3') },
@@ -1305,7 +1305,7 @@ describe('a posting', () => {
       outcomes: [{ kind: 'known', runId: opened.posting.runId }],
     });
     expect(await counterOf(orgId, 'cap')).toBe(at('1', '1'));
-    // Another org's id of the same name is another's.
+    // The same id in another org is a different run.
     const otherOrg = await world.orgWith();
     await world.posted(otherOrg, '1', { externalId: 'x' });
   });
@@ -1326,7 +1326,7 @@ describe('a posting', () => {
       await restart();
       expect(await post(x('c', '5'))).toMatchObject(known);
       expect(await post(x('b'))).toEqual({ kind: 'external_id_conflict', index: 0 });
-      // Where one of the two has no digest there is nothing to compare.
+      // Without a digest on both sides there is nothing to compare.
       expect(await post(x(null))).toMatchObject(known);
     }
     await world.db.query('UPDATE run_identities SET content_digest = NULL WHERE org_id = $1', [orgId]);
@@ -1390,7 +1390,7 @@ describe('a posting', () => {
     expect(await counterOf(orgId, 'cap')).toBe(at('2', '2'));
     expect(await world.ledger.holds(orgId, { limit: 10, after: undefined })).toHaveLength(1);
     expect(await alertsOf(orgId)).toEqual([20]);
-    // It can be tried again as if nothing had been.
+    // It can be retried as if nothing had happened.
     await world.posted(orgId, '5', { decisionId: hold.id, externalId: 'x' });
     await expectNoDrift(orgId);
   });
@@ -1482,7 +1482,7 @@ describe.runIf(engine === 'postgres')('two processes on one database', () => {
     );
     expect(verdicts(results)).toEqual({ held: fits, spend_cap_exceeded: 200 - fits });
     await expectNoDrift(orgId);
-    // What one has held the other can settle, and a change of one is seen by the other at once.
+    // One process can settle the holds of the other, and sees its changes immediately.
     const hold = heldOf(results.find(({ kind }) => kind === 'held') as HoldResult).hold;
     const settles = await Promise.all(
       [world.ledger, other].map((ledger) =>

@@ -1,6 +1,6 @@
 /**
- * The answer to COMMIT is lost: it may have happened or not, and the ledger that asked cannot know. On both engines what
- * is in doubt stays taken until the database says what became of it, and a retry has one effect.
+ * The response to COMMIT is lost, so the ledger does not know the outcome. On both engines the amounts stay held
+ * until the database shows the outcome, and a retry has a single effect.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { eventually } from '../../test/support/eventually.ts';
@@ -12,10 +12,10 @@ import { findEnds } from './postings/ledger-writes.ts';
 type Fault = 'after the commit' | 'before the commit';
 
 let world: LedgerWorld;
-/** What goes wrong with the next transaction of the ledger. */
+/** The fault of the next ledger transaction. */
 let fault: Fault | undefined;
 
-function losesAnswers(db: Database): Database {
+function losesCommitResponses(db: Database): Database {
   return {
     ...db,
     async transaction(work, options) {
@@ -37,13 +37,13 @@ function losesAnswers(db: Database): Database {
 }
 
 beforeAll(async () => {
-  world = await LedgerWorld.open({ wrap: losesAnswers });
+  world = await LedgerWorld.open({ wrap: losesCommitResponses });
 });
 afterAll(() => world.close());
 
 const newOrg = () =>
   world.orgWith(limitOf({ id: 'cap', kind: 'spend_cap', capacity: usd('10'), thresholds: [20] }));
-/** One that nobody has made yet is at nothing. */
+/** A counter that does not exist yet is at zero. */
 const counter = async (orgId: string) => {
   const counters = Object.values(await world.counters(orgId));
   return counters.length === 0 ? at('0') : counters;
@@ -62,7 +62,7 @@ describe.each<[Fault, boolean]>([
     const settle = () => world.post(orgId, '3', { decisionId: hold.id, externalId: 'x' });
     fault = when;
     await expect(settle()).rejects.toThrow(DatabaseUnavailable);
-    // Nobody gets what is in doubt.
+    // Unresolved amounts are not available.
     expect(verdictOf(await world.hold(orgId, '7.000000001'))).toBe('spend_cap_exceeded');
     await eventually(async () => expect(await counter(orgId)).toEqual(happened ? at('3') : at('0', '4')));
     expect(await settle()).toMatchObject({

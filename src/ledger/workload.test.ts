@@ -1,6 +1,6 @@
 /**
- * A whole ledger on a real database under a random workload, step by step against a model that adds everything up anew:
- * time goes on across days and months, limits come, change and go, processes end and die.
+ * A ledger on a real database under a random workload, compared step by step with a model that recomputes every
+ * sum. Time advances across days and months, limits are created, changed and ended, and processes stop and crash.
  */
 import { expect, test } from 'vitest';
 import {
@@ -52,7 +52,7 @@ const onlyOne: readonly LimitKind[] = [
 const fixedByHold = ['model', 'workflow', 'deployment', 'department', 'customer_id'] as const;
 const openToRun = ['provider', 'action', 'team', 'chain_id'] as const;
 
-/** What a posting is expected to come to, and what it does to the model. */
+/** The expected result of a posting, and its effect on the model. */
 type Expected =
   | { readonly verdict: string; readonly denied?: Extract<Verdict, { allowed: false }> }
   | { readonly known: string }
@@ -69,11 +69,11 @@ class Workload {
   readonly random: Random;
   readonly model = new Model();
   readonly said = new Map<string, number>();
-  /** Runs by the id that the caller gave them. */
+  /** Runs by their external id. */
   readonly external = new Map<string, string>();
-  /** Runs that go on. */
+  /** Runs in progress. */
   running: { runId: string; holdId: string; scope: Scope }[] = [];
-  /** Runs that are posted and may be corrected. */
+  /** Posted runs that may be corrected. */
   readonly finished: { runId: string; scope: Scope; atMs: number; cost: bigint }[] = [];
   #ids = 0;
 
@@ -141,7 +141,7 @@ class Workload {
     ]);
     const what = await act();
     this.#count(what.split(' ')[0] ?? '');
-    // So that no two steps fall on the same instant.
+    // Ensures that no two steps have the same time.
     this.world.clock.advanceSeconds(1);
     return what;
   }
@@ -215,7 +215,7 @@ class Workload {
       if (limit.enforcement === 'block' && limit.kind !== 'chain_depth' && amounts[limit.unit] > 0n) {
         const sums = counters[this.model.keyOf(limit, scope, atMs)]?.split('+').map(BigInt);
         expect(sums, `the counter of ${limit.id}`).toBeDefined();
-        // A pack is only asked for what the charge takes of it.
+        // A pack is only checked for the amount that the charge takes from it.
         if (limit.kind !== 'credits') {
           expect((sums?.[0] ?? 0n) + (sums?.[1] ?? 0n)).toBeLessThanOrEqual(limit.capacity);
         }
@@ -247,7 +247,7 @@ class Workload {
     await this.#expectWithinLimits(hold.surface, hold.scope, hold.amounts, hold.admittedAtMs);
   }
 
-  /** Books one and compares what it came to with what was expected. */
+  /** Posts and compares the result with the expectation. */
   async #book(posting: Posting, expected: Expected): Promise<string> {
     const result = await this.world.ledger.post({ orgId: this.orgId, postings: [posting] });
     this.#compare(result, posting, expected);
@@ -387,7 +387,10 @@ class Workload {
     return `open ${posting.amounts.usd} ${brief(posting.scope)}: ${said}`;
   }
 
-  /** What a run that names a decision says: mostly what the decision said, sometimes less, more or something else. */
+  /**
+   * The scope of a run that names a decision: mostly that of the decision, sometimes fewer, more or different
+   * fields.
+   */
   #saidScope(hold: ModelHold | undefined): Scope {
     const held = hold?.scope ?? this.#scope();
     if (this.random.chance(12)) {
@@ -400,7 +403,7 @@ class Workload {
     ]);
   }
 
-  /** A hold, most often one that is open and nobody's. */
+  /** Returns a hold, usually an open one without a run. */
   #someHold(): ModelHold | undefined {
     const all = [...this.model.holds.values()];
     const free = all.filter(({ endedAs, runId }) => endedAs === undefined && runId === null);
@@ -425,7 +428,7 @@ class Workload {
     return { ...this.#amounts(), usd: dollars };
   }
 
-  /** The end of a decision: by a run that names it, or by the run that was opened with it. */
+  /** Ends a decision by a run that names it, or by the run that was opened with it. */
   #expectSettle(posting: Posting): Expected {
     return this.#knownOr(posting, () => {
       const { decisionId, runId, scope: said, amounts, kind } = posting;
@@ -557,7 +560,10 @@ class Workload {
     return `adjust ${runId} by ${delta}`;
   }
 
-  /** Several at once, all or none. A settle comes last, because what it gives back is free only once it is a fact. */
+  /**
+   * Posts several together, all or none. A settlement comes last, because the amounts it releases are only
+   * available after the commit.
+   */
   async #bulk(): Promise<string> {
     const { model, random } = this;
     const postings: Posting[] = Array.from({ length: 1 + random.int(4) }, () => {
@@ -606,7 +612,7 @@ class Workload {
       if (outcome !== undefined) {
         this.#compare({ kind: 'done', outcomes: [outcome] }, posting, expected);
       } else if ('posted' in expected) {
-        // A later one is refused: go on as if this had been posted.
+        // A later posting is denied: continue as if this one had been posted.
         this.#pretend(posting, expected);
       }
     }
@@ -676,8 +682,8 @@ class Workload {
   }
 
   /**
-   * A settle, a void and the expiry of one hold at the same time: the books say who won, and the model follows. No other
-   * hold is due then: whether it lets go of a pack before or after this one is paid would be anybody's guess.
+   * Settles, voids and expires one hold concurrently: the ledger decides which one wins, and the model follows. No
+   * other hold is due then, because the order in which packs are released and burned would be undefined.
    */
   async #race(): Promise<string> {
     await this.#expire();
@@ -709,7 +715,7 @@ class Workload {
     return `race for ${hold.id}: ${end?.ended_as}`;
   }
 
-  /** Unless others are due in the same moment. */
+  /** Unless other holds are due at the same time. */
   async #waitUntilDue({ expiresAtMs }: ModelHold): Promise<void> {
     const together = this.model.openHolds.filter((other) => other.expiresAtMs === expiresAtMs);
     if (together.length === 1) {
@@ -719,7 +725,7 @@ class Workload {
     }
   }
 
-  /** The same question many times at once: as many pass as if they had come one after the other. */
+  /** Sends the same request many times concurrently: as many are allowed as if they were sequential. */
   async #burst(): Promise<string> {
     const [scope, amounts] = [this.#scope(), this.#amounts()];
     const count = 5 + this.random.int(20);
@@ -969,7 +975,7 @@ class Workload {
     return 'tidy';
   }
 
-  /** The database too. The first time in good order, then as a process that dies leaves it. */
+  /** Restarts the database too: first with a clean shutdown, then as after a crash. */
   async restart(index: number): Promise<string> {
     if (engine === 'embedded' && index > 0) {
       await this.world.crash();
@@ -979,7 +985,7 @@ class Workload {
     return 'restart';
   }
 
-  /** The counters, the holds and the entries are those of the model, and each other's sums. */
+  /** The counters, holds and entries equal those of the model and are consistent with each other. */
   async check(): Promise<void> {
     const { model } = this;
     const { counters, holds } = await this.world.ledger.inspect(this.orgId, async () => undefined);
@@ -1062,7 +1068,7 @@ test.each(seeds)(title, async (seed) => {
   const said = new Map<string, number>();
   try {
     const missing = () => ['credits', 'late', 'backfill', 'denied', 'bulk'].filter((word) => !said.has(word));
-    // More of them where one kind of outcome is missing by chance.
+    // Adds seeds if a kind of outcome does not occur by chance.
     for (let i = 0; i < workloads || (i < workloadsMax && missing().length > 0); i += 1) {
       const workload = new Workload(world, await world.createOrg(), seed + i);
       await workload.begin();
@@ -1085,7 +1091,7 @@ test.each(seeds)(title, async (seed) => {
         said.set(word, (said.get(word) ?? 0) + count);
       }
     }
-    // The workload was not all refusals.
+    // The workload did not only consist of denials.
     expect(missing()).toEqual([]);
     process.stdout.write(`ledger workload: ${JSON.stringify(Object.fromEntries(said))}\n`);
   } finally {

@@ -1,7 +1,7 @@
 /** Patient clients that make orgs and keys without pause, each under an idempotency key; and what has to be true of them. */
 import { expect } from 'vitest';
 import { keyDigest } from '../../src/platform/http/routes/key-format.ts';
-import { keyEffects, oneEffect, orgEffects, readBooks, verifyChains } from './database-inspection.ts';
+import { inspectDatabase, keyEffects, oneEffect, orgEffects, verifyChains } from './database-inspection.ts';
 import type { SpendingOrg } from './money.ts';
 import { type Patience, patientClients } from './patient-clients.ts';
 import type { ServiceAnswer, ServiceProcess } from './service-process.ts';
@@ -74,7 +74,7 @@ export function startAdministrators(
       lookedAt = Math.max(0, made.length - clients);
     },
     async expectExactBooks(place, other) {
-      await readBooks(place, async (db) => {
+      await inspectDatabase(place, async (db) => {
         const names = made.map(({ view }) => view.name);
         const effects = new Map([...names, 'Spender'].map((name) => [name, oneEffect]));
         expect(await orgEffects(db)).toEqual(effects);

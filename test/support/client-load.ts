@@ -1,7 +1,7 @@
 /** Clients that read and write without pause, and retry what was not acknowledged, while something goes wrong. */
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect } from 'vitest';
-import { oneEffect, orgEffects, readBooks, verifyChains } from './database-inspection.ts';
+import { inspectDatabase, oneEffect, orgEffects, verifyChains } from './database-inspection.ts';
 import { eventually } from './eventually.ts';
 import type { ServiceAnswer, ServiceProcess } from './service-process.ts';
 import type { Place } from './test-database.ts';
@@ -71,7 +71,7 @@ export function expectOnlyUnavailability(answers: readonly ServiceAnswer[]): voi
 
 /** Each of these orgs, and no other, is there once, with one audit entry and one event. */
 export async function expectEachOnce(place: Place, names: readonly string[]): Promise<void> {
-  await readBooks(place, async (db) => {
+  await inspectDatabase(place, async (db) => {
     expect(await orgEffects(db)).toEqual(new Map(names.map((name) => [name, oneEffect])));
     expect((await verifyChains(db)).faults).toEqual([]);
   });

@@ -28,7 +28,7 @@ describe('compared with repeating the previous week', () => {
   });
 
   test('80 % of the days and totals lie within the band', () => {
-    // What wanders without a pattern is told apart: no past says how far it will go.
+    // Random walks are handled separately: their range cannot be predicted from the past.
     const regular = judged.filter(({ kind }) => kind !== 'random walk');
     const average = (of: (one: (typeof judged)[number]) => number) =>
       regular.reduce((sum, one) => sum + of(one), 0) / regular.length;

@@ -7,7 +7,7 @@ test('daily usage is computed from sums, and today only counts its remaining fra
   const days = daysAhead([estimate(10, 6, 20), estimate(20, 14, 38), estimate(30, 12, 60)], 0.25);
   expect(days.expected).toEqual([2.5, 10, 10]);
   expect(days.high).toEqual([5, 18, 22]);
-  // The lower end of a sum may fall back; a day does not give anything back.
+  // The lower bound of a sum may decrease, but the usage of a day is never negative.
   expect(days.low).toEqual([1.5, 8, 0]);
 });
 

@@ -1,4 +1,4 @@
-/** The holds of the embedded engine through ends, crashes and backups. */
+/** Holds of the embedded engine across ends, crashes and backups. */
 import { cpSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -40,7 +40,7 @@ beforeEach(async () => {
 });
 afterEach(() => rmSync(directory, { recursive: true, force: true }));
 
-/** A log whose holds are forgotten by id: it remembers their places, as the books do. */
+/** A hold log with removal by id: it tracks their locations like the ledger. */
 function openTracked(options: HoldLogOptions = {}) {
   const log = openHoldLog(directory, options);
   const locations = new Map<string, LogLocation>();
@@ -73,7 +73,7 @@ function openTracked(options: HoldLogOptions = {}) {
 
 const logFiles = (of = directory) => readdirSync(of).filter((name) => name.endsWith('.log'));
 
-/** What a process that starts now would find. */
+/** Returns the holds that a new process would restore. */
 function restored(): Hold[] {
   const log = openHoldLog(directory);
   const holds = log.restore().map(({ hold }) => hold);
@@ -179,7 +179,7 @@ describe.runIf(engine === 'embedded')('the hold log', () => {
     again.forget(Array.from({ length: 19 }, (_, i) => `dec_${i}`));
     again.close();
     expect(logFiles().length).toBeLessThanOrEqual(2);
-    // The others of the last file may come back: their ends are known.
+    // The other holds of the last file may be restored: their ends are in the database.
     expect(restoredIds()).toContain('dec_19');
   });
 
@@ -190,7 +190,7 @@ describe.runIf(engine === 'embedded')('the hold log', () => {
     log.close();
     expect(restoredIds()).toEqual([]);
 
-    // There is always one open, and never enough to fill a file.
+    // There is always one open hold, and never enough to fill a file.
     const busy = openTracked();
     for (let hour = 0; hour < 72; hour += 1) {
       busy.append([holdOf(`dec_${hour}`, { admittedAtMs: hour * hourMs })]);
@@ -247,8 +247,8 @@ describe.runIf(engine === 'embedded')('the hold log', () => {
 describe.runIf(engine === 'embedded')('a ledger that restarts', () => {
   let world: LedgerWorld;
   let orgId: string;
-  const holdsDirectory = () => join(world.location.dataDir, 'holds');
-  const databaseDirectory = () => join(world.location.dataDir, 'database');
+  const holdsDirectory = () => join(world.place.dataDir, 'holds');
+  const databaseDirectory = () => join(world.place.dataDir, 'database');
 
   beforeAll(async () => {
     world = await LedgerWorld.open();
@@ -258,7 +258,7 @@ describe.runIf(engine === 'embedded')('a ledger that restarts', () => {
     orgId = await world.orgWith(limitOf({ id: 'cap', kind: 'spend_cap', capacity: usd('10') }));
   });
 
-  /** As the message of a mismatch says: without the holds it starts. */
+  /** Moves the hold log away, as the error message suggests. */
   async function giveUpHolds(): Promise<void> {
     rmSync(holdsDirectory(), { recursive: true });
     await world.reopen();
@@ -295,7 +295,7 @@ describe.runIf(engine === 'embedded')('a ledger that restarts', () => {
     expect(verdictOf(await world.hold(orgId, '5'))).toBe('held');
     expect(verdictOf(await world.post(orgId, '1', { decisionId: settled.id }))).toBe('settled_already');
     expect(await world.audit(orgId)).toEqual([]);
-    // And they are not found at the start after that.
+    // They are not restored at the next start either.
     await world.reopen();
     expect(await world.ledger.holds(orgId, { limit: 10, after: undefined })).toHaveLength(2);
   });
@@ -360,12 +360,12 @@ describe.runIf(engine === 'embedded')('a ledger that restarts', () => {
     const hold = await world.held(orgId, '1');
     await world.ledger.close();
     await world.db.close();
-    const copy = copyOf(world.location.dataDir);
+    const copy = copyOf(world.place.dataDir);
     await world.restartFromDisk();
     await world.ledger.void(orgId, hold.id);
     await world.ledger.close();
     await world.db.close();
-    putBack(copy, world.location.dataDir);
+    putBack(copy, world.place.dataDir);
     await world.restartFromDisk();
     expect(await world.ledger.findHold(orgId, hold.id)).toMatchObject({ id: hold.id });
   });
@@ -405,7 +405,7 @@ describe.runIf(engine === 'embedded')('a ledger that restarts', () => {
       log.close();
       await world.reopen();
       await world.held(orgId, '1');
-      // And again, in good order.
+      // Once more, with a clean shutdown.
       await world.reopen();
     }
   });

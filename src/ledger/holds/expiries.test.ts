@@ -1,4 +1,4 @@
-/** Open holds by the second in which they expire, against a plain list of all. */
+/** `Expiries` compared with a plain list of all holds. */
 import { expect, test } from 'vitest';
 import { Expiries } from './expiries.ts';
 import type { Hold } from './hold.ts';
@@ -22,7 +22,7 @@ test('returns each due hold once, and no removed hold', () => {
   const left = opens.filter((_, i) => i % 3 === 0);
   for (const open of left) {
     expiries.remove(open);
-    // Twice at once: settled, and about to expire.
+    // Removed twice: settled, and about to expire.
     expiries.remove(open);
   }
   const staying = opens.filter((open) => !left.includes(open));

@@ -26,7 +26,7 @@ beforeAll(async () => {
   world = await createWorld();
   org = await world.createOrg();
   const nowMs = world.clock.now().getTime();
-  // Some around midnights in UTC, where parts of windows meet.
+  // Some near midnight in UTC, where parts of windows meet.
   const instants = Array.from({ length: 600 }, () => {
     const anyMs = nowMs - random.int(600 * 24 * 60) * 60_000;
     const midnightMs = Math.floor(anyMs / dayMs) * dayMs;

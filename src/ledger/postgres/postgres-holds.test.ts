@@ -1,4 +1,4 @@
-/** Holds that were open when they became text. */
+/** Holds that were open during the migration to the text format. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { makePlace, openPlace, type Place } from '../../../test/support/test-database.ts';
 import type { Database } from '../../platform/db/database.ts';

@@ -14,7 +14,7 @@ const daysOf = (orgId: string) =>
     orgId,
   ]);
 
-/** History of three days, two of a scope each, with several quarters of an hour to a day. */
+/** Three days of history, with two postings per scope and several 15-minute buckets per day. */
 async function orgWithHistory(): Promise<string> {
   const orgId = await world.createOrg();
   const postings = ['13T23:59:59', '14T00:00:00', '14T23:45:00', '15T11:00:00', '15T11:59:59'].flatMap((at) =>

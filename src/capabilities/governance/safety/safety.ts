@@ -81,7 +81,7 @@ async function inspectOne(
   yielder: Yielder,
 ): Promise<Inspected> {
   const flaggedBy: string[] = [];
-  for (const detector of asked) {
+  for (const detector of ordered) {
     const match = await firingMatch(detector, content, yielder);
     if (match === undefined) {
       continue;
