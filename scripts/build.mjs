@@ -34,18 +34,18 @@ function filesIn(directory) {
   });
 }
 
-/** Of the file that asks, when it runs. */
+/** Expression that returns the URL of `dist` at run time, from any file in it. */
 const topOfDist = 'import.meta.url.replace(/(.*\\/dist\\/).*/, "$1")';
 
 /** @param {string} source */
 const nameOf = (source) => relative(sources, source);
 
 /**
- * A file that looks for another beside itself finds it where its own place in `dist` would be. It may have been put into any of
- * the files there, at the top or in a folder. @type {import('esbuild').Plugin}
+ * Replaces `import.meta.url` with the URL that the module would have in `dist` without bundling, so that it finds files relative to
+ * itself in whatever output file it ends up. @type {import('esbuild').Plugin}
  */
-const ownPlaces = {
-  name: 'own places',
+const unbundledUrls = {
+  name: 'unbundled URLs',
   setup(build) {
     build.onLoad({ filter: /\.ts$/ }, ({ path }) => {
       const place = JSON.stringify(`./${nameOf(path).replace(/\.ts$/, '.js')}`);
@@ -86,7 +86,7 @@ async function bundle(all) {
     sourcemap: true,
     sourcesContent: false,
     metafile: true,
-    plugins: [ownPlaces, librariesOutside],
+    plugins: [unbundledUrls, librariesOutside],
   });
   return new Set(Object.keys(metafile.outputs).map((path) => resolve(root, path)));
 }
