@@ -8,7 +8,7 @@ export function settingsPage(): string {
   );
   return `# Settings
 
-Environment variables. \`npm run --silent purser -- config\` prints them with their present values.
+Environment variables. \`npm run --silent purser -- config\` prints them with their current values.
 
 | setting | default | meaning |
 |---|---|---|
