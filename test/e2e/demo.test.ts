@@ -57,7 +57,7 @@ test('fills an org with runs, limits near their edges, refusals and approvals, a
 
   expect((await demo('--remove')).stdout).toContain(`Removed ${orgId}`);
   expect((await service.request('GET', `/v1/orgs/${orgId}`, { key })).code).toBe('gone');
-  expect((await demo('--remove')).stdout).toContain('no demo to remove');
+  expect((await demo('--remove')).stdout).toContain('No demo to remove');
 });
 
 test('says where it looked for a service', async () => {
