@@ -57,7 +57,7 @@ async function furnish(
   runs: number,
 ): Promise<Record<'owner' | 'operator', Visitor>> {
   const printed = await service.command('demo', '--runs', String(runs));
-  const [, id = ''] = /Made (org_\w+)/.exec(printed) ?? [];
+  const [, id = ''] = /Created (org_\w+)/.exec(printed) ?? [];
   const [, key = ''] = /Bearer (\w+)/.exec(printed) ?? [];
   const own = (method: string, path: string, body: object) =>
     service.call(method, `/v1/orgs/${id}/${path}`, body, key);
