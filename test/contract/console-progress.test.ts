@@ -300,7 +300,7 @@ test('no more deliveries are queued after the session has ended', async () => {
   world.clock.advanceSeconds(1);
   stopped.goOn();
   expect(await page.until(() => false)).toContain(signedOut);
-  // Those of the request in progress are queued.
+  // The deliveries of the request in progress are queued.
   expect(await inLine(id)).toBe(10_000);
 });
 

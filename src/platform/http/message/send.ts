@@ -7,7 +7,7 @@ import type { Duplex } from 'node:stream';
 import { isBroken } from './body.ts';
 import type { Reply, StreamedReply } from './reply.ts';
 
-/** How long a connection stays open for a client that was answered while sending, and sends nothing more. */
+/** Time that a connection stays open for a client that was answered while sending, and sends nothing more. */
 const lingerMs = 10_000;
 
 /** A client that reads nothing of a stream for this long is treated as disconnected. */
