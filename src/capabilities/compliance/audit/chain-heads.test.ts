@@ -121,7 +121,7 @@ describe('a database from before heads were authenticated', () => {
       world.services.secrets,
       createLog('info', { write: (line: string) => void lines.push(line) }),
     );
-    expect(lines.join('')).toContain('verify the logs');
+    expect(lines.join('')).toContain('verify the audit logs');
     expect(await findings()).toEqual(['head_invalid 4']);
   });
 });
