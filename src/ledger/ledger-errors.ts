@@ -8,7 +8,7 @@ import {
   invalidField,
 } from '../contract/api-error.ts';
 import type { Denial } from '../kernel/denial.ts';
-import { throwIfErased } from '../platform/http/pipeline/idempotency.ts';
+import { erasedResponseError } from '../platform/http/pipeline/idempotency.ts';
 import type { Replay } from './holds/hold-keys.ts';
 import type { PostingRejection } from './posting.ts';
 
@@ -46,7 +46,7 @@ export function replayedResponse(replay: Replay): { readonly text: string; reado
     case 'replayed':
       return { text: replay.response, replayed: true };
     case 'response_erased':
-      throw throwIfErased();
+      throw erasedResponseError();
     case 'key_conflict':
       throw apiError('idempotency_key_conflict');
   }

@@ -8,7 +8,7 @@ import { createRequestRate } from '../ledger/limits/request-rates.ts';
 import type { FastPathOptions } from '../platform/http/fast/fast-path.ts';
 import type { HeadersOfUnread } from '../platform/http/message/unread-head.ts';
 import { createPipeline, type RequestHandler } from '../platform/http/pipeline/pipeline.ts';
-import { rememberedOpenApi } from '../platform/http/routes/openapi.ts';
+import { cachedOpenApi } from '../platform/http/routes/openapi.ts';
 import type { Route } from '../platform/http/routes/route.ts';
 import { buildRouter } from '../platform/http/routes/router.ts';
 import type { Job } from '../platform/jobs/jobs.ts';
@@ -54,7 +54,7 @@ export function createApp(deps: AppDependencies): App {
     recordCallersChange,
     edgeDependencies,
   } = components;
-  const openApi = rememberedOpenApi(
+  const openApi = cachedOpenApi(
     () => routes,
     () => ({ version, baseUrl: baseUrl(), docsUrl: docsUrl(), groups: operationGroups, deprecations }),
   );
@@ -79,14 +79,14 @@ export function createApp(deps: AppDependencies): App {
     sessions,
     baseUrl,
     regions,
-    takeRequest: createRequestRate({
+    checkRequestRate: createRequestRate({
       limitEvents,
       limiter: rates,
       orgLimits,
       readLimitPerMinute: config.readLimitPerMinute,
     }),
     signalDeprecation: signals.signal,
-    noteRefusal: (error, route, caller, body) => refusals.note(error, route.id, caller, body),
+    recordDenial: (error, route, caller, body) => refusals.note(error, route.id, caller, body),
     onRefusedCall: auditRefusedCalls(attempts),
     recordChange: recordCallersChange,
     customerDigest,

@@ -15,8 +15,8 @@ import { registerRetentionMetrics } from '../capabilities/compliance/retention/i
 import { createApprovals } from '../capabilities/governance/approvals/index.ts';
 import {
   createBlockedEvents,
-  createPolicyGate,
-  createPolicyMemory,
+  createPolicyCache,
+  createPolicyCheck,
 } from '../capabilities/governance/policies/index.ts';
 import { createRefusals } from '../capabilities/governance/refusals/index.ts';
 import { createSafety } from '../capabilities/governance/safety/index.ts';
@@ -64,7 +64,7 @@ export function createComponents(deps: AppDependencies) {
   const failsOpen = config.edgeFailMode === 'open';
   const keyUses = createKeyUses({ db, clock });
   const credentials = createCredentials(db, {
-    believeLastKnown: failsOpen,
+    acceptLastKnown: failsOpen,
     region: config.region,
     used: keyUses.used,
   });
@@ -83,10 +83,10 @@ export function createComponents(deps: AppDependencies) {
     : undefined;
   const capabilities = createModelCapabilities(db);
   const latenciesOf = createLatencies({ db, clock });
-  const policyCache = createPolicyMemory(db);
+  const policyCache = createPolicyCache(db);
   const blocked = createBlockedEvents({ db, ids, clock });
   const timezoneOf = createTimezoneOf(orgLimits);
-  const policies = createPolicyGate({
+  const policies = createPolicyCheck({
     memory: policyCache,
     approvals: createApprovals({ db, ids, heads }),
     blocked,
@@ -101,7 +101,7 @@ export function createComponents(deps: AppDependencies) {
     findPrice: prices.find,
     failOpen,
     limitEvents,
-    hasPolicies: policyCache.isGoverned,
+    hasPolicies: policyCache.hasPolicies,
     customerDigest,
     pendingHolds: new WeakMap(),
   };

@@ -14,7 +14,7 @@ import { createContents, retentionRoutes } from '../capabilities/compliance/rete
 import { approvalRoutes } from '../capabilities/governance/approvals/index.ts';
 import { policyRoutes } from '../capabilities/governance/policies/index.ts';
 import { refusalRoutes } from '../capabilities/governance/refusals/index.ts';
-import { createRoutingMemory, routingRoutes } from '../capabilities/governance/routing/index.ts';
+import { createRoutingCache, routingRoutes } from '../capabilities/governance/routing/index.ts';
 import { safetyRoutes } from '../capabilities/governance/safety/index.ts';
 import { benchmarkRoutes } from '../capabilities/insight/benchmarks/index.ts';
 import { forecastRoutes } from '../capabilities/insight/forecasts/index.ts';
@@ -120,7 +120,7 @@ export function createRoutes(deps: AppDependencies, components: Components, open
       policies,
       latenciesOf,
       residencyOf: createResidencyOf(db),
-      memory: createRoutingMemory(db),
+      memory: createRoutingCache(db),
       customerDigest,
     }),
     ...usageRoutes({ db, spoolDir: config.spoolDir }),

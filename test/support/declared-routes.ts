@@ -10,7 +10,7 @@ import type { Route } from '../../src/platform/http/routes/route.ts';
 import { createIds } from '../../src/platform/ids.ts';
 import { createProcesses } from '../../src/platform/jobs/processes.ts';
 import { createLog } from '../../src/platform/log.ts';
-import { createMemoryRateLimiter } from '../../src/platform/rates/in-memory-rate-limiter.ts';
+import { createInMemoryRateLimiter } from '../../src/platform/rates/in-memory-rate-limiter.ts';
 import { createSecrets, secretsKeyBytes } from '../../src/platform/secrets/secrets.ts';
 import { systemClock } from '../../src/platform/time/clock.ts';
 import { type App, createApp } from '../../src/server/app.ts';
@@ -52,7 +52,7 @@ export function declaredApp(): App {
       }),
       orgLimits: createOrgLimits(db),
       prices: createPrices(db),
-      rates: createMemoryRateLimiter({ share: () => 1 }),
+      rates: createInMemoryRateLimiter({ share: () => 1 }),
       processes: createProcesses(db),
       secrets: createSecrets(Buffer.alloc(secretsKeyBytes)),
       auditHeads: { isGenuine: notUsed, macAfter: notUsed },

@@ -12,7 +12,7 @@ import {
   type Scope,
   WILDCARD,
 } from '../../kernel/limits.ts';
-import type { RateLimiter, RateTake, RateVerdict } from '../../platform/rates/rate-limiter.ts';
+import type { RateDebit, RateLimiter, RateVerdict } from '../../platform/rates/rate-limiter.ts';
 import type { LimitEvents } from './limit-events.ts';
 import { isRequestRate } from './request-rates.ts';
 
@@ -22,18 +22,18 @@ export interface Charge {
 }
 
 /** The debit of a request from one rate limit, for all of its runs that the rate limit applies to. */
-interface RateDebit {
+interface DebitOfLimit {
   readonly limit: Limit;
-  take: RateTake;
+  debit: RateDebit;
   /** The charges that are debited, and the running sum after each. */
   readonly parts: { readonly index: number; readonly sum: bigint }[];
 }
 
 /** The debits of a request. They are given back if the request is denied later. */
 export interface RateReservation {
-  readonly debits: readonly RateTake[];
+  readonly debits: readonly RateDebit[];
   /** One for each of `debits`, in the same order. */
-  readonly rateDebits: readonly RateDebit[];
+  readonly debitsOfLimits: readonly DebitOfLimit[];
   readonly verdict: RateVerdict | Promise<RateVerdict>;
 }
 
@@ -47,22 +47,22 @@ export function takeAdmissionRates(
   if (!limits.hasRates) {
     return undefined;
   }
-  const byKey = new Map<string, RateDebit>();
+  const byKey = new Map<string, DebitOfLimit>();
   for (const [index, { scope, amounts }] of charges.entries()) {
     for (const limit of applicable(limits, scope)) {
       if (isAdmissionRate(limit) && isInForce(limit, nowMs)) {
-        const take = takeOf(limits.orgId, limit, scope, amounts);
-        const debit = byKey.get(take.key) ?? { limit, take: { ...take, amount: 0n }, parts: [] };
-        const sum = debit.take.amount + take.amount;
-        debit.take = { ...take, amount: sum };
-        debit.parts.push({ index, sum });
-        byKey.set(take.key, debit);
+        const debit = debitOf(limits.orgId, limit, scope, amounts);
+        const ofLimit = byKey.get(debit.key) ?? { limit, debit: { ...debit, amount: 0n }, parts: [] };
+        const sum = ofLimit.debit.amount + debit.amount;
+        ofLimit.debit = { ...debit, amount: sum };
+        ofLimit.parts.push({ index, sum });
+        byKey.set(debit.key, ofLimit);
       }
     }
   }
-  const rateDebits = [...byKey.values()];
-  const debits = rateDebits.map(({ take }) => take);
-  return debits.length === 0 ? undefined : { debits, rateDebits, verdict: limiter.take(debits, nowMs) };
+  const debitsOfLimits = [...byKey.values()];
+  const debits = debitsOfLimits.map(({ debit }) => debit);
+  return debits.length === 0 ? undefined : { debits, debitsOfLimits, verdict: limiter.take(debits, nowMs) };
 }
 
 export interface RateDenial {
@@ -78,15 +78,15 @@ export interface RateDenial {
  * burst gets `quota_exhausted` instead.
  */
 export function rateDenial(
-  { rateDebits }: RateReservation,
+  { debitsOfLimits }: RateReservation,
   verdict: RateVerdict,
   surface: 'edge' | 'run',
 ): RateDenial | undefined {
   if (verdict.allowed) {
     return undefined;
   }
-  const overBurst = rateDebits.find(({ take: { amount, burst } }) => amount > burst);
-  const { limit, take, parts } = overBurst ?? (rateDebits[verdict.index] as RateDebit);
+  const overBurst = debitsOfLimits.find(({ take: { amount, burst } }) => amount > burst);
+  const { limit, take, parts } = overBurst ?? (debitsOfLimits[verdict.index] as DebitOfLimit);
   const error =
     overBurst === undefined
       ? apiErrorWithDetails('rate_limited', { retry_after_seconds: verdict.retryAfterSeconds })
@@ -125,7 +125,7 @@ function isInForce({ expiresAtMs }: Limit, nowMs: number): boolean {
   return expiresAtMs === null || nowMs < expiresAtMs;
 }
 
-function takeOf(orgId: string, limit: Limit, scope: Scope, amounts: Amounts): RateTake {
+function debitOf(orgId: string, limit: Limit, scope: Scope, amounts: Amounts): RateDebit {
   const { id, match, span, unit, capacity, burst } = limit;
   const wildcardValues = (['customer_id', 'key_id', 'model'] as const)
     .filter((field) => match[field] === WILDCARD)

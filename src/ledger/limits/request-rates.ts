@@ -3,8 +3,8 @@ import type { CheckRequestRate, RoutePlace } from '../../platform/http/pipeline/
 import { type Caller, platformTenant } from '../../platform/http/routes/access.ts';
 import {
   allowed,
+  type RateDebit,
   type RateLimiter,
-  type RateTake,
   type RateVerdict,
 } from '../../platform/rates/rate-limiter.ts';
 import { ServiceUnavailable } from '../../platform/service-unavailable.ts';
@@ -48,7 +48,7 @@ export function createRequestRate(deps: RequestRateDependencies): CheckRequestRa
       return undefined;
     }
     const request = { key_id: keyId, route_class: routeClass(route) };
-    const debits: RateTake[] = [];
+    const debits: RateDebit[] = [];
     const debitedLimits: EventLimit[] = [];
     for (const rate of rates) {
       const key = rateKey(rate, request, nowMs);
@@ -128,7 +128,7 @@ interface RequestRate {
   readonly limit: EventLimit;
   readonly match: Limit['match'];
   readonly expiresAtMs: number | null;
-  readonly take: RateTake;
+  readonly take: RateDebit;
 }
 
 const minuteSeconds = 60;

@@ -3,8 +3,8 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { endAllRedis, findRedis, type RedisServer, startRedis } from '../../../test/support/redis.ts';
 import { createLog } from '../log.ts';
-import { createMemoryRateLimiter } from './in-memory-rate-limiter.ts';
-import type { RateLimiter, RateTake } from './rate-limiter.ts';
+import { createInMemoryRateLimiter } from './in-memory-rate-limiter.ts';
+import type { RateDebit, RateLimiter } from './rate-limiter.ts';
 import { createRedisRateLimiter } from './redis-rate-limiter.ts';
 
 interface Subject {
@@ -18,7 +18,7 @@ let redis: RedisServer | undefined;
 async function inMemory(): Promise<Subject> {
   let nowMs = Date.parse('2026-11-15T12:00:00Z');
   return {
-    limiter: createMemoryRateLimiter({ share: () => 1 }),
+    limiter: createInMemoryRateLimiter({ share: () => 1 }),
     nowMs: () => nowMs,
     async pass(seconds) {
       nowMs += seconds * 1_000;
@@ -56,7 +56,7 @@ afterAll(endAllRedis);
 
 let keys = 0;
 /** A bucket too slow to refill while a test runs, unless the test overrides that. */
-function bucket(more: Partial<RateTake> = {}): RateTake {
+function bucket(more: Partial<RateDebit> = {}): RateDebit {
   keys += 1;
   return { key: `org_1:${keys}`, limit: 4n, windowSeconds: 3_600, burst: 4n, amount: 1n, ...more };
 }
@@ -69,9 +69,9 @@ describe.each(subjects)('the rate limiter in $name', ({ open }) => {
   afterAll(async () => {
     await subject.limiter.close();
   });
-  const take = async (...debits: RateTake[]) => subject.limiter.take(debits, subject.nowMs());
-  const passes = async (...debits: RateTake[]) => (await take(...debits)).allowed;
-  const waitFor = async (...debits: RateTake[]) => {
+  const take = async (...debits: RateDebit[]) => subject.limiter.take(debits, subject.nowMs());
+  const passes = async (...debits: RateDebit[]) => (await take(...debits)).allowed;
+  const waitFor = async (...debits: RateDebit[]) => {
     const verdict = await take(...debits);
     return verdict.allowed ? undefined : verdict.retryAfterSeconds;
   };

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { createMemoryRateLimiter } from './in-memory-rate-limiter.ts';
-import type { RateTake } from './rate-limiter.ts';
+import { createInMemoryRateLimiter } from './in-memory-rate-limiter.ts';
+import type { RateDebit } from './rate-limiter.ts';
 
-const hourly = (key: string, more: Partial<RateTake> = {}): RateTake => ({
+const hourly = (key: string, more: Partial<RateDebit> = {}): RateDebit => ({
   key: `org_1:${key}`,
   limit: 12n,
   windowSeconds: 3_600,
@@ -12,14 +12,14 @@ const hourly = (key: string, more: Partial<RateTake> = {}): RateTake => ({
 });
 
 /** Returns how many of 100 simultaneous calls are allowed. */
-function passing(limiter: ReturnType<typeof createMemoryRateLimiter>, take: RateTake, nowMs = 0): number {
+function passing(limiter: ReturnType<typeof createInMemoryRateLimiter>, take: RateDebit, nowMs = 0): number {
   return Array.from({ length: 100 }, () => limiter.take([take], nowMs)).filter(({ allowed }) => allowed)
     .length;
 }
 
 test('each process allows its share, also after the number of processes changes', () => {
   let processes = 3;
-  const limiter = createMemoryRateLimiter({ share: () => processes });
+  const limiter = createInMemoryRateLimiter({ share: () => processes });
   expect(passing(limiter, hourly('a'))).toBe(4);
   expect(passing(limiter, hourly('b', { rolling: true }))).toBe(4);
   // A third of twelve an hour is one in a quarter of an hour.
@@ -30,12 +30,12 @@ test('each process allows its share, also after the number of processes changes'
 });
 
 test('returns verdicts as values, not as promises', () => {
-  const limiter = createMemoryRateLimiter({ share: () => 1 });
+  const limiter = createInMemoryRateLimiter({ share: () => 1 });
   expect(limiter.take([hourly('a', { amount: 13n })], 0)).toMatchObject({ allowed: false });
 });
 
 test('drops meters that have fully recovered as new ones are added', () => {
-  const limiter = createMemoryRateLimiter({ share: () => 1 });
+  const limiter = createInMemoryRateLimiter({ share: () => 1 });
   for (let minute = 0; minute < 1_000; minute += 1) {
     // One unit has recovered after five minutes.
     limiter.take([hourly(`key ${minute}`), hourly(`window ${minute}`, { rolling: true })], minute * 60_000);
@@ -44,7 +44,7 @@ test('drops meters that have fully recovered as new ones are added', () => {
 });
 
 test('never holds more meters than allowed, and keeps those that were used most', () => {
-  const limiter = createMemoryRateLimiter({ share: () => 1, metersMax: 50 });
+  const limiter = createInMemoryRateLimiter({ share: () => 1, metersMax: 50 });
   const busy = hourly('busy', { amount: 12n });
   limiter.take([busy], 0);
   for (let call = 0; call < 5_000; call += 1) {

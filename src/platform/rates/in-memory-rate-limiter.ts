@@ -11,10 +11,10 @@ import {
   type TakeResult,
   tokenBucket,
 } from '../../kernel/rate.ts';
-import { allowed, type RateLimiter, type RateTake, type RateVerdict } from './rate-limiter.ts';
+import { allowed, type RateDebit, type RateLimiter, type RateVerdict } from './rate-limiter.ts';
 
-export interface MemoryRateLimiter extends RateLimiter {
-  take(debits: readonly RateTake[], nowMs: number): RateVerdict;
+export interface InMemoryRateLimiter extends RateLimiter {
+  take(debits: readonly RateDebit[], nowMs: number): RateVerdict;
   /** Number of meters in memory. */
   readonly size: number;
 }
@@ -28,11 +28,11 @@ export interface MemoryOptions {
 
 const defaultMetersMax = 100_000;
 
-export function createMemoryRateLimiter({ share, metersMax }: MemoryOptions): MemoryRateLimiter {
+export function createInMemoryRateLimiter({ share, metersMax }: MemoryOptions): InMemoryRateLimiter {
   const buckets = new MeterTable<Bucket>(tokenBucket, metersMax ?? defaultMetersMax);
   const windows = new MeterTable<Rolling>(rollingWindow, metersMax ?? defaultMetersMax);
-  const tableOf = ({ rolling }: RateTake) => (rolling === true ? windows : buckets);
-  const rateOf = ({ limit, windowSeconds, burst }: RateTake, shares: number): Rate => ({
+  const tableOf = ({ rolling }: RateDebit) => (rolling === true ? windows : buckets);
+  const rateOf = ({ limit, windowSeconds, burst }: RateDebit, shares: number): Rate => ({
     limit,
     windowSeconds,
     burst,
@@ -104,7 +104,7 @@ class MeterTable<State> {
     return this.#meters.size;
   }
 
-  take({ key, amount }: RateTake, rate: Rate, nowMs: number): TakeResult<State> {
+  take({ key, amount }: RateDebit, rate: Rate, nowMs: number): TakeResult<State> {
     const stored = this.#meters.get(key);
     const taking = this.#meter.take(rate, stored?.state, amount, nowMs);
     if (taking.allowed) {
@@ -116,7 +116,7 @@ class MeterTable<State> {
     return taking;
   }
 
-  giveBack({ key, amount }: RateTake, rate: Rate, nowMs: number): void {
+  giveBack({ key, amount }: RateDebit, rate: Rate, nowMs: number): void {
     const stored = this.#meters.get(key);
     if (stored !== undefined) {
       this.#meters.set(key, { state: this.#meter.giveBack(rate, stored.state, amount, nowMs), rate });

@@ -1,6 +1,6 @@
 /** Opens the rate limiter that the settings select: Redis if there is a URL, else in memory. */
 import type { Log } from '../log.ts';
-import { createMemoryRateLimiter } from './in-memory-rate-limiter.ts';
+import { createInMemoryRateLimiter } from './in-memory-rate-limiter.ts';
 import type { RateLimiter } from './rate-limiter.ts';
 
 export interface RateLimiterOptions {
@@ -13,7 +13,7 @@ export interface RateLimiterOptions {
 /** Does not wait for Redis: until it is connected, this process counts in memory. */
 export async function openRateLimiter({ redisUrl, log, share }: RateLimiterOptions): Promise<RateLimiter> {
   if (redisUrl === undefined) {
-    return createMemoryRateLimiter({ share });
+    return createInMemoryRateLimiter({ share });
   }
   // The client is loaded only if it is used: loading takes a tenth of a second of the start.
   const { createRedisRateLimiter } = await import('./redis-rate-limiter.ts');

@@ -4,7 +4,7 @@
  * delays a request for long: a rate limit protects the service, it does not guard money.
  */
 
-export interface RateTake {
+export interface RateDebit {
   /**
    * Names the meter: the org's id, a colon and the rest. All debits of one call belong to one org, so that they are on one
    * node of a Redis cluster.
@@ -31,9 +31,9 @@ export type RateVerdict =
 
 export interface RateLimiter {
   /** Takes all debits or none. */
-  take(debits: readonly RateTake[], nowMs: number): RateVerdict | Promise<RateVerdict>;
+  take(debits: readonly RateDebit[], nowMs: number): RateVerdict | Promise<RateVerdict>;
   /** Returns the debits of a request that was denied later on. Must be given the same array as `take`. */
-  giveBack(debits: readonly RateTake[], nowMs: number): void;
+  giveBack(debits: readonly RateDebit[], nowMs: number): void;
   close(): Promise<void>;
 }
 

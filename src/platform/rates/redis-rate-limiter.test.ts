@@ -11,7 +11,7 @@ import { endAllRedis, findRedis, type RedisServer, startRedis } from '../../../t
 import { seedsOf } from '../../../test/support/seeds.ts';
 import { type Bucket, type Rate, type Rolling, rollingWindow, tokenBucket } from '../../kernel/rate.ts';
 import { createLog } from '../log.ts';
-import type { RateTake } from './rate-limiter.ts';
+import type { RateDebit } from './rate-limiter.ts';
 import { createRedisRateLimiter, type RedisOptions, type RedisRateLimiter } from './redis-rate-limiter.ts';
 import { rateScript, scriptCall, verdictOf } from './redis-script.ts';
 
@@ -38,7 +38,7 @@ afterEach(async () => {
   await Promise.all(limiters.splice(0).map((limiter) => limiter.close()));
 });
 
-const hourly = (key: string, more: Partial<RateTake> = {}): RateTake => ({
+const hourly = (key: string, more: Partial<RateDebit> = {}): RateDebit => ({
   key: `org_1:${key}`,
   limit: 50n,
   windowSeconds: 3_600,
@@ -63,7 +63,11 @@ withRedis('the script', () => {
     client.destroy();
   });
 
-  async function run(action: 'take' | 'back', debits: readonly RateTake[], nowMs: number): Promise<number[]> {
+  async function run(
+    action: 'take' | 'back',
+    debits: readonly RateDebit[],
+    nowMs: number,
+  ): Promise<number[]> {
     const { keys, args } = scriptCall(action, debits);
     const time = [String(Math.floor(nowMs / 1_000)), String((nowMs % 1_000) * 1_000 + 999)];
     return (await client.eval(timed, { keys, arguments: [...args, ...time] })) as number[];
@@ -212,7 +216,7 @@ withRedis('while Redis is unavailable', () => {
     const log = createLog('info', { write: (line: string) => void lines.push(JSON.parse(line)) });
     return { log, lines: () => lines.map(({ level }) => level) };
   };
-  const passing = async (limiter: RedisRateLimiter, take: RateTake, calls = 100) => {
+  const passing = async (limiter: RedisRateLimiter, take: RateDebit, calls = 100) => {
     const verdicts = await Promise.all(Array.from({ length: calls }, () => limiter.take([take], Date.now())));
     return verdicts.filter(({ allowed }) => allowed).length;
   };

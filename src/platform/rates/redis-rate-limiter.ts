@@ -4,8 +4,8 @@
  * starts with unused meters, in this process as in a Redis that has lost its data: rates are not persisted.
  */
 import type { Log } from '../log.ts';
-import { createMemoryRateLimiter } from './in-memory-rate-limiter.ts';
-import { allowed, type RateLimiter, type RateTake, type RateVerdict } from './rate-limiter.ts';
+import { createInMemoryRateLimiter } from './in-memory-rate-limiter.ts';
+import { allowed, type RateDebit, type RateLimiter, type RateVerdict } from './rate-limiter.ts';
 import { openRedis, type RedisConnection } from './redis-connection.ts';
 import { type ScriptCall, scriptCall, verdictOf } from './redis-script.ts';
 
@@ -24,13 +24,13 @@ export interface RedisOptions {
 }
 
 /** Written once after connecting: a Redis that cannot write cannot be used, even if it responds. */
-const trial: readonly RateTake[] = [{ key: 'trial:', limit: 1n, windowSeconds: 1, burst: 1n, amount: 0n }];
+const trial: readonly RateDebit[] = [{ key: 'trial:', limit: 1n, windowSeconds: 1, burst: 1n, amount: 0n }];
 
 export function createRedisRateLimiter(options: RedisOptions): RedisRateLimiter {
   const { url, log, share, answerWithinMs = 100, retryEveryMs = 1_000 } = options;
-  const memory = createMemoryRateLimiter({ share });
+  const memory = createInMemoryRateLimiter({ share });
   /** Debits that were taken in memory must not be given back to Redis. */
-  const takenFromMemory = new WeakSet<readonly RateTake[]>();
+  const takenFromMemory = new WeakSet<readonly RateDebit[]>();
   /** Undefined while Redis is unavailable. */
   let connection: RedisConnection | undefined;
   let outageLogged = false;
@@ -38,7 +38,7 @@ export function createRedisRateLimiter(options: RedisOptions): RedisRateLimiter 
   let timer: NodeJS.Timeout | undefined;
   let connecting = connect();
 
-  function takeFromMemory(debits: readonly RateTake[], nowMs: number): RateVerdict {
+  function takeFromMemory(debits: readonly RateDebit[], nowMs: number): RateVerdict {
     const verdict = memory.take(debits, nowMs);
     if (verdict.allowed) {
       takenFromMemory.add(debits);
@@ -48,7 +48,7 @@ export function createRedisRateLimiter(options: RedisOptions): RedisRateLimiter 
 
   async function takeFromRedis(
     redis: RedisConnection,
-    debits: readonly RateTake[],
+    debits: readonly RateDebit[],
     nowMs: number,
   ): Promise<RateVerdict> {
     try {

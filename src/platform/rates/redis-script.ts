@@ -6,7 +6,7 @@
  * million dollars) are counted in coarser units, rounded towards denial.
  */
 import { bucketWaitSeconds, rollingParts, wholeSeconds } from '../../kernel/rate.ts';
-import { allowed, type RateTake, type RateVerdict } from './rate-limiter.ts';
+import { allowed, type RateDebit, type RateVerdict } from './rate-limiter.ts';
 
 /**
  * KEYS: one per debit. ARGV: 'take' or 'back', then for each debit its kind, limit, burst, window and tick (the window is
@@ -177,7 +177,7 @@ export interface ScriptCall {
 const longestInMilliseconds = 86_400;
 
 /** The braces (a hash tag) put all keys of an org on one node of a cluster. */
-export function scriptCall(action: 'take' | 'back', debits: readonly RateTake[]): ScriptCall {
+export function scriptCall(action: 'take' | 'back', debits: readonly RateDebit[]): ScriptCall {
   const keys: string[] = [];
   const args: string[] = [action];
   for (const take of debits) {
@@ -194,7 +194,7 @@ export function scriptCall(action: 'take' | 'back', debits: readonly RateTake[])
   return { keys, args };
 }
 
-export function verdictOf(debits: readonly RateTake[], reply: readonly number[]): RateVerdict {
+export function verdictOf(debits: readonly RateDebit[], reply: readonly number[]): RateVerdict {
   const [first] = reply;
   if (first === undefined) {
     return allowed;
@@ -211,7 +211,7 @@ export function verdictOf(debits: readonly RateTake[], reply: readonly number[])
 }
 
 /** Computes the wait here, because that of a bucket needs more digits than Lua has. */
-function waitSeconds(take: RateTake, [levelOrWaitMs = 0, rest = 0, aheadMs = 0]: readonly number[]): number {
+function waitSeconds(take: RateDebit, [levelOrWaitMs = 0, rest = 0, aheadMs = 0]: readonly number[]): number {
   if (take.rolling === true) {
     return wholeSeconds(levelOrWaitMs);
   }
@@ -244,7 +244,7 @@ interface ExactTake {
 }
 
 /** Converts a debit into units that Lua can count. An amount within the burst stays within it, one beyond stays beyond. */
-function exact({ limit, burst, amount, rolling }: RateTake): ExactTake {
+function exact({ limit, burst, amount, rolling }: RateDebit): ExactTake {
   let shift = 0n;
   while (limit >> shift > largest || burst >> shift > largest) {
     shift += 1n;

@@ -29,23 +29,23 @@ test('without a setting a key is made once, for its owner alone, and found again
     openSecrets(db, { dataDir, key: undefined }),
   ]);
   expect(statSync(file()).mode & 0o777).toBe(0o600);
-  const sealed = one.seal('whsec_a', 'mine');
-  expect(two.open(sealed, 'mine')).toBe('whsec_a');
-  expect((await openSecrets(db, { dataDir, key: undefined })).open(sealed, 'mine')).toBe('whsec_a');
+  const sealed = one.encrypt('whsec_a', 'mine');
+  expect(two.decrypt(sealed, 'mine')).toBe('whsec_a');
+  expect((await openSecrets(db, { dataDir, key: undefined })).decrypt(sealed, 'mine')).toBe('whsec_a');
   // As a setting it is the same key.
   const key = parseSecretsKey(readFileSync(file(), 'utf8').trim());
-  expect((await openSecrets(db, { dataDir: '/nowhere', key })).open(sealed, 'mine')).toBe('whsec_a');
+  expect((await openSecrets(db, { dataDir: '/nowhere', key })).decrypt(sealed, 'mine')).toBe('whsec_a');
 });
 
 test('a secret can only be decrypted unchanged and in its own context', async () => {
   const secrets = await openSecrets(db, { dataDir, key: undefined });
-  const sealed = secrets.seal('whsec_a', 'mine');
+  const sealed = secrets.encrypt('whsec_a', 'mine');
   expect(sealed.includes('whsec_a')).toBe(false);
-  expect(secrets.seal('whsec_a', 'mine').equals(sealed)).toBe(false);
-  expect(() => secrets.open(sealed, 'theirs')).toThrow();
+  expect(secrets.encrypt('whsec_a', 'mine').equals(sealed)).toBe(false);
+  expect(() => secrets.decrypt(sealed, 'theirs')).toThrow();
   sealed[sealed.length - 1] = (sealed.at(-1) ?? 0) ^ 1;
-  expect(() => secrets.open(sealed, 'mine')).toThrow();
-  expect(() => secrets.open(Buffer.alloc(0), 'mine')).toThrow();
+  expect(() => secrets.decrypt(sealed, 'mine')).toThrow();
+  expect(() => secrets.decrypt(Buffer.alloc(0), 'mine')).toThrow();
 });
 
 test('does not start with another key, and does not replace a lost one', async () => {

@@ -12,8 +12,8 @@ import { decrypt, encrypt } from './encryption.ts';
 
 export interface Secrets {
   /** Encrypts a secret. `context` names its owner, such as a subscription. */
-  seal(secret: string, context: string): Buffer;
-  open(sealed: Uint8Array, context: string): string;
+  encrypt(secret: string, context: string): Buffer;
+  decrypt(sealed: Uint8Array, context: string): string;
   /** Returns the HMAC of a text. `context` names its purpose. */
   sign(text: string, context: string): Buffer;
   /** Like `sign`, for many texts of one context: the key is derived once. */
@@ -38,8 +38,8 @@ export function createSecrets(key: Buffer): Secrets {
     return (text: string) => createHmac('sha256', signingKey).update(text).digest();
   };
   return {
-    seal: (secret, context) => encrypt(secret, key, context),
-    open: (sealed, context) => decrypt(sealed, key, context),
+    encrypt: (secret, context) => encrypt(secret, key, context),
+    decrypt: (sealed, context) => decrypt(sealed, key, context),
     sign: (text, context) => signer(context)(text),
     signer,
   };
@@ -57,11 +57,11 @@ export async function openSecrets(db: Queryable, { dataDir, key }: SecretsOption
   const used = found ?? (await makeKey(dataDir, file));
   const secrets = createSecrets(used);
   await db.query('INSERT INTO secrets_key_check (sealed) VALUES ($1) ON CONFLICT DO NOTHING', [
-    secrets.seal(checkContext, checkContext),
+    secrets.encrypt(checkContext, checkContext),
   ]);
   const check = await readCheck(db);
   try {
-    secrets.open(check ?? Buffer.alloc(0), checkContext);
+    secrets.decrypt(check ?? Buffer.alloc(0), checkContext);
   } catch {
     const source = key === undefined ? `the key in ${file}` : 'SVC_SECRETS_KEY';
     throw new Error(

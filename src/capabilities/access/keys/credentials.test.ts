@@ -34,7 +34,7 @@ beforeEach(async () => {
     },
     notificationsHealthy: () => notificationsHealthy,
   };
-  credentials = createCredentials(db, { believeLastKnown: true });
+  credentials = createCredentials(db, { acceptLastKnown: true });
 });
 afterAll(() => world.close());
 

@@ -27,7 +27,7 @@ export interface Credentials {
 
 export interface CredentialOptions {
   /** While the database is unavailable, the last known credential of a token is accepted. */
-  readonly believeLastKnown?: boolean;
+  readonly acceptLastKnown?: boolean;
   /** The region of this process; undefined: residency is off. */
   readonly region?: string | undefined;
   /** Called with the id of every known key that is presented. */
@@ -36,7 +36,7 @@ export interface CredentialOptions {
 
 export function createCredentials(
   db: Database,
-  { believeLastKnown = false, region, used }: CredentialOptions = {},
+  { acceptLastKnown: believeLastKnown = false, region, used }: CredentialOptions = {},
 ): Credentials {
   const lastKnown = believeLastKnown ? new LastKnownCredentials(db) : undefined;
   const load = async (digest: string) => {

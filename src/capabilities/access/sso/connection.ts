@@ -107,7 +107,7 @@ export function connectionFrom(secrets: Secrets, put: PutConnection): Connection
         ? isOidc
           ? kept
           : null
-        : secrets.seal(body.client_secret, secretContext(orgId)),
+        : secrets.encrypt(body.client_secret, secretContext(orgId)),
     scope: isOidc ? (body.scope ?? 'openid email profile') : null,
     idp_sso_url: isOidc ? null : (body.idp_sso_url ?? null),
     idp_certificate: certificate ?? null,

@@ -41,7 +41,7 @@ export function createOidc(deps: OidcDependencies): Oidc {
   async function configurationFor(connection: ConnectionRow): Promise<oidc.Configuration> {
     const { org_id, issuer, client_id, client_secret } = connection;
     const server = await discovery.metadataOf(issuer);
-    const secret = client_secret === null ? undefined : secrets.open(client_secret, secretContext(org_id));
+    const secret = client_secret === null ? undefined : secrets.decrypt(client_secret, secretContext(org_id));
     const auth = clientAuth(server.token_endpoint_auth_methods_supported, secret);
     const configuration = new oidc.Configuration(server, client_id ?? '', undefined, auth);
     configuration[oidc.customFetch] = async (url, options) => checkedAnswer(await fetch(url, options));

@@ -344,7 +344,7 @@ export function ssoPages(deps: SsoPageDependencies): Page[] {
     {
       method: 'POST',
       path: '/saml/{org_slug}/acs',
-      takesFormsOfOthers: true,
+      acceptsCrossSiteForms: true,
       formLimitBytes: assertionFormBytes,
       handler: assertionPosted,
       refused: showRefusal,

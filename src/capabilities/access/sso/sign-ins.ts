@@ -68,7 +68,7 @@ export function createSignIns({ db, secrets, baseUrl }: SignInsDependencies): Si
       await insertAttempt(db, {
         ...begun,
         digest: tokenDigest(token),
-        sealed: proof === undefined ? null : secrets.seal(JSON.stringify(proof), context(begun.org_id)),
+        sealed: proof === undefined ? null : secrets.encrypt(JSON.stringify(proof), context(begun.org_id)),
         browser_digest: tokenDigest(browser),
         member_id: null,
         expires_at: new Date(visit.now.getTime() + attemptMinutes * 60_000),
@@ -95,7 +95,7 @@ export function createSignIns({ db, secrets, baseUrl }: SignInsDependencies): Si
       }
     },
     proofOf<Proof>({ sealed, org_id }: AttemptRow): Proof {
-      return JSON.parse(secrets.open(sealed ?? new Uint8Array(), context(org_id))) as Proof;
+      return JSON.parse(secrets.decrypt(sealed ?? new Uint8Array(), context(org_id))) as Proof;
     },
     async makeTicket(attempt, memberId, now) {
       const ticket = tokens.issue();

@@ -73,7 +73,7 @@ describe('rotation of the signing key', () => {
     );
     expect(rows.length).toBeGreaterThan(0);
     for (const { sealed } of rows) {
-      expect(() => world.services.secrets.open(sealed, 'audit_signing_key')).toThrow();
+      expect(() => world.services.secrets.decrypt(sealed, 'audit_signing_key')).toThrow();
     }
     // With access to the database alone a row can be stored, but not one that can be decrypted.
     await world.db.query(
@@ -149,7 +149,7 @@ describe('rotation of the signing key', () => {
     const [row] = await world.db.query<{ generation: number; sealed: Uint8Array }>(
       'SELECT generation, sealed FROM audit_signing_keys WHERE retired_at IS NULL',
     );
-    const stolen = world.services.secrets.open(
+    const stolen = world.services.secrets.decrypt(
       row?.sealed ?? Buffer.of(),
       `audit_signing_key ${row?.generation}`,
     );
@@ -228,7 +228,7 @@ describe('rotation of the signing key', () => {
         key.sealed,
       ]);
     const before = await inUse();
-    const sealed = world.services.secrets.seal(newPrivateKey(), 'audit_signing_key 100');
+    const sealed = world.services.secrets.encrypt(newPrivateKey(), 'audit_signing_key 100');
     await put({ generation: 100, sealed });
     expect(refusalOf(await rotate())).toEqual([409, 'conflict']);
     expect((await inUse())?.generation).toBe(100);

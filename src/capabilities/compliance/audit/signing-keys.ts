@@ -64,7 +64,7 @@ const keysMax = 100;
 export async function openSigner(db: Queryable, secrets: Secrets, now: Date): Promise<Signer> {
   const newKey = (generation: number, created_at: Date) => ({
     generation,
-    sealed: secrets.seal(newPrivateKey(), privateContext(generation)),
+    sealed: secrets.encrypt(newPrivateKey(), privateContext(generation)),
     created_at,
   });
   await insertFirstKey(db, newKey(1, now));
@@ -76,13 +76,13 @@ export async function openSigner(db: Queryable, secrets: Secrets, now: Date): Pr
     return row;
   };
   const privatePem = ({ sealed, generation }: SigningKeyRow) =>
-    secrets.open(sealed, privateContext(generation));
+    secrets.decrypt(sealed, privateContext(generation));
   const publicKeyOf = (row: SigningKeyRow): PublicKey | undefined => {
     try {
       const pem =
         row.retired_at === null
           ? publicPemOf(privatePem(row))
-          : secrets.open(row.sealed, retiredContext(row));
+          : secrets.decrypt(row.sealed, retiredContext(row));
       return { id: keyIdOf(pem), pem, createdAt: row.created_at, retiredAt: row.retired_at };
     } catch {
       return undefined;
@@ -135,7 +135,7 @@ export async function openSigner(db: Queryable, secrets: Secrets, now: Date): Pr
       const inUse = rows.find(({ retired_at }) => retired_at === null);
       if (inUse !== undefined && before.current !== undefined) {
         const retired = { generation: inUse.generation, retired_at: at };
-        const sealed = secrets.seal(before.current.pem, retiredContext(retired));
+        const sealed = secrets.encrypt(before.current.pem, retiredContext(retired));
         await retireSigningKey(tx, { ...retired, sealed });
       }
       await insertSigningKey(tx, newKey(latest + 1, at));

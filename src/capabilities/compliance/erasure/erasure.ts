@@ -127,7 +127,7 @@ export async function requestErasure(
     org_id: orgId,
     id,
     pseudonym: newPseudonym(),
-    customer: secrets.seal(customerId, contextOf({ org_id: orgId, id })),
+    customer: secrets.encrypt(customerId, contextOf({ org_id: orgId, id })),
     step: firstStep,
     cursor: null,
     requested_at: now,
@@ -161,7 +161,7 @@ async function eraseBatch(deps: ErasureDependencies, erasure: ErasureRow): Promi
   }
   const batch: Batch = {
     orgId: erasure.org_id,
-    from: secrets.open(erasure.customer, contextOf(erasure)),
+    from: secrets.decrypt(erasure.customer, contextOf(erasure)),
     to: erasure.pseudonym,
     now: now(),
     cursor: erasure.cursor,

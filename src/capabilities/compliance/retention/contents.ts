@@ -11,8 +11,8 @@ import { findPolicy } from './queries.ts';
 export interface Contents {
   /** Returns whether the org keeps the content of its runs. */
   areKept(orgId: string): boolean | Promise<boolean>;
-  seal(orgId: string, runId: string, content: string): string;
-  open(orgId: string, runId: string, sealed: string): string;
+  encrypt(orgId: string, runId: string, content: string): string;
+  decrypt(orgId: string, runId: string, sealed: string): string;
 }
 
 const cachedOrgsMax = 20_000;
@@ -23,7 +23,8 @@ export function createContents(db: Database, secrets: Secrets): Contents {
   const contextOf = (orgId: string, runId: string) => `run_content:${orgId}:${runId}`;
   return {
     areKept: (orgId) => cache.get(orgId),
-    seal: (orgId, runId, content) => secrets.seal(content, contextOf(orgId, runId)).toString('base64'),
-    open: (orgId, runId, sealed) => secrets.open(Buffer.from(sealed, 'base64'), contextOf(orgId, runId)),
+    encrypt: (orgId, runId, content) => secrets.encrypt(content, contextOf(orgId, runId)).toString('base64'),
+    decrypt: (orgId, runId, sealed) =>
+      secrets.decrypt(Buffer.from(sealed, 'base64'), contextOf(orgId, runId)),
   };
 }

@@ -1,6 +1,6 @@
 export { createBlockedEvents } from './blocked-events.ts';
 export { type Attempt, attemptFrom } from './expression-input.ts';
-export { createPolicyMemory, type PolicyCache } from './policy-cache.ts';
-export { createPolicyGate, type PolicyCheck, type PolicyDenial } from './policy-check.ts';
+export { createPolicyCache, type PolicyCache } from './policy-cache.ts';
+export { createPolicyCheck, type PolicyCheck, type PolicyDenial } from './policy-check.ts';
 export { policyRoutes } from './routes.ts';
 export type { PastRun } from './simulation.ts';

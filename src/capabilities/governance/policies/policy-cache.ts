@@ -11,10 +11,10 @@ export interface PolicyCache {
   /** Returns the rules in the order of evaluation; a promise only if they must be loaded first. */
   rulesOf(orgId: string): readonly CompiledRule[] | Promise<readonly CompiledRule[]>;
   /** Returns true if the org has enabled rules. */
-  isGoverned(orgId: string): boolean | Promise<boolean>;
+  hasPolicies(orgId: string): boolean | Promise<boolean>;
 }
 
-export function createPolicyMemory(db: Database): PolicyCache {
+export function createPolicyCache(db: Database): PolicyCache {
   const load = async (orgId: string) =>
     compileRules((await selectPolicies(db, orgId)).filter(({ enabled }) => enabled));
   const cache = new NotifiedCache<readonly CompiledRule[]>(db, {
@@ -24,7 +24,7 @@ export function createPolicyMemory(db: Database): PolicyCache {
   });
   return {
     rulesOf: (orgId) => cache.get(orgId),
-    isGoverned(orgId) {
+    hasPolicies(orgId) {
       const rules = cache.get(orgId);
       return rules instanceof Promise ? rules.then(({ length }) => length > 0) : rules.length > 0;
     },

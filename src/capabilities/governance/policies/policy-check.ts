@@ -62,7 +62,7 @@ export interface PolicyCheck {
 
 const none: PermitIds = new Map();
 
-export function createPolicyGate(deps: PolicyCheckDependencies): PolicyCheck {
+export function createPolicyCheck(deps: PolicyCheckDependencies): PolicyCheck {
   const { memory, approvals, blocked, log, timezoneOf } = deps;
 
   function judge(rules: readonly CompiledRule[], attempt: Attempt, timezone: string): Verdict<CompiledRule> {
@@ -139,7 +139,7 @@ export function createPolicyGate(deps: PolicyCheckDependencies): PolicyCheck {
   }
 
   return {
-    isGoverned: memory.isGoverned,
+    isGoverned: memory.hasPolicies,
     async check(request) {
       const [rules, timezone] = await rulesAndZone(request.orgId);
       if (rules.length === 0) {

@@ -1,2 +1,2 @@
 export { routingRoutes } from './routes.ts';
-export { createRoutingMemory } from './routing-cache.ts';
+export { createRoutingCache } from './routing-cache.ts';

@@ -16,7 +16,7 @@ export interface OrgRouting {
 
 export type RoutingCache = (orgId: string) => OrgRouting | Promise<OrgRouting>;
 
-export function createRoutingMemory(db: Database): RoutingCache {
+export function createRoutingCache(db: Database): RoutingCache {
   async function load(orgId: string): Promise<OrgRouting> {
     const policy = await findRoutingPolicy(db, orgId);
     const rows = policy === undefined ? [] : await newestEvals(db, orgId, policy.suite);

@@ -55,7 +55,7 @@ export function createReceivers({ db, secrets, clock }: ReceiverDependencies): R
     if (row === undefined) {
       return undefined;
     }
-    const open = (sealed: Uint8Array) => secrets.open(sealed, subscriptionContext(org_id, row.id));
+    const open = (sealed: Uint8Array) => secrets.decrypt(sealed, subscriptionContext(org_id, row.id));
     const { previous_secret, previous_until } = row;
     return {
       status: row.status,
@@ -72,7 +72,7 @@ export function createReceivers({ db, secrets, clock }: ReceiverDependencies): R
             },
       orgSecret:
         row.secret === null
-          ? secrets.open((await orgSecretOf(db, secrets, org_id, clock.now())).secret, orgContext(org_id))
+          ? secrets.decrypt((await orgSecretOf(db, secrets, org_id, clock.now())).secret, orgContext(org_id))
           : '',
     };
   }

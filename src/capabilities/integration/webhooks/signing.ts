@@ -27,7 +27,7 @@ export const orgContext = (orgId: string) => `webhook_org ${orgId}`;
 export function viewSigning(secrets: Secrets, row: SubscriptionRow, now: Date): SigningView {
   const context = subscriptionContext(row.org_id, row.id);
   const fingerprint = (sealed: Uint8Array | null) =>
-    sealed === null ? null : fingerprintOf(secrets.open(sealed, context));
+    sealed === null ? null : fingerprintOf(secrets.decrypt(sealed, context));
   const overlaps = row.previous_until !== null && now < row.previous_until;
   return {
     event_version: row.secret === null ? 1 : 2,
@@ -65,7 +65,7 @@ export async function rotateSigning(
       );
     }
     return {
-      secret: secrets.seal(secret, subscriptionContext(name.orgId, name.id)),
+      secret: secrets.encrypt(secret, subscriptionContext(name.orgId, name.id)),
       secret_created_at: now,
       previous_secret: row.secret,
       // The first own secret replaces none.
@@ -77,12 +77,12 @@ export async function rotateSigning(
 }
 
 function viewOrgSecret(secrets: Secrets, orgId: string, row: OrgSecretRow): OrgSecretView {
-  const secret = secrets.open(row.secret, orgContext(orgId));
+  const secret = secrets.decrypt(row.secret, orgContext(orgId));
   return { secret, fingerprint: fingerprintOf(secret), created_at: row.created_at.toISOString() };
 }
 
 function newOrgSecret(secrets: Secrets, orgId: string, now: Date): OrgSecretRow {
-  return { secret: secrets.seal(generateSecret(), orgContext(orgId)), created_at: now };
+  return { secret: secrets.encrypt(generateSecret(), orgContext(orgId)), created_at: now };
 }
 
 /** Every org has a secret from its creation; it is generated on first use, which is not observable. */

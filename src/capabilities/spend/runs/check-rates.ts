@@ -3,7 +3,7 @@ import { withRunIndex } from '../../../ledger/ledger-errors.ts';
 import { rateDenial, takeAdmissionRates } from '../../../ledger/limits/admission-rates.ts';
 import { decisionCounts } from '../../../ledger/metrics.ts';
 import type { Posting } from '../../../ledger/posting.ts';
-import type { RateTake } from '../../../platform/rates/rate-limiter.ts';
+import type { RateDebit } from '../../../platform/rates/rate-limiter.ts';
 import type { RunDependencies } from './dependencies.ts';
 import { needsAdmission } from './drafts.ts';
 
@@ -16,7 +16,7 @@ export async function takeRates(
   limits: OrgLimits,
   postings: readonly Posting[],
   { now, bulk }: { readonly now: Date; readonly bulk: boolean },
-): Promise<readonly RateTake[]> {
+): Promise<readonly RateDebit[]> {
   const admitted = [...postings.entries()].filter(([, posting]) => needsAdmission(posting));
   const charges = admitted.map(([, posting]) => posting);
   const reservation = takeAdmissionRates(rates, limits, charges, now.getTime());

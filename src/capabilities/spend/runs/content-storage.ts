@@ -7,8 +7,8 @@ export type Contents = readonly (string | undefined)[];
 
 export interface ContentStorage {
   areKept(orgId: string): boolean | Promise<boolean>;
-  seal(orgId: string, runId: string, content: string): string;
-  open(orgId: string, runId: string, sealed: string): string;
+  encrypt(orgId: string, runId: string, content: string): string;
+  decrypt(orgId: string, runId: string, encrypted: string): string;
 }
 
 /** Most requests have no content, and then the steps that handle content are skipped. */
@@ -32,7 +32,7 @@ export async function attachContents(
       ? posting
       : {
           ...posting,
-          run: { ...posting.run, content: storage.seal(orgId, posting.runId, content) },
+          run: { ...posting.run, content: storage.encrypt(orgId, posting.runId, content) },
         };
   });
 }

@@ -10,7 +10,7 @@ import type {
   PostingGroup,
   PostingRejection,
 } from '../../../ledger/posting.ts';
-import type { RateTake } from '../../../platform/rates/rate-limiter.ts';
+import type { RateDebit } from '../../../platform/rates/rate-limiter.ts';
 import { checkPolicies, type PolicyCheckResult } from './check-policies.ts';
 import { takeRates } from './check-rates.ts';
 import { checkSafety } from './check-safety.ts';
@@ -35,7 +35,7 @@ export interface PostingContext {
   /** Replaced by the steps that add permits, flags and content. */
   postings: readonly Posting<RunDraft>[];
   /** Set by `rateLimits`. */
-  takenRates: readonly RateTake[];
+  takenRates: readonly RateDebit[];
   /** Set by `policies` if the org has policies. */
   policyCheck: PolicyCheckResult | undefined;
   /** Set by `ledger`. */

@@ -16,7 +16,7 @@ export async function readRun(
     run.status === 'running' && run.decision_id !== null
       ? await ledger.findHold(orgId, run.decision_id)
       : undefined;
-  const content = run.content === null ? null : contents.open(orgId, run.id, run.content);
+  const content = run.content === null ? null : contents.decrypt(orgId, run.id, run.content);
   return { ...viewRun(run, hold), content };
 }
 

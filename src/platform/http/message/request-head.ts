@@ -8,7 +8,7 @@ export type RequestHead = Pick<
 >;
 
 /** Rejects heads that Node accepts, see `server.ts`. */
-export function checkEnvelopeOfRequest(request: RequestHead): void {
+export function checkRequestLine(request: RequestHead): void {
   if (request.headers.host === undefined && request.httpVersion === '1.1') {
     throw apiError('bad_request', 'The Host header is missing.');
   }

@@ -26,9 +26,9 @@ import { createWriter, type WriterDependencies } from './write.ts';
 export interface AnswerRouteDependencies extends WriterDependencies {
   readonly settings: { readonly bodyLimitBytes: number } & WriterDependencies['settings'];
   /** Counts the request of an admitted caller against its request rates. */
-  readonly takeRequest: CheckRequestRate;
+  readonly checkRequestRate: CheckRequestRate;
   /** Called when the request of an admitted caller failed. */
-  noteRefusal(error: ApiError, route: Route, caller: Caller, body: object | undefined): void;
+  recordDenial(error: ApiError, route: Route, caller: Caller, body: object | undefined): void;
 }
 
 /** A request of a route, from a socket or from within the process. */
@@ -83,7 +83,7 @@ export function createAnswerRoute(deps: AnswerRouteDependencies): AnswerRoute {
   async function parseAndValidate(endpoint: RouteEndpoint, request: RouteRequest): Promise<HandlerContext> {
     const { match, caller, address, traceId, now, requestIdentity } = request;
     const { route } = endpoint;
-    const rate = caller && deps.takeRequest(caller, route, now.getTime());
+    const rate = caller && deps.checkRequestRate(caller, route, now.getTime());
     throwIfRateLimited(rate instanceof Promise ? await rate : rate);
 
     const query = queryOf(endpoint, match.queryString);
@@ -147,7 +147,7 @@ export function createAnswerRoute(deps: AnswerRouteDependencies): AnswerRoute {
       return await callHandler(route, context, request);
     } catch (error) {
       if (error instanceof ApiError && request.caller !== undefined) {
-        deps.noteRefusal(error, route, request.caller, context?.body as object | undefined);
+        deps.recordDenial(error, route, request.caller, context?.body as object | undefined);
       }
       throw error;
     }

@@ -85,7 +85,7 @@ export async function reserve(
     throw apiError('idempotency_key_conflict');
   }
   if (stored?.status === erasedStatus && stored.body === null) {
-    throw throwIfErased();
+    throw erasedResponseError();
   }
   if (stored?.status == null || stored.body === null) {
     // Also if the row has just disappeared: its owner released it, and a retry will find the key free.
@@ -130,7 +130,7 @@ export async function storeResponse(
 export const erasedStatus = 410;
 
 /** Returns the error for a key whose response was erased. The key stays used. */
-export function throwIfErased(): ApiError {
+export function erasedResponseError(): ApiError {
   return apiError('gone', 'The response was erased together with its customer.');
 }
 

@@ -23,11 +23,11 @@ import { type HttpRequest, requestFromNode } from '../message/http-request.ts';
 import { unlessUnchanged } from '../message/not-modified.ts';
 import { checkParameterCount } from '../message/query-string.ts';
 import { errorReply, logged, type Reply, type StreamedReply } from '../message/reply.ts';
-import { checkEnvelopeOfRequest, headerLines } from '../message/request-head.ts';
+import { checkRequestLine, headerLines } from '../message/request-head.ts';
 import { newTraceId } from '../message/trace-id.ts';
 import type { HeadersOfUnread } from '../message/unread-head.ts';
 import { type Caller, type Credential, WrongRegion } from '../routes/access.ts';
-import { type Page, type PageAnswer, usualFormBytes, type Visit } from '../routes/page.ts';
+import { defaultFormBytes, type Page, type PageAnswer, type Visit } from '../routes/page.ts';
 import type { Endpoint, Match, Router } from '../routes/router.ts';
 import { type AnswerRouteDependencies, createAnswerRoute, type RouteEndpoint } from './answer-route.ts';
 import { corsHeaders, isPreflight, preflightHeaders } from './cors.ts';
@@ -184,7 +184,7 @@ export function createPipeline(deps: PipelineDependencies): Pipeline {
       context.endpoint = found.endpoint;
       context.params = found.params;
     }
-    checkEnvelopeOfRequest(request);
+    checkRequestLine(request);
     if (isPreflight(request) && corsHeaders(request, settings.corsOrigins) !== undefined) {
       return 'preflight';
     }
@@ -212,7 +212,7 @@ export function createPipeline(deps: PipelineDependencies): Pipeline {
     match: Match,
   ): Promise<Reply | StreamedReply> {
     const { request, incoming } = context;
-    if (page.takesFormsOfOthers !== true) {
+    if (page.acceptsCrossSiteForms !== true) {
       checkNotCrossSite(request, deps.baseUrl());
     }
     const visit: Visit = {
@@ -220,7 +220,7 @@ export function createPipeline(deps: PipelineDependencies): Pipeline {
       query: pageQuery(match.queryString),
       form: () => {
         const messages = incoming.messages();
-        const limitBytes = Math.min(page.formLimitBytes ?? usualFormBytes, settings.bodyLimitBytes);
+        const limitBytes = Math.min(page.formLimitBytes ?? defaultFormBytes, settings.bodyLimitBytes);
         return readForm(messages.request, messages.response, limitBytes);
       },
     };

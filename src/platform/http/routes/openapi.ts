@@ -21,7 +21,7 @@ const sessionCookie = '__Host-purser_session';
  * Caches the document and builds it again only if its input has changed: it is expensive, and public. Returns the same object
  * until then, so that callers can cache what they derive from it.
  */
-export function rememberedOpenApi(routes: () => readonly Route[], info: () => ApiInfo): () => Json {
+export function cachedOpenApi(routes: () => readonly Route[], info: () => ApiInfo): () => Json {
   let cached: { readonly input: string; readonly document: Json } | undefined;
   return () => {
     const { baseUrl, docsUrl, deprecations } = info();

@@ -7,7 +7,7 @@ import type { Readable } from 'node:stream';
 import type { ApiError } from '../../../contract/api-error.ts';
 
 /** Maximum size of a form with a key, a token or a choice. */
-export const usualFormBytes = 16_384;
+export const defaultFormBytes = 16_384;
 
 export interface Page {
   /** Default: GET. */
@@ -17,7 +17,7 @@ export interface Page {
   /** Maximum size of its form, if larger than `usualFormBytes`. */
   readonly formLimitBytes?: number;
   /** Accepts forms of other sites. By default only forms of our own pages are accepted. */
-  readonly takesFormsOfOthers?: true;
+  readonly acceptsCrossSiteForms?: true;
   handler(visit: Visit): Promise<PageAnswer>;
   /** Renders an error that `handler` threw, or that a check before it threw. */
   refused?(error: ApiError, visit: Omit<Visit, 'query' | 'form'>): PageAnswer;
