@@ -1579,6 +1579,7 @@ export interface Responses {
       };
     };
     readonly data: readonly {
+      readonly key_id?: string | null;
       readonly model?: string | null;
       readonly provider?: string | null;
       readonly workflow?: string | null;
@@ -1586,7 +1587,6 @@ export interface Responses {
       readonly department?: string | null;
       readonly team?: string | null;
       readonly customer_id?: string | null;
-      readonly key_id?: string | null;
       readonly status?: string | null;
       readonly tags?: Readonly<Record<string, string | null>>;
       readonly hour?: string;

@@ -85,18 +85,18 @@ export function rateDenial(
   if (verdict.allowed) {
     return undefined;
   }
-  const overBurst = debitsOfLimits.find(({ take: { amount, burst } }) => amount > burst);
-  const { limit, take, parts } = overBurst ?? (debitsOfLimits[verdict.index] as DebitOfLimit);
+  const overBurst = debitsOfLimits.find(({ debit: { amount, burst } }) => amount > burst);
+  const { limit, debit, parts } = overBurst ?? (debitsOfLimits[verdict.index] as DebitOfLimit);
   const error =
     overBurst === undefined
       ? apiErrorWithDetails('rate_limited', { retry_after_seconds: verdict.retryAfterSeconds })
-      : burstLimitError(limit, take.amount, surface);
-  const part = overBurst === undefined ? parts[0] : parts.find(({ sum }) => sum > take.burst);
+      : burstLimitError(limit, debit.amount, surface);
+  const part = overBurst === undefined ? parts[0] : parts.find(({ sum }) => sum > debit.burst);
   return {
     error,
     index: part?.index ?? 0,
     enqueueEvent: (limitEvents, orgId, scope) =>
-      limitEvents.rateDenied(orgId, scope, limit, take.key, error.code),
+      limitEvents.rateDenied(orgId, scope, limit, debit.key, error.code),
   };
 }
 
