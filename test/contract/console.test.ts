@@ -218,11 +218,11 @@ test('an org with another home region gets a page with that region and a sign-ou
     const page = await open('/console/limits', before);
     expect([page.status, page.headers['content-type']]).toEqual([403, 'text/html; charset=utf-8']);
     expect(page.text).toContain('<h1>Organization in another region</h1>');
-    expect(page.text).toContain('at home in us');
+    expect(page.text).toContain('home region of the organization is us');
     expect(page.text).toContain('<button class="button">Sign out</button>');
     const signInAgain = await postForm(world, '/console/login', { key: mover.ownerKey });
     expect(signInAgain.status).toBe(403);
-    expect(signInAgain.text).toContain('at home in us');
+    expect(signInAgain.text).toContain('home region of the organization is us');
   }
 });
 
