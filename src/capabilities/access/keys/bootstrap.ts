@@ -22,7 +22,7 @@ export type Bootstrapped =
   | { readonly kind: 'chosen' }
   | { readonly kind: 'made'; readonly file: string };
 
-/** Advisory lock, so that of any number of starting processes only one creates the key. */
+/** Advisory lock: only one of several starting processes creates the key. */
 const lockId = 7_077_370_602;
 
 export async function bootstrapOperator(options: BootstrapOptions): Promise<Bootstrapped> {

@@ -1,9 +1,9 @@
 /**
  * Finds the credential of a token, from a cache.
  *
- * A change of a key or an org is notified in its transaction, and every process invalidates its cache. While notifications
- * may be missed (their database connection is down) the cache is bypassed and every request queries the database, so a
- * revocation takes effect within a second or nothing is admitted.
+ * A change of a key or an org is notified in its transaction, and every process invalidates its cache. While
+ * notifications may be missed (their database connection is down) the cache is bypassed and every request queries the
+ * database, so a revocation takes effect within a second or nothing is admitted.
  */
 import { NotifiedCache, NotifiedMap } from '../../../platform/cache/notified-cache.ts';
 import type { Database } from '../../../platform/db/database.ts';
@@ -26,9 +26,9 @@ export interface Credentials {
 }
 
 export interface CredentialOptions {
-  /** While the database is unavailable, the last known credential of a token is accepted. */
+  /** True if the last known credential of a token is accepted while the database is unavailable. */
   readonly acceptLastKnown?: boolean;
-  /** The region of this process; undefined: residency is off. */
+  /** Region of this process; undefined if residency is off. */
   readonly region?: string | undefined;
   /** Called with the id of every known key that is presented. */
   readonly used?: (keyId: string) => void;
@@ -43,7 +43,7 @@ export function createCredentials(
     const row = await findKeyByDigest(db, digest);
     return row && toCredential(row, region);
   };
-  /** By digest. */
+  /** Keyed by the digest of the token. */
   const cache = new NotifiedCache(db, {
     maxEntries: cachedCredentialsMax,
     onChange: onKeyChange,
@@ -56,7 +56,10 @@ export function createCredentials(
       cache.invalidateWhere(({ org }) => org?.id === orgId);
     }
   });
-  /** By token, until any key or org changes: the few tokens that are presented all the time are not hashed each time. */
+  /**
+   * Keyed by the token itself, so that frequently used tokens are not hashed each time. Cleared when any key or org
+   * changes.
+   */
   const recent = new NotifiedMap<Credential>(db, {
     maxEntries: recentTokensMax,
     onChange(_, listener) {
@@ -114,7 +117,7 @@ function toCredential(row: CredentialRow, region: string | undefined): Credentia
   };
 }
 
-/** The fields of an org that every request needs, whatever its credential. */
+/** Returns the fields of an org that every request needs, for any kind of credential. */
 export function credentialOrg(id: string, row: CredentialOrgRow, region: string | undefined): CredentialOrg {
   const allowed = row.ip_allow_list ?? [];
   return {

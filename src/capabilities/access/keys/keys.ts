@@ -18,7 +18,7 @@ const latestExpiryMs = Date.parse('2199-12-31T23:59:59.999Z');
 
 export interface Minting {
   readonly ids: Ids;
-  /** The middle part of new keys. */
+  /** The middle part of the text of new keys. */
   readonly environment: string;
 }
 

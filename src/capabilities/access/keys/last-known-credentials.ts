@@ -1,8 +1,9 @@
 /**
  * The last known credential of each key, for an edge that fails open while the database is unavailable.
  *
- * Not a `NotifiedCache`: losing the database loses change notifications too, and the entries must outlast that loss. They
- * are dropped at the first load after notifications are healthy again, since changes may have been missed meanwhile.
+ * Not a `NotifiedCache`: losing the database loses change notifications too, and the entries must outlast that loss.
+ * They are dropped at the first load after notifications are healthy again, since changes may have been missed
+ * meanwhile.
  */
 import type { Database } from '../../../platform/db/database.ts';
 import type { Credential } from '../../../platform/http/routes/access.ts';
@@ -43,7 +44,7 @@ export class LastKnownCredentials {
           this.#byDigest.delete(digest);
         }
       }
-      // The orgs of credentials that are being loaded are not known yet.
+      // The org of a credential is unknown while it is loading, so all loads in flight are marked.
       this.#markStale(() => true);
     });
   }

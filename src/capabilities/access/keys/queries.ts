@@ -15,7 +15,7 @@ export interface KeyRow {
   readonly scopes: readonly string[];
   readonly not_before: Date | null;
   readonly expires_at: Date | null;
-  /** If set, the key is revoked, whatever the clock of this process says. */
+  /** If set, the key is revoked, even if this time is in the future by the clock of this process. */
   readonly revoked_at: Date | null;
   /** Set for a rotated key that overlaps with its successor: it ends at this time. */
   readonly ends_at: Date | null;
@@ -94,7 +94,7 @@ export async function isSameHolder(
   return one === other || (firsts.length === 2 && firsts[0]?.id === firsts[1]?.id);
 }
 
-/** Roles of keys, by id. */
+/** Returns the roles of keys by id. */
 export async function rolesOf(
   db: Queryable,
   orgId: string,
@@ -114,7 +114,7 @@ export async function updateEnd(tx: Queryable, key: KeyRow): Promise<void> {
   );
 }
 
-/** Rows that are locked by others are skipped: these keys will be used again soon, or were just changed. */
+/** Skips rows that are locked by others: these keys will be used again soon, or were just changed. */
 export async function updateLastUse(db: Queryable, keyIds: readonly string[], at: Date): Promise<void> {
   await db.query(
     `UPDATE keys SET last_used_at = $2
@@ -132,8 +132,8 @@ export async function revokeKeysOf(tx: Queryable, orgId: string, now: Date): Pro
 }
 
 /**
- * Marks keys that expire within this many days and were not reported at that distance yet. Keys with a shorter total lifetime
- * are skipped: their short life is intended.
+ * Marks keys that expire within this many days and were not reported at that distance yet. Keys with a shorter total
+ * lifetime are skipped: their short life is intended.
  */
 export async function markExpiring(tx: Queryable, now: Date, days: number, limit: number): Promise<KeyRow[]> {
   return tx.query<KeyRow>(
@@ -152,7 +152,7 @@ export async function markExpiring(tx: Queryable, now: Date, days: number, limit
 
 export interface CredentialRow extends KeyRow, CredentialOrgRow {}
 
-/** All null without an org. */
+/** All fields are null for a credential without an org. */
 export interface CredentialOrgRow {
   readonly org_name: string | null;
   readonly org_timezone: string | null;
@@ -166,7 +166,7 @@ export interface CredentialOrgRow {
 export const credentialOrgColumns = `o.name AS org_name, o.timezone AS org_timezone, o.status AS org_status, o.ip_allow_list,
   o.home_region, o.residency_mode`;
 
-/** The only statement that crosses tenants: the digest determines the tenant of the caller. */
+/** Searches all tenants: the digest determines the tenant of the caller. */
 export async function findKeyByDigest(db: Queryable, digest: string): Promise<CredentialRow | undefined> {
   const [row] = await db.query<CredentialRow>(
     `SELECT k.*, ${credentialOrgColumns}
@@ -201,7 +201,7 @@ export async function listKeys(
   });
 }
 
-/** Same order as in `keyStatus`: revoked, then expired, then not yet valid. */
+/** Uses the same order of precedence as `keyStatus`: revoked, then expired, then not yet valid. */
 function statusConditions(status: KeyStatus | undefined, now: Date): Condition[] {
   const standing: Condition = ['revoked_at IS NULL AND coalesce(ends_at > ?, true)', now];
   const lasting: Condition = ['coalesce(expires_at > ?, true)', now];

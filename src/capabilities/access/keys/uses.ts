@@ -1,6 +1,6 @@
 /**
- * Last use of keys, accurate to about a minute: collected in memory while requests are served, and written by a job. If the
- * process is killed, unwritten uses are lost.
+ * Last use of keys, accurate to about a minute: collected in memory while requests are served, and written by a job. If
+ * the process is killed, unwritten uses are lost.
  */
 
 import type { Database } from '../../../platform/db/database.ts';
@@ -44,7 +44,7 @@ export function createKeyUses({ db, clock }: { readonly db: Database; readonly c
       runOnce: writeSome,
       async stop() {
         while (await writeSome()) {
-          // The next batch.
+          // `writeSome` returns true while there are more batches.
         }
       },
     },

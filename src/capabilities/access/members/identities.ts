@@ -1,7 +1,7 @@
 /**
- * Maps identities of an identity provider to members. A person is identified by issuer and subject. An e-mail address that the
- * provider has verified matches once: a member who was invited, or who signed in through another provider before the org
- * switched; never a member with another subject of the same provider.
+ * Maps identities of an identity provider to members. A person is identified by issuer and subject. An e-mail address
+ * that the provider has verified matches once: a member who was invited, or who signed in through another provider
+ * before the org switched; never a member with another subject of the same provider.
  */
 import { apiError } from '../../../contract/api-error.ts';
 import type { OrgRole } from '../../../contract/scopes.ts';
@@ -23,7 +23,7 @@ export interface Identity {
   readonly orgId: string;
   readonly issuer: string;
   readonly subject: string;
-  /** Only if the provider has verified it. */
+  /** Undefined if the provider has not verified it. */
   readonly email: string | undefined;
   readonly name: string | undefined;
 }
@@ -48,14 +48,14 @@ export async function recognizeMember(
   rules: IdentityRules,
 ): Promise<RecognizedMember> {
   const { orgId, issuer, subject, email } = identity;
-  // Serialized, so that two concurrent first sign-ins of one person create one member.
+  // Serializes sign-ins, so that two concurrent first sign-ins of one person create one member.
   await lockOrg(tx, orgId);
   const known = await findByIdentity(tx, orgId, issuer, subject);
   const live = known?.removed_at === null ? known : await findInvited(tx, identity);
   if (live !== undefined) {
     return signedIn(tx, now, live, identity, rules);
   }
-  // Also by address: with another provider the same person has another subject.
+  // Also compares the e-mail address, because the same person has another subject at another provider.
   if (known !== undefined || (email !== undefined && (await wasRemoved(tx, orgId, email)))) {
     throw apiError('forbidden', 'You were removed from this organization. Ask an owner to invite you again.');
   }
@@ -65,7 +65,7 @@ export async function recognizeMember(
   return join(tx, ids, now, identity, rules.newRole);
 }
 
-/** Returns the member that a person would sign in as, without signing in; undefined for anyone else. */
+/** Returns the member that a person would sign in as, without signing in; undefined if the person is not a member. */
 export async function findMemberOf(
   tx: Transaction,
   { orgId, issuer, subject, email }: Identity,
@@ -94,7 +94,7 @@ async function signedIn(
   { issuer, subject, name }: Identity,
   { role }: IdentityRules,
 ): Promise<RecognizedMember> {
-  // An org keeps its last owner, whatever the groups say.
+  // The last owner of an org stays an owner, whatever the groups are.
   const keepsRole = role === undefined || (role !== 'owner' && (await isLastOwner(tx, before)));
   const after: MemberRow = {
     ...before,

@@ -1,6 +1,6 @@
 /**
- * One-time sign-in links of members: the invitation, and later the sign-in for members without an identity provider. A new link
- * replaces the old one.
+ * One-time sign-in links of members: the invitation, and later the sign-in for members without an identity provider. A
+ * new link replaces the old one.
  */
 import { apiError } from '../../../contract/api-error.ts';
 import type { Database, Queryable, Transaction } from '../../../platform/db/database.ts';
@@ -15,12 +15,12 @@ export interface LinkDependencies {
   readonly db: Database;
   readonly secrets: Secrets;
   baseUrl(): string;
-  /** If SSO is required, links do not sign anyone in. */
+  /** Returns true if the org requires SSO; then links do not sign anyone in. */
   requiresSso(db: Queryable, orgId: string): Promise<boolean>;
 }
 
 export interface MadeLink extends Required<MemberChange> {
-  /** Null if SSO is required. */
+  /** Null if the org requires SSO. */
   readonly url: string | null;
 }
 
@@ -64,7 +64,8 @@ export function createMemberLinks({ db, secrets, baseUrl, requiresSso }: LinkDep
       }
       const id = { orgId: member.org_id, memberId: member.id };
       return changeMember(tx, id, async (current) => {
-        // While this request waited for the lock, the link may have been used or replaced, or SSO may have become required.
+        // While this request waited for the lock, the link may have been used or replaced, or SSO may have become
+        // required.
         if (current.link_digest !== tokenDigest(token) || (await requiresSso(tx, member.org_id))) {
           throw apiError(
             'gone',

@@ -57,7 +57,7 @@ export interface NewMember {
   readonly role: OrgRole;
 }
 
-/** A member who has not signed in yet. */
+/** Creates the row of a member who has not signed in yet. */
 export function newMember(ids: Ids, now: Date, { orgId, name, email, role }: NewMember): MemberRow {
   return {
     org_id: orgId,

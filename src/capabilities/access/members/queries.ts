@@ -42,7 +42,7 @@ function values(member: MemberRow): unknown[] {
   ];
 }
 
-/** Returns false if a member has this address. */
+/** Returns false if another member has this address. */
 export async function insertMember(tx: Queryable, member: MemberRow): Promise<boolean> {
   const inserted = await tx.query(
     `INSERT INTO members (${columns}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)
@@ -86,7 +86,7 @@ export async function lockMember(
   return row;
 }
 
-/** Crosses tenants: the link determines the tenant. */
+/** Searches all tenants: the link determines the tenant. */
 export async function findByLink(db: Queryable, digest: string): Promise<MemberRow | undefined> {
   const [row] = await db.query<MemberRow>(`SELECT ${columns} FROM members WHERE link_digest = $1`, [digest]);
   return row;
@@ -120,8 +120,8 @@ export async function findByEmail(
 }
 
 /**
- * Returns whether a member with this address was removed. Only called if no current member has the address, so the removal is
- * the latest state.
+ * Returns whether a member with this address was removed. Only called if no current member has the address, so the
+ * removal is the latest state.
  */
 export async function wasRemoved(db: Queryable, orgId: string, email: string): Promise<boolean> {
   const removed = await db.query(

@@ -1,13 +1,13 @@
 /**
- * Reserves a slug that an org gave up for that org for a year: sign-in URLs contain the slug, so another org with it would
- * receive people who follow an old link. A new slug is written first and checked afterwards: by then a concurrent transaction
- * that gives it up has committed, because slugs are unique.
+ * Reserves a slug that an org gave up for that org, for a year: sign-in URLs contain the slug, so another org with the
+ * same slug would receive people who follow an old link. A new slug is written first and checked afterwards: by then a
+ * concurrent transaction that gives it up has committed, because slugs are unique.
  */
 import { type ApiError, apiError } from '../../../contract/api-error.ts';
 import type { Queryable } from '../../../platform/db/database.ts';
 
 const heldDays = 365;
-/** Prevents an org from blocking many slugs for others. */
+/** Maximum number of reserved slugs per org, so that an org cannot block many slugs for others. */
 const heldPerOrgMax = 20;
 
 function heldSince(now: Date): Date {
@@ -43,7 +43,9 @@ export async function holdSlug(tx: Queryable, slug: string, orgId: string, now: 
   );
 }
 
-/** Reserves the old slug and sets the new one, under the org's lock; rejects a slug that is reserved for another org. */
+/**
+ * Reserves the old slug and sets the new one, under the org's lock; rejects a slug that is reserved for another org.
+ */
 export async function changeSlug(
   tx: Queryable,
   orgId: string,

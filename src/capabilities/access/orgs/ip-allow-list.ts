@@ -35,7 +35,7 @@ export async function putAllowList(
   return changeOrg(tx, orgId, now, () => ({ ip_allow_list: cidrs }));
 }
 
-/** For an org that has locked itself out. */
+/** Removes all addresses, for an org that has locked itself out. */
 export async function clearAllowList(tx: Transaction, now: Date, orgId: string): Promise<OrgChange> {
   return changeOrg(tx, orgId, now, () => ({ ip_allow_list: [] }));
 }

@@ -28,7 +28,7 @@ export async function createOrg(tx: Transaction, ids: Ids, now: Date, body: Crea
     created_at: now,
     updated_at: now,
   };
-  // The end of the id is random, so this slug is free.
+  // The end of the id is random, so a slug with this suffix is free.
   const other: OrgRow = { ...org, slug: `${org.slug}-${org.id.slice(-8)}` };
   const isInserted = await insertOrg(tx, org);
   if (isInserted && !(await isHeldForAnother(tx, org.slug, org.id, now))) {
@@ -103,7 +103,7 @@ export async function changeOrg(
   }
   await notifyOrgChanged(tx, orgId);
   if (before.timezone !== after.timezone) {
-    // The windows of its limits start and end at other times from now on.
+    // With another time zone, the windows of the org's limits start and end at other times.
     await notifyLimitsChanged(tx, orgId);
   }
   return { before, after };

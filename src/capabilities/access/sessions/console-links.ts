@@ -1,7 +1,7 @@
 /**
- * One-time links that sign an operator in to the console, for operators with shell access. If an org is named, the operator
- * enters it with a role, unless the org forbids support access or requires approval; actions are recorded in that org's audit
- * log under the operator.
+ * One-time links that sign an operator in to the console, for operators with shell access. If an org is named, the
+ * operator enters it with a role, unless the org forbids support access or requires approval; actions are recorded in
+ * that org's audit log under the operator.
  */
 import { type Static, Type } from 'typebox';
 import { apiError } from '../../../contract/api-error.ts';
@@ -178,7 +178,7 @@ async function insertLink(tx: Queryable, link: LinkRow): Promise<void> {
   );
 }
 
-/** The transaction that deletes the row has consumed the link. */
+/** Deletes and returns the link. Only the transaction that deletes the row may use the link. */
 async function takeLink(tx: Queryable, digest: string): Promise<LinkRow | undefined> {
   const [row] = await tx.query<LinkRow>('DELETE FROM console_links WHERE digest = $1 RETURNING *', [digest]);
   return row;

@@ -6,7 +6,10 @@ import type { Change } from '../../../platform/http/routes/route.ts';
 import { endSession, type HeldSessionRow, lockMemberSessions, lockSession } from './queries.ts';
 import { holderOf, type Sessions, sessionStatus, viewSession } from './sessions.ts';
 
-/** Roles below admin see only their own sessions. */
+/**
+ * Returns the only holder whose sessions the caller may see, or undefined: roles below admin see only their own
+ * sessions.
+ */
 export function ownOnly(caller: Caller): string | undefined {
   return outranks('admin', caller.role) ? caller.keyId : undefined;
 }
@@ -56,14 +59,14 @@ export async function endMemberSessions(
 
 export interface BulkEnd {
   readonly orgId: string;
-  /** The calling session stays open. */
+  /** Id of the calling session, which stays open. */
   readonly exceptId: string | undefined;
   readonly now: Date;
 }
 
 /**
- * Ends sessions of an org that were opened without its identity provider; returns their number. Sessions of operators opened by
- * a link stay.
+ * Ends sessions of an org that were opened without its identity provider; returns their number. Sessions of operators
+ * opened by a link stay.
  */
 export async function endUnfederated(tx: Transaction, { orgId, exceptId, now }: BulkEnd): Promise<number> {
   const ended = await tx.query(
@@ -75,7 +78,7 @@ export async function endUnfederated(tx: Transaction, { orgId, exceptId, now }: 
   return ended.length;
 }
 
-/** The identity provider whose sessions stay; undefined: none. */
+/** The identity provider whose sessions stay open; undefined: no sessions stay open. */
 export interface FederatedBy {
   readonly kind: string;
   readonly issuer: string;

@@ -24,7 +24,7 @@ export interface SignInDependencies extends Appending {
   readonly backoff: AuthBackoff;
   readonly attempts: Pick<Attempts, 'note'>;
   findCredential(token: string): Promise<Credential | undefined>;
-  /** If SSO is required, keys cannot sign in. */
+  /** Returns true if the org requires SSO; then keys cannot sign in. */
   requiresSso(db: Queryable, orgId: string): Promise<boolean>;
 }
 
@@ -77,7 +77,9 @@ export function signInPages(deps: SignInDependencies): Page[] {
     return cookie;
   }
 
-  /** Under the org's lock: the request that makes SSO required ends every session that was opened before. */
+  /**
+   * Checks under the org's lock, because the request that makes SSO required ends every session that was opened before.
+   */
   async function checkKeysMaySignIn(tx: Transaction, { org }: Credential): Promise<void> {
     if (org === null) {
       return;
@@ -214,8 +216,8 @@ function loginForm(visit: Visit, { status = 200, returnTo, problem, headers = {}
 }
 
 /**
- * A page with a link rather than a redirect: the form-action policy of a page also applies to redirects after its forms, and an
- * identity provider is on another host.
+ * A page with a link rather than a redirect: the form-action policy of a page also applies to redirects after its
+ * forms, and an identity provider is on another host.
  */
 function onwardToSso(visit: Visit): PageAnswer {
   const { query } = visit;
@@ -231,7 +233,7 @@ function onwardToSso(visit: Visit): PageAnswer {
 function problemOf({ code, status, message, details }: ApiError): Omit<LoginForm, 'returnTo'> {
   const seconds = (details as { retry_after_seconds?: number }).retry_after_seconds;
   return {
-    // Shown as a failed form; the status of a key error is meant for API clients.
+    // The status of `gone` is meant for API clients; here the error is shown as a failed form.
     status: code === 'gone' ? 401 : status,
     problem: message,
     ...(seconds !== undefined && { headers: { 'retry-after': String(seconds) } }),

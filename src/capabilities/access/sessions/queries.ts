@@ -9,7 +9,7 @@ export interface SessionRow {
   readonly id: string;
   readonly digest: string;
   readonly method: SessionMethod;
-  /** The holder: exactly one of the two is set. */
+  /** The holder of the session: either `key_id` or `member_id` is set. */
   readonly key_id: string | null;
   readonly member_id: string | null;
   readonly role: OrgRole | null;
@@ -37,7 +37,7 @@ export interface HeldSessionRow extends SessionRow, CredentialOrgRow {
 
 const columns = `tenant_id, id, digest, method, key_id, member_id, role, address, user_agent, created_at, last_seen_at, expires_at, ended_at`;
 
-/** An integer from the settings, so it is safe in the statement. */
+/** `idleSeconds` is an integer from the settings, so it is safe in the statement. */
 const held = (idleSeconds: number) => `
   SELECT s.*, least(s.expires_at, k.expires_at, s.last_seen_at + make_interval(secs => ${idleSeconds})) AS over_at,
          k.name AS key_name, k.role AS key_role, k.scopes AS key_scopes, k.revoked_at AS key_revoked_at, k.ends_at AS key_ends_at, m.name AS member_name, m.role AS member_role,
@@ -68,7 +68,7 @@ export async function insertSession(tx: Queryable, session: SessionRow): Promise
   );
 }
 
-/** Crosses tenants, like `findKeyByDigest`: the digest determines the tenant. */
+/** Searches all tenants, like `findKeyByDigest`: the digest determines the tenant. */
 export async function findSessionByDigest(
   db: Queryable,
   idleSeconds: number,
@@ -91,7 +91,7 @@ export async function lockSession(
   return row;
 }
 
-/** Sessions of a member that were not ended. */
+/** Locks and returns the sessions of a member that were not ended. */
 export async function lockMemberSessions(
   tx: Queryable,
   idleSeconds: number,
@@ -120,7 +120,10 @@ export async function endSession(tx: Queryable, { tenant_id, id }: SessionRow, n
   ]);
 }
 
-/** Deletes some of the sessions that ended long ago; returns their number. Their tokens are still recognized by signature. */
+/**
+ * Deletes some of the sessions that ended long ago; returns their number. Their tokens are still recognized by
+ * signature.
+ */
 export async function deleteOldSessions(db: Queryable, before: Date, limit: number): Promise<number> {
   const deleted = await db.query(
     `DELETE FROM sessions WHERE (tenant_id, id) IN (
@@ -133,7 +136,7 @@ export async function deleteOldSessions(db: Queryable, before: Date, limit: numb
 
 export interface SessionListing {
   readonly tenantId: string;
-  /** Only sessions of this key or member. */
+  /** If set, only sessions of this key or member are listed. */
   readonly holder: string | undefined;
   readonly now: Date;
   readonly idleSeconds: number;
@@ -160,7 +163,7 @@ export async function listSessions(
   });
 }
 
-/** Same order as in `sessionStatus`: revoked, then expired. */
+/** Uses the same order of precedence as `sessionStatus`: revoked, then expired. */
 function statusConditions(status: SessionStatus | undefined, now: Date): Condition[] {
   const isRevoked =
     'ended_at IS NOT NULL OR key_revoked_at IS NOT NULL OR member_removed_at IS NOT NULL OR coalesce(key_ends_at <= ?, false)';

@@ -1,7 +1,7 @@
 /**
- * Life cycle of a session: opened by a sign-in, used, and ended when its time is over, when it is ended explicitly, or when its
- * holder may no longer sign in. It is read from the database with its holder on each request, so that a revocation takes effect
- * immediately in every process; console requests are rare compared to API calls.
+ * Life cycle of a session: opened by a sign-in, used, and ended when its time is over, when it is ended explicitly, or
+ * when its holder may no longer sign in. It is read from the database with its holder on each request, so that a
+ * revocation takes effect immediately in every process; console requests are rare compared to API calls.
  */
 import { apiError } from '../../../contract/api-error.ts';
 import type { OrgRole, Role } from '../../../contract/scopes.ts';
@@ -167,13 +167,14 @@ export function actorKindOf({ member_id, key_role }: HeldSessionRow): CallerSess
   return member_id !== null ? 'member' : key_role === 'operator' ? 'operator' : 'key';
 }
 
-/** If the holder no longer exists, the lowest role. */
+/** Returns the lowest role if the holder no longer exists. */
 function roleOf({ role, key_role, member_role }: HeldSessionRow): Role {
   return role ?? key_role ?? member_role ?? 'viewer';
 }
 
 /**
- * Role and scopes are the holder's current ones; members, and operators signed in by a link, have every scope of their role.
+ * Role and scopes are the holder's current ones; members, and operators signed in by a link, have every scope of their
+ * role.
  */
 function credentialOf(session: HeldSessionRow, region: string | undefined): Credential {
   const { tenant_id, key_scopes, role } = session;

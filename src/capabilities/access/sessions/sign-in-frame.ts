@@ -10,7 +10,7 @@ export type Seen = Pick<Visit, 'headers'>;
 export interface SignInPage {
   readonly status?: number;
   readonly title: string;
-  /** HTML. */
+  /** Content of the page as HTML. */
   readonly main: string;
   readonly headers?: PageAnswer['headers'];
 }

@@ -1,6 +1,6 @@
 /**
- * Tokens issued by this service: random bytes and a signature over them. The signature proves that a token was issued, however
- * long ago its row was deleted, without a database query. Only the SHA-256 of a token is stored.
+ * Tokens issued by this service: random bytes and a signature over them. The signature proves that a token was issued,
+ * however long ago its row was deleted, without a database query. Only the SHA-256 of a token is stored.
  */
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { Secrets } from '../../../platform/secrets/secrets.ts';

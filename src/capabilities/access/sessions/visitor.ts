@@ -16,8 +16,8 @@ export interface Visitor {
 }
 
 /**
- * Throws if the visitor is signed in but not allowed: from this address, or in this org. The origin of form posts is checked
- * before.
+ * Throws if the visitor is signed in but not allowed: from this address, or in this org. The origin of form posts is
+ * checked before.
  */
 export async function visitorOf(
   sessions: Sessions,

@@ -1,35 +1,44 @@
 /**
- * What is asked of a SAML response beyond its signature.
+ * Checks of a SAML response beyond its signature.
  *
- * Attacks on SAML hide a second meaning in a document: a second assertion beside the signed one, a comment that cuts a
- * name in two, an entity that expands. So the text itself has to be plain: one response, one assertion, and none of the
- * markup that identity providers have no use for. What is then read is read from the signed bytes.
+ * Attacks on SAML hide a second meaning in a document: a second assertion next to the signed one, a comment that splits
+ * a name, an entity that expands. Therefore the text must be plain XML: one response, one assertion, and no markup that
+ * identity providers do not need, such as comments and document types. Values are then read from the signed bytes only.
  */
 import { apiError } from '../../../contract/api-error.ts';
 import { textOf } from './person.ts';
 
-/** A few hundred groups fit. Parsing takes longer than its share with each, so they are few, and counted before. */
+/**
+ * Limits of a response, large enough for a few hundred groups. Parsing time grows faster than the number of tags and
+ * attributes, so both are counted before parsing.
+ */
 const responseBytesMax = 65_536;
 const tagsMax = 1_000;
 const attributesMax = 2_000;
 
-/** In well-formed XML a bare `<` is always markup, so these cannot be anybody's name. */
+/**
+ * Comments, document types and processing instructions. In well-formed XML a bare `<` is always markup, so a name or
+ * value cannot match.
+ */
 const unusualMarkup = /<[!?]/;
 const declaration = /^\s*<\?xml\s[^<>]*\?>/;
-/** Without a document type there are only these. */
+/** Matches any entity except the five of XML and character references; without a document type, no others exist. */
 const unknownEntity = /&(?!amp;|lt;|gt;|quot;|apos;|#)/;
-/** Names of attributes have one spelling, their values many; so an algorithm has to be written without references. */
+/**
+ * An attribute name has only one spelling, but a value can be written with character references. `weakAlgorithm`
+ * therefore also rejects every value with `&`.
+ */
 const algorithms = /Algorithm\s*=\s*(?:"([^"]*)"|'([^']*)')/g;
 const weakAlgorithm = /&|xmldsig#(rsa-sha1|dsa-sha1|hmac-sha1|sha1)\s*$/;
 const answeredRequest = /InResponseTo\s*=\s*(?:"([^"]*)"|'([^']*)')/g;
-/** The first is the one of the response; a second one inside it says more about a failure. */
+/** The first match is the status of the response; a nested status code contains the detail of a failure. */
 const statusCode = /<(?:[^\s<>/:]+:)?StatusCode\s[^<>]*?Value\s*=\s*(?:"([^"]*)"|'([^']*)')/g;
 const success = 'urn:oasis:names:tc:SAML:2.0:status:Success';
 const destination = /<(?:[^\s<>/:]+:)?Response\s[^<>]*?Destination\s*=\s*(?:"([^"]*)"|'([^']*)')/g;
 
 /**
- * Refuses, before anything is parsed, what is not plain; returns the id of the request that the response says it
- * answers. Whether that is so the signed bytes tell later.
+ * Rejects a response that is not plain XML, before it is parsed. Returns the id of the request that the response claims
+ * to answer; the caller compares it with the signed assertion later.
  */
 export function checkResponseText(base64: string, acsUrl: string): string {
   const bytes = Buffer.from(base64, 'base64');
@@ -53,7 +62,8 @@ export function checkResponseText(base64: string, acsUrl: string): string {
   ) {
     throw apiError('bad_request', 'The SAML response must contain one unencrypted assertion.');
   }
-  // Neither need be signed. They say what an honest identity provider means, which no signed assertion overrules.
+  // Status and destination need not be signed. They state what an honest identity provider intends, so a response that
+  // fails these checks is rejected even if its assertion is signed.
   if (valuesOf(text, statusCode)[0] !== success) {
     throw apiError('forbidden', 'The identity provider did not complete the sign-in.');
   }
@@ -79,14 +89,14 @@ function decodeUtf8(bytes: Buffer): string {
   }
 }
 
-/** Elements of that name in whatever namespace. */
+/** Counts the elements with this name, in any namespace. */
 function count(text: string, element: string): number {
   return [...text.matchAll(new RegExp(`<([^\\s<>/:]+:)?${element}[\\s/>]`, 'g'))].length;
 }
 
 export interface Assertion {
   readonly id: string;
-  /** The request that it answers. */
+  /** Id of the request that the assertion answers. */
   readonly requestId: string;
   readonly notOnOrAfter: Date;
   readonly nameId: string;
@@ -100,7 +110,7 @@ export interface ExpectedAssertion {
   readonly clockSkewMs: number;
 }
 
-/** An element as xml2js gives it: attributes under `$`, text under `_`, children in lists. */
+/** An element as parsed by xml2js: attributes under `$`, text under `_`, children in lists. */
 interface Element {
   readonly $?: Readonly<Record<string, string>>;
   readonly _?: string;
@@ -110,7 +120,7 @@ interface Element {
 const bearer = 'urn:oasis:names:tc:SAML:2.0:cm:bearer';
 const transient = 'urn:oasis:names:tc:SAML:2.0:nameid-format:transient';
 
-/** `signed` is the document that was made of the signed bytes. */
+/** Checks and reads the assertion. `signed` is the document parsed from the signed bytes. */
 export function readAssertion(signed: object, expected: ExpectedAssertion): Assertion {
   const assertion = only((signed as { Assertion?: unknown }).Assertion, 'assertion');
   if (text(only(assertion.Issuer, 'issuer')) !== expected.idpEntityId) {
@@ -135,13 +145,13 @@ export function readAssertion(signed: object, expected: ExpectedAssertion): Asse
     Date.parse(data.NotOnOrAfter ?? ''),
     Date.parse(conditions.NotOnOrAfter ?? ''),
   );
-  // node-saml compares the conditions alone.
+  // node-saml checks only the expiry in the conditions, not in the subject confirmation.
   if (notOnOrAfter <= expected.now.getTime() - expected.clockSkewMs) {
     throw apiError('forbidden', 'The assertion has expired. Start again.');
   }
   const id = textOf(assertion.$?.ID);
   const name = textOf(text(nameId));
-  // Without a request it is unsolicited, and anybody could have had it posted here.
+  // An assertion without `InResponseTo` is unsolicited: anyone could have made the browser post it.
   if (!(notOnOrAfter > 0) || id === undefined || name === undefined || data.InResponseTo === undefined) {
     throw apiError('forbidden', 'The assertion lacks a subject, an expiry or its request.');
   }
@@ -161,10 +171,10 @@ const timeAttributes = new Set([
   'AuthnInstant',
   'SessionNotOnOrAfter',
 ]);
-/** With a year of four digits: what is later than 9999 is no time that anybody means, and cannot be stored. */
+/** Requires a year of four digits: a time after the year 9999 is an error and cannot be stored. */
 const time = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)?$/;
 
-/** Anywhere in the element. */
+/** Checks the times of the element and of all its descendants. */
 function checkTimes(element: Element): void {
   for (const [name, value] of Object.entries(element.$ ?? {})) {
     if (timeAttributes.has(name) && !(time.test(value) && Date.parse(value) > 0)) {
@@ -201,14 +211,14 @@ function only(value: unknown, what: string): Element {
   return elements[0];
 }
 
-/** xml2js makes a text of an element without attributes. */
+/** Returns the elements as a list. xml2js returns an element without attributes as a string. */
 function list(value: unknown): Element[] {
   return value === undefined
     ? []
     : [value].flat().map((item) => (typeof item === 'string' ? { _: item } : (item as Element)));
 }
 
-/** Empty where there are elements inside: the text around them could be read in several ways. */
+/** Returns the text of an element; empty if it has child elements, because the text around them would be ambiguous. */
 function text(element: Element): string {
   const hasElements = Object.keys(element).some((name) => name !== '$' && name !== '_');
   return hasElements ? '' : (element._ ?? '');

@@ -9,9 +9,9 @@ import type { PutSso, SsoKind, SsoView } from './schema.ts';
 
 export interface ServiceUrls {
   readonly loginUrl: string;
-  /** For issuers that identify themselves in the callback. */
+  /** Redirect URL for issuers that identify themselves in the callback. */
   readonly redirectUrl: string;
-  /** For other issuers: a redirect URL that is specific to the org. */
+  /** Redirect URL for all other issuers, specific to the org. */
   readonly orgRedirectUrl: string;
   readonly spEntityId: string;
   readonly acsUrl: string;
@@ -122,7 +122,9 @@ export function connectionFrom(secrets: Secrets, put: PutConnection): Connection
   };
 }
 
-/** Public issuers accept anyone, so either the settings restrict who may join, or joining must be enabled explicitly. */
+/**
+ * Public issuers accept anyone, so either the settings restrict who may join, or joining must be enabled explicitly.
+ */
 function saysWhoIsMeant({ allowed_email_domains, role_mapping, default_role }: PutSso): boolean {
   const hasDomains = (allowed_email_domains ?? []).length > 0;
   return hasDomains || ((role_mapping ?? []).length > 0 && default_role === null);

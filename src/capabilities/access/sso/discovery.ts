@@ -1,7 +1,7 @@
 /**
- * The metadata of OIDC issuers: fetched once for all who sign in at the same time, and cached for a minute. Anybody can
- * begin a sign-in, and any org can name an issuer of its own, so a cached entry holds only the fields that are used and
- * is small.
+ * Cache of the metadata of OIDC issuers. Concurrent sign-ins share one fetch, and the result is cached for a minute.
+ * Anyone can start a sign-in, and any org can configure its own issuer; so the number of entries is limited, and an
+ * entry contains only the fields that are used.
  */
 import * as oidc from 'openid-client';
 import type { OutboundFetch } from '../../../platform/outbound/fetch.ts';
@@ -10,7 +10,7 @@ import { checkedAnswer } from './provider-answer.ts';
 
 const cachedMs = 60_000;
 const entriesMax = 1_000;
-/** The used fields together, as JSON. */
+/** Maximum size of the used fields as JSON. */
 const metadataBytesMax = 8_192;
 
 const usedFields = [
@@ -35,7 +35,7 @@ export interface DiscoveryDependencies {
 
 export interface Discovery {
   metadataOf(issuer: string): Promise<IssuerMetadata>;
-  /** How many issuers are cached. */
+  /** Number of cached issuers. */
   readonly entries: number;
 }
 
@@ -45,7 +45,7 @@ interface Entry {
 }
 
 export function createDiscovery({ fetch, allowPrivateNetworks, clock }: DiscoveryDependencies): Discovery {
-  /** The least recently used issuer first. */
+  /** Ordered from the least to the most recently used issuer. */
   const cache = new Map<string, Entry>();
 
   function dropExpired(nowMs: number): void {
@@ -71,7 +71,7 @@ export function createDiscovery({ fetch, allowPrivateNetworks, clock }: Discover
   }
 
   async function discover(issuer: string): Promise<IssuerMetadata> {
-    // The client does not matter for discovery.
+    // Discovery does not depend on the client, so any client id can be passed.
     const configuration = await oidc.discovery(new URL(issuer), 'any', undefined, oidc.None(), {
       [oidc.customFetch]: async (url, options) => checkedAnswer(await fetch(url, options)),
       execute: allowPrivateNetworks ? [oidc.allowInsecureRequests] : [],
@@ -95,7 +95,7 @@ export function createDiscovery({ fetch, allowPrivateNetworks, clock }: Discover
       const nowMs = clock.now().getTime();
       dropExpired(nowMs);
       const entry = cache.get(issuer) ?? begin(issuer, nowMs);
-      // The one that was used last goes to the end.
+      // Moves the entry to the end, as the most recently used one.
       cache.delete(issuer);
       cache.set(issuer, entry);
       return entry.found;

@@ -1,6 +1,6 @@
 /**
- * OpenID Connect by the authorization code flow with PKCE. State, nonce, issuer, audience, signature and times are
- * checked by openid-client; where it connects to is checked by `platform/outbound`.
+ * OpenID Connect with the authorization code flow and PKCE. openid-client checks state, nonce, issuer, audience,
+ * signature and times; `platform/outbound` checks the addresses that are connected to.
  */
 import * as oidc from 'openid-client';
 import { apiError } from '../../../contract/api-error.ts';
@@ -15,7 +15,7 @@ export interface OidcDependencies extends DiscoveryDependencies {
   readonly secrets: Secrets;
 }
 
-/** What has to be known again when the person comes back. */
+/** Values of a started sign-in that are needed to verify its callback. */
 export interface OidcProof {
   readonly nonce: string;
   readonly verifier: string;
@@ -23,13 +23,15 @@ export interface OidcProof {
 }
 
 export interface Oidc {
-  /** Where to send the person. */
+  /** Starts a sign-in. Returns the URL to redirect the browser to, and the proof to store. */
   begin(
     connection: ConnectionRow,
     state: string,
     urls: Pick<ServiceUrls, 'redirectUrl' | 'orgRedirectUrl'>,
   ): Promise<{ url: URL; proof: OidcProof }>;
-  /** `currentUrl` is where the person came back to, with the query. Throws whatever is wrong with it. */
+  /**
+   * Completes a sign-in. `currentUrl` is the requested callback URL with its query. Throws if the response is invalid.
+   */
   finish(connection: ConnectionRow, currentUrl: URL, state: string, proof: OidcProof): Promise<Person>;
 }
 
@@ -37,7 +39,10 @@ export function createOidc(deps: OidcDependencies): Oidc {
   const { secrets, fetch, allowPrivateNetworks } = deps;
   const discovery = createDiscovery(deps);
 
-  /** Made for each step of a sign-in, so that neither the secret nor the keys of the issuer stay in memory. */
+  /**
+   * Creates a configuration for one step of a sign-in, so that neither the client secret nor the issuer's keys stay in
+   * memory.
+   */
   async function configurationFor(connection: ConnectionRow): Promise<oidc.Configuration> {
     const { org_id, issuer, client_id, client_secret } = connection;
     const server = await discovery.metadataOf(issuer);
@@ -48,7 +53,7 @@ export function createOidc(deps: OidcDependencies): Oidc {
     if (allowPrivateNetworks) {
       oidc.allowInsecureRequests(configuration);
     }
-    // Signatures of ID tokens are verified, rather than trusted because of the connection that they came by.
+    // Verifies the signatures of ID tokens instead of trusting the connection over which they were received.
     oidc.enableNonRepudiationChecks(configuration);
     return configuration;
   }
@@ -89,7 +94,7 @@ export function createOidc(deps: OidcDependencies): Oidc {
         throw apiError('forbidden', 'The identity provider sent no ID token.');
       }
       checkClaims(claims, connection);
-      // Many providers tell the groups and the address there alone.
+      // Many providers return the groups and the e-mail address only from the userinfo endpoint.
       const more =
         configuration.serverMetadata().userinfo_endpoint === undefined
           ? {}
@@ -104,9 +109,10 @@ function namesItself(configuration: oidc.Configuration): boolean {
 }
 
 /**
- * A code goes to the issuer that gave it, and to no other: an issuer could send people on to another one with a `state` of
- * its own and be asked to redeem what that one gave. So whoever answers at the address that all orgs share has to say its
- * name, which openid-client compares where it is announced; at an org's own address only that org's sign-ins end.
+ * Prevents mix-up attacks: a code must only be sent to the issuer that issued it. Otherwise a malicious issuer could
+ * redirect people to another issuer with its own `state`, and would receive the code of the other issuer. Therefore the
+ * callback URL that all orgs share is only for issuers that identify themselves in the callback, which openid-client
+ * checks. The callback URL of an org only completes sign-ins of that org.
  */
 function checkWhoAnswers(configuration: oidc.Configuration, currentUrl: URL, redirectUrl: string): void {
   if (currentUrl.origin + currentUrl.pathname !== redirectUrl) {
@@ -121,16 +127,19 @@ function clientAuth(supported: readonly string[] | undefined, secret: string | u
   if (secret === undefined) {
     return oidc.None();
   }
-  // The default of the protocol, where the provider says nothing.
+  // If the metadata lists no methods, `client_secret_basic` is the default of the protocol.
   return (supported ?? ['client_secret_basic']).includes('client_secret_basic')
     ? oidc.ClientSecretBasic(secret)
     : oidc.ClientSecretPost(secret);
 }
 
-/** The last second of the year 9999: times beyond it cannot be written in four digits. */
+/** The last second of the year 9999: later times cannot be written with a four-digit year. */
 const timeMaxSeconds = 253_402_300_799;
 
-/** openid-client compares `azp` only where there are several audiences, and accepts any time that is far enough ahead. */
+/**
+ * Adds two checks: openid-client compares `azp` only if there are several audiences, and accepts times however far in
+ * the future.
+ */
 function checkClaims(claims: oidc.IDToken, { client_id }: ConnectionRow): void {
   if (claims.azp !== undefined && claims.azp !== client_id) {
     throw new Error(`the ID token was issued to ${String(claims.azp)}`);
@@ -160,7 +169,10 @@ function personOf({ issuer, groups_attribute }: ConnectionRow, idToken: Claims, 
   };
 }
 
-/** The address of the first source that says of its own address if it is verified: the sources may name different ones. */
+/**
+ * Returns the e-mail address of the first source that has both `email` and `email_verified`, if it is verified. Both
+ * must come from the same source, because the sources may contain different addresses.
+ */
 function verifiedEmail(sources: readonly Claims[]): string | undefined {
   const source = sources.find(
     ({ email, email_verified }) => email !== undefined && email_verified !== undefined,

@@ -37,10 +37,10 @@ import { authorizeUrl, serviceMetadata, verifyResponse } from './saml.ts';
 import type { SsoKind } from './schema.ts';
 import { createSignIns } from './sign-ins.ts';
 
-/** The largest response that is looked at, 64 KiB, in base64 and percent-encoded. */
+/** Maximum size of the posted form: a response of 64 KiB, in base64 and percent-encoded. */
 const assertionFormBytes = 131_072;
 
-/** From one address; a company may be behind it. */
+/** Maximum number of sign-ins started per client address; the people of a whole company may share one address. */
 const begunPerMinuteMax = 300;
 
 export interface SsoPageDependencies extends Appending {
@@ -53,7 +53,7 @@ export interface SsoPageDependencies extends Appending {
   readonly attempts: Pick<Attempts, 'note'>;
   readonly fetch: OutboundFetch;
   readonly allowPrivateNetworks: boolean;
-  /** How long a SAML response may take to verify; undefined: as long as the thread allows by default. */
+  /** Maximum time to verify a SAML response. Undefined: the default of the thread. */
   readonly samlAnswerMsMax: number | undefined;
   baseUrl(): string;
 }
@@ -63,7 +63,7 @@ export function ssoPages(deps: SsoPageDependencies): Page[] {
   const oidc = createOidc(deps);
   const signIns = createSignIns(deps);
   const samlThread = new SamlThread(deps.samlAnswerMsMax);
-  // Started sign-ins are counted like failures: the person is not known yet, and each one stores a row.
+  // Every started sign-in counts like a failed one: the person is not known yet, and each start stores a row.
   const begun = new AuthBackoff(begunPerMinuteMax, deps.clock);
 
   /** An org without SSO gets the same response as an unknown org. */
@@ -78,7 +78,7 @@ export function ssoPages(deps: SsoPageDependencies): Page[] {
     return { org, connection };
   }
 
-  /** The attempt's connection, unless it was changed or removed meanwhile. */
+  /** Returns the connection of the attempt; throws if the connection was changed or removed since the start. */
   async function connectionOf({ org_id, issuer, kind }: AttemptRow): Promise<ConnectionRow> {
     const connection = await findConnection(db, org_id);
     const isSame = connection?.issuer === issuer && (kind === 'ticket' || kind === connection.kind);
@@ -89,8 +89,9 @@ export function ssoPages(deps: SsoPageDependencies): Page[] {
   }
 
   /**
-   * The connection as it is now, under the org's lock: what replaces the provider ends the sessions that were opened
-   * through the old one, and must not overlook one that is being opened.
+   * Locks the org and returns its current connection; throws if the provider was replaced. Replacing the provider ends
+   * the sessions that were opened through the old one; because of the lock it also finds a session that is being
+   * opened.
    */
   async function lockConnection(tx: Transaction, before: ConnectionRow): Promise<ConnectionRow> {
     await lockOrg(tx, before.org_id);
@@ -132,7 +133,7 @@ export function ssoPages(deps: SsoPageDependencies): Page[] {
     return ticket === null ? finishOidc(visit) : finishTicket(visit, ticket, false);
   }
 
-  /** Only for the sign-ins of that org, see `oidc.ts`. */
+  /** Completes only sign-ins of the org in the URL; `checkWhoAnswers` in `oidc.ts` gives the reason. */
   async function orgCallback(visit: Visit): Promise<PageAnswer> {
     const { org } = await requireConnection(visit.params.org_slug);
     return finishOidc(visit, org.id);
@@ -167,7 +168,7 @@ export function ssoPages(deps: SsoPageDependencies): Page[] {
     return refusing(org.id, visit, async () => {
       const urls = serviceUrls(baseUrl(), org.slug, 'saml');
       const requestId = checkResponseText(response, urls.acsUrl);
-      // Before the work of verifying, so that each sign-in that was begun here is good for one response.
+      // Consumes the attempt before the expensive verification, so that each started sign-in allows only one response.
       const attempt = await signIns.take(requestId, 'saml', visit.now, org.id);
       const assertion = await believing(() => verifyResponse(samlThread, connection, urls, response), visit);
       const digest = hash('sha256', `${connection.issuer} ${assertion.id}`);
@@ -180,12 +181,12 @@ export function ssoPages(deps: SsoPageDependencies): Page[] {
       }
       const person = personOf(connection, assertion);
       const member = await recognize(visit, connection, person, async (_, memberId) => memberId);
-      // The browser sends no cookie with a form of another site; with the redirect that follows it does.
+      // The browser does not send the cookie with a form posted from another site, but sends it with the redirect.
       return redirectTo(`/sso/callback?ticket=${await signIns.makeTicket(attempt, member, visit.now)}`);
     });
   }
 
-  /** `isWanted`: the person pressed the button of `confirmation`. */
+  /** `isWanted`: the person pressed the button on the page of `confirmation`. */
   async function finishTicket(visit: Visit, ticket: string, isWanted: boolean): Promise<PageAnswer> {
     const attempt = await signIns.take(ticket, 'ticket', visit.now);
     return refusing(attempt.org_id, visit, async () => {
@@ -208,7 +209,10 @@ export function ssoPages(deps: SsoPageDependencies): Page[] {
     return found.kind === 'live' && found.credential.org?.id !== org_id;
   }
 
-  /** A link can begin a sign-in and its org's provider finish it unseen, so a session of another org is not just replaced. */
+  /**
+   * Asks for confirmation before a session of another org is replaced: a link can start a sign-in, and the provider of
+   * its org can complete it without any visible step.
+   */
   async function confirmation(visit: Visit, attempt: AttemptRow, memberId: string): Promise<PageAnswer> {
     const name = escapeHtml((await findOrg(db, attempt.org_id))?.name ?? '');
     const ticket = await signIns.makeTicket(attempt, memberId, visit.now);
@@ -221,8 +225,8 @@ export function ssoPages(deps: SsoPageDependencies): Page[] {
   }
 
   /**
-   * Does `work` for the member that the person is or becomes, in the same transaction. Somebody who may not sign in any
-   * more is refused, and does not stay signed in elsewhere.
+   * Finds or creates the member for the person and runs `work` in the same transaction. If the person may no longer
+   * sign in, rejects the sign-in and ends the existing sessions of the member.
    */
   async function recognize<Result>(
     visit: Visit,
@@ -251,7 +255,7 @@ export function ssoPages(deps: SsoPageDependencies): Page[] {
     return outcome.result;
   }
 
-  /** Ends the sessions of a person, and the sign-ins that are about to open one. */
+  /** Ends the sessions of a person and deletes sign-ins that are about to open one. */
   async function endStay(
     tx: Transaction,
     { now, address, traceId }: Visit,
@@ -285,7 +289,7 @@ export function ssoPages(deps: SsoPageDependencies): Page[] {
     return redirectTo(return_to, { 'set-cookie': [cookie, signIns.clearCookie()] });
   }
 
-  /** Runs `work`; a failure means that the provider cannot be reached. */
+  /** Runs `work`, which calls the provider. Every error is reported as a failure of the provider. */
   async function reaching<Result>(work: () => Promise<Result>, { traceId }: Visit): Promise<Result> {
     try {
       return await work();
@@ -298,7 +302,10 @@ export function ssoPages(deps: SsoPageDependencies): Page[] {
     }
   }
 
-  /** Details are logged, not shown: it may be an attack, and library errors expose internals. */
+  /**
+   * Runs `work`, which verifies the provider's response. Errors are logged, and only an `ApiError` is shown: the
+   * response may be an attack, and library errors expose internals.
+   */
   async function believing<Result>(work: () => Promise<Result>, { traceId }: Visit): Promise<Result> {
     try {
       return await work();
@@ -310,7 +317,7 @@ export function ssoPages(deps: SsoPageDependencies): Page[] {
     }
   }
 
-  /** Records a failed sign-in in the org's audit log. */
+  /** Runs `work`. Records a failed sign-in in the org's audit log, and limits the failures per client address. */
   async function refusing(orgId: string, visit: Visit, work: () => Promise<PageAnswer>): Promise<PageAnswer> {
     try {
       return await work();
@@ -350,7 +357,8 @@ export function ssoPages(deps: SsoPageDependencies): Page[] {
       refused: showRefusal,
     },
     {
-      // The same for any name, so that it can be had before SSO is set, and tells nothing of who is here.
+      // The response is the same for every slug: it is available before SSO is configured, and does not reveal which
+      // orgs exist.
       path: '/saml/{org_slug}/metadata',
       async handler({ params }) {
         const urls = serviceUrls(baseUrl(), encodeURIComponent(params.org_slug ?? ''), 'saml');
@@ -365,7 +373,7 @@ export function ssoPages(deps: SsoPageDependencies): Page[] {
   ];
 }
 
-/** The org chose the provider, so its word on an address is as good as any. */
+/** E-mail addresses from the provider count as verified, because the org chose the provider. */
 function personOf({ issuer, groups_attribute }: ConnectionRow, { nameId, attributes }: Assertion): Person {
   const first = (...names: string[]) => names.map((name) => attributes.get(name)?.[0]).find(Boolean);
   const email =

@@ -8,7 +8,7 @@ import type { ConnectionRow } from './queries.ts';
 export interface Person {
   readonly issuer: string;
   readonly subject: string;
-  /** Only if the provider has verified it; in lowercase. */
+  /** In lowercase. Undefined if the provider has not verified it. */
   readonly email: string | undefined;
   readonly name: string | undefined;
   readonly groups: readonly string[];
@@ -51,8 +51,9 @@ function highest(found: readonly { readonly role: OrgRole }[]): OrgRole | undefi
 const textMax = 300;
 
 /**
- * The text of a claim or attribute, exactly as the provider wrote it; undefined if it cannot be stored, is blank or is not
- * a text. Nothing is trimmed: to a provider ` root` and `root` are two subjects, and may belong to two people.
+ * Returns the text of a claim or attribute exactly as the provider wrote it; undefined if it cannot be stored, is blank
+ * or is not a string. Nothing is trimmed: to a provider ` root` and `root` are two subjects, and may belong to two
+ * people.
  */
 export function textOf(value: unknown): string | undefined {
   const isText =
@@ -64,21 +65,20 @@ export function textOf(value: unknown): string | undefined {
   return isText ? value : undefined;
 }
 
-/** One `@`, no spaces, and none of the two characters that become ASCII letters in lowercase. */
+/** Exactly one `@`, no whitespace, and neither of the two characters that become ASCII letters in lowercase. */
 const emailPattern = /^[^\s@\u0130\u212a]+@[^\s@\u0130\u212a]+$/;
 
-/** An e-mail address in lowercase; undefined for anything else. */
+/** Returns the e-mail address in lowercase; undefined if the value is not an address. */
 export function emailOf(value: unknown): string | undefined {
   const text = textOf(value);
   return text !== undefined && emailPattern.test(text) ? text.toLowerCase() : undefined;
 }
 
-/** A name to show. */
 export function displayName(value: unknown): string | undefined {
   return textOf(value)?.trim();
 }
 
-/** One or a list. */
+/** Accepts one value or a list, and skips values that are not usable texts. */
 export function textsOf(value: unknown): string[] {
   return [value].flat().flatMap((item) => textOf(item) ?? []);
 }

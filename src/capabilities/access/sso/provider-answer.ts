@@ -1,12 +1,13 @@
 /**
- * Bounds for the JSON that identity providers answer. `platform/outbound` bounds its bytes; few bytes can still hold very
- * many values, which take far more memory and time once they are parsed.
+ * Limits the number of values in the JSON responses of identity providers. `platform/outbound` limits the size of a
+ * response, but even a small one can contain very many values, which need far more memory and time once they are
+ * parsed.
  */
 
-/** A few hundred keys fit, or a few thousand groups. */
+/** Enough for a few hundred keys, or a few thousand groups. */
 const valuesMax = 4_000;
 
-/** The same answer, unless it holds too many values. */
+/** Returns the response unchanged; throws if it contains too many values. */
 export async function checkedAnswer(response: Response): Promise<Response> {
   const text = await response.clone().text();
   checkValues(text);
@@ -21,13 +22,16 @@ function checkValues(json: string): void {
   }
 }
 
-/** The claims of a token are JSON once more. */
+/** The claims of a token are encoded JSON, so their values are counted separately. */
 function checkClaims(token: unknown): void {
   const claims = typeof token === 'string' ? token.split('.')[1] : undefined;
   checkValues(Buffer.from(claims ?? '', 'base64url').toString('utf8'));
 }
 
-/** Undefined where there is none; that the text is not JSON is found by the code that reads it. */
+/**
+ * Returns undefined if the text contains no ID token. Invalid JSON is reported by the code that parses the response
+ * later.
+ */
 function idTokenIn(text: string): unknown {
   try {
     return (JSON.parse(text) as { readonly id_token?: unknown } | null)?.id_token;
@@ -36,7 +40,7 @@ function idTokenIn(text: string): unknown {
   }
 }
 
-/** At least as many as there are: each follows a bracket, a brace or a comma that is not inside a string. */
+/** Returns an upper bound: every value follows a bracket, a brace or a comma that is not inside a string. */
 function countValues(json: string): number {
   let count = 0;
   let isInString = false;

@@ -102,7 +102,10 @@ export async function insertAttempt(db: Queryable, row: AttemptRow): Promise<voi
   );
 }
 
-/** The transaction that deletes the row may continue: each attempt can be used once, in any process. */
+/**
+ * Deletes and returns the attempt. Only the caller that deletes the row may continue, so each attempt can be used once
+ * across all processes.
+ */
 export async function takeAttempt(
   db: Queryable,
   digest: string,
@@ -115,12 +118,12 @@ export async function takeAttempt(
   return row;
 }
 
-/** Sign-ins of a member that wait for their last step. */
+/** Deletes the sign-ins of a member that wait for their last step. */
 export async function deleteTickets(tx: Queryable, orgId: string, memberId: string): Promise<void> {
   await tx.query('DELETE FROM sso_attempts WHERE org_id = $1 AND member_id = $2', [orgId, memberId]);
 }
 
-/** Returns false if it was used before. */
+/** Records that the assertion was used; returns false if it was used before. */
 export async function useAssertion(
   db: Queryable,
   orgId: string,
@@ -134,7 +137,9 @@ export async function useAssertion(
   return inserted.length > 0;
 }
 
-/** Deletes some expired rows; returns their number. */
+/**
+ * Deletes up to `limit` expired attempts and up to `limit` expired assertions; returns the larger of the two numbers.
+ */
 export async function deleteOver(db: Queryable, now: Date, limit: number): Promise<number> {
   const attempts = await db.query(
     `DELETE FROM sso_attempts WHERE digest IN (SELECT digest FROM sso_attempts WHERE expires_at <= $1 LIMIT $2)

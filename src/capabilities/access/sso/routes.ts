@@ -114,13 +114,14 @@ export function ssoRoutes({ db, secrets, allowPrivateNetworks, baseUrl }: SsoRou
 }
 
 /**
- * The identity provider vouches for e-mail addresses and groups, so it can sign in a person as any member, including an owner.
+ * The identity provider vouches for e-mail addresses and groups, so it can sign in a person as any member, including an
+ * owner.
  */
 function checkMaySetSignIn(caller: Caller): void {
   checkMayGrantMembership(caller, 'owner');
 }
 
-/** For the audit log: one entry, however many people were signed in. */
+/** Returns one audit entry, however many sessions were ended; none if no session was ended. */
 function sessionsEnded(orgId: string, count: number): Change[] {
   return count === 0
     ? []

@@ -1,6 +1,6 @@
 /**
- * SAML 2.0, as a service provider: requests by redirect, responses by POST. node-saml verifies signature, audience and
- * times; what it leaves open is checked in `assertion.ts`, on the signed bytes alone.
+ * SAML 2.0 as a service provider: requests by redirect, responses by POST. node-saml verifies signature, audience and
+ * times; `assertion.ts` does the remaining checks, and reads values from the signed bytes only.
  */
 import type { SamlConfig } from '@node-saml/node-saml';
 import { apiError } from '../../../contract/api-error.ts';
@@ -11,10 +11,10 @@ import type { ServiceUrls } from './connection.ts';
 import type { ConnectionRow } from './queries.ts';
 
 const clockSkewMs = 60_000;
-/** However long the provider says that it is good for. */
+/** Maximum age of an assertion, even if the provider declares it valid for longer. */
 const assertionAgeMaxMs = 10 * 60_000;
 
-/** Loaded when somebody needs it: every start would wait for it, and few organizations sign in by SAML. */
+/** Loaded on first use, because loading it would delay every start and few organizations use SAML. */
 const loadLibrary = () => import('@node-saml/node-saml');
 
 type Urls = Pick<ServiceUrls, 'spEntityId' | 'acsUrl'>;
@@ -29,7 +29,7 @@ async function optionsOf(connection: ConnectionRow, { spEntityId, acsUrl }: Urls
     idpCert: connection.idp_certificate ?? '',
     wantAssertionsSigned: true,
     wantAuthnResponseSigned: false,
-    // Asked of the signed assertion and of the database, which all processes share.
+    // Checked in `pages.ts` instead, with the signed assertion and the database, which all processes share.
     validateInResponseTo: ValidateInResponseTo.never,
     disableRequestedAuthnContext: true,
     identifierFormat: null,
@@ -38,7 +38,7 @@ async function optionsOf(connection: ConnectionRow, { spEntityId, acsUrl }: Urls
   };
 }
 
-/** Where to send the person. */
+/** Returns the URL of the identity provider to redirect the browser to. */
 export async function authorizeUrl(
   connection: ConnectionRow,
   urls: Urls,
@@ -61,7 +61,8 @@ export async function serviceMetadata({ spEntityId, acsUrl }: Urls): Promise<str
 }
 
 /**
- * What the one signed assertion of a response says, whose text was found plain before. Throws whatever is wrong with it.
+ * Verifies a response that has passed `checkResponseText`, and returns its signed assertion. Throws if anything is
+ * invalid.
  */
 export async function verifyResponse(
   thread: SamlThread,
@@ -76,7 +77,7 @@ export async function verifyResponse(
   return readAssertion(signed, {
     idpEntityId: connection.issuer,
     acsUrl: urls.acsUrl,
-    // The clock that node-saml goes by.
+    // The clock that node-saml uses too.
     now: systemClock.now(),
     clockSkewMs,
   });

@@ -1,6 +1,6 @@
 /**
- * A sign-in in progress: started in a browser, which gets a cookie, and completed once in the same browser, by any process. So
- * neither a stolen response of the identity provider nor a response sent by someone else opens a session.
+ * A sign-in in progress: started in a browser, which receives a cookie, and completed once in the same browser, by any
+ * process. So neither a stolen response of the identity provider nor a response sent by someone else opens a session.
  */
 import { apiError } from '../../../contract/api-error.ts';
 import type { Database } from '../../../platform/db/database.ts';
@@ -12,7 +12,10 @@ import { type AttemptRow, insertAttempt, takeAttempt } from './queries.ts';
 import type { SsoKind } from './schema.ts';
 
 const attemptMinutes = 10;
-/** Between assertion and session there is one redirect, or a button that the person reads first. */
+/**
+ * Lifetime of a ticket: between assertion and session there is a redirect, or a page with a button that the person
+ * reads.
+ */
 const ticketSeconds = 120;
 
 export interface SignInsDependencies {
@@ -25,17 +28,17 @@ export interface Begun extends Pick<AttemptRow, 'org_id' | 'issuer' | 'return_to
   readonly kind: SsoKind;
   /** Token that the identity provider returns. */
   readonly token: string;
-  /** Stored encrypted. */
+  /** Values to verify the response with; stored encrypted. */
   readonly proof?: object;
 }
 
 export interface SignIns {
   newToken(kind: SsoKind): string;
-  /** Returns the header with the browser's cookie. */
+  /** Stores the attempt. Returns the `Set-Cookie` header with the browser's cookie. */
   begin(visit: Visit, begun: Begun): Promise<string>;
   /**
-   * Takes the attempt of `token`; rejects an attempt that is expired, used or of another kind. An attempt of another org than
-   * `orgId` is left in place.
+   * Consumes the attempt of `token`; rejects an attempt that is expired, used or of another kind. An attempt of another
+   * org than `orgId` is rejected but not consumed.
    */
   take(token: string, kind: AttemptRow['kind'], now: Date, orgId?: string): Promise<AttemptRow>;
   checkBrowser(visit: Pick<Visit, 'headers'>, attempt: AttemptRow): void;
@@ -45,7 +48,7 @@ export interface SignIns {
   clearCookie(): string;
 }
 
-/** An XML id must not begin with a digit. */
+/** The token of a SAML sign-in is used as an XML id, which must not start with a digit. */
 function prefixOf(kind: AttemptRow['kind']): string {
   return kind === 'saml' ? '_' : '';
 }
@@ -63,7 +66,7 @@ export function createSignIns({ db, secrets, baseUrl }: SignInsDependencies): Si
   return {
     newToken: (kind) => prefixOf(kind) + tokens.issue(),
     async begin(visit, { token, proof, ...begun }) {
-      // The same for all attempts of a browser: several tabs may be signing in.
+      // All attempts of a browser share one cookie, because several tabs may be signing in.
       const browser = browserOf(visit) ?? tokens.issue();
       await insertAttempt(db, {
         ...begun,

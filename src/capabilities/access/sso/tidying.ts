@@ -1,4 +1,4 @@
-/** Deletes unfinished sign-ins and expired assertions. */
+/** Deletes expired sign-in attempts and assertions. */
 
 import type { Database } from '../../../platform/db/database.ts';
 import type { Job } from '../../../platform/jobs/jobs.ts';

@@ -1,7 +1,7 @@
 /**
- * Console access for support: an operator presents the token of a support session and sees the org's pages, within the grant
- * and until it ends. The token is kept in an HttpOnly cookie; there is no other session, so ending the support session ends the
- * access.
+ * Console access for support: an operator presents the token of a support session and sees the org's pages, within the
+ * grant and until it ends. The token is kept in an HttpOnly cookie; there is no other session, so ending the support
+ * session ends the access.
  */
 import { ApiError, apiError, apiErrorWithDetails } from '../../../contract/api-error.ts';
 import { escapeHtml } from '../../../platform/http/html/html.ts';
@@ -20,7 +20,7 @@ export interface ConsoleEntryDependencies {
 
 export interface ConsoleEntry {
   readonly pages: readonly Page[];
-  /** Undefined: not a support visit. */
+  /** Returns undefined if the visit is not a support visit. */
   visitorOf(
     visit: Pick<Visit, 'headers' | 'address' | 'now'>,
   ): Promise<{ credential: Credential } | PageAnswer | undefined>;
@@ -91,7 +91,8 @@ export function createConsoleEntry({
         if (!(error instanceof ApiError)) {
           throw error;
         }
-        // The session has ended: the next visit uses the operator's own session again.
+        // The support session has ended: the cookie is cleared, so that the next visit uses the operator's own session
+        // again.
         return refusedAnswer(visit, error.status === 410 ? 401 : error.status, error.message, {
           'set-cookie': cookies().clear(),
         });

@@ -1,6 +1,6 @@
 /**
- * Life cycle of a support grant: created by an operator, approved by the org if it requires approval, used through sessions,
- * ended. A grant never changes: more access requires a new grant.
+ * Life cycle of a support grant: created by an operator, approved by the org if it requires approval, used through
+ * sessions, ended. A grant never changes: more access requires a new grant.
  */
 import { apiError, invalidField } from '../../../contract/api-error.ts';
 import type { Queryable, Transaction } from '../../../platform/db/database.ts';
@@ -142,7 +142,10 @@ export async function decideGrant(
   return { before, after };
 }
 
-/** By an operator (`orgId` null) or by the org. Revoking an ended grant has no effect, so it can be repeated. */
+/**
+ * Revokes a grant, for an operator (`orgId` null) or the org. Revoking an ended grant has no effect, so it can be
+ * repeated.
+ */
 export async function revokeGrant(
   tx: Transaction,
   ids: Ids,
@@ -200,7 +203,7 @@ export interface SettingsChange {
   readonly revoked: readonly Move[];
 }
 
-/** Forbidding support access ends all open grants. */
+/** Replaces the settings. Forbidding support access ends all open grants. */
 export async function putSettings(
   tx: Transaction,
   ids: Ids,
@@ -253,7 +256,7 @@ async function note(
   });
 }
 
-/** Audit entry and event for the org. */
+/** Returns the audit entry and the event of a change, for the org. */
 export function grantChange(
   { before, after }: Partial<Move> & Pick<Move, 'after'>,
   now: Date,

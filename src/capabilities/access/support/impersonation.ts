@@ -1,7 +1,7 @@
 /**
- * Requests of support sessions. The session is read on each request, so that a revocation takes effect with the next request in
- * every process. Each request is recorded in the org's audit log and its log of support access before it is served; if that
- * fails, it is not served.
+ * Requests of support sessions. The session is read on each request, so that a revocation takes effect with the next
+ * request in every process. Each request is recorded in the org's audit log and its log of support access before it is
+ * served; if that fails, it is not served.
  */
 import { apiError } from '../../../contract/api-error.ts';
 import type { Database } from '../../../platform/db/database.ts';
@@ -26,7 +26,7 @@ export interface ImpersonationDependencies extends Appending {
 
 export interface Impersonation {
   find(token: string): Promise<Credential | undefined>;
-  /** Throws 503 if it cannot be written. */
+  /** Records a request; throws 503 if the record cannot be written. */
   record(request: ImpersonatedRequest): Promise<void>;
 }
 
@@ -99,7 +99,7 @@ export function createImpersonation(deps: ImpersonationDependencies): Impersonat
       return (
         session && {
           keyId: session.id,
-          // Its scopes restrict it; operations that require an owner are not allowed.
+          // The scopes restrict the session further; operations that require an owner are not allowed.
           role: 'admin',
           scopes: new Set(session.scope),
           notBefore: null,

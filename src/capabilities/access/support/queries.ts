@@ -47,7 +47,7 @@ export async function insertGrant(tx: Queryable, grant: GrantRow): Promise<void>
   );
 }
 
-/** `orgId` null: an operator, who names the grant alone. */
+/** `orgId` is null for an operator, who finds grants of any org by their id. */
 export async function findGrant(
   db: Queryable,
   orgId: string | null,
@@ -79,7 +79,7 @@ export async function updateFate(tx: Queryable, grant: GrantRow): Promise<void> 
   );
 }
 
-/** Grants that can still be used or approved. */
+/** Locks and returns the grants that can still be used or approved. */
 export async function lockOpenGrants(tx: Queryable, orgId: string, now: Date): Promise<GrantRow[]> {
   return tx.query<GrantRow>(
     `SELECT ${grantColumns} FROM support_grants
@@ -99,7 +99,7 @@ export async function listGrants(db: Queryable, query: GrantFilters, now: Date):
   });
 }
 
-/** Same order as in `grantStatus`. */
+/** Uses the same order of precedence as `grantStatus`. */
 function statusConditions(status: GrantStatus | undefined, now: Date): Condition[] {
   const lasting: Condition = [
     'revoked_at IS NULL AND approved IS DISTINCT FROM false AND expires_at > ?',
@@ -161,11 +161,11 @@ export interface FoundSession extends CredentialOrgRow {
   readonly scope: readonly string[];
   readonly reason: string;
   readonly expires_at: Date;
-  /** The grant, or the key that opened the session, is revoked; or the org has forbidden support access. */
+  /** True if the grant, or the key that opened the session, is revoked, or if the org has forbidden support access. */
   readonly revoked: boolean;
 }
 
-/** Crosses tenants: the digest determines the tenant of the session. */
+/** Searches all tenants: the digest determines the tenant of the session. */
 export async function findSession(
   db: Queryable,
   digest: string,
@@ -268,7 +268,10 @@ export async function deleteOldAccess(tx: Queryable, { orgId, before, limit }: O
   return gone.length;
 }
 
-/** Deletes their sessions too. A grant created earlier may have been used later. */
+/**
+ * Deletes old grants and their sessions. A grant that is still valid at `before` is kept, because it may have been used
+ * later.
+ */
 export async function deleteOldGrants(tx: Queryable, { orgId, before, limit }: Old): Promise<number> {
   const old = await tx.query<{ id: string }>(
     `SELECT id FROM support_grants WHERE org_id = $1 AND created_at < $2 AND expires_at < $2
@@ -281,7 +284,7 @@ export async function deleteOldGrants(tx: Queryable, { orgId, before, limit }: O
   return ids.length;
 }
 
-/** To decide by the settings, the caller locks the org first, as updates of the settings do. */
+/** Callers that decide by the settings must lock the org first, as updates of the settings do. */
 export async function findSettings(db: Queryable, orgId: string): Promise<SettingsView> {
   const [row] = await db.query<SettingsView>(
     'SELECT allowed, approval_required FROM support_settings WHERE org_id = $1',

@@ -4,8 +4,8 @@ import { listParameters } from '../../../platform/http/routes/list.ts';
 import { choice, closed, id, nullable, reason, timestamp } from '../../../platform/http/routes/schemas.ts';
 
 /**
- * With these scopes an operator could gain permanent access, approve its own grants, or receive events after the grant has
- * ended.
+ * With these scopes an operator could gain permanent access, approve its own grants, or receive events after the grant
+ * has ended.
  */
 const neverGranted: readonly Scope[] = ['keys:write', 'org:write', 'webhooks:write'];
 export const grantableScopes = scopes.filter((scope) => !neverGranted.includes(scope));

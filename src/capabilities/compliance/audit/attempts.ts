@@ -1,10 +1,11 @@
 /**
- * Audit entries for attempts: requests that were rejected, such as a call without the required scope or a failed login, and
- * requests that are served only if an entry was written, such as those of a support session.
+ * Audit entries for attempts: requests that were rejected, such as a call without the required scope or a failed login,
+ * and requests that are served only if an entry was written, such as those of a support session.
  *
- * Rejected attempts are written in the background through a bounded queue, so that no request waits for the write and a flood
- * of attempts costs little. Per actor and action only the first few between two flushes become separate entries; the rest are
- * counted in one additional entry. Attempts that do not fit into the queue are counted too, and the count becomes an entry.
+ * Rejected attempts are written in the background through a bounded queue, so that no request waits for the write and a
+ * flood of attempts costs little. Per actor and action only the first few between two flushes become separate entries;
+ * the rest are counted in one additional entry. Attempts that do not fit into the queue are counted too, and the count
+ * becomes an entry.
  */
 import { Counter, type Registry } from 'prom-client';
 import type { Database, Transaction } from '../../../platform/db/database.ts';
@@ -31,7 +32,9 @@ export interface Attempt {
 export interface Attempts {
   /** Queues a rejected attempt, which is written within about a second. Never blocks and never throws. */
   note(attempt: Attempt): void;
-  /** Writes an entry immediately. Callers that require the entry await this, and must reject the request if it throws. */
+  /**
+   * Writes an entry immediately. Callers that require the entry await this, and must reject the request if it throws.
+   */
   record(attempt: Attempt): Promise<void>;
   /** Writes all queued attempts. */
   flush(): Promise<void>;

@@ -1,13 +1,13 @@
 /**
- * Formats an entry as a line of the Common Event Format, version 0 (ArcSight's "Implementing ArcSight Common Event Format",
- * version 26): a header of seven fields separated by bars, then key-value pairs from its dictionary, within the lengths that
- * the dictionary allows.
+ * Formats an entry as a line of the Common Event Format, version 0 (ArcSight's "Implementing ArcSight Common Event
+ * Format", version 26): a header of seven fields separated by bars, then key-value pairs from its dictionary, within
+ * the lengths that the dictionary allows.
  */
 import { isIPv4, isIPv6 } from 'node:net';
 import { jsonLine, lineBreaks } from '../../../platform/line-breaks.ts';
 import type { AuditEntry, AuditOutcome } from './chain.ts';
 
-/** From 0 to 10. */
+/** CEF severities range from 0 to 10. */
 const severities: Record<AuditOutcome, number> = { success: 3, failure: 5, denied: 6 };
 
 export function cefLine(entry: AuditEntry, version: string): string {
@@ -26,7 +26,7 @@ export function cefLine(entry: AuditEntry, version: string): string {
   return `${header.map(headerText).join('|')}|${extension.join(' ')}`;
 }
 
-/** Key, value and the maximum length in the dictionary. */
+/** Returns the key, the value and the maximum length in the dictionary of each extension field. */
 function extensionOf(entry: AuditEntry): (readonly [string, string | null, number])[] {
   const { address } = entry;
   const isV6 = address !== null && isIPv6(address);
@@ -60,7 +60,7 @@ function extensionOf(entry: AuditEntry): (readonly [string, string | null, numbe
   ];
 }
 
-/** Truncated if it is too long; the other formats contain the full text. */
+/** Returns the change as JSON. The caller truncates it if it is too long; the other formats contain the full text. */
 function changeText({ before, after, detail }: AuditEntry): string | null {
   return before === null && after === null && detail === null ? null : jsonLine({ before, after, detail });
 }
@@ -70,14 +70,14 @@ function cut(value: string, lengthMax: number): string {
   return value.slice(0, lengthMax).replace(/[\uD800-\uDBFF]$/, '');
 }
 
-/** Escapes bars and backslashes; a line break cannot be represented. */
+/** Escapes bars and backslashes, and replaces line breaks, which a header cannot represent, by spaces. */
 function headerText(text: string): string {
   return text.replaceAll(lineBreaks, ' ').replaceAll(/[\\|]/g, '\\$&');
 }
 
 /**
- * Escapes equals signs, backslashes and line breaks. Two kinds of line break have an escape; all others become `\
- * `. Bars are not escaped.
+ * Escapes equals signs, backslashes and line breaks: carriage returns become `\r`, all other line breaks `\n`. Bars are
+ * not escaped.
  */
 function extensionText(text: string): string {
   return text.replaceAll(/[\\=]/g, '\\$&').replaceAll('\r', '\\r').replaceAll(lineBreaks, '\\n');

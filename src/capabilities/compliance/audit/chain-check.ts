@@ -1,6 +1,6 @@
 /**
- * Verifies a chain entry by entry, from the entries alone, whether they come from the database or from a file. Knows the
- * position where the chain starts and the signed positions, and reports every mismatch.
+ * Verifies a chain entry by entry, from the entries alone, whether they come from the database or from a file. Knows
+ * the position where the chain starts and the signed positions, and reports every mismatch.
  */
 import {
   type AuditEntry,
@@ -34,7 +34,9 @@ export interface Finding {
   readonly message: string;
 }
 
-/** Action of the entry that records an erasure. Its detail lists the redacted entries as pairs of position and digest. */
+/**
+ * Action of the entry that records an erasure. Its detail lists the redacted entries as pairs of position and digest.
+ */
 export const redactAction = 'audit.redact';
 export interface RedactionList {
   readonly redacted: readonly (readonly [seq: number, digest: string])[];
@@ -49,11 +51,11 @@ const suspectsMax = 200;
 export interface ChainCheckOptions {
   /** Position before the first entry. Undefined: the first entry may be anywhere, as in an export of a few days. */
   readonly start: ChainPosition | undefined;
-  /** Signed positions. */
+  /** Signed positions that the entries are compared with. */
   readonly checkpoints?: readonly SignedPosition[];
   /**
-   * Returns whether the service signed the list of an erasure, with a key that was in use at `latestMs`. If omitted, redacted
-   * entries are not checked.
+   * Returns whether the service signed the list of an erasure, with a key that was in use at `latestMs`. If omitted,
+   * redacted entries are not checked.
    */
   isSigned?(entry: AuditEntry, list: RedactionList, latestMs: number): boolean;
 }
@@ -69,7 +71,10 @@ export class ChainCheck {
   #first: AuditEntry | undefined;
   #last: AuditEntry | undefined;
   #lastAgreed: number;
-  /** Latest date so far. A log is ordered by time, so no later entry can be older, whatever its date says. */
+  /**
+   * Latest date of the entries so far. A log is ordered by time, so a later entry cannot be older, even if it has an
+   * earlier date.
+   */
   #latestMs = Number.NEGATIVE_INFINITY;
   #checked = 0;
 
@@ -192,8 +197,8 @@ export class ChainCheck {
   }
 
   /**
-   * Checks the link to the previous entry. This entry is consistent in itself, so if the hashes differ, the previous one was
-   * changed.
+   * Checks the link to the previous entry. This entry is consistent in itself, so if the hashes differ, the previous
+   * one was changed.
    */
   #checkLink(entry: AuditEntry, expected: number): void {
     const before = this.last;
@@ -281,8 +286,9 @@ function redactionsOf({ action, after }: AuditEntry): RedactionList | undefined 
 export function isIntact(entry: AuditEntry): boolean {
   const { salt, commitment, redactedBy } = entry;
   if (commitment === null) {
-    // Entries from before commitments existed record successes only. Their hash covers everything that a redaction changes, so
-    // a redacted one can only be checked against the list of the erasure, which covers everything too.
+    // Entries from before commitments existed record successes only. Their hash covers everything that a redaction
+    // changes, so a redacted entry of that kind can only be checked against the list of the erasure, which covers
+    // everything too.
     const isOfThen = entry.outcome === 'success' && entry.code === null && entry.detail === null;
     return isOfThen && (redactedBy !== null || entryHash(entry) === entry.hash);
   }
@@ -290,7 +296,7 @@ export function isIntact(entry: AuditEntry): boolean {
   return isCommitted && entryHash(entry) === entry.hash;
 }
 
-/** Checks the entry with its own hashes, or with those of the other position. */
+/** Returns whether the entry is intact at the other position, with its own hashes or with those of that position. */
 function fitsAt(entry: AuditEntry, position: AuditEntry): boolean {
   const moved = { ...entry, seq: position.seq };
   const there = { ...moved, previousHash: position.previousHash, hash: position.hash };

@@ -1,9 +1,9 @@
 /**
- * Authenticates the head (the end) of each chain with an HMAC of tenant, position and hash, under a key derived from the
- * encryption key. A database administrator without that key cannot truncate the chain unnoticed.
+ * Authenticates the head (the end) of each chain with an HMAC of tenant, position and hash, under a key derived from
+ * the encryption key. A database administrator without that key cannot truncate the chain unnoticed.
  *
- * A head is authenticated only if the head before it was: appending entries to a forged head does not make it genuine. Heads
- * from before HMACs existed are authenticated once, at the first start, and never if any HMAC exists.
+ * A head is authenticated only if the head before it was: appending entries to a forged head does not make it genuine.
+ * Heads from before HMACs existed are authenticated once, at the first start, and never if any HMAC exists.
  */
 import { timingSafeEqual } from 'node:crypto';
 import type { Database, Transaction } from '../../../platform/db/database.ts';
@@ -45,7 +45,8 @@ export async function openChainHeads(
 
   async function adopt(tx: Transaction): Promise<void> {
     if (await hasMacs(tx)) {
-      // Another process may have been faster. Otherwise the record of the first start was deleted, and no head is adopted.
+      // Another process may have been faster. Otherwise the record of the first start was deleted, and no head is
+      // adopted.
       if (!(await areHeadsAdopted(tx))) {
         log.error(
           'audit chain heads are authenticated but the record of it is missing; verify the audit logs',

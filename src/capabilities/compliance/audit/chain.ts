@@ -1,9 +1,9 @@
 /**
- * The hash chain: the hash of an entry covers its content and the hash of the previous entry, so that an entry cannot be
- * changed, removed or moved without invalidating every later hash.
+ * The hash chain: the hash of an entry covers its content and the hash of the previous entry, so that an entry cannot
+ * be changed, removed or moved without invalidating every later hash.
  *
- * Content that may be personal data is covered through a salted commitment. It can be erased without breaking the chain: the
- * commitment stays, and without the salt the content cannot be recovered, not even by guessing.
+ * Content that may be personal data is covered through a salted commitment. It can be erased without breaking the
+ * chain: the commitment stays, and without the salt the content cannot be recovered, not even by guessing.
  */
 import { createHash, randomBytes } from 'node:crypto';
 import { canonicalJson } from '../../../platform/canonical-json.ts';
@@ -58,7 +58,10 @@ export interface ChainPosition {
 
 /** A position that was signed. */
 export interface SignedPosition extends ChainPosition {
-  /** No entry up to this position may be dated later, because the key was no longer in use. Undefined: the key is in use. */
+  /**
+   * No entry up to this position may be dated later, because the key was no longer in use. Undefined: the key is in
+   * use.
+   */
   readonly notAfter?: Date | undefined;
 }
 
@@ -91,7 +94,7 @@ export function redactedDigest(entry: AuditEntry): string {
   return sha256(canonicalJson(rest));
 }
 
-/** Digest of a list of redacted entries; this is what is signed. */
+/** Digest of a list of redacted entries. The signature of an erasure covers this digest. */
 export function redactionDigest(redacted: readonly (readonly [number, string])[]): string {
   return sha256(canonicalJson(redacted));
 }

@@ -1,4 +1,6 @@
-/** Checkpoints: signed positions of the end of a chain, for the org to keep. One is made for every day with new entries. */
+/**
+ * Checkpoints: signed positions of the end of a chain, for the org to keep. One is made for every day with new entries.
+ */
 import { ApiError, apiError } from '../../../contract/api-error.ts';
 import { agreedNow } from '../../../platform/db/agreed-now.ts';
 import type { Database, Transaction } from '../../../platform/db/database.ts';
@@ -88,7 +90,7 @@ export function dailyCheckpoints({
 }: CheckpointDependencies & { readonly clock: SharedClock; readonly log: Log }): Job {
   async function tellDaily(tx: Transaction, tenantId: string, now: Date): Promise<void> {
     const { checkpoint, isNew } = await makeCheckpoint(tx, { ids, heads, signer }, tenantId, now);
-    // Another process may have been faster; and the platform's log has no subscribers.
+    // No event if another process has made the checkpoint already, or for the platform's log, which has no subscribers.
     if (isNew && tenantId !== platformTenant) {
       await enqueueEvent(tx, {
         id: ids.next('evt'),

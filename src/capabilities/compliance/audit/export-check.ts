@@ -19,7 +19,7 @@ export interface ExportReport {
   readonly lastSeq: number | undefined;
   /** Number of signed positions that the entries were compared with. */
   readonly checkpoints: number;
-  /** Whether the last line is a checkpoint of the last entry, so that truncation would be detected. */
+  /** True if the last line is a checkpoint of the last entry, so that truncation would be detected. */
   readonly isSealed: boolean;
   readonly findings: readonly Finding[];
   /** Checks that were not possible with this file alone. */

@@ -6,7 +6,7 @@ import { outcomes } from './chain.ts';
 import type { CheckpointView } from './schema.ts';
 import { viewEntry } from './view.ts';
 
-/** Includes everything that verification needs, such as the salt of the commitment. */
+/** Formats an entry with everything that verification needs, such as the salt of the commitment. */
 export function ndjsonLine(entry: AuditEntry): string {
   return jsonLine({
     ...viewEntry(entry),
@@ -42,7 +42,7 @@ export function parseExportLine(text: string): ExportLine | undefined {
     isObject(target) &&
     Number.isSafeInteger(said.seq) &&
     typeof said.hash === 'string' &&
-    // If missing, they would be read as null, and the entry as one from before these fields existed.
+    // A missing field would be parsed as null, and the entry as one from before these fields existed.
     ['salt', 'commitment', 'redacted_by', 'code', 'detail', 'before', 'after'].every(
       (name) => said[name] !== undefined,
     ) &&

@@ -1,7 +1,7 @@
 /**
- * Streams the log as lines, for a SIEM. Entries are read one page at a time, as the receiver consumes them, so memory use does
- * not grow with the log and no database connection is held in between. Every line has its `seq`, so an interrupted export
- * resumes after the last line received.
+ * Streams the log as lines, for a SIEM. Entries are read one page at a time, as the receiver consumes them, so memory
+ * use does not grow with the log and no database connection is held in between. Every line has its `seq`, so an
+ * interrupted export resumes after the last line received.
  */
 import { invalidField } from '../../../contract/api-error.ts';
 import type { Database, Queryable } from '../../../platform/db/database.ts';
@@ -88,7 +88,7 @@ async function* pages(
   line: (entry: AuditEntry) => string,
 ): AsyncGenerator<string> {
   const { db, heads } = deps;
-  // An append in progress may be dated within the requested time; later appends are not.
+  // Waits for appends in progress, which may be dated within the requested time; later appends are not.
   await db.transaction((tx) => awaitAppends(tx, tenantId));
   const span = await findSpan(db, tenantId, from, to);
   let last: AuditEntry | undefined;
@@ -102,16 +102,16 @@ async function* pages(
       yield `${lines.join('\n')}\n`;
     }
     last = entries.at(-1) ?? last;
-    // Retention may have removed the remaining entries in the meantime.
+    // If no entries were read, retention has removed the remaining ones in the meantime.
     at = entries.at(-1)?.seq ?? span.last;
   }
-  // Without this line the file does not claim to be complete.
+  // The final checkpoint marks the file as complete.
   if (withCheckpoints && last !== undefined && heads.isGenuine(tenantId, await findHead(db, tenantId))) {
     yield `${await lastCheckpoint(deps, tenantId, last, now)}\n`;
   }
 }
 
-/** Checkpoints of these entries: one line each, by position. */
+/** Returns the checkpoints of these entries by position, one line each. */
 async function checkpointsOf(
   db: Queryable,
   tenantId: string,

@@ -3,7 +3,7 @@ import { type ChainPosition, chainStart } from './chain.ts';
 
 /** The stored end of a chain. */
 export interface StoredHead extends ChainPosition {
-  /** Null: not authenticated. */
+  /** Null if the head is not authenticated. */
   readonly mac: Uint8Array | null;
 }
 
@@ -29,7 +29,7 @@ export async function lockChain(
     [tenantId, chainStart.hash],
   );
   await tx.query('SELECT 1 AS one FROM audit_chains WHERE tenant_id = $1 FOR UPDATE', [tenantId]);
-  // Queried after the lock was acquired: until then another transaction may append.
+  // Queried after the lock was acquired, because another transaction may append until then.
   const [head] = await tx.query<HeadRow & { now: Date }>(
     'SELECT seq, hash, at, mac, clock_timestamp()::timestamptz(3) AS now FROM audit_chains WHERE tenant_id = $1',
     [tenantId],

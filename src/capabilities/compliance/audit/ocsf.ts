@@ -1,6 +1,7 @@
 /**
- * Formats an entry as an event of the Open Cybersecurity Schema Framework, 1.3.0. API calls are API Activity (6003), signing in
- * or out is Authentication (3002), and changes by the service or the command line are Entity Management (3004).
+ * Formats an entry as an event of the Open Cybersecurity Schema Framework, 1.3.0. API calls are API Activity (6003),
+ * signing in or out is Authentication (3002), and changes by the service or the command line are Entity Management
+ * (3004).
  */
 import { isIP } from 'node:net';
 import { jsonLine } from '../../../platform/line-breaks.ts';
@@ -21,7 +22,7 @@ const activities = {
   delete: [4, 'Delete'],
 } as const;
 type Activity = readonly [number, string];
-/** Used where the schema has no number. */
+/** Number for activities that the schema does not define. */
 const other = 99;
 
 /** Console sign-in actions, by action name. */
@@ -128,7 +129,7 @@ function userOf({ actorKind, actorId }: AuditEntry): object {
   return { uid: actorId, type_id: typeId, type };
 }
 
-/** Source address; without an address, this service. */
+/** Returns the source address; for an entry without an address, this service. */
 function endpointOf({ address }: AuditEntry): object {
   return address !== null && isIP(address) !== 0 ? { ip: address } : { svc_name: 'Purser' };
 }
@@ -137,7 +138,10 @@ function entityOf({ targetId, targetKind }: AuditEntry, data: object | null): ob
   return { uid: targetId, type: targetKind, ...(data !== null && { data }) };
 }
 
-/** Derived from the values before and after; for a call that was rejected or changed nothing, from the requested action. */
+/**
+ * Derives the activity from the values before and after; for a call that was rejected or changed nothing, from the
+ * requested action.
+ */
 function activityOf({ action, before, after, outcome, targetId }: AuditEntry): Activity {
   if (/(^|[._])(delete|revoke|remove|redact|void)$/.test(action)) {
     return activities.delete;

@@ -129,7 +129,7 @@ export interface StoredToken extends ChainPosition {
   readonly token: string;
 }
 
-/** Returns the last entry that retention removed. */
+/** Returns the anchor: the last entry that retention removed. */
 export async function findAnchor(db: Queryable, tenantId: string): Promise<StoredToken | undefined> {
   const [row] = await db.query<PlaceRow & { token: string }>(
     'SELECT seq, hash, token FROM audit_anchors WHERE tenant_id = $1',
@@ -166,7 +166,7 @@ export async function findCheckpoint(
   return row;
 }
 
-/** Returns the latest ones, in chain order. */
+/** Returns the latest checkpoints, in chain order. */
 export async function latestCheckpoints(
   db: Queryable,
   tenantId: string,
@@ -181,8 +181,8 @@ export async function latestCheckpoints(
 }
 
 /**
- * Returns tenants after this one whose chain has grown since the last checkpoint, or since it started, if that was long enough
- * ago.
+ * Returns tenants after this one whose chain has grown since the last checkpoint, or since it started, if that was long
+ * enough ago.
  */
 export async function findUncheckpointed(
   db: Queryable,

@@ -1,6 +1,6 @@
 /**
- * Erases a name from a log. Parts that contain the name are rewritten and lose their salt, so that the original cannot be
- * recovered. Hashes stay, and a separate entry lists the digest of each redacted entry (`chain.ts`).
+ * Erases a name from a log. Parts that contain the name are rewritten and lose their salt, so that the original cannot
+ * be recovered. Hashes stay, and a separate entry lists the digest of each redacted entry (`chain.ts`).
  */
 import type { Transaction } from '../../../platform/db/database.ts';
 import { type Appending, appendAudit } from './audit.ts';

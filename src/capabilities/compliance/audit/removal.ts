@@ -1,7 +1,7 @@
 /**
- * Removes the oldest entries of a log. The last removed entry is kept as a signed anchor, from which the rest is verified.
- * Therefore the signatures are checked first: a database administrator must not be able to pass off recent entries as removed
- * by retention.
+ * Removes the oldest entries of a log. The last removed entry is kept as a signed anchor, from which the rest is
+ * verified. Therefore the signatures are checked first: a database administrator must not be able to pass off recent
+ * entries as removed by retention.
  */
 import type { Transaction } from '../../../platform/db/database.ts';
 import { createYielder } from '../../../platform/jobs/yielder.ts';
@@ -21,8 +21,8 @@ export interface Removal {
 }
 
 /**
- * Removes one bounded batch and returns the number of removed entries. Throws, and removes nothing, if the log was tampered
- * with.
+ * Removes one bounded batch and returns the number of removed entries. Throws, and removes nothing, if the log was
+ * tampered with.
  */
 export async function removeOldEntries(
   tx: Transaction,
@@ -33,7 +33,8 @@ export async function removeOldEntries(
   await signer.keep(tx);
   const anchor = await findAnchor(tx, tenantId);
   const start = anchor ?? chainStart;
-  // Queried before the entries: entries appended in between are recent, and then the head is not needed.
+  // The head is queried before the entries. If entries are appended in between, they are recent and kept, and the head
+  // is not needed.
   const head = await findHead(tx, tenantId);
   const entries = await readEntries(tx, tenantId, start.seq, limit + 1);
   const young = entries.findIndex(({ at }) => at >= before.toISOString());
@@ -47,7 +48,7 @@ export async function removeOldEntries(
     throw new Error('audit log anchor is not signed with the current key; verify the log');
   }
   const count = entries.indexOf(last) + 1;
-  // The next entry, or the head of the chain, contains the hash of the last one.
+  // Includes the next entry, or the head of the chain, because it contains the hash of the last removed entry.
   const check = new ChainCheck({ start });
   const yielder = createYielder();
   for (const entry of entries.slice(0, count + 1)) {
@@ -66,8 +67,8 @@ export async function removeOldEntries(
 }
 
 /**
- * Returns whether the hash covers the date. The date of a redacted entry from before commitments is covered only by the list of
- * its erasure, which may be much later: such an entry is removed when a later, dated entry is old enough.
+ * Returns whether the hash covers the date. The date of a redacted entry from before commitments is covered only by the
+ * list of its erasure, which may be much later: such an entry is removed when a later, dated entry is old enough.
  */
 function isDated({ commitment, redactedBy }: AuditEntry): boolean {
   return commitment !== null || redactedBy === null;

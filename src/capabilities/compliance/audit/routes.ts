@@ -34,8 +34,8 @@ export function auditRoutes(deps: AuditDependencies): Route[] {
 }
 
 /**
- * One of the two kinds of audit log, with the scopes it needs. The tenant comes from the caller's credential, so a log is
- * visible to its owner only.
+ * One of the two kinds of audit log, with the scopes it needs. The tenant comes from the caller's credential, so a log
+ * is visible to its owner only.
  */
 interface LogDeclaration {
   readonly id: string;
@@ -115,7 +115,7 @@ function logRoutes(
       errors: ['conflict'],
       async handler({ caller, now }, tx) {
         const { checkpoint } = await makeCheckpoint(tx, { ids, heads, signer }, caller.tenantId, now);
-        // Not recorded as an entry: otherwise a checkpoint would never be at the end of the log.
+        // A checkpoint is not recorded as an entry: otherwise it would never be at the end of the log.
         return { body: viewCheckpoint(checkpoint), changes: [] };
       },
     }),
@@ -166,7 +166,7 @@ function signingKeyRoutes({ db, signer }: AuditDependencies): Route[] {
           tenantId: caller.tenantId,
           target: { kind: 'audit_signing_key', id: after.id },
           ...(before !== undefined && { before: viewSigningKey(before) }),
-          // The previous keys need not be repeated in the log each time.
+          // `after` does not include the previous keys: the log need not repeat them each time.
           after: { ...after, ...(unreadable.length > 0 && { dropped_keys: unreadable }) },
         };
         return { body: { ...after, previous }, changes: [change] };

@@ -1,11 +1,11 @@
 /**
- * The Ed25519 signing keys of this installation: the current one and its predecessors. All are stored encrypted under the
- * encryption key, which is not in the database. When a key is replaced its private half is deleted and its public half is kept,
- * also encrypted, so that write access to the database is not enough to add a key.
+ * The Ed25519 signing keys of this installation: the current one and its predecessors. All are stored encrypted under
+ * the encryption key, which is not in the database. When a key is replaced its private half is deleted and its public
+ * half is kept, also encrypted, so that write access to the database is not enough to add a key.
  *
- * Keys are read at each use. Signing is rare, and this way every process uses a new key as soon as it is committed. A row that
- * cannot be decrypted was not written by the service, or was changed: it is skipped and reported, and does not affect the
- * others.
+ * Keys are read at each use. Signing is rare, and this way every process uses a new key as soon as it is committed. A
+ * row that cannot be decrypted was not written by the service, or was changed: it is skipped and reported, and does not
+ * affect the others.
  */
 import { apiError } from '../../../contract/api-error.ts';
 import type { Queryable, Transaction } from '../../../platform/db/database.ts';
@@ -39,9 +39,9 @@ export interface PublicKey extends TrustedKey {
 }
 
 export interface PublicKeys {
-  /** The current key. Undefined: it cannot be read, or was deleted. */
+  /** The current key. Undefined if it cannot be read, or was deleted. */
   readonly current: PublicKey | undefined;
-  /** Latest first. */
+  /** Previous keys, latest first. */
   readonly previous: readonly PublicKey[];
   /** Numbers of the rows that cannot be decrypted. */
   readonly unreadable: readonly number[];
@@ -57,7 +57,7 @@ export interface Signer {
   rotate(tx: Transaction, now: Date): Promise<PublicKeys>;
 }
 
-/** Old keys stay published for ever, so their number is bounded. */
+/** Maximum number of keys, because old keys stay published permanently. */
 const keysMax = 100;
 
 /** Creates the first key at the first start; processes that start at the same time agree on one. */
@@ -124,7 +124,7 @@ export async function openSigner(db: Queryable, secrets: Secrets, now: Date): Pr
     async rotate(tx, at) {
       await lockSigningKeys(tx);
       const before = await publicKeys(tx);
-      // Signatures by these keys, if any exist, can no longer be checked.
+      // If an unreadable key has signed anything, those signatures can no longer be checked.
       await deleteSigningKeys(tx, before.unreadable);
       // All remaining rows are authentic, so their numbers can be trusted.
       const rows = await selectSigningKeys(tx);
@@ -145,8 +145,8 @@ export async function openSigner(db: Queryable, secrets: Secrets, now: Date): Pr
 }
 
 /**
- * Binds the private half to its generation, so that an older key cannot be put in its place. The first generation had no
- * number.
+ * Binds the private half to its generation, so that an older key cannot be put in its place. The first generation had
+ * no number.
  */
 function privateContext(generation: number): string {
   return generation === 1 ? 'audit_signing_key' : `audit_signing_key ${generation}`;

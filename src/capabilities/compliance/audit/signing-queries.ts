@@ -1,7 +1,7 @@
 import type { Queryable } from '../../../platform/db/database.ts';
 
 export interface SigningKeyRow {
-  /** Counted from 1; the highest is the current key. */
+  /** Number of the key, from 1; the highest is the current key. */
   readonly generation: number;
   /** The private key while it is current, afterwards the public key. */
   readonly sealed: Uint8Array;
@@ -11,7 +11,7 @@ export interface SigningKeyRow {
 
 const select = 'SELECT generation, sealed, created_at, retired_at FROM audit_signing_keys';
 
-/** Latest first. */
+/** Returns the rows, latest generation first. */
 export async function selectSigningKeys(db: Queryable): Promise<SigningKeyRow[]> {
   return db.query<SigningKeyRow>(`${select} ORDER BY generation DESC`, []);
 }

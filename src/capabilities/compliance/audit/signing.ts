@@ -1,7 +1,7 @@
 /**
- * Signed positions of chains, which protect against write access to the database. A token contains the statement and its
- * signature, `base64url(json).base64url(signature)`. It can be checked years later, also without the service and after the
- * signing key was replaced.
+ * Signed positions of chains, which protect against write access to the database. A token contains the statement and
+ * its signature, `base64url(json).base64url(signature)`. It can be checked years later, also without the service and
+ * after the signing key was replaced.
  */
 import {
   createHash,
@@ -28,15 +28,15 @@ export interface Statement {
 
 /** A key that tokens are checked with. */
 export interface TrustedKey {
-  /** SPKI in PEM. */
+  /** Public key: SPKI in PEM. */
   readonly pem: string;
-  /** When the key was replaced; tokens with a later date are rejected. Null: it is the current key. */
+  /** Time when the key was replaced; tokens with a later date are rejected. Null: the current key. */
   readonly retiredAt: Date | null;
 }
 
 /**
- * The date of a token is its own claim, and a stolen key can sign any date. Therefore the entries that a token of a replaced
- * key covers must not be dated later than `notAfter` either.
+ * The date of a token is its own claim, and a stolen key can sign any date. Therefore the entries that a token of a
+ * replaced key covers must not be dated later than `notAfter` either.
  */
 export interface OpenedStatement extends Statement {
   readonly notAfter: Date | undefined;
@@ -53,7 +53,7 @@ export function newPrivateKey(): string {
   return generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
 }
 
-/** SPKI in PEM. */
+/** Returns the public key of a private key: SPKI in PEM. */
 export function publicPemOf(privatePem: string): string {
   return createPublicKey(privatePem).export({ type: 'spki', format: 'pem' }).toString();
 }
@@ -127,7 +127,7 @@ export function isGenuineAnchor(
   return states(said, 'anchor', tenantId, anchor) && said?.notAfter === undefined;
 }
 
-/** An invalid time is never within the range. */
+/** Returns whether the time is at or before `notAfter`, if set. An invalid time is not. */
 export function isWithin(notAfter: Date | undefined, atMs: number): boolean {
   return notAfter === undefined || atMs <= notAfter.getTime();
 }

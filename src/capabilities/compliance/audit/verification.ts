@@ -55,7 +55,7 @@ export async function verifyLog(
   }
   const { seq, hash } = verified.head;
   const said = { kind: 'checkpoint', org_id: tenantId, seq, hash, at: now.toISOString() } as const;
-  // Only an end that passed verification is signed.
+  // The end of the chain is signed only if it passed verification.
   const token = verified.findings.length === 0 ? await signer.sign(db, said) : '';
   return view(verified, keptStatement, token);
 }
@@ -167,8 +167,8 @@ async function readAll(
 }
 
 /**
- * Every log starts with the entry that created its owner. A log with another start was rewritten after all its entries were
- * removed.
+ * Every log starts with the entry that created its owner. A log with another start was rewritten after all its entries
+ * were removed.
  */
 function beginning(tenantId: string, first: AuditEntry | undefined, head: StoredHead): Finding[] {
   const action = tenantId === platformTenant ? 'operator_keys.mint' : 'orgs.create';
@@ -179,7 +179,7 @@ function beginning(tenantId: string, first: AuditEntry | undefined, head: Stored
     : [];
 }
 
-/** If the end does not match the entries, that has already been reported. */
+/** Reports an end that is not authentic, unless a mismatch between the end and the entries was already found. */
 function forgedEnd(
   heads: ChainHeads,
   tenantId: string,
@@ -198,7 +198,7 @@ function forgedEnd(
       ];
 }
 
-/** Signatures by these keys, if any exist, cannot be checked. */
+/** Reports missing and unreadable keys: if such a key has signed anything, those signatures cannot be checked. */
 function brokenKeys({ current, unreadable }: PublicKeys): Finding[] {
   if (current === undefined && unreadable.length === 0) {
     return [fault('key_invalid', 0, 'The signing key was removed.')];

@@ -1,7 +1,7 @@
 /**
- * Erases a customer's id from every table that stores it, in bounded batches. In a row of the customer, tags, metadata and
- * content are deleted, and the id is replaced where it is a part of a name (`namePattern`). In other rows only values that
- * equal the id are replaced.
+ * Erases a customer's id from every table that stores it, in bounded batches. In a row of the customer, tags, metadata
+ * and content are deleted, and the id is replaced where it is a part of a name (`namePattern`). In other rows only
+ * values that equal the id are replaced.
  */
 
 import {
@@ -66,7 +66,7 @@ export async function eraseLimits(tx: Transaction, { orgId, from, to, now }: Bat
     );
     renamed += rows.length;
   }
-  // Cursor of the exhaustion watch, which may start over.
+  // Resets the cursor of the exhaustion watch if it contains the id; the watch then starts over.
   await tx.query(
     `UPDATE forecast_checks SET after_group = '' WHERE org_id = $1 AND strpos(after_group, $2) > 0`,
     [orgId, from],
@@ -82,8 +82,8 @@ interface BatchedTable {
   /** The primary key without the org, with types. */
   readonly key: readonly (readonly [name: string, type: string])[];
   /**
-   * Matches rows that contain the customer's id. $2 is the id, $3 the pseudonym, $4 the id as JSON, $6 a pattern for the id
-   * within names.
+   * Matches rows that contain the customer's id. $2 is the id, $3 the pseudonym, $4 the id as JSON, $6 a pattern for
+   * the id within names.
    */
   readonly where: string;
   readonly set: string;
@@ -131,7 +131,10 @@ async function eraseRows(
   };
 }
 
-/** Replaces every JSON string that equals the id; quotes and escapes have one spelling everywhere. */
+/**
+ * Replaces every JSON string that equals the id. Quotes and escapes have only one spelling in `jsonb`, so the text can
+ * be replaced.
+ */
 const renamedJson = (column: string) => `replace(${column}::text, $4, to_json($3::text)::text)::jsonb`;
 const containsId = (column: string) => `strpos(${column}::text, $4) > 0`;
 /** Replaces the id within a name that the caller chose. */
@@ -146,8 +149,8 @@ const erasedDimensions = (names: readonly RunDimensionName[]) => {
   return names.flatMap((name) => assignments(name)[runDimensions[name].erasure]).join(', ');
 };
 /**
- * An `external_id` that contains the customer's id becomes a unique one. A repeated run with the old `external_id` would be a
- * new run.
+ * An `external_id` that contains the customer's id becomes a unique one. A repeated run with the old `external_id`
+ * would be a new run.
  */
 const renameIdentities = `
   UPDATE run_identities i SET external_id = $3 || '-' || i.run_id, content_digest = NULL FROM changed
@@ -179,8 +182,8 @@ const holdEnds: BatchedTable = {
   org: 'org_id',
   key: [['hold_id', 'text']],
   where: `body #>> '{scope,customer_id}' = $2`,
-  // The reservations of an ended hold are over: a late settlement counts by its scope. Earlier releases stored the idempotent
-  // response here.
+  // The reservations of an ended hold are deleted, because a late settlement counts by the scope. Earlier releases
+  // stored the idempotent response here, so it is deleted too.
   set: `body = jsonb_set(jsonb_set(row.body - 'idempotency', '{scope,customer_id}', to_jsonb($3::text)), '{scope,chain_id}',
                          coalesce(to_jsonb(${renamedName(`(row.body #>> '{scope,chain_id}')`)}), 'null'))
                || '{"shares": []}'`,
@@ -194,7 +197,7 @@ const events: BatchedTable = {
           'external_id', CASE WHEN row.data ->> 'external_id' ~ $6 THEN NULL ELSE row.data ->> 'external_id' END,
           'tags', '{}'::jsonb, 'chain_id', ${renamedName(`(row.data ->> 'chain_id')`)}) ELSE '{}' END`,
 };
-/** Stored webhook responses may repeat the event. */
+/** Deletes stored webhook responses, because they may repeat the event. */
 const deleteResponses = `
   UPDATE webhook_deliveries d SET attempts = (
     SELECT coalesce(jsonb_agg(attempt || '{"response": null}'), '[]') FROM jsonb_array_elements(d.attempts) AS attempt)
@@ -234,7 +237,7 @@ export async function eraseClosedChains(tx: Transaction, { orgId, from, to }: Ba
   return { changed: renamed.length, next: null };
 }
 
-/** Paths of support requests may contain the id. */
+/** Replaces the id in the recorded paths of support requests. */
 export async function eraseSupportPaths(
   tx: Transaction,
   { orgId, from, to, cursor }: Batch,
@@ -255,7 +258,10 @@ export async function eraseSupportPaths(
   return { changed: renamed.length, next: rows.length === rowsPerBatch ? rows.at(-1)?.id : null };
 }
 
-/** The dimensions that identify a usage row besides its customer. An assignment error means that erasure must rename one. */
+/**
+ * The dimensions that identify a usage row besides its customer. An assignment error means that erasure must rename
+ * one.
+ */
 const keptDimensions: readonly (KeptDimension & UsageDimension)[] = usageDimensions.filter(
   (name) => name !== 'customer_id',
 );
@@ -264,7 +270,7 @@ interface UsageIdentityRow extends UsageDimensions {
   readonly digest: string;
 }
 
-/** Usage rows of the customer in a time range, one for each digest. */
+/** Returns the usage rows of the customer in a time range, one for each digest. */
 function findUsageRows(
   tx: Transaction,
   { table, time }: UsageTable,
@@ -286,7 +292,9 @@ const usageTables: readonly UsageTable[] = [
   { table: 'usage_days', time: 'day' },
 ];
 
-/** Moves the rows with the given digests to the pseudonym and drops their tags; adds them to rows that exist under it. */
+/**
+ * Moves the rows with the given digests to the pseudonym and drops their tags; adds them to rows that exist under it.
+ */
 function moveUsageStatement({ table, time }: UsageTable): string {
   const kept = keptDimensions.join(', ');
   const measures = usageMeasures.join(', ');

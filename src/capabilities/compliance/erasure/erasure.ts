@@ -1,7 +1,7 @@
 /**
  * Erases an end customer: a random pseudonym replaces the id wherever it is stored, so that all sums stay and cannot be
- * attributed to a person. Runs step by step in bounded batches; each batch is a transaction that also stores the progress, so
- * an interrupted erasure is resumed. The id itself is kept encrypted until the erasure is complete.
+ * attributed to a person. Runs step by step in bounded batches; each batch is a transaction that also stores the
+ * progress, so an interrupted erasure is resumed. The id itself is kept encrypted until the erasure is complete.
  */
 import { apiError } from '../../../contract/api-error.ts';
 import { newPseudonym } from '../../../ledger/holds/customer-pseudonyms.ts';
@@ -56,7 +56,10 @@ const holdsMax = 100_000;
 const batchesPerRequest = 200;
 
 const waitingStep = 'waiting';
-/** Denials, attempts and events are buffered in memory for about a second. */
+/**
+ * Time since the request after which the waiting step ends. Denials, attempts and events are buffered in memory for
+ * about a second.
+ */
 const settledAfterMs = 10_000;
 
 /** The order matters: records that could create new rows under the old id come first. */
@@ -74,7 +77,7 @@ const steps: readonly (readonly [
   ['stored_answers', (tx, batch, { customerDigest }) => eraseStoredAnswers(tx, batch, customerDigest)],
   ['support_paths', eraseSupportPaths],
   ['audit_log', eraseAudit],
-  // By now all processes have written what they had buffered when the erasure started.
+  // By now all processes have written the records that they had buffered when the erasure started.
   [waitingStep, async () => ({ changed: 0, next: null })],
   ['late events', eraseEvents],
   ['late refusals', eraseRefusals],
@@ -108,7 +111,7 @@ export function viewErasure(row: ErasureRow): ErasureView {
 
 const contextOf = ({ org_id, id }: Pick<ErasureRow, 'org_id' | 'id'>) => `customer_erasure:${org_id}:${id}`;
 
-/** Accepts an erasure; changes nothing else yet. */
+/** Stores the request for an erasure; changes nothing else yet. */
 export async function requestErasure(
   tx: Transaction,
   { ids, secrets }: Pick<ErasureDependencies, 'ids' | 'secrets'>,
@@ -171,7 +174,8 @@ async function eraseBatch(deps: ErasureDependencies, erasure: ErasureRow): Promi
     await ledger.renameCustomer(erasure.org_id, batch, async (tx) => {
       changed = await eraseLimits(tx, batch);
     });
-    // In a separate transaction: if the in-memory state could not be updated, this step runs again, which is harmless.
+    // Stored in a separate transaction: if the in-memory state could not be updated, this step runs again, which is
+    // harmless.
     await advanceErasure(db, erasure, { step: steps[0]?.[0] ?? '', cursor: null, changed });
     return true;
   }
@@ -201,7 +205,7 @@ export async function eraseForRequest(deps: ErasureDependencies, erasureId: stri
   }
 }
 
-/** Runs open erasures, oldest first. One that fails or must wait is skipped until the next run of the job. */
+/** Runs open erasures, oldest first. An erasure that fails or must wait is skipped until the next run of the job. */
 export function erasureJob(deps: ErasureDependencies & { readonly log: Log }): Job {
   let passed: ErasureRow | undefined;
   return {

@@ -4,7 +4,7 @@ export interface ErasureRow {
   readonly org_id: string;
   readonly id: string;
   readonly pseudonym: string;
-  /** Encrypted; null once the erasure is complete. */
+  /** The id of the customer, encrypted; null once the erasure is complete. */
   readonly customer: Uint8Array | null;
   readonly step: string;
   /** Cursor of the next batch within the step; null: start of the step. */
@@ -67,7 +67,7 @@ export async function advanceErasure(
   );
 }
 
-/** Also deletes the encrypted id. */
+/** Marks the erasure as complete and deletes the encrypted id. */
 export async function finishErasure(tx: Queryable, { org_id, id }: ErasureRow, now: Date): Promise<void> {
   await tx.query(
     'UPDATE customer_erasures SET finished_at = $3, customer = NULL, cursor = NULL WHERE org_id = $1 AND id = $2',

@@ -4,7 +4,7 @@ import type { Job } from '../../../platform/jobs/jobs.ts';
 import type { Clock } from '../../../platform/time/clock.ts';
 import { deleteSome, markPurged, type OrgTable, orgTables, selectUnpurged } from './queries.ts';
 
-/** Small enough that other work does not wait long for a batch. */
+/** Number of rows per batch, small enough that other work does not wait long for a batch. */
 const rowsPerBatch = 2_000;
 const orgsPerRun = 100;
 /** Time until every hold that was open at the removal has ended and its end has been recorded. */

@@ -31,8 +31,8 @@ export interface OrgTable {
 }
 
 /**
- * Lists every table with rows of orgs, partitions separately. Queried from the database catalog, so that a new table cannot be
- * missed; tables that others refer to come last. Keys are kept, revoked.
+ * Lists every table with rows of orgs, partitions separately. Queried from the database catalog, so that a new table
+ * cannot be missed; tables that others refer to come last. Keys are kept, revoked.
  */
 export async function orgTables(db: Queryable): Promise<OrgTable[]> {
   return db.query<OrgTable>(

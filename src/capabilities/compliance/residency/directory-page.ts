@@ -1,6 +1,6 @@
 /**
- * Serves this region's directory to other regions. Request and response are signed; for all other callers the route does not
- * exist.
+ * Serves this region's directory to other regions. Request and response are signed; for all other callers the route
+ * does not exist.
  */
 import { apiError } from '../../../contract/api-error.ts';
 import type { Database } from '../../../platform/db/database.ts';

@@ -13,7 +13,7 @@ export interface DirectoryKey {
 
 export interface HomeOrg {
   readonly id: string;
-  /** As text: it has more digits than a JavaScript date. */
+  /** A string, because the time has more digits than a JavaScript date. */
   readonly changed_at: string;
   readonly home_region: string | null;
   readonly mode: ResidencyMode;
@@ -185,8 +185,8 @@ export interface PeerLease {
 }
 
 /**
- * Acquires the lease for reading a peer's directory, for at most this long; undefined: another process has it, or had it just
- * now.
+ * Acquires the lease for reading a peer's directory, for at most this long; undefined: another process has it, or had
+ * it just now.
  */
 export async function acquireLease(
   db: Queryable,

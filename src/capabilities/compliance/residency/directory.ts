@@ -1,6 +1,6 @@
 /**
- * Data about orgs with another home region: their id, mode and status, and the digests of their keys. It determines where a
- * request belongs, never whether it may be served: the home region decides that for each request.
+ * Data about orgs with another home region: their id, mode and status, and the digests of their keys. It determines
+ * where a request belongs, never whether it may be served: the home region decides that for each request.
  */
 import type { Database } from '../../../platform/db/database.ts';
 import type { Credential } from '../../../platform/http/routes/access.ts';
@@ -23,7 +23,7 @@ const keysPerPageMax = 5_000;
 /** Maximum time that a change may commit after a later change. */
 const backSeconds = 30;
 
-/** An org as it is sent to other regions; the home region is null if the org no longer has its home here. */
+/** An org as it is sent to other regions; `known` is null if the org no longer has its home region here. */
 export interface DirectoryEntry extends Pick<ReceivedOrg, 'org_id' | 'changed_at'> {
   readonly known: Omit<ReceivedOrg, 'org_id' | 'changed_at'> | null;
 }
@@ -35,9 +35,9 @@ export interface DirectoryPart {
 }
 
 export type DirectoryRequest =
-  /** All orgs after this one, ordered by id. */
+  /** The full directory: orgs after this one, ordered by id. */
   | { readonly kind: 'whole'; readonly after: string }
-  /** Orgs that changed after this time; with `after`, exactly after this time and org. */
+  /** Orgs that changed after this time. With `after`, the next page: exactly after this time and org. */
   | { readonly kind: 'changes'; readonly since: string; readonly after: string | undefined };
 
 /** Returns the part of this region's directory that another region requested. */
@@ -46,7 +46,7 @@ export async function readDirectory(
   region: string,
   request: DirectoryRequest,
 ): Promise<DirectoryPart> {
-  // Queried first: changes made while the rest is read are sent again.
+  // The time is queried first: changes made while the rest is read are sent again.
   const now = await databaseNow(db);
   const found =
     request.kind === 'whole'
@@ -69,7 +69,7 @@ function changesAfter({ since, after }: Extract<DirectoryRequest, { kind: 'chang
   return after === undefined ? { since, orgId: '', backSeconds } : { since, orgId: after, backSeconds: 0 };
 }
 
-/** Always contains at least one org, however many keys it has. */
+/** Returns the first orgs whose keys fit into a page; at least one org, however many keys it has. */
 function firstThatFit(orgs: readonly HomeOrg[]): HomeOrg[] {
   let keys = 0;
   return orgs.filter((org, index) => {
@@ -90,7 +90,7 @@ export function createDirectory(db: Database): Directory {
       return (
         key && {
           keyId: key.key_id,
-          // The home region knows the role; nothing is authorized here.
+          // The role is known only in the home region. The lowest role is used because nothing is authorized here.
           role: 'viewer',
           scopes: new Set(),
           notBefore: key.not_before,
@@ -99,7 +99,7 @@ export function createDirectory(db: Database): Directory {
           endsAt: key.ends_at,
           org: {
             id: key.org_id,
-            // The home region knows the name; it is not shown here.
+            // The name is known only in the home region; it is not shown here.
             name: key.org_id,
             timezone: 'UTC',
             suspended: key.suspended,

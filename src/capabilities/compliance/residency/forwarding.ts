@@ -1,10 +1,10 @@
 /**
- * Forwards requests to the home region of their org before their body is read. Bodies are streamed in both directions with
- * backpressure; nothing is stored.
+ * Forwards requests to the home region of their org before their body is read. Bodies are streamed in both directions
+ * with backpressure; nothing is stored.
  *
- * The home region does all checks itself. It takes the client's address and the trace id from a signed header only. A request
- * that already has the header, whoever wrote it, is not forwarded again: regions that disagree about the home region or the
- * secret would forward it in a loop.
+ * The home region does all checks itself. It takes the client's address and the trace id from a signed header only. A
+ * request that already has the header, whoever wrote it, is not forwarded again: regions that disagree about the home
+ * region or the secret would forward it in a loop.
  */
 import type { IncomingMessage } from 'node:http';
 import { Counter, type Registry } from 'prom-client';
@@ -122,7 +122,7 @@ export function createForwarding({
         };
       } catch (error) {
         if (toSend.response.destroyed) {
-          // The client no longer receives this, and it says nothing about the region.
+          // The client does not receive this error, and the failure says nothing about the region.
           throw unavailable('The client disconnected.');
         }
         count(homeRegion, 'refused');

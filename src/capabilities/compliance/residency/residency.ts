@@ -8,7 +8,7 @@ import type { ResidencyView } from './schema.ts';
 const cachedOrgsMax = 10_000;
 
 export interface Residency {
-  /** Null: every region is the home region. */
+  /** Null if every region is a home region of the org. */
   readonly homeRegion: string | null;
   readonly mode: ResidencyMode;
 }
@@ -16,7 +16,7 @@ export interface Residency {
 /** Returns a promise only if the residency is not cached. */
 export type ResidencyOf = (orgId: string) => Residency | Promise<Residency>;
 
-/** For code that must keep an org's data, or its calls to models, in its home region. */
+/** Creates the lookup for code that must keep an org's data, or its calls to models, in its home region. */
 export function createResidencyOf(db: Database): ResidencyOf {
   const load = async (orgId: string): Promise<Residency> => {
     const org = await findOrg(db, orgId);

@@ -15,7 +15,7 @@ import { boundInterimResponses } from '../../../platform/outbound/interim-respon
 export interface SendingBounds {
   /** Maximum number of requests in flight; each needs two connections. */
   readonly underWayMax: number;
-  /** Includes TLS. */
+  /** Maximum time to connect, including TLS. */
   readonly connectWithinMs: number;
   /** Maximum time that a peer may neither read nor send a byte while it is its turn. */
   readonly silenceMs: number;
@@ -23,7 +23,8 @@ export interface SendingBounds {
 export const usualBounds: SendingBounds = { underWayMax: 1_000, connectWithinMs: 5_000, silenceMs: 30_000 };
 
 /**
- * Well below the time after which a peer closes idle connections, so that a connection is not reused while it is being closed.
+ * Well below the time after which a peer closes idle connections, so that a connection is not reused while it is being
+ * closed.
  */
 const idleMs = 15_000;
 
@@ -62,7 +63,8 @@ export async function sendOn(agents: PeerAgents, passage: Passage): Promise<Inco
       // The rest of the client's body is read and discarded, so that the client can read its response.
       request.unpipe(outgoing);
       request.resume();
-      // A response that arrived completely is passed on, whatever the peer does next. Node would drop the unread part.
+      // A response that arrived completely is passed on even if the peer fails afterwards: destroying it would drop the
+      // unread part.
       if (begun?.complete !== true) {
         outgoing.destroy();
         begun?.destroy(error);
@@ -70,19 +72,19 @@ export async function sendOn(agents: PeerAgents, passage: Passage): Promise<Inco
       reject(error);
     };
     outgoing.on('error', giveUp);
-    // A protocol upgrade by the peer is aborted without an error event.
+    // If the peer upgrades the protocol, the request is closed without an error event.
     const letGoOf = () => giveUp(new Error('it closed the connection without a response'));
     outgoing.once('close', letGoOf);
     boundInterimResponses(outgoing);
     outgoing.once('response', (answer: IncomingMessage) => {
       outgoing.off('close', letGoOf);
       begun = answer;
-      // The body will not arrive, because the client was never asked to continue.
+      // If the `Expect` header is still set, the client was never asked to continue, so its body will not arrive.
       answer.once('end', () => request.headers.expect !== undefined && outgoing.destroy());
       resolve(answer);
     });
     giveUpOnSilence(outgoing, passage, giveUp);
-    // If the client disconnects, its request is aborted.
+    // If the client disconnects, the request to the peer is aborted.
     response.once('close', () => {
       if (!response.writableFinished) {
         outgoing.destroy();
@@ -90,7 +92,7 @@ export async function sendOn(agents: PeerAgents, passage: Passage): Promise<Inco
     });
     const breakOff = () => giveUp(breakageOf(request) ?? new Error('the request body was interrupted'));
     onBroken(request, breakOff);
-    // Either may have happened while the home region was looked up.
+    // The client may have disconnected, or its body may have broken off, while the home region was looked up.
     if (isBroken(request) || response.destroyed) {
       breakOff();
     } else {
@@ -186,7 +188,7 @@ function giveUpOnSilence(
     answer = begun;
   });
   outgoing.on('timeout', () => {
-    // A client that sends or reads slowly is not the peer's fault; the server limits it.
+    // A client that sends or reads slowly is not a failure of the peer; the server has its own limits for clients.
     const isReadSlowly =
       answer !== undefined && (answer.isPaused() || answer.readableLength > 0 || response.writableLength > 0);
     if (!isReadSlowly && (request.complete || outgoing.writableNeedDrain)) {

@@ -1,6 +1,6 @@
 /**
- * Messages between regions are signed with a shared secret. A signature covers its purpose, its receiver and its time, so it
- * cannot be used for anything else. During a rotation of the secret, two secrets are valid.
+ * Messages between regions are signed with a shared secret. A signature covers its purpose, its receiver and its time,
+ * so it cannot be used for anything else. During a rotation of the secret, two secrets are valid.
  */
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 
@@ -9,7 +9,7 @@ export const signatureGoodForMs = 60_000;
 
 export interface PeerSecrets {
   readonly signing: string;
-  /** Also accepted, but not used for signing: the next or the previous secret. */
+  /** The next or the previous secret, which is accepted but not used for signing. */
   readonly accepted: string | undefined;
 }
 
@@ -19,7 +19,7 @@ export interface Statement {
   readonly atMs: number;
 }
 
-/** `parts` are what the statement is about and the receiver knows already: they are signed, but not sent. */
+/** `parts` describe the message and are known to the receiver: they are signed, but not sent. */
 export function sign(
   { signing }: PeerSecrets,
   purpose: string,
@@ -48,14 +48,14 @@ export function verify<Signed extends Statement>(
   return isFresh && statement.to === region && statement.from !== region ? statement : undefined;
 }
 
-/** JSON separates the parts unambiguously. */
+/** Hashes the parts as JSON, which separates them unambiguously. */
 function mac(secret: string, purpose: string, text: string, parts: readonly string[]): string {
   return createHmac('sha256', secret)
     .update(JSON.stringify([purpose, text, ...parts]))
     .digest('hex');
 }
 
-/** Header values are latin1, in which a character is a byte. */
+/** Compares in constant time, as latin1: the encoding of header values, in which a character is a byte. */
 function isSame(given: string, wanted: string): boolean {
   return (
     given.length === wanted.length &&

@@ -1,6 +1,6 @@
 /**
- * Content of runs, for orgs that keep it: encrypted under the encryption key, so that a copy of the database does not expose
- * it. The setting is cached until a change notification arrives.
+ * Content of runs, for orgs that keep it: encrypted under the encryption key, so that a copy of the database does not
+ * expose it. The setting is cached until a change notification arrives.
  */
 import { NotifiedCache } from '../../../platform/cache/notified-cache.ts';
 import type { Database } from '../../../platform/db/database.ts';

@@ -1,6 +1,6 @@
 /**
- * Deletes old data of an org, one bounded batch at a time. The same statement adds closing balances for deleted runs and ledger
- * entries, so that the ledger balances at any time, also if the process is killed.
+ * Deletes old data of an org, one bounded batch at a time. The same statement adds closing balances for deleted runs
+ * and ledger entries, so that the ledger balances at any time, also if the process is killed.
  */
 import type { Queryable, Transaction } from '../../../platform/db/database.ts';
 

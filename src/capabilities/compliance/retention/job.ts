@@ -1,10 +1,10 @@
 /**
- * Deletes expired data, org by org, in bounded batches. A batch, its closing balances and its count are one transaction, so an
- * interrupted deletion is resumed by the next process. After each batch the job pauses in proportion to its duration, and
- * longer while decisions are being made, so that it uses only a part of the machine's time.
+ * Deletes expired data, org by org, in bounded batches. A batch, its closing balances and its count are one
+ * transaction, so an interrupted deletion is resumed by the next process. After each batch the job pauses in proportion
+ * to its duration, and longer while decisions are being made, so that it uses only a part of the machine's time.
  *
- * A kind of data that fails for an org is postponed and the job continues with the next kind; the same applies to an org that
- * fails as a whole. A failure in one org must not delay the deletions of the others.
+ * A kind of data that fails for an org is postponed and the job continues with the next kind; the same applies to an
+ * org that fails as a whole. A failure in one org must not delay the deletions of the others.
  */
 import { Gauge, type Registry } from 'prom-client';
 import { createDecisionRate } from '../../../ledger/decision-rate.ts';
@@ -55,7 +55,9 @@ const restMsMax = 4_000;
 /** Below this rate the process counts as quiet. */
 const busyDecisionsPerMs = 0.1;
 
-/** Grows with the duration of the batch and with the rate of decisions in this process. */
+/**
+ * Returns the pause after a batch: it grows with the duration of the batch and the rate of decisions in this process.
+ */
 export function pauseMsAfter(tookMs: number, decisionsPerMs: number): number {
   const times = decisionsPerMs > busyDecisionsPerMs ? pausePerMs.busy : pausePerMs.quiet;
   return Math.min(restMsMax, tookMs * times);
@@ -79,7 +81,7 @@ function stepsOf(signer: Signer): Step[] {
     {
       kind: 'contents',
       run: async (tx, { org_id, content_days }, now) =>
-        // If content is not kept at all, everything up to now is deleted.
+        // If the policy keeps no content, all content up to now is deleted.
         deleteContents(tx, org_id, {
           before: daysBefore(now, content_days === 0 ? -1 : content_days),
           limit,

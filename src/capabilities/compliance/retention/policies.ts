@@ -58,7 +58,7 @@ export interface PolicyChange {
   readonly progress: Progress;
 }
 
-/** Omitted fields get their default. Deletion starts soon after. */
+/** Replaces the policy. Omitted fields get their default. Deletion starts soon after the change. */
 export async function putPolicy(
   tx: Transaction,
   orgId: string,

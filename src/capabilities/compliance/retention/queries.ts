@@ -70,7 +70,7 @@ export async function claimDue(tx: Queryable, now: Date): Promise<PolicyRow | un
   return row;
 }
 
-/** All due deletions are complete or postponed; sets the next time. */
+/** Sets the time of the next run, once all due deletions are complete or postponed. */
 export async function scheduleNext(
   tx: Queryable,
   orgId: string,
@@ -84,14 +84,17 @@ export async function scheduleNext(
   );
 }
 
-/** A failure and its time. Has no effect if the policy was changed since, which requests an immediate retry. */
+/**
+ * A failure, and when to retry. It is ignored if the policy was changed since, because a change requests an immediate
+ * retry.
+ */
 interface Failure {
   readonly policy: PolicyRow;
   readonly now: Date;
   readonly until: Date;
 }
 
-/** Postpones the org behind the others. */
+/** Postpones the org until `until`, so that other orgs are processed first. */
 export async function postpone(db: Queryable, { policy, now, until }: Failure): Promise<void> {
   await db.query(
     `UPDATE retention_policies SET next_run_at = $3, failing_since = coalesce(failing_since, $4)
@@ -100,7 +103,7 @@ export async function postpone(db: Queryable, { policy, now, until }: Failure): 
   );
 }
 
-/** Postpones the kind behind the others. */
+/** Postpones the kind until `until`, so that other kinds are deleted first. */
 export async function postponeKind(
   db: Queryable,
   kind: DeletedKind,
@@ -176,7 +179,7 @@ export async function finishRun(tx: Queryable, { org_id, id }: RunRow, now: Date
   ]);
 }
 
-/** A run that deleted nothing is not recorded. */
+/** Deletes a run that deleted nothing, because such a run is not recorded. */
 export async function deleteEmptyRun(tx: Queryable, { org_id, id }: RunRow): Promise<void> {
   await tx.query('DELETE FROM retention_runs WHERE org_id = $1 AND id = $2', [org_id, id]);
 }

@@ -33,7 +33,10 @@ export function approvalExpiry({ db, ids, heads, clock }: ExpiryDependencies): J
   };
 }
 
-/** Runs in the transaction that changes the rule, because approvals are only valid for the version they were requested for. */
+/**
+ * Runs in the transaction that changes the rule, because approvals are only valid for the version they were requested
+ * for.
+ */
 export async function endApprovalsOfRule(
   tx: Transaction,
   orgId: string,

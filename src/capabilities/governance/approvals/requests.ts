@@ -73,7 +73,7 @@ export function createApprovals({ db, ids, heads }: Appending & { readonly db: D
           existing !== undefined && isValid(existing, request, now)
             ? existing
             : await db.transaction((tx) => findOrCreate(tx, request, now));
-        // Undefined if a concurrent request was faster: its approval is found in the next iteration.
+        // `live` is undefined if a concurrent request was faster; its approval is found in the next iteration.
         if (live !== undefined) {
           return { id: live.id, approved: live.state === 'approved' };
         }
@@ -82,7 +82,10 @@ export function createApprovals({ db, ids, heads }: Appending & { readonly db: D
   };
 }
 
-/** An approval of an older rule version has ended. One of a newer version is valid: this process has not loaded it yet. */
+/**
+ * An approval of an older rule version has ended. An approval of a newer version is valid: this process has not loaded
+ * that version yet.
+ */
 function isValid(row: ApprovalRow, { ruleVersion }: ApprovalRequest, now: Date): boolean {
   return row.expires_at > now && row.rule_version >= ruleVersion;
 }

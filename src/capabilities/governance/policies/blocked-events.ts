@@ -1,6 +1,6 @@
 /**
- * Emits `policy.blocked` events: at most one a minute per rule and key in each process. Enqueuing only touches memory; the
- * event is written in the background.
+ * Emits `policy.blocked` events: at most one a minute per rule and key in each process. Enqueuing only touches memory;
+ * the event is written in the background.
  */
 import type { EventType } from '../../../contract/events.ts';
 import type { Database } from '../../../platform/db/database.ts';

@@ -1,4 +1,6 @@
-/** Explains which rules are evaluated for a request and which of them decides. Requests no approvals, sends no events. */
+/**
+ * Explains which rules are evaluated for a request and which of them decides. Requests no approvals, sends no events.
+ */
 import { attemptedOf, evaluateRule, type RuleOutcome } from '../../../kernel/policy.ts';
 import { type Attempt, expressionInputOf } from './expression-input.ts';
 import { type CompiledRule, compileRules, type SwitchedRule } from './rules.ts';

@@ -1,7 +1,7 @@
 /**
- * CEL expressions of rules: parsed and type-checked when a rule is saved, compiled once, and then evaluated for every run.
- * Failures that a caller can cause at run time (a missing key, a division by zero) are returned as a value, and the run is
- * not admitted.
+ * CEL expressions of rules: parsed and type-checked when a rule is saved, compiled once, and then evaluated for every
+ * run. Failures that a caller can cause at run time (a missing key, a division by zero) are returned as a value, and
+ * the run is not admitted.
  */
 import { Environment, ParseError, type ParseResult } from '@marcbachmann/cel-js';
 import type { ConditionResult } from '../../../kernel/policy.ts';

@@ -1,11 +1,11 @@
 /**
- * Regular expressions of users, on an engine whose time is linear in the length of the text. The time per character grows
- * with the size of the compiled pattern, so that is bounded too.
+ * Regular expressions of users, on an engine whose time is linear in the length of the text. The time per character
+ * grows with the size of the compiled pattern, so that is bounded too.
  */
 import { RE2JS } from 're2js';
 
 export const programSizeMax = 200;
-/** Longer text is not matched but an error. */
+/** Maximum length of a matched text; a longer text is an error. */
 export const matchedTextMax = 500;
 
 export interface LinearPattern {

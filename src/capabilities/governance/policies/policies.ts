@@ -133,7 +133,9 @@ function changeOf({ org_id, id }: PolicyRow, parts: Partial<Change>): Change {
   return { tenantId: org_id, target: { kind: 'policy', id }, ...parts };
 }
 
-/** Throws if one of the first `reportedRules` expressions is invalid, or if all rules together would cost too much. */
+/**
+ * Throws if one of the first `reportedRules` expressions is invalid, or if the cost of all rules together is too high.
+ */
 export function checkExpressions(
   rules: readonly { readonly expression: string | null }[],
   fieldOf: (index: number) => string,

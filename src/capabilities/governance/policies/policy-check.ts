@@ -1,6 +1,6 @@
 /**
- * Checks runs against the org's rules on models and actions, before anything is counted: a run that is blocked here has used
- * nothing. For orgs without rules it only reads the cache.
+ * Checks runs against the org's rules on models and actions, before anything is counted: a run that is blocked here has
+ * used nothing. For orgs without rules it only reads the cache.
  */
 import { ApiError, apiError, apiErrorWithDetails } from '../../../contract/api-error.ts';
 import { attemptedOf, type Verdict, verdictOf } from '../../../kernel/policy.ts';
@@ -28,7 +28,9 @@ export interface PolicyCheckRequest {
   readonly attempts: readonly (Attempt | undefined)[];
   /** If true, errors contain the index of the attempt. */
   readonly bulk: boolean;
-  /** Returns true if the run already exists and so needs no admission. Called only for attempts that would be denied. */
+  /**
+   * Returns true if the run already exists and so needs no admission. Called only for attempts that would be denied.
+   */
   isKnown(index: number): Promise<boolean>;
 }
 

@@ -10,7 +10,7 @@ export interface PolicyRow extends SwitchedRule {
   readonly deleted_at: Date | null;
 }
 
-/** The columns that never change come first. */
+/** `changing` depends on the order: columns that never change come first. */
 const columnNames = [
   'org_id',
   'id',

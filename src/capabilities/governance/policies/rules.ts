@@ -57,7 +57,10 @@ function compileRule(source: RuleSource): CompiledRule {
   };
 }
 
-/** A saved expression may have become invalid after an update. It then fails at evaluation, so that no run is admitted. */
+/**
+ * A saved expression may have become invalid with a new release. It then fails at evaluation, so that no run is
+ * admitted.
+ */
 function conditionOf(expression: string): Compiled['evaluate'] {
   const compiled = compileExpression(expression);
   return isSyntaxFault(compiled) ? () => ({ fault: compiled.message }) : compiled.evaluate;

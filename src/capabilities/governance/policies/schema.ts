@@ -81,7 +81,7 @@ export const CreatePolicy = closed({
 });
 export type CreatePolicy = Static<typeof CreatePolicy>;
 
-/** Null takes a condition away. */
+/** Null removes a condition. */
 export const PatchPolicy = partial({
   effect,
   models: Type.Unsafe<string[] | null>({ ...models, type: ['array', 'null'] }),

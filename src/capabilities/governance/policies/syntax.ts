@@ -2,15 +2,15 @@
  * Checks the syntax tree of an expression before it is accepted: only functions known to be cheap, a bounded nesting of
  * comprehensions, regular expressions only on the linear engine, and a bound on the worst-case cost.
  *
- * The only loops of the language are comprehensions, so the worst case follows from the tree: each node is a step, and the
- * body of a comprehension runs once per item. A list is at most as long as its literal, or as metadata may be.
+ * The only loops of the language are comprehensions, so the worst case follows from the tree: each node is a step, and
+ * the body of a comprehension runs once per item. A list is at most as long as its literal, or as metadata may be.
  */
 import type { ASTNode } from '@marcbachmann/cel-js';
 import { metadataValuesMax } from './expression-input.ts';
 import { type LinearPattern, linearPattern } from './linear-matching.ts';
 
 export const comprehensionDepthMax = 2;
-/** A step takes about ten nanoseconds. */
+/** Maximum number of worst-case steps of an expression. A step takes about ten nanoseconds. */
 export const expressionCostMax = 50_000;
 const costOfPatternStep = 20;
 
@@ -48,7 +48,7 @@ export interface Examined {
   readonly cost: number;
 }
 
-/** Also replaces each `matches` in the tree by its linear counterpart. */
+/** Checks the tree, and replaces each `matches` in it by its linear counterpart. */
 export function examine(tree: ASTNode): Examined | SyntaxFault {
   const examination = new Examination();
   try {

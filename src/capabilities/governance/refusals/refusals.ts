@@ -29,7 +29,7 @@ const keptPerOrg = 1_000;
 const recorded: ReadonlySet<string> = new Set(recordedCodes);
 
 export function createRefusals({ db, ids, clock }: RefusalDependencies): Refusals {
-  /** Entries by org, then by their count key. */
+  /** Queued entries by org, then by count key. */
   let queued = new Map<string, Map<string, MutableRow>>();
   let entries = 0;
 
@@ -62,7 +62,8 @@ export function createRefusals({ db, ids, clock }: RefusalDependencies): Refusal
         [...taken.values()].flatMap((ofOrg) => [...ofOrg.values()]),
       );
     } catch (error) {
-      // Queued again for the next run. If the rows were written after all, their ids prevent duplicates.
+      // The entries are queued again for the next run. If the rows were written after all, their ids prevent
+      // duplicates.
       for (const ofOrg of taken.values()) {
         for (const [name, row] of ofOrg) {
           add(name, row);

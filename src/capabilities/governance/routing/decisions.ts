@@ -1,7 +1,7 @@
 /**
- * Chooses the model for a request. The input is collected first: prices, capabilities, results, policies, and a preview of the
- * limits, which counts nothing. The kernel chooses. If a hold is requested, it is taken for the best model; if a limit denies
- * it by then, the choice is repeated with that denial, so the next best model is tried.
+ * Chooses the model for a request. The input is collected first: prices, capabilities, results, policies, and a preview
+ * of the limits, which counts nothing. The kernel chooses. If a hold is requested, it is taken for the best model; if a
+ * limit denies it by then, the choice is repeated with that denial, so the next best model is tried.
  */
 import { apiError } from '../../../contract/api-error.ts';
 import { formatUsd } from '../../../kernel/money.ts';
@@ -47,7 +47,10 @@ export interface DecisionDependencies extends OptionDependencies {
 
 const dayMs = 86_400_000;
 
-/** Returns the response text. An `Idempotency-Key` is stored with the hold; without a hold, the response is stored on its own. */
+/**
+ * Returns the response text. An `Idempotency-Key` is stored with the hold; without a hold, the response is stored on
+ * its own.
+ */
 export async function decideRoute(
   deps: DecisionDependencies,
   call: RouteCall,
@@ -229,7 +232,9 @@ function weightsOf({ weights }: RoutingPolicyRow): Weights | null {
   return weights && { cost, latency, quality };
 }
 
-/** A decision knows neither the content of the run nor its depth in the chain. */
+/**
+ * Returns the checks that a decision cannot make: it knows neither the content of the run nor its depth in the chain.
+ */
 async function notCheckedOf(
   { orgLimits }: DecisionDependencies,
   { caller, body }: RouteCall,

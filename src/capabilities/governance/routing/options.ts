@@ -32,7 +32,7 @@ export interface Option {
   readonly candidate: Candidate;
   /** Undefined if the model has no price. */
   readonly price: ListedPrice | undefined;
-  /** The amounts it would use of the org's limits. */
+  /** The amounts that a run of the model would use of the org's limits. */
   readonly preview: AdmissionPreview;
   readonly attempt: Attempt;
   /** Undefined if policies allow the model. */
@@ -45,7 +45,7 @@ export interface Options {
   readonly fallbacks: readonly Option[];
 }
 
-/** Bounds the work of a decision: a wildcard may match all models. */
+/** Maximum number of candidates: limits the work of a decision, because a wildcard may match all models. */
 const candidatesMax = 500;
 
 export async function optionsOf(
@@ -114,7 +114,9 @@ function namedBy(candidates: readonly string[], models: readonly string[]): stri
   return [...names];
 }
 
-/** An approval allows a run, but not a hold: the run of a hold is not checked again and so would not use the approval. */
+/**
+ * An approval allows a run, but not a hold: the run of a hold is not checked again and so would not use the approval.
+ */
 function withDenial(option: Option, policyDenial: PolicyDenial | undefined, forHold: boolean): Option {
   if (policyDenial === undefined || (policyDenial.isApproved && !forHold)) {
     return option;

@@ -8,9 +8,9 @@ import { findRoutingPolicy, newestEvals, type RoutingPolicyRow } from './queries
 const cachedOrgsMax = 2_000;
 
 export interface OrgRouting {
-  /** Undefined if the org has none. */
+  /** Undefined if the org has no routing policy. */
   readonly policy: RoutingPolicyRow | undefined;
-  /** By model. */
+  /** Eval results by model. */
   readonly evaluated: ReadonlyMap<string, Evaluated>;
 }
 

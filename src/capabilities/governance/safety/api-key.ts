@@ -1,6 +1,6 @@
 /**
- * Finds keys of well-known services by their prefix and alphabet. Text of that form that is not a key (a placeholder, a CSS
- * class, an example from a manual) is not random, and is ignored.
+ * Finds keys of well-known services by their prefix and alphabet. Text of that form that is not a key (a placeholder, a
+ * CSS class, an example from a manual) is not random, and is ignored.
  */
 import { type Match, scan } from './scanning.ts';
 
@@ -12,7 +12,7 @@ const formats = [
   'GOCSPX-[\\w-]{28}',
   'ya29\\.[\\w-]{40,400}',
   'AccountKey=[A-Za-z0-9+/]{86}==',
-  // Models
+  // Model providers
   'sk-ant-(?:api|admin|oat)\\d\\d-[\\w-]{24,120}',
   'sk-(?:proj|svcacct|admin|or-v1|lf)-[\\w-]{24,200}',
   'sk-[A-Za-z0-9]{20,64}',
@@ -21,14 +21,14 @@ const formats = [
   'pplx-[A-Za-z0-9]{40,60}',
   'hf_[A-Za-z]{30,40}',
   'r8_[A-Za-z0-9]{36,40}',
-  // Code and packages
+  // Code hosting and package registries
   'gh[pousr]_[A-Za-z0-9]{36,255}',
   'github_pat_[A-Za-z0-9]{22}_[A-Za-z0-9]{40,80}',
   'gl(?:pat|dt|rt|cbt|ptt)-[\\w-]{20,64}',
   'npm_[A-Za-z0-9]{36}',
   'pypi-AgE[\\w-]{50,300}',
   'dckr_pat_[\\w-]{24,40}',
-  // Money, messages, hosting
+  // Payments, messaging, hosting
   '(?:sk|rk)_(?:live|test)_[A-Za-z0-9]{16,120}',
   'whsec_[A-Za-z0-9+/]{24,80}',
   'xox[abeoprs]-[A-Za-z0-9-]{20,120}',
@@ -54,14 +54,15 @@ export function findApiKeys(content: string): Generator<Match | null> {
   return scan(pattern, content, looksRandom);
 }
 
-/** Minimum number of different characters; half of the characters for a short secret. */
+/** Minimum number of different characters; for a short secret, half of its length is enough. */
 const distinctMin = 10;
 
 function looksRandom(text: string): boolean {
   const secret = text.slice(Math.max(text.search(/[_.=:-](?!secret|access|key)/) + 1, 4));
   return (
     new Set(secret).size >= Math.min(distinctMin, secret.length / 2) &&
-    // Letters alone are words, unless the format has no digits; a long run of one character is a placeholder.
+    // A secret of letters only is a word, unless the format allows keys without digits. A long run of one character is
+    // a placeholder.
     (/\d/.test(secret) || text.startsWith('hf_') || text.startsWith('A')) &&
     !/(.)\1{4}|example|placeholder|your[-_]?|changeme|redacted|dummy|12345678|abcdefgh/i.test(text)
   );

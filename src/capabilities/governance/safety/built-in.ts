@@ -14,7 +14,7 @@ export interface BuiltIn {
   readonly find: Finder;
 }
 
-/** In the order of evaluation: content that is never meant to be sent comes first. */
+/** Ordered by evaluation: detectors of content that is never meant to be sent come first. */
 export const builtIns: readonly BuiltIn[] = [
   {
     id: 'private_key',

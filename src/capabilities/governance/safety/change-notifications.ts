@@ -11,7 +11,9 @@ export async function notifyDetectorsChange(tx: Transaction, orgId: string, appl
   await tx.notify(channel, orgId);
 }
 
-/** Calls `listener` with the id of the org whose detectors changed; null means that those of any org may have changed. */
+/**
+ * Calls `listener` with the id of the org whose detectors changed; null means that those of any org may have changed.
+ */
 export function onDetectorsChange(db: Database, listener: (orgId: string | null) => void): void {
   db.listen(channel, listener);
 }

@@ -1,4 +1,7 @@
-/** Finds payment card numbers: in the range and length of a network, grouped as printed or not at all, with a valid check digit. */
+/**
+ * Finds payment card numbers: in the range and length of a network, grouped as printed or not at all, with a valid
+ * check digit.
+ */
 import { type Match, scan } from './scanning.ts';
 
 /** Groups of 4-4-4-4 (optionally -3), 4-6-5 or 4-6-4, or no groups. */

@@ -16,7 +16,7 @@ import {
 import { checkWords } from './word-list.ts';
 
 export const ownDetectorsMax = 50;
-/** Lower than the maximum of detectors, because a pattern costs far more than a list of words. */
+/** Lower than `ownDetectorsMax`, because a pattern costs far more than a list of words. */
 export const ownPatternsMax = 20;
 
 /** A built-in detector that was never changed has no row and is disabled. */
@@ -26,7 +26,9 @@ export interface UntouchedRow extends Omit<DetectorRow, 'created_at' | 'updated_
 }
 export type AnyRow = DetectorRow | UntouchedRow;
 
-/** Returns all detectors of the org: the built-in ones in their order, then the custom ones in the order of creation. */
+/**
+ * Returns all detectors of the org: the built-in ones in their order, then the custom ones in the order of creation.
+ */
 export async function allDetectors(db: Queryable, orgId: string): Promise<AnyRow[]> {
   const rows = await selectDetectors(db, orgId);
   return [

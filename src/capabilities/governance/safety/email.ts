@@ -39,7 +39,10 @@ function addressAround(content: string, at: number): Match | undefined {
   return isUserOfUrl(content, start, end) ? undefined : { start, end };
 }
 
-/** `ssh://git@host.example/x`, `https://user:password@host.example/` and `git@host.example:team/x.git`. */
+/**
+ * Matches the user name in URLs such as `ssh://git@host.example/x`, `https://user:password@host.example/` and
+ * `git@host.example:team/x.git`.
+ */
 function isUserOfUrl(content: string, start: number, end: number): boolean {
   const before = content.slice(Math.max(0, start - 80), start);
   return /:\/\/[^\s/]*$/.test(before) || /^:[\w~.-]+\/|^:\d+\//.test(content.slice(end, end + 80));

@@ -15,7 +15,7 @@ const lengths = new Map(
 
 /** Groups of four, or no groups: following words are not part of the number. */
 const grouped = /^(?:[A-Za-z0-9]+|(?:[A-Za-z0-9]{4}[ -])+[A-Za-z0-9]{1,4})$/;
-/** Long enough for the longest number with a separator after each character. */
+/** A possible number: long enough for the longest one with a separator after each character. */
 const candidate = /(?<![\p{L}\p{N}])[A-Za-z]{2}\d{2}(?:[ -]?[A-Za-z0-9]){11,29}/gu;
 
 export function* findIbans(content: string): Generator<Match | null> {

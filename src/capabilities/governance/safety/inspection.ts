@@ -14,7 +14,9 @@ export interface Detector {
   readonly find: Finder;
 }
 
-/** Returns the first `most` matches of a detector. One piece of an org's own pattern may exceed the yielder's budget. */
+/**
+ * Returns the first `most` matches of a detector. One piece of an org's own pattern may exceed the yielder's budget.
+ */
 export async function matchesOf(
   { find }: Pick<Detector, 'find'>,
   content: string,

@@ -11,7 +11,7 @@ export function detectorPage(rows: readonly AnyRow[], query: DetectorFilters): P
     .filter(({ kind }) => query.kind === undefined || kind === query.kind)
     .filter(({ enabled }) => query.enabled === undefined || enabled === query.enabled)
     .filter(({ action }) => query.action === undefined || action === query.action)
-    // Names are unique.
+    // Names are unique, so the name alone is the cursor.
     .filter(({ name }) => after === undefined || compare(name, String(after)) * direction > 0)
     .sort((a, b) => compare(a.name, b.name) * direction);
   const shown = rest.slice(0, limit);

@@ -1,7 +1,7 @@
 /**
- * Custom regular expressions of an org. They run on a linear-time engine, but its time is the length of the content times
- * the size of the compiled pattern, so both are bounded, and so is their product: no pattern, however hostile, blocks the
- * process for longer than some tens of milliseconds.
+ * Custom regular expressions of an org. They run on a linear-time engine, but its time is the length of the content
+ * times the size of the compiled pattern, so both are bounded, and so is their product: no pattern, however hostile,
+ * blocks the process for longer than some tens of milliseconds.
  */
 import { RE2JS, RE2JSSyntaxException } from 're2js';
 import { invalidField } from '../../../contract/api-error.ts';
@@ -66,7 +66,9 @@ function* findIn(compiled: RE2JS, content: string): Generator<Match | null> {
   yield null;
 }
 
-/** Returns the position of the error, from 1. The engine reports the invalid part; for parentheses, the whole pattern. */
+/**
+ * Returns the position of the error, from 1. The engine reports the invalid part; for parentheses, the whole pattern.
+ */
 function errorPosition(pattern: string, error: RE2JSSyntaxException): number {
   const part = error.getPattern() ?? '';
   const at = part === pattern ? unmatchedParenthesis(pattern) : pattern.lastIndexOf(part);

@@ -49,12 +49,12 @@ function isPlausible(text: string): boolean {
     digits.length <= most + (text.startsWith('00') ? 2 : 0) &&
     new Set(digits).size > 2 &&
     !isDate(text) &&
-    // Three dots are an IP address, and these groups a social security number.
+    // Excludes IP addresses, which have three dots, and the groups of a social security number.
     !/^\d{1,3}(?:\.\d{1,3}){3}$|^\d{3}-\d{2}-\d{4}$/.test(text)
   );
 }
 
-/** `01.02.2024`, `01/02/2024 10`, `04-05-06`. */
+/** Matches dates such as `01.02.2024`, `01/02/2024 10` and `04-05-06`. */
 function isDate(text: string): boolean {
   return /^\(?0?\d{1,2}([./-])\d{1,2}\1(?:19|20)?\d\d(?![\d.])/.test(text);
 }

@@ -15,7 +15,7 @@ export function findPrivateKeys(content: string): Generator<Match | null> {
   return scan(pattern, content, (text) => !isPlaceholder(text));
 }
 
-/** Placeholders of manuals: `xxxx…`, `AAAA…`, dots. */
+/** Matches the placeholders of manuals: `xxxx…`, `AAAA…`, dots. */
 function isPlaceholder(text: string): boolean {
   if (text.startsWith('PuTTY')) {
     return false;

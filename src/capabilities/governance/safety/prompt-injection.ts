@@ -1,11 +1,11 @@
 /**
- * Finds phrases that try to override the operator's instructions to a model. It knows well-known wordings in English and a
- * few other languages; the absence of a match does not prove that a text is safe.
+ * Finds phrases that try to override the operator's instructions to a model. It knows well-known wordings in English
+ * and a few other languages; the absence of a match does not prove that a text is safe.
  */
 import { type Match, scan } from './scanning.ts';
 
 const gap = String.raw`[^\p{L}\p{N}]{1,4}`;
-/** Up to a number of words in between. */
+/** A gap that contains at most `most` words. */
 const words = (most: number) => String.raw`(?:${gap}[\p{L}\p{N}']{1,15}){0,${most}}?${gap}`;
 
 /** Does not match "do not ignore". */
@@ -17,16 +17,16 @@ const orders =
   '(?:instructions?|prompts?|rules|directives?|guidelines|guardrails|directions|commands|context|programming|training|constraints|restrictions)';
 
 const phrases = [
-  // Ignore all previous instructions.
+  // "Ignore all previous instructions."
   `${dismiss}${words(4)}${former}${words(3)}${orders}`,
   `${dismiss}${words(1)}(?:everything|anything|all|what)${words(3)}(?:above|before|were told|been told|you know|said so far)`,
   `${dismiss}${gap}(?:all${gap})?(?:of${gap})?(?:your|ur)${words(2)}${orders}`,
-  // You are now …, without rules.
+  // "You are now …, without rules."
   `you${gap}(?:are|will be)${gap}(?:now|no longer)${words(5)}(?:dan|jailbroken|unrestricted|unfiltered|uncensored|bound by|restricted|developer mode|evil)`,
   `(?:act|behave|respond|answer|pretend|roleplay)${words(6)}(?:no|without(?:${gap}any)?|free of)${gap}(?:restrictions?|limitations?|filters?|rules|guidelines|censorship|ethical|safety|moral)`,
   `(?:enable|enter|activate|switch (?:in)?to|you are in)${words(2)}(?:developer|dan|jailbreak|god|debug|admin|unrestricted|sudo)${gap}mode`,
   `do${gap}anything${gap}now`,
-  // Show me your system prompt.
+  // "Show me your system prompt."
   `(?:reveal|print|show|output|repeat|display|leak|expose|dump|tell me|give me|recite|disclose|what (?:is|are|was|were))${words(4)}(?:your|the)${gap}(?:full${gap}|exact${gap}|entire${gap}|hidden${gap}|secret${gap}|initial${gap}|original${gap}){0,2}(?:system${gap}(?:prompt|message|instructions)|hidden${gap}(?:prompt|instructions|rules)|(?:initial|original|secret)${gap}(?:prompt|instructions)|developer${gap}(?:message|instructions))`,
   `(?:repeat|print|output|recite)${words(2)}(?:everything|all|the (?:text|words))${gap}above`,
   // New instructions from an authority.
@@ -43,7 +43,7 @@ const phrases = [
   `(?:ignore|esqueça|desconsidere)${words(3)}(?:instruções|regras|orientações)${words(1)}(?:anteriores|prévias|acima)`,
   `(?:ignora|dimentica)${words(3)}(?:istruzioni|regole)${words(1)}(?:precedenti|sopra)`,
 ];
-/** Scripts without spaces, so phrases can begin anywhere. */
+/** Phrases in scripts without spaces, where a phrase can begin anywhere. */
 const spaceless = [
   '(?:忽略|无视|忘记|忽視)[^。\\n]{0,10}(?:之前|以上|先前|前面|上述)[^。\\n]{0,8}(?:指令|指示|说明|提示|规则)',
   '(?:以前|これまで|上記|前)の(?:すべての)?(?:指示|命令|ルール|プロンプト)を(?:すべて)?(?:無視|忘れ)',

@@ -113,7 +113,7 @@ export function safetyRoutes({ db, ids, safety }: SafetyDependencies): Route[] {
         return { body: {}, changes: [detectorChange(row, { before: viewDetector(row) })] };
       },
     }),
-    // Without effect, so there is no change to audit: only the response is stored for an idempotency key.
+    // A test changes nothing, so there is no audit entry: only the response is stored for an idempotency key.
     posting({
       id: 'safety_detectors.test',
       method: 'POST',

@@ -1,10 +1,10 @@
 /**
- * Searches long texts without blocking the event loop. A finder is a generator of matches that yields null from time to time
- * while it finds none, so that the caller can yield to the event loop.
+ * Searches long texts without blocking the event loop. A finder is a generator of matches that yields null from time to
+ * time while it finds none, so that the caller can yield to the event loop.
  */
 export interface Match {
   readonly start: number;
-  /** Exclusive. */
+  /** Exclusive end of the match. */
   readonly end: number;
 }
 

@@ -1,8 +1,8 @@
 /**
- * Groups orgs into blocks. Orgs enter a release in blocks of at least the minimum cohort size, and a block is counted as a
- * whole: if one of its orgs leaves, the whole block is excluded until the next week. Every response, for any cohort and at any
- * time of the week, is about whole blocks. So the difference between any number of responses is about whole blocks too, never
- * about fewer orgs than the minimum.
+ * Groups orgs into blocks. Orgs enter a release in blocks of at least the minimum cohort size, and a block is counted
+ * as a whole: if one of its orgs leaves, the whole block is excluded until the next week. Every response, for any
+ * cohort and at any time of the week, is about whole blocks. So the difference between any number of responses is about
+ * whole blocks too, never about fewer orgs than the minimum.
  */
 
 /** Criteria of a cohort; an omitted criterion matches any value. */
@@ -28,8 +28,8 @@ const levels: readonly ((candidate: Candidate) => Criteria | undefined)[] = [
 ];
 
 /**
- * Forms blocks of the orgs that match the criteria. The remaining orgs wait for others: they are not grouped with less similar
- * orgs until a cohort that includes all of them is read.
+ * Forms blocks of the orgs that match the criteria. The remaining orgs wait for others: they are not grouped with less
+ * similar orgs until a cohort that includes all of them is read.
  */
 export function formBlocks(candidates: readonly Candidate[], wanted: Criteria, floor: number): Block[] {
   const blocks: Block[] = [];

@@ -1,5 +1,6 @@
 /**
- * Cohorts: the orgs that an org wants to be compared with. A cohort is a set of criteria; its orgs are determined on each read.
+ * Cohorts: the orgs that an org wants to be compared with. A cohort is a set of criteria; its orgs are determined on
+ * each read.
  */
 import { apiError } from '../../../contract/api-error.ts';
 import type { Queryable, Transaction } from '../../../platform/db/database.ts';

@@ -15,11 +15,11 @@ export type MetricName = (typeof metricNames)[number];
 /** Amounts of money are nanodollars. Null: not defined, such as a cost per token without tokens. */
 export interface Figures {
   readonly metrics: Readonly<Record<MetricName, number | null>>;
-  /** Shares of the org's runs, for its most used models only. */
+  /** Share of each model in the org's runs, for its most used models only. */
   readonly modelShares: Readonly<Record<string, number>>;
 }
 
-/** Further models are a small part of any org's runs. */
+/** Maximum number of models per org; the remaining models are a small part of any org's runs. */
 const modelsPerOrg = 50;
 
 /** Returns undefined if the org has nothing to contribute. */
@@ -64,8 +64,8 @@ export interface Aggregate {
 }
 
 /**
- * Aggregates whole blocks. A block in which fewer orgs than the minimum have a figure is excluded from that figure, so that
- * rare figures are never about fewer orgs either.
+ * Aggregates whole blocks. A block in which fewer orgs than the minimum have a figure is excluded from that figure, so
+ * that rare figures are never about fewer orgs either.
  */
 export function aggregate(blocks: readonly (readonly Figures[])[], floor: number): Aggregate {
   const metrics = metricNames.map((name) => {
@@ -98,8 +98,9 @@ export function roundTo2(value: number): number {
 const dominantPart = 0.5;
 
 /**
- * Mean of the orgs' shares, in whole percent. A block includes a model only if enough of its orgs use it and no org makes up
- * more than half. So the difference between a wider and a narrower response is never the usage of a single org.
+ * Mean of the orgs' shares, in whole percent. A block includes a model only if enough of its orgs use it and no org
+ * makes up more than half. So the difference between a wider and a narrower response is never the usage of a single
+ * org.
  */
 function modelMixOf(blocks: readonly (readonly Figures[])[], floor: number): ModelShare[] {
   const sums = new Map<string, number>();
@@ -129,8 +130,9 @@ function sharesByModel(members: readonly Figures[]): Map<string, number[]> {
 }
 
 /**
- * Quarter of the cohort in which a value lies, from 1, the lowest. It follows from figures that the caller gets anyway. The
- * value is rounded like the quartiles: an org with the common value must not rank above it because of a truncated digit.
+ * Quarter of the cohort in which a value lies, from 1, the lowest. It follows from figures that the caller gets anyway.
+ * The value is rounded like the quartiles: an org with the common value must not rank above it because of a truncated
+ * digit.
  */
 export function quarterOf(own: number, { q1, median, q3 }: Quartiles): 1 | 2 | 3 | 4 {
   const value = roundTo2(own);

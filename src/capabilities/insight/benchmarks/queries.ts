@@ -28,7 +28,9 @@ export async function putParticipant(tx: Transaction, orgId: string, row: Partic
   );
 }
 
-/** Keeps the row without figures: its block must be known to be incomplete, and the org must not enter twice. */
+/**
+ * Deletes the figures but keeps the row: its block must be known to be incomplete, and the org must not enter twice.
+ */
 export async function eraseFigures(tx: Transaction, orgId: string): Promise<void> {
   await tx.query('UPDATE benchmark_members SET figures = NULL WHERE org_id = $1', [orgId]);
 }
@@ -103,7 +105,7 @@ const waitingFrom = `
 
 export interface Waiting {
   readonly week: Date;
-  /** Orgs without usage since then have nothing to contribute. */
+  /** Orgs without usage since this time are skipped: they have nothing to contribute. */
   readonly since: Date;
   readonly wanted: Criteria;
   readonly most: number;
@@ -154,7 +156,7 @@ export async function insertMembers(
       orgIds.map((org_id) => ({
         org_id,
         week,
-        // Named after its first org, which is in no other block of the week.
+        // A block is named after its first org, which is in no other block of the week.
         block: orgIds[0],
         industry,
         size_band: sizeBand,
@@ -168,7 +170,7 @@ export interface Member {
   readonly orgId: string;
   readonly block: string;
   readonly criteria: Criteria;
-  /** Null: the org no longer contributes. */
+  /** Null if the org no longer contributes. */
   readonly figures: Figures | null;
 }
 

@@ -1,6 +1,6 @@
 /**
- * The release of a week: on each read, waiting orgs enter if there are enough of them. All readers get the same figures, and
- * later usage in the week does not change them; only leaving does.
+ * The release of a week: on each read, waiting orgs enter if there are enough of them. All readers get the same
+ * figures, and later usage in the week does not change them; only leaving does.
  */
 import { apiErrorWithDetails } from '../../../contract/api-error.ts';
 import { formatUsd } from '../../../kernel/money.ts';
@@ -32,7 +32,7 @@ import type { BenchmarkView } from './schema.ts';
 const dayMs = 86_400_000;
 /** Days of history in addition to the current week. */
 const historyDays = 7;
-/** Further orgs enter with the next read. */
+/** Maximum number of orgs that enter at a time; the remaining ones enter with the next read. */
 const enteringMax = 500;
 
 interface Release {
@@ -62,7 +62,7 @@ export async function readBenchmark(
   const members = new Map((await findMembers(db, release.week)).map((one) => [one.orgId, one]));
   const figures = (id: string) => members.get(id)?.figures ?? undefined;
   const contributes = (id: string) => figures(id) !== undefined;
-  // The minimum may have been raised since a block was formed.
+  // Excludes blocks that are too small because the minimum was raised after they were formed.
   const blocks = blocksOf(blocksIn([...members.values()]), wanted, contributes).filter(
     ({ orgIds }) => orgIds.length >= floor,
   );

@@ -28,8 +28,8 @@ export function todayIn(timezone: string, nowMs: number): Today {
 }
 
 /**
- * Returns the start of each of the `count` days before today, oldest first. Computing a day is expensive, so weeks of seven
- * 24-hour days are skipped as a whole; only weeks with a daylight saving change are computed day by day.
+ * Returns the start of each of the `count` days before today, oldest first. Computing a day is expensive, so weeks of
+ * seven 24-hour days are skipped as a whole; only weeks with a daylight saving change are computed day by day.
  */
 export function daysBefore({ timezone, startMs }: Today, count: number): number[] {
   const starts: number[] = [];

@@ -1,4 +1,6 @@
-/** Forecast of cost and volume for the coming days, with or without a scenario, and of the number of teams that pay off. */
+/**
+ * Forecast of cost and volume for the coming days, with or without a scenario, and of the number of teams that pay off.
+ */
 import { coverage } from '../../../kernel/forecast/bands.ts';
 import { type Estimate, type Forecast, forecast, qualityFor } from '../../../kernel/forecast/forecast.ts';
 import { mean } from '../../../kernel/forecast/series.ts';

@@ -1,9 +1,9 @@
 /**
- * Emits an event for each limit that is expected to run out before its window ends: once per limit and window. A limit without
- * a window is reported when it is expected to run out within a month, and again after it was topped up.
+ * Emits an event for each limit that is expected to run out before its window ends: once per limit and window. A limit
+ * without a window is reported when it is expected to run out within a month, and again after it was topped up.
  *
- * Each run checks a few orgs, and a few groups of limits of each, to bound its cost: orgs with recent postings that subscribe
- * to the event. A large org is checked over several runs.
+ * Each run checks a few orgs, and a few groups of limits of each, to bound its cost: orgs with recent postings that
+ * subscribe to the event. A large org is checked over several runs.
  */
 import type { EventType } from '../../../contract/events.ts';
 import { inUnit } from '../../../kernel/denial.ts';
@@ -46,13 +46,14 @@ const eventType: EventType = 'limit.exhaustion_forecast';
 const everyMs = 60_000;
 const orgsPerRun = 5;
 const groupsPerOrg = 25;
-/** Interval between two checks of an org. An org without postings for longer than this is not checked. */
+/** Interval between two checks of an org. */
 const restMs = 3_600_000;
+/** An org without postings for this long is not checked. */
 const activeMs = 2 * dayMs;
 const historyDaysMax = 90;
-/** A shorter history is not enough for an alert. */
+/** Minimum number of days of history for an alert. */
 const historyDaysMin = 7;
-/** For limits without a window. */
+/** A limit without a window is reported if it is expected to run out within this many days. */
 const reportWithinDays = 30;
 const noticesKeptMs = 400 * dayMs;
 const deletedPerRun = 500;
@@ -99,7 +100,7 @@ export function exhaustionWatch(deps: WatchDependencies): Job {
             data: dataOf(outlook, measure, today),
           })),
       );
-      // The remaining groups are due in the next run.
+      // If groups remain, the org is due again in the next run.
       const checkedAt = isDone ? now : new Date(now.getTime() - restMs - 1);
       await saveCheck(tx, org_id, isDone ? '' : last.name, checkedAt);
     });
@@ -147,7 +148,10 @@ async function lookAhead(
   return outlooks(current, ahead, today, timezone);
 }
 
-/** In a stable order, so that the next run can continue after the last group. Limits with a wildcard are skipped. */
+/**
+ * Returns the groups in a stable order, so that the next run can continue after the last group. Skips limits with a
+ * wildcard.
+ */
 function groupsOf({ all }: OrgLimits, nowMs: number): Group[] {
   const groups = new Map<string, Group>();
   for (const { unit, match, expiresAtMs } of all) {
@@ -163,13 +167,16 @@ function groupsOf({ all }: OrgLimits, nowMs: number): Group[] {
   return [...groups.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 
-/** An exhausted limit already denies requests, and is reported by another event. */
+/** Returns false for an exhausted limit: it already denies requests, and another event reports it. */
 function isReportable({ limit, used, inWindow, runsOut }: Outlook): boolean {
   const isNear = limit.span.kind !== 'lifetime' || (runsOut !== undefined && runsOut < reportWithinDays);
   return inWindow && isNear && used < limit.capacity;
 }
 
-/** A limit without a window can run out again after it was topped up. */
+/**
+ * The key of a limit without a window contains its capacity, because the limit can run out again after it was topped
+ * up.
+ */
 function reportKey({ key, limit }: { readonly key: string; readonly limit: Limit }): string {
   return limit.span.kind === 'lifetime' ? `${key}#${limit.capacity}` : key;
 }

@@ -15,7 +15,7 @@ export type DayOfUse = Pick<
 >;
 
 export interface History {
-  /** From the first day with a run to yesterday, including days without runs. */
+  /** One entry per day from the first day with a run to yesterday, including days without runs. */
   readonly days: readonly DayOfUse[];
   readonly today: DayOfUse;
 }

@@ -33,12 +33,12 @@ export interface LimitNow {
   readonly used: bigint;
 }
 
-/** Days from today on which events are expected. Undefined: not within the forecast. */
+/** `runsOut`, `earliest` and `latest` are numbers of days from today. Undefined: not within the forecast. */
 export interface Outlook extends LimitNow {
   readonly runsOut: number | undefined;
   readonly earliest: number | undefined;
   readonly latest: number | undefined;
-  /** Before its window ends; without a window, at any time. */
+  /** True if the limit runs out before its window ends; without a window, if it runs out at any time. */
   readonly inWindow: boolean;
   /** Predicted usage when the window ends; null without a window, or if it ends after the forecast. */
   readonly usedAtEnd: number | null;
@@ -54,7 +54,10 @@ const countedKinds: readonly Limit['kind'][] = [
   'customer',
   'credits',
 ];
-/** Per scope. An org may have thousands of customers, but a customer rarely has hundreds of packs. */
+/**
+ * Maximum number of limits per scope. An org may have thousands of customers, but a customer rarely has hundreds of
+ * packs.
+ */
 const limitsMax = 100;
 
 export function scopeOfFilter(filter: ScopeFilter): Scope {
@@ -86,7 +89,10 @@ export interface LimitReader {
   readonly ledger: Pick<Ledger, 'limitUsage'>;
 }
 
-/** Returns what is settled and held of each limit. For a limit with a wildcard, only what is settled for this value. */
+/**
+ * Returns the settled and held amount of each limit. For a limit with a wildcard, only the amount settled for this
+ * value.
+ */
 export async function limitsNow(
   { db, ledger }: LimitReader,
   { orgId, timezone }: OrgLimits,
@@ -160,7 +166,9 @@ function windowOutlook(now: LimitNow, ahead: DaysAhead, today: Today, orgTimezon
   };
 }
 
-/** Packs of a customer are used one after the other: the one that expires first, then the oldest. */
+/**
+ * Packs of a customer are used one after the other: the earliest expiry first, and of equal expiries the oldest pack.
+ */
 function packOutlooks(limits: readonly LimitNow[], ahead: DaysAhead, today: Today): Map<string, Outlook> {
   const inOrder = limits
     .filter(({ limit }) => limit.kind === 'credits')

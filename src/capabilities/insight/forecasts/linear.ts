@@ -21,7 +21,10 @@ export function projectLinearly({ valueNanos, costNanos, teams }: Observed, want
   return { valueNanos: value, costNanos: cost, returnNanos: value - cost };
 }
 
-/** Rounds to the nearest integer, halves away from zero, because corrections can make a sum negative. `divisor` is positive. */
+/**
+ * Rounds to the nearest integer, halves away from zero, because corrections can make a sum negative. `divisor` is
+ * positive.
+ */
 function divideRounding(dividend: bigint, divisor: bigint): bigint {
   const half = divisor / 2n;
   return (dividend < 0n ? dividend - half : dividend + half) / divisor;

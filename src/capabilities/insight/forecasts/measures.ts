@@ -10,7 +10,7 @@ export interface Measure {
   readonly name: MeasureName;
   /** Unit of the limits that count this measure. */
   readonly unit: Unit;
-  /** Exact; nanodollars for spend. */
+  /** Returns the exact amount of a day; for spend in nanodollars. */
   of(day: DayOfUse): bigint;
   /** Formats a counted amount exactly. */
   exact(amount: bigint): string;
@@ -42,7 +42,7 @@ export const measures: Readonly<Record<MeasureName, Measure>> = {
   },
 };
 
-/** Cached and cache-write tokens are part of the input tokens. */
+/** Cached and cache-write tokens are not added, because they are part of the input tokens. */
 export function tokensOf(day: DayOfUse): bigint {
   return BigInt(day.input_tokens) + BigInt(day.output_tokens);
 }
@@ -56,7 +56,7 @@ export function hundredths(value: number): number {
   return Math.round(value * 100) / 100;
 }
 
-/** Formats without an exponent, however large. */
+/** Formats a number without an exponent, however large it is. */
 function wholeText(value: number): string {
   return BigInt(Math.round(value)).toString();
 }

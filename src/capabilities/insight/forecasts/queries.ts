@@ -92,8 +92,8 @@ export interface DueOrg {
 }
 
 /**
- * Claims orgs with recent postings whose limits were not checked since `checkedBefore`. Of several concurrent processes, one
- * gets each org.
+ * Claims orgs with recent postings whose limits were not checked since `checkedBefore`. Of several concurrent
+ * processes, one gets each org.
  */
 export async function claimDueOrgs(
   db: Queryable,
@@ -131,7 +131,7 @@ export async function saveCheck(
   ]);
 }
 
-/** Returns the counters that were not reported before. */
+/** Records the counters as reported; returns those that were not reported before. */
 export async function insertReported(
   tx: Queryable,
   orgId: string,
@@ -146,7 +146,7 @@ export async function insertReported(
   return fresh.map(({ counter_key }) => counter_key);
 }
 
-/** No window is longer than a year. */
+/** Deletes old records. The caller keeps them for more than a year, because no window is longer than a year. */
 export async function deleteOldReported(db: Queryable, before: Date, limit: number): Promise<void> {
   await db.query(
     `DELETE FROM forecast_notices WHERE (org_id, counter_key) IN (

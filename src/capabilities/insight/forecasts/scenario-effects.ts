@@ -1,5 +1,6 @@
 /**
- * Effect of a scenario on a forecast: factors of volume and price by day, and the volume of a new deployment. Pure functions.
+ * Effect of a scenario on a forecast: factors of volume and price by day, and the volume of a new deployment. Pure
+ * functions.
  */
 import type { Estimate, Forecast } from '../../../kernel/forecast/forecast.ts';
 import { parseUsd } from '../../../kernel/money.ts';
@@ -13,7 +14,7 @@ export interface ModelUse {
 }
 
 export interface Situation {
-  /** First forecast day, counted since 1970, and the number of days. */
+  /** First forecast day, as the number of days since 1970, and the number of forecast days. */
   readonly firstDay: number;
   readonly days: number;
   readonly teamsObserved: number;
@@ -24,7 +25,7 @@ export interface Situation {
   readonly countsDeployment: (name: string) => boolean;
 }
 
-/** One value per forecast day. */
+/** Effects of a scenario. Every list has one value per forecast day. */
 export interface Effects {
   readonly volume: readonly number[];
   /** The volume factor without the number of teams: the effect on the value of each team. */
@@ -59,7 +60,7 @@ export function effectsOf(changes: ScenarioChanges, situation: Situation): Effec
   };
 }
 
-/** 1970-01-01 was a Thursday. */
+/** Returns the day of the week, 0 for Monday. Day 0, 1970-01-01, was a Thursday. */
 function weekdayOf(day: number): number {
   return (((day + 3) % 7) + 7) % 7;
 }

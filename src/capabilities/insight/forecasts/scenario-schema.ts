@@ -16,7 +16,7 @@ export const scenariosPerOrgMax = 100;
 const partsMax = 20;
 const countMax = 1_000_000_000_000;
 
-/** Whether the day exists is checked when a scenario is created. */
+/** The pattern also matches days that do not exist; they are rejected when a scenario is created. */
 const day = Type.String({
   pattern: '^\\d{4}-\\d\\d-\\d\\d$',
   examples: ['2027-01-15'],

@@ -41,7 +41,7 @@ export async function createScenario(
   { name, description, changes }: CreateScenario,
 ): Promise<ScenarioRow> {
   checkDays(changes);
-  // Under the org's lock, so that concurrent creations cannot exceed the maximum.
+  // Locks the org, so that concurrent creations cannot exceed the maximum.
   await lockOrg(tx, orgId);
   if ((await countScenarios(tx, orgId)) >= scenariosPerOrgMax) {
     throw apiError(

@@ -1,4 +1,7 @@
-/** Forecasts of spend, runs or tokens for everything, for one scope, or for the largest groups, and the limits that run out. */
+/**
+ * Forecasts of spend, runs or tokens for everything, for one scope, or for the largest groups, and the limits that run
+ * out.
+ */
 import { invalidFields } from '../../../contract/api-error.ts';
 import { coverage } from '../../../kernel/forecast/bands.ts';
 import { type Estimate, type Forecast, forecast, qualityFor } from '../../../kernel/forecast/forecast.ts';
@@ -72,7 +75,7 @@ export async function forecastSeries(
   };
 }
 
-/** At most one field, and none together with groups: limits are about one field at a time too. */
+/** Accepts at most one filter, and none together with `group_by`, because a limit also counts one field at a time. */
 function scopeIn(query: ForecastsQuery): ScopeFilter {
   const given = scopeFields.filter((name) => query[name] !== undefined);
   const surplus = query.group_by === undefined ? given.slice(1) : given;

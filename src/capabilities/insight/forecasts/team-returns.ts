@@ -10,7 +10,7 @@ import type { TeamReturnsView } from './schema.ts';
 const weeksMax = 26;
 /** Maximum number of distinct pairs of team and week. */
 const teamWeeksMax = 10_000;
-/** Cost per team and the number of teams are averaged over these weeks. */
+/** Number of weeks that the cost per team is averaged over. */
 const recentWeeks = 8;
 const observedWeeks = 4;
 const daysOfWeek = 7;
@@ -22,9 +22,9 @@ interface TeamWeek {
 }
 
 export interface TeamReturns {
-  /** Average of the last four weeks, rounded. Zero without history. */
+  /** Number of teams: the rounded average of the last four weeks. Zero without history. */
   readonly observed: number;
-  /** Per week. */
+  /** Cost of one team per week. */
   readonly costPerTeam: number;
   readonly curve: ReturnsCurve | undefined;
 }
@@ -104,7 +104,7 @@ export function viewTeamReturns(
       points: [],
     };
   }
-  // A curve with a higher value pays off like one with cheaper teams.
+  // Multiplying the value of each team has the same effect as dividing the cost by the same factor.
   const pays = curve.paysUpTo(factors.value === 0 ? Number.POSITIVE_INFINITY : cost / factors.value);
   const told = (teams: number) => (teams >= teamsSearchedMax ? null : teams);
   const usd = (weekly: number) => signedUsd(weekly * factors.weeks);

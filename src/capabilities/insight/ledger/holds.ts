@@ -34,9 +34,9 @@ export async function listHolds(
 }
 
 /**
- * The idempotent response is stored in a separate transaction after the change. If the process stops in between, no response
- * was sent: the retry extends again, from its own time on, and extending twice has the same effect as extending once to the
- * later end.
+ * The idempotent response is stored in a separate transaction after the change. If the process stops in between, no
+ * response was sent: the retry extends again, from its own time on, and extending twice has the same effect as
+ * extending once to the later end.
  */
 export async function extendHold(
   { db, ledger }: HoldDependencies,
@@ -57,9 +57,9 @@ export async function extendHold(
 }
 
 /**
- * Here too the idempotent response is stored after the change, so a retry may find a hold that its own first attempt has voided
- * without a response. The end of the hold records that it was voided, which is what was requested: with an `Idempotency-Key`
- * the retry succeeds. Without one, a second void is a conflict, as for any hold that has ended.
+ * Here too the idempotent response is stored after the change, so a retry may find a hold that its own first attempt
+ * has voided without a response. The end of the hold records that it was voided, which is what was requested: with an
+ * `Idempotency-Key` the retry succeeds. Without one, a second void is a conflict, as for any hold that has ended.
  */
 export async function voidHold(
   { db, ledger }: HoldDependencies,

@@ -1,4 +1,4 @@
-/** Lists every limit of an org with what is settled and held of it now. */
+/** Lists every limit of an org with its settled and held amounts. */
 import { inUnit } from '../../../kernel/denial.ts';
 import { limitKinds } from '../../../kernel/limits.ts';
 import type { Ledger } from '../../../ledger/ledger.ts';

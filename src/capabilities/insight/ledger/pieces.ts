@@ -3,7 +3,7 @@ import { performance } from 'node:perf_hooks';
 import { bucketMs } from '../../../kernel/rollup-parts.ts';
 import type { ReportProgress } from '../../../platform/http/routes/route.ts';
 
-/** From `fromMs` up to, not including, `toMs`. */
+/** Half-open interval: includes `fromMs`, excludes `toMs`. */
 export interface TimeRange {
   readonly fromMs: number;
   readonly toMs: number;
@@ -13,13 +13,13 @@ const dayMs = 86_400_000;
 const quickMs = 40;
 const slowMs = 150;
 
-/** Length of the first piece, and the unit: 15-minute buckets, or days in UTC. */
+/** Length of the first piece, and the unit that pieces consist of: 15-minute buckets, or days in UTC. */
 const lengths = {
   buckets: { firstMs: 64 * bucketMs, unitMs: bucketMs },
   days: { firstMs: dayMs, unitMs: dayMs },
 } as const;
 
-/** Reads pieces of whole units, each as long as can be read quickly. */
+/** Reads the range in pieces of whole units, each as long as can be read quickly. */
 export async function inPieces(
   { fromMs, toMs }: TimeRange,
   unit: keyof typeof lengths,

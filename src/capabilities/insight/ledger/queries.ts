@@ -3,7 +3,7 @@ import type { LimitField } from '../../../ledger/scope.ts';
 import type { Queryable } from '../../../platform/db/database.ts';
 import type { TimeRange } from './pieces.ts';
 
-/** Includes limits that have ended. */
+/** Returns the units of these limits, including limits that have ended. */
 export async function findUnits(
   db: Queryable,
   orgId: string,
@@ -45,13 +45,13 @@ export interface SumRequest {
 }
 
 export interface EntrySum {
-  /** Counted from 0. */
+  /** Index in the requested windows. */
   readonly window: number;
   readonly values: readonly string[];
   readonly amounts: Amounts;
 }
 
-/** Each entry is read once per kind of window that contains it, however many counters there are. */
+/** Sums the entries for many counters at once: each entry is read once per window that contains it. */
 export async function sumEntries(db: Queryable, orgId: string, request: SumRequest): Promise<EntrySum[]> {
   const { fields, windows, values } = request;
   const conditions = fields.map((field, index) =>
@@ -104,10 +104,10 @@ export async function findBounds(db: Queryable, orgId: string): Promise<TimeRang
     : { fromMs: row.first.getTime(), toMs: row.last.getTime() + 1 };
 }
 
-/** Payers besides limits with windows: credit packs by id, and the prepaid balance. */
+/** Amount paid by a credit pack or by the prepaid balance, which are not limits with windows. */
 export interface Payment {
   readonly kind: 'credits' | 'prepaid';
-  /** The pack; empty for the prepaid balance. */
+  /** Id of the credit pack; empty for the prepaid balance. */
   readonly id: string;
   readonly nanos: bigint;
 }
@@ -183,7 +183,9 @@ export interface Totals {
   readonly drift: Drift;
 }
 
-/** Sum of absolute differences between two records, day by day, so that one day's difference does not cancel another's. */
+/**
+ * Sum of absolute differences between two records, day by day, so that one day's difference does not cancel another's.
+ */
 type Drift = Readonly<Record<Measure, bigint>>;
 
 /** Closing balances of rows deleted by retention: one row per 15-minute bucket. */

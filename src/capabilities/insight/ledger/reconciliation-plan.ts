@@ -1,6 +1,6 @@
 /**
- * Plans the sums that determine the expected value of each counter: one sum for all counters that match the same fields, in any
- * number of windows and for any number of values.
+ * Plans the sums that determine the expected value of each counter: one sum for all counters that match the same
+ * fields, in any number of windows and for any number of values.
  */
 import {
   applicable,
@@ -39,7 +39,7 @@ export interface Group {
 export interface Plan {
   readonly planned: ReadonlyMap<string, Planned>;
   readonly groups: readonly Group[];
-  /** Limits of counters that are no longer in use. */
+  /** Ids of limits whose counters are no longer in use. */
   readonly retiredLimits: readonly string[];
 }
 
@@ -60,7 +60,9 @@ export function planFor(limits: OrgLimits, counters: readonly CounterState[]): P
   return { planned, groups: [...groups.values()], retiredLimits: [...retiredLimits] };
 }
 
-/** Returns undefined if charges no longer count in this counter, because the window or match of the limit has changed. */
+/**
+ * Returns undefined if charges no longer count in this counter, because the window or match of the limit has changed.
+ */
 function planOne(
   limits: OrgLimits,
   limit: Limit,

@@ -1,11 +1,12 @@
 /**
- * Recomputes the ledger and compares: every counter with the entries and the open holds, and the entries with the runs, the
- * usage and the tallies.
+ * Recomputes the ledger and compares: every counter with the entries and the open holds, and the entries with the runs,
+ * the usage and the tallies.
  *
- * Counters are compared under the ledger's lock, which must be short because postings wait for it. Therefore entries older than
- * an hour, which rarely change, are summed in advance, in pieces. An apparent difference may be due to a change in between: it
- * is summed again as a whole under another lock, and that result counts. Runs and usage are compared with the entries piece by
- * piece, each in one statement; the same applies to usage by day and by 15-minute bucket.
+ * Counters are compared under the ledger's lock, which must be short because postings wait for it. Therefore entries
+ * older than an hour, which rarely change, are summed in advance, in pieces. An apparent difference may be due to a
+ * change in between: it is summed again as a whole under another lock, and that result counts. Runs and usage are
+ * compared with the entries piece by piece, each in one statement; the same applies to usage by day and by 15-minute
+ * bucket.
  */
 import { debitsOf } from '../../../kernel/admission.ts';
 import { formatUsd } from '../../../kernel/money.ts';
@@ -131,7 +132,10 @@ interface Moment {
   readonly kinds: ReadonlyMap<string, KindAndUnit>;
 }
 
-/** Adds the rest of the period to the sums so far. */
+/**
+ * Adds the rest of the period to the sums that were read in advance, and reads the tallies and limits of the same
+ * moment.
+ */
 async function readMoment(
   tx: Transaction,
   orgId: string,
@@ -173,7 +177,7 @@ interface Compared {
   readonly isMoney: boolean;
 }
 
-/** Compares the counters of the plan; newer ones are skipped. */
+/** Compares the counters of the plan; counters that were created after the plan are skipped. */
 function compareCounters(plan: Plan, { counters, holds, result }: Inspection<Moment>): Compared[] {
   const held = heldByHolds(holds);
   const retired = new Set(plan.retiredLimits);

@@ -17,7 +17,7 @@ export class Recount {
   readonly #sums = new Map<Group, Map<string, Amounts>>();
   readonly payments = new Map<string, bigint>();
 
-  /** Expected settled amount of a counter. */
+  /** Returns the expected settled amount of a counter. */
   settled({ limit, place }: Planned): bigint {
     return place.kind === 'paid'
       ? (this.payments.get(place.name) ?? 0n)
@@ -39,7 +39,10 @@ export class Recount {
     }
   }
 
-  /** Adds entries that retention has deleted. Open windows have none, but chains have no end. */
+  /**
+   * Adds entries that retention has deleted. Open windows have no deleted entries, but chains, which never end, may
+   * have some.
+   */
   async addClosed(db: Queryable, orgId: string, { groups }: Plan, withPayments: boolean): Promise<void> {
     for (const payment of withPayments ? await findClosedPayments(db, orgId) : []) {
       this.#addPayment(payment);

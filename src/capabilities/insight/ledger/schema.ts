@@ -5,7 +5,7 @@ import { listParameters } from '../../../platform/http/routes/list.ts';
 import { choice, closed, id, nullable, timestamp } from '../../../platform/http/routes/schemas.ts';
 
 const text = nullable(Type.String());
-/** Money is a decimal string, everything else a number. */
+/** A decimal string for money, an integer for everything else. */
 const amount = Type.Unsafe<string | number>({ type: ['string', 'integer'] });
 
 export const HoldView = closed({

@@ -24,7 +24,7 @@ interface Row {
   readonly latencies: Uint8Array;
 }
 
-/** From the start of a day in UTC. Organizations without usage are omitted. */
+/** Sums the usage since `since`, which must be the start of a day in UTC. Organizations without usage are omitted. */
 export async function sumByOrgs(
   db: Queryable,
   orgIds: readonly string[],

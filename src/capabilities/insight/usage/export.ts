@@ -1,10 +1,10 @@
 /**
- * Exports all rows of a usage query, as CSV or NDJSON. The rows are read in one transaction, as a consistent snapshot, and
- * spooled to disk; from there they are streamed as the receiver consumes them. So memory use does not grow with the rows, the
- * response starts without waiting for all of them, and a slow receiver does not occupy the database.
+ * Exports all rows of a usage query, as CSV or NDJSON. The rows are read in one transaction, as a consistent snapshot,
+ * and spooled to disk; from there they are streamed as the receiver consumes them. So memory use does not grow with the
+ * rows, the response starts without waiting for all of them, and a slow receiver does not occupy the database.
  *
- * One export at a time reads the database. The embedded engine has a single connection, and its queue is fair: other requests
- * run before the next export, and so wait for one export at most.
+ * One export at a time reads the database. The embedded engine has a single connection, and its queue is fair: other
+ * requests run before the next export, and so wait for one export at most.
  */
 import { apiError, invalidField } from '../../../contract/api-error.ts';
 import type { Database } from '../../../platform/db/database.ts';
@@ -18,7 +18,7 @@ import { tagPrefix, type UsageQuery, type UsageRow } from './schema.ts';
 import { planUsage, type UsagePlan } from './usage.ts';
 import { viewCompared, viewGroup } from './view.ts';
 
-/** For more rows, several exports of shorter periods are needed. */
+/** Maximum number of rows of an export; more rows require several exports of shorter periods. */
 const rowsMax = 100_000;
 const rowsPerPart = 500;
 
@@ -37,9 +37,9 @@ export interface ExportDependencies {
 
 export type ExportUsage = (orgId: string, query: ExportQuery, now: Date) => Promise<StreamResponse>;
 
-/** Waiting, being read or being sent: each one uses disk space. */
+/** Maximum number of exports that are waiting, being read or being sent; each of them uses disk space. */
 export const exportsMax = 20;
-/** So that an org with slow receivers leaves room for others. */
+/** Maximum number of exports per org, so that an org with slow receivers leaves room for others. */
 export const exportsPerOrgMax = 5;
 const waitMsMax = 60_000;
 
@@ -95,7 +95,7 @@ async function* linesOf(
 
 async function spoolRows(db: Database, plan: UsagePlan, spool: Spool): Promise<void> {
   await db.transaction(async (tx) => {
-    // The transaction may be retried after a rollback.
+    // The transaction may be retried after a rollback, so rows of an earlier attempt are removed.
     await spool.empty();
     let count = 0;
     await readGroups(tx, plan, { limit: rowsMax + 1, perPart: rowsPerPart }, async (lines) => {
@@ -113,7 +113,7 @@ async function spoolRows(db: Database, plan: UsagePlan, spool: Spool): Promise<v
 }
 
 interface RowWriter {
-  /** Text before the rows; `sums` has the fields that every row has besides its values. */
+  /** Returns the text before the rows; `sums` has the fields that every row has in addition to its values. */
   first(sums: object): string;
   line(row: UsageRow): string;
 }
@@ -123,7 +123,7 @@ const jsonWriter: RowWriter = {
   line: (row) => `${jsonLine(row)}\n`,
 };
 
-/** RFC 4180. Nested fields are named by both names: `previous_cost_usd`. */
+/** Writes CSV according to RFC 4180. The name of a nested field consists of both names, such as `previous_cost_usd`. */
 function csvWriter(groupBy: readonly GroupBy[]): RowWriter {
   const names = groupBy.map(({ kind, name }) => (kind === 'tag' ? `${tagPrefix}${name}` : name));
   const valueOfGroup = (row: UsageRow, { kind, name }: GroupBy) =>
@@ -149,8 +149,8 @@ function flat(sums: object): [string, unknown][] {
 }
 
 /**
- * Prefixes text that a spreadsheet would interpret as a formula: such values come from users, numbers do not. Some spreadsheets
- * also interpret the full-width forms of the signs.
+ * Prefixes text that a spreadsheet would interpret as a formula: such values come from users, numbers do not. Some
+ * spreadsheets also interpret the full-width forms of the signs.
  */
 function safeText(value: unknown): string {
   const text = String(value);

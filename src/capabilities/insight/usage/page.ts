@@ -1,6 +1,6 @@
 /**
- * Reads one page of usage with as few rows as possible. Time spans come first in the order, so if they have many groups, the
- * first hours or days fill a page; only the total needs all of them.
+ * Reads one page of usage with as few rows as possible. Time spans come first in the order, so if they have many
+ * groups, the first hours or days fill a page; only the total needs all of them.
  */
 import type { Queryable } from '../../../platform/db/database.ts';
 import { sumUsage, type Times, type TimesOf, type UsageRequest, type UsageSums } from './queries.ts';
@@ -9,7 +9,10 @@ import { type GroupBy, isTimeOnly } from './rows.ts';
 const spansFirst = 8;
 const spansFactorMax = 16;
 
-/** Each attempt is a complete statement. If its range was too narrow to fill the page, the next one is wider. */
+/**
+ * Each attempt is a complete statement. If the range of an attempt was too narrow to fill the page, the next range is
+ * wider.
+ */
 export async function readPage(db: Queryable, request: UsageRequest): Promise<UsageSums> {
   for (let spans = spansFirst; ; ) {
     const narrowed = isTimeOnly(request) ? undefined : narrow(request, spans);
@@ -23,8 +26,8 @@ export async function readPage(db: Queryable, request: UsageRequest): Promise<Us
 }
 
 /**
- * Restricts the request to `spans` spans, starting with the last one of the previous page. Undefined if that is the whole
- * range.
+ * Restricts the request to `spans` spans, starting with the last one of the previous page. Undefined if that is the
+ * whole range.
  */
 function narrow(request: UsageRequest, spans: number): { times: Times; isRest: boolean } | undefined {
   const { groupBy, before, after } = request;

@@ -13,7 +13,7 @@ export interface Times {
 }
 
 export interface GroupsRequest extends RowsRequest, Times {
-  /** Whether latency histograms are needed, which are most of the data to read. */
+  /** True if latency histograms are needed; they are most of the data to read. */
   readonly latencies?: boolean;
 }
 
@@ -28,14 +28,14 @@ export interface UsageRequest extends GroupsRequest {
 export type Measures = Readonly<Record<Measure, string>>;
 
 export interface Sums extends Measures {
-  /** Empty if not requested. */
+  /** Empty unless latencies were requested. */
   readonly latencies: Histogram;
 }
 
 export interface UsageGroup extends Sums {
   /** Value of each grouping: a text, empty for none, or the number of the span, from 1. */
   readonly values: readonly string[];
-  /** The same for the earlier range, if requested. */
+  /** Sums of the same group in the earlier range, if requested. */
   readonly previous: Sums | undefined;
 }
 
@@ -85,7 +85,8 @@ function groupsSql(wanted: GroupsRequest, params: Params, name = 'groups'): Grou
   return {
     values,
     sides: usedSides,
-    // If a day is only partly in the range, the subtracted buckets may be all of its usage.
+    // Omits groups whose sums are zero: if a day is only partly in the range, the subtracted buckets may be all of its
+    // usage.
     present: values.length === 0 ? 'true' : '(now_runs <> 0 OR now_usd_nanos <> 0)',
     order: [
       ...values.flatMap((sql, index) => (isSpan(index) ? [{ sql, type: 'int8' }] : [])),
@@ -162,20 +163,21 @@ function bytesIn(hex: string | null): Uint8Array | null {
 interface Found {
   readonly values: readonly string[];
   readonly rank: readonly string[];
-  /** Null: there is a total but no group. */
+  /** Null if there is a total but no group. */
   readonly place: bigint | null;
   readonly complete: boolean;
   readonly [column: string]: unknown;
 }
 
-/** One statement, so that the total is consistent with the page. */
+/** Uses one statement, so that the total is consistent with the page. */
 export async function sumUsage(db: Queryable, request: UsageRequest): Promise<UsageSums> {
   const params = new Params();
   const { after, within, before } = request;
   const { sql, values, sides: usedSides, present, order } = groupsSql({ ...request, ...within }, params);
   const all = { ...request, groupBy: [], before: before && { ...before, groupBy: [] } };
   const everything = groupsSql(all, params, 'everything');
-  // Totals are few rows however many groups there are; otherwise the rows of the groups are not read twice.
+  // With `within`, the total is summed from its own rows, which are few however many groups there are. Otherwise it is
+  // summed from the groups, so that their rows are not read twice.
   const from = within === undefined ? 'groups' : 'everything';
   const latenciesFrom = within === undefined && !isTimeOnly(all) ? 'groups' : 'everything';
   const ordered = order.map((one) => one.sql).join(', ');
@@ -206,8 +208,8 @@ export async function sumUsage(db: Queryable, request: UsageRequest): Promise<Us
     row.place === null ? [] : [{ ...groupOf(row, ''), rank: row.rank }],
   );
   const total = groupOf(first, 'total_');
-  // If the page has every group, their histograms are not returned a second time for the total; otherwise they come with the
-  // first row.
+  // If the page has every group, their histograms are not returned a second time for the total; otherwise they come
+  // with the first row.
   for (const group of first?.complete === true ? groups : []) {
     mergeInto(total.latencies, group.latencies);
     mergeInto(total.previous?.latencies ?? new Map(), group.previous?.latencies ?? new Map());

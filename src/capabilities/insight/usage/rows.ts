@@ -20,14 +20,16 @@ export interface RowsRequest {
   readonly groupBy: readonly GroupBy[];
 }
 
-/** Measures that are columns under the same name. Latencies are summed as histograms, `requests` is reported as `runs`. */
+/**
+ * Measures that are columns under the same name. Latencies are summed as histograms, `requests` is reported as `runs`.
+ */
 const columnMeasures = usageMeasures.filter((name) => name !== 'requests' && name !== 'latency_ms');
 export type Measure = 'runs' | 'failed_runs' | (typeof columnMeasures)[number];
 export const measures: readonly Measure[] = ['runs', 'failed_runs', ...columnMeasures];
 
 interface Source {
   readonly table: string;
-  /** The time column. */
+  /** Name of the time column. */
   readonly column: string;
   readonly failedRuns: string;
 }
@@ -54,8 +56,8 @@ export class Params {
 }
 
 /**
- * Selects for each row the values of the groupings as v0, v1, the measures, `latencies`, and `sign`, which is -1 for rows that
- * are subtracted.
+ * Selects for each row the values of the groupings as v0, v1, the measures, `latencies`, and `sign`, which is -1 for
+ * rows that are subtracted.
  */
 export function selectRows(wanted: RowsRequest, params: Params): string {
   const within = conditionsOf(wanted, params);
@@ -98,7 +100,7 @@ export function isTimeOnly({ filters, tags, groupBy }: RowsRequest): boolean {
 }
 
 interface PlacedPart extends RollupPart {
-  /** For each grouping by span its number, from 1; 0 for the others. */
+  /** For each grouping the number of its span, from 1; 0 for a grouping that is not by time. */
   readonly places: readonly number[];
 }
 

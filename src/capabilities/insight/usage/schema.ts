@@ -87,7 +87,7 @@ const sums = {
 const UsageSums = closed(sums);
 export type UsageSums = Static<typeof UsageSums>;
 
-/** Only if requested. */
+/** Fields that are present only if a comparison was requested. */
 const compared = {
   previous: Type.Optional(UsageSums),
   change: Type.Optional(

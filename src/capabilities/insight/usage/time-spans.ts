@@ -1,6 +1,6 @@
 /**
- * Hours, days and months within a time range, in a time zone. Computed with the windows of limits, not with the time zones of
- * the database, so that a day here is exactly the day of a daily cap.
+ * Hours, days and months within a time range, in a time zone. Computed with the windows of limits, not with the time
+ * zones of the database, so that a day here is exactly the day of a daily cap.
  */
 
 import type { TimeRange } from '../../../kernel/rollup-parts.ts';
@@ -26,8 +26,8 @@ export function spanStarts(span: Span, timeZone: string, { fromMs, toMs }: TimeR
 }
 
 /**
- * Returns the range before: the same number of months or days if the range consists of whole ones, which may differ in length,
- * otherwise the same duration.
+ * Returns the range before: the same number of months or days if the range consists of whole ones, which may differ in
+ * length, otherwise the same duration.
  */
 export function previousRange({ fromMs, toMs }: TimeRange, timeZone: string): TimeRange {
   for (const period of ['month', 'day'] as const) {
@@ -43,7 +43,10 @@ export function previousRange({ fromMs, toMs }: TimeRange, timeZone: string): Ti
   return { fromMs: fromMs - (toMs - fromMs), toMs: fromMs };
 }
 
-/** Counted from the start of the day, so a day with a daylight saving change has 23 or 25 hours. */
+/**
+ * Returns the start of each hour. Hours are counted from the start of the day, so a day with a daylight saving change
+ * has 23 or 25 hours.
+ */
 function hoursOf(startMs: number, endMs: number): number[] {
   return Array.from(
     { length: Math.ceil((endMs - startMs) / hourMs) },

@@ -44,7 +44,7 @@ export async function planUsage(
     orgId,
     now,
     ...placedIn(range),
-    // The first day is compared with the first, and so on.
+    // Spans are compared by their number: the first day with the first day, and so on.
     before: before && placedIn(before),
     filters: Object.fromEntries(
       usageDimensions.flatMap((name) => (query[name] === undefined ? [] : [[name, query[name]]])),
@@ -118,7 +118,7 @@ function dimensionOf(text: string): RequestedGroupBy | undefined {
   return name === '' ? undefined : { kind: 'tag', name };
 }
 
-/** Rounded to whole 15-minute buckets, the resolution of usage. */
+/** Returns the requested range, rounded to whole 15-minute buckets, the resolution of usage. */
 function rangeOf({ from, to }: UsageQuery, timezone: string, now: Date): TimeRange {
   const toMs = to === undefined ? now.getTime() + 1 : Date.parse(to);
   const fromMs =
@@ -147,7 +147,10 @@ function isSupportedTime(atMs: number): boolean {
   return isInstant(new Date(atMs).toISOString());
 }
 
-/** Sort key of the last group of the previous page. Its numbers are parameters of a statement, so they must be numeric. */
+/**
+ * Parses the sort key of the last group of the previous page. Its numbers are parameters of a statement, so they must
+ * be numeric.
+ */
 function parseRank(cursor: string, order: string, groupBy: readonly GroupBy[]): string[] {
   const { value } = decodeCursor(cursor, order, 'text');
   const spansFirst = groupBy.filter(({ kind }) => kind === 'span').length;
@@ -162,7 +165,7 @@ function parseRank(cursor: string, order: string, groupBy: readonly GroupBy[]): 
       return rank as string[];
     }
   } catch {
-    // Not a cursor of ours: rejected below.
+    // The cursor is not from this service: it is rejected below.
   }
   throw invalidField('cursor', 'invalid_value', 'This cursor does not belong to this query.');
 }

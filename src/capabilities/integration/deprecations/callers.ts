@@ -1,6 +1,6 @@
 /**
- * Counts the callers of deprecated routes: in memory while requests are served, written by a job and when the service stops.
- * Counts that could not be written are kept and retried; if the process is killed, unwritten counts are lost.
+ * Counts the callers of deprecated routes: in memory while requests are served, written by a job and when the service
+ * stops. Counts that could not be written are kept and retried; if the process is killed, unwritten counts are lost.
  */
 
 import type { Database } from '../../../platform/db/database.ts';

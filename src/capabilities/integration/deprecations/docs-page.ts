@@ -1,6 +1,6 @@
 /**
- * `/docs/deprecations`: everything that is deprecated now, with its dates and migration steps. Routes come from the registry at
- * the time of the request; settings and deliveries, which are not routes, come from the list of releases.
+ * `/docs/deprecations`: everything that is deprecated now, with its dates and migration steps. Routes come from the
+ * registry at the time of the request; settings and deliveries, which are not routes, come from the list of releases.
  */
 import type { DeprecationRegistry } from '../../../contract/deprecations.ts';
 import { type LedgerDeprecation, type Release, releases } from '../../../contract/releases.ts';

@@ -44,7 +44,7 @@ export interface CallsRow {
   readonly last_called_at: Date;
 }
 
-/** A key belongs to one org and has one row per route, so the two are an id. */
+/** A key belongs to one org and has one row per route, so key and route together identify a row. */
 export function selectCalls(db: Queryable, query: UsageFilters): Promise<PageOf<CallsRow>> {
   return selectPage<CallsRow>(db, {
     select: `SELECT * FROM (

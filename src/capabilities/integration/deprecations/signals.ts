@@ -39,8 +39,8 @@ export function createSignals({ registry, callers, docsUrl }: SignalDependencies
         labelNames: ['route'],
         registers: [metrics],
         collect() {
-          // Routes that are no longer deprecated are not shown. Their count is kept: a counter must not decrease when it
-          // returns.
+          // Routes that are no longer deprecated are omitted. Their count is kept, because a counter must not be lower
+          // if the route is deprecated again.
           this.reset();
           for (const { route } of registry.list()) {
             this.inc({ route }, responses.get(route) ?? 0);

@@ -55,7 +55,7 @@ export function docsPage(openApi: () => object): Page {
   };
 }
 
-/** For people who open the base URL in a browser. */
+/** Start page for people who open the base URL in a browser. */
 export const rootPage: Page = {
   path: '/',
   handler: async () => ({

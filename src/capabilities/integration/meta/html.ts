@@ -29,7 +29,7 @@ export interface HtmlPage {
   readonly title: string;
   /** Accessible name of the menu. */
   readonly menuLabel: string;
-  /** HTML, as is `main`. */
+  /** Menu and `main` are HTML. */
   readonly menu: string;
   readonly main: string;
 }

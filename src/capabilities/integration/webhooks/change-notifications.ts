@@ -7,7 +7,9 @@ export function notifyWebhooksChanged(tx: Transaction, orgId: string): Promise<v
   return tx.notify(channel, orgId);
 }
 
-/** Calls the listener with the id of each org whose subscriptions changed; null means that any of them may have changed. */
+/**
+ * Calls the listener with the id of each org whose subscriptions changed; null means that any of them may have changed.
+ */
 export function onWebhooksChange(db: Database, listener: (orgId: string | null) => void): void {
   db.listen(channel, listener);
 }

@@ -19,7 +19,9 @@ import type { DeliveryFilters, DeliveryView, RedeliveredRange, RedeliverRange } 
 import { type SubscriptionQueue, wakeQueues } from './subscription-queues.ts';
 import type { SubscriptionName } from './subscriptions.ts';
 
-/** One transaction blocks others, so a larger range is redelivered in parts. */
+/**
+ * Maximum number of redeliveries per request: one transaction blocks others, so a larger range is redelivered in parts.
+ */
 export const redeliveriesMax = 5_000;
 const rangeOrder = 'redeliveries';
 

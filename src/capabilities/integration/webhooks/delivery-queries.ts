@@ -24,7 +24,8 @@ const columns =
   'org_id, subscription_id, id, event_id, event_type, state, failure, due_at, attempt_count, attempts, created_at, ended_at';
 
 /**
- * Number of stored attempts per delivery: more than the schedule has, so that redeliveries are listed beside the first ones.
+ * Number of stored attempts per delivery: more than the schedule has, so that redeliveries are listed beside the first
+ * ones.
  */
 const attemptsKept = 20;
 
@@ -92,7 +93,7 @@ export async function selectDue(
 
 /** Result of an attempt. */
 export interface Outcome extends SubscriptionQueue {
-  /** State when it was read. */
+  /** The state of the delivery when it was read. */
   readonly delivery: Pick<DueDelivery, 'id' | 'attempt_count' | 'due_at'>;
   readonly state: DeliveryState;
   readonly failure: DeliveryFailure | null;
@@ -103,8 +104,8 @@ export interface Outcome extends SubscriptionQueue {
 }
 
 /**
- * A delivery that was ended or requeued in the meantime keeps that state; the attempt is recorded anyway. Idempotent, because a
- * write is repeated if it is unknown whether it was committed.
+ * Writes the outcomes. A delivery that was ended or requeued in the meantime keeps that state; the attempt is recorded
+ * anyway. Idempotent, because a write is repeated if it is unknown whether it was committed.
  */
 export async function recordOutcomes(tx: Queryable, outcomes: readonly Outcome[]): Promise<void> {
   const isAsRead = "(d.state = 'waiting' AND d.attempt_count = r.attempt_count AND d.due_at = r.was_due_at)";
@@ -206,8 +207,8 @@ export interface Range {
 }
 
 /**
- * Requeues the deliveries of a time range after a given one, oldest first; returns their number and the last of them. They are
- * selected by an array of ids, because with outdated statistics the planner would choose a nested loop join.
+ * Requeues the deliveries of a time range after a given one, oldest first; returns their number and the last of them.
+ * They are selected by an array of ids, because with outdated statistics the planner would choose a nested loop join.
  */
 export async function requeueRange(
   tx: Queryable,
@@ -231,7 +232,7 @@ export async function requeueRange(
   return row ?? { count: 0, last: null };
 }
 
-/** Newest first by default. Ids are ordered by time, so the list uses the primary key. */
+/** Lists the newest deliveries first by default. Ids are ordered by time, so the list uses the primary key. */
 export async function listDeliveries(
   db: Queryable,
   queue: SubscriptionQueue,

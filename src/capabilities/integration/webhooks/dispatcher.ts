@@ -1,12 +1,12 @@
 /**
- * Sends due deliveries. A process claims queues (the deliveries of one subscription each) under a lease, works on each until
- * none of its deliveries is due, and releases it. Queues are independent: each has few attempts in flight, and only one while
- * its receiver is slow or unknown. Slow receivers share separate slots, and separate places among the claimed queues, which
- * they give up after one round. So unresponsive receivers delay only themselves and each other. No org uses more than half of
- * all slots.
+ * Sends due deliveries. A process claims queues (the deliveries of one subscription each) under a lease, works on each
+ * until none of its deliveries is due, and releases it. Queues are independent: each has few attempts in flight, and
+ * only one while its receiver is slow or unknown. Slow receivers share separate slots, and separate places among the
+ * claimed queues, which they give up after one round. So unresponsive receivers delay only themselves and each other.
+ * No org uses more than half of all slots.
  *
- * Delivery is at least once: an attempt counts when its outcome is written. If a process dies in between, its leases expire,
- * and unrecorded deliveries are sent again with the same event id.
+ * Delivery is at least once: an attempt counts when its outcome is written. If a process dies in between, its leases
+ * expire, and unrecorded deliveries are sent again with the same event id.
  */
 import { randomUUID } from 'node:crypto';
 import { performance } from 'node:perf_hooks';
@@ -67,7 +67,7 @@ export interface Dispatcher {
 }
 
 const queuesMax = 1_000;
-/** Two for each slot, so that no slot is idle while the next queue is claimed. */
+/** Twice the number of slots for slow receivers, so that no slot is idle while the next queue is claimed. */
 const slowQueuesMax = 128;
 const attemptsOverall = 192;
 const slowAttemptsOverall = 64;
@@ -80,7 +80,9 @@ const usualStopWaitMs = 5_000;
 /** A claimed queue, and the pace of its receiver. */
 interface Work {
   readonly queue: SubscriptionQueue;
-  /** The receiver was slow when the queue was claimed, which then uses one of the places for slow receivers. */
+  /**
+   * True if the receiver was slow when the queue was claimed. The queue then uses one of the places for slow receivers.
+   */
   readonly wasSlow: boolean;
   readonly pace: Pace;
   /** Difference between the database clock and the clock of this process. */
@@ -161,7 +163,8 @@ export function createDispatcher(deps: DispatcherDependencies): Dispatcher {
     while (more && !stopped) {
       more = await workOnce(one);
       if (one.wasSlow || one.pace.isSlow === true) {
-        // After one round the queue is released: other slow receivers wait for this place, or it became slow in the wrong one.
+        // After one round the queue is released: either other slow receivers wait for its place, or the receiver became
+        // slow in a place for quick ones.
         break;
       }
     }
@@ -170,7 +173,7 @@ export function createDispatcher(deps: DispatcherDependencies): Dispatcher {
     }
   }
 
-  /** Database time, without a query. */
+  /** Computes the database time without a query. */
   function timeOf({ aheadMs }: Work): Date {
     return new Date(clock.now().getTime() + aheadMs);
   }
@@ -270,11 +273,11 @@ export function createDispatcher(deps: DispatcherDependencies): Dispatcher {
       slots.quick.close();
       slots.slow.close();
       await Promise.race([idle(), pause(stopWaitMs, undefined, { ref: false })]);
-      // Attempts in flight are treated as if they had not been sent.
+      // Attempts that are still in flight are not recorded, so they will be sent again.
       aborted = true;
       recorder.stop();
       sender.close();
-      // An attempt may hang; the process must end anyway.
+      // Waits for a limited time only: an attempt may hang, but the process must end.
       await Promise.race([idle(), pause(stopWaitMs, undefined, { ref: false })]);
       await releaseAllQueues(db, owner).catch(() => undefined);
     },

@@ -9,7 +9,7 @@ export interface WaitingEvent {
   readonly created_at: Date;
 }
 
-/** Locks the events, so that other processes take others. */
+/** Locks the events, so that concurrent processes select different events. */
 export async function lockWaitingEvents(tx: Queryable, limit: number): Promise<WaitingEvent[]> {
   return tx.query<WaitingEvent>(
     'SELECT tenant_id, id, type, created_at FROM outbox WHERE fanned_out_at IS NULL LIMIT $1 FOR UPDATE SKIP LOCKED',

@@ -1,7 +1,7 @@
 /**
- * Fans out events from the outbox: each event becomes a delivery of every subscription with a matching pattern. A transaction
- * creates a bounded number of deliveries, so that on the embedded engine, which has one connection, other work does not wait
- * long.
+ * Fans out events from the outbox: each event becomes a delivery of every subscription with a matching pattern. A
+ * transaction creates a bounded number of deliveries, so that on the embedded engine, which has one connection, other
+ * work does not wait long.
  */
 
 import { agreedNow } from '../../../platform/db/agreed-now.ts';
@@ -23,7 +23,9 @@ export interface FanOutDependencies {
 const eventsPerBatch = 500;
 const deliveriesPerBatch = 1_000;
 const clockSkewMs = 5_000;
-/** Maximum number of waiting deliveries per subscription; further ones are recorded as failed, and can be redelivered. */
+/**
+ * Maximum number of waiting deliveries per subscription; further ones are recorded as failed, and can be redelivered.
+ */
 export const waitingMax = 50_000;
 
 /** Processes one batch. Returns true if there may be more. */

@@ -6,7 +6,7 @@ import { fanOut } from './fan-out.ts';
 import { freeAllQueues } from './subscription-queues.ts';
 import { removeOld } from './tidying.ts';
 
-/** A quarter of the lease, so that one or two renewals may fail. */
+/** A quarter of the lease, so that a lease survives one or two failed renewals. */
 const renewEveryMs = 5_000;
 
 export function webhookJobs(deps: DispatcherDependencies): Job[] {

@@ -26,7 +26,7 @@ interface Backlog {
   readonly overdueSeconds: number;
 }
 
-/** Counting the backlog reads all of it, so it is not done for every scrape. */
+/** Maximum age of the cached backlog. Counting the backlog reads all of it, so it is not done for every scrape. */
 const backlogAgeMs = 10_000;
 
 export function registerWebhookMetrics(registry: Registry, db: Database, counts: DeliveryCounts): void {
@@ -77,7 +77,7 @@ function backlogOf(db: Database): () => Promise<Backlog> {
       last = { waiting: row?.waiting ?? 0, overdueSeconds: row?.overdue ?? 0 };
       readAtMs = Date.now();
     } catch {
-      // Keeps the previous value: the scrape must not fail, and database problems are reported elsewhere.
+      // The previous value is kept: the scrape must not fail, and database problems are reported elsewhere.
     } finally {
       reading = undefined;
     }

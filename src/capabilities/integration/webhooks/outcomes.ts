@@ -26,7 +26,7 @@ export function outcomeOf(
   };
 }
 
-/** The event was deleted. */
+/** Outcome of a delivery whose event was deleted. */
 export function eventGone(queue: SubscriptionQueue, delivery: DueDelivery, at: Date): Outcome {
   return { ...queue, delivery, state: 'failed', failure: 'event_gone', due_at: null, attempt: null, at };
 }

@@ -4,7 +4,7 @@ import type { Answer } from './sender.ts';
 const attemptsPerQueue = 8;
 /** Consecutive quick responses per concurrent attempt after which the number of attempts is doubled. */
 const quickResponsesToWiden = 4;
-/** A slower response marks the receiver as slow. */
+/** A response that takes longer marks the receiver as slow. */
 export const slowMs = 2_000;
 
 export class Pace {
@@ -15,12 +15,12 @@ export class Pace {
     this.#isSlow = wasSlow ? true : undefined;
   }
 
-  /** Undefined: not known yet. */
+  /** Undefined if the speed is not known yet. */
   get isSlow(): boolean | undefined {
     return this.#isSlow;
   }
 
-  /** 1, 2, 4 or 8: increases after many quick responses, and is reset by a slow one. */
+  /** Number of concurrent attempts, 1, 2, 4 or 8: increased after many quick responses, and reset by a slow one. */
   get width(): number {
     const doublings = Math.floor(Math.log2(this.#quickInARow / quickResponsesToWiden + 1));
     return Math.min(2 ** doublings, attemptsPerQueue);

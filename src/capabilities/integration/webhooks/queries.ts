@@ -45,7 +45,7 @@ function valuesOf(row: SubscriptionRow): unknown[] {
   ];
 }
 
-/** Also inserts its empty queue. */
+/** Inserts the subscription and its empty queue. */
 export async function insertSubscription(tx: Queryable, row: SubscriptionRow): Promise<void> {
   await tx.query(
     `INSERT INTO webhook_subscriptions (${columns})
@@ -88,7 +88,7 @@ export async function lockSubscription(
   return row;
 }
 
-/** Subscriptions of some orgs, without deleted ones. */
+/** Returns the subscriptions of these orgs, without deleted ones. */
 export async function selectSubscriptions(
   db: Queryable,
   orgIds: readonly string[],
@@ -104,7 +104,7 @@ export interface Listener {
   readonly events: readonly string[];
 }
 
-/** Patterns of all subscriptions of every org, read once at the start. */
+/** Returns the event patterns of the subscriptions of these orgs, or of all orgs if `orgIds` is omitted. */
 export async function selectListeners(db: Queryable, orgIds?: readonly string[]): Promise<Listener[]> {
   return db.query<Listener>(
     `SELECT org_id, events FROM webhook_subscriptions
@@ -143,7 +143,7 @@ export async function findOrgSecret(db: Queryable, orgId: string): Promise<OrgSe
   return row;
 }
 
-/** The first insert wins; other callers read its value. */
+/** Keeps an existing secret: of concurrent inserts the first wins, and the other callers read its value. */
 export async function insertOrgSecret(db: Queryable, orgId: string, row: OrgSecretRow): Promise<void> {
   await db.query(
     'INSERT INTO webhook_org_secrets (org_id, secret, created_at) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING',

@@ -12,7 +12,7 @@ import type { SubscriptionQueue } from './subscription-queues.ts';
 export interface Receiver {
   readonly status: SubscriptionStatus;
   readonly url: string;
-  /** Null: the org's secret signs. */
+  /** Null if deliveries are signed with the org's secret. */
   readonly own: {
     readonly secret: string;
     readonly previous: { readonly secret: string; readonly until: Date } | null;
@@ -30,7 +30,7 @@ export interface ReceiverDependencies {
 }
 
 export interface Receivers {
-  /** Undefined: the subscription was deleted. */
+  /** Returns undefined if the subscription was deleted. */
   find(queue: SubscriptionQueue): Promise<Receiver | undefined>;
 }
 

@@ -1,6 +1,7 @@
 /**
- * Writes the outcomes of attempts. Outcomes that arrive about the same time share a transaction, so that many deliveries need
- * few commits. While the database is unavailable the recorder waits; after a restart, unrecorded deliveries are sent again.
+ * Writes the outcomes of attempts. Outcomes that arrive about the same time share a transaction, so that many
+ * deliveries need few commits. While the database is unavailable the recorder waits; after a restart, unrecorded
+ * deliveries are sent again.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Database } from '../../../platform/db/database.ts';
@@ -23,7 +24,7 @@ interface FailingQueue extends SubscriptionQueue {
   readonly failing_since: Date;
 }
 
-/** Subscriptions without a successful attempt, and since when. */
+/** Called with the subscriptions whose attempts all fail, and since when. */
 export type OnFailing = (failing: readonly FailingQueue[], at: Date) => Promise<void>;
 
 interface Waiting {
@@ -46,7 +47,7 @@ export function createRecorder(db: Database, onFailing: OnFailing): Recorder {
       waiting = waiting.slice(outcomesPerBatch);
       try {
         const { failing, at } = await patiently(() => write(batch.map(({ outcome }) => outcome)));
-        // In a separate transaction: if this must be repeated, the write is not.
+        // Runs in a separate transaction: if it must be repeated, the write is not repeated.
         await patiently(() => onFailing(failing, at));
         for (const { resolve } of batch) {
           resolve();

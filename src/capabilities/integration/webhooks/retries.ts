@@ -5,7 +5,7 @@ export const attemptDelaysSeconds = [
   0, 5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400,
 ] as const;
 
-/** Spreads the retries of deliveries that failed together. */
+/** Random part of a delay; spreads the retries of deliveries that failed together. */
 const jitter = 0.1;
 /** Maximum `Retry-After` that is honored. */
 const retryAfterSecondsMax = 86_400;
@@ -18,7 +18,7 @@ export interface FailedAttempt {
   readonly retryAfter: string | undefined;
 }
 
-/** Undefined: that was the last attempt. */
+/** Returns undefined if that was the last attempt. */
 export function nextAttemptAt(
   { attempts, at, retryAfter }: FailedAttempt,
   random: () => number,

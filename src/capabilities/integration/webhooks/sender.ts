@@ -1,6 +1,6 @@
 /**
- * Sends one attempt: a POST with a total timeout, to an address that is checked when connecting, whose response is read up to a
- * bound. Redirects are not followed. Never throws: the outcome is a value.
+ * Sends one attempt: a POST with a total timeout, to an address that is checked when connecting, whose response is read
+ * up to a bound. Redirects are not followed. Never throws: the outcome is a value.
  *
  * Connections are reused for the next delivery to the same receiver, at the address that was checked.
  */
@@ -54,7 +54,7 @@ export interface SenderOptions {
 const totalTimeoutMs = 15_000;
 const answerBytesMax = 64 * 1_024;
 const answerBytesKept = 1_024;
-/** Less than the five seconds after which common servers close an idle connection. */
+/** Shorter than the five seconds after which common servers close an idle connection. */
 const idleConnectionMs = 4_000;
 const idleConnectionsPerReceiver = 8;
 
@@ -96,7 +96,8 @@ export function createSender(options: SenderOptions): Sender {
       try {
         return done(await exchange(request, message.body, leftMs));
       } catch (error) {
-        // The receiver closed an idle connection while it was being reused; it has not received anything of this request.
+        // The receiver closed an idle connection while it was being reused; it has not received anything of this
+        // request.
         if (request.reusedSocket && isReset(error)) {
           continue;
         }
@@ -123,7 +124,8 @@ class ConnectionLost extends Error {
 }
 
 /**
- * Resolves with the response within the timeout; rejects if no status was received. Always settles, whatever the receiver does.
+ * Resolves with the response within the timeout; rejects if no status was received. Always settles, whatever the
+ * receiver does.
  */
 function exchange(
   request: ClientRequest,
@@ -132,7 +134,7 @@ function exchange(
 ): Promise<Omit<Answer, 'latencyMs'>> {
   return new Promise((resolve, reject) => {
     let isAnswered = false;
-    // With a status there is a response, whose reader is notified of the abort.
+    // Once a status was received there is a response, and its reader is notified of the abort instead.
     const fail = (error: Error) => {
       if (!isAnswered) {
         clearTimeout(timer);
@@ -158,7 +160,7 @@ function exchange(
     };
     request.on('error', fail);
     boundInterimResponses(request);
-    // Some failures emit no other event.
+    // After some failures `close` is the only event.
     request.on('close', () => fail(new ConnectionLost()));
     // Upgrades are not supported: the status is kept, and the attempt is not a success.
     request.on('upgrade', (response, socket) => {
@@ -169,7 +171,7 @@ function exchange(
     request.on('response', (response) => {
       isAnswered = true;
       readBeginning(response, (beginning) => {
-        // Bytes beyond the bound are not waited for.
+        // The rest of a response that exceeds the bound is not read.
         if (!response.complete) {
           request.destroy();
         }
@@ -206,7 +208,7 @@ function readBeginning(response: IncomingMessage, told: (beginning: Buffer) => v
   response.on('close', tell);
 }
 
-/** As text that can be stored and shown: without control characters. */
+/** Returns text that can be stored and shown: without control characters. */
 function printable(bytes: Buffer): string | null {
   const text = bytes
     .toString('utf8')

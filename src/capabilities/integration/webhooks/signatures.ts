@@ -20,12 +20,12 @@ function hmac(secret: string, ...parts: readonly (string | Buffer)[]): string {
   return digest.digest('hex');
 }
 
-/** Deprecated: the org's secret over the body alone. */
+/** Deprecated signature: the org's secret over the body only. */
 export function orgSignature(body: Buffer, secret: string): string {
   return `v1=${hmac(secret, body)}`;
 }
 
-/** One `v1=` for each currently valid secret of the subscription. */
+/** Contains one `v1=` for each currently valid secret of the subscription. */
 export function ownSignature(body: Buffer, secrets: readonly string[], atSeconds: number): string {
   const signed = secrets.map((secret) => `,v1=${hmac(secret, `${atSeconds}.`, body)}`);
   return `t=${atSeconds}${signed.join('')}`;

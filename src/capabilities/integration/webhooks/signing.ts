@@ -1,6 +1,6 @@
 /**
- * Secrets that sign deliveries: one per org (deprecated), and one for each subscription that has created its own. After a
- * rotation the previous secret of a subscription also signs for a day, so that receivers can be updated.
+ * Secrets that sign deliveries: one per org (deprecated), and one for each subscription that has created its own. After
+ * a rotation the previous secret of a subscription also signs for a day, so that receivers can be updated.
  */
 import { apiError } from '../../../contract/api-error.ts';
 import type { Queryable, Transaction } from '../../../platform/db/database.ts';
@@ -68,7 +68,7 @@ export async function rotateSigning(
       secret: secrets.encrypt(secret, subscriptionContext(name.orgId, name.id)),
       secret_created_at: now,
       previous_secret: row.secret,
-      // The first own secret replaces none.
+      // The first secret of a subscription has no predecessor.
       previous_until: row.secret === null ? null : new Date(now.getTime() + overlapMs),
     };
   });
@@ -85,7 +85,10 @@ function newOrgSecret(secrets: Secrets, orgId: string, now: Date): OrgSecretRow 
   return { secret: secrets.encrypt(generateSecret(), orgContext(orgId)), created_at: now };
 }
 
-/** Every org has a secret from its creation; it is generated on first use, which is not observable. */
+/**
+ * Returns the org's secret. It is generated on first use; to callers it looks as if every org had one from its
+ * creation.
+ */
 export async function orgSecretOf(
   db: Queryable,
   secrets: Secrets,
@@ -122,7 +125,9 @@ export interface OrgSecretChange {
   readonly after: OrgSecretView;
 }
 
-/** Has no effect once every subscription has its own secret: the new one would never be used. */
+/**
+ * Rotates the org's secret. Has no effect once every subscription has its own secret: a new one would never be used.
+ */
 export async function rotateOrgSecret(
   tx: Transaction,
   secrets: Secrets,

@@ -1,12 +1,12 @@
 /**
- * Bounds concurrent work. Orgs are served in turn, and none uses more than its share: whatever the receivers of one org do,
- * others get slots.
+ * Limits concurrent work. Orgs are served in turn, and no org uses more than its share, so slow receivers of one org do
+ * not take the slots of others.
  */
 export class Slots {
   #free: number;
   readonly #perOrg: number;
   readonly #inUse = new Map<string, number>();
-  /** The org whose turn is next comes first. */
+  /** Ordered by turn: the org that is served next comes first. */
   readonly #waiting = new Map<string, ((granted: boolean) => void)[]>();
   #isClosed = false;
 
@@ -15,7 +15,7 @@ export class Slots {
     this.#perOrg = perOrg;
   }
 
-  /** Undefined: closed before its turn, and nothing was done. */
+  /** Runs `work` in a slot. Returns undefined, without running it, if the slots were closed first. */
   async use<Result>(orgId: string, work: () => Promise<Result>): Promise<Result | undefined> {
     if (!(await this.#take(orgId))) {
       return undefined;
@@ -27,7 +27,7 @@ export class Slots {
     }
   }
 
-  /** Starts no more work, including waiting work. */
+  /** Prevents further work, including work that waits for a slot. */
   close(): void {
     this.#isClosed = true;
     for (const queue of this.#waiting.values()) {

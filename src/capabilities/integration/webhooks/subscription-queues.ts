@@ -1,6 +1,6 @@
 /**
- * Queues of deliveries, one per subscription (table `webhook_lanes`): the process that works on each, and when it is due.
- * Leases use the database clock, also in tests; due times use the application clock.
+ * Queues of deliveries, one per subscription (table `webhook_lanes`): the process that works on each, and when it is
+ * due. Leases use the database clock, also in tests; due times use the application clock.
  */
 import type { Queryable, Transaction } from '../../../platform/db/database.ts';
 
@@ -11,7 +11,10 @@ export interface SubscriptionQueue {
   readonly subscription_id: string;
 }
 
-/** The subscription was paused, resumed, disabled or deleted: its waiting deliveries must be checked again. */
+/**
+ * Makes the queue due after its subscription was paused, resumed, disabled or deleted, because its waiting deliveries
+ * must be checked again.
+ */
 export async function restartQueue(
   tx: Queryable,
   orgId: string,
@@ -50,8 +53,8 @@ export interface ClaimedQueue extends SubscriptionQueue {
 }
 
 /**
- * Claims queues that are due and not leased. Two processes never claim the same one. Queues with slow receivers have a separate
- * bound, so that any number of them leaves room for the others.
+ * Claims queues that are due and not leased. Two processes never claim the same one. Queues with slow receivers have a
+ * separate bound, so that any number of them leaves room for the others.
  */
 export async function claimQueues(
   db: Queryable,
@@ -92,8 +95,8 @@ export async function renewLeases(
 }
 
 /**
- * Releases a queue and stores when it is due again. The queue is locked first: a concurrent transaction that adds deliveries
- * either has committed, and they are seen, or waits for the lock and wakes the queue afterwards.
+ * Releases a queue and stores when it is due again. The queue is locked first: a concurrent transaction that adds
+ * deliveries either has committed, and they are seen, or waits for the lock and wakes the queue afterwards.
  *
  * Without waiting deliveries the failure time is reset: a failure days later is judged separately.
  */
@@ -110,7 +113,7 @@ export async function releaseQueue(
     [...params, owner],
   );
   if (mine.length === 0) {
-    // The lease expired and another process took over.
+    // The lease has expired and another process has claimed the queue.
     return;
   }
   await tx.query(
@@ -128,22 +131,24 @@ export async function releaseQueue(
   );
 }
 
-/** With a single process, any previous holder of a lease is dead. */
+/** Releases all queues at the start of a single process: any previous owner of a lease no longer runs. */
 export async function freeAllQueues(db: Queryable): Promise<void> {
   await db.query('UPDATE webhook_lanes SET owner = NULL, leased_until = NULL WHERE owner IS NOT NULL', []);
 }
 
-/** On shutdown: the next process need not wait for the leases to expire. */
+/** Releases the queues of this process on shutdown, so that the next process need not wait for the leases to expire. */
 export async function releaseAllQueues(db: Queryable, owner: string): Promise<void> {
   await db.query('UPDATE webhook_lanes SET owner = NULL, leased_until = NULL WHERE owner = $1', [owner]);
 }
 
-/** Longer than the time between two attempts of a delivery: earlier failures do not belong to the same outage. */
+/**
+ * Longer than the time between two attempts of a delivery: failures before such a gap do not belong to the same outage.
+ */
 const silenceHours = 48;
 
 /**
- * Stores whether any attempt succeeded. Writes only if that changed, or the last write was an hour ago. Returns the time since
- * which all attempts have failed, without a gap, so that a long time means continuous failures.
+ * Stores whether any attempt succeeded. Writes only if that changed, or the last write was an hour ago. Returns the
+ * time since which all attempts have failed, without a gap, so that a long time means continuous failures.
  */
 export async function noteOutcomes(
   tx: Queryable,

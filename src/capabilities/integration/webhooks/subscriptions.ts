@@ -68,7 +68,7 @@ export async function createSubscription(
     updated_at: now,
     deleted_at: null,
   };
-  // Serialized, so that concurrent creations cannot exceed the maximum.
+  // Serializes creations, so that concurrent requests cannot exceed the maximum.
   await lockOrg(tx, orgId);
   if ((await selectSubscriptions(tx, [orgId])).length >= subscriptionsPerOrgMax) {
     throw apiError(
@@ -141,7 +141,7 @@ export function pauseSubscription(
   });
 }
 
-/** Also resumes a disabled subscription: its owner has fixed the receiver. */
+/** Resumes a paused subscription, or a disabled one whose owner has fixed the receiver. */
 export function resumeSubscription(
   tx: Transaction,
   name: SubscriptionName,
@@ -160,7 +160,7 @@ export function deleteSubscription(
   name: SubscriptionName,
   now: Date,
 ): Promise<SubscriptionChange> {
-  // Its secrets are no longer needed.
+  // The secrets of a deleted subscription are no longer needed.
   return changeSubscription(tx, name, now, () => ({
     deleted_at: now,
     secret: null,

@@ -21,7 +21,7 @@ export async function removeOld(db: Queryable, now: Date): Promise<boolean> {
 }
 
 export interface OldSpan {
-  /** Null: all orgs without a policy. */
+  /** Null means all orgs without a policy. */
   readonly orgId: string | null;
   readonly now: Date;
   /** Deliveries older than this are deleted. */
@@ -29,14 +29,16 @@ export interface OldSpan {
 }
 
 /**
- * Processes one bounded batch; returns the number of failed or deleted deliveries. A waiting delivery is never deleted: it is
- * failed first.
+ * Processes one bounded batch; returns the number of failed or deleted deliveries. A waiting delivery is never deleted:
+ * it is failed first.
  */
 export async function removeOldDeliveries(db: Queryable, span: OldSpan): Promise<number> {
   return (await failOverdue(db, span)) + (await deleteDeliveries(db, span));
 }
 
-/** A day later than deliveries, so that deliveries that can be redelivered have their event. */
+/**
+ * Events are deleted a day later than deliveries, so that every delivery that can be redelivered still has its event.
+ */
 export async function removeOldEvents(db: Queryable, { orgId, now, days }: OldSpan): Promise<number> {
   const whose = orgId === null ? `$2::text IS NULL AND ${withoutPolicy('tenant_id')}` : 'tenant_id = $2';
   const deleted = await db.query(
@@ -58,7 +60,7 @@ function subscriptionsOf(orgId: string | null, parameter: string): string {
     : `s.org_id = ${parameter}`;
 }
 
-/** Deliveries that were due long ago: the subscription was not resumed, or nothing was sent. */
+/** Fails deliveries that were due long ago: the subscription was not resumed, or nothing was sent. */
 async function failOverdue(db: Queryable, { orgId, now, days }: OldSpan): Promise<number> {
   // If the period allows it, a failed delivery stays visible for a day, so that it can be redelivered.
   const before = daysBefore(now, Math.max(1, days - 1));
@@ -80,8 +82,8 @@ async function failOverdue(db: Queryable, { orgId, now, days }: OldSpan): Promis
 }
 
 /**
- * Deletes the oldest deliveries of each subscription, by its index; if the oldest is to be kept, nothing else is read. Rows are
- * deleted by ctid: a join would read the whole table as long as the planner takes it for small.
+ * Deletes the oldest deliveries of each subscription, by its index; if the oldest must be kept, nothing else is read.
+ * Rows are deleted by ctid: a join would read the whole table as long as the planner estimates it to be small.
  */
 async function deleteDeliveries(db: Queryable, { orgId, now, days }: OldSpan): Promise<number> {
   const deleted = await db.query(

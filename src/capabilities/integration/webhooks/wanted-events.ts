@@ -1,7 +1,8 @@
 /**
- * In-process table of the event types that each org's webhooks want, for event types that are too frequent to be written
- * without a receiver. It is read for every run. While an entry is uncertain, because notifications may have been missed or
- * a change was just notified, the result is true: a superfluous event is dropped later, a missing one is lost.
+ * In-process table of the event types that each org's webhooks want, for event types that are too frequent to be
+ * written without a receiver. It is read for every run. While an entry is uncertain, because notifications may have
+ * been missed or a change was just notified, the result is true: a superfluous event is dropped later, a missing one is
+ * lost.
  *
  * Not a `NotifiedCache`: the result is needed at once, so entries are loaded again as soon as a change is notified, and
  * orgs without webhooks have no entry.
@@ -18,7 +19,7 @@ export interface WantedEvents {
 
 export async function openWantedEvents(db: Database): Promise<WantedEvents> {
   const patterns = new Map<string, string[]>();
-  /** Orgs with a change that was not read yet. */
+  /** Orgs whose change has not been loaded yet. */
   const unknown = new Set<string>();
   let allUnknown = true;
   let announcements = 0;
@@ -34,7 +35,7 @@ export async function openWantedEvents(db: Database): Promise<WantedEvents> {
     if (!isReading) {
       isReading = true;
       readUnknown()
-        // Until the next notification, which arrives when the database is back, the answer is yes.
+        // After a failure the result stays true until the next notification, which arrives when the database is back.
         .catch(() => undefined)
         .finally(() => {
           isReading = false;

@@ -4,7 +4,7 @@ import type { Database, Transaction } from '../../../platform/db/database.ts';
 const modelChannel = 'model_price_changed';
 const orgChannel = 'org_price_changed';
 
-/** Has no payload: a change of one model invalidates the cache of all models. */
+/** The notification has no payload: a change of one model invalidates the cache of all models. */
 export function notifyModelPriceChange(tx: Transaction): Promise<void> {
   return tx.notify(modelChannel, '');
 }

@@ -95,7 +95,7 @@ function decodeCursor(cursor: string, sort: string): Position {
       return [value, model];
     }
   } catch {
-    // Not a cursor of this service: falls through to the error.
+    // The cursor is not from this service: it is rejected below.
   }
   throw invalidField('cursor', 'invalid_value', 'This cursor does not belong to this list and sort order.');
 }

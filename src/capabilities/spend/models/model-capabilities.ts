@@ -14,7 +14,7 @@ import {
 } from './queries.ts';
 import type { ModelCapabilitiesView, PutModelPrice } from './schema.ts';
 
-/** Null: unknown. */
+/** A field is null if the capability is unknown. */
 export type ModelCapabilities = Omit<ModelCapabilitiesRow, 'model' | 'updated_at'>;
 
 export const noCapabilities: ModelCapabilities = {

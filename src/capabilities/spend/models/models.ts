@@ -14,7 +14,7 @@ import { columnsOf, sameRates, viewColumns } from './rates.ts';
 import { type ModelPriceVersion, modelLengthMax, type PutModelPrice } from './schema.ts';
 import { inForceAt, isWithdrawn, statusAt, type Version } from './versions.ts';
 
-/** Bounded because all versions are read for every change and cached in memory. */
+/** Maximum number of versions of a price: all of them are read for every change and cached in memory. */
 const versionsMax = 1_000;
 export const shownVersionsMax = 100;
 
@@ -22,7 +22,7 @@ export interface PriceChange<Row extends Version> {
   /** The version that was in force, before the change, at the start of the new version. */
   readonly before: Row | undefined;
   readonly after: Row;
-  /** All versions before and after the change, latest first. */
+  /** All versions, latest first, before and after the change. */
   readonly versionsBefore: readonly Row[];
   readonly versions: readonly Row[];
   readonly changed: boolean;

@@ -129,7 +129,7 @@ function sameTerms(one: Terms, other: Terms): boolean {
   return one.discount_basis_points === other.discount_basis_points && sameRates(one, other);
 }
 
-/** The lock also serializes changes of the org's prices. */
+/** Locks the org, which also serializes changes of its prices; throws if the org does not exist. */
 async function requireOrg(tx: Transaction, orgId: string): Promise<void> {
   if ((await lockOrg(tx, orgId)) === undefined) {
     throw apiError('not_found');

@@ -31,7 +31,7 @@ export interface ListedPrice extends PriceInForce {
   readonly model: string;
   readonly provider: string | null;
   readonly source: 'model' | 'org' | 'discount';
-  /** Null without a discount. */
+  /** Null if no discount applies. */
   readonly discountBasisPoints: number | null;
 }
 
@@ -75,7 +75,7 @@ export function createPrices(db: Database): Prices {
     load: async (orgId) => priceHistoryOf(await allOrgVersions(db, orgId), orgVersion),
   });
 
-  /** Reads the versions of one model only, unlike the caches. */
+  /** Queries the versions of one model only; the caches load those of all models. */
   async function findInDatabase(orgId: string, model: string, atMs: number) {
     const modelRows = await modelVersions(db, model);
     const orgRows = await orgVersions(db, orgId, model);

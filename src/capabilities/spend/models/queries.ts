@@ -44,7 +44,7 @@ export async function orgVersions(db: Queryable, orgId: string, model: string): 
   );
 }
 
-/** Includes withdrawn versions, because runs may reference them. */
+/** Returns all versions, including withdrawn ones, because runs may reference them. */
 export async function allModelVersions(db: Queryable): Promise<ModelPriceRow[]> {
   return db.query<ModelPriceRow>(`SELECT ${modelColumns.join()} FROM model_prices ${latestFirst}`, []);
 }

@@ -36,7 +36,7 @@ export function sameRates(one: RateColumns, other: RateColumns): boolean {
   return rateColumns.every((column) => one[column] === other[column]);
 }
 
-/** Only for rows with rates: those of models, and those of orgs without a discount. */
+/** Must only be called for rows with rates: those of models, and those of orgs without a discount. */
 export function ratesOf(row: RateColumns): Rates {
   const entries = units.map(([rate, column]) => [rate, row[column]]);
   return Object.fromEntries(entries) as unknown as Rates;

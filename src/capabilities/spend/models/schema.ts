@@ -75,7 +75,7 @@ export const PutModelPrice = closed({
   input_usd_per_million: inputUsd,
   ...otherRates,
   effective_from: effectiveFrom,
-  // Left out: unchanged. Null: unknown.
+  // An omitted field stays unchanged; null means unknown.
   context_tokens: Type.Optional(capabilityFields.context_tokens),
   max_output_tokens: Type.Optional(capabilityFields.max_output_tokens),
   regions: Type.Optional(capabilityFields.regions),

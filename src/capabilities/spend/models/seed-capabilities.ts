@@ -1,7 +1,7 @@
 /**
  * Published capabilities of well-known models, inserted at startup for models without capabilities; values set by an
- * operator are never changed. Regions are left unknown: they depend on the operator's contract with the provider, and orgs
- * that must not leave their region rely on them.
+ * operator are never changed. Regions are left unknown: they depend on the operator's contract with the provider, and
+ * orgs that must not leave their region rely on them.
  */
 import type { Database } from '../../../platform/db/database.ts';
 import { notifyModelPriceChange } from './change-notifications.ts';

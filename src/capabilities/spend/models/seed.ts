@@ -1,9 +1,9 @@
 /**
  * Initial prices, inserted at startup for every model without a price; prices set by an operator are never changed.
  *
- * List prices in US dollars per million tokens, taken from `@pydantic/genai-prices` 0.1.8 except where noted. Left out is
- * everything that a flat price cannot express: surcharges for long prompts, one-hour caches, searches, and audio input of
- * text models, because a rate for it would increase the hold of every text run.
+ * List prices in US dollars per million tokens, taken from `@pydantic/genai-prices` 0.1.8 except where noted. Left out
+ * is everything that a flat price cannot express: surcharges for long prompts, one-hour caches, searches, and audio
+ * input of text models, because a rate for it would increase the hold of every text run.
  */
 import { createHash } from 'node:crypto';
 import type { Database } from '../../../platform/db/database.ts';
@@ -38,7 +38,7 @@ function text(
   return { provider, model, rates };
 }
 
-/** Input, output, cached input, cache write. */
+/** The amounts of a text model are its rates for input, output, cached input and cache write. */
 export const seeds: readonly Seed[] = [
   text('openai', 'gpt-3.5-turbo', '0.5', '1.5'),
   text('openai', 'gpt-4-turbo', '10', '30'),
@@ -68,7 +68,7 @@ export const seeds: readonly Seed[] = [
       audio_output_usd_per_million: '64',
     },
   },
-  // Not in that package: the list price of a standard image of 1024 × 1024.
+  // This price is not in that package: it is the list price of a standard image of 1024 × 1024.
   { provider: 'openai', model: 'dall-e-3', rates: { input_usd_per_million: '0', image_usd: '0.04' } },
 
   text('anthropic', 'claude-3-5-haiku-20241022', '0.8', '4', '0.08', '1'),
@@ -119,7 +119,7 @@ export async function seedModels(db: Database): Promise<number> {
   }
   return db.transaction(async (tx) => {
     let written = 0;
-    // Same order in every process, which prevents deadlocks.
+    // Models are inserted in the same order in every process, which prevents deadlocks.
     for (const seed of missing) {
       written += (await insertFirstModelPrice(tx, rowOf(seed))) ? 1 : 0;
     }
@@ -140,7 +140,7 @@ function rowOf({ provider, model, rates }: Seed): ModelPriceRow {
   };
 }
 
-/** Deterministic: the same id in every installation. */
+/** Deterministic, so that the id of a seeded price is the same in every installation. */
 function idOf(model: string): string {
   const digest = createHash('sha256').update(model).digest();
   return createIds({ now: () => effectiveFrom }, (size) => digest.subarray(0, size)).next('prc');

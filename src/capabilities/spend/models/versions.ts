@@ -3,7 +3,7 @@
 export interface Version {
   readonly id: string;
   readonly effective_from: Date;
-  /** If at or before the start, this version is never in force. */
+  /** A version that ends at or before its start is never in force. */
   readonly ended_at: Date | null;
 }
 

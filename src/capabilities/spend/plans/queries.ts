@@ -5,7 +5,7 @@ import { type PlanFilters, planSorts } from './schema.ts';
 export interface PlanRow {
   readonly id: string;
   readonly name: string;
-  /** Null: no limit. */
+  /** Null if the number of runs is not limited. */
   readonly monthly_runs: bigint | null;
   readonly monthly_tokens: bigint | null;
   readonly overage_policy: 'block' | 'allow';

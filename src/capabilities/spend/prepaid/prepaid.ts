@@ -1,6 +1,6 @@
 /**
- * The prepaid balance of an org: the sum of its top-ups is the capacity of a limit that never resets. The limit keeps its
- * id permanently, even while it is disabled, because spend is counted under that id.
+ * The prepaid balance of an org: the sum of its top-ups is the capacity of a limit that never resets. The limit keeps
+ * its id permanently, even while it is disabled, because spend is counted under that id.
  */
 import { invalidField } from '../../../contract/api-error.ts';
 import { formatUsd, maxNanos } from '../../../kernel/money.ts';

@@ -26,7 +26,7 @@ const amount = {
   maximum: countMax,
   description: 'An integer for requests and tokens, a decimal string for usd; greater than 0.',
 };
-/** The unit decides whether this must be a string or an integer. */
+/** A string or an integer, depending on the unit. */
 const limit = Type.Unsafe<string | number>({ ...amount, type: ['string', 'integer'] });
 const burst = Type.Unsafe<string | number | null>({
   ...amount,

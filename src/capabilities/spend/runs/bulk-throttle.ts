@@ -1,6 +1,6 @@
 /**
- * Throttles bulk requests in favour of edge decisions. Decisions are latency-critical and bulk requests are not, but both
- * share one thread: at a high decision rate, bulk requests start one after the other and use a fifth of the time.
+ * Throttles bulk requests in favour of edge decisions. Decisions are latency-critical and bulk requests are not, but
+ * both share one thread: at a high decision rate, bulk requests start one after the other and use a fifth of the time.
  */
 import { performance } from 'node:perf_hooks';
 import { setTimeout as pause } from 'node:timers/promises';

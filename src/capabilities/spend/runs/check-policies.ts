@@ -10,7 +10,7 @@ import { needsAdmission } from './drafts.ts';
 import type { RunDraft } from './queries.ts';
 
 export interface PolicyCheckResult {
-  /** The postings with the permits of those whose approval was found. */
+  /** The postings; a posting with a usable approval has its permit. */
   readonly postings: readonly Posting<RunDraft>[];
   /** Returns the error of a posting whose permit was used or withdrawn before the ledger could use it. */
   permitSpentError(index: number): Promise<ApiError>;
@@ -65,7 +65,7 @@ function attemptOf({ scope, amounts, usage, run }: Posting<RunDraft>, caller: Ca
     role: caller.role,
     costNanos: amounts.usd,
     inputTokens: usage.inputTokens,
-    // The maximum for a running run.
+    // For a running run, the maximum number of output tokens.
     outputTokens: amounts.tokens - usage.inputTokens,
     tags: usage.tags,
     metadata: run.metadata,

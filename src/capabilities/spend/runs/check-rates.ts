@@ -8,8 +8,9 @@ import type { RunDependencies } from './dependencies.ts';
 import { needsAdmission } from './drafts.ts';
 
 /**
- * Takes the postings from the rate limits by model, customer, tokens and cost, and returns what was taken. Throws, and takes
- * nothing, if a limit is exceeded. A run that settles a decision was counted when the decision was made.
+ * Debits the rate limits by model, customer, tokens and cost for the postings, and returns the debits. Throws, and
+ * debits nothing, if a limit is exceeded. A run that settles a decision is skipped, because it was counted when the
+ * decision was made.
  */
 export async function takeRates(
   { rates, limitEvents }: Pick<RunDependencies, 'rates' | 'limitEvents'>,

@@ -8,8 +8,8 @@ import { needsAdmission } from './drafts.ts';
 import type { RunDraft } from './queries.ts';
 
 /**
- * Returns the postings, marked where a detector flagged them. Throws `content_safety_blocked` if a detector blocks one of
- * them. Runs that settle a decision and backfilled runs have already happened, so they are flagged at most.
+ * Returns the postings, marked where a detector flagged them. Throws `content_safety_blocked` if a detector blocks one
+ * of them. Runs that settle a decision and backfilled runs have already happened, so they are flagged at most.
  */
 export async function checkSafety(
   safety: Safety,

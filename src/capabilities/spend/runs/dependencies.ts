@@ -31,7 +31,7 @@ export interface RunDependencies {
   importDecision?(decisionId: string): Promise<void>;
 }
 
-/** The request that a run is created, completed or adjusted by. */
+/** The request that creates, completes or adjusts a run. */
 export interface RunCall {
   readonly caller: Caller;
   readonly now: Date;

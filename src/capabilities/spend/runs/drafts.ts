@@ -14,9 +14,9 @@ export interface DraftContext {
   readonly ids: Ids;
   readonly keyId: string;
   readonly now: Date;
-  /** Backfill: the run is posted without admission checks. */
+  /** True for a backfill: the run is posted without admission checks. */
   readonly record: boolean;
-  /** The org has chain limits, so a run without a chain starts one. */
+  /** True if the org has chain limits: a run without a chain then starts one. */
   readonly chained: boolean;
   parentOf(runId: string): ParentRow | undefined;
   contentDigest(body: CreateRun): string;
@@ -35,7 +35,7 @@ export function needsAdmission({ kind, decisionId }: Posting): boolean {
 }
 
 const futureToleranceMs = 5 * 60_000;
-/** Bounds the size of a page of runs. */
+/** Limits the metadata of a run, and so the size of a page of runs. */
 const metadataCharactersMax = 65_536;
 
 type Measured = Omit<CompleteRun, 'status'>;
@@ -59,7 +59,7 @@ export function draftRun(body: CreateRun, context: DraftContext, price: PriceInF
     fieldErrors.push(fieldError('status', 'invalid_value', 'Backfilled runs must be finished.'));
   }
   if (body.decision_id !== undefined && context.record) {
-    // The run would be counted in addition to the hold, and a second time when the decision is settled.
+    // A backfilled run would be counted in addition to the hold, and again when the decision is settled.
     fieldErrors.push(
       fieldError(
         'decision_id',
@@ -107,7 +107,7 @@ export function draftRun(body: CreateRun, context: DraftContext, price: PriceInF
       parent_run_id: body.parent_run_id ?? null,
       started_at: startedAt,
       finished_at: running ? null : body.finished_at === undefined ? now : new Date(body.finished_at),
-      // Both are set by the steps `safety` and `content` (posting-steps.ts).
+      // The steps `safety` and `content` set these two fields (posting-steps.ts).
       content: null,
       flagged_by: null,
       metadata: body.metadata ?? null,
@@ -120,8 +120,8 @@ export interface CompletionContext extends Pick<DraftContext, 'ids' | 'now'> {
 }
 
 /**
- * Drafts the completion of a running run. Fields that the body leaves out keep the value they had at creation, except for
- * fields that are not stored.
+ * Drafts the completion of a running run. Fields that the body leaves out keep the value they had at creation, except
+ * for fields that are not stored.
  */
 export function draftCompletion(
   run: RunRow,
@@ -246,7 +246,7 @@ function tokenErrors(body: Measured): FieldError[] {
   return fieldErrors;
 }
 
-/** Returns the largest part, which is the most likely to be wrong. */
+/** Returns the largest part of the input tokens, which is the most likely one to be wrong. */
 function largestOf(body: Measured): (typeof partsOfInput)[number] {
   return partsOfInput.reduce((one, other) => ((body[other] ?? 0) > (body[one] ?? 0) ? other : one));
 }

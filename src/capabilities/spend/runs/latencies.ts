@@ -1,6 +1,6 @@
 /**
- * Latency percentiles of an org by model, from its latest successful runs that reported a latency. Queried on demand and
- * cached for 30 seconds, so that posting a run has no extra cost.
+ * Latency percentiles of an org by model, from its latest successful runs that reported a latency. Queried on demand
+ * and cached for 30 seconds, so that posting a run has no extra cost.
  */
 
 import type { Queryable } from '../../../platform/db/database.ts';
@@ -35,7 +35,7 @@ export function createLatencies({ db, clock }: { readonly db: Queryable; readonl
       cache.delete(oldest ?? orgId);
     }
     cache.set(orgId, { atMs, byModel });
-    // A failed query is not cached.
+    // Removes a failed query from the cache.
     byModel.catch(() => cache.delete(orgId));
     return byModel;
   };

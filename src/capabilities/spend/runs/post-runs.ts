@@ -17,8 +17,8 @@ export interface PostRunsOptions<View> {
 }
 
 /**
- * Checks and posts a group of runs, all or none, and returns the response. The response of an idempotent request is built and
- * stored in the transaction that posts the runs.
+ * Checks and posts a group of runs, all or none, and returns the response. The response of an idempotent request is
+ * built and stored in the transaction that posts the runs.
  */
 export async function postRuns<View>(
   deps: RunDependencies,

@@ -62,7 +62,7 @@ async function takeRatesOf(context: PostingContext): Promise<undefined> {
 const policies: PostingStep = {
   name: 'policies',
   check(context) {
-    // Most orgs have no policies; the cached answer then needs no waiting.
+    // Most orgs have no policies: their cached result is returned without a promise.
     const isGoverned = context.admissions > 0 && context.deps.policies.isGoverned(context.orgId);
     return isGoverned === false ? undefined : checkPoliciesOf(context, isGoverned);
   },
@@ -150,7 +150,7 @@ function rejectionError(
   result: PostingRejection,
 ): ReturnType<Rejection> {
   if (result.kind === 'permit_spent') {
-    // Only a policy check gives permits.
+    // Only a policy check returns permits, so its result exists here.
     return (policyCheck as PolicyCheckResult).permitSpentError(result.index);
   }
   if (result.kind === 'denied') {

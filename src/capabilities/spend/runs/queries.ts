@@ -41,7 +41,10 @@ export interface RunRow extends Readonly<Record<LabelDimension, string | null>> 
   readonly created_at: Date;
 }
 
-/** The columns that are not derived from the posting itself. Kept small: a bulk request creates thousands of them. */
+/**
+ * Columns of a run that are not derived from the posting itself. Kept small, because a bulk request creates thousands
+ * of drafts.
+ */
 export type RunDraft = Pick<
   RunRow,
   | 'external_id'
@@ -101,7 +104,7 @@ const columnNames = Object.keys(columns).join(', ');
 export function postedRow(posted: Posted<RunDraft>): RunRow {
   const { posting, scope, charged } = posted;
   const { run, usage } = posting;
-  // Written out, because spreading an object of this size costs more than the rest of a posting.
+  // All fields are listed, because spreading an object of this size costs more than the rest of a posting.
   return {
     org_id: posted.orgId,
     charged_at: new Date(posted.chargedAtMs),

@@ -1,7 +1,7 @@
 /**
- * Digest of the request body of a run, stored with its `external_id`: a repeated run has the same digest, and a different
- * run with a used `external_id` is rejected. The digest outlives the details of the run, which retention or an erasure
- * removes, so it is keyed: without the key it reveals nothing about the body.
+ * Digest of the request body of a run, stored with its `external_id`: a repeated run has the same digest, and a
+ * different run with a used `external_id` is rejected. The digest outlives the details of the run, which retention or
+ * an erasure removes, so it is keyed: without the key it reveals nothing about the body.
  */
 import { hash } from 'node:crypto';
 import { parseUsd } from '../../../kernel/money.ts';
@@ -26,9 +26,9 @@ export function createRunDigest(secrets: Pick<Secrets, 'sign'>): RunDigest {
 }
 
 /**
- * Canonical form of the body. Amounts are compared by value, times by instant, tags and metadata regardless of order. A field
- * that was left out equals its default, or only another omission if it has no default. The order of the fields is part of
- * every stored digest: append new fields at the end, and only if the body has them.
+ * Canonical form of the body. Amounts are compared by value, times by instant, tags and metadata regardless of order. A
+ * field that was left out equals its default, or only another omission if it has no default. The order of the fields is
+ * part of every stored digest: append new fields at the end, and only if the body has them.
  */
 function normalized(body: CreateRun): string {
   return JSON.stringify([

@@ -24,7 +24,7 @@ export async function runSteps<Context>(
   try {
     for (const step of steps) {
       const checked = step.check(context);
-      // Most steps have nothing to wait for.
+      // Most steps are synchronous, so `await` is skipped for them.
       rejection = checked instanceof Promise ? await checked : checked;
       if (rejection !== undefined) {
         break;
