@@ -1,4 +1,4 @@
-/** A build makes what changed, and what was built runs on where the compiler is not installed any more. */
+/** A build compiles what changed. An up-to-date build still works once the compiler is no longer installed. */
 import { execFileSync, spawnSync } from 'node:child_process';
 import {
   cpSync,
@@ -41,7 +41,9 @@ function installBundler(): void {
   symlinkSync(join(repository, 'node_modules/esbuild'), join(directory, 'node_modules/esbuild'));
 }
 
-/** As if it had been saved later than everything so far: the clock of a file system may be coarse. */
+/**
+ * Modification time of the last saved file. It grows in large steps, because the clock of a file system may be coarse.
+ */
 let later = Date.now();
 function saveLater(path: string, text: string): void {
   later += 10_000;
@@ -54,7 +56,7 @@ test('without the compiler what was built stays, unless something else is to be 
   saveLater('src/main.ts', 'const answer: number = 41;\nconsole.log(answer);\n');
   expect(build()).toEqual({ status: 0, stderr: '' });
   expect(run()).toBe('41\n');
-  // So that the source is not newer than what was built of it.
+  // The source must not be newer than its build output.
   utimesSync(join(directory, 'dist/.built'), later / 1_000 + 1, later / 1_000 + 1);
 
   rmSync(join(directory, 'node_modules/esbuild'));

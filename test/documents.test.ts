@@ -1,4 +1,4 @@
-/** Every shell block of the README and the guides is run, in order, as a reader would; so they stay true. */
+/** Runs every shell block of the README and the guides in order, as a reader would, so that they stay correct. */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -15,7 +15,7 @@ let port: number;
 let env: NodeJS.ProcessEnv;
 let service: ChildProcess;
 
-/** A reader starts one service as the README says, and stays with it through all the guides. */
+/** Starts one service as the README describes; all guides use it. */
 beforeAll(async () => {
   directory = mkdtempSync(join(tmpdir(), 'purser-reader-'));
   port = await freePort();
@@ -42,8 +42,9 @@ afterAll(async () => {
 });
 
 /**
- * The reader stands in the repository; the test stands in an empty folder, so that it leaves nothing behind.
- * `npm ci` and `npm test` are what brought us here and are not run again; everything else is npm itself.
+ * Readers run the blocks in the repository; this test runs them in an empty folder, so that they leave no files behind.
+ * Returns a directory with an `npm` that works in the repository. It skips `npm ci` and `npm test`, which have already
+ * run.
  */
 function npmInTheRepository(folder: string): string {
   const bin = join(folder, 'bin');
@@ -64,7 +65,7 @@ function blocksOf(document: string): string[] {
 
 const isStart = (block: string) => /npm start/.test(block);
 
-/** One shell for all blocks, so that variables last as they do for a reader. */
+/** Runs all blocks in one shell, so that variables are kept between blocks, as for a reader. */
 function run(blocks: readonly string[]): string {
   const script = ['set -euo pipefail', ...blocks].join('\n');
   return execFileSync('bash', ['-c', script], { cwd: directory, env, encoding: 'utf8', stdio: 'pipe' });

@@ -1,11 +1,11 @@
-/** The rule of scripts/check-layout.ts that folders do not import each other in a circle. */
+/** The rule of scripts/check-layout.ts that the imports between folders have no cycles. */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { findFolderCycles } from '../scripts/folder-cycles.ts';
 import { scratch } from './support/scratch.ts';
 
-/** Writes files that import what they map to; returns the circles found between their folders. */
+/** Writes files with these imports. Returns the cycles found between their folders. */
 function cyclesOf(files: Readonly<Record<string, readonly string[]>>, shelf?: string): string[] {
   const root = mkdtempSync(join(scratch, 'purser-test-'));
   try {

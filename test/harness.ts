@@ -1,4 +1,7 @@
-/** A complete service in the test's process: new database, fake clock, seeded ids, and every response checked against the contract. */
+/**
+ * A complete service in the test's process: new database, fake clock, seeded ids, and every response checked against
+ * the contract.
+ */
 import { once } from 'node:events';
 import { Agent, type IncomingMessage, request as sendOverHttp } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -55,7 +58,7 @@ export function seededBytes(seed: number): (size: number) => Uint8Array {
 export interface RequestOptions {
   readonly key?: string;
   readonly body?: unknown;
-  /** Sent as it is, instead of `body`. */
+  /** Sent unchanged, instead of `body`. */
   readonly raw?: string | Buffer;
   readonly headers?: Record<string, string>;
   readonly address?: string;
@@ -207,7 +210,7 @@ export async function createWorld(
     async runJob(id) {
       const job = world.job(id);
       while (await job.runOnce()) {
-        // The next batch.
+        // Continue with the next batch.
       }
     },
     async mintKey(org, role, keyScopes, more = {}) {
@@ -228,7 +231,7 @@ export async function createWorld(
     async close() {
       agent.destroy();
       await Promise.all(servers.map((server) => server.drain(0)));
-      // As when the service stops: a job that fails to stop does not prevent the rest from being closed.
+      // Like a stopping service: a job that fails to stop does not prevent the rest from being closed.
       await Promise.allSettled(app.jobs.map((job) => job.stop?.()));
       await services.close();
       await db.close();
@@ -248,8 +251,8 @@ interface Sent {
 const defaultAddress = '127.0.0.1';
 
 /**
- * PURSER_TEST_TRANSPORT: `inject` (the default) calls the handler without a socket, which is faster; `sockets` sends every
- * request from the default address over kept-alive connections, through the fast HTTP path or Node's parser.
+ * PURSER_TEST_TRANSPORT: `inject` (the default) calls the handler without a socket, which is faster; `sockets` sends
+ * every request from the default address over kept-alive connections, through the fast HTTP path or Node's parser.
  */
 export const transport = process.env.PURSER_TEST_TRANSPORT ?? 'inject';
 
@@ -306,7 +309,7 @@ async function overSocket(
     status: response.statusCode ?? 0,
     headers: {
       ...(single as Record<string, string | undefined>),
-      // As injection returns it: a list only if there are several cookies.
+      // Like an injected response: a list only if there are several cookies.
       ...(cookies !== undefined && { 'set-cookie': (cookies.length === 1 ? cookies[0] : cookies) as string }),
     },
     text: Buffer.concat(chunks).toString(),

@@ -1,4 +1,4 @@
-/** Whatever a document links to in the repository is there, to the heading; and the README leads to every guide. */
+/** Every link of a document to a file or heading of the repository is valid, and the README leads to every guide. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { expect, test } from 'vitest';
@@ -14,7 +14,7 @@ const documents = [
 const textOf = (file: string) =>
   readFileSync(join(repository, file), 'utf8').replaceAll(/^```.*?^```$/gms, '');
 
-/** As the common viewers of Markdown name the place of a heading. */
+/** Returns the anchors of the headings, as common Markdown viewers generate them. */
 function anchorsOf(file: string): string[] {
   return [...textOf(file).matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) =>
     heading

@@ -1,4 +1,4 @@
-/** The rule that keeps `npm test` deterministic, and the list of random tests that `npm run fuzz` goes through. */
+/** The rule that keeps `npm test` deterministic, and the list of random tests that `npm run fuzz` runs. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { describe, expect, test } from 'vitest';

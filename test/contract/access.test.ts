@@ -1,6 +1,6 @@
 /**
- * Every route rejects callers without access with exactly the documented error, in the documented order, before it reads the
- * body.
+ * Every route rejects callers without access with exactly the documented error, in the documented order, before it
+ * reads the body.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { grantableScopes } from '../../src/capabilities/access/support/schema.ts';
@@ -44,7 +44,7 @@ beforeAll(async () => {
 });
 afterAll(() => world.close());
 
-/** Throws for a path parameter that is missing here. */
+/** Returns the id of a resource for each path parameter. Throws if a path parameter of a route is missing here. */
 async function resourcesOf(org: TestOrg): Promise<Record<string, string>> {
   const { id: keyId } = await world.mintKey(org, 'viewer', []);
   const made = async (path: string, body: object) => {
@@ -94,7 +94,7 @@ async function supportGrantOf({ id }: TestOrg, scope: readonly Scope[] = ['runs:
   return json.id;
 }
 
-/** With a unique name: the same name in another org would exist. */
+/** Creates a customer with a name that is unique across orgs, so that it does not exist in the other org. */
 async function customerOf(org: TestOrg): Promise<string> {
   const body = { ...limitBodies.customerLimit, customer_id: `customer_${org.id}` };
   await world.request('POST', `/v1/orgs/${org.id}/customer-limits`, { key: org.ownerKey, body });
@@ -108,7 +108,7 @@ async function webhookOf(org: TestOrg): Promise<{ sub_id: string; delivery_id: s
   return { sub_id: created.json.id, delivery_id: test.json.id };
 }
 
-/** The policy applies to a model that no other request here uses. */
+/** Creates a policy for a model that no other request here uses, and a request for its approval. */
 async function policyOf(org: TestOrg): Promise<{ policy_id: string; approval_id: string }> {
   const policy = await world.request('POST', `/v1/orgs/${org.id}/policies`, {
     key: org.ownerKey,
@@ -150,7 +150,7 @@ function pathFor(route: Route, ids: Record<string, string>): string {
 const errorOf = async (route: Route, key: string | undefined, ids = own) => {
   const { status, json } = await world.request(route.method, pathFor(route, ids), {
     ...(key !== undefined && { key }),
-    // Not JSON: a request that is rejected before the body is read does not get an error about it.
+    // Not JSON. A request that is rejected before its body is read gets no error about the body.
     raw: '{',
     headers: { 'content-type': 'application/json' },
   });
@@ -321,7 +321,7 @@ describe('the response for a resource of another tenant is identical to that for
   });
 });
 
-/** A valid body per route, so that the request gets as far as the resource. */
+/** Returns a valid body for a route, so that the request gets as far as the resource. */
 function validBody(route: Route): object {
   const bodies: Record<string, object> = {
     'org.change': { name: 'Taken over' },

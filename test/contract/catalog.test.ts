@@ -130,7 +130,7 @@ const provocations: Record<ErrorCode, () => Promise<TestAnswer>> = {
     await world.request('DELETE', `/v1/orgs/${org.id}/keys/${key.id}`, { key: org.ownerKey });
     return own(key.secret);
   },
-  /** Also for a cohort that was returned a moment ago, after one of its organizations has left. */
+  /** Also returned for a cohort that could be read a moment ago, after one of its organizations has left. */
   async insufficient_cohort_size() {
     const industry = 'catalog';
     const joined = await Promise.all(

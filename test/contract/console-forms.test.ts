@@ -47,7 +47,7 @@ async function formsOffered(as: string): Promise<string[]> {
     }
     return text;
   });
-  // The last ones sign the visitor out.
+  // Forms about sessions come last, because they can sign the visitor out.
   return [...found].sort((a, b) => Number(a.includes('/sessions/')) - Number(b.includes('/sessions/')));
 }
 
@@ -62,7 +62,7 @@ describe('a form', () => {
   ])(
     'is not shown to the role %s with %s if that role or its scopes do not permit it',
     async (role, _, held) => {
-      // The form is sent, and has its effect if it is allowed.
+      // A form that is allowed takes effect, so every case has its own org.
       const theirs = await world.createOrg();
       await createFixtures(world, theirs);
       await createPendingWork(world, theirs);
@@ -84,7 +84,8 @@ describe('a form', () => {
       .filter(({ method, audience }) => method === 'POST' && audience !== 'operator')
       .map(({ path }) => path)
       .filter((path) => !offered.some((action) => patternOf(path).test(action)));
-    // One page of each kind: a webhook that is not paused and has no deliveries, and a built-in detector.
+    // The crawl opens one page of each kind: its webhook is not paused and has no deliveries, and its detector is
+    // built-in.
     expect(missing).toEqual([
       '/console/webhooks/{sub_id}/resume',
       '/console/webhooks/{sub_id}/deliveries/{delivery_id}/redeliver',

@@ -27,7 +27,7 @@ beforeAll(async () => {
   });
   await fillAuditLog();
 });
-/** More than one batch. */
+/** Appends more entries than fit into one batch. */
 async function fillAuditLog(): Promise<void> {
   await world.db.transaction(async (tx) => {
     const [row] = await tx.query('SELECT * FROM audit_log WHERE tenant_id = $1 LIMIT 1', [org.id]);
@@ -56,7 +56,7 @@ interface Work {
   readonly page: string;
   readonly fields?: Record<string, string>;
   readonly route: string;
-  /** The step under test. */
+  /** The step at which the test stops the work. */
   readonly stop: number;
   readonly title: string;
   readonly step: RegExp;
@@ -251,7 +251,7 @@ test('the result of a slow query is not shown after the session has ended', asyn
   expect([status, text.includes(signedOut), text.includes('<table')]).toEqual([401, true, false]);
 });
 
-/** More than two batches. */
+/** More failed deliveries than fit into two batches. */
 const failed = 10_001;
 
 async function webhookWithFailures(): Promise<string> {

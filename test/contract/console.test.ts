@@ -1,4 +1,6 @@
-/** Every page of the console is served, and none bypasses access control. Browser tests check what the pages look like. */
+/**
+ * Every page of the console is served, and none bypasses access control. Browser tests check what the pages look like.
+ */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createWorld, type TestOrg, type World } from '../harness.ts';
 import { createFixtures } from '../support/console-fixtures.ts';
@@ -30,7 +32,7 @@ test.each<Side>(['org', 'operator'])(
     const seen = await followLinks(side, async (path, template) => {
       const { status, headers, text } = await open(path, as);
       const policy = headers['content-security-policy'] ?? '';
-      // The export needs the fields of its form.
+      // The export rejects a request without the fields of its form.
       const expected = template === '/console/audit/export' ? 422 : 200;
       if (
         status !== expected ||

@@ -327,7 +327,7 @@ test('decisions have the headers and are counted while the route is flagged', as
       body: { model: 'm', estimated_cost_usd: '0.01' },
       headers: { 'content-type': 'application/json' },
     });
-  // The first loads the caches, the second takes the fast path.
+  // The first request loads the caches, the second takes the fast path.
   expect([(await ask()).status, (await ask()).status]).toEqual([200, 200]);
   const entry = { ...ordinary, route };
   world.app.deprecations.flag(entry);

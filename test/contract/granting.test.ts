@@ -1,6 +1,6 @@
 /**
- * Every operation that grants access to a key or a person: a caller can grant at most its own role and scopes. A member has
- * every scope when signed in, so a key with few scopes can create no members, no links and no way to sign in.
+ * Every operation that grants access to a key or a person: a caller can grant at most its own role and scopes. A member
+ * has every scope when signed in, so a key with few scopes can create no members, no links and no way to sign in.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Scope, scopes } from '../../src/contract/scopes.ts';
@@ -10,7 +10,7 @@ import { cookieOf, postForm, signIn } from '../support/sign-in.ts';
 
 let world: World;
 let org: TestOrg;
-/** Scopes for every route below, and for no other. */
+/** A key with the scopes of the routes below, and no others. */
 let narrowKey: string;
 let memberId: string;
 let widerKeyId: string;

@@ -155,7 +155,7 @@ describe('Expect: 100-continue', () => {
     await client.send(patient(headers));
     const answers = await client.answersUntilClosed();
     expect(answers.map(refusalIn)).toEqual([refusal]);
-    // The client may or may not send its body now: only a new connection is unambiguous.
+    // After this response the client may or may not send its body, so only a new connection is unambiguous.
     expect(answers[0]?.headers.connection).toBe('close');
   });
 
@@ -246,7 +246,7 @@ describe('several requests on one connection', () => {
   });
 
   it('a broken body does not cost the earlier request its response', async () => {
-    // The second is rejected at once and truncated while the first is in progress.
+    // The second request is rejected at once, and truncated while the first is in progress.
     const cut = rawRequest('POST', '/v1/admin/orgs', ['Content-Length: 5'], 'a');
     const [good, ...rest] = await exchange(edge.port, edge.createOrg('Good'), cut);
     expect(good?.status).toBe(201);
@@ -358,7 +358,7 @@ describe('connections do not outlive their clients', () => {
           : start,
       );
       await exchange(port, rawRequest('GET', '/healthz'));
-      // As Node's timer does when a request is too old; waiting for the timer would take 20 seconds.
+      // Emits what Node's timer emits when a request is too old. Waiting for the timer would take 20 seconds.
       server.emit(
         'clientError',
         Object.assign(new Error('late'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' }),

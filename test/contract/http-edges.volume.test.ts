@@ -111,7 +111,8 @@ it.each([
 it('a body in chunks of one byte takes little more memory than its bytes', async () => {
   const { port } = await world.listen();
   const client = await RawClient.open(port);
-  // As a list of chunks they would take about 150 MB; as bytes, including the overhead of the test, about 20 MB.
+  // Stored as a list of chunks, the body would take about 150 MB; as bytes, including the overhead of the test, about
+  // 20 MB.
   const content = 'x'.repeat(1_000_000);
   const chunks = [...`{"content":"${content}"}`].map((character) => `1\r\n${character}\r\n`).join('');
   const memory = () => process.memoryUsage().heapUsed + process.memoryUsage().external;

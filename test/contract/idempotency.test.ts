@@ -83,7 +83,7 @@ const makers: Record<string, () => Promise<string> | string> = {
   decision_id: async () => (await asOwner('POST', '/v1/runs', running)).json.decision_id,
   policy_id: () => made('/policies', { ...approvalPolicy, models: [fresh('model')] }),
   async approval_id() {
-    // Requested with another key than the one that decides.
+    // The approval is requested with another key than the one that decides.
     const { secret } = await world.mintKey(home, 'member', ['runs:write']);
     const asked = await world.request('POST', '/v1/runs', {
       key: secret,
@@ -118,7 +118,7 @@ const name = { body: { name: 'b' }, other: { name: 'c' } };
 const replacing = (placeholder: string, make: () => Promise<string>) => async (path: string) =>
   path.replace(new RegExp(`${placeholder}[^/]*`), await make());
 
-/** The test of a route that is missing here fails. */
+/** The cases of each route. A route without a case fails its test. */
 const cases: Record<string, Case | readonly Case[]> = {
   'orgs.create': { body: { name: 'b' }, other: { name: 'c' } },
   'orgs.change': name,
@@ -346,7 +346,7 @@ const cases: Record<string, Case | readonly Case[]> = {
 };
 
 let strict: TestOrg;
-/** Creates a grant for an org that must approve each. */
+/** Creates a pending grant for an org that must approve every grant. */
 async function pendingGrant(path: string): Promise<string> {
   strict = await world.createOrg();
   await asOwner('PUT', '/support-access/settings', { allowed: true, approval_required: true }, strict);
@@ -373,7 +373,7 @@ async function operatorKey(): Promise<string> {
 async function requestOf(declared: Route, one: Case): Promise<Request> {
   let path = declared.path;
   for (const [parameter, key = ''] of declared.path.matchAll(/\{(\w+)\}/g)) {
-    // The case creates its delivery.
+    // Deliveries have no maker: the case creates its own.
     path = path.replace(parameter, (await makers[key]?.()) ?? key);
   }
   path = (await one.prepare?.(path)) ?? path;

@@ -3,7 +3,9 @@ import { expect, test } from 'vitest';
 import { compileQuery } from '../../src/platform/http/routes/validation.ts';
 import { declaredRoutes } from '../support/declared-routes.ts';
 
-/** Not lists of a resource: sums over groups that the caller chooses, ordered by time and size. */
+/**
+ * Reports are not lists of a resource: they return sums over groups that the caller chooses, ordered by time and size.
+ */
 const reports = ['usage.read'];
 
 const lists = declaredRoutes().filter(

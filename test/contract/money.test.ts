@@ -9,7 +9,7 @@ beforeAll(async () => {
 });
 beforeEach(async () => {
   org = await world.createOrg();
-  // So that the start of a day, a week or a month has an offset from UTC.
+  // In this time zone the start of a day, a week or a month has an offset from UTC.
   await ours('PATCH', '', { timezone: 'Europe/Berlin' });
 });
 afterAll(() => world.close());
@@ -80,7 +80,7 @@ describe('spend_cap_exceeded', () => {
         held_usd: '0.25',
         attempted_usd: '0.250000001',
         resets_at: '2026-11-16T00:00:00.000+01:00',
-        // Only a decision is requested, and denied, before any cost is incurred.
+        // Only a finished run has already incurred its cost.
         ...(surface !== 'a finished run' && { reason: 'pre_flight' }),
       },
     ]);
@@ -367,7 +367,10 @@ describe('plan_limit_exceeded', () => {
 });
 
 describe('rate_limited', () => {
-  /** Checks that the request is denied with a number of seconds, after which it is allowed, and one second earlier is not. */
+  /**
+   * Checks that the request is denied with a delay in seconds: it is allowed after that delay, and not one second
+   * earlier.
+   */
   async function expectRate(again: () => Promise<TestAnswer>): Promise<void> {
     const denied = await again();
     const seconds = denied.json.error?.details.retry_after_seconds;
@@ -439,9 +442,9 @@ describe('rate_limited', () => {
       expect(denialOf(denied)).toEqual([status, 'quota_exhausted', tooMuch]);
       expect(denied.json.error.message).toContain('101 tokens');
       expect(denied.headers['retry-after']).toBeUndefined();
-      // Neither rate was debited.
+      // The denied request debited neither rate.
       await done(surfaces[surface]('1', { input_tokens: 100 }));
-      // Also if another rate would only require a wait.
+      // The error is the same if another rate would only require a wait.
       expect(denialOf(await surfaces[surface]('1', { input_tokens: 101 }))[1]).toBe('quota_exhausted');
     },
   );
@@ -455,7 +458,7 @@ describe('rate_limited', () => {
     const never = [429, 'quota_exhausted', { ...tooMuch, run_index: 2 }];
     expect(denialOf(await bulk(3))).toEqual(never);
     await done(bulk(2));
-    // Even if little is available now.
+    // The error is the same if little is available now.
     expect(denialOf(await bulk(3))).toEqual(never);
     const waiting = await bulk(1);
     expect(denialOf(waiting)).toEqual([
@@ -630,7 +633,7 @@ describe('over real HTTP', () => {
   test.each([1, 7, 150])(
     'of 200 concurrent requests on a cap for %i exactly that many are allowed',
     async (fits) => {
-      // One nanodollar less than an eighth does not fit an eighth.
+      // For 7, the cap is one nanodollar below $8, so an eighth request for $1 does not fit.
       await putCap(`${fits}.${fits === 7 ? '999999999' : '000000000'}`);
       expect(await rush(200, { estimated_cost_usd: '1' })).toEqual({
         '200 allow': fits,
@@ -727,7 +730,7 @@ describe('between a decision and its run', () => {
 
   test('a run on a later day is charged to the day of the decision', async () => {
     await putCap('1');
-    // From noon to noon, so that the day changes in Berlin too.
+    // Advances to the next noon UTC, so that the day changes in Berlin too.
     world.clock.advanceSeconds(86_400 - ((world.clock.now().getTime() / 1_000 + 43_200) % 86_400));
     const day = world.clock.now().toISOString().slice(0, 10);
     const { decision_id } = await done(ask({ estimated_cost_usd: '1', expires_in_seconds: 86_400 }));

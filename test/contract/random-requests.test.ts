@@ -1,6 +1,6 @@
 /**
- * Sends thousands of random requests: every response must follow the contract. On a failure fast-check prints the minimal
- * request.
+ * Sends thousands of random requests: every response must follow the contract. On a failure fast-check prints the
+ * minimal request.
  */
 import fc from 'fast-check';
 import { afterEach, beforeEach, expect, it } from 'vitest';
@@ -32,17 +32,19 @@ import { checkWithSeed, sampleWithSeed, seedsOf } from '../support/seeds.ts';
 import { signIn } from '../support/sign-in.ts';
 
 const { seeds } = seedsOf('random-requests');
-/** The other runs repeat a part of the requests on PostgreSQL or over sockets: they share most of the code, and take longer. */
+/**
+ * Runs on PostgreSQL or over sockets repeat only a part of the requests: they share most of the code, and take longer.
+ */
 const isMainRun = engine === 'embedded' && transport === 'inject';
 const casts = isMainRun ? rounds(4, 40) : transport === 'sockets' ? 2 : rounds(2, 15);
-/** The heap has its usual size after this round. */
+/** After this round the heap has reached its usual size. */
 const warmUpRound = Math.min(4, casts - 1);
 const checkedPerRound = 345;
 const rawPerRound = 55;
 /** Each attempt but the first has its own cast, since earlier requests may have removed what the next one needs. */
 const attemptsMax = 40;
 const requestsPerAttempt = 30;
-/** Nearly every route is below this path, so it does not show which routes belong together. */
+/** The path of an org. Nearly every route is below it, so it does not show which routes belong together. */
 const wholeOrg = /^\/v1\/orgs\/\{\w+\}$/;
 
 /** The keys, orgs and resources that requests refer to. */
@@ -50,7 +52,7 @@ interface Cast {
   readonly tokens: Readonly<Record<Exclude<CredentialName, 'none'>, string>>;
   readonly orgs: Readonly<Record<(typeof orgIds)[number], string>>;
   readonly keys: Readonly<Record<(typeof keyIds)[number], string>>;
-  /** By path parameter. */
+  /** Ids of resources, by path parameter. */
   readonly resources: Readonly<Record<string, string>>;
 }
 
@@ -78,7 +80,7 @@ async function customerWithPack({ id, ownerKey }: TestOrg): Promise<string> {
   return encodeURIComponent(body.customer_id);
 }
 
-/** Random requests suspend orgs and revoke keys, so each round gets new ones. */
+/** Creates new orgs and keys for each round, because random requests suspend orgs and revoke keys. */
 async function newCast(): Promise<Cast> {
   const own = await world.createOrg();
   const foreign = await world.createOrg();
@@ -318,8 +320,8 @@ async function sendRaw(bytes: Uint8Array): Promise<void> {
 }
 
 /**
- * Requests for a route that has not succeeded yet. Its resource may need another request first: a singleton is put before it is
- * read, a run is completed before it is adjusted.
+ * Requests for a route that has not succeeded yet. Its resource may need another request first: a singleton is put
+ * before it is read, a run is completed before it is adjusted.
  */
 function requestsToReach(
   operations: readonly Operation[],

@@ -16,7 +16,7 @@ interface Schema {
 }
 
 interface Field {
-  /** As in field errors. */
+  /** The name of the field in field errors. */
   readonly name: string;
   readonly schema: Schema;
   /** Returns a body in which only this field has a value. */

@@ -75,7 +75,7 @@ describe('reads per minute', () => {
     world.clock.advanceSeconds(29);
     expect(await statuses(1, () => readOrg(org))).toEqual([429]);
     world.clock.advanceSeconds(1);
-    // The first is a minute old, the second half a minute.
+    // The first request is a minute old, the second half a minute.
     expect(await statuses(2, () => readOrg(org))).toEqual([200, 429]);
   });
 

@@ -23,7 +23,7 @@ afterEach(async () => {
   await place?.remove();
 });
 
-/** Runs a command that succeeds; returns what it printed. */
+/** Runs a command that must succeed. Returns its output. */
 async function purser(...args: string[]): Promise<string> {
   const { code, stdout, stderr } = await runPurser(args, settings);
   expect(stderr).toMatch(/^(created [^\n]*:\n)?$/);
@@ -31,7 +31,7 @@ async function purser(...args: string[]): Promise<string> {
   return stdout;
 }
 
-/** Runs a command that fails; returns its errorMessage. */
+/** Runs a command that must fail. Returns its error message. */
 async function errorMessage(...args: string[]): Promise<string> {
   const { code, stdout, stderr } = await runPurser(args, settings);
   expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
@@ -39,7 +39,7 @@ async function errorMessage(...args: string[]): Promise<string> {
   return stderr;
 }
 
-// These touch no database, so one engine's run is enough.
+// These commands use no database, so a run on one engine is enough.
 describe.runIf(engine === 'embedded')('without a database', () => {
   test('--help names every command, and each command explains itself', async () => {
     const help = await purser('--help');
@@ -139,7 +139,7 @@ test('check says what is missing and changes nothing; migrate mends it', async (
   await useNewPlace(false);
   const files = readdirSync('migrations').sort();
   const lines = (word: string) => files.map((file) => `${word} ${file}\n`).join('');
-  // Where there is no embedded database yet, looking must not make one.
+  // `purser check` must not create an embedded database.
   const before =
     engine === 'embedded'
       ? 'database +none yet'
@@ -159,7 +159,8 @@ test('keys create, list and revoke work for operators and in an org', async () =
   const ask = () => service.request('GET', '/v1/admin/keys?name=night%20shift', { key: operator });
   const { id } = (await ask()).json.data[0];
   const org = (await service.request('POST', '/v1/admin/orgs', { body: { name: 'Acme' } })).json;
-  // The embedded database belongs to one process. PostgreSQL is shared: there the service goes on running.
+  // The embedded database can be opened by one process only, so the service must stop. On PostgreSQL the service keeps
+  // running.
   if (engine === 'embedded') {
     await service.end('SIGTERM');
   }
@@ -186,7 +187,7 @@ test('keys create, list and revoke work for operators and in an org', async () =
   await expectAudited(org.id);
 });
 
-/** What was done at the command line stands in the log with the rest. */
+/** Checks that changes made on the command line are in the audit log like all others. */
 async function expectAudited(orgId: string): Promise<void> {
   await inspectDatabase(place as Place, async (db) => {
     const entries = await db.query(
@@ -202,7 +203,7 @@ async function expectAudited(orgId: string): Promise<void> {
   });
 }
 
-/** Lines as the service would stream them. */
+/** Returns export lines in the format in which the service streams them. */
 function exportOf(entries: number): string[] {
   let place: ChainPosition = chainStart;
   return Array.from({ length: entries }, (_, n) => {
@@ -227,7 +228,7 @@ function exportOf(entries: number): string[] {
   });
 }
 
-/** A checkpoint of a line, and the public key of whoever has signed it. */
+/** Returns a checkpoint of the line's entry, and the public key of its signer. */
 function signedPlace(line: string): { pem: string; token: string } {
   const { org_id, seq, hash, at } = JSON.parse(line);
   const key = newPrivateKey();

@@ -207,7 +207,7 @@ describe.skipIf(executable === undefined)('settings, benchmarks and operator pag
       });
     }
     world.clock.advanceSeconds(7 * 86_400);
-    // The first session has expired by then.
+    // The first session has expired, so this signs in again.
     const later = await walk.visitor(org.ownerKey);
     await later.look(here, 'Peers');
     const bar = later.page.getByRole('img', { name: /^Cost per run: middle half from/ });

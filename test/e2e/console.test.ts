@@ -70,7 +70,7 @@ describe.skipIf(executable === undefined)('the console', () => {
     expect((await api('GET', `/v1/runs/${plan}`)).json.adjustment_usd).toBe('-0.05');
     await look(`/console/runs/${search}`, 'searcher run');
     expect(await page.locator('.tree [aria-current]').textContent()).toContain('search');
-    // Its child run is inside its branch.
+    // The child run is shown inside the branch of its parent.
     expect(await page.locator('.tree ul ul').textContent()).toContain('read <b>');
     expect(await page.getByText('3 runs, $0.75 total, depth 3').isVisible()).toBe(true);
     await look('/console/runs?tag=none', 'Runs', 422);
@@ -425,7 +425,7 @@ describe.skipIf(executable === undefined)('the console', () => {
     await page.getByRole('group', { name: 'Price changes' }).getByLabel('Percent').first().fill('-20');
     await press('Save');
     await arrived('saved');
-    // Parts without a form field are kept.
+    // Changes without a form field are kept.
     expect((await api('GET', `/capacity-scenarios/${made.id}`)).json.changes).toEqual({
       ...changes,
       growth_percent_per_month: 30,

@@ -1,4 +1,6 @@
-/** While the database is away every answer is 503, soon; when it is back the service needs no help. */
+/**
+ * While the database is unavailable, requests that need it promptly get 503. Afterwards the service recovers by itself.
+ */
 import { once } from 'node:events';
 import { get, type IncomingMessage } from 'node:http';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
@@ -54,7 +56,7 @@ describe.runIf(engine === 'postgres')('PostgreSQL', () => {
     await eventually(() => expect(load.answers.length).toBeGreaterThan(100));
     await cluster[way]();
 
-    // A key that was remembered, one that was revoked, one that never was: nobody can tell them apart now.
+    // A cached key, a revoked key and an unknown key: without the database they get the same response.
     for (const key of [good?.secret, revoked?.secret, generateKey('test')]) {
       expect(await askWith(service, key)).toMatchObject(unavailable);
     }
@@ -64,7 +66,7 @@ describe.runIf(engine === 'postgres')('PostgreSQL', () => {
       unavailable,
     );
 
-    // Nobody waits until the database is back.
+    // All clients get a 503 before the database is started again.
     await load.allRefused();
     await cluster.start();
     await eventually(async () => expect(await ready(service)).toBe(200));
@@ -85,7 +87,7 @@ describe.runIf(engine === 'postgres')('PostgreSQL', () => {
     const sent = get(service.url + path(0), { headers: { authorization: `Bearer ${operatorKey}` } });
     const [response] = (await once(sent, 'response')) as [IncomingMessage];
     expect(response.statusCode).toBe(200);
-    // Nobody reads it yet, so most of it is still in the database.
+    // The client has not read the response yet, so most of the log is still in the database.
     await cluster.kill();
     const broken = once(response, 'error');
     let text = '';
@@ -109,7 +111,7 @@ describe.runIf(engine === 'postgres')('PostgreSQL', () => {
     expect([...arrived, ...seqs(rest.text)]).toEqual(all);
   });
 
-  /** More than the buffers between the database and a client that does not read can hold. */
+  /** Writes more than fits into the buffers between the database and a client that does not read. */
   async function writeLongLog(entries: number): Promise<void> {
     const db = await openPlace(place);
     const note = 'x'.repeat(10_000);
@@ -133,7 +135,7 @@ describe.runIf(engine === 'postgres')('PostgreSQL', () => {
         }));
         const heads = { isGenuine: () => true, macAfter: () => null };
         await appendDated(tx, heads, 'platform', await lockChain(tx, 'platform'), drafts);
-        // So much at once may take longer than a statement of a request.
+        // Writing this many entries may take longer than the statement timeout of a request.
       },
       { patient: true },
     );
@@ -186,7 +188,7 @@ describe.runIf(engine === 'embedded')("the embedded engine's thread", () => {
     await held.reached;
     const { backAgain } = await service.endDatabaseThread();
     await backAgain;
-    // The thread that is back knows nothing of the transaction, so it must not be asked to commit it.
+    // The restarted thread does not know the transaction, so the commit must not be sent to it.
     held.goOn();
     expect(await cutOff).toMatchObject(unavailable);
     const answer = await retryWhile(['idempotency_key_processing', 'service_unavailable'], create);
@@ -223,7 +225,7 @@ describe('the queue in front of the database', () => {
     await place.remove();
   });
 
-  /** Holds so many connections in transactions, until the returned function is called. */
+  /** Holds this many connections in open transactions until the returned function is called. */
   async function occupy(db: Database, connections: number): Promise<() => Promise<unknown>> {
     let release = () => {};
     const released = new Promise<void>((resolve) => {

@@ -1,4 +1,7 @@
-/** `purser demo` on a running service: an org that is alive, with books that agree, and gone with one command. */
+/**
+ * `purser demo` on a running service: creates an org with recent activity and a balanced ledger; one command removes
+ * it.
+ */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { endAllProcesses, runPurser } from '../support/child-process.ts';
 import { freePort } from '../support/free-port.ts';
@@ -41,7 +44,7 @@ test('fills an org with runs, limits near their edges, refusals and approvals, a
         Number(standing.settled) / Number(limit),
     );
   expect(Math.max(...used)).toBeGreaterThan(0.9);
-  // What was refused is written within a second.
+  // Denials are stored within a second.
   const refused = async () =>
     new Set((await read('refusals')).data.map((refusal: { code: string }) => refusal.code));
   await expect

@@ -1,4 +1,4 @@
-/** Who called a deprecated route is known after the process that answered is gone. */
+/** The callers of a deprecated route are still known after the process that served them has ended. */
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { endAllProcesses } from '../support/child-process.ts';
 import { settingsOf, startPurser } from '../support/service-process.ts';

@@ -1,9 +1,9 @@
-/** What the edge answers while its database is away, by the operator's choice. */
+/** Responses of the edge while its database is unavailable, for each fail mode that an operator can choose. */
 import { describe, expect, test } from 'vitest';
 import { DatabaseUnavailable } from '../../src/platform/db/database.ts';
 import { createWorld, type TestAnswer, type World } from '../harness.ts';
 
-/** Cuts every way to the books, as a database that is away does. */
+/** Makes the ledger fail like an unavailable database. Returns a function that restores it. */
 function cut(world: World): () => void {
   const { ledger } = world.services;
   const hold = ledger.hold.bind(ledger);

@@ -36,7 +36,7 @@ async function killAt(point: 'write.before_commit' | 'write.after_commit'): Prom
   expect(await unanswered).toBeInstanceOf(Error);
 }
 
-/** What all the orgs of this place came to; the chains are whole whatever happened. */
+/** Stops the services and returns the effects on each org. The audit chains must be intact in every case. */
 async function effectsAfterStopping(...services: ServiceProcess[]): Promise<Map<string, Effects>> {
   for (const service of services) {
     expect(await service.end('SIGTERM')).toEqual({ code: 0, signal: null });
@@ -76,7 +76,7 @@ test('killed before the commit: reserved until the takeover time, then one effec
 });
 
 describe.runIf(engine === 'postgres')('a process frozen past the takeover time', () => {
-  /** Freezes one process at this point, lets another take the key over, and thaws the first. */
+  /** Freezes one process at this point, lets another process take over the key, and thaws the first. */
   async function freezeAt(point: 'handler' | 'write.before_commit', settings: Record<string, string>) {
     const stalled = await startFaulty(settings);
     const other = await startFaulty(settings);
@@ -125,7 +125,8 @@ describe.runIf(engine === 'postgres')('a process frozen past the takeover time',
   });
 
   test('inside its transaction: the database has ended that, so its commit fails', async () => {
-    // Its locks keep everyone else waiting until then. Purser says after 30 seconds; a time in the URL wins.
+    // The locks of the frozen process block other requests until this timeout. Purser's default is 30 seconds; the URL
+    // overrides it.
     const url = `${place.databaseUrl}?idle_in_transaction_session_timeout=1500`;
     const settings = { ...settingsOf(place), ...takeover(1), SVC_DATABASE_URL: url };
     const { stalled, other, answer, late } = await freezeAt('write.before_commit', settings);

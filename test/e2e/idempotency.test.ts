@@ -1,4 +1,6 @@
-/** What an `Idempotency-Key` promises while the service lives. What it promises across faults: `idempotency-faults`. */
+/**
+ * Guarantees of an `Idempotency-Key` while the service runs. `idempotency-faults` tests its guarantees across faults.
+ */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { reserve } from '../../src/platform/http/pipeline/idempotency.ts';
 import { endAllProcesses } from '../support/child-process.ts';
@@ -8,7 +10,7 @@ import { type ServiceAnswer, settingsOf } from '../support/service-process.ts';
 import { engine, makePlace, type Place } from '../support/test-database.ts';
 
 let place: Place;
-/** On PostgreSQL two processes share the database; the embedded engine has one, which stands in for both. */
+/** On PostgreSQL two processes share the database. The embedded engine has one process, which is used as both. */
 let first: FaultyService;
 let second: FaultyService;
 beforeAll(async () => {
@@ -136,7 +138,7 @@ describe('the scope of a key', () => {
     expect(answers.map(({ json }) => json.org_id)).toEqual(ids);
   });
 
-  // No two tenants share a path today, nor two methods of one, so this is asked of the function itself.
+  // Today no two tenants share a path, and no two methods do, so this calls the function directly.
   test('is the tenant and the method as well', async () => {
     const other = await makePlace({ migrated: true });
     await inspectDatabase(other, async (db) => {
@@ -168,7 +170,7 @@ test('a revoked key gets no replay of what it was once answered', async () => {
   expect(await replay()).toMatchObject({ status: 410, code: 'gone', replayed: false });
 });
 
-// Last, because the embedded database can be read only once its service has stopped.
+// Must be the last test, because the embedded database can be read only once its service has stopped.
 test('nothing in the database betrays a minted secret or a key that a client chose', async () => {
   const idempotencyKey = 'chosen-by-the-client-5f0c2b';
   const org = (await create(first, 'secret org', { name: 'Secrets' })).json;
@@ -195,7 +197,7 @@ test('nothing in the database betrays a minted secret or a key that a client cho
     );
     texts.push(...stored.map(({ body }) => Buffer.from(body).toString('latin1')));
     expect(stored.length).toBeGreaterThan(5);
-    // What is not secret is found, so the search does look where it should.
+    // A value that is not secret is found, so the search itself works.
     expect(texts.some((text) => text.includes(json.hint))).toBe(true);
     for (const secret of [json.secret, json.secret.slice(json.hint.length), idempotencyKey]) {
       expect(texts.filter((text) => text.includes(secret))).toEqual([]);

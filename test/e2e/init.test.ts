@@ -1,4 +1,4 @@
-/** `purser init`, with a service that runs and without one; and the lines that it prints, as a shell runs them. */
+/** `purser init` with and without a running service, and the commands it prints, executed by a shell. */
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -29,7 +29,7 @@ async function complaint(...args: string[]): Promise<string> {
   return stderr;
 }
 
-/** What each command of the script answered. Whatever is no command has to be a comment. */
+/** Runs the script, and returns the JSON response of each command. Lines that are not commands must be comments. */
 function answersOf(script: string) {
   return execFileSync('sh', ['-euc', script], { encoding: 'utf8' })
     .trim()
@@ -37,7 +37,10 @@ function answersOf(script: string) {
     .map((line) => JSON.parse(line));
 }
 
-/** First without a service, then with the one that is started meanwhile: each test goes on where the one before it ended. */
+/**
+ * First without a service, then with one that is started later. Each test continues from the state that the previous
+ * test left.
+ */
 beforeAll(async () => {
   place = await makePlace({ migrated: true });
   const { SVC_BOOTSTRAP_OPERATOR_KEY: _, ...others } = settingsOf(place);

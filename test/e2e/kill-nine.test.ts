@@ -1,7 +1,7 @@
 /**
- * `kill -9` while money is spent in every way there is, and orgs and keys are made, again and again on the same data: what was
- * acknowledged is there, once, and so is what was sent again; what is held stays held; no limit is overrun; the books agree
- * to the last digit after every death.
+ * `kill -9` again and again on the same data, while money is spent through every operation and orgs and keys are
+ * created. After every kill, acknowledged and retried effects exist exactly once, holds stay held, no limit is
+ * exceeded, and the ledger balances to the last digit.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterEach, describe, expect, test } from 'vitest';
@@ -31,15 +31,18 @@ import {
 } from '../support/spenders.ts';
 import { engine, makePlace, type Place } from '../support/test-database.ts';
 
-/** On PostgreSQL half of the kills are of one process while another goes on. */
+/** On PostgreSQL half of the kills end one of two processes while the other keeps running. */
 const kills = engine === 'postgres' ? rounds(2, 10) : rounds(3, 20);
 const killsOfOneOfTwo = rounds(2, 10);
 const clients = { spending: 8, administrating: 4 };
 
-/** A seed determines what clients do and when to kill; the order in which requests meet is the machine's. */
+/**
+ * A seed determines the actions of clients and the times of kills. The order of concurrent requests depends on the
+ * machine.
+ */
 const { seeds } = seedsOf('kill-nine');
 
-/** Small enough to be reached: the cap grows with every round, the others do not. */
+/** Small enough to be reached. The cap grows with every round, the other limits do not. */
 const capPerRound = nanos('0.3');
 const limits = { budget: nanos('5'), customer: nanos('0.8'), credits: nanos('0.8') };
 
@@ -84,11 +87,11 @@ function goOn(): void {
   administrators.goOn();
 }
 
-/** To those who spend, and a third of it to those who make orgs and keys. */
+/** Waits for this many more responses to the spenders, and for a third as many to the administrators. */
 async function answersMore(count: number): Promise<void> {
   const enough = spenders.answers() + count;
   const made = administrators.answers() + count / 3;
-  // Without a deadline: only the test's own ends what would never come.
+  // This loop has no deadline: if responses stop, the timeout of the test ends it.
   while (spenders.answers() < enough || administrators.answers() < made) {
     await pause(2);
   }
@@ -122,7 +125,7 @@ describe.runIf(engine === 'postgres')('two processes on one database', () => {
       const dead = services.shift() as ServiceProcess;
       expect(await dead.end('SIGKILL')).toEqual({ code: null, signal: 'SIGKILL' });
       const restarted = startPurser(settings);
-      // The one that is left answers for both, and its books agree in the middle of it.
+      // The remaining process serves all requests, and its ledger balances meanwhile.
       await answersMore(15);
       expectWithin(await through().balanced());
       await raiseCap();
@@ -135,7 +138,9 @@ describe.runIf(engine === 'postgres')('two processes on one database', () => {
   });
 });
 
-/** Settled and held within every limit: nobody settles for more than was held here, nor late. */
+/**
+ * Checks that settled plus held amounts are within every limit. No client here settles late or for more than its hold.
+ */
 function expectWithin(view: ReconciledView): void {
   const capacities: Record<string, bigint> = { spend_cap: cap, ...limits };
   for (const { kind, settled, held } of view.counters) {
@@ -148,7 +153,7 @@ async function expectExactBooks(): Promise<void> {
   await administrators.expectAcknowledged(first());
 }
 
-/** Every run is there once; and all that is missing of the cap is what is settled and held, to the nanodollar. */
+/** Checks that every run is stored once, and that exactly the settled and held amounts are missing from the cap. */
 async function finish(): Promise<void> {
   await Promise.all([spenders.stop(), administrators.stop()]);
   const { runs, holds, expiring, lost, denials: refusals } = spenders.acknowledged;

@@ -1,4 +1,4 @@
-/** Money on the embedded engine when its two stores part: the log of holds, and the database in its thread. */
+/** Money on the embedded engine when its two stores diverge: the log of holds, and the database in its thread. */
 import { execFileSync } from 'node:child_process';
 import {
   closeSync,
@@ -107,7 +107,8 @@ describe.runIf(engine === 'embedded')('a crash between the two stores', () => {
     await through.cap('10');
     const { json: edge } = await through.decide({ estimated_cost_usd: '1' });
     const { json: opened } = await through.run({ status: 'running', estimated_cost_usd: '1' });
-    // The database as it is now comes back later; nothing is written to it while it is copied.
+    // This state of the database is restored later. The process is suspended so that nothing is written during the
+    // copy.
     await suspend(service);
     cpSync(inPlace('database'), inPlace('database-before'), { recursive: true });
     service.spawned.child.kill('SIGCONT');
@@ -139,7 +140,7 @@ async function suspend({ spawned: { child } }: ServiceProcess): Promise<void> {
   });
 }
 
-/** The end of a hold was sent, its answer is lost, and the database stays away for a while. */
+/** The end of a hold was sent, its response was lost, and the database stays unavailable for a while. */
 describe.runIf(engine === 'embedded')('a hold whose end is in doubt', () => {
   let world: LedgerWorld;
   let losesNext = false;
@@ -173,7 +174,8 @@ describe.runIf(engine === 'embedded')('a hold whose end is in doubt', () => {
       const end = how === 'settle' ? settle : () => world.ledger.void(orgId, id);
       losesNext = true;
       await expect(end()).rejects.toThrow(DatabaseUnavailable);
-      // Transactions pass again; what became of the first attempt cannot be read yet. Others are none the wiser.
+      // Transactions work again, but the outcome of the first attempt cannot be read yet. Other postings are not
+      // affected.
       const others = [world.posted(orgId, '1', { decisionId: other.id }), world.posted(orgId, '0.5')];
       const attempts = [settle(), world.ledger.void(orgId, id), world.ledger.extend(orgId, id, 1_000)];
       for (const attempt of await Promise.allSettled(attempts)) {
@@ -189,7 +191,7 @@ describe.runIf(engine === 'embedded')('a hold whose end is in doubt', () => {
   );
 });
 
-/** A small file system of its own, which only root can make. */
+/** Returns whether a small file system can be mounted, which requires root. */
 function canMount(): boolean {
   const directory = `/tmp/purser-mount-${process.pid}`;
   try {
@@ -232,7 +234,7 @@ describe.runIf(engine === 'embedded' && canMount())('a full disk under the log o
     expect(before.decision).toBe('allow');
 
     fill();
-    // Several at once, so that a line is cut short in the middle; then one at a time, until not even that fits.
+    // Many at once, so that a line is truncated in the middle; then one at a time, until not even one fits.
     const asked = await Promise.all(Array.from({ length: 50 }, (_, n) => decide(`together ${n}`)));
     do {
       asked.push(await decide());
@@ -266,7 +268,7 @@ describe.runIf(engine === 'embedded' && canMount())('a full disk under the log o
     expect(openNow).toHaveLength(open.length + 3);
     await service.end('SIGKILL');
 
-    // What was cut short did not damage what was told before and after.
+    // The truncated lines did not damage the lines before and after them.
     const restarted = await startPurser(settingsOf(place));
     expect((await openIds(restarted, org)).sort()).toEqual(openNow);
     await spending(restarted, org).balanced();
@@ -290,7 +292,7 @@ describe.runIf(engine === 'embedded' && canMount())('a full disk under the log o
     again.close();
   });
 
-  /** Only what is left of the log's own last block is free. */
+  /** Fills the file system, except for the rest of the last block of the log. */
   function fill(): void {
     for (let full = false; !full; ) {
       try {

@@ -1,6 +1,6 @@
 /**
- * Money while PostgreSQL is cut off, killed or frozen: 503 with the envelope, never an allow that is not in the books,
- * and one effect for whoever asks again.
+ * Money while PostgreSQL is disconnected, killed or frozen: 503 with the error envelope, never an allow that is missing
+ * in the ledger, and one effect for a request that is retried.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { endAllProcesses } from '../support/child-process.ts';
@@ -62,7 +62,7 @@ describe.runIf(engine === 'postgres')('PostgreSQL', () => {
     ['reached the server', true],
     ['did not reach it', false],
   ])('a connection lost at a COMMIT that %s', (_, reaches) => {
-    /** Asks, loses the connection, asks again; returns the second answer. */
+    /** Sends a request, cuts the connection, and retries the request. Returns the second response. */
     async function cut(text: string, ask: () => Promise<ServiceAnswer>): Promise<ServiceAnswer> {
       const gone = proxy.cutCommit({ text, reaches });
       expect(await ask()).toMatchObject(unavailable);
@@ -70,7 +70,7 @@ describe.runIf(engine === 'postgres')('PostgreSQL', () => {
       return retryWhile(['idempotency_key_processing', 'service_unavailable'], ask);
     }
     const counted = async () => countedBy(await through.balanced(), 'spend_cap');
-    /** What the work adds to the cap's counter. */
+    /** Returns the amounts that the work adds to the cap's counter. */
     async function added(work: () => Promise<unknown>) {
       const before = await counted();
       await work();
@@ -160,10 +160,10 @@ describe.runIf(engine === 'postgres')('PostgreSQL', () => {
     } else {
       thaw = await freezePostgres(cluster.url);
     }
-    // What was on its way may still be answered, and nothing after it.
+    // Requests in flight may still succeed, later requests must not.
     await spenders.allRefused();
     const before = spenders.answers();
-    // By another org: of those who do not ask again nobody can say what became of it.
+    // From another org, because the outcome of requests that are not retried is unknown.
     const asked = await Promise.all([
       through.decide({ estimated_cost_usd: '0.01' }),
       through.decide({ estimated_cost_usd: '0.01' }, `away, ${how}`),
@@ -176,7 +176,7 @@ describe.runIf(engine === 'postgres')('PostgreSQL', () => {
     ]);
     expect(asked.map(({ status, code }) => ({ status, code }))).toEqual(asked.map(() => unavailable));
     expect(spenders.answers(), 'what was answered meanwhile').toBe(before);
-    // A connection that was idle for all that time may just be closing.
+    // Retried, because a connection that was idle for all that time may just be closing.
     const healthy = async () => expect((await service.request('GET', '/healthz')).status).toBe(200);
     await eventually(healthy);
 

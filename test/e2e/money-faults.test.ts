@@ -1,4 +1,4 @@
-/** Money when things race or go wrong, on both engines; on PostgreSQL with two processes at the same books. */
+/** Money under races and faults, on both engines; on PostgreSQL with two processes that share the ledger. */
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -23,7 +23,7 @@ const { seeds } = seedsOf('money-faults');
 let place: Place;
 let settings: Record<string, string>;
 let proxy: PostgresProxy | undefined;
-/** Two processes on PostgreSQL; on the embedded engine the same one twice. */
+/** Two processes on PostgreSQL; on the embedded engine the same process twice. */
 let services: ServiceProcess[];
 const service = (number: number) => services[number % services.length] as ServiceProcess;
 
@@ -65,7 +65,7 @@ test.each([1, 7, 150])('200 parallel reserves on a cap that fits %i: exactly so 
   const answers = await Promise.all(
     Array.from({ length: 200 }, (_, n) => {
       const through = spending(service(n), org);
-      // Decisions on the fast path, decisions on the common way, and runs that go on.
+      // Decisions on the fast path, decisions through the full pipeline, and runs in progress.
       const estimate = { estimated_cost_usd: '0.01' };
       return n % 4 < 2
         ? through.decide(estimate)
@@ -85,7 +85,7 @@ test('a limit changed through one process is obeyed by the other on its next dec
   const [changer, other] = [spending(service(0), org), spending(service(1), org)];
   const ask = async () => outcome(await other.decide({ estimated_cost_usd: '0.001', customer_id: 'c' }));
   expect(await ask()).toBe('passed');
-  // The other hears of it too late, so that what it knows it has looked up.
+  // Notifications reach the other process too late, so it must read the new cap from the database.
   proxy?.delayNotices(200);
   for (let n = 0; n < 10; n += 1) {
     await changer.cap('0');
@@ -123,7 +123,7 @@ test('a settle that meets the expiry of its hold is posted once, and marked wher
       return { id: String(json.decision_id), expiresAtMs: Date.parse(json.expires_at) };
     }),
   );
-  // Two runs claim each hold at the same moment, from just before its expiry to after it was given back.
+  // Two runs claim each hold at the same time, from just before its expiry until after its release.
   const claims = await Promise.all(
     holds.map(async ({ id, expiresAtMs }, n) => {
       await pause(Math.max(0, expiresAtMs + (n - 10) * 30 - Date.now()));
@@ -169,7 +169,7 @@ test.each(seeds)(terminated, async (seed) => {
   expect(ended).toEqual({ code: 0, signal: null });
   const restarted = await startPurser(settings);
   services = [restarted, ...services.slice(1)];
-  // On PostgreSQL the other process knows all that the first one promised.
+  // On PostgreSQL the other process knows everything that the first one acknowledged.
   asked = [service(1)];
   await spenders.quiet();
   await expectAcknowledged(spending(service(1), org), spenders.acknowledged);
@@ -179,7 +179,10 @@ test.each(seeds)(terminated, async (seed) => {
   await expectRuns(spending(service(0), org), spenders.acknowledged);
 });
 
-/** About an hour, chosen so that most of the current window is still to come: it must not end in the middle of the test. */
+/**
+ * Returns a window length of about an hour for which most of the current window is left, so that it does not end during
+ * the test.
+ */
 function windowSecondsFromNow(): number {
   const nowSeconds = Date.now() / 1_000;
   let seconds = 3_600;
@@ -189,7 +192,7 @@ function windowSecondsFromNow(): number {
   return seconds;
 }
 
-/** Last: it leaves the embedded engine's books an hour ahead of the clock. */
+/** Must be the last test: it leaves the ledger of the embedded engine an hour ahead of the clock. */
 test('a clock that is set back by a window moves no charge into the earlier window', async () => {
   const windowSeconds = windowSecondsFromNow();
   const org = await createSpendingOrg(service(0));
@@ -220,7 +223,7 @@ test('a clock that is set back by a window moves no charge into the earlier wind
     CLOCK_SHIFT_MS: String(-windowSeconds * 1_000),
   });
   const after = spending(late, org);
-  // In the window before this one the quota was whole.
+  // In the previous window the full quota was available.
   expect(outcome(await after.decide({ estimated_cost_usd: '0.06' }))).toBe('402 quota_exhausted');
   expect(outcome(await after.run({ cost_usd: '0.06' }))).toBe('429 quota_exhausted');
   const second = await after.run({ cost_usd: '0.05' });

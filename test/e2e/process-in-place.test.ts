@@ -1,4 +1,7 @@
-/** The process as an operator meets it, one after the other at the same place: chosen key, taken directory, and the end. */
+/**
+ * The process from the view of an operator, started repeatedly at the same place: a given key, a directory in use, and
+ * the shutdown.
+ */
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { type AddressInfo, connect, createServer, type Server } from 'node:net';
@@ -13,10 +16,10 @@ const orgs = '/v1/admin/orgs';
 let place: Place;
 let settings: Record<string, string>;
 let service: ServiceProcess;
-/** Takes what is sent to it, and never answers. */
+/** Accepts what is sent to it, and never responds. */
 let collector: Server;
 let wasAskedToCollect = false;
-/** Longer than any test may take: a process that waited for any of these would not end. */
+/** Longer than any test takes: a process that waited this long would not end in time. */
 const neverMs = 3_600_000;
 beforeAll(async () => {
   collector = createServer((socket) => {

@@ -1,4 +1,7 @@
-/** The process as an operator meets it, each at a place of its own: first start, bad starts, faults, traces, and the end. */
+/**
+ * The process from the view of an operator, each test at its own place: first start, invalid starts, faults, traces,
+ * and the shutdown.
+ */
 import { readFileSync, statSync } from 'node:fs';
 import { createServer, request as httpRequest, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -36,7 +39,7 @@ describe('the first start', () => {
     expect(service.log().find((line) => line.file === file)).toBeDefined();
     expect(service.spawned.stdout() + service.spawned.stderr()).not.toContain(key);
 
-    // The second start leaves it is.
+    // The second start keeps the key.
     expect(await service.end('SIGTERM')).toEqual(hasStopped);
     const again = await startPurser(without);
     expect(readFileSync(file, 'utf8').trim()).toBe(key);
@@ -45,7 +48,7 @@ describe('the first start', () => {
 });
 
 describe('a start that cannot work ends, and says why', () => {
-  // The settings are read before any database is opened, so one engine's run is enough.
+  // Settings are read before a database is opened, so a run on one engine is enough.
   test.runIf(engine === 'embedded')('a bad setting', async () => {
     const bad = {
       SVC_PORT: 'eighty',
@@ -84,7 +87,7 @@ describe('a start that cannot work ends, and says why', () => {
 test('SIGTERM lets a request in flight finish, takes no new ones, and loses nothing', async () => {
   const service = await startPurser(settings);
   const body = JSON.stringify({ name: 'Last call' });
-  // The service says "continue" once the request is admitted: from then on it is in flight.
+  // The service sends 100 Continue once the request is admitted. From then on the request is in flight.
   const pending = httpRequest(service.url + orgs, {
     method: 'POST',
     headers: {
@@ -143,7 +146,7 @@ test('an unexpected fault tells the client a trace id, and the log the rest', as
   expect((await service.request('GET', `${orgs}?name=Faulty`)).json.data).toHaveLength(1);
 });
 
-// What a request does is noted before anybody asks the database, so one engine's run is enough.
+// Spans are recorded independently of the database, so a run on one engine is enough.
 test.runIf(engine === 'embedded')(
   'with the standard setting, spans that name the route go to the collector',
   async () => {
@@ -166,10 +169,10 @@ test.runIf(engine === 'embedded')(
     });
     const answer = await service.request('GET', `${orgs}/org_missing`);
     expect(answer.status).toBe(404);
-    // What is still buffered goes out with the drain, so the end of the process is the moment to look.
+    // Buffered spans are sent during the drain, so all have arrived once the process has ended.
     expect(await service.end('SIGTERM')).toEqual(hasStopped);
     expect(received.map(({ path }) => path)).toContain('/v1/traces');
-    // Texts stand in protobuf as they are.
+    // Protobuf contains strings unchanged.
     const sent = Buffer.concat(received.map(({ body }) => body)).toString('latin1');
     expect(sent).toContain(`GET ${orgs}/{org_id}`);
     expect(sent).toContain('http.route');

@@ -1,4 +1,4 @@
-/** How processes on one database learn how many they are. */
+/** Processes on one database count each other. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Database } from '../../src/platform/db/database.ts';
 import { startJobs } from '../../src/platform/jobs/jobs.ts';

@@ -1,6 +1,6 @@
 /**
- * Two regions: two processes, each with a database of its own, that know of each other what the directory says. What eu asks of us
- * goes over TLS.
+ * Two regions: two processes, each with its own database, which know each other's orgs through the directory. Requests
+ * from eu to us use TLS.
  */
 import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -24,7 +24,7 @@ let tls: Server;
 let eu: ServiceProcess;
 let us: ServiceProcess;
 let startUs: (secrets: Record<string, string>) => Promise<ServiceProcess>;
-/** At home in us. */
+/** An org whose home region is us. */
 let org: { readonly id: string; readonly key: string };
 
 beforeAll(async () => {
@@ -47,7 +47,7 @@ beforeAll(async () => {
         SVC_REGION_PEERS: `eu=http://127.0.0.1:${euPort},us=${usOrigin}`,
         NODE_EXTRA_CA_CERTS: certificateFile,
         SVC_BULK_MAX_RUNS: '20000',
-        // What eu has not heard of yet is asked for until it has.
+        // Tests retry requests with keys that eu does not know yet, so the backoff must not reject them.
         SVC_AUTH_BACKOFF_ATTEMPTS: '1000000',
       });
   };
@@ -66,7 +66,7 @@ afterAll(async () => {
   await Promise.all(places.map((place) => place.remove()));
 });
 
-/** What stands in front of a region in production: it ends TLS, and passes on the rest. */
+/** Starts a proxy that terminates TLS, as in front of a region in production. */
 async function startTls(pair: { key: string; cert: string }, port: number): Promise<Server> {
   const server = createTlsServer(pair, (socket) => {
     const inner = connect(port, '127.0.0.1');
@@ -84,7 +84,7 @@ async function startTls(pair: { key: string; cert: string }, port: number): Prom
   return server;
 }
 
-/** Resolves when eu has heard of it. */
+/** Creates an org in us. Resolves when eu knows the org. */
 async function orgInUs(residency: object): Promise<{ id: string; key: string }> {
   const { json } = await us.request('POST', '/v1/admin/orgs', { body: { name: 'An org' } });
   const minted = await us.request('POST', `/v1/admin/orgs/${json.id}/keys`, {
@@ -96,7 +96,7 @@ async function orgInUs(residency: object): Promise<{ id: string; key: string }> 
   return made;
 }
 
-/** One that allows a single address. */
+/** Creates an org that allows a single address. */
 async function orgWithAddress(): Promise<typeof org> {
   const listed = await orgInUs({ home_region: 'us' });
   const put = await us.request('PUT', `/v1/orgs/${listed.id}/ip-allow-list`, {
@@ -144,7 +144,7 @@ describe('forward', () => {
     const looped = await fetch(`${eu.url}/v1/orgs/${org.id}`, { headers: mark });
     expect(looped.status).toBe(503);
     expect(await looped.json()).toMatchObject({ error: { code: 'service_unavailable', details: {} } });
-    // At home it is a request like any other.
+    // In the home region it is an ordinary request.
     expect((await fetch(`${us.url}/v1/orgs/${org.id}`, { headers: mark })).status).toBe(200);
   });
 
@@ -154,7 +154,7 @@ describe('forward', () => {
   });
 });
 
-/** Of somebody from the one address that the org allows, and of somebody from another. */
+/** Returns the status of a request from the one address that the org allows, and of a request from another address. */
 async function statusesByAddress({ id, key }: typeof org) {
   const statusFrom = async (localAddress: string) => {
     const headers = { authorization: `Bearer ${key}` };
@@ -184,6 +184,6 @@ test('while us is away eu answers 503, and goes on when it is back, with the nex
   us = await startUs({ SVC_REGION_PEER_SECRET: newSecret, SVC_REGION_PEER_SECRET_ACCEPTED: oldSecret });
   const after = await run(eu, org, 'across the outage');
   expect([after.status, after.text, after.replayed]).toEqual([201, before.text, true]);
-  // Each believes the other: eu reads what us tells, and us goes by what eu vouches for.
+  // The regions trust each other: eu reads the directory of us, and us accepts the client address that eu vouches for.
   expect(await statusesByAddress(await orgWithAddress())).toEqual([200, 403]);
 });

@@ -1,11 +1,14 @@
-/** Retention, killed half way: what is deleted is balanced, and the next process goes on where it ended. */
+/**
+ * Retention that is killed halfway: deleted data is balanced, and the next process continues where the first one
+ * stopped.
+ */
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { scopes } from '../../src/contract/scopes.ts';
 import { endAllProcesses } from '../support/child-process.ts';
 import { type ServiceProcess, settingsOf, startPurser } from '../support/service-process.ts';
 import { makePlace, type Place } from '../support/test-database.ts';
 
-/** Ten times what is deleted at once, so that a kill after the first batch is in the middle. */
+/** Ten times the batch size, so that a kill after the first batch interrupts the deletion. */
 const runs = 10_000;
 const perRequest = 5_000;
 let place: Place;

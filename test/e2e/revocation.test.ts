@@ -1,7 +1,7 @@
 /**
- * What was withdrawn stays withdrawn: at once in the process that did it, and in every other from the moment at which it has
- * heard of the change. How long that takes is bounded by src/platform/db/postgres/change-listener.ts and measured by the bench. The other
- * process has the key in its cache before.
+ * Withdrawn access stays withdrawn: immediately in the process that made the change, and in every other process once it
+ * has received the change. src/platform/db/postgres/change-listener.ts bounds this delay, and the bench measures it.
+ * The other process has the key in its cache before the change.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { endAllProcesses } from '../support/child-process.ts';
@@ -14,7 +14,7 @@ const observerName = 'purser_observer';
 
 let place: Place;
 let changer: ServiceProcess;
-/** On the embedded engine there is one process; it observes its own changes. */
+/** The embedded engine has one process, which observes its own changes. */
 let observer: ServiceProcess;
 beforeAll(async () => {
   place = await makePlace({ migrated: true });
@@ -32,7 +32,7 @@ interface Tenant {
   readonly orgId: string;
   readonly keyId: string;
   readonly secret: string;
-  /** Of support, with the token of a session under it. */
+  /** A support grant. `supportToken` is the token of a session under it. */
   readonly grantId: string;
   readonly supportToken: string;
 }
@@ -81,9 +81,9 @@ interface Withdrawal {
   readonly method: string;
   readonly path: (tenant: Tenant) => string;
   readonly body?: object;
-  /** Whether the tenant's own key makes the change, rather than the operator's. */
+  /** True if the tenant's own key makes the change, false if the operator's key does. */
   readonly own: boolean;
-  /** What is possible before and refused afterwards; reading the org where nothing else is said. */
+  /** The request that succeeds before the change and is rejected afterwards; by default it reads the org. */
   readonly attempt?: typeof read;
   readonly refusal: { readonly status: number; readonly code: string };
 }
@@ -140,11 +140,14 @@ const withdrawals: readonly Withdrawal[] = [
   },
 ];
 
-/** On the embedded engine the observer is the process that made the change. */
+/** Resolves when the observer has received the change. On the embedded engine the observer made the change itself. */
 const observerHasHeard = async () =>
   engine === 'postgres' ? await untilHeard(place, observerName) : undefined;
 
-/** Has the observer cache the key, withdraws it in the changer, and expects the observer to obey once it has heard. */
+/**
+ * Makes the observer cache the key, withdraws access through the changer, and expects the observer to reject the key
+ * once it has received the change.
+ */
 async function withdraw(
   withdrawal: Withdrawal,
   beforehand: () => Promise<void> = async () => undefined,

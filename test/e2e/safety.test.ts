@@ -1,4 +1,4 @@
-/** A detector that is changed in one process is obeyed by every other as soon as it has heard of the change. */
+/** Every process applies a changed detector as soon as it has received the change. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { endAllProcesses } from '../support/child-process.ts';
 import { type ServiceProcess, settingsOf, startPurser } from '../support/service-process.ts';
@@ -9,7 +9,7 @@ const observerName = 'purser_observer';
 
 let place: Place;
 let changer: ServiceProcess;
-/** On the embedded engine there is one process; it observes its own changes. */
+/** The embedded engine has one process, which observes its own changes. */
 let observer: ServiceProcess;
 let orgId: string;
 let key: string;

@@ -1,4 +1,4 @@
-/** One limit, two processes: exactly shared through Redis, and divided between them without it. */
+/** One limit and two processes: shared exactly through Redis, divided between the processes without Redis. */
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { scopes } from '../../src/contract/scopes.ts';
 import { endAllProcesses } from '../support/child-process.ts';
@@ -21,7 +21,7 @@ async function startTwo(env: Record<string, string>): Promise<ServiceProcess[]> 
   return [await startPurser(settings), await startPurser(settings)];
 }
 
-/** How many of 30 reads of a new org pass at the first process, and after them of 30 at the second. */
+/** Returns how many of 30 reads of a new org the first process allows, and then how many of 30 the second allows. */
 async function passing(services: readonly ServiceProcess[]): Promise<number[]> {
   const [first] = services;
   const org = await first?.request('POST', '/v1/admin/orgs', { body: { name: 'Org' } });
@@ -41,7 +41,7 @@ async function passing(services: readonly ServiceProcess[]): Promise<number[]> {
   return passed;
 }
 
-/** A beat, a connection or a slow answer of a busy machine may be waited for. */
+/** Allows for a heartbeat, a connection or a slow response on a busy machine. */
 const soon = { timeout: 30_000, interval: 500 };
 
 const alone = engine === 'embedded';

@@ -1,6 +1,6 @@
 /**
- * Signing in to real processes: a session that one ends is over in the other at once, a sign-in that one begins the other
- * finishes, and `purser console-link` gets in.
+ * Signing in to real processes: a session that one process ends is over in the other at once, a sign-in that one
+ * process starts can be finished in the other, and `purser console-link` signs in.
  */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { scopes } from '../../src/contract/scopes.ts';
@@ -14,7 +14,7 @@ import { engine, makePlace, type Place } from '../support/test-database.ts';
 let place: Place;
 let settings: Record<string, string>;
 let one: ServiceProcess;
-/** On the embedded engine there is one process. */
+/** The embedded engine has one process. */
 let other: ServiceProcess;
 beforeAll(async () => {
   place = await makePlace({ migrated: true });

@@ -1,4 +1,6 @@
-/** Real processes on both ends: what is signed can be verified by whoever has read the guide, and nothing is lost. */
+/**
+ * Real processes on both ends: a receiver that follows the guide can verify every signature, and no delivery is lost.
+ */
 import { fileURLToPath } from 'node:url';
 import Stripe from 'stripe';
 import { afterEach, expect, test, vi } from 'vitest';
@@ -85,7 +87,7 @@ test('a subscription moves from the org secret to its own while deliveries flow:
       own = (await call('POST', `/webhooks/${subscription.id}/signing/rotate`)).json.secret;
     }
     if (i === total / 2 + 5) {
-      // Its owner takes a moment to deploy the secret.
+      // The owner of the receiver takes a moment to deploy the new secret.
       await receiver.learn({ own });
     }
   }
@@ -93,12 +95,12 @@ test('a subscription moves from the org secret to its own while deliveries flow:
   expect(receiver.judged.filter(({ verdict }) => verdict === 'wrong')).toEqual([]);
   expect(new Set(receiver.judged.map(({ version }) => version))).toEqual(new Set(['1', '2']));
 
-  // Others sign like our second version, so their library has to be content with it.
+  // Stripe signs like version 2 of our signatures, so its library must accept them.
   const { body, header } = receiver.judged.at(-1) ?? { body: '', header: '' };
   const event = Stripe.webhooks.constructEvent(body, header, own);
   expect(event.id).toBe(JSON.parse(body).id);
   expect(() => Stripe.webhooks.constructEvent(`${body} `, header, own)).toThrow('signature');
-  // What came of it is written down a moment later.
+  // The outcome is stored a moment later.
   await eventually(async () => {
     const stored = await call('GET', `/webhooks/${subscription.id}/deliveries?state=delivered&limit=200`);
     expect(stored.json.data).toHaveLength(total);
@@ -118,7 +120,7 @@ test('a process killed after sending and before writing that down: the event com
   await held.reached;
   await service.end('SIGKILL');
   await eventually(() => expect(receiver.judged).toHaveLength(1));
-  // The process that is gone had the lane for seconds to come.
+  // The killed process still has the lease for some seconds.
   await inspectDatabase(place, async (db) => {
     await db.query('UPDATE webhook_lanes SET leased_until = now()', []);
   });
@@ -138,7 +140,7 @@ test('a start with a key that cannot open the stored secrets stops, and names th
   await inspectDatabase(place, (db) => openSecrets(db, { dataDir: place.dataDir, key }));
   const other = { ...settings(), SVC_SECRETS_KEY: Buffer.alloc(32, 2).toString('hex') };
   await expect(startPurser(other)).rejects.toThrow(/SVC_SECRETS_KEY cannot open the secrets/);
-  // Without any: none is made up, since it could open nothing either.
+  // Without a key the start fails. No key is generated, because it could not decrypt the secrets either.
   await expect(startPurser(settings())).rejects.toThrow(/neither SVC_SECRETS_KEY nor/);
   const right = { ...settings(), SVC_SECRETS_KEY: key.toString('base64') };
   await (await startPurser(right)).end('SIGTERM');

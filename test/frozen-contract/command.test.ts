@@ -1,4 +1,4 @@
-/** The commands themselves, on a copy of the tree: what `npm run check` and `npm run contract:record` would do. */
+/** The commands themselves, on a copy of the repository: the work of `npm run check` and `npm run contract:record`. */
 import { execFile } from 'node:child_process';
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -24,7 +24,8 @@ beforeAll(async () => {
     cpSync(join(repository, part), join(tree, part), { recursive: true });
   }
   symlinkSync(join(repository, 'node_modules'), join(tree, 'node_modules'));
-  // What is being added right now is not what is tested here. That the tree passes is what `npm run check` says.
+  // Records the current state first, so that a route being added does not fail these tests. `npm run check` checks the
+  // repository itself.
   expect(await run('record-contract')).toEqual({ code: 0, output: '' });
 });
 afterAll(() => rmSync(tree, { recursive: true, force: true }));

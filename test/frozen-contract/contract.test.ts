@@ -1,4 +1,4 @@
-/** The catalog, the API and its settings against what the contract itself names. */
+/** The catalog, the API and its settings, compared with the names in the contract. */
 import { beforeAll, describe, expect, test } from 'vitest';
 import { unmatchedRoute } from '../../scripts/contract/evidence.ts';
 import { checkProject, type Project } from '../../scripts/contract/project.ts';

@@ -1,4 +1,4 @@
-/** Each name of the contract by itself: taken away or changed, it is refused, also after `npm run contract:record`. */
+/** Removing or changing any single name of the contract is rejected, even after `npm run contract:record`. */
 import { readFileSync } from 'node:fs';
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { FrozenContract } from '../../scripts/contract/frozen-contract.ts';

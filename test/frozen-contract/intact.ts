@@ -1,4 +1,4 @@
-/** The project as it is, with its baseline recorded just now, and copies of it in which one thing is tampered with. */
+/** The current project with a newly recorded baseline, and copies of it in which one thing is tampered with. */
 import { stillNotServed } from '../../scripts/contract/check-served.ts';
 import type { FrozenContract } from '../../scripts/contract/frozen-contract.ts';
 import { checkProject, currentOf, type Project } from '../../scripts/contract/project.ts';
@@ -9,7 +9,10 @@ import { readProject } from '../../scripts/contract/read-project.ts';
 export type Draft = any;
 export type Tamper = (draft: Draft) => void;
 
-/** Recorded anew, so that a test fails for what it tampers with and not for a route that is being added. */
+/**
+ * Returns the project with a newly recorded baseline, so that a test fails because of its own change and not because of
+ * a route that is being added.
+ */
 export async function wholeProject(): Promise<Project> {
   const project = await readProject();
   const contract = JSON.parse(project.contractText) as FrozenContract;
@@ -19,7 +22,7 @@ export async function wholeProject(): Promise<Project> {
   });
 }
 
-/** The same with a few of its paths: each tampering copies and compares all that there is. */
+/** Returns the same project with few of its paths, because every test copies and compares all of them. */
 export async function intactProject(): Promise<Project> {
   const project = await wholeProject();
   const { routes } = JSON.parse(project.contractText) as FrozenContract;
@@ -29,7 +32,7 @@ export async function intactProject(): Promise<Project> {
   return published({ ...project, evidence: { ...project.evidence, openApi: { ...openApi, paths } } });
 }
 
-/** Beside those of the contract. */
+/** Paths that tests tamper with, in addition to the paths of the contract. */
 const tamperedWith = [
   '/v1/models',
   '/v1/runs',
@@ -55,7 +58,7 @@ export function refusals(project: Project, tamper: Tamper): string[] {
   return checkProject(tampered(project, tamper));
 }
 
-/** The same once `npm run contract:record` was run, or what that command itself refuses. */
+/** Returns the errors that remain after `npm run contract:record`, or the errors of that command. */
 export function refusalsOnceRecorded(project: Project, tamper: Tamper): readonly string[] {
   const draft = tampered(project, tamper);
   const contract = JSON.parse(draft.contractText) as FrozenContract;
@@ -66,7 +69,7 @@ export function refusalsOnceRecorded(project: Project, tamper: Tamper): readonly
     : outcome.refusals;
 }
 
-/** With the route that the contract deprecates for exercise, whether or not the product serves it yet. */
+/** Adds the route that the contract deprecates as an exercise, whether or not the product serves it yet. */
 export function withForecast(project: Project): Project {
   const route = '/v1/forecast';
   const draft = tampered(project, ({ evidence, notServedYet }: Draft) => {

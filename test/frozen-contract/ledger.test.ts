@@ -1,4 +1,4 @@
-/** The release ledger, the registry, the settings and the changelog: each notice is given, kept and told. */
+/** The release ledger, the registry, the settings and the changelog: every notice is given, kept and documented. */
 import { beforeAll, describe, expect, test } from 'vitest';
 import { checkProject, type Project } from '../../scripts/contract/project.ts';
 import { type Draft, intactProject, published, refusals, type Tamper, tampered } from './intact.ts';
@@ -23,7 +23,7 @@ function release(version: string, date: string, more: object = {}): Draft {
   return { version, date, deprecated: [], removed: [], successions: [], operatorActions: [], ...more };
 }
 
-/** The first release is out, and more have followed; the last one is being made. */
+/** Returns a project whose first release was published and followed by these versions; the last one is in progress. */
 function later(...versions: string[]): Project {
   return published(
     tampered(project, (draft) => {
@@ -40,7 +40,7 @@ function later(...versions: string[]): Project {
   );
 }
 
-/** As a maintainer would remove the setting, in the last release. */
+/** Removes the setting in the last release, as a maintainer would. */
 function removeSetting(draft: Draft): void {
   const setting = 'SVC_READ_LIMIT_PER_MINUTE';
   const last = draft.releases.at(-1);
@@ -249,7 +249,8 @@ describe('announcements', () => {
 describe('removals', () => {
   test('a setting goes two releases after its announcement', () => {
     const removed = refusals(later('0.2.0', '0.3.0'), removeSetting);
-    // The contract itself names this one, so that its removal takes a new contract; nothing else stands in its way.
+    // The contract itself names this setting, so its removal requires a new contract. Nothing else prevents the
+    // removal.
     expect(removed).toEqual([
       expect.stringContaining('the setting SVC_READ_LIMIT_PER_MINUTE was removed or renamed'),
       expect.stringContaining('contract/published.json is stale'),

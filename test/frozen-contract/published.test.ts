@@ -1,4 +1,4 @@
-/** What was published, against what is served now; and what the command that records it refuses. */
+/** The published contract compared with what is served now, and the changes that the recording command rejects. */
 import { beforeAll, describe, expect, test } from 'vitest';
 import { currentOf, type Project } from '../../scripts/contract/project.ts';
 import { record } from '../../scripts/contract/published.ts';
@@ -9,7 +9,7 @@ beforeAll(async () => {
   project = withEvent(await intactProject());
 });
 
-/** With one kind of event that is surely there. */
+/** Adds an event type, so that there is certainly one. */
 function withEvent(intact: Project): Project {
   return published(
     tampered(intact, ({ evidence: { openApi } }) => {
@@ -217,7 +217,9 @@ const breaks: readonly (readonly [title: string, tamper: Tamper, refusal: string
   ],
 ];
 
-/** With a code that only the baseline knows, since those of the contract are refused by another rule too. */
+/**
+ * Adds a code that only the baseline contains, because another rule rejects changes to the codes of the contract too.
+ */
 const withCode: Tamper = ({ evidence: { catalog } }) => {
   catalog.out_of_paper = {
     statuses: [410],

@@ -1,4 +1,4 @@
-/** Which changes of a schema take something away, in a request and in an answer. */
+/** Schema changes that take something away, in a request and in a response. */
 import { describe, expect, test } from 'vitest';
 import { schemaChanges } from '../../scripts/contract/schema-changes.ts';
 import { normalize } from '../../scripts/contract/schema-form.ts';
@@ -22,7 +22,7 @@ const list = (items: object) => ({ type: 'array', items });
 
 type Row = readonly [what: string, before: object, after: object, inRequest: string, inAnswer: string];
 
-/** An empty text: nothing is taken away. */
+/** An empty string means that nothing is taken away. */
 const rows: readonly Row[] = [
   ['nothing', text, text, '', ''],
   ['a description', text, { ...text, description: 'new' }, '', ''],

@@ -1,4 +1,7 @@
-/** Patient clients that make orgs and keys without pause, each under an idempotency key; and what has to be true of them. */
+/**
+ * Retrying clients that continuously create orgs and keys, each request with an idempotency key, and checks of the
+ * results.
+ */
 import { expect } from 'vitest';
 import { keyDigest } from '../../src/platform/http/routes/key-format.ts';
 import { inspectDatabase, keyEffects, oneEffect, orgEffects, verifyChains } from './database-inspection.ts';
@@ -14,17 +17,23 @@ interface MadeKey {
   readonly last_used_at: string | null;
 }
 
-/** An org and the keys in it, as they were told. */
+/** An org and its keys, as the responses described them. */
 interface MadeOrg {
-  // biome-ignore lint/suspicious/noExplicitAny: a view, held against another one.
+  // biome-ignore lint/suspicious/noExplicitAny: a view that is compared with another one.
   readonly view: any;
   readonly keys: MadeKey[];
 }
 
 export interface Administrators extends Patience {
-  /** Over HTTP: each acknowledged org is listed once, and each key that was made since the last look is in its org. */
+  /**
+   * Checks over HTTP that each acknowledged org is listed once, and that each key created since the last check is in
+   * its org.
+   */
   expectAcknowledged(service: ServiceProcess): Promise<void>;
-  /** From the rows: nothing but what was acknowledged, each with one audit entry and one event, in whole chains. */
+  /**
+   * Checks in the database that only acknowledged resources exist, each with one audit entry and one event, and that
+   * the audit chains are intact.
+   */
   expectExactBooks(place: Place, other: SpendingOrg): Promise<void>;
 }
 
@@ -70,7 +79,7 @@ export function startAdministrators(
       for (const { keys } of made.slice(lookedAt)) {
         await expectListed(service, keys);
       }
-      // The last ones may get further keys.
+      // The last orgs may get further keys, so they are checked again.
       lookedAt = Math.max(0, made.length - clients);
     },
     async expectExactBooks(place, other) {
@@ -90,7 +99,7 @@ export function startAdministrators(
         const { tenants, faults } = await verifyChains(db);
         expect(faults).toEqual([]);
         expect(tenants.sort()).toEqual([...made.map(({ view }) => view.id), other.id, 'platform'].sort());
-        // The same look finds an entry that was changed behind the service's back.
+        // The same check detects an entry that was changed directly in the database.
         await db.query(`UPDATE audit_log SET actor_id = 'x' WHERE tenant_id = 'platform' AND seq = 1`, []);
         expect((await verifyChains(db)).faults).toHaveLength(1);
       });
@@ -102,7 +111,7 @@ async function expectListed(service: ServiceProcess, keys: readonly MadeKey[]): 
   const [first] = keys;
   if (first !== undefined) {
     const listed = await listAll(service, `/v1/orgs/${first.org_id}/keys`, first.secret);
-    // This very look may be told of as the last use.
+    // Listing the keys may itself update `last_used_at`.
     const told = listed.map(({ last_used_at: _, ...view }) => view);
     for (const { secret: _, last_used_at: __, ...view } of keys) {
       expect(told.filter(({ name }) => name === view.name)).toEqual([view]);

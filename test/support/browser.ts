@@ -1,11 +1,11 @@
-/** A real browser on the machine, and what every page has to hold to when it is shown in one. */
+/** A real browser on the machine, and the checks that every page must pass in it. */
 import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import type { AxeResults } from 'axe-core';
 import { type Browser, chromium, type Page } from 'playwright-core';
 import { expect } from 'vitest';
 
-/** The headless build first: it starts and draws with about half the CPU time. */
+/** The headless build comes first: it needs about half the CPU time to start and render. */
 const places = [
   '/usr/bin/chromium-headless-shell',
   '/usr/bin/chromium',
@@ -13,7 +13,7 @@ const places = [
   '/usr/bin/google-chrome',
 ];
 
-/** Undefined: this machine has none. Where everything is required, that is a failure. */
+/** Returns undefined if the machine has no browser. Throws instead if PURSER_TEST_REQUIRE_ALL is set. */
 export function findBrowser(): string | undefined {
   const found = places.find((place) => existsSync(place));
   if (found === undefined && process.env.PURSER_TEST_REQUIRE_ALL === '1') {
@@ -23,15 +23,15 @@ export function findBrowser(): string | undefined {
 }
 
 export function openBrowser(executablePath: string): Promise<Browser> {
-  // The sandbox needs rights that test machines, and root, do not have. They have no graphics processor either: a process that
-  // stands in for one takes a fifth of the browser's time, and nobody looks at what it draws.
+  // The sandbox needs permissions that test machines and root do not have. Test machines have no GPU either: a separate
+  // process that emulates one takes a fifth of the browser's CPU time, and its output is not used.
   return chromium.launch({
     executablePath,
     args: ['--no-sandbox', '--disable-gpu', '--in-process-gpu', '--disable-software-rasterizer'],
   });
 }
 
-/** Notes what a page must never do: ask another host, break its content policy, throw. */
+/** Records violations: requests to other hosts, violations of the content policy, and uncaught errors. */
 export function watched(page: Page, ownUrl: string): string[] {
   const faults: string[] = [];
   page.on('request', (request) => {
@@ -41,7 +41,7 @@ export function watched(page: Page, ownUrl: string): string[] {
   });
   page.on('pageerror', (error) => void faults.push(`threw ${error.message}`));
   page.on('console', (message) => {
-    // A page that refuses is answered with its status, which browsers write down as well.
+    // Browsers also log an error for a page with an error status, which is expected.
     if (message.type() === 'error' && !message.text().startsWith('Failed to load resource')) {
       faults.push(`said ${message.text()}`);
     }
@@ -51,7 +51,7 @@ export function watched(page: Page, ownUrl: string): string[] {
 
 const axeSource = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
-/** What a page is made of: each element by what it is, where it stands and what it says of itself. */
+/** Lists the distinct elements of a page, each with its tag, class, parent, role and attribute names. */
 const partsOfPage = `[...new Set([...document.querySelectorAll('body *')].map((one) => {
   const name = (element) => element.tagName + ' ' + element.getAttribute('class');
   const attributes = [...one.attributes].map((each) => each.name).sort().join(',');
@@ -60,15 +60,16 @@ const partsOfPage = `[...new Set([...document.querySelectorAll('body *')].map((o
 const partsSeen = new Set<string>();
 
 /**
- * No fault that keeps somebody out, in light and in dark, and nothing that a small screen would have to be pushed about for.
- * A page that is made of parts alone that were looked at already is not examined again: that takes most of a walk's time.
+ * Checks that a page has no serious accessibility violations in light and dark mode, has no duplicate ids, and does not
+ * scroll sideways on a small screen. The accessibility check takes most of the time, so a page whose elements were all
+ * checked before is not checked again.
  */
 export async function expectGood(page: Page): Promise<void> {
   const parts = await page.evaluate<string[]>(partsOfPage);
   if (parts.some((part) => !partsSeen.has(part))) {
     await page.evaluate(axeSource);
     await expectNoFaults(page, 'light', []);
-    // Nothing but the colors is different in the dark.
+    // Dark mode changes only the colors.
     await page.emulateMedia({ colorScheme: 'dark' });
     await expectNoFaults(page, 'dark', ['color-contrast']);
     await page.emulateMedia({ colorScheme: null });

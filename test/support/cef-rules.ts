@@ -1,6 +1,6 @@
 /**
- * The rules of the Common Event Format as they are published: the header, the escapes, and of the dictionary the keys that
- * an export may use, with their types and lengths.
+ * The published rules of the Common Event Format: the header, the escapes, and those keys of the dictionary that an
+ * export may use, with their types and lengths.
  */
 import { isIPv4, isIPv6 } from 'node:net';
 
@@ -40,7 +40,7 @@ const dictionary: Readonly<Record<string, Rule>> = {
   ),
 };
 
-/** Reads a line back, and refuses what no reader could take. */
+/** Parses a line. Throws if no CEF reader could parse it. */
 export function parseCef(line: string): CefEvent {
   if (/[\r\n]/.test(line)) {
     throw new Error('an event is one line');
@@ -74,7 +74,7 @@ export function parseCef(line: string): CefEvent {
 
 function parseExtension(rest: string): ReadonlyMap<string, string> {
   const extension = new Map<string, string>();
-  // A key begins the extension or follows a space, and is all that stands before an equals sign that is not escaped.
+  // A key is at the start of the extension or follows a space, and ends at the first equals sign that is not escaped.
   for (const part of rest.split(/ (?=[A-Za-z0-9]+=)/)) {
     const equals = part.indexOf('=');
     const [key, raw] = [part.slice(0, equals), part.slice(equals + 1)];
@@ -99,7 +99,7 @@ function unescapeValue(raw: string): string {
   });
 }
 
-/** A sentence for each rule that the event breaks. */
+/** Returns a message for each rule that the event violates. */
 export function cefFaults({ header, extension }: CefEvent): string[] {
   const [version, vendor, product, , signature, name, severity] = header;
   const faults: string[] = [];

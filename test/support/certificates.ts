@@ -1,4 +1,4 @@
-/** Keys with certificates that they have signed themselves. */
+/** Keys with self-signed certificates. */
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -9,7 +9,7 @@ export interface Pair {
   readonly certificate: string;
 }
 
-/** Good for servers on this machine, too. */
+/** The certificate is also valid for servers on this machine. */
 export function newPair(): Pair {
   const folder = mkdtempSync(join(tmpdir(), 'purser-certificate-'));
   try {

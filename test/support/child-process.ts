@@ -37,8 +37,8 @@ process.once('exit', () => {
 });
 
 /**
- * The environment is the given one alone, so that a developer's own settings cannot change a test; but for what moves the
- * clock of a whole run to another day, which its processes have to follow.
+ * The process gets the given environment, so that a developer's own settings cannot change a test. It also inherits the
+ * basic variables, and those that set the clock of a whole test run to another day.
  */
 export function spawnNode(args: readonly string[], env: NodeJS.ProcessEnv, ipc = false): Spawned {
   const { PATH, HOME, TMPDIR, LD_PRELOAD, FAKETIME, FAKETIME_DONT_FAKE_MONOTONIC } = process.env;
@@ -71,12 +71,12 @@ export function spawnNode(args: readonly string[], env: NodeJS.ProcessEnv, ipc =
   };
 }
 
-/** The command line as it is shipped; `npm test` builds it first. */
+/** Runs the command line as it is shipped; `npm test` builds it first. */
 export function spawnPurser(args: readonly string[], env: NodeJS.ProcessEnv): Spawned {
   return spawnNode(['dist/main.js', ...args], env);
 }
 
-/** Runs a command to its end. */
+/** Runs a command until it ends. */
 export async function runPurser(
   args: readonly string[],
   env: NodeJS.ProcessEnv,

@@ -1,4 +1,4 @@
-/** Clients that read and write without pause, and retry what was not acknowledged, while something goes wrong. */
+/** Clients that read and write continuously during a fault, and retry requests that were not acknowledged. */
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect } from 'vitest';
 import { inspectDatabase, oneEffect, orgEffects, verifyChains } from './database-inspection.ts';
@@ -10,11 +10,11 @@ const clients = 8;
 const backOffMs = 20;
 
 export interface Load {
-  /** Every answer so far, in the order of their arrival. */
+  /** All responses so far, in order of arrival. */
   readonly answers: readonly ServiceAnswer[];
-  /** Resolves when each client has been told since the call that the service is unavailable. */
+  /** Resolves when each client has received a 503 since the call. */
   allRefused(): Promise<void>;
-  /** Each client ends once its last write is acknowledged. Returns the names of all the orgs written. */
+  /** Each client ends once its last write is acknowledged. Returns the names of all orgs written. */
   stop(): Promise<string[]>;
 }
 
@@ -58,18 +58,18 @@ export function startLoad(service: ServiceProcess, prefix: string): Load {
 }
 
 /**
- * What clients may see of a database that went away and came back: success, 503, and, while the reservation of
- * a write that was cut off is not old enough, that it is still in flight.
+ * Checks that clients saw only success, 503, and 409 while the idempotency key of an interrupted write is still
+ * reserved.
  */
 export function expectOnlyUnavailability(answers: readonly ServiceAnswer[]): void {
   const seen = new Set(answers.map(({ status, code }) => `${status} ${code ?? ''}`.trim()));
   seen.delete('409 idempotency_key_processing');
-  // Reads are tried only after a write that failed, and may all meet the same fate.
+  // Clients read only after a failed write, so possibly no read succeeded.
   seen.delete('200');
   expect(seen).toEqual(new Set(['201', '503 service_unavailable']));
 }
 
-/** Each of these orgs, and no other, is there once, with one audit entry and one event. */
+/** Checks that exactly these orgs exist, each once, with one audit entry and one event. */
 export async function expectEachOnce(place: Place, names: readonly string[]): Promise<void> {
   await inspectDatabase(place, async (db) => {
     expect(await orgEffects(db)).toEqual(new Map(names.map((name) => [name, oneEffect])));

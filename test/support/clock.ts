@@ -1,2 +1,2 @@
-/** When it is in a world, until its test moves the clock. */
+/** The initial time of the fake clock in a test world. */
 export const startOfClock = new Date('2026-11-15T12:00:00.000Z');

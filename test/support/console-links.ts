@@ -1,4 +1,4 @@
-/** Crawls the console until one page of every template was opened, so that no page has to be listed by hand. */
+/** Crawls the console until one page of every template was opened, so that pages need not be listed by hand. */
 import type { Screen } from '../../src/console/screen.ts';
 import { screens } from '../../src/console/screens.ts';
 

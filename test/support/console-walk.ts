@@ -31,11 +31,14 @@ export interface Walk {
   owner(name?: string): Promise<Owner>;
   /** Signs in with a key. */
   visitor(key: string): Promise<Walker>;
-  /** Not signed in. */
+  /** Returns a browser page that is not signed in. */
   stranger(options?: { readonly javaScriptEnabled?: boolean }): Promise<Page>;
 }
 
-/** One world and one browser per test file. Fails tests whose pages call other hosts, violate the content policy or throw. */
+/**
+ * One world and one browser per test file. Fails tests whose pages call other hosts, violate the content policy or
+ * throw.
+ */
 export function walkThrough(executable: string | undefined, settings: Record<string, string>): Walk {
   let world: World;
   let browser: Browser;

@@ -1,4 +1,4 @@
-/** Holds any answer against the contract: the envelope, the catalog, the route's declaration. */
+/** Checks responses against the contract: the envelope, the catalog and the declaration of the route. */
 import assert from 'node:assert/strict';
 import type { TSchema } from 'typebox';
 import type { DeprecationRegistry } from '../../src/contract/deprecations.ts';
@@ -14,8 +14,8 @@ export interface Answer {
 }
 
 /**
- * `route` is undefined where no route matched. HEAD answers have no body to look at. Plain assertions: this is asked of every
- * answer, and those of the test runner take as long as many a request.
+ * `route` is undefined if no route matched. HEAD responses have no body to check. Every response is checked, so this
+ * uses Node's assertions: those of the test runner take as long as many requests.
  */
 export function checkAnswer(answer: Answer, route: Route | undefined, method = 'GET'): void {
   assert.match(String(answer.headers['x-svc-trace-id']), /^[0-9a-f]{32}$/, 'trace id');
@@ -40,7 +40,7 @@ export function checkAnswer(answer: Answer, route: Route | undefined, method = '
   }
 }
 
-/** The signals of a deprecation stand on every answer of a flagged route and on no other. */
+/** Checks that the deprecation headers are on every response of a deprecated route, and on no other response. */
 export function checkSignals(
   { headers }: Answer,
   route: Route | undefined,
@@ -76,7 +76,7 @@ function checkEnvelope({ status, headers, text }: Answer, route: Route | undefin
       ? String((details as { retry_after_seconds: number }).retry_after_seconds)
       : undefined,
   );
-  // Nothing of the inside gets out.
+  // The response must not reveal internals.
   assert.doesNotMatch(text, /node_modules|\.ts:\d|\.js:\d|SELECT |INSERT |pglite|ECONN/i);
   if (route !== undefined) {
     assert.ok(possibleErrors(route).includes(code), `${route.id} declares ${code}`);

@@ -1,4 +1,4 @@
-/** As much of a browser as signing in needs: cookies for each host, redirects one at a time, forms. */
+/** The parts of a browser that signing in needs: cookies per host, redirects one at a time, and forms. */
 export interface BrowserAnswer {
   readonly url: string;
   readonly status: number;
@@ -15,7 +15,7 @@ export class Browser {
       .join('; ');
   }
 
-  /** `withCookies` false: as a browser posts a form to another site. */
+  /** `withCookies: false` sends the request like a form that is posted to another site. */
   async request(
     url: string,
     { form, withCookies = true }: { form?: Record<string, string>; withCookies?: boolean } = {},
@@ -30,7 +30,7 @@ export class Browser {
     return { url, status: response.status, headers: response.headers, text: await response.text() };
   }
 
-  /** Follows redirects until there is a page, or until the next one would leave for `stopAt`. */
+  /** Follows redirects until a response is not a redirect, or until the next URL starts with `stopAt`. */
   async follow(start: string, stopAt?: string): Promise<BrowserAnswer> {
     let answer = await this.request(start);
     for (let hops = 0; hops < 12; hops += 1) {

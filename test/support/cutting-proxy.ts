@@ -1,4 +1,4 @@
-/** Stands between a browser and the service, and can cut all connections at once, as a service that is killed would. */
+/** A proxy between a browser and the service that can cut all connections at once, like a killed service. */
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
@@ -15,7 +15,7 @@ export async function startCuttingProxy(url: string): Promise<CuttingProxy> {
     const upstream = connect(Number(port), hostname);
     for (const socket of [client, upstream]) {
       sockets.add(socket);
-      // Cutting is what it is for.
+      // Errors are expected, because this proxy cuts connections.
       socket.on('error', () => undefined);
       socket.once('close', () => sockets.delete(socket));
     }

@@ -1,4 +1,4 @@
-/** Inspects the database of a service by its rows. */
+/** Reads the database of a service directly, without the API. */
 import { chainStart } from '../../src/capabilities/compliance/audit/chain.ts';
 import { ChainCheck } from '../../src/capabilities/compliance/audit/chain-check.ts';
 import { type AuditRow, entryOfRow } from '../../src/capabilities/compliance/audit/queries.ts';

@@ -1,4 +1,6 @@
-/** The product as it is declared, without a database: for what holds for every route, and for what needs no data. */
+/**
+ * The declared routes of the product without a database, for rules about all routes and for tests that need no data.
+ */
 import { trace } from '@opentelemetry/api';
 import { createPrices } from '../../src/capabilities/spend/models/index.ts';
 import { loadConfig } from '../../src/config/settings.ts';
@@ -15,12 +17,15 @@ import { createSecrets, secretsKeyBytes } from '../../src/platform/secrets/secre
 import { systemClock } from '../../src/platform/time/clock.ts';
 import { type App, createApp } from '../../src/server/app.ts';
 
-/** No handler of these is called. */
+/** Returns all routes. Their handlers must not be called. */
 export function declaredRoutes(): readonly Route[] {
   return declaredApp().routes;
 }
 
-/** Answers whatever needs no database: pages, public routes, refusals of callers without a key. */
+/**
+ * Returns an app that serves only what needs no database: pages, public routes, and rejections of callers without a
+ * key.
+ */
 export function declaredApp(): App {
   const notUsed = () => {
     throw new Error('declarations alone need no database');

@@ -1,4 +1,4 @@
-/** A service on a real socket for tests that misbehave, which have to leave it as healthy as they found it. */
+/** A service on a real socket, for tests with misbehaving clients. The service must still be healthy afterwards. */
 import { expect } from 'vitest';
 import type { ErrorCode } from '../../src/contract/errors.ts';
 import { createWorld, type World } from '../harness.ts';
@@ -12,7 +12,7 @@ export interface EdgeWorld {
   readonly operator: readonly string[];
   /** A request of that operator that creates an org. */
   createOrg(name: string): string;
-  /** Fails unless the service answers a page and an authenticated write, each on a new connection. */
+  /** Fails unless the service serves a page and an authenticated write, each on a new connection. */
   checkHealthy(): Promise<void>;
 }
 
@@ -43,7 +43,10 @@ export async function createEdgeWorld(env: Record<string, string> = {}): Promise
   };
 }
 
-/** Holds an answer against the contract and returns its code, with the codes of its fields where it has some. */
+/**
+ * Checks an error response against the contract. Returns its status and code, with the codes of its field errors if
+ * there are any.
+ */
 export function refusalIn(answer: RawAnswer | undefined): string {
   if (answer === undefined) {
     throw new Error('there is no answer');

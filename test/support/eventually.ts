@@ -1,4 +1,6 @@
-/** Waits for what has to come. How long it may take is no part of the claim: a machine can be as busy as it likes. */
+/**
+ * Waits until a condition holds. The timeout is long, because tests do not check durations and the machine may be busy.
+ */
 import { vi } from 'vitest';
 
 const waitedMs = 60_000;

@@ -1,6 +1,6 @@
 /**
- * The service as it is built, with its fault points in the hands of the test that started this process: over IPC the test
- * says at which point to wait or throw, and learns when that point was reached. Production has no such setting.
+ * The built service with fault points that the test controls: over IPC the test sets at which point to wait or throw,
+ * and is notified when that point is reached. Production has no such setting.
  *
  * @typedef {import('./faulty-service.ts').Order} Order
  * @typedef {import('./faulty-service.ts').Report} Report
@@ -14,7 +14,7 @@ const held = new Map();
 /** @type {Worker | undefined} */
 let databaseThread;
 
-/** The embedded engine's thread is the only one this process makes. Ended from here it dies as by an uncaught fault. */
+/** The thread of the embedded engine is the only worker here. Terminating it acts like an uncaught error. */
 process.on('worker', (/** @type {Worker} */ worker) => {
   databaseThread = worker;
   worker.once('message', () => tell({ kind: 'database_thread_ready' }));
@@ -35,12 +35,12 @@ process.on('message', (/** @type {Order} */ order) => {
       break;
   }
 });
-// Without the test there is nobody to end this process.
+// Ends this process if the test process has ended.
 const abandoned = () => process.exit(1);
 process.once('disconnect', abandoned);
 
 /**
- * An armed fault happens once.
+ * Triggers the first armed fault of this point and route. An armed fault happens once.
  * @type {import('../../src/platform/faults.ts').Faults}
  */
 async function faults(point, routeId) {
@@ -63,8 +63,8 @@ function tell(report) {
 }
 
 /**
- * A module as it is built: to compile the sources in every process takes longer than to start. Where they are is said at
- * run time, since they need not be there when types are checked.
+ * Imports a built module, because compiling the sources in every process takes longer than the start itself. The path
+ * is computed at run time, because the built files need not exist when types are checked.
  * @param {string} path
  */
 const built = (path) => import(new URL(`../../dist/${path}`, import.meta.url).href);

@@ -10,7 +10,7 @@ export type Order =
       readonly id: number;
       readonly point: FaultPoint;
       readonly routeId: string;
-      /** Undefined: wait for `go_on`. */
+      /** The message of the error to throw; undefined waits for `go_on` instead. */
       readonly throws: string | undefined;
     }
   | { readonly kind: 'go_on'; readonly id: number }
@@ -27,13 +27,13 @@ export interface Held {
 }
 
 export interface FaultyService extends ServiceProcess {
-  /** The next request of this route to reach this point waits there. */
+  /** The next request of this route that reaches this point waits there. */
   holdAt(point: FaultPoint, routeId: string): Promise<Held>;
-  /** The next request of this route to reach this point meets an unexpected error. */
+  /** The next request of this route that reaches this point gets an unexpected error. */
   throwAt(point: FaultPoint, routeId: string, message: string): Promise<void>;
-  /** Ends the embedded engine's thread; resolves when it is gone. */
+  /** Ends the thread of the embedded engine. Resolves when the thread has ended. */
   endDatabaseThread(): Promise<{ readonly backAgain: Promise<unknown> }>;
-  /** Freezes the whole process, as a long pause of its machine would. */
+  /** Freezes the whole process, like a long pause of its machine. */
   freeze(): void;
   thaw(): void;
 }

@@ -2,10 +2,10 @@
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 
-/** Below the ports that systems hand out by themselves, so that no connection is given it before the server listens. */
+/** Below the ephemeral ports, so that the system does not assign the port to a connection before the server listens. */
 const lowest = 20_000;
 const count = 10_000;
-/** Each process begins elsewhere: two that look at the same time must not find the same port. */
+/** Each process starts at a different port: two processes that search at the same time must not find the same port. */
 const portsPerProcess = 64;
 let next = (process.pid * portsPerProcess) % count;
 

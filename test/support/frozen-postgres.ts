@@ -1,8 +1,8 @@
-/** Stops a whole PostgreSQL server in its tracks, as a machine that hangs would: connections stay, nobody answers. */
+/** Freezes a whole PostgreSQL server, like a machine that hangs: connections stay open, but get no response. */
 import { readdirSync, readFileSync } from 'node:fs';
 import pg from 'pg';
 
-/** Resolves with the way to let it go on. */
+/** Resolves with a function that resumes the server. */
 export async function freezePostgres(url: string): Promise<() => void> {
   const client = new pg.Client(url);
   await client.connect();
@@ -13,7 +13,7 @@ export async function freezePostgres(url: string): Promise<() => void> {
     throw new Error('the server of a connection was not found');
   }
   signal(server, 'SIGSTOP');
-  // With the server stopped nobody is born any more.
+  // The stopped server starts no more child processes.
   const all = [server, ...childrenOf(server)];
   for (const pid of all) {
     signal(pid, 'SIGSTOP');
@@ -29,7 +29,7 @@ function signal(pid: number, name: NodeJS.Signals): void {
   try {
     process.kill(pid, name);
   } catch {
-    // It has ended by itself.
+    // The process has already ended.
   }
 }
 

@@ -1,4 +1,7 @@
-/** Made once for all test files: a migrated and seeded template of each engine, from which a fresh database is a copy away. */
+/**
+ * Runs once for all test files: creates a migrated and seeded template for each engine, which tests copy instead of
+ * creating a database.
+ */
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -28,7 +31,7 @@ declare module 'vitest' {
 }
 
 const silent = createLog('silent');
-/** Worlds stand still at the one, spawned services go by the other. */
+/** Test worlds start at the first time, spawned services use the second. */
 const clocks = [startOfClock, new Date()];
 
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
@@ -40,7 +43,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   };
 }
 
-/** Kept between runs under a name that changes with the migrations: creating it takes seconds. */
+/** The template is kept between runs, because creating it takes seconds. Its name changes with the migrations. */
 async function embeddedTemplate(): Promise<string> {
   const migrations = await readMigrations();
   const pglite = readFileSync(
@@ -67,14 +70,14 @@ async function embeddedTemplate(): Promise<string> {
     try {
       renameSync(draft, template);
     } catch {
-      // Another run was faster; its template is as good as ours.
+      // Another run created the same template first.
       rmSync(draft, { recursive: true, force: true });
     }
   }
   return template;
 }
 
-/** What every start would write into a fresh database, each time again: some hundred statements. */
+/** Writes the rows that every start would otherwise write into a new database: some hundred statements. */
 async function prepare(db: Database): Promise<void> {
   for (const now of clocks) {
     await ensureMonths(db, now);

@@ -1,4 +1,4 @@
-/** A server on a bare socket that answers with bytes which no proper HTTP server sends, and the list of such answers. */
+/** A server on a raw socket that sends bytes that no proper HTTP server sends, and a list of such responses. */
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 
@@ -176,9 +176,9 @@ export const hostileAnswers: readonly HostileAnswer[] = [
 export interface HostileServer {
   readonly port: number;
   readonly url: string;
-  /** What the next requests are answered with. */
+  /** The response to the next requests. */
   answer: HostileAnswer;
-  /** Cuts all connections, so that none is used for the next answer. */
+  /** Cuts all connections, so that none is reused for the next response. */
   cut(): void;
   close(): Promise<void>;
 }
@@ -220,12 +220,12 @@ export async function startHostileServer(): Promise<HostileServer> {
 }
 
 export interface UncaughtErrors {
-  /** Those since it was last asked, once everything that is queued now has run. */
+  /** Returns the errors since the last call, after everything that is queued now has run. */
   take(): Promise<unknown[]>;
   stop(): void;
 }
 
-/** Collects what would end a process: errors that no code caught. */
+/** Collects uncaught errors, which would end a process. */
 export function watchUncaughtErrors(): UncaughtErrors {
   const seen: unknown[] = [];
   const note = (error: unknown) => void seen.push(error);
@@ -233,7 +233,7 @@ export function watchUncaughtErrors(): UncaughtErrors {
   process.on('unhandledRejection', note);
   return {
     async take() {
-      // An unhandled rejection is reported after the microtasks; what destroys a socket reports one turn later.
+      // An unhandled rejection is reported after the microtasks, an error that destroys a socket one turn later.
       for (let turn = 0; turn < 3; turn += 1) {
         await new Promise((resolve) => setImmediate(resolve));
       }

@@ -1,12 +1,12 @@
-/** How many bytes the largest body takes that the schema of a route allows, written without spaces. */
+/** Computes the size in bytes of the largest body that the schema of a route allows, written without spaces. */
 import type { Route } from '../../src/platform/http/routes/route.ts';
 
-/** The usual escape, such as `\u00e9`; clients that write ASCII alone escape every other character so. */
+/** The size of an escape such as `\u00e9`: clients that write only ASCII escape every other character this way. */
 const bytesPerCharacter = 6;
 const bytesPerNumber = 25;
-/** Of formats and patterns that bound a text by themselves. */
+/** The size of a string whose format or pattern already bounds its length. */
 const bytesPerFormat = 60;
-/** What is expected of metadata: its schema says nothing of the values. */
+/** An assumed size, because the schema of metadata does not limit its values. */
 const metadataBytes = 131_072;
 
 interface Schema {

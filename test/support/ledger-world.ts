@@ -206,7 +206,7 @@ export class LedgerWorld {
 
   async expireAll(): Promise<void> {
     while (await this.#ledger.expireDue()) {
-      // Once more.
+      // Continue with the next batch.
     }
   }
 
@@ -223,7 +223,7 @@ export class LedgerWorld {
     await this.restartFromDisk();
   }
 
-  /** Opens both after a clean or unclean end. */
+  /** Opens the database and the ledger after a clean or unclean end. */
   async restartFromDisk(): Promise<void> {
     const db = await openPlace(this.#place);
     try {

@@ -1,6 +1,6 @@
 /**
- * A template of the embedded database that is copied in a fraction of the time: most of what a directory holds is of no use
- * to whoever opens the copy.
+ * A template of the embedded database that takes a fraction of the time to copy: most of a data directory is not needed
+ * to open the copy.
  */
 import { appendFileSync, cpSync, readdirSync, readFileSync, rmSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
@@ -10,7 +10,7 @@ const segmentBytes = 16 * 2 ** 20;
 const isSegment = (name: string) => /^[0-9A-F]{24}$/.test(name);
 const logOf = (directory: string) => join(directory, 'pg_wal');
 
-/** Begins a new segment of the write-ahead log, and returns its name; nothing before it is needed any more. */
+/** Begins a new segment of the write-ahead log, and returns its name. Earlier segments are no longer needed. */
 export async function beginSegment(db: Database): Promise<string> {
   await db.query('SELECT pg_switch_wal()');
   await db.query('CHECKPOINT');
@@ -18,20 +18,20 @@ export async function beginSegment(db: Database): Promise<string> {
   return row?.name ?? '';
 }
 
-/** Once the database is closed. */
+/** Removes unneeded data from the directory of a closed database. */
 export function lighten(directory: string, segment: string): void {
   const log = logOf(directory);
   for (const other of readdirSync(log).filter((name) => isSegment(name) && name !== segment)) {
     rmSync(join(log, other));
   }
-  // A segment is filled with zeros to its end, which a copy gets back without writing them.
+  // The rest of a segment consists of zeros. A copy restores them without writing them.
   const bytes = readFileSync(join(log, segment));
   truncateSync(join(log, segment), bytes.findLastIndex((byte) => byte !== 0) + 1);
-  // Those that new databases are made from. Nobody makes one.
+  // The template databases of PostgreSQL, which are only needed to create databases.
   for (const unused of ['1', '4']) {
     rmSync(join(directory, 'base', unused), { recursive: true });
   }
-  // To fill the usual 128 MB with zeros takes a quarter of the time in which a database is opened.
+  // Filling the default of 128 MB with zeros takes a quarter of the time needed to open a database.
   appendFileSync(join(directory, 'postgresql.conf'), 'shared_buffers = 16MB\n');
 }
 

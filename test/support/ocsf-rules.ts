@@ -1,6 +1,6 @@
 /**
- * The rules of the Open Cybersecurity Schema Framework 1.3.0 as they are published, for the three classes that an export
- * may use: which attributes there are, of what type, which are required, and of which at least one has to be there.
+ * The published rules of the Open Cybersecurity Schema Framework 1.3.0 for the three classes that an export may use:
+ * the attributes with their types, the required ones, and groups of which at least one is required.
  */
 import { isIP } from 'node:net';
 
@@ -19,7 +19,7 @@ const oneOf =
     allowed.includes(value as number);
 const json: Check = (value) => value !== undefined;
 
-/** A text names an object of this list; with `[]` a list of them. */
+/** A string refers to an object of this list; with `[]`, to an array of that object. */
 const objects: Readonly<Record<string, ObjectRule>> = {
   metadata: {
     attributes: {
@@ -147,7 +147,7 @@ const classes: Readonly<Record<number, ClassRule>> = {
   },
 };
 
-/** A sentence for each rule that the event breaks. */
+/** Returns a message for each rule that the event violates. */
 export function ocsfFaults(event: Record<string, unknown>): string[] {
   const rule = classes[event.class_uid as number];
   if (rule === undefined) {

@@ -1,9 +1,9 @@
-/** A real OpenID provider on a real socket, whose ID tokens a test can have forged. */
+/** A real OpenID provider on a real socket. A test can make it forge ID tokens. */
 import { createSign, generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-// @ts-expect-error: the package has no types, and the ones that others wrote are of an older one.
+// @ts-expect-error: the package has no types, and the types published by others are for an older version.
 import Provider from 'oidc-provider';
 
 export interface Account {
@@ -14,7 +14,7 @@ export interface Account {
   readonly groups?: readonly string[];
 }
 
-/** What is used here of the provider's context. */
+/** The part of the provider's context that is used here. */
 interface GrantContext {
   readonly client?: { readonly clientId: string };
   readonly session?: { readonly accountId?: string };
@@ -27,7 +27,7 @@ interface GrantContext {
 }
 
 export interface Forgery {
-  /** Instead of the honest ones; undefined leaves one out. */
+  /** Replace the real claims; undefined removes a claim. */
   readonly claims?: Readonly<Record<string, unknown>>;
   readonly key?: KeyObject;
   readonly alg?: string;
@@ -37,17 +37,20 @@ export interface OidcIdp {
   readonly issuer: string;
   readonly clientId: string;
   readonly clientSecret: string;
-  /** Who signs in next. */
+  /** The account that signs in next. */
   account: Account;
-  /** What is wrong with the next ID tokens. They are signed again, with the provider's own key unless said otherwise. */
+  /**
+   * Changes to the next ID tokens, which are signed again: with the provider's own key unless the forgery has another
+   * one.
+   */
   forge: Forgery | undefined;
-  /** Whether it announces that it names itself when people come back. */
+  /** Whether the metadata announces that redirects contain the issuer (`iss`). */
   namesItself: boolean;
-  /** Claims of userinfo instead of the honest ones; undefined leaves one out. */
+  /** Replace claims of userinfo; undefined removes a claim. */
   userinfo: Readonly<Record<string, unknown>> | undefined;
-  /** Bytes that the next requests for a path are answered with. */
+  /** The bytes to send for the next requests of a path. */
   hijack: { readonly path: string; readonly bytes: string | Buffer } | undefined;
-  /** Paths that were asked for. */
+  /** The requested paths. */
   readonly asked: string[];
   close(): Promise<void>;
 }

@@ -1,6 +1,6 @@
 /**
- * Clients that never stop asking, and live through the death of the service: whatever was not answered is sent again, the
- * same, as soon as there is somebody to send it to.
+ * Clients that send requests continuously and survive the death of the service: each request without a response is sent
+ * again unchanged as soon as a service is available.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect } from 'vitest';
@@ -9,31 +9,31 @@ import type { ServiceAnswer, ServiceProcess } from './service-process.ts';
 
 export interface Patience {
   answers(): number;
-  /** Requests that were cut off and sent again. */
+  /** Number of requests that were cut off and sent again. */
   cutOff(): number;
-  /** Resolves when each client has been told since the call that the service is unavailable. */
+  /** Resolves when each client has received a 503 since the call. */
   allRefused(): Promise<void>;
-  /** Lets nobody begin anything new, and waits until all that was begun is answered. */
+  /** Lets no client start a new action, and waits until all requests in flight have a final response. */
   quiet(): Promise<void>;
   goOn(): void;
   stop(): Promise<void>;
 }
 
 export interface PatientClients extends Patience {
-  /** Sends until there is an answer that settles it. */
+  /** Sends the request until it gets a final response. */
   send(
     client: number,
     call: (service: ServiceProcess) => Promise<ServiceAnswer>,
     onLost?: () => void,
   ): Promise<ServiceAnswer>;
-  /** Each does this again and again, until all are stopped. */
+  /** Each client repeats this action until all are stopped. */
   start(clients: number, act: (client: number) => Promise<void>): void;
 }
 
 export const retryAfterMs = 30;
 const again = new Set(['idempotency_key_processing', 'service_unavailable']);
 
-/** `services` are those that can be asked now; a client has a favourite among them. */
+/** `services` returns the services that are available now. Each client prefers one of them. */
 export function patientClients(services: () => readonly ServiceProcess[]): PatientClients {
   let answers = 0;
   let cutOff = 0;
@@ -43,7 +43,7 @@ export function patientClients(services: () => readonly ServiceProcess[]): Patie
   let gate = Promise.resolve();
   let openGate = () => {};
   let done: Promise<unknown> = Promise.resolve();
-  // Until somebody waits for the end, whatever went wrong is told by whoever waits for answers.
+  // An error of a client. Methods that wait for responses throw it, so that it is reported before `stop`.
   let failure: unknown;
   const check = () => {
     if (failure !== undefined) {

@@ -1,22 +1,22 @@
-/** What tests of policies and approvals have in common: rules, runs and approvals in one line each. */
+/** Shared helpers for tests of policies and approvals: rules, runs and approvals in one line each. */
 import { expect } from 'vitest';
 import { scopes } from '../../src/contract/scopes.ts';
 import type { TestAnswer, TestOrg, World } from '../harness.ts';
 
 export interface PolicyWorld {
   readonly org: TestOrg;
-  /** A key of role member, which runs. */
+  /** A key with the role member, which posts the runs. */
   readonly runner: { readonly id: string; readonly secret: string };
   call(method: string, path: string, body?: unknown, key?: string): Promise<TestAnswer>;
-  /** Makes a rule and returns its id. */
+  /** Creates a rule and returns its id. */
   rule(body: object): Promise<string>;
   run(body?: object, key?: string): Promise<TestAnswer>;
-  /** Is refused for want of an approval, and returns that approval's id. */
+  /** Posts a run that requires an approval, and returns the id of the requested approval. */
   ask(body?: object): Promise<string>;
   approve(id: string, body?: object): Promise<TestAnswer>;
 }
 
-/** A fresh org, so that rules of other tests are not met. */
+/** Creates a new org, so that rules of other tests do not apply. */
 export async function policyWorld(world: World): Promise<PolicyWorld> {
   const org = await world.createOrg();
   const runner = await world.mintKey(org, 'member', scopes);

@@ -1,4 +1,4 @@
-/** A private PostgreSQL server made from the machine's own binaries, for as long as the tests run. */
+/** A private PostgreSQL server for the tests, run from the binaries installed on the machine. */
 import { execFileSync, spawn } from 'node:child_process';
 import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -9,7 +9,7 @@ import { freePort } from './free-port.ts';
 
 const oldestMajor = 15;
 
-/** The directory of the newest installed PostgreSQL that is new enough. */
+/** Returns the directory of the newest installed PostgreSQL that is new enough. */
 export function findPostgres(): string | undefined {
   const root = '/usr/lib/postgresql';
   const versions = existsSync(root) ? readdirSync(root).map(Number) : [];
@@ -31,7 +31,7 @@ export interface Cluster {
   readonly url: string;
   /** An orderly shutdown that does not wait for clients. */
   stop(): Promise<void>;
-  /** Ends every process at once, as a crash would: the next start has to recover. */
+  /** Ends every process at once, like a crash: the next start must recover. */
   kill(): Promise<void>;
   start(): Promise<void>;
   remove(): Promise<void>;

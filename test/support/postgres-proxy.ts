@@ -1,18 +1,18 @@
 /**
- * Stands between Purser and PostgreSQL and can cut a connection at the worst moment: when COMMIT was sent and its answer
- * has not come back. Whether the commit reached the server is for the test to say; the client cannot tell. It can also
- * let notices come late, but not so late that they would be missed.
+ * A proxy between Purser and PostgreSQL that can cut a connection at the worst moment: after COMMIT was sent and before
+ * its response. The test chooses whether the commit reaches the server; the client cannot know. The proxy can also
+ * delay notifications, but not so long that they count as missed.
  */
 import { connect, createServer, type Socket } from 'node:net';
 
 export interface PostgresProxy {
   readonly url: string;
   /**
-   * Cuts the connection of the transaction in which this text was sent, at its commit. Resolves when that is done and,
-   * if the commit was let through, the server has answered it.
+   * Cuts the connection of the transaction that sent this text, at its commit. Resolves when the connection is cut and,
+   * if the commit was forwarded, the server has responded to it.
    */
   cutCommit(of: { readonly text: string; readonly reaches: boolean }): Promise<void>;
-  /** From now on, everything that comes back on a connection that listens comes so much later. */
+  /** From now on, delays everything that the server sends on connections that listen for notifications. */
   delayNotices(byMs: number): void;
   close(): Promise<void>;
 }
@@ -23,7 +23,7 @@ interface Cut {
   done(): void;
 }
 
-/** The message of a simple query: its kind, its length, its text. */
+/** Encodes a simple query message: type, length and text. */
 const message = (sql: string) => {
   const text = Buffer.from(`${sql}\0`);
   const head = Buffer.alloc(5, 'Q');
@@ -42,10 +42,10 @@ export async function startPostgresProxy(url: string): Promise<PostgresProxy> {
   const server = createServer((client) => {
     const upstream = connect(Number(target.port), target.hostname);
     let sent = Buffer.alloc(0);
-    /** The commit is on its way; its answer is for nobody. */
+    /** Set while a commit is in flight whose response must not be forwarded. */
     let cutting: Cut | undefined;
     let listens = false;
-    /** What comes later must not overtake. */
+    /** Data must not overtake earlier data that is delayed. */
     let notBeforeMs = 0;
     const passOn = (chunk: Buffer) => {
       const nowMs = performance.now();

@@ -1,6 +1,6 @@
 /**
- * Random requests, drawn from the OpenAPI document that the service itself gives out. A request names the parts
- * of the world it uses (whose key, whose id) rather than holding them, so that the same seed draws the same.
+ * Random requests, generated from the OpenAPI document of the service. A request names the parts of the world that it
+ * uses (such as a key or an id) instead of containing them, so that the same seed generates the same requests.
  */
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import fc from 'fast-check';
@@ -59,11 +59,11 @@ export const keyIds = [
   'operator',
   'spareOperator',
 ] as const;
-/** `own` and the like are looked up in the world, `literal` stands in the path as it is. */
+/** Names such as `own` are looked up in the world; a `literal` is used in the path unchanged. */
 export type Id =
   | { readonly org: (typeof orgIds)[number] }
   | { readonly key: (typeof keyIds)[number] }
-  /** The one that the world has for this path parameter. */
+  /** The resource that the world has for this path parameter. */
   | { readonly resource: string }
   | { readonly literal: string };
 
@@ -98,7 +98,7 @@ const literalId = fc
   )
   .map((literal) => ({ literal }));
 
-/** One that the route can find. */
+/** Returns an id that the route can find. */
 function fittingId(path: string, parameter: string): Id {
   switch (parameter) {
     case 'id':
@@ -111,7 +111,7 @@ function fittingId(path: string, parameter: string): Id {
   }
 }
 
-/** Operators have sessions of their own, under the same name. */
+/** Operators have their own sessions, with the same parameter name. */
 function resourceFor(path: string, parameter: string): string {
   if (parameter === 'grant_id' && path.startsWith('/v1/admin')) {
     return 'active_grant_id';
@@ -119,7 +119,7 @@ function resourceFor(path: string, parameter: string): string {
   return path.startsWith('/v1/admin/sessions') ? `operator_${parameter}` : parameter;
 }
 
-/** Mostly one that the route can find. */
+/** Generates ids, most of which the route can find. */
 function idFor(path: string, parameter: string): fc.Arbitrary<Id> {
   if (!['id', 'org_id', 'key_id'].includes(parameter)) {
     return fc.oneof(
@@ -139,7 +139,7 @@ function idFor(path: string, parameter: string): fc.Arbitrary<Id> {
   );
 }
 
-/** Mostly one that may call the route. */
+/** Generates credentials, most of which may call the route. */
 function credentialFor(path: string): fc.Arbitrary<Credential> {
   const fitting: Credential = { named: path.startsWith('/v1/admin') ? 'operator' : 'owner' };
   const malformed = fc
@@ -231,7 +231,7 @@ function payloadFor({ method, body }: Operation): fc.Arbitrary<Payload> {
   );
 }
 
-/** Damaged, disguised, mislabelled or too large. */
+/** Generates payloads that are truncated, malformed, mislabelled or too large. */
 function strangePayload(value: fc.Arbitrary<unknown>): fc.Arbitrary<Payload> {
   const bytes = fc.oneof(
     value.map((v) => Buffer.from(JSON.stringify(v))),
@@ -307,7 +307,7 @@ export function randomRequest(operations: readonly Operation[]): fc.Arbitrary<Ra
   );
 }
 
-/** Whoever may call it, about what is there, in plain JSON: so that every operation is also seen to work. */
+/** Requests by a permitted caller for existing resources in plain JSON, so that every operation also succeeds. */
 function politeRequestFor({ method, path, query, body }: Operation): fc.Arbitrary<RandomRequest> {
   const ids = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => fittingId(path, name ?? ''));
   const named: CredentialName = path.startsWith('/v1/admin') ? 'operator' : 'owner';

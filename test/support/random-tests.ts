@@ -1,11 +1,11 @@
 /**
- * The random tests: which files they are, the seeds that `npm test` runs them with, and the cases that ever failed. `npm run fuzz`
- * runs the same files with fresh seeds. Every failure that it finds becomes an entry of `regressions` here.
+ * The random tests: their files, the seeds that `npm test` uses, and all cases that ever failed. `npm run fuzz` runs
+ * the same files with new seeds. Every failure that it finds becomes an entry of `regressions` here.
  */
 
 export interface FixedCase {
   readonly seed: number;
-  /** Path of fast-check: replays the one case at this path instead of all cases of the seed. */
+  /** A path of fast-check: replays only the case at this path instead of all cases of the seed. */
   readonly path?: string;
   /** Title of the test that the path belongs to. Required if there is a path. */
   readonly test?: string;
@@ -14,9 +14,12 @@ export interface FixedCase {
 export interface RandomTest {
   readonly file: string;
   readonly projects: readonly Project[];
-  /** Only the tests whose full name matches are part of a turn of `npm run fuzz`, if most of the file is not random. */
+  /** If most of the file is not random, `npm run fuzz` runs only the tests whose full name matches. */
   readonly only?: string;
-  /** Fresh seeds of one turn of `npm run fuzz`, chosen so that a turn takes from some seconds to about a minute. */
+  /**
+   * The number of new seeds in one turn of `npm run fuzz`, chosen so that a turn takes from a few seconds to about a
+   * minute.
+   */
   readonly seedsPerTurn: number;
   readonly seeds: readonly number[];
   readonly regressions: readonly FixedCase[];
@@ -24,7 +27,7 @@ export interface RandomTest {
 
 export type Project = 'embedded' | 'postgres';
 
-/** Far apart: a test may use its seed plus a small number for its parts. */
+/** Far apart, because a test may add a small number to its seed for each of its parts. */
 const cheap = [1, 1_001, 2_001];
 const expensive = [1];
 
@@ -41,7 +44,7 @@ export const randomTests = {
     seedsPerTurn: 1,
     seeds: expensive,
     regressions: [
-      // Bytes behind a request that closes the connection.
+      // Bytes after a request that closes the connection.
       {
         seed: 170_470_125,
         path: '403:1:1:1:2:2:3:5:7:6:6:6:11:4:15:9:7:5:5:8:3:4:22:7:5:5:4:4:29:5',
@@ -200,8 +203,8 @@ export const randomTests = {
 export type RandomTestName = keyof typeof randomTests;
 
 /**
- * The cases of a random test: the fixed ones, or those of the environment, which `npm run fuzz` sets.
- * `PURSER_TEST_SEED` has one seed or several with commas between; `PURSER_TEST_PATH` goes with a single seed.
+ * Returns the cases of a random test: the fixed ones, or those in the environment variables that `npm run fuzz` sets.
+ * `PURSER_TEST_SEED` contains one seed or several, separated by commas; `PURSER_TEST_PATH` requires a single seed.
  */
 export function casesOf(
   { seeds, regressions }: Pick<RandomTest, 'seeds' | 'regressions'>,

@@ -1,4 +1,4 @@
-/** Values for a JSON schema: mostly what it asks for, sometimes a little wrong, sometimes hostile. */
+/** Values for a JSON schema: mostly valid, sometimes slightly invalid, sometimes hostile. */
 import fc from 'fast-check';
 
 export interface JsonSchema {
@@ -66,14 +66,14 @@ const amounts = fc.oneof(
   { weight: 1, arbitrary: fc.constantFrom('-1', '1e3', '9000000000', '1.0000000001') },
 );
 
-/** Names whose schema says less than their handler asks for. */
+/** Values for fields whose handler is stricter than their schema. */
 const hints: Readonly<Record<string, readonly string[]>> = {
   email: ['grace@example.com', 'ada@example.com', 'grace@', '@'],
   model: ['gpt-4o', 'gpt-4o-mini', 'm', '*'],
   started_at: ['2026-11-15T11:00:00Z', '2026-11-15T12:00:00+01:00', '2026-01-01T00:00:00Z', ...times],
   finished_at: ['2026-11-15T11:30:00Z', '2026-01-01T00:00:00Z', ...times],
   group_by: ['model', 'day', 'hour,team', 'status,customer_id', 'month,key_id', 'model,model', 'colour', ','],
-  /** The first is the own one, by the time it is sent. */
+  /** The first value is replaced by the caller's own org when the request is sent. */
   org_id: ['{org_id}', 'org_0', ''],
   tag: ['a=b', '=', 'a='],
   timezone: ['UTC', 'Europe/Berlin', 'America/St_Johns', 'utc', 'Mars/Olympus', '+01:00', 'Etc/GMT+12'],
@@ -90,7 +90,7 @@ const hints: Readonly<Record<string, readonly string[]>> = {
   ],
 };
 
-/** A cursor as the service makes them, for some list, with any value inside. */
+/** A cursor in the format of the service, for any list, with an arbitrary value inside. */
 const forgedCursor = fc
   .tuple(
     fc.constantFrom('created_at', '-created_at', 'name', '-name', 'id'),
@@ -120,10 +120,10 @@ export function valueFor(schema: JsonSchema, name = ''): fc.Arbitrary<unknown> {
   );
 }
 
-/** Fields that a schema leaves out and a handler nearly always asks for. */
+/** Fields that are optional in the schema but required by the handler in nearly all cases. */
 const needed = ['estimated_cost_usd', 'cost_usd', 'issuer', 'client_id'];
 
-/** What the schema asks for, with few of the fields that may be left out. */
+/** Generates valid bodies with few optional fields. */
 export function politeBody(schema: JsonSchema): fc.Arbitrary<unknown> {
   const { properties = {} } = schema;
   const required = [
@@ -150,7 +150,7 @@ function politeItem(schema: JsonSchema, name: string): fc.Arbitrary<unknown> {
   return schema.properties === undefined ? valid(schema, name) : politeBody(schema);
 }
 
-/** To make one takes many times as long as to draw from it. */
+/** Cache: creating an arbitrary takes many times as long as generating a value from it. */
 const made = new WeakMap<JsonSchema, Map<string, fc.Arbitrary<unknown>>>();
 
 function valid(schema: JsonSchema, name: string): fc.Arbitrary<unknown> {
@@ -244,7 +244,7 @@ function validText(schema: JsonSchema, name: string): fc.Arbitrary<string> {
   });
 }
 
-/** Most often every required field is there and nothing else that is unknown. */
+/** In most cases all required fields are present, and no unknown fields. */
 function objectFor({ properties = {}, required = [] }: JsonSchema): fc.Arbitrary<object> {
   const fields = Object.fromEntries(
     Object.entries(properties).map(([name, schema]) => [name, valueFor(schema, name)]),
@@ -257,7 +257,7 @@ function objectFor({ properties = {}, required = [] }: JsonSchema): fc.Arbitrary
     },
   );
   const optional = Object.keys(fields).filter((name) => !required.includes(name));
-  // Of very many fields, half of them are hardly ever all right.
+  // With very many fields, a random half of them is hardly ever valid as a whole.
   const few = fc
     .subarray(optional, { maxLength: Math.min(optional.length, 3) })
     .chain((names) => fc.record(pick(fields, [...required, ...names])));

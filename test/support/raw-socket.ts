@@ -1,6 +1,6 @@
 /**
- * A client without manners: it writes any bytes to a socket and reads what comes back as HTTP responses.
- * HTTP clients proper refuse to send most of what the server has to survive.
+ * A raw client: it writes any bytes to a socket and parses the received bytes as HTTP responses. Regular HTTP clients
+ * refuse to send most of what the server must survive.
  */
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
@@ -17,7 +17,7 @@ interface Reader {
 }
 
 export interface RawOptions {
-  /** Nothing is read before the first `answer()`: a client that sends everything first. */
+  /** Reads nothing before the first `answer()`, like a client that sends everything first. */
   readonly readLate?: boolean;
 }
 
@@ -25,16 +25,18 @@ export class RawClient {
   readonly #socket: Socket;
   readonly #readers: Reader[] = [];
   #received: Buffer = Buffer.alloc(0);
-  /** What came since it was last put together. */
+  /** Buffers received since the last concatenation. */
   #pieces: Buffer[] = [];
   #piecesBytes = 0;
-  /** With fewer the next answer is not whole: a long one is put together once, not for every piece of it. */
+  /**
+   * The next response is incomplete with fewer bytes. A long response is thus concatenated once, not for every buffer.
+   */
   #bytesNeeded = 0;
   #ended: Error | undefined;
 
   static async open(port: number, { readLate = false }: RawOptions = {}): Promise<RawClient> {
     const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
-    // Before the connection stands, so that not a byte is taken from the kernel.
+    // Paused before the connection is established, so that no byte is read from the kernel.
     socket.pause();
     await once(socket, 'connect');
     return new RawClient(socket, readLate);
@@ -53,7 +55,7 @@ export class RawClient {
     socket.on('end', () => this.#end(new Error('the server closed the connection')));
     socket.on('error', (error) => this.#end(error));
     socket.on('close', () => this.#end(new Error('the connection is closed')));
-    // Listening for data makes a stream flow.
+    // Adding a data listener has started the stream.
     if (readLate) {
       socket.pause();
     } else {
@@ -61,7 +63,7 @@ export class RawClient {
     }
   }
 
-  /** Resolves once the kernel has taken the bytes. Never rejects: what the server did shows in the answer. */
+  /** Resolves once the kernel has accepted the bytes. Never rejects: the response shows how the server reacted. */
   send(...parts: (string | Uint8Array)[]): Promise<void> {
     const bytes = Buffer.concat(parts.map((part) => Buffer.from(part as Uint8Array)));
     return new Promise((resolve) => {
@@ -69,13 +71,16 @@ export class RawClient {
     });
   }
 
-  /** Says that nothing more will come, and goes on reading. */
+  /** Ends the sending side of the connection, and continues to read. */
   halfClose(): this {
     this.#socket.end();
     return this;
   }
 
-  /** The next response, interim ones (100) included. `method` is that of the request: HEAD has no body. */
+  /**
+   * Returns the next response, including interim ones (100). `method` is that of the request: responses to HEAD have no
+   * body.
+   */
   answer(method = 'GET'): Promise<RawAnswer> {
     this.#socket.resume();
     return new Promise((resolve, reject) => {
@@ -84,7 +89,7 @@ export class RawClient {
     });
   }
 
-  /** Every response until the server closes; fails when it resets the connection instead. */
+  /** Returns every response until the server closes the connection. Rejects if the server resets it. */
   async answersUntilClosed(): Promise<RawAnswer[]> {
     const answers: RawAnswer[] = [];
     for (;;) {
@@ -100,7 +105,7 @@ export class RawClient {
     }
   }
 
-  /** Bytes that came and belong to no response yet. */
+  /** Received bytes that do not belong to a response yet. */
   get unread(): string {
     return this.#join().toString('latin1');
   }
@@ -142,14 +147,14 @@ export class RawClient {
   }
 }
 
-/** One exchange on a connection of its own, which the client ends after sending. */
+/** Sends these bytes on a new connection, ends the sending side, and returns the responses. */
 export async function exchange(port: number, ...parts: (string | Uint8Array)[]): Promise<RawAnswer[]> {
   const client = await RawClient.open(port);
   void client.send(...parts);
   return client.halfClose().answersUntilClosed();
 }
 
-/** A request with the headers that any proper client sends; lines of `headers` are written as they are. */
+/** Returns a request with the headers that any regular client sends; the lines in `headers` are added unchanged. */
 export function rawRequest(
   method: string,
   target: string,
@@ -160,9 +165,9 @@ export function rawRequest(
 }
 
 interface Parsed {
-  /** Undefined: it is not whole yet. */
+  /** Undefined while the response is incomplete. */
   readonly answer: RawAnswer | undefined;
-  /** How many bytes it took on the wire, or at least will take. */
+  /** The size in bytes on the wire, or a lower bound if the response is incomplete. */
   readonly length: number;
 }
 
@@ -195,9 +200,9 @@ function parseAnswer(bytes: Buffer, method: string): Parsed {
 }
 
 interface Body {
-  /** Undefined: it is not whole yet. */
+  /** Undefined while the body is incomplete. */
   readonly bytes: Buffer | undefined;
-  /** How many bytes it took on the wire, or at least will take. */
+  /** The size in bytes on the wire, or a lower bound if the body is incomplete. */
   readonly length: number;
 }
 

@@ -1,6 +1,6 @@
 // @ts-nocheck: plain code, as a reader of the guide writes it.
-// A receiver as somebody would write it who has read docs/guides/webhooks.md and nothing else. The test tells it the
-// secrets as their owner learns them; it tells the test what it made of each delivery.
+// A receiver as a reader of docs/guides/webhooks.md would write it. The test sends it the secrets when their owner
+// would get them; the receiver reports its verdict on each delivery to the test.
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { createServer } from 'node:http';
 

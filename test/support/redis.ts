@@ -1,4 +1,4 @@
-/** A private Redis made from the machine's own binary, without persistence, for as long as a test needs it. */
+/** A private Redis server for a test, without persistence, run from the binary installed on the machine. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
@@ -7,8 +7,8 @@ import { createClient } from '@redis/client';
 import { freePort } from './free-port.ts';
 
 /**
- * The path of the server, if the machine has one. PURSER_TEST_REQUIRE_ALL turns a missing one from a skip into a
- * failure.
+ * Returns the path of the server, or undefined if the machine has none; then tests are skipped. If
+ * PURSER_TEST_REQUIRE_ALL is set, a missing server is an error.
  */
 export function findRedis(): string | undefined {
   const places = [...(process.env.PATH ?? '').split(delimiter), '/usr/bin', '/usr/local/bin'];
@@ -24,18 +24,18 @@ export function findRedis(): string | undefined {
 export interface RedisServer {
   readonly url: string;
   readonly port: number;
-  /** Ends it at once; it forgets everything. */
+  /** Ends the server at once; all its data is lost. */
   kill(): Promise<void>;
-  /** On the same port as before. */
+  /** Starts the server again on the same port. */
   start(): Promise<void>;
-  /** Accepts connections and answers nothing, until it is continued. */
+  /** From now on the server accepts connections but does not respond, until `thaw` is called. */
   freeze(): void;
   thaw(): void;
 }
 
 const running = new Set<ChildProcess>();
 
-/** For `afterEach`: a test that fails leaves none behind. SIGKILL also ends the frozen ones. */
+/** For `afterEach`: a failed test leaves no server behind. SIGKILL also ends frozen servers. */
 export function endAllRedis(): void {
   for (const child of running) {
     child.kill('SIGKILL');

@@ -1,4 +1,4 @@
-/** How often a repeated test repeats: a few times in `npm test`, many times in `npm run test:soak`. */
+/** Returns the number of repetitions of a test: few in `npm test`, many in `npm run test:soak`. */
 export function rounds(usual: number, soak: number): number {
   return process.env.PURSER_TEST_SOAK === '1' ? soak : usual;
 }

@@ -1,4 +1,4 @@
-/** The labelled texts that the built-in detectors are held to; see `test/data/safety/README.md`. */
+/** The labelled texts that the built-in detectors are tested with; see `test/data/safety/README.md`. */
 import { readFileSync } from 'node:fs';
 import type { Finder } from '../../src/capabilities/governance/safety/scanning.ts';
 
@@ -7,7 +7,7 @@ export interface SafetyCase {
   readonly text: string;
 }
 
-/** Stands inside what a scanner for secrets would take for one. */
+/** Inserted into example secrets, so that secret scanners do not report the file. Removed before use. */
 const breaker = '¦';
 
 export function safetyCases(detector: string): SafetyCase[] {
@@ -22,7 +22,7 @@ export interface Judged {
   readonly wrong: readonly SafetyCase[];
 }
 
-/** A text is found or not; how often does not matter. */
+/** A text counts as found or not found; the number of matches does not matter. */
 export function judge(find: Finder, cases: readonly SafetyCase[]): Judged {
   const fires = ({ text }: SafetyCase) => Array.from(find(text)).some((match) => match !== null);
   const fired = cases.filter(fires);

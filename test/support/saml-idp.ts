@@ -1,4 +1,4 @@
-/** A real SAML identity provider, made with samlify, on a real socket. What it asserts a test can have wrong. */
+/** A real SAML identity provider, made with samlify, on a real socket. A test can make its assertions invalid. */
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
@@ -8,7 +8,7 @@ import { newPair } from './certificates.ts';
 
 samlify.setSchemaValidator({ validate: async () => 'the service provider checks' });
 
-/** The words of an assertion. */
+/** The values of an assertion. */
 export interface Asserted {
   nameId: string;
   nameIdFormat: string;
@@ -25,7 +25,7 @@ export interface Asserted {
   status: string;
   issueInstant: string;
   sessionNotOnOrAfter: string;
-  /** Of the subject confirmation; `notOnOrAfter` is that of the conditions. */
+  /** Expiry of the subject confirmation; `notOnOrAfter` is the expiry of the conditions. */
   confirmedUntil: string;
 }
 
@@ -33,16 +33,16 @@ export interface SamlIdp {
   readonly entityId: string;
   readonly ssoUrl: string;
   readonly certificate: string;
-  /** What the next assertions say; the rest is as it should be. */
+  /** Values of the next assertions that differ from the correct ones. */
   says: Partial<Asserted>;
-  /** What becomes of the next responses before they are signed. */
+  /** Changes the next responses before they are signed. */
   rewrite: ((xml: string) => string) | undefined;
-  /** What becomes of the next responses after they were signed. */
+  /** Changes the next responses after they were signed. */
   tamper: ((xml: string) => string) | undefined;
-  /** Whether the assertion is signed at all. */
+  /** Whether assertions are signed. */
   signs: boolean;
   signatureAlgorithm: string;
-  /** Whose key signs. */
+  /** Signs with the key of a stranger instead of the provider's own key. */
   isStranger: boolean;
   close(): Promise<void>;
 }
@@ -50,7 +50,7 @@ export interface SamlIdp {
 const sha256 = 'http://www.w3.org/2001/04/xmldsig-more#rsa-sha256';
 export const sha1 = 'http://www.w3.org/2000/09/xmldsig#rsa-sha1';
 
-/** `metadata` is what the service provider says of itself, asked for at each sign-in. */
+/** `metadata` returns the metadata of the service provider. It is called at each sign-in. */
 export async function startSamlIdp(metadata: () => Promise<string>): Promise<SamlIdp> {
   const [own, stranger] = [newPair(), newPair()];
   const server = createServer((request, response) => {

@@ -1,13 +1,13 @@
 /**
- * Where tests put databases that nobody keeps: in memory, if the machine has plenty. On a disk, to make and remove the thousand
- * files of each takes longer than to run most tests on it.
+ * The directory for temporary test databases: in memory, if the machine has enough. On a disk, creating and removing
+ * the thousand files of each database takes longer than most tests.
  */
 import { accessSync, constants, readdirSync, rmSync, statfsSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 const inMemory = '/dev/shm';
-/** Several times what a whole run has there at once. */
+/** Several times the space that a whole test run needs at once. */
 const roomBytesMin = 6 * 2 ** 30;
 
 export const scratch = hasRoom(inMemory) ? inMemory : tmpdir();
@@ -22,10 +22,10 @@ function hasRoom(directory: string): boolean {
   }
 }
 
-/** No run lasts that long. */
+/** Longer than any test run. */
 const abandonedAfterMs = 6 * 3_600_000;
 
-/** What runs have left that were killed: it would take memory until the machine is started anew. */
+/** Removes what killed test runs have left behind, which would take memory until the machine is restarted. */
 export function removeAbandoned(): void {
   for (const name of readdirSync(scratch).filter((one) => /^purser-(test|postgres)-/.test(one))) {
     const path = join(scratch, name);

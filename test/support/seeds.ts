@@ -1,24 +1,26 @@
-/** Seeds for random tests: fixed in `npm test`, fresh in `npm run fuzz`. No test draws a seed by itself. */
+/** Seeds for random tests: fixed in `npm test`, new in `npm run fuzz`. A test never draws a seed itself. */
 import fc from 'fast-check';
 import { expect } from 'vitest';
 import { casesOf, type RandomTestName, randomTests } from './random-tests.ts';
 
-/** fast-check's parameters, without those that name a case. */
+/** Parameters of fast-check, without those that select a case. */
 type PropertyOptions = Pick<fc.Parameters, 'numRuns'>;
 
-/** `fc.assert` with every case of the test: each seed, and each recorded path of the test that is running. */
+/** Runs `fc.assert` for every case of the current test: each seed, and each recorded path. */
 interface ForAll {
   <Values>(property: fc.IProperty<Values>, options?: PropertyOptions): void;
   <Values>(property: fc.IAsyncProperty<Values>, options?: PropertyOptions): Promise<void>;
 }
 
 export interface RandomTestSeeds {
-  /** One test each, with the seed in its title: `test.each(seeds)('… (seed %d)', …)`. */
+  /** For one test per seed, with the seed in its title: `test.each(seeds)('… (seed %d)', …)`. */
   readonly seeds: readonly number[];
   readonly forAll: ForAll;
 }
 
-/** For a test that checks many properties one after the other with seeds derived from its own. */
+/**
+ * Checks one property, for a test that checks many properties one after the other with seeds derived from its own seed.
+ */
 export function checkWithSeed<Values>(
   seed: number,
   property: fc.IAsyncProperty<Values>,

@@ -1,9 +1,9 @@
-/** Daily series as organizations have them, drawn from a seed: for tests of forecasts and for their bench row. */
+/** Typical daily series of organizations, generated from a seed, for tests of forecasts and for their bench row. */
 import { type Estimate, forecast } from '../../src/kernel/forecast/forecast.ts';
 
 export type Random = () => number;
 
-/** mulberry32, as numbers from 0 to 1. */
+/** Returns a mulberry32 generator of numbers from 0 to 1. */
 export function seededRandom(seed: number): Random {
   let state = seed | 0;
   return () => {
@@ -27,27 +27,27 @@ const each = (days: number, value: (day: number) => number) =>
   Array.from({ length: days }, (_, day) => notBelowZero(value(day)));
 
 export const seriesKinds: Readonly<Record<string, Generator>> = {
-  /** Grows by a fixed amount a day, with a mild week. */
+  /** Grows by a fixed amount a day, with a mild weekly pattern. */
   trend: (days, random) => {
     const slope = 0.3 + 0.7 * random();
     return each(days, (day) => 60 + slope * day + 8 * ((week[day % 7] ?? 1) - 1) + 6 * normal(random));
   },
   /** Busy from Monday to Friday, quiet on weekends. */
   'weekly season': (days, random) => each(days, (day) => 100 * (week[day % 7] ?? 1) + 9 * normal(random)),
-  /** A new product: from some day on, two to three times as much. */
+  /** A new product: from one day on, two to three times as much. */
   'level shift': (days, random) => {
     const at = Math.floor(days * (0.2 + 0.4 * random()));
     const factor = 2 + random();
     return each(days, (day) => (day < at ? 1 : factor) * (50 * (week[day % 7] ?? 1) + 5 * normal(random)));
   },
-  /** A batch job now and then: most days are nothing. */
+  /** An occasional batch job: most days are zero. */
   sparse: (days, random) => each(days, () => (random() < 0.15 ? 40 + 60 * random() : 0)),
-  /** Growth in percent, with a week that grows along. */
+  /** Grows by a percentage; the weekly pattern grows too. */
   'compound growth': (days, random) => {
     const rate = 0.002 + 0.006 * random();
     return each(days, (day) => 40 * (1 + rate) ** day * (week[day % 7] ?? 1) * (1 + 0.08 * normal(random)));
   },
-  /** No pattern: a level that wanders. */
+  /** No pattern: the level changes randomly. */
   'random walk': (days, random) => {
     let level = 100;
     return each(days, () => {
@@ -60,10 +60,10 @@ export const seriesKinds: Readonly<Record<string, Generator>> = {
 export interface Judged {
   readonly name: string;
   readonly kind: string;
-  /** Root mean square error of a day, and error of the total, both divided by those of repeating the week before. */
+  /** Root mean square error of the days, and error of the total, each divided by that of repeating the last week. */
   readonly dailyRatio: number;
   readonly totalRatio: number;
-  /** Shares of days and totals that lay within their band. */
+  /** Shares of days and totals that were within their band. */
   readonly daysCovered: number;
   readonly totalsCovered: number;
 }
@@ -71,7 +71,7 @@ export interface Judged {
 const stepsAhead = 28;
 const historyLengths = [60, 120, 180];
 
-/** Forecasts each kind of series from its first days and holds it against those that follow, which it has not seen. */
+/** Forecasts each kind of series from its first days, and compares the forecast with the days that follow. */
 export function judgeForecasts({ seeds }: { readonly seeds: number }): Judged[] {
   return Object.keys(seriesKinds).flatMap((kind) =>
     historyLengths.map((days) => ({ kind, name: `${kind}, ${days} days`, ...judge(kind, days, seeds) })),
@@ -106,7 +106,7 @@ function judge(kind: string, days: number, seeds: number) {
   };
 }
 
-/** Exact zeros lie at the lower end. */
+/** Tolerates rounding errors, so that an exact zero is within a band that starts at zero. */
 function isWithin(value: number, { low, high }: Estimate): boolean {
   return value >= (low ?? 0) - 1e-9 && value <= (high ?? 0) + 1e-9;
 }

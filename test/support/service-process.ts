@@ -1,4 +1,4 @@
-/** A service in a process of its own, spoken to over HTTP; every answer under `/v1` is held against the contract. */
+/** A service in its own process, called over HTTP. Every response under `/v1` is checked against the contract. */
 import { performance } from 'node:perf_hooks';
 import { setTimeout as pause } from 'node:timers/promises';
 import { generateKey } from '../../src/platform/http/routes/key-format.ts';
@@ -9,7 +9,7 @@ import type { Place } from './test-database.ts';
 /** The operator key of every service that a test starts with `settingsOf`. */
 export const operatorKey = generateKey('test');
 
-/** What a service needs to run at this place, on a port of its own. */
+/** Returns the settings of a service at this place, on a free port. */
 export function settingsOf(place: Place): Record<string, string> {
   return {
     SVC_PORT: '0',
@@ -20,10 +20,10 @@ export function settingsOf(place: Place): Record<string, string> {
 }
 
 export interface ServiceRequest {
-  /** The operator's unless another is given; null sends none. */
+  /** By default the operator's key; null sends no key. */
   readonly key?: string | null;
   readonly body?: unknown;
-  /** Sent as it is, instead of `body`. */
+  /** Sent unchanged, instead of `body`. */
   readonly raw?: string;
   readonly idempotencyKey?: string;
 }
@@ -34,7 +34,7 @@ export interface ServiceAnswer {
   readonly text: string;
   // biome-ignore lint/suspicious/noExplicitAny: a test looks into answers of every shape.
   readonly json: any;
-  /** The error code, if it is an error. */
+  /** The error code, if the response is an error. */
   readonly code: string | undefined;
   readonly replayed: boolean;
 }
@@ -43,7 +43,7 @@ export interface ServiceProcess {
   readonly url: string;
   readonly spawned: Spawned;
   readonly request: (method: string, path: string, request?: ServiceRequest) => Promise<ServiceAnswer>;
-  /** The log's lines, parsed. */
+  /** The parsed lines of the log. */
   log(): LogLine[];
   end(signal: NodeJS.Signals): Promise<Ending>;
 }
@@ -58,7 +58,7 @@ export async function startPurser(env: Record<string, string>): Promise<ServiceP
   return serviceOf(spawnPurser(['serve'], env));
 }
 
-/** Resolves when the process says where it listens. */
+/** Resolves when the process has logged the URL on which it listens. */
 export async function serviceOf(spawned: Spawned): Promise<ServiceProcess> {
   const log = () => parseLog(spawned.stdout());
   const url = await new Promise<string>((resolve, reject) => {
@@ -113,7 +113,7 @@ async function send(
 const retryEveryMs = 50;
 const retryForMs = 15_000;
 
-/** Sends again while the answer is one of these codes, as a client that backs off would. Returns the last answer. */
+/** Retries after a pause while the response has one of these codes. Returns the last response. */
 export async function retryWhile(
   codes: readonly string[],
   ask: () => Promise<ServiceAnswer>,

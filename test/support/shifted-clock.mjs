@@ -1,4 +1,4 @@
-/** Preloaded into a process, moves its clock by CLOCK_SHIFT_MS, as if someone had set the machine's. */
+/** Preloaded into a process: shifts its clock by CLOCK_SHIFT_MS, like a changed system clock. */
 const shiftMs = Number(process.env.CLOCK_SHIFT_MS);
 const realNow = Date.now;
 const now = () => realNow() + shiftMs;

@@ -1,4 +1,4 @@
-/** Signing in to the console, the way a browser does. */
+/** Signing in to the console like a browser. */
 import { expect } from 'vitest';
 import type { TestAnswer, World } from '../harness.ts';
 
@@ -16,7 +16,7 @@ export function postForm(
   });
 }
 
-/** The first cookie that an answer sets, as a browser would send it back. */
+/** Returns the first cookie that a response sets, as a browser would send it back. */
 export function cookieOf({ headers }: Pick<TestAnswer, 'headers'>): string {
   const [line = ''] = [headers['set-cookie'] ?? []].flat();
   return line.split(';')[0] ?? '';

@@ -1,22 +1,26 @@
-/** On PostgreSQL a process hears of changes on one connection, which it asks for a sign of life several times a second. */
+/**
+ * On PostgreSQL a process receives change notifications on one connection, on which it sends a heartbeat query several
+ * times a second.
+ */
 import pg from 'pg';
 import { expect } from 'vitest';
 import { eventually } from './eventually.ts';
 import type { Place } from './test-database.ts';
 
-/** The settings of a process whose connections can be told from those of others in `pg_stat_activity`. */
+/** Returns settings that give the connections of a process a name in `pg_stat_activity`. */
 export function namedOn({ databaseUrl }: Place, applicationName: string): Record<string, string> {
   return { SVC_DATABASE_URL: `${databaseUrl}?application_name=${applicationName}` };
 }
 
-/** A sign of life that was asked for after this moment of the database; the latest, if there are several. */
+/** Finds the newest heartbeat query that started after this time of the database. */
 const newestSince = `SELECT query_start::text AS asked_at FROM pg_stat_activity
   WHERE application_name = $1 AND query = 'SELECT 1' AND query_start > $2::timestamptz
   ORDER BY query_start DESC LIMIT 1`;
 
 /**
- * Resolves when the process has heard of all that was committed before the call. The notifications of it come with the answer to
- * the first question asked since at the latest, and that answer was read when the second question is asked.
+ * Resolves when the process has received the notifications of everything that was committed before the call. They
+ * arrive at the latest with the response to the next heartbeat query, and that response has been read when the query
+ * after it starts.
  */
 export function untilHeard(place: Place, applicationName: string): Promise<void> {
   return withClient(place, async (client) => {
@@ -35,7 +39,7 @@ export function untilHeard(place: Place, applicationName: string): Promise<void>
   });
 }
 
-/** Ends the one backend on which the process listens, and no other of it. */
+/** Ends only the backend on which the process listens for notifications. */
 export function cutNotifications(place: Place, applicationName: string): Promise<void> {
   return withClient(place, async (client) => {
     await eventually(async () => {

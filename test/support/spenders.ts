@@ -35,7 +35,7 @@ export interface KnownRun {
 
 /** Everything that the service acknowledged. */
 export interface Acknowledged {
-  /** By external id. */
+  /** Runs by external id. */
   readonly runs: Map<string, KnownRun>;
   /** Open holds that outlive the test. */
   readonly holds: Map<string, KnownHold>;
@@ -143,7 +143,7 @@ export function startSpenders({ org, clients, seed, services }: SpendersOptions)
     }
     acknowledged.runs.set(name, { id: answer.json.id, usd, customer });
     if (random(4) === 0) {
-      // A client that repeats an acknowledged request.
+      // Repeats an acknowledged request, as some clients do.
       const second = await send(client, 201, (through) => through.run(body, key));
       expect(second?.json.id).toBe(answer.json.id);
     }
@@ -304,7 +304,10 @@ export async function expectRuns(through: Spending, { runs }: Acknowledged): Pro
 
 const zeroRun = 'nothing of ';
 
-/** Counters are created when needed. A run with zero cost needs all of them and is always allowed. */
+/**
+ * Posts zero-cost runs, which are always allowed, to create every counter; otherwise counters are created when needed.
+ * Returns the number of runs.
+ */
 async function touchEveryCounter(through: Spending): Promise<number> {
   const customers = ['limited', 'prepaying'];
   for (const customer_id of customers) {

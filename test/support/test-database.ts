@@ -1,4 +1,4 @@
-/** A fresh, migrated database of the engine under test, in a fraction of a second. */
+/** A new, migrated database of the engine under test, created in a fraction of a second. */
 import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -14,7 +14,7 @@ import { scratch } from './scratch.ts';
 
 export const engine = process.env.PURSER_TEST_ENGINE === 'postgres' ? 'postgres' : 'embedded';
 
-/** A place where a service can be started: a data directory and, on PostgreSQL, a database of its own. */
+/** A place where a service can be started: a data directory and, on PostgreSQL, its own database. */
 export interface Place {
   readonly dataDir: string;
   readonly databaseUrl: string | undefined;
@@ -44,7 +44,7 @@ export async function makePlace({ migrated }: { migrated: boolean }): Promise<Pl
   };
 }
 
-/** On a busy machine a thousand callers may take long to be served; no test is about how long. */
+/** On a busy machine a thousand callers may wait for a long time, and no test checks how long. */
 const waitMsMax = 300_000;
 
 export async function openPlace(place: Place): Promise<Database> {

@@ -1,10 +1,10 @@
-/** History for forecasts: days with a run each, recorded past the gates. */
+/** History for forecasts: days with one run each, recorded without checking limits. */
 import { expect } from 'vitest';
 import type { TestOrg, World } from '../harness.ts';
 
 export const dayMs = 86_400_000;
 
-/** A run a day at noon UTC; `costs` goes up to yesterday, and a day without a cost has no run. */
+/** Records one run a day at noon UTC. `costs` ends with yesterday; a day with an undefined cost has no run. */
 export async function recordDays(
   world: World,
   org: TestOrg,

@@ -1,4 +1,4 @@
-/** A receiver of webhooks on a real socket. What it answers is up to the test. */
+/** A receiver of webhooks on a real socket. The test chooses its responses. */
 import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
@@ -13,7 +13,7 @@ export interface Received {
 export interface Receiver {
   readonly url: string;
   readonly received: Received[];
-  /** The ids of the events, in the order they came. */
+  /** Returns the ids of the events in order of arrival. */
   ids(): string[];
   close(): Promise<void>;
 }

@@ -1,4 +1,7 @@
-/** Webhooks under a test's control: nothing is sent until it says so, and it knows when everything was. */
+/**
+ * Webhooks under the control of a test: deliveries are sent only on request, and the test can wait until all are
+ * recorded.
+ */
 import {
   createDispatcher,
   type DispatcherDependencies,
@@ -12,9 +15,9 @@ import { createLog } from '../../src/platform/log.ts';
 import type { TestOrg, World } from '../harness.ts';
 
 export interface Webhooks {
-  /** Gives events to their subscriptions, sends what is due now, and waits until all of it is written down. */
+  /** Queues events for their subscriptions, sends the due deliveries, and waits until their outcomes are stored. */
   deliver(): Promise<void>;
-  /** Only begins to. */
+  /** Starts the same work, without waiting for its end. */
   begin(): Promise<void>;
   idle(): Promise<void>;
   stop(): Promise<void>;
@@ -24,7 +27,7 @@ export function controlWebhooks(
   world: World,
   options: Partial<SenderOptions> &
     Partial<Pick<DispatcherDependencies, 'faults' | 'random' | 'clock' | 'nowMs' | 'stopWaitMs'>> & {
-      /** How long each answer took, as the dispatcher is told. */
+      /** Replaces the measured latency of each response. */
       readonly latencyMs?: number;
     } = {},
 ): Webhooks {
@@ -64,7 +67,7 @@ export function controlWebhooks(
   });
   async function begin(): Promise<void> {
     while (await fanOut({ db, clock, ids })) {
-      // The next batch.
+      // Continue with the next batch.
     }
     await dispatcher.claim();
   }
@@ -73,7 +76,7 @@ export function controlWebhooks(
     idle: () => dispatcher.idle(),
     stop: () => dispatcher.stop(),
     async deliver() {
-      // A lane that is just being left cannot be taken again yet.
+      // A queue whose lease is just being released cannot be claimed yet.
       await dispatcher.idle();
       await begin();
       await dispatcher.idle();
@@ -95,7 +98,7 @@ export async function subscribe(
   return json.id;
 }
 
-/** Something that becomes one event. */
+/** Creates a budget, which emits exactly one event. */
 export async function makeBudget(world: World, org: TestOrg, name = 'a'): Promise<void> {
   await world.request('POST', `/v1/orgs/${org.id}/budgets`, {
     key: org.ownerKey,

@@ -43,7 +43,7 @@ async function revoke(id: string): Promise<void> {
   expect((await world.request('DELETE', path, { key: org.ownerKey })).status).toBe(204);
 }
 
-/** Like the engine when the notification connection is lost, and when it is back. */
+/** Simulates the loss or the recovery of the notification connection. */
 function setNotificationsHealthy(healthy: boolean): void {
   notificationsHealthy = healthy;
   for (const listener of listeners) {
@@ -61,7 +61,10 @@ function comeBack(): void {
   setNotificationsHealthy(true);
 }
 
-/** On PostgreSQL a notification returns to its sender a little later, and a row that was loaded meanwhile is not cached. */
+/**
+ * Waits until the key is cached. On PostgreSQL a notification returns to its sender a little later, and a row that was
+ * loaded in between is not cached.
+ */
 async function untilCached(token: string): Promise<void> {
   const cached = async () => {
     await credentials.find(token);

@@ -197,7 +197,7 @@ describe('a slug that an org gave up', () => {
     json?.error?.code,
   ];
 
-  /** Every way in which another org could get it. */
+  /** Checks that no other org can get the slug, by any operation. */
   async function expectHeld(slug: string): Promise<void> {
     expect(outcomeOf(await create({ name: 'a', slug }))).toEqual([409, 'conflict']);
     const other = await world.createOrg();

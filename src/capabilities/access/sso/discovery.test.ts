@@ -3,7 +3,9 @@ import { FakeClock } from '../../../../test/harness.ts';
 import { answerBytesMax } from '../../../platform/outbound/fetch.ts';
 import { createDiscovery, type Discovery } from './discovery.ts';
 
-/** Issuers that answer their metadata with more fields; `asked` lists the ones that were asked. */
+/**
+ * Returns a discovery whose issuers serve metadata with these additional fields; `asked` lists the requested issuers.
+ */
 function discoveryWith(more: object = {}): { discovery: Discovery; asked: string[]; clock: FakeClock } {
   const asked: string[] = [];
   const clock = new FakeClock();

@@ -1,4 +1,4 @@
-/** Identity providers that answer with bytes no provider sends, at each of the addresses that are asked in a sign-in. */
+/** Identity providers that respond with bytes that no real provider sends, at each URL that a sign-in requests. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createWorld, type World } from '../../../../test/harness.ts';
 import { Browser } from '../../../../test/support/cookie-browser.ts';
@@ -41,9 +41,12 @@ afterAll(async () => {
 
 const discovery = '/.well-known/openid-configuration';
 
-/** A sign-in while one address of the provider answers these bytes; then an honest one. */
+/**
+ * Signs in while one path of the provider responds with these bytes. Checks that the sign-in fails cleanly; returns its
+ * status.
+ */
 async function attempt(path: string, bytes: string | Buffer) {
-  // What is cached of the provider has expired, and the sign-ins of the last minute are not counted.
+  // The cached metadata of the provider expires, and the sign-ins of the last minute no longer count.
   world.clock.advanceSeconds(61);
   const browser = new Browser();
   idp.hijack = { path, bytes };

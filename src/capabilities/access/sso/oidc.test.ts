@@ -39,7 +39,7 @@ afterEach(() => {
   forgetDiscovery();
 });
 
-/** What a provider says of itself is kept for a minute. */
+/** Lets the cached metadata of providers expire, which is kept for a minute. */
 const forgetDiscovery = () => world.clock.advanceSeconds(61);
 
 const owner = (method: string, path: string, body?: object, at = org) =>
@@ -62,7 +62,7 @@ const connect = async (more: object = {}) => {
 };
 const loginUrl = (query = '') => `${url}/sso/${slug}/login${query}`;
 
-/** Signs in as somebody, in a browser of their own; gives what the last page before the console was. */
+/** Signs in with this account, by default in a new browser. Returns the last response before the console. */
 async function enter(account: Account, browser = new Browser(), query = '') {
   idp.account = account;
   const answer = await browser.follow(loginUrl(query), `${url}/console`);
@@ -222,7 +222,7 @@ describe('signing in', () => {
     const leaver = { sub: 'mover', email: 'mover@example.com', email_verified: true };
     const { member_id } = await whoIs((await enter(leaver)).cookie);
     await owner('DELETE', `/members/${member_id}`);
-    // As if the one who was removed had signed in elsewhere before.
+    // The removed member had signed in through another issuer before.
     await world.db.query(`UPDATE members SET issuer = 'https://before.example' WHERE id = $1`, [member_id]);
     const { answer } = await enter(leaver);
     expect(answer.status).toBe(403);
@@ -458,7 +458,7 @@ describe('open sessions', () => {
     expect(removed.status, removed.text).toBe(204);
     expect(await whoIs(other)).toEqual(over);
     expect(await whoIs(remover.cookie)).toMatchObject({ role: 'owner' });
-    // Another provider in a second step is a replacement all the same.
+    // Connecting another provider in a second step is a replacement too.
     await connect({ issuer: 'https://other.example' });
     expect(await whoIs(remover.cookie)).toEqual(over);
   });
@@ -614,7 +614,10 @@ describe('an issuer that sends people on to another one', () => {
   });
   afterAll(() => evil.close());
 
-  /** Where the honest issuer sends somebody back to who began at the evil one, which made this of it. */
+  /**
+   * Starts a sign-in at the evil issuer, which forwards it to the honest issuer with this redirect URI. Returns both
+   * URLs: the request to the evil issuer, and the redirect from the honest issuer.
+   */
   async function sentOn(redirectUri: string) {
     const browser = new Browser();
     const begun = await browser.request(`${url}/sso/${evilSlug}/login`);

@@ -53,7 +53,7 @@ async function invitation(): Promise<string> {
 }
 const signInWithKey = () => postForm(world, '/console/login', { key: org.ownerKey });
 
-/** How many may call the API with the cookies that these answers gave them. */
+/** Returns the number of responses whose session cookie gives access to the API. */
 async function signedIn(
   answers: readonly { headers: Record<string, string | undefined> }[],
 ): Promise<number> {
@@ -64,7 +64,7 @@ async function signedIn(
   return (await Promise.all(calls)).filter(({ status }) => status === 200).length;
 }
 
-/** Has `meanwhile` happen after everything that a request does before its transaction. */
+/** Runs `meanwhile` right before the next transaction, after everything that a request does before it. */
 function beforeTransaction(meanwhile: () => Promise<void>): void {
   const spy = vi.spyOn(world.db, 'transaction');
   spy.mockImplementationOnce(async (...args: Parameters<typeof world.db.transaction>) => {
@@ -73,7 +73,7 @@ function beforeTransaction(meanwhile: () => Promise<void>): void {
   });
 }
 
-/** Has `meanwhile` happen inside the next transaction, right before it waits for the org's lock. */
+/** Runs `meanwhile` inside the next transaction, right before it waits for the org's lock. */
 function beforeLock(meanwhile: () => Promise<void>): void {
   const transaction = world.db.transaction.bind(world.db);
   const spy = vi.spyOn(world.db, 'transaction');
@@ -113,7 +113,7 @@ describe('SSO that becomes required while people sign in', () => {
     expect([joined.status, await signedIn([joined])]).toEqual([410, 0]);
   });
 
-  // On the embedded engine there is one transaction at a time.
+  // The embedded engine runs only one transaction at a time.
   test.runIf(engine === 'postgres')('nor does one that has to wait for the lock', async () => {
     await put();
     const link = await invitation();
@@ -132,7 +132,7 @@ describe('SSO that becomes required while people sign in', () => {
       const links = [await invitation(), await invitation(), await invitation()];
       const begun: ReturnType<typeof signInWithKey>[] = [];
       let finished = 0;
-      // They arrive when the change is made and has not been committed, and get as far as they can.
+      // The sign-ins arrive when the change is written but not yet committed, and proceed as far as they can.
       world.fault = async (point, routeId) => {
         if (point === 'write.before_commit' && routeId === 'sso.put') {
           begun.push(...links.flatMap((link) => [postForm(world, link, {}), signInWithKey()]));

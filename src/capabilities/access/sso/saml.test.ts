@@ -25,7 +25,7 @@ beforeAll(async () => {
     body: {
       idp_entity_id: idp.entityId,
       idp_sso_url: idp.ssoUrl,
-      // As metadata holds it: without the lines around it.
+      // The certificate as metadata contains it: without PEM header, footer and line breaks.
       idp_certificate: idp.certificate.replaceAll(/-----[^-]+-----|\s/g, ''),
       role_mapping: [{ group: 'board', role: 'owner' }],
     },
@@ -48,7 +48,7 @@ interface Posted {
   readonly response: string;
 }
 
-/** As far as the form that the identity provider has the browser post. */
+/** Starts a sign-in. Returns the SAML response that the identity provider makes the browser post. */
 async function fetchResponse(browser = new Browser(), query = ''): Promise<Posted> {
   const page = await browser.follow(`${url}/saml/${slug}/login${query}`);
   expect(page.status, page.text).toBe(200);
@@ -56,7 +56,10 @@ async function fetchResponse(browser = new Browser(), query = ''): Promise<Poste
   return { browser, action: `${url}/saml/${slug}/acs`, response };
 }
 
-/** Posted by a page of another site, so without cookies; what follows is a navigation, so with them. */
+/**
+ * Posts the SAML response like a page of another site, so without cookies. The redirect is a navigation, so with
+ * cookies.
+ */
 async function post({ browser, action, response }: Posted): Promise<BrowserAnswer> {
   const answer = await browser.request(action, { form: { SAMLResponse: response }, withCookies: false });
   const next = answer.headers.get('location');
@@ -297,7 +300,7 @@ describe('what is not believed', () => {
     }
   });
 
-  /** A forged assertion beside the signed one, at the places where implementations have looked. */
+  /** A forged assertion beside the signed one, at the places where vulnerable implementations read it. */
   test('a signed assertion that is wrapped', async () => {
     const forged = (assertion: string) =>
       change(assertion, '>ada<', '>grace<')

@@ -350,7 +350,7 @@ describe('what the org sees', () => {
   });
 });
 
-/** Entries of one instant have no defined order. */
+/** Sorts entries like `data`, because the order of entries of the same instant is undefined. */
 function byPlaceIn(data: readonly Record<string, unknown>[]) {
   const place = ([kind, outcome, code]: readonly (string | null)[]) =>
     data.findIndex((one) => one.kind === kind && one.outcome === outcome && one.code === code);

@@ -13,7 +13,7 @@ beforeAll(async () => {
 });
 afterAll(() => world.close());
 
-/** A database that can be made unavailable. */
+/** Returns attempts on a database that can be made unavailable. */
 function attemptsOn(state: { isAway: boolean }): Attempts {
   const { db, clock } = world;
   return createAttempts({

@@ -1,4 +1,4 @@
-/** Detection by the authenticated head of a chain, without a kept checkpoint. */
+/** Tampering is detected by the authenticated head of a chain, without a kept checkpoint. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { createWorld, type TestOrg, type World } from '../../../../test/harness.ts';
 import { createLog } from '../../../platform/log.ts';
@@ -30,7 +30,7 @@ async function findings(): Promise<string[]> {
   return json.findings.map(({ kind, seq }: { kind: string; seq: number }) => `${kind} ${seq}`);
 }
 
-/** Removes the last entries, and sets the head of the chain before them. */
+/** Removes the entries after `behind`, and moves the head of the chain back to that entry. */
 async function cutOff(behind: number): Promise<void> {
   await sql('DELETE FROM audit_log WHERE tenant_id = $1 AND seq > $2', behind);
   await sql(

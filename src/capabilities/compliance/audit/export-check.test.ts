@@ -140,7 +140,7 @@ test('accepts signatures from before the key was replaced, and rejects later one
     return (await checkExport(each(lines), { publicKeys, kept: [token] })).checkpoints;
   };
   expect(await foundIf('2026-11-15T12:00:00Z')).toBe(2);
-  // The clocks of two processes differ a little.
+  // Five minutes are tolerated, because the clocks of two processes may differ.
   expect(await foundIf('2026-11-15T11:55:00Z')).toBe(2);
   await expect(foundIf('2026-11-15T11:54:59Z')).rejects.toThrow('a given checkpoint is invalid');
 });
@@ -155,7 +155,7 @@ describe('a key that was stolen, and replaced at noon', () => {
     const { findings } = await checkExport(each(lines), { publicKeys: keys, kept });
     return findings.map(({ kind, seq }) => `${kind} ${seq}`);
   };
-  // Tokens are dated noon.
+  // All tokens of these tests are dated noon.
   const foundAtEndOf = (chain: readonly AuditEntry[]) =>
     found([...chain.map(ndjsonLine), sealOf(chain.at(-1))]);
 
@@ -248,7 +248,7 @@ describe('a redacted entry', () => {
     const drafts = entries.map((_, n) => draftOf(n + 1));
     return chainAgain([...drafts, { ...draftOf(7), action: redactAction, after }]);
   };
-  /** The same salts as before: the chain consists of the entries, and one more. */
+  /** Reuses the existing entries with their salts, and appends one more. */
   const chainAgain = (drafts: readonly DatedDraft[]) => {
     const last = entries.at(-1) ?? chainStart;
     const all = [...entries, chained('org_1', last, drafts[6] as DatedDraft)];

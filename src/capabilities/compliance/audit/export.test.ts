@@ -14,7 +14,7 @@ const entries = 1_200;
 let world: World;
 let org: TestOrg;
 let url: string;
-/** Entries are a minute apart from here on. */
+/** The start of the log. Its entries are a minute apart. */
 let begin: Date;
 beforeAll(async () => {
   world = await createWorld();
@@ -234,7 +234,7 @@ describe('on a socket', () => {
       );
       const response = await open(whole());
       response.pause();
-      // The service pauses once the buffers in between are full: it serves others, and reads no more of this export.
+      // Once the buffers in between are full, the service reads no more of this export but still serves other requests.
       let before = -1;
       while (before !== reads) {
         before = reads;

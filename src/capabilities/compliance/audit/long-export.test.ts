@@ -1,4 +1,4 @@
-/** A stream is checked again while it runs, because it can take hours. */
+/** Access to an export stream is checked again while the stream runs, because it can take hours. */
 import { once } from 'node:events';
 import { get, type IncomingMessage } from 'node:http';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
@@ -15,7 +15,7 @@ beforeAll(async () => {
   world = await createWorld();
   org = await world.createOrg();
   ({ url } = await world.listen());
-  // Some pages of the log.
+  // Fill several pages of the log.
   await world.db.transaction(async (tx) => {
     const drafts = Array.from({ length: 600 }, (_, n) => ({ ...draft, targetId: `bud_${n}` }));
     const ids = createIds(world.clock, seededBytes(3));
@@ -57,7 +57,7 @@ const windowOf = () => {
   return `from=${day(-40)}&to=${day(40)}`;
 };
 
-/** Returns the number of lines received if this happens while the second page is read. */
+/** Returns the number of lines received if `happens` runs while the second page is read. */
 async function linesUntil(headers: Record<string, string>, path: string, happens: () => Promise<unknown>) {
   const { query } = world.db;
   let reads = 0;

@@ -38,7 +38,7 @@ const draft = (name: string): AuditDraft => ({
   traceId: null,
 });
 
-/** Entries of this moment. */
+/** Appends entries that are dated now. */
 async function append(count: number): Promise<void> {
   const at = world.clock.now().toISOString();
   const drafts = Array.from({ length: count }, (_, n) => ({ ...draft(`bud_${n}`), id: `aud_${n}`, at }));
@@ -50,9 +50,9 @@ async function append(count: number): Promise<void> {
 describe('verification during retention', () => {
   const job = () => world.job('apply-retention');
 
-  /** Long enough to be read, and deleted, in several steps. */
+  /** Creates a log that is long enough to be read and deleted in several steps. */
   async function longLog(): Promise<void> {
-    // No other request runs in between.
+    // Removes earlier policies directly, which is safe because no other request runs in between.
     await world.db.query('DELETE FROM retention_policies');
     await append(1_798);
     world.clock.advanceSeconds(31 * 86_400);
@@ -64,7 +64,7 @@ describe('verification during retention', () => {
     expect(put.status).toBe(200);
   }
 
-  /** Before these reads of the log a batch is deleted, one read after the other. */
+  /** Verifies the log, and deletes the given number of batches before each read. */
   async function verifyWith(batchesBefore: (read: number) => number | Promise<number>) {
     const { query } = world.db;
     let reads = 0;
@@ -163,7 +163,7 @@ describe('an export during appends', () => {
       writing = false;
     });
     const window = async () => {
-      // The window ends now: a concurrent append has dated its entry before it, or dates it later.
+      // The window ends now: a concurrent append has either dated its entry before this instant, or will date it later.
       world.clock.advanceSeconds(1);
       const to = world.clock.now().toISOString();
       windows.push(seqs((await send('GET', exportPath(from, to))).text));
@@ -190,7 +190,8 @@ describe('an export during appends', () => {
         isDone = true;
       });
       if (engine === 'postgres') {
-        // Until it waits, or has not waited; the embedded engine has one connection, which this transaction holds.
+        // Waits until the other transaction waits for a lock or is done. The embedded engine has one connection, which
+        // this transaction holds.
         const waits = () =>
           world.db.query(`SELECT 1 AS one FROM pg_locks WHERE NOT granted AND locktype = 'transactionid'`);
         await vi.waitUntil(async () => isDone || (await waits()).length > 0, { timeout: 20_000 });
@@ -206,7 +207,7 @@ describe('an export during appends', () => {
     const from = new Date(world.clock.now().getTime() - day).toISOString();
     const to = new Date(world.clock.now().getTime() + day).toISOString();
     const arrived: number[] = [];
-    /** Reads some lines and disconnects; true: it reached the end. */
+    /** Reads some lines and disconnects. Returns true if the export was complete. */
     const some = async (lines: number): Promise<boolean> => {
       const request = get(`${url}${logPath(exportPath(from, to, arrived.at(-1)))}`, {
         headers: { authorization: `Bearer ${org.ownerKey}` },

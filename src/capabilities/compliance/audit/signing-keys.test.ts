@@ -30,7 +30,7 @@ describe('rotation of the signing key', () => {
     expect(first.previous).toEqual([]);
     const { json: kept } = await ofOrg('POST', '/checkpoints');
     expect(keyIdOf(kept.token)).toBe(first.id);
-    // Signatures of retention and erasures must stay valid too.
+    // Signatures of retention and erasures must stay valid after the rotation too.
     await removeFirstEntry();
     world.clock.advanceSeconds(3_600);
 
@@ -75,7 +75,7 @@ describe('rotation of the signing key', () => {
     for (const { sealed } of rows) {
       expect(() => world.services.secrets.decrypt(sealed, 'audit_signing_key')).toThrow();
     }
-    // With access to the database alone a row can be stored, but not one that can be decrypted.
+    // An attacker with access to the database alone can insert a row, but not one that can be decrypted.
     await world.db.query(
       `INSERT INTO audit_signing_keys (generation, sealed, created_at, retired_at) VALUES (99, $1, now(), now())`,
       [Buffer.from(newPrivateKey())],
@@ -132,7 +132,7 @@ describe('rotation of the signing key', () => {
     const { sealed } = await inUse();
     await rename('While the old one is there');
     await put(old.sealed);
-    // And with it what the new key has signed, such as the anchor.
+    // Signatures of the new key, such as that of the anchor, become invalid too.
     expect((await ofOrg('GET', '/verify')).json.findings).toMatchObject([
       { kind: 'key_invalid' },
       { kind: 'anchor_invalid' },
@@ -173,7 +173,7 @@ describe('rotation of the signing key', () => {
     await expectRefused('');
     await world.db.query(`DELETE FROM audit_checkpoints WHERE id = 'chk_x'`);
 
-    // As if it had removed entries before it was replaced.
+    // An anchor signed with the stolen key, which claims that entries were removed before the key was replaced.
     const { json: kept } = await ofOrg('POST', '/checkpoints');
     await rename('Longer after');
     const { head } = (await ofOrg('GET', '/verify')).json;
@@ -191,7 +191,7 @@ describe('rotation of the signing key', () => {
         findings: [{ kind: 'anchor_invalid', seq: head.seq }],
       });
     }
-    // It is not signed with the next key either.
+    // The forged anchor is not signed again with the next key either.
     await rotate();
     expect((await ofOrg('GET', '/verify')).json.findings).toMatchObject([{ kind: 'anchor_invalid' }]);
   });
@@ -211,11 +211,12 @@ describe('rotation of the signing key', () => {
     expect((await asOperator('POST', 'audit-log/checkpoints')).status).toBe(201);
     const { data } = (await asOperator('GET', 'audit-log?action=platform_audit.signing_key.rotate')).json;
     expect(data[0]).toMatchObject({ before: null, after: { id: json.id } });
-    // The next start finds a key, also if the first one is missing.
+    // The next start finds the new key, even if the first one is missing.
     await world.db.query('DELETE FROM audit_signing_keys WHERE generation = 1');
     const restarted = await openSigner(world.db, world.services.secrets, world.clock.now());
     expect((await restarted.publicKeys(world.db)).current?.id).toBe(json.id);
-    // The next test creates its own; signatures of the next key to be lost would stay invalid.
+    // The next test creates its own checkpoint. A checkpoint signed by the key that the next test loses would stay
+    // invalid.
     await world.db.query(`DELETE FROM audit_checkpoints WHERE tenant_id = 'platform'`);
   });
 
@@ -232,7 +233,7 @@ describe('rotation of the signing key', () => {
     await put({ generation: 100, sealed });
     expect(refusalOf(await rotate())).toEqual([409, 'conflict']);
     expect((await inUse())?.generation).toBe(100);
-    // A generation number that was inserted through the database does not count.
+    // A generation number that was written directly to the database does not count.
     await put({ ...before, generation: 2_147_483_647 });
     expect((await rotate()).status).toBe(200);
   });

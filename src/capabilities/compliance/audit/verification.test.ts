@@ -34,7 +34,7 @@ interface Found {
   readonly until_seq: number;
 }
 
-/** Findings as `kind first-last`. */
+/** Returns the findings as `kind first-last`. */
 async function findings(checkpoint?: string): Promise<string[]> {
   const { json } = await send('GET', `/verify${checkpoint === undefined ? '' : `?checkpoint=${checkpoint}`}`);
   expect(json.valid).toBe(json.findings.length === 0);
@@ -327,7 +327,7 @@ describe('retention', () => {
     expect(await retain()).toEqual([]);
     expect((await seqsLeft())[0]).toBe(1);
     expect(await findings()).toEqual(['entry_changed 1']);
-    // Retention does run, and removes the entry once a later one is old enough as well.
+    // Retention still runs: it removes the entry once a later entry is old enough as well.
     world.clock.advanceSeconds(31 * days);
     expect(await retain()).toEqual([]);
     expect((await seqsLeft())[0]).toBeGreaterThan(1);
@@ -378,7 +378,7 @@ test('emits a checkpoint event once a day if entries were appended', async () =>
   const dayLater = async () => {
     world.clock.advanceSeconds(86_400);
     while (await job.runOnce()) {
-      // All orgs of this world are due.
+      // Repeat until no org of this world is due.
     }
   };
   await job.runOnce();
@@ -394,7 +394,7 @@ test('emits a checkpoint event once a day if entries were appended', async () =>
 
 test('logs that cannot be signed do not delay others, however many there are', async () => {
   const job = world.job('sign-daily-checkpoints');
-  // More than a batch, all sorted before the org.
+  // More chains than fit into a batch, all sorted before the org.
   await world.db.query(
     `INSERT INTO audit_chains (tenant_id, seq, hash) SELECT 'broken_' || n, 1, 'nothing' FROM generate_series(1, 60) AS n`,
   );

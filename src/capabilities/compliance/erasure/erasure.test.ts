@@ -27,7 +27,7 @@ const usageOf = async () =>
     cost_usd: string;
   }[];
 
-/** All rows of all tables, as text, that contain the id in any spelling. */
+/** Returns all rows of all tables that contain the id in any spelling, as text. */
 async function traces(): Promise<string[]> {
   const tables = await world.db.query<{ name: string }>(
     `SELECT table_name AS name FROM information_schema.tables WHERE table_schema = 'public' AND table_type = 'BASE TABLE'`,
@@ -52,7 +52,7 @@ const scope = { model: 'm', customer_id: person };
 const chain = `chain of ${person}`;
 const run = { ...scope, cost_usd: '0.5', input_tokens: 3, output_tokens: 4 };
 
-/** Creates every kind of record of a customer. */
+/** Creates every kind of record for a customer. */
 async function leaveTraces(): Promise<{ decision: string; runId: string }> {
   await call('PUT', `/v1/orgs/${org.id}/retention-policy`, { content_days: 5 });
   await call('POST', `/v1/orgs/${org.id}/webhooks`, { url: 'https://receiver.example/hook', events: ['*'] });
@@ -122,7 +122,7 @@ describe('a customer with records in every table', () => {
   beforeAll(async () => {
     ({ decision, runId } = await leaveTraces());
     before = await usageOf();
-    // Proves that the test can fail: most tables contain the id.
+    // Checks the search itself: before the erasure most tables contain the id.
     const tables = new Set((await traces()).map((trace) => trace.split(':')[0]?.replace(/_\d{4}_\d\d$/, '')));
     for (const table of [
       'runs',
@@ -139,7 +139,7 @@ describe('a customer with records in every table', () => {
       expect([...tables]).toContain(table);
     }
     expect((await erase()).status).toBe(204);
-    // Written by a process that had it buffered, after the tables were processed.
+    // Rows that another process had buffered and writes after the erasure has processed the tables.
     await world.db.query(
       `INSERT INTO refusals (org_id, id, code, message, operation, key_id, customer_id, details, count, first_at, last_at)
        VALUES ($1, 'ref_late', 'budget_exceeded', 'late', 'runs.create', 'k', $2, '{}', 1, now(), now())`,
@@ -191,7 +191,7 @@ describe('a customer with records in every table', () => {
     const { json: log } = await call('GET', `/v1/orgs/${org.id}/audit-log?limit=200`);
     const redacted = log.data.filter((entry: { redacted: boolean }) => entry.redacted);
     expect(redacted.length).toBeGreaterThanOrEqual(4);
-    // A redacted entry is still protected.
+    // Changes to a redacted entry are still detected.
     await world.db.query(`UPDATE audit_log SET after = '{"a": 1}' WHERE tenant_id = $1 AND seq = $2`, [
       org.id,
       redacted[0].seq,

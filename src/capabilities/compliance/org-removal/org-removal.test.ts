@@ -30,7 +30,7 @@ async function rowsOf(orgId: string): Promise<Record<string, number>> {
 async function emptyAll(): Promise<void> {
   const job = purgeRemovedOrgs(world.db, world.clock);
   while (await job.runOnce()) {
-    // The next batch.
+    // Continue with the next batch.
   }
 }
 
@@ -128,7 +128,7 @@ test('also purges data that is written later, such as the end of a hold, for a d
   await emptyAll();
   world.clock.advanceSeconds(3_600);
   while (await world.services.ledger.expireDue()) {
-    // The next batch.
+    // Continue with the next batch.
   }
   await emptyAll();
   expect(await rowsOf(org.id)).toEqual({});

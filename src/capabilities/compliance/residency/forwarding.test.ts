@@ -1,4 +1,4 @@
-/** Misbehaving peers, on real sockets; with bounds short enough for tests. */
+/** Misbehaving peers on real sockets, with timeouts short enough for tests. */
 import { EventEmitter, once } from 'node:events';
 import {
   type ClientRequest,
@@ -23,11 +23,11 @@ import { type SendingBounds, usualBounds } from './sending.ts';
 
 const hour = 3_600_000;
 const short: SendingBounds = { underWayMax: 2, connectWithinMs: 250, silenceMs: 250 };
-/** For peers that respond before they stop: a busy machine must not make them look silent from the start. */
+/** For peers that respond first and stop later: on a busy machine a slow start must not count as silence. */
 const longer: SendingBounds = { underWayMax: 2, connectWithinMs: hour, silenceMs: 2_000 };
 const ok = { 'x-svc-trace-id': 'a', 'content-type': 'text/plain' };
 
-/** Of the latest front. */
+/** Metrics of the server that `front` created last. */
 let metrics: Registry;
 const countedAs = async (outcome: string) =>
   Number(new RegExp(`outcome="${outcome}"} (\\d+)`).exec(await metrics.metrics())?.[1] ?? 0);
@@ -53,7 +53,7 @@ async function listen(server: Server): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-/** A server that forwards every request to `us`, as the pipeline does. */
+/** Starts a server that forwards every request to `us`, as the pipeline does. */
 async function front(
   origin: string,
   bounds: SendingBounds,
@@ -102,7 +102,7 @@ test('a peer that accepts and never responds is treated as unreachable, and its 
   const gone: Promise<unknown>[] = [];
   silent.on('connection', (socket) => gone.push(once(socket, 'close')));
   const port = await front(`http://127.0.0.1:${await listen(silent)}`, short);
-  // Twice as many as may be in flight: all of them are released.
+  // Twice the maximum in flight: the slots of the first round must have been released.
   for (let round = 0; round < 2; round += 1) {
     const answers = await Promise.all([ask(port), ask(port)]);
     expect(answers).toMatchObject([away, away]);
@@ -118,7 +118,7 @@ test('a peer that stops reading the body is treated as unreachable, while the cl
     short,
   );
   const sent = open(port, 'POST');
-  // More than the buffers in between hold.
+  // More than the buffers in between can hold.
   for (let megabytes = 0; megabytes < 32; megabytes += 1) {
     sent.write(Buffer.alloc(1_048_576));
   }
@@ -173,7 +173,7 @@ test('does not blame the peer for a client that sends slowly', async () => {
   );
   const sent = open(port, 'POST');
   sent.write('one ');
-  // When a later request has timed out, the peer has been silent for the maximum time.
+  // Once a later request has timed out, this peer has been silent for the maximum time as well.
   const silent = createNetServer((socket) => socket.resume());
   const other = await front(`http://127.0.0.1:${await listen(silent)}`, longer);
   expect(await ask(other)).toMatchObject(away);
@@ -182,14 +182,14 @@ test('does not blame the peer for a client that sends slowly', async () => {
 });
 
 test('does not blame the peer for a client that reads slowly', async () => {
-  // More than the buffers in between hold.
+  // More than the buffers in between can hold.
   const bytes = 32 * 1_048_576;
   const port = await front(
     await peer((_, response) => response.writeHead(200, ok).end(Buffer.alloc(bytes))),
     longer,
   );
   const [response] = (await once(open(port).end(), 'response')) as [IncomingMessage];
-  // When a second request has timed out, the full buffers have kept the peer silent for the maximum time.
+  // Once a second request has timed out, the full buffers have kept the peer silent for the maximum time.
   const silent = createNetServer((socket) => socket.resume());
   const other = await front(`http://127.0.0.1:${await listen(silent)}`, longer);
   expect(await ask(other)).toMatchObject(away);
@@ -257,7 +257,7 @@ test('a client that disconnects before its request is forwarded uses no slot', a
   leaving.write('half', () => leaving.destroy());
   await once(left, 'one');
   expect(await ask(port)).toMatchObject({ status: 200, text: 'done' });
-  // And it does not count as a failure of the peer.
+  // A disconnected client does not count as a failure of the peer.
   expect([await countedAs('answered'), await countedAs('refused')]).toEqual([1, 0]);
 });
 
@@ -298,7 +298,7 @@ test('includes the TLS handshake in the connect timeout', async () => {
   expect(await ask(await front(origin, { ...short, silenceMs: hour }))).toMatchObject(away);
 });
 
-/** Counts, and resolves promises that wait for a number. */
+/** Counts events, and resolves promises that wait for a count. */
 function createQueue() {
   let count = 0;
   let tell: (() => void)[] = [];
@@ -344,7 +344,7 @@ describe('treats an invalid response as an unreachable peer', () => {
       connectWithinMs: hour,
       silenceMs: hour,
     });
-    // Twice: all of them are released.
+    // Two requests in a row: the slot of the first must have been released.
     expect([await ask(port), await ask(port)]).toMatchObject([away, away]);
   });
 });

@@ -34,7 +34,7 @@ afterAll(async () => {
   await peer.close();
 });
 
-/** The same response from a server that looks like Purser. */
+/** Returns the same response with a trace id, which only Purser sends. */
 function traced({ name, bytes, ...rest }: HostileAnswer): HostileAnswer {
   const marked = bytes.toString('latin1').replaceAll(/(HTTP\/1.1 .*\r\n)/g, '$1x-svc-trace-id: a\r\n');
   return { ...rest, name: `${name}, with a trace id`, bytes: Buffer.from(marked, 'latin1') };
@@ -54,7 +54,7 @@ describe('a forwarded request', () => {
     });
     front = createServer((request, response) => {
       const toSend = { request, response, address: '127.0.0.1', traceId: 'a' };
-      // As the pipeline does.
+      // Sends the reply like the pipeline.
       forwarding
         .forward('us', toSend)
         .then(

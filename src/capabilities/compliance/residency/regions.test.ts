@@ -18,10 +18,10 @@ const settings = (region: string, peers: string) => ({
 
 let us: World;
 let eu: World;
-/** Its home region is us. */
+/** An org whose home region is us. */
 let org: TestOrg;
 beforeAll(async () => {
-  // Nothing listens there, so forwarding from us to eu fails.
+  // Nothing listens on port 9, so forwarding from us to eu fails.
   us = await createWorld(settings('us', 'eu=http://127.0.0.1:9'));
   const { url } = await us.listen();
   eu = await createWorld(settings('eu', `us=${url},ap=http://127.0.0.1:9`));
@@ -42,7 +42,7 @@ async function orgAtHome(region: string, mode = 'forward'): Promise<TestOrg> {
 const putResidency = (world: World, { id }: TestOrg, body: object) =>
   world.request('PUT', `/v1/admin/orgs/${id}/residency`, { key: world.operatorKey, body });
 
-/** The job's work of every second; a lease is available again only after a while. */
+/** Runs the directory job of eu at once. Otherwise its lease is available again only after a while. */
 async function readDirectory(): Promise<void> {
   await eu.db.query(`UPDATE directory_peers SET attempted_at = 'epoch'`, []);
   await eu.runJob('sync-directory-us');
@@ -146,7 +146,7 @@ describe('forwarding', () => {
   test('regions that disagree do not forward a request in a loop', async () => {
     const torn = await orgAtHome('us');
     await readDirectory();
-    // us considers eu the home region; eu has not received that yet.
+    // us now considers eu the home region; eu has not received this change yet.
     await putResidency(us, torn, { home_region: 'eu' });
     const answer = await read(eu, torn);
     expect([answer.status, codeOf(answer)]).toEqual([503, 'service_unavailable']);
@@ -436,7 +436,7 @@ test('accepts two secrets during a rotation, and signs with the configured one',
   ];
   const isAccepted = (by: PeerSecrets, from: PeerSecrets) =>
     verify(by, 'a', sign(from, 'a', statement, []), [], at) !== undefined;
-  // Two regions are at most one round apart, either way.
+  // During a rotation two regions are at most one round apart, in either direction.
   for (const [index, round] of rounds.entries()) {
     const next = rounds[index + 1] ?? round;
     expect([isAccepted(round, next), isAccepted(next, round), isAccepted(round, round)]).toEqual([

@@ -59,7 +59,7 @@ describe('PUT /v1/admin/orgs/{org_id}/residency', () => {
 describe('a strict org outside its home region', () => {
   test('is rejected for reads, writes before their body is read, and decisions on the fast path', async () => {
     const org = await world.createOrg();
-    // The fast path has cached the key from here on.
+    // From here on the fast path has the key in its cache.
     expect((await decide(org)).status).toBe(200);
     expect((await decide(org)).status).toBe(200);
     await put(org, { home_region: 'us', mode: 'strict' });

@@ -1,4 +1,4 @@
-/** Failures of deletion, and the operators' log. */
+/** Deletions that fail, and the retention of the operators' log. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createWorld, type TestOrg, type World } from '../../../../test/harness.ts';
 import { invalid, refusalOf } from '../../../../test/support/limits.ts';
@@ -52,7 +52,7 @@ test('a kind that fails does not block others, is reported, and is retried', asy
   expect(last_run).toMatchObject({ finished_at: null, deleted: { runs: 0 } });
   expect(last_run.deleted.audit_entries).toBeGreaterThan(0);
 
-  // Retried after a while, not continuously.
+  // A failed deletion is retried after a while, not continuously.
   await deleteAll();
   expect(failures()).toBe(1);
   world.clock.advanceSeconds(retryAfterMs / 1_000);
@@ -60,7 +60,7 @@ test('a kind that fails does not block others, is reported, and is retried', asy
   expect(failures()).toBe(2);
   expect(await recordsOfRuns()).toBe(0);
 
-  // Deletions are recorded, however long the rest fails.
+  // Completed deletions are recorded, however long the others keep failing.
   world.clock.advanceSeconds(86_400);
   await deleteAll();
   expect(await recordsOfRuns()).toBe(1);
@@ -133,7 +133,7 @@ test("keeps the operators' log as long as its policy says, and verifies it from 
     { action: 'platform_retention.put', before: { legal_hold: true }, after: { audit_days: 90 } },
     { action: 'platform_retention.put', before: { audit_days: null }, after: { legal_hold: true } },
   ]);
-  // Operator entries only.
+  // The log of the org is not affected.
   expect((await call('GET', '/audit-log/verify')).json.valid).toBe(true);
 });
 

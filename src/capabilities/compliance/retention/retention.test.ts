@@ -24,7 +24,7 @@ const deleteAll = () => world.runJob('apply-retention');
 
 const daysAgo = (days: number) => new Date(world.clock.now().getTime() - days * dayMs).toISOString();
 
-/** History of some days with this many runs each, one cent per run. */
+/** Records this many runs on each of these days, at one cent per run. */
 async function record(days: readonly number[], runs: number, more: object = {}): Promise<void> {
   const body = {
     runs: days.flatMap((day) =>
@@ -158,7 +158,7 @@ describe('deleting runs', () => {
     await deleteAll();
     expect([await count('runs'), await count('ledger_entries')]).toEqual([0, 10]);
     await expectBalanced('0.3');
-    // Corrected and new history still balances.
+    // The ledger still balances after more history is recorded.
     await record([801], 5);
     await expectBalanced('0.35');
     world.clock.advanceSeconds(86_400 + 1);
@@ -184,7 +184,7 @@ describe('deleting runs', () => {
     world.clock.advanceSeconds(500 * 86_400);
     await deleteAll();
     expect([await count('runs'), await count('ledger_entries')]).toEqual([0, 0]);
-    // A recount from the ledger alone has the same result.
+    // Recounting from the ledger alone gives the same result.
     await world.db.query('DELETE FROM counters WHERE org_id = $1', [org.id]);
     await world.services.ledger.evictCounters();
     await expectBalanced('0.03');
@@ -273,7 +273,7 @@ describe('deleting runs', () => {
     const since = world.clock.now().toISOString();
     expect((await call('GET', path())).json).toMatchObject({ failing_since: since, last_run: null });
     expect(world.logLines.filter((line) => line.includes('a broken row')).join()).toContain(failing.id);
-    // Retried after a while, not continuously.
+    // A failed deletion is retried after a while, not continuously.
     await deleteAll();
     expect(world.logLines.filter((line) => line.includes('a broken row'))).toHaveLength(1);
     world.clock.advanceSeconds(retryAfterMs / 1_000);
@@ -364,7 +364,7 @@ test('removes old audit entries, and verifies the rest from the anchor', async (
   const { json } = await call('GET', `${logPath}/verify?checkpoint=${kept.token}`);
   expect(json).toMatchObject({ valid: true, removed_until_seq: 5, first_seq: 6, kept_checkpoint: 'checked' });
   expect((await call('GET', `${logPath}?sort=seq`)).json.data[0].seq).toBe(6);
-  // The anchor is signed, so entries cannot be removed otherwise.
+  // The anchor is signed, so entries that are removed in another way are reported as missing.
   const findings = async () =>
     (await call('GET', `${logPath}/verify`)).json.findings.map(
       ({ kind, seq }: { kind: string; seq: number }) => [kind, seq],
@@ -417,7 +417,7 @@ test('removes the log of support access with the audit log, and grants that ende
   await deleteAll();
   expect(await seen()).toEqual([once, 1]);
   expect((await operator('GET', `/${later}`)).status).toBe(200);
-  // Three entries and a grant.
+  // Three support log entries and one grant.
   expect((await call('GET', path())).json.last_run.deleted.support_access).toBe(4);
   expect(await count('support_sessions')).toBe(1);
 });

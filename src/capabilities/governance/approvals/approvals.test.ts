@@ -21,7 +21,7 @@ const read = async (id: string) => (await here.call('GET', `/approvals/${id}`)).
 const listed = async (query = '') => (await here.call('GET', `/approvals${query}`)).json.data;
 const inSeconds = (seconds: number) => new Date(world.clock.now().getTime() + seconds * 1_000).toISOString();
 const expire = () => world.runJob('expire-approvals');
-/** Audit entries in order, and events sorted, because the order of events of the same instant is undefined. */
+/** Returns audit entries in order, and events sorted, because the order of events of the same instant is undefined. */
 const moves = async () => {
   const { entries, events } = await recordedOf(world, here.org.id);
   return {
@@ -221,7 +221,8 @@ describe('an approval', () => {
   test('that expires between the policy check and the posting admits nothing', async () => {
     const id = await here.ask();
     await here.approve(id, { until: inSeconds(60) });
-    // It is valid at the time of the request, which the policy check uses, but has expired when the ledger checks it.
+    // The approval is valid at the time of the request, which the policy check uses, but has expired when the ledger
+    // checks it.
     world.fault = (_, routeId) => {
       if (routeId === 'runs.create') {
         world.fault = undefined;
@@ -299,7 +300,7 @@ describe('deciding', () => {
     expect(await decided(denied)).toEqual(conflicts);
     const expired = await here.ask();
     world.clock.advanceSeconds(7 * 86_400);
-    // Also before the expiry job has run.
+    // Expired requests conflict even before the expiry job has run.
     expect(await decided(expired)).toEqual(conflicts);
     await expire();
     expect(await decided(expired)).toEqual(conflicts);

@@ -1,4 +1,4 @@
-/** Which expressions are accepted, and that no accepted expression can block the process. */
+/** The accepted expressions, and the guarantee that none of them can block the process. */
 import { describe, expect, test } from 'vitest';
 import { verdictOf } from '../../../kernel/policy.ts';
 import { compileExpression, isSyntaxFault } from './expression.ts';
@@ -179,7 +179,7 @@ describe('the time limit of all rules together', () => {
     let elapsedMs = 249;
     const facts = { ...expressionInputOf(attempt, 'UTC'), elapsedMs: () => elapsedMs };
     const slow = () => {
-      // A step takes far longer than expected.
+      // Simulates a step that takes far longer than expected.
       elapsedMs += 11;
       return false;
     };

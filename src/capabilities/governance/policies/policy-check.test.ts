@@ -25,7 +25,7 @@ describe('a rule that blocks', () => {
     expect(errorOf(await here.run())).toEqual(blocked);
     expect(errorOf(await here.run({ status: 'running', estimated_cost_usd: '0.5' }))).toEqual(blocked);
     expect([await runs(), await held()]).toEqual([[], []]);
-    // The whole cap is still available.
+    // The blocked runs hold nothing: the whole cap is still available.
     expect((await here.run({ model: 'small', cost_usd: '1' })).status).toBe(201);
   });
 
@@ -111,7 +111,7 @@ describe('a rule that blocks', () => {
         ],
       },
     });
-    // A run that a policy denies is given back to the rate limit.
+    // A run that a policy denies does not count against the rate limit.
     expect((await here.run({ model: 'bad' })).json.error.code).toBe('policy_blocked');
     expect((await here.run({ model: 'bad' })).json.error.code).toBe('policy_blocked');
   });
@@ -302,7 +302,7 @@ describe('the edge', () => {
     expect(await decide()).toEqual([]);
     const id = await here.rule({ effect: 'block' });
     expect(await decide()).toEqual(['policies']);
-    // Once with cached limits and response texts, and once through the full pipeline.
+    // One decision uses cached limits and response texts, the other takes the full pipeline.
     expect(await decide()).toEqual(['policies']);
     expect(await decide({ headers: { 'idempotency-key': 'one' } })).toEqual(['policies']);
     await here.call('PUT', '/chain-budget', { max_cost_usd: '5' });

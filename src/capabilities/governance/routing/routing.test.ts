@@ -6,7 +6,7 @@ let world: World;
 let here: PolicyWorld;
 beforeAll(async () => {
   world = await createWorld();
-  // Per million tokens; 1,000 in and 1,000 out cost a thousandth of both.
+  // Prices per million tokens. A run with 1,000 input and 1,000 output tokens costs a thousandth of their sum.
   const models: [string, string, string, object][] = [
     ['small', '1', '1', { context_tokens: 8_000, max_output_tokens: 2_000, regions: ['eu', 'us'] }],
     ['medium', '2', '4', { context_tokens: 100_000, regions: ['us'], capabilities: ['tools'] }],
@@ -49,7 +49,7 @@ const chosen = async (body: object = {}) => {
 const reasonsIn = ({ json }: TestAnswer) =>
   Object.fromEntries(json.considered.map(({ model, reason }: Record<string, string>) => [model, reason]));
 
-/** Every model meets the minimum score. */
+/** Puts a policy under which every evaluated model meets the minimum score. */
 async function allGood(body: object = {}): Promise<void> {
   await put(body);
   await evaluate('small', 0.8);
@@ -280,7 +280,7 @@ describe('policies', () => {
 
     await here.approve(approval_id);
     expect((await decide()).json.model).toBe('small');
-    // The run of a hold is not checked again, so it would not use the approval.
+    // A run that settles a hold is not checked again, so it would not use the approval.
     expect(errorOf(await decide({ hold: true }))).toEqual(errorOf(denied));
     expect((await here.run({ model: 'small' })).status).toBe(201);
     expect(await chosen()).toBe('policy_approval_required');
@@ -404,7 +404,7 @@ describe('a hold', () => {
       {},
     ]);
     expect((await here.call('GET', '/holds')).json.data).toHaveLength(1);
-    // On the edge the same key is independent.
+    // The edge endpoint treats the same idempotency key independently.
     const edge = await world.request('POST', '/v1/edge/decision', {
       key: here.runner.secret,
       body: { model: 'small', estimated_cost_usd: '0' },
@@ -422,7 +422,7 @@ describe('a hold', () => {
     for (const answer of answers) {
       counts[outcome(answer)] = (counts[outcome(answer)] ?? 0) + 1;
     }
-    // 8 × 0.006 = 0.048, and 0.002 are left for one of the small ones.
+    // 8 × 0.006 = 0.048. The remaining 0.002 allow one run of the small model.
     expect(counts).toEqual({ medium: 8, small: 1, spend_cap_exceeded: 11 });
     expect((await here.call('GET', '/holds')).json.data).toHaveLength(9);
   });

@@ -4,7 +4,9 @@ import { findCreditCards } from './credit-card.ts';
 import { matchesOf } from './inspection.ts';
 import type { Finder } from './scanning.ts';
 
-/** Counts the yields to the event loop during an inspection in which each step takes the given number of milliseconds. */
+/**
+ * Counts the yields to the event loop during an inspection in which each step takes the given number of milliseconds.
+ */
 async function turnsOfOthers(find: Finder, content: string, msPerPiece: number) {
   let nowMs = 0;
   let pieces = 0;

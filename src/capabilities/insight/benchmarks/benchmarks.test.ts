@@ -6,7 +6,7 @@ const floor = 3;
 let world: World;
 let reader: TestOrg;
 let industries = 0;
-/** One for each test, so that tests do not affect each other. */
+/** A different industry for each test, so that tests do not affect each other. */
 let industry: string;
 beforeAll(async () => {
   world = await createWorld({ SVC_BENCHMARK_K_FLOOR: String(floor) });
@@ -117,7 +117,7 @@ test('returns quartiles with equal weight per organization, and the caller’s p
       },
       { cost_usd: '0.4', latency_ms: 400, input_tokens: 100, output_tokens: 50 },
     ]),
-    // A giant, in runs and in dollars, counts like any other.
+    // An org with very many runs and very high costs counts like any other.
     contributor(
       Array.from({ length: 200 }, () => ({
         cost_usd: '1000',
@@ -143,7 +143,7 @@ test('returns quartiles with equal weight per organization, and the caller’s p
     },
     model_mix: [{ model: 'm', share: 0.83, own_share: 0.5 }],
   });
-  // A non-participant can read, and has no figures.
+  // An org that does not participate can read the cohort, but has no figures of its own.
   const { json: others } = await read(await cohort());
   expect(others.metrics.cost_per_run_usd).toEqual({
     q1: '0.15',
@@ -159,7 +159,7 @@ test('applies the minimum to current contributors, whatever was returned before'
   const [first, second] = await contributors(['1', '2']);
   expect(refusalOf(await read(id))).toEqual(tooFew);
   expect((await read(id)).json.error.details).toEqual({ minimum_cohort_size: floor });
-  // Participates, and has nothing to contribute.
+  // An org that participates but has no runs does not contribute.
   const idle = await world.createOrg();
   await takePart(idle, { enabled: true, industry });
   expect(refusalOf(await read(id))).toEqual(tooFew);
@@ -218,12 +218,13 @@ test('concurrent reads form the same blocks', async () => {
   expect(answers[0]?.json.contributing_orgs).toBe(7);
 });
 
-/** An organization with ten runs, of which this many use the model `x`. */
+/** Creates an organization with ten runs, of which this many use the model `x`. */
 const using = (times: number) =>
   contributor(Array.from({ length: 10 }, (_, i) => ({ model: i < times ? 'x' : 'y' })));
 
 test('the difference of two responses does not reveal a leaver’s figures; without blocks it would', async () => {
-  // No organization makes up more than half of any block: the model is included, so there is something to subtract.
+  // No organization makes up more than half of any block. Otherwise the model would be left out, and there would be
+  // nothing to subtract.
   const uses = [9, 5, 6, 5, 7, 5, 6, 8, 5];
   const orgs = await Promise.all(uses.map(using));
   const id = await cohort();
@@ -235,7 +236,7 @@ test('the difference of two responses does not reveal a leaver’s figures; with
       share: mix.find(({ model }) => model === 'x')?.share ?? 0,
     };
   };
-  /** The figures of the leaver, if it alone made the difference. */
+  /** The figures of the leaver, if the leaver alone caused the difference. */
   const difference = (before: Answer, after: Answer) => before.orgs * before.share - after.orgs * after.share;
   type Answer = Awaited<ReturnType<typeof observe>>;
 
@@ -243,7 +244,7 @@ test('the difference of two responses does not reveal a leaver’s figures; with
     orgs: taking.length,
     share: taking.reduce((sum, times) => sum + times / 10, 0) / taking.length,
   });
-  // An aggregate with only a minimum reveals the victim's share exactly.
+  // An aggregate that is protected only by a minimum size reveals the leaver's share exactly.
   expect(difference(plain(uses), plain(uses.slice(1)))).toBeCloseTo(0.9, 9);
 
   const before = await observe();
@@ -251,7 +252,7 @@ test('the difference of two responses does not reveal a leaver’s figures; with
   await takePart(orgs[0] as TestOrg, { enabled: false });
   const after = await observe();
   expect(before.orgs - after.orgs).toBeGreaterThanOrEqual(floor);
-  // The difference covers as many organizations as the minimum, and does not show whose figures they are.
+  // The difference covers at least the minimum number of organizations, and does not show whose figures they are.
   const gone = difference(before, after);
   const members = await world.db.query<{ org_id: string; block: string }>(
     'SELECT org_id, block FROM benchmark_members WHERE org_id = ANY($1)',

@@ -29,7 +29,7 @@ test('groups the most similar orgs', () => {
     ['retail', null, 5],
     [null, 'large', 5],
   ]);
-  // Only matching orgs, and no wider level.
+  // Only matching orgs form blocks, and no wider level is used.
   expect(sizes(formBlocks(candidates, { industry: 'retail', sizeBand: 'large' }, floor))).toEqual([]);
   expect(sizes(formBlocks(candidates, { industry: null, sizeBand: 'large' }, floor))).toEqual([
     [null, 'large', 8],
@@ -40,7 +40,10 @@ test('orgs that are too few for a block wait', () => {
   expect(formBlocks(several('a', 4, 'retail', 'small'), all, floor)).toEqual([]);
 });
 
-/** Number of orgs in exactly the same responses, for each such group: what differences can isolate. */
+/**
+ * Returns the size of each group of orgs that appear in exactly the same responses. No difference of responses can
+ * isolate a smaller group.
+ */
 function isolated(answers: readonly ReadonlySet<string>[]): number[] {
   const groups = new Map<string, number>();
   for (const orgId of new Set(answers.flatMap((answer) => [...answer]))) {
@@ -88,7 +91,7 @@ test('no combination of responses of a week isolates fewer orgs than the minimum
           (wanted.industry === null || wanted.industry === industry) &&
           (wanted.sizeBand === null || wanted.sizeBand === sizeBand),
       );
-      // As with a minimum alone: a response if there are enough.
+      // For comparison, responses without blocks, which only require a minimum number of orgs.
       unprotected.push(new Set(plain.length < floor ? [] : plain.map(({ orgId }) => orgId)));
     }
     expect(Math.min(...isolated(answers)), `seed ${seed}`).toBeGreaterThanOrEqual(floor);

@@ -75,7 +75,8 @@ test('a wider cohort minus a narrower one does not reveal a single org', () => {
   const told = (share: number, others: Record<string, number>) =>
     aggregate([narrow, [org(1, { m: share }), org(1, others), org(1, others)]], floor).modelMix;
   expect(aggregate([narrow], floor).modelMix).toEqual([{ model: 'm', share: 0.45 }]);
-  // 1.8 of seven orgs, whatever the one does: it alone uses the model, or makes up most of its block.
+  // 1.8 of seven orgs, whatever the share of the first org of the second block: that org alone uses the model, or makes
+  // up most of its block.
   for (const others of [{}, { m: 0.01 }]) {
     for (const share of [0.03, 0.3, 0.6, 0.95]) {
       expect(told(share, others)).toEqual([{ model: 'm', share: 0.26 }]);
@@ -87,7 +88,7 @@ test('a wider cohort minus a narrower one does not reveal a single org', () => {
 test('returns the caller’s quarter', () => {
   const quartiles = { q1: 1, median: 2, q3: 3 };
   expect([0, 1, 1.5, 2.5, 3.5].map((value) => quarterOf(value, quartiles))).toEqual([1, 1, 2, 3, 4]);
-  // If all have the same value, so has the caller, whatever the rounding.
+  // If all orgs have the same value, the caller is in the first quarter, although the quartiles are rounded.
   const same = aggregate([[org(1 / 3), org(1 / 3), org(1 / 3)]], floor).metrics.output_ratio;
   expect(same).toEqual({ q1: 0.33, median: 0.33, q3: 0.33 });
   expect(quarterOf(1 / 3, same ?? quartiles)).toBe(1);

@@ -168,10 +168,10 @@ describe('a forecast with a scenario', () => {
     await create('dearer', { price_changes: [{ model: 'gpt-4o', percent: 10 }] });
     expect(await cost('?scenario=dearer')).toBeCloseTo(390, 6);
     expect(await cost('?scenario=dearer&deployment=d')).toBeCloseTo(60, 6);
-    // Half of the tokens at the other model's cost per million: 5 + 1 instead of 10. It has no price but a history.
+    // Half of the tokens at the cost per million of `own`, which has no price but a history: 5 + 1 instead of 10.
     await create('mix', { model_mix: [{ from_model: 'gpt-4o', to_model: 'own', percent: 50 }] });
     expect(await cost('?scenario=mix')).toBeCloseTo(240, 6);
-    // At its price of 0.15 a million.
+    // All tokens at the price of `gpt-4o-mini`, $0.15 per million.
     await create('mini', { model_mix: [{ from_model: 'gpt-4o', to_model: 'gpt-4o-mini', percent: 100 }] });
     expect(await cost('?scenario=mini')).toBeCloseTo(30 * 2.15, 4);
     await create('nobody', { model_mix: [{ from_model: 'gpt-4o', to_model: 'nowhere', percent: 50 }] });
@@ -184,14 +184,16 @@ describe('a forecast with a scenario', () => {
     await create('new', { new_deployment: { name: 'n', daily_cost_usd: '5', daily_runs: 3 } });
     const added = await capacity('?scenario=new&horizon_days=10');
     expect([Number(added.total.cost_usd), added.total.runs]).toEqual([170, 50]);
-    // It is not part of another deployment, and all of its own.
+    // The new deployment is not part of another deployment's forecast, and is all of its own forecast.
     expect(await cost('?scenario=new&deployment=d&horizon_days=10')).toBeCloseTo(20, 6);
     expect(await cost('?scenario=new&deployment=n&horizon_days=10')).toBeCloseTo(50, 6);
   });
 });
 
 describe('teams', () => {
-  /** Each week one more team than three weeks before; the total value grows with the square root of their number. */
+  /**
+   * Records 26 weeks with one run per team: `teamsOf` returns the number of teams of a week, `value` their total value.
+   */
   async function recordTeams(value: (teams: number) => number, teamsOf: (week: number) => number) {
     const startMs = Math.floor(world.clock.now().getTime() / dayMs) * dayMs - 26 * 7 * dayMs;
     const runs = Array.from({ length: 26 }, (_, week) =>
@@ -218,7 +220,7 @@ describe('teams', () => {
     expect(teams.curve).toMatchObject({ family: 'power', weeks: 26, team_counts: 9, quality: 'good' });
     expect(teams.curve.elasticity).toBeCloseTo(0.5, 1);
     expect(teams.curve.r_squared).toBeGreaterThan(0.99);
-    // 100 (√25 - √24) is 10.1 and 100 (√26 - √25) is 9.9.
+    // The 25th team adds 100 (√25 - √24) = 10.1, the 26th adds 100 (√26 - √25) = 9.9; a team costs 10.
     expect(teams.pays_up_to.expected).toBeGreaterThanOrEqual(23);
     expect(teams.pays_up_to.expected).toBeLessThanOrEqual(28);
     expect(teams.pays_up_to.low).toBeLessThanOrEqual(25);
@@ -231,13 +233,13 @@ describe('teams', () => {
       expect(Number(point.return_low_usd)).toBeLessThanOrEqual(Number(point.return_usd));
       expect(Number(point.return_high_usd)).toBeGreaterThanOrEqual(Number(point.return_usd));
     }
-    // More expensive teams: fewer of them pay off. 100 (√n - √(n-1)) is 20 at 6.5.
+    // At twice the cost fewer teams pay off: 100 (√n - √(n-1)) is 20 at n = 6.5.
     await create('dearer', { price_changes: [{ percent: 100 }] });
     const dearer = (await capacity('?deployment=d&horizon_days=7&scenario=dearer')).teams;
     expect(dearer.cost_per_team_usd).toBe('20');
     expect(dearer.pays_up_to.expected).toBeGreaterThanOrEqual(6);
     expect(dearer.pays_up_to.expected).toBeLessThanOrEqual(8);
-    // Growth without higher prices scales value and cost alike.
+    // A plan with more teams at the same prices does not change the number of teams that pay off.
     await create('plan', { teams: 40 });
     const planned = (await capacity('?deployment=d&horizon_days=7&scenario=plan')).teams;
     expect(planned.pays_up_to).toEqual(teams.pays_up_to);
@@ -266,7 +268,7 @@ describe('teams', () => {
       });
       expect(Number(json.return_usd)).toBeCloseTo(returnUsd, 6);
     }
-    // At twice the observed teams, the linear forecast doubles, and the curve declines.
+    // At twice the observed number of teams, the linear forecast is far above the upper bound of the curve.
     const [last, line] = [drawn.teams.points.at(-1), drawn.linear.at(-1)];
     expect(line?.returnUsd).toBeGreaterThan(1.5 * Number(last?.return_high_usd));
   });

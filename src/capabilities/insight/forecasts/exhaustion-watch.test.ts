@@ -28,7 +28,7 @@ const call = async (method: string, path: string, body?: object) => {
 const budget = (limit_usd: string, more: object = {}) =>
   call('POST', 'budgets', { name: 'b', scope_kind: 'org', period: 'month', limit_usd, ...more });
 
-/** Events of the next run. An org is checked again after an hour. */
+/** Runs the job an hour later, when an org is checked again. Returns the new events. */
 async function told(of = org): Promise<Record<string, unknown>[]> {
   world.clock.advanceSeconds(3_601);
   const events = () =>
@@ -64,7 +64,7 @@ test('reports a limit that will run out in its window once, and again in the nex
     },
   ]);
   expect(await told()).toEqual([]);
-  // Changed to a value within the period.
+  // Reduced to an amount that runs out within the period.
   await call('PATCH', `budgets/${enough.id}`, { limit_usd: '250' });
   expect((await told()).map(({ limit_id }) => limit_id)).toEqual([enough.id]);
   await call('DELETE', `budgets/${enough.id}`);
@@ -114,7 +114,7 @@ test('reports scoped budgets, packs, caps and a prepaid balance', async () => {
     ]),
   );
   expect(kinds).toHaveLength(3);
-  // A top-up that is not enough is reported again; one that is enough is not.
+  // A top-up that is not enough emits another event; one that is enough does not.
   await topUp('20');
   expect((await told()).map(({ kind, window_end }) => [kind, window_end])).toEqual([['prepaid', null]]);
   await topUp('5000');
@@ -174,7 +174,7 @@ test('checks an org with very many limits over several runs', async () => {
     ).length;
   await job.runOnce();
   expect(await count()).toBe(0);
-  // Immediately, without an hour in between.
+  // The next run continues immediately, without waiting for an hour.
   await job.runOnce();
   expect(await count()).toBe(1);
 });

@@ -62,7 +62,7 @@ describe('GET /v1/forecast', () => {
     await run({ deployment: 'd', team: 'b', cost_usd: '1' });
     await run({ deployment: 'd', team: 'c', cost_usd: '0' });
     const { json } = await get('/v1/forecast?deployment=d&teams=2');
-    // Two thirds of 1.000000001.
+    // Two of three teams: two thirds of 1.000000001.
     expect([json.value_usd, json.cost_usd, json.return_usd]).toEqual(['0', '0.666666667', '-0.666666667']);
     expect(json.per_team.cost_usd).toBe('0.333333334');
   });
@@ -107,7 +107,7 @@ describe('GET /v1/capacity/forecasts', () => {
       key: org.ownerKey,
       body: { timezone: 'Pacific/Auckland' },
     });
-    // A day without runs is part of the history.
+    // A day without runs belongs to the history too.
     await record(
       daysOf(50, (day) => (day === 2 ? undefined : day % 7 >= 5 ? '1' : '10')),
       { deployment: 'd' },

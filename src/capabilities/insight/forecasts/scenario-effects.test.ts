@@ -82,7 +82,7 @@ test('a new deployment starts on its day and reaches full volume after its ramp'
   expect([addedRuns[5], addedTokens[5]]).toEqual([8, 0]);
   const elsewhere = effects({ new_deployment: added }, { countsDeployment: (name) => name !== 'd' });
   expect(new Set(elsewhere.addedCostNanos)).toEqual(new Set([0]));
-  // If it started before today, it has been growing since.
+  // A deployment that started before today has been growing since then.
   const begun = effects({ new_deployment: { ...added, starts_on: '2026-11-15' } });
   expect(begun.addedCostNanos.slice(0, 3)).toEqual([2e9, 3e9, 4e9]);
 });

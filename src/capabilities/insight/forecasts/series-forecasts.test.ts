@@ -110,7 +110,7 @@ describe('GET /v1/orgs/{id}/forecasts', () => {
       key: org.ownerKey,
       body: { timezone: 'America/New_York' },
     });
-    // Noon UTC is seven in the morning there, eight until the clocks went back on 1 November.
+    // Noon UTC is 07:00 in New York, and was 08:00 until summer time ended on 1 November.
     await record(daysOf(30, () => '1'));
     const one = (await ask('?horizon_days=3')).json.data[0];
     expect(one.history.map(({ value }: { value: string }) => value)).toEqual(Array(30).fill('1'));
@@ -128,7 +128,7 @@ describe('GET /v1/orgs/{id}/forecasts', () => {
 
     test('returns the day on which a budget runs out', async () => {
       await record(daysOf(28, () => '10'));
-      // Fourteen days of this month are spent; today and fifteen more follow.
+      // The first fourteen days of this month cost $10 each; today and fifteen more days follow.
       const small = await limit('budgets', {
         name: 's',
         scope_kind: 'org',
@@ -147,7 +147,8 @@ describe('GET /v1/orgs/{id}/forecasts', () => {
         period: 'month',
         limit_usd: '140',
       });
-      // Half of today is over: 5, then ten a day. 60 are left: they are used up on the sixth day after today.
+      // $60 are left. The second half of today costs $5, each later day $10: they are used up on the sixth day after
+      // today.
       expect(await outlookOf('', small)).toMatchObject({
         limit: '200',
         used: '140',
@@ -161,7 +162,7 @@ describe('GET /v1/orgs/{id}/forecasts', () => {
         runs_out_on: '2026-11-15',
         earliest_on: '2026-11-15',
       });
-      // A window later: 310 in December, of 300.
+      // A budget of $299 lasts for this month, but not for the next: December costs $310.
       const later = await limit('budgets', {
         name: 'd',
         scope_kind: 'org',
@@ -196,7 +197,7 @@ describe('GET /v1/orgs/{id}/forecasts', () => {
       expect(await kindsOf('?measure=runs')).toEqual([]);
       const [forEach] = (await ask('?customer_id=c')).json.data[0].limits;
       expect(forEach).toMatchObject({ kind: 'customer', used: '140', runs_out_on: '2026-11-16' });
-      // The daily cap: the rest of today stays below it, tomorrow does not.
+      // The total of today stays below the daily cap, that of tomorrow does not.
       const [cap] = (await ask('')).json.data[0].limits;
       expect(cap).toMatchObject({ runs_out_on: '2026-11-16', runs_out_in_window: false });
     });

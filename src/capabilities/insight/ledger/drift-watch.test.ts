@@ -23,7 +23,7 @@ test('detects a drift in the background, reports it in metrics and log, and clea
   await check();
   expect(await metric('svc_ledger_drift')).toBe('0');
   await world.db.query('UPDATE runs SET cost_nanos = 1500000000 WHERE org_id = $1', [org.id]);
-  // Nothing was posted since, so there is nothing to check.
+  // Nothing was posted since the last check, so the org is not checked again.
   await check();
   expect(faults()).toEqual([]);
   world.clock.advanceSeconds(1);
@@ -84,7 +84,7 @@ test('counts decisions by outcome and code', async () => {
       ],
     },
   });
-  // Settlements and corrections are not decisions.
+  // Settlements and corrections are not counted as decisions.
   const running = await spend(org, { status: 'running', estimated_cost_usd: '0.1' });
   await world.request('POST', `/v1/runs/${running.json.id}/complete`, {
     key: org.ownerKey,

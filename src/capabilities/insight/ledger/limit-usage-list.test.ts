@@ -1,4 +1,4 @@
-/** All limits in one list, with what is settled and held. */
+/** All limits in one list, with their settled and held amounts. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createWorld, type TestOrg, type World } from '../../../../test/harness.ts';
 
@@ -45,7 +45,7 @@ test('returns what is settled, held and left of each limit, also of unused ones'
     window_start: null,
     window_end: null,
   });
-  // Created in the middle of its period, below what is spent: the remaining amount is zero.
+  // The budget was created in the middle of its period, below the amount already spent, so nothing remains.
   expect(byKind.budget.standing).toMatchObject({ settled: '1.25', remaining: '0' });
 });
 

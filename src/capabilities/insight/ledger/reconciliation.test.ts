@@ -29,7 +29,7 @@ const operator = async (method: string, path: string, body: object) => {
 const run = (body: object) => call('POST', '/v1/runs', { model: 'm', ...body });
 const ask = (body: object) => call('POST', '/v1/edge/decision', { model: 'm', ...body });
 
-/** One limit of every kind that counts. */
+/** Creates one limit of every kind that has counters. */
 async function limitEverything(): Promise<void> {
   await call('PUT', ours('/spend-cap'), { cap_usd: '1000' });
   for (const scope_kind of ['org', 'workflow', 'deployment', 'department']) {
@@ -86,7 +86,7 @@ async function limitEverything(): Promise<void> {
   });
 }
 
-/** Charges of every kind: plain, settled, over their hold, late, corrected, recorded, still open. */
+/** Creates charges of every kind: without a hold, settled, above their hold, late, corrected, recorded, still open. */
 async function spend(): Promise<void> {
   const places = { workflow: 'x', deployment: 'x', department: 'x', input_tokens: 10, output_tokens: 5 };
   await run({ cost_usd: '0.123456789', ...places, customer_id: 'some:one' });
@@ -167,7 +167,7 @@ describe('a ledger that balances', () => {
       held_by_holds: '0.34',
       drift: '0',
     });
-    // Counters that compare zero with zero would agree too.
+    // Counters that are all zero would agree too.
     const busy = seen.counters.filter(
       ({ settled_by_entries }: { settled_by_entries: unknown }) =>
         ![null, '0', 0].includes(settled_by_entries as null),
@@ -244,13 +244,13 @@ describe('a ledger that was tampered with', () => {
     ['a run', 'runs', 'cost_nanos = cost_nanos + 1', '0.000000002'],
     ['a correction of a run', 'runs', 'adjusted_nanos = 1', '0.000000002'],
     ['what credits did not cover', 'runs', 'uncovered_nanos = 5', '0.00000001'],
-    // Buckets differ from the entries, from the days and from the totals.
+    // A changed bucket differs from the entries, from the days and from the totals.
     ['usage', 'usage_rollups', 'usd_nanos = usd_nanos - 3', '0.000000018'],
     ['usage of everything', 'usage_totals', 'usd_nanos = usd_nanos - 3', '0.000000003'],
     ['usage by day', 'usage_days', 'usd_nanos = usd_nanos - 3', '0.000000006'],
     ['whose usage a day was', 'usage_days', `digest = digest || '!'`, '6'],
     ['a tally', 'limit_tallies', 'settled = settled + 7', '0.000000007'],
-    // Two runs, two usage rows and the cap's counter differ from the two entries.
+    // The changed entries differ from two runs, from two usage rows and from the cap's counter.
     ['the entries', 'ledger_entries', 'usd_nanos = usd_nanos + 1', '0.000000006'],
   ])('%s', async (_, table, change, drift) => {
     await tamper(table, change);
@@ -286,7 +286,7 @@ describe('a ledger that was tampered with', () => {
   test.runIf(engine === 'postgres')('a counter, in its settled and its held amount', async () => {
     await tamper('counters', 'settled = settled + 4, held = held - 1');
     const { drift_usd, counters } = await reconcile();
-    // Of the cap and of the pack.
+    // The sum over the counters of the cap and of the pack.
     expect(drift_usd).toBe('0.00000001');
     expect(counters).toMatchObject([{ drift: '0.000000005' }, { drift: '0.000000005' }]);
     expect(counters.find(({ kind }: { kind: string }) => kind === 'spend_cap')).toMatchObject({

@@ -36,7 +36,7 @@ interface Row {
   readonly [field: string]: string | number | null;
 }
 
-/** All pages, as one. */
+/** Reads all pages. Returns their rows. */
 async function allRows(org: TestOrg, query: string, limit: number): Promise<Row[]> {
   const rows: Row[] = [];
   let cursor = '';
@@ -342,7 +342,7 @@ describe('time', () => {
       ['2026-03-29T23:00:00.000+02:00', '10000000'],
       ['2026-10-24T23:00:00.000+02:00', '1'],
       ['2026-10-25T00:00:00.000+02:00', '10'],
-      // The same hour on the clock, twice.
+      // The clock shows this hour twice.
       ['2026-10-25T02:00:00.000+02:00', '100'],
       ['2026-10-25T02:00:00.000+01:00', '1000'],
       ['2026-10-25T23:00:00.000+01:00', '10000'],
@@ -399,7 +399,7 @@ describe('time', () => {
     const org = await orgIn(timezone);
     const random = new Random(7);
     const [fromMs = 0, toMs = 0] = range.split('&').map((part) => Date.parse(part.split('=')[1] ?? ''));
-    // Around both ends, on either side of them, and in between.
+    // Times just before and after both ends of the range, and in between.
     const runs = Array.from({ length: 300 }, () => {
       const nearMs = random.of([fromMs, toMs, fromMs + random.int(toMs - fromMs)]);
       const atMs = Math.min(nearMs + (random.int(60) - 30) * 1_800_000, world.clock.now().getTime());
@@ -545,7 +545,7 @@ describe('compared with the previous period', () => {
   test('uses as many months, days or hours, group by group', async () => {
     const org = await orgIn('Europe/Berlin');
     await record(org, [
-      // September has 30 days, October 31 and an hour; both begin at 22:00 UTC the evening before.
+      // September has 30 days, October has 31 days and one more hour. Both begin at 22:00 UTC on the evening before.
       { started_at: '2026-08-31T22:00:00Z', cost_usd: '1', workflow: 'a' },
       { started_at: '2026-09-02T10:00:00Z', cost_usd: '1', workflow: 'gone', latency_ms: 50 },
       { started_at: '2026-09-30T22:00:00Z', cost_usd: '3', workflow: 'a' },
@@ -572,7 +572,8 @@ describe('compared with the previous period', () => {
       ['2026-10-01', '1'],
       ['2026-10-02', '1'],
     ]);
-    // A page reads the hours that fill it; an export all of them, with the same rows. The total covers all.
+    // A page reads only the hours that fill it. An export reads all hours and has the same rows. The total covers all
+    // hours.
     const hours = `?group_by=workflow,hour&${october}`;
     const { text } = await usage(org, `${hours}&format=ndjson`);
     const lines = text
@@ -583,7 +584,7 @@ describe('compared with the previous period', () => {
     expect(await allRows(org, hours, 1)).toEqual(lines);
     expect((await usage(org, `${hours}&limit=1`)).json.total).toEqual(json.total);
     const ranges: [string, string][] = [
-      // Two days, of which one has 25 hours.
+      // Two days, one of which has 25 hours.
       ['from=2026-10-24T22:00:00Z&to=2026-10-26T23:00:00Z', '2026-10-22T22:00:00.000Z'],
       ['from=2026-10-24T22:00:00Z&to=2026-10-26T22:00:00Z', '2026-10-22T22:00:00.000Z'],
       ['from=2026-10-24T10:00:00Z&to=2026-10-24T16:00:00Z', '2026-10-24T04:00:00.000Z'],
@@ -669,7 +670,8 @@ describe('exported', () => {
         const isLast = index === orgs.length - 1;
         const usedSides = Array.from({ length: exportsPerOrgMax + 1 }, () => exportOf(index));
         answers.push(...usedSides);
-        // Those within the limit wait, the others are rejected immediately: one too many of an org, and all of the last.
+        // Exports within the limits wait. The others are rejected immediately: one for each org, and all of the last
+        // org.
         await eventually(() => expect(statuses[index]).toEqual(isLast ? usedSides.map(() => 503) : [503]));
       }
       release();
@@ -747,7 +749,7 @@ describe('exported', () => {
     const [names, values] = compared.text.split('\r\n');
     expect(names).toBe(`${sums},${before.join()},${change}`);
     expect(values?.split(',')).toHaveLength(34);
-    // Without rows, it is the header alone.
+    // A response without rows consists of the header.
     expect((await usage(org, '?model=nobody&group_by=model&format=csv')).text).toBe(`model,${sums}\r\n`);
   });
 });

@@ -26,7 +26,7 @@ test('returns the number of calls, and the first and last, per route, org and ke
   await forecast(first.ownerKey);
   await world.request('HEAD', route, { key: first.ownerKey });
   world.clock.advanceSeconds(1);
-  // Rejected, but the key is known.
+  // The request is rejected, but its key is known.
   const { id: keyId, secret } = await world.mintKey(second, 'viewer', []);
   expect((await forecast(secret)).status).toBe(403);
   await world.request('GET', route);
@@ -90,7 +90,7 @@ describe('the list', () => {
     ['?route=/v1/none', []],
   ])('%s', async (query, expected) => {
     expect(names(await usage(query))).toEqual(expected);
-    // The same, page by page.
+    // Reading page by page returns the same entries.
     const seen: string[] = [];
     const more = query === '' ? '?' : `${query}&`;
     for (let cursor: string | null = ''; cursor !== null; ) {

@@ -1,4 +1,4 @@
-/** Public documents are cheap, however often they are read. */
+/** Serving public documents is cheap, however often they are requested. */
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { createWorld, type World } from '../../../../test/harness.ts';
 

@@ -21,9 +21,9 @@ afterAll(async () => {
 });
 
 afterEach(async () => {
-  // So that no other test has to delete them batch by batch.
+  // Deleted here so that no other test must delete them batch by batch.
   await world.db.query('DELETE FROM webhook_deliveries', []);
-  // From now on the planner believes that the tables are empty, as it may after a vacuum.
+  // From now on the planner assumes that the table is empty, as it may after a vacuum.
   await world.db.query('VACUUM webhook_deliveries');
 });
 
@@ -34,19 +34,19 @@ const call = (method: string, path: string, body?: object) =>
   });
 const giveOut = async () => {
   while (await fanOut({ db: world.db, clock: world.clock, ids: createIds(world.clock) })) {
-    // The next batch.
+    // Continue with the next batch.
   }
 };
 const removeAll = async () => {
   while (await removeOld(world.db, world.clock.now())) {
-    // The next batch.
+    // Continue with the next batch.
   }
 };
 const day = 86_400;
 const count = async (table: string) =>
   Number((await world.db.query<{ count: bigint }>(`SELECT count(*) AS count FROM ${table}`))[0]?.count ?? 0n);
 
-/** As if they had been there for a while. */
+/** Inserts deliveries directly, without creating their events. */
 const insertDeliveries = (id: string, state: string, count: number) =>
   world.db.query(
     `INSERT INTO webhook_deliveries (org_id, subscription_id, id, event_id, event_type, state, due_at, created_at)
@@ -111,7 +111,7 @@ test.each(['delivered', 'failed'] as const)(
     const body = { from: '2026-01-01T00:00:00Z', to: '2099-01-01T00:00:00Z', state };
     const first = (await call('POST', `${id}/redeliver`, body)).json;
     expect(first).toEqual({ redelivering: redeliveriesMax, more: true, next_cursor: expect.any(String) });
-    // They end as before: delivered, or failed because their event was deleted.
+    // The redeliveries end in the same state as before: delivered, or failed because their event was deleted.
     await world.db.query('UPDATE webhook_deliveries SET state = $2 WHERE subscription_id = $1', [id, state]);
     const second = (await call('POST', `${id}/redeliver`, { ...body, cursor: first.next_cursor })).json;
     expect(second).toEqual({ redelivering: 1, more: false, next_cursor: null });

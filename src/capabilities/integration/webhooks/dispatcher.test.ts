@@ -215,7 +215,7 @@ describe('an attempt that fails', () => {
       [org.id],
     );
     expect(audited).toHaveLength(1);
-    // No more deliveries are queued until it is resumed.
+    // No more deliveries are queued until the subscription is resumed.
     await makeBudget(world, org);
     await webhooks.deliver();
     expect((await get(org, `${id}/deliveries`)).data).toHaveLength(2);
@@ -238,7 +238,7 @@ describe('an attempt that fails', () => {
     }
     await day();
     expect(await get(org, id)).toMatchObject({ status: 'disabled', disabled_reason: 'failing' });
-    // After it is resumed the five days start again.
+    // After a resume the five days of failures start again.
     await post(org, `${id}/resume`);
     await day();
     expect(await get(org, id)).toMatchObject({ status: 'active', disabled_reason: null, disabled_at: null });

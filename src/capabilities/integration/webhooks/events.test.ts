@@ -1,4 +1,4 @@
-/** When and how often events are emitted, and that every event matches the catalog. */
+/** Events are emitted at the right times and not too often, and every event matches the catalog. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createWorld, type TestOrg, type World } from '../../../../test/harness.ts';
 import { eventually } from '../../../../test/support/eventually.ts';
@@ -40,7 +40,7 @@ const run = (more: object = {}) => call('POST', '/v1/runs', { model: 'm', cost_u
 
 describe('a finished run', () => {
   beforeAll(async () => {
-    // Until a process knows the subscriptions, it emits an event for every run.
+    // A process emits an event for every run until it has loaded the subscriptions.
     org = await world.createOrg();
     let told = 0;
     await eventually(async () => {
@@ -70,10 +70,10 @@ describe('a finished run', () => {
     const runs = [1, 2, 3].map((index) => ({ model: 'm', cost_usd: '0.1', external_id: `bulk ${index}` }));
     await call('POST', '/v1/runs/bulk', { runs });
     expect(await events('run.finished')).toHaveLength(5);
-    // Existing runs do not finish again.
+    // Runs that already exist do not finish again.
     await call('POST', '/v1/runs/bulk', { runs });
     expect(await events('run.finished')).toHaveLength(5);
-    // History finished long ago.
+    // Recorded history finished long ago, so it emits no event.
     await call('POST', '/v1/runs/bulk?enforcement=record', {
       runs: [{ model: 'm', cost_usd: '0.1', started_at: '2026-11-01T00:00:00Z' }],
     });
@@ -83,7 +83,7 @@ describe('a finished run', () => {
     await run();
     expect(await events('run.finished'), 'a paused one waits for it').toHaveLength(6);
     await call('DELETE', `/v1/orgs/${org.id}/webhooks/${subscription.id}`);
-    // Once this process has read the subscriptions, there is no subscriber.
+    // Once this process has reloaded the subscriptions, it emits nothing, because there is no subscriber.
     await expect
       .poll(async () => {
         const before = (await events('run.finished')).length;
@@ -195,14 +195,14 @@ describe('a limit that denies', () => {
     expect(seen.sort()).toEqual(
       ['chain_cost chain-1', 'chain_depth chain-2', 'customer a', 'customer b', 'quota', 'rate'].sort(),
     );
-    // The customer's limit comes before its credits; without it, these are next.
+    // A customer's limit is checked before its credits. Without a limit, the credits deny the run.
     const other = await world.createOrg();
     org = other;
     await call('POST', `/v1/orgs/${org.id}/credit-packs`, { customer_id: 'c', amount_usd: '1' });
     expect((await run({ customer_id: 'c', cost_usd: '3' })).json.error.code).toBe('credits_exhausted');
     await run({ customer_id: 'c', cost_usd: '3' });
     expect((await told()).map(({ kind, code }) => [kind, code])).toEqual([['credits', 'credits_exhausted']]);
-    // More was bought, and is exhausted again.
+    // A second pack is bought and exhausted too.
     world.clock.advanceSeconds(1);
     await call('POST', `/v1/orgs/${org.id}/credit-packs`, { customer_id: 'c', amount_usd: '1' });
     await run({ customer_id: 'c', cost_usd: '3' });
@@ -340,7 +340,7 @@ async function peopleEvents(path: string): Promise<void> {
   expect((await call('PUT', `${path}/sso`, sso)).status).toBe(200);
 }
 
-/** Support requests access twice and is approved once, then forbidden. */
+/** Support requests access twice. One request is denied; the other is approved, used and revoked. */
 async function supportEvents(path: string): Promise<void> {
   const settings = { allowed: true, approval_required: true };
   expect((await call('PUT', `${path}/support-access/settings`, settings)).status).toBe(200);
@@ -368,7 +368,7 @@ async function routingEvents(path: string): Promise<void> {
   await call('DELETE', `${path}/routing-policy`);
 }
 
-/** Another process's cache of reported limits, on the same database. */
+/** A second process with its own cache of reported limits, on the same database. */
 async function anotherProcess({ db, clock, services }: World) {
   const limitEvents = createLimitEvents({ db, clock, ids: createIds(clock), orgLimits: services.orgLimits });
   return {
@@ -392,7 +392,10 @@ async function anotherProcess({ db, clock, services }: World) {
   };
 }
 
-/** Ten dollars a day, and a budget that does not last. A run checks a few orgs, so it may take several. */
+/**
+ * Records $10 a day, and creates a budget that runs out. A job run checks only a few orgs, so several runs may be
+ * needed.
+ */
 async function forecastEvent(path: string): Promise<void> {
   await listen(['limit.exhaustion_forecast']);
   await recordDays(

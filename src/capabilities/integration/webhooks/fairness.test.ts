@@ -1,4 +1,4 @@
-/** Receivers of one org are quick first and then hang, all at once: another org must not be affected. */
+/** All receivers of one org respond quickly at first, and then hang. Another org must not be affected. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createWorld, type World } from '../../../../test/harness.ts';
 import { eventually } from '../../../../test/support/eventually.ts';
@@ -11,7 +11,7 @@ const receivers: Receiver[] = [];
 
 beforeAll(async () => {
   world = await createWorld({ SVC_WEBHOOK_ALLOW_PRIVATE_NETWORKS: 'true' });
-  // Hanging receivers hang until the end of the test, and responses count as quick on a busy machine, too.
+  // Hanging receivers hang until the end of the test. Responses count as quick even on a busy machine.
   webhooks = controlWebhooks(world, { timeoutMs: 600_000, latencyMs: 1, stopWaitMs: 50 });
 });
 afterAll(async () => {

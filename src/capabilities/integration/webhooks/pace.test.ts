@@ -1,4 +1,4 @@
-/** Misbehaving receivers, all at once, beside a good one, which must not be affected. */
+/** Many misbehaving receivers at once must not affect a good one. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createWorld, type TestOrg, type World } from '../../../../test/harness.ts';
 import { eventually } from '../../../../test/support/eventually.ts';
@@ -9,7 +9,7 @@ let world: World;
 let org: TestOrg;
 let webhooks: Webhooks;
 const receivers: Receiver[] = [];
-/** Longer than all the rest takes, on any machine. */
+/** Longer than the rest of the test takes on any machine. */
 const timeoutMs = 120_000;
 
 beforeAll(async () => {

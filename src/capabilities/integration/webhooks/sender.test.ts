@@ -9,7 +9,7 @@ import { isPublicAddress } from '../../../platform/outbound/addresses.ts';
 import { type Address, checkedLookup } from '../../../platform/outbound/checked-lookup.ts';
 import { createSender, type Sender, type SenderOptions } from './sender.ts';
 
-/** Total timeout of attempts that must exceed it. */
+/** Total timeout of attempts that must time out. */
 const shortMs = 300;
 
 const open: { close(): unknown }[] = [];
@@ -20,7 +20,7 @@ afterEach(async () => {
   }
 });
 
-/** By default the total timeout is far above the duration of a response on a busy machine. */
+/** By default the total timeout is much longer than a response takes on a busy machine. */
 const sender = (options: Partial<SenderOptions> = {}): Sender => {
   const made = createSender({ allowPrivateNetworks: true, timeoutMs: 60_000, ...options });
   open.push(made);
@@ -148,7 +148,7 @@ describe('checks the address when connecting', () => {
   });
 });
 
-/** A server with full control over the bytes. */
+/** Starts a server that controls every byte it sends. */
 async function rawServer(onConnection: (socket: Socket) => void): Promise<string> {
   const sockets = new Set<Socket>();
   const server: Server = createServer((socket) => {
@@ -181,7 +181,7 @@ describe('handles receivers', () => {
       const timer = setInterval(() => socket.write('x-drip: 1\r\n'), 20);
       socket.on('close', () => clearInterval(timer));
     });
-    // It never ends: an idle timeout alone would not abort it.
+    // The response never ends, so an idle timeout alone would not abort it.
     const answer = await send(sender({ timeoutMs: shortMs }), url);
     expect(answer).toMatchObject({ status: null, error: 'timeout' });
   });
@@ -294,7 +294,7 @@ test('sends nothing after it was closed, and aborts attempts in flight', async (
   });
   const one = sender();
   await send(one, url);
-  // On an existing connection, which otherwise is a reason to retry.
+  // The second request uses an existing connection, which otherwise is a reason to retry.
   const underWay = send(one, url);
   await eventually(() => expect(requests).toBe(2));
   one.close();

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { Slots } from './slots.ts';
 
-/** Work that ends when the test says so. */
+/** Fake work that runs until the test ends it. */
 function bench(slots: Slots) {
   const started: string[] = [];
   const ends = new Map<string, () => void>();

@@ -21,8 +21,8 @@ beforeAll(async () => {
 afterAll(() => world.close());
 beforeEach(async () => {
   org = await world.createOrg();
-  // Starts with the first delivery: a test without deliveries has the dispatcher for itself. A busy machine makes no receiver
-  // slow.
+  // Nothing runs before the first delivery, so a test without deliveries can use the dispatcher alone. Latency and
+  // clock are fixed: a busy machine must not make a receiver slow.
   webhooks = controlWebhooks(world, { latencyMs: 1, nowMs: () => 0 });
 });
 afterEach(async () => {
@@ -30,7 +30,7 @@ afterEach(async () => {
   for (const receiver of receivers.splice(0)) {
     await receiver.close();
   }
-  // The next test uses only its own subscriptions.
+  // Makes no queue due any more, so that the next test uses only its own subscriptions.
   await world.db.query('UPDATE webhook_lanes SET next_due_at = NULL', []);
 });
 
@@ -123,7 +123,7 @@ describe('a subscription is not disabled', () => {
     }
     expect(there.received).toHaveLength(attemptDelaysSeconds.length);
     expect(await queue(id)).toMatchObject({ failing_since: null });
-    // Soon enough after the last failure that this alone would not restart the count.
+    // So soon after the last failure that the elapsed time alone would not restart the count.
     world.clock.advanceSeconds(1.9 * day);
     await makeBudget(world, org);
     await webhooks.deliver();
@@ -223,7 +223,7 @@ describe('an attempt in flight', () => {
     await recorder.add(outcome);
     expect(calls).toBe(2);
     expect(await read()).toMatchObject({ attempt_count: 1, attempts: [outcome.attempt] });
-    // As after a commit with an unknown outcome.
+    // Added again, as after a commit with an unknown outcome.
     await recorder.add(outcome);
     expect(await read()).toMatchObject({ attempt_count: 1, attempts: [outcome.attempt] });
   });
@@ -251,14 +251,14 @@ describe('an attempt in flight', () => {
     await makeBudget(world, org);
     await webhooks.begin();
     await eventually(() => expect(waiting).toHaveLength(1));
-    // As after a pause of the process, or while the database was unavailable.
+    // The lease has expired, as after a pause of the process or while the database was unavailable.
     await world.db.query("UPDATE webhook_lanes SET leased_until = now() - interval '1 second'", []);
     await webhooks.begin();
     const other = await receiver();
     await subscribe(world, org, other.url);
     await makeBudget(world, org);
     await webhooks.begin();
-    // A duplicate would be sent before later deliveries.
+    // A duplicate of the delivery would be sent before this later one.
     await eventually(() => expect(other.received).toHaveLength(1));
     expect(waiting).toHaveLength(1);
     waiting[0]?.();

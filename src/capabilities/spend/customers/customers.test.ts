@@ -112,10 +112,10 @@ test('returns the limit usage and the live credits of each customer, and filters
       key: narrow.secret,
     },
   );
-  // Credits require a scope of their own.
+  // Reading credits requires a separate scope.
   expect(withoutCredits.data).toMatchObject([{ cost_usd: '1.25', credits_usd: null }]);
   world.clock.advanceSeconds(61);
-  // The rest of an expired pack does not count.
+  // The remaining amount of an expired pack does not count.
   expect((await acme()).credits_usd).toBe('5');
 });
 

@@ -34,7 +34,7 @@ const noOthers = {
 };
 
 const unknownFacts = { context_tokens: null, max_output_tokens: null, regions: null, capabilities: null };
-/** Capabilities are not part of a version. */
+/** Removes the capabilities, which are not part of a price version. */
 const versionOf = (priced: object) =>
   Object.fromEntries(Object.entries(priced).filter(([field]) => !(field in unknownFacts)));
 

@@ -13,7 +13,7 @@ let prices: Prices;
 interface Watched {
   readonly db: Database;
   reads: number;
-  /** The result of `notificationsHealthy`, unless that of the database is false. */
+  /** The result of `notificationsHealthy`, which is also false if the database reports false. */
   current: boolean;
   failing: boolean;
 }
@@ -61,8 +61,8 @@ const nowMs = () => world.clock.now().getTime();
 const input = (price: PriceInForce | undefined) => price?.rates.inputNanosPerMillion;
 
 /**
- * Returns the price once it is cached. On PostgreSQL a notification returns to its sender, and a new channel is not listened
- * to at once, so this may take a few calls.
+ * Returns the price once it is cached. On PostgreSQL a notification returns to its sender, and a new channel is not
+ * listened to at once, so this may take a few calls.
  */
 async function findWarm(model: string, atMs = nowMs()): Promise<PriceInForce | undefined> {
   return eventually(async () => {
@@ -197,7 +197,7 @@ describe('the price cache', () => {
   test('is bypassed while notifications may be missed', async () => {
     await put('doubtful', { input_usd_per_million: '1' });
     watched.current = false;
-    // A change without a notification.
+    // Changes the price without a notification.
     await world.db.query(`UPDATE model_prices SET input_nanos_per_million = 7 WHERE model = 'doubtful'`, []);
     expect(input(await prices.find(org.id, 'doubtful', nowMs()))).toBe(7n);
     expect((await prices.list(org.id, nowMs())).find(({ model }) => model === 'doubtful')).toMatchObject({

@@ -26,7 +26,7 @@ test('every seed is a valid price, and models are unique', async () => {
 });
 
 test('seeds are inserted once, and never overwrite the price of an operator', async () => {
-  // A test world starts like the service, with the seeds.
+  // Like the service, a test world starts with the seeds, so they are removed first.
   await world.db.query('DELETE FROM model_prices', []);
   const own = await admin('PUT', '/models/gpt-4o', { input_usd_per_million: '7' });
   const prices = createPrices(world.db);

@@ -1,4 +1,4 @@
-/** Runs over HTTP: created, settled, held while running, in bulk, listed; rejected runs leave no trace. */
+/** Runs over HTTP: creating, settling, holding while in progress, bulk and lists. Rejected runs leave no trace. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createWorld, type TestOrg, type World } from '../../../../test/harness.ts';
 
@@ -34,7 +34,7 @@ describe('a finished run', () => {
   });
 
   test.each([
-    // 200 × 2.5 + 800 × 32 + 100 × 10 + 400 × 64, by the million
+    // 200 × 2.5 + 800 × 32 + 100 × 10 + 400 × 64, divided by a million
     [
       'audio',
       {
@@ -53,7 +53,7 @@ describe('a finished run', () => {
     const asked = { model, status: 'running', input_tokens: 1_000, max_output_tokens: 500, ...measured };
     const { json: run } = await send('POST', '/v1/runs', asked);
     const completed = await send('POST', `/v1/runs/${run.id}/complete`, measured);
-    // The hold was large enough.
+    // No marks, because the hold was large enough.
     expect(completed.json).toMatchObject({ cost_usd, marks: [] });
   });
 
