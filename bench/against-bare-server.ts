@@ -1,4 +1,6 @@
-/** Contenders of most rows: one request to the service, and the same to a bare server with the same response. */
+/**
+ * The contenders of most rows: the service, and a bare server that gets the same request and sends the same response.
+ */
 import type { LoadRequest } from './load.ts';
 import type { Contenders } from './measure.ts';
 import { type Answer, type ServerProcess, startFloor } from './processes.ts';

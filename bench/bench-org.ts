@@ -39,7 +39,7 @@ export async function benchOrg(service: ServiceProcess): Promise<BenchOrg> {
   return { id, key };
 }
 
-/** Setup of most rows. */
+/** Creates the org that most rows use. */
 export async function orgWithEightLimits(service: ServiceProcess): Promise<BenchOrg> {
   const org = await benchOrg(service);
   await eightLimits(service, org);

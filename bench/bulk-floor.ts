@@ -1,6 +1,6 @@
 /**
- * Floor of bulk ingest, in its own process: the writes of a batch, in one transaction on the same engine, without the service.
- * The statements are the service's; the decisions are prepared outside the timed part.
+ * Floor of bulk ingest, in its own process: the writes of a batch, in one transaction on the same engine, without the
+ * service. It runs the same statements as the service; the decisions are prepared outside the timed part.
  */
 import { performance } from 'node:perf_hooks';
 import { draftRun, isInvalid } from '../src/capabilities/spend/runs/drafts.ts';

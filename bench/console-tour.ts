@@ -11,7 +11,7 @@ export interface Visitor {
   readonly key: string;
 }
 
-/** Error responses count too, such as that of a cohort with too few members. */
+/** An API request of a page. Error responses are included, such as that of a cohort with too few members. */
 export interface AskedQuestion {
   readonly path: string;
   readonly status: number;
@@ -83,7 +83,7 @@ async function open({ port }: ServiceProcess, path: string, cookie: string) {
   const text = await answer.text();
   const isHtml = (answer.headers.get('content-type') ?? '').startsWith('text/html');
   if (answer.status !== 200 && isHtml) {
-    // Such as an export with an empty form.
+    // An error page, such as that of an export with an empty form.
     return { html: undefined, traceId: '', bytes: 0 };
   }
   return {

@@ -1,7 +1,7 @@
 // @ts-check
 /**
- * The floor: what `node:http` alone can do. It reads and parses a body where there is one, and answers with bytes
- * that it was given. Plain JavaScript, so that it runs without a loader, as the built service does.
+ * The floor: the performance of `node:http` alone. It reads and parses the body, unless the request is a GET, and
+ * responds with given bytes. Plain JavaScript, so that it runs without a loader, like the built service.
  */
 import { createServer } from 'node:http';
 

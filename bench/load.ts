@@ -114,7 +114,7 @@ export interface EachOptions {
   readonly port: number;
   readonly requests: readonly LoadRequest[];
   readonly connections: number;
-  /** A status that is no fault either. */
+  /** Additional status that is not a failure. */
   readonly alsoFine?: number;
 }
 

@@ -55,7 +55,7 @@ export interface Singles {
 
 export type Row = PairsRow | SingleRow;
 
-/** Evaluated row. */
+/** Returns the row without its targets if it was measured with less data. */
 export function judgeable(row: Row, small: boolean): Row {
   return small && row.shrinks === true ? { ...row, toReach: {} } : row;
 }
@@ -67,7 +67,7 @@ export interface Pair {
 
 export interface Figure {
   readonly name: string;
-  /** For pairs the median of their ratios or differences. */
+  /** For pairs, the median of their ratios or differences. */
   readonly value: number;
   readonly bar?: Bar;
   readonly met?: boolean;
@@ -90,7 +90,10 @@ export interface Turns {
   progress(text: string): void;
 }
 
-/** Warm-up: the service has far more code to compile than the floor; without it, it appears half as fast. */
+/**
+ * Duration of the warm-up. The service has far more code to compile than the floor; without a warm-up it appears half
+ * as fast.
+ */
 const warmUpSeconds = { service: 6, floor: 2 };
 
 export async function measurePairs(contenders: Contenders, { pairs, secondsPerTurn, progress }: Turns) {

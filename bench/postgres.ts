@@ -17,7 +17,8 @@ export interface BenchPostgres {
 const startAttempts = 200;
 
 /**
- * The server of the tests runs without fsync. A bench needs it, so the server is restarted on the same directory with fsync.
+ * The server of the tests runs without fsync. A bench needs fsync, so the server is restarted with it on the same
+ * directory.
  */
 export async function startPostgres(): Promise<BenchPostgres> {
   const bin = findPostgres();

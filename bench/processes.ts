@@ -20,7 +20,7 @@ export interface ServerProcess {
 export interface ServiceProcess extends ServerProcess {
   /** Calls the service as the operator; throws unless the response is 2xx. */
   post<Answer>(path: string, body: object): Promise<Answer>;
-  /** The same with any method and key. */
+  /** Like `post`, with any method and key. */
   call<Answer>(method: string, path: string, body?: object, key?: string): Promise<Answer>;
   /** Collects garbage and returns the memory usage. Requires a service that was started with `collectable`. */
   memory(): Promise<NodeJS.MemoryUsage>;
@@ -49,7 +49,7 @@ export interface StartOptions {
 
 const script = (name: string) => fileURLToPath(new URL(name, import.meta.url));
 
-/** The same for all processes, since several may share a database. */
+/** One key for all processes, since several may share a database. */
 export const operatorKey = generateKey('bench');
 const secretsKey = randomBytes(32).toString('base64');
 

@@ -10,7 +10,7 @@ export interface RowResult {
   readonly failure?: string;
 }
 
-/** Below this the floor was not saturated, and its requests/s is too low. */
+/** If the floor kept fewer cores busy than this, it was not saturated, and its requests/s is too low. */
 const floorBusyCoresMin = 0.85;
 
 export function rowText({ row, figures, notes, failure }: RowResult): string {

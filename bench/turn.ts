@@ -5,7 +5,7 @@ import { cpuMs, type ServerProcess } from './processes.ts';
 
 export interface TurnOptions {
   readonly request: LoadOptions['request'];
-  /** Sum of all servers. */
+  /** Number of connections to all servers together. */
   readonly connections: number;
   readonly seconds: number;
 }

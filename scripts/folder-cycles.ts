@@ -8,8 +8,9 @@ interface Import {
 }
 
 /**
- * Within each folder, its files and subfolders form a graph: one imports the other if anything inside does. Returns a
- * description of every circle. A folder in `shelves` only groups its subfolders, so their subfolders are the nodes instead.
+ * Within each folder, its files and subfolders form a graph: a node imports another node if any file inside it does.
+ * Returns a description of every circle. A folder in `shelves` only groups its subfolders, so their subfolders are the
+ * nodes instead.
  */
 export function findFolderCycles(
   root: string,

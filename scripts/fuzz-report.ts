@@ -4,7 +4,7 @@ export interface Failure {
   /** Undefined if vitest failed outside a test. */
   readonly test: string | undefined;
   readonly seed: number;
-  /** Path of fast-check, unless the test derives further seeds from its own. */
+  /** The path that fast-check reports; undefined if the test derives further seeds from its own. */
   readonly path: string | undefined;
   readonly message: string;
 }

@@ -1,12 +1,14 @@
 /**
- * `npm run fuzz`: runs the random tests with fresh seeds for a given time, one after the other, and goes on after a failure.
+ * `npm run fuzz`: runs the random tests with fresh seeds for a given time, one after the other, and continues
+ * after a failure.
  *
  *   npm run fuzz -- --minutes 10
  *   npm run fuzz -- --minutes 10 --only rate
  *   npm run fuzz -- --only rate --seed 5 [--path 12:0:1 --test 'title of the test'] [--project postgres]
  *
- * With a seed one turn is run with it: this replays a failure. Each failure that was a fault of the product or of a test becomes an
- * entry of `regressions` in test/support/random-tests.ts, so that `npm test` runs it from then on.
+ * With `--seed`, only one turn is run, with that seed, to replay a failure. Add each failure that was caused by a bug
+ * of the product or of a test to `regressions` in test/support/random-tests.ts, so that `npm test` runs it from then
+ * on.
  */
 import { spawn } from 'node:child_process';
 import { randomInt } from 'node:crypto';

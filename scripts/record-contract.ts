@@ -1,5 +1,6 @@
 /**
- * Records the published baseline. Before 1.0.0 everything that is served; from then on additions only; never a shorter notice.
+ * Records the published baseline. Before 1.0.0 it records everything that is served, from then on only additions. It
+ * never records a shorter notice period.
  */
 import { stillNotServed } from './contract/check-served.ts';
 import type { FrozenContract } from './contract/frozen-contract.ts';

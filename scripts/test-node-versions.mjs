@@ -1,6 +1,6 @@
 /**
- * Runs the tests that depend on the Node version (HTTP, database, edge, process start) on the other Node releases that
- * people run. Their binaries come from the npm registry, one package per platform, and are kept under node_modules.
+ * Runs the tests that depend on the Node version (HTTP, database, edge, process start) on the supported Node
+ * releases. Their binaries come from the npm registry, one package per platform, and are kept under node_modules.
  *
  *   npm run test:node             all of them
  *   npm run test:node -- 24       one of them
@@ -22,7 +22,7 @@ const tests = [
   'test/e2e/process.test.ts',
 ];
 
-/** One platform's package is named differently. */
+/** The package of darwin-arm64 is named differently. */
 const platform = `${process.platform}-${process.arch}`;
 const binaryPackage = platform === 'darwin-arm64' ? `node-bin-${platform}` : `node-${platform}`;
 
@@ -35,7 +35,7 @@ function run(command, args) {
   return status ?? 1;
 }
 
-/** Installs the binary of a major release, unless it is there. @param {string} major */
+/** Installs the binary of a major release, unless it is installed. @param {string} major */
 function binaryOf(major) {
   const directory = join(cache, major);
   const binary = join(directory, 'node_modules', binaryPackage, 'bin/node');

@@ -60,7 +60,7 @@ export const auditExport: SingleRow = {
   },
 };
 
-/** Not needed by exports. */
+/** A stub of the chain heads: exports do not need authenticated ones. */
 const notAuthenticated = { isGenuine: () => true, macAfter: () => null };
 
 async function fill(db: Database, entries: number, progress: RowOptions['progress']): Promise<BenchOrg> {

@@ -7,7 +7,7 @@ import { startPostgres } from '../postgres.ts';
 import { startHelper, startService, temporaryDirectory } from '../processes.ts';
 
 const runsPerRequest = 1_000;
-/** The service can read a request while the database writes the previous one. */
+/** Two connections, so that the service can read a request while the database writes the previous one. */
 const connections = 2;
 
 export const bulkEmbedded = bulkOn('bulk-embedded', 'embedded engine', async () => ({

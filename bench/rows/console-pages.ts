@@ -6,7 +6,7 @@ import { operatorKey, type ServiceProcess, startService, temporaryDirectory } fr
 
 const size = { full: 200_000, small: 20_000 };
 const bytesMax = 200_000;
-/** There are many pages, and most take a few milliseconds. */
+/** Share of a turn for which each request is measured: there are many pages, and most take a few milliseconds. */
 const shareOfTurn = 0.05;
 
 export const consolePages: PairsRow = {
@@ -34,7 +34,7 @@ export const consolePages: PairsRow = {
         ]),
       floor: (seconds) =>
         measured(service, seconds, pages, ({ questions, visitor }) => [
-          // A signed-in visitor is redirected: the session is the only request.
+          // Measures the lookup of the session alone: a signed-in visitor is redirected.
           { status: 303, request: visit('/console/login', visitor) },
           ...questions.map(({ path, status }) => ({
             status,

@@ -1,4 +1,4 @@
-/** The same decision on PostgreSQL, which shares the cores with the service and the load. */
+/** Edge decisions on PostgreSQL, which shares the cores with the service and the load. */
 import { againstBareServer } from '../against-bare-server.ts';
 import { decision, orgWithEightLimits } from '../bench-org.ts';
 import type { PairsRow } from '../measure.ts';

@@ -3,7 +3,7 @@ import { type LoadRequest, sendEach } from '../load.ts';
 import { median, type SingleRow } from '../measure.ts';
 import { forgetPeak, residentBytes, type ServiceProcess, startService } from '../processes.ts';
 
-/** Default maximum of one request. */
+/** Default maximum number of runs in one request. */
 const largest = 10_000;
 
 /** Number of services: the result depends on how much memory happens to be free in the process. */

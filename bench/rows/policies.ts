@@ -4,7 +4,7 @@ import { type ServiceProcess, startService } from '../processes.ts';
 import { turn } from '../turn.ts';
 
 const rules = 200;
-/** As for `run-single`: requests that wait at the same time share a commit. */
+/** Requests that wait at the same time share a commit, as in `run-single`. */
 const connections = 200;
 
 export const policies: PairsRow = {

@@ -101,7 +101,7 @@ async function countOf({ helper }: Receiver): Promise<Count> {
 
 interface Sender {
   readonly service: ServiceProcess;
-  /** Returns the time until each event was a delivery of each subscription. */
+  /** The time until every event had a delivery for every subscription, as text. */
   readonly fanOut: string;
   change(action: 'pause' | 'resume'): Promise<void>;
 }
@@ -230,7 +230,7 @@ async function deliverTheRest(sender: Sender, receiver: Receiver, total: number)
   await sender.change('resume');
   const startedMs = performance.now();
   const first = await countOf(receiver);
-  // All posts of the floor have the same path and id.
+  // All posts of the floor have the same path and id, so they count as one distinct delivery.
   const arrived = ({ distinct }: Count) => distinct - 1;
   let last = first;
   while (arrived(last) < total && performance.now() - startedMs < restWithinMs) {

@@ -158,7 +158,7 @@ function fieldsNamed(name: string, schema: Schema): Schema[] {
   ];
 }
 
-/** Paginated sums over groups that the caller selects: not lists of a resource. */
+/** Paginated routes that are not lists of a resource: they return sums over groups that the caller selects. */
 const reports = ['GET /v1/orgs/{id}/usage'];
 
 /** Every list must support its published sort fields and reject others with a field error. */

@@ -57,7 +57,7 @@ function checkDetails(
   });
 }
 
-/** A field of any text allows every value; tests next to the code check the actual values. */
+/** A field that accepts any text allows every value; tests next to the code check the actual values. */
 function allows(field: Schema, value: string): boolean {
   const values = field.enum as unknown[] | undefined;
   return values === undefined ? String(field.type) === 'string' : values.includes(value);

@@ -41,7 +41,7 @@ function checkActive(wanted: FrozenDeprecation, releases: readonly Release[]): s
   ];
 }
 
-/** The registry has paths without methods, by which it matches responses. */
+/** The registry has paths without methods, since responses are matched by path. */
 function checkRegistry(releases: readonly Release[], registry: Evidence['registry']): string[] {
   const routes = standingDeprecations(releases).flatMap((entry) => (entry.kind === 'route' ? [entry] : []));
   const unknown = registry

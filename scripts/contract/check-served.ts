@@ -70,7 +70,7 @@ export function checkServed(
   ];
 }
 
-/** Response of a served route. */
+/** Checks the responses of all served routes. */
 function checkRoutes(contract: FrozenContract, { openApi }: Evidence): string[] {
   const operations = operationsOf(openApi);
   return Object.entries(contract.routes).flatMap(([name, { success, codes, statuses }]) => {

@@ -91,7 +91,7 @@ export function checkListing(
 
 type Listed = Partial<Evidence['registry'][number]>;
 
-/** Entry of the listing, as returned. */
+/** Checks one entry of the list of deprecations, as the API returns it. */
 function checkListed(
   { route = '', since = '', sunset = '', replacement, documentation = '' }: Listed,
   registry: Evidence['registry'],

@@ -37,7 +37,7 @@ export interface FrozenContract {
     readonly tenant_codes: readonly string[];
   };
   readonly headers: {
-    /** With the codes of the operations that accept it. */
+    /** Request headers, each with the codes of the operations that accept it. */
     readonly request: Readonly<Record<string, readonly string[]>>;
     readonly of_code: Readonly<Record<string, Readonly<Record<string, string>>>>;
   };

@@ -27,7 +27,7 @@ export function historyChanges(before: History, now: History): string[] {
   ];
 }
 
-/** An unreleased version announces nothing. */
+/** Rejects more than one new release per recording: a version that was never released has announced nothing. */
 function tooManyAdded(before: readonly Release[], now: readonly Release[]): string[] {
   const added = now.filter(({ version }) => !before.some((release) => release.version === version));
   return added.length <= 1

@@ -5,7 +5,7 @@ export interface MetricFamily {
   readonly labels: readonly string[];
 }
 
-/** Metrics of the runtime differ by platform and are not part of the contract. */
+/** Prefix of Purser's metrics. Those of the runtime differ by platform and are not part of the contract. */
 const ours = 'svc_';
 
 export function metricFamilies(exposition: string): Record<string, MetricFamily> {
@@ -18,7 +18,7 @@ export function metricFamilies(exposition: string): Record<string, MetricFamily>
   for (const [, sample = '', labels = ''] of exposition.matchAll(/^(\w+)\{(.*)\} /gm)) {
     const family = families[sample] ?? families[sample.replace(/_(bucket|sum|count)$/, '')];
     for (const [, label = ''] of labels.matchAll(/(\w+)="(?:[^"\\]|\\.)*"/g)) {
-      // The bucket bounds of a histogram are part of its type.
+      // `le` is left out: the bucket bounds of a histogram are part of its type.
       if (family !== undefined && label !== 'le' && !family.labels.includes(label)) {
         family.labels.push(label);
         family.labels.sort();

@@ -133,7 +133,7 @@ function answerChanges(name: string, before: Operation, after: Operation): strin
   });
 }
 
-/** Compares entries that both have by name, and reports entries that only the first has. */
+/** Compares the entries that both sides have, by name, and reports those that only the first side has. */
 function each<Value>(
   before: Readonly<Record<string, Value>>,
   after: Readonly<Record<string, Value>>,

@@ -108,7 +108,7 @@ function contentOf(document: OpenApi, content: Content | undefined): Record<stri
   );
 }
 
-/** In a fixed order, so that moving a declaration changes nothing. */
+/** Sorts entries by name, so that moving a declaration changes nothing. */
 function byName<Value>(entries: readonly (readonly [string, Value])[]): Record<string, Value> {
   return Object.fromEntries([...entries].sort(([a], [b]) => (a < b ? -1 : 1)));
 }

@@ -81,7 +81,10 @@ function publicKeysIn(text: string): TrustedKey[] {
   ];
 }
 
-/** Response of `GET /v1/meta/audit-signing-key`. `previous` is missing in responses from before keys could be replaced. */
+/**
+ * Response of `GET /v1/meta/audit-signing-key`. `previous` is missing in responses of releases that could not replace
+ * keys.
+ */
 interface SigningKeys {
   readonly public_key: string;
   readonly previous?: readonly { readonly public_key: string; readonly retired_at: string }[];

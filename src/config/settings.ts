@@ -27,7 +27,7 @@ interface Setting<Value> {
   /** Default, as an operator would write it; undefined if the setting is optional. */
   readonly fallback: string | undefined;
   readonly secret?: boolean;
-  /** Date, replacement and end of support: a sentence that continues after the name. */
+  /** Date of the deprecation, replacement and end of support: the rest of a sentence that starts with the name. */
   readonly deprecated?: string;
   /** Returns the value, or throws an error whose message describes a valid value ("an integer from 1 to 10"). */
   parse(text: string): Value;
@@ -264,7 +264,7 @@ export type Config = { readonly [Name in keyof Settings]: ReturnType<Settings[Na
 
 interface SettingProblem {
   readonly name: string;
-  /** What is wrong and what to do: the end of a sentence that starts with the name. */
+  /** The problem and its solution: the rest of a sentence that starts with the name of the setting. */
   readonly problem: string;
 }
 

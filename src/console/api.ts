@@ -28,7 +28,7 @@ export class ApiFailure extends Error {
     return this.code === 'validation_failed' ? (this.details.fields as FieldError[]) : [];
   }
 
-  /** The same error with `prefix` removed from field names, for forms whose fields are one part of the body. */
+  /** Returns the error with `prefix` removed from its field names, for forms whose fields are one part of the body. */
   within(prefix: string): ApiFailure {
     const fields = this.fields.map((fieldError) => ({
       ...fieldError,

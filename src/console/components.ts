@@ -100,7 +100,7 @@ export function stat(label: string, value: Part, note?: Part): Markup {
   return html`<div class="stat"><span class="stat-label">${label}</span><strong class="stat-value">${value}</strong>${note !== undefined && html`<span class="stat-note">${note}</span>`}</div>`;
 }
 
-/** Lists have a link to the next page only; the browser goes back. */
+/** A link to the next page. There is none to the previous page: visitors use the browser's back button. */
 export function nextPage(path: string, query: URLSearchParams, cursor: string | null): Markup | false {
   return (
     cursor !== null &&
@@ -111,7 +111,7 @@ export function nextPage(path: string, query: URLSearchParams, cursor: string | 
 /** The access check that buttons need. */
 export type Visitor = Pick<ScreenVisit, 'denied'>;
 
-/** `part`, if the visitor may use the form at `path`. */
+/** Returns `part` if the visitor may use the form at `path`, else false. */
 export function offered(visitor: Visitor, path: string, part: Part): Part {
   return visitor.denied(path) === undefined && part;
 }
@@ -136,7 +136,7 @@ export interface Action {
   readonly fields?: Readonly<Record<string, string>>;
   /** Context of the label for screen readers. */
   readonly about?: string;
-  /** Its response is a page, such as a secret: a reload must not repeat the action. */
+  /** Set if the response is a page, for example with a secret: a reload must not repeat the action. */
   readonly once?: true;
 }
 

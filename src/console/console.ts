@@ -30,7 +30,7 @@ export interface ConsoleDependencies {
   returnPath(requested: string | null): string;
 }
 
-/** Word lists and policies are pasted into forms. Forms are read only after the visitor is authenticated. */
+/** Maximum size of a form, for pasted word lists and policies. Forms are read only after authentication. */
 const screenFormBytes = 1_048_576;
 
 export function consolePages({ ask, examine, visitorOf, returnPath }: ConsoleDependencies): Page[] {
@@ -130,7 +130,8 @@ export function consolePages({ ask, examine, visitorOf, returnPath }: ConsoleDep
           title: answer.title,
           body: answer.body,
           status: answer.status,
-          // `still` in the URL stops it. In a support session every refresh would be recorded.
+          // `still` in the URL turns it off. In a support session it is always off, since every refresh would be
+          // recorded.
           autoRefresh:
             answer.autoRefresh === true && !visit.query.has('still') && credential.support === undefined,
         });

@@ -45,7 +45,7 @@ export interface FormPage<Id extends OperationId> {
   /** Replaces the single call of the API where several are needed. */
   send?(visit: ScreenVisit, body: Body): Promise<Responses[Id] | ApiFailure>;
   readonly done?: Outcome;
-  /** Submitting may take long: its progress is shown. */
+  /** Set if submitting may take long: its progress is then shown. */
   readonly longWork?: true;
   /** Shows a page, such as a secret, instead of redirecting to `back`. */
   show?(visit: ScreenVisit, answer: Responses[Id]): Promise<ScreenAnswer>;

@@ -12,7 +12,7 @@ const fine = new Intl.NumberFormat('en-US', {
 const counts = new Intl.NumberFormat('en-US', { maximumFractionDigits: 0 });
 const shortCounts = new Intl.NumberFormat('en-US', { notation: 'compact', maximumFractionDigits: 1 });
 
-/** Rounded for reading: to cents, large sums to dollars, tiny ones to three digits. */
+/** Rounds an amount for reading: to cents, large sums to dollars, tiny ones to three digits. */
 export function usd(amount: string | number | null | undefined): string {
   if (amount === null || amount === undefined) {
     return '–';
@@ -26,7 +26,7 @@ export function usd(amount: string | number | null | undefined): string {
   return `${sign}$${size !== 0 && size < 0.1 ? fine.format(size) : cents.format(size)}`;
 }
 
-/** Not rounded. */
+/** Formats an amount without rounding. */
 export function exactUsd(amount: string | null | undefined): string {
   if (amount === null || amount === undefined) {
     return '–';
@@ -113,7 +113,7 @@ const spans = [
 ] as const;
 const relative = new Intl.RelativeTimeFormat('en', { numeric: 'always' });
 
-/** Such as “3 hours ago”, “in 2 days”. */
+/** Formats the distance to now, such as “3 hours ago” or “in 2 days”. */
 export function ago(instant: string | null | undefined, now: Date): Markup {
   if (instant === null || instant === undefined) {
     return html`never`;
@@ -135,7 +135,7 @@ export function capitalized(text: string): string {
 
 const months = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
 
-/** A day such as `2026-11-15`, as “15 Nov”. */
+/** Formats a day such as `2026-11-15` as “15 Nov”. */
 export function shortDate(date: string): string {
   return `${Number(date.slice(8))} ${months[Number(date.slice(5, 7)) - 1]}`;
 }

@@ -88,7 +88,7 @@ test('submitted values are rendered again, with field errors beside the right li
   expect(text).toContain('<p class="fault">Too many.</p></fieldset>');
   expect(text).toContain('<li><code>other</code>: Missing.</li>');
   expect(text).not.toContain('<code>mix');
-  // Two filled lines, and the empty ones.
+  // Two filled lines and three empty ones.
   expect(text.match(/name="mix\.\d\.from"/g)).toHaveLength(5);
 });
 

@@ -21,13 +21,13 @@ export type FieldKind =
   | 'checkboxes'
   /** One value per line, or separated by commas. */
   | 'list'
-  /** The same, of percentages. */
+  /** Like `list`, for percentages. */
   | 'percents'
   /** An instant, in the organization's time zone. */
   | 'instant'
   /** Several fields that form one object of the body, omitted while all of them are empty. */
   | 'group'
-  /** A list of such objects, one per line, with a few empty lines at the end; omitted while there are none. */
+  /** A list of objects, one per line, with a few empty lines at the end; omitted while all lines are empty. */
   | 'lines';
 
 export interface Field {
@@ -49,7 +49,7 @@ export interface Option {
   readonly label: string;
 }
 
-/** By field name; names in groups and lines have dots, such as `model_mix.0.percent`. */
+/** Values by field name; names in groups and lines have dots, such as `model_mix.0.percent`. */
 export type Values = Readonly<Record<string, string | readonly string[]>>;
 
 export interface FormState {
@@ -197,7 +197,7 @@ function within(form: URLSearchParams, name: string): URLSearchParams {
   );
 }
 
-/** As in `3.part`. Two digits: forms are filled in by hand. */
+/** The name of a field in a line, such as `3.part`. Two digits are enough, since forms are filled in by hand. */
 const linePart = /^(\d{1,2})\.(.+)$/;
 
 /** Lines with input; selects always have a value and do not count. */
@@ -235,7 +235,7 @@ export function bodyOf(
   return body;
 }
 
-/** Undefined: the field is omitted. */
+/** Returns the value of a field in the request body; undefined if the field is omitted. */
 function valueIn(field: Field, form: URLSearchParams, timezone: string): unknown {
   const { name, kind, parts = [], whenEmpty } = field;
   const text = (form.get(name) ?? '').trim();

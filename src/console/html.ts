@@ -4,7 +4,7 @@
  */
 import { escapeHtml } from '../platform/http/html/html.ts';
 
-/** Created by `html` alone: parsed JSON of the same shape is not an instance. */
+/** Only `html` creates instances: parsed JSON of the same shape is not an instance. */
 class Markup {
   readonly #text: string;
 

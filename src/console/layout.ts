@@ -14,7 +14,7 @@ export interface Frame {
 }
 
 export interface SignedInFrame extends Omit<Frame, 'body'> {
-  /** An iterable is streamed. */
+  /** Streamed if it is an iterable. */
   readonly body: Markup | AsyncIterable<Markup>;
   readonly menu: readonly MenuGroup[];
   /** Path and query of the page. */
@@ -25,7 +25,7 @@ export interface SignedInFrame extends Omit<Frame, 'body'> {
   readonly role: string;
   /** Message about the last action. */
   readonly done: string | undefined;
-  /** Something on the page is in progress. */
+  /** True if something on the page is in progress. */
   readonly autoRefresh: boolean;
   /** Above the page, for visits by operators. */
   readonly banner?: Part;
@@ -58,7 +58,7 @@ export function signedInPage(frame: SignedInFrame): PageAnswer {
     body,
     theme,
   } = frame;
-  // With JavaScript only the content is replaced, which neither flickers nor moves the focus.
+  // Only without JavaScript. With JavaScript only the content is replaced, which neither flickers nor moves the focus.
   const refresh =
     autoRefresh && html`<noscript><meta http-equiv="refresh" content="${refreshSeconds}"></noscript>`;
   const opening = html`${htmlOpening(frame, refresh)}<a class="skip" href="#main">Skip to content</a>

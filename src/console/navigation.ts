@@ -69,7 +69,7 @@ export function entryOf(menu: readonly MenuGroup[], url: string): string {
   return entries.find((entry) => isCurrent(entry, url))?.path ?? '/console';
 }
 
-/** Whether a page is that of the menu entry, or below it. */
+/** Returns true if the page is that of the menu entry, or below it. */
 export function isCurrent(entry: MenuEntry, url: string): boolean {
   const path = url.replace(/\?.*/s, '');
   return path === entry.path || (entry.path !== '/console' && path.startsWith(`${entry.path}/`));

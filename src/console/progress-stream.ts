@@ -11,7 +11,7 @@ import { html, type Markup } from './html.ts';
 const progressDelayMs = 400;
 /** Time between the first two progress updates. */
 const firstIntervalMs = 500;
-/** Each interval is this much longer than the one before, so that the page stays small. */
+/** Growth factor from one interval to the next, so that the page stays small. */
 const intervalGrowth = 1.05;
 /** The last update is repeated after this time: without one, the stylesheet shows that the connection was lost. */
 const keepAliveMs = 5_000;
@@ -57,7 +57,10 @@ export function followProgress(): Following {
   };
 }
 
-/** Undefined: the operation has finished, and its result can be sent as a normal page. */
+/**
+ * Returns the first progress to show, or undefined if the operation finishes first: its result can then be sent as a
+ * normal page.
+ */
 export function firstStep(answer: Promise<unknown>, following: Following): Promise<Progress | undefined> {
   return Promise.race([
     answer.then(() => undefined),
@@ -85,7 +88,10 @@ export interface LongWork<Answer> {
   shown(answer: Answer): Markup;
 }
 
-/** The stylesheet alone hides each step behind the next one, and all steps behind the result. */
+/**
+ * Streams each step of the progress and finally the result. The stylesheet alone hides each step behind the next one,
+ * and all steps behind the result.
+ */
 export async function* untilDone<Answer>(work: LongWork<Answer>): AsyncGenerator<Markup> {
   const { title, first, following, answer, shown } = work;
   let afterMs = firstIntervalMs;

@@ -17,7 +17,10 @@ export interface Screen {
   handler(visit: ScreenVisit): Promise<ScreenAnswer>;
 }
 
-/** An API operation such as `PATCH {org}/budgets/{budget_id}`: `{org}` is the visitor's path prefix, the others are the page's parameters. */
+/**
+ * An API operation such as `PATCH {org}/budgets/{budget_id}`: `{org}` is the visitor's path prefix, other names are
+ * parameters of the page.
+ */
 export type Call = `${'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'} ${string}`;
 
 export type Audience = 'org' | 'operator' | 'everyone';
@@ -31,7 +34,10 @@ export interface ScreenVisit {
   readonly api: Api;
   /** Reports the progress of work that takes several calls; throws once the visitor has left the page. */
   reportProgress(progress: Progress): void;
-  /** Returns why the visitor may not use a page's form; undefined if they may. Called for every button and link to one. */
+  /**
+   * Returns why the visitor may not use the form of a page; undefined if they may. Called for every button and every
+   * link to a form.
+   */
   readonly denied: Denied;
   readonly credential: Credential;
   /** A placeholder with the admin path for operators, who have no organization. */
@@ -55,7 +61,7 @@ export interface View {
   readonly status: number;
   readonly title: string;
   readonly body: Markup;
-  /** Something on the page is in progress: the page is refreshed every few seconds until it is not. */
+  /** True if something on the page is in progress: the page is then refreshed every few seconds. */
   readonly autoRefresh?: boolean;
 }
 

@@ -1,16 +1,16 @@
-/** The text of the three headers that tell of a deprecation, the same on responses and on webhook deliveries. */
+/** Builds the three headers that announce a deprecation, the same on responses and on webhook deliveries. */
 
-/** What the headers are made of; `Deprecation` of the registry is one. */
+/** The values in the headers. A `Deprecation` of the registry has all of them. */
 export interface Announcement {
-  /** When it was announced, `YYYY-MM-DD`. */
+  /** The date of the announcement, `YYYY-MM-DD`. */
   readonly since: string;
   /** An IMF-fixdate. */
   readonly sunset: string;
-  /** The successor's template, where there is one. */
+  /** The path template of the successor, if there is one. */
   readonly replacement?: string;
 }
 
-/** A type and no interface, so that it fits wherever headers are taken by name. */
+/** A type alias, because an interface cannot be assigned to a record of headers. */
 export type DeprecationHeaders = {
   readonly deprecation: string;
   readonly sunset: string;

@@ -1,19 +1,19 @@
 /**
- * The routes on a deprecation path: the one place from which headers, the listing, OpenAPI, the metric and the
- * documentation take what they say. It is read at the time of each response, so a route that is flagged while the
- * service runs shows everywhere on the next one.
+ * The registry of deprecated routes: the only source for response headers, the list of deprecations, OpenAPI, the
+ * metric and the documentation. It is read for each response, so a route that is flagged while the service runs is
+ * announced everywhere from the next response on.
  */
 
 export interface Deprecation {
-  /** The path's template, without a method: also the metric's label. */
+  /** The path template without a method; also the label of the metric. */
   readonly route: string;
-  /** When it was announced, `YYYY-MM-DD`. */
+  /** The date of the announcement, `YYYY-MM-DD`. */
   readonly since: string;
   /** An IMF-fixdate after which the route may be removed. Never moved earlier once published. */
   readonly sunset: string;
-  /** The successor's template, where there is one. */
+  /** The path template of the successor, if there is one. */
   readonly replacement?: string;
-  /** Where the change is explained: a path under the documentation's address. */
+  /** The page that explains the change: a path below the URL of the documentation. */
   readonly documentation: string;
 }
 
@@ -41,7 +41,7 @@ export const announcedDeprecations: readonly Deprecation[] = [
   },
 ];
 
-/** What is flagged now. One per process, handed to whoever answers. */
+/** The deprecations in force. There is one registry per process, which all components share. */
 export class DeprecationRegistry {
   readonly #entries = new Map<string, Deprecation>();
 

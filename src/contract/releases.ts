@@ -1,23 +1,26 @@
 /**
- * The release ledger: every version of the platform, what it deprecated and removed, and what it asks operators to
- * do. Oldest first; what was released is history and stays as it is. `npm run check` holds it against the frozen
- * contract, the registry of deprecated routes, the settings, the changelog and what was published before.
+ * The release ledger: every version of the platform, oldest first, with its deprecations, its removals and the actions
+ * that it requires from operators. The entry of a released version never changes. `npm run check` compares the ledger
+ * with the frozen contract, the registry of deprecated routes, the settings, the changelog and the published baseline.
  */
 
-/** A deprecation of something that is reached over HTTP, or sent over it, and therefore has a date. */
+/** A deprecation of something that is served or sent over HTTP. It has a sunset date. */
 export interface DatedDeprecation {
-  /** `route`: a method and a path's template. `delivery`: a shape of webhook delivery, by the header that shows it. */
+  /**
+   * `route`: the surface is a method and a path template. `delivery`: it is a form of webhook delivery, identified by
+   * its header.
+   */
   readonly kind: 'route' | 'delivery';
   readonly surface: string;
   /** `YYYY-MM-DD`. */
   readonly announced: string;
   /** An IMF-fixdate. It may move later, never earlier. */
   readonly sunset: string;
-  /** What to use instead, named like the surface, where there is such a thing. */
+  /** The surface to use instead, if there is one. */
   readonly replacement?: string;
 }
 
-/** Settings are removed by count of releases, not by date. */
+/** A setting is removed after a number of releases, not on a date. */
 export interface SettingDeprecation {
   readonly kind: 'setting';
   readonly surface: string;
@@ -31,7 +34,7 @@ export interface Removal {
   readonly surface: string;
 }
 
-/** An operation under `/v2` that takes the place of one under `/v1`, which is served beside it. */
+/** An operation under `/v2` that replaces an operation under `/v1`. Both are served side by side. */
 export interface Succession {
   readonly predecessor: string;
   readonly successor: string;
@@ -41,12 +44,12 @@ export interface Succession {
 
 export interface Release {
   readonly version: string;
-  /** `YYYY-MM-DD`, or `unreleased` for the one that is being made. */
+  /** `YYYY-MM-DD`, or `unreleased` for the version in development. */
   readonly date: string;
   readonly deprecated: readonly LedgerDeprecation[];
   readonly removed: readonly Removal[];
   readonly successions: readonly Succession[];
-  /** Whole sentences; the changelog has each of them. */
+  /** Full sentences, each of which is also in the changelog. */
   readonly operatorActions: readonly string[];
 }
 

@@ -1,11 +1,14 @@
-/** What the contract promises of the headers of webhook deliveries, and since when signing with the org's secret is deprecated. */
+/** Header names of webhook deliveries, and the deprecation of signing with the org's secret. */
 import type { Announcement } from './deprecation-headers.ts';
 
-/** The contract's spelling; what they carry is in `docs/guides/webhooks.md`. */
+/** Spelled as in the contract; `docs/guides/webhooks.md` describes the values. */
 export const signatureHeader = 'X-Svc-Signature';
 export const eventVersionHeader = 'X-Svc-Event-Version';
 
-/** Deliveries that are signed with the org's secret. They are no route, so no route's registry lists them. */
+/**
+ * Deprecation of deliveries that are signed with the org's secret. They are not a route, so the registry does not list
+ * them.
+ */
 export const orgSignedDelivery: Announcement = {
   since: '2026-07-22',
   sunset: 'Fri, 31 Dec 2027 23:59:59 GMT',

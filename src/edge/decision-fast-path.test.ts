@@ -73,7 +73,7 @@ async function decide(result: () => Promise<HoldResult>) {
       },
     });
   });
-  // As the pipeline does with the request that it received.
+  // Calls the handler as the pipeline does after the fallback, with the request that it received.
   const caller = { tenantId: 'org_1', keyId: 'key_1' } as Caller;
   const context = { body: JSON.parse(body.toString()), caller, now: systemClock.now(), requestIdentity };
   const { run } = route as NonNullable<typeof route>;

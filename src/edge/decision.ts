@@ -22,7 +22,7 @@ export interface DecisionCaller {
 
 export interface DecisionRequest {
   readonly request: HoldRequest;
-  /** For the maximum output tokens; undefined if the model has no price. */
+  /** Used to compute the maximum output tokens; undefined if the model has no price. */
   readonly price: Price | undefined;
   readonly inputTokens: bigint;
   readonly images: bigint;

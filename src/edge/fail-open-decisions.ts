@@ -106,7 +106,7 @@ export function createFailOpenDecisions({
         held_usd: formatUsd(holdRequest.amounts.usd),
         max_output_tokens: body.max_output_tokens ?? null,
         limits: [],
-        // Which of them apply to the org cannot be read either.
+        // All of them: the checks that apply to the org cannot be read while the ledger is unavailable.
         not_checked: [...runOnlyChecks],
         degraded: true,
       };

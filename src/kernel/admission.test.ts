@@ -346,7 +346,7 @@ describe('denial details', () => {
       ],
     });
     expect(desk.ask({ scope: customer, amounts: amountsOf('0') }).kind).toBe('allowed');
-    // Only this customer.
+    // Other customers are not affected.
     expect(desk.ask({ scope: scopeOf({ customer_id: 'd' }) })).toMatchObject({ kind: 'allowed', packs: [] });
   });
 

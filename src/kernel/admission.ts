@@ -103,7 +103,7 @@ export interface ApplicableCounters {
   readonly untilMs: number;
 }
 
-/** Cache, because most charges have a recent scope. Bound to one version of the limits. */
+/** Cache of applicable counters for one version of the limits: most charges have a recent scope. */
 interface ApplicableCountersCache {
   readonly byScopeKey: Map<string, ApplicableCounters>;
   /** The last lookup: the next charge often has the identical scope object and needs no cache key. */

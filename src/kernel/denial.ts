@@ -79,7 +79,7 @@ export interface Overrun {
   readonly held: bigint;
   readonly attempted: bigint;
   readonly timezone: string;
-  /** Denied before any cost was incurred. */
+  /** True if the request is denied before any cost was incurred. */
   readonly preFlight: boolean;
 }
 
@@ -171,7 +171,7 @@ function denialDetailsOf(overrun: Overrun): DeniedDetails {
   }
 }
 
-/** The requesting run would be the deepest of its chain. */
+/** Denies a run at `depth`. It would be the deepest run of its chain, so the current depth is one less. */
 export function depthDenial(limit: Limit, depth: number): Denial {
   return {
     code: 'chain_budget_exceeded',

@@ -20,7 +20,7 @@ const histogramOf = (latencies: readonly number[]) => {
 };
 const bytesOf = (histogram: Histogram) => Buffer.from(writeHistogram(histogram), 'hex');
 
-/** Spread over six orders of magnitude, the same each time. */
+/** Latencies over six orders of magnitude, the same in every run. */
 const latencies = Array.from({ length: 5_000 }, (_, i) =>
   Math.ceil(10 ** (((i * 0.618_033_988_75) % 1) * 6)),
 );

@@ -17,7 +17,9 @@ const pairCountMax = 0xff_ffff;
 /** Maximum relative error of a percentile. */
 export const relativeError = (growth - 1) / (growth + 1);
 
-/** Counts by step. May be negative while a histogram was subtracted before the one that includes it was added. */
+/**
+ * Counts by step. A count is negative while a histogram was subtracted and the one that includes it is not added yet.
+ */
 export type Histogram = Map<number, number>;
 
 export function stepOf(latencyMs: number): number {

@@ -38,7 +38,10 @@ export interface Scope {
   readonly chain_id: string | null;
 }
 
-/** Determines the order of budgets. `route_class` is only used by request rates. */
+/**
+ * The fields that a limit can match. Their order determines the order of budgets. `route_class` is only used by request
+ * rates.
+ */
 export const matchFields = [
   'department',
   'workflow',
@@ -52,7 +55,7 @@ export const matchFields = [
 export type MatchField = (typeof matchFields)[number];
 export type Match = Readonly<Partial<Record<MatchField, string>>>;
 
-/** Matches every value in a match; each value has its own counter. */
+/** In the match of a limit, stands for every value; each value has its own counter. */
 export const WILDCARD = '*';
 
 export type Span =
@@ -74,7 +77,7 @@ export interface Limit {
   /** Percentages of the capacity at which an event is emitted. */
   readonly thresholds: readonly number[];
   readonly createdAtMs: number;
-  /** Null: never. */
+  /** Null: the limit does not expire. */
   readonly expiresAtMs: number | null;
 }
 

@@ -110,7 +110,7 @@ describe('the cost of a run', () => {
 
 describe('the worst case', () => {
   test('uses the highest rate of input and output', () => {
-    // 1000 × 3750 + 100 × 15000
+    // 1000 × 3750 + 100 × 15000 nanodollars
     expect(worstCaseCost(sonnet, 1_000n, 100n)).toBe(5_250_000n);
     const spoken = {
       ...sonnet,
@@ -173,7 +173,7 @@ describe('a discount', () => {
   });
 });
 
-/** Small and zero rates are where rounding shows, so they are drawn often. */
+/** Rounding shows at small and zero rates, so these are generated often. */
 const rate = fc.oneof(fc.constant(0n), fc.bigInt(1n, 50n), fc.bigInt(1n, 10n ** 12n));
 const rateIfAny = fc.option(rate);
 const anyRates: fc.Arbitrary<Rates> = fc.record({
@@ -187,7 +187,7 @@ const anyRates: fc.Arbitrary<Rates> = fc.record({
   requestNanosEach: rateIfAny,
 });
 const tokens = fc.bigInt(0n, 3_000_000n);
-/** Drawn as parts, so that no part exceeds its total. */
+/** Generated from parts, so that no part exceeds its total. */
 const anyCounts: fc.Arbitrary<Required<TokenCounts>> = fc
   .record({
     plain: tokens,
@@ -209,7 +209,7 @@ describe('for any rates and counts', () => {
   test('the cost is never below the exact sum, and less than one nanodollar above it', () => {
     forAll(
       fc.property(anyRates, anyCounts, fc.bigInt(0n, 9n), (rates, counts, images) => {
-        // Token by token, in millionths of a nanodollar: the definition, written another way.
+        // An independent form of the definition: token by token, in millionths of a nanodollar.
         const input = rates.inputNanosPerMillion;
         const output = rates.outputNanosPerMillion ?? 0n;
         let exact = counts.inputTokens * input + counts.outputTokens * output;
@@ -285,7 +285,7 @@ describe('for any rates and counts', () => {
         const full = costOf(rates, counts);
         const reduced = costOf(discounted(rates, points), counts);
         expect(reduced).toBeLessThanOrEqual(full);
-        // The unrounded cost is above `full - 1`, so this is what must remain at the least.
+        // The unrounded cost is above `full - 1`, so at least this much must remain.
         expect(reduced * 10_000n).toBeGreaterThanOrEqual((full - 1n) * (10_000n - points));
       }),
     );

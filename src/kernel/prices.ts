@@ -24,7 +24,7 @@ export interface Rates {
   readonly requestNanosEach: bigint | null;
 }
 
-/** Not negative. */
+/** Counts of a run, not negative. */
 export interface TokenCounts {
   readonly inputTokens: bigint;
   readonly cachedInputTokens: bigint;

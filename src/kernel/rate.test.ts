@@ -18,7 +18,7 @@ const rates = fc.record({
   shares: fc.constant(1),
 });
 
-/** Calls at times that never run backwards, often several at the same one. */
+/** Calls whose times never run backwards; often several calls have the same time. */
 const calls = fc
   .array(
     fc.tuple(fc.oneof(fc.constant(0), fc.integer({ min: 0, max: 900 })), fc.bigInt({ min: 1n, max: 20n })),
@@ -53,7 +53,7 @@ function* play<State>(meter: RateMeter<State>, rate: Rate, made: readonly Call[]
   }
 }
 
-/** After the wait the call is allowed; a second earlier it would not be. */
+/** Expects that the call is allowed after the wait, and denied a second earlier. */
 function expectHonestWait<State>(
   meter: RateMeter<State>,
   rate: Rate,

@@ -9,7 +9,7 @@
  * their times. To bound the number of entries, calls within a sixtieth of the window share an entry, which counts
  * until its last call is old enough. So the limit is never exceeded, under load a unit may become available a
  * sixtieth of the window late, and there are at most 62 entries. (The usual weighted sum of two counters needs less
- * memory, but lets half as much again pass if the calls are timed right.)
+ * memory, but can exceed the limit by half if the calls are timed right.)
  *
  * Time that runs backwards is treated as standing still until it has caught up.
  */

@@ -43,8 +43,8 @@ test.each([
 });
 
 /**
- * Returns the buckets, from a day before to a day after the range, that are not counted exactly once inside or not
- * at all outside.
+ * Returns the buckets that are counted wrongly, from a day before to a day after the range: a bucket must be counted
+ * exactly once inside the range, and not at all outside.
  */
 function faultsOf(range: TimeRange, parts: readonly RollupPart[]): string[] {
   const faults: string[] = [];

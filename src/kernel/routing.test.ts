@@ -77,7 +77,7 @@ describe('the ranking', () => {
       });
     expect(rankingOf(weights(1n, 0n, 0n))).toEqual(['cheap', 'quick']);
     expect(rankingOf(weights(0n, 1n, 0n))).toEqual(['quick', 'cheap']);
-    // 1/9 + 2 × 1 against 1 + 2 × 1/90.
+    // `cheap` has 1/9 + 2 × 1 points, `quick` has 1 + 2 × 1/90. The lower number is better.
     expect(rankingOf(weights(1n, 2n, 0n))).toEqual(['quick', 'cheap']);
     expect(rankingOf(weights(3n, 1n, 0n))).toEqual(['cheap', 'quick']);
   });

@@ -70,7 +70,7 @@ export interface EvalBar {
 
 export interface Preference {
   readonly objective: Objective;
-  /** Null: the objective alone. */
+  /** Null: only the objective counts. */
   readonly weights: Weights | null;
 }
 
@@ -180,7 +180,9 @@ function partition(candidates: readonly Candidate[], exclude: (one: Candidate) =
   return { passed, excluded };
 }
 
-/** Without any candidate, no model had a price. */
+/**
+ * Returns the latest stage that excluded a candidate. If there were no candidates, it is `price`: no model had a price.
+ */
 function latestStage(excluded: readonly ExcludedCandidate[]): Stage {
   return stages.findLast((stage) => excluded.some((one) => one.stage === stage)) ?? 'price';
 }

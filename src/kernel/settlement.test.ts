@@ -196,7 +196,7 @@ describe('credits', () => {
     expect(settlement).toMatchObject({ burned: [{ key: 'p1@0', amount: usd('2') }], uncovered: 0n });
     commitSettlement(desk.counters, settlement);
     expect(desk.state()).toEqual({ p1: at('2') });
-    // No longer live: without a live pack, credits are not checked.
+    // The pack is no longer live. Without a live pack, credits are not checked.
     expect(desk.raise(nothing, '1', 0n, atMs + 20)).toMatchObject({ burned: [], uncovered: 0n });
   });
 

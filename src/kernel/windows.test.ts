@@ -24,7 +24,7 @@ describe('a calendar window', () => {
     ['quarter', '2026-10-01T00:00:00.000+00:00', '2027-01-01T00:00:00.000+00:00', 2208],
     ['year', '2026-01-01T00:00:00.000+00:00', '2027-01-01T00:00:00.000+00:00', 8760],
   ])('of a %s', (period, start, end, hours) => {
-    // A Sunday: the last day of its week.
+    // This day is a Sunday, the last day of its week.
     expect(windowAt(period, 'UTC', '2026-11-15T12:00:00Z')).toEqual({ start, end, hours });
   });
 
@@ -40,7 +40,7 @@ describe('a calendar window', () => {
     ['2026-11-16T00:00:00Z', '2026-11-16'],
     ['2026-11-22T23:59:59.999Z', '2026-11-16'],
     ['2026-11-23T00:00:00Z', '2026-11-23'],
-    // Across the end of a year.
+    // This week spans the end of a year.
     ['2027-01-01T12:00:00Z', '2026-12-28'],
   ])('of a week starts on Monday: %s belongs to %s', (at, monday) => {
     expect(windowAt('week', 'UTC', at).start).toBe(`${monday}T00:00:00.000+00:00`);
@@ -65,7 +65,7 @@ describe('a calendar window', () => {
     ['Europe/Berlin', '2026-10-25T12:00:00Z', '2026-10-25T00:00:00.000+02:00', 25],
     ['America/New_York', '2026-03-08T12:00:00Z', '2026-03-08T00:00:00.000-05:00', 23],
     ['America/New_York', '2026-11-01T12:00:00Z', '2026-11-01T00:00:00.000-04:00', 25],
-    // Half an hour of daylight saving.
+    // Daylight saving shifts the clock by half an hour here.
     ['Australia/Lord_Howe', '2026-10-03T20:00:00Z', '2026-10-04T00:00:00.000+10:30', 23.5],
     ['Australia/Lord_Howe', '2026-04-04T20:00:00Z', '2026-04-05T00:00:00.000+11:00', 24.5],
   ])('in %s around %s', (timeZone, at, start, hours) => {
@@ -73,7 +73,7 @@ describe('a calendar window', () => {
   });
 
   test('is the same for both occurrences of a repeated hour', () => {
-    // 02:30 in summer and an hour later in winter.
+    // 02:30 in summer time and, an hour later, 02:30 in winter time.
     const first = calendarWindow('day', 'Europe/Berlin', Date.parse('2026-10-25T00:30:00Z'));
     const second = calendarWindow('day', 'Europe/Berlin', Date.parse('2026-10-25T01:30:00Z'));
     expect(second).toEqual(first);
@@ -93,7 +93,7 @@ describe('a calendar window', () => {
   });
 
   test('starts with the first midnight if there are two', () => {
-    // Cuba sets its clocks back at one in the night.
+    // Cuba sets its clocks back at 1 a.m.
     expect(windowAt('day', 'America/Havana', '2026-11-01T12:00:00Z')).toEqual({
       start: '2026-11-01T00:00:00.000-04:00',
       end: '2026-11-02T00:00:00.000-05:00',
@@ -148,7 +148,7 @@ describe('windows', () => {
       fc.property(
         fc.constantFrom(...periods),
         fc.constantFrom(...zones),
-        // Often near a midnight, where it matters.
+        // Often near midnight, where windows start and end.
         fc.oneof(
           instants,
           instants.map((ms) => Math.round(ms / hourMs) * hourMs),
@@ -163,7 +163,7 @@ describe('windows', () => {
           expect(before.endMs).toBe(window.startMs);
           expect(after.startMs).toBe(window.endMs);
           expect(calendarWindow(period, timeZone, window.endMs - 1)).toEqual(window);
-          // Independent of the code under test: the local date changes exactly there.
+          // Checks independently of the code under test that the local date changes exactly at the start.
           const dateOf = (ms: number) =>
             Temporal.Instant.fromEpochMilliseconds(ms).toZonedDateTimeISO(timeZone).toPlainDate().toString();
           expect(dateOf(window.startMs - 1)).not.toBe(dateOf(window.startMs));

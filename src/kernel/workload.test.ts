@@ -418,7 +418,7 @@ class Workload {
         finish: () => {
           hold.endedAs = 'settled';
           const runId = this.#run(hold.scope, hold.atMs, amounts.usd);
-          // The paying packs were determined at the start.
+          // The packs that pay were determined when the settlement was prepared.
           const packs = settlement.burned.map(({ key, amount }) => [key.slice(0, -2), amount] as const);
           const ppd = this.model.limits.find(({ kind }) => kind === 'prepaid');
           const entry = {

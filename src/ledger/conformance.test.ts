@@ -106,7 +106,9 @@ describe('a preview', () => {
   });
 });
 
-/** Returns the idempotency key of a request. The same name gives the same key. */
+/**
+ * Returns an idempotency key. Requests with the same digest use the same key; the fingerprint identifies their content.
+ */
 const requestKey = (fingerprint: string, digest = 'digest'): RequestKey => ({
   digest,
   fingerprint,
@@ -309,7 +311,7 @@ describe('a hold', () => {
     expect(await entriesOf(orgId)).toEqual([]);
     const { runId } = opened.posting;
     const holdId = opened.hold?.id ?? '';
-    // No other run may settle it.
+    // No other run may settle the hold.
     expect(verdictOf(await world.post(orgId, '1', { decisionId: holdId }))).toBe('settled_already');
     await world.posted(orgId, '3', { kind: 'complete', runId, decisionId: holdId });
     expect(await counterOf(orgId, 'cap')).toBe(at('3'));
@@ -431,7 +433,7 @@ describe('the end of a hold', () => {
     ['expire', 'expire'],
   ];
 
-  // Concurrent, or separated by enough turns of the event loop for the first to be within its transaction.
+  // Turns of the event loop between the two calls: none, or enough for the first call to be within its transaction.
   const gaps = [0, 1, 2, 3, 4, 6, 9];
 
   test.each(pairs)('happens once: %s racing with %s', async (first, second) => {
@@ -596,7 +598,7 @@ describe('the idempotency key of a hold', () => {
     });
     expect(await world.hold(orgId, '5', { key: key('b') })).toEqual({ kind: 'key_conflict' });
     expect(await counterOf(orgId, 'cap')).toBe(at('0', '4'));
-    // Another org's key of the same name is another key.
+    // A key of the same name in another org is a different key.
     const otherOrg = await world.orgWith(cap('10'));
     expect(verdictOf(await world.hold(otherOrg, '5', { key: key('b') }))).toBe('held');
   });
@@ -651,7 +653,7 @@ describe('the idempotency key of a hold', () => {
     await world.restart();
     expect(await world.hold(orgId, '4', { key: key('a') })).toEqual(responseOf(hold));
     expect(await world.hold(orgId, '5', { key: key('b') })).toEqual({ kind: 'key_conflict' });
-    // Another org's key of the same name is another key.
+    // A key of the same name in another org is a different key.
     expect(verdictOf(await world.hold(await world.orgWith(), '5', { key: key('b') }))).toBe('held');
     await expectNoDrift(orgId);
   });
@@ -762,7 +764,7 @@ describe('the idempotency key of a hold', () => {
     await expectNoDrift(orgId);
   });
 
-  /** A hold that is no longer in the ledger. */
+  /** Returns a hold that was voided, so that it is no longer in the ledger. */
   async function templateHold(orgId: string): Promise<Hold> {
     const hold = await world.held(orgId, '1');
     await world.ledger.void(orgId, hold.id);
@@ -862,7 +864,7 @@ describe('time', () => {
     const hold = await world.held(orgId, '4', { holdSeconds: 86_400 });
     world.clock.advanceSeconds(20 * 3_600);
     expect(new Date(hold.admittedAtMs).getUTCDate()).not.toBe(world.clock.now().getUTCDate());
-    // A new day has the whole cap.
+    // On a new day the whole cap is available.
     expect(verdictOf(await world.hold(orgId, '10'))).toBe('held');
     const posted = await world.posted(orgId, '5', { decisionId: hold.id });
     expect(posted.chargedAtMs).toBe(hold.admittedAtMs);
@@ -1352,7 +1354,7 @@ describe('a posting', () => {
       results.push(await world.post(orgId, '1', { externalId: 'x' }));
     };
     const first = times(10, ask);
-    // While the first batch is in its transaction.
+    // Waits until the first batch is in its transaction.
     await new Promise(setImmediate);
     await new Promise(setImmediate);
     await Promise.all([first, times(10, ask)]);
@@ -1390,7 +1392,7 @@ describe('a posting', () => {
     expect(await counterOf(orgId, 'cap')).toBe(at('2', '2'));
     expect(await world.ledger.holds(orgId, { limit: 10, after: undefined })).toHaveLength(1);
     expect(await alertsOf(orgId)).toEqual([20]);
-    // It can be retried as if nothing had happened.
+    // The posting can be retried as if nothing had happened.
     await world.posted(orgId, '5', { decisionId: hold.id, externalId: 'x' });
     await expectNoDrift(orgId);
   });

@@ -49,7 +49,10 @@ export function tagsWith(condition: string): string {
 
 export const scopeFields = forEachName(labelDimensions, Type.Optional(label));
 
-/** `never`, and with it a compile error below, if the kernel, which imports nothing, differs from the list of dimensions. */
+/**
+ * `never`, which causes a compile error below, if the kernel differs from the list of dimensions. (The kernel imports
+ * nothing, so it cannot use the list.)
+ */
 type Same<A, B> = [A, B] extends [B, A] ? A : never;
 export type ScopeField = Same<keyof Scope, ScopeDimension>;
 export type LimitField = Same<Exclude<MatchField, 'route_class'>, LimitDimension>;

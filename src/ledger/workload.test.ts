@@ -24,7 +24,10 @@ import type { GroupResult, Posted, Posting } from './posting.ts';
 import { findEnds } from './postings/ledger-writes.ts';
 
 const { seeds } = seedsOf('ledger-workload');
-/** The embedded database takes longer for each statement, and seconds to open. */
+/**
+ * Few workloads, because the embedded database takes seconds to open. It also takes longer for each statement, so it
+ * runs fewer steps.
+ */
 const workloads = rounds(1, 8);
 const workloadsMax = 3 * workloads;
 const steps = engine === 'embedded' ? 150 : 200;
@@ -203,7 +206,7 @@ class Workload {
     return known;
   }
 
-  /** No admission makes settled + held exceed a limit. */
+  /** Expects that no admission makes settled + held exceed a limit. */
   async #expectWithinLimits(
     surface: 'edge' | 'run',
     scope: Scope,
@@ -561,7 +564,7 @@ class Workload {
   }
 
   /**
-   * Posts several together, all or none. A settlement comes last, because the amounts it releases are only
+   * Posts several postings together, all or none. A settlement comes last, because the amounts it releases are only
    * available after the commit.
    */
   async #bulk(): Promise<string> {
@@ -715,7 +718,7 @@ class Workload {
     return `race for ${hold.id}: ${end?.ended_as}`;
   }
 
-  /** Unless other holds are due at the same time. */
+  /** Advances the time until the hold is due, unless other holds are due at the same time. */
   async #waitUntilDue({ expiresAtMs }: ModelHold): Promise<void> {
     const together = this.model.openHolds.filter((other) => other.expiresAtMs === expiresAtMs);
     if (together.length === 1) {
@@ -975,7 +978,10 @@ class Workload {
     return 'tidy';
   }
 
-  /** Restarts the database too: first with a clean shutdown, then as after a crash. */
+  /**
+   * Restarts the ledger and its database: after a clean shutdown; on the embedded engine, all but the first time, after
+   * a crash.
+   */
   async restart(index: number): Promise<string> {
     if (engine === 'embedded' && index > 0) {
       await this.world.crash();
@@ -1091,7 +1097,7 @@ test.each(seeds)(title, async (seed) => {
         said.set(word, (said.get(word) ?? 0) + count);
       }
     }
-    // The workload did not only consist of denials.
+    // Every kind of outcome occurred: the workload did not only consist of denials.
     expect(missing()).toEqual([]);
     process.stdout.write(`ledger workload: ${JSON.stringify(Object.fromEntries(said))}\n`);
   } finally {

@@ -1,6 +1,6 @@
 /**
- * Ids are `<prefix>_` and 26 characters of Crockford's base 32: 48 bits of milliseconds, then 80 random bits.
- * They sort by the time they were made, in the database and by eye.
+ * Ids are `<prefix>_` and 26 characters of Crockford's base 32: 48 bits of milliseconds, then 80 random bits. They sort
+ * by creation time, in the database and as text.
  */
 import { randomFillSync } from 'node:crypto';
 import type { IdPrefix } from '../contract/id-prefixes.ts';
@@ -8,14 +8,14 @@ import type { Clock, SharedClock } from './time/clock.ts';
 
 export interface Ids {
   next(prefix: IdPrefix): string;
-  /** What time it is where processes have to agree, given what the database says. */
+  /** Returns the time that all processes agree on, given the time of the database. */
   agreed(databaseNow: Date): Date;
 }
 
 const alphabet = '0123456789abcdefghjkmnpqrstvwxyz';
 const randomBytesPerId = 10;
 
-/** Drawn in blocks, because asking the kernel for each id is slow. */
+/** Random bytes, generated in blocks because a system call for each id is slow. */
 const pool = Buffer.alloc(randomBytesPerId * 400);
 let used = pool.length;
 
@@ -32,9 +32,10 @@ export function createIds(
   clock: Clock | SharedClock,
   random: (size: number) => Uint8Array = pooledBytes,
 ): Ids {
-  // Written over for each id, and read in one step: text that grows is kept in pieces, and ids by the hundred thousand.
+  // Overwritten for each id and converted to a string in one step: a concatenated string would be kept in pieces, and
+  // there may be hundreds of thousands of ids in memory.
   const text = Buffer.alloc(prefixCharacters + timeCharacters + randomCharacters);
-  // Many ids are made in the same millisecond.
+  // Many ids are created in the same millisecond, so the time is written only when it changes.
   let lastMs = Number.NaN;
   return {
     agreed: (databaseNow) => ('agreed' in clock ? clock.agreed(databaseNow) : databaseNow),
@@ -57,7 +58,7 @@ export function createIds(
 /** Three letters and the underscore. */
 const prefixCharacters = 4;
 const timeCharacters = 10;
-/** 80 bits are exactly so many: each 5 bytes make 8. */
+/** Number of characters for 80 bits: every 5 bytes become 8 characters. */
 const randomCharacters = 16;
 const underscore = 0x5f;
 const codes = Buffer.from(alphabet);

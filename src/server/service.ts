@@ -1,4 +1,4 @@
-/** A running service: opens the database, migrates, listens, and drains when told to stop. */
+/** A running service: opens the database, migrates, listens, and drains when it is stopped. */
 import { once } from 'node:events';
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -24,9 +24,9 @@ import type { AppDependencies } from './dependencies.ts';
 import { openServices } from './services.ts';
 
 export interface Service {
-  /** The very address that it listens on. */
+  /** The URL with the host and the port that the server listens on. */
   readonly url: string;
-  /** Refuses new connections, lets requests in flight finish, then closes everything. May be called twice. */
+  /** Stops accepting connections, waits for requests in flight, then closes everything. May be called twice. */
   stop(): Promise<void>;
 }
 
@@ -42,7 +42,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   try {
     return await startOn(db, options);
   } catch (error) {
-    // Left open it would keep the process from ending, and its directory from being used.
+    // An open database would keep the process alive and its directory locked.
     await db.close();
     throw error;
   }

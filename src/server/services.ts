@@ -1,4 +1,7 @@
-/** What an app is made of that has to be opened before it and closed after it: the books, the rates, the prices, the secrets. */
+/**
+ * The services that are opened before the app and closed after it, such as the ledger, the rate limiter, the prices and
+ * the secrets.
+ */
 
 import {
   type ChainHeads,

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { verifyWebhook, WebhookVerificationError } from './webhooks.ts';
 
-/** The vectors as they are published: what the guide says is what is tested. */
+/** The test vectors are read from the published guide, so that the guide and the tests agree. */
 const guide = readFileSync(new URL('../../../docs/guides/webhooks.md', import.meta.url), 'utf8');
 const body = /printf '%s' '(\{.*?\})' > body\.json/.exec(guide)?.[1] ?? '';
 const vectors = [...guide.matchAll(/^\| `(whsec_\w+)`.*\| `((?:t=|v1=)[^`]+)` \|$/gm)].map(

@@ -1,13 +1,13 @@
 /**
- * Verifies webhook deliveries. Give it the bytes of the body as they came, before anything has parsed them: the
- * signature is over those bytes.
+ * Verifies webhook deliveries. Pass the bytes of the body as they were received, before anything parses them: the
+ * signature covers these bytes.
  *
  *   const event = verifyWebhook({ body, header: request.headers['x-svc-signature'], secret });
  */
 import { createHmac, timingSafeEqual } from 'node:crypto';
 
 export interface WebhookEvent {
-  /** The same in every attempt to deliver it: remember it to find out what came twice. */
+  /** Id of the event. It is the same in every attempt to deliver the event: store it to detect duplicates. */
   readonly id: string;
   readonly type: string;
   readonly created_at: string;
@@ -20,14 +20,16 @@ export interface WebhookDelivery {
   readonly body: string | Uint8Array;
   /** The value of `X-Svc-Signature`. */
   readonly header: string | undefined;
-  /** The subscription's secret. Several while receivers are being changed over: any of them may have signed. */
+  /**
+   * The secret of the subscription. Pass several while it is being rotated: any of them may have signed the delivery.
+   */
   readonly secret: string | readonly string[];
   /**
-   * The org's secret, for deliveries without a time (`v1=…`), which are deprecated. Leave it out once the subscription
-   * has a secret of its own: then such deliveries are refused.
+   * The org's secret, for deliveries without a timestamp (`v1=…`), which are deprecated. Omit it once the subscription
+   * has its own secret: such deliveries are then rejected.
    */
   readonly orgSecret?: string;
-  /** How far the time of the signature may be off. Default 300. */
+  /** Maximum difference between the time of the signature and now. Default: 300. */
   readonly toleranceSeconds?: number;
   /** Default: now. */
   readonly nowSeconds?: number;
@@ -77,12 +79,12 @@ export function verifyWebhookSignature(delivery: WebhookDelivery): void {
 }
 
 interface ParsedHeader {
-  /** As text, since these very characters were signed. */
+  /** Kept as text, because exactly these characters were signed. */
   readonly time: string | undefined;
   readonly signatures: readonly string[];
 }
 
-/** `t=<seconds>,v1=<hex>[,v1=<hex>]`, or `v1=<hex>` alone. Parts with other names are for later versions. */
+/** Parses `t=<seconds>,v1=<hex>[,v1=<hex>]`, or `v1=<hex>` alone. Ignores other names, which later versions may add. */
 function parseHeader(header: string): ParsedHeader {
   const parts = header.split(',').map((part) => part.trim().split('=', 2));
   const valuesOf = (name: string) => parts.flatMap(([key, value]) => (key === name ? [value ?? ''] : []));
@@ -95,7 +97,7 @@ function parseHeader(header: string): ParsedHeader {
   return { time, signatures };
 }
 
-/** Every signature against every secret, in a time that does not tell how much of one was right. */
+/** Compares every signature with every secret in constant time, so that the time does not reveal a partial match. */
 function checkSignatures(
   signatures: readonly string[],
   secrets: readonly string[],

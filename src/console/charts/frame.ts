@@ -17,7 +17,7 @@ export interface Frame {
   readonly columns: readonly string[];
   /** The first cell names the row; the others are numbers. */
   readonly rows: readonly (readonly string[])[];
-  /** A time series: starts scrolled to its end on narrow screens. */
+  /** Set for a time series: on narrow screens it starts scrolled to its end. */
   readonly endsNow?: true;
 }
 

@@ -8,7 +8,7 @@ export interface QuartileBar {
   readonly q1: number;
   readonly median: number;
   readonly q3: number;
-  /** Null if there is none. */
+  /** The own value; null if there is none. */
   readonly own: number | null;
   format(value: number): string;
 }

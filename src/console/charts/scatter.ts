@@ -7,7 +7,7 @@ export interface Point {
   readonly name: string;
   readonly x: number;
   readonly y: number;
-  /** Whether it reaches the minimum. */
+  /** True if the point reaches the minimum. */
   readonly passes: boolean;
 }
 

@@ -96,7 +96,7 @@ function middleOf(predictions: readonly (readonly number[])[]): number[] {
   return (predictions[0] ?? []).map((_, step) => median(predictions.map((days) => days[step] ?? 0)));
 }
 
-/** Returns origins at a distance that covers all weekdays, the last one a day before the end. */
+/** Returns origins at equal distances that cover all weekdays; the last origin is a day before the end. */
 function originsOf(first: number, end: number): number[] {
   let distance = Math.ceil((end - first) / originsMax);
   if (distance % daysOfWeek === 0) {

@@ -53,7 +53,7 @@ test('a linear trend continues, damped with the horizon', () => {
 test('a weekday pattern is repeated', () => {
   const week = [10, 12, 14, 12, 10, 1, 0];
   const value = (day: number) => week[day % 7] ?? 0;
-  // Not whole weeks: the season is counted from the end.
+  // 31 days are not whole weeks: the season is counted from the end.
   const found = expectedOf(series(31, value), 14);
   for (const [index, expected] of found.entries()) {
     expect(expected).toBeCloseTo(value(31 + index), 5);

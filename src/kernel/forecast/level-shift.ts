@@ -5,7 +5,7 @@
  */
 import { daysOfWeek, mean, type Series } from './series.ts';
 
-/** An older shift is outweighed by the days since. */
+/** Number of recent days in which a shift is searched: an older shift is outweighed by the days since. */
 const lookBackDays = 84;
 /** Minimum number of days on each side of a shift. */
 const sideDaysMin = daysOfWeek;

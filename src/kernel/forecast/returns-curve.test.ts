@@ -15,7 +15,7 @@ function weeksOf(curve: (teams: number) => number, from: number, to: number, see
 
 const fitted = (...of: Parameters<typeof weeksOf>) => fitReturns(weeksOf(...of)) as ReturnsCurve;
 
-/** Brute force. */
+/** Computes the team count up to which teams pay, by brute force. */
 function truth(curve: (teams: number) => number, cost: number): number {
   let teams = 0;
   while (teams < teamsSearchedMax && curve(teams + 1) - curve(teams) >= cost) {
@@ -56,7 +56,7 @@ describe('the prior', () => {
   test('is unchanged while the team count has never varied', () => {
     const fit = fitted(power, 4, 4);
     expect(fit.priorWeight).toBeCloseTo(1, 5);
-    // The prior, truncated at the bounds of its grid.
+    // Close to the mean of the prior, which is truncated at the bounds of its grid.
     expect(Math.abs(fit.elasticity - priorElasticity.mean)).toBeLessThan(0.05);
     expect([fit.rSquared, fit.teamCounts]).toEqual([null, 1]);
     const { low, high } = fit.paysUpTo(30);

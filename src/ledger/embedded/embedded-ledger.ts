@@ -109,7 +109,7 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
     this.#ends = new EmbeddedHoldEnds({ db: options.db, ...shared });
   }
 
-  /** Monotonic across restarts of the process. */
+  /** Returns the current time, which never runs backwards, not even across restarts of the process. */
   #now(): number {
     this.#nowMs = Math.max(this.#nowMs, this.#options.clock.now().getTime());
     return this.#nowMs;
@@ -264,7 +264,7 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
     return this.#serializeByKey(orgId, key.digest, async () => {
       const open = this.#states.findByKey(orgKeyId(orgId, key.digest));
       const [stored] = await findStoredKeys(this.#options.db, orgId, [key.digest], this.#now());
-      // A key that was already used stays with its decision.
+      // A key that was already used stays with its decision; this hold is imported without a key.
       await this.#import(
         open === undefined && stored === undefined ? imported : { ...imported, idempotency: null },
       );

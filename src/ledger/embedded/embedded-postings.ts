@@ -81,7 +81,7 @@ export class EmbeddedPostings<Run> {
           batch.uncommitted.length > 0 ? advanceClock(tx.unanswered, orgIds, nowMs) : undefined,
         ]);
         if (batch.newHolds.length > 0) {
-          // Before the commit: a run must not start without a durable hold. If the commit fails, the hold just
+          // Written before the commit: a run must not start without a durable hold. If the commit fails, the hold just
           // expires.
           durable.add(batch.newHolds);
         }

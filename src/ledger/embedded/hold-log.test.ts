@@ -40,7 +40,7 @@ beforeEach(async () => {
 });
 afterEach(() => rmSync(directory, { recursive: true, force: true }));
 
-/** A hold log with removal by id: it tracks their locations like the ledger. */
+/** A hold log that removes holds by id: it tracks their locations as the ledger does. */
 function openTracked(options: HoldLogOptions = {}) {
   const log = openHoldLog(directory, options);
   const locations = new Map<string, LogLocation>();
@@ -179,7 +179,7 @@ describe.runIf(engine === 'embedded')('the hold log', () => {
     again.forget(Array.from({ length: 19 }, (_, i) => `dec_${i}`));
     again.close();
     expect(logFiles().length).toBeLessThanOrEqual(2);
-    // The other holds of the last file may be restored: their ends are in the database.
+    // Ended holds in the last file may be restored too. The ledger drops them, because their ends are in the database.
     expect(restoredIds()).toContain('dec_19');
   });
 
@@ -258,7 +258,7 @@ describe.runIf(engine === 'embedded')('a ledger that restarts', () => {
     orgId = await world.orgWith(limitOf({ id: 'cap', kind: 'spend_cap', capacity: usd('10') }));
   });
 
-  /** Moves the hold log away, as the error message suggests. */
+  /** Gives up the open holds by removing the hold log, as the error message suggests. */
   async function giveUpHolds(): Promise<void> {
     rmSync(holdsDirectory(), { recursive: true });
     await world.reopen();
@@ -295,7 +295,7 @@ describe.runIf(engine === 'embedded')('a ledger that restarts', () => {
     expect(verdictOf(await world.hold(orgId, '5'))).toBe('held');
     expect(verdictOf(await world.post(orgId, '1', { decisionId: settled.id }))).toBe('settled_already');
     expect(await world.audit(orgId)).toEqual([]);
-    // They are not restored at the next start either.
+    // The ended holds are not restored at the next start either.
     await world.reopen();
     expect(await world.ledger.holds(orgId, { limit: 10, after: undefined })).toHaveLength(2);
   });
@@ -405,7 +405,7 @@ describe.runIf(engine === 'embedded')('a ledger that restarts', () => {
       log.close();
       await world.reopen();
       await world.held(orgId, '1');
-      // Once more, with a clean shutdown.
+      // Reopens once more, this time after a clean shutdown.
       await world.reopen();
     }
   });

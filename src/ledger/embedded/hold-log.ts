@@ -69,7 +69,10 @@ export interface HoldLogOptions {
 
 const defaultFileBytesMax = 8 * 1_024 * 1_024;
 
-/** A hold lives for one day at most, so a file is deleted one day after it is full. */
+/**
+ * Maximum age of a file before the next one is started. A hold lives for one day at most, so a file is deleted at most
+ * one day after it is full.
+ */
 const fileAgeMaxMs = 6 * 3_600_000;
 
 interface LogFile extends LogLocation {
@@ -103,7 +106,7 @@ export function openHoldLog(
       try {
         deleteOrTruncate(file);
       } catch {
-        // The file is found again at the next start, and its holds have ends.
+        // Ignored: the next start finds the file again and drops its holds, whose ends are in the database.
       }
     }
   }

@@ -22,7 +22,7 @@ test('returns each due hold once, and no removed hold', () => {
   const left = opens.filter((_, i) => i % 3 === 0);
   for (const open of left) {
     expiries.remove(open);
-    // Removed twice: settled, and about to expire.
+    // Removed a second time, like a hold that is settled while it is about to expire.
     expiries.remove(open);
   }
   const staying = opens.filter((open) => !left.includes(open));

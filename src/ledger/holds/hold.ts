@@ -18,7 +18,7 @@ export interface Hold extends Reservation {
   readonly priceVersion: string | null;
   /** The `Idempotency-Key` of its request. */
   readonly idempotency: HoldKey | null;
-  /** The decision was made fail-open, without checking the limits. */
+  /** Set if the decision was made fail-open, without checking the limits. */
   readonly degraded?: true;
 }
 
@@ -57,8 +57,8 @@ export function storedHold(hold: Hold): StoredHold {
 }
 
 /**
- * Serializes holds as one line of the hold log. Built by hand because it runs for every decision and takes a third
- * of the time. Scopes and shares, which made up most of the text, are written once and referenced by index.
+ * Serializes holds as one line of the hold log. Built by hand, which takes a third of the time, because it runs for
+ * every decision. Scopes and shares would be most of the text, so they are written once and referenced by index.
  */
 export function holdsLine(holds: readonly Hold[]): string {
   const scopes = new Map<Scope, number>();

@@ -16,7 +16,7 @@ export interface MissingCounter {
 
 export interface OpenHold {
   hold: Hold;
-  /** The hold is being settled, voided or expired; nothing else may end it. */
+  /** True while the hold is being settled, voided or expired; nothing else may end it. */
   ending: boolean;
   /** Location in the hold log of the embedded engine; undefined until the hold is durable. */
   logLocation: LogLocation | undefined;
@@ -135,7 +135,7 @@ export class OrgLedgerState {
   }
 }
 
-/** Runs may be backfilled slightly ahead of the current time, so a window that is about to start may not be empty. */
+/** Runs may be backfilled up to this time ahead of now, so a window that is about to start may not be empty. */
 const backfillAheadMs = 5 * 60_000;
 
 /** Returns the time from which every posting is counted, if counting starts now. */
@@ -144,7 +144,7 @@ export function completeFrom(nowMs: number): number {
 }
 
 const countersMax = 50_000;
-/** Late settlements still count in the previous window. */
+/** Time that a counter is kept after the end of its window, in which late settlements still count. */
 const retainedAfterEndMs = 24 * 3_600_000;
 
 /** Location of a hold in the hold log; opaque outside the log. */

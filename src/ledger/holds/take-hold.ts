@@ -103,7 +103,7 @@ function remainingOf({ capacity }: Limit, { settled, held }: Counter): bigint {
   return remaining > 0n ? remaining : 0n;
 }
 
-/** Never earlier than the current expiry, never later than one day after the admission. */
+/** Returns the extended expiry: never earlier than the current one, and at most one day after the admission. */
 export function extendedTo(hold: Hold, nowMs: number, seconds: number): number {
   const latestMs = hold.admittedAtMs + holdSecondsMax * 1_000;
   return Math.max(hold.expiresAtMs, Math.min(nowMs + seconds * 1_000, latestMs));

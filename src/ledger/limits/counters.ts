@@ -39,7 +39,7 @@ export async function readSettled(
 
 interface SettledQuery {
   readonly sql: string;
-  /** Bound to $3 and following. */
+  /** Values of the parameters from $3 on. */
   readonly params: readonly unknown[];
 }
 

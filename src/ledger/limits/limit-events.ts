@@ -65,7 +65,7 @@ export function createLimitEvents({ db, ids, clock, orgLimits }: LimitEventDepen
       return;
     }
     if (enqueuedKeys.size >= cachedKeysMax) {
-      // The database detects duplicates.
+      // The events may be enqueued again: the database rejects duplicates.
       enqueuedKeys.clear();
     }
     enqueuedKeys.add(name);
@@ -115,7 +115,7 @@ export function createLimitEvents({ db, ids, clock, orgLimits }: LimitEventDepen
       runOnce: writeBatch,
       async stop() {
         while (await writeBatch()) {
-          // The next batch.
+          // Continues with the next batch.
         }
       },
     },

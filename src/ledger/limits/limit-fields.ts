@@ -25,7 +25,7 @@ export const positiveUsd = Type.String({
     'US dollars as a decimal string: greater than 0, at most 9 decimals, no exponent, less than 9 billion.',
 });
 
-/** Counts are integers that a JSON number holds exactly. */
+/** Maximum of a count: counts are integers that a JSON number holds exactly. */
 export const countMax = 9_000_000_000_000_000;
 
 const alertThresholdsMax = 20;

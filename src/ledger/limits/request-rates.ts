@@ -25,7 +25,7 @@ export interface RequestRateDependencies {
 
 export function createRequestRate(deps: RequestRateDependencies): CheckRequestRate {
   const { limiter, orgLimits, readLimitPerMinute, limitEvents } = deps;
-  /** Cached per version of an org's limits: there may be thousands of other limits. */
+  /** The request rates of an org, cached per version of its limits: there may be thousands of others. */
   const ratesByLimits = new WeakMap<OrgLimits, readonly RequestRate[]>();
 
   function ratesOf(limits: OrgLimits): readonly RequestRate[] {

@@ -282,7 +282,7 @@ export class OrgTransaction<Run> {
         imported.admittedAtMs,
         imported.surface,
       );
-      // A key that was already used stays with its decision.
+      // A key that was already used stays with its decision; this hold is imported without a key.
       const isKeyFree = imported.idempotency === null || !this.#usedKeys.has(imported.idempotency.digest);
       const { hold } = importHold(
         orgState,

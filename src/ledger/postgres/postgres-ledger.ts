@@ -68,7 +68,7 @@ export class PostgresLedger<Run = unknown> implements Ledger<Run> {
   }
 
   decide(): undefined {
-    // A decision always needs PostgreSQL.
+    // A decision always needs PostgreSQL, so the caller must use `hold`.
   }
 
   hold(request: HoldRequest): Promise<HoldResult> {

@@ -3,7 +3,7 @@ import type { Paid } from '../../kernel/settlement.ts';
 import type { HoldEndRow } from './ledger-writes.ts';
 
 export interface PaidSoFar extends Paid {
-  /** The run was backfilled, so it burns neither credits nor the prepaid balance. */
+  /** True if the run was backfilled: it then burns neither credits nor the prepaid balance. */
   readonly recorded: boolean;
 }
 
@@ -11,8 +11,8 @@ export interface ExistingRecords {
   readonly runs: ExistingRuns;
   readonly ends: Map<string, HoldEndRow>;
   /**
-   * By corrected run. Updated within the batch: an amount that one correction gives back is not available to the
-   * next.
+   * The amounts paid so far, by corrected run. Updated within the batch: an amount that one correction gives back is
+   * not available to the next.
    */
   readonly paid: Map<string, PaidSoFar>;
   /** Remaining uses of each permit; a missing permit has none. */

@@ -182,7 +182,7 @@ export class PostingDecider<Run> {
     return { scope, amounts, depth, atMs: this.#request.nowMs };
   }
 
-  /** Like every charge, takes a reservation and settles it. */
+  /** Charges a finished run without a hold: takes a reservation, as for every charge, and settles it. */
   #charge(orgState: OrgLedgerState, posting: Posting<Run>, index: number): Decided<Run> {
     const reservation = this.#admit(orgState, posting, index, false);
     return 'index' in reservation

@@ -18,7 +18,10 @@ export type UsageMeasure = (typeof usageMeasures)[number];
 /** A dimension without a value is the empty text. */
 export type UsageDimensions = Readonly<Record<UsageDimension, string>>;
 
-/** Text that is the same for two rows of one time if and only if they belong into one row. Its length has no bound. */
+/**
+ * Returns a text that is equal for two rows of the same time if and only if they must be merged into one row. The
+ * length of the text is not limited.
+ */
 export function usageIdentity(dimensions: UsageDimensions, tags: Tags | null): string {
   const values = usageDimensions.map((name) => dimensions[name]).join('\u0001');
   // Rows without tags have the same identity as before tags existed.

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { coalesced } from './coalesce.ts';
 
-/** Work that ends when the test says so, with a clock that only advances by waiting. */
+/** Sets up work that ends only when the test ends it, and a clock that advances only when the code waits. */
 function setUp() {
   let nowMs = 0;
   const waits: number[] = [];

@@ -1,6 +1,7 @@
 /**
- * Bounds how often expensive work runs, however many callers need its result. Calls during a round share the next round,
- * which begins after all of them: a result is never older than the call.
+ * Limits how often expensive work runs, regardless of the number of callers. All calls that are made during a round
+ * share the next round. That round starts after these calls, so a caller never gets a result that is older than its
+ * call.
  */
 import { performance } from 'node:perf_hooks';
 import { setTimeout as pause } from 'node:timers/promises';

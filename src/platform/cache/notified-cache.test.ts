@@ -179,7 +179,7 @@ describe('while notifications may be missed', () => {
   test('does not cache a load during which notifications were lost and came back', async () => {
     const loaded = cache.get('a');
     healthy = false;
-    // As the listener does when its connection is lost, and again when it is back.
+    // The change listener does this when its connection is lost, and again when it has reconnected.
     notify(null);
     notify(null);
     healthy = true;

@@ -16,18 +16,21 @@ export interface NotifiedMapOptions {
 
 interface Entry<Value> {
   readonly value: Value;
-  /** Read since it was inserted or last considered for eviction. */
+  /** True if the entry was read since it was inserted or last considered for eviction. */
   used: boolean;
 }
 
-/** Entries in use that an eviction passes over before it evicts one of them nevertheless: bounds its time. */
+/**
+ * Maximum number of used entries that an eviction skips. It then evicts the next entry even if that is used, which
+ * bounds its time.
+ */
 const secondChancesMax = 64;
 
-/** Holds values that its owner has read and sets itself. */
+/** A cache whose owner loads the values and sets them. */
 export class NotifiedMap<Value> {
   readonly #db: Database;
   readonly #maxEntries: number;
-  /** In the order of insertion. */
+  /** Entries in the order in which they were inserted or last considered for eviction. */
   readonly #entries = new Map<string, Entry<Value>>();
 
   constructor(db: Database, { maxEntries, onChange }: NotifiedMapOptions) {
@@ -60,7 +63,7 @@ export class NotifiedMap<Value> {
     this.#entries.set(key, { value, used: false });
   }
 
-  /** Null: all keys. */
+  /** Removes the entry of a key; null removes all entries. */
   invalidate(key: string | null): void {
     if (key === null) {
       this.#entries.clear();
@@ -96,13 +99,16 @@ export interface NotifiedCacheOptions<Value> extends NotifiedMapOptions {
   /** Undefined and null are returned, but not cached. */
   readonly load: (key: string) => Promise<Value>;
   /**
-   * Callers share loads in flight also while notifications may be missed. Only for values that are verified elsewhere:
-   * without notifications a shared load may return a value that changed before the caller called.
+   * If true, callers share loads in flight even while notifications may be missed. Only for values that are verified
+   * elsewhere: a shared load may then return a value that changed before the caller called.
    */
   readonly shareLoadsWhenUnhealthy?: boolean;
 }
 
-/** Loads what is missing. Callers share a load in flight, unless the key was invalidated since the load began. */
+/**
+ * A cache that loads missing values. Callers share a load in flight, unless the key was invalidated since the load
+ * began.
+ */
 export class NotifiedCache<Value> extends NotifiedMap<NonNullable<Value>> {
   readonly #db: Database;
   readonly #load: (key: string) => Promise<Value>;
@@ -141,7 +147,7 @@ export class NotifiedCache<Value> extends NotifiedMap<NonNullable<Value>> {
     }
   }
 
-  /** The values of loads in flight are not known yet, so none of these is shared or cached. */
+  /** Also stops sharing and caching all loads in flight: their values are not known yet, so any of them may match. */
   override invalidateWhere(matches: (value: NonNullable<Value>, key: string) => boolean): void {
     super.invalidateWhere(matches);
     this.#loading.clear();

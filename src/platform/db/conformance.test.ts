@@ -178,7 +178,7 @@ describe('values', () => {
         sum: BigInt((count * (count - 1)) / 2),
       });
     }
-    // Several at once, as the ledger writes: statements behind a failed one must not take effect.
+    // Sends several statements at once, like the ledger: the statements after a failed one must not take effect.
     const failing = db.transaction((tx) =>
       Promise.all([
         insertEach(tx, 'things', columns, upTo(3_000), rowOf('beside')),
@@ -309,7 +309,7 @@ describe('notifications', () => {
       await tx.notify('test_channel', 'one');
       expect(received).not.toContain('one');
     });
-    // In the sending process, immediately.
+    // The sending process receives the notification immediately.
     expect(received).toContain('one');
     await db
       .transaction(async (tx) => {
@@ -332,7 +332,7 @@ describe('migrations', () => {
       migrate(first, migrations),
       migrate(first, migrations),
     ]);
-    // Each waits for the lock once per migration, so they may alternate.
+    // Each process waits for the lock once per migration, so the processes may alternate.
     const versions = done.flat().map(({ version }) => version);
     expect(versions.toSorted((a, b) => a - b)).toEqual(migrations.map(({ version }) => version));
     expect(await migrate(first, migrations)).toEqual([]);

@@ -18,7 +18,7 @@ export interface Queryable {
     sql: string,
     params?: readonly unknown[],
   ): Promise<Row[]>;
-  /** Used by `insertMany`, if the engine has its own way to insert many rows. */
+  /** Inserts rows in a way that is specific to the engine, if it has one. Used by `insertMany`. */
   insertRows?<Columns extends ColumnTypes>(
     table: string,
     columns: Columns,
@@ -118,7 +118,7 @@ export function stateMeansUnavailable(sqlState: string): boolean {
 
 const transactionAttempts = 4;
 
-/** Retries a whole transaction that the database rolled back because of concurrent ones, a few times at most. */
+/** Retries a transaction, a few times at most, if the database rolled it back because of concurrent transactions. */
 export async function retryTransaction<Result>(attempt: () => Promise<Result>): Promise<Result> {
   for (let left = transactionAttempts - 1; ; left -= 1) {
     try {
@@ -138,7 +138,10 @@ export async function retryTransaction<Result>(attempt: () => Promise<Result>): 
 
 export type RowOf<Columns extends ColumnTypes> = { readonly [Name in keyof Columns]: unknown };
 
-/** Sent as text and cast: PostgreSQL's arrays of arrays must be rectangular. */
+/**
+ * Types whose values are sent as text and cast in the statement, because PostgreSQL's arrays of arrays must be
+ * rectangular.
+ */
 const castFromText = new Set<string>(['jsonb', 'text[]']);
 
 /**
@@ -160,7 +163,7 @@ export async function insertMany<Columns extends ColumnTypes>(
   }
   const named = Object.entries(columns);
   const names = named.map(([name]) => name).join(', ');
-  // In the select list, not in FROM: there each array would be copied once more before the first row is produced.
+  // `unnest` is in the select list: in FROM, each array would be copied once more before the first row is produced.
   const values = named.map(([, type], index) => {
     const element = `unnest($${index + 1}::${arrayType(type)}[])`;
     return castFromText.has(type) ? `${element}::${type}` : element;
@@ -179,8 +182,8 @@ export async function insertMany<Columns extends ColumnTypes>(
 const itemsPerStatement = 1_000;
 
 /**
- * Inserts a row for each item, in batches: tens of thousands must not be in memory as items, as rows, as arrays and as the
- * database's copies of these all at once.
+ * Inserts a row for each item, in batches: tens of thousands of items must not be in memory as items, as rows, as
+ * arrays and as the database's copies of the arrays, all at the same time.
  */
 export async function insertEach<Columns extends ColumnTypes, Item>(
   db: Queryable,
@@ -194,7 +197,10 @@ export async function insertEach<Columns extends ColumnTypes, Item>(
   }
 }
 
-/** Returns where to insert the items. Several batches are awaited one by one, so that not all are in memory at once. */
+/**
+ * Returns the connection for inserting the items. If there are several batches, each is awaited, so that not all of
+ * them are in memory at once.
+ */
 export function senderOf(tx: Transaction, items: readonly unknown[]): Queryable {
   return items.length <= itemsPerStatement ? tx.unanswered : tx;
 }

@@ -32,7 +32,7 @@ export class MigrationMismatch extends Error {
   }
 }
 
-/** The same relative path from `src` and from the place of this file in `dist`. */
+/** The relative path is the same from this file in `src` and from its place in `dist`. */
 const migrationsDirectory = new URL('../../../migrations/', import.meta.url);
 
 export async function readMigrations(directory: URL = migrationsDirectory): Promise<Migration[]> {

@@ -7,7 +7,7 @@ export interface PendingNotification {
 }
 
 export interface TransactionParts {
-  /** A connection that is used for nothing else meanwhile. */
+  /** A connection that nothing else uses until the transaction ends. */
   readonly connection: Queryable;
   /**
    * True if the connection sends each statement when `query` is called, in order, or throws at once: then several statements
@@ -25,7 +25,10 @@ export async function runTransaction<Result>(
   work: (tx: Transaction) => Promise<Result>,
 ): Promise<Result> {
   const notifications: PendingNotification[] = [];
-  /** Statements may be sent together; those behind a failed one fail too, without naming the cause. */
+  /**
+   * The error of the first statement that failed. Statements that were sent behind it fail too, without naming the
+   * cause.
+   */
   let firstFailure: unknown;
   let isOver = false;
   function recordFailure(error: unknown): void {
@@ -34,7 +37,7 @@ export async function runTransaction<Result>(
   /** Sends one statement, or rows, of the transaction. */
   function sendPart<Done>(send: () => Promise<Done>): Promise<Done> {
     if (isOver) {
-      // The work may still be running after another part of it has failed; it must not write any more.
+      // A part of the work may still be running after another part has failed; it must not write any more.
       throw new Error('the transaction is over');
     }
     try {
@@ -78,7 +81,7 @@ export async function runTransaction<Result>(
   };
 
   if (sendsAtOnce) {
-    // After the microtasks of the transaction before, which update memory after its commit.
+    // Waits for the microtasks of the previous transaction, which update memory after its commit.
     await new Promise<void>((resolve) => process.nextTick(resolve));
     await unanswered.query('BEGIN');
   } else {
@@ -88,7 +91,7 @@ export async function runTransaction<Result>(
   try {
     result = await work(tx);
     if (firstFailure !== undefined) {
-      // COMMIT would succeed and yet roll back; that must not be reported as success.
+      // COMMIT would roll back without an error, which must not be reported as success.
       throw unobserved.has(firstFailure)
         ? firstFailure
         : new Error('a statement of the transaction failed and its error was swallowed');
@@ -102,7 +105,7 @@ export async function runTransaction<Result>(
   isOver = true;
   await end('COMMIT').catch(recordFailure);
   if (firstFailure !== undefined) {
-    // The failure of a statement in flight, so that the COMMIT behind it has rolled back; or of COMMIT itself.
+    // Either a statement in flight has failed, so that the COMMIT behind it rolled back, or COMMIT itself has failed.
     throw firstFailure;
   }
   for (const notification of notifications) {
@@ -131,7 +134,7 @@ export class LocalNotifications {
     }
   }
 
-  /** Tells all listeners of all channels that notifications may have been missed. */
+  /** Notifies all listeners of all channels that notifications may have been missed. */
   invalidateAll(): void {
     for (const listeners of this.#listeners.values()) {
       for (const listener of listeners) {

@@ -45,7 +45,7 @@ test('pauses between the batches of a job as long as it says, unless it is stopp
     expect(batches).toBe(1);
     await vi.advanceTimersByTimeAsync(2_000);
     expect(batches).toBe(2);
-    // Without a timer.
+    // No timer may be left after this.
     await jobs.stop();
     await vi.advanceTimersByTimeAsync(60_000);
     expect(batches).toBe(2);

@@ -48,7 +48,8 @@ export function createProcesses(db: Database): Processes {
 
 /** A process that has missed five heartbeats is not counted; its row is deleted much later, in case it comes back. */
 async function renew(db: Queryable, id: string): Promise<number> {
-  // Its own statement: together with the deletion, two processes could each wait for the row that the other deletes.
+  // A separate statement: in one statement with the deletion, two processes could each wait for the row that the other
+  // deletes.
   await db.query(
     'INSERT INTO processes (id, seen_at) VALUES ($1, now()) ON CONFLICT (id) DO UPDATE SET seen_at = now()',
     [id],

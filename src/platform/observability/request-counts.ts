@@ -1,6 +1,6 @@
 /**
  * Counts requests by route, method and status, and their durations: plain numbers on the hot path, converted to Prometheus'
- * format when rendered. A histogram of `prom-client` would cost a tenth of a decision for each request.
+ * format when rendered. A histogram of `prom-client` would cost each request a tenth of the time of a decision.
  */
 import type { Metric, Registry } from 'prom-client';
 
@@ -10,7 +10,7 @@ const buckets = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5
 /** The counts of one route. */
 export class RouteCounts {
   readonly byOutcome = new Map<string, { readonly method: string; readonly status: number; count: number }>();
-  /** One more than there are bounds: the last counts requests that took longer. */
+  /** One entry more than there are bounds: the last one counts requests that took longer than every bound. */
   readonly inBucket = new Array<number>(buckets.length + 1).fill(0);
   seconds = 0;
 

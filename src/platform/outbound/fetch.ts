@@ -9,7 +9,10 @@ import { AddressNotAllowed, checkedLookup, type LookupOptions } from './checked-
 import { boundInterimResponses } from './interim-responses.ts';
 
 const totalTimeoutMs = 10_000;
-/** Several times the size of identity providers' responses, and small enough to parse without delaying other requests. */
+/**
+ * Maximum size of a response: several times that of identity providers' responses, and small enough to parse without
+ * delaying other requests.
+ */
 export const answerBytesMax = 65_536;
 
 /** Statuses for which a `Response` must not have a body. */
@@ -18,7 +21,7 @@ const bodilessStatuses = new Set([204, 205, 304]);
 export interface FetchOptions {
   readonly method?: string;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Text of any kind. */
+  /** The request body; converted to text. */
   readonly body?: unknown;
 }
 

@@ -31,7 +31,7 @@ async function inRedis(): Promise<Subject> {
     url: redis?.url ?? '',
     log: createLog('silent'),
     share: () => 1,
-    // The machine may be busy, and the tests would not notice a fallback to memory.
+    // Long, because the machine may be busy and the tests would not notice a fallback to memory.
     answerWithinMs: 10_000,
   });
   await vi.waitFor(() => expect(limiter.connected).toBe(true), { timeout: 10_000 });
@@ -55,7 +55,7 @@ beforeAll(async () => {
 afterAll(endAllRedis);
 
 let keys = 0;
-/** A bucket too slow to refill while a test runs, unless the test overrides that. */
+/** Returns a bucket that is too slow to refill while a test runs, unless the test overrides its fields. */
 function bucket(more: Partial<RateDebit> = {}): RateDebit {
   keys += 1;
   return { key: `org_1:${keys}`, limit: 4n, windowSeconds: 3_600, burst: 4n, amount: 1n, ...more };
@@ -149,7 +149,7 @@ describe.each(subjects)('the rate limiter in $name', ({ open }) => {
   test('rolling: allows the limit per window whatever the burst, and again after the window', async () => {
     const calls = bucket({ limit: 3n, windowSeconds: 2, burst: 1n, rolling: true });
     expect([await passes({ ...calls, amount: 2n }), await passes(calls)]).toEqual([true, true]);
-    // A bucket would allow one after a third of the window.
+    // A token bucket would allow one call after a third of the window.
     await subject.pass(1);
     expect(await waitFor(calls)).toBe(1);
     await subject.pass(1);

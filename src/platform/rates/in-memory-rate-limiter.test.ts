@@ -22,7 +22,7 @@ test('each process allows its share, also after the number of processes changes'
   const limiter = createInMemoryRateLimiter({ share: () => processes });
   expect(passing(limiter, hourly('a'))).toBe(4);
   expect(passing(limiter, hourly('b', { rolling: true }))).toBe(4);
-  // A third of twelve an hour is one in a quarter of an hour.
+  // A third of twelve per hour is one per 15 minutes.
   expect(limiter.take([hourly('a')], 0)).toEqual({ allowed: false, index: 0, retryAfterSeconds: 900 });
   processes = 1;
   expect(limiter.take([hourly('a')], 0)).toEqual({ allowed: false, index: 0, retryAfterSeconds: 300 });
@@ -37,7 +37,7 @@ test('returns verdicts as values, not as promises', () => {
 test('drops meters that have fully recovered as new ones are added', () => {
   const limiter = createInMemoryRateLimiter({ share: () => 1 });
   for (let minute = 0; minute < 1_000; minute += 1) {
-    // One unit has recovered after five minutes.
+    // A bucket recovers one unit within five minutes, a rolling window within an hour.
     limiter.take([hourly(`key ${minute}`), hourly(`window ${minute}`, { rolling: true })], minute * 60_000);
   }
   expect(limiter.size).toBeLessThan(5 + 60 + 2 * 8);

@@ -63,7 +63,7 @@ export function createInMemoryRateLimiter({ share, metersMax }: MemoryOptions): 
       if (denied === undefined) {
         return allowed;
       }
-      // In reverse order, in case two debits are from one meter.
+      // In reverse order, in case two debits belong to one meter.
       for (const restore of undo.reverse()) {
         restore();
       }
@@ -147,7 +147,7 @@ class MeterTable<State> {
       const untouchedAtMs = this.#meter.untouchedAtMs(stored.rate, stored.state);
       this.#meters.delete(key);
       if (untouchedAtMs > nowMs) {
-        // To the end, so that others are considered next time.
+        // Moved to the end, so that other meters are considered next time.
         this.#meters.set(key, stored);
         if (soonest === undefined || untouchedAtMs < soonest.untouchedAtMs) {
           soonest = { key, untouchedAtMs };

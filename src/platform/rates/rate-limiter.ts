@@ -15,7 +15,7 @@ export interface RateDebit {
   /** Maximum amount that is allowed at once. */
   readonly burst: bigint;
   readonly amount: bigint;
-  /** A rolling window that allows at most `limit`, instead of a token bucket; ignores `burst`. */
+  /** True for a rolling window, which allows at most `limit` and ignores `burst`, instead of a token bucket. */
   readonly rolling?: boolean;
 }
 

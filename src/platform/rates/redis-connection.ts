@@ -41,7 +41,7 @@ const socketOptions = () => ({
 
 export interface OpenOptions {
   readonly url: string;
-  /** Aborts the attempt. */
+  /** Aborts the connection attempt. */
   readonly signal: AbortSignal;
   /** Called when the connection breaks later on. */
   lost(error: unknown): void;
@@ -72,7 +72,7 @@ async function openCluster({ url, signal, lost }: OpenOptions): Promise<RedisCon
     RESP: common.RESP,
     scripts,
     rootNodes: [{ url, socket: socketOptions() }],
-    // The only options for the discovered nodes.
+    // The only options that apply to discovered nodes.
     defaults: {
       ...common,
       ...(username !== '' && { username: decodeURIComponent(username) }),

@@ -1,4 +1,4 @@
-/** The particulars of counting in Redis: the script, several processes, outages, clusters. */
+/** Tests that are specific to counting in Redis: the script, several processes, outages, clusters. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -50,7 +50,7 @@ const patient = { answerWithinMs: 10_000 };
 
 withRedis('the script', () => {
   const { forAll } = seedsOf('redis-rates');
-  /** The same script with a given time. */
+  /** `rateScript` with a given time instead of the clock of Redis. */
   const timed = rateScript.replace("redis.call('TIME')", '{ ARGV[#ARGV - 1], ARGV[#ARGV] }');
   let server: RedisServer;
   let client: ReturnType<typeof createClient>;
@@ -227,10 +227,10 @@ withRedis('while Redis is unavailable', () => {
     const limiter = await connected(newLimiter({ url: server.url, log, share: () => 5, ...patient }));
     const inFlight = passing(limiter, hourly('in flight'));
     await server.kill();
-    // Some were counted in Redis and some in memory: at most both limits.
+    // Some calls were counted in Redis and some in memory, so at most both limits together were allowed.
     expect(await inFlight).toBeLessThanOrEqual(50 + 10);
     await eventually(() => expect(limiter.connected).toBe(false));
-    // Now a value, not a promise.
+    // Without Redis the verdict is a value, not a promise.
     expect(limiter.take([hourly('alone')], Date.now())).toEqual({ allowed: true });
     expect(await passing(limiter, hourly('alone'))).toBe(9);
     expect(lines()).toEqual(['warn']);

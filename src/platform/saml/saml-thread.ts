@@ -1,4 +1,7 @@
-/** Verifies SAML responses in `saml-worker.js`, one after the other; one that exceeds its time ends the thread. */
+/**
+ * Verifies SAML responses in `saml-worker.js`, one after the other. A verification that exceeds its timeout ends the
+ * thread.
+ */
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import type { SamlConfig } from '@node-saml/node-saml';

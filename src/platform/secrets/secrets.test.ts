@@ -32,7 +32,7 @@ test('without a setting a key is made once, for its owner alone, and found again
   const sealed = one.encrypt('whsec_a', 'mine');
   expect(two.decrypt(sealed, 'mine')).toBe('whsec_a');
   expect((await openSecrets(db, { dataDir, key: undefined })).decrypt(sealed, 'mine')).toBe('whsec_a');
-  // As a setting it is the same key.
+  // The content of the file can be used as the setting.
   const key = parseSecretsKey(readFileSync(file(), 'utf8').trim());
   expect((await openSecrets(db, { dataDir: '/nowhere', key })).decrypt(sealed, 'mine')).toBe('whsec_a');
 });

@@ -22,7 +22,7 @@ export interface Secrets {
 
 export interface SecretsOptions {
   readonly dataDir: string;
-  /** As given by the operator. */
+  /** The key that the operator has set; undefined if the setting is absent. */
   readonly key: Buffer | undefined;
 }
 

@@ -10,7 +10,7 @@ export function checkTimezone(timezone: string): string {
       return timezone;
     }
   } catch {
-    // Throws below.
+    // The error is thrown below.
   }
   throw invalidField('timezone', 'invalid_value', 'Must be an IANA time zone, such as Europe/Berlin.');
 }

@@ -63,7 +63,7 @@ export const operatorOrgScreens: readonly Screen[] = [
     back: listPath,
     fields: () => orgFields,
     call: 'POST /v1/admin/orgs',
-    // Its page has the next step: its first key.
+    // The page of the new organization offers the next step: creating its first key.
     show: async (_visit, { id }) => seeOther(link(path`/console/orgs/${id}`, { done: 'org_created' })),
   }),
   { path: orgPath, audience: 'operator', handler: one },

@@ -142,7 +142,7 @@ async function valuesOf({ api, org }: ScreenVisit, kind: SsoView['kind']): Promi
     if (found.code !== 'not_found') {
       throw found;
     }
-    // Anyone may have an account at a public issuer, so that joining is off by default for OIDC.
+    // Anyone may have an account at a public issuer, so joining is off by default for OIDC.
     return { default_role: 'viewer', just_in_time: String(kind === 'saml') };
   }
   return {

@@ -55,7 +55,7 @@ export const auditScreens: readonly Screen[] = [
   }),
 ];
 
-/** `failure`: of the export, whose form is on the same page. */
+/** `failure` is the error of an export, whose form is on the same page. */
 async function list(visit: ScreenVisit, failure?: ApiFailure) {
   const { api, org, query, now } = visit;
   const listed = await api.get<'audit.list'>(

@@ -141,7 +141,7 @@ export const routingScreens: readonly Screen[] = [
   ...trial(),
 ];
 
-/** Undefined: none is set. A policy that cannot be read is an error: saving the form would replace it. */
+/** Returns undefined if no policy is set. Throws if the policy cannot be read: saving the form would replace it. */
 async function currentPolicy({ api, org }: ScreenVisit): Promise<RoutingPolicyView | undefined> {
   const found = await api.tryGet<'routing_policy.read'>(`${org.path}/routing-policy`);
   if (!(found instanceof ApiFailure)) {

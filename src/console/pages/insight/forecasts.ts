@@ -307,7 +307,7 @@ function runsOut(limit: LimitOutlook): Part {
   return html`${badge(shortDate(runs_out_on), runs_out_in_window ? 'bad' : 'warn')}${earliest_on !== null && earliest_on !== runs_out_on && html`<span class="sub">as early as ${shortDate(earliest_on)}</span>`}`;
 }
 
-/** The curve is not reliable far beyond the observed team counts. */
+/** Maximum multiple of the observed team count that is shown: the curve is not reliable far beyond it. */
 const extrapolationMax = 3;
 
 export function teamChart({ teams }: Pick<CapacityForecast, 'teams'>): Part {

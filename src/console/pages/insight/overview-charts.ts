@@ -14,7 +14,7 @@ export type CostRow = Pick<UsageRow, 'day' | 'model' | 'cost_usd'>;
 export interface MonthChart {
   readonly days: readonly CostRow[];
   readonly forecast: { readonly days: readonly Pick<CapacityView['days'][number], 'date' | 'cost_usd'>[] };
-  /** Undefined if there is none. */
+  /** The budget of the month; undefined if there is none. */
   readonly budget: number | undefined;
   readonly month: { readonly start: string; readonly today: string };
 }
@@ -103,7 +103,7 @@ const rowsMax = 200;
 type UsageQuery = Readonly<Record<string, string>>;
 /** Queries the usage of one page's runs and time range, with the given parameters. */
 export type QueryUsage = (query: UsageQuery) => Promise<UsageView | ApiFailure>;
-/** The same for the charts, which read only costs. */
+/** Like `QueryUsage`, for the charts, which read only costs. */
 export type QueryCosts = (
   query: UsageQuery,
 ) => Promise<{ readonly data: readonly CostRow[]; readonly next_cursor: string | null } | ApiFailure>;
@@ -186,7 +186,7 @@ export function spendPerDay(byDay: readonly CostRow[], byModel: readonly CostRow
 
 const nanodollar = 1e-9;
 
-/** Both included, as `YYYY-MM-DD`. */
+/** Returns all dates from `first` to `last`, both included, as `YYYY-MM-DD`. */
 function datesBetween(first: string, last: string): string[] {
   const dates: string[] = [];
   for (let at = Date.parse(first); at <= Date.parse(last); at += 86_400_000) {

@@ -40,7 +40,7 @@ export const overviewScreens: readonly Screen[] = [
   {
     path: '/console',
     audience: 'everyone',
-    // Operators have no spend.
+    // Operators have no spend, so they are redirected to the organizations.
     handler: async (visit) => (visit.credential.org === null ? seeOther('/console/orgs') : overview(visit)),
   },
 ];
@@ -57,7 +57,7 @@ async function overview(visit: ScreenVisit) {
   const from = new Date(fromMs).toISOString();
   const usage: QueryUsage = (query) =>
     api.tryGet<'usage.read'>(link(`${org.path}/usage`, { ...query, from }));
-  // One more than is shown: the row of runs without the field may be among them.
+  // Queries one row more than is shown: the row of runs without the field may be among them.
   const top = (group_by: string) => usage({ group_by, limit: String(shownTop + 1) });
   const limitsOf = (query: Readonly<Record<string, string>>) =>
     api.tryGet<'limits.list'>(link(`${org.path}/limits`, { ...query, limit: '200' }));
@@ -80,7 +80,7 @@ async function overview(visit: ScreenVisit) {
     top('workflow'),
     top('customer_id'),
     limitsOf({}),
-    // By kind: among thousands of customer limits the first page may contain neither.
+    // Queried by kind: among thousands of customer limits, the first page may contain neither a spend cap nor a budget.
     limitsOf({ kind: 'spend_cap' }),
     limitsOf({ kind: 'budget' }),
     api.tryGet<'forecasts.capacity'>(`/v1/capacity/forecasts?horizon_days=${daysLeft}`),

@@ -8,7 +8,7 @@ interface Waiter {
 }
 
 export class FairMutex {
-  /** In order; a caller that gives up is removed at once. */
+  /** Waiting callers in order; a caller that gives up is removed at once. */
   readonly #queue = new Set<Waiter>();
   readonly #resource: string;
   readonly #waitMsMax: number;

@@ -52,17 +52,17 @@ interface PendingCall {
 }
 
 /**
- * The engine's code, compiled once per process: a thread that replaces another one reuses what that one has compiled and
- * optimized, which is most of the cost of a start.
+ * The engine's code, compiled once per process: a new thread reuses the code that an earlier thread has compiled and
+ * optimized, which saves most of the cost of a start.
  */
 let engine: Promise<object> | undefined;
 
-/** Not declared by the types of Node. */
+/** Declared here because the types of Node do not declare it. */
 declare const WebAssembly: { compile(bytes: Uint8Array): Promise<object> };
 
 /**
- * V8's budget of a WebAssembly function before it is optimized. The default of Node 20 is a tenth of this, and spends a third
- * of a start on functions that are hot only during the start.
+ * V8's budget for running a WebAssembly function before optimizing it. The default of Node 20 is a tenth of this: a
+ * third of a start would be spent on optimizing functions that are hot only during the start.
  */
 const tieringBudget = 18_000_000;
 
@@ -82,7 +82,7 @@ export class Thread {
 
   static async start(directory: string): Promise<Thread> {
     engine ??= compileEngine().catch((error: Error) => {
-      // The next start compiles it again.
+      // The next start tries to compile the engine again.
       engine = undefined;
       throw error;
     });

@@ -34,8 +34,8 @@ const prepared = new Map();
 port.postMessage({ ready: true });
 
 /**
- * A statement has failed since the last BEGIN. A COMMIT may be in flight behind it, sent before the failure was known: it
- * must not commit the rest.
+ * True if a statement has failed since the last BEGIN. A COMMIT may be in flight behind it, sent before the failure was
+ * known: it must not commit the rest.
  */
 let hasFailed = false;
 

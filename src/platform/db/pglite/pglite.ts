@@ -3,7 +3,7 @@
  *
  * PGlite has one connection, so a mutex serves callers one by one: a statement or a whole transaction at a time, in a
  * bounded queue with a bounded wait. A statement that exceeds its timeout ends the worker. When the worker ends, its
- * callers get `DatabaseUnavailable` and a new worker opens the same directory, which survives that like a `kill -9`.
+ * callers get `DatabaseUnavailable` and a new worker opens the same directory, which survives this like a `kill -9`.
  */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -60,7 +60,10 @@ export async function openPglite({ directory, log, waitMsMax = 5_000 }: PgliteOp
     }, restartAfterMs).unref();
   }
 
-  /** Bound to one thread: its successor would run the rest of a broken transaction as if it were whole. */
+  /**
+   * Returns a connection that is bound to the current thread: a replacement thread would run the rest of a broken
+   * transaction as if it were complete.
+   */
   function connect({ patient = false }: TransactionOptions = {}): Required<Queryable> {
     const bound = thread;
     const running = () => {

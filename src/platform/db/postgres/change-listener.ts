@@ -46,7 +46,7 @@ export class ChangeListener {
     await this.#connect(reconnectAfterMs.first);
   }
 
-  /** A channel was added: notifications are not healthy until the connection listens to it. */
+  /** Called when a channel was added: notifications are not healthy until the connection listens to it. */
   channelAdded(): void {
     this.#pingedAtMs = Number.NEGATIVE_INFINITY;
   }

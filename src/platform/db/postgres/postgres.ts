@@ -111,7 +111,7 @@ export async function openPostgres({
             runTransaction(
               {
                 connection,
-                // `pg` encodes a statement when the one before has been answered, and may fail then.
+                // `pg` encodes a statement only when the previous one has been answered, and may fail at that time.
                 sendsAtOnce: false,
                 sendNotification: async (on, { channel, payload }) => {
                   await on.query('SELECT pg_notify($1, $2)', [channel, payload]);
@@ -170,7 +170,7 @@ function queryConfig(sql: string, params: readonly unknown[] | undefined, patien
   };
 }
 
-/** A migration changed the columns of a prepared statement; a new connection prepares it again. */
+/** SQLSTATE: a migration changed the columns of a prepared statement. A new connection prepares it again. */
 const stalePlan = '0A000';
 
 /** Errors without an SQLSTATE of the server come from the connection, unless they are bugs of ours. */

@@ -3,12 +3,12 @@
 const bufferBytes = 262_144;
 /** From this size on `take` lends the buffer itself; smaller contents are copied. */
 const lentFromBytes = 65_536;
-/** As many buffers as are in flight at once when a large batch is written. */
+/** Maximum number of spare buffers: as many as are in flight at once when a large batch is written. */
 const sparesMax = 4;
 const spareBytesMax = 1_048_576;
-/** Up to this length a loop is faster than the call that encodes any text. */
+/** Up to this length, a loop encodes ASCII text faster than `Buffer.write`. */
 const shortText = 64;
-/** PostgreSQL counts microseconds from here. */
+/** The epoch from which PostgreSQL counts microseconds. */
 const epochMs = Date.UTC(2000, 0, 1);
 const twoTo32 = 2 ** 32;
 const int64Max = 2n ** 63n - 1n;
@@ -20,7 +20,7 @@ export class ByteWriter {
   /** Buffers that were lent by `take` and returned. */
   readonly #spares: Buffer<ArrayBuffer>[] = [];
 
-  /** The buffer grows if it is too small. */
+  /** `bytes` is the initial size of the buffer, which grows if necessary. */
   constructor(bytes = bufferBytes) {
     this.#bytes = Buffer.alloc(bytes);
     this.#view = new DataView(this.#bytes.buffer);
@@ -67,7 +67,7 @@ export class ByteWriter {
 
   timestamp(date: Date): void {
     this.#reserve(8);
-    // In two halves: a number is exact for all dates in use, and costs less than a bigint.
+    // Computed as a number, which is exact for all dates in use and faster than a bigint, and written in two halves.
     const micros = (date.getTime() - epochMs) * 1_000;
     if (Number.isNaN(micros)) {
       throw new RangeError('the date is invalid');
@@ -86,7 +86,10 @@ export class ByteWriter {
     this.#at += this.#shortAscii(text) ?? this.#bytes.write(text, this.#at);
   }
 
-  /** Returns undefined if the text is not short ASCII; the bytes that were written by then will be overwritten. */
+  /**
+   * Writes a short ASCII text and returns its length. Returns undefined for any other text; the bytes that were written
+   * by then will be overwritten.
+   */
   #shortAscii(text: string): number | undefined {
     const { length } = text;
     if (length > shortText) {
@@ -119,7 +122,10 @@ export class ByteWriter {
     this.#view.setInt32(begun - 4, this.#at - begun + more);
   }
 
-  /** Returns everything written, in a buffer that can be transferred to another thread. Large ones may be brought back. */
+  /**
+   * Returns everything written, in a buffer that can be transferred to another thread. A large buffer can be reused
+   * after `bringBack`.
+   */
   take(): Uint8Array<ArrayBuffer> {
     const written = this.#bytes.subarray(0, this.#at);
     if (this.#at < lentFromBytes) {

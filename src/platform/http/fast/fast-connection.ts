@@ -11,7 +11,7 @@ import { type PlainConnection, PlainRequest } from './plain-request.ts';
 /** Answers a request of the fast handler. Exactly one of the two methods must be called, once. */
 export interface FastResponder {
   readonly socket: Socket;
-  /** Sends 200 with these header lines, beside those of every response, and this body. Both must be ASCII. */
+  /** Sends 200 with this body and these header lines, in addition to those of every response. Both must be ASCII. */
   sendOk(headerLines: string, body: string): void;
   /**
    * Hands the request to the pipeline. `beforehand` receives it first: state of the fast handler can be attached to it, for
@@ -174,7 +174,7 @@ export class FastConnection implements FastResponder, PlainConnection {
   messagesOf(head: PlainHead, body: Buffer): NodeMessages {
     const request = requestOf(head, body, this.socket);
     const response = new ServerResponse(request);
-    // As Node's server does; there is no option for it.
+    // Node's server sets this private field too; there is no option for it.
     Object.assign(response, { _keepAliveTimeout: this.#host.keepAliveMs });
     response.shouldKeepAlive = !this.#host.isClosing();
     response.assignSocket(this.socket);
@@ -272,7 +272,7 @@ function headerLinesOf(headers: Reply['headers']): string {
   return lines;
 }
 
-/** Returns the request as Node's parser would have made it, with a complete body. */
+/** Returns the request as Node's parser would create it, with a complete body. */
 function requestOf(head: PlainHead, body: Buffer, socket: Socket): IncomingMessage {
   const request = new IncomingMessage(socket);
   request.method = head.method;

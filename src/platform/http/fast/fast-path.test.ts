@@ -75,7 +75,7 @@ function ask(key: string, { headers = [], body = verdict }: { headers?: string[]
   );
 }
 
-/** Returns what a client sees of a response, without the values that differ between any two. */
+/** Returns what a client sees of a response, without the values that differ between any two responses. */
 function seen({ status, headers, text }: RawAnswer, index: number, { length: count }: RawAnswer[]): unknown {
   const { date, 'x-svc-trace-id': traceId, 'content-length': length, ...more } = headers;
   const { connection, 'keep-alive': keepAlive, ...others } = more;
@@ -109,7 +109,7 @@ async function conversation(port: number, parts: readonly Buffer[]): Promise<unk
   return answers.map(seen);
 }
 
-/** Requests as text, one character per byte. Mostly plain. */
+/** Generates requests as text, one character per byte. Most of them are plain. */
 function requests(): fc.Arbitrary<string> {
   const key = fc.constantFrom(rich.ownerKey, rich.ownerKey, broke.ownerKey, 'nobody', world.operatorKey);
   const bodies = fc.constantFrom(
@@ -511,7 +511,7 @@ describe('a connection', () => {
       serve: (request) => {
         const { socket } = request.request;
         socket.once('close', () => request.send({ status: 200, headers: {}, body }, {}));
-        // As a reset would.
+        // Closes the connection as a reset by the client would.
         socket.destroy();
       },
     });

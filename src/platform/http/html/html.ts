@@ -9,7 +9,7 @@ export interface HtmlDocument {
   readonly title: string;
   /** For a stylesheet that has several themes. */
   readonly theme?: Theme;
-  /** An inline stylesheet, or the files of the console's. */
+  /** An inline stylesheet, or the paths of the console's stylesheet and icon. */
   readonly look: { readonly style: string } | Pick<Assets, 'stylesheet' | 'icon'>;
   /** HTML. */
   readonly body: string;

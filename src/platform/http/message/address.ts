@@ -50,8 +50,8 @@ export function isListed(list: AddressList, address: string): boolean {
 }
 
 /**
- * Returns the address of the socket; if that is a trusted proxy, the rightmost address of `X-Forwarded-For` that is not one.
- * Everything further left comes from an untrusted party.
+ * Returns the address of the socket; if that is a trusted proxy, the rightmost address of `X-Forwarded-For` that is not
+ * a trusted proxy. Everything further left comes from an untrusted party.
  */
 export function clientAddress(
   { socket, headers }: Pick<IncomingMessage, 'socket' | 'headers'>,

@@ -36,7 +36,7 @@ export async function readJsonBody(
   return parseBody(bytes, request.headers['content-type'], rules);
 }
 
-/** The same for a body that was read already. */
+/** Like `readJsonBody`, for a body that was already read. */
 export function parseBody(bytes: Buffer, contentType: string | undefined, rules: BodyRules): ParsedBody {
   if (bytes.length === 0 && rules.optional) {
     return noBody;
@@ -50,7 +50,7 @@ export function parseBody(bytes: Buffer, contentType: string | undefined, rules:
   return parseJsonObject(bytes, rules.lines);
 }
 
-/** A browser sends one parameter for each field, and one for each selected option of a list. */
+/** Maximum number of parameters: a form has one for each field and each selected option of a list. */
 const formParametersMax = 1_000;
 
 /**
@@ -115,7 +115,7 @@ function declaredBytes(request: IncomingMessage): number {
   return Number(request.headers['content-length'] ?? 0);
 }
 
-/** One message for both, since either may be detected first in a body that is both truncated and damaged. */
+/** One message for truncated and for damaged bodies: if a body is both, either problem may be detected first. */
 export const endedEarly = 'The body ended early or is damaged.';
 
 /** Requests whose body framing broke while it arrived, with the error to send. */
@@ -170,7 +170,7 @@ async function readBytes(request: IncomingMessage, limitBytes: number): Promise<
   return collect(request, request.pipe(decompressor), limitBytes);
 }
 
-/** Buffer sizes of all bodies that are being read now, in total. */
+/** Total buffer size of all bodies that are being read now. */
 let bytesBeingRead = 0;
 const bytesBeingReadMax = 1_073_741_824;
 /** Bodies up to this size are read even if the total is exceeded. */

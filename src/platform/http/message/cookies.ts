@@ -18,8 +18,8 @@ export interface Cookies {
 }
 
 /**
- * Over HTTPS the name starts with `__Host-`: browsers accept such a cookie only from this host and over TLS. Plain HTTP, for
- * local trials, cannot use that prefix and has another name.
+ * Over HTTPS the name starts with `__Host-`: browsers accept such a cookie only from this host and over TLS. Over plain
+ * HTTP, used for local trials, that prefix is not possible, so the name has none.
  */
 export function cookiesNamed(bareName: string, baseUrl: string, sameSite: 'Lax' | 'None' = 'Lax'): Cookies {
   const secure = baseUrl.startsWith('https:');

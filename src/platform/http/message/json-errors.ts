@@ -63,7 +63,7 @@ function addUnstorable(value: unknown, path: string, whole: string, fieldErrors:
   } else if (value !== null && typeof value === 'object') {
     for (const [key, member] of Object.entries(value)) {
       const field = memberPath(path, key);
-      // Never sent in good faith.
+      // No legitimate client sends this name.
       if (key === '__proto__') {
         fieldErrors.push({ field, code: 'unknown_field', message: 'This name is not allowed.' });
       } else if (!isStorable(key)) {

@@ -42,7 +42,7 @@ export interface JsonSurvey {
   readonly excess: string | undefined;
   /** Number of names; a name that appears twice in one object counts twice. */
   readonly members: number;
-  /** A number would change when it is stored and read. */
+  /** True if a number would change when it is stored and read. */
   readonly hasUnstableNumber: boolean;
   /** Undefined if the list is absent, appears twice, or is too long. */
   readonly items: ItemsPlace | undefined;
@@ -61,9 +61,15 @@ export const nestingMax = 64;
 export const membersMax = 1_000;
 /** Maximum number of members, items, objects and lists of one body: more than any list of a schema needs. */
 export const valuesMax = 50_000;
-/** The same per item of the body's one long list: enough for a run with all its tags and metadata. */
+/**
+ * Average number of values that is allowed per item of the body's one long list, if this allows more than `valuesMax`:
+ * enough for a run with all its tags and metadata.
+ */
 export const valuesPerItemMax = 100;
-/** Each different name makes the engine create a new object shape: it costs a hundred times more than a repeated name. */
+/**
+ * Maximum number of different names. Each one makes the engine create a new object shape, which costs a hundred times
+ * more than a repeated name.
+ */
 export const differentNamesMax = 20_000;
 /** Different names are counted only beyond this number: the usual body has fewer. */
 const fewNames = 5_000;
@@ -214,7 +220,10 @@ const nameBitsMax = 2 ** 20;
 /** Random, so that a client cannot construct names that share their bits. */
 const hashSeed = randomInt(2 ** 32);
 
-/** Returns the number of different names so far. Names that share a bit count once; at these numbers these are few. */
+/**
+ * Returns the number of different names so far. Names that share a bit count once, which is rare for these numbers of
+ * names.
+ */
 function countName(tally: JsonTally, bytes: Buffer, from: number, to: number): number {
   tally.nameBits ??= new Uint32Array(nameBitsMax / 32);
   let hash = hashSeed;

@@ -73,7 +73,7 @@ function plainQuotes(bytes: Buffer): number | undefined {
     } else if (byte === 0x5c) {
       return undefined;
     } else if (!isInString) {
-      // A list, a second object, a fraction or an exponent; also `true` and `false`, which decisions do not have.
+      // A list, a second object, a fraction or an exponent; also `true` and `false`, which no decision contains.
       if (byte === 0x5b || (byte === 0x7b && quotes > 0) || byte === 0x2e || (byte | 0x20) === 0x65) {
         return undefined;
       }
@@ -137,7 +137,7 @@ function parseObject(bytes: Buffer, rules: ParseRules): ParsedBody {
   if (!isUtf8(bytes)) {
     throw invalidField(whole, 'invalid_body', 'This is not valid UTF-8.');
   }
-  // Before parsing: `JSON.parse` would build millions of arrays first.
+  // Scanned before it is parsed: `JSON.parse` would build millions of arrays first.
   const { excess, members, hasUnstableNumber, items } = surveyJson(bytes, list, tally);
   if (excess !== undefined) {
     throw invalidField(whole, 'invalid_body', excess);

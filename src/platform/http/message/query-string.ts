@@ -10,7 +10,10 @@ export interface ParsedQuery {
   readonly fieldErrors: FieldError[];
 }
 
-/** More than any route or page has. Thousands of parameters would take longer to parse than the rest of the request. */
+/**
+ * Maximum number of parameters, more than any route or page has. Thousands of parameters would take longer to parse
+ * than the rest of the request.
+ */
 const parametersMax = 100;
 
 export function checkParameterCount(text: string): void {

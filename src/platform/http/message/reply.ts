@@ -72,7 +72,10 @@ function asApiError(error: unknown): ApiError {
   return apiError(error instanceof ServiceUnavailable ? 'service_unavailable' : 'internal');
 }
 
-/** The same, and logs unexpected errors. */
+/**
+ * Converts an error to the error that the caller may see, and logs it if it is unexpected or if a dependency is
+ * unavailable.
+ */
 export function logged(log: Log, error: unknown, traceId: string): ApiError {
   const shown = asApiError(error);
   if (shown.code === 'internal') {

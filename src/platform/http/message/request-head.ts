@@ -13,11 +13,11 @@ export function checkRequestLine(request: RequestHead): void {
     throw apiError('bad_request', 'The Host header is missing.');
   }
   if (headerLines(request, 'host').length > 1) {
-    // A proxy may have used the other one.
+    // A proxy may have used the other header.
     throw apiError('bad_request', 'The Host header was sent more than once.');
   }
   if (headerLines(request, 'authorization').length > 1) {
-    // A proxy may have used the other one, and so another caller.
+    // A proxy may have used the other header, and thereby identified another caller.
     throw apiError('bad_request', 'The Authorization header was sent more than once.');
   }
   if (!isPlainlyFramed(request)) {

@@ -1,13 +1,15 @@
 /**
- * Sends a response. The usual case is two calls; the rest is for clients that are still sending when they are answered: they
- * must receive the response, and not a connection reset.
+ * Sends a response. Most of this file is for clients that are still sending when they are answered: they must receive
+ * the response instead of a connection reset.
  */
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { isBroken } from './body.ts';
 import type { Reply, StreamedReply } from './reply.ts';
 
-/** Time that a connection stays open for a client that was answered while sending, and sends nothing more. */
+/**
+ * Time that a connection stays open for a client that was answered while it was sending, counted from its last byte.
+ */
 const lingerMs = 10_000;
 
 /** A client that reads nothing of a stream for this long is treated as disconnected. */
@@ -37,7 +39,7 @@ export function sendReply(
   }
 }
 
-/** The same for a streamed body. Destroys the stream when the connection closes. */
+/** Like `sendReply`, for a streamed body. Destroys the stream when the connection closes. */
 export function sendStream(request: IncomingMessage, response: ServerResponse, reply: StreamedReply): void {
   const { status, headers, body } = reply;
   if (response.destroyed || response.headersSent) {
@@ -96,7 +98,7 @@ function isStillSending({ complete, readableEnded, headers }: IncomingMessage): 
   return hasBody && !complete && !readableEnded;
 }
 
-/** The next request can be told from this body only if the body will arrive completely. */
+/** The connection can be reused only if the request body will arrive completely: the next request starts after it. */
 function mayBeReused(request: IncomingMessage): boolean {
   return !isBroken(request) && request.headers.expect === undefined;
 }
@@ -106,9 +108,9 @@ interface SizedReply extends Omit<Reply, 'headers'> {
 }
 
 /**
- * Answers a client that is still sending. It gets the complete body now, but the response ends with the request: if it ended
- * earlier, Node would stop reading, or close the connection of a client that sent `Connection: close`; closing with unread
- * bytes resets the connection, and the response may be lost.
+ * Answers a client that is still sending. The response body is sent now, but the response ends only when the request
+ * does: if it ended earlier, Node would stop reading, or close the connection of a client that sent `Connection:
+ * close`; closing with unread bytes resets the connection, and the response may be lost.
  */
 function answerEarly(request: IncomingMessage, response: ServerResponse, reply: SizedReply): void {
   response.writeHead(reply.status, reply.headers);
@@ -119,7 +121,7 @@ function answerEarly(request: IncomingMessage, response: ServerResponse, reply: 
 
 function endWithRequest(request: IncomingMessage, response: ServerResponse): void {
   request.once('end', () => response.end());
-  // Limits silence only; the server limits the total time of a request.
+  // Limits only the time without data; the server limits the total time of a request.
   const cut = setTimeout(() => request.socket.destroy(), lingerMs);
   cut.unref();
   request.on('data', () => cut.refresh());

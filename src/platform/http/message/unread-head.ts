@@ -6,14 +6,14 @@ import type { Duplex } from 'node:stream';
 
 export interface RequestLine {
   readonly method: string;
-  /** The path, and at least the `?` of the query if there is one. */
+  /** The path and the query. The query may be cut off after its `?`. */
   readonly target: string;
 }
 
 /** Returns additional headers of the response to a request that could not be read. */
 export type HeadersOfUnread = (line: RequestLine) => Readonly<Record<string, string>>;
 
-/** The parser rejects longer lines. */
+/** Maximum length of a request line: the parser rejects longer ones. */
 const lineCharsMax = 16_384;
 /** Methods of routes. An alternation of words, so that the search takes linear time on any input. */
 const method = 'GET|HEAD|POST|PUT|PATCH|DELETE';
@@ -27,7 +27,7 @@ export class UnreadHead {
   #line = '';
   /** The bytes that the parser is reading now. */
   #chunk: Buffer | undefined;
-  /** True if `#chunk` starts, or the parser is now, after the head that `#line` belongs to. */
+  /** True if `#line` belongs to an earlier head: `#chunk` starts after that head, or the parser has read past it. */
   #isBehind = false;
 
   /** `isBody` returns true while the body of a request is incomplete. Must be called after the parser has added its listeners. */

@@ -88,7 +88,7 @@ export async function reserve(
     throw erasedResponseError();
   }
   if (stored?.status == null || stored.body === null) {
-    // Also if the row has just disappeared: its owner released it, and a retry will find the key free.
+    // Also thrown if the row has just disappeared: its owner released it, and a retry will find the key free.
     throw apiError('idempotency_key_processing');
   }
   return {
@@ -169,7 +169,8 @@ export function expiredKeysJob(db: Queryable): Job {
     everyMs: 60_000,
     async runOnce() {
       const deleted = await db.query(
-        // The age is checked twice: a key that is reserved again while this waits for its row lock must stay.
+        // The age is checked twice: a key that is reserved again while this statement waits for its row lock must not
+        // be deleted.
         `DELETE FROM idempotency_keys WHERE expires_at <= now() AND (tenant_id, key_digest) IN (
            SELECT tenant_id, key_digest FROM idempotency_keys WHERE expires_at <= now() LIMIT $1
          ) RETURNING 1 AS one`,

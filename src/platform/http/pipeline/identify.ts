@@ -19,7 +19,7 @@ export interface IdentifyDependencies {
   readonly backoff: AuthBackoff;
   /** Finds the credential of a token, at once if it is cached; undefined if there is none. */
   findCredential(token: string): Found | Promise<Found>;
-  /** The same for tokens of support sessions only. */
+  /** Finds the credential of a token that belongs to a support session; undefined if there is none. */
   findSupportSession(token: string): Promise<Found>;
   readonly sessions: SessionFinder;
   readonly recordImpersonated: RecordImpersonated;
@@ -30,7 +30,7 @@ export interface IdentifyDependencies {
 type Found = Credential | undefined;
 
 export interface Identify {
-  /** Returns the caller, or undefined for a public route. Throws the first check that fails. */
+  /** Returns the caller, or undefined for a public route. Throws the error of the first check that fails. */
   identify(
     context: RequestContext,
     route: Route,
@@ -100,7 +100,7 @@ export function createIdentify(deps: IdentifyDependencies): Identify {
     match: Match,
     now: Date,
   ): Caller | undefined {
-    // Also if this region could not verify the header: its own clock or secret may be the wrong one.
+    // True even if this region could not verify the header: its own clock or secret may be the wrong one.
     const arrivedElsewhere = request.headers[forwardHeader] !== undefined;
     return admit(credential, route, match, { address, now, arrivedElsewhere });
   }

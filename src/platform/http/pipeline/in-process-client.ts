@@ -18,12 +18,14 @@ import { onRecord, type RecordImpersonated } from './support-session.ts';
 export interface InProcessRequest {
   readonly credential: Credential;
   readonly foundAt: Date;
-  /** Finds the credential again, if it was found a while ago and while the response lasts. */
+  /**
+   * Finds the credential again. Called if it was found a while ago, and repeatedly while the response is in progress.
+   */
   findAgain(now: Date): Promise<Credential | undefined>;
   readonly address: string;
   readonly traceId: string;
   readonly method: Route['method'];
-  /** With its query string. */
+  /** The path with its query string. */
   readonly path: string;
   readonly body?: object;
   /** The `Idempotency-Key` of a write, such as a form that a browser may send again. */
@@ -106,13 +108,13 @@ export function createInProcessClient(deps: InProcessClientDependencies): InProc
                 () => examine(credential, now),
               ),
         stillAdmitted: isStillAdmitted,
-        // Serialized and parsed again, so that the same rules apply.
+        // Serialized and parsed again, so that the same rules apply as to a body over HTTP.
         readBody: async () => parseJsonObject(Buffer.from(JSON.stringify(body ?? {}))),
         keyLines: idempotencyKey === undefined ? [] : [idempotencyKey],
         onProgress,
       });
-      // Has the page's trace id, so that the log shows the calls of a page beside the page. At level `trace`, since the path may
-      // name a person.
+      // Logged with the page's trace id, so that the log shows the calls of a page next to the page. At level `trace`,
+      // since the path may name a person.
       log.trace({ traceId, method, path, status: reply.status }, 'in-process request');
       return reply;
     } catch (error) {

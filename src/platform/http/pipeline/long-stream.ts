@@ -10,7 +10,7 @@ import type { Credential } from '../routes/access.ts';
 /** Repeats the access checks if the last ones are too old; throws if the caller is no longer admitted. */
 export type StillAdmitted = () => Promise<void>;
 
-/** The time within which other processes must honour a revocation. */
+/** Time after which the checks are repeated: a revocation must take effect in other processes within this time. */
 const checkEveryMs = 1_000;
 
 export interface Admission {

@@ -70,7 +70,7 @@ export type RequestHandler = (request: IncomingMessage, response: ServerResponse
 
 export interface Pipeline {
   readonly handle: RequestHandler;
-  /** The same for a request that Node's parser did not read. */
+  /** Like `handle`, for a request that Node's parser did not read. */
   serve(incoming: HttpRequest): void;
   /** The headers of a response to a request whose head could not be read completely. */
   readonly headersOfUnread: HeadersOfUnread;

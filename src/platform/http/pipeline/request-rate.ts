@@ -4,7 +4,10 @@ import type { RateVerdict } from '../../rates/rate-limiter.ts';
 import type { Caller } from '../routes/access.ts';
 import type { Route } from '../routes/route.ts';
 
-/** Returns a promise only if it must, so that the usual request does not wait. Undefined: the caller has no request rate. */
+/**
+ * Returns a promise only if it must wait, so that the usual request does not. Undefined: the caller has no request
+ * rate.
+ */
 export type CheckRequestRate = (
   caller: Caller,
   route: RoutePlace,

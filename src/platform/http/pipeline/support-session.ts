@@ -9,7 +9,7 @@ export interface ImpersonatedRequest {
   /** Undefined if no route matches the path. */
   readonly route: Route | undefined;
   readonly method: string;
-  /** As it was requested, without the query string. */
+  /** The requested path, without the query string. */
   readonly path: string;
   /** Undefined if the request is admitted. */
   readonly error: ApiError | undefined;
@@ -36,7 +36,7 @@ export async function onRecord(
     caller = examine();
   } catch (error) {
     if (!(error instanceof ApiError) || error instanceof WrongRegion) {
-      // The home region records it.
+      // Not recorded here: the home region records the request.
       throw error;
     }
     failed = error;

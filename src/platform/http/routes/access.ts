@@ -210,7 +210,7 @@ export function checkCredentialActive(credential: Credential, address: string, n
   }
 }
 
-/** Runs the access checks in the order of the contract. Throws the first one that fails. */
+/** Runs the access checks in the order of the contract. Throws the error of the first check that fails. */
 export function admitCaller(request: AccessRequest): Caller {
   const { credential, access, pathOrgId, address, now, arrivedElsewhere = false } = request;
   checkCredentialActive(credential, address, now);

@@ -6,15 +6,15 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { Readable } from 'node:stream';
 import type { ApiError } from '../../../contract/api-error.ts';
 
-/** Maximum size of a form with a key, a token or a choice. */
+/** Default maximum size of a form: enough for a key, a token or a choice. */
 export const defaultFormBytes = 16_384;
 
 export interface Page {
   /** Default: GET. */
   readonly method?: 'GET' | 'POST';
-  /** With `{names}` for variable segments, and `*` at the end for everything below. */
+  /** The path, with `{names}` for variable segments, and `*` at the end for everything below. */
   readonly path: string;
-  /** Maximum size of its form, if larger than `usualFormBytes`. */
+  /** Maximum size of its form, if larger than `defaultFormBytes`. */
   readonly formLimitBytes?: number;
   /** Accepts forms of other sites. By default only forms of our own pages are accepted. */
   readonly acceptsCrossSiteForms?: true;

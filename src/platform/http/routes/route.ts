@@ -31,10 +31,10 @@ export interface HandlerContext<Params = Readonly<Record<string, string>>, Query
   readonly progress: ReportProgress;
 }
 
-/** Progress of long work. `of` may grow meanwhile. */
+/** Progress of long work. `of`, the total, may grow while the work is in progress. */
 export interface Progress {
   readonly done: number;
-  /** Undefined if it is only known at the end. */
+  /** Undefined if the total is known only at the end. */
   readonly of?: number;
   readonly unit: 'entries' | 'runs' | 'days' | 'deliveries';
 }
@@ -123,7 +123,7 @@ export type StoreResponse = (tx: Transaction, body: unknown) => Promise<void>;
 
 export interface DecisionResponse {
   readonly text: string;
-  /** It is the response of an earlier request with the same `Idempotency-Key`. */
+  /** True if the response is that of an earlier request with the same `Idempotency-Key`. */
   readonly replayed: boolean;
 }
 

@@ -88,7 +88,7 @@ export function buildRouter(routes: readonly Route[], pages: readonly Page[]): R
   };
 }
 
-/** Matches parameters only: no path has it as a fixed segment. */
+/** Replaces a path segment that cannot be read. Matches parameters only: no path has it as a fixed segment. */
 const unreadable = '~';
 
 function withoutUnreadableParts(url: string): string {

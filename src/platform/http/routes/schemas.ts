@@ -39,7 +39,7 @@ export const timestamp = Type.String({
   description: 'RFC 3339 with offset.',
 });
 
-/** For clients, which do not know the format `usd`; the format also limits the amount. */
+/** The pattern is for clients, which do not know the format `usd`; the format also limits the amount. */
 export const usdPattern = '^\\d{1,10}(\\.\\d{1,9})?$';
 
 /** An amount of money in requests and responses. */

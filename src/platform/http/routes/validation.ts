@@ -56,7 +56,7 @@ const valuesMax = 500_000;
 
 export function compileBody(schema: TSchema): Validator {
   const first = validator(failFastAjv.compile(schema));
-  /** Compiled on first use: most bodies are valid, and compiling takes longer than validating thousands. */
+  /** Compiled on first use: most bodies are valid, and compiling takes longer than validating thousands of bodies. */
   let all: Validator | undefined;
   return (value) => {
     const firstError = first(value);
@@ -126,7 +126,7 @@ function rangeErrors({ from, to }: Record<string, unknown>, others: readonly Fie
     : [];
 }
 
-/** Keeps the first error of each field: a field that could not be read is not missing as well. */
+/** Keeps the first error of each field: a field that could not be read is not reported as missing as well. */
 export function onePerField(fieldErrors: readonly FieldError[]): FieldError[] {
   const byField = new Map<string, FieldError>();
   for (const fieldError of fieldErrors) {

@@ -1,4 +1,4 @@
-/** Addresses that are shown as `localhost`. One name for all, since browsers keep cookies by name. */
+/** Addresses that are shown as `localhost`. All share one name, since browsers store cookies by host name. */
 const local = ['127.0.0.1', '0.0.0.0', '::'];
 
 /** The loopback address of each wildcard address. */
@@ -12,7 +12,7 @@ export function localUrl(host: string, port: number): string {
   return urlOf(local.includes(host) ? 'localhost' : host, port);
 }
 
-/** The same with an IP address: a request with a key must not depend on how `localhost` is resolved. */
+/** Like `localUrl`, with an IP address: a request with a key must not depend on the resolution of `localhost`. */
 export function literalUrl(host: string, port: number): string {
   return urlOf(literals.get(host) ?? host, port);
 }

@@ -59,7 +59,7 @@ const unreadable = (server: Server) => once(server, 'clientError');
 describe.each([{ withFastPath: false }, { withFastPath: true }])(
   'with the fast HTTP path: $withFastPath',
   ({ withFastPath }) => {
-    // Without `Connection: upgrade` Node continues to parse after it.
+    // Node continues to parse after this request, because it has no `Connection: upgrade` header.
     const offer = rawRequest('GET', '/', ['Upgrade: h2c']);
 
     it('malformed bytes after an upgrade header get no response if they arrive before its response', async () => {

@@ -17,7 +17,7 @@ import type { RequestHandler } from '../pipeline/pipeline.ts';
 
 const headersWithinMs = 20_000;
 const requestWithinMs = 120_000;
-/** Above the idle timeouts of common load balancers, so that they close idle connections first. */
+/** Longer than the idle timeouts of common load balancers, so that the load balancers close idle connections first. */
 const idleConnectionMs = 75_000;
 
 const latest = Symbol('latest');
