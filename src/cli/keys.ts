@@ -153,7 +153,7 @@ const commandLine: Caller = {
   tenantId: platformTenant,
 };
 
-/** Opens the audit log for writing, which requires the `SVC_SECRETS_KEY` of the service. */
+/** Opens the audit log for writing. Requires the secrets key: `SVC_SECRETS_KEY`, or the file in the data directory. */
 async function openAppending(db: Database, { dataDir, secretsKey }: Config): Promise<Appending> {
   const secrets = await openSecrets(db, { dataDir, key: secretsKey });
   return { ids: createIds(systemClock), heads: await openChainHeads(db, secrets, createLog('silent')) };

@@ -29,7 +29,7 @@ export class ApiError extends Error {
 type CodeWithoutDetails = {
   [Code in ErrorCode]: object extends ErrorDetails<Code> ? Code : never;
 }[ErrorCode];
-/** Codes with one status. For the two codes with two statuses the caller chooses the status. */
+/** Codes with details and one status. The two codes with two statuses are built by `apiErrorWithStatus`. */
 type CodeWithDetails = Exclude<ErrorCode, CodeWithoutDetails | 'chain_budget_exceeded' | 'quota_exhausted'>;
 
 /** Builds an error without details. `message` replaces the text of the catalog. */

@@ -34,7 +34,7 @@ export interface DecisionFastPathDependencies extends EdgeDependencies {
   readonly bodyLimitBytes: number;
   /** Returns the cached credential of a token; undefined if it must be loaded. */
   peekCredential(token: string): Credential | undefined;
-  /** Deprecation headers are added by the pipeline. */
+  /** If true, the pipeline answers, because it adds the deprecation headers. */
   isDeprecated(): boolean;
 }
 

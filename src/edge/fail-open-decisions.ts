@@ -26,7 +26,7 @@ export interface FailOpenDecisions {
   /** Returns the response to an idempotency key of a pending fail-open decision. */
   replay(orgId: string, key: RequestKey): Replay | undefined;
   allow(body: DecisionBody, caller: DecisionCaller, now: Date, key: RequestKey | undefined): string;
-  /** Imports a pending decision now. Required before a run settles it. */
+  /** Imports a decision now if it is pending. Must be called before a run settles the decision. */
   importIntoLedger(decisionId: string): Promise<void>;
   readonly job: Job;
 }

@@ -97,7 +97,7 @@ export interface ApplicableCounters {
   readonly counters: readonly LimitWindow[];
   /** All counters except credit packs, which are burned in their own order. */
   readonly shares: readonly ReservedCounter[];
-  /** Kinds that apply but are not checked on this surface; reported to the caller. */
+  /** Limits and other checks that apply but are not checked at the edge; reported to the caller. Only valid for `edge`. */
   readonly notChecked: readonly (RunOnlyCheck | LimitKind)[];
   readonly fromMs: number;
   readonly untilMs: number;

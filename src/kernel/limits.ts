@@ -90,7 +90,7 @@ export type RunOnlyCheck = (typeof runOnlyChecks)[number];
 
 export interface OrgLimits {
   readonly orgId: string;
-  /** Incremented with every change of a limit. */
+  /** Incremented with every change of a limit, the time zone, the read limit or the run-only checks. */
   readonly version: bigint;
   readonly timezone: string;
   /** Read requests per minute; null: the default of the deployment. */

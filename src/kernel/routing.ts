@@ -218,9 +218,9 @@ const orders: Record<Objective, Order> = {
 const million = 1_000_000n;
 
 /**
- * Lower is better. Each of the three values is a fraction of the worst among the compared candidates, in
- * millionths, times its weight; unknown values count as the worst. Integers throughout, so that no rounding depends
- * on the order of sums.
+ * Returns the points of a candidate; lower is better. They are a weighted sum, in millionths: cost and latency as
+ * fractions of the highest among the compared candidates, and quality as the distance to a perfect score. An unknown
+ * value counts as one million. Integers throughout, so that no rounding depends on the order of sums.
  */
 function pointsOf(compared: readonly Candidate[], weights: Weights): (one: Candidate) => bigint {
   const highestCost = largest(compared.map(({ costNanos }) => costNanos));

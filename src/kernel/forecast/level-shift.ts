@@ -11,7 +11,7 @@ const lookBackDays = 84;
 const sideDaysMin = daysOfWeek;
 const daysMin = 3 * daysOfWeek;
 /** Maximum residual scatter around a shift, relative to that around a line. */
-const explainedMin = 0.5;
+const remainingScatterMax = 0.5;
 
 /** Returns the series with the days before its last large shift scaled to the level after it. */
 export function withoutLevelShift(series: Series): Series {
@@ -46,7 +46,7 @@ export function findShift(series: Series): number | undefined {
       best = { at, scatter: both };
     }
   }
-  return best !== undefined && best.scatter < explainedMin * scatterAroundLine(days)
+  return best !== undefined && best.scatter < remainingScatterMax * scatterAroundLine(days)
     ? first + best.at + halfWeek
     : undefined;
 }

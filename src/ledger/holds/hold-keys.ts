@@ -23,7 +23,7 @@ export interface RequestKey {
   /** Digest of everything that distinguishes this request from a different request. */
   readonly fingerprint: string;
   readonly cipherKey: Buffer;
-  /** Finds the response when the customer of the request is erased; null if the request names no customer. */
+  /** Used to find the response when the customer of the request is erased; null if the request names no customer. */
   readonly customerDigest: string | null;
 }
 

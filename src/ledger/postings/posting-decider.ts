@@ -230,8 +230,8 @@ export class PostingDecider<Run> {
     const settledBy = this.#ended.get(name) ?? end?.run_id ?? null;
     const ownedByOtherRun = hold !== undefined && hold.runId !== null && hold.runId !== posting.runId;
     if (settledBy !== null || ownedByOtherRun) {
-      // Several runs may have used one decision. Only one of them settles it; the cost of the others is posted as
-      // late.
+      // Several runs may have adopted one decision. Only one of them settles it; the others are posted as late when they
+      // complete. A new run with this decision is rejected.
       return isComplete && settledBy !== posting.runId
         ? this.#settleLate(orgState, posting, hold)
         : { kind: 'settled_already', index };

@@ -36,8 +36,8 @@ const sessionsPerGrantMax = 100;
 /** Middle part of tokens, in the place of the environment in keys. */
 export const tokenEnvironment = 'support';
 
-/** Actor and time of an action. */
-export type Doing = Pick<HandlerContext, 'caller' | 'now' | 'address' | 'traceId'>;
+/** The actor of an action, its time, and the address and trace id of its request. */
+export type ActionContext = Pick<HandlerContext, 'caller' | 'now' | 'address' | 'traceId'>;
 
 export function grantStatus(grant: GrantRow, now: Date): GrantStatus {
   if (grant.revoked_at !== null) {
@@ -80,10 +80,10 @@ export function viewSession(session: SessionRow, grant: GrantRow): SessionView {
 export async function createGrant(
   tx: Transaction,
   ids: Ids,
-  doing: Doing,
+  context: ActionContext,
   body: CreateGrant,
 ): Promise<GrantRow> {
-  const { now, caller } = doing;
+  const { now, caller } = context;
   const expiresAt = new Date(body.expires_at);
   if (expiresAt <= now || expiresAt.getTime() > now.getTime() + grantHoursMax * hourMs) {
     throw invalidField(
@@ -115,7 +115,7 @@ export async function createGrant(
     revoked_by: null,
   };
   await insertGrant(tx, grant);
-  await note(tx, ids, doing, 'grant_created', grant);
+  await note(tx, ids, context, 'grant_created', grant);
   return grant;
 }
 
@@ -128,17 +128,17 @@ export interface Move {
 export async function decideGrant(
   tx: Transaction,
   ids: Ids,
-  doing: Doing,
+  context: ActionContext,
   { orgId, grantId, approved }: { orgId: string; grantId: string; approved: boolean },
 ): Promise<Move> {
   const before = await requireGrant(tx, orgId, grantId);
-  const status = grantStatus(before, doing.now);
+  const status = grantStatus(before, context.now);
   if (status !== 'pending') {
     throw apiError('conflict', `The grant is not pending. Its status is ${status}.`);
   }
-  const after: GrantRow = { ...before, approved, decided_at: doing.now, decided_by: doing.caller.keyId };
+  const after: GrantRow = { ...before, approved, decided_at: context.now, decided_by: context.caller.keyId };
   await updateFate(tx, after);
-  await note(tx, ids, doing, approved ? 'grant_approved' : 'grant_denied', after);
+  await note(tx, ids, context, approved ? 'grant_approved' : 'grant_denied', after);
   return { before, after };
 }
 
@@ -149,18 +149,18 @@ export async function decideGrant(
 export async function revokeGrant(
   tx: Transaction,
   ids: Ids,
-  doing: Doing,
+  context: ActionContext,
   { orgId, grantId }: { orgId: string | null; grantId: string },
 ): Promise<Move | undefined> {
   const before = await requireGrant(tx, orgId, grantId);
   const isOver = before.revoked_at !== null || before.approved === false;
-  return isOver ? undefined : revoke(tx, ids, doing, before);
+  return isOver ? undefined : revoke(tx, ids, context, before);
 }
 
-async function revoke(tx: Transaction, ids: Ids, doing: Doing, before: GrantRow): Promise<Move> {
-  const after: GrantRow = { ...before, revoked_at: doing.now, revoked_by: doing.caller.keyId };
+async function revoke(tx: Transaction, ids: Ids, context: ActionContext, before: GrantRow): Promise<Move> {
+  const after: GrantRow = { ...before, revoked_at: context.now, revoked_by: context.caller.keyId };
   await updateFate(tx, after);
-  await note(tx, ids, doing, 'grant_revoked', after);
+  await note(tx, ids, context, 'grant_revoked', after);
   return { before, after };
 }
 
@@ -170,9 +170,14 @@ export interface Opened {
   readonly token: string;
 }
 
-export async function openSession(tx: Transaction, ids: Ids, doing: Doing, grantId: string): Promise<Opened> {
+export async function openSession(
+  tx: Transaction,
+  ids: Ids,
+  context: ActionContext,
+  grantId: string,
+): Promise<Opened> {
   const grant = await requireGrant(tx, null, grantId);
-  const status = grantStatus(grant, doing.now);
+  const status = grantStatus(grant, context.now);
   if (status !== 'active') {
     throw apiError(
       'conflict',
@@ -190,11 +195,11 @@ export async function openSession(tx: Transaction, ids: Ids, doing: Doing, grant
     id: ids.next('sse'),
     grant_id: grant.id,
     digest: keyDigest(token),
-    operator_key_id: doing.caller.keyId,
-    created_at: doing.now,
+    operator_key_id: context.caller.keyId,
+    created_at: context.now,
   };
   await insertSession(tx, session);
-  await note(tx, ids, doing, 'session_opened', grant, session.id);
+  await note(tx, ids, context, 'session_opened', grant, session.id);
   return { session, grant, token };
 }
 
@@ -207,16 +212,16 @@ export interface SettingsChange {
 export async function putSettings(
   tx: Transaction,
   ids: Ids,
-  doing: Doing,
+  context: ActionContext,
   orgId: string,
   settings: SettingsView,
 ): Promise<SettingsChange> {
   await lockOrg(tx, orgId);
   const before = await findSettings(tx, orgId);
-  await upsertSettings(tx, orgId, settings, doing.now);
+  await upsertSettings(tx, orgId, settings, context.now);
   const revoked: Move[] = [];
-  for (const grant of settings.allowed ? [] : await lockOpenGrants(tx, orgId, doing.now)) {
-    revoked.push(await revoke(tx, ids, doing, grant));
+  for (const grant of settings.allowed ? [] : await lockOpenGrants(tx, orgId, context.now)) {
+    revoked.push(await revoke(tx, ids, context, grant));
   }
   return { before, revoked };
 }
@@ -233,7 +238,7 @@ async function requireGrant(tx: Transaction, orgId: string | null, grantId: stri
 async function note(
   tx: Transaction,
   ids: Ids,
-  { caller, now, address, traceId }: Doing,
+  { caller, now, address, traceId }: ActionContext,
   kind: AccessKind,
   grant: GrantRow,
   sessionId: string | null = null,

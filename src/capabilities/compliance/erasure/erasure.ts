@@ -217,7 +217,7 @@ export function erasureJob(deps: ErasureDependencies & { readonly log: Log }): J
         passed = undefined;
         return false;
       }
-      if (!(await goesOn(deps, erasure))) {
+      if (!(await continueErasure(deps, erasure))) {
         passed = erasure;
       }
       return true;
@@ -225,7 +225,7 @@ export function erasureJob(deps: ErasureDependencies & { readonly log: Log }): J
   };
 }
 
-async function goesOn(
+async function continueErasure(
   deps: ErasureDependencies & { readonly log: Log },
   erasure: ErasureRow,
 ): Promise<boolean> {

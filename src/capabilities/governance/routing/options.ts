@@ -35,7 +35,7 @@ export interface Option {
   /** The amounts that a run of the model would use of the org's limits. */
   readonly preview: AdmissionPreview;
   readonly attempt: Attempt;
-  /** Undefined if policies allow the model. */
+  /** Undefined if policies or an approval allow the model. */
   readonly policyDenial: PolicyDenial | undefined;
 }
 

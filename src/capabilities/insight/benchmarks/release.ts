@@ -74,7 +74,7 @@ export async function readBenchmark(
         'one leaves, the organizations grouped with it wait until next week.',
     );
   }
-  const told = aggregate(
+  const released = aggregate(
     blocks.map(({ orgIds }) => orgIds.flatMap((id) => figures(id) ?? [])),
     floor,
   );
@@ -88,8 +88,8 @@ export async function readBenchmark(
     },
     contributing_orgs: blocks.flatMap(({ orgIds }) => orgIds).length,
     minimum_cohort_size: floor,
-    metrics: Object.fromEntries(metricNames.map((name) => [name, viewMetric(name, told, own)])),
-    model_mix: told.modelMix.map((one) => ({
+    metrics: Object.fromEntries(metricNames.map((name) => [name, viewMetric(name, released, own)])),
+    model_mix: released.modelMix.map((one) => ({
       ...one,
       own_share: Math.round((own?.modelShares[one.model] ?? 0) * 100) / 100,
     })),

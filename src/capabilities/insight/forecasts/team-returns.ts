@@ -61,7 +61,7 @@ export async function readTeamReturns(
   const whole = groups.length < teamWeeksMax ? [...byWeek] : [...byWeek].slice(0, -1);
   const weeks = whole
     .sort(([a], [b]) => a - b)
-    // Runs without a team are spread over the existing teams; without any team they count as one.
+    // Runs without a team count for the teams of their week; if it has none, they count as one team.
     .map(([, { named, value, cost }]): TeamWeek => ({ teams: Math.max(1, named), value, cost }));
   return returnsOf(weeks);
 }
@@ -106,7 +106,7 @@ export function viewTeamReturns(
   }
   // Multiplying the value of each team has the same effect as dividing the cost by the same factor.
   const pays = curve.paysUpTo(factors.value === 0 ? Number.POSITIVE_INFINITY : cost / factors.value);
-  const told = (teams: number) => (teams >= teamsSearchedMax ? null : teams);
+  const withinSearch = (teams: number) => (teams >= teamsSearchedMax ? null : teams);
   const usd = (weekly: number) => signedUsd(weekly * factors.weeks);
   return {
     observed,
@@ -120,7 +120,11 @@ export function viewTeamReturns(
       prior_weight: rounded(curve.priorWeight),
       quality: qualityOf(curve),
     },
-    pays_up_to: { expected: told(pays.expected), low: told(pays.low), high: told(pays.high) },
+    pays_up_to: {
+      expected: withinSearch(pays.expected),
+      low: withinSearch(pays.low),
+      high: withinSearch(pays.high),
+    },
     points: teamCounts(observed, pays.expected, factors.planned).map((teams) => {
       const value = curve.valueAt(teams) * factors.value;
       const { low, high } = curve.rangeAt(teams);

@@ -178,7 +178,7 @@ export function createDispatcher(deps: DispatcherDependencies): Dispatcher {
     return new Date(clock.now().getTime() + aheadMs);
   }
 
-  /** Returns true if there may be more. */
+  /** Sends one page of due deliveries, or fails them if the subscription is disabled. Returns true if there may be more. */
   async function workOnce(one: Work): Promise<boolean> {
     const { queue } = one;
     const receiver = await receivers.find(queue);

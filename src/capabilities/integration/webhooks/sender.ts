@@ -82,8 +82,8 @@ export function createSender(options: SenderOptions): Sender {
 
   async function send(message: Post): Promise<Answer> {
     const startedMs = performance.now();
-    const done = (told: Omit<Answer, 'latencyMs'>): Answer => ({
-      ...told,
+    const done = (result: Omit<Answer, 'latencyMs'>): Answer => ({
+      ...result,
       latencyMs: Math.round(performance.now() - startedMs),
     });
     const nothing = { status: null, response: null, retryAfter: undefined };
@@ -183,14 +183,14 @@ function exchange(
 }
 
 /** Calls back once with the first bytes, when the response has ended, is too long, or was aborted. */
-function readBeginning(response: IncomingMessage, told: (beginning: Buffer) => void): void {
+function readBeginning(response: IncomingMessage, onBeginning: (beginning: Buffer) => void): void {
   const kept: Buffer[] = [];
   let bytes = 0;
-  let isTold = false;
-  const tell = () => {
-    if (!isTold) {
-      isTold = true;
-      told(Buffer.concat(kept).subarray(0, answerBytesKept));
+  let isDone = false;
+  const finish = () => {
+    if (!isDone) {
+      isDone = true;
+      onBeginning(Buffer.concat(kept).subarray(0, answerBytesKept));
     }
   };
   response.on('data', (chunk: Buffer) => {
@@ -199,13 +199,13 @@ function readBeginning(response: IncomingMessage, told: (beginning: Buffer) => v
     }
     bytes += chunk.length;
     if (bytes > answerBytesMax) {
-      tell();
+      finish();
     }
   });
-  response.on('end', tell);
-  // The status was received: a missing or late rest of the body does not change it.
-  response.on('error', tell);
-  response.on('close', tell);
+  response.on('end', finish);
+  // The status was received, and counts even if the rest of the body is late or missing.
+  response.on('error', finish);
+  response.on('close', finish);
 }
 
 /** Returns text that can be stored and shown: without control characters. */

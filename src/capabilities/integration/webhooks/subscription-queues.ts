@@ -1,6 +1,6 @@
 /**
  * Queues of deliveries, one per subscription (table `webhook_lanes`): the process that works on each, and when it is
- * due. Leases use the database clock, also in tests; due times use the application clock.
+ * due. Leases use the database clock, also in tests; due times are compared with `agreedNow`.
  */
 import type { Queryable, Transaction } from '../../../platform/db/database.ts';
 

@@ -44,7 +44,7 @@ export function needsPrice(body: CreateRun | CompleteRun): boolean {
   return body.cost_usd === undefined && (body as CreateRun).estimated_cost_usd === undefined;
 }
 
-/** `price` is the price in force for the run; undefined if the model has none. */
+/** `price` is the price in force; undefined if the model has none, or if the body needs none (`needsPrice`). */
 export function draftRun(body: CreateRun, context: DraftContext, price: PriceInForce | undefined): Drafted {
   const { ids, now, keyId } = context;
   const fieldErrors: FieldError[] = [];

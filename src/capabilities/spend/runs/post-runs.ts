@@ -12,7 +12,7 @@ export interface PostRunsOptions<View> {
   readonly bulk: boolean;
   readonly amountField: PostingContext['amountField'];
   readonly contents?: Contents;
-  /** Builds the response from the outcomes, in the order of the postings. */
+  /** Builds the response from the outcomes, which are in the order of the postings. */
   respond(db: Queryable, outcomes: readonly Outcome<RunDraft>[]): Promise<View>;
 }
 

@@ -262,7 +262,7 @@ export async function findParents(
       );
 }
 
-/** Returns the newest runs first. */
+/** Returns the latest `limit` runs, newest first. */
 export async function latestRuns(db: Queryable, orgId: string, limit: number): Promise<RunRow[]> {
   return db.query<RunRow>(
     `SELECT ${columnNames} FROM runs WHERE org_id = $1 ORDER BY charged_at DESC, id DESC LIMIT $2`,

@@ -5,7 +5,7 @@ export type Rejection = () => Error | Promise<Error>;
 
 export interface Step<Context> {
   readonly name: string;
-  /** Returns undefined if the step succeeded. A step that rejects or throws must have no effect: it is not undone. */
+  /** Returns undefined if the step succeeded. If it rejects or throws, it must leave nothing to undo: its `undo` is not called. */
   check(context: Context): Rejection | undefined | Promise<Rejection | undefined>;
   /** Reverts a successful `check`. */
   undo?(context: Context): unknown;

@@ -14,7 +14,7 @@ export class FairMutex {
   readonly #waitMsMax: number;
   #busy = false;
 
-  /** `resource` names what callers wait for, in error messages. */
+  /** `resource` is the name of the locked resource in error messages. */
   constructor(resource: string, waitMsMax: number) {
     this.#resource = resource;
     this.#waitMsMax = waitMsMax;

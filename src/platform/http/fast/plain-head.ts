@@ -24,7 +24,7 @@ const requestLine = /^(GET|POST) (\/[\w\-.~!$&'()*+,;=:@/%?]*) HTTP\/1\.1$/;
 const headerLine = /^([A-Za-z][A-Za-z0-9-]*): ([!-~](?:[ -~]*[!-~])?)$/;
 const plainLength = /^(?:0|[1-9]\d{0,8})$/;
 
-/** Headers that change how the message is read. `parsePlainHead` checks the three that a plain request may have. */
+/** Headers that Node treats specially. A plain request may have host, connection and content-length, checked below. */
 const notPlain = new Set([
   'content-encoding',
   'expect',

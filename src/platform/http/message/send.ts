@@ -137,7 +137,7 @@ function answerLast(request: IncomingMessage, response: ServerResponse, reply: S
   closeAfter(response, request.socket);
 }
 
-/** Closes the socket once this response, which is written completely, and all earlier ones are sent. */
+/** Closes the socket once this response and all earlier ones are sent. The response must be written completely. */
 export function closeAfter(response: ServerResponse, socket: Duplex): void {
   const close = () => closeGently(socket);
   if (response.writableFinished) {

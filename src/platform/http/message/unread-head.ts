@@ -30,7 +30,7 @@ export class UnreadHead {
   /** True if `#line` belongs to an earlier head: `#chunk` starts after that head, or the parser has read past it. */
   #isBehind = false;
 
-  /** `isBody` returns true while the body of a request is incomplete. Must be called after the parser has added its listeners. */
+  /** Must be created after the parser has added its listeners. `isBody` returns true while the body of a request is incomplete. */
   constructor(socket: Duplex, isBody: () => boolean) {
     socket.prependListener('data', (chunk: Buffer) => {
       this.#chunk = chunk;

@@ -27,7 +27,7 @@ export interface HandlerContext<Params = Readonly<Record<string, string>>, Query
   readonly now: Date;
   /** Identifies the HTTP request, as a key of a `WeakMap`. Undefined for an in-process call. */
   readonly requestIdentity?: WeakKey | undefined;
-  /** Called by long work. Reported to in-process callers only; ignored for requests over a socket. */
+  /** Handlers of long work call it. Only in-process callers receive the progress. */
   readonly progress: ReportProgress;
 }
 

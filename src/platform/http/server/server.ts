@@ -124,7 +124,7 @@ export function createHttpServer(
     if (response === undefined || response.writableFinished) {
       answer();
     } else {
-      // Before Node's own listener, which closes the connection if the client has closed its sending side.
+      // Must run before Node's own listener, which closes the connection if the client has closed its sending side.
       response.prependListener('finish', answer);
     }
   }
@@ -134,7 +134,7 @@ export function createHttpServer(
 function wait(socket: Connection, before: ServerResponse, next: () => void): void {
   if (socket[waiting] === undefined) {
     socket[waiting] = 0;
-    // Reading a body would resume the socket.
+    // Reading the body of a request resumes the socket, so it is paused again.
     socket.on('resume', () => {
       if (socket[waiting] !== 0) {
         socket.pause();
