@@ -1,7 +1,7 @@
 /** Predicts the day on which a limit runs out, according to a forecast. Day 0 is the rest of today. */
 import type { Estimate } from './forecast.ts';
 
-/** Usage per day: the expected usage, and the low and high usage for which the sums are at the ends of their band. */
+/** Usage per day: expected, and low and high such that their sums are the lower and upper end of the forecast band. */
 export interface DaysAhead {
   readonly expected: readonly number[];
   readonly low: readonly number[];

@@ -1,6 +1,6 @@
 /**
- * Decides postings one after the other, synchronously. Accepted postings are reserved in the counters, up to the
- * prepared settlement; the caller commits them or rolls them back.
+ * Decides postings one after the other, synchronously. The amounts of an accepted posting are reserved in the counters
+ * and its settlement is prepared; the caller commits or rolls back.
  */
 import {
   admit,

@@ -1,4 +1,4 @@
-/** Outcome of an attempt for its delivery. */
+/** Decides what happens to a delivery after an attempt: delivered, retried later, or failed. */
 import type { DueDelivery, Outcome } from './delivery-queries.ts';
 import { nextAttemptAt } from './retries.ts';
 import type { Answer } from './sender.ts';
