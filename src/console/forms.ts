@@ -40,7 +40,7 @@ export interface Field {
   /** The fields of a group, or of each line. */
   readonly parts?: readonly Field[];
   readonly placeholder?: string;
-  /** Value of an empty field. Default: it is omitted. `null` removes a value. */
+  /** Value of an empty field. Default: it is omitted; a list is sent empty. `null` removes a value. */
   readonly whenEmpty?: 'null';
 }
 

@@ -2,7 +2,7 @@
 
 export const nanosPerUsd = 1_000_000_000n;
 
-/** Amounts are below nine billion dollars, so that they and their sums with a counter fit into a 64-bit integer. */
+/** Amounts are below nine billion dollars, so that each fits into a 64-bit integer; a sum of several may not. */
 export const maxNanos = 9_000_000_000n * nanosPerUsd - 1n;
 
 const decimal = /^(\d{1,10})(?:\.(\d{1,9}))?$/;

@@ -129,7 +129,7 @@ export class EmbeddedHoldEnds {
           if (open.hold.expiresAtMs <= nowMs) {
             expired.push(open);
           } else {
-            // The hold was rescheduled after a failed attempt and has been extended since.
+            // The hold was extended during this attempt, or during an earlier one that put it back afterwards.
             this.#deps.states.expiries.add(open);
           }
         }

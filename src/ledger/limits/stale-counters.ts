@@ -1,7 +1,7 @@
 /**
  * Finds the counters that a change of limits makes stale. A counter that was not updated for a while must not be
- * reused: it is evicted, and created again from the ledger when needed. (On PostgreSQL, `limits.ts` deletes the
- * rows.)
+ * reused: it is evicted, and created again from the ledger when needed. (On PostgreSQL, `limits.ts` and
+ * `change-notifications.ts` delete the rows.)
  */
 import { type Limit, type OrgLimits, WILDCARD } from '../../kernel/limits.ts';
 

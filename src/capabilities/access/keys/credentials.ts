@@ -3,7 +3,8 @@
  *
  * A change of a key or an org is notified in its transaction, and every process invalidates its cache. While
  * notifications may be missed (their database connection is down) the cache is bypassed and every request queries the
- * database, so a revocation takes effect within a second or nothing is admitted.
+ * database, so a revocation takes effect within a second or, unless
+ * `acceptLastKnown` is set, nothing is admitted.
  */
 import { NotifiedCache, NotifiedMap } from '../../../platform/cache/notified-cache.ts';
 import type { Database } from '../../../platform/db/database.ts';

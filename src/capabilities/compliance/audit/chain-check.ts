@@ -1,6 +1,7 @@
 /**
  * Verifies a chain entry by entry, from the entries alone, whether they come from the database or from a file. Knows
- * the position where the chain starts and the signed positions, and reports every mismatch.
+ * the position where the chain starts and the signed positions, and reports mismatches, at most
+ * `findingsMax` of them.
  */
 import {
   type AuditEntry,

@@ -149,8 +149,8 @@ async function lookAhead(
 }
 
 /**
- * Returns the groups in a stable order, so that the next run can continue after the last group. Skips limits with a
- * wildcard.
+ * Returns the groups in a stable order, so that the next run can continue after the last group. Skips limits that
+ * have expired, have a wildcard or match a field without usage data.
  */
 function groupsOf({ all }: OrgLimits, nowMs: number): Group[] {
   const groups = new Map<string, Group>();

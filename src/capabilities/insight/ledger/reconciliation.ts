@@ -1,5 +1,5 @@
 /**
- * Recomputes the ledger and compares: every counter with the entries and the open holds, and the entries with the runs,
+ * Recomputes the ledger and compares: every counter in use with the entries and the open holds, and the entries with the runs,
  * the usage and the tallies.
  *
  * Counters are compared under the ledger's lock, which must be short because postings wait for it. Therefore entries

@@ -126,7 +126,8 @@ export interface OrgSecretChange {
 }
 
 /**
- * Rotates the org's secret. Has no effect once every subscription has its own secret: a new one would never be used.
+ * Rotates the org's secret. Has no effect while there are subscriptions and each has its own secret: no delivery is
+ * signed with the org's secret then.
  */
 export async function rotateOrgSecret(
   tx: Transaction,

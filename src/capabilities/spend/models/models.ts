@@ -80,7 +80,7 @@ export function startOf({ effective_from }: { readonly effective_from?: string }
   return effective_from === undefined ? now : new Date(effective_from);
 }
 
-/** Withdraws a version with the same start. Versions never change, because runs reference them. */
+/** Withdraws a version with the same start. The prices of a version never change, because runs reference them. */
 export async function makeRoom<Row extends Version>(
   versions: readonly Row[],
   start: Date,

@@ -1,4 +1,4 @@
-/** Checks the content of runs with the org's safety detectors, before anything is counted. */
+/** Checks the content of runs with the org's safety detectors, after rate limits and policies and before the ledger. */
 import { apiErrorWithDetails } from '../../../contract/api-error.ts';
 import { decisionCounts } from '../../../ledger/metrics.ts';
 import type { Posting } from '../../../ledger/posting.ts';

@@ -57,7 +57,7 @@ async function overview(visit: ScreenVisit) {
   const from = new Date(fromMs).toISOString();
   const usage: QueryUsage = (query) =>
     api.tryGet<'usage.read'>(link(`${org.path}/usage`, { ...query, from }));
-  // Queries one row more than is shown: the row of runs without the field may be among them.
+  // Queries one row more than the values to show: the row of runs without the field may be among them.
   const top = (group_by: string) => usage({ group_by, limit: String(shownTop + 1) });
   const limitsOf = (query: Readonly<Record<string, string>>) =>
     api.tryGet<'limits.list'>(link(`${org.path}/limits`, { ...query, limit: '200' }));

@@ -27,7 +27,7 @@ export interface AnswerRouteDependencies extends WriterDependencies {
   readonly settings: { readonly bodyLimitBytes: number } & WriterDependencies['settings'];
   /** Counts the request of an admitted caller against its request rates. */
   readonly checkRequestRate: CheckRequestRate;
-  /** Called when the request of an admitted caller failed. */
+  /** Called when the request of an admitted caller failed with an `ApiError`. */
   recordDenial(error: ApiError, route: Route, caller: Caller, body: object | undefined): void;
 }
 

@@ -58,7 +58,7 @@ export interface CallerSession {
 
 export interface CredentialOrg {
   readonly id: string;
-  /** Shown on every page of the console, as is the time zone used for times. */
+  /** Shown on every page of the console. */
   readonly name: string;
   readonly timezone: string;
   readonly suspended: boolean;
