@@ -57,7 +57,7 @@ const signed = ({ seq, hash }: ChainPosition, by = key, org_id = 'org_1') => {
   const said = { org_id, seq, hash, at: '2026-11-15T12:00:00.000Z' };
   return { ...said, token: tokenSigner(by.privatePem)({ kind: 'checkpoint', ...said }) };
 };
-const sealOf = (position: ChainPosition | undefined, ...more: [typeof key?, string?]) =>
+const checkpointLineOf = (position: ChainPosition | undefined, ...more: [typeof key?, string?]) =>
   checkpointLine(signed(position ?? chainStart, ...more));
 
 async function* each(lines: readonly string[]): AsyncGenerator<string> {
@@ -70,7 +70,7 @@ async function check(lines: readonly string[], kept: readonly string[] = []) {
 }
 
 test('a complete export with a final checkpoint has no remarks', async () => {
-  const lines = [...entries.map(ndjsonLine), sealOf(entries.at(-1))];
+  const lines = [...entries.map(ndjsonLine), checkpointLineOf(entries.at(-1))];
   expect(await check(lines)).toMatchObject({
     entries: 6,
     firstSeq: 1,
@@ -84,7 +84,7 @@ test('a complete export with a final checkpoint has no remarks', async () => {
 
 test('verifies an export of a few days', async () => {
   const some = entries.slice(2, 5);
-  expect(await check([...some.map(ndjsonLine), sealOf(some.at(-1))])).toMatchObject({
+  expect(await check([...some.map(ndjsonLine), checkpointLineOf(some.at(-1))])).toMatchObject({
     firstSeq: 3,
     lastSeq: 5,
     found: [],
@@ -108,24 +108,27 @@ describe('detects', () => {
     ],
     ['a tail that was cut off', (all) => all.slice(0, 4), ['checkpoint_invalid 6']],
   ])('%s', async (_, change, found) => {
-    expect((await check([...change(lines()), sealOf(entries.at(-1))])).found).toEqual(found);
+    expect((await check([...change(lines()), checkpointLineOf(entries.at(-1))])).found).toEqual(found);
   });
 
   test('a checkpoint of another key, or of another log', async () => {
-    for (const seal of [sealOf(entries.at(-1), newKey()), sealOf(entries.at(-1), key, 'org_2')]) {
-      expect((await check([...lines(), seal])).found).toEqual(['checkpoint_invalid 6']);
+    for (const checkpoint of [
+      checkpointLineOf(entries.at(-1), newKey()),
+      checkpointLineOf(entries.at(-1), key, 'org_2'),
+    ]) {
+      expect((await check([...lines(), checkpoint])).found).toEqual(['checkpoint_invalid 6']);
     }
   });
 
   test('an edited checkpoint', async () => {
-    const seal = sealOf(entries.at(-1)).replace('"seq":6', '"seq":5');
-    expect((await check([...lines(), seal])).found).toEqual(['checkpoint_invalid 5']);
+    const checkpoint = checkpointLineOf(entries.at(-1)).replace('"seq":6', '"seq":5');
+    expect((await check([...lines(), checkpoint])).found).toEqual(['checkpoint_invalid 5']);
   });
 
   test('a chain that differs from a kept checkpoint', async () => {
     const anew = chainOf(entries.map((entry) => ({ ...entry, actorId: 'key_2' })));
     const { token } = signed(entries[3] ?? chainStart);
-    expect((await check([...anew.map(ndjsonLine), sealOf(anew.at(-1))], [token])).found).toEqual([
+    expect((await check([...anew.map(ndjsonLine), checkpointLineOf(anew.at(-1))], [token])).found).toEqual([
       'chain_rewritten 1',
     ]);
   });
@@ -133,7 +136,7 @@ describe('detects', () => {
 
 test('accepts signatures from before the key was replaced, and rejects later ones', async () => {
   const newer = newKey();
-  const lines = [...entries.map(ndjsonLine), sealOf(entries.at(-1), newer)];
+  const lines = [...entries.map(ndjsonLine), checkpointLineOf(entries.at(-1), newer)];
   const { token } = signed(entries[3] ?? chainStart);
   const foundIf = async (retiredAt: string) => {
     const publicKeys = [newer.trusted, { ...key.trusted, retiredAt: new Date(retiredAt) }];
@@ -157,7 +160,7 @@ describe('a key that was stolen, and replaced at noon', () => {
   };
   // All tokens of these tests are dated noon.
   const foundAtEndOf = (chain: readonly AuditEntry[]) =>
-    found([...chain.map(ndjsonLine), sealOf(chain.at(-1))]);
+    found([...chain.map(ndjsonLine), checkpointLineOf(chain.at(-1))]);
 
   test('is accepted for entries of its time', async () => {
     expect(await foundAtEndOf(chainAt(noon, noon, grace))).toEqual([]);
@@ -168,7 +171,7 @@ describe('a key that was stolen, and replaced at noon', () => {
     expect(await foundAtEndOf(chainAt(noon, later, noon))).toEqual(['checkpoint_invalid 3']);
     expect(await foundAtEndOf(chainAt(noon, 'no time', noon))).toEqual(['checkpoint_invalid 3']);
     const chain = chainAt(noon, noon, later);
-    const lines = [...chain.map(ndjsonLine), sealOf(chain.at(-1), newer)];
+    const lines = [...chain.map(ndjsonLine), checkpointLineOf(chain.at(-1), newer)];
     const keptOf = (seq: number) => [signed(chain[seq - 1] ?? chainStart).token];
     expect(await found(lines, keptOf(2))).toEqual([]);
     expect(await found(lines, keptOf(3))).toEqual(['checkpoint_invalid 3']);
@@ -203,7 +206,7 @@ describe('a key that was stolen, and replaced at noon', () => {
 
   test('is not trusted for longer if it is given twice', async () => {
     const chain = chainAt(noon, noon, later);
-    const lines = [...chain.map(ndjsonLine), sealOf(chain.at(-1))];
+    const lines = [...chain.map(ndjsonLine), checkpointLineOf(chain.at(-1))];
     const evening = { ...key.trusted, retiredAt: new Date('2026-11-15T20:00:00Z') };
     for (const again of [key.trusted, evening]) {
       for (const keys of [
@@ -220,7 +223,10 @@ test('lists the checks that are not possible with the file alone', async () => {
   const { token } = signed({ seq: 99, hash: '0'.repeat(64) });
   const { found, remarks } = await check(entries.map(ndjsonLine), [token]);
   expect([found, remarks.length]).toEqual([[], 2]);
-  const unsigned = await checkExport(each([...entries.map(ndjsonLine), sealOf(entries.at(-1))]), {});
+  const unsigned = await checkExport(
+    each([...entries.map(ndjsonLine), checkpointLineOf(entries.at(-1))]),
+    {},
+  );
   expect(unsigned.remarks).toEqual([expect.stringMatching(/public key/)]);
 });
 

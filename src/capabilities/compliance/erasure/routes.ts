@@ -44,13 +44,13 @@ export function erasureRoutes(deps: ErasureRouteDependencies): Route[] {
       success: 204,
       response: closed({}),
       errors: ['conflict'],
-      async handler(call, seal) {
+      async handler(call, storeResponse) {
         const { params, now } = call;
         await requireCustomer(deps, params.id, params.customer_id);
         const { erasure } = await db.transaction(async (tx) => {
           const requested = await requestErasure(tx, deps, params.id, params.customer_id, now);
           await deps.recordChange(tx, call as unknown as HandlerContext, 'customers.erase', requested.change);
-          await seal?.(tx, {});
+          await storeResponse?.(tx, {});
           return requested;
         });
         try {

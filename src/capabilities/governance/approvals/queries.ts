@@ -3,7 +3,7 @@ import { type PageOf, selectPage } from '../../../platform/http/routes/list.ts';
 import { type ApprovalFilters, type ApprovalState, approvalSorts } from './schema.ts';
 
 /** The subject of an approval: a rule, a key, a model and an action. */
-export interface Asked {
+export interface ApprovalSubject {
   readonly orgId: string;
   readonly ruleId: string;
   readonly keyId: string;
@@ -44,7 +44,7 @@ const live = `state IN ('pending', 'approved')`;
 /** Returns the pending or approved approval, of which there is at most one. `lock` prevents concurrent changes. */
 export async function findLive(
   db: Queryable,
-  { orgId, ruleId, keyId, model, action }: Asked,
+  { orgId, ruleId, keyId, model, action }: ApprovalSubject,
   lock: 'lock' | 'read' = 'read',
 ): Promise<ApprovalRow | undefined> {
   const [row] = await db.query<ApprovalRow>(
@@ -60,16 +60,16 @@ export async function findLive(
 export async function selectApproved(
   db: Queryable,
   orgId: string,
-  asked: readonly Asked[],
+  subjects: readonly ApprovalSubject[],
 ): Promise<ApprovalRow[]> {
   return db.query<ApprovalRow>(
     `SELECT ${columns} FROM approvals
       WHERE org_id = $1 AND rule_id = ANY($2) AND key_id = ANY($3) AND model = ANY($4) AND state = 'approved'`,
     [
       orgId,
-      asked.map(({ ruleId }) => ruleId),
-      asked.map(({ keyId }) => keyId),
-      asked.map(({ model }) => model),
+      subjects.map(({ ruleId }) => ruleId),
+      subjects.map(({ keyId }) => keyId),
+      subjects.map(({ model }) => model),
     ],
   );
 }

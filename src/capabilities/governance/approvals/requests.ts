@@ -3,9 +3,16 @@ import type { Database, Transaction } from '../../../platform/db/database.ts';
 import type { Ids } from '../../../platform/ids.ts';
 import { type Appending, recordChange } from '../../compliance/audit/index.ts';
 import { approvalChange, pendingMs } from './approvals.ts';
-import { type ApprovalRow, type Asked, endOne, findLive, insertPending, selectApproved } from './queries.ts';
+import {
+  type ApprovalRow,
+  type ApprovalSubject,
+  endOne,
+  findLive,
+  insertPending,
+  selectApproved,
+} from './queries.ts';
 
-export interface ApprovalRequest extends Asked {
+export interface ApprovalRequest extends ApprovalSubject {
   readonly ruleVersion: bigint;
   readonly ruleReason: string;
   readonly attempted: string;

@@ -148,10 +148,10 @@ export function policyRoutes({ db, ids, timezoneOf, lastRuns }: PolicyDependenci
       bodyLimitBytes: bodyLimits.drafts,
       success: 200,
       response: Evaluation,
-      async handler({ params, body, caller, now }, seal) {
+      async handler({ params, body, caller, now }, storeResponse) {
         const rules = body.rules === undefined ? await selectPolicies(db, params.id) : draftRules(body.rules);
         const timezone = await timezoneOf(params.id);
-        return sealed(db, seal, explain(rules, attemptOf(body, caller, now), timezone));
+        return withStoredResponse(db, storeResponse, explain(rules, attemptOf(body, caller, now), timezone));
       },
     }),
     posting({
@@ -166,7 +166,7 @@ export function policyRoutes({ db, ids, timezoneOf, lastRuns }: PolicyDependenci
       bodyLimitBytes: bodyLimits.drafts,
       success: 200,
       response: Simulation,
-      async handler({ params, body, progress }, seal) {
+      async handler({ params, body, progress }, storeResponse) {
         const draft = draftRules(body.rules).filter(({ enabled }) => enabled);
         const inForce = (await selectPolicies(db, params.id)).filter(({ enabled }) => enabled);
         const result = await simulate({
@@ -176,16 +176,20 @@ export function policyRoutes({ db, ids, timezoneOf, lastRuns }: PolicyDependenci
           timezone: await timezoneOf(params.id),
           progress,
         });
-        return sealed(db, seal, result);
+        return withStoredResponse(db, storeResponse, result);
       },
     }),
   ];
 }
 
 /** A dry run commits nothing except, for requests with an `Idempotency-Key`, its response. */
-async function sealed<View>(db: Database, seal: StoreResponse | undefined, view: View): Promise<View> {
-  if (seal !== undefined) {
-    await db.transaction((tx) => seal(tx, view));
+async function withStoredResponse<View>(
+  db: Database,
+  storeResponse: StoreResponse | undefined,
+  view: View,
+): Promise<View> {
+  if (storeResponse !== undefined) {
+    await db.transaction((tx) => storeResponse(tx, view));
   }
   return view;
 }

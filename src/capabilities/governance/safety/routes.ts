@@ -127,10 +127,10 @@ export function safetyRoutes({ db, ids, safety }: SafetyDependencies): Route[] {
       bodyLimitBytes: bodyLimits.content,
       success: 200,
       response: TestResult,
-      async handler({ params, body }, seal) {
+      async handler({ params, body }, storeResponse) {
         const result = await testContent(safety, params.id, body);
-        if (seal !== undefined) {
-          await db.transaction((tx) => seal(tx, result));
+        if (storeResponse !== undefined) {
+          await db.transaction((tx) => storeResponse(tx, result));
         }
         return result;
       },

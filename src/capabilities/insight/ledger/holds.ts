@@ -43,15 +43,15 @@ export async function extendHold(
   orgId: string,
   holdId: string,
   seconds: number,
-  seal: StoreResponse | undefined,
+  storeResponse: StoreResponse | undefined,
 ): Promise<HoldView> {
   const change = await ledger.extend(orgId, holdId, seconds);
   const [view] = await viewHolds(db, orgId, [changed(change)]);
   if (view === undefined) {
     throw new Error('hold not shown');
   }
-  if (seal !== undefined) {
-    await db.transaction((tx) => seal(tx, view));
+  if (storeResponse !== undefined) {
+    await db.transaction((tx) => storeResponse(tx, view));
   }
   return view;
 }
@@ -65,17 +65,17 @@ export async function voidHold(
   { db, ledger }: HoldDependencies,
   orgId: string,
   holdId: string,
-  seal: StoreResponse | undefined,
+  storeResponse: StoreResponse | undefined,
 ): Promise<void> {
   const change = await ledger.void(orgId, holdId);
-  if (seal === undefined) {
+  if (storeResponse === undefined) {
     changed(change);
     return;
   }
   if (change.kind !== 'ended' || !(await wasVoided(db, orgId, holdId))) {
     changed(change);
   }
-  await db.transaction((tx) => seal(tx, undefined));
+  await db.transaction((tx) => storeResponse(tx, undefined));
 }
 
 async function wasVoided(db: Database, orgId: string, holdId: string): Promise<boolean> {

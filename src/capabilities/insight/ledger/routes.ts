@@ -61,8 +61,8 @@ export function ledgerRoutes(deps: LedgerRouteDependencies): Route[] {
       success: 200,
       response: HoldView,
       errors: ['conflict'],
-      handler: ({ params, body }, seal) =>
-        extendHold(deps, params.id, params.decision_id, body.seconds, seal),
+      handler: ({ params, body }, storeResponse) =>
+        extendHold(deps, params.id, params.decision_id, body.seconds, storeResponse),
     }),
     posting({
       id: 'holds.void',
@@ -76,8 +76,8 @@ export function ledgerRoutes(deps: LedgerRouteDependencies): Route[] {
       success: 204,
       response: closed({}),
       errors: ['conflict'],
-      async handler({ params }, seal) {
-        await voidHold(deps, params.id, params.decision_id, seal);
+      async handler({ params }, storeResponse) {
+        await voidHold(deps, params.id, params.decision_id, storeResponse);
         return {};
       },
     }),
