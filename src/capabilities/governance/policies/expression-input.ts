@@ -62,7 +62,7 @@ export interface ExpressionInput {
   readonly context: Context;
   /** False if the metadata is too large to be evaluated. */
   readonly metadataFits: boolean;
-  /** Time since the evaluation of the rules began, by a monotonic clock. */
+  /** Time since this input was built, by a monotonic clock. */
   readonly elapsedMs: () => number;
 }
 

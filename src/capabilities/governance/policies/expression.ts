@@ -17,7 +17,7 @@ const limits = {
   maxCallArguments: 4,
 };
 
-/** Time limit of all rules of a request, in case steps take far longer than expected. */
+/** Time after which the remaining expensive rules of a run fail, in case steps take far longer than expected. */
 const evaluationMsMax = 250;
 /** Expressions up to this cost do not read the clock, because that would cost more than it could save. */
 const unwatchedCostMax = 1_000;

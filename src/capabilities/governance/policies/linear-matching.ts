@@ -13,7 +13,7 @@ export interface LinearPattern {
   isIn(text: string): boolean;
 }
 
-/** Returns an error message if the pattern is invalid. */
+/** Returns an error message if the pattern is invalid or too large. */
 export function linearPattern(source: string): LinearPattern | string {
   let compiled: RE2JS;
   try {

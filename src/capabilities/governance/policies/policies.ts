@@ -14,7 +14,7 @@ import { insertPolicy, insertVersion, type PolicyRow, selectPolicies, updatePoli
 import { ruleOf } from './rules.ts';
 import { type CreatePolicy, type PatchPolicy, type PolicyView, rulesPerOrgMax } from './schema.ts';
 
-/** Maximum number of worst-case steps of all rules of an org together, for one request. */
+/** Maximum number of worst-case steps of all rules of an org together, for one run. */
 const costPerOrgMax = 200_000;
 
 export function viewPolicy(row: PolicyRow): PolicyView {

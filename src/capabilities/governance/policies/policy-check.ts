@@ -1,6 +1,6 @@
 /**
- * Checks runs against the org's rules on models and actions, before anything is counted: a run that is blocked here has
- * used nothing. For orgs without rules it only reads the cache.
+ * Checks runs against the org's rules on models and actions, after the rate limits and before the ledger. The rate
+ * limits that a denied run has used are given back. For orgs without rules the check only reads caches.
  */
 import { ApiError, apiError, apiErrorWithDetails } from '../../../contract/api-error.ts';
 import { attemptedOf, type Verdict, verdictOf } from '../../../kernel/policy.ts';
@@ -29,7 +29,7 @@ export interface PolicyCheckRequest {
   /** If true, errors contain the index of the attempt. */
   readonly bulk: boolean;
   /**
-   * Returns true if the run already exists and so needs no admission. Called only for attempts that would be denied.
+   * Returns true if the run already exists and so needs no admission. Called only if the verdict is not `allow`.
    */
   isKnown(index: number): Promise<boolean>;
 }
@@ -37,7 +37,7 @@ export interface PolicyCheckRequest {
 /** Ids of the approvals that attempts may use, by the index of the attempt. */
 export type PermitIds = ReadonlyMap<number, string>;
 
-/** The result of a preview: the rule that would deny an attempt. */
+/** The result of a preview: the rule that denies an attempt, unless it is approved. */
 export interface PolicyDenial {
   readonly code: 'policy_blocked' | 'policy_approval_required' | 'policy_expression_error';
   readonly ruleId: string;
@@ -56,7 +56,10 @@ export interface PolicyCheck {
   isGoverned(orgId: string): boolean | Promise<boolean>;
   /** Throws the error of the first attempt that is not allowed. */
   check(request: PolicyCheckRequest): Promise<PermitIds>;
-  /** Returns the denial of each attempt, or undefined if it is allowed. Requests no approvals and sends no events. */
+  /**
+   * Returns the denial of each attempt, undefined if the rules allow it; an empty array if no rules are enabled.
+   * Requests no approvals and sends no events.
+   */
   preview(orgId: string, attempts: readonly Attempt[], now: Date): Promise<(PolicyDenial | undefined)[]>;
   /** Returns the error of an attempt whose approval was used up or withdrawn before the attempt could use it. */
   permitSpentError(request: PolicyCheckRequest, index: number): Promise<ApiError>;

@@ -58,8 +58,8 @@ function compileRule(source: RuleSource): CompiledRule {
 }
 
 /**
- * A saved expression may have become invalid with a new release. It then fails at evaluation, so that no run is
- * admitted.
+ * A saved expression may have become invalid with a new release. It then fails at evaluation, so that no run for which
+ * the rule is evaluated is admitted.
  */
 function conditionOf(expression: string): Compiled['evaluate'] {
   const compiled = compileExpression(expression);

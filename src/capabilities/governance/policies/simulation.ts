@@ -1,4 +1,4 @@
-/** Replays past runs against draft rules and returns the differences. */
+/** Replays past runs against draft rules. Returns the number of changed verdicts and the first 100 of them. */
 import { type Verdict, verdictOf } from '../../../kernel/policy.ts';
 import type { ReportProgress } from '../../../platform/http/routes/route.ts';
 import { createYielder } from '../../../platform/jobs/yielder.ts';

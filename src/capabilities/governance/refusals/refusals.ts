@@ -63,7 +63,7 @@ export function createRefusals({ db, ids, clock }: RefusalDependencies): Refusal
       );
     } catch (error) {
       // The entries are queued again for the next run. If the rows were written after all, their ids prevent
-      // duplicates.
+      // duplicates, except for entries that are added to a newer entry of the same key.
       for (const ofOrg of taken.values()) {
         for (const [name, row] of ofOrg) {
           add(name, row);

@@ -122,7 +122,7 @@ async function choose(
   }
 }
 
-/** Previews all limits at once for the models that no other filter rejects. */
+/** Previews the limits, without rate limits, for all models that no earlier filter rejects, in one call. */
 async function previewLimits(
   { ledger, limitEvents }: DecisionDependencies,
   orgId: string,
@@ -148,7 +148,7 @@ async function previewLimits(
   }
 }
 
-/** Returns the response with the hold, or the denial if a limit was reached after the preview. */
+/** Returns the response with the hold, or the denial of a rate limit or of a limit reached after the preview. */
 async function takeHold(
   { ledger, orgLimits, rates, limitEvents }: DecisionDependencies,
   { caller, now, body }: RouteCall,

@@ -56,7 +56,7 @@ export async function recordEval(
   return row;
 }
 
-/** Deletes a result. Afterwards the previous result of the suite and model counts again. */
+/** Deletes a result. If it was the newest of its suite and model, the previous one counts again. */
 export async function removeEval(tx: Transaction, orgId: string, evalId: string): Promise<EvalRow> {
   const row = found(await deleteEval(tx, orgId, evalId));
   await notifyRoutingChange(tx, orgId);

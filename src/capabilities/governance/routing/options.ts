@@ -1,4 +1,4 @@
-/** Collects the models selected by an org's routing policy, each with everything that the choice depends on. */
+/** Collects the models selected by an org's routing policy, each with the input of the choice except the limits. */
 import { apiError, invalidFields } from '../../../contract/api-error.ts';
 import { matchesPattern, patternOf } from '../../../kernel/policy.ts';
 import { costOf, worstCaseCost } from '../../../kernel/prices.ts';
@@ -35,7 +35,7 @@ export interface Option {
   /** The amounts that a run of the model would use of the org's limits. */
   readonly preview: AdmissionPreview;
   readonly attempt: Attempt;
-  /** Undefined if policies or an approval allow the model. */
+  /** Undefined if policies allow the model, or, for a request without a hold, an approval does. */
   readonly policyDenial: PolicyDenial | undefined;
 }
 

@@ -14,7 +14,7 @@ export interface BuiltIn {
   readonly find: Finder;
 }
 
-/** Ordered by evaluation: detectors of content that is never meant to be sent come first. */
+/** In the order of evaluation within an action; detectors of content that is never meant to be sent come first. */
 export const builtIns: readonly BuiltIn[] = [
   {
     id: 'private_key',

@@ -1,4 +1,4 @@
-/** Runs every detector of an org on a content, without a run. */
+/** Runs all or selected detectors of an org, also disabled ones, on a content, without a run. */
 import { invalidFields } from '../../../contract/api-error.ts';
 import { createYielder, type Yielder } from '../../../platform/jobs/yielder.ts';
 import { type Detector, matchesOf } from './inspection.ts';

@@ -1,6 +1,6 @@
 /**
  * Finds telephone numbers: international, North American as usually written, and national with a leading zero. Seven to
- * eleven bare digits can be anything, so they only count after a word such as "phone".
+ * fourteen other digits can be anything, so they only count after a word such as "phone".
  */
 import { type Match, scan } from './scanning.ts';
 

@@ -1,9 +1,12 @@
-/** Finds private keys in well-known envelopes. An envelope without key data, as in a manual, does not count. */
+/**
+ * Finds private keys in well-known envelopes. An envelope without key data, as in a manual, does not count, except for
+ * the header of a PuTTY file.
+ */
 import { type Match, scan } from './scanning.ts';
 
 /** A line end, or `\n` as written in string literals. */
 const lineEnd = String.raw`(?:\\r|\\n|\s|["'+>|]){0,40}`;
-/** Headers of encrypted keys, which name the cipher. */
+/** Headers before the key data, such as the cipher of an encrypted key. */
 const headers = String.raw`(?:(?:Proc-Type|DEK-Info|Version|Comment|Hash)[:=][^\n\\]{0,100}${lineEnd}){0,4}`;
 const armored = `-----BEGIN (?:(?:RSA|EC|DSA|OPENSSH|ENCRYPTED|PGP|ANY|SSH2 ENCRYPTED) )?PRIVATE KEY(?: BLOCK)?-----${lineEnd}${headers}[A-Za-z0-9+/=_-]{32,80}`;
 const putty = String.raw`PuTTY-User-Key-File-[23]: \S{1,40}\s{1,4}Encryption: `;
@@ -15,7 +18,7 @@ export function findPrivateKeys(content: string): Generator<Match | null> {
   return scan(pattern, content, (text) => !isPlaceholder(text));
 }
 
-/** Matches the placeholders of manuals: `xxxx…`, `AAAA…`, dots. */
+/** Matches the placeholders of manuals, such as `xxxx…` and `AAAA…`. */
 function isPlaceholder(text: string): boolean {
   if (text.startsWith('PuTTY')) {
     return false;

@@ -16,7 +16,7 @@ export interface DetectorRow {
 
 const columns = 'org_id, id, name, kind, pattern, words, threshold, action, enabled, created_at, updated_at';
 
-/** Ordered by creation, which is the order of evaluation. */
+/** Ordered by creation, which is the order of evaluation of custom detectors with the same action. */
 export async function selectDetectors(db: Queryable, orgId: string): Promise<DetectorRow[]> {
   return db.query<DetectorRow>(
     `SELECT ${columns} FROM safety_detectors WHERE org_id = $1 ORDER BY created_at, id`,
@@ -24,7 +24,7 @@ export async function selectDetectors(db: Queryable, orgId: string): Promise<Det
   );
 }
 
-/** Inserts the row of a built-in detector that is changed for the first time. */
+/** Inserts or updates the row. A built-in detector has none until it is changed for the first time. */
 export async function upsertDetector(tx: Queryable, row: DetectorRow): Promise<void> {
   await tx.query(
     `INSERT INTO safety_detectors (${columns}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)

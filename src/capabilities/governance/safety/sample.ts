@@ -4,7 +4,7 @@ import type { Match } from './scanning.ts';
 export const sampleCharactersMax = 100;
 
 export function sampleOf(content: string, { start, end }: Match): string {
-  // The match can only start or end inside a surrogate pair if a pattern matched half of the pair.
+  // The maximum length can split a surrogate pair, and so can a pattern that matches half of the pair.
   return content.slice(start, Math.min(end, start + sampleCharactersMax)).replaceAll(loneSurrogate, '');
 }
 

@@ -1,7 +1,7 @@
 /**
  * Lists of words and phrases. Content and list are split into words in the same way, so that case and the characters
- * between words (blanks, hyphens, line ends) are ignored, `cat` is not found in `concatenate`, and the time does not
- * depend on the size of the list. Scripts without blanks are split into characters.
+ * between words (blanks, hyphens, line ends) are ignored, `cat` is not found in `concatenate`, and the time depends on
+ * the phrases with the same first word, not on the whole list. Scripts without blanks are split into characters.
  */
 import { invalidField } from '../../../contract/api-error.ts';
 import type { Finder, Match } from './scanning.ts';

@@ -1,10 +1,10 @@
-/** Change notifications for prices, across processes. */
+/** Change notifications for prices and model capabilities, across processes. */
 import type { Database, Transaction } from '../../../platform/db/database.ts';
 
 const modelChannel = 'model_price_changed';
 const orgChannel = 'org_price_changed';
 
-/** The notification has no payload: a change of one model invalidates the cache of all models. */
+/** The notification has no payload: a change of one model invalidates the prices and capabilities of all models. */
 export function notifyModelPriceChange(tx: Transaction): Promise<void> {
   return tx.notify(modelChannel, '');
 }

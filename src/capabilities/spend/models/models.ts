@@ -19,7 +19,7 @@ const versionsMax = 1_000;
 export const shownVersionsMax = 100;
 
 export interface PriceChange<Row extends Version> {
-  /** The version that was in force, before the change, at the start of the new version. */
+  /** The version that was in force, before the change, at the start of the new version; or the removed version. */
   readonly before: Row | undefined;
   readonly after: Row;
   /** All versions, latest first, before and after the change. */

@@ -106,7 +106,7 @@ export async function withdrawOrgPrice(tx: Queryable, orgId: string, priceId: st
   ]);
 }
 
-/** Ends the version in force, and withdraws versions that have not begun. */
+/** Ends all versions that have begun, also those before the version in force, and withdraws those that have not. */
 export async function endOrgPrices(tx: Queryable, orgId: string, model: string, now: Date): Promise<void> {
   await tx.query(
     `UPDATE org_prices SET ended_at = greatest(effective_from, $3)
@@ -115,7 +115,7 @@ export async function endOrgPrices(tx: Queryable, orgId: string, model: string, 
   );
 }
 
-/** SQL form of `shownAt`. Only removed versions have an end, so a version without an end is in force or scheduled. */
+/** SQL form of `shownAt`. Versions with an end are never shown, because they were removed or replaced. */
 const shownNow = (table: string, among: string) => `p.id = (
   SELECT v.id FROM ${table} v, (SELECT ?::timestamptz AS now) AS clock
    WHERE ${among} AND v.ended_at IS NULL

@@ -145,7 +145,7 @@ export type OrgPriceVersion = Static<typeof OrgPriceVersion>;
 /** A price with the capabilities of its model. */
 export const PricedModel = closed({ ...ModelPriceVersion.properties, ...capabilityFields });
 
-/** The version in force, or the next version if none is in force, with all versions. */
+/** The version in force, or the next version if none is in force, with the latest versions. */
 export const ModelPriceView = closed({
   ...PricedModel.properties,
   versions: Type.Array(ModelPriceVersion, { description: 'The latest 100, latest start first.' }),

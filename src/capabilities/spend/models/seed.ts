@@ -12,7 +12,7 @@ import { notifyModelPriceChange } from './change-notifications.ts';
 import { insertFirstModelPrice, type ModelPriceRow, pricedModels } from './queries.ts';
 import { columnsOf, type RateRequest } from './rates.ts';
 
-/** Earlier than any run that may be backfilled, and than any price that an operator may set. */
+/** Earlier than any price that an operator is likely to set; an earlier one would apply only until this instant. */
 const effectiveFrom = new Date('2020-01-01T00:00:00.000Z');
 
 interface Seed {

@@ -1,4 +1,4 @@
-/** Selects the version of a price that is in force at an instant. The only place that decides this. */
+/** Selects the version of a price that is in force at an instant. Lists use an SQL form, `shownNow` (queries.ts). */
 
 export interface Version {
   readonly id: string;

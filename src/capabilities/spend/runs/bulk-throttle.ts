@@ -1,6 +1,7 @@
 /**
  * Throttles bulk requests in favour of edge decisions. Decisions are latency-critical and bulk requests are not, but
- * both share one thread: at a high decision rate, bulk requests start one after the other and use a fifth of the time.
+ * both share one thread: at a high decision rate, bulk requests start one after the other and use about a fifth of the
+ * time, more if the pauses reach their maximum.
  */
 import { performance } from 'node:perf_hooks';
 import { setTimeout as pause } from 'node:timers/promises';

@@ -29,7 +29,7 @@ export function isInvalid(drafted: Drafted): drafted is readonly FieldError[] {
   return Array.isArray(drafted);
 }
 
-/** Returns true for postings that need the admission checks. The others settle, record or correct. */
+/** Returns true for postings that need the admission checks. The others use an existing hold, record or correct. */
 export function needsAdmission({ kind, decisionId }: Posting): boolean {
   return kind === 'open' || (kind === 'charge' && decisionId === null);
 }
@@ -120,8 +120,8 @@ export interface CompletionContext extends Pick<DraftContext, 'ids' | 'now'> {
 }
 
 /**
- * Drafts the completion of a running run. Fields that the body leaves out keep the value they had at creation, except
- * for fields that are not stored.
+ * Drafts the completion of a running run. Tokens, value and metadata that the body leaves out keep the value they had
+ * at creation. `latency_ms` does not, and neither do fields that are not stored.
  */
 export function draftCompletion(
   run: RunRow,
@@ -246,7 +246,7 @@ function tokenErrors(body: Measured): FieldError[] {
   return fieldErrors;
 }
 
-/** Returns the largest part of the input tokens, which is the most likely one to be wrong. */
+/** Returns the field name of the largest part of the input tokens, which is the most likely one to be wrong. */
 function largestOf(body: Measured): (typeof partsOfInput)[number] {
   return partsOfInput.reduce((one, other) => ((body[other] ?? 0) > (body[one] ?? 0) ? other : one));
 }

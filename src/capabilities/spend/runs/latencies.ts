@@ -1,6 +1,6 @@
 /**
- * Latency percentiles of an org by model, from its latest successful runs that reported a latency. Queried on demand
- * and cached for 30 seconds, so that posting a run has no extra cost.
+ * Latency percentiles of an org by model, from those of its latest runs that succeeded and reported a latency. Queried
+ * on demand and cached for 30 seconds, so that posting a run has no extra cost.
  */
 
 import type { Queryable } from '../../../platform/db/database.ts';

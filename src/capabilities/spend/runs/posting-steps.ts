@@ -25,7 +25,7 @@ export interface PostingContext {
   readonly orgId: string;
   readonly limits: OrgLimits;
   readonly bulk: boolean;
-  /** Number of postings that need admission. The others settle, record or correct. */
+  /** Number of postings that need admission. The others use an existing hold, record or correct. */
   readonly admissions: number;
   /** The request field that carries the amount. */
   readonly amountField: 'cost_usd' | 'amount_usd';
