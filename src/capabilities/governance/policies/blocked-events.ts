@@ -38,7 +38,7 @@ export interface BlockedEventDependencies {
 }
 
 export function createBlockedEvents({ db, ids, clock }: BlockedEventDependencies): BlockedEvents {
-  /** Time of the last event of each rule and key. */
+  /** Time of the last event of each rule and key. Cleared when it is full, so an event may then repeat earlier. */
   const lastEventMs = new Map<string, number>();
   let queue: (Block & { readonly at: Date })[] = [];
 

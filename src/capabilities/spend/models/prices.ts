@@ -1,8 +1,8 @@
 /**
  * Finds the price that holds for an org, a model and an instant, from a cache.
  *
- * Every decision needs a price, so it is returned without a promise once the prices of the models and the org are
- * cached. While change notifications may be missed the cache is bypassed.
+ * Every decision without a given cost needs a price, so it is returned without a promise once the prices of the models
+ * and the org are cached. While change notifications may be missed the cache is bypassed.
  */
 import { discounted, type Rates } from '../../../kernel/prices.ts';
 import { NotifiedCache } from '../../../platform/cache/notified-cache.ts';
@@ -158,7 +158,7 @@ function orgVersion(row: OrgPriceRow): OrgVersion {
   const { id, effective_from, ended_at } = row;
   const make =
     row.discount_basis_points === null ? ownPrice(row) : reducedPrice(id, row.discount_basis_points);
-  // Caches the last result: every decision calls this, nearly always with the same list price.
+  // Caches the last result: decisions call this, nearly always with the same list price.
   let last: { readonly of: ListedPrice | undefined; readonly is: ListedPrice | undefined } | undefined;
   return {
     id,

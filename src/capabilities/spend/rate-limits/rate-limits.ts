@@ -32,7 +32,7 @@ export interface RateLimitsChange {
   readonly after: RateLimitsView;
 }
 
-/** A policy keeps its id and counters as long as its name, kind, unit and match stay the same. */
+/** A policy with the same name, kind, unit and match keeps its id and, unless its window changes, its counters. */
 export async function putRateLimits(
   tx: Transaction,
   ids: Ids,

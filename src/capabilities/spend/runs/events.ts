@@ -9,7 +9,7 @@ import { viewRun } from './view.ts';
 
 export interface RunEventDependencies {
   readonly ids: Ids;
-  /** Returns true if a webhook of the org is subscribed to the event. */
+  /** Returns true if a webhook of the org is subscribed to the event, or if that is not known yet. */
   wanted(orgId: string): boolean;
 }
 
