@@ -160,7 +160,7 @@ export function policyRoutes({ db, ids, timezoneOf, lastRuns }: PolicyDependenci
       path: '/v1/orgs/{id}/policies/simulate',
       summary: 'Replay the latest runs against draft rules',
       description:
-        'Returns the runs that the draft would treat differently from the rules in force. Changes nothing.',
+        'Returns the number of runs that the draft would treat differently from the rules in force, and up to 100 of them. Changes nothing.',
       access: reader,
       body: SimulatePolicies,
       bodyLimitBytes: bodyLimits.drafts,

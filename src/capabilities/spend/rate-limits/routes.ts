@@ -25,7 +25,7 @@ export function rateLimitRoutes({ db, ids, readLimitPerMinute }: RateLimitDepend
       summary: 'Set the rate limits of an organization',
       description:
         'Replaces all rate limits. A policy that is left out is removed. A policy that keeps its name, kind, unit and ' +
-        'match keeps its id and its counters.',
+        'match keeps its id, and its counters if the window stays the same.',
       access: operator,
       body: PutRateLimits,
       bodyLimitBytes: bodyLimits.lists,
