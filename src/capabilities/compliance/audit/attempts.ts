@@ -3,9 +3,9 @@
  * and requests that are served only if an entry was written, such as those of a support session.
  *
  * Rejected attempts are written in the background through a bounded queue, so that no request waits for the write and a
- * flood of attempts costs little. Per actor and action only the first few between two flushes become separate entries;
- * the rest are counted in one additional entry. Attempts that do not fit into the queue are counted too, and the count
- * becomes an entry.
+ * flood of attempts costs little. Per org, actor, action and error code only the first few between two flushes become
+ * separate entries; the rest are counted in one additional entry. Attempts that do not fit into the queue are counted
+ * per org, and the count becomes an entry.
  */
 import { Counter, type Registry } from 'prom-client';
 import type { Database, Transaction } from '../../../platform/db/database.ts';
@@ -19,7 +19,7 @@ import type { Actor } from './journal.ts';
 export interface Attempt {
   readonly tenantId: string;
   readonly actor: Actor;
-  /** Operation id, or a name such as `console.login`. */
+  /** Operation id, or a name such as `sessions.open`. */
   readonly action: string;
   readonly outcome: AuditOutcome;
   /** Error code of the response. */
@@ -49,7 +49,7 @@ export interface AttemptsDependencies extends Appending {
 }
 
 const waitingMax = 5_000;
-/** Maximum number of separate entries per actor and action between two flushes. */
+/** Maximum number of separate entries per org, actor, action and error code between two flushes. */
 const singlyMax = 5;
 const entriesPerTransaction = 500;
 const flushEveryMs = 1_000;
@@ -90,7 +90,7 @@ export function createAttempts({ db, ids, heads, clock, log }: AttemptsDependenc
     }
   }
 
-  /** Drains the queue, and returns the attempts that were only counted as additional attempts. */
+  /** Drains the queue. Returns its attempts, then one attempt for each count of repeated or dropped attempts. */
   function take(): Attempt[] {
     const counted = [...repeated.values()].filter(({ seen }) => seen > singlyMax);
     const taken = [

@@ -36,7 +36,7 @@ export interface Finding {
 }
 
 /**
- * Action of the entry that records an erasure. Its detail lists the redacted entries as pairs of position and digest.
+ * Action of the entry that records an erasure. Its `after` lists the redacted entries as pairs of position and digest.
  */
 export const redactAction = 'audit.redact';
 export interface RedactionList {
@@ -56,7 +56,7 @@ export interface ChainCheckOptions {
   readonly checkpoints?: readonly SignedPosition[];
   /**
    * Returns whether the service signed the list of an erasure, with a key that was in use at `latestMs`. If omitted,
-   * redacted entries are not checked.
+   * redacted entries are not compared with that list.
    */
   isSigned?(entry: AuditEntry, list: RedactionList, latestMs: number): boolean;
 }

@@ -88,7 +88,7 @@ export function commitmentOf(salt: string, part: PersonalPart): string {
   return sha256(`${salt}\n${canonicalJson(personalPart(part))}`);
 }
 
-/** Digest of a redacted entry as a whole, as it is after the erasure. */
+/** Digest of a redacted entry as it is after the erasure, without its salt and `redactedBy`. */
 export function redactedDigest(entry: AuditEntry): string {
   const { salt: _, redactedBy: __, ...rest } = entry;
   return sha256(canonicalJson(rest));

@@ -1,5 +1,6 @@
 /**
- * Checkpoints: signed positions of the end of a chain, for the org to keep. One is made for every day with new entries.
+ * Checkpoints: signed positions of the end of a chain, for the org to keep. A job makes one if the
+ * chain has grown and its last checkpoint, or its first entry, is at least a day old.
  */
 import { ApiError, apiError } from '../../../contract/api-error.ts';
 import { agreedNow } from '../../../platform/db/agreed-now.ts';

@@ -19,7 +19,7 @@ export interface ExportReport {
   readonly lastSeq: number | undefined;
   /** Number of signed positions that the entries were compared with. */
   readonly checkpoints: number;
-  /** True if the last line is a checkpoint of the last entry, so that truncation would be detected. */
+  /** True if the last line is a checkpoint. If it is not a valid one of the last entry, that is a finding. */
   readonly isSealed: boolean;
   readonly findings: readonly Finding[];
   /** Checks that were not possible with this file alone. */
@@ -100,7 +100,7 @@ function openKept(token: string, open: OpenToken | undefined): SignedPosition {
   return statement;
 }
 
-/** Returns undefined if the token does not match what was signed. */
+/** Returns undefined if the line differs from its token, or belongs to another log. Not checked without keys. */
 function signedPosition(
   { seq, hash, token }: Omit<CheckpointView, 'id'>,
   orgId: string | undefined,

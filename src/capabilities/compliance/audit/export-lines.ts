@@ -42,7 +42,8 @@ export function parseExportLine(text: string): ExportLine | undefined {
     isObject(target) &&
     Number.isSafeInteger(said.seq) &&
     typeof said.hash === 'string' &&
-    // A missing field would be parsed as null, and the entry as one from before these fields existed.
+    // A missing field would be undefined, which verification does not distinguish from a value: without `redacted_by`
+    // the entry would count as redacted.
     ['salt', 'commitment', 'redacted_by', 'code', 'detail', 'before', 'after'].every(
       (name) => said[name] !== undefined,
     ) &&

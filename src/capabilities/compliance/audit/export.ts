@@ -88,7 +88,7 @@ async function* pages(
   line: (entry: AuditEntry) => string,
 ): AsyncGenerator<string> {
   const { db, heads } = deps;
-  // Waits for appends in progress, which may be dated within the requested time; later appends are not.
+  // Waits for appends in progress, which may be dated within the requested time. Later appends come after them.
   await db.transaction((tx) => awaitAppends(tx, tenantId));
   const span = await findSpan(db, tenantId, from, to);
   let last: AuditEntry | undefined;

@@ -82,7 +82,7 @@ export async function hasMacs(tx: Queryable): Promise<boolean> {
   return (await tx.query('SELECT 1 AS one FROM audit_chains WHERE mac IS NOT NULL LIMIT 1', [])).length > 0;
 }
 
-/** Locks the heads of all tenants after this one. */
+/** Locks and returns the heads of up to `limit` tenants after this one. */
 export async function lockHeads(
   tx: Queryable,
   after: string,

@@ -36,7 +36,7 @@ export async function recordChange(
       traceId: actor.traceId ?? null,
     },
   ]);
-  // Changes made by operators belong to no org, so they have no subscribers.
+  // Changes in the platform's log belong to no org, so they have no subscribers.
   if (change.event !== undefined && change.tenantId !== platformTenant) {
     await enqueueEvent(tx, {
       id: appending.ids.next('evt'),

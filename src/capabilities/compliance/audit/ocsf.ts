@@ -25,7 +25,7 @@ type Activity = readonly [number, string];
 /** Number for activities that the schema does not define. */
 const other = 99;
 
-/** Console sign-in actions, by action name. */
+/** Signing in to and out of the console, by action name. */
 const authentications: Readonly<Record<string, Activity>> = {
   'sessions.open': [1, 'Logon'],
   'sessions.close': [2, 'Logoff'],
@@ -129,7 +129,7 @@ function userOf({ actorKind, actorId }: AuditEntry): object {
   return { uid: actorId, type_id: typeId, type };
 }
 
-/** Returns the source address; for an entry without an address, this service. */
+/** Returns the source address; for an entry without a valid address, this service. */
 function endpointOf({ address }: AuditEntry): object {
   return address !== null && isIP(address) !== 0 ? { ip: address } : { svc_name: 'Purser' };
 }
@@ -139,8 +139,8 @@ function entityOf({ targetId, targetKind }: AuditEntry, data: object | null): ob
 }
 
 /**
- * Derives the activity from the values before and after; for a call that was rejected or changed nothing, from the
- * requested action.
+ * Derives the activity from the name of a deleting action, else from the values before and after; for a call that was
+ * rejected or recorded no values, from the HTTP method of its target.
  */
 function activityOf({ action, before, after, outcome, targetId }: AuditEntry): Activity {
   if (/(^|[._])(delete|revoke|remove|redact|void)$/.test(action)) {

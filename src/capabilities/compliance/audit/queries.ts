@@ -181,8 +181,8 @@ export async function latestCheckpoints(
 }
 
 /**
- * Returns tenants after this one whose chain has grown since the last checkpoint, or since it started, if that was long
- * enough ago.
+ * Returns tenants after this one whose chain has grown since its last checkpoint, if that checkpoint is old enough. A
+ * chain without a checkpoint is included if its first entry is old enough.
  */
 export async function findUncheckpointed(
   db: Queryable,
@@ -240,7 +240,7 @@ export async function upsertAnchor(tx: Queryable, tenantId: string, anchor: Stor
   );
 }
 
-/** Returns the anchors of all tenants after this one. */
+/** Locks and returns the anchors of up to `limit` tenants after this one. */
 export async function readAnchors(
   db: Queryable,
   after: string,

@@ -69,7 +69,7 @@ export async function redactEntries(
   return { changed: renamed.length, last: entries.at(-1)?.seq };
 }
 
-/** Returns whether the service signed the list of an erasure. `latestMs`: date of the latest entry in the list. */
+/** Returns whether the service signed the list of an erasure. `latestMs`: latest date of the entries read so far. */
 export function isSigned(
   open: OpenToken,
   { tenantId }: AuditEntry,

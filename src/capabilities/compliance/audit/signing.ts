@@ -30,7 +30,7 @@ export interface Statement {
 export interface TrustedKey {
   /** Public key: SPKI in PEM. */
   readonly pem: string;
-  /** Time when the key was replaced; tokens with a later date are rejected. Null: the current key. */
+  /** Time when the key was replaced; tokens dated later, apart from an allowance, are rejected. Null: current key. */
   readonly retiredAt: Date | null;
 }
 

@@ -131,7 +131,10 @@ async function verifyChain(db: Queryable, request: ChainRequest): Promise<Verifi
   return { check, findings, head, checkpoints: all.length, anchor };
 }
 
-/** Reads all entries up to the end of the chain. The end is queried last, because entries are appended concurrently. */
+/**
+ * Reads all entries up to the end of the chain. Entries are appended concurrently, so the end is queried again before
+ * each page, and reading continues until the last page ends there.
+ */
 async function readAll(
   db: Queryable,
   tenantId: string,

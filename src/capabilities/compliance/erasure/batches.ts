@@ -1,7 +1,8 @@
 /**
- * Erases a customer's id from every table that stores it, in bounded batches. In a row of the customer, tags, metadata
- * and content are deleted, and the id is replaced where it is a part of a name (`namePattern`). In other rows only
- * values that equal the id are replaced.
+ * Erases a customer's id from every table that stores it, except the audit log (`redactEntries`). Large tables are
+ * processed in bounded batches. In a row of the customer, tags, metadata and content are deleted, and the id is
+ * replaced where it is a part of a name (`namePattern`). In other rows, except counter keys, only values that equal the
+ * id are replaced.
  */
 
 import {
@@ -49,7 +50,7 @@ const counterValue = `substr(counter_key, strpos(counter_key, ':') + 1)`;
 const renamedValue = `CASE WHEN ${counterValue} = $2 THEN $3
   ELSE regexp_replace(replace(${counterValue}, $5, to_json($3::text)::text), $4, '\\1' || $3 || '\\2', 'g') END`;
 
-/** Ends the limits, credit packs and rates of the customer, and renames their counters. */
+/** Ends the limits, credit packs and rates of the customer, and renames the counters of alerts and forecasts. */
 export async function eraseLimits(tx: Transaction, { orgId, from, to, now }: Batch): Promise<number> {
   const ended = await tx.query(
     `UPDATE limits SET match = jsonb_set(match, '{customer_id}', to_jsonb($3::text)), name = NULL,

@@ -1,7 +1,8 @@
 /**
  * Erases an end customer: a random pseudonym replaces the id wherever it is stored, so that all sums stay and cannot be
- * attributed to a person. Runs step by step in bounded batches; each batch is a transaction that also stores the
- * progress, so an interrupted erasure is resumed. The id itself is kept encrypted until the erasure is complete.
+ * attributed to a person. Runs step by step in bounded batches; each batch after the first step is a transaction that
+ * also stores the progress, so an interrupted erasure is resumed. The id itself is kept encrypted until the erasure is
+ * complete.
  */
 import { apiError } from '../../../contract/api-error.ts';
 import { newPseudonym } from '../../../ledger/holds/customer-pseudonyms.ts';
@@ -77,7 +78,7 @@ const steps: readonly (readonly [
   ['stored_answers', (tx, batch, { customerDigest }) => eraseStoredAnswers(tx, batch, customerDigest)],
   ['support_paths', eraseSupportPaths],
   ['audit_log', eraseAudit],
-  // By now all processes have written the records that they had buffered when the erasure started.
+  // After this step all processes have written the records that they had buffered when the erasure started.
   [waitingStep, async () => ({ changed: 0, next: null })],
   ['late events', eraseEvents],
   ['late refusals', eraseRefusals],
@@ -156,7 +157,7 @@ export async function requireCustomer(
   }
 }
 
-/** Runs one batch of an erasure; returns true if there is more to do. */
+/** Runs one batch of an erasure; returns false if it is complete or must wait. */
 async function eraseBatch(deps: ErasureDependencies, erasure: ErasureRow): Promise<boolean> {
   const { db, secrets, ledger, now } = deps;
   if (erasure.customer === null) {

@@ -17,7 +17,7 @@ export interface ErasureRow {
 export const selectErasures =
   'SELECT org_id, id, pseudonym, customer, step, cursor, requested_at, finished_at, changed FROM customer_erasures';
 
-/** Returns whether any record of the customer exists, apart from open holds. */
+/** Returns whether the customer has usage, limits or refusals. */
 export async function isKnownCustomer(db: Queryable, orgId: string, customerId: string): Promise<boolean> {
   const [row] = await db.query<{ known: boolean }>(
     `SELECT EXISTS (SELECT 1 FROM usage_days WHERE org_id = $1 AND customer_id = $2 AND customer_id <> '')

@@ -45,7 +45,7 @@ export async function selectHomeOrgs(
   ]);
 }
 
-/** Returns the orgs that have or had this home region, ordered by change. */
+/** Returns the orgs that changed, whatever their home region, ordered by change. */
 export async function selectChangedOrgs(
   db: Queryable,
   { since, orgId, backSeconds }: { since: string; orgId: string; backSeconds: number },
@@ -58,7 +58,7 @@ export async function selectChangedOrgs(
   );
 }
 
-/** Returns the keys of these orgs; for each org active keys first, then the latest. */
+/** Returns up to `perOrgMax` keys of each org, in no order; active keys are preferred, then the latest. */
 export async function selectDirectoryKeys(
   db: Queryable,
   orgIds: readonly string[],
@@ -178,7 +178,7 @@ export async function findDirectoryKey(db: Queryable, digest: string): Promise<F
 }
 
 export interface PeerLease {
-  /** Latest change that was received; null: none yet. */
+  /** Time up to which changes were received; null: none yet. */
   readonly through: string | null;
   readonly whole_is_due: boolean;
   readonly attempted_at: string | null;
@@ -214,7 +214,7 @@ export interface LeaseTimes {
   readonly leaseSeconds: number;
 }
 
-/** Stores that the directory of a peer was read up to this change, in full or not, and releases the lease. */
+/** Stores that the directory of a peer was read up to this time, in full or not, and releases the lease. */
 export async function completeLease(
   db: Queryable,
   region: string,

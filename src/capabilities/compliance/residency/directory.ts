@@ -1,6 +1,6 @@
 /**
  * Data about orgs with another home region: their id, mode and status, and the digests of their keys. It determines
- * where a request belongs, never whether it may be served: the home region decides that for each request.
+ * where a request belongs, and rejects inactive keys and suspended orgs early. Only the home region admits a request.
  */
 import type { Database } from '../../../platform/db/database.ts';
 import type { Credential } from '../../../platform/http/routes/access.ts';
@@ -23,7 +23,7 @@ const keysPerPageMax = 5_000;
 /** Maximum time that a change may commit after a later change. */
 const backSeconds = 30;
 
-/** An org as it is sent to other regions; `known` is null if the org no longer has its home region here. */
+/** An org as it is sent to other regions; `known` is null if the org does not have its home region here. */
 export interface DirectoryEntry extends Pick<ReceivedOrg, 'org_id' | 'changed_at'> {
   readonly known: Omit<ReceivedOrg, 'org_id' | 'changed_at'> | null;
 }
@@ -37,7 +37,7 @@ export interface DirectoryPart {
 export type DirectoryRequest =
   /** The full directory: orgs after this one, ordered by id. */
   | { readonly kind: 'whole'; readonly after: string }
-  /** Orgs that changed after this time. With `after`, the next page: exactly after this time and org. */
+  /** Orgs that changed since `backSeconds` before this time. With `after`, the next page: after this time and org. */
   | { readonly kind: 'changes'; readonly since: string; readonly after: string | undefined };
 
 /** Returns the part of this region's directory that another region requested. */

@@ -1,7 +1,7 @@
 /**
  * Deletes expired data, org by org, in bounded batches. A batch, its closing balances and its count are one
  * transaction, so an interrupted deletion is resumed by the next process. After each batch the job pauses in proportion
- * to its duration, and longer while decisions are being made, so that it uses only a part of the machine's time.
+ * to its duration, and longer while many decisions are made, so that it uses only a part of the machine's time.
  *
  * A kind of data that fails for an org is postponed and the job continues with the next kind; the same applies to an
  * org that fails as a whole. A failure in one org must not delay the deletions of the others.
@@ -52,11 +52,12 @@ const rowsPerBatch = 1_000;
 /** Pause after a batch, in multiples of its duration. */
 const pausePerMs = { quiet: 3, busy: 12 };
 const restMsMax = 4_000;
-/** Below this rate the process counts as quiet. */
+/** Up to this rate the process counts as quiet. */
 const busyDecisionsPerMs = 0.1;
 
 /**
- * Returns the pause after a batch: it grows with the duration of the batch and the rate of decisions in this process.
+ * Returns the pause after a batch: a multiple of its duration, larger while this process is busy with decisions, and at
+ * most `restMsMax`.
  */
 export function pauseMsAfter(tookMs: number, decisionsPerMs: number): number {
   const times = decisionsPerMs > busyDecisionsPerMs ? pausePerMs.busy : pausePerMs.quiet;
@@ -81,7 +82,7 @@ function stepsOf(signer: Signer): Step[] {
     {
       kind: 'contents',
       run: async (tx, { org_id, content_days }, now) =>
-        // If the policy keeps no content, all content up to now is deleted.
+        // If the policy keeps no content, all content is deleted, also of runs dated up to a day ahead.
         deleteContents(tx, org_id, {
           before: daysBefore(now, content_days === 0 ? -1 : content_days),
           limit,
@@ -149,7 +150,7 @@ export function retentionJob(deps: RetentionDependencies): Job {
   const { db, ids, heads, clock, faults, signer, log } = deps;
   const steps = stepsOf(signer);
 
-  /** Deletes one batch of the org in progress. */
+  /** Deletes one batch of the org in progress; if nothing is left to delete, schedules its next run. */
   async function deleteBatch(tx: Transaction, turn: Turn, now: Date): Promise<void> {
     const { policy } = turn;
     const putOff = stillPutOff(policy.put_off, now);
@@ -236,7 +237,7 @@ export function registerRetentionMetrics(metrics: Registry, db: Database): void 
   });
 }
 
-/** Drops monthly partitions whose last run and ledger entry are deleted, which frees their space. */
+/** Drops empty partitions of runs and of ledger entries of past months, which frees their space. */
 export function emptyMonthsJob({ db, clock }: Pick<RetentionDependencies, 'db' | 'clock'>): Job {
   return {
     id: 'drop-empty-partitions',

@@ -65,7 +65,7 @@ function cut(orgIds: readonly string[], floor: number): string[][] {
   return Array.from({ length: parts }, (_, part) => orgIds.filter((__, index) => index % parts === part));
 }
 
-/** Returns the whole blocks that match the criteria. */
+/** Returns the blocks that match the criteria and whose orgs all contribute. */
 export function blocksOf<Some extends Block>(
   blocks: readonly Some[],
   wanted: Criteria,

@@ -29,7 +29,7 @@ export async function putOwnParticipation(
   return { before, after: viewParticipation(row) };
 }
 
-/** Normalizes case and whitespace for comparison. */
+/** Normalizes case and removes surrounding whitespace, for comparison. */
 export function alike(word: string | null | undefined): string | null {
   return word?.trim().toLowerCase() ?? null;
 }

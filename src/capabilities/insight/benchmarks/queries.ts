@@ -174,7 +174,7 @@ export interface Member {
   readonly figures: Figures | null;
 }
 
-/** Returns the current members of a week: orgs that left or are suspended contribute nothing. */
+/** Returns the members of a week; orgs that left or are suspended have no figures. */
 export async function findMembers(db: Queryable, week: Date): Promise<Member[]> {
   const rows = await db.query<{
     org_id: string;

@@ -1,6 +1,6 @@
 /**
  * The release of a week: on each read, waiting orgs enter if there are enough of them. All readers get the same
- * figures, and later usage in the week does not change them; only leaving does.
+ * figures, and later usage in the week does not change them; only entering and leaving orgs do.
  */
 import { apiErrorWithDetails } from '../../../contract/api-error.ts';
 import { formatUsd } from '../../../kernel/money.ts';

@@ -120,7 +120,7 @@ export async function limitsNow(
   return found;
 }
 
-/** Returns the number of days that a forecast must cover to include the end of all windows. */
+/** Returns the days that a forecast must cover to include the end of every window that ends within `daysMax`. */
 export function daysUntilEnds(
   limits: readonly Limit[],
   timezone: string,

@@ -75,7 +75,7 @@ export async function forecastSeries(
   };
 }
 
-/** Accepts at most one filter, and none together with `group_by`, because a limit also counts one field at a time. */
+/** Accepts at most one filter, and none together with `group_by`, because most limits match one field. */
 function scopeIn(query: ForecastsQuery): ScopeFilter {
   const given = scopeFields.filter((name) => query[name] !== undefined);
   const surplus = query.group_by === undefined ? given.slice(1) : given;

@@ -3,7 +3,7 @@
 export interface CounterName {
   readonly limitId: string;
   readonly startMs: number;
-  /** Values that the counter is for, if the limit has a wildcard. Several values cannot always be separated. */
+  /** Values that the counter is for, if the limit has a wildcard. Several values are JSON. */
   readonly values: string | undefined;
 }
 

@@ -1,7 +1,7 @@
 /**
  * Reconciles ledgers in the background, so that a drift is reported without a request. Each run checks a few orgs with
  * new postings, the least recently checked first. The longer a check takes, the longer the org is skipped, so that
- * checks never take more than a hundredth of the time.
+ * the checks of an org take at most about a hundredth of the time.
  */
 
 import type { Ledger } from '../../../ledger/ledger.ts';
@@ -38,7 +38,7 @@ export function driftWatch({ db, ledger, clock, log, drift }: DriftWatchDependen
   async function due(): Promise<string[]> {
     const nowMs = clock.now().getTime();
     const candidates = await findRecentlyBooked(db, candidatesMax);
-    // An org that is no longer a candidate has no new postings, so its last check is dropped.
+    // The last check of an org that is no longer a candidate is dropped, which bounds the map.
     const known = new Set(candidates.map(({ org_id }) => org_id));
     for (const orgId of checks.keys()) {
       if (!known.has(orgId)) {

@@ -184,7 +184,7 @@ export interface Totals {
 }
 
 /**
- * Sum of absolute differences between two records, day by day, so that one day's difference does not cancel another's.
+ * Sum of absolute differences between records, by day or by bucket, so that one difference does not cancel another.
  */
 type Drift = Readonly<Record<Measure, bigint>>;
 
@@ -194,7 +194,7 @@ function closedBalances(source: 'runs' | 'entries'): string {
            WHERE org_id = $1 AND source = '${source}' AND bucket >= $2 AND bucket < $3`;
 }
 
-/** Sums all postings of a period from its three records, by whole 15-minute buckets. */
+/** Sums all postings of a period from its three records. The period must consist of whole 15-minute buckets. */
 export async function sumTotals(db: Queryable, orgId: string, { fromMs, toMs }: TimeRange): Promise<Totals> {
   const column = (source: Source, measure: Measure) => `coalesce(${source}.${measure}, 0)`;
   const sums = sources.flatMap((source) =>

@@ -39,7 +39,7 @@ export interface Group {
 export interface Plan {
   readonly planned: ReadonlyMap<string, Planned>;
   readonly groups: readonly Group[];
-  /** Ids of limits whose counters are no longer in use. */
+  /** Ids of limits with at least one counter that is no longer in use. */
   readonly retiredLimits: readonly string[];
 }
 

@@ -1,6 +1,6 @@
 /**
- * Recomputes the ledger and compares: every counter in use with the entries and the open holds, and the entries with the runs,
- * the usage and the tallies.
+ * Recomputes the ledger and compares: every counter in use with the entries and the open holds, and the entries with
+ * the runs, the usage and the tallies.
  *
  * Counters are compared under the ledger's lock, which must be short because postings wait for it. Therefore entries
  * older than an hour, which rarely change, are summed in advance, in pieces. An apparent difference may be due to a

@@ -40,8 +40,8 @@ export class Recount {
   }
 
   /**
-   * Adds entries that retention has deleted. Open windows have no deleted entries, but chains, which never end, may
-   * have some.
+   * Adds payments and entries that retention has deleted. Open windows have no deleted entries, but chains, which
+   * never end, may have some.
    */
   async addClosed(db: Queryable, orgId: string, { groups }: Plan, withPayments: boolean): Promise<void> {
     for (const payment of withPayments ? await findClosedPayments(db, orgId) : []) {

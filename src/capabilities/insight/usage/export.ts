@@ -1,7 +1,7 @@
 /**
  * Exports all rows of a usage query, as CSV or NDJSON. The rows are read in one transaction, as a consistent snapshot,
  * and spooled to disk; from there they are streamed as the receiver consumes them. So memory use does not grow with the
- * rows, the response starts without waiting for all of them, and a slow receiver does not occupy the database.
+ * rows, and a slow receiver does not occupy the database. The response starts when all rows are spooled.
  *
  * One export at a time reads the database. The embedded engine has a single connection, and its queue is fair: other
  * requests run before the next export, and so wait for one export at most.

@@ -27,7 +27,7 @@ export async function readPage(db: Queryable, request: UsageRequest): Promise<Us
 
 /**
  * Restricts the request to `spans` spans, starting with the last one of the previous page. Undefined if that is the
- * whole range.
+ * whole range, or if no grouping is by time.
  */
 function narrow(request: UsageRequest, spans: number): { times: Times; isRest: boolean } | undefined {
   const { groupBy, before, after } = request;

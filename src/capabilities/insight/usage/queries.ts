@@ -176,8 +176,8 @@ export async function sumUsage(db: Queryable, request: UsageRequest): Promise<Us
   const { sql, values, sides: usedSides, present, order } = groupsSql({ ...request, ...within }, params);
   const all = { ...request, groupBy: [], before: before && { ...before, groupBy: [] } };
   const everything = groupsSql(all, params, 'everything');
-  // With `within`, the total is summed from its own rows, which are few however many groups there are. Otherwise it is
-  // summed from the groups, so that their rows are not read twice.
+  // With `within`, the total is summed from its own rows, which are few unless there are filters. Otherwise it is
+  // summed from the groups, so that their rows are not read twice; latencies without filters still come from few rows.
   const from = within === undefined ? 'groups' : 'everything';
   const latenciesFrom = within === undefined && !isTimeOnly(all) ? 'groups' : 'everything';
   const ordered = order.map((one) => one.sql).join(', ');
