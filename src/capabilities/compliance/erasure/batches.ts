@@ -1,8 +1,8 @@
 /**
  * Erases a customer's id from every table that stores it, except the audit log (`redactEntries`). Large tables are
  * processed in bounded batches. In a row of the customer, tags, metadata and content are deleted, and the id is
- * replaced where it is a part of a name (`namePattern`). In other rows, except counter keys, only values that equal the
- * id are replaced.
+ * replaced within chain ids, external ids, notes and messages too (`namePattern`). In other rows, except counter keys,
+ * only values that equal the id are replaced.
  */
 
 import {

@@ -6,7 +6,7 @@ import { deletedKinds } from './queries.ts';
 const days = (minimum: number, maximum: number, description: string) =>
   Type.Integer({ minimum, maximum, description });
 
-/** Minimum retention of the ledger: no window of a limit is longer, and its counter outlives it by two days. */
+/** Minimum retention of the ledger in days: a year, the longest window of a limit, and a margin for late charges. */
 export const ledgerDaysMin = 370;
 export const defaults = {
   runs_days: null,
