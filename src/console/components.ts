@@ -37,7 +37,7 @@ export function requirement(failure: ApiFailure): Markup {
     : html`${failure.message}`;
 }
 
-/** An error message for screen readers, with the field errors that no field shows. */
+/** An error message, announced by screen readers, with the field errors that no field shows. */
 export function alert(text: string, fieldErrors: readonly FieldError[] = []): Markup {
   return html`<div class="alert" role="alert"><p>${text}</p>${fieldErrors.length > 0 && html`<ul>${fieldErrors.map(({ field, message }) => html`<li><code>${field}</code>: ${message}</li>`)}</ul>`}</div>`;
 }

@@ -75,7 +75,7 @@ export function consolePages({ ask, examine, visitorOf, returnPath }: ConsoleDep
       traceId,
       onProgress: report,
     });
-    // The form is read before anything else is awaited, so that the browser can finish sending.
+    // The form is read before the API is called, so that the browser can finish sending.
     const form = screen.method === 'POST' ? await visit.form() : new URLSearchParams();
     const org = visitedOrg(credential);
     if (credential.support !== undefined) {

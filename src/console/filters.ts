@@ -11,7 +11,7 @@ export interface Filter {
   readonly options?: readonly Option[];
   /** Label of the option that does not filter. Default: All. */
   readonly all?: string;
-  /** Shown under “More filters” until it is set. */
+  /** Shown under “More filters”, which is folded unless such a filter is set. */
   readonly isRare?: true;
 }
 

@@ -33,7 +33,7 @@ export interface SignedInFrame extends Omit<Frame, 'body'> {
   readonly signOut?: string;
 }
 
-/** Nothing from other hosts, nothing inline, no framing; forms submit to the same origin. */
+/** Nothing from other hosts, nothing inline, no framing. Each page adds its own `form-action`. */
 const policy =
   "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; frame-ancestors 'none'";
 

@@ -63,7 +63,7 @@ export function remainingText(limit: LimitView, standing: LimitUsage): Markup {
   return html`${remaining(limit, standing)} ${overspend(limit, standing) > 0 ? `the limit of ${whole}` : `of ${whole} remaining`}${held > 0 && html`, ${inUnit(limit.unit, held)} held`}`;
 }
 
-/** The remaining amount of a limit, or the overspend of an alert-only limit that is exceeded. */
+/** The remaining amount of a limit, or the overspend of a limit that is exceeded. */
 export function remaining(limit: LimitView, standing: LimitUsage): Part {
   const over = overspend(limit, standing);
   return over > 0

@@ -12,7 +12,7 @@ export interface Screen {
   readonly audience: Audience;
   /** The title of a page with a long-running operation, whose progress is shown until it ends. */
   readonly longWork?: string;
-  /** The operation that its form calls. Visitors who may not call it see neither the form nor its buttons. */
+  /** The operation that its form calls. Visitors who may not call it see the form read-only, and no buttons. */
   readonly call?: Call;
   handler(visit: ScreenVisit): Promise<ScreenAnswer>;
 }
@@ -50,7 +50,7 @@ export interface VisitedOrg {
   readonly id: string;
   readonly name: string;
   readonly timezone: string;
-  /** The path prefix `/v1/orgs/…`. */
+  /** The path prefix: `/v1/orgs/…`, or `/v1/admin` for operators. */
   readonly path: string;
 }
 

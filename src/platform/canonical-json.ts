@@ -1,5 +1,5 @@
 /**
- * Returns JSON with sorted keys and without white space: two values are equal exactly if their canonical texts are. Used for
+ * Returns JSON with sorted keys and without white space: equal values have equal texts. Used for
  * hash chains and request fingerprints.
  */
 export function canonicalJson(value: unknown): string {

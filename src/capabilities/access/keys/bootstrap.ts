@@ -1,4 +1,4 @@
-/** Creates the first operator key, which is needed to create anything else. */
+/** Creates the first operator key, which is needed to create anything else, or the key that the operator chose. */
 import { mkdir, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Database } from '../../../platform/db/database.ts';

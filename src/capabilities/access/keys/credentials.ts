@@ -31,7 +31,7 @@ export interface CredentialOptions {
   readonly acceptLastKnown?: boolean;
   /** Region of this process; undefined if residency is off. */
   readonly region?: string | undefined;
-  /** Called with the id of every known key that is presented. */
+  /** Called with the id of every key that is presented, unless its last known credential is used. */
   readonly used?: (keyId: string) => void;
 }
 

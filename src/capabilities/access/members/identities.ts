@@ -65,7 +65,10 @@ export async function recognizeMember(
   return join(tx, ids, now, identity, rules.newRole);
 }
 
-/** Returns the member that a person would sign in as, without signing in; undefined if the person is not a member. */
+/**
+ * Returns the member with this identity, even a removed one, or the member that the person would sign in as by e-mail
+ * address; undefined if there is neither.
+ */
 export async function findMemberOf(
   tx: Transaction,
   { orgId, issuer, subject, email }: Identity,

@@ -28,7 +28,7 @@ export interface MemberLinks {
   make(tx: Transaction, now: Date, id: MemberId): Promise<MadeLink>;
   /** Returns the member of a usable link. */
   find(token: string, now: Date): Promise<MemberRow | undefined>;
-  /** Consumes the link; undefined if it was used concurrently. */
+  /** Consumes the link; undefined if it is not usable. Throws if it was used or replaced concurrently. */
   use(tx: Transaction, now: Date, token: string): Promise<Required<MemberChange> | undefined>;
 }
 

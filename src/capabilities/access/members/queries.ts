@@ -42,7 +42,7 @@ function values(member: MemberRow): unknown[] {
   ];
 }
 
-/** Returns false if another member has this address. */
+/** Returns false if another member has this address or identity. */
 export async function insertMember(tx: Queryable, member: MemberRow): Promise<boolean> {
   const inserted = await tx.query(
     `INSERT INTO members (${columns}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)

@@ -44,7 +44,8 @@ export async function holdSlug(tx: Queryable, slug: string, orgId: string, now: 
 }
 
 /**
- * Reserves the old slug and sets the new one, under the org's lock; rejects a slug that is reserved for another org.
+ * Reserves the old slug and releases the new one, which is already written. Rejects a slug that is reserved for another
+ * org. Must be called under the org's lock.
  */
 export async function changeSlug(
   tx: Queryable,

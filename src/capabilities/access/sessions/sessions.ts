@@ -25,7 +25,7 @@ import type { SessionMethod, SessionStatus, SessionView } from './schema.ts';
 import { createTokens, tokenDigest } from './token.ts';
 
 const userAgentMax = 500;
-/** Minimum interval between two updates of the last use. */
+/** Minimum interval between two updates of the last use; shorter if the idle time is short. */
 const touchEverySeconds = 60;
 
 export interface SessionLifetimes {
@@ -173,8 +173,8 @@ function roleOf({ role, key_role, member_role }: HeldSessionRow): Role {
 }
 
 /**
- * Role and scopes are the holder's current ones; members, and operators signed in by a link, have every scope of their
- * role.
+ * Role and scopes are the holder's current ones, except for an operator who entered an org by a link: the role is the
+ * link's. Members and these operators have every scope.
  */
 function credentialOf(session: HeldSessionRow, region: string | undefined): Credential {
   const { tenant_id, key_scopes, role } = session;

@@ -9,7 +9,7 @@ import { type PageAnswer, redirectTo, type Visit } from '../../../platform/http/
 import { signInPath } from './return-path.ts';
 import type { Sessions } from './sessions.ts';
 
-/** A signed-in visitor. `credential.org` is null for an operator. */
+/** A signed-in visitor. `credential.org` is null for an operator who has not entered an org. */
 export interface Visitor {
   readonly credential: Credential;
   readonly session: CallerSession;

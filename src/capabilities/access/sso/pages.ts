@@ -1,4 +1,4 @@
-/** Sign-in pages for identity providers. All responses are pages for people. */
+/** Sign-in pages for identity providers. All responses but the SAML metadata are pages for people. */
 import { hash } from 'node:crypto';
 import { ApiError, apiError, apiErrorWithDetails } from '../../../contract/api-error.ts';
 import type { Database, Transaction } from '../../../platform/db/database.ts';
@@ -78,7 +78,7 @@ export function ssoPages(deps: SsoPageDependencies): Page[] {
     return { org, connection };
   }
 
-  /** Returns the connection of the attempt; throws if the connection was changed or removed since the start. */
+  /** Returns the connection of the attempt; throws if it was removed or has another issuer or kind now. */
   async function connectionOf({ org_id, issuer, kind }: AttemptRow): Promise<ConnectionRow> {
     const connection = await findConnection(db, org_id);
     const isSame = connection?.issuer === issuer && (kind === 'ticket' || kind === connection.kind);
@@ -357,7 +357,7 @@ export function ssoPages(deps: SsoPageDependencies): Page[] {
       refused: showRefusal,
     },
     {
-      // The response is the same for every slug: it is available before SSO is configured, and does not reveal which
+      // The response depends only on the slug: it is available before SSO is configured, and does not reveal which
       // orgs exist.
       path: '/saml/{org_slug}/metadata',
       async handler({ params }) {

@@ -40,7 +40,10 @@ function idTokenIn(text: string): unknown {
   }
 }
 
-/** Returns an upper bound: every value follows a bracket, a brace or a comma that is not inside a string. */
+/**
+ * Returns an upper bound, without the outermost value: every other value follows a bracket, a brace or a comma that is
+ * not inside a string.
+ */
 function countValues(json: string): number {
   let count = 0;
   let isInString = false;

@@ -91,8 +91,8 @@ export function createConsoleEntry({
         if (!(error instanceof ApiError)) {
           throw error;
         }
-        // The support session has ended: the cookie is cleared, so that the next visit uses the operator's own session
-        // again.
+        // The support session cannot be used: the cookie is cleared, so that the next visit uses the operator's own
+        // session again.
         return refusedAnswer(visit, error.status === 410 ? 401 : error.status, error.message, {
           'set-cookie': cookies().clear(),
         });

@@ -1,6 +1,6 @@
 /**
  * Life cycle of a support grant: created by an operator, approved by the org if it requires approval, used through
- * sessions, ended. A grant never changes: more access requires a new grant.
+ * sessions, ended. The access of a grant never changes: more access requires a new grant.
  */
 import { apiError, invalidField } from '../../../contract/api-error.ts';
 import type { Queryable, Transaction } from '../../../platform/db/database.ts';
@@ -143,8 +143,8 @@ export async function decideGrant(
 }
 
 /**
- * Revokes a grant, for an operator (`orgId` null) or the org. Revoking an ended grant has no effect, so it can be
- * repeated.
+ * Revokes a grant, for an operator (`orgId` null) or the org. Revoking a revoked or denied grant has no effect,
+ * so it can be repeated.
  */
 export async function revokeGrant(
   tx: Transaction,

@@ -161,7 +161,7 @@ export interface FoundSession extends CredentialOrgRow {
   readonly scope: readonly string[];
   readonly reason: string;
   readonly expires_at: Date;
-  /** True if the grant, or the key that opened the session, is revoked, or if the org has forbidden support access. */
+  /** True if the grant was revoked or denied, the key that opened the session has ended, or the org forbids access. */
   readonly revoked: boolean;
 }
 

@@ -18,7 +18,10 @@ export interface Callers {
 
 const flushEveryMs = 5_000;
 const batchMax = 500;
-/** Maximum number of unwritten counts while the database is unavailable. Further calls are in the metric only. */
+/**
+ * Maximum number of unwritten counts while the database is unavailable. Calls of further keys or routes are in the
+ * metric only.
+ */
 const waitingMax = 100_000;
 
 export function createCallers({ db, clock }: { readonly db: Database; readonly clock: Clock }): Callers {

@@ -1,4 +1,4 @@
-/** Disables a subscription whose receiver is no longer reachable, with an audit entry and an event. */
+/** Disables a subscription whose receiver is gone or keeps failing, with an audit entry and an event. */
 import type { Database } from '../../../platform/db/database.ts';
 import { type Appending, recordChange } from '../../compliance/audit/index.ts';
 import { findSubscription } from './queries.ts';

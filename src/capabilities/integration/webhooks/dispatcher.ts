@@ -50,7 +50,7 @@ export interface DispatcherDependencies extends Appending {
   random?(): number;
   /** A monotonic clock. */
   nowMs?(): number;
-  /** Maximum time that a stop waits for attempts in flight. */
+  /** Maximum time that a stop waits for attempts in flight, and once more after it has aborted them. */
   readonly stopWaitMs?: number;
 }
 
@@ -61,7 +61,7 @@ export interface Dispatcher {
   renew(): Promise<void>;
   /** Wakes the dispatcher because deliveries may be due. Has no effect before the first claim. */
   poke(): void;
-  /** Resolves when no attempt is in flight. */
+  /** Resolves when no queue is being worked on and no claim is in progress. */
   idle(): Promise<void>;
   stop(): Promise<void>;
 }
@@ -178,7 +178,10 @@ export function createDispatcher(deps: DispatcherDependencies): Dispatcher {
     return new Date(clock.now().getTime() + aheadMs);
   }
 
-  /** Sends one page of due deliveries, or fails them if the subscription is disabled. Returns true if there may be more. */
+  /**
+   * Sends one page of due deliveries, or fails a batch of waiting ones if the subscription is disabled or deleted.
+   * Returns true if there may be more.
+   */
   async function workOnce(one: Work): Promise<boolean> {
     const { queue } = one;
     const receiver = await receivers.find(queue);

@@ -108,7 +108,7 @@ export type OrgSecretView = Static<typeof OrgSecretView>;
 export const deliveryStates = ['waiting', 'delivered', 'failed'] as const;
 export type DeliveryState = (typeof deliveryStates)[number];
 
-/** Reason why an attempt got no response, or a delivery ended without one. */
+/** Reasons why an attempt got no response. */
 export const attemptErrors = [
   'timeout',
   'address_not_allowed',

@@ -40,7 +40,7 @@ export interface Answer {
 
 export interface Sender {
   send(post: Post): Promise<Answer>;
-  /** Aborts attempts in flight and rejects new ones. */
+  /** Aborts attempts in flight; new ones fail. */
   close(): void;
 }
 
@@ -96,8 +96,7 @@ export function createSender(options: SenderOptions): Sender {
       try {
         return done(await exchange(request, message.body, leftMs));
       } catch (error) {
-        // The receiver closed an idle connection while it was being reused; it has not received anything of this
-        // request.
+        // Most likely the receiver closed an idle connection while it was being reused, without reading this request.
         if (request.reusedSocket && isReset(error)) {
           continue;
         }
@@ -208,7 +207,7 @@ function readBeginning(response: IncomingMessage, onBeginning: (beginning: Buffe
   response.on('close', finish);
 }
 
-/** Returns text that can be stored and shown: without control characters. */
+/** Returns text that can be stored and shown: control characters but tabs and line breaks are replaced. */
 function printable(bytes: Buffer): string | null {
   const text = bytes
     .toString('utf8')

@@ -85,10 +85,7 @@ function newOrgSecret(secrets: Secrets, orgId: string, now: Date): OrgSecretRow 
   return { secret: secrets.encrypt(generateSecret(), orgContext(orgId)), created_at: now };
 }
 
-/**
- * Returns the org's secret. It is generated on first use; to callers it looks as if every org had one from its
- * creation.
- */
+/** Returns the org's secret, which is generated on first use. */
 export async function orgSecretOf(
   db: Queryable,
   secrets: Secrets,

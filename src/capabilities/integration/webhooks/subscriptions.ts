@@ -100,7 +100,7 @@ export async function changeSubscription(
   const after: SubscriptionRow = { ...before, ...decide(before), updated_at: now };
   await updateSubscription(tx, after);
   if (after.status !== before.status || after.deleted_at !== null) {
-    // Waiting deliveries are due again, or must be failed: either way the queue has work.
+    // Waiting deliveries are due again, must be failed, or must wait: the dispatcher checks the queue.
     await restartQueue(tx, orgId, id, now);
   }
   if (after.url !== before.url) {

@@ -11,7 +11,10 @@ const eventsPerPass = 1_000;
 const withoutPolicy = (org: string) =>
   `NOT EXISTS (SELECT 1 FROM retention_policies p WHERE p.org_id = ${org})`;
 
-/** Processes one bounded batch of all orgs without a policy; returns true if there may be more. */
+/**
+ * Processes one bounded batch of all orgs without a policy, and removes long-deleted subscriptions of all orgs; returns
+ * true if there may be more.
+ */
 export async function removeOld(db: Queryable, now: Date): Promise<boolean> {
   const span = { orgId: null, now, days: defaultDays };
   const deliveries = await removeOldDeliveries(db, span);
@@ -82,7 +85,7 @@ async function failOverdue(db: Queryable, { orgId, now, days }: OldSpan): Promis
 }
 
 /**
- * Deletes the oldest deliveries of each subscription, by its index; if the oldest must be kept, nothing else is read.
+ * Deletes the oldest deliveries of each subscription, by its index; if the oldest is too young, nothing else is read.
  * Rows are deleted by ctid: a join would read the whole table as long as the planner estimates it to be small.
  */
 async function deleteDeliveries(db: Queryable, { orgId, now, days }: OldSpan): Promise<number> {

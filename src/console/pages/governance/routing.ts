@@ -241,7 +241,7 @@ function costScoreChart(
   );
 }
 
-/** The axis starts a tenth below the lowest value, so that close points stay distinguishable. */
+/** The axis starts at a tenth, one to two tenths below the lowest value, so that close points stay distinguishable. */
 function lowest(points: readonly { readonly y: number }[], policy: RoutingPolicyView | undefined): number {
   const least = Math.min(policy?.min_score ?? 1, ...points.map(({ y }) => y));
   return Math.max(0, Math.floor(least * 10 - 1) / 10);

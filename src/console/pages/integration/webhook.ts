@@ -145,8 +145,8 @@ export const webhookDetailScreens: readonly Screen[] = [
 const roundsMax = 20;
 
 /**
- * Calls the API until it returns no cursor. Deliveries that are already queued stay queued if a later call fails or the visitor
- * leaves.
+ * Calls the API until it returns no cursor, at most `roundsMax` times. Deliveries that are already queued stay queued
+ * if a later call fails or the visitor leaves.
  */
 async function redelivered(visit: ScreenVisit, body: object): Promise<Redelivered | ApiFailure> {
   let redelivering = 0;

@@ -9,7 +9,7 @@ import type { LimitView } from '../../views.ts';
 
 const listPath = '/console/limits';
 
-/** One tab per kind of limit, after “All”. */
+/** Kind and title of each tab. Kinds without a tab, such as `plan_tokens`, are only under “All”. */
 const tabs = [
   ['', 'All'],
   ['budget', 'Budgets'],
