@@ -9,7 +9,7 @@ export interface Deprecation {
   readonly route: string;
   /** The date of the announcement, `YYYY-MM-DD`. */
   readonly since: string;
-  /** An IMF-fixdate after which the route may be removed. Never moved earlier once published. */
+  /** An IMF-fixdate: the end of the notice period. Never moved earlier once published. */
   readonly sunset: string;
   /** The path template of the successor, if there is one. */
   readonly replacement?: string;

@@ -3,7 +3,7 @@
  * setting can change that.
  */
 export type FaultPoint =
-  /** The request is admitted and its idempotency key, if any, reserved; the handler has not started. */
+  /** The request is admitted, and the idempotency key of a write reserved; the handler has not started. */
   | 'handler'
   /** Long work has reported its progress and continues next. */
   | 'progress'

@@ -91,7 +91,7 @@ export async function updateOrg(tx: Queryable, org: OrgRow): Promise<void> {
   );
 }
 
-/** Marks a change that other regions must receive, if the org has a home region. */
+/** Marks a change that other regions must receive, if the org has or had a home region. */
 export async function touchDirectory(tx: Queryable, orgId: string): Promise<void> {
   await tx.query(
     `UPDATE orgs SET directory_changed_at = ${laterThanBefore} WHERE id = $1 AND directory_changed_at IS NOT NULL`,

@@ -23,7 +23,7 @@ export interface SessionRow {
 
 /** A session with the current state of its holder. */
 export interface HeldSessionRow extends SessionRow, CredentialOrgRow {
-  /** When the session ends without an action: at its own end, at its key's end, or after the idle time. */
+  /** When the session ends without an action: at its own end, at its key's expiry, or after the idle time. */
   readonly over_at: Date;
   readonly key_name: string | null;
   readonly key_role: Role | null;
@@ -121,7 +121,7 @@ export async function endSession(tx: Queryable, { tenant_id, id }: SessionRow, n
 }
 
 /**
- * Deletes some of the sessions that ended long ago; returns their number. Their tokens are still recognized by
+ * Deletes some of the sessions that expired long ago; returns their number. Their tokens are still recognized by
  * signature.
  */
 export async function deleteOldSessions(db: Queryable, before: Date, limit: number): Promise<number> {

@@ -24,7 +24,7 @@ const eventsPerBatch = 500;
 const deliveriesPerBatch = 1_000;
 const clockSkewMs = 5_000;
 /**
- * Maximum number of waiting deliveries per subscription; further ones are recorded as failed, and can be redelivered.
+ * Number of waiting deliveries of a subscription from which new ones are recorded as failed; they can be redelivered.
  */
 export const waitingMax = 50_000;
 

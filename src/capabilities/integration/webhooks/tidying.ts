@@ -65,7 +65,7 @@ function subscriptionsOf(orgId: string | null, parameter: string): string {
 
 /** Fails deliveries that were due long ago: the subscription was not resumed, or nothing was sent. */
 async function failOverdue(db: Queryable, { orgId, now, days }: OldSpan): Promise<number> {
-  // If the period allows it, a failed delivery stays visible for a day, so that it can be redelivered.
+  // If the period allows it, a delivery that was never retried stays visible for a day, so that it can be redelivered.
   const before = daysBefore(now, Math.max(1, days - 1));
   const givenUp = await db.query(
     `UPDATE webhook_deliveries SET state = 'failed', failure = 'event_gone', ended_at = $2
