@@ -28,8 +28,8 @@ export interface Queryable {
 
 export interface Transaction extends Queryable {
   /**
-   * For statements whose results are not needed. They are sent in order with all others; if the engine can have several in
-   * flight, they are not awaited. An error of one of them fails the transaction.
+   * For statements whose results are not needed. They are sent in order with all others. Not awaited on the
+   * embedded engine, awaited on PostgreSQL. An error of one of them fails the transaction.
    */
   readonly unanswered: Queryable;
   /** Notifies every listener in every process, once the transaction has committed and only if it does. */
@@ -139,14 +139,14 @@ export async function retryTransaction<Result>(attempt: () => Promise<Result>): 
 export type RowOf<Columns extends ColumnTypes> = { readonly [Name in keyof Columns]: unknown };
 
 /**
- * Types whose values are sent as text and cast in the statement, because PostgreSQL's arrays of arrays must be
- * rectangular.
+ * Types whose values are sent as text and cast in the statement: `binaryArray` has no arrays of them. Also,
+ * PostgreSQL's arrays of arrays must be rectangular.
  */
 const castFromText = new Set<string>(['jsonb', 'text[]']);
 
 /**
- * Inserts any number of rows in one statement. The rows are sent as one array per column, so the size of the statement does
- * not grow with their number and neither engine's parameter limit applies.
+ * Inserts any number of rows in one statement: with `insertRows` if the engine has it, else with one array per column,
+ * so that the text does not grow with the number of rows and the limit of parameters does not apply.
  */
 export async function insertMany<Columns extends ColumnTypes>(
   db: Queryable,

@@ -46,7 +46,7 @@ export async function readMigrations(directory: URL = migrationsDirectory): Prom
   );
 }
 
-/** Applies the pending migrations and returns them. */
+/** Applies the pending migrations. Returns those that this process applied. */
 export async function migrate(db: Database, migrations: readonly Migration[]): Promise<Migration[]> {
   await createMigrationsTable(db);
   const done: Migration[] = [];

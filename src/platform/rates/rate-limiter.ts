@@ -25,7 +25,10 @@ export type RateVerdict =
       readonly allowed: false;
       /** Index of the first debit that was denied. */
       readonly index: number;
-      /** Time after which all debits are allowed if nothing else is taken: an integer, at least 1. */
+      /**
+       * Time after which all debits are allowed if nothing else is taken and none exceeds its maximum: an integer, at
+       * least 1.
+       */
       readonly retryAfterSeconds: number;
     };
 

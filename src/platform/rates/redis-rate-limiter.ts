@@ -1,7 +1,8 @@
 /**
- * Counts rates in Redis or Valkey, so that any number of processes share them exactly. While Redis is unavailable or too
- * slow, this process counts in memory and allows its share; a broken connection is replaced in the background. An outage
- * starts with unused meters, in this process as in a Redis that has lost its data: rates are not persisted.
+ * Counts rates in Redis or Valkey, so that any number of processes share them exactly. While Redis is unavailable or
+ * too slow, this process counts in memory and allows its share; a broken connection is replaced in the background.
+ * Neither takes over the meters of the other: the first outage starts with unused meters in this process, and a Redis
+ * that has lost its data starts with unused meters too. Rates are not persisted.
  */
 import type { Log } from '../log.ts';
 import { createInMemoryRateLimiter } from './in-memory-rate-limiter.ts';

@@ -111,7 +111,8 @@ export async function openPostgres({
             runTransaction(
               {
                 connection,
-                // `pg` encodes a statement only when the previous one has been answered, and may fail at that time.
+                // If `pg` cannot encode a value, it does not throw but rejects later, and the server sees no failed
+                // statement: a COMMIT that is already sent would commit the rest.
                 sendsAtOnce: false,
                 sendNotification: async (on, { channel, payload }) => {
                   await on.query('SELECT pg_notify($1, $2)', [channel, payload]);
@@ -142,7 +143,7 @@ export async function openPostgres({
 }
 
 /**
- * Names of prepared statements, so that a connection parses and plans each statement once. Most texts are fixed; those of
+ * Names of prepared statements, so that a connection parses each statement once. Most texts are fixed; those of
  * lists vary with their filters, so beyond `namesMax` statements are not prepared.
  */
 const names = new Map<string, string>();

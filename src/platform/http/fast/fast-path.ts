@@ -1,11 +1,12 @@
 /**
  * The fast HTTP path: reads plain requests in front of Node's parser, which takes longer than a whole decision. Every
- * connection starts here. A plain request (`plain-head.ts`) is answered by the fast handler if that accepts its head, else by the
- * pipeline. At the first request that is not plain the connection is handed over to Node for good, after all earlier
- * responses. So unusual or broken framing, expectations, upgrades and slow uploads are handled in one place, `server.ts`.
+ * connection starts here. A plain request (`plain-head.ts`) is answered by the fast handler or, if that does not accept
+ * its head or falls back, by the pipeline. At the first request that is not plain, is too large or arrives too slowly,
+ * the connection is handed over to Node for good, after all earlier responses. So unusual or broken framing,
+ * expectations, upgrades and slow uploads are handled in one place, `server.ts`.
  *
- * A connection has one request in progress at a time and is not read meanwhile: responses keep their order, and a client that
- * sends without reading gets backpressure from its socket.
+ * A connection has one request in progress at a time and is paused if more bytes arrive meanwhile: responses keep their
+ * order, and a client that sends without reading gets backpressure from its socket.
  */
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
@@ -16,7 +17,7 @@ import { headBytesMax, type PlainHead, parsePlainHead } from './plain-head.ts';
 
 /** Answers some plain requests without the pipeline. `Prepared` is what it derives from a head. */
 export interface FastHandler<Prepared = unknown> {
-  /** Called once per distinct head. Returns undefined if the pipeline must answer requests with this head. */
+  /** Called for a head that is not cached. Returns undefined if the pipeline must answer requests with this head. */
   prepare(head: PlainHead): Prepared | undefined;
   take(prepared: Prepared, body: Buffer, responder: FastResponder): void;
 }

@@ -24,7 +24,10 @@ const requestLine = /^(GET|POST) (\/[\w\-.~!$&'()*+,;=:@/%?]*) HTTP\/1\.1$/;
 const headerLine = /^([A-Za-z][A-Za-z0-9-]*): ([!-~](?:[ -~]*[!-~])?)$/;
 const plainLength = /^(?:0|[1-9]\d{0,8})$/;
 
-/** Headers that Node treats specially. A plain request may have host, connection and content-length, checked below. */
+/**
+ * Headers that Node or the reader of the body treats specially. A plain request may have host, connection and
+ * content-length, checked below.
+ */
 const notPlain = new Set([
   'content-encoding',
   'expect',

@@ -1,4 +1,4 @@
-/** Reads a request body, limited in bytes as sent and after decompression. */
+/** Reads a request body. The limit in bytes applies to the declared length and to the body after decompression. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Readable } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
@@ -173,7 +173,7 @@ async function readBytes(request: IncomingMessage, limitBytes: number): Promise<
 /** Total buffer size of all bodies that are being read now. */
 let bytesBeingRead = 0;
 const bytesBeingReadMax = 1_073_741_824;
-/** Bodies up to this size are read even if the total is exceeded. */
+/** Bodies whose buffer has at most this size are read even if the total is exceeded. */
 const smallBytes = 1_048_576;
 const noBytes = Buffer.alloc(0);
 

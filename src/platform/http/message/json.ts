@@ -30,8 +30,9 @@ export function parseJsonObject(bytes: Buffer, list?: JsonList): ParsedBody {
 }
 
 /**
- * Parses a small body that needs no further checks: one flat object of plain strings and safe integers, no name twice.
- * Returns undefined for any other body, which `parseJsonObject` must parse.
+ * Parses a small body that needs no further checks: one flat object of plain strings, safe integers and nulls, no name
+ * twice. Returns undefined for any other body, which `parseJsonObject` must parse. Also returns a bare number or null,
+ * which the schema rejects.
  */
 export function parsePlainObject(bytes: Buffer): unknown {
   const quotes = plainQuotes(bytes);

@@ -8,7 +8,7 @@ export interface Reply {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | string[]>>;
   readonly body: string;
-  /** The error code, for logs and metrics. */
+  /** The error code, for logs. */
   readonly code?: string;
 }
 

@@ -8,11 +8,12 @@ import { isBroken } from './body.ts';
 import type { Reply, StreamedReply } from './reply.ts';
 
 /**
- * Time that a connection stays open for a client that was answered while it was sending, counted from its last byte.
+ * Time that a connection stays open for a client that was answered while it was sending: counted from its last byte, or
+ * from the last response if that closes the connection.
  */
 const lingerMs = 10_000;
 
-/** A client that reads nothing of a stream for this long is treated as disconnected. */
+/** A streamed response is aborted if its socket is inactive for this long, usually because the client does not read. */
 const stalledMs = 120_000;
 
 /** `isWhole` is false if the length of the body is unknown. */

@@ -47,8 +47,8 @@ export interface Identify {
     now: Date,
   ): Caller | undefined;
   /**
-   * Runs `decide`, and records the request if a support session sent it. For outcomes that do not depend on the caller: they
-   * are recorded too.
+   * If the token is that of a support session, runs `decide` and records the request; else does nothing. For outcomes
+   * that do not depend on the caller: they are recorded too.
    */
   recordIfSupport(context: RequestContext, decide: () => undefined): Promise<undefined>;
 }

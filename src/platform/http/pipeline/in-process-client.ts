@@ -37,8 +37,8 @@ export interface InProcessRequest {
 export type InProcessClient = (request: InProcessRequest) => Promise<Reply | StreamedReply>;
 
 /**
- * Returns why a caller may not use a route, by its role, scopes and grant; undefined if it may. Uses the declaration of the
- * route only: nothing is called, counted or recorded.
+ * Returns the error of the first access check that fails, from key status to role; undefined if all pass. Nothing is
+ * called, counted or recorded.
  */
 export type CheckAccess = (
   request: Pick<InProcessRequest, 'credential' | 'address' | 'method' | 'path'>,

@@ -15,7 +15,7 @@ const checkEveryMs = 1_000;
 
 export interface Admission {
   readonly clock: Clock;
-  /** Time of the last successful check. */
+  /** Time at which the credential was found. */
   readonly foundAt: Date;
   /** Returns undefined if the token or session no longer has a credential. */
   find(now: Date): Promise<Credential | undefined>;

@@ -8,7 +8,7 @@
  * handler, answer-route.ts). A request whose home is another region is forwarded before its body is read. A request of a
  * support session is recorded before it is served.
  *
- * Every response is a `Reply`, and `respond` sends all of them.
+ * Every response of the pipeline is a `Reply` or a `StreamedReply`, and `respond` sends all of them.
  */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -55,7 +55,10 @@ export interface PipelineDependencies
   readonly settings: PipelineSettings & AnswerRouteDependencies['settings'];
   /** The other regions; undefined while residency is off. */
   readonly regions?: Regions | undefined;
-  /** Called for every response of a route, also an error. Returns the deprecation headers, if the route is deprecated. */
+  /**
+   * Called for every response of a route that is not forwarded to another region, also an error. Returns the
+   * deprecation headers, if the route is deprecated.
+   */
   signalDeprecation(template: string, credential: Credential | undefined): DeprecationHeaders | undefined;
   /** Called for every request of a route that a known credential sent and that failed. Must not wait and must not throw. */
   readonly onRefusedCall: OnRefusedCall;

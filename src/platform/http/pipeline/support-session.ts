@@ -36,7 +36,7 @@ export async function onRecord(
     caller = examine();
   } catch (error) {
     if (!(error instanceof ApiError) || error instanceof WrongRegion) {
-      // Not recorded here: the home region records the request.
+      // Not recorded here: an unexpected error, or a request that its home region records.
       throw error;
     }
     failed = error;

@@ -23,7 +23,7 @@ export interface Page {
   refused?(error: ApiError, visit: Omit<Visit, 'query' | 'form'>): PageAnswer;
 }
 
-/** The request of a page. Pages identify the visitor themselves: most are public. */
+/** The request of a page. Pages identify the visitor themselves: some are public. */
 export interface Visit {
   readonly method: string;
   readonly params: Readonly<Record<string, string>>;
@@ -47,7 +47,9 @@ export interface PageAnswer {
   readonly headers?: Readonly<Record<string, string | string[]>>;
 }
 
-/** Redirects to one of our pages. Status 303: the next request is a GET, also after a POST. */
+/**
+ * Redirects to one of our pages or to an identity provider. Status 303: the next request is a GET, also after a POST.
+ */
 export function redirectTo(location: string, headers: PageAnswer['headers'] = {}): PageAnswer {
   return {
     status: 303,

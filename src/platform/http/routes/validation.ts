@@ -44,12 +44,12 @@ for (const instance of [ajv, failFastAjv, queries]) {
   instance.addFormat('percent', true);
 }
 
-/** Returns a field error for every invalid field. A query validator also fills in defaults. */
+/** Returns a field error for each invalid field, within the limits below. A query validator also fills in defaults. */
 export type Validator = (value: unknown) => FieldError[];
 
 /**
- * Limits the errors of one body: a few megabytes of wrong items would otherwise become gigabytes of errors. The limits are
- * above what the largest bulk request can contain.
+ * Limits the errors of one body: a few megabytes of wrong items would otherwise become gigabytes of errors. For a body
+ * with more than `valuesMax` values only the first error is returned.
  */
 const fieldErrorsMax = 10_000;
 const valuesMax = 500_000;

@@ -12,7 +12,7 @@ export interface Drainable {
 }
 
 export function drainable(server: Server, fastPath: FastPath | undefined): Drainable {
-  // Node tracks neither connections that never sent a byte nor those detached by CONNECT.
+  // `closeIdleConnections` closes neither connections that never sent a byte nor those detached by CONNECT.
   const sockets = new Set<Socket>();
   server.on('connection', (socket: Socket) => {
     sockets.add(socket);

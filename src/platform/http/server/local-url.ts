@@ -12,7 +12,7 @@ export function localUrl(host: string, port: number): string {
   return urlOf(local.includes(host) ? 'localhost' : host, port);
 }
 
-/** Like `localUrl`, with an IP address: a request with a key must not depend on the resolution of `localhost`. */
+/** Like `localUrl`, but with an IP address for an IP address: a request with a key must not need to resolve `localhost`. */
 export function literalUrl(host: string, port: number): string {
   return urlOf(literals.get(host) ?? host, port);
 }

@@ -113,7 +113,10 @@ export function createHttpServer(
     }
   });
 
-  /** Sends an error for bytes that are not a request, after all earlier responses, unless one of them closes the connection. */
+  /**
+   * Sends an error for CONNECT or for bytes that are not a request, after all earlier responses, unless one of them
+   * closes the connection.
+   */
   function answerAfterAll(socket: Connection, error: ApiError, line?: RequestLine): void {
     const response = socket[latest];
     const answer = () => {
