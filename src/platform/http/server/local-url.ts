@@ -12,7 +12,7 @@ export function localUrl(host: string, port: number): string {
   return urlOf(local.includes(host) ? 'localhost' : host, port);
 }
 
-/** Like `localUrl`, but with an IP address for an IP address: a request with a key must not need to resolve `localhost`. */
+/** Like `localUrl`, but never replaces an IP address by a name: a request with a key must not depend on resolution. */
 export function literalUrl(host: string, port: number): string {
   return urlOf(literals.get(host) ?? host, port);
 }
