@@ -104,7 +104,7 @@ export function createDecisionFastPath(deps: DecisionFastPathDependencies): Fast
     return 'code' in request ? undefined : request;
   }
 
-  /** Returns undefined if the ledger must be called asynchronously. */
+  /** Returns undefined if the ledger must be called asynchronously, also after an error. */
   function decide({ request }: DecisionRequest): ReturnType<typeof ledger.decide> {
     try {
       return ledger.decide(request);
@@ -169,7 +169,7 @@ export function createDecisionFastPath(deps: DecisionFastPathDependencies): Fast
   };
 }
 
-/** Returns true if the request has no header that requires the pipeline. */
+/** Returns true if neither the method, the headers nor the size of the body require the pipeline. */
 function isFastRequest({ method, headers, bodyBytes }: PlainHead, bytesMax: number): boolean {
   return (
     method === 'POST' &&

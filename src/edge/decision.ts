@@ -80,7 +80,10 @@ function estimateOf(body: DecisionBody, images: bigint, price: Price | undefined
       );
 }
 
-/** Returns the most output tokens whose worst-case cost stays within the hold, at most the requested number. */
+/**
+ * Returns the most output tokens whose worst-case cost stays within the hold, at most the requested number. Without a
+ * price, returns the requested number.
+ */
 function outputTokenLimit({
   price,
   inputTokens,

@@ -62,7 +62,7 @@ export function createFailOpenDecisions({
   async function holdOf({ body, caller, id, atMs, key }: Pending): Promise<Hold> {
     const price = await findPrice(caller.orgId, body.model, atMs);
     const request = decisionRequestOf(body, caller, price);
-    // Without a price the maximum cost is unknown; the run will report the actual cost.
+    // Without an estimate, or without a price for it, the maximum cost is unknown; the run will report the actual cost.
     const holdRequest = 'code' in request ? unpriced(body, caller) : request.request;
     return {
       id,

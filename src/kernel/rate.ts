@@ -3,7 +3,7 @@
  *
  * A token bucket holds up to `burst` units and is refilled evenly by `limit` units per window. The refill per
  * millisecond is seldom a whole unit, so levels are counted in steps, of which a whole number is added per
- * millisecond: nothing is rounded, and nothing drifts.
+ * millisecond: nothing is rounded unless the rate changes, and nothing drifts.
  *
  * A rolling window allows at most `limit` units in any period of the window's length. It stores the amounts and
  * their times. To bound the number of entries, calls within a sixtieth of the window share an entry, which counts

@@ -1,6 +1,6 @@
 /**
  * Model routing. Candidates pass one filter after the other; the remaining ones are sorted by the objective, and
- * the first one is selected. Every other candidate gets a reason. If none remains, the filter that excluded the
+ * the first one is selected. Every excluded candidate gets a reason. If none remains, the filter that excluded the
  * last candidates is reported, because its error is returned. The result is deterministic: ties are broken by name.
  */
 export const objectives = ['cost', 'latency', 'quality'] as const;
@@ -96,7 +96,7 @@ export interface Routed {
   /** Usable models, best first; the first one is selected. */
   readonly ranking: readonly Candidate[];
   readonly isFallback: boolean;
-  /** Excluded candidates, in the order of the objective. */
+  /** Excluded candidates in the order of the objective, then excluded fallbacks. Usable fallbacks are left out. */
   readonly passedOver: readonly ExcludedCandidate[];
   /** The filter that excluded the last candidates; null if a candidate or fallback remains. */
   readonly emptiedBy: Stage | null;

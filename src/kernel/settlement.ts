@@ -102,7 +102,7 @@ function heldOf({ shares, amounts }: Reservation, key: string, index: number): b
   return reserved === undefined ? 0n : amounts[reserved.unit];
 }
 
-/** Held packs pay first, even if they expired since, then other live packs. The rest is uncovered. */
+/** Held packs pay first, even if they expired since, then live packs. If there are packs, the rest is uncovered. */
 function burnFor(
   counters: Counters,
   { reservation: { packs }, windows, amounts: { usd }, atMs }: SettlementRequest,

@@ -40,7 +40,7 @@ export function withRunIndex({ code, status, message, details }: ApiError, index
   return new ApiError(code, status, message, { ...details, run_index: index });
 }
 
-/** Returns the stored response of an idempotency key, or throws if there is none. */
+/** Returns the stored response; throws if it was erased or belongs to a different request. */
 export function replayedResponse(replay: Replay): { readonly text: string; readonly replayed: true } {
   switch (replay.kind) {
     case 'replayed':
@@ -55,7 +55,7 @@ export function replayedResponse(replay: Replay): { readonly text: string; reado
 /** Rejections that the ledger explains. Errors about permits are created by the code that issues them. */
 export type PostingErrorCause = Exclude<PostingRejection, { kind: 'permit_spent' }>;
 
-/** Maps a rejected posting to an API error. For a bulk request, the error also names the run. */
+/** Maps a rejected posting to an API error. For a bulk request, all but `settled_already` name the run. */
 export function postingError(rejection: PostingErrorCause, bulk: boolean): ApiError {
   const pathOf = (field: string) => (bulk ? `runs[${rejection.index}].${field}` : field);
   switch (rejection.kind) {

@@ -49,7 +49,7 @@ export interface Ledger<Run = unknown> {
   void(orgId: string, holdId: string): Promise<HoldChange>;
   /** Extends the expiry, at most to one day after the admission. */
   extend(orgId: string, holdId: string, seconds: number): Promise<HoldChange>;
-  /** Lists open holds in the order of their ids, which is the order of their admission. */
+  /** Lists open holds by id, which starts with the time of its creation: oldest first, or newest first on request. */
   holds(orgId: string, query: HoldQuery): Promise<Hold[]>;
   findHold(orgId: string, holdId: string): Promise<Hold | undefined>;
   /**
@@ -63,8 +63,8 @@ export interface Ledger<Run = unknown> {
    */
   inspect<Result>(orgId: string, read: InspectRead<Result>): Promise<Inspection<Result>>;
   /**
-   * Renames a customer in open holds and counters. `change` runs in the same transaction and must increment the
-   * version of the limits.
+   * Renames a customer in open holds and deletes the counters under the old name: in the transaction of `change` on
+   * PostgreSQL, in memory after its commit on the embedded engine. `change` must increment the version of the limits.
    */
   renameCustomer(
     orgId: string,
@@ -73,7 +73,7 @@ export interface Ledger<Run = unknown> {
   ): Promise<void>;
   /** Expires one batch of overdue holds; returns true if there may be more. */
   expireDue(): Promise<boolean>;
-  /** Evicts one batch of unused counters; returns true if there may be more. */
+  /** Evicts unused counters, on PostgreSQL one batch of them; returns true if there may be more. */
   evictCounters(): Promise<boolean>;
   stats(): LedgerStats;
   close(): Promise<void>;

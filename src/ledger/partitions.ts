@@ -1,7 +1,7 @@
 /**
  * Monthly partitions of runs and ledger entries, so that an old month can be dropped as a whole. Partitions are
  * created ahead of time; rows without a partition go to the default partition, which exists from the start, so that
- * an insert never waits for a partition.
+ * an insert never fails for lack of a partition.
  */
 import type { Database, Queryable } from '../platform/db/database.ts';
 import { ServiceUnavailable } from '../platform/service-unavailable.ts';
@@ -45,7 +45,7 @@ async function exists(db: Queryable, name: string): Promise<boolean> {
   return row?.table != null;
 }
 
-/** Drops empty partitions of past months. If a table is locked, its partitions are skipped until the next run. */
+/** Drops empty partitions of months before the last one. If a table is locked, they are skipped until the next run. */
 export async function dropEmptyMonths(db: Database, now: Date): Promise<string[]> {
   const current = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - 1, 1))
     .toISOString()

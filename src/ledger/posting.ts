@@ -72,7 +72,7 @@ export interface Posted<Run = unknown> {
   readonly kind: 'posted';
   readonly orgId: string;
   readonly posting: Posting<Run>;
-  /** The scope of the posting, with missing fields filled in from the hold. */
+  /** The scope of the posting; if it has a hold, that of the hold, completed by the posting (`settledScope`). */
   readonly scope: Scope;
   readonly chargedAtMs: number;
   readonly postedAtMs: number;
@@ -92,7 +92,7 @@ export type Outcome<Run = unknown> =
 
 export type PostingRejection =
   | { readonly kind: 'denied'; readonly index: number; readonly denial: Denial }
-  /** The permit was used up or withdrawn. */
+  /** The permit was used up or withdrawn, or has expired. */
   | { readonly kind: 'permit_spent'; readonly index: number }
   | { readonly kind: 'unknown_decision'; readonly index: number }
   | { readonly kind: 'settled_already'; readonly index: number }

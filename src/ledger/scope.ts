@@ -51,7 +51,7 @@ export const scopeFields = forEachName(labelDimensions, Type.Optional(label));
 
 /**
  * `never`, which causes a compile error below, if the kernel differs from the list of dimensions. (The kernel imports
- * nothing, so it cannot use the list.)
+ * no other folder, so it cannot use the list.)
  */
 type Same<A, B> = [A, B] extends [B, A] ? A : never;
 export type ScopeField = Same<keyof Scope, ScopeDimension>;

@@ -27,7 +27,7 @@ export type Quality = (typeof qualities)[number];
 const daysForFair = 3 * daysOfWeek;
 const daysForGood = 8 * daysOfWeek;
 
-/** Quality by the amount of history only; the goodness of fit is visible in the bands and the backtest. */
+/** Quality by the amount of history and the horizon; the goodness of fit is visible in the bands and the backtest. */
 export function qualityFor(days: number, steps: number): Quality {
   if (days === 0) {
     return 'none';

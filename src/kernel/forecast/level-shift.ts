@@ -13,7 +13,7 @@ const daysMin = 3 * daysOfWeek;
 /** Maximum residual scatter around a shift, relative to that around a line. */
 const remainingScatterMax = 0.5;
 
-/** Returns the series with the days before its last large shift scaled to the level after it. */
+/** Returns the series with the days before its most distinct recent shift scaled to the level after it. */
 export function withoutLevelShift(series: Series): Series {
   const at = findShift(series);
   if (at === undefined) {

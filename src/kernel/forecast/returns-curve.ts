@@ -31,7 +31,7 @@ export interface ReturnsCurve {
   readonly weeks: number;
   readonly teamCounts: number;
   readonly teamsMean: number;
-  /** R squared of the logarithms; null if the team count never varied. */
+  /** R squared of the logarithms; null if the team count or the value never varied. */
   readonly rSquared: number | null;
   /** From 1 (prior only) to 0 (data only). */
   readonly priorWeight: number;

@@ -87,7 +87,7 @@ export class EmbeddedHoldEnds {
     return holds;
   }
 
-  /** The response to COMMIT was lost. The holds stay unchanged until the database shows whether they ended. */
+  /** The response to COMMIT may be lost. The holds stay unchanged until the database shows whether they ended. */
   async #resolveLater(ending: readonly OpenHold[]): Promise<void> {
     const ids = ending.map(({ hold }) => hold.id);
     await this.#deps.unresolvedEnds.resolve(ids, async () => {

@@ -1,7 +1,7 @@
 /**
  * The ledger of the embedded engine. One process owns the database, so the state of its orgs lives in memory. A
- * decision needs no I/O; its hold is durable in a log before the response is sent. Concurrent postings share a
- * transaction.
+ * decision without an idempotency key needs no query once its counters are loaded; its hold is durable in a log before
+ * the response is sent. Concurrent postings share a transaction.
  *
  * A counter is the amount in the database plus everything since, without a gap: a posting is counted in memory as
  * soon as its commit is known, before any later statement can return, because PGlite has a single connection that
@@ -109,7 +109,7 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
     this.#ends = new EmbeddedHoldEnds({ db: options.db, ...shared });
   }
 
-  /** Returns the current time, which never runs backwards, not even across restarts of the process. */
+  /** Returns the current time, which never runs backwards; after a restart, not before the last posting or open hold. */
   #now(): number {
     this.#nowMs = Math.max(this.#nowMs, this.#options.clock.now().getTime());
     return this.#nowMs;
@@ -144,7 +144,7 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
     return this.#serializeByKey(orgId, key.digest, () => this.#replay(orgId, key));
   }
 
-  /** Checks memory first: a hold leaves memory only after its end, with its key, is in the database. */
+  /** Checks memory first: a durable hold leaves memory only after its end, with its key, is in the database. */
   async #replay(orgId: string, key: RequestKey): Promise<Replay | undefined> {
     const open = this.#states.findByKey(orgKeyId(orgId, key.digest));
     if (open !== undefined) {

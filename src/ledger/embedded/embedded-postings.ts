@@ -81,8 +81,8 @@ export class EmbeddedPostings<Run> {
           batch.uncommitted.length > 0 ? advanceClock(tx.unanswered, orgIds, nowMs) : undefined,
         ]);
         if (batch.newHolds.length > 0) {
-          // Written before the commit: a run must not start without a durable hold. If the commit fails, the hold just
-          // expires.
+          // Written before the commit: a run must not start without a durable hold. If the commit fails, the hold is
+          // removed again; if the process ends before that, `restoreHolds` drops it.
           durable.add(batch.newHolds);
         }
       });
@@ -138,7 +138,10 @@ export class EmbeddedPostings<Run> {
     }
   }
 
-  /** Retries each group separately, so that an error in one group does not fail the others. */
+  /**
+   * Retries each group separately, so that an error in one group does not fail the others. Rejects them instead if
+   * there is only one, the outcome is unknown or a queue is full.
+   */
   async #retrySeparately(waiting: readonly WaitingGroup<Run>[], error: unknown): Promise<void> {
     if (waiting.length === 1 || isOutcomeUnknown(error) || error instanceof OverCapacity) {
       for (const { reject } of waiting) {
@@ -151,7 +154,10 @@ export class EmbeddedPostings<Run> {
     }
   }
 
-  /** The response to COMMIT was lost. Each posting stays held until the database shows whether its entry exists. */
+  /**
+   * The response to COMMIT may be lost. Each posting stays held until the database shows whether its run or entry
+   * exists.
+   */
   async #resolveLater(uncommitted: readonly UncommittedPosting<Run>[]): Promise<void> {
     const unresolvedHoldIds = uncommitted.flatMap(({ ends: open, posted: { posting, hold } }) =>
       open !== null ? open.hold.id : posting.kind === 'open' && hold !== null ? hold.id : [],

@@ -1,7 +1,7 @@
 /**
  * Ties the hold log to its database. Each start begins a new generation that is stored in both. If the two differ,
  * one of them was restored from a backup without the other, so holds could be missing or ended holds could
- * reappear: the start fails.
+ * reappear: the start fails. A log without a generation is new and matches every database.
  */
 import { randomUUID } from 'node:crypto';
 import type { Database } from '../../platform/db/database.ts';
@@ -24,8 +24,8 @@ export async function beginGeneration(db: Database, log: HoldLog): Promise<void>
     throw new HoldLogMismatch();
   }
   const next = randomUUID();
-  // In this order the two match after a crash at any point, but not after restoring one of them from a backup taken
-  // before the last step.
+  // In this order the two match after a crash at any point, but not after restoring one of them from a backup of an
+  // earlier generation.
   log.writeGeneration({ now: next, before: inDatabase });
   await db.query(
     `INSERT INTO hold_log_generation (only_row, generation) VALUES (true, $1)
@@ -35,7 +35,7 @@ export async function beginGeneration(db: Database, log: HoldLog): Promise<void>
   log.writeGeneration({ now: next });
 }
 
-/** Null in a database without holds. */
+/** Null in a database that was not opened with a hold log yet. */
 async function readGeneration(db: Database): Promise<string | null> {
   const [row] = await db.query<{ generation: string }>('SELECT generation FROM hold_log_generation', []);
   return row?.generation ?? null;

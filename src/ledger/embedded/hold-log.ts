@@ -40,7 +40,10 @@ export interface HoldLog {
    * must be removed from its previous location.
    */
   append(holds: readonly Hold[]): LogLocation;
-  /** Removes one hold per location: its end is in the database, or it was appended again at a later location. */
+  /**
+   * Removes one hold per location: its end is in the database, its run was not committed, or it was appended again at a
+   * later location.
+   */
   remove(locations: readonly (LogLocation | undefined)[]): void;
   restore(): LoggedHold[];
   readGeneration(): Generation | undefined;
@@ -79,7 +82,7 @@ interface LogFile extends LogLocation {
   readonly number: number;
   bytes: number;
   open: number;
-  /** Admission time of its first hold. */
+  /** The earliest time of its lines; that of a line is the latest admission time of its holds. */
   sinceMs: number;
 }
 
@@ -106,7 +109,7 @@ export function openHoldLog(
       try {
         deleteOrTruncate(file);
       } catch {
-        // Ignored: the next start finds the file again and drops its holds, whose ends are in the database.
+        // Ignored: the next start finds the file again and drops its holds, which have ended or were replaced.
       }
     }
   }

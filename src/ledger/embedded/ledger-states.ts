@@ -88,7 +88,7 @@ export class LedgerStates {
     return this.#keys.get(key)?.hold;
   }
 
-  /** Adds a hold of an org state to the indexes. */
+  /** Counts a hold as open and adds it to the indexes. */
   track(open: OpenHold): void {
     const { hold } = open;
     this.#openHolds += 1;
@@ -103,7 +103,7 @@ export class LedgerStates {
     this.expiries.move(open);
   }
 
-  /** Releases the reservation of a hold whose end is in the database, or that was never acknowledged. */
+  /** Removes a hold whose end is in the database, or that was never acknowledged, and releases its reservation. */
   release(open: OpenHold): void {
     const orgState = this.#states.get(open.hold.orgId);
     if (orgState !== undefined && this.isOpen(open)) {

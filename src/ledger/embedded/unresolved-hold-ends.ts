@@ -1,4 +1,4 @@
-/** Holds whose end was sent to the database with an unknown outcome. */
+/** Holds whose end, or whose run that opens them, was sent to the database with an unknown outcome. */
 import { setTimeout as pause } from 'node:timers/promises';
 import { DatabaseUnavailable } from '../../platform/db/database.ts';
 
@@ -18,7 +18,7 @@ export class UnresolvedHoldEnds {
 
   /**
    * Retries `find`, which determines the outcome and acts on it, until it succeeds or `close` is called. The holds
-   * are unresolved until then.
+   * are unresolved until it succeeds.
    */
   async resolve(holdIds: readonly string[], find: () => Promise<void>): Promise<void> {
     for (const id of holdIds) {

@@ -2,8 +2,8 @@ import type { OpenHold } from './org-ledger-state.ts';
 
 /**
  * Open holds bucketed by the second in which they expire. Removal is lazy: a removed hold stays in its bucket until
- * half of the bucket has been removed, because finding each hold by its id would cost more than everything else a
- * hold does in memory.
+ * more than half of the bucket has been removed, because finding each hold by its id would cost more than everything
+ * else a hold does in memory.
  */
 export class Expiries {
   readonly #bySecond = new Map<number, { opens: OpenHold[]; removed: number }>();
@@ -81,7 +81,10 @@ export class Expiries {
     return next;
   }
 
-  /** Time since the expiry of the oldest overdue hold, in milliseconds; 0 if none is overdue. */
+  /**
+   * Time since the oldest bucket that is due, in milliseconds; 0 if none is due. A hold that was put back is in the
+   * bucket of its next attempt, not in that of its expiry.
+   */
   oldestOverdueMs(nowMs: number): number {
     const overdueMs = nowMs - this.#sweptTo * 1_000;
     return Number.isFinite(overdueMs) && overdueMs > 0 ? overdueMs : 0;

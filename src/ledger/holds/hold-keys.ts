@@ -17,7 +17,7 @@ import {
 import { decrypt, encrypt } from '../../platform/secrets/encryption.ts';
 import type { Hold, HoldKey } from './hold.ts';
 
-/** The idempotency key of a request in the form that the ledger stores. */
+/** The idempotency key of a request in the form that the ledger uses. All but the cipher key is stored. */
 export interface RequestKey {
   readonly digest: string;
   /** Digest of everything that distinguishes this request from a different request. */
@@ -98,8 +98,8 @@ interface StoredKey {
 }
 
 /**
- * Stores the keys of holds that end. Keys of holds taken by an earlier release have a plain-text response, which is
- * not stored.
+ * Stores the keys of holds that end, except those of holds taken by an earlier release, which have a plain-text
+ * response.
  */
 export async function storeKeys(tx: Queryable, ended: readonly Hold[]): Promise<void> {
   await upsertKeys(

@@ -14,7 +14,7 @@ export interface Hold extends Reservation {
   /** The time of the charge, whenever the hold is settled. */
   readonly admittedAtMs: number;
   readonly expiresAtMs: number;
-  /** The price at its admission; null if the caller gave the cost. */
+  /** The price at its admission; null if the model had none, or if the request of a run gave the cost. */
   readonly priceVersion: string | null;
   /** The `Idempotency-Key` of its request. */
   readonly idempotency: HoldKey | null;

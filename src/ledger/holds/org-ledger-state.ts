@@ -1,7 +1,7 @@
 /**
  * The ledger state of one org in memory: its limits, its loaded counters and its open holds. On the embedded engine
  * this state is authoritative and lives as long as the process; on PostgreSQL it is created for one transaction
- * from the rows that the transaction has locked.
+ * from the rows that the transaction reads under the lock of the org.
  */
 import { applicableCounters, type Counter, countsIn, type LimitWindow } from '../../kernel/admission.ts';
 import type { OrgLimits, Scope } from '../../kernel/limits.ts';
@@ -120,8 +120,8 @@ export class OrgLedgerState {
   }
 
   /**
-   * Evicts the counters of windows that have ended and, if there are too many counters, every counter that can be
-   * recreated.
+   * Evicts counters without held amounts: those of windows that ended a day ago or, if there are too many counters, all
+   * of them. They can be recreated.
    */
   evictCounters(nowMs: number): void {
     const tooMany = this.counters.size > countersMax;

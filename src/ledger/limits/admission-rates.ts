@@ -67,7 +67,7 @@ export function takeAdmissionRates(
 
 export interface RateDenial {
   readonly error: ApiError;
-  /** Index of the charge that exceeded the rate limit. */
+  /** Index of the charge that exceeds the burst; if none does, of the first charge that the rate limit applies to. */
   readonly index: number;
   /** Enqueues the event for the rate limit that denied the request. */
   enqueueEvent(limitEvents: LimitEvents, orgId: string, scope: Scope): void;

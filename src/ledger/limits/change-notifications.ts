@@ -4,10 +4,10 @@ import type { Database, Transaction } from '../../platform/db/database.ts';
 
 const channel = 'limits';
 
-/** For changes of org settings that decisions depend on: time zone, read limit. */
+/** For changes of an org that decisions depend on: its time zone, read limit or removal. */
 export async function notifyLimitsChanged(tx: Transaction, orgId: string): Promise<void> {
   await notifyLimitChanged(tx, orgId);
-  // In another time zone the windows differ, so the counters of calendar windows are deleted.
+  // In another time zone the windows differ, so the counters of calendar windows in the org's time zone are deleted.
   await tx.query(
     `DELETE FROM counters USING limits
       WHERE counters.org_id = $1 AND limits.org_id = $1 AND limits.id = counters.limit_id
@@ -17,8 +17,8 @@ export async function notifyLimitsChanged(tx: Transaction, orgId: string): Promi
 }
 
 /**
- * Increments the version of the org's limits. This locks the org until the transaction ends, so no other decision
- * is made for it and counters can be deleted afterwards.
+ * Increments the version of the org's limits and notifies every process. On PostgreSQL this locks the org until the
+ * transaction ends, so no other decision is made for it and counters can be deleted afterwards.
  */
 export async function notifyLimitChanged(tx: Transaction, orgId: string): Promise<void> {
   await tx.query(

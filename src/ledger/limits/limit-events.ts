@@ -72,7 +72,7 @@ export function createLimitEvents({ db, ids, clock, orgLimits }: LimitEventDepen
     pending.push({ ...event, at: clock.now() });
   }
 
-  /** Returns the last credit pack of a customer: its credits are exhausted when that pack is. */
+  /** Returns the newest credit pack of a customer. A denial for credits names no limit, so its event names this. */
   function latestPack(orgId: string, scope: Scope): Limit | undefined {
     const limits = orgLimits.peek(orgId);
     return limits && applicable(limits, scope).findLast(({ kind }) => kind === 'credits');

@@ -17,7 +17,7 @@ export interface LimitUsage {
   readonly held: bigint;
 }
 
-/** A scope that matches no wildcard: wildcard limits have one counter per value, so no single usage. */
+/** A placeholder: the counters of limits without wildcards do not depend on a scope. */
 export const emptyScope: Scope = {
   key_id: '',
   model: null,

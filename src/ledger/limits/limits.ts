@@ -29,7 +29,7 @@ export interface LimitRow {
   readonly name: string | null;
   readonly unit: Unit;
   readonly match: Match;
-  /** A calendar window; with `window_seconds`, a fixed window; with neither, the limit has no window. */
+  /** A calendar window. If null, `window_seconds` is a fixed window; if both are null, the limit has no window. */
   readonly period: Period | null;
   readonly window_seconds: number | null;
   /** Null: the org's time zone. */

@@ -60,7 +60,7 @@ export class OrgTransaction<Run> {
   readonly #endedHolds = new Set<string>();
   /** Used idempotency keys by digest, including those of holds that end in this transaction. */
   readonly #usedKeys = new Map<string, HoldKey>();
-  /** Holds that ended earlier and are settled late by this transaction. */
+  /** Holds that ended earlier and that postings of this transaction refer to. */
   #endedBefore: readonly Hold[] = [];
 
   constructor(
@@ -145,7 +145,10 @@ export class OrgTransaction<Run> {
     this.#endedBefore = (await findEnds(this.#tx, [this.#orgId], late)).map(({ body }) => restoredHold(body));
   }
 
-  /** Reads all counters that the commands need: those they check, and those of the holds that they end. */
+  /**
+   * Reads the counters that the commands need: those they check, and those of the holds that they end. Creates missing
+   * ones for holds, previews and imports; `decideBatch` creates those for postings.
+   */
   async #readCounters(
     orgState: OrgLedgerState,
     commands: readonly LedgerCommand<Run>[],

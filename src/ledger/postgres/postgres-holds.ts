@@ -1,4 +1,4 @@
-/** Reads and writes the rows of open holds on PostgreSQL. A hold is stored as opaque text. */
+/** Reads and writes the rows of open holds on PostgreSQL. A hold is stored as JSON in a text column. */
 import { insertMany, type Queryable } from '../../platform/db/database.ts';
 import { type Hold, holdOfRecord, holdRecord } from '../holds/hold.ts';
 import type { HoldQuery } from '../holds/hold-request.ts';

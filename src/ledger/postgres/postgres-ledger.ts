@@ -53,7 +53,10 @@ const commandsPerBatch = 500;
 const waitingMax = 20_000;
 const expiriesPerBatch = 500;
 const countersPerEviction = 5_000;
-/** Time after which an unused counter is deleted. It must be summed from the ledger when it is needed again. */
+/**
+ * Time after which a counter is deleted, counted from the end of its window or its last change, whichever is later;
+ * without a window, from its last change. It must be summed from the ledger when it is needed again.
+ */
 const unusedCounterMs = 3_600_000;
 
 export class PostgresLedger<Run = unknown> implements Ledger<Run> {
@@ -125,7 +128,8 @@ export class PostgresLedger<Run = unknown> implements Ledger<Run> {
     const rowsByKey = new Map(rows.map((row) => [row.key, row]));
     const usages: LimitUsage[] = [];
     for (const one of wanted) {
-      // An unused counter has no row. It is not created here: reading changes nothing.
+      // A counter that was not needed for a while, or since its limit was changed, has no row. It is not created here:
+      // reading changes nothing.
       const { settled } = rowsByKey.get(one.key) ?? (await readSettled(db, orgId, one, emptyScope));
       usages.push(limitUsageOf(one, { settled, held: rowsByKey.get(one.key)?.held ?? 0n }));
     }

@@ -32,7 +32,7 @@ function endedHold(
   return end === undefined ? undefined : restoredHold(end.body);
 }
 
-/** Fields that a limit can match come from the hold; the others come from the run if the hold does not set them. */
+/** The fields come from the hold; if it has no provider, action, team or chain, those come from the run. */
 export function settledScope({ scope: held }: Hold, { scope: posted }: Posting): Scope {
   return {
     ...held,

@@ -1,6 +1,6 @@
 /**
- * Writes postings: identities, entries, tallies, hold ends, alerts. The number of statements does not depend on the
- * number of postings.
+ * Writes postings: identities, entries, tallies, hold ends, alerts. Rows are inserted in bulk, except for alerts; each
+ * late settlement is a statement of its own.
  */
 import type { Debit } from '../../kernel/credits.ts';
 import { inUnit } from '../../kernel/denial.ts';

@@ -104,7 +104,7 @@ export function markAllAlerted(all: readonly OrgAlerts[]): void {
 
 /**
  * Also runs if nothing was posted, because idempotent responses are stored here. The caller marks the returned
- * alerts after the commit.
+ * alerts: in memory after the commit, or on PostgreSQL in the counters that the transaction writes.
  */
 export async function writeBatch<Run>(
   tx: Transaction,
@@ -113,8 +113,8 @@ export async function writeBatch<Run>(
   nowMs: number,
 ): Promise<OrgAlerts[]> {
   const posted = uncommitted.map((one) => one.posted);
-  // Pipelined: none of these awaits a response, unless there are very many rows. If one statement fails, all later
-  // ones and the transaction fail.
+  // Pipelined: none of these waits for the others, and on the embedded engine most inserts await no response at all. If
+  // one statement fails, all later ones and the transaction fail.
   await Promise.all([
     insertIdentities(tx, posted),
     deps.writeRuns(tx, posted),
@@ -228,7 +228,7 @@ async function makeCounters<Run>(
       const surface = posting.kind === 'record' ? 'record' : 'run';
       const { counters } = applicableCounters(orgState.limits, scope, atMs, surface);
       for (const one of orgState.missingCounters(counters, scope)) {
-        // Past windows are only counted if their counter exists. Credit packs must be loaded to be burned.
+        // Past windows and backfilled runs only count in existing counters. Credit packs must be loaded to be burned.
         if (nowMs < one.limitWindow.window.endMs && !(posting.kind === 'record' && atMs !== nowMs)) {
           const missingOfOrg = missing.get(orgState) ?? new Map<string, MissingCounter>();
           missing.set(orgState, missingOfOrg.set(one.limitWindow.key, one));

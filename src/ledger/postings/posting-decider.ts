@@ -45,7 +45,7 @@ type ExistingRunOutcome<Run> = Extract<Outcome<Run>, { kind: 'known' }>;
 export class PostingDecider<Run> {
   readonly #request: PostingDeciderRequest;
   readonly #existing: ExistingRecords;
-  /** Ids of the runs that ended holds in this batch, by hold. */
+  /** Ids of the runs that settled holds in this batch, in time or late, by hold. */
   readonly #ended = new Map<string, string>();
 
   constructor(request: PostingDeciderRequest, existing: ExistingRecords) {
@@ -182,7 +182,7 @@ export class PostingDecider<Run> {
     return { scope, amounts, depth, atMs: this.#request.nowMs };
   }
 
-  /** Charges a finished run without a hold: takes a reservation, as for every charge, and settles it. */
+  /** Charges a finished run without a hold: admits it, which takes a reservation, and settles that. */
   #charge(orgState: OrgLedgerState, posting: Posting<Run>, index: number): Decided<Run> {
     const reservation = this.#admit(orgState, posting, index, false);
     return 'index' in reservation

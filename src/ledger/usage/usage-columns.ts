@@ -1,4 +1,4 @@
-/** Columns and row identity of `usage_rollups` and `usage_days`. `usage_totals` has the measures only. */
+/** Columns and row identity of `usage_rollups` and `usage_days`. `usage_totals` has no dimensions. */
 import { createHash } from 'node:crypto';
 import { type UsageDimension, usageDimensions } from '../../contract/run-dimensions.ts';
 import type { Tags } from '../posting.ts';

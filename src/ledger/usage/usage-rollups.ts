@@ -16,7 +16,7 @@ import {
 } from './usage-columns.ts';
 import { TagLimiter } from './usage-tags.ts';
 
-/** The increment of one row; `digest` holds the row's identity until rows of equal identity are merged. */
+/** The increment of one row; `digest` holds the row's identity until `addTo` replaces it by its digest. */
 type Rollup = {
   org_id: string;
   bucket: Date;
