@@ -14,7 +14,7 @@ export interface Window {
   readonly endMs: number;
 }
 
-/** The window of limits without a window. Its bounds are the earliest and latest time that the service accepts. */
+/** The window of limits without a window: from the epoch to the end of the last year that the service accepts. */
 export const lifetime: Window = { startMs: 0, endMs: Date.UTC(2200, 0, 1) };
 
 /** Windows of equal length, counted from the epoch. */

@@ -1,5 +1,5 @@
 /**
- * Monthly partitions of runs and ledger entries, so that an old month can be dropped as a whole. Partitions are
+ * Monthly partitions of runs and ledger entries, so that an old month can be dropped once it is empty. Partitions are
  * created ahead of time; rows without a partition go to the default partition, which exists from the start, so that
  * an insert never fails for lack of a partition.
  */

@@ -50,8 +50,8 @@ export function tagsWith(condition: string): string {
 export const scopeFields = forEachName(labelDimensions, Type.Optional(label));
 
 /**
- * `never`, which causes a compile error below, if the kernel differs from the list of dimensions. (The kernel imports
- * no other folder, so it cannot use the list.)
+ * `never`, which causes compile errors where it is used, if the kernel differs from the list of dimensions. (The kernel
+ * imports no other folder, so it cannot use the list.)
  */
 type Same<A, B> = [A, B] extends [B, A] ? A : never;
 export type ScopeField = Same<keyof Scope, ScopeDimension>;

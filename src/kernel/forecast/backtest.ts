@@ -1,6 +1,6 @@
 /**
  * Rolling-origin backtest: forecasts the days after past origins from what was known then, and measures the errors.
- * The errors select the model and determine the bands.
+ * The errors select the model and determine the bands. Only the scaling by `withoutLevelShift` uses later days.
  */
 import { type Method, type Model, models, seasonalNaiveMethod } from './models.ts';
 import { daysOfWeek, mean, median, type Series } from './series.ts';

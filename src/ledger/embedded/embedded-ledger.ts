@@ -109,7 +109,7 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
     this.#ends = new EmbeddedHoldEnds({ db: options.db, ...shared });
   }
 
-  /** Returns the current time, which never runs backwards; after a restart, not before the last posting or open hold. */
+  /** Returns the current time. It never runs backwards; after a restart, not behind the last posting or open hold. */
   #now(): number {
     this.#nowMs = Math.max(this.#nowMs, this.#options.clock.now().getTime());
     return this.#nowMs;
