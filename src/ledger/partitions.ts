@@ -45,7 +45,7 @@ async function exists(db: Queryable, name: string): Promise<boolean> {
   return row?.table != null;
 }
 
-/** Drops empty partitions of months before the last one. If a table is locked, they are skipped until the next run. */
+/** Drops empty partitions from before the previous month. If a table is locked, they are skipped until the next run. */
 export async function dropEmptyMonths(db: Database, now: Date): Promise<string[]> {
   const current = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - 1, 1))
     .toISOString()

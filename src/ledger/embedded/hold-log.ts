@@ -109,7 +109,7 @@ export function openHoldLog(
       try {
         deleteOrTruncate(file);
       } catch {
-        // Ignored: the next start finds the file again and drops its holds, which have ended or were replaced.
+        // Ignored: the next start finds the file again and drops its holds for the same reason.
       }
     }
   }
