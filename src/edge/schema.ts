@@ -22,7 +22,7 @@ export const Verdict = closed({
   max_output_tokens: nullable(
     Type.Integer({
       description:
-        'Pass this limit to the model: with at most this many output tokens, the actual cost cannot exceed the hold. Null if the model has no price.',
+        'Pass this limit to the model: with at most this many output tokens, the actual cost cannot exceed the hold. Without a price it is the requested `max_output_tokens`, or null.',
     }),
   ),
   limits: Type.Array(

@@ -82,7 +82,7 @@ function logRoutes(
       path: `${path}/verify`,
       summary: `Verify the integrity of ${title}`,
       description:
-        'Recomputes the hash of every entry, compares all signed checkpoints and checks that the end is authentic. ' +
+        'Recomputes the hash of every entry, compares the latest 1,000 signed checkpoints and checks that the end is authentic. ' +
         'Against an attacker who has both the database and the encryption key, or who restores an older database, ' +
         'only a checkpoint that you have kept is proof.',
       access: reader,

@@ -105,7 +105,7 @@ export const VerificationView = closed({
     }),
     {
       description:
-        'Mismatches and their positions, at most 100. `key_invalid` concerns no entry: the signing keys were ' +
+        'Mismatches and their positions: at most 100, and invalid stored checkpoints. `key_invalid` concerns no entry: the signing keys were ' +
         'changed.',
     },
   ),

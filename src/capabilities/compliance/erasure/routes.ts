@@ -37,8 +37,8 @@ export function erasureRoutes(deps: ErasureRouteDependencies): Route[] {
       description:
         'Replaces the id by a random pseudonym everywhere: in runs, usage, the ledger, holds, limits, credits, ' +
         'events, refusals, stored responses and the audit log. Sums stay; limits, credit packs and rates of the ' +
-        'customer end. Runs lose their tags, metadata and content. This cannot be undone. A customer with a very ' +
-        'long history is erased in the background: `…/customer-erasures` shows when it is done. Returns `conflict` ' +
+        'customer end. Runs lose their tags, metadata and content. This cannot be undone. The ' +
+        'rest is erased in the background: `…/customer-erasures` shows when it is done. Returns `conflict` ' +
         'while the organization is under legal hold.',
       access: admin,
       success: 204,

@@ -72,7 +72,9 @@ const LimitOutlook = closed({
     description: 'Before the current window ends; without a window, within the forecast.',
   }),
   expected_at_window_end: nullable(
-    amount('predicted usage at the end of the current window. Null without a window.'),
+    amount(
+      'predicted usage at the end of the current window. Null without a window, or if it ends after the forecast.',
+    ),
   ),
 });
 

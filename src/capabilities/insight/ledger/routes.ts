@@ -87,7 +87,7 @@ export function ledgerRoutes(deps: LedgerRouteDependencies): Route[] {
       summary: 'Reconcile the ledger',
       description:
         'Compares every counter with the ledger entries and the open holds, and the entries with the runs, the ' +
-        'usage and the tallies, all at one moment. The ledger is balanced if nothing differs.',
+        'usage and the tallies. Counters and holds are compared at one moment. The ledger is balanced if nothing differs.',
       access: reader,
       response: ReconciliationView,
       async handler({ params, now, progress }) {
