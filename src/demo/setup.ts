@@ -68,7 +68,7 @@ async function setBudgets(
   const departments = await spent(`from=${quarterStart}&group_by=department`);
   const costOf = (workflow: string) => month.data.find((row) => row.workflow === workflow)?.cost_usd ?? '0';
   await owner.call('POST', `${org}/budgets`, {
-    name: 'All of it',
+    name: 'Total',
     scope_kind: 'org',
     period: 'month',
     limit_usd: above(month.total.cost_usd, 1.35),
@@ -150,13 +150,13 @@ async function setRules(org: string, owner: Caller): Promise<void> {
     models: ['claude-opus-*'],
     expression: 'department != "engineering"',
     priority: 10,
-    reason: 'The dearest models are for engineering.',
+    reason: 'The most expensive models are reserved for engineering.',
   });
   await owner.call('POST', `${org}/policies`, {
     effect: 'require_approval',
     actions: ['email.send_bulk', 'payment.*'],
     priority: 20,
-    reason: 'What reaches many people, or moves money, is looked at first.',
+    reason: 'Bulk messages and payments need an approval.',
   });
   await owner.call('PATCH', `${org}/safety-detectors/email`, { enabled: true, action: 'flag' });
   await owner.call('PATCH', `${org}/safety-detectors/credit_card`, { enabled: true, action: 'block' });
