@@ -402,7 +402,7 @@ function url(name: string, fallback: string | undefined, meaning: string): Setti
   };
 }
 
-/** An optional setting: `read` returns undefined without calling the parser. */
+/** An optional setting: without a value and a fallback, `read` returns undefined without calling the parser. */
 function optional<Value>(setting: Setting<Value>): Setting<Value | undefined> {
   return setting;
 }

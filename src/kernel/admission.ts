@@ -62,7 +62,7 @@ export interface Reservation {
   readonly packs: readonly Debit[];
 }
 
-/** Returns a reservation as one debit per counter. */
+/** Returns a reservation as one debit per counter, without counters whose amount is zero. */
 export function debitsOf({ shares, amounts, packs }: Reservation): Debit[] {
   const debits: Debit[] = [];
   for (const { key, unit } of shares) {

@@ -14,7 +14,7 @@ const stepMax = 255;
 const pairBytes = 4;
 const pairCountMax = 0xff_ffff;
 
-/** Maximum relative error of a percentile. */
+/** Maximum relative error of a percentile, before it is rounded to whole milliseconds. */
 export const relativeError = (growth - 1) / (growth + 1);
 
 /**

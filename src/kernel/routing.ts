@@ -181,7 +181,8 @@ function partition(candidates: readonly Candidate[], exclude: (one: Candidate) =
 }
 
 /**
- * Returns the latest stage that excluded a candidate. If there were no candidates, it is `price`: no model had a price.
+ * Returns the latest stage that excluded a candidate. If there were no candidates, it is `price`: no model with a price
+ * matched the patterns.
  */
 function latestStage(excluded: readonly ExcludedCandidate[]): Stage {
   return stages.findLast((stage) => excluded.some((one) => one.stage === stage)) ?? 'price';

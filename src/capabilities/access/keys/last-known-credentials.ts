@@ -53,7 +53,7 @@ export class LastKnownCredentials {
     return this.#byDigest.get(digest);
   }
 
-  /** Loads a credential from the database and stores it. */
+  /** Loads a credential from the database and stores it, unless it may have changed meanwhile. */
   async track(
     digest: string,
     load: (digest: string) => Promise<Credential | undefined>,

@@ -73,7 +73,7 @@ export class ChainCheck {
   #last: AuditEntry | undefined;
   #lastAgreed: number;
   /**
-   * Latest date of the entries so far. A log is ordered by time, so a later entry cannot be older, even if it has an
+   * Latest date of the intact entries so far. A log is ordered by time, so a later entry cannot be older, even if it has an
    * earlier date.
    */
   #latestMs = Number.NEGATIVE_INFINITY;

@@ -1,6 +1,6 @@
 /**
- * Removes the oldest entries of a log. The last removed entry is kept as a signed anchor, from which the rest is
- * verified. Therefore the signatures are checked first: a database administrator must not be able to pass off recent
+ * Removes the oldest entries of a log. The position and hash of the last removed entry are kept as a signed anchor, from which the rest is verified. Therefore
+ * the signature of the previous anchor and the hashes of the entries are checked first: a database administrator must not be able to pass off recent
  * entries as removed by retention.
  */
 import type { Transaction } from '../../../platform/db/database.ts';

@@ -1,7 +1,7 @@
 /**
  * Format of a key: `svc_<environment>_<33 base-62 characters of 192 random bits><6 of a checksum>`.
  * The checksum allows mistyped and invented tokens to be rejected without a query, and secret scanners to avoid false
- * positives. Only the SHA-256 of a key is stored.
+ * positives. Of a key, only its SHA-256 and its hint are stored.
  */
 import { hash, randomBytes } from 'node:crypto';
 import { crc32 } from 'node:zlib';
