@@ -1,7 +1,7 @@
 /**
- * Removes the oldest entries of a log. The position and hash of the last removed entry are kept as a signed anchor, from which the rest is verified. Therefore
- * the signature of the previous anchor and the hashes of the entries are checked first: a database administrator must not be able to pass off recent
- * entries as removed by retention.
+ * Removes the oldest entries of a log. The position and hash of the last removed entry are kept as a signed anchor,
+ * from which the rest is verified. Therefore the signature of the previous anchor and the hashes of the entries are
+ * checked first: a database administrator must not be able to pass off recent entries as removed by retention.
  */
 import type { Transaction } from '../../../platform/db/database.ts';
 import { createYielder } from '../../../platform/jobs/yielder.ts';

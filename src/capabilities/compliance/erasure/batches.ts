@@ -1,8 +1,8 @@
 /**
  * Erases a customer's id from every table that stores it, except the audit log (`redactEntries`). Large tables are
- * processed in bounded batches. In a row of the customer, tags, metadata and content are deleted, and the id is replaced within chain ids, notes and messages too
- * (`namePattern`); an external id that contains it is replaced or deleted as a whole. In other rows, except counter keys,
- * only values that equal the id are replaced.
+ * processed in bounded batches. In a row of the customer, tags, metadata and content are deleted, and the id is
+ * replaced within chain ids, notes and messages too (`namePattern`); an external id that contains it is replaced or
+ * deleted as a whole. In other rows, except counter keys, only values that equal the id are replaced.
  */
 
 import {
