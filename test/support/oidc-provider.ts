@@ -44,7 +44,7 @@ export interface OidcIdp {
    * one.
    */
   forge: Forgery | undefined;
-  /** Whether the metadata announces that redirects contain the issuer (`iss`). */
+  /** True if the metadata announces that redirects contain the issuer (`iss`). */
   namesItself: boolean;
   /** Replace claims of userinfo; undefined removes a claim. */
   userinfo: Readonly<Record<string, unknown>> | undefined;

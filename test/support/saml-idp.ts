@@ -39,7 +39,7 @@ export interface SamlIdp {
   rewrite: ((xml: string) => string) | undefined;
   /** Changes the next responses after they were signed. */
   tamper: ((xml: string) => string) | undefined;
-  /** Whether assertions are signed. */
+  /** True if assertions are signed. */
   signs: boolean;
   signatureAlgorithm: string;
   /** Signs with the key of a stranger instead of the provider's own key. */

@@ -102,7 +102,7 @@ describe('detects', () => {
       ['entry_missing 2', 'entry_moved 2'],
     ],
     [
-      'a chain written anew',
+      'a rewritten chain',
       () => chainOf(entries.map((entry) => ({ ...entry, actorId: 'key_2' }))).map(ndjsonLine),
       ['chain_rewritten 1'],
     ],
@@ -126,9 +126,9 @@ describe('detects', () => {
   });
 
   test('a chain that differs from a kept checkpoint', async () => {
-    const anew = chainOf(entries.map((entry) => ({ ...entry, actorId: 'key_2' })));
+    const rewritten = chainOf(entries.map((entry) => ({ ...entry, actorId: 'key_2' })));
     const { token } = signed(entries[3] ?? chainStart);
-    expect((await check([...anew.map(ndjsonLine), checkpointLineOf(anew.at(-1))], [token])).found).toEqual([
+    expect((await check([...rewritten.map(ndjsonLine), checkpointLineOf(rewritten.at(-1))], [token])).found).toEqual([
       'chain_rewritten 1',
     ]);
   });

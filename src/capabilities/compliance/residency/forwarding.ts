@@ -3,7 +3,7 @@
  * with backpressure; nothing is stored.
  *
  * The home region does all checks itself. It takes the client's address and the trace id from a signed header only. A
- * request that already has the header, whoever wrote it, is not forwarded again: regions that disagree about the home
+ * request that already has the header, from any sender, is not forwarded again: regions that disagree about the home
  * region or the secret would forward it in a loop.
  */
 import type { IncomingMessage } from 'node:http';
