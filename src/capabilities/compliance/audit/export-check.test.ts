@@ -128,9 +128,9 @@ describe('detects', () => {
   test('a chain that differs from a kept checkpoint', async () => {
     const rewritten = chainOf(entries.map((entry) => ({ ...entry, actorId: 'key_2' })));
     const { token } = signed(entries[3] ?? chainStart);
-    expect((await check([...rewritten.map(ndjsonLine), checkpointLineOf(rewritten.at(-1))], [token])).found).toEqual([
-      'chain_rewritten 1',
-    ]);
+    expect(
+      (await check([...rewritten.map(ndjsonLine), checkpointLineOf(rewritten.at(-1))], [token])).found,
+    ).toEqual(['chain_rewritten 1']);
   });
 });
 
