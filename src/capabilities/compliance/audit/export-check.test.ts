@@ -134,6 +134,21 @@ describe('detects', () => {
   });
 });
 
+describe('rejects a kept token', () => {
+  const withKept = (token: string) => check(entries.map(ndjsonLine), [token]);
+
+  test('that is not a checkpoint', async () => {
+    const { org_id, seq, hash, at } = signed(entries[3] ?? chainStart);
+    const token = tokenSigner(key.privatePem)({ kind: 'anchor', org_id, seq, hash, at });
+    await expect(withKept(token)).rejects.toThrow('a given checkpoint is invalid');
+  });
+
+  test('of the log of another organization', async () => {
+    const { token } = signed(entries[3] ?? chainStart, key, 'org_2');
+    await expect(withKept(token)).rejects.toThrow('log of another organization');
+  });
+});
+
 test('accepts signatures from before the key was replaced, and rejects later ones', async () => {
   const newer = newKey();
   const lines = [...entries.map(ndjsonLine), checkpointLineOf(entries.at(-1), newer)];

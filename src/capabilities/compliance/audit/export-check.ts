@@ -4,7 +4,7 @@ import { ChainCheck, type Finding } from './chain-check.ts';
 import { parseExportLine } from './export-lines.ts';
 import { isSigned } from './redaction.ts';
 import type { CheckpointView } from './schema.ts';
-import { type OpenToken, type TrustedKey, tokenOpener } from './signing.ts';
+import { type OpenedStatement, type OpenToken, type TrustedKey, tokenOpener } from './signing.ts';
 
 export interface ExportCheckOptions {
   /** Public keys of the service. Without them checkpoints are compared, but could have been forged. */
@@ -50,7 +50,10 @@ export async function checkExport(
     }
     isSealed = line.kind === 'checkpoint';
     if (line.kind === 'entry') {
-      orgId ??= line.entry.tenantId;
+      if (orgId === undefined) {
+        orgId = line.entry.tenantId;
+        requireSameLog(keptPositions, orgId);
+      }
       firstSeq ||= line.entry.seq;
       entries += 1;
       check.add(line.entry);
@@ -89,15 +92,21 @@ export async function checkExport(
   };
 }
 
-function openKept(token: string, open: OpenToken | undefined): SignedPosition {
+function openKept(token: string, open: OpenToken | undefined): OpenedStatement {
   if (open === undefined) {
     throw new Error('your checkpoint can only be checked with the public key of the service');
   }
   const statement = open(token);
-  if (statement === undefined) {
+  if (statement?.kind !== 'checkpoint') {
     throw new Error('a given checkpoint is invalid, or not signed with a given key');
   }
   return statement;
+}
+
+function requireSameLog(kept: readonly OpenedStatement[], orgId: string): void {
+  if (kept.some((statement) => statement.org_id !== orgId)) {
+    throw new Error('a given checkpoint belongs to the log of another organization');
+  }
 }
 
 /** Returns undefined if the line differs from its token, or belongs to another log. Not checked without keys. */
