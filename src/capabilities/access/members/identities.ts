@@ -66,19 +66,19 @@ export async function recognizeMember(
 }
 
 /**
- * Returns the member with this identity, even a removed one, or the member that the person would sign in as by e-mail
- * address; undefined if there is neither.
+ * Returns the current member with this identity, or the member that the person would sign in as by e-mail address; if
+ * there is neither, the removed member with this identity.
  */
 export async function findMemberOf(
   tx: Transaction,
   { orgId, issuer, subject, email }: Identity,
 ): Promise<MemberRow | undefined> {
   const known = await findByIdentity(tx, orgId, issuer, subject);
-  if (known !== undefined) {
+  if (known?.removed_at === null) {
     return known;
   }
   const invited = email === undefined ? undefined : await findByEmail(tx, orgId, email);
-  return invited?.issuer === issuer ? undefined : invited;
+  return invited === undefined || invited.issuer === issuer ? known : invited;
 }
 
 async function findInvited(tx: Transaction, identity: Identity): Promise<MemberRow | undefined> {

@@ -431,6 +431,20 @@ describe('open sessions', () => {
     expect(await whoIs(cookie)).toEqual(over);
   });
 
+  test('of a member who was removed and invited again end too', async () => {
+    await connect();
+    const account = { sub: 'returned', email: 'returned@example.com', email_verified: true };
+    const first = await whoIs((await enter(account)).cookie);
+    expect((await owner('DELETE', `/members/${first.member_id}`)).status).toBe(204);
+    const { json: again } = await owner('POST', '/members', { email: account.email, role: 'viewer' });
+    const accepted = await postForm(world, new URL(again.sign_in_url).pathname, {});
+    const cookie = cookieOf(accepted);
+    expect(await whoIs(cookie)).toMatchObject({ member_id: again.id });
+    await connect({ allowed_email_domains: ['other.example'] });
+    expect((await enter(account)).answer.status).toBe(403);
+    expect(await whoIs(cookie)).toEqual(over);
+  });
+
   test('end when the identity provider is replaced, and stay when it is only changed', async () => {
     await connect();
     const { cookie } = await enter({ sub: 'ada' });
