@@ -13,7 +13,7 @@ import { type Database, DatabaseUnavailable, type Transaction } from '../../plat
 import type { Log } from '../../platform/log.ts';
 import { OverCapacity } from '../../platform/service-unavailable.ts';
 import type { Clock } from '../../platform/time/clock.ts';
-import { isCounterOf, type Renaming, renamedHold } from '../holds/customer-pseudonyms.ts';
+import { droppedCounters, isCounterOf, type Renaming, renamedHold } from '../holds/customer-pseudonyms.ts';
 import type { Hold } from '../holds/hold.ts';
 import { findStoredKeys, type Replay, type RequestKey, replayOf } from '../holds/hold-keys.ts';
 import type {
@@ -355,15 +355,19 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
     await this.#options.db.transaction(change);
     // Synchronously after the commit, so that no decision uses the old name in between.
     const renamed: OpenHold[] = [];
+    const dropped = new Set<string>();
     for (const open of orgState.holds.values()) {
       const hold = renamedHold(open.hold, renaming);
       if (hold !== undefined) {
+        for (const key of droppedCounters(open.hold, hold)) {
+          dropped.add(key);
+        }
         this.#states.replaceHold(open, hold);
         renamed.push(open);
       }
     }
     for (const key of orgState.counters.keys()) {
-      if (isCounterOf(key, renaming.from)) {
+      if (dropped.has(key) || isCounterOf(key, renaming.from)) {
         orgState.counters.delete(key);
       }
     }

@@ -67,6 +67,11 @@ export function renamedHold(hold: Hold, renaming: Renaming): Hold | undefined {
   };
 }
 
+/** Returns the keys of the counters that a hold no longer reserves in after it was renamed. */
+export function droppedCounters(before: Hold, after: Hold): string[] {
+  return before.shares.filter((share) => !after.shares.includes(share)).map(({ key }) => key);
+}
+
 /**
  * Returns true if a counter is keyed by this value. The key has the value after its first colon, or a JSON list of
  * several values.

@@ -7,7 +7,7 @@ import type { Denial } from '../../kernel/denial.ts';
 import { agreedNow } from '../../platform/db/agreed-now.ts';
 import type { Transaction } from '../../platform/db/database.ts';
 import { OverCapacity, ServiceUnavailable } from '../../platform/service-unavailable.ts';
-import { namePattern, type Renaming, renamedHold } from '../holds/customer-pseudonyms.ts';
+import { droppedCounters, namePattern, type Renaming, renamedHold } from '../holds/customer-pseudonyms.ts';
 import type { Hold } from '../holds/hold.ts';
 import { findStoredKeys, type Replay, type RequestKey, replayOf } from '../holds/hold-keys.ts';
 import type {
@@ -156,18 +156,14 @@ export class PostgresLedger<Run = unknown> implements Ledger<Run> {
     await this.#options.db.transaction(async (tx) => {
       await lockOrg(tx, orgId);
       await change(tx);
-      const holds = await selectHoldsOfCustomer(tx, orgId, renaming.from);
-      await updateHolds(
-        tx,
-        orgId,
-        holds.flatMap((hold) => renamedHold(hold, renaming) ?? []),
-      );
-      await tx.query(
-        `DELETE FROM counters
-          WHERE org_id = $1 AND strpos(key, ':') > 0
-            AND (substr(key, strpos(key, ':') + 1) = $2 OR substr(key, strpos(key, ':') + 1) ~ $3)`,
-        [orgId, renaming.from, namePattern(renaming.from)],
-      );
+      const dropped: string[] = [];
+      const renamed = (await selectHoldsOfCustomer(tx, orgId, renaming.from)).flatMap((before) => {
+        const hold = renamedHold(before, renaming);
+        dropped.push(...(hold === undefined ? [] : droppedCounters(before, hold)));
+        return hold ?? [];
+      });
+      await updateHolds(tx, orgId, renamed);
+      await deleteCustomerCounters(tx, orgId, renaming.from, dropped);
     });
   }
 
@@ -259,4 +255,22 @@ export class PostgresLedger<Run = unknown> implements Ledger<Run> {
       resolve(results[index]);
     }
   }
+}
+
+/** Deletes the counters that are keyed by the id of a customer, and the given ones. The next decision recounts them. */
+async function deleteCustomerCounters(
+  tx: Transaction,
+  orgId: string,
+  customerId: string,
+  keys: readonly string[],
+): Promise<void> {
+  // A counter with several values has them as a JSON list.
+  const value = `substr(key, strpos(key, ':') + 1)`;
+  await tx.query(
+    `DELETE FROM counters
+      WHERE org_id = $1
+        AND (key = ANY($5) OR strpos(key, ':') > 0
+             AND (${value} = $2 OR ${value} ~ $3 OR left(${value}, 1) = '[' AND strpos(${value}, $4) > 0))`,
+    [orgId, customerId, namePattern(customerId), JSON.stringify(customerId), keys],
+  );
 }
