@@ -70,7 +70,7 @@ export async function eraseLimits(tx: Transaction, { orgId, from, to, now }: Bat
   // Resets the cursor of the exhaustion watch if it contains the id; the watch then starts over.
   await tx.query(
     `UPDATE forecast_checks SET after_group = '' WHERE org_id = $1 AND strpos(after_group, $2) > 0`,
-    [orgId, from],
+    [orgId, JSON.stringify(from)],
   );
   await notifyLimitChanged(tx, orgId);
   return renamed;
@@ -230,9 +230,12 @@ export async function eraseStoredAnswers(
 
 export async function eraseClosedChains(tx: Transaction, { orgId, from, to }: Batch): Promise<BatchResult> {
   const renamed = await tx.query(
-    `UPDATE closed_chains SET chain_id = regexp_replace(chain_id, $4, '\\1' || $3 || '\\2', 'g')
-      WHERE org_id = $1 AND chain_id ~ $4
-        AND chain_id IN (SELECT chain_id FROM ledger_entries WHERE org_id = $1 AND customer_id = $2) RETURNING 1 AS one`,
+    `UPDATE closed_chains SET chain_id = regexp_replace(chain_id, $4, '\\1' || $3 || '\\2', 'g'),
+                              customer_ids = array_remove(customer_ids, $2)
+      WHERE org_id = $1
+        AND ($2 = ANY (customer_ids) OR chain_id ~ $4
+             AND chain_id IN (SELECT chain_id FROM ledger_entries WHERE org_id = $1 AND customer_id = $2))
+      RETURNING 1 AS one`,
     [orgId, from, to, namePattern(from)],
   );
   return { changed: renamed.length, next: null };

@@ -339,6 +339,50 @@ test('a short id does not affect names that only contain it', async () => {
   expect(reconciled.json).toMatchObject({ balanced: true });
 });
 
+describe.each([
+  ['a long id', 'customer-4711'],
+  ['a short id', 'c7'],
+])('an open hold of a customer with %s', (_, customer_id) => {
+  test('leaves nothing reserved under the old names', async () => {
+    const other = await world.createOrg();
+    const path = `/v1/orgs/${other.id}`;
+    const ask = (method: string, url: string, body?: object) =>
+      world.request(method, url, { key: other.ownerKey, ...(body && { body }) });
+    await ask('PUT', `${path}/chain-budget`, { max_cost_usd: '1' });
+    const perCustomerAndModel = {
+      name: 'pairs',
+      match: { customer_id: '*', model: '*' },
+      unit: 'usd',
+      limit: '1',
+      window_seconds: 86_400,
+      kind: 'quota',
+    };
+    const { status, text } = await world.request('PUT', `/v1/admin/orgs/${other.id}/rate-limits`, {
+      key: world.operatorKey,
+      body: { policies: [perCustomerAndModel] },
+    });
+    expect(status, text).toBe(200);
+    const run = { model: 'm', chain_id: `chain ${customer_id}`, customer_id };
+    const started = await ask('POST', '/v1/runs', {
+      ...run,
+      status: 'running',
+      estimated_cost_usd: '0.4',
+    });
+    expect(started.status).toBe(201);
+    expect((await ask('DELETE', `${path}/customers/${customer_id}`)).status).toBe(204);
+    await settle();
+    const { json } = await ask('GET', `${path}/ledger/reconciliation`);
+    expect(json).toMatchObject({ balanced: true });
+    expect(JSON.stringify(json)).not.toContain(JSON.stringify(`["${customer_id}"`).slice(1, -1));
+    const done = await ask('POST', `/v1/runs/${started.json.id}/complete`, {
+      status: 'succeeded',
+      cost_usd: '0.3',
+    });
+    expect(done.status, done.text).toBe(200);
+    expect((await ask('GET', `${path}/ledger/reconciliation`)).json).toMatchObject({ balanced: true });
+  });
+});
+
 test('an interrupted erasure continues in the background', async () => {
   const runs = Array.from({ length: 4_500 }, (_, n) => ({
     model: 'm',
@@ -412,4 +456,33 @@ test.runIf(engine === 'embedded')('a hold that survives a restart keeps the pseu
   expect(hold?.scope.customer_id).toMatch(/^erased-/);
   const { json } = await call('GET', `/v1/orgs/${org.id}/holds`);
   expect(JSON.stringify(json)).not.toContain('restarted');
+});
+
+test('replaces the id in a chain whose ledger entries retention has deleted', async () => {
+  const other = await world.createOrg();
+  const path = `/v1/orgs/${other.id}`;
+  const ask = (method: string, url: string, body?: object) =>
+    world.request(method, url, { key: other.ownerKey, ...(body && { body }) });
+  const chains = async () =>
+    (
+      await world.db.query<{ chain_id: string }>(
+        'SELECT chain_id FROM closed_chains WHERE org_id = $1 ORDER BY chain_id',
+        [other.id],
+      )
+    ).map(({ chain_id }) => chain_id);
+  for (const [customer_id, chain_id] of [
+    ['erase-me', 'thread erase-me 1'],
+    ['stays-here', 'about erase-me'],
+  ]) {
+    const { status } = await ask('POST', '/v1/runs', { model: 'm', cost_usd: '0.1', customer_id, chain_id });
+    expect(status).toBe(201);
+  }
+  await ask('PUT', `${path}/retention-policy`, { runs_days: 30 });
+  world.clock.advanceSeconds(500 * 86_400);
+  await world.runJob('apply-retention');
+  expect(await chains()).toEqual(['about erase-me', 'thread erase-me 1']);
+  await ask('POST', `${path}/customer-limits`, { customer_id: 'erase-me', period: 'day', limit_usd: '1' });
+  expect((await ask('DELETE', `${path}/customers/erase-me`)).status).toBe(204);
+  await settle();
+  expect(await chains()).toEqual(['about erase-me', expect.stringMatching(/^thread erased-\w+ 1$/)]);
 });

@@ -53,7 +53,8 @@ export async function deleteLedgerEntries(
      ), gone AS (
        DELETE FROM ledger_entries e USING old
         WHERE e.org_id = $1 AND e.charged_at < $2 AND e.charged_at = old.charged_at AND e.id = old.id
-       RETURNING e.charged_at, e.usd_nanos, e.tokens, e.requests, e.uncovered_nanos, e.prepaid_nanos, e.packs, e.chain_id
+       RETURNING e.charged_at, e.usd_nanos, e.tokens, e.requests, e.uncovered_nanos, e.prepaid_nanos, e.packs, e.chain_id,
+                 e.customer_id
      ), balances AS (
        INSERT INTO closed_balances AS there (org_id, source, bucket, usd_nanos, tokens, requests, uncovered_nanos)
        SELECT $1, 'entries', ${bucketExpression('charged_at')}, sum(usd_nanos), sum(tokens), sum(requests), sum(uncovered_nanos)
@@ -68,11 +69,14 @@ export async function deleteLedgerEntries(
        ) AS paid GROUP BY 2, 3
        ON CONFLICT (org_id, kind, id) DO UPDATE SET nanos = there.nanos + excluded.nanos
      ), chains AS (
-       INSERT INTO closed_chains AS there (org_id, chain_id, usd_nanos, tokens, requests)
-       SELECT $1, chain_id, sum(usd_nanos), sum(tokens), sum(requests) FROM gone WHERE chain_id IS NOT NULL GROUP BY 2
+       INSERT INTO closed_chains AS there (org_id, chain_id, usd_nanos, tokens, requests, customer_ids)
+       SELECT $1, chain_id, sum(usd_nanos), sum(tokens), sum(requests),
+              coalesce(array_agg(DISTINCT customer_id) FILTER (WHERE strpos(chain_id, customer_id) > 0), '{}')
+         FROM gone WHERE chain_id IS NOT NULL GROUP BY 2
        ON CONFLICT (org_id, chain_id) DO UPDATE
          SET usd_nanos = there.usd_nanos + excluded.usd_nanos, tokens = there.tokens + excluded.tokens,
-             requests = there.requests + excluded.requests
+             requests = there.requests + excluded.requests,
+             customer_ids = ARRAY(SELECT DISTINCT unnest(there.customer_ids || excluded.customer_ids))
      )
      SELECT count(*)::int4 AS count FROM gone`,
     [orgId, before, limit],
