@@ -72,6 +72,15 @@ describe('values', () => {
     expect(Buffer.from(row?.bytes as Uint8Array)).toEqual(Buffer.from([0, 255]));
   });
 
+  test('a value that cannot be encoded fails its statement alone, also if the statement is used again', async () => {
+    const echo = (value: unknown) => db.query<{ value: string }>('SELECT $1::text AS value', [value]);
+    for (const unfit of [{ n: 1n }, new Date(Number.NaN)]) {
+      await echo('before');
+      await expect(echo(unfit)).rejects.toThrow();
+      expect(await echo('after')).toEqual([{ value: 'after' }]);
+    }
+  });
+
   test('runs several statements in one text in order', async () => {
     await db.query(
       `INSERT INTO things (org_id, id) VALUES ('multi', 'a'); DELETE FROM things WHERE org_id = 'multi'`,
@@ -320,6 +329,26 @@ describe('notifications', () => {
     expect(received).not.toContain('never');
     await eventually(() => expect(db.notificationsHealthy()).toBe(true));
   });
+
+  test('are rejected after the end of their transaction, and not delivered', async () => {
+    const received: (string | null)[] = [];
+    db.listen('late_channel', (payload) => received.push(payload));
+    const late = await db.transaction(async (tx) => () => tx.notify('late_channel', 'late'));
+    await expect(late()).rejects.toThrow('the transaction is over');
+    expect(received).not.toContain('late');
+  });
+
+  // The embedded engine has no other processes, so it sends none.
+  test.runIf(engine === 'postgres')(
+    'fail the transaction if they cannot be sent, also if the error is swallowed',
+    async () => {
+      const tooLong = 'x'.repeat(10_000);
+      const swallowed = db.transaction(async (tx) => {
+        await tx.notify('test_channel', tooLong).catch(() => undefined);
+      });
+      await expect(swallowed).rejects.toThrow('swallowed');
+    },
+  );
 });
 
 describe('migrations', () => {

@@ -62,7 +62,7 @@ export async function runTransaction<Result>(
     },
     async notify(channel, payload) {
       const notification = { channel, payload };
-      await sendNotification(connection, notification);
+      await sendPart(() => sendNotification(connection, notification));
       notifications.push(notification);
     },
   };

@@ -11,7 +11,7 @@ import {
   type TransactionOptions,
 } from '../database.ts';
 import { LocalNotifications, runTransaction } from '../transaction.ts';
-import { types } from '../wire/values.ts';
+import { toText, types } from '../wire/values.ts';
 import { ChangeListener } from './change-listener.ts';
 
 export interface PostgresOptions {
@@ -165,10 +165,18 @@ function queryConfig(sql: string, params: readonly unknown[] | undefined, patien
   return {
     text: sql,
     ...(name !== undefined && { name }),
-    ...(params !== undefined && { values: [...params] }),
+    ...(params !== undefined && { values: params.map(encoded) }),
     // The longest possible timer; zero would mean the connection's own timeout.
     ...(patient && { query_timeout: 2_147_483_647 }),
   };
+}
+
+/**
+ * Throws before anything is sent if a value cannot be encoded. `pg` would encode it after the statement, close the statement on the
+ * server, and still use it later.
+ */
+function encoded(value: unknown): Uint8Array | string | null {
+  return value instanceof Uint8Array ? value : toText(value);
 }
 
 /** SQLSTATE: a migration changed the columns of a prepared statement. A new connection prepares it again. */
