@@ -1,6 +1,7 @@
 /** Parsers of settings. Each returns the value, or throws an error whose message describes a valid value. */
 import { accessSync, constants, statSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { parseDatabaseUrl } from '../platform/db/postgres/database-url.ts';
 import { type AddressList, addressList, parseCidr } from '../platform/http/message/address.ts';
 import { isWellFormedKey } from '../platform/http/routes/key-format.ts';
 import { parseSecretsKey } from '../platform/secrets/secrets.ts';
@@ -33,6 +34,11 @@ export function parseUrl(value: string, protocols: readonly string[]): string {
       `an absolute URL that starts with ${protocols.map((protocol) => `${protocol}//`).join(' or ')}`,
     );
   }
+  return value;
+}
+
+export function parsePostgresUrl(value: string): string {
+  parseDatabaseUrl(value);
   return value;
 }
 

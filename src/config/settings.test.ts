@@ -22,6 +22,10 @@ test.each([
   ['SVC_BASE_URL', 'ftp://example.com'],
   ['SVC_BASE_URL', 'example.com'],
   ['SVC_DATABASE_URL', 'mysql://user:hunter2@db/x'],
+  ['SVC_DATABASE_URL', 'postgres://user:hunter2@a:1,b:2:3/x'],
+  ['SVC_DATABASE_URL', 'postgres://user:hunter2@a,b/x?target_session_attrs=standby'],
+  ['SVC_DATABASE_LISTEN_URL', 'http://user:hunter2@db/x'],
+  ['SVC_DATABASE_POOLER', 'statement'],
   ['SVC_REDIS_URL', 'http://user:hunter2@cache'],
   ['SVC_REDIS_URL', 'redis://:hunter2@cache/name'],
   ['SVC_READ_LIMIT_PER_MINUTE', '0'],
@@ -47,6 +51,16 @@ test.each([
   const load = () => loadConfig({ [name]: value });
   expect(load).toThrow(new RegExp(`^${name} is invalid: must be `));
   expect(load).not.toThrow(/hunter2/);
+});
+
+test('accepts several hosts of a database, and asks for the database that a direct connection belongs to', () => {
+  const several = 'postgres://user@a:5432,b:5433/x?target_session_attrs=read-write';
+  expect(loadConfig({ SVC_DATABASE_URL: several, SVC_DATABASE_LISTEN_URL: several })).toMatchObject({
+    databaseUrl: several,
+    databaseListenUrl: several,
+    databasePooler: 'auto',
+  });
+  expect(() => loadConfig({ SVC_DATABASE_LISTEN_URL: several })).toThrow(/^SVC_DATABASE_URL is missing/);
 });
 
 test('treats an empty setting as unset', () => {

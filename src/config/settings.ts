@@ -14,6 +14,7 @@ import {
   parseOrigins,
   parsePeerSecret,
   parsePeers,
+  parsePostgresUrl,
   parseProxies,
   parseRedisUrl,
   parseRegion,
@@ -61,11 +62,26 @@ const settings = {
   }),
   databaseUrl: optional({
     name: 'SVC_DATABASE_URL',
-    meaning: 'URL of PostgreSQL 15 or newer, as `postgres://…`. Without it the embedded database is used.',
+    meaning:
+      'URL of PostgreSQL 15 or newer, as `postgres://…`. It may name a primary and its standbys: `postgres://user@a:5432,b:5432/name`. Without it the embedded database is used.',
     fallback: undefined,
     secret: true,
-    parse: (value) => parseUrl(value, ['postgres:', 'postgresql:']),
+    parse: parsePostgresUrl,
   }),
+  databaseListenUrl: optional({
+    name: 'SVC_DATABASE_LISTEN_URL',
+    meaning:
+      'Direct URL of the same database, for change notifications, if `SVC_DATABASE_URL` leads to a pooler in transaction mode.',
+    fallback: undefined,
+    secret: true,
+    parse: parsePostgresUrl,
+  }),
+  databasePooler: oneOf(
+    'SVC_DATABASE_POOLER',
+    'auto',
+    'Use of a connection pooler: `auto` detects one and works with any mode; `session` also prepares statements; `transaction` is for a pooler that is not detected.',
+    ['auto', 'session', 'transaction'],
+  ) as Setting<'auto' | 'session' | 'transaction'>,
   databaseConnections: integer(
     'SVC_DATABASE_CONNECTIONS',
     '10',
@@ -297,6 +313,9 @@ export function loadConfig(env: NodeJS.ProcessEnv = process.env): Config {
 function combinationProblems(config: Partial<Config>): SettingProblem[] {
   const { region, regionPeers, regionPeerSecret, regionPeerSecretAccepted } = config;
   const problems: SettingProblem[] = [];
+  if (config.databaseListenUrl !== undefined && config.databaseUrl === undefined) {
+    problems.push({ name: 'SVC_DATABASE_URL', problem: 'is missing: SVC_DATABASE_LISTEN_URL needs it.' });
+  }
   const missingWith = (other: string) => `is missing: set it together with ${other}.`;
   if (regionPeerSecretAccepted !== undefined && regionPeerSecret === undefined) {
     problems.push({

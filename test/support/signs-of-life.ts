@@ -1,6 +1,6 @@
 /**
- * On PostgreSQL a process receives change notifications on one connection, on which it sends a heartbeat query several
- * times a second.
+ * On PostgreSQL a process receives change notifications on one connection. Several times a second it sends itself a
+ * ping, a notification, from a second connection.
  */
 import pg from 'pg';
 import { expect } from 'vitest';
@@ -12,15 +12,14 @@ export function namedOn({ databaseUrl }: Place, applicationName: string): Record
   return { SVC_DATABASE_URL: `${databaseUrl}?application_name=${applicationName}` };
 }
 
-/** Finds the newest heartbeat query that started after this time of the database. */
+/** Finds the newest ping that was sent after this time of the database. */
 const newestSince = `SELECT query_start::text AS asked_at FROM pg_stat_activity
-  WHERE application_name = $1 AND query = 'SELECT 1' AND query_start > $2::timestamptz
+  WHERE application_name = $1 AND query LIKE '%NOTIFY purser_ping%' AND query_start > $2::timestamptz
   ORDER BY query_start DESC LIMIT 1`;
 
 /**
  * Resolves when the process has received the notifications of everything that was committed before the call. They
- * arrive at the latest with the response to the next heartbeat query, and that response has been read when the query
- * after it starts.
+ * arrive before the next ping, and that ping has arrived when the one after it is sent.
  */
 export function untilHeard(place: Place, applicationName: string): Promise<void> {
   return withClient(place, async (client) => {
@@ -32,7 +31,7 @@ export function untilHeard(place: Place, applicationName: string): Promise<void>
           applicationName,
           since,
         ]);
-        expect(found, 'signs of life').toHaveLength(1);
+        expect(found, 'pings').toHaveLength(1);
         return found[0]?.asked_at;
       });
     }
@@ -45,7 +44,7 @@ export function cutNotifications(place: Place, applicationName: string): Promise
     await eventually(async () => {
       const { rows } = await client.query(
         `SELECT pg_terminate_backend(pid) AS done FROM pg_stat_activity
-          WHERE application_name = $1 AND query = 'SELECT 1'`,
+          WHERE application_name = $1 AND query LIKE 'LISTEN %'`,
         [applicationName],
       );
       expect(rows).toEqual([{ done: true }]);

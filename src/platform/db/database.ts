@@ -43,6 +43,14 @@ export interface DatabaseStats {
   readonly connections: number;
   readonly idle: number;
   readonly waiting: number;
+  /** Why change notifications are not healthy; undefined while they are. */
+  readonly notificationProblem?: string | undefined;
+  /** Why the database is not used although it can be reached; undefined while it is used. */
+  readonly refusal?: string | undefined;
+  /** Timeline of PostgreSQL: raised by every failover. */
+  readonly timeline?: number | undefined;
+  /** Hosts that still accept writes on an older timeline. */
+  readonly formerPrimaries?: readonly string[];
 }
 
 export interface TransactionOptions {

@@ -2,22 +2,50 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Log } from '../log.ts';
-import type { Database } from './database.ts';
+import { type Database, DatabaseUnavailable } from './database.ts';
 import { DirectoryInUse, lockDirectory } from './pglite/directory-lock.ts';
 import { openPglite } from './pglite/pglite.ts';
+import type { PoolerMode } from './postgres/connector.ts';
 import { openPostgres } from './postgres/postgres.ts';
+import { NoPrimary } from './postgres/primary-finder.ts';
 
 export interface DatabaseSettings {
   readonly databaseUrl: string | undefined;
+  readonly databaseListenUrl?: string | undefined;
+  readonly databasePooler?: PoolerMode;
   readonly databaseConnections: number;
   readonly dataDir: string;
 }
 
+/** The newest timeline of PostgreSQL that was seen from this data directory. */
+export function timelineFileOf({ dataDir }: Pick<DatabaseSettings, 'dataDir'>): string {
+  return join(dataDir, 'database-timeline.json');
+}
+
+/** PostgreSQL cannot be used. */
+export class DatabaseNotOpened extends Error {
+  override readonly name = 'DatabaseNotOpened';
+  /** True if it may be possible later; false after a wrong password or for a database that does not exist. */
+  readonly mayPass: boolean;
+
+  constructor(cause: Error) {
+    super(`cannot use the database (SVC_DATABASE_URL): ${cause.message}`, { cause });
+    this.mayPass = cause instanceof DatabaseUnavailable && !(cause instanceof NoPrimary && cause.isPermanent);
+  }
+}
+
 export async function openDatabase(settings: DatabaseSettings, log: Log): Promise<Database> {
   if (settings.databaseUrl !== undefined) {
-    const { databaseUrl: url, databaseConnections: connections } = settings;
-    return openPostgres({ url, connections, log }).catch((error: Error) => {
-      throw new Error(`cannot reach the database (SVC_DATABASE_URL): ${error.message}`, { cause: error });
+    const { databaseUrl: url, databaseListenUrl: listenUrl, databaseConnections: connections } = settings;
+    return openPostgres({
+      url,
+      listenUrl,
+      ...(settings.databasePooler !== undefined && { pooler: settings.databasePooler }),
+      connections,
+      log,
+      timelineFile: timelineFileOf(settings),
+    }).catch((error: Error) => {
+      throw new DatabaseNotOpened(error);
     });
   }
   const lock = await lockDirectory(settings.dataDir).catch((error: Error) => {

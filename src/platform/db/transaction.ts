@@ -14,6 +14,8 @@ export interface TransactionParts {
    * can be in flight, with COMMIT right behind them.
    */
   readonly sendsAtOnce: boolean;
+  /** Begins the transaction if a mere BEGIN does not do. Used if `sendsAtOnce` is false. */
+  begin?(): Promise<unknown>;
   /** Sends a notification to other processes as part of the transaction. */
   sendNotification(connection: Queryable, notification: PendingNotification): Promise<void>;
   /** Delivers a notification in this process, immediately after the commit. */
@@ -21,7 +23,7 @@ export interface TransactionParts {
 }
 
 export async function runTransaction<Result>(
-  { connection, sendsAtOnce, sendNotification, deliverNotification }: TransactionParts,
+  { connection, sendsAtOnce, begin, sendNotification, deliverNotification }: TransactionParts,
   work: (tx: Transaction) => Promise<Result>,
 ): Promise<Result> {
   const notifications: PendingNotification[] = [];
@@ -85,7 +87,7 @@ export async function runTransaction<Result>(
     await new Promise<void>((resolve) => process.nextTick(resolve));
     await unanswered.query('BEGIN');
   } else {
-    await connection.query('BEGIN');
+    await (begin?.() ?? connection.query('BEGIN'));
   }
   let result: Result;
   try {

@@ -1,4 +1,5 @@
 /** Caches are used only while notifications are healthy: that a revocation takes effect within a second depends on it. */
+import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { eventually } from '../../../../test/support/eventually.ts';
 import { engine, makePlace, type Place } from '../../../../test/support/test-database.ts';
@@ -17,8 +18,13 @@ describe.runIf(engine === 'postgres')('the notification connection', () => {
     let now = 5_000;
     const listeners = new LocalNotifications();
     listeners.add('test_channel', () => undefined);
-    const settings = { connectionString: place.databaseUrl };
-    const changeListener = new ChangeListener(settings, listeners, createLog('silent'), () => now);
+    const open = async () => {
+      const client = new pg.Client(place.databaseUrl);
+      await client.connect();
+      return client;
+    };
+    const connections = { openListener: open, openSender: open, explainMissing: () => 'missing' };
+    const changeListener = new ChangeListener(connections, listeners, createLog('silent'), () => now);
     await changeListener.start();
     const setNowMs = (nowMs: number) => {
       now = nowMs;

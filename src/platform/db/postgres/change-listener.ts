@@ -1,37 +1,65 @@
 /**
  * The connection that receives change notifications from other processes.
  *
- * A process must know within a second that a key was revoked elsewhere, also if this connection silently dies. So it is
- * pinged several times a second, and `isHealthy` is true only while the last answered ping was sent a short time ago:
- * PostgreSQL delivers the notifications that were committed before a ping with or before its response.
+ * A process must know within a second that a key was revoked elsewhere, also if this connection silently dies or leads through a
+ * pooler that drops notifications. So several times a second a second connection, which takes the same way to the database as changes
+ * do, sends a notification that must arrive here. `isHealthy` is true only while the last one that arrived was sent a short time ago:
+ * PostgreSQL delivers notifications in the order of their commits, so all that were committed before it have arrived too.
  */
+import { randomUUID } from 'node:crypto';
 import { performance } from 'node:perf_hooks';
 import pg from 'pg';
 import type { Log } from '../../log.ts';
 import type { LocalNotifications } from '../transaction.ts';
 
-const pingEveryMs = 200;
-const answerWithinMs = 400;
+const pingEveryMs = 250;
+const arrivesWithinMs = 400;
 const healthyForMs = 800;
-const reconnectAfterMs = { first: 100, max: 2_000 };
+const retryAfterMs = { first: 100, max: 2_000 };
+
+export interface NotificationConnections {
+  /** Opens the connection that listens. */
+  openListener(): Promise<pg.Client>;
+  /** Opens a connection on the way that changes take, which sends the pings. */
+  openSender(): Promise<pg.Client>;
+  /** Explains a ping that does not arrive although both connections work. */
+  explainMissing(listener: pg.Client): string;
+}
+
+type Role = 'listener' | 'sender';
+
+interface Ping {
+  readonly payload: string;
+  arrived(): void;
+  failed(error: unknown): void;
+}
 
 export class ChangeListener {
-  readonly #settings: pg.ClientConfig;
+  readonly #connections: NotificationConnections;
   readonly #listeners: LocalNotifications;
   readonly #log: Log;
   readonly #nowMs: () => number;
-  #client: pg.Client | undefined;
+  /** Of this process alone: the notifications of others do not prove when they were sent. */
+  readonly #pingChannel = `purser_ping_${randomUUID().replaceAll('-', '')}`;
+  #clients: Partial<Record<Role, pg.Client>> = {};
+  /** Raised when the connections are dropped: what a round has begun before then no longer matters. */
+  #epoch = 0;
+  #listening = new Set<string>();
+  #ping: Ping | undefined;
+  #pings = 0;
   #pingedAtMs = Number.NEGATIVE_INFINITY;
+  #retryMs = retryAfterMs.first;
+  #problem: string | undefined = 'not connected yet';
   #stopped = false;
   #timer: NodeJS.Timeout | undefined;
 
   constructor(
-    settings: pg.ClientConfig,
+    connections: NotificationConnections,
     listeners: LocalNotifications,
     log: Log,
     nowMs = () => performance.now(),
   ) {
-    this.#settings = { ...settings, query_timeout: answerWithinMs };
+    this.#connections = connections;
     this.#listeners = listeners;
     this.#log = log;
     this.#nowMs = nowMs;
@@ -41,9 +69,14 @@ export class ChangeListener {
     return this.#nowMs() - this.#pingedAtMs < healthyForMs;
   }
 
+  /** Why notifications are not healthy; undefined while they are. */
+  problem(): string | undefined {
+    return this.isHealthy() ? undefined : (this.#problem ?? 'the last ping was sent too long ago');
+  }
+
   /** Connects; a failure is retried in the background, and notifications are not healthy until that succeeds. */
   async start(): Promise<void> {
-    await this.#connect(reconnectAfterMs.first);
+    await this.#round();
   }
 
   /** Called when a channel was added: notifications are not healthy until the connection listens to it. */
@@ -54,75 +87,138 @@ export class ChangeListener {
   async stop(): Promise<void> {
     this.#stopped = true;
     clearTimeout(this.#timer);
-    const client = this.#client;
-    this.#client = undefined;
-    await client?.end().catch(() => undefined);
+    await this.#drop(new Error('stopped'));
   }
 
-  async #connect(retryAfterMs: number): Promise<void> {
-    const client = new pg.Client(this.#settings);
-    client.on('error', (error) => this.#lost(error, client));
-    client.on('end', () => this.#lost(new Error('the connection ended'), client));
-    client.on('notification', ({ channel, payload }) =>
-      this.#listeners.deliver({ channel, payload: payload ?? '' }),
-    );
+  /** Opens missing connections, listens to new channels, sends a ping, waits for it, and schedules the next round. */
+  async #round(): Promise<void> {
+    const epoch = this.#epoch;
+    const isCurrent = () => epoch === this.#epoch && !this.#stopped;
     try {
-      await client.connect();
-    } catch (error) {
-      client.removeAllListeners('end');
-      await client.end().catch(() => undefined);
-      this.#log.warn({ err: error }, 'notification connection failed; retrying');
-      this.#schedule(() => this.#connect(Math.min(retryAfterMs * 2, reconnectAfterMs.max)), retryAfterMs);
-      return;
-    }
-    if (this.#stopped) {
-      await client.end().catch(() => undefined);
-      return;
-    }
-    this.#client = client;
-    await this.#ping(client, new Set());
-  }
-
-  /** Listens to new channels, sends a ping, and schedules the next one. */
-  async #ping(client: pg.Client, listening: Set<string>): Promise<void> {
-    let sentAtMs: number;
-    try {
-      for (const channel of this.#listeners.channels.filter((name) => !listening.has(name))) {
-        await client.query(`LISTEN ${pg.escapeIdentifier(channel)}`);
-        listening.add(channel);
-        this.#listeners.invalidateAll();
+      for (const role of ['listener', 'sender'] as const) {
+        if (this.#clients[role] === undefined) {
+          const client = await this.#open(role);
+          if (!isCurrent()) {
+            client.end().catch(() => undefined);
+            return;
+          }
+          this.#clients[role] = client;
+        }
       }
-      sentAtMs = this.#nowMs();
-      await client.query('SELECT 1');
+      const { listener, sender } = this.#clients as Record<Role, pg.Client>;
+      await this.#listenToNew(listener);
+      const channels = this.#listening.size;
+      const sentAtMs = this.#nowMs();
+      await this.#sendPing(listener, sender);
+      if (!isCurrent()) {
+        return;
+      }
+      if (channels === this.#listeners.channels.length + 1) {
+        this.#pingedAtMs = sentAtMs;
+      }
+      this.#retryMs = retryAfterMs.first;
+      this.#noteProblem(undefined);
     } catch (error) {
-      this.#lost(error, client);
+      if (isCurrent()) {
+        this.#failed(error);
+      }
       return;
     }
-    if (this.#listeners.channels.length === listening.size) {
-      this.#pingedAtMs = sentAtMs;
-    }
-    this.#schedule(() => this.#ping(client, listening), pingEveryMs);
+    this.#schedule(pingEveryMs);
   }
 
-  #lost(error: unknown, client = this.#client): void {
-    if (client === undefined || client !== this.#client) {
-      return;
+  async #open(role: Role): Promise<pg.Client> {
+    const client = await (role === 'listener'
+      ? this.#connections.openListener()
+      : this.#connections.openSender());
+    const lost = (error: Error) => {
+      if (client === this.#clients[role]) {
+        this.#failed(error);
+      }
+    };
+    client.on('error', lost);
+    client.on('end', () => lost(new Error(`the connection of the ${role} ended`)));
+    if (role === 'listener') {
+      this.#listening = new Set();
+      client.on('notification', ({ channel, payload }) => this.#received(channel, payload ?? ''));
     }
-    this.#client = undefined;
-    this.#pingedAtMs = Number.NEGATIVE_INFINITY;
-    if (this.#stopped) {
-      return;
+    return client;
+  }
+
+  #received(channel: string, payload: string): void {
+    if (channel !== this.#pingChannel) {
+      this.#listeners.deliver({ channel, payload });
+    } else if (payload === this.#ping?.payload) {
+      this.#ping.arrived();
     }
-    this.#log.warn({ err: error }, 'notification connection lost; reconnecting');
+  }
+
+  async #listenToNew(listener: pg.Client): Promise<void> {
+    const channels = [...this.#listeners.channels, this.#pingChannel];
+    for (const channel of channels.filter((name) => !this.#listening.has(name))) {
+      await listener.query(`LISTEN ${pg.escapeIdentifier(channel)}`);
+      this.#listening.add(channel);
+      this.#listeners.invalidateAll();
+    }
+  }
+
+  async #sendPing(listener: pg.Client, sender: pg.Client): Promise<void> {
+    const payload = String(++this.#pings);
+    let timer: NodeJS.Timeout | undefined;
+    try {
+      const arrival = new Promise<void>((resolve, reject) => {
+        this.#ping = { payload, arrived: resolve, failed: reject };
+        timer = setTimeout(
+          () => reject(new Error(this.#connections.explainMissing(listener))),
+          arrivesWithinMs,
+        );
+        timer.unref();
+      });
+      // A ping need not survive a crash, so its commit waits neither for the disk nor for a standby.
+      const sent = sender.query(
+        `SET LOCAL synchronous_commit = off; NOTIFY ${this.#pingChannel}, ${pg.escapeLiteral(payload)}`,
+      );
+      await Promise.all([sent, arrival]);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  /** Reconnects both: either may be the cause, and notifications may have been missed. */
+  #failed(error: unknown): void {
+    void this.#drop(error);
+    this.#noteProblem(error);
     this.#listeners.invalidateAll();
-    client.end().catch(() => undefined);
-    this.#schedule(() => this.#connect(reconnectAfterMs.first), 0);
+    this.#schedule(this.#retryMs);
+    this.#retryMs = Math.min(this.#retryMs * 2, retryAfterMs.max);
   }
 
-  #schedule(work: () => Promise<void>, afterMs: number): void {
+  async #drop(error: unknown): Promise<void> {
+    this.#epoch += 1;
+    this.#pingedAtMs = Number.NEGATIVE_INFINITY;
+    this.#ping?.failed(error);
+    const clients = Object.values(this.#clients);
+    this.#clients = {};
+    await Promise.all(clients.map((client) => client.end().catch(() => undefined)));
+  }
+
+  #noteProblem(error: unknown): void {
+    const problem = error === undefined || error instanceof Error ? error?.message : String(error);
+    if (problem !== undefined && problem !== this.#problem) {
+      this.#log.warn(
+        { err: error },
+        `change notifications do not arrive, so caches are bypassed: ${problem}; retrying`,
+      );
+    } else if (problem === undefined && this.#problem !== undefined) {
+      this.#log.info('change notifications arrive');
+    }
+    this.#problem = problem;
+  }
+
+  #schedule(afterMs: number): void {
     if (!this.#stopped) {
       clearTimeout(this.#timer);
-      this.#timer = setTimeout(() => void work(), afterMs);
+      this.#timer = setTimeout(() => void this.#round(), afterMs);
       this.#timer.unref();
     }
   }

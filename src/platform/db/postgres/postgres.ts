@@ -7,64 +7,133 @@ import {
   DatabaseUnavailable,
   type Queryable,
   retryTransaction,
-  stateMeansUnavailable,
   type TransactionOptions,
 } from '../database.ts';
 import { LocalNotifications, runTransaction } from '../transaction.ts';
-import { toText, types } from '../wire/values.ts';
-import { ChangeListener } from './change-listener.ts';
+import { types } from '../wire/values.ts';
+import { ChangeListener, type NotificationConnections } from './change-listener.ts';
+import { asUnavailable, isConnectionError } from './connection-errors.ts';
+import { Connector, formerPrimaryState, type PoolerMode } from './connector.ts';
+import { parseDatabaseUrl } from './database-url.ts';
+import { PrimaryFinder } from './primary-finder.ts';
+import { queryConfig } from './statements.ts';
+import { TimelineGuard } from './timeline-guard.ts';
 
 export interface PostgresOptions {
   readonly url: string;
+  /** Direct connection for notifications, if `url` leads to a pooler that pools transactions. */
+  readonly listenUrl?: string | undefined;
+  readonly pooler?: PoolerMode;
   readonly connections: number;
   readonly log: Log;
+  /** Stores the newest timeline of the database. Undefined: a restart forgets it. */
+  readonly timelineFile?: string;
   /** Maximum time that a caller waits for a connection. */
   readonly waitMsMax?: number;
 }
 
 const waitingCallersMax = 1_000;
-const statementTimeoutMs = 5_000;
 /** Longer than the server's own timeout: only fires if the server or the network does not respond at all. */
 const silenceTimeoutMs = 7_000;
+const notificationTimeoutMs = 2_000;
+const sessionDefaults = { statement_timeout: '5000', idle_in_transaction_session_timeout: '30000' };
 
 export async function openPostgres({
-  url,
+  url: urlText,
+  listenUrl,
+  pooler = 'auto',
   connections,
   log,
+  timelineFile,
   waitMsMax = 3_000,
 }: PostgresOptions): Promise<Database> {
   const settings: pg.ClientConfig = {
-    connectionString: url,
     types,
     connectionTimeoutMillis: waitMsMax,
-    statement_timeout: statementTimeoutMs,
     query_timeout: silenceTimeoutMs,
     // Statements are sent without waiting for the results of earlier ones.
     pipeline: true,
-    idle_in_transaction_session_timeout: 30_000,
     keepAlive: true,
     application_name: 'purser',
   };
-  const pool = new pg.Pool({ ...settings, max: connections, idleTimeoutMillis: 30_000 });
+  const url = parseDatabaseUrl(urlText);
+  const guard = new TimelineGuard({ file: timelineFile, log });
+  const finder = new PrimaryFinder({ url, settings, guard, log });
+  const shared = { settings, guard, session: sessionDefaults };
+  const connector = new Connector({ ...shared, url, pooler });
+  const pool = new pg.Pool({
+    ...settings,
+    max: connections,
+    idleTimeoutMillis: 30_000,
+    // The pool creates each connection when it is needed, to the host that is the primary then.
+    Client: class extends pg.Client {
+      constructor(config?: pg.ClientConfig) {
+        super({ ...config, connectionString: finder.current.url });
+      }
+    },
+    onConnect: (client) => connector.prepare(client),
+  });
   // The pool replaces a lost idle connection on the next use; without a listener the error would end the process.
   pool.on('error', (error) => log.warn({ err: error }, 'idle database connection lost'));
 
   const listeners = new LocalNotifications();
-  const changeListener = new ChangeListener(settings, listeners, log);
+  const changeListener = new ChangeListener(notificationConnections(), listeners, log);
+
+  function notificationConnections(): NotificationConnections {
+    const short = { connectionTimeoutMillis: notificationTimeoutMs, query_timeout: notificationTimeoutMs };
+    const direct = listenUrl === undefined ? undefined : parseDatabaseUrl(listenUrl);
+    const listenConnector =
+      direct === undefined ? connector : new Connector({ ...shared, url: direct, pooler: 'auto' });
+    return {
+      openListener: () => listenConnector.open(direct?.hosts ?? [finder.current], short),
+      openSender: () => connector.open([finder.current], short),
+      explainMissing(listener) {
+        if (listenConnector.preparedOf(listener).isPooled) {
+          return direct === undefined
+            ? 'SVC_DATABASE_URL leads to a pooler that does not deliver notifications; set SVC_DATABASE_LISTEN_URL to a direct connection'
+            : 'SVC_DATABASE_LISTEN_URL leads to a pooler that does not deliver notifications; set it to a direct connection';
+        }
+        return direct === undefined
+          ? 'a notification did not arrive in time'
+          : 'a notification did not arrive in time; SVC_DATABASE_LISTEN_URL must lead to the same database as SVC_DATABASE_URL';
+      },
+    };
+  }
+
+  /** Returns a connection to the present primary; searches it once if the host in use cannot be reached. */
+  async function acquire(): Promise<pg.PoolClient> {
+    for (let hasSearched = false; ; ) {
+      if (finder.refusal !== undefined) {
+        throw new DatabaseUnavailable(finder.refusal);
+      }
+      let client: pg.PoolClient;
+      try {
+        client = await pool.connect();
+      } catch (error) {
+        if (hasSearched || !finder.hasSeveralHosts || isPoolBusy(error)) {
+          throw asUnavailable(error);
+        }
+        hasSearched = true;
+        await finder.find();
+        continue;
+      }
+      if (guard.isCurrent(connector.preparedOf(client).timeline)) {
+        return client;
+      }
+      client.release(true);
+    }
+  }
 
   async function withConnection<Result>(
-    use: (connection: Queryable) => Promise<Result>,
+    use: (connection: Queryable, pooledTransactions: boolean) => Promise<Result>,
     { patient = false }: TransactionOptions = {},
   ): Promise<Result> {
     if (pool.waitingCount >= waitingCallersMax) {
       throw new OverCapacity('too many callers are waiting for a database connection');
     }
-    let client: pg.PoolClient;
-    try {
-      client = await pool.connect();
-    } catch (error) {
-      throw asUnavailable(error);
-    }
+    const client = await acquire();
+    const prepared = connector.preparedOf(client);
+    const options = { patient, prepared: !prepared.pooledTransactions };
     let broken = false;
     // A connection may be lost between two statements; without a listener the error would end the process.
     const lost = (error: Error) => {
@@ -74,11 +143,20 @@ export async function openPostgres({
     client.on('error', lost);
     const connection: Queryable = {
       async query<Row extends object>(sql: string, params?: readonly unknown[]) {
+        // Also before COMMIT: another connection may have met a newer timeline meanwhile.
+        if (!guard.isCurrent(prepared.timeline) || finder.refusal !== undefined) {
+          broken = true;
+          throw new DatabaseUnavailable(finder.refusal ?? 'the server is no longer the primary');
+        }
         if (broken) {
           throw new DatabaseUnavailable('the connection was lost');
         }
+        const config = queryConfig(sql, params, options);
         try {
-          const result = await client.query(queryConfig(sql, params, patient));
+          const result = await client.query(config);
+          if (prepared.unreplicated) {
+            throw new DatabaseUnavailable('a synchronous standby did not confirm the commit');
+          }
           return result.rows as Row[];
         } catch (error) {
           if (isConnectionError(error)) {
@@ -90,30 +168,57 @@ export async function openPostgres({
       },
     };
     try {
-      return await use(connection);
+      return await use(connection, prepared.pooledTransactions);
     } finally {
       client.off('error', lost);
       client.release(broken);
     }
   }
 
+  /** Runs a statement in its own transaction, sent at once: the settings and the check of the timeline apply to it too. */
+  async function queryPooled<Row extends object>(
+    connection: Queryable,
+    sql: string,
+    params?: readonly unknown[],
+  ): Promise<Row[]> {
+    const [begun, answered, ended] = await Promise.allSettled([
+      connection.query(connector.beginPooled()).catch(explainFormerPrimary),
+      connection.query<Row>(sql, params),
+      connection.query('COMMIT'),
+    ]);
+    for (const outcome of [begun, answered, ended]) {
+      if (outcome.status === 'rejected') {
+        throw outcome.reason;
+      }
+    }
+    return (answered as PromiseFulfilledResult<Row[]>).value;
+  }
+
+  await finder.find();
   await withConnection((connection) => connection.query('SELECT 1'));
   await changeListener.start();
+  finder.watch();
   let closing: Promise<void> | undefined;
 
   return {
     engine: 'postgres',
-    query: (sql, params) => withConnection((connection) => connection.query(sql, params)),
+    query: (sql, params) =>
+      withConnection((connection, pooledTransactions) =>
+        pooledTransactions ? queryPooled(connection, sql, params) : connection.query(sql, params),
+      ),
     transaction: (work, options) =>
       retryTransaction(() =>
         withConnection(
-          (connection) =>
+          (connection, pooledTransactions) =>
             runTransaction(
               {
                 connection,
                 // If `pg` cannot encode a value, it does not throw but rejects later, and the server sees no failed
                 // statement: a COMMIT that is already sent would commit the rest.
                 sendsAtOnce: false,
+                ...(pooledTransactions && {
+                  begin: () => connection.query(connector.beginPooled()).catch(explainFormerPrimary),
+                }),
                 sendNotification: async (on, { channel, payload }) => {
                   await on.query('SELECT pg_notify($1, $2)', [channel, payload]);
                 },
@@ -134,62 +239,31 @@ export async function openPostgres({
       changeListener.channelAdded();
     },
     notificationsHealthy: () => changeListener.isHealthy(),
-    stats: () => ({ connections: pool.totalCount, idle: pool.idleCount, waiting: pool.waitingCount }),
+    stats: () => ({
+      connections: pool.totalCount,
+      idle: pool.idleCount,
+      waiting: pool.waitingCount,
+      notificationProblem: changeListener.problem(),
+      refusal: finder.refusal,
+      timeline: guard.newest?.timeline,
+      formerPrimaries: finder.formerPrimaries,
+    }),
     close() {
+      finder.stop();
       closing ??= changeListener.stop().then(() => pool.end());
       return closing;
     },
   };
 }
 
-/**
- * Names of prepared statements, so that a connection parses each statement once. Most texts are fixed; those of
- * lists vary with their filters, so beyond `namesMax` statements are not prepared.
- */
-const names = new Map<string, string>();
-const namesMax = 400;
+/** The error of the pool if all its connections stay in use: another host would not help. */
+function isPoolBusy(error: unknown): boolean {
+  return error instanceof Error && error.message === 'timeout exceeded when trying to connect';
+}
 
-function statementName(sql: string): string | undefined {
-  const known = names.get(sql);
-  if (known !== undefined || names.size >= namesMax) {
-    return known;
+function explainFormerPrimary(error: unknown): never {
+  if (error instanceof pg.DatabaseError && error.code === formerPrimaryState) {
+    throw new DatabaseUnavailable('the pooler leads to a former primary or a standby', { cause: error });
   }
-  const name = `purser_${names.size}`;
-  names.set(sql, name);
-  return name;
-}
-
-/** A text without parameters may contain several statements. */
-function queryConfig(sql: string, params: readonly unknown[] | undefined, patient: boolean): pg.QueryConfig {
-  const name = params === undefined ? undefined : statementName(sql);
-  return {
-    text: sql,
-    ...(name !== undefined && { name }),
-    ...(params !== undefined && { values: params.map(encoded) }),
-    // The longest possible timer; zero would mean the connection's own timeout.
-    ...(patient && { query_timeout: 2_147_483_647 }),
-  };
-}
-
-/**
- * Throws before anything is sent if a value cannot be encoded. `pg` would encode it after the statement, close the statement on the
- * server, and still use it later.
- */
-function encoded(value: unknown): Uint8Array | string | null {
-  return value instanceof Uint8Array ? value : toText(value);
-}
-
-/** SQLSTATE: a migration changed the columns of a prepared statement. A new connection prepares it again. */
-const stalePlan = '0A000';
-
-/** Errors without an SQLSTATE of the server come from the connection, unless they are bugs of ours. */
-function isConnectionError(error: unknown): boolean {
-  if (error instanceof pg.DatabaseError) {
-    return stateMeansUnavailable(error.code ?? '') || error.code === stalePlan;
-  }
-  return error instanceof Error && !(error instanceof TypeError) && !(error instanceof RangeError);
-}
-
-function asUnavailable(error: unknown): DatabaseUnavailable {
-  return new DatabaseUnavailable(error instanceof Error ? error.message : String(error), { cause: error });
+  throw error;
 }

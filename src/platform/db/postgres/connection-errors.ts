@@ -1,0 +1,51 @@
+/** Classifies errors of connections and statements. */
+import pg from 'pg';
+import { DatabaseUnavailable, stateMeansUnavailable } from '../database.ts';
+
+/** SQLSTATE: a migration changed the columns of a prepared statement. A new connection prepares it again. */
+const stalePlan = '0A000';
+
+/** Errors without an SQLSTATE of the server come from the connection, unless they are bugs of ours. */
+export function isConnectionError(error: unknown): boolean {
+  if (error instanceof pg.DatabaseError) {
+    return stateMeansUnavailable(error.code ?? '') || error.code === stalePlan;
+  }
+  return error instanceof Error && !(error instanceof TypeError) && !(error instanceof RangeError);
+}
+
+export function asUnavailable(error: unknown): DatabaseUnavailable {
+  if (error instanceof DatabaseUnavailable) {
+    return error;
+  }
+  return new DatabaseUnavailable(error instanceof Error ? error.message : String(error), { cause: error });
+}
+
+/** Network errors that may pass: the server or its name is not there yet. */
+const transientCodes = new Set([
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'EPIPE',
+  'ETIMEDOUT',
+  'EHOSTUNREACH',
+  'EHOSTDOWN',
+  'ENETUNREACH',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  // The socket of a server that does not run yet.
+  'ENOENT',
+]);
+
+/** Texts of `pg`, whose own errors have no code. */
+const transientMessages = /timeout|terminated unexpectedly|connection ended/i;
+
+/** True if a connection may succeed later; false after a wrong password, a missing database or a TLS error. */
+export function isTransient(error: unknown): boolean {
+  if (error instanceof pg.DatabaseError) {
+    return stateMeansUnavailable(error.code ?? '');
+  }
+  if (error instanceof DatabaseUnavailable) {
+    return true;
+  }
+  const { code, message } = error as NodeJS.ErrnoException;
+  return code === undefined ? transientMessages.test(message) : transientCodes.has(code);
+}
