@@ -28,7 +28,14 @@ async function serve([unexpected]: readonly string[]): Promise<void> {
   }
   // Loaded after the settings, so that an invalid setting is reported immediately.
   const { startService } = await import('../server/service.ts');
-  const service = await startService({ config, log });
+  // Explicitly, because the first process of a container ignores signals without a listener.
+  const stopStart = () => {
+    log.info('stopped before the service had started');
+    process.exit();
+  };
+  process.once('SIGTERM', stopStart).once('SIGINT', stopStart);
+  const service = await startService({ config, log, waitsForDatabase: true });
+  process.off('SIGTERM', stopStart).off('SIGINT', stopStart);
 
   const stop = () => {
     for (const signal of ['SIGTERM', 'SIGINT']) {

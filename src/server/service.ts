@@ -22,6 +22,7 @@ import { type SharedClock, systemClock } from '../platform/time/clock.ts';
 import { createApp } from './app.ts';
 import type { AppDependencies } from './dependencies.ts';
 import { openServices } from './services.ts';
+import { type ReservedPort, startWhenPossible } from './wait-for-database.ts';
 
 export interface Service {
   /** The URL with the host and the port that the server listens on. */
@@ -35,12 +36,21 @@ export interface ServiceOptions {
   readonly log: Log;
   readonly clock?: SharedClock;
   readonly faults?: Faults;
+  /** Waits for a database that is unavailable; otherwise the start fails. */
+  readonly waitsForDatabase?: boolean;
 }
 
 export async function startService(options: ServiceOptions): Promise<Service> {
+  const { config, log, waitsForDatabase = false } = options;
+  return waitsForDatabase && config.databaseUrl !== undefined
+    ? startWhenPossible((port) => openAndStart(options, port), { config, log })
+    : openAndStart(options, { number: config.port, async free() {} });
+}
+
+async function openAndStart(options: ServiceOptions, port: ReservedPort): Promise<Service> {
   const db = await openDatabase(options.config, options.log);
   try {
-    return await startOn(db, options);
+    return await startOn(db, options, port);
   } catch (error) {
     // An open database would keep the process alive and its directory locked.
     await db.close();
@@ -51,6 +61,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
 async function startOn(
   db: Database,
   { config, log, clock = systemClock, faults = noFaults }: ServiceOptions,
+  port: ReservedPort,
 ): Promise<Service> {
   const ids = createIds(clock);
   for (const { name } of await migrate(db, await readMigrations())) {
@@ -72,14 +83,17 @@ async function startOn(
     } else if (operator.kind === 'chosen') {
       log.info('added the operator key in SVC_BOOTSTRAP_OPERATOR_KEY');
     }
-    return await serve({ config, db, clock, ids, log, faults, services });
+    return await serve({ config, db, clock, ids, log, faults, services }, port);
   } catch (error) {
     await services.close();
     throw error;
   }
 }
 
-async function serve(deps: Omit<AppDependencies, 'tracer' | 'baseUrl' | 'isDraining'>): Promise<Service> {
+async function serve(
+  deps: Omit<AppDependencies, 'tracer' | 'baseUrl' | 'isDraining'>,
+  port: ReservedPort,
+): Promise<Service> {
   const { config, db, log, services } = deps;
   let draining = false;
   let address: AddressInfo | undefined;
@@ -95,7 +109,8 @@ async function serve(deps: Omit<AppDependencies, 'tracer' | 'baseUrl' | 'isDrain
   });
   const server = createHttpServer(app.handler, log, app.headersOfUnread);
   const connections = drainable(server, app.fastPath && openFastPath(server, app.fastPath));
-  address = await listen(server, config);
+  await port.free();
+  address = await listen(server, config.host, port.number);
   const jobs = startJobs(app.jobs, log);
   const url = urlOf(config.host, address.port);
   const shownUrl = localUrl(config.host, address.port);
@@ -123,7 +138,7 @@ async function serve(deps: Omit<AppDependencies, 'tracer' | 'baseUrl' | 'isDrain
   };
 }
 
-async function listen(server: Server, { host, port }: Config): Promise<AddressInfo> {
+async function listen(server: Server, host: string, port: number): Promise<AddressInfo> {
   server.listen(port, host);
   try {
     await once(server, 'listening');

@@ -44,6 +44,31 @@ export function createMetrics({ db, renderEveryMs, registerMore }: MetricsOption
     },
   });
 
+  new Gauge({
+    name: 'svc_notifications_healthy',
+    help: '1 while change notifications arrive; 0 while caches are bypassed because they may be missing.',
+    registers: [registry],
+    collect() {
+      this.set(db.notificationsHealthy() ? 1 : 0);
+    },
+  });
+  new Gauge({
+    name: 'svc_database_timeline',
+    help: 'Newest timeline of PostgreSQL that this process has seen; raised by every failover. 0 if unknown.',
+    registers: [registry],
+    collect() {
+      this.set(db.stats().timeline ?? 0);
+    },
+  });
+  new Gauge({
+    name: 'svc_database_former_primaries',
+    help: 'Hosts of the connection string that accept writes on an older timeline, and must be shut down.',
+    registers: [registry],
+    collect() {
+      this.set(db.stats().formerPrimaries?.length ?? 0);
+    },
+  });
+
   return {
     contentType: registry.contentType,
     text: coalesced(() => registry.metrics(), { everyMs: renderEveryMs }),

@@ -14,9 +14,13 @@ export function healthPages(db: Database, metrics: Metrics, isDraining: () => bo
           () => 'down',
         );
         const ready = database === 'up' && !isDraining();
+        const { notificationProblem, refusal } = db.stats();
         return status(ready ? 200 : 503, {
           status: ready ? 'ready' : 'unavailable',
           database,
+          ...(refusal !== undefined && { database_refused: refusal }),
+          // Without notifications requests are still answered correctly, but not from caches.
+          notifications: notificationProblem ?? 'up',
           draining: isDraining(),
         });
       },
