@@ -11,6 +11,7 @@ const commands: Record<string, () => Promise<Command>> = {
   init: async () => (await import('./cli/init.ts')).initCommand(),
   demo: async () => (await import('./cli/demo.ts')).demoCommand(),
   migrate: async () => (await import('./cli/migrate.ts')).migrateCommand(),
+  database: async () => (await import('./cli/database.ts')).databaseCommand(),
   keys: async () => (await import('./cli/keys.ts')).keysCommand(),
   audit: async () => (await import('./cli/audit.ts')).auditCommand(),
   'console-link': async () => (await import('./cli/console-link.ts')).consoleLinkCommand(),

@@ -83,7 +83,11 @@ async function openWaitingServer({ host, port }: WaitOptions['config'], log: Log
         : path === '/readyz'
           ? statusReply(503, { status: 'unavailable', database: 'down', draining: false })
           : errorReply(apiError('service_unavailable'));
-    response.writeHead(reply.status, { ...reply.headers, 'x-svc-trace-id': newTraceId(), connection: 'close' });
+    response.writeHead(reply.status, {
+      ...reply.headers,
+      'x-svc-trace-id': newTraceId(),
+      connection: 'close',
+    });
     response.end(request.method === 'HEAD' ? undefined : reply.body);
   }, log);
   server.listen(port, host);

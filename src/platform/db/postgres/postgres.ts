@@ -103,8 +103,8 @@ export async function openPostgres({
   /** Returns a connection to the present primary; searches it once if the host in use cannot be reached. */
   async function acquire(): Promise<pg.PoolClient> {
     for (let hasSearched = false; ; ) {
-      if (finder.refusal !== undefined) {
-        throw new DatabaseUnavailable(finder.refusal);
+      if (finder.rivalry !== undefined) {
+        throw new DatabaseUnavailable(finder.rivalry);
       }
       let client: pg.PoolClient;
       try {
@@ -144,9 +144,9 @@ export async function openPostgres({
     const connection: Queryable = {
       async query<Row extends object>(sql: string, params?: readonly unknown[]) {
         // Also before COMMIT: another connection may have met a newer timeline meanwhile.
-        if (!guard.isCurrent(prepared.timeline) || finder.refusal !== undefined) {
+        if (!guard.isCurrent(prepared.timeline) || finder.rivalry !== undefined) {
           broken = true;
-          throw new DatabaseUnavailable(finder.refusal ?? 'the server is no longer the primary');
+          throw new DatabaseUnavailable(finder.rivalry ?? 'the server is no longer the primary');
         }
         if (broken) {
           throw new DatabaseUnavailable('the connection was lost');

@@ -48,6 +48,7 @@ export class PrimaryFinder {
   readonly #log: Log;
   #current: DatabaseHost;
   #refusal: string | undefined;
+  #rivalry: string | undefined;
   #formerPrimaries: readonly string[] = [];
   #finding: Promise<DatabaseHost> | undefined;
   #timer: NodeJS.Timeout | undefined;
@@ -66,9 +67,14 @@ export class PrimaryFinder {
     return this.#current;
   }
 
-  /** Why no host may be used although one accepts writes; undefined if the current host may be used. */
+  /** Why the primary that can be reached is not used; undefined if it is used. */
   get refusal(): string | undefined {
     return this.#refusal;
+  }
+
+  /** Why not even open connections may be used: two servers are primaries, and neither is known to be the right one. */
+  get rivalry(): string | undefined {
+    return this.#rivalry;
   }
 
   /** Hosts that accept writes on an older timeline than the current one. */
@@ -123,7 +129,8 @@ export class PrimaryFinder {
     if (newest === undefined) {
       throw noPrimary(probes, this.#url.mustBeWritable);
     }
-    const refusal = rivalOf(newest, others) ?? this.#refusedByGuard(newest);
+    this.#rivalry = rivalOf(newest, others);
+    const refusal = this.#rivalry ?? this.#refusedByGuard(newest);
     this.#noteRefusal(refusal);
     if (refusal !== undefined) {
       throw new NoPrimary(refusal, false);
