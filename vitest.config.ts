@@ -59,6 +59,8 @@ const neverOnPostgres = [
   'test/contract/http-edges.*.test.ts',
   'src/capabilities/governance/safety/built-in.test.ts',
 ];
+/** Needs a standby or a pooler besides PostgreSQL, and takes a minute. */
+const replicated = ['test/e2e/{failover,pooler}.test.ts'];
 const soakEnv = { PURSER_TEST_SOAK: '1' };
 /** The contract over sockets instead of injected requests. Leaves out files that need no server, or that always use sockets. */
 const socketEnv = { PURSER_TEST_ENGINE: 'embedded', PURSER_TEST_TRANSPORT: 'sockets' };
@@ -78,7 +80,7 @@ export default defineConfig({
           ...common,
           name: 'embedded',
           include: ['src/**/*.test.ts', 'packages/**/*.test.ts', 'test/**/*.test.ts'],
-          exclude: tools,
+          exclude: [...tools, ...replicated],
           env: { PURSER_TEST_ENGINE: 'embedded' },
         },
       },
@@ -118,7 +120,7 @@ export default defineConfig({
                   'src/{capabilities,edge,ledger,platform/db}/**/*.test.ts',
                   'test/{contract,e2e}/**/*.test.ts',
                 ],
-                exclude: [...neverOnPostgres, ...sameOnEitherEngine, ...tools],
+                exclude: [...neverOnPostgres, ...sameOnEitherEngine, ...tools, ...replicated],
                 env: { PURSER_TEST_ENGINE: 'postgres' },
               },
             },
@@ -128,6 +130,7 @@ export default defineConfig({
                 name: 'soak-postgres',
                 include: [
                   ...sameOnEitherEngine,
+                  ...replicated,
                   'test/e2e/command-line.test.ts',
                   'src/ledger/workload.test.ts',
                   'test/contract/random-requests.test.ts',
