@@ -1,4 +1,5 @@
 import { defineConfig } from 'vitest/config';
+import { findPgBouncer } from './test/support/pgbouncer.ts';
 import { findPostgres } from './test/support/postgres-cluster.ts';
 
 /**
@@ -6,7 +7,8 @@ import { findPostgres } from './test/support/postgres-cluster.ts';
  * PURSER_TEST_REQUIRE_ALL turns a missing engine from a skip into a failure.
  *
  * `npm test` runs the projects `embedded` and `postgres`. `npm run test:soak` runs `soak-*`: long repetitions, on PostgreSQL the
- * tests whose code path does not depend on the engine, and the contract over sockets. CI runs both commands.
+ * tests whose code path does not depend on the engine, databases behind a pooler, and the contract over sockets. CI runs both
+ * commands.
  */
 const postgres = findPostgres() !== undefined;
 if (!postgres) {
@@ -140,6 +142,18 @@ export default defineConfig({
                 env: { PURSER_TEST_ENGINE: 'postgres', ...soakEnv },
               },
             },
+            ...(findPgBouncer() === undefined
+              ? []
+              : [
+                  {
+                    test: {
+                      ...common,
+                      name: 'soak-pooler-postgres',
+                      include: ['src/platform/db/conformance.test.ts', 'src/ledger/conformance.test.ts'],
+                      env: { PURSER_TEST_ENGINE: 'postgres', PURSER_TEST_POOLER: 'transaction' },
+                    },
+                  },
+                ]),
           ]
         : []),
     ],

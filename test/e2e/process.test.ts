@@ -65,9 +65,10 @@ describe('a start that cannot work ends, and says why', () => {
     }
   });
 
-  test.runIf(engine === 'postgres')('a database that is not there', async () => {
+  // `serve` waits for it: test/e2e/start-without-database.test.ts
+  test.runIf(engine === 'postgres')('a command without its database', async () => {
     const url = 'postgres://user:hunter2@127.0.0.1:1/db';
-    const { code, stdout, stderr } = await runPurser(['serve'], { ...settings, SVC_DATABASE_URL: url });
+    const { code, stdout, stderr } = await runPurser(['check'], { ...settings, SVC_DATABASE_URL: url });
     expect(code).toBe(1);
     expect(stderr).toMatch(/^purser: .*ECONNREFUSED.*\n$/);
     expect(stdout + stderr).not.toContain('hunter2');

@@ -47,9 +47,10 @@ describe.runIf(engine === 'postgres')('without a database', () => {
     const port = await freePort();
     const spawned = spawnPurser(['serve'], {
       ...settingsOf(place),
-      SVC_DATABASE_URL: `postgres://purser@127.0.0.1:${port}/postgres`,
+      SVC_DATABASE_URL: `postgres://purser:hunter2@127.0.0.1:${port}/postgres`,
     });
     await eventually(() => expect(spawned.stdout()).toContain('waiting for the database: '));
+    expect(spawned.stdout() + spawned.stderr()).not.toContain('hunter2');
     expect(await spawned.end('SIGTERM')).toEqual({ code: 0, signal: null });
   });
 

@@ -19,6 +19,7 @@ import { openPostgres } from '../../src/platform/db/postgres/postgres.ts';
 import { createLog } from '../../src/platform/log.ts';
 import { startOfClock } from './clock.ts';
 import { beginSegment, lighten } from './light-template.ts';
+import { startPgBouncer } from './pgbouncer.ts';
 import { type Cluster, findPostgres, startCluster } from './postgres-cluster.ts';
 import { removeAbandoned, scratch } from './scratch.ts';
 
@@ -27,6 +28,8 @@ declare module 'vitest' {
     embeddedTemplate: string;
     postgresUrl: string;
     postgresTemplate: string;
+    /** Leads to the same server through a pooler; empty unless PURSER_TEST_POOLER is set. */
+    poolerUrl: string;
   }
 }
 
@@ -38,7 +41,13 @@ export default async function setup(project: TestProject): Promise<() => Promise
   removeAbandoned();
   project.provide('embeddedTemplate', await embeddedTemplate());
   const cluster = project.name.endsWith('postgres') ? await postgresTemplate(project) : undefined;
+  const pooler =
+    cluster !== undefined && project.config.env.PURSER_TEST_POOLER !== undefined
+      ? await startPgBouncer(cluster.url)
+      : undefined;
+  project.provide('poolerUrl', pooler?.url ?? '');
   return async () => {
+    await pooler?.stop();
     await cluster?.remove();
   };
 }

@@ -27,7 +27,9 @@ const abandonedAfterMs = 6 * 3_600_000;
 
 /** Removes what killed test runs have left behind, which would take memory until the machine is restarted. */
 export function removeAbandoned(): void {
-  for (const name of readdirSync(scratch).filter((one) => /^purser-(test|postgres)-/.test(one))) {
+  for (const name of readdirSync(scratch).filter((one) =>
+    /^purser-(test|postgres|replicated|patroni|pgbouncer|failover|timeline)-/.test(one),
+  )) {
     const path = join(scratch, name);
     const changedMs = statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? Number.POSITIVE_INFINITY;
     if (changedMs < Date.now() - abandonedAfterMs) {

@@ -49,9 +49,19 @@ const waitMsMax = 300_000;
 
 export async function openPlace(place: Place): Promise<Database> {
   const log = createLog('silent');
-  return place.databaseUrl === undefined
-    ? openPglite({ directory: join(place.dataDir, 'database'), log, waitMsMax })
-    : openPostgres({ url: place.databaseUrl, connections: 10, log, waitMsMax });
+  if (place.databaseUrl === undefined) {
+    return openPglite({ directory: join(place.dataDir, 'database'), log, waitMsMax });
+  }
+  const pooler = inject('poolerUrl');
+  const { pathname } = new URL(place.databaseUrl);
+  return openPostgres({
+    ...(pooler === ''
+      ? { url: place.databaseUrl }
+      : { url: databaseUrl(pooler, pathname.slice(1)), listenUrl: place.databaseUrl }),
+    connections: 10,
+    log,
+    waitMsMax,
+  });
 }
 
 async function onCluster(url: string, sql: string): Promise<void> {
