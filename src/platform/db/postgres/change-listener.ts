@@ -168,10 +168,9 @@ export class ChangeListener {
     try {
       const arrival = new Promise<void>((resolve, reject) => {
         this.#ping = { payload, arrived: resolve, failed: reject };
-        timer = setTimeout(
-          () => reject(new Error(this.#connections.explainMissing(listener))),
-          arrivesWithinMs,
-        );
+        const missing = () => reject(new Error(this.#connections.explainMissing(listener)));
+        // After a stall of the event loop the ping may have arrived, but timers run before it is read.
+        timer = setTimeout(() => setImmediate(missing), arrivesWithinMs);
         timer.unref();
       });
       // A ping need not survive a crash, so its commit waits neither for the disk nor for a standby.
