@@ -1,4 +1,5 @@
 /** Writes data that would take too long to create over HTTP directly to the database, before the service starts. */
+import { version } from '../src/config/version.ts';
 import type { Database } from '../src/platform/db/database.ts';
 import { insertMany } from '../src/platform/db/database.ts';
 import { migrate, readMigrations } from '../src/platform/db/migrate.ts';
@@ -16,7 +17,7 @@ export interface Place {
 /** Opens and migrates the database of a place. */
 export async function openPlace({ dataDir, databaseUrl }: Place): Promise<Database> {
   const db = await openDatabase({ dataDir, databaseUrl, databaseConnections: 10 }, createLog('silent'));
-  await migrate(db, await readMigrations());
+  await migrate(db, await readMigrations(), { build: version });
   return db;
 }
 

@@ -1,3 +1,5 @@
+-- phase: expand
+-- readable-from: 0.1.0
 -- Organizations, keys, idempotency, audit and outbox. Every table that grows leads with the org's id.
 -- Each statement may be run twice without harm.
 

@@ -1,3 +1,5 @@
+-- phase: expand
+-- readable-from: 0.1.0
 -- The books: limits, counters, holds and their ends, ledger entries, usage, runs.
 -- Every table leads with the org's id. Each statement may be run twice without harm.
 -- Amounts of money are nanodollars.

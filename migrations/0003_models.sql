@@ -1,3 +1,5 @@
+-- phase: expand
+-- readable-from: 0.1.0
 -- What models cost: for everyone, and for single orgs. Each statement may be run twice without harm.
 -- Rates are nanodollars; null where a model has no such unit.
 -- A version holds from its start until it ends or another one starts. One that ends at its start never holds: it was

@@ -1,3 +1,5 @@
+-- phase: expand
+-- readable-from: 0.1.0
 -- Which Purser processes are alive on this database: each says so every other second.
 -- Each statement may be run twice without harm.
 

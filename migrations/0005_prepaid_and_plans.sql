@@ -1,3 +1,5 @@
+-- phase: expand
+-- readable-from: 0.1.0
 -- Prepaid balances, plans, and the way from a customer to what it has used. Each statement may be run twice without harm.
 -- Amounts of money are nanodollars.
 

@@ -1,3 +1,5 @@
+-- phase: expand
+-- readable-from: 0.1.0
 -- Usage by day in UTC, beside that by quarter of an hour: a month of a busy org is thousands of rows instead of hundreds
 -- of thousands. Each statement may be run twice without harm.
 -- Amounts of money are nanodollars.

@@ -1,3 +1,5 @@
+-- phase: expand
+-- readable-from: 0.1.0
 -- Webhook subscriptions, their deliveries, and the way from the outbox to them. Each statement may be run twice without harm.
 -- Secrets are encrypted, see `src/platform/secrets/secrets.ts`.
 

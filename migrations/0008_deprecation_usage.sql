@@ -1,3 +1,5 @@
+-- phase: expand
+-- readable-from: 0.1.0
 -- Who still calls routes on a deprecation path. Each statement may be run twice without harm.
 
 -- tenant_id is the org's id, or 'platform' for operators.

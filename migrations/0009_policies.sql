@@ -1,3 +1,5 @@
+-- phase: expand
+-- readable-from: 0.1.0
 -- Policies and approvals. Every table leads with the org's id. Each statement may be run twice without harm.
 
 CREATE TABLE IF NOT EXISTS policies (

@@ -1,3 +1,5 @@
+-- phase: expand
+-- readable-from: 0.1.0
 -- Content safety: the detectors of each org, and which of them marked a run. Each statement may be run twice without harm.
 
 -- A built-in detector has a row once someone has changed it; its id says which one it is.

@@ -1,3 +1,5 @@
+-- phase: expand
+-- readable-from: 0.1.0
 -- What is remembered of a subscription's receiver. Each statement may be run twice without harm.
 
 -- When the receiver was last slow or silent; null: it is not. Slow lanes are taken apart from the others, the one that has

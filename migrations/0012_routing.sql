@@ -1,3 +1,5 @@
+-- phase: expand
+-- readable-from: 0.1.0
 -- What models can do, how they were judged, and how an org chooses among them. Each statement may be run twice without harm.
 
 -- What holds for everyone, beside a model's price. Null: not known.

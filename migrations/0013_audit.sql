@@ -1,3 +1,5 @@
+-- phase: expand
+-- readable-from: 0.1.0
 -- The audit log: refused attempts, parts that can be erased, signed checkpoints. Each statement may be run twice without harm.
 
 -- How it went, and the error code where it was refused.

@@ -1,3 +1,5 @@
+-- phase: expand
+-- readable-from: 0.1.0
 -- How long things are kept, what is left of what was deleted, and customers who were erased. Each statement may be run twice
 -- without harm. Amounts of money are nanodollars.
 

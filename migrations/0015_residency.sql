@@ -1,3 +1,5 @@
+-- phase: expand
+-- readable-from: 0.1.0
 -- Where an org is at home, and what is known of orgs that are at home elsewhere. Each statement may be run twice without harm.
 
 -- What becomes of a request that arrives outside the org's home region.

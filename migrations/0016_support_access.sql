@@ -1,3 +1,5 @@
+-- phase: expand
+-- readable-from: 0.1.0
 -- Support access: grants, sessions under them, and a log of everything that was done with them. Each statement may be run
 -- twice without harm.
 

@@ -1,3 +1,5 @@
+-- phase: expand
+-- readable-from: 0.1.0
 -- Usage by tag, how long runs took, and sums of everything by quarter of an hour. Each statement may be run twice
 -- without harm. What was booked before is carried over; its tags are not, since the rows do not tell runs apart.
 

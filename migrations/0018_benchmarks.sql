@@ -1,3 +1,5 @@
+-- phase: expand
+-- readable-from: 0.1.0
 -- Benchmarks: who takes part, which cohorts are asked for, and the figures of a week. Each statement may be run twice
 -- without harm.
 

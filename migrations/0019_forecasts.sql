@@ -1,3 +1,5 @@
+-- phase: expand
+-- readable-from: 0.1.0
 -- Capacity scenarios, and what the watch over limits that will run out remembers. Every table leads with the org's id. Each
 -- statement may be run twice without harm.
 

@@ -1,3 +1,5 @@
+-- phase: expand
+-- readable-from: 0.1.0
 -- People: who belongs to an org, and who is signed in. Each statement may be run twice without harm.
 
 -- A person of an org. Invited until the first sign-in; removed for good, the row stays for what was done under its id.

@@ -1,3 +1,5 @@
+-- phase: expand
+-- readable-from: 0.1.0
 -- Signing in with an org's own identity provider. Each statement may be run twice without harm.
 
 CREATE TABLE IF NOT EXISTS sso_connections (

@@ -1,3 +1,5 @@
+-- phase: expand
+-- readable-from: 0.1.0
 -- What is left of a removed org is its id, so that its keys stay gone for good; a job deletes the rest.
 -- Each statement may be run twice without harm.
 

@@ -1,3 +1,5 @@
+-- phase: expand
+-- readable-from: 0.1.0
 -- What was refused lately, and why. Each statement may be run twice without harm.
 
 -- One row for each reason and asker in about a second, however often it was refused. Only an org's latest are kept.

@@ -1,3 +1,5 @@
+-- phase: expand
+-- readable-from: 0.1.0
 -- Retention: an org that cannot be deleted from does not hold up the others, and the log of support access goes in time. Each
 -- statement may be run twice without harm.
 

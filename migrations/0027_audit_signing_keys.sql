@@ -1,3 +1,6 @@
+-- phase: contract
+-- readable-from: 0.1.0
+-- required-from: 0.1.0
 -- Keys that sign audit logs, one after the other. Each statement may be run twice without harm.
 
 ALTER TABLE audit_signing_keys ADD COLUMN IF NOT EXISTS generation int4 NOT NULL DEFAULT 1;

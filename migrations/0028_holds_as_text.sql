@@ -1,3 +1,6 @@
+-- phase: contract
+-- readable-from: 0.1.0
+-- required-from: 0.1.0
 -- Open holds, where PostgreSQL keeps them, are text: most of what a decision cost the database was to take a hold apart
 -- that nobody looks into. What is looked for has columns of its own. Each statement may be run twice without harm.
 

@@ -1,3 +1,6 @@
+-- phase: contract
+-- readable-from: 0.1.0
+-- required-from: 0.1.0
 -- Retention: a kind that cannot be deleted does not hold up the others of its org, and operators say how long their own log
 -- is kept. Each statement may be run twice without harm.
 

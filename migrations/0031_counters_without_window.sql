@@ -1,3 +1,5 @@
+-- phase: expand
+-- readable-from: 0.1.0
 -- A counter without a window (of a chain, a pack, a prepaid balance) says when it was last used, so that one that nobody uses
 -- any more can be forgotten: it is summed again from the books when it is needed. May be run twice without harm.
 

@@ -1,3 +1,5 @@
+-- phase: expand
+-- readable-from: 0.1.0
 -- The end of each audit chain, authenticated with a key that is not in the database, and slugs that orgs gave up. Each statement may
 -- be run twice without harm.
 

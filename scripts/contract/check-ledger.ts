@@ -1,5 +1,6 @@
 /** Checks the release ledger itself: its order, and the notice period of each deprecation and removal. */
 import type { DatedDeprecation, LedgerDeprecation, Release, Removal } from '../../src/contract/releases.ts';
+import { isNewer } from '../../src/kernel/versions.ts';
 import { isDate, isHttpDate, monthsAfter } from './dates.ts';
 import type { FrozenContract } from './frozen-contract.ts';
 import { broken } from './promises.ts';
@@ -148,10 +149,4 @@ export function isFor({ kind, surface }: Removal): (deprecation: LedgerDeprecati
 export function standingDeprecations(releases: readonly Release[]): LedgerDeprecation[] {
   const removed = new Set(releases.flatMap(({ removed }) => removed.map(({ surface }) => surface)));
   return releases.flatMap(({ deprecated }) => deprecated).filter(({ surface }) => !removed.has(surface));
-}
-
-export function isNewer(version: string, than: string): boolean {
-  const [a, b] = [version.split('.').map(Number), than.split('.').map(Number)];
-  const differing = a.findIndex((part, index) => part !== b[index]);
-  return differing !== -1 && (a[differing] ?? 0) > (b[differing] ?? 0);
 }

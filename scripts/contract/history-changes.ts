@@ -1,6 +1,7 @@
 /** Changes that no command may record: announcements are not withdrawn, and releases do not change. */
 import type { LedgerDeprecation, Release } from '../../src/contract/releases.ts';
-import { isFor, isNewer } from './check-ledger.ts';
+import { isNewer } from '../../src/kernel/versions.ts';
+import { isFor } from './check-ledger.ts';
 import { isDate } from './dates.ts';
 import { broken } from './promises.ts';
 

@@ -4,7 +4,7 @@
  */
 import { createHash } from 'node:crypto';
 import type { Release } from '../../src/contract/releases.ts';
-import { isNewer } from './check-ledger.ts';
+import { isNewer } from '../../src/kernel/versions.ts';
 import { isDate } from './dates.ts';
 import { historyChanges } from './history-changes.ts';
 import { broken } from './promises.ts';

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { Command } from 'commander';
 import { loadConfig, unknownSettings } from '../config/settings.ts';
+import { version } from '../config/version.ts';
 import { pendingMigrations, readMigrations } from '../platform/db/migrate.ts';
 import { openDatabase } from '../platform/db/open-database.ts';
 import { createLog } from '../platform/log.ts';
@@ -30,12 +31,13 @@ async function check(): Promise<void> {
       [],
     );
     print(`database    ok: ${db.engine}, ${row?.version}`);
-    const missing = await pendingMigrations(db, await readMigrations());
+    const { due, postponed } = await pendingMigrations(db, await readMigrations(), { build: version });
     print(
-      missing.length === 0
-        ? 'migrations  ok'
-        : `migrations  ${missing.length} pending; \`serve\` will apply them`,
+      due.length === 0 ? 'migrations  ok' : `migrations  ${due.length} pending; \`serve\` will apply them`,
     );
+    if (postponed.length > 0) {
+      print(`migrations  ${postponed.length} postponed; see \`purser migrate --dry-run\``);
+    }
   } finally {
     await db.close();
   }

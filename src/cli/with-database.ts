@@ -1,5 +1,6 @@
 /** Runs a command with the settings and an open database. */
 import { type Config, loadConfig } from '../config/settings.ts';
+import { version } from '../config/version.ts';
 import type { Database } from '../platform/db/database.ts';
 import { migrate, readMigrations } from '../platform/db/migrate.ts';
 import { openDatabase } from '../platform/db/open-database.ts';
@@ -17,12 +18,12 @@ export async function withDatabase<Result>(
   }
 }
 
-/** Like `withDatabase`, after applying pending migrations. */
+/** Like `withDatabase`, after applying the migrations that a start applies. */
 export function withMigratedDatabase<Result>(
   work: (db: Database, config: Config) => Promise<Result>,
 ): Promise<Result> {
   return withDatabase(async (db, config) => {
-    await migrate(db, await readMigrations());
+    await migrate(db, await readMigrations(), { build: version });
     return work(db, config);
   });
 }

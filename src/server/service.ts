@@ -7,14 +7,16 @@ import { bootstrapOperator } from '../capabilities/access/keys/index.ts';
 import type { Config } from '../config/settings.ts';
 import { version } from '../config/version.ts';
 import type { Database } from '../platform/db/database.ts';
-import { migrate, readMigrations } from '../platform/db/migrate.ts';
+import { type Migration, migrate, readMigrations } from '../platform/db/migrate.ts';
 import { openDatabase } from '../platform/db/open-database.ts';
+import { guardSchema } from '../platform/db/schema-guard.ts';
 import { type Faults, noFaults } from '../platform/faults.ts';
 import { openFastPath } from '../platform/http/fast/fast-path.ts';
 import { drainable } from '../platform/http/server/drain.ts';
 import { localUrl, urlOf } from '../platform/http/server/local-url.ts';
 import { createHttpServer } from '../platform/http/server/server.ts';
 import { createIds } from '../platform/ids.ts';
+import { backfillJob } from '../platform/jobs/backfill-job.ts';
 import { startJobs } from '../platform/jobs/jobs.ts';
 import type { Log } from '../platform/log.ts';
 import { startTracing } from '../platform/observability/tracing.ts';
@@ -59,16 +61,23 @@ async function openAndStart(options: ServiceOptions, port: ReservedPort): Promis
 }
 
 async function startOn(
-  db: Database,
+  opened: Database,
   { config, log, clock = systemClock, faults = noFaults }: ServiceOptions,
   port: ReservedPort,
 ): Promise<Service> {
   const ids = createIds(clock);
-  for (const { name } of await migrate(db, await readMigrations())) {
+  const migrations = await readMigrations();
+  for (const { name } of await migrate(opened, migrations, { build: version })) {
     log.info({ migration: name }, 'applied a migration');
   }
+  const unreadable = new AbortController();
+  const onUnreadable = () => unreadable.abort();
+  const guard = guardSchema(opened, { migrations, build: version, log, onUnreadable });
+  const { db } = guard;
   const services = await openServices({ config, db, clock, ids, log });
   try {
+    // Once more, now that the heartbeat of this process stops contract migrations.
+    await guard.check();
     const operator = await bootstrapOperator({
       db,
       ids,
@@ -83,16 +92,26 @@ async function startOn(
     } else if (operator.kind === 'chosen') {
       log.info('added the operator key in SVC_BOOTSTRAP_OPERATOR_KEY');
     }
-    return await serve({ config, db, clock, ids, log, faults, services }, port);
+    return await serve(
+      { config, db, clock, ids, log, faults, services },
+      { port, migrations, unreadable: unreadable.signal },
+    );
   } catch (error) {
     await services.close();
     throw error;
   }
 }
 
+interface ServeOptions {
+  readonly port: ReservedPort;
+  readonly migrations: readonly Migration[];
+  readonly unreadable: AbortSignal;
+}
+
+/** Jobs stop when the schema becomes unreadable. Requests get 503 from then on. */
 async function serve(
   deps: Omit<AppDependencies, 'tracer' | 'baseUrl' | 'isDraining'>,
-  port: ReservedPort,
+  { port, migrations, unreadable }: ServeOptions,
 ): Promise<Service> {
   const { config, db, log, services } = deps;
   let draining = false;
@@ -111,7 +130,8 @@ async function serve(
   const connections = drainable(server, app.fastPath && openFastPath(server, app.fastPath));
   await port.free();
   address = await listen(server, config.host, port.number);
-  const jobs = startJobs(app.jobs, log);
+  const jobs = startJobs([...app.jobs, backfillJob(db, migrations)], log);
+  unreadable.addEventListener('abort', () => void jobs.stop());
   const url = urlOf(config.host, address.port);
   const shownUrl = localUrl(config.host, address.port);
   log.info({ url, engine: db.engine, version }, `Purser is listening on ${shownUrl}`);

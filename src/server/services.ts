@@ -19,6 +19,7 @@ import {
 } from '../capabilities/spend/models/index.ts';
 import { enqueueFinished, type RunDraft, readPaid, writeRuns } from '../capabilities/spend/runs/index.ts';
 import type { Config } from '../config/settings.ts';
+import { version } from '../config/version.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { createOrgLimits, type OrgLimitsCache } from '../ledger/limits/org-limits.ts';
 import { openLedger } from '../ledger/open-ledger.ts';
@@ -57,7 +58,7 @@ export async function openServices({ config, db, clock, ids, log }: ServicesDepe
   await ensureMonths(db, clock.now());
   await seedModels(db);
   await seedModelCapabilities(db, clock.now());
-  const processes = createProcesses(db);
+  const processes = createProcesses(db, version);
   await processes.beat();
   const orgLimits = createOrgLimits(db);
   const { dataDir, holdsMax, redisUrl } = config;

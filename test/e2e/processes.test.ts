@@ -24,7 +24,11 @@ describe.runIf(engine === 'postgres')('on PostgreSQL', () => {
     db.query('UPDATE processes SET seen_at = now() - $1::interval', [interval]);
 
   test('each counts itself, and the others once they have said that they are there', async () => {
-    const [first, second, third] = [createProcesses(db), createProcesses(db), createProcesses(db)];
+    const [first, second, third] = [
+      createProcesses(db, '0.1.0'),
+      createProcesses(db, '0.1.0'),
+      createProcesses(db, '0.1.0'),
+    ];
     expect(first.count()).toBe(1);
     await first.beat();
     expect(first.count()).toBe(1);
@@ -41,7 +45,7 @@ describe.runIf(engine === 'postgres')('on PostgreSQL', () => {
   });
 
   test('one that is silent for ten seconds is not counted, for a minute is forgotten, and may come back', async () => {
-    const [first, silent] = [createProcesses(db), createProcesses(db)];
+    const [first, silent] = [createProcesses(db, '0.1.0'), createProcesses(db, '0.1.0')];
     await silent.beat();
     await age('9 seconds');
     await first.beat();
@@ -58,7 +62,7 @@ describe.runIf(engine === 'postgres')('on PostgreSQL', () => {
   });
 
   test('after an outage all of them may come back at the same moment', async () => {
-    const many = Array.from({ length: 8 }, () => createProcesses(db));
+    const many = Array.from({ length: 8 }, () => createProcesses(db, '0.1.0'));
     for (let outage = 0; outage < 20; outage += 1) {
       await Promise.all(many.map((process) => process.beat()));
       await age('2 minutes');
@@ -73,7 +77,10 @@ describe.runIf(engine === 'postgres')('on PostgreSQL', () => {
     let away = false;
     const query: Database['query'] = (sql, params) =>
       away ? Promise.reject(new Error('away')) : db.query(sql, params);
-    const [cutOff, other] = [createProcesses({ ...db, engine: 'postgres', query }), createProcesses(db)];
+    const [cutOff, other] = [
+      createProcesses({ ...db, engine: 'postgres', query }, '0.1.0'),
+      createProcesses(db, '0.1.0'),
+    ];
     await other.beat();
     await cutOff.beat();
     away = true;
@@ -85,7 +92,7 @@ describe.runIf(engine === 'postgres')('on PostgreSQL', () => {
   });
 
   test('the job beats by itself', async () => {
-    const [running, other] = [createProcesses(db), createProcesses(db)];
+    const [running, other] = [createProcesses(db, '0.1.0'), createProcesses(db, '0.1.0')];
     const jobs = startJobs(
       running.jobs.map((job) => ({ ...job, everyMs: 10 })),
       createLog('silent'),
@@ -99,7 +106,7 @@ describe.runIf(engine === 'postgres')('on PostgreSQL', () => {
 
 describe.runIf(engine === 'embedded')('on the embedded engine', () => {
   test('there is one, without a word to the database', async () => {
-    const processes = createProcesses(db);
+    const processes = createProcesses(db, '0.1.0');
     await processes.beat();
     expect([processes.count(), processes.jobs, await rows()]).toEqual([1, [], 0]);
     await processes.leave();

@@ -58,7 +58,7 @@ export function declaredApp(): App {
       orgLimits: createOrgLimits(db),
       prices: createPrices(db),
       rates: createInMemoryRateLimiter({ share: () => 1 }),
-      processes: createProcesses(db),
+      processes: createProcesses(db, '0.0.0'),
       secrets: createSecrets(Buffer.alloc(secretsKeyBytes)),
       auditHeads: { isGenuine: notUsed, macAfter: notUsed },
       auditSigner: { sign: notUsed, signAll: notUsed, keep: notUsed, publicKeys: notUsed, rotate: notUsed },

@@ -11,6 +11,7 @@ import type { TestProject } from 'vitest/node';
 import { seedModelCapabilities, seedModels } from '../../src/capabilities/spend/models/index.ts';
 import { seeds } from '../../src/capabilities/spend/models/seed.ts';
 import { capabilitySeeds } from '../../src/capabilities/spend/models/seed-capabilities.ts';
+import { version } from '../../src/config/version.ts';
 import { ensureMonths } from '../../src/ledger/partitions.ts';
 import type { Database } from '../../src/platform/db/database.ts';
 import { migrate, readMigrations } from '../../src/platform/db/migrate.ts';
@@ -71,7 +72,7 @@ async function embeddedTemplate(): Promise<string> {
     const draft = `${template}.${process.pid}`;
     mkdirSync(draft, { recursive: true });
     const db = await openPglite({ directory: draft, log: silent });
-    await migrate(db, migrations);
+    await migrate(db, migrations, { build: version });
     await prepare(db);
     const segment = await beginSegment(db);
     await db.close();
@@ -107,7 +108,7 @@ async function postgresTemplate(project: TestProject): Promise<Cluster> {
   await client.query(`CREATE DATABASE ${template}`);
   await client.end();
   const db = await openPostgres({ url: databaseUrl(cluster.url, template), connections: 2, log: silent });
-  await migrate(db, await readMigrations());
+  await migrate(db, await readMigrations(), { build: version });
   await prepare(db);
   await db.close();
   project.provide('postgresUrl', cluster.url);

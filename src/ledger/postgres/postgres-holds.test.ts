@@ -48,12 +48,13 @@ test('holds of earlier releases are found unchanged by id, key, customer and the
   await migrate(
     db,
     migrations.filter(({ version }) => version < 28),
+    { build: '0.1.0' },
   );
   await db.query(
     'INSERT INTO holds (org_id, id, expires_at, idempotency_digest, body) VALUES ($1, $2, $3, $4, $5::jsonb)',
     [hold.orgId, hold.id, new Date(hold.expiresAtMs), 'd', JSON.stringify(storedHold(hold))],
   );
-  await migrate(db, migrations);
+  await migrate(db, migrations, { build: '0.1.0' });
   expect(await selectHolds(db, 'org_1', ['dec_1'])).toEqual([hold]);
   expect(await selectHolds(db, 'org_1', [], ['d'])).toEqual([hold]);
   expect(await selectHolds(db, 'org_2', ['dec_1'], ['d'])).toEqual([]);

@@ -352,19 +352,21 @@ describe('notifications', () => {
 });
 
 describe('migrations', () => {
+  const build = '0.1.0';
+
   test('run once, also if several processes start at the same time', async () => {
     const fresh = await makePlace({ migrated: false });
     const first = await openPlace(fresh);
     const migrations = await readMigrations();
     const done = await Promise.all([
-      migrate(first, migrations),
-      migrate(first, migrations),
-      migrate(first, migrations),
+      migrate(first, migrations, { build }),
+      migrate(first, migrations, { build }),
+      migrate(first, migrations, { build }),
     ]);
     // Each process waits for the lock once per migration, so the processes may alternate.
     const versions = done.flat().map(({ version }) => version);
     expect(versions.toSorted((a, b) => a - b)).toEqual(migrations.map(({ version }) => version));
-    expect(await migrate(first, migrations)).toEqual([]);
+    expect(await migrate(first, migrations, { build })).toEqual([]);
     await first.close();
     await fresh.remove();
   });
@@ -383,14 +385,13 @@ describe('migrations', () => {
     expect(await schema()).toEqual(before);
   });
 
-  test('fail if an applied file was changed or the database is newer, and name the file', async () => {
+  test('fail if an applied file was changed, and name the file', async () => {
     const [first, ...rest] = await readMigrations();
     if (first === undefined) {
       throw new Error('there are no migrations');
     }
-    await expect(migrate(db, [{ ...first, checksum: 'other' }, ...rest])).rejects.toThrow(
+    await expect(migrate(db, [{ ...first, checksum: 'other' }, ...rest], { build })).rejects.toThrow(
       /0001_foundation\.sql was changed/,
     );
-    await expect(migrate(db, [])).rejects.toThrow(/0001_foundation\.sql, which this version/);
   });
 });

@@ -101,6 +101,20 @@ export function isRetryable(error: unknown): boolean {
   return isReported(error) && (error.code === '40001' || error.code === '40P01');
 }
 
+/** A statement gave up waiting for a lock (`lock_timeout`). */
+export function isLockTimeout(error: unknown): boolean {
+  const reported = error instanceof DatabaseUnavailable ? error.cause : error;
+  return isReported(reported) && reported.code === '55P03';
+}
+
+/**
+ * True if the cause may be a schema that the statement was not written for: names and types that do not exist, or values that
+ * are not allowed. Unique violations are expected results.
+ */
+export function meansOtherSchema(error: unknown): boolean {
+  return isReported(error) && /^(22|23|42)/.test(error.code) && error.code !== '23505';
+}
+
 const unavailableStates = new Set([
   '25006', // read-only transaction: a replica, or a primary that was demoted
   '25P03', // idle in a transaction for too long

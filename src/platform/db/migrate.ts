@@ -1,125 +1,176 @@
 /**
  * Forward-only migrations: numbered SQL files, each applied once, in order, in its own transaction. Any number of processes
  * may start at once: a lock lets one of them apply a migration while the others wait and then find it applied. A file that
- * changed after it was applied, or a database newer than this build, stops the start.
+ * changed after it was applied, or a schema that this build cannot read, stops the start.
+ *
+ * A start applies what older builds can live with (expand) and what this build cannot do without. Everything else waits for
+ * `purser migrate --contract`, so that two versions can run side by side, and the older one can come back.
  */
-import { createHash } from 'node:crypto';
-import { readdir, readFile } from 'node:fs/promises';
-import type { Database, Queryable } from './database.ts';
+import { setTimeout as pause } from 'node:timers/promises';
+import {
+  appliedMigrations,
+  createMigrationsTable,
+  findAppliedMigrations,
+  insertApplied,
+  isApplied,
+  lockMigrations,
+  MigrationMismatch,
+  requireReadable,
+} from './applied-migrations.ts';
+import { finishBackfill } from './backfill.ts';
+import { type Database, isLockTimeout, type Transaction } from './database.ts';
+import { isRequired, type Migration } from './migration-files.ts';
+import { describeBuilds, olderProcesses } from './running-builds.ts';
 
-export interface Migration {
-  readonly version: number;
-  readonly name: string;
-  readonly sql: string;
-  readonly checksum: string;
+export { MigrationMismatch } from './applied-migrations.ts';
+export { type Migration, readMigrations } from './migration-files.ts';
+
+export interface MigrateOptions {
+  /** Version of the build that migrates. */
+  readonly build: string;
+  /** Applies every pending migration, also those after which older builds no longer work. */
+  readonly contract?: boolean;
+  /** Pause before each further attempt to lock the tables of a migration. The last attempt is the one after the last pause. */
+  readonly lockRetriesMs?: readonly number[];
 }
 
-interface AppliedRow {
-  readonly version: number;
-  readonly name: string;
-  readonly checksum: string;
-}
+/**
+ * Maximum wait for each lock of a migration on PostgreSQL. All later statements on the table queue behind the waiting
+ * migration, so this bounds how long it can stop the service.
+ */
+const lockTimeoutMs = 500;
+/** About three minutes in total. */
+const usualLockRetriesMs = [250, 500, 1_000, 2_000, ...Array.from({ length: 35 }, () => 5_000)];
 
-/** Advisory lock: an arbitrary number that only Purser's migrations use. */
-const lockId = 7_077_370_601;
-
-const withoutTimeout = { patient: true };
-
-export class MigrationMismatch extends Error {
-  constructor(message: string) {
-    super(message);
-    this.name = 'MigrationMismatch';
-  }
-}
-
-/** The relative path is the same from this file in `src` and from its place in `dist`. */
-const migrationsDirectory = new URL('../../../migrations/', import.meta.url);
-
-export async function readMigrations(directory: URL = migrationsDirectory): Promise<Migration[]> {
-  const files = (await readdir(directory)).filter((file) => /^\d{4}_\w+\.sql$/.test(file)).sort();
-  return Promise.all(
-    files.map(async (name) => {
-      const sql = await readFile(new URL(name, directory), 'utf8');
-      const checksum = createHash('sha256').update(sql).digest('hex');
-      return { version: Number(name.slice(0, 4)), name, sql, checksum };
-    }),
-  );
-}
-
-/** Applies the pending migrations. Returns those that this process applied. */
-export async function migrate(db: Database, migrations: readonly Migration[]): Promise<Migration[]> {
+/** Applies the pending migrations that are due. Returns those that this process applied. */
+export async function migrate(
+  db: Database,
+  migrations: readonly Migration[],
+  options: MigrateOptions,
+): Promise<Migration[]> {
   await createMigrationsTable(db);
+  const applied = await appliedMigrations(db);
+  requireReadable(applied, migrations, options.build);
   const done: Migration[] = [];
-  for (const migration of pending(migrations, await appliedMigrations(db))) {
-    if (await applyOnce(db, migration)) {
+  for (const migration of dueMigrations(migrations, applied, options)) {
+    if (
+      migration.phase === 'backfill'
+        ? await finishBackfill(db, migration)
+        : await applyOnce(db, migration, options)
+    ) {
       done.push(migration);
     }
   }
   return done;
 }
 
-/** Returns the migrations that `migrate` would apply. */
+export interface PendingMigrations {
+  /** Those that `migrate` would apply with these options. */
+  readonly due: readonly Migration[];
+  /** Those that wait for `purser migrate --contract`. */
+  readonly postponed: readonly Migration[];
+}
+
+/** Changes nothing. Throws if this build cannot read the schema. */
 export async function pendingMigrations(
   db: Database,
   migrations: readonly Migration[],
-): Promise<Migration[]> {
-  const [table] = await db.query<{ name: string | null }>(
-    `SELECT to_regclass('schema_migrations')::text AS name`,
-    [],
-  );
-  return pending(migrations, table?.name == null ? [] : await appliedMigrations(db));
+  options: MigrateOptions,
+): Promise<PendingMigrations> {
+  const applied = await findAppliedMigrations(db);
+  requireReadable(applied, migrations, options.build);
+  const due = dueMigrations(migrations, applied, options);
+  const rest = pending(migrations, applied).filter((migration) => !due.includes(migration));
+  return { due, postponed: rest };
 }
 
-async function createMigrationsTable(db: Database): Promise<void> {
-  await db.transaction(async (tx) => {
-    await lock(tx);
-    await tx.query(`CREATE TABLE IF NOT EXISTS schema_migrations (
-      version int4 PRIMARY KEY,
-      name text NOT NULL,
-      checksum text NOT NULL,
-      applied_at timestamptz(3) NOT NULL DEFAULT now()
-    )`);
-  }, withoutTimeout);
-}
-
-async function applyOnce(db: Database, { version, name, sql, checksum }: Migration): Promise<boolean> {
-  return db.transaction(async (tx) => {
-    await lock(tx);
-    const applied = await tx.query('SELECT 1 AS one FROM schema_migrations WHERE version = $1', [version]);
-    if (applied.length > 0) {
-      return false;
-    }
-    await tx.query(sql);
-    await tx.query('INSERT INTO schema_migrations (version, name, checksum) VALUES ($1, $2, $3)', [
-      version,
-      name,
-      checksum,
-    ]);
-    return true;
-  }, withoutTimeout);
-}
-
-async function lock(tx: Queryable): Promise<void> {
-  await tx.query('SELECT pg_advisory_xact_lock($1)', [lockId]);
-}
-
-async function appliedMigrations(db: Queryable): Promise<AppliedRow[]> {
-  return db.query<AppliedRow>('SELECT version, name, checksum FROM schema_migrations ORDER BY version', []);
-}
-
-function pending(migrations: readonly Migration[], applied: readonly AppliedRow[]): Migration[] {
-  const known = new Map(migrations.map((migration) => [migration.version, migration]));
-  for (const row of applied) {
-    const migration = known.get(row.version);
-    if (migration === undefined) {
-      throw new MigrationMismatch(
-        `the database has migration ${row.name}, which this version of Purser does not know; run a newer version`,
-      );
-    }
-    if (migration.checksum !== row.checksum) {
-      throw new MigrationMismatch(`migration ${row.name} was changed after it was applied to this database`);
-    }
+/** An empty database has no older builds to consider, so everything is due. */
+function dueMigrations(
+  migrations: readonly Migration[],
+  applied: readonly { readonly version: number }[],
+  { build, contract = false }: MigrateOptions,
+): Migration[] {
+  const missing = pending(migrations, applied);
+  if (contract || applied.length === 0) {
+    return missing;
   }
+  // A contract migration removes what the backfills before it have copied.
+  const lastContract = missing.findLast(
+    (migration) => migration.phase === 'contract' && isRequired(migration, build),
+  );
+  return missing.filter(
+    (migration) =>
+      isRequired(migration, build) ||
+      (migration.phase === 'backfill' && migration.version < (lastContract?.version ?? 0)),
+  );
+}
+
+function pending(
+  migrations: readonly Migration[],
+  applied: readonly { readonly version: number }[],
+): Migration[] {
   const done = new Set(applied.map(({ version }) => version));
   return migrations.filter(({ version }) => !done.has(version));
+}
+
+/** Returns false if another process has applied the migration. */
+async function applyOnce(
+  db: Database,
+  migration: Migration,
+  { lockRetriesMs = usualLockRetriesMs }: MigrateOptions,
+): Promise<boolean> {
+  for (const pauseMs of [...lockRetriesMs, undefined]) {
+    try {
+      return await db.transaction((tx) => apply(db, tx, migration), { patient: true });
+    } catch (error) {
+      if (!isLockTimeout(error)) {
+        throw error;
+      }
+      if (pauseMs !== undefined) {
+        await pause(pauseMs);
+      }
+    }
+  }
+  throw new Error(
+    `migration ${migration.name} could not lock its tables, ${lockRetriesMs.length + 1} times: ${await longTransactions(db)}. End them or wait for them, then try again.`,
+  );
+}
+
+async function apply(db: Database, tx: Transaction, migration: Migration): Promise<boolean> {
+  await lockMigrations(tx);
+  if (await isApplied(tx, migration)) {
+    return false;
+  }
+  if (migration.phase === 'contract') {
+    await requireNoOlderProcess(tx, migration);
+  }
+  if (db.engine === 'postgres') {
+    await tx.query(`SET LOCAL lock_timeout = ${lockTimeoutMs}`);
+  }
+  await tx.query(migration.sql);
+  await insertApplied(tx, migration);
+  return true;
+}
+
+async function requireNoOlderProcess(tx: Transaction, { name, readableFrom }: Migration): Promise<void> {
+  const older = await olderProcesses(tx, readableFrom);
+  if (older.length > 0) {
+    throw new MigrationMismatch(
+      `migration ${name} is readable from ${readableFrom} on, and older processes are running: ${describeBuilds(older)}. Upgrade or stop them, then try again.`,
+    );
+  }
+}
+
+async function longTransactions(db: Database): Promise<string> {
+  const rows = await db.query<{ pid: number; application_name: string; seconds: string }>(
+    `SELECT pid, application_name, extract(epoch FROM now() - xact_start)::int8::text AS seconds
+       FROM pg_stat_activity
+      WHERE xact_start IS NOT NULL AND pid <> pg_backend_pid() AND datname = current_database()
+      ORDER BY xact_start LIMIT 3`,
+    [],
+  );
+  const found = rows.map(
+    ({ pid, application_name, seconds }) => `pid ${pid} (${application_name}), ${seconds} s`,
+  );
+  return `oldest transactions: ${found.length === 0 ? 'none any more' : found.join('; ')}`;
 }

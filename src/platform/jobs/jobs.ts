@@ -15,14 +15,17 @@ export interface Job {
 }
 
 export interface RunningJobs {
+  /** May be called twice. */
   stop(): Promise<void>;
 }
 
 export function startJobs(jobs: readonly Job[], log: Log): RunningJobs {
   const running = jobs.map((job) => startJob(job, log));
+  let stopping: Promise<unknown> | undefined;
   return {
     async stop() {
-      await Promise.all(running.map(({ stop }) => stop()));
+      stopping ??= Promise.all(running.map(({ stop }) => stop()));
+      await stopping;
     },
   };
 }

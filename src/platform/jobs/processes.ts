@@ -18,7 +18,8 @@ export interface Processes {
 
 const beatEveryMs = 2_000;
 
-export function createProcesses(db: Database): Processes {
+/** `build` is the version of this process, which `purser migrate --contract` compares. */
+export function createProcesses(db: Database, build: string): Processes {
   if (db.engine === 'embedded') {
     return { count: () => 1, jobs: [], async beat() {}, async leave() {} };
   }
@@ -26,7 +27,7 @@ export function createProcesses(db: Database): Processes {
   let others = 0;
 
   async function beat(): Promise<void> {
-    others = await renew(db, id);
+    others = await renew(db, id, build);
   }
   return {
     count: () => others + 1,
@@ -47,12 +48,13 @@ export function createProcesses(db: Database): Processes {
 }
 
 /** A process that has missed five heartbeats is not counted; its row is deleted much later, in case it comes back. */
-async function renew(db: Queryable, id: string): Promise<number> {
+async function renew(db: Queryable, id: string, build: string): Promise<number> {
   // A separate statement: in one statement with the deletion, two processes could each wait for the row that the other
   // deletes.
   await db.query(
-    'INSERT INTO processes (id, seen_at) VALUES ($1, now()) ON CONFLICT (id) DO UPDATE SET seen_at = now()',
-    [id],
+    `INSERT INTO processes (id, seen_at, build) VALUES ($1, now(), $2)
+     ON CONFLICT (id) DO UPDATE SET seen_at = now()`,
+    [id, build],
   );
   const [row] = await db.query<{ others: bigint }>(
     `WITH deleted AS (
