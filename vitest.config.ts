@@ -37,8 +37,14 @@ const repeated = [
   'test/contract/random-requests.test.ts',
   'test/e2e/kill-nine.test.ts',
 ];
-/** Slow tests of tools around the service: the command line, and the rules that hold the code to the contract. */
-const tools = ['test/e2e/command-line.test.ts', 'test/frozen-contract/{command,contract,every-name}.test.ts'];
+/**
+ * Slow tests of tools around the service: the command line, upgrades of the packaged program, and the rules that hold the code to
+ * the contract.
+ */
+const tools = [
+  'test/e2e/{command-line,upgrade}.test.ts',
+  'test/frozen-contract/{command,contract,every-name}.test.ts',
+];
 /**
  * One engine's run is enough in `npm test`: how far a provider or another region is trusted, what is computed from
  * rows that were read, and answers with little regard to the database. None of it is about money, locks or crashes.
@@ -133,7 +139,7 @@ export default defineConfig({
                 include: [
                   ...sameOnEitherEngine,
                   ...replicated,
-                  'test/e2e/command-line.test.ts',
+                  'test/e2e/{command-line,upgrade}.test.ts',
                   'src/ledger/workload.test.ts',
                   'test/contract/random-requests.test.ts',
                   'test/e2e/kill-nine.test.ts',

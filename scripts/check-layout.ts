@@ -1,10 +1,15 @@
 /**
- * Checks the layout of capability folders, circular imports between folders, and random values without a fixed seed in tests.
+ * Checks the layout of capability folders, circular imports between folders, random values without a fixed seed in tests, and
+ * migrations.
  */
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { version } from '../src/config/version.ts';
+import { readMigrations } from '../src/platform/db/migration-files.ts';
 import { findFolderCycles } from './folder-cycles.ts';
+import { migrationProblems } from './migration-rules.ts';
 import { findRandomDraws } from './random-draws.ts';
+import { findLastRelease, releasedMigrations } from './release/last-release.ts';
 
 const problems: string[] = [];
 const capabilitiesFolder = 'src/capabilities';
@@ -48,6 +53,14 @@ for (const folder of ['src', 'packages', 'test']) {
       problems.push(...findRandomDraws(readFileSync(path, 'utf8')).map((problem) => `${path}, ${problem}`));
     }
   }
+}
+
+try {
+  const last = findLastRelease();
+  const released = last && { version: last.version, migrations: releasedMigrations(last) };
+  problems.push(...migrationProblems(await readMigrations(), { version, released }));
+} catch (error) {
+  problems.push(error instanceof Error ? error.message : String(error));
 }
 
 for (const problem of problems) {

@@ -9,6 +9,9 @@ import { DeprecationRegistry } from '../src/contract/deprecations.ts';
 import { buildOpenApi } from '../src/platform/http/routes/openapi.ts';
 import { declaredRoutes } from '../test/support/declared-routes.ts';
 import { forecastChart } from './forecast-chart.ts';
+import { licenceProblems, licencesDocument } from './release/licences.ts';
+import { readLockFile } from './release/lock-file.ts';
+import { billOfMaterials } from './release/sbom.ts';
 import { responseTypes } from './response-types.ts';
 import { settingsPage } from './settings-page.ts';
 
@@ -21,11 +24,14 @@ const openApi = buildOpenApi(declaredRoutes(), {
   deprecations: new DeprecationRegistry(),
 });
 const openApiJson = JSON.stringify(openApi, null, 2);
+const lock = readLockFile();
 const documents: Record<string, string> = {
   'docs/generated/openapi.json': `${openApiJson}\n`,
   'docs/generated/errors.md': errorsMarkdown(),
   'docs/generated/settings.md': settingsPage(),
   'docs/generated/forecasts.svg': forecastChart(),
+  'docs/generated/licences.md': licencesDocument(lock),
+  'docs/generated/sbom.cdx.json': billOfMaterials(lock),
   'src/contract/views/responses.ts': responseTypes(JSON.parse(openApiJson)),
 };
 const root = new URL('../', import.meta.url);
@@ -40,6 +46,11 @@ for (const [name, text] of Object.entries(documents)) {
     process.stderr.write(`${name} is stale: run \`npm run generate\` and commit the result.\n`);
     process.exitCode = 1;
   }
+}
+
+for (const problem of checking ? licenceProblems(lock) : []) {
+  process.stderr.write(`${problem}\n`);
+  process.exitCode = 1;
 }
 
 function readOrEmpty(file: URL): string {

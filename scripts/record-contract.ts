@@ -1,6 +1,6 @@
 /**
- * Records the published baseline. Before 1.0.0 it records everything that is served, from then on only additions. It
- * never records a shorter notice period.
+ * Records the published baseline. It never records the removal of anything that was released, nor a shorter notice period. What
+ * was never released can be removed before 1.0.0.
  */
 import { stillNotServed } from './contract/check-served.ts';
 import type { FrozenContract } from './contract/frozen-contract.ts';
@@ -11,7 +11,7 @@ import { readProject, writeNotServedYet, writePublished } from './contract/read-
 const project = await readProject();
 const contract = JSON.parse(project.contractText) as FrozenContract;
 const notServedYet = stillNotServed(contract, project.evidence, project.notServedYet);
-const outcome = record(project.publishedText, currentOf({ ...project, notServedYet }));
+const outcome = record(project.publishedText, currentOf({ ...project, notServedYet }), project.releasedText);
 if ('text' in outcome) {
   writeNotServedYet(notServedYet);
   writePublished(outcome.text);

@@ -17,7 +17,7 @@ import { checkDeliveries, checkListing, checkSignalling } from './check-signalli
 import { checkSuccessions } from './check-successions.ts';
 import type { Evidence } from './evidence.ts';
 import { checkPin, type FrozenContract } from './frozen-contract.ts';
-import { type Current, checkPublished } from './published.ts';
+import { type Current, checkPublished, checkReleased } from './published.ts';
 import { surfaceOf } from './surface.ts';
 
 export interface Project {
@@ -29,6 +29,8 @@ export interface Project {
   /** Contents of the files. */
   readonly contractText: string;
   readonly publishedText: string;
+  /** Empty before the first release. */
+  readonly releasedText: string;
   readonly notServedYet: readonly string[];
   readonly changelog: string;
 }
@@ -59,6 +61,7 @@ export function checkProject(project: Project): string[] {
     ...checkDeprecations(contract, releases, evidence),
     ...checkSuccessions(contract, releases, evidence),
     ...checkChangelog(changelog, releases, packageVersion),
+    ...checkReleased(project.releasedText, currentOf(project)),
     ...checkPublished(publishedText, currentOf(project)),
   ];
 }

@@ -1,6 +1,7 @@
 /**
  * The published baseline: the surface, the release ledger and the list of names that are not served yet, as last recorded. It
- * contains a digest of itself, so that only the recording command can write it.
+ * contains a digest of itself, so that only the recording command can write it. The released baseline is the published one of
+ * the last release. What it contains is never removed or narrowed; what was only recorded since can be, before 1.0.0.
  */
 import { createHash } from 'node:crypto';
 import type { Release } from '../../src/contract/releases.ts';
@@ -79,10 +80,36 @@ export function checkPublished(text: string, current: Current): string[] {
   ];
 }
 
+/** Returns what the current state takes away from the last release. `text` is empty before the first release. */
+export function checkReleased(text: string, current: Current): string[] {
+  const version = current.releases.findLast(({ date }) => isDate(date))?.version;
+  const released = readPublished(text);
+  if (text === '' && version === undefined) {
+    return [];
+  }
+  return released === undefined || released.version !== version
+    ? [
+        broken(
+          'baseline',
+          `contract/released.json is not the baseline of ${version ?? 'a release'}: restore it from the history of the repository`,
+        ),
+      ]
+    : releasedChanges(released, publish(current, released));
+}
+
+function releasedChanges(released: Published, now: Published): string[] {
+  return [
+    ...surfaceChanges(released.surface, now.surface),
+    ...missingSettings(released, now).map(removedWithoutNotice),
+    ...historyChanges(released, now),
+  ].map((sentence) => `Released in ${released.version}: ${sentence}`);
+}
+
 /** Returns the new text of the baseline, or the reasons for rejecting it. */
 export function record(
   text: string,
   current: Current,
+  releasedText = '',
 ): { readonly text: string } | { readonly refusals: readonly string[] } {
   const before = readPublished(text);
   if (before === undefined) {
@@ -95,11 +122,18 @@ export function record(
       .filter((name) => wasReleased(before.settings[name], before.releases))
       .map(removedWithoutNotice),
     ...(isFrozen(before, now) ? surfaceChanges(before.surface, now.surface) : []),
+    ...recordingBreaksRelease(releasedText, now),
   ];
   return refusals.length > 0 ? { refusals } : { text: formatPublished(now) };
 }
 
-/** From this version on only additions are recorded. */
+/** While the release is being made, the baseline is recorded before it becomes the released one. */
+function recordingBreaksRelease(releasedText: string, now: Published): string[] {
+  const released = readPublished(releasedText);
+  return released === undefined ? [] : releasedChanges(released, now);
+}
+
+/** From this version on only additions are recorded, also if they were never released. */
 const firstFrozen = '1.0.0';
 
 /** Also considers the last recorded version, so that a downgrade does not lift the freeze. */

@@ -14,6 +14,7 @@ export async function readProject(): Promise<Project> {
     packageVersion: version,
     contractText: read('contract/contract.json'),
     publishedText: read(publishedFile),
+    releasedText: read('contract/released.json'),
     notServedYet: JSON.parse(read(notServedYetFile) || '[]') as string[],
     changelog: read('CHANGELOG.md'),
   };

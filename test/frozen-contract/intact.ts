@@ -1,5 +1,7 @@
 /** The current project with a newly recorded baseline, and copies of it in which one thing is tampered with. */
+import { standingDeprecations } from '../../scripts/contract/check-ledger.ts';
 import { stillNotServed } from '../../scripts/contract/check-served.ts';
+import { isDate } from '../../scripts/contract/dates.ts';
 import type { FrozenContract } from '../../scripts/contract/frozen-contract.ts';
 import { checkProject, currentOf, type Project } from '../../scripts/contract/project.ts';
 import { formatPublished, publish, record } from '../../scripts/contract/published.ts';
@@ -14,12 +16,33 @@ export type Tamper = (draft: Draft) => void;
  * a route that is being added.
  */
 export async function wholeProject(): Promise<Project> {
-  const project = await readProject();
+  const project = beforeFirstRelease(await readProject());
   const contract = JSON.parse(project.contractText) as FrozenContract;
   return published({
     ...project,
     notServedYet: stillNotServed(contract, project.evidence, project.notServedYet),
   });
+}
+
+/** Returns the project as if everything were in one release that is still being made, so that tests can release it. */
+function beforeFirstRelease(project: Project): Project {
+  const version = '0.1.0';
+  const [introduction, ...sections] = project.changelog.split(/^## .*\n/m);
+  return {
+    ...project,
+    packageVersion: version,
+    releases: [
+      {
+        version,
+        date: 'unreleased',
+        deprecated: standingDeprecations(project.releases),
+        removed: [],
+        successions: project.releases.flatMap(({ successions }) => successions),
+        operatorActions: project.releases.flatMap(({ operatorActions }) => operatorActions),
+      },
+    ],
+    changelog: `${introduction}## ${version} (unreleased)\n${sections.join('\n')}`,
+  };
 }
 
 /** Returns the same project with few of its paths, because every test copies and compares all of them. */
@@ -44,8 +67,15 @@ const tamperedWith = [
   '/v1/admin/orgs/{org_id}/reinstate',
 ];
 
+/** Returns the project with its present state as the recorded baseline, and as that of the last release if there is one. */
 export function published(project: Project): Project {
-  return { ...project, publishedText: formatPublished(publish(currentOf(project), undefined)) };
+  const baseline = publish(currentOf(project), undefined);
+  const version = project.releases.findLast(({ date }) => isDate(date))?.version;
+  return {
+    ...project,
+    publishedText: formatPublished(baseline),
+    releasedText: version === undefined ? '' : formatPublished({ ...baseline, version }),
+  };
 }
 
 export function tampered(project: Project, tamper: Tamper): Project {

@@ -239,6 +239,70 @@ describe('what is taken away is refused', () => {
   });
 });
 
+describe('what was released', () => {
+  /** 0.1.0 is released, and 0.2.0 is being made. */
+  function released(): Project {
+    const first = asVersion('0.1.0', (draft) => {
+      withCode(draft);
+      draft.releases[0].date = '2026-11-16';
+      draft.changelog = draft.changelog.replace('0.1.0 (unreleased)', '0.1.0 (2026-11-16)');
+    });
+    const next = tampered(first, (draft) => {
+      draft.today = '2026-12-01';
+      draft.packageVersion = '0.2.0';
+      draft.releases.push({
+        version: '0.2.0',
+        date: 'unreleased',
+        deprecated: [],
+        removed: [],
+        successions: [],
+        operatorActions: [],
+      });
+      draft.changelog = draft.changelog.replace('\n## ', '\n## 0.2.0 (unreleased)\n\n## ');
+    });
+    return { ...published(next), releasedText: first.publishedText };
+  }
+  const recordOf = (subject: Project) =>
+    record(subject.publishedText, currentOf(subject), subject.releasedText);
+
+  test('is served by the next version, with additions', () => {
+    expect(refusals(released(), () => undefined)).toEqual([]);
+  });
+
+  test.each(breaks)('is not taken away by recording it anew: %s', (_title, tamper, refusal) => {
+    const subject = tampered(released(), tamper);
+    const sentence = expect.stringContaining(`Released in 0.1.0: ${refusal}`);
+    expect(recordOf(subject)).toEqual({ refusals: expect.arrayContaining([sentence]) });
+    // Also if the recorded baseline was made to agree.
+    const { releasedText } = subject;
+    expect(refusals({ ...published(subject), releasedText }, () => undefined)).toContainEqual(sentence);
+  });
+
+  test('does not include what was only recorded since, which can still change', () => {
+    const addition = openApi(({ paths }) => {
+      paths['/v1/teapots'] = { get: { ...paths['/v1/models'].get, operationId: 'teapots.list' } };
+    });
+    const { releasedText } = released();
+    const grown = { ...published(tampered(released(), addition)), releasedText };
+    const outcome = recordOf(
+      tampered(
+        grown,
+        openApi(({ paths }) => delete paths['/v1/teapots']),
+      ),
+    );
+    expect(outcome).toEqual({ text: expect.any(String) });
+  });
+
+  test.each([
+    ['missing', ''],
+    ['edited by hand', '{}'],
+  ])('cannot be checked with a baseline that is %s', (_title, releasedText) => {
+    expect(refusals({ ...released(), releasedText }, () => undefined)).toEqual([
+      expect.stringContaining('contract/released.json is not the baseline of 0.1.0'),
+    ]);
+  });
+});
+
 describe('recording', () => {
   const removal: Tamper = openApi(({ paths }) => delete paths['/v1/orgs/{id}/usage']);
   const recorded = (subject: Project, tamper: Tamper) =>
