@@ -58,7 +58,7 @@ export function packageManifest(manifest: Readonly<Record<string, unknown>>): st
 
 const sizeBytesMax = 5_000_000;
 /** Paths of a machine on which the package was built. */
-const machinePath = /(?:file:\/\/)?\/(?:home|Users|root|work|builds?|tmp)\/[\w.-]+\//;
+const machinePath = /(?<![\w@-])\/(?:home|Users|root|work|builds?|tmp)\/[\w.-]+\//;
 
 /** Returns one sentence for each file that does not belong into the package, is missing, or names a path of the build machine. */
 export function packageProblems(files: PackageFiles, expected: PackageFiles): string[] {

@@ -83,8 +83,18 @@ test.each([
     'const root = "/home/builder/purser/src";',
     'dist/other.js names a path of this machine: /home/builder/',
   ],
+  [
+    'dist/linked.js',
+    '// ../../work/purser/node_modules/typebox/build/type/index.mjs',
+    'dist/linked.js names a path of this machine: /work/purser/',
+  ],
 ])('is refused with %s', (path, content, problem) => {
   expect(packageProblems(new Map(files).set(path, Buffer.from(content)), files)).toContain(problem);
+});
+
+test('may name paths inside packages', () => {
+  const bundled = Buffer.from('// node_modules/typebox/build/system/memory.mjs');
+  expect(packageProblems(new Map(files).set('dist/bundled.js', bundled), files)).toEqual([]);
 });
 
 test('is refused without a migration', () => {
