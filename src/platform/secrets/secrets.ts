@@ -5,9 +5,10 @@
  * neither sign nor read what the others wrote.
  */
 import { createHmac, createSecretKey, hkdfSync, randomBytes, randomUUID } from 'node:crypto';
-import { link, mkdir, open, readFile, unlink } from 'node:fs/promises';
+import { link, open, readFile, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Queryable } from '../db/database.ts';
+import { makeDirectory, syncDirectory } from '../files/durable-files.ts';
 import { decrypt, encrypt } from './encryption.ts';
 
 export interface Secrets {
@@ -98,7 +99,7 @@ async function readKey(file: string): Promise<Buffer | undefined> {
 async function makeKey(dataDir: string, file: string): Promise<Buffer> {
   const key = randomBytes(secretsKeyBytes);
   const draft = `${file}.${randomUUID()}`;
-  await mkdir(dataDir, { recursive: true, mode: 0o700 });
+  makeDirectory(dataDir);
   const handle = await open(draft, 'w', 0o600);
   try {
     await handle.writeFile(`${key.toString('base64')}\n`);
@@ -108,6 +109,7 @@ async function makeKey(dataDir: string, file: string): Promise<Buffer> {
   }
   try {
     await link(draft, file);
+    syncDirectory(dataDir);
     return key;
   } catch (error) {
     const made = (error as NodeJS.ErrnoException).code === 'EEXIST' ? await readKey(file) : undefined;

@@ -1,7 +1,7 @@
 /** Creates the first operator key, which is needed to create anything else, or the key that the operator chose. */
-import { mkdir, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Database } from '../../../platform/db/database.ts';
+import { makeDirectory, writePrivateFile } from '../../../platform/files/durable-files.ts';
 import { generateKey, keyDigest } from '../../../platform/http/routes/key-format.ts';
 import type { Clock } from '../../../platform/time/clock.ts';
 import { type Appending, recordChange } from '../../compliance/audit/index.ts';
@@ -53,14 +53,13 @@ export async function bootstrapOperator(options: BootstrapOptions): Promise<Boot
       return { kind: 'chosen' };
     }
     // Written before the commit: a committed key whose secret was never written would lock everyone out permanently.
-    return { kind: 'made', file: await writeSecretFile(dataDir, secret) };
+    return { kind: 'made', file: writeSecretFile(dataDir, secret) };
   });
 }
 
-async function writeSecretFile(dataDir: string, secret: string): Promise<string> {
-  await mkdir(dataDir, { recursive: true, mode: 0o700 });
+function writeSecretFile(dataDir: string, secret: string): string {
+  makeDirectory(dataDir);
   const file = join(dataDir, 'operator-key');
-  await writeFile(`${file}.new`, `${secret}\n`, { mode: 0o600 });
-  await rename(`${file}.new`, file);
+  writePrivateFile(file, `${secret}\n`);
   return file;
 }

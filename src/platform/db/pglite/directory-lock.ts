@@ -13,6 +13,7 @@ import { link, mkdir, readFile, rm, stat, unlink, utimes, writeFile } from 'node
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
+import { makeDirectory } from '../../files/durable-files.ts';
 
 const touchEveryMs = 1_000;
 /** A holder in another realm that has not touched the file for this long is considered dead. */
@@ -42,7 +43,7 @@ interface Holder {
 
 export async function lockDirectory(directory: string): Promise<DirectoryLock> {
   // Private: contains key digests and the first operator key.
-  await mkdir(directory, { recursive: true, mode: 0o700 });
+  makeDirectory(directory);
   const path = join(directory, 'lock');
   const me: Holder = {
     pid: process.pid,

@@ -1,0 +1,72 @@
+/**
+ * Files and directories that survive a power cut. A file is on disk after an fsync of the file; its name is on disk after an
+ * fsync of its directory.
+ */
+import { closeSync, fsyncSync, mkdirSync, openSync, renameSync, writeSync } from 'node:fs';
+import { open, readdir } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
+
+/**
+ * `sync`: acknowledged writes are on disk, so they survive a power cut. `os`: the operating system writes them later; they
+ * survive the end of the process only.
+ */
+export type Durability = 'sync' | 'os';
+
+export function syncDirectory(directory: string): void {
+  const descriptor = openSync(directory, 'r');
+  try {
+    fsyncSync(descriptor);
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+/** Creates a private directory and its missing parents. */
+export function makeDirectory(directory: string): void {
+  const first = mkdirSync(directory, { recursive: true, mode: 0o700 });
+  if (first === undefined) {
+    return;
+  }
+  for (let created = resolve(directory); ; created = dirname(created)) {
+    syncDirectory(dirname(created));
+    if (created === resolve(first)) {
+      return;
+    }
+  }
+}
+
+/** Creates or replaces a file that only its owner can read: after a crash it has either the old content or the new one. */
+export function writePrivateFile(path: string, text: string): void {
+  const draft = `${path}.new`;
+  const descriptor = openSync(draft, 'w', 0o600);
+  try {
+    const bytes = Buffer.from(text);
+    for (let written = 0; written < bytes.length; ) {
+      written += writeSync(descriptor, bytes, written);
+    }
+    fsyncSync(descriptor);
+  } finally {
+    closeSync(descriptor);
+  }
+  renameSync(draft, path);
+  syncDirectory(dirname(path));
+}
+
+/** Syncs every file and directory below a directory, and the directory itself. */
+export async function syncTree(directory: string): Promise<void> {
+  for (const entry of await readdir(directory, { withFileTypes: true })) {
+    const path = join(directory, entry.name);
+    await (entry.isDirectory() ? syncTree(path) : syncPath(path));
+  }
+  await syncPath(directory);
+}
+
+/** Syncs a file, or the names in a directory, in the background. */
+export async function syncPath(path: string): Promise<void> {
+  const handle = await open(path, 'r');
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
