@@ -16,7 +16,10 @@ export interface Place {
 
 /** Opens and migrates the database of a place. */
 export async function openPlace({ dataDir, databaseUrl }: Place): Promise<Database> {
-  const db = await openDatabase({ dataDir, databaseUrl, databaseConnections: 10 }, createLog('silent'));
+  const db = await openDatabase(
+    { dataDir, databaseUrl, databaseConnections: 10, durability: 'sync' },
+    createLog('silent'),
+  );
   await migrate(db, await readMigrations(), { build: version });
   return db;
 }

@@ -3,6 +3,7 @@
  * gets one frozen `Config`.
  */
 import { resolve } from 'node:path';
+import type { Durability } from '../platform/files/durable-files.ts';
 import type { AddressList } from '../platform/http/message/address.ts';
 import {
   parseBoolean,
@@ -53,6 +54,12 @@ const settings = {
     fallback: '.purser',
     parse: (value) => resolve(value),
   } as Setting<string>,
+  durability: oneOf(
+    'SVC_DURABILITY',
+    'sync',
+    'Durability of the embedded engine: `sync` writes to the disk before a response is sent, so that a power cut loses nothing that was acknowledged; `os` leaves that to the operating system, which is faster.',
+    ['sync', 'os'],
+  ) as Setting<Durability>,
   spoolDir: optional({
     name: 'SVC_SPOOL_DIR',
     meaning:

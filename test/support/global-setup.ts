@@ -71,7 +71,7 @@ async function embeddedTemplate(): Promise<string> {
   if (!existsSync(template)) {
     const draft = `${template}.${process.pid}`;
     mkdirSync(draft, { recursive: true });
-    const db = await openPglite({ directory: draft, log: silent });
+    const db = await openPglite({ directory: draft, durability: 'os', log: silent });
     await migrate(db, migrations, { build: version });
     await prepare(db);
     const segment = await beginSegment(db);

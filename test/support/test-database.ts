@@ -50,7 +50,7 @@ const waitMsMax = 300_000;
 export async function openPlace(place: Place): Promise<Database> {
   const log = createLog('silent');
   if (place.databaseUrl === undefined) {
-    return openPglite({ directory: join(place.dataDir, 'database'), log, waitMsMax });
+    return openPglite({ directory: join(place.dataDir, 'database'), durability: 'sync', log, waitMsMax });
   }
   const pooler = inject('poolerUrl');
   const { pathname } = new URL(place.databaseUrl);

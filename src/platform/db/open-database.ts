@@ -1,6 +1,7 @@
 /** Opens the database that the settings select: PostgreSQL if there is a URL, else the embedded engine. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Durability } from '../files/durable-files.ts';
 import type { Log } from '../log.ts';
 import { type Database, DatabaseUnavailable } from './database.ts';
 import { DirectoryInUse, lockDirectory } from './pglite/directory-lock.ts';
@@ -15,6 +16,7 @@ export interface DatabaseSettings {
   readonly databasePooler?: PoolerMode;
   readonly databaseConnections: number;
   readonly dataDir: string;
+  readonly durability: Durability;
 }
 
 /** The newest timeline of PostgreSQL that was seen from this data directory. */
@@ -58,7 +60,7 @@ export async function openDatabase(settings: DatabaseSettings, log: Log): Promis
     log.info({ directory }, 'creating the embedded database; this takes a few seconds, once');
   }
   try {
-    const db = await openPglite({ directory, log });
+    const db = await openPglite({ directory, durability: settings.durability, log });
     return {
       ...db,
       async close() {

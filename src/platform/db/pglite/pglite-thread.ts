@@ -4,6 +4,7 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
 import { Worker } from 'node:worker_threads';
+import type { Durability } from '../../files/durable-files.ts';
 import { DatabaseUnavailable, stateMeansUnavailable } from '../database.ts';
 import { boundStatement, bringBack } from '../wire/frontend-messages.ts';
 import { parserOf } from '../wire/values.ts';
@@ -46,6 +47,11 @@ type StatementWithoutId = Statement extends infer One
     : never
   : never;
 
+export interface ThreadOptions {
+  readonly directory: string;
+  readonly durability: Durability;
+}
+
 interface PendingCall {
   resolve(rows: object[]): void;
   reject(error: Error): void;
@@ -80,13 +86,13 @@ export class Thread {
   #unsent: Statement[] = [];
   readonly #names = new StatementNames();
 
-  static async start(directory: string): Promise<Thread> {
+  static async start(options: ThreadOptions): Promise<Thread> {
     engine ??= compileEngine().catch((error: Error) => {
       // The next start tries to compile the engine again.
       engine = undefined;
       throw error;
     });
-    const workerData = { directory, engine: await engine };
+    const workerData = { ...options, engine: await engine };
     const worker = new Worker(new URL('./pglite-worker.js', import.meta.url), { workerData });
     return new Promise((resolve, reject) => {
       const endedEarly = () => reject(new Error('the embedded database stopped while starting'));

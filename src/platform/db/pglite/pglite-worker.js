@@ -8,6 +8,7 @@
  */
 import { parentPort, workerData } from 'node:worker_threads';
 import { PGlite, protocol } from '@electric-sql/pglite';
+import { SyncedNodeFS, syncedStartParams } from './synced-node-fs.js';
 
 /**
  * @typedef {{ name: string, dataTypeID: number }} Field
@@ -28,7 +29,14 @@ const stale = new Set(['0A000', '26000']);
 /** Smaller buffers are copies, which the main thread does not reuse. */
 const reusableBytesMin = 262_144;
 
-const db = await PGlite.create(workerData.directory, { pgliteWasmModule: workerData.engine });
+/** @type {import('./pglite-thread.ts').ThreadOptions} */
+const { directory, durability } = workerData;
+const db = await PGlite.create({
+  pgliteWasmModule: workerData.engine,
+  ...(durability === 'sync'
+    ? { fs: new SyncedNodeFS(directory), startParams: syncedStartParams }
+    : { dataDir: directory }),
+});
 /** By name. @type {Map<string, Prepared>} */
 const prepared = new Map();
 port.postMessage({ ready: true });

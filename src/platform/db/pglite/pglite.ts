@@ -5,8 +5,9 @@
  * bounded queue with a bounded wait. A statement that exceeds its timeout ends the worker. When the worker ends, its
  * callers get `DatabaseUnavailable` and a new worker opens the same directory, which survives this like a `kill -9`.
  */
-import { existsSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, renameSync, rmSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { type Durability, makeDirectory, syncDirectory, syncTree } from '../../files/durable-files.ts';
 import type { Log } from '../../log.ts';
 import {
   type Database,
@@ -22,6 +23,7 @@ import { Thread } from './pglite-thread.ts';
 
 export interface PgliteOptions {
   readonly directory: string;
+  readonly durability: Durability;
   readonly log: Log;
   /** Maximum time that a caller waits for the connection. */
   readonly waitMsMax?: number;
@@ -29,14 +31,19 @@ export interface PgliteOptions {
 
 const restartAfterMs = 200;
 
-export async function openPglite({ directory, log, waitMsMax = 5_000 }: PgliteOptions): Promise<Database> {
+export async function openPglite({
+  directory,
+  durability,
+  log,
+  waitMsMax = 5_000,
+}: PgliteOptions): Promise<Database> {
   const listeners = new LocalNotifications();
   const mutex = new FairMutex('the database', waitMsMax);
   let thread: Thread | undefined;
   let closed = false;
 
   async function start(): Promise<void> {
-    const started = await Thread.start(directory);
+    const started = await Thread.start({ directory, durability });
     if (closed) {
       await started.end();
       return;
@@ -81,8 +88,7 @@ export async function openPglite({ directory, log, waitMsMax = 5_000 }: PgliteOp
   }
 
   if (!existsSync(join(directory, 'PG_VERSION'))) {
-    // Creating a database takes several times the memory of running it, which is freed with the thread.
-    await (await Thread.start(directory)).end();
+    await createDatabase(directory);
   }
   await start();
 
@@ -117,4 +123,16 @@ export async function openPglite({ directory, log, waitMsMax = 5_000 }: PgliteOp
       await mutex.take(async () => thread?.end()).catch(() => thread?.end());
     },
   };
+}
+
+/** Creates the database beside its place and moves it there when it is complete and on disk, so that a crash leaves no half. */
+async function createDatabase(directory: string): Promise<void> {
+  const draft = `${directory}.new`;
+  makeDirectory(dirname(directory));
+  rmSync(draft, { recursive: true, force: true });
+  // In a thread of its own: this takes several times the memory of running the database, which is freed with the thread.
+  await (await Thread.start({ directory: draft, durability: 'os' })).end();
+  await syncTree(draft);
+  renameSync(draft, directory);
+  syncDirectory(dirname(directory));
 }
