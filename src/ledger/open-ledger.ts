@@ -1,6 +1,7 @@
 /** Opens the ledger for the engine of the database. */
 import { join } from 'node:path';
 import type { Database } from '../platform/db/database.ts';
+import type { Durability } from '../platform/files/durable-files.ts';
 import type { Log } from '../platform/log.ts';
 import type { SharedClock } from '../platform/time/clock.ts';
 import { EmbeddedLedger } from './embedded/embedded-ledger.ts';
@@ -15,6 +16,7 @@ export interface LedgerOptions<Run> extends BatchDependencies<Run> {
   readonly log: Log;
   readonly orgLimits: OrgLimitsCache;
   readonly dataDir: string;
+  readonly durability: Durability;
   /** Maximum number of open holds in a process that keeps them in memory. */
   readonly holdsMax: number;
 }

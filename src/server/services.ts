@@ -61,7 +61,7 @@ export async function openServices({ config, db, clock, ids, log }: ServicesDepe
   const processes = createProcesses(db, version);
   await processes.beat();
   const orgLimits = createOrgLimits(db);
-  const { dataDir, holdsMax, redisUrl } = config;
+  const { dataDir, durability, holdsMax, redisUrl } = config;
   const secrets = await openSecrets(db, { dataDir, key: config.secretsKey });
   const auditSigner = await openSigner(db, secrets, clock.now());
   const { unreadable } = await auditSigner.publicKeys(db);
@@ -78,6 +78,7 @@ export async function openServices({ config, db, clock, ids, log }: ServicesDepe
     log,
     orgLimits,
     dataDir,
+    durability,
     holdsMax,
     async writeRuns(tx, posted) {
       await writeRuns(tx, posted);

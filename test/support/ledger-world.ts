@@ -63,7 +63,12 @@ export async function openLedgerOn(
 ): Promise<Ledger> {
   const deps = { db, clock, ids, log, writeRuns: async () => undefined, readPaid, permits };
   return engine === 'embedded'
-    ? EmbeddedLedger.open({ ...deps, directory: join(place.dataDir, 'holds'), holdsMax })
+    ? EmbeddedLedger.open({
+        ...deps,
+        directory: join(place.dataDir, 'holds'),
+        durability: 'sync',
+        holdsMax,
+      })
     : new PostgresLedger(deps);
 }
 

@@ -1,71 +1,122 @@
-/** Tracks the location of the open holds in the hold log. */
+/** Writes open holds to the hold log with group commit, and tracks their location in it. */
 
-import type { Hold } from '../holds/hold.ts';
 import type { LogLocation, OpenHold } from '../holds/org-ledger-state.ts';
 import type { HoldLog } from './hold-log.ts';
+
+/** Holds that are written together, as one line. */
+interface Batch {
+  readonly opens: OpenHold[];
+  /** Those of them that were just taken, and are released if they cannot be written. */
+  readonly taken: OpenHold[];
+  readonly written: Promise<void>;
+  resolve(): void;
+  reject(error: unknown): void;
+}
 
 export class DurableHolds {
   readonly #log: HoldLog;
   readonly #onLost: (lost: readonly OpenHold[], error: unknown) => void;
-  /** Holds of this turn of the event loop that are not durable yet. */
-  #batch: OpenHold[] = [];
-  #flushing: Promise<void> | undefined;
+  #waiting: Batch | undefined;
+  #writing: Promise<void> | undefined;
 
-  /**
-   * `onLost` is called with batched holds that could not be made durable, before the promise of `addBatched`
-   * rejects.
-   */
+  /** `onLost` is called with taken holds that could not be made durable, before the promise of `take` rejects. */
   constructor(log: HoldLog, onLost: (lost: readonly OpenHold[], error: unknown) => void) {
     this.#log = log;
     this.#onLost = onLost;
   }
 
-  /** Group commit: all holds of one turn of the event loop become durable together. */
-  addBatched(open: OpenHold): Promise<void> {
-    this.#batch.push(open);
-    this.#flushing ??= new Promise((resolve, reject) => {
-      setImmediate(() => {
-        const batch = this.#batch;
-        this.#batch = [];
-        this.#flushing = undefined;
-        try {
-          this.add(batch);
-        } catch (error) {
-          this.#onLost(batch, error);
-          reject(error);
-          return;
-        }
-        resolve();
-      });
-    });
-    return this.#flushing;
+  /** Writes a hold that was just taken in memory. The response may be sent when the promise resolves. */
+  take(open: OpenHold): Promise<void> {
+    const batch = this.#nextBatch();
+    batch.opens.push(open);
+    batch.taken.push(open);
+    return batch.written;
   }
 
-  /** Appends holds; they are durable on return. Holds already in the log are written again in their current form. */
-  add(opens: readonly OpenHold[]): void {
-    this.#move(opens, this.#log.append(opens.map(({ hold }) => hold)));
+  /** Writes holds in their current form; for those that are already in the log, this replaces their earlier line. */
+  add(opens: readonly OpenHold[]): Promise<void> {
+    const batch = this.#nextBatch();
+    for (const open of opens) {
+      batch.opens.push(open);
+    }
+    return batch.written;
   }
 
-  /** Makes the new version of a hold durable before anything else changes. */
-  replace(open: OpenHold, hold: Hold): void {
-    this.#move([open], this.#log.append([hold]));
-  }
-
+  /** Forgets holds whose end is in the database, or that were never acknowledged. */
   remove(opens: readonly OpenHold[]): void {
-    this.#move(opens, undefined);
+    const locations = opens.map(({ logLocation }) => logLocation);
+    for (const open of opens) {
+      open.logLocation = undefined;
+      open.isForgotten = true;
+    }
+    this.#log.remove(locations);
+  }
+
+  /** All holds of one turn of the event loop, and all that arrive while a line is being written, form the next line. */
+  #nextBatch(): Batch {
+    if (this.#waiting === undefined) {
+      this.#waiting = newBatch();
+      this.#writing ??= new Promise((resolve) => {
+        setImmediate(async () => {
+          await this.#writeWaiting();
+          resolve();
+        });
+      });
+    }
+    return this.#waiting;
+  }
+
+  async #writeWaiting(): Promise<void> {
+    for (let batch = this.#waiting; batch !== undefined; batch = this.#waiting) {
+      this.#waiting = undefined;
+      await this.#write(batch);
+    }
+    this.#writing = undefined;
+  }
+
+  async #write({ opens, taken, resolve, reject }: Batch): Promise<void> {
+    const unended = opens.filter(({ isForgotten }) => !isForgotten);
+    if (unended.length > 0) {
+      try {
+        this.#move(unended, await this.#log.append(unended.map(({ hold }) => hold)));
+      } catch (error) {
+        for (const open of taken) {
+          open.isForgotten = true;
+        }
+        this.#onLost(taken, error);
+        reject(error);
+        return;
+      }
+    }
+    resolve();
   }
 
   /** Each location is removed exactly once, because the log only counts the holds in a file. */
-  #move(opens: readonly OpenHold[], location: LogLocation | undefined): void {
-    const previous = opens.map((open) => open.logLocation);
-    for (const open of opens) {
+  #move(opens: readonly OpenHold[], location: LogLocation): void {
+    const previous = opens.map((open) => {
+      if (open.isForgotten) {
+        // The hold ended while its line was being written.
+        return location;
+      }
+      const { logLocation } = open;
       open.logLocation = location;
-    }
+      return logLocation;
+    });
     this.#log.remove(previous);
   }
 
   async close(): Promise<void> {
-    await this.#flushing?.catch(() => undefined);
+    await this.#writing;
     this.#log.close();
   }
+}
+
+function newBatch(): Batch {
+  let resolve = () => {};
+  let reject: Batch['reject'] = () => {};
+  const written = new Promise<void>((onWritten, onError) => {
+    resolve = onWritten;
+    reject = onError;
+  });
+  return { opens: [], taken: [], written, resolve, reject };
 }

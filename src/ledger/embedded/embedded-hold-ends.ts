@@ -112,9 +112,15 @@ export class EmbeddedHoldEnds {
     if (open.ending) {
       return { kind: 'ended' };
     }
+    const { expiresAtMs } = open.hold;
     const hold: Hold = { ...open.hold, expiresAtMs: extendedTo(open.hold, this.#deps.now(), seconds) };
-    this.#deps.durable.replace(open, hold);
     this.#deps.states.replaceHold(open, hold);
+    try {
+      await this.#deps.durable.add([open]);
+    } catch (error) {
+      this.#deps.states.replaceHold(open, { ...open.hold, expiresAtMs });
+      throw error;
+    }
     return { kind: 'changed', hold };
   }
 

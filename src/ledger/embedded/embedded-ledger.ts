@@ -10,6 +10,7 @@
 import { admit, applicableCounters } from '../../kernel/admission.ts';
 import type { Denial } from '../../kernel/denial.ts';
 import { type Database, DatabaseUnavailable, type Transaction } from '../../platform/db/database.ts';
+import type { Durability } from '../../platform/files/durable-files.ts';
 import type { Log } from '../../platform/log.ts';
 import { OverCapacity } from '../../platform/service-unavailable.ts';
 import type { Clock } from '../../platform/time/clock.ts';
@@ -47,6 +48,7 @@ export interface EmbeddedLedgerOptions<Run> extends BatchDependencies<Run> {
   readonly log: Log;
   /** Directory of the hold log. */
   readonly directory: string;
+  readonly durability: Durability;
   readonly holdsMax: number;
   readonly orgLimits?: OrgLimitsCache;
 }
@@ -64,7 +66,7 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
   #nowMs: number;
 
   static async open<Run>(options: EmbeddedLedgerOptions<Run>): Promise<EmbeddedLedger<Run>> {
-    const holdLog = openHoldLog(options.directory);
+    const holdLog = openHoldLog(options.directory, options);
     try {
       await beginGeneration(options.db, holdLog);
       const [row] = await options.db.query<{ last_at: Date | null }>(
@@ -235,7 +237,7 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
     });
     const open = orgState.addHold(held.hold);
     this.#states.track(open);
-    return { held, durable: this.#durable.addBatched(open) };
+    return { held, durable: this.#durable.take(open) };
   }
 
   /** Loads what a decision needs; concurrent requests of an org share one load. */
@@ -290,7 +292,7 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
     }
     const open = importHold(orgState, imported, applicable);
     this.#states.track(open);
-    await this.#durable.addBatched(open);
+    await this.#durable.take(open);
   }
 
   post(group: PostingGroup<Run>): Promise<GroupResult<Run>> {
@@ -372,7 +374,7 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
       }
     }
     if (renamed.length > 0) {
-      this.#durable.add(renamed);
+      await this.#durable.add(renamed);
     }
   }
 

@@ -76,15 +76,13 @@ export class EmbeddedPostings<Run> {
             await addCounters(tx, orgState, missing);
           },
         });
+        // The holds are written before the commit: a run must not start without a durable hold. If the commit fails, the
+        // hold is removed again; if the process ends before that, `restoreHolds` drops it.
         [alerts] = await Promise.all([
           writeBatch(tx, this.#deps, batch, nowMs),
           batch.uncommitted.length > 0 ? advanceClock(tx.unanswered, orgIds, nowMs) : undefined,
+          batch.newHolds.length > 0 ? durable.add(batch.newHolds) : undefined,
         ]);
-        if (batch.newHolds.length > 0) {
-          // Written before the commit: a run must not start without a durable hold. If the commit fails, the hold is
-          // removed again; if the process ends before that, `restoreHolds` drops it.
-          durable.add(batch.newHolds);
-        }
       });
     } catch (error) {
       this.#handleFailure(batch, error);

@@ -40,9 +40,12 @@ beforeEach(async () => {
 });
 afterEach(() => rmSync(directory, { recursive: true, force: true }));
 
+const openLog = (at: string, options: Partial<HoldLogOptions> = {}) =>
+  openHoldLog(at, { durability: 'sync', ...options });
+
 /** A hold log that removes holds by id: it tracks their locations as the ledger does. */
-function openTracked(options: HoldLogOptions = {}) {
-  const log = openHoldLog(directory, options);
+function openTracked(options: Partial<HoldLogOptions> = {}) {
+  const log = openLog(directory, options);
   const locations = new Map<string, LogLocation>();
   const forget = (ids: readonly string[]) => {
     const left = ids.map((id) => locations.get(id));
@@ -52,8 +55,8 @@ function openTracked(options: HoldLogOptions = {}) {
     log.remove(left);
   };
   return {
-    append(holds: readonly Hold[]) {
-      const location = log.append(holds);
+    async append(holds: readonly Hold[]) {
+      const location = await log.append(holds);
       forget(holds.map(({ id }) => id));
       for (const { id } of holds) {
         locations.set(id, location);
@@ -75,7 +78,7 @@ const logFiles = (of = directory) => readdirSync(of).filter((name) => name.endsW
 
 /** Returns the holds that a new process would restore. */
 function restored(): Hold[] {
-  const log = openHoldLog(directory);
+  const log = openLog(directory);
   const holds = log.restore().map(({ hold }) => hold);
   log.close();
   return holds;
@@ -101,7 +104,7 @@ describe.runIf(engine === 'embedded')('the hold log', () => {
       priceVersion: 'prc "1"',
       idempotency: { digest: 'd', fingerprint: 'f', encrypted: 'YQ==', customerDigest: 'c' },
     });
-    log.append([odd, holdOf('dec_plain')]);
+    await log.append([odd, holdOf('dec_plain')]);
     log.close();
     expect(restored()).toEqual([odd, holdOf('dec_plain')]);
     expect(restoredHold(JSON.parse(JSON.stringify(storedHold(odd))))).toEqual(odd);
@@ -110,44 +113,44 @@ describe.runIf(engine === 'embedded')('the hold log', () => {
   test('contains holds as soon as `append` returns, without being closed', async () => {
     const log = openTracked();
     for (let i = 0; i < 50; i += 1) {
-      log.append([holdOf(`dec_${i}`)]);
+      await log.append([holdOf(`dec_${i}`)]);
     }
     const copy = await mkdtemp(join(tmpdir(), 'purser-holds-'));
     cpSync(directory, copy, { recursive: true });
-    const other = openHoldLog(copy);
+    const other = openLog(copy);
     expect(other.restore()).toHaveLength(50);
     await other.close();
     rmSync(copy, { recursive: true });
     log.close();
     log.close();
-    expect(() => log.append([holdOf('dec_late')])).toThrow('closed');
+    await expect(log.append([holdOf('dec_late')])).rejects.toThrow('closed');
     log.forget(Array.from({ length: 50 }, (_, i) => `dec_${i}`));
   });
 
   test('replaces an earlier version of a hold', async () => {
     const log = openTracked();
-    log.append([holdOf('dec_1'), holdOf('dec_2')]);
-    log.append([holdOf('dec_1', { expiresAtMs: 5_000_000 })]);
+    await log.append([holdOf('dec_1'), holdOf('dec_2')]);
+    await log.append([holdOf('dec_1', { expiresAtMs: 5_000_000 })]);
     log.close();
     const again = openTracked();
     expect(again.restore().sort((a, b) => (a.id < b.id ? -1 : 1))).toEqual([
       holdOf('dec_1', { expiresAtMs: 5_000_000 }),
       holdOf('dec_2'),
     ]);
-    again.append([holdOf('dec_2', { expiresAtMs: 6_000_000 })]);
+    await again.append([holdOf('dec_2', { expiresAtMs: 6_000_000 })]);
     again.close();
     expect(restored().find(({ id }) => id === 'dec_2')?.expiresAtMs).toBe(6_000_000);
   });
 
   test('is empty after all holds were removed', async () => {
     const log = openTracked();
-    log.append([holdOf('dec_1'), holdOf('dec_2')]);
-    log.append([holdOf('dec_3')]);
+    await log.append([holdOf('dec_1'), holdOf('dec_2')]);
+    await log.append([holdOf('dec_3')]);
     log.forget(['dec_2', 'dec_unknown']);
     log.forget(['dec_1']);
     log.forget(['dec_3']);
     log.forget(['dec_3']);
-    log.append([holdOf('dec_4')]);
+    await log.append([holdOf('dec_4')]);
     log.close();
     expect(restoredIds()).toEqual(['dec_4']);
   });
@@ -156,11 +159,11 @@ describe.runIf(engine === 'embedded')('the hold log', () => {
     const log = openTracked();
     const kept: string[] = [];
     for (let i = 0; i < 200; i += 1) {
-      log.append([holdOf(`dec_${i}`)]);
+      await log.append([holdOf(`dec_${i}`)]);
       log.forget([`dec_${i - 1}`]);
       if (i % 50 === 0) {
         kept.push(`keep_${i}`);
-        log.append([holdOf(`keep_${i}`)]);
+        await log.append([holdOf(`keep_${i}`)]);
       }
     }
     log.close();
@@ -170,7 +173,7 @@ describe.runIf(engine === 'embedded')('the hold log', () => {
   test('deletes a file when the last hold in it has ended, also one of an earlier start', async () => {
     const log = openTracked({ fileBytesMax: 1_000 });
     for (let i = 0; i < 20; i += 1) {
-      log.append([holdOf(`dec_${i}`)]);
+      await log.append([holdOf(`dec_${i}`)]);
     }
     expect(logFiles().length).toBeGreaterThan(3);
     log.close();
@@ -185,7 +188,7 @@ describe.runIf(engine === 'embedded')('the hold log', () => {
 
   test('deletes holds that ended long ago, even if there are few', async () => {
     const log = openTracked();
-    log.append([holdOf('dec_old')]);
+    await log.append([holdOf('dec_old')]);
     log.forget(['dec_old']);
     log.close();
     expect(restoredIds()).toEqual([]);
@@ -193,7 +196,7 @@ describe.runIf(engine === 'embedded')('the hold log', () => {
     // There is always one open hold, and never enough to fill a file.
     const busy = openTracked();
     for (let hour = 0; hour < 72; hour += 1) {
-      busy.append([holdOf(`dec_${hour}`, { admittedAtMs: hour * hourMs })]);
+      await busy.append([holdOf(`dec_${hour}`, { admittedAtMs: hour * hourMs })]);
       busy.forget([`dec_${hour - 1}`]);
     }
     busy.close();
@@ -203,8 +206,8 @@ describe.runIf(engine === 'embedded')('the hold log', () => {
 
   test('ignores a line that was cut short at any position, and rejects a damaged one', async () => {
     const log = openTracked();
-    log.append([holdOf('dec_1')]);
-    log.append([holdOf('dec_2')]);
+    await log.append([holdOf('dec_1')]);
+    await log.append([holdOf('dec_2')]);
     log.close();
     const [name = ''] = logFiles();
     const path = join(directory, name);
@@ -218,12 +221,12 @@ describe.runIf(engine === 'embedded')('the hold log', () => {
       expect(restoredIds()).toEqual(['dec_1']);
     }
     writeFileSync(path, Buffer.concat([whole.subarray(5), whole]));
-    expect(() => openHoldLog(directory).restore()).toThrow(DamagedHoldLog);
+    expect(() => openLog(directory).restore()).toThrow(DamagedHoldLog);
   });
 
   test('reads lines of earlier releases, which contain the scope in each hold', async () => {
     const log = openTracked();
-    log.append([holdOf('dec_1')]);
+    await log.append([holdOf('dec_1')]);
     log.close();
     const [name = ''] = logFiles();
     const path = join(directory, name);
@@ -234,8 +237,8 @@ describe.runIf(engine === 'embedded')('the hold log', () => {
   });
 
   test('is not readable by other users', async () => {
-    const log = openHoldLog(join(directory, 'own'));
-    log.append([holdOf('dec_1')]);
+    const log = openLog(join(directory, 'own'));
+    await log.append([holdOf('dec_1')]);
     expect(statSync(join(directory, 'own')).mode & 0o077).toBe(0);
     for (const name of readdirSync(join(directory, 'own'))) {
       expect(statSync(join(directory, 'own', name)).mode & 0o077).toBe(0);
@@ -377,7 +380,7 @@ describe.runIf(engine === 'embedded')('a ledger that restarts', () => {
         rmSync(holdsDirectory(), { recursive: true });
         await world.db.query('DELETE FROM hold_log_generation', []);
       }
-      const log = openHoldLog(holdsDirectory());
+      const log = openLog(holdsDirectory());
       let written = 0;
       const dies = () => {
         written += 1;

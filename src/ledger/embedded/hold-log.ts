@@ -1,7 +1,8 @@
 /**
- * Write-ahead log of open holds for the embedded engine. Holds are appended to files before the response is sent;
- * written lines survive the end of the process. A write is a copy into the page cache and takes microseconds, so it
- * runs synchronously. A file is full at a maximum size or age, and is deleted when the last hold in it has ended.
+ * Write-ahead log of open holds for the embedded engine. Holds are appended to files before the response is sent. With
+ * `sync` durability a line is also synced to disk, in the background, so that a slow disk does not block the event loop;
+ * with `os` a line is only copied into the page cache, which survives the end of the process. A file is full at a
+ * maximum size or age, and is deleted when the last hold in it has ended.
  *
  * A hold that has ended may still be in the log at the next start: `restoreHolds` drops those whose end is in the
  * database. The database keeps ends for some days only, so no file may live longer. A line cut short by a crash was
@@ -10,22 +11,29 @@
  */
 import {
   closeSync,
+  fdatasync,
   ftruncateSync,
-  mkdirSync,
   openSync,
   readdirSync,
   readFileSync,
-  renameSync,
   rmSync,
-  writeFileSync,
   writeSync,
 } from 'node:fs';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { DatabaseUnavailable } from '../../platform/db/database.ts';
+import {
+  type Durability,
+  makeDirectory,
+  syncPath,
+  writePrivateFile,
+} from '../../platform/files/durable-files.ts';
 import { type Hold, holdsLine, holdsOfLine } from '../holds/hold.ts';
 import type { LogLocation } from '../holds/org-ledger-state.ts';
 
-/** The disk is full or unavailable. Nothing was written, so the outcome is known. */
+const syncData = promisify(fdatasync);
+
+/** The disk is full or unavailable. The holds do not count as taken, so the outcome is known. */
 export class HoldsNotDurable extends DatabaseUnavailable {
   override readonly name = 'HoldsNotDurable';
 
@@ -36,10 +44,10 @@ export class HoldsNotDurable extends DatabaseUnavailable {
 
 export interface HoldLog {
   /**
-   * Makes holds durable, or throws `HoldsNotDurable`. Returns their location; a hold that was already in the log
-   * must be removed from its previous location.
+   * Makes holds durable, or rejects with `HoldsNotDurable`. Returns their location; a hold that was already in the log
+   * must be removed from its previous location. One call at a time.
    */
-  append(holds: readonly Hold[]): LogLocation;
+  append(holds: readonly Hold[]): Promise<LogLocation>;
   /**
    * Removes one hold per location: its end is in the database, its run was not committed, or it was appended again at a
    * later location.
@@ -66,6 +74,7 @@ export interface Generation {
 }
 
 export interface HoldLogOptions {
+  readonly durability: Durability;
   /** Maximum size of a file before the next one is started. */
   readonly fileBytesMax?: number;
 }
@@ -81,6 +90,7 @@ const fileAgeMaxMs = 6 * 3_600_000;
 interface LogFile extends LogLocation {
   readonly number: number;
   bytes: number;
+  /** Holds in the file, those of a line that is being written included. */
   open: number;
   /** The earliest time of its lines; that of a line is the latest admission time of its holds. */
   sinceMs: number;
@@ -88,13 +98,17 @@ interface LogFile extends LogLocation {
 
 export function openHoldLog(
   directory: string,
-  { fileBytesMax = defaultFileBytesMax }: HoldLogOptions = {},
+  { durability, fileBytesMax = defaultFileBytesMax }: HoldLogOptions,
 ): HoldLog {
-  mkdirSync(directory, { recursive: true, mode: 0o700 });
+  makeDirectory(directory);
   const numbers = readdirSync(directory).flatMap((name) => /^(\d{8})\.log$/.exec(name)?.[1] ?? []);
   const generationPath = join(directory, 'generation.json');
   let current = newFile(Math.max(0, ...numbers.map(Number)) + 1);
   let descriptor = openSync(current.path, 'a', 0o600);
+  /** True until the name of the current file is on disk. */
+  let isNameUnsynced = true;
+  /** True if a failed line could not be cut off: the next line must not follow it. */
+  let isTailBroken = false;
   /** Once closed, the number of the descriptor may be reused by another file. */
   let closed = false;
 
@@ -133,41 +147,64 @@ export function openHoldLog(
     closeSync(descriptor);
     current = next;
     descriptor = opened;
+    isNameUnsynced = true;
+    isTailBroken = false;
     if (full.open === 0) {
       rmSync(full.path, { force: true });
     }
   }
 
-  function writeLine(holds: readonly Hold[]): LogFile {
+  async function writeLine(holds: readonly Hold[]): Promise<LogFile> {
     let admittedAtMs = 0;
     for (const hold of holds) {
       admittedAtMs = Math.max(admittedAtMs, hold.admittedAtMs);
     }
-    if (current.bytes >= fileBytesMax || admittedAtMs - current.sinceMs >= fileAgeMaxMs) {
+    if (isTailBroken || current.bytes >= fileBytesMax || admittedAtMs - current.sinceMs >= fileAgeMaxMs) {
       startNextFile();
     }
     const file = current;
     file.sinceMs = Math.min(file.sinceMs, admittedAtMs);
     const line = Buffer.from(`${holdsLine(holds)}\n`);
+    // Counted first, so that the file is not truncated during the write because its other holds have ended.
+    file.open += holds.length;
     try {
       writeFully(descriptor, line);
+      if (durability === 'sync') {
+        await syncLine();
+      }
     } catch (error) {
-      // Truncates a partial write, which must not end up in the middle of the file.
-      ftruncateSync(descriptor, file.bytes);
+      file.open -= holds.length;
+      cutOff(file);
       throw error;
     }
     file.bytes += line.length;
-    file.open += holds.length;
     return file;
   }
 
+  async function syncLine(): Promise<void> {
+    await syncData(descriptor);
+    if (isNameUnsynced) {
+      await syncPath(directory);
+      isNameUnsynced = false;
+    }
+  }
+
+  /** Removes a failed line, which must not end up in the middle of the file. */
+  function cutOff(file: LogFile): void {
+    try {
+      ftruncateSync(descriptor, file.bytes);
+    } catch {
+      isTailBroken = true;
+    }
+  }
+
   return {
-    append(holds) {
+    async append(holds) {
       if (closed) {
         throw new Error('the hold log is closed');
       }
       try {
-        return writeLine(holds);
+        return await writeLine(holds);
       } catch (error) {
         throw new HoldsNotDurable(error);
       }
@@ -209,8 +246,7 @@ export function openHoldLog(
       }
     },
     writeGeneration(generation) {
-      writeFileSync(`${generationPath}.new`, JSON.stringify(generation), { mode: 0o600 });
-      renameSync(`${generationPath}.new`, generationPath);
+      writePrivateFile(generationPath, JSON.stringify(generation));
     },
     close() {
       if (!closed) {
@@ -238,6 +274,10 @@ function readHolds(path: string): Hold[] {
   const lines = readFileSync(path, 'utf8').split('\n');
   // After the last newline: nothing, or a line cut short by a crash.
   lines.pop();
+  if (lines.at(-1)?.includes('\0') === true) {
+    // A power cut during the last write can leave a gap of zeros in that line. Lines before it were synced.
+    lines.pop();
+  }
   try {
     return lines.flatMap(holdsOfLine);
   } catch {

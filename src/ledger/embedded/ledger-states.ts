@@ -28,7 +28,13 @@ export class LedgerStates {
     this.#options = options;
     this.#startedMs = completeFrom(options.now());
     for (const { hold, location } of options.restored) {
-      const open: OpenHold = { hold, ending: false, logLocation: location, dueSecond: Number.NaN };
+      const open: OpenHold = {
+        hold,
+        ending: false,
+        logLocation: location,
+        isForgotten: false,
+        dueSecond: Number.NaN,
+      };
       const others = this.#restored.get(hold.orgId);
       if (others === undefined) {
         this.#restored.set(hold.orgId, [open]);

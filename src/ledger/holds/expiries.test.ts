@@ -5,7 +5,13 @@ import type { Hold } from './hold.ts';
 import type { OpenHold } from './org-ledger-state.ts';
 
 function openUntil(expiresAtMs: number): OpenHold {
-  return { hold: { expiresAtMs } as Hold, ending: false, logLocation: undefined, dueSecond: Number.NaN };
+  return {
+    hold: { expiresAtMs } as Hold,
+    ending: false,
+    logLocation: undefined,
+    isForgotten: false,
+    dueSecond: Number.NaN,
+  };
 }
 
 function prolong(expiries: Expiries, open: OpenHold, expiresAtMs: number): void {

@@ -20,6 +20,8 @@ export interface OpenHold {
   ending: boolean;
   /** Location in the hold log of the embedded engine; undefined until the hold is durable. */
   logLocation: LogLocation | undefined;
+  /** True once the hold log of the embedded engine must not contain the hold any more. */
+  isForgotten: boolean;
   /** The bucket of `Expiries` that contains the hold; NaN: none. */
   dueSecond: number;
 }
@@ -64,7 +66,13 @@ export class OrgLedgerState {
   }
 
   addHold(hold: Hold): OpenHold {
-    const open: OpenHold = { hold, ending: false, logLocation: undefined, dueSecond: Number.NaN };
+    const open: OpenHold = {
+      hold,
+      ending: false,
+      logLocation: undefined,
+      isForgotten: false,
+      dueSecond: Number.NaN,
+    };
     this.holds.set(hold.id, open);
     return open;
   }
