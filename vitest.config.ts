@@ -36,6 +36,7 @@ const repeated = [
   'src/platform/http/fast/fast-path.test.ts',
   'test/contract/random-requests.test.ts',
   'test/e2e/kill-nine.test.ts',
+  'test/e2e/power-cut.test.ts',
 ];
 /**
  * Slow tests of tools around the service: the command line, upgrades of the packaged program, and the rules that hold the code to

@@ -132,6 +132,14 @@ export const randomTests = {
     seeds: expensive,
     regressions: [],
   },
+  'power-cut': {
+    file: 'test/e2e/power-cut.test.ts',
+    projects: embedded,
+    only: 'times in a row under load',
+    seedsPerTurn: 1,
+    seeds: expensive,
+    regressions: [],
+  },
   'money-faults-embedded': {
     file: 'test/e2e/money-faults-embedded.test.ts',
     projects: embedded,

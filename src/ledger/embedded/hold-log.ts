@@ -246,7 +246,7 @@ export function openHoldLog(
       }
     },
     writeGeneration(generation) {
-      writePrivateFile(generationPath, JSON.stringify(generation));
+      writePrivateFile(generationPath, JSON.stringify(generation), durability);
     },
     close() {
       if (!closed) {

@@ -36,7 +36,7 @@ export function makeDirectory(directory: string): void {
 }
 
 /** Creates or replaces a file that only its owner can read: after a crash it has either the old content or the new one. */
-export function writePrivateFile(path: string, text: string): void {
+export function writePrivateFile(path: string, text: string, durability: Durability = 'sync'): void {
   const draft = `${path}.new`;
   const descriptor = openSync(draft, 'w', 0o600);
   try {
@@ -44,12 +44,16 @@ export function writePrivateFile(path: string, text: string): void {
     for (let written = 0; written < bytes.length; ) {
       written += writeSync(descriptor, bytes, written);
     }
-    fsyncSync(descriptor);
+    if (durability === 'sync') {
+      fsyncSync(descriptor);
+    }
   } finally {
     closeSync(descriptor);
   }
   renameSync(draft, path);
-  syncDirectory(dirname(path));
+  if (durability === 'sync') {
+    syncDirectory(dirname(path));
+  }
 }
 
 /** Syncs every file and directory below a directory, and the directory itself. */

@@ -52,7 +52,7 @@ export async function lockDirectory(directory: string): Promise<DirectoryLock> {
     started: processStart(process.pid) ?? '',
   };
   const draft = `${path}.${process.pid}`;
-  await writeFile(draft, JSON.stringify(me));
+  await writeFile(draft, JSON.stringify(me), { flush: true });
   try {
     await acquire(directory, path, draft);
   } finally {
@@ -79,7 +79,7 @@ export async function lockDirectory(directory: string): Promise<DirectoryLock> {
   };
 }
 
-async function isHeldBy(path: string, holder: Holder): Promise<boolean> {
+async function isHeldBy(path: string, holder: Holder | typeof damaged): Promise<boolean> {
   return JSON.stringify(await readHolder(path)) === JSON.stringify(holder);
 }
 
@@ -96,6 +96,11 @@ async function acquire(directory: string, path: string, draft: string): Promise<
     }
     const holder = await readHolder(path);
     if (holder === undefined) {
+      // Released in the meantime.
+      continue;
+    }
+    if (holder === damaged) {
+      await removeStale(path, holder);
       continue;
     }
     if (holder.realm !== processRealm()) {
@@ -118,7 +123,7 @@ async function waitForSilence(directory: string, path: string, holder: Holder): 
 }
 
 /** If several processes find the same stale lock, one removes it; the others find that it has changed. */
-async function removeStale(path: string, stale: Holder): Promise<void> {
+async function removeStale(path: string, stale: Holder | typeof damaged): Promise<void> {
   const guard = `${path}.takeover`;
   try {
     await mkdir(guard);
@@ -138,11 +143,20 @@ async function removeStale(path: string, stale: Holder): Promise<void> {
   }
 }
 
-async function readHolder(path: string): Promise<Holder | undefined> {
+/** A lock file without a holder: a power cut has lost its content. A live lock is complete when it appears. */
+const damaged = 'damaged';
+
+async function readHolder(path: string): Promise<Holder | typeof damaged | undefined> {
+  let text: string;
   try {
-    return JSON.parse(await readFile(path, 'utf8')) as Holder;
+    text = await readFile(path, 'utf8');
   } catch {
     return undefined;
+  }
+  try {
+    return JSON.parse(text) as Holder;
+  } catch {
+    return damaged;
   }
 }
 
