@@ -13,6 +13,7 @@ import { driftWatch } from '../capabilities/insight/ledger/index.ts';
 import { createSender, webhookJobs } from '../capabilities/integration/webhooks/index.ts';
 import { version } from '../config/version.ts';
 import { ledgerJobs } from '../ledger/jobs.ts';
+import { checkpointJob } from '../platform/db/pglite/checkpoint-job.ts';
 import { expiredKeysJob } from '../platform/http/pipeline/idempotency.ts';
 import type { Job } from '../platform/jobs/jobs.ts';
 import type { Components } from './components.ts';
@@ -40,6 +41,7 @@ export function createJobs(deps: AppDependencies, components: Components): Job[]
     expiredKeysJob(db),
     purgeRemovedOrgs(db, clock),
     ...ledgerJobs({ db, clock, ledger }),
+    ...(db.engine === 'embedded' ? [checkpointJob(db)] : []),
     driftWatch({ db, ledger, clock, log, drift }),
     ...(failOpen === undefined ? [] : [failOpen.job]),
     limitEvents.job,

@@ -8,7 +8,8 @@
  */
 import { parentPort, workerData } from 'node:worker_threads';
 import { PGlite, protocol } from '@electric-sql/pglite';
-import { SyncedNodeFS, syncedStartParams } from './synced-node-fs.js';
+import { startParamsOf } from './start-params.js';
+import { SyncedNodeFS } from './synced-node-fs.js';
 
 /**
  * @typedef {{ name: string, dataTypeID: number }} Field
@@ -33,9 +34,8 @@ const reusableBytesMin = 262_144;
 const { directory, durability } = workerData;
 const db = await PGlite.create({
   pgliteWasmModule: workerData.engine,
-  ...(durability === 'sync'
-    ? { fs: new SyncedNodeFS(directory), startParams: syncedStartParams }
-    : { dataDir: directory }),
+  startParams: startParamsOf(durability),
+  ...(durability === 'sync' ? { fs: new SyncedNodeFS(directory) } : { dataDir: directory }),
 });
 /** By name. @type {Map<string, Prepared>} */
 const prepared = new Map();

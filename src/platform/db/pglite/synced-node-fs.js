@@ -1,11 +1,10 @@
 // @ts-check
 /**
- * PGlite's file system on a directory, with a working fsync. As shipped, PGlite starts PostgreSQL with `-F` (no fsync), and its
- * file system has no fsync operation: a commit is a write into the page cache, which a power cut loses.
+ * PGlite's file system on a directory, with a working fsync. As shipped it has no such operation: a commit is a write into the
+ * page cache, which a power cut loses.
  */
 import { closeSync, fdatasyncSync, fsyncSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { PGlite } from '@electric-sql/pglite';
 import { NodeFS } from '@electric-sql/pglite/nodefs';
 
 /**
@@ -21,14 +20,6 @@ import { NodeFS } from '@electric-sql/pglite/nodefs';
  * }} NodeFsOperations
  * @typedef {{ NODEFS: NodeFsOperations, FS: { isDir(mode: number): boolean } }} EngineModule
  */
-
-/**
- * Start parameters for a synced database. `wal_sync_method` is `fsync`, because the engine's `fdatasync` does nothing.
- */
-export const syncedStartParams = [
-  ...PGlite.defaultStartParams.filter((param) => param !== '-F'),
-  ...['-c', 'fsync=on', '-c', 'wal_sync_method=fsync'],
-];
 
 export class SyncedNodeFS extends NodeFS {
   /**

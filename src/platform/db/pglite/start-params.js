@@ -1,0 +1,20 @@
+// @ts-check
+/** Start parameters of the embedded engine, in addition to PGlite's own. */
+import { PGlite } from '@electric-sql/pglite';
+
+/**
+ * Old segments of the write-ahead log are reused up to this size, and deleted beyond it. The job `checkpoint-database` keeps
+ * the segments that are still needed below a similar size.
+ */
+const walSizes = ['-c', 'min_wal_size=32MB', '-c', 'max_wal_size=96MB'];
+
+/** PGlite turns fsync off with `-F`. The method is `fsync`, because the engine's `fdatasync` does nothing. */
+const synced = ['-c', 'fsync=on', '-c', 'wal_sync_method=fsync'];
+
+/** @param {import('../../files/durable-files.ts').Durability} durability */
+export function startParamsOf(durability) {
+  const defaults = PGlite.defaultStartParams;
+  return durability === 'sync'
+    ? [...defaults.filter((param) => param !== '-F'), ...synced, ...walSizes]
+    : [...defaults, ...walSizes];
+}
