@@ -18,6 +18,10 @@ async function serve([unexpected]: readonly string[]): Promise<void> {
   if (unexpected !== undefined) {
     throw new Error(`unknown command ${unexpected}; see \`purser --help\``);
   }
+  for (const stream of [process.stdout, process.stderr]) {
+    // The service continues if its output cannot be written: a full disk, or a closed pipe.
+    stream.removeAllListeners('error').on('error', () => undefined);
+  }
   const config = loadConfig();
   const log = createLog(config.logLevel);
   for (const name of unknownSettings()) {

@@ -31,6 +31,7 @@ import { createTimezoneOf } from '../ledger/limits/org-timezone.ts';
 import { createDriftGauge, registerLedgerMetrics } from '../ledger/metrics.ts';
 import { AuthBackoff } from '../platform/http/pipeline/auth-backoff.ts';
 import type { WriterDependencies } from '../platform/http/pipeline/write.ts';
+import { registerLogMetrics } from '../platform/log-destination.ts';
 import { createMetrics } from '../platform/observability/metrics.ts';
 import type { AppDependencies } from './dependencies.ts';
 
@@ -59,6 +60,7 @@ export function createComponents(deps: AppDependencies) {
       signals.register(registry);
       attempts.register(registry);
       registerRetentionMetrics(registry, db);
+      registerLogMetrics(registry);
     },
   });
   const failsOpen = config.edgeFailMode === 'open';
