@@ -182,7 +182,7 @@ const settings = {
   holdsMax: integer(
     'SVC_HOLDS_MAX',
     '500000',
-    'Maximum number of open holds on the embedded engine, which keeps them in memory. Above it, decisions return 503.',
+    'Maximum number of open holds: of all organizations together on the embedded engine, which keeps them in memory; of each organization on PostgreSQL. Above it, decisions return 503. On the embedded engine the last tenth is reserved for organizations with few holds.',
     1,
     10_000_000,
   ),

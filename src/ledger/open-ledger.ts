@@ -17,8 +17,10 @@ export interface LedgerOptions<Run> extends BatchDependencies<Run> {
   readonly orgLimits: OrgLimitsCache;
   readonly dataDir: string;
   readonly durability: Durability;
-  /** Maximum number of open holds in a process that keeps them in memory. */
+  /** Maximum number of open holds: of all orgs in a process that keeps them in memory, of each org on PostgreSQL. */
   readonly holdsMax: number;
+  /** Number of live processes on the database. */
+  readonly processes: () => number;
 }
 
 export async function openLedger<Run>(options: LedgerOptions<Run>): Promise<Ledger<Run>> {

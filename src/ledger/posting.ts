@@ -68,6 +68,15 @@ export interface PostingGroup<Run = unknown> {
   storeResponse?(tx: Transaction, posted: readonly Outcome<Run>[]): Promise<void>;
 }
 
+/** Returns the number of holds that a group opens if it is accepted. */
+export function holdsOpenedBy({ postings }: PostingGroup): number {
+  let opened = 0;
+  for (const { kind } of postings) {
+    opened += kind === 'open' ? 1 : 0;
+  }
+  return opened;
+}
+
 export interface Posted<Run = unknown> {
   readonly kind: 'posted';
   readonly orgId: string;

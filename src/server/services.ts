@@ -80,6 +80,7 @@ export async function openServices({ config, db, clock, ids, log }: ServicesDepe
     dataDir,
     durability,
     holdsMax,
+    processes: () => processes.count(),
     async writeRuns(tx, posted) {
       await writeRuns(tx, posted);
       await enqueueFinished(tx, runEvents, posted);

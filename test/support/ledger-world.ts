@@ -69,7 +69,7 @@ export async function openLedgerOn(
         durability: 'sync',
         holdsMax,
       })
-    : new PostgresLedger(deps);
+    : new PostgresLedger({ ...deps, holdsMax });
 }
 
 export class LedgerWorld {

@@ -26,11 +26,11 @@ import type {
   HoldResult,
 } from '../holds/hold-request.ts';
 import type { OpenHold } from '../holds/org-ledger-state.ts';
-import { denialFor, importHold, orgKeyId, takeHold } from '../holds/take-hold.ts';
+import { denialFor, importHold, orgKeyId, takeHold, tooManyHolds } from '../holds/take-hold.ts';
 import type { DecidedHold, Ledger } from '../ledger.ts';
 import { emptyScope, type LimitUsage, limitUsageOf, ownCounters } from '../limits/limit-usage.ts';
 import { createOrgLimits, type OrgLimitsCache } from '../limits/org-limits.ts';
-import type { GroupResult, PostingGroup } from '../posting.ts';
+import { type GroupResult, holdsOpenedBy, type PostingGroup } from '../posting.ts';
 import { findEnds } from '../postings/ledger-writes.ts';
 import { addCounters, type BatchDependencies } from '../postings/posting-batch.ts';
 import { DurableHolds } from './durable-holds.ts';
@@ -97,6 +97,7 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
     const states = new LedgerStates({
       orgLimits: options.orgLimits ?? createOrgLimits(options.db),
       restored,
+      holdsMax: options.holdsMax,
       now,
     });
     this.#states = states;
@@ -226,8 +227,8 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
     if (admission.kind === 'denied') {
       return admission;
     }
-    if (this.#states.openHolds >= this.#options.holdsMax) {
-      throw new OverCapacity('too many holds are open');
+    if (!this.#states.openHolds.hasRoom(request.orgId)) {
+      throw new OverCapacity(tooManyHolds);
     }
     const held = takeHold(this.#options.ids, orgState, {
       request,
@@ -295,8 +296,22 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
     await this.#durable.take(open);
   }
 
-  post(group: PostingGroup<Run>): Promise<GroupResult<Run>> {
-    return this.#postings.add(group);
+  async post(group: PostingGroup<Run>): Promise<GroupResult<Run>> {
+    const { openHolds } = this.#states;
+    const { orgId } = group;
+    const opened = holdsOpenedBy(group);
+    if (opened === 0) {
+      return this.#postings.add(group);
+    }
+    // Reserves the places until the holds are counted themselves, or were not taken.
+    if (!openHolds.tryTake(orgId, opened)) {
+      throw new OverCapacity(tooManyHolds);
+    }
+    try {
+      return await this.#postings.add(group);
+    } finally {
+      openHolds.release(orgId, opened);
+    }
   }
 
   void(orgId: string, holdId: string): Promise<HoldChange> {
@@ -388,7 +403,7 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
 
   stats() {
     return {
-      openHolds: this.#states.openHolds,
+      openHolds: this.#states.openHolds.used,
       oldestOverdueMs: this.#states.expiries.oldestOverdueMs(this.#now()),
       waiting: this.#postings.waiting,
     };

@@ -89,11 +89,12 @@ export class EmbeddedPostings<Run> {
       await this.#retrySeparately(waiting, error);
       return;
     }
-    this.#commit(batch?.uncommitted ?? []);
-    markAllAlerted(alerts);
+    // Before the commit in memory, which removes those that ended in the same batch.
     for (const open of batch?.newHolds ?? []) {
       states.track(open);
     }
+    this.#commit(batch?.uncommitted ?? []);
+    markAllAlerted(alerts);
     // Sends the next batch to the database first: resolving these promises takes as long as writing that batch.
     setImmediate(() => {
       for (const { group, resolve } of waiting) {

@@ -1,5 +1,6 @@
 /** The ledger states of all orgs in memory, with indexes of their open holds by idempotency key and by expiry. */
 import { releaseReservation } from '../../kernel/admission.ts';
+import { FairShare } from '../../platform/fair-share.ts';
 import { Expiries } from '../holds/expiries.ts';
 import type { Hold } from '../holds/hold.ts';
 import { completeFrom, type OpenHold, OrgLedgerState } from '../holds/org-ledger-state.ts';
@@ -11,21 +12,25 @@ export interface LedgerStatesOptions {
   readonly orgLimits: OrgLimitsCache;
   /** Open holds of the previous process. */
   readonly restored: readonly LoggedHold[];
+  /** Maximum number of open holds of all orgs. */
+  readonly holdsMax: number;
   now(): number;
 }
 
 export class LedgerStates {
   readonly expiries = new Expiries();
+  /** Counts the open holds of each org: they are in memory, so their number is bounded. */
+  readonly openHolds: FairShare;
   readonly #options: LedgerStatesOptions;
   readonly #states = new Map<string, OrgLedgerState>();
   /** Restored holds of orgs whose state is not loaded yet. */
   readonly #restored = new Map<string, OpenHold[]>();
   readonly #keys = new Map<string, OpenHold>();
   readonly #startedMs: number;
-  #openHolds = 0;
 
   constructor(options: LedgerStatesOptions) {
     this.#options = options;
+    this.openHolds = new FairShare({ capacity: options.holdsMax });
     this.#startedMs = completeFrom(options.now());
     for (const { hold, location } of options.restored) {
       const open: OpenHold = {
@@ -43,10 +48,6 @@ export class LedgerStates {
       }
       this.track(open);
     }
-  }
-
-  get openHolds(): number {
-    return this.#openHolds;
   }
 
   all(): Iterable<OrgLedgerState> {
@@ -97,7 +98,7 @@ export class LedgerStates {
   /** Counts a hold as open and adds it to the indexes. */
   track(open: OpenHold): void {
     const { hold } = open;
-    this.#openHolds += 1;
+    this.openHolds.take(hold.orgId);
     this.expiries.add(open);
     if (hold.idempotency !== null) {
       this.#keys.set(orgKeyId(hold.orgId, hold.idempotency.digest), open);
@@ -123,7 +124,7 @@ export class LedgerStates {
     const { hold } = open;
     if (this.isOpen(open)) {
       this.#states.get(hold.orgId)?.holds.delete(hold.id);
-      this.#openHolds -= 1;
+      this.openHolds.release(hold.orgId);
       this.expiries.remove(open);
     }
     if (hold.idempotency !== null) {

@@ -17,6 +17,9 @@ import { holdKeyOf } from './hold-keys.ts';
 import { type AdmissionPreview, type Held, type HoldRequest, holdSecondsMax } from './hold-request.ts';
 import type { OpenHold, OrgLedgerState } from './org-ledger-state.ts';
 
+/** Message of the error if the maximum number of open holds is reached. */
+export const tooManyHolds = 'too many holds are open';
+
 export interface Admitted {
   readonly request: HoldRequest;
   readonly charge: Charge;

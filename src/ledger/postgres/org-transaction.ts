@@ -30,6 +30,10 @@ export interface PostgresLedgerOptions<Run> extends BatchDependencies<Run> {
   readonly db: Database;
   readonly clock: SharedClock;
   readonly orgLimits?: OrgLimitsCache;
+  /** Maximum number of open holds of an org. */
+  readonly holdsMax: number;
+  /** Number of live processes on the database. Default: this one alone. */
+  readonly processes?: () => number;
 }
 
 export type LedgerCommand<Run> =

@@ -6,6 +6,7 @@
 import type { Denial } from '../../kernel/denial.ts';
 import { agreedNow } from '../../platform/db/agreed-now.ts';
 import type { Transaction } from '../../platform/db/database.ts';
+import { FairShare } from '../../platform/fair-share.ts';
 import { OverCapacity, ServiceUnavailable } from '../../platform/service-unavailable.ts';
 import { droppedCounters, namePattern, type Renaming, renamedHold } from '../holds/customer-pseudonyms.ts';
 import type { Hold } from '../holds/hold.ts';
@@ -21,7 +22,8 @@ import type { Inspection, InspectRead, Ledger } from '../ledger.ts';
 import { readSettled } from '../limits/counters.ts';
 import { emptyScope, type LimitUsage, limitUsageOf, ownCounters } from '../limits/limit-usage.ts';
 import { createOrgLimits, type OrgLimitsCache, readOrgLimits } from '../limits/org-limits.ts';
-import type { GroupResult, PostingGroup } from '../posting.ts';
+import { type GroupResult, holdsOpenedBy, type PostingGroup } from '../posting.ts';
+import { OpenHoldRoom } from './open-hold-room.ts';
 import {
   type LedgerCommand,
   type LedgerResult,
@@ -63,10 +65,12 @@ export class PostgresLedger<Run = unknown> implements Ledger<Run> {
   readonly #options: PostgresLedgerOptions<Run>;
   readonly #orgLimits: OrgLimitsCache;
   readonly #queues = new Map<string, OrgQueue<Run>>();
-  #waiting = 0;
+  readonly #places = new FairShare({ capacity: waitingMax });
+  readonly #openHolds: OpenHoldRoom;
 
   constructor(options: PostgresLedgerOptions<Run>) {
     this.#options = options;
+    this.#openHolds = new OpenHoldRoom({ processes: () => 1, ...options });
     this.#orgLimits = options.orgLimits ?? createOrgLimits(options.db);
   }
 
@@ -75,7 +79,12 @@ export class PostgresLedger<Run = unknown> implements Ledger<Run> {
   }
 
   hold(request: HoldRequest): Promise<HoldResult> {
-    return this.#enqueue(request.orgId, { kind: 'hold', request }) as Promise<HoldResult>;
+    const { orgId } = request;
+    return this.#openHolds.use(
+      orgId,
+      1,
+      () => this.#enqueue(orgId, { kind: 'hold', request }) as Promise<HoldResult>,
+    );
   }
 
   async replay(orgId: string, key: RequestKey): Promise<Replay | undefined> {
@@ -98,7 +107,10 @@ export class PostgresLedger<Run = unknown> implements Ledger<Run> {
   }
 
   post(group: PostingGroup<Run>): Promise<GroupResult<Run>> {
-    return this.#enqueue(group.orgId, { kind: 'post', group }) as Promise<GroupResult<Run>>;
+    const { orgId } = group;
+    const post = () => this.#enqueue(orgId, { kind: 'post', group }) as Promise<GroupResult<Run>>;
+    const opened = holdsOpenedBy(group);
+    return opened === 0 ? post() : this.#openHolds.use(orgId, opened, post);
   }
 
   void(orgId: string, holdId: string): Promise<HoldChange> {
@@ -196,7 +208,7 @@ export class PostgresLedger<Run = unknown> implements Ledger<Run> {
   }
 
   stats() {
-    return { openHolds: 0, oldestOverdueMs: 0, waiting: this.#waiting };
+    return { openHolds: 0, oldestOverdueMs: 0, waiting: this.#places.used };
   }
 
   async close(): Promise<void> {
@@ -204,10 +216,9 @@ export class PostgresLedger<Run = unknown> implements Ledger<Run> {
   }
 
   #enqueue(orgId: string, command: LedgerCommand<Run>): Promise<LedgerResult<Run>> {
-    if (this.#waiting >= waitingMax) {
+    if (!this.#places.tryTake(orgId)) {
       return Promise.reject(new OverCapacity('too many ledger commands are queued'));
     }
-    this.#waiting += 1;
     return new Promise((resolve, reject) => {
       const queue = this.#queues.get(orgId) ?? { waiting: [], busy: false };
       this.#queues.set(orgId, queue);
@@ -223,7 +234,7 @@ export class PostgresLedger<Run = unknown> implements Ledger<Run> {
   async #work(orgId: string, queue: OrgQueue<Run>): Promise<void> {
     while (queue.waiting.length > 0) {
       const commands = queue.waiting.splice(0, commandsPerBatch);
-      this.#waiting -= commands.length;
+      this.#places.release(orgId, commands.length);
       await this.#run(orgId, commands);
     }
     queue.busy = false;

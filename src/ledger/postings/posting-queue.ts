@@ -1,4 +1,8 @@
-/** Queue of postings. Postings that arrive while a batch is in progress share the next batch. */
+/**
+ * Queue of postings. Postings that arrive while a batch is in progress share the next batch. Orgs take turns, so that an
+ * org with few postings does not wait for all those of another one.
+ */
+import { FairShare } from '../../platform/fair-share.ts';
 import { OverCapacity } from '../../platform/service-unavailable.ts';
 import type { GroupResult, PostingGroup } from '../posting.ts';
 
@@ -17,24 +21,37 @@ export interface WaitingGroup<Run> {
 
 export class PostingQueue<Run> {
   readonly #postBatch: (waiting: readonly WaitingGroup<Run>[]) => Promise<void>;
-  #waiting: WaitingGroup<Run>[] = [];
+  readonly #places: FairShare;
+  /** Waiting groups by org. The org whose turn is next comes first. */
+  readonly #waiting = new Map<string, WaitingGroup<Run>[]>();
   #working: Promise<void> | undefined;
 
   /** `postBatch` must resolve or reject every group, whatever happens. */
-  constructor(postBatch: (waiting: readonly WaitingGroup<Run>[]) => Promise<void>) {
+  constructor(
+    postBatch: (waiting: readonly WaitingGroup<Run>[]) => Promise<void>,
+    groupsMax = waitingGroupsMax,
+  ) {
     this.#postBatch = postBatch;
+    this.#places = new FairShare({ capacity: groupsMax });
   }
 
   get size(): number {
-    return this.#waiting.length;
+    return this.#places.used;
   }
 
   add(group: PostingGroup<Run>): Promise<GroupResult<Run>> {
-    if (this.#waiting.length >= waitingGroupsMax) {
+    const { orgId } = group;
+    if (!this.#places.tryTake(orgId)) {
       return Promise.reject(new OverCapacity('too many postings are queued'));
     }
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ group, resolve, reject });
+      const waiting = { group, resolve, reject };
+      const queue = this.#waiting.get(orgId);
+      if (queue === undefined) {
+        this.#waiting.set(orgId, [waiting]);
+      } else {
+        queue.push(waiting);
+      }
       this.#working ??= this.#work();
     });
   }
@@ -46,22 +63,44 @@ export class PostingQueue<Run> {
   async #work(): Promise<void> {
     // Groups that arrive in the same turn of the event loop join the batch.
     await new Promise(setImmediate);
-    while (this.#waiting.length > 0) {
+    while (this.#waiting.size > 0) {
       await this.#postBatch(this.#nextBatch());
     }
     this.#working = undefined;
   }
 
+  /** Takes one group of each org in turn, and the groups of an org in their order. */
   #nextBatch(): WaitingGroup<Run>[] {
+    const batch: WaitingGroup<Run>[] = [];
+    const takenOf = new Map<string, number>();
     let postings = 0;
-    let groups = 0;
-    for (const { group } of this.#waiting) {
-      postings += group.postings.length;
-      if (groups > 0 && postings > postingsPerBatch) {
-        break;
+    let orgs = [...this.#waiting];
+    for (let turn = 0; orgs.length > 0 && postings <= postingsPerBatch; turn += 1) {
+      for (const [orgId, queue] of orgs) {
+        const next = queue[turn] as WaitingGroup<Run>;
+        postings += next.group.postings.length;
+        if (batch.length > 0 && postings > postingsPerBatch) {
+          break;
+        }
+        batch.push(next);
+        takenOf.set(orgId, turn + 1);
       }
-      groups += 1;
+      orgs = orgs.filter(([, queue]) => queue.length > turn + 1);
     }
-    return this.#waiting.splice(0, groups);
+    for (const [orgId, taken] of takenOf) {
+      this.#remove(orgId, taken);
+    }
+    return batch;
+  }
+
+  /** Removes the first groups of an org. The rest of them wait behind the other orgs. */
+  #remove(orgId: string, groups: number): void {
+    const queue = this.#waiting.get(orgId) as WaitingGroup<Run>[];
+    this.#places.release(orgId, groups);
+    this.#waiting.delete(orgId);
+    if (groups < queue.length) {
+      queue.splice(0, groups);
+      this.#waiting.set(orgId, queue);
+    }
   }
 }
