@@ -147,7 +147,7 @@ export async function createWorld(
     tracer: trace.getTracer('test'),
     faults: (point, routeId) => (world.fault ?? noFaults)(point, routeId),
     baseUrl: () => world.baseUrl,
-    isDraining: () => false,
+    health: { answer: () => ({ status: 200, body: '{}' }) },
     metricsEveryMs: 0,
     // Tests of the complete service do not check this timeout: the machine may be busy.
     samlAnswerMsMax: 60_000,

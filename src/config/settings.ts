@@ -38,6 +38,15 @@ interface Setting<Value> {
 const settings = {
   host: text('SVC_HOST', '127.0.0.1', 'Address to listen on; `0.0.0.0` for all interfaces.'),
   port: integer('SVC_PORT', '8080', 'Port to listen on; 0 selects a free one.', 0, 65_535),
+  healthPort: optional(
+    integer(
+      'SVC_HEALTH_PORT',
+      undefined,
+      'Port for `/healthz` and `/readyz` alone, on the same address; 0 selects a free one. They are answered by a thread of its own, also while all other connections wait. The main port serves them too. Unset: no such port.',
+      0,
+      65_535,
+    ),
+  ),
   baseUrl: optional(
     url(
       'SVC_BASE_URL',
@@ -318,10 +327,13 @@ export function loadConfig(env: NodeJS.ProcessEnv = process.env): Config {
 
 /** Returns problems of combinations of settings that are valid on their own. */
 function combinationProblems(config: Partial<Config>): SettingProblem[] {
-  const { region, regionPeers, regionPeerSecret, regionPeerSecretAccepted } = config;
+  const { region, regionPeers, regionPeerSecret, regionPeerSecretAccepted, port, healthPort } = config;
   const problems: SettingProblem[] = [];
   if (config.databaseListenUrl !== undefined && config.databaseUrl === undefined) {
     problems.push({ name: 'SVC_DATABASE_URL', problem: 'is missing: SVC_DATABASE_LISTEN_URL needs it.' });
+  }
+  if (healthPort !== undefined && healthPort !== 0 && healthPort === port) {
+    problems.push({ name: 'SVC_HEALTH_PORT', problem: 'must differ from SVC_PORT.' });
   }
   const missingWith = (other: string) => `is missing: set it together with ${other}.`;
   if (regionPeerSecretAccepted !== undefined && regionPeerSecret === undefined) {

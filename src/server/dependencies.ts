@@ -4,6 +4,7 @@ import type { Tracer } from '@opentelemetry/api';
 import type { Config } from '../config/settings.ts';
 import type { Database } from '../platform/db/database.ts';
 import type { Faults } from '../platform/faults.ts';
+import type { ProcessHealth } from '../platform/http/server/process-health.ts';
 import type { Ids } from '../platform/ids.ts';
 import type { Log } from '../platform/log.ts';
 import type { SharedClock } from '../platform/time/clock.ts';
@@ -20,7 +21,7 @@ export interface AppDependencies {
   readonly services: Services;
   /** A function, because with port 0 the URL is known only once the server listens. */
   baseUrl(): string;
-  isDraining(): boolean;
+  readonly health: Pick<ProcessHealth, 'answer'>;
   /** The shortest time between two renderings of the metrics; a second by default. */
   readonly metricsEveryMs?: number;
   /** The longest time that verifying a SAML response may take. */

@@ -20,7 +20,7 @@ export function createPages(
   openApi: () => object,
   pipeline: () => Pick<Pipeline, 'call' | 'checkAccess'>,
 ): Page[] {
-  const { db, clock, ids, log, baseUrl, isDraining, services } = deps;
+  const { db, clock, ids, log, baseUrl, health, services } = deps;
   const { secrets, auditHeads: heads } = services;
   const {
     deprecations,
@@ -36,7 +36,7 @@ export function createPages(
     supportEntry,
   } = components;
   return [
-    ...healthPages(db, metrics, isDraining),
+    ...healthPages(health, db, metrics),
     rootPage,
     docsPage(openApi),
     deprecationsPage(deprecations),

@@ -13,7 +13,9 @@ import { guardSchema } from '../platform/db/schema-guard.ts';
 import { type Faults, noFaults } from '../platform/faults.ts';
 import { openFastPath } from '../platform/http/fast/fast-path.ts';
 import { drainable } from '../platform/http/server/drain.ts';
+import { openHealthListener } from '../platform/http/server/health-listener.ts';
 import { localUrl, urlOf } from '../platform/http/server/local-url.ts';
+import { ProcessHealth } from '../platform/http/server/process-health.ts';
 import { createHttpServer } from '../platform/http/server/server.ts';
 import { createIds } from '../platform/ids.ts';
 import { backfillJob } from '../platform/jobs/backfill-job.ts';
@@ -25,10 +27,13 @@ import { createApp } from './app.ts';
 import type { AppDependencies } from './dependencies.ts';
 import { openServices } from './services.ts';
 import { type ReservedPort, startWhenPossible } from './wait-for-database.ts';
+import { startWriteProbes } from './write-probes.ts';
 
 export interface Service {
   /** The URL with the host and the port that the server listens on. */
   readonly url: string;
+  /** The URL of the health listener; undefined without `SVC_HEALTH_PORT`. */
+  readonly healthUrl: string | undefined;
   /** Stops accepting connections, waits for requests in flight, then closes everything. May be called twice. */
   stop(): Promise<void>;
 }
@@ -43,16 +48,53 @@ export interface ServiceOptions {
 }
 
 export async function startService(options: ServiceOptions): Promise<Service> {
-  const { config, log, waitsForDatabase = false } = options;
-  return waitsForDatabase && config.databaseUrl !== undefined
-    ? startWhenPossible((port) => openAndStart(options, port), { config, log })
-    : openAndStart(options, { number: config.port, async free() {} });
+  const health = new ProcessHealth();
+  // Before the database is opened, because that may take long: liveness is answered meanwhile.
+  const listener = await openHealth(options, health);
+  const closeHealth = async () => {
+    health.close();
+    await listener?.close();
+  };
+  try {
+    const service = await startWithHealth(options, health);
+    return {
+      url: service.url,
+      healthUrl: listener && urlOf(options.config.host, listener.port),
+      stop: () => service.stop().finally(closeHealth),
+    };
+  } catch (error) {
+    await closeHealth();
+    throw error;
+  }
 }
 
-async function openAndStart(options: ServiceOptions, port: ReservedPort): Promise<Service> {
+async function openHealth({ config, log }: ServiceOptions, { state }: ProcessHealth) {
+  const { host, healthPort: port } = config;
+  if (port === undefined) {
+    return undefined;
+  }
+  const listener = await openHealthListener({ host, port, state, log });
+  log.info({ url: urlOf(host, listener.port) }, 'health listener is open');
+  return listener;
+}
+
+type RunningService = Pick<Service, 'url' | 'stop'>;
+
+async function startWithHealth(options: ServiceOptions, health: ProcessHealth): Promise<RunningService> {
+  const { config, log, waitsForDatabase = false } = options;
+  return waitsForDatabase && config.databaseUrl !== undefined
+    ? startWhenPossible((port) => openAndStart(options, health, port), { config, log })
+    : openAndStart(options, health, { number: config.port, async free() {} });
+}
+
+async function openAndStart(
+  options: ServiceOptions,
+  health: ProcessHealth,
+  port: ReservedPort,
+): Promise<RunningService> {
   const db = await openDatabase(options.config, options.log);
   try {
-    return await startOn(db, options, port);
+    return await startOn(db, options, health, port);
   } catch (error) {
     // An open database would keep the process alive and its directory locked.
     await db.close();
@@ -63,8 +105,9 @@ async function openAndStart(options: ServiceOptions, port: ReservedPort): Promis
 async function startOn(
   opened: Database,
   { config, log, clock = systemClock, faults = noFaults }: ServiceOptions,
+  health: ProcessHealth,
   port: ReservedPort,
-): Promise<Service> {
+): Promise<RunningService> {
   const ids = createIds(clock);
   const migrations = await readMigrations();
   for (const { name } of await migrate(opened, migrations, { build: version })) {
@@ -93,7 +136,7 @@ async function startOn(
       log.info('added the operator key in SVC_BOOTSTRAP_OPERATOR_KEY');
     }
     return await serve(
-      { config, db, clock, ids, log, faults, services },
+      { config, db, clock, ids, log, faults, services, health },
       { port, migrations, unreadable: unreadable.signal },
     );
   } catch (error) {
@@ -101,6 +144,10 @@ async function startOn(
     throw error;
   }
 }
+
+type ServeDependencies = Omit<AppDependencies, 'tracer' | 'baseUrl' | 'health'> & {
+  readonly health: ProcessHealth;
+};
 
 interface ServeOptions {
   readonly port: ReservedPort;
@@ -110,11 +157,10 @@ interface ServeOptions {
 
 /** Jobs stop when the schema becomes unreadable. Requests get 503 from then on. */
 async function serve(
-  deps: Omit<AppDependencies, 'tracer' | 'baseUrl' | 'isDraining'>,
+  deps: ServeDependencies,
   { port, migrations, unreadable }: ServeOptions,
-): Promise<Service> {
-  const { config, db, log, services } = deps;
-  let draining = false;
+): Promise<RunningService> {
+  const { config, db, log, services, health } = deps;
   let address: AddressInfo | undefined;
   const tracing = await startTracing(
     !config.otelDisabled && (config.otlpEndpoint ?? config.otlpTracesEndpoint) !== undefined,
@@ -124,12 +170,16 @@ async function serve(
     ...deps,
     tracer: tracing.tracer,
     baseUrl: () => config.baseUrl ?? localUrl(config.host, address?.port ?? config.port),
-    isDraining: () => draining,
   });
   const server = createHttpServer(app.handler, log, app.headersOfUnread);
   const connections = drainable(server, app.fastPath && openFastPath(server, app.fastPath));
+  const probes = await startWriteProbes({ config, db, processes: services.processes, health, log });
   await port.free();
-  address = await listen(server, config.host, port.number);
+  address = await listen(server, config.host, port.number).catch((error) => {
+    probes.stop();
+    throw error;
+  });
+  health.set('starting', false);
   const jobs = startJobs([...app.jobs, backfillJob(db, migrations)], log);
   unreadable.addEventListener('abort', () => void jobs.stop());
   const url = urlOf(config.host, address.port);
@@ -137,9 +187,10 @@ async function serve(
   log.info({ url, engine: db.engine, version }, `Purser is listening on ${shownUrl}`);
 
   async function drain(): Promise<void> {
-    draining = true;
+    health.set('draining', true);
     log.info('draining: no new connections, waiting for requests in flight');
     await connections.drain(config.drainSeconds * 1_000);
+    probes.stop();
     await jobs.stop();
     await app.finish().catch((error) => log.warn({ err: error }, 'what was only in memory is lost'));
     await services.close();
@@ -158,8 +209,11 @@ async function serve(
   };
 }
 
+/** Connections that the system completes and queues; it applies its own maximum, on Linux `net.core.somaxconn`. */
+const acceptBacklog = 4_096;
+
 async function listen(server: Server, host: string, port: number): Promise<AddressInfo> {
-  server.listen(port, host);
+  server.listen({ port, host, backlog: acceptBacklog });
   try {
     await once(server, 'listening');
   } catch (error) {

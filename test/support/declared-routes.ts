@@ -48,6 +48,7 @@ export function declaredApp(): App {
     ids,
     services: {
       ledger: new PostgresLedger({
+        holdsMax: 1,
         db,
         clock: systemClock,
         ids,
@@ -69,6 +70,6 @@ export function declaredApp(): App {
     tracer: trace.getTracer('declarations'),
     faults: noFaults,
     baseUrl: () => 'http://localhost:8080',
-    isDraining: () => false,
+    health: { answer: () => ({ status: 200, body: '{}' }) },
   });
 }

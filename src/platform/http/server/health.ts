@@ -1,30 +1,32 @@
-/** `/healthz`: the process runs. `/readyz`: it can serve requests. `/metrics`: Prometheus metrics. */
+/**
+ * `/healthz`: the event loop turns. `/readyz`: this process can serve requests, writes included. `/metrics`: Prometheus
+ * metrics. The first two answer from memory, so they neither wait for the database nor add to its load.
+ */
 import type { Database } from '../../db/database.ts';
 import type { Metrics } from '../../observability/metrics.ts';
 import type { Page, PageAnswer } from '../routes/page.ts';
+import type { ProcessHealth } from './process-health.ts';
 
-export function healthPages(db: Database, metrics: Metrics, isDraining: () => boolean): Page[] {
-  return [
-    { path: '/healthz', handler: async () => status(200, { status: 'ok' }) },
-    {
-      path: '/readyz',
-      async handler() {
-        const database = await db.query('SELECT 1 AS one', []).then(
-          () => 'up',
-          () => 'down',
-        );
-        const ready = database === 'up' && !isDraining();
-        const { notificationProblem, refusal } = db.stats();
-        return status(ready ? 200 : 503, {
-          status: ready ? 'ready' : 'unavailable',
-          database,
-          ...(refusal !== undefined && { database_refused: refusal }),
-          // Without notifications requests are still answered correctly, but not from caches.
-          notifications: notificationProblem ?? 'up',
-          draining: isDraining(),
-        });
-      },
+export function healthPages(
+  health: Pick<ProcessHealth, 'answer'>,
+  db: Pick<Database, 'stats'>,
+  metrics: Metrics,
+): Page[] {
+  const healthPage = (path: '/healthz' | '/readyz'): Page => ({
+    path,
+    async handler(): Promise<PageAnswer> {
+      const { status, body } = health.answer(path);
+      return {
+        status,
+        body: path === '/readyz' ? withDatabaseDetails(body, db) : body,
+        contentType: 'application/json; charset=utf-8',
+        headers: { 'cache-control': 'no-store' },
+      };
     },
+  });
+  return [
+    healthPage('/healthz'),
+    healthPage('/readyz'),
     {
       path: '/metrics',
       handler: async () => ({
@@ -37,11 +39,12 @@ export function healthPages(db: Database, metrics: Metrics, isDraining: () => bo
   ];
 }
 
-function status(code: number, body: object): PageAnswer {
-  return {
-    status: code,
-    contentType: 'application/json; charset=utf-8',
-    body: JSON.stringify(body),
-    headers: { 'cache-control': 'no-store' },
-  };
+/** Adds why the database is not used, and why caches are bypassed. */
+function withDatabaseDetails(body: string, db: Pick<Database, 'stats'>): string {
+  const { notificationProblem, refusal } = db.stats();
+  return JSON.stringify({
+    ...(JSON.parse(body) as object),
+    ...(refusal !== undefined && { database_refused: refusal }),
+    notifications: notificationProblem ?? 'up',
+  });
 }

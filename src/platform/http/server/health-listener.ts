@@ -1,0 +1,76 @@
+/**
+ * The listener of `SVC_HEALTH_PORT`: answers `/healthz` and `/readyz` from a thread of its own. If the thread ends, it is
+ * started again on the same port.
+ */
+import { once } from 'node:events';
+import { Worker } from 'node:worker_threads';
+import type { Log } from '../../log.ts';
+
+export interface HealthListener {
+  readonly port: number;
+  close(): Promise<void>;
+}
+
+export interface HealthListenerOptions {
+  readonly host: string;
+  /** 0 selects a free port. */
+  readonly port: number;
+  readonly state: SharedArrayBuffer;
+  readonly log: Log;
+}
+
+type WorkerMessage = { readonly port: number } | { readonly error: string };
+
+const restartAfterMs = 500;
+const heapMb = 32;
+
+export async function openHealthListener(options: HealthListenerOptions): Promise<HealthListener> {
+  const { host, state, log } = options;
+  let closed = false;
+  let timer: NodeJS.Timeout | undefined;
+  let worker: Worker;
+
+  async function start(port: number): Promise<number> {
+    worker = new Worker(new URL('./health-worker.js', import.meta.url), {
+      workerData: { host, port, state },
+      resourceLimits: { maxOldGenerationSizeMb: heapMb },
+    });
+    // The thread must not keep a process alive that has failed to start.
+    worker.unref();
+    const started = worker;
+    const [message] = (await once(started, 'message')) as [WorkerMessage];
+    if ('error' in message) {
+      await started.terminate();
+      throw new Error(message.error);
+    }
+    started.on('error', (error) => log.error({ err: error }, 'health listener failed'));
+    started.once('exit', () => restartLater(message.port));
+    return message.port;
+  }
+
+  function restartLater(port: number): void {
+    if (closed) {
+      return;
+    }
+    timer = setTimeout(() => {
+      log.warn({ port }, 'restarting the health listener');
+      start(port).catch((error) => {
+        log.error({ err: error }, 'health listener did not start; retrying');
+        restartLater(port);
+      });
+    }, restartAfterMs);
+    timer.unref();
+  }
+
+  const port = await start(options.port).catch((error: Error) => {
+    throw new Error(`cannot listen on ${host}:${options.port} (SVC_HOST, SVC_HEALTH_PORT): ${error.message}`);
+  });
+  return {
+    port,
+    async close() {
+      closed = true;
+      clearTimeout(timer);
+      await worker.terminate();
+    },
+  };
+}

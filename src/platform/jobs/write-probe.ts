@@ -1,0 +1,124 @@
+/**
+ * Finds out whether writes succeed, by making a small one every two seconds: a database may answer queries while it is
+ * read-only, its disk is full or its synchronous standby does not respond.
+ *
+ * The result does not follow every single failure: writes count as failing after two failed probes in a row, or if none
+ * has succeeded for ten seconds (a probe that hangs), and as succeeding again after two in a row that succeed.
+ */
+import { performance } from 'node:perf_hooks';
+import type { Log } from '../log.ts';
+import { OverCapacity } from '../service-unavailable.ts';
+
+export interface WriteProbeOptions {
+  /** What is written to, in kebab-case, for the log. */
+  readonly target: string;
+  /** Makes a small durable write; rejects if it fails, within a bounded time. */
+  write(): Promise<unknown>;
+  /** Called when the result changes, and after the first probe. */
+  onChange(succeeds: boolean): void;
+  readonly log: Log;
+  nowMs?(): number;
+}
+
+export interface WriteProbe {
+  /** Probes once. Never rejects. */
+  probe(): Promise<void>;
+  start(): void;
+  /** Does not wait for a probe that hangs. */
+  stop(): void;
+}
+
+export const probeEveryMs = 2_000;
+/** Writes count as failing if none has succeeded for this long. */
+export const staleAfterMs = 10_000;
+const failuresInRow = 2;
+const successesInRow = 2;
+
+export function createWriteProbe(options: WriteProbeOptions): WriteProbe {
+  const { target, write, onChange, log, nowMs = () => performance.now() } = options;
+  /** Undefined until the first probe has finished. */
+  let succeeds: boolean | undefined;
+  let failures = 0;
+  let successes = 0;
+  let succeededAtMs = nowMs();
+  let timers: NodeJS.Timeout[] = [];
+  let isStopped = false;
+
+  function change(to: boolean, error?: unknown): void {
+    if (succeeds === to) {
+      return;
+    }
+    if (!to) {
+      log.error({ target, err: error }, 'writes fail: not ready');
+    } else if (succeeds === false) {
+      log.info({ target }, 'writes succeed again');
+    }
+    succeeds = to;
+    onChange(to);
+  }
+
+  function succeeded(): void {
+    succeededAtMs = nowMs();
+    failures = 0;
+    successes += 1;
+    if (succeeds === undefined || successes >= successesInRow) {
+      change(true);
+    }
+  }
+
+  function failed(error: unknown): void {
+    // A full queue says nothing about writes; if it stays full, the age of the last success decides.
+    if (error instanceof OverCapacity) {
+      return;
+    }
+    successes = 0;
+    failures += 1;
+    if (succeeds === undefined || failures >= failuresInRow) {
+      change(false, error);
+    }
+  }
+
+  async function probe(): Promise<void> {
+    try {
+      await write();
+    } catch (error) {
+      if (!isStopped) {
+        failed(error);
+      }
+      return;
+    }
+    succeeded();
+  }
+
+  /** Runs beside the probe, which may hang. */
+  function checkAge(): void {
+    if (nowMs() - succeededAtMs >= staleAfterMs) {
+      successes = 0;
+      change(false, new Error('no write has succeeded for ten seconds'));
+    }
+  }
+
+  function schedule(work: () => Promise<void> | void): void {
+    const timer = setTimeout(async () => {
+      timers = timers.filter((one) => one !== timer);
+      await work();
+      if (!isStopped) {
+        schedule(work);
+      }
+    }, probeEveryMs);
+    timer.unref();
+    timers.push(timer);
+  }
+
+  return {
+    probe,
+    start() {
+      schedule(probe);
+      schedule(checkAge);
+    },
+    stop() {
+      isStopped = true;
+      timers.forEach(clearTimeout);
+    },
+  };
+}

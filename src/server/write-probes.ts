@@ -1,0 +1,75 @@
+/** The write probes of `/readyz`: the database and, on the embedded engine, the directory of the hold log. */
+import { open, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Config } from '../config/settings.ts';
+import type { Database } from '../platform/db/database.ts';
+import type { ProcessHealth } from '../platform/http/server/process-health.ts';
+import type { Processes } from '../platform/jobs/processes.ts';
+import { createWriteProbe, type WriteProbe } from '../platform/jobs/write-probe.ts';
+import type { Log } from '../platform/log.ts';
+
+export interface WriteProbesDependencies {
+  readonly config: Pick<Config, 'dataDir'>;
+  readonly db: Database;
+  readonly processes: Pick<Processes, 'beat'>;
+  readonly health: Pick<ProcessHealth, 'set'>;
+  readonly log: Log;
+}
+
+/** Probes once and returns the running probes. A failure makes the process unready; it does not reject. */
+export async function startWriteProbes(deps: WriteProbesDependencies): Promise<Pick<WriteProbe, 'stop'>> {
+  const { config, db, processes, health, log } = deps;
+  const database = createWriteProbe({
+    target: 'database',
+    log,
+    // On PostgreSQL each process has a row of its own: if its commit hangs, the next probes wait for the lock of that
+    // row and time out, so no more than one server process is left behind.
+    write: () => (db.engine === 'postgres' ? processes.beat() : touchOnlyRow(db)),
+    onChange: (succeeds) => health.set('database_not_writable', !succeeds),
+  });
+  const dataDirectory = createWriteProbe({
+    target: 'data-directory',
+    log,
+    write: () => writeFile(config.dataDir),
+    onChange: (succeeds) => health.set('data_directory_not_writable', !succeeds),
+  });
+  // The hold log is written beside the database, which may still have room in its preallocated files.
+  const probes = db.engine === 'embedded' ? [database, dataDirectory] : [database];
+  await Promise.all(probes.map((one) => one.probe()));
+  for (const one of probes) {
+    one.start();
+  }
+  return {
+    stop() {
+      for (const one of probes) {
+        one.stop();
+      }
+    },
+  };
+}
+
+/** A real commit that changes nothing. The row exists once the ledger is open. */
+async function touchOnlyRow(db: Database): Promise<void> {
+  const rows = await db.query(
+    'UPDATE hold_log_generation SET generation = generation RETURNING 1 AS one',
+    [],
+  );
+  if (rows.length === 0) {
+    throw new Error('hold_log_generation has no row');
+  }
+}
+
+const probeBytes = Buffer.alloc(4_096, '.');
+
+/** Writes a new file, because existing blocks can be overwritten on a full disk. */
+async function writeFile(directory: string): Promise<void> {
+  const path = join(directory, '.write-probe');
+  const file = await open(path, 'w', 0o600);
+  try {
+    await file.write(probeBytes);
+    await file.datasync();
+  } finally {
+    await file.close();
+    await rm(path, { force: true });
+  }
+}
