@@ -3,6 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Readable } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import { type ApiError, apiError, invalidField } from '../../../contract/api-error.ts';
+import type { BodyMemory } from './body-memory.ts';
 import { noBody, type ParsedBody, parseJsonLines, parseJsonObject } from './json.ts';
 import { isStorable } from './json-errors.ts';
 import type { JsonList } from './json-survey.ts';
@@ -21,6 +22,7 @@ const decompressors = new Map<string, () => NodeJS.ReadWriteStream & Readable>([
 export interface BodyRules {
   readonly limitBytes: number;
   readonly optional: boolean;
+  readonly memory: BodyMemory;
   /** The field whose items may also be sent as lines of JSON. */
   readonly lines?: JsonList | undefined;
 }
@@ -32,12 +34,16 @@ export async function readJsonBody(
   rules: BodyRules,
 ): Promise<ParsedBody> {
   sendContinue(request, response, rules.limitBytes);
-  const bytes = await readBytes(request, rules.limitBytes);
+  const bytes = await readBytes(request, rules);
   return parseBody(bytes, request.headers['content-type'], rules);
 }
 
 /** Like `readJsonBody`, for a body that was already read. */
-export function parseBody(bytes: Buffer, contentType: string | undefined, rules: BodyRules): ParsedBody {
+export function parseBody(
+  bytes: Buffer,
+  contentType: string | undefined,
+  rules: Pick<BodyRules, 'optional' | 'lines'>,
+): ParsedBody {
   if (bytes.length === 0 && rules.optional) {
     return noBody;
   }
@@ -60,7 +66,7 @@ const formParametersMax = 1_000;
 export async function readForm(
   request: IncomingMessage,
   response: ServerResponse,
-  limitBytes: number,
+  rules: Pick<BodyRules, 'limitBytes' | 'memory'>,
 ): Promise<URLSearchParams> {
   if (!formType.test(request.headers['content-type'] ?? '')) {
     throw invalidField(
@@ -72,8 +78,8 @@ export async function readForm(
   if (encodingOf(request) !== 'identity') {
     throw invalidField('body', 'invalid_content_type', 'A form must not be compressed.');
   }
-  sendContinue(request, response, limitBytes);
-  const bytes = await readBytes(request, limitBytes);
+  sendContinue(request, response, rules.limitBytes);
+  const bytes = await readBytes(request, rules);
   if (countAmpersands(bytes) >= formParametersMax) {
     throw invalidField('body', 'too_many', `At most ${formParametersMax} fields are allowed.`);
   }
@@ -151,13 +157,16 @@ function encodingOf({ headers }: IncomingMessage): string {
   return headers['content-encoding']?.trim().toLowerCase() ?? 'identity';
 }
 
-async function readBytes(request: IncomingMessage, limitBytes: number): Promise<Buffer> {
+type ReadingRules = Pick<BodyRules, 'limitBytes' | 'memory'>;
+
+async function readBytes(request: IncomingMessage, rules: ReadingRules): Promise<Buffer> {
+  const { limitBytes } = rules;
   if (declaredBytes(request) > limitBytes) {
     throw tooLarge(limitBytes);
   }
   const encoding = encodingOf(request);
   if (encoding === 'identity') {
-    return collect(request, request, limitBytes);
+    return collect(request, request, rules);
   }
   const decompressor = decompressors.get(encoding)?.();
   if (decompressor === undefined) {
@@ -167,24 +176,24 @@ async function readBytes(request: IncomingMessage, limitBytes: number): Promise<
       `The content encoding must be one of ${[...decompressors.keys()].join(', ')}.`,
     );
   }
-  return collect(request, request.pipe(decompressor), limitBytes);
+  return collect(request, request.pipe(decompressor), rules);
 }
 
-/** Total buffer size of all bodies that are being read now. */
-let bytesBeingRead = 0;
-const bytesBeingReadMax = 1_073_741_824;
-/** Bodies whose buffer has at most this size are read even if the total is exceeded. */
-const smallBytes = 1_048_576;
 const noBytes = Buffer.alloc(0);
 
 /** Reads the whole stream: the request itself or its decompressor. */
-function collect(request: IncomingMessage, stream: Readable, limitBytes: number): Promise<Buffer> {
+function collect(
+  request: IncomingMessage,
+  stream: Readable,
+  { limitBytes, memory }: ReadingRules,
+): Promise<Buffer> {
+  const { pool, owner } = memory;
   // One growing buffer: a list of chunks would cost hundreds of bytes per chunk, even for chunks of one byte.
   let bytes: Buffer = noBytes;
   let size = 0;
-  const setBuffer = (buffer: Buffer) => {
-    bytesBeingRead += buffer.length - bytes.length;
-    bytes = buffer;
+  const releaseBuffer = () => {
+    pool.release(owner, bytes.length);
+    bytes = noBytes;
   };
   const declared = stream === request ? declaredBytes(request) : 0;
   const reading = new Promise<Buffer>((resolve, reject) => {
@@ -211,13 +220,14 @@ function collect(request: IncomingMessage, stream: Readable, limitBytes: number)
         return;
       }
       if (end > bytes.length) {
-        const larger = Buffer.allocUnsafe(bufferSizeFor(end, declared, limitBytes));
+        const largerSize = bufferSizeFor(end, declared, limitBytes);
+        if (!pool.tryTake(owner, largerSize - bytes.length)) {
+          fail(apiError('service_unavailable', 'Too many large bodies are being read at once.'));
+          return;
+        }
+        const larger = Buffer.allocUnsafe(largerSize);
         bytes.copy(larger, 0, 0, size);
-        setBuffer(larger);
-      }
-      if (bytesBeingRead > bytesBeingReadMax && bytes.length > smallBytes) {
-        fail(apiError('service_unavailable', 'Too many large bodies are being read at once.'));
-        return;
+        bytes = larger;
       }
       chunk.copy(bytes, size);
       size = end;
@@ -225,7 +235,7 @@ function collect(request: IncomingMessage, stream: Readable, limitBytes: number)
     stream.on('end', () => {
       const body = bytes.subarray(0, size);
       // The request keeps its listeners, and with them this buffer, until it is answered.
-      setBuffer(noBytes);
+      releaseBuffer();
       resolve(body);
     });
     const damaged = () => fail(invalidField('body', 'invalid_body', endedEarly));
@@ -235,7 +245,7 @@ function collect(request: IncomingMessage, stream: Readable, limitBytes: number)
     onBroken(request, failIfBroken);
     failIfBroken();
   });
-  return reading.finally(() => setBuffer(noBytes));
+  return reading.finally(releaseBuffer);
 }
 
 /** The declared size is allocated only once this part of the body has arrived: a declaration alone costs no memory. */

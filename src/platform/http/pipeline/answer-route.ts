@@ -3,6 +3,7 @@
 import { ApiError, invalidFields } from '../../../contract/api-error.ts';
 import type { FieldError } from '../../../contract/errors.ts';
 import type { BodyRules } from '../message/body.ts';
+import { bodyMemoryOf } from '../message/body-memory.ts';
 import type { ParsedBody } from '../message/json.ts';
 import { isStorable } from '../message/json-errors.ts';
 import type { JsonList } from '../message/json-survey.ts';
@@ -92,6 +93,7 @@ export function createAnswerRoute(deps: AnswerRouteDependencies): AnswerRoute {
         ? request.readBody({
             limitBytes: Math.min(route.bodyLimitBytes, deps.settings.bodyLimitBytes),
             optional: route.bodyOptional,
+            memory: bodyMemoryOf(caller?.tenantId, address),
             lines: linesOf(route),
           })
         : undefined;

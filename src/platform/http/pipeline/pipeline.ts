@@ -19,6 +19,7 @@ import type { DeprecationHeaders } from '../../../contract/deprecation-headers.t
 import type { Clock } from '../../time/clock.ts';
 import { type AddressList, clientAddress } from '../message/address.ts';
 import { readForm, storableParameters } from '../message/body.ts';
+import { bodyMemoryOf } from '../message/body-memory.ts';
 import { type HttpRequest, requestFromNode } from '../message/http-request.ts';
 import { unlessUnchanged } from '../message/not-modified.ts';
 import { checkParameterCount } from '../message/query-string.ts';
@@ -224,7 +225,9 @@ export function createPipeline(deps: PipelineDependencies): Pipeline {
       form: () => {
         const messages = incoming.messages();
         const limitBytes = Math.min(page.formLimitBytes ?? defaultFormBytes, settings.bodyLimitBytes);
-        return readForm(messages.request, messages.response, limitBytes);
+        // Forms are read before the visitor is identified.
+        const memory = bodyMemoryOf(undefined, context.address);
+        return readForm(messages.request, messages.response, { limitBytes, memory });
       },
     };
     return pageReply(await page.handler(visit));
