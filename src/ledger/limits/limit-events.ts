@@ -10,6 +10,7 @@ import { type Denial, inUnit } from '../../kernel/denial.ts';
 import { applicable, counterKey, type Limit, type Scope } from '../../kernel/limits.ts';
 import { fixedWindow, lifetime, type Window } from '../../kernel/windows.ts';
 import type { Database, Queryable } from '../../platform/db/database.ts';
+import { FairShare } from '../../platform/fair-share.ts';
 import type { Ids } from '../../platform/ids.ts';
 import type { Job } from '../../platform/jobs/jobs.ts';
 import { enqueueEvents } from '../../platform/outbox/outbox.ts';
@@ -58,10 +59,12 @@ const eventsPerBatch = 200;
 export function createLimitEvents({ db, ids, clock, orgLimits }: LimitEventDependencies): LimitEvents {
   const enqueuedKeys = new Set<string>();
   let pending: PendingEvent[] = [];
+  /** An org whose limits deny much does not take the places of the events of others. */
+  const places = new FairShare({ capacity: pendingMax });
 
   function enqueue(event: Omit<PendingEvent, 'at'>): void {
     const name = `${event.orgId} ${event.key}`;
-    if (enqueuedKeys.has(name) || pending.length >= pendingMax) {
+    if (enqueuedKeys.has(name) || !places.tryTake(event.orgId)) {
       return;
     }
     if (enqueuedKeys.size >= cachedKeysMax) {
@@ -85,6 +88,9 @@ export function createLimitEvents({ db, ids, clock, orgLimits }: LimitEventDepen
     }
     await db.transaction((tx) => write(tx, ids, batch));
     pending = pending.slice(batch.length);
+    for (const { orgId } of batch) {
+      places.release(orgId);
+    }
     return pending.length > 0;
   }
 

@@ -1,0 +1,36 @@
+import { expect, test } from 'vitest';
+import type { Database } from '../../platform/db/database.ts';
+import { createIds } from '../../platform/ids.ts';
+import { systemClock } from '../../platform/time/clock.ts';
+import { createLimitEvents, type EventLimit } from './limit-events.ts';
+
+test('an org whose limits deny much does not take the places of the events of others', async () => {
+  const written: string[] = [];
+  const tx = {
+    async query(_sql: string, [orgIds]: [string[]]) {
+      written.push(...orgIds);
+      return [];
+    },
+  };
+  const db = { transaction: (work: (on: typeof tx) => Promise<void>) => work(tx) } as unknown as Database;
+  const events = createLimitEvents({
+    db,
+    ids: createIds(systemClock),
+    clock: systemClock,
+    orgLimits: { peek: () => undefined },
+  });
+  const deny = (orgId: string, rateKey: string) =>
+    events.rateDenied(orgId, { key_id: 'key_1' }, { capacity: 1n } as EventLimit, rateKey, 'rate_limited');
+  for (let n = 0; n < 12_000; n += 1) {
+    deny('noisy', `rate ${n}`);
+  }
+  deny('quiet', 'rate');
+  while (await events.job.runOnce()) {
+    // Continues with the next batch.
+  }
+  expect(written).toHaveLength(9_001);
+  expect(written.at(-1)).toBe('quiet');
+  deny('noisy', 'later');
+  await events.job.runOnce();
+  expect(written).toHaveLength(9_002);
+});
