@@ -5,10 +5,11 @@
  * Rejected attempts are written in the background through a bounded queue, so that no request waits for the write and a
  * flood of attempts costs little. Per org, actor, action and error code only the first few between two flushes become
  * separate entries; the rest are counted in one additional entry. Attempts that do not fit into the queue are counted
- * per org, and the count becomes an entry.
+ * per org, and the count becomes an entry. Orgs share the queue fairly: attempts on one org do not fill it.
  */
 import { Counter, type Registry } from 'prom-client';
 import type { Database, Transaction } from '../../../platform/db/database.ts';
+import { FairShare } from '../../../platform/fair-share.ts';
 import type { Job } from '../../../platform/jobs/jobs.ts';
 import type { Log } from '../../../platform/log.ts';
 import type { Clock } from '../../../platform/time/clock.ts';
@@ -64,6 +65,8 @@ export function createAttempts({ db, ids, heads, clock, log }: AttemptsDependenc
   const appending = { ids, heads };
   let waiting: Attempt[] = [];
   let repeated = new Map<string, Repeated>();
+  const places = new FairShare({ capacity: waitingMax });
+  const repeatedPlaces = new FairShare({ capacity: waitingMax });
   const dropped = new Map<string, number>();
   let droppedInAll = 0;
   let flushing: Promise<void> | undefined;
@@ -77,16 +80,16 @@ export function createAttempts({ db, ids, heads, clock, log }: AttemptsDependenc
     const { tenantId, actor, action, code } = attempt;
     const name = [tenantId, actor.kind, actor.id, action, code].join('\0');
     const seen = (repeated.get(name)?.seen ?? 0) + 1;
-    if (repeated.size < waitingMax || repeated.has(name)) {
+    if (repeated.has(name) || repeatedPlaces.tryTake(tenantId)) {
       repeated.set(name, { last: attempt, seen });
     }
     if (seen > singlyMax) {
       return;
     }
-    if (waiting.length >= waitingMax) {
-      drop(tenantId, 1);
-    } else {
+    if (places.tryTake(tenantId)) {
       waiting.push(attempt);
+    } else {
+      drop(tenantId, 1);
     }
   }
 
@@ -102,24 +105,27 @@ export function createAttempts({ db, ids, heads, clock, log }: AttemptsDependenc
       ...[...dropped].map(([tenantId, count]) => lostAttempts(tenantId, count, clock.now())),
     ];
     waiting = [];
+    places.clear();
     repeated = new Map();
+    repeatedPlaces.clear();
     dropped.clear();
     return taken;
   }
 
   function putBack(unwritten: readonly Attempt[]): void {
-    const attempts = unwritten.filter(({ action }) => action !== droppedAction);
-    const kept = attempts.slice(0, Math.max(0, waitingMax - waiting.length));
-    waiting = [...kept, ...waiting];
-    for (const { tenantId } of attempts.slice(kept.length)) {
-      drop(tenantId, 1);
-    }
-    for (const { tenantId, action, detail } of unwritten) {
+    const kept: Attempt[] = [];
+    for (const attempt of unwritten) {
+      const { tenantId, action, detail } = attempt;
       if (action === droppedAction) {
         const { count } = detail as { count: number };
         dropped.set(tenantId, (dropped.get(tenantId) ?? 0) + count);
+      } else if (places.tryTake(tenantId)) {
+        kept.push(attempt);
+      } else {
+        drop(tenantId, 1);
       }
     }
+    waiting = [...kept, ...waiting];
   }
 
   async function writeAll(): Promise<void> {
