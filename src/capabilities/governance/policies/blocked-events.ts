@@ -4,6 +4,7 @@
  */
 import type { EventType } from '../../../contract/events.ts';
 import type { Database } from '../../../platform/db/database.ts';
+import { FairShare } from '../../../platform/fair-share.ts';
 import type { Ids } from '../../../platform/ids.ts';
 import type { Job } from '../../../platform/jobs/jobs.ts';
 import { enqueueEvents } from '../../../platform/outbox/outbox.ts';
@@ -41,13 +42,15 @@ export function createBlockedEvents({ db, ids, clock }: BlockedEventDependencies
   /** Time of the last event of each rule and key. Cleared when it is full, so an event may then repeat earlier. */
   const lastEventMs = new Map<string, number>();
   let queue: (Block & { readonly at: Date })[] = [];
+  const places = new FairShare({ capacity: queuedMax });
 
   return {
     enqueue(block) {
       const at = clock.now();
       const key = `${block.orgId} ${block.ruleId} ${block.keyId}`;
       const last = lastEventMs.get(key);
-      if (queue.length >= queuedMax || (last !== undefined && at.getTime() - last < intervalMs)) {
+      const isRecent = last !== undefined && at.getTime() - last < intervalMs;
+      if (isRecent || !places.tryTake(block.orgId)) {
         return;
       }
       if (lastEventMs.size >= cachedMax) {
@@ -82,6 +85,9 @@ export function createBlockedEvents({ db, ids, clock }: BlockedEventDependencies
           })),
         );
         queue = queue.slice(batch.length);
+        for (const { orgId } of batch) {
+          places.release(orgId);
+        }
         return queue.length > 0;
       },
     },

@@ -1,6 +1,7 @@
 /** Records the denials of admission checks: in memory during requests, written by a job. */
 import type { ApiError } from '../../../contract/api-error.ts';
 import type { Database } from '../../../platform/db/database.ts';
+import { FairShare } from '../../../platform/fair-share.ts';
 import type { Caller } from '../../../platform/http/routes/access.ts';
 import type { Ids } from '../../../platform/ids.ts';
 import type { Job } from '../../../platform/jobs/jobs.ts';
@@ -31,7 +32,7 @@ const recorded: ReadonlySet<string> = new Set(recordedCodes);
 export function createRefusals({ db, ids, clock }: RefusalDependencies): Refusals {
   /** Queued entries by org, then by count key. */
   let queued = new Map<string, Map<string, MutableRow>>();
-  let entries = 0;
+  const places = new FairShare({ capacity: entriesMax, perTenantMax: entriesPerOrgMax });
 
   function add(name: string, row: MutableRow): void {
     let ofOrg = queued.get(row.org_id);
@@ -43,19 +44,18 @@ export function createRefusals({ db, ids, clock }: RefusalDependencies): Refusal
     if (existing !== undefined) {
       existing.count += row.count;
       existing.last_at = row.last_at;
-    } else if (ofOrg.size < entriesPerOrgMax && entries < entriesMax) {
+    } else if (places.tryTake(row.org_id)) {
       ofOrg.set(name, row);
-      entries += 1;
     }
   }
 
   async function write(): Promise<void> {
-    if (entries === 0) {
+    if (places.used === 0) {
       return;
     }
     const taken = queued;
     queued = new Map();
-    entries = 0;
+    places.clear();
     try {
       await insertRefusals(
         db,
