@@ -9,6 +9,7 @@
 import { apiError, invalidField } from '../../../contract/api-error.ts';
 import type { Database } from '../../../platform/db/database.ts';
 import { FairMutex } from '../../../platform/db/pglite/fair-mutex.ts';
+import { FairShare } from '../../../platform/fair-share.ts';
 import type { StreamResponse } from '../../../platform/http/message/reply.ts';
 import { jsonLine } from '../../../platform/line-breaks.ts';
 import { Spool } from '../../../platform/spool.ts';
@@ -45,18 +46,16 @@ const waitMsMax = 60_000;
 
 export function createUsageExport({ db, spoolDir }: ExportDependencies): ExportUsage {
   const turns = new FairMutex('the previous export', waitMsMax);
-  /** Orgs of the exports in progress. */
-  const open: string[] = [];
+  const places = new FairShare({ capacity: exportsMax, perTenantMax: exportsPerOrgMax });
 
   async function* chunks(
     orgId: string,
     plan: UsagePlan,
     format: ExportQuery['format'],
   ): AsyncGenerator<string> {
-    if (open.length >= exportsMax || open.filter((one) => one === orgId).length >= exportsPerOrgMax) {
+    if (!places.tryTake(orgId)) {
       throw apiError('service_unavailable', 'Too many exports are in progress. Try again later.');
     }
-    open.push(orgId);
     try {
       const spool = await Spool.open(spoolDir);
       try {
@@ -66,7 +65,7 @@ export function createUsageExport({ db, spoolDir }: ExportDependencies): ExportU
         await spool.close();
       }
     } finally {
-      open.splice(open.indexOf(orgId), 1);
+      places.release(orgId);
     }
   }
 
