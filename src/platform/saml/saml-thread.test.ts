@@ -15,21 +15,26 @@ const response = (inside: string) =>
     `<p:Response xmlns:p="urn:oasis:names:tc:SAML:2.0:protocol" ID="a">${inside}</p:Response>`,
   ).toString('base64');
 
+const tenantId = 'org_1';
+
 test('aborts a response that keeps the parser busy, and verifies the next one', async () => {
   const thread = new SamlThread(1_000);
-  const busy = thread.verify({ options, response: response('<b/>'.repeat(60_000)) });
-  const next = thread.verify({ options, response: response('') });
+  const busy = thread.verify({ tenantId, options, response: response('<b/>'.repeat(60_000)) });
+  const next = thread.verify({ tenantId, options, response: response('') });
   const ends = await Promise.allSettled([busy, next]);
   const reasons = ends.map((end) => (end.status === 'rejected' ? String(end.reason) : 'believed'));
   expect(reasons[0]).toMatch(/abort/i);
   expect(reasons[1]).toMatch(/signature/i);
 });
 
-test('rejects requests beyond the bound of the queue', async () => {
+test('rejects requests beyond the bound of the queue, and leaves places for other orgs', async () => {
   const thread = new SamlThread();
-  const ends = await Promise.allSettled(
-    Array.from({ length: 40 }, () => thread.verify({ options, response: response('') })),
-  );
-  const refused = ends.filter((end) => end.status === 'rejected' && /Many people/.test(String(end.reason)));
-  expect(refused).toHaveLength(8);
+  const verify = (of: string) => thread.verify({ tenantId: of, options, response: response('') });
+  const ends = await Promise.allSettled([
+    ...Array.from({ length: 40 }, () => verify(tenantId)),
+    verify('org_2'),
+  ]);
+  const refused = ends.map((end) => end.status === 'rejected' && /Many people/.test(String(end.reason)));
+  expect(refused.filter(Boolean)).toHaveLength(11);
+  expect(refused.at(-1)).toBe(false);
 });

@@ -6,12 +6,15 @@ import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import type { SamlConfig } from '@node-saml/node-saml';
 import { apiError } from '../../contract/api-error.ts';
+import { FairShare } from '../fair-share.ts';
 
 const startMsMax = 30_000;
 const heapMb = 128;
 const waitingMax = 32;
 
 export interface VerificationRequest {
+  /** The org whose people sign in: orgs share the queue fairly. */
+  readonly tenantId: string;
   /** Without functions, since it is sent to another thread. */
   readonly options: SamlConfig;
   /** In base64, as it was posted. */
@@ -27,7 +30,7 @@ export class SamlThread {
   readonly #answerMsMax: number;
   #worker: Worker | undefined;
   #last: Promise<unknown> = Promise.resolve();
-  #waiting = 0;
+  readonly #places = new FairShare({ capacity: waitingMax });
 
   constructor(answerMsMax = 2_000) {
     this.#answerMsMax = answerMsMax;
@@ -35,11 +38,11 @@ export class SamlThread {
 
   /** Returns the document made of the signed bytes; undefined if there is none. Throws if the response is invalid. */
   async verify(request: VerificationRequest): Promise<object | undefined> {
-    if (this.#waiting >= waitingMax) {
+    const { tenantId } = request;
+    if (!this.#places.tryTake(tenantId)) {
       throw apiError('service_unavailable', 'Many people are signing in. Try again in a moment.');
     }
-    this.#waiting += 1;
-    const turn = this.#last.then(() => this.#send(request)).finally(() => (this.#waiting -= 1));
+    const turn = this.#last.then(() => this.#send(request)).finally(() => this.#places.release(tenantId));
     this.#last = turn.catch(() => undefined);
     const { signed, wrong } = await turn;
     if (wrong !== undefined) {

@@ -70,7 +70,11 @@ export async function verifyResponse(
   urls: Urls,
   response: string,
 ): Promise<Assertion> {
-  const signed = await thread.verify({ options: await optionsOf(connection, urls), response });
+  const signed = await thread.verify({
+    tenantId: connection.org_id,
+    options: await optionsOf(connection, urls),
+    response,
+  });
   if (signed === undefined) {
     throw apiError('forbidden', 'The identity provider did not complete the sign-in.');
   }
