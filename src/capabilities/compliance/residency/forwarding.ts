@@ -9,6 +9,7 @@
 import type { IncomingMessage } from 'node:http';
 import { Counter, type Registry } from 'prom-client';
 import { ApiError, apiError } from '../../../contract/api-error.ts';
+import { FairShare } from '../../../platform/fair-share.ts';
 import type { StreamedReply } from '../../../platform/http/message/reply.ts';
 import type { RequestHead } from '../../../platform/http/message/request-head.ts';
 import { forwardHeader, type Regions, type ToSend } from '../../../platform/http/pipeline/regions.ts';
@@ -48,7 +49,7 @@ export function createForwarding({
 }: ForwardingDependencies): Forwarding {
   const agents = createPeerAgents(bounds);
   const counts = new Map<string, number>();
-  let underWay = 0;
+  const inFlight = new FairShare({ capacity: bounds.underWayMax });
 
   function count(homeRegion: string, outcome: 'answered' | 'refused'): void {
     // Only configured regions become labels: an org's home region can be any name.
@@ -56,7 +57,7 @@ export function createForwarding({
     counts.set(name, (counts.get(name) ?? 0) + 1);
   }
 
-  async function send(homeRegion: string, { request, response, address, traceId }: ToSend) {
+  async function send(homeRegion: string, { request, response, address, traceId, credential }: ToSend) {
     if (request.headers[forwardHeader] !== undefined) {
       throw unavailable('The regions disagree about the home region of the organization.');
     }
@@ -64,7 +65,8 @@ export function createForwarding({
     if (origin === undefined || secrets === undefined) {
       throw unavailable(`The region ${homeRegion} is not configured here.`);
     }
-    if (underWay >= bounds.underWayMax) {
+    const tenant = credential?.org?.id ?? address;
+    if (!inFlight.hasRoom(tenant)) {
       throw unavailable('Too many requests are being forwarded to other regions. Try again later.');
     }
     const statement: ForwardStatement = {
@@ -81,8 +83,8 @@ export function createForwarding({
       origin,
       mark,
       bounds,
-      onBegin: () => (underWay += 1),
-      onEnd: () => (underWay -= 1),
+      onBegin: () => inFlight.take(tenant),
+      onEnd: () => inFlight.release(tenant),
     });
     const answeredTrace = answer.headers['x-svc-trace-id'];
     const { statusCode = 0 } = answer;

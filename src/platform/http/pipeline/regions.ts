@@ -2,6 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { StreamedReply } from '../message/reply.ts';
 import type { RequestHead } from '../message/request-head.ts';
+import type { Credential } from '../routes/access.ts';
 
 /** Header with the signed statement of the region that forwards a request. A request that has it is never forwarded again. */
 export const forwardHeader = 'x-svc-region-forward';
@@ -19,6 +20,8 @@ export interface ToSend {
   readonly response: ServerResponse;
   readonly address: string;
   readonly traceId: string;
+  /** The credential of the request, if it was found here. */
+  readonly credential?: Credential | undefined;
 }
 
 export interface Regions {
