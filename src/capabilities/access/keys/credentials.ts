@@ -9,7 +9,12 @@
 import { NotifiedCache, NotifiedMap } from '../../../platform/cache/notified-cache.ts';
 import type { Database } from '../../../platform/db/database.ts';
 import { addressList } from '../../../platform/http/message/address.ts';
-import { type Credential, type CredentialOrg, residencyIn } from '../../../platform/http/routes/access.ts';
+import {
+  type Credential,
+  type CredentialOrg,
+  platformTenant,
+  residencyIn,
+} from '../../../platform/http/routes/access.ts';
 import { isWellFormedKey, keyDigest } from '../../../platform/http/routes/key-format.ts';
 import { ServiceUnavailable } from '../../../platform/service-unavailable.ts';
 import { onOrgChange } from '../orgs/index.ts';
@@ -31,8 +36,8 @@ export interface CredentialOptions {
   readonly acceptLastKnown?: boolean;
   /** Region of this process; undefined if residency is off. */
   readonly region?: string | undefined;
-  /** Called with the id of every key that is presented, unless its last known credential is used. */
-  readonly used?: (keyId: string) => void;
+  /** Called with every key that is presented, unless its last known credential is used. */
+  readonly used?: (keyId: string, tenantId: string) => void;
 }
 
 export function createCredentials(
@@ -79,7 +84,7 @@ export function createCredentials(
         }
         recent.set(token, credential);
       }
-      used?.(credential.keyId);
+      used?.(credential.keyId, credential.org?.id ?? platformTenant);
       return credential;
     },
     async find(token) {
@@ -98,7 +103,7 @@ export function createCredentials(
         throw error;
       }
       if (credential !== undefined) {
-        used?.(credential.keyId);
+        used?.(credential.keyId, credential.org?.id ?? platformTenant);
       }
       return credential;
     },

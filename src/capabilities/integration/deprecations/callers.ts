@@ -4,6 +4,7 @@
  */
 
 import type { Database } from '../../../platform/db/database.ts';
+import { FairShare } from '../../../platform/fair-share.ts';
 import { type Credential, platformTenant } from '../../../platform/http/routes/access.ts';
 import type { Job } from '../../../platform/jobs/jobs.ts';
 import type { Clock } from '../../../platform/time/clock.ts';
@@ -26,6 +27,7 @@ const waitingMax = 100_000;
 
 export function createCallers({ db, clock }: { readonly db: Database; readonly clock: Clock }): Callers {
   let waiting = new Map<string, Calls>();
+  const places = new FairShare({ capacity: waitingMax });
   let flushing: Promise<void> = Promise.resolve();
 
   function add(calls: Calls): void {
@@ -33,7 +35,7 @@ export function createCallers({ db, clock }: { readonly db: Database; readonly c
     const there = waiting.get(name);
     if (there !== undefined) {
       waiting.set(name, sumOf(there, calls));
-    } else if (waiting.size < waitingMax) {
+    } else if (places.tryTake(calls.tenantId)) {
       waiting.set(name, calls);
     }
   }
@@ -42,6 +44,7 @@ export function createCallers({ db, clock }: { readonly db: Database; readonly c
     // Sorted, so that concurrent writers lock rows in the same order and cannot deadlock.
     const taken = [...waiting.values()].sort((a, b) => (callKey(a) < callKey(b) ? -1 : 1));
     waiting = new Map();
+    places.clear();
     while (taken.length > 0) {
       try {
         await addCalls(db, taken.slice(0, batchMax));
