@@ -71,9 +71,9 @@ export function createApp(deps: AppDependencies): App {
     backoff,
     settings: config,
     // Sign-in pages do not accept the token of a support session.
-    findCredential: (token) =>
+    findCredential: (token, address) =>
       credentials.peek(token) ??
-      impersonation.find(token).then((impersonated) => impersonated ?? findCredential(token)),
+      impersonation.find(token).then((impersonated) => impersonated ?? findCredential(token, address)),
     findSupportSession: (token) => impersonation.find(token),
     recordImpersonated: (request) => impersonation.record(request),
     sessions,

@@ -72,8 +72,8 @@ export function createComponents(deps: AppDependencies) {
   });
 
   const impersonation = createImpersonation({ db, clock, ids, heads, log, faults, region: config.region });
-  const findCredential = async (token: string) =>
-    (await credentials.find(token)) ?? regions?.findCredential(token);
+  const findCredential = async (token: string, address?: string) =>
+    (await credentials.find(token, address)) ?? regions?.findCredential(token);
   const sessions = createSessions({ db, ids, secrets, lifetimes: config, region: config.region, baseUrl });
   const backoff = new AuthBackoff(config.authBackoffAttempts, clock);
   const links = consoleLinks({ db, ids, heads, secrets, sessions, admitsWithoutApproval, baseUrl });

@@ -8,7 +8,8 @@
  */
 import { NotifiedCache, NotifiedMap } from '../../../platform/cache/notified-cache.ts';
 import type { Database } from '../../../platform/db/database.ts';
-import { addressList } from '../../../platform/http/message/address.ts';
+import { FairQueue } from '../../../platform/fair-queue.ts';
+import { addressBlock, addressList } from '../../../platform/http/message/address.ts';
 import {
   type Credential,
   type CredentialOrg,
@@ -24,11 +25,14 @@ import { type CredentialOrgRow, type CredentialRow, findKeyByDigest } from './qu
 
 const cachedCredentialsMax = 50_000;
 const recentTokensMax = 1_000;
+/** Bounds of concurrent lookups: unknown tokens must not fill the queue for a database connection. */
+const lookupBounds = { concurrency: 64, waitingMax: 2_000, waitMsMax: 3_000 };
 
 export interface Credentials {
   /** Returns the cached credential, or undefined if it must be loaded. */
   peek(token: string): Credential | undefined;
-  find(token: string): Promise<Credential | undefined>;
+  /** Queries the database if necessary. Clients are not identified yet, so their addresses take turns. */
+  find(token: string, address?: string): Promise<Credential | undefined>;
 }
 
 export interface CredentialOptions {
@@ -44,6 +48,7 @@ export function createCredentials(
   db: Database,
   { acceptLastKnown: believeLastKnown = false, region, used }: CredentialOptions = {},
 ): Credentials {
+  const lookups = new FairQueue({ resource: 'the database', ...lookupBounds });
   const lastKnown = believeLastKnown ? new LastKnownCredentials(db) : undefined;
   const load = async (digest: string) => {
     const row = await findKeyByDigest(db, digest);
@@ -87,14 +92,14 @@ export function createCredentials(
       used?.(credential.keyId, credential.org?.id ?? platformTenant);
       return credential;
     },
-    async find(token) {
+    async find(token, address = '') {
       if (!isWellFormedKey(token)) {
         return undefined;
       }
       const digest = keyDigest(token);
       let credential: Credential | undefined;
       try {
-        credential = await cache.get(digest);
+        credential = await lookups.run(addressBlock(address), async () => cache.get(digest));
       } catch (error) {
         const last = lastKnown?.get(digest);
         if (last !== undefined && error instanceof ServiceUnavailable) {

@@ -2,6 +2,7 @@
 
 import { ApiError, invalidFields } from '../../../contract/api-error.ts';
 import type { FieldError } from '../../../contract/errors.ts';
+import { FairQueue } from '../../fair-queue.ts';
 import type { BodyRules } from '../message/body.ts';
 import { bodyMemoryOf } from '../message/body-memory.ts';
 import type { ParsedBody } from '../message/json.ts';
@@ -25,7 +26,10 @@ import { type CheckRequestRate, throwIfRateLimited } from './request-rate.ts';
 import { createWriter, type WriterDependencies } from './write.ts';
 
 export interface AnswerRouteDependencies extends WriterDependencies {
-  readonly settings: { readonly bodyLimitBytes: number } & WriterDependencies['settings'];
+  readonly settings: {
+    readonly bodyLimitBytes: number;
+    readonly databaseConnections: number;
+  } & WriterDependencies['settings'];
   /** Counts the request of an admitted caller against its request rates. */
   readonly checkRequestRate: CheckRequestRate;
   /** Called when the request of an admitted caller failed with an `ApiError`. */
@@ -54,8 +58,21 @@ export type RouteEndpoint = Extract<Endpoint, { kind: 'route' }>;
 export type AnswerRoute = (endpoint: RouteEndpoint, request: RouteRequest) => Promise<Reply | StreamedReply>;
 type ReadHandler = Extract<Route['run'], { kind: 'read' }>['handler'];
 
+/** Requests that use the database directly: enough to keep every connection busy, few enough to wait for it shortly. */
+const concurrentRequestsMin = 64;
+const requestsPerConnection = 4;
+const waitingRequestsMax = 2_000;
+const waitMsMax = 5_000;
+
 export function createAnswerRoute(deps: AnswerRouteDependencies): AnswerRoute {
   const answerWrite = createWriter(deps);
+  // In front of the queue for a connection, which does not know tenants: one of them alone must not fill that queue.
+  const databaseQueue = new FairQueue({
+    resource: 'the database',
+    concurrency: Math.max(concurrentRequestsMin, requestsPerConnection * deps.settings.databaseConnections),
+    waitingMax: waitingRequestsMax,
+    waitMsMax,
+  });
 
   async function answerRead(
     route: Route,
@@ -146,7 +163,11 @@ export function createAnswerRoute(deps: AnswerRouteDependencies): AnswerRoute {
     let context: HandlerContext | undefined;
     try {
       context = await parseAndValidate(endpoint, request);
-      return await callHandler(route, context, request);
+      const admitted = context;
+      const { caller } = request;
+      return caller !== undefined && usesDatabaseDirectly(route, request)
+        ? await databaseQueue.run(caller.tenantId, () => callHandler(route, admitted, request))
+        : await callHandler(route, admitted, request);
     } catch (error) {
       if (error instanceof ApiError && request.caller !== undefined) {
         deps.recordDenial(error, route, request.caller, context?.body as object | undefined);
@@ -154,6 +175,19 @@ export function createAnswerRoute(deps: AnswerRouteDependencies): AnswerRoute {
       throw error;
     }
   };
+}
+
+/** Decisions and postings wait in the queue of the ledger instead, unless an idempotency key is reserved first. */
+function usesDatabaseDirectly({ run }: Route, { keyLines }: RouteRequest): boolean {
+  switch (run.kind) {
+    case 'decision':
+    case 'document':
+      return false;
+    case 'posting':
+      return keyLines.length > 0;
+    default:
+      return true;
+  }
 }
 
 function bodyErrorsOf(

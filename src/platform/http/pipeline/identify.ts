@@ -18,7 +18,7 @@ import { onRecord, type RecordImpersonated } from './support-session.ts';
 export interface IdentifyDependencies {
   readonly backoff: AuthBackoff;
   /** Finds the credential of a token, at once if it is cached; undefined if there is none. */
-  findCredential(token: string): Found | Promise<Found>;
+  findCredential(token: string, address: string): Found | Promise<Found>;
   /** Finds the credential of a token that belongs to a support session; undefined if there is none. */
   findSupportSession(token: string): Promise<Found>;
   readonly sessions: SessionFinder;
@@ -28,6 +28,7 @@ export interface IdentifyDependencies {
 }
 
 type Found = Credential | undefined;
+type IdentifiedBy = Pick<RequestContext, 'request' | 'now' | 'address'>;
 
 export interface Identify {
   /** Returns the caller, or undefined for a public route. Throws the error of the first check that fails. */
@@ -37,7 +38,7 @@ export interface Identify {
     match: Match,
   ): Caller | undefined | Promise<Caller | undefined>;
   /** Returns undefined if the token or cookie is unknown. A bearer token takes precedence over a cookie. */
-  findCredential(context: Pick<RequestContext, 'request' | 'now'>): Found | Promise<Found>;
+  findCredential(context: IdentifiedBy): Found | Promise<Found>;
   /** Throws unless the credential permits this request of this route. */
   checkAdmission(
     context: RequestContext,
@@ -113,10 +114,10 @@ export function createIdentify(deps: IdentifyDependencies): Identify {
     }
   }
 
-  function findCredential({ request, now }: Pick<RequestContext, 'request' | 'now'>): Found | Promise<Found> {
+  function findCredential({ request, now, address }: IdentifiedBy): Found | Promise<Found> {
     return request.headers.authorization === undefined
       ? findSession(request, now)
-      : deps.findCredential(bearerToken(request));
+      : deps.findCredential(bearerToken(request), address);
   }
 
   async function findSession(request: RequestHead, now: Date): Promise<Found> {
