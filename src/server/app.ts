@@ -51,6 +51,7 @@ export function createApp(deps: AppDependencies): App {
     sessions,
     backoff,
     customerDigest,
+    keyReleases,
     recordCallersChange,
     edgeDependencies,
   } = components;
@@ -90,6 +91,8 @@ export function createApp(deps: AppDependencies): App {
     onRefusedCall: auditRefusedCalls(attempts),
     recordChange: recordCallersChange,
     customerDigest,
+    processId: services.processes.id,
+    keyReleases,
   });
 
   const decision = routes.find(({ id }) => id === 'edge.decide');

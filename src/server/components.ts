@@ -30,6 +30,7 @@ import { createLimitEvents } from '../ledger/limits/limit-events.ts';
 import { createTimezoneOf } from '../ledger/limits/org-timezone.ts';
 import { createDriftGauge, registerLedgerMetrics } from '../ledger/metrics.ts';
 import { AuthBackoff } from '../platform/http/pipeline/auth-backoff.ts';
+import { createKeyReleases } from '../platform/http/pipeline/key-releases.ts';
 import type { WriterDependencies } from '../platform/http/pipeline/write.ts';
 import { registerLogMetrics } from '../platform/log-destination.ts';
 import { createMetrics } from '../platform/observability/metrics.ts';
@@ -96,6 +97,7 @@ export function createComponents(deps: AppDependencies) {
     timezoneOf,
   });
   const customerDigest = createCustomerDigest(secrets);
+  const keyReleases = createKeyReleases(db, log);
   const edgeDependencies = {
     ledger,
     orgLimits,
@@ -152,6 +154,7 @@ export function createComponents(deps: AppDependencies) {
     timezoneOf,
     policies,
     customerDigest,
+    keyReleases,
     edgeDependencies,
     recordCallersChange,
     erasureDependencies,

@@ -36,9 +36,11 @@ export function createJobs(deps: AppDependencies, components: Components): Job[]
     failOpen,
     blocked,
     erasureDependencies,
+    keyReleases,
   } = components;
   return [
     expiredKeysJob(db),
+    keyReleases.job,
     purgeRemovedOrgs(db, clock),
     ...ledgerJobs({ db, clock, ledger }),
     ...(db.engine === 'embedded' ? [checkpointJob(db)] : []),

@@ -1,4 +1,4 @@
-/** Processes on one database count each other. */
+/** Processes on one database count each other, and find those that are dead. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Database } from '../../src/platform/db/database.ts';
 import { startJobs } from '../../src/platform/jobs/jobs.ts';
@@ -44,21 +44,64 @@ describe.runIf(engine === 'postgres')('on PostgreSQL', () => {
     expect(await rows()).toBe(0);
   });
 
-  test('one that is silent for ten seconds is not counted, for a minute is forgotten, and may come back', async () => {
+  const silence = (id: string) =>
+    db.query(`UPDATE processes SET seen_at = now() - interval '7 seconds' WHERE id = $1`, [id]);
+  const isAlive = async (id: string) =>
+    (await db.query('SELECT 1 AS one FROM processes WHERE id = $1', [id])).length > 0;
+
+  test('does not count a silent process, finds it dead after four heartbeats of its own, and counts it again if it comes back', async () => {
     const [first, silent] = [createProcesses(db, '0.1.0'), createProcesses(db, '0.1.0')];
     await silent.beat();
-    await age('9 seconds');
+    await age('5 seconds');
     await first.beat();
     expect(first.count()).toBe(2);
-    await age('11 seconds');
+    await silence(silent.id);
+    for (let beats = 0; beats < 3; beats += 1) {
+      await first.beat();
+      expect([first.count(), await isAlive(silent.id)]).toEqual([1, true]);
+    }
     await first.beat();
-    expect([first.count(), await rows()]).toEqual([1, 2]);
-    await age('61 seconds');
-    await first.beat();
-    expect([first.count(), await rows()]).toEqual([1, 1]);
+    expect([first.count(), await isAlive(silent.id)]).toEqual([1, false]);
     await silent.beat();
-    expect(silent.count()).toBe(2);
+    await first.beat();
+    expect([first.count(), await isAlive(silent.id)]).toEqual([2, true]);
     await Promise.all([first.leave(), silent.leave()]);
+  });
+
+  test('does not find a process dead that renews its row between two observations', async () => {
+    const [first, slow] = [createProcesses(db, '0.1.0'), createProcesses(db, '0.1.0')];
+    await slow.beat();
+    for (let beats = 0; beats < 12; beats += 1) {
+      await silence(slow.id);
+      await first.beat();
+      if (beats % 3 === 2) {
+        await slow.beat();
+      }
+      expect(await isAlive(slow.id)).toBe(true);
+    }
+    await Promise.all([first.leave(), slow.leave()]);
+  });
+
+  test('does not find a process dead because of the time in which the database was away', async () => {
+    let away = false;
+    const query: Database['query'] = (sql, params) =>
+      away ? Promise.reject(new Error('away')) : db.query(sql, params);
+    const [observer, other] = [
+      createProcesses({ ...db, engine: 'postgres', query }, '0.1.0'),
+      createProcesses(db, '0.1.0'),
+    ];
+    await other.beat();
+    await silence(other.id);
+    for (let outages = 0; outages < 3; outages += 1) {
+      for (let beats = 0; beats < 3; beats += 1) {
+        await observer.beat();
+      }
+      away = true;
+      await expect(observer.beat()).rejects.toThrow('away');
+      away = false;
+    }
+    expect(await isAlive(other.id)).toBe(true);
+    await Promise.all([observer.leave(), other.leave()]);
   });
 
   test('after an outage all of them may come back at the same moment', async () => {
@@ -105,10 +148,15 @@ describe.runIf(engine === 'postgres')('on PostgreSQL', () => {
 });
 
 describe.runIf(engine === 'embedded')('on the embedded engine', () => {
-  test('there is one, without a word to the database', async () => {
-    const processes = createProcesses(db, '0.1.0');
-    await processes.beat();
-    expect([processes.count(), processes.jobs, await rows()]).toEqual([1, [], 0]);
-    await processes.leave();
+  test('there is one process: its start deletes the rows of all earlier ones', async () => {
+    const ids = async () => (await db.query<{ id: string }>('SELECT id FROM processes')).map(({ id }) => id);
+    const killed = createProcesses(db, '0.1.0');
+    await killed.beat();
+    expect(await ids()).toEqual([killed.id]);
+    const restarted = createProcesses(db, '0.1.0');
+    await restarted.beat();
+    expect([restarted.count(), restarted.jobs, await ids()]).toEqual([1, [], [restarted.id]]);
+    await restarted.leave();
+    expect(await ids()).toEqual([]);
   });
 });

@@ -3,9 +3,9 @@
  *
  * A key is reserved in a statement of its own before the effect, with a random fencing token that only its owner has. The
  * response is stored in the transaction of the effect, and only if the fencing token is unchanged: so either both the effect
- * and its response exist, or neither does. A reservation whose owner crashed is taken over once it is old enough, which
- * changes the fencing token; if the old owner resumes, its commit fails. Errors release the key. Ages are measured by the
- * database's clock, which all processes share.
+ * and its response exist, or neither does. A reservation whose process is dead (`platform/jobs/processes.ts`) is taken over at
+ * once, any other one when it is old enough. That changes the fencing token: if the old owner resumes, its commit fails. Errors
+ * release the key (`key-releases.ts`). Ages are measured by the database's clock, which all processes share.
  *
  * A response may contain a minted secret, so it is stored encrypted under a key derived from the `Idempotency-Key`,
  * which itself is stored only as a digest.
@@ -47,6 +47,13 @@ export interface Reservation {
   readonly cipherKey: Buffer;
 }
 
+export interface Takeover {
+  /** Id of this process, which will own the reservation. */
+  readonly processId: string;
+  /** Age at which a reservation is taken over even if its process may be alive. */
+  readonly afterSeconds: number;
+}
+
 export type Reserved =
   | { readonly kind: 'mine'; readonly reservation: Reservation }
   | { readonly kind: 'replay'; readonly answer: StoredResponse };
@@ -64,7 +71,7 @@ export function checkIdempotencyKey(lines: readonly string[]): string {
 export async function reserve(
   db: Queryable,
   request: IdempotentRequest,
-  takeoverSeconds: number,
+  takeover: Takeover,
 ): Promise<Reserved> {
   const { tenantId, role, scopes } = request.caller;
   // A response may contain a secret that needs this role and these scopes, so a caller with fewer gets no replay.
@@ -77,7 +84,7 @@ export async function reserve(
     fence: randomBytes(16).toString('hex'),
     cipherKey: Buffer.from(hkdfSync('sha256', request.key, scope, 'stored answer', 32)),
   };
-  if (await insertReservation(db, reservation, fingerprint, takeoverSeconds)) {
+  if (await insertReservation(db, reservation, fingerprint, takeover)) {
     return { kind: 'mine', reservation };
   }
   const stored = await findReservation(db, tenantId, reservation.keyDigest);
@@ -153,14 +160,6 @@ function customerOf(body: string): string | undefined {
   return quoted === undefined ? undefined : (JSON.parse(quoted) as string);
 }
 
-/** Frees a key whose request had no effect. Keeps a stored response: then the effect did happen. */
-export async function release(db: Queryable, { tenantId, keyDigest, fence }: Reservation): Promise<void> {
-  await db.query(
-    'DELETE FROM idempotency_keys WHERE tenant_id = $1 AND key_digest = $2 AND owner = $3 AND status IS NULL',
-    [tenantId, keyDigest, fence],
-  );
-}
-
 const expiredPerBatch = 500;
 
 export function expiredKeysJob(db: Queryable): Job {
@@ -185,20 +184,25 @@ async function insertReservation(
   db: Queryable,
   { tenantId, keyDigest, fence }: Reservation,
   fingerprint: string,
-  takeoverSeconds: number,
+  { processId, afterSeconds }: Takeover,
 ): Promise<boolean> {
   const rows = await db.query(
-    `INSERT INTO idempotency_keys AS held (tenant_id, key_digest, fingerprint, owner, reserved_at, expires_at)
-     VALUES ($1, $2, $3, $4, now(), now() + make_interval(days => coalesce(
+    // A process that has no row just now, because others found it dead while it was paused, leaves `process_id` empty:
+    // its reservation is taken over by age alone.
+    `INSERT INTO idempotency_keys AS held (tenant_id, key_digest, fingerprint, owner, process_id, reserved_at, expires_at)
+     VALUES ($1, $2, $3, $4, (SELECT id FROM processes WHERE id = $7), now(), now() + make_interval(days => coalesce(
               (SELECT idempotency_days FROM retention_policies WHERE org_id = $1), $6)))
      ON CONFLICT (tenant_id, key_digest) DO UPDATE
-       SET fingerprint = excluded.fingerprint, owner = excluded.owner, reserved_at = excluded.reserved_at,
-           expires_at = excluded.expires_at, status = NULL, body = NULL, customer_digest = NULL
+       SET fingerprint = excluded.fingerprint, owner = excluded.owner, process_id = excluded.process_id,
+           reserved_at = excluded.reserved_at, expires_at = excluded.expires_at,
+           status = NULL, body = NULL, customer_digest = NULL
        WHERE held.expires_at <= now()
           OR (held.status IS NULL AND held.fingerprint = excluded.fingerprint
-              AND held.reserved_at <= now() - make_interval(secs => $5))
+              AND (held.reserved_at <= now() - make_interval(secs => $5)
+                   OR (held.process_id IS NOT NULL
+                       AND NOT EXISTS (SELECT 1 FROM processes WHERE id = held.process_id))))
      RETURNING 1 AS one`,
-    [tenantId, keyDigest, fingerprint, fence, takeoverSeconds, storedForDays],
+    [tenantId, keyDigest, fingerprint, fence, afterSeconds, storedForDays, processId],
   );
   return rows.length > 0;
 }

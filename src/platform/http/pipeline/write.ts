@@ -4,15 +4,17 @@
  */
 import type { Database, Transaction } from '../../db/database.ts';
 import type { Faults } from '../../faults.ts';
-import type { Log } from '../../log.ts';
 import { jsonReply, type Reply } from '../message/reply.ts';
 import type { Change, HandlerContext, Route } from '../routes/route.ts';
-import { type CustomerDigest, checkIdempotencyKey, release, reserve, storeResponse } from './idempotency.ts';
+import { type CustomerDigest, checkIdempotencyKey, reserve, storeResponse } from './idempotency.ts';
+import type { KeyReleases } from './key-releases.ts';
 
 export interface WriterDependencies {
   readonly db: Database;
-  readonly log: Log;
   readonly faults: Faults;
+  /** Id of this process among all that use the database. */
+  readonly processId: string;
+  readonly keyReleases: KeyReleases;
   readonly settings: { readonly idempotencyTakeoverSeconds: number };
   readonly customerDigest: CustomerDigest;
   /** Writes a change's audit entry and events, in the change's transaction. */
@@ -36,7 +38,7 @@ type Writer = (
 const replayedHeader = { 'idempotent-replayed': 'true' };
 
 export function createWriter(deps: WriterDependencies): Writer {
-  const { db, log, faults, settings, recordChange, customerDigest } = deps;
+  const { db, faults, settings, processId, keyReleases, recordChange, customerDigest } = deps;
   async function answerWrite(
     route: Route,
     run: WriteRun,
@@ -62,7 +64,7 @@ export function createWriter(deps: WriterDependencies): Writer {
         body: call.body,
         key: checkIdempotencyKey(keyLines),
       },
-      settings.idempotencyTakeoverSeconds,
+      { processId, afterSeconds: settings.idempotencyTakeoverSeconds },
     );
     if (reserved.kind === 'replay') {
       return jsonReply(reserved.answer.status, reserved.answer.body, replayedHeader);
@@ -74,10 +76,7 @@ export function createWriter(deps: WriterDependencies): Writer {
       );
       return jsonReply(route.success, text);
     } catch (error) {
-      // If this fails too, a retry takes the reservation over once it is old enough.
-      await release(db, reservation).catch((err) =>
-        log.warn({ traceId: call.traceId, err }, 'release of an idempotency key failed'),
-      );
+      await keyReleases.release(reservation, call.traceId);
       throw error;
     }
   }
