@@ -20,6 +20,7 @@ import { consolePages } from './rows/console-pages.ts';
 import { edgeDecision } from './rows/edge-decision.ts';
 import { edgeHalfLoad } from './rows/edge-half-load.ts';
 import { edgePostgres, edgePostgresTwo } from './rows/edge-postgres.ts';
+import { expiringHolds, expiringHoldsPostgres } from './rows/expiring-holds.ts';
 import { forecasts } from './rows/forecasts.ts';
 import { growthLimits } from './rows/growth-limits.ts';
 import { growthRuns } from './rows/growth-runs.ts';
@@ -56,6 +57,8 @@ const rows: readonly Row[] = [
   auditExport,
   usageExport,
   retention,
+  expiringHolds,
+  expiringHoldsPostgres,
   memoryOrgs,
   memoryBulk,
   safety,
