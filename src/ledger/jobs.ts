@@ -10,14 +10,19 @@ import { deleteOldEnds } from './postings/ledger-writes.ts';
 export interface LedgerJobsDependencies {
   readonly db: Database;
   readonly clock: Clock;
-  readonly ledger: Pick<Ledger, 'expireDue' | 'evictCounters'>;
+  readonly ledger: Pick<Ledger, 'expireDue' | 'expiryRestMs' | 'evictCounters'>;
 }
 
 const endsPerBatch = 500;
 
 export function ledgerJobs({ db, clock, ledger }: LedgerJobsDependencies): Job[] {
   return [
-    { id: 'expire-holds', everyMs: 500, runOnce: () => ledger.expireDue() },
+    {
+      id: 'expire-holds',
+      everyMs: 500,
+      runOnce: () => ledger.expireDue(),
+      restMs: () => ledger.expiryRestMs(),
+    },
     {
       id: 'evict-unused-counters',
       everyMs: 600_000,

@@ -22,6 +22,7 @@ export interface CounterState {
 
 export interface LedgerStats {
   readonly openHolds: number;
+  readonly overdueHolds: number;
   readonly oldestOverdueMs: number;
   readonly waiting: number;
 }
@@ -71,8 +72,10 @@ export interface Ledger<Run = unknown> {
     renaming: Renaming,
     change: (tx: import('../platform/db/database.ts').Transaction) => Promise<void>,
   ): Promise<void>;
-  /** Expires one batch of overdue holds; returns true if there may be more. */
+  /** Expires one batch of overdue holds, at most one small transaction for each org; returns true if there may be more. */
   expireDue(): Promise<boolean>;
+  /** Time before the next batch of a backlog, which is left to decisions. */
+  expiryRestMs(): number;
   /** Evicts unused counters, on PostgreSQL one batch of them; returns true if there may be more. */
   evictCounters(): Promise<boolean>;
   stats(): LedgerStats;

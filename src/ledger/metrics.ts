@@ -2,6 +2,7 @@
 import { Counter, Gauge, type Registry } from 'prom-client';
 import type { ErrorCode } from '../contract/errors.ts';
 import { nanosPerUsd } from '../kernel/money.ts';
+import { agreedNow } from '../platform/db/agreed-now.ts';
 import type { Database } from '../platform/db/database.ts';
 import type { SharedClock } from '../platform/time/clock.ts';
 import type { Ledger } from './ledger.ts';
@@ -103,6 +104,14 @@ export function registerLedgerMetrics(registry: Registry, deps: LedgerMetricsDep
     },
   });
   new Gauge({
+    name: 'svc_overdue_holds',
+    help: 'Holds that have expired and are not released yet. They still reserve their amount.',
+    registers: [registry],
+    async collect() {
+      this.set((await open()).overdueHolds);
+    },
+  });
+  new Gauge({
     name: 'svc_oldest_overdue_hold_seconds',
     help: 'Seconds since the expiry of the oldest hold that is not released yet.',
     registers: [registry],
@@ -122,6 +131,7 @@ export function registerLedgerMetrics(registry: Registry, deps: LedgerMetricsDep
 
 interface HoldStats {
   readonly openHolds: number;
+  readonly overdueHolds: number;
   readonly overdueSeconds: number;
 }
 
@@ -130,16 +140,23 @@ interface HoldStats {
  * unavailable, the last values are returned.
  */
 function holdStats({ db, ledger, clock }: LedgerMetricsDependencies): () => Promise<HoldStats> {
-  let last: HoldStats = { openHolds: 0, overdueSeconds: 0 };
+  let last: HoldStats = { openHolds: 0, overdueHolds: 0, overdueSeconds: 0 };
   let inFlight: Promise<HoldStats> | undefined;
 
   async function read(): Promise<HoldStats> {
     try {
-      const [row] = await db.query<{ open: number; oldest: Date | null; now: Date }>(
-        'SELECT count(*)::float8 AS open, min(expires_at) AS oldest, now() AS now FROM holds',
+      const now = await agreedNow(db, clock);
+      const [row] = await db.query<{ open: number; overdue: number; oldest: Date | null }>(
+        `SELECT count(*)::float8 AS open, count(*) FILTER (WHERE expires_at <= $1)::float8 AS overdue,
+                min(expires_at) AS oldest FROM holds`,
+        [now],
       );
-      const overdueMs = row?.oldest == null ? 0 : clock.agreed(row.now).getTime() - row.oldest.getTime();
-      last = { openHolds: row?.open ?? 0, overdueSeconds: Math.max(0, overdueMs) / 1_000 };
+      const overdueMs = row?.oldest == null ? 0 : now.getTime() - row.oldest.getTime();
+      last = {
+        openHolds: row?.open ?? 0,
+        overdueHolds: row?.overdue ?? 0,
+        overdueSeconds: Math.max(0, overdueMs) / 1_000,
+      };
     } catch {
       // Returns the last values: the scrape must not fail, and other metrics show that the database is unavailable.
     } finally {
@@ -155,7 +172,7 @@ function holdStats({ db, ledger, clock }: LedgerMetricsDependencies): () => Prom
     };
   }
   return async () => {
-    const { openHolds, oldestOverdueMs } = ledger.stats();
-    return { openHolds, overdueSeconds: oldestOverdueMs / 1_000 };
+    const { openHolds, overdueHolds, oldestOverdueMs } = ledger.stats();
+    return { openHolds, overdueHolds, overdueSeconds: oldestOverdueMs / 1_000 };
   };
 }

@@ -15,6 +15,8 @@ export interface LedgerOptions<Run> extends BatchDependencies<Run> {
   readonly clock: SharedClock;
   readonly log: Log;
   readonly orgLimits: OrgLimitsCache;
+  /** Id of this process among those that share the database. */
+  readonly processId: string;
   readonly dataDir: string;
   readonly durability: Durability;
   /** Maximum number of open holds: of all orgs in a process that keeps them in memory, of each org on PostgreSQL. */

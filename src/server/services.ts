@@ -77,6 +77,7 @@ export async function openServices({ config, db, clock, ids, log }: ServicesDepe
     ids,
     log,
     orgLimits,
+    processId: processes.id,
     dataDir,
     durability,
     holdsMax,

@@ -1,6 +1,7 @@
 /** A ledger of the engine under test on a real database, with a fake clock and an audit of its counters. */
 import { cpSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import type { Amounts, Limit, Scope } from '../../src/kernel/limits.ts';
 import { calendarWindow, fixedWindow, lifetime, type Window } from '../../src/kernel/windows.ts';
 import { EmbeddedLedger } from '../../src/ledger/embedded/embedded-ledger.ts';
@@ -52,6 +53,8 @@ export interface LedgerOptions {
   readonly holdsMax?: number;
   /** Wraps the database of the ledger. */
   readonly wrap?: (db: Database) => Database;
+  /** Replaces the clock that measures rests between expiries. PostgreSQL only. */
+  readonly monotonicMs?: () => number;
 }
 
 export async function openLedgerOn(
@@ -59,7 +62,7 @@ export async function openLedgerOn(
   place: Place,
   clock: FakeClock,
   ids: Ids,
-  holdsMax = 100_000,
+  { holdsMax = 100_000, monotonicMs }: Pick<LedgerOptions, 'holdsMax' | 'monotonicMs'> = {},
 ): Promise<Ledger> {
   const deps = { db, clock, ids, log, writeRuns: async () => undefined, readPaid, permits };
   return engine === 'embedded'
@@ -69,31 +72,31 @@ export async function openLedgerOn(
         durability: 'sync',
         holdsMax,
       })
-    : new PostgresLedger({ ...deps, holdsMax });
+    : new PostgresLedger({ ...deps, holdsMax, ...(monotonicMs !== undefined && { monotonicMs }) });
 }
 
 export class LedgerWorld {
   readonly clock = new FakeClock();
   readonly ids: Ids;
-  readonly #holdsMax: number;
+  readonly #options: LedgerOptions;
   #place: Place;
   #db: Database;
   #ledger: Ledger;
   #orgs = 0;
 
-  static async open({ seed = 1, holdsMax = 100_000, wrap }: LedgerOptions = {}): Promise<LedgerWorld> {
+  static async open({ seed = 1, wrap, ...options }: LedgerOptions = {}): Promise<LedgerWorld> {
     const place = await makePlace({ migrated: true });
     const db = await openPlace(place);
-    const world = new LedgerWorld(place, db, seed, holdsMax);
-    world.#ledger = await openLedgerOn(wrap?.(db) ?? db, place, world.clock, world.ids, holdsMax);
+    const world = new LedgerWorld(place, db, seed, options);
+    world.#ledger = await openLedgerOn(wrap?.(db) ?? db, place, world.clock, world.ids, options);
     return world;
   }
 
-  private constructor(place: Place, db: Database, seed: number, holdsMax: number) {
+  private constructor(place: Place, db: Database, seed: number, options: LedgerOptions) {
     this.ids = createIds(this.clock, seededBytes(seed));
     this.#place = place;
     this.#db = db;
-    this.#holdsMax = holdsMax;
+    this.#options = options;
     this.#ledger = undefined as unknown as Ledger;
   }
 
@@ -211,14 +214,14 @@ export class LedgerWorld {
 
   async expireAll(): Promise<void> {
     while (await this.#ledger.expireDue()) {
-      // Continue with the next batch.
+      await pause(this.#ledger.expiryRestMs());
     }
   }
 
   /** Closes the ledger and opens another one on the same database. */
   async reopen(): Promise<void> {
     await this.#ledger.close();
-    this.#ledger = await openLedgerOn(this.#db, this.#place, this.clock, this.ids, this.#holdsMax);
+    this.#ledger = await openLedgerOn(this.#db, this.#place, this.clock, this.ids, this.#options);
   }
 
   /** Closes the ledger and its database, and opens both again. */
@@ -232,7 +235,7 @@ export class LedgerWorld {
   async restartFromDisk(): Promise<void> {
     const db = await openPlace(this.#place);
     try {
-      this.#ledger = await openLedgerOn(db, this.#place, this.clock, this.ids, this.#holdsMax);
+      this.#ledger = await openLedgerOn(db, this.#place, this.clock, this.ids, this.#options);
       this.#db = db;
     } catch (error) {
       await db.close();

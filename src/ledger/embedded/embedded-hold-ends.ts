@@ -1,4 +1,5 @@
 /** Voiding, extending and expiring holds on the embedded engine. */
+import { performance } from 'node:perf_hooks';
 import { type Database, DatabaseUnavailable } from '../../platform/db/database.ts';
 import type { Hold } from '../holds/hold.ts';
 import type { HoldChange } from '../holds/hold-request.ts';
@@ -17,10 +18,14 @@ export interface EmbeddedHoldEndsDependencies {
   now(): number;
 }
 
-const expiriesPerBatch = 1_000;
+/** Small, because postings wait for the transaction, and everything waits for what it does in memory. */
+const expiriesPerTransaction = { total: 200, perOrg: 100 };
+/** Rest after a transaction that left overdue holds, as a multiple of the time that it took. */
+const restRatio = 3;
 
 export class EmbeddedHoldEnds {
   readonly #deps: EmbeddedHoldEndsDependencies;
+  #expiryTookMs = 0;
 
   constructor(deps: EmbeddedHoldEndsDependencies) {
     this.#deps = deps;
@@ -124,9 +129,24 @@ export class EmbeddedHoldEnds {
     return { kind: 'changed', hold };
   }
 
+  /** Expires one batch of overdue holds in one transaction. Returns true if there may be more. */
   async expireDue(): Promise<boolean> {
+    const startedMs = performance.now();
+    try {
+      return await this.#expireBatch();
+    } finally {
+      this.#expiryTookMs = performance.now() - startedMs;
+    }
+  }
+
+  /** Time that belongs to decisions and postings before the next batch. */
+  expiryRestMs(): number {
+    return this.#expiryTookMs * restRatio;
+  }
+
+  async #expireBatch(): Promise<boolean> {
     const nowMs = this.#deps.now();
-    const due = this.#deps.states.expiries.takeDue(nowMs, expiriesPerBatch);
+    const { holds: due, more } = this.#deps.states.expiries.takeDue(nowMs, expiriesPerTransaction);
     const expired: OpenHold[] = [];
     try {
       for (const open of due) {
@@ -151,7 +171,7 @@ export class EmbeddedHoldEnds {
       expired.filter((open) => this.#deps.states.isOpen(open)),
       nowMs,
     );
-    return due.length === expiriesPerBatch;
+    return more;
   }
 }
 

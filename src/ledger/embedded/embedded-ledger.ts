@@ -326,6 +326,10 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
     return this.#ends.expireDue();
   }
 
+  expiryRestMs(): number {
+    return this.#ends.expiryRestMs();
+  }
+
   async holds(orgId: string, { limit, after, newestFirst = false }: HoldQuery): Promise<Hold[]> {
     const orgState = await this.#states.open(orgId);
     const precedes = (id: string, other: string) => (newestFirst ? id > other : id < other);
@@ -404,6 +408,7 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
   stats() {
     return {
       openHolds: this.#states.openHolds.used,
+      overdueHolds: this.#states.expiries.overdue(this.#now()),
       oldestOverdueMs: this.#states.expiries.oldestOverdueMs(this.#now()),
       waiting: this.#postings.waiting,
     };

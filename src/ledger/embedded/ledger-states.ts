@@ -1,8 +1,8 @@
 /** The ledger states of all orgs in memory, with indexes of their open holds by idempotency key and by expiry. */
 import { releaseReservation } from '../../kernel/admission.ts';
 import { FairShare } from '../../platform/fair-share.ts';
-import { Expiries } from '../holds/expiries.ts';
 import type { Hold } from '../holds/hold.ts';
+import { OrgExpiries } from '../holds/org-expiries.ts';
 import { completeFrom, type OpenHold, OrgLedgerState } from '../holds/org-ledger-state.ts';
 import { orgKeyId } from '../holds/take-hold.ts';
 import type { OrgLimitsCache } from '../limits/org-limits.ts';
@@ -18,7 +18,7 @@ export interface LedgerStatesOptions {
 }
 
 export class LedgerStates {
-  readonly expiries = new Expiries();
+  readonly expiries = new OrgExpiries();
   /** Counts the open holds of each org: they are in memory, so their number is bounded. */
   readonly openHolds: FairShare;
   readonly #options: LedgerStatesOptions;

@@ -1,7 +1,7 @@
 import type { OpenHold } from './org-ledger-state.ts';
 
 /**
- * Open holds bucketed by the second in which they expire. Removal is lazy: a removed hold stays in its bucket until
+ * Open holds of an org bucketed by the second in which they expire. Removal is lazy: a removed hold stays in its bucket until
  * more than half of the bucket has been removed, because finding each hold by its id would cost more than everything
  * else a hold does in memory.
  */
@@ -62,12 +62,14 @@ export class Expiries {
     while (this.#sweptTo <= nowSecond && dueHolds.length < limit) {
       const due = this.#bySecond.get(this.#sweptTo);
       const open = due?.opens.pop();
-      if (open === undefined) {
+      if (due === undefined || open === undefined) {
         this.#bySecond.delete(this.#sweptTo);
         this.#sweptTo = this.#bySecond.size === 0 ? Number.POSITIVE_INFINITY : this.#next(nowSecond);
       } else if (open.dueSecond === this.#sweptTo) {
         open.dueSecond = Number.NaN;
         dueHolds.push(open);
+      } else {
+        due.removed -= 1;
       }
     }
     return dueHolds;
@@ -79,6 +81,19 @@ export class Expiries {
       next += 1;
     }
     return next;
+  }
+
+  isEmpty(): boolean {
+    return this.#bySecond.size === 0;
+  }
+
+  /** Number of holds that are due. */
+  overdue(nowMs: number): number {
+    let count = 0;
+    for (const [second, { opens, removed }] of this.#bySecond) {
+      count += second * 1_000 <= nowMs ? opens.length - removed : 0;
+    }
+    return count;
   }
 
   /**

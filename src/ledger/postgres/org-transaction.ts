@@ -34,6 +34,10 @@ export interface PostgresLedgerOptions<Run> extends BatchDependencies<Run> {
   readonly holdsMax: number;
   /** Number of live processes on the database. Default: this one alone. */
   readonly processes?: () => number;
+  /** Id of this process among those that share the database; by default a new one. */
+  readonly processId?: string;
+  /** Measures the rests between expiries. */
+  readonly monotonicMs?: () => number;
 }
 
 export type LedgerCommand<Run> =
@@ -241,12 +245,7 @@ export class OrgTransaction<Run> {
       case 'extend':
         return this.#extend(orgState, command.holdId, command.seconds, nowMs);
       case 'expire':
-        for (const holdId of command.holdIds) {
-          const open = orgState.holds.get(holdId);
-          if (open !== undefined && open.hold.expiresAtMs <= nowMs) {
-            await this.#end(orgState, holdId, 'expired', nowMs);
-          }
-        }
+        await this.#expire(orgState, command.holdIds, nowMs);
         return undefined;
     }
   }
@@ -319,11 +318,36 @@ export class OrgTransaction<Run> {
       const ends = await findEnds(this.#tx, [this.#orgId], [holdId]);
       return { kind: ends.length > 0 ? 'ended' : 'unknown' };
     }
-    await insertEnds(this.#tx, [{ hold: open.hold, endedAs, runId: null }], nowMs);
-    releaseReservation(orgState.counters, open.hold);
-    orgState.holds.delete(holdId);
-    this.#endedHolds.add(holdId);
+    await this.#endAll(orgState, [open.hold], endedAs, nowMs);
     return { kind: 'changed', hold: open.hold };
+  }
+
+  async #expire(orgState: OrgLedgerState, holdIds: readonly string[], nowMs: number): Promise<void> {
+    const due = holdIds.flatMap((id) => orgState.holds.get(id)?.hold ?? []);
+    await this.#endAll(
+      orgState,
+      due.filter(({ expiresAtMs }) => expiresAtMs <= nowMs),
+      'expired',
+      nowMs,
+    );
+  }
+
+  async #endAll(
+    orgState: OrgLedgerState,
+    holds: readonly Hold[],
+    endedAs: HoldEnd['endedAs'],
+    nowMs: number,
+  ): Promise<void> {
+    await insertEnds(
+      this.#tx,
+      holds.map((hold) => ({ hold, endedAs, runId: null })),
+      nowMs,
+    );
+    for (const hold of holds) {
+      releaseReservation(orgState.counters, hold);
+      orgState.holds.delete(hold.id);
+      this.#endedHolds.add(hold.id);
+    }
   }
 
   async #extend(

@@ -3,6 +3,7 @@
  * locks in PostgreSQL. Each process collects the commands for an org and executes them in one transaction: lock the
  * org, read its counters, decide, write. The org state is created for that transaction and discarded with it.
  */
+import { randomUUID } from 'node:crypto';
 import type { Denial } from '../../kernel/denial.ts';
 import { agreedNow } from '../../platform/db/agreed-now.ts';
 import type { Transaction } from '../../platform/db/database.ts';
@@ -23,6 +24,7 @@ import { readSettled } from '../limits/counters.ts';
 import { emptyScope, type LimitUsage, limitUsageOf, ownCounters } from '../limits/limit-usage.ts';
 import { createOrgLimits, type OrgLimitsCache, readOrgLimits } from '../limits/org-limits.ts';
 import { type GroupResult, holdsOpenedBy, type PostingGroup } from '../posting.ts';
+import { HoldExpiry, leaseExpiry } from './hold-expiry.ts';
 import { OpenHoldRoom } from './open-hold-room.ts';
 import {
   type LedgerCommand,
@@ -53,7 +55,6 @@ interface OrgQueue<Run> {
 
 const commandsPerBatch = 500;
 const waitingMax = 20_000;
-const expiriesPerBatch = 500;
 const countersPerEviction = 5_000;
 /**
  * Time after which a counter is deleted, counted from the end of its window or its last change, whichever is later;
@@ -67,11 +68,20 @@ export class PostgresLedger<Run = unknown> implements Ledger<Run> {
   readonly #queues = new Map<string, OrgQueue<Run>>();
   readonly #places = new FairShare({ capacity: waitingMax });
   readonly #openHolds: OpenHoldRoom;
+  readonly #expiry: HoldExpiry;
 
   constructor(options: PostgresLedgerOptions<Run>) {
     this.#options = options;
     this.#openHolds = new OpenHoldRoom({ processes: () => 1, ...options });
     this.#orgLimits = options.orgLimits ?? createOrgLimits(options.db);
+    const { db, clock, monotonicMs, processId = randomUUID() } = options;
+    this.#expiry = new HoldExpiry({
+      db,
+      clock,
+      processId,
+      ...(monotonicMs !== undefined && { monotonicMs }),
+      expire: (orgId, holdIds) => this.#expire(orgId, holdIds, processId),
+    });
   }
 
   decide(): undefined {
@@ -179,20 +189,12 @@ export class PostgresLedger<Run = unknown> implements Ledger<Run> {
     });
   }
 
-  async expireDue(): Promise<boolean> {
-    const { db, clock } = this.#options;
-    const due = await db.query<{ org_id: string; id: string }>(
-      'SELECT org_id, id FROM holds WHERE expires_at <= $1 ORDER BY expires_at LIMIT $2',
-      [await agreedNow(db, clock), expiriesPerBatch],
-    );
-    const byOrg = new Map<string, string[]>();
-    for (const { org_id, id } of due) {
-      byOrg.set(org_id, [...(byOrg.get(org_id) ?? []), id]);
-    }
-    await Promise.all(
-      [...byOrg].map(([orgId, holdIds]) => this.#enqueue(orgId, { kind: 'expire', holdIds })),
-    );
-    return due.length === expiriesPerBatch;
+  expireDue(): Promise<boolean> {
+    return this.#expiry.expireDue();
+  }
+
+  expiryRestMs(): number {
+    return this.#expiry.restMs();
   }
 
   async evictCounters(): Promise<boolean> {
@@ -208,11 +210,12 @@ export class PostgresLedger<Run = unknown> implements Ledger<Run> {
   }
 
   stats() {
-    return { openHolds: 0, oldestOverdueMs: 0, waiting: this.#places.used };
+    return { openHolds: 0, overdueHolds: 0, oldestOverdueMs: 0, waiting: this.#places.used };
   }
 
+  /** Queued commands are finished before the server stops, so only the leases remain; without them they lapse. */
   async close(): Promise<void> {
-    // Nothing to close: queued commands are finished before the server stops.
+    await this.#expiry.close().catch(() => undefined);
   }
 
   #enqueue(orgId: string, command: LedgerCommand<Run>): Promise<LedgerResult<Run>> {
@@ -239,6 +242,19 @@ export class PostgresLedger<Run = unknown> implements Ledger<Run> {
     }
     queue.busy = false;
     this.#queues.delete(orgId);
+  }
+
+  /** A transaction of its own: decisions that share it would wait for the expiry. */
+  #expire(orgId: string, holdIds: readonly string[], processId: string): Promise<boolean> {
+    return this.#options.db.transaction(async (tx) => {
+      const isLeased = await leaseExpiry(tx, orgId, processId);
+      if (isLeased) {
+        await new OrgTransaction(this.#options, this.#orgLimits, tx, orgId).run([
+          { kind: 'expire', holdIds },
+        ]);
+      }
+      return isLeased;
+    });
   }
 
   async #run(orgId: string, commands: readonly QueuedCommand<Run>[]): Promise<void> {

@@ -1,0 +1,177 @@
+/** Holds that expire at once are released in small transactions, behind decisions, by one process at a time. */
+import { setTimeout as pause } from 'node:timers/promises';
+import { afterEach, describe, expect, test } from 'vitest';
+import { limitOf } from '../../test/support/ledger-values.ts';
+import { LedgerWorld, openLedgerOn } from '../../test/support/ledger-world.ts';
+import { nanos } from '../../test/support/money.ts';
+import { engine, openPlace } from '../../test/support/test-database.ts';
+import type { Database } from '../platform/db/database.ts';
+import type { Ledger } from './ledger.ts';
+
+const perTransaction = 100;
+const holdSeconds = 60;
+
+let world: LedgerWorld;
+/** Transactions on the ledger's database so far. */
+let transactions = 0;
+let monotonicMs = 1_000;
+afterEach(() => world?.close());
+
+const counting = (db: Database): Database => ({
+  ...db,
+  transaction(work, options) {
+    transactions += 1;
+    return db.transaction(work, options);
+  },
+});
+
+async function open(): Promise<void> {
+  world = await LedgerWorld.open({ wrap: counting, monotonicMs: () => monotonicMs });
+}
+
+const newOrg = () => world.orgWith(limitOf({ id: 'cap', kind: 'spend_cap', capacity: nanos('1000') }));
+
+async function overdue(orgId: string, count: number): Promise<void> {
+  await Promise.all(Array.from({ length: count }, () => world.held(orgId, '0.01', { holdSeconds })));
+}
+
+async function expired(orgId: string): Promise<number> {
+  const sql = `SELECT 1 AS one FROM hold_ends WHERE org_id = $1 AND ended_as = 'expired'`;
+  return (await world.db.query(sql, [orgId])).length;
+}
+
+test('a backlog is released in transactions of at most 100 holds, with decisions in between', async () => {
+  await open();
+  const orgId = await newOrg();
+  await overdue(orgId, 450);
+  world.clock.advanceSeconds(holdSeconds + 1);
+  const perBatch: number[] = [];
+  const decisionsBefore: number[] = [];
+  let decisions = 0;
+  let expiring = true;
+  /** Fails the test, instead of waiting for decisions that will not come. */
+  let failure: unknown;
+  const deciding = (async () => {
+    while (expiring) {
+      await world.held(orgId, '0.01', { holdSeconds: 3_600 });
+      decisions += 1;
+      await pause(0);
+    }
+  })().catch((error: unknown) => {
+    failure = error;
+  });
+  for (let more = true; more; ) {
+    const before = await expired(orgId);
+    const started = transactions;
+    const decided = decisions;
+    more = await world.ledger.expireDue();
+    // On PostgreSQL decisions have transactions of their own.
+    const own = transactions - started - (engine === 'postgres' ? decisions - decided : 0);
+    const rows = (await expired(orgId)) - before;
+    if (rows > 0) {
+      expect(own).toBeGreaterThan(0);
+      perBatch.push(rows);
+      decisionsBefore.push(decisions);
+    }
+    // The pace of the job, on the clock that the ledger was given.
+    const restMs = world.ledger.expiryRestMs();
+    if (more) {
+      expect(restMs).toBeGreaterThan(0);
+      monotonicMs += Math.ceil(restMs);
+      const enough = decisions + 1;
+      while (decisions < enough && failure === undefined) {
+        await pause(1);
+      }
+    }
+  }
+  expiring = false;
+  await deciding;
+  expect(failure).toBeUndefined();
+  expect(perBatch).toEqual([perTransaction, perTransaction, perTransaction, perTransaction, 50]);
+  for (const [index, count] of decisionsBefore.slice(1).entries()) {
+    expect(count).toBeGreaterThan(decisionsBefore[index] ?? 0);
+  }
+  expect(await world.audit(orgId)).toEqual([]);
+});
+
+test('a backlog of one org does not delay the holds of another', async () => {
+  await open();
+  const [busy, quiet] = [await newOrg(), await newOrg()];
+  await overdue(busy, 700);
+  world.clock.advanceSeconds(10);
+  await overdue(quiet, 1);
+  world.clock.advanceSeconds(holdSeconds + 1);
+  await world.ledger.expireDue();
+  monotonicMs += 500;
+  await world.ledger.expireDue();
+  expect(await expired(quiet)).toBe(1);
+  expect(await expired(busy)).toBeLessThanOrEqual(2 * perTransaction);
+});
+
+test('counts the overdue holds that are not released yet', async () => {
+  world = await LedgerWorld.open();
+  const orgId = await newOrg();
+  await overdue(orgId, 130);
+  const holds = await world.ledger.holds(orgId, { limit: 30, after: undefined });
+  await Promise.all(holds.map(({ id }) => world.ledger.void(orgId, id)));
+  const counted = () => (engine === 'embedded' ? world.ledger.stats().overdueHolds : overdueRows(orgId));
+  expect(await counted()).toBe(0);
+  world.clock.advanceSeconds(holdSeconds + 1);
+  expect(await counted()).toBe(100);
+  await world.expireAll();
+  expect(await counted()).toBe(0);
+});
+
+async function overdueRows(orgId: string): Promise<number> {
+  const sql = 'SELECT 1 AS one FROM holds WHERE org_id = $1 AND expires_at <= $2';
+  return (await world.db.query(sql, [orgId, world.clock.now()])).length;
+}
+
+describe.runIf(engine === 'postgres')('an org with a backlog', () => {
+  test('rests after each transaction, three times as long as that took', async () => {
+    await open();
+    const orgId = await newOrg();
+    await overdue(orgId, 250);
+    world.clock.advanceSeconds(holdSeconds + 1);
+    await world.ledger.expireDue();
+    const [released, started] = [await expired(orgId), transactions];
+    expect(released).toBe(perTransaction);
+    const restMs = world.ledger.expiryRestMs();
+    monotonicMs += restMs - 1;
+    expect(await world.ledger.expireDue()).toBe(true);
+    expect([await expired(orgId), transactions]).toEqual([released, started]);
+    monotonicMs += 1;
+    expect(await world.ledger.expireDue()).toBe(true);
+    expect([await expired(orgId), transactions]).toEqual([2 * perTransaction, started + 1]);
+  });
+
+  test('is left to the process that has its lease, until that stops or the lease lapses', async () => {
+    await open();
+    const orgId = await newOrg();
+    await overdue(orgId, 350);
+    world.clock.advanceSeconds(holdSeconds + 1);
+    const db = await openPlace(world.place);
+    const [second, third] = [
+      await openLedgerOn(counting(db), world.place, world.clock, world.ids),
+      await openLedgerOn(counting(db), world.place, world.clock, world.ids),
+    ] as [Ledger, Ledger];
+    // Both find the same holds at the same time; one of them gets the lease.
+    await Promise.all([world.ledger.expireDue(), second.expireDue()]);
+    expect(await expired(orgId)).toBe(perTransaction);
+    const started = transactions;
+    expect(await third.expireDue()).toBe(false);
+    expect([await expired(orgId), transactions]).toEqual([perTransaction, started]);
+
+    await Promise.all([world.ledger.close(), second.close()]);
+    expect(await third.expireDue()).toBe(true);
+    expect(await expired(orgId)).toBe(2 * perTransaction);
+    await db.query(`UPDATE ledger_orgs SET expiry_until = now() - interval '1 second' WHERE org_id = $1`, [
+      orgId,
+    ]);
+    monotonicMs += 10_000;
+    await world.ledger.expireDue();
+    expect(await expired(orgId)).toBe(3 * perTransaction);
+    await third.close();
+    await db.close();
+  });
+});

@@ -1,0 +1,188 @@
+/**
+ * Expires holds on PostgreSQL, behind decisions: small transactions, and after each of them a rest for its org.
+ *
+ * Each expiring transaction holds the lock of its org, so decisions wait for it. An org with more overdue holds than fit into
+ * one transaction has a backlog: it gets its next transaction only after a rest, in which other commands have the lock to
+ * themselves. Other orgs do not wait for a backlog. One process at a time expires the holds of an org: the lease in
+ * `ledger_orgs` is taken and renewed in the transaction that expires, and lapses by itself if its process dies.
+ */
+import { performance } from 'node:perf_hooks';
+import { agreedNow } from '../../platform/db/agreed-now.ts';
+import type { Database, Queryable } from '../../platform/db/database.ts';
+import type { SharedClock } from '../../platform/time/clock.ts';
+
+export const expiriesPerTransaction = 100;
+const leaseSeconds = 5;
+/** Overdue holds of orgs without a backlog that one search finds. */
+const foundMax = 500;
+const orgsAtOnce = 2;
+/** Rest of an org with a backlog, as a multiple of the time that its last transaction took. */
+const restRatio = 3;
+const restMsMin = 10;
+const restMsAfterFailure = 1_000;
+/** While there are backlogs, others are searched for less often than batches run: the search reads past the backlogs. */
+const searchEveryMs = 500;
+
+export interface HoldExpiryOptions {
+  readonly db: Database;
+  readonly clock: SharedClock;
+  /** Owner of the leases. */
+  readonly processId: string;
+  /** Expires these holds of an org in a transaction; false if another process has the lease of the org. */
+  expire(orgId: string, holdIds: readonly string[]): Promise<boolean>;
+  readonly monotonicMs?: () => number;
+}
+
+export class HoldExpiry {
+  readonly #options: HoldExpiryOptions;
+  readonly #nowMs: () => number;
+  /** Orgs with a backlog, with the time before which they rest. */
+  readonly #backlogs = new Map<string, number>();
+  /** Orgs whose lease this process may still have, with the time at which it lapses. */
+  readonly #leases = new Map<string, number>();
+  #searchedAtMs = Number.NEGATIVE_INFINITY;
+
+  constructor(options: HoldExpiryOptions) {
+    this.#options = options;
+    this.#nowMs = options.monotonicMs ?? (() => performance.now());
+  }
+
+  /** Runs at most one transaction for each org with overdue holds. Returns true if there may be more to do. */
+  async expireDue(): Promise<boolean> {
+    const { db, clock } = this.#options;
+    const dueAt = await agreedNow(db, clock);
+    const batches = new Map<string, string[]>();
+    for (const [orgId, notBeforeMs] of [...this.#backlogs]) {
+      if (notBeforeMs <= this.#nowMs()) {
+        batches.set(orgId, await findOverdueOf(db, orgId, dueAt));
+      }
+    }
+    const found = await this.#search(dueAt);
+    for (const { org_id, id } of found) {
+      const batch = batches.get(org_id) ?? [];
+      batches.set(org_id, batch);
+      if (batch.length < expiriesPerTransaction) {
+        batch.push(id);
+      }
+    }
+    await this.#expireEach([...batches]);
+    return this.#backlogs.size > 0 || found.length === foundMax;
+  }
+
+  /** Time until an org may have its next batch; 0 if one may have it now. */
+  restMs(): number {
+    const next = Math.min(...this.#backlogs.values());
+    return Number.isFinite(next) ? Math.max(0, next - this.#nowMs()) : 0;
+  }
+
+  /** Gives up all leases, so that other processes need not wait until they lapse. */
+  async close(): Promise<void> {
+    const { db, processId } = this.#options;
+    await endLeases(db, processId, [...this.#leases.keys()]);
+    this.#leases.clear();
+  }
+
+  async #search(dueAt: Date): Promise<OverdueRow[]> {
+    const { db, processId } = this.#options;
+    if (this.#backlogs.size > 0 && this.#nowMs() < this.#searchedAtMs + searchEveryMs) {
+      return [];
+    }
+    this.#searchedAtMs = this.#nowMs();
+    return findOverdue(db, dueAt, processId, [...this.#backlogs.keys()]);
+  }
+
+  /** Throws the first error after all orgs have had their turn. */
+  async #expireEach(batches: readonly (readonly [string, string[]])[]): Promise<void> {
+    const waiting = [...batches];
+    const failures: unknown[] = [];
+    const work = async () => {
+      for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
+        const [orgId, holdIds] = next;
+        try {
+          await this.#expire(orgId, holdIds);
+        } catch (error) {
+          this.#backlogs.set(orgId, this.#nowMs() + restMsAfterFailure);
+          failures.push(error);
+        }
+      }
+    };
+    await Promise.all(Array.from({ length: orgsAtOnce }, work));
+    if (failures.length > 0) {
+      throw failures[0];
+    }
+  }
+
+  async #expire(orgId: string, holdIds: readonly string[]): Promise<void> {
+    const startedMs = this.#nowMs();
+    const isLeased = holdIds.length > 0 && (await this.#options.expire(orgId, holdIds));
+    const endedMs = this.#nowMs();
+    if (isLeased) {
+      this.#leases.set(orgId, endedMs + leaseSeconds * 1_000);
+    }
+    if (isLeased && holdIds.length === expiriesPerTransaction) {
+      this.#backlogs.set(orgId, endedMs + Math.max(restMsMin, (endedMs - startedMs) * restRatio));
+    } else {
+      this.#backlogs.delete(orgId);
+    }
+    for (const [leased, untilMs] of this.#leases) {
+      if (untilMs < endedMs) {
+        this.#leases.delete(leased);
+      }
+    }
+  }
+}
+
+interface OverdueRow {
+  readonly org_id: string;
+  readonly id: string;
+}
+
+/** Returns the longest overdue holds, except those of the given orgs and of orgs that another process has leased. */
+function findOverdue(
+  db: Queryable,
+  dueAt: Date,
+  processId: string,
+  exceptOrgIds: readonly string[],
+): Promise<OverdueRow[]> {
+  return db.query<OverdueRow>(
+    `SELECT org_id, id FROM holds
+      WHERE expires_at <= $1 AND org_id <> ALL($2)
+        AND NOT EXISTS (SELECT 1 FROM ledger_orgs leased WHERE leased.org_id = holds.org_id
+                           AND leased.expiry_process_id <> $3 AND leased.expiry_until > now())
+      ORDER BY expires_at LIMIT $4`,
+    [dueAt, exceptOrgIds, processId, foundMax],
+  );
+}
+
+async function findOverdueOf(db: Queryable, orgId: string, dueAt: Date): Promise<string[]> {
+  const rows = await db.query<{ id: string }>(
+    'SELECT id FROM holds WHERE org_id = $1 AND expires_at <= $2 ORDER BY expires_at LIMIT $3',
+    [orgId, dueAt, expiriesPerTransaction],
+  );
+  return rows.map(({ id }) => id);
+}
+
+/** Takes or renews the lease of an org, and with it the lock of the org; false if another process has the lease. */
+export async function leaseExpiry(tx: Queryable, orgId: string, processId: string): Promise<boolean> {
+  const rows = await tx.query(
+    `INSERT INTO ledger_orgs AS org (org_id, expiry_process_id, expiry_until)
+     VALUES ($1, $2, clock_timestamp() + make_interval(secs => $3))
+     ON CONFLICT (org_id) DO UPDATE
+       SET expiry_process_id = excluded.expiry_process_id,
+           expiry_until = clock_timestamp() + make_interval(secs => $3)
+       WHERE org.expiry_process_id = excluded.expiry_process_id OR org.expiry_until IS NULL
+          OR org.expiry_until <= clock_timestamp()
+     RETURNING 1 AS one`,
+    [orgId, processId, leaseSeconds],
+  );
+  return rows.length > 0;
+}
+
+async function endLeases(db: Queryable, processId: string, orgIds: readonly string[]): Promise<void> {
+  if (orgIds.length > 0) {
+    await db.query(
+      'UPDATE ledger_orgs SET expiry_until = NULL WHERE org_id = ANY($1) AND expiry_process_id = $2',
+      [orgIds, processId],
+    );
+  }
+}
