@@ -47,6 +47,8 @@ const tools = [
   'test/e2e/{command-line,upgrade}.test.ts',
   'test/frozen-contract/{command,contract,every-name}.test.ts',
 ];
+/** Every kind of fault in turn, with processes and databases of its own: minutes. `npm run faults` runs it with more rounds. */
+const faultTable = 'test/faults/fault-table.test.ts';
 /**
  * One engine's run is enough in `npm test`: how far a provider or another region is trusted, what is computed from
  * rows that were read, and answers with little regard to the database. None of it is about money, locks or crashes.
@@ -90,7 +92,7 @@ export default defineConfig({
           ...common,
           name: 'embedded',
           include: ['src/**/*.test.ts', 'packages/**/*.test.ts', 'test/**/*.test.ts'],
-          exclude: [...tools, ...replicated],
+          exclude: [...tools, ...replicated, faultTable],
           env: { PURSER_TEST_ENGINE: 'embedded' },
         },
       },
@@ -98,7 +100,7 @@ export default defineConfig({
         test: {
           ...common,
           name: 'soak-embedded',
-          include: [...repeated, ...tools],
+          include: [...repeated, ...tools, faultTable],
           env: { PURSER_TEST_ENGINE: 'embedded', ...soakEnv },
         },
       },
@@ -145,6 +147,7 @@ export default defineConfig({
                   'src/ledger/workload.test.ts',
                   'test/contract/random-requests.test.ts',
                   'test/e2e/kill-nine.test.ts',
+                  faultTable,
                 ],
                 exclude: neverOnPostgres,
                 env: { PURSER_TEST_ENGINE: 'postgres', ...soakEnv },

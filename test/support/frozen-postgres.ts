@@ -1,9 +1,25 @@
-/** Freezes a whole PostgreSQL server, like a machine that hangs: connections stay open, but get no response. */
+/** Signals to all processes of a PostgreSQL server: frozen like a machine that hangs, or killed like one that lost its power. */
 import { readdirSync, readFileSync } from 'node:fs';
 import pg from 'pg';
 
-/** Resolves with a function that resumes the server. */
+/** Resolves with a function that resumes the server. Meanwhile connections stay open, but get no response. */
 export async function freezePostgres(url: string): Promise<() => void> {
+  const all = await stopAll(url);
+  return () => {
+    for (const pid of all) {
+      signal(pid, 'SIGCONT');
+    }
+  };
+}
+
+/** Sends SIGKILL to all processes of the server. */
+export async function killPostgres(url: string): Promise<void> {
+  for (const pid of await stopAll(url)) {
+    signal(pid, 'SIGKILL');
+  }
+}
+
+async function stopAll(url: string): Promise<number[]> {
   const client = new pg.Client(url);
   await client.connect();
   const { rows } = await client.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
@@ -18,11 +34,7 @@ export async function freezePostgres(url: string): Promise<() => void> {
   for (const pid of all) {
     signal(pid, 'SIGSTOP');
   }
-  return () => {
-    for (const pid of all) {
-      signal(pid, 'SIGCONT');
-    }
-  };
+  return all;
 }
 
 function signal(pid: number, name: NodeJS.Signals): void {

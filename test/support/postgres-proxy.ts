@@ -12,6 +12,10 @@ export interface PostgresProxy {
    * if the commit was forwarded, the server has responded to it.
    */
   cutCommit(of: { readonly text: string; readonly reaches: boolean }): Promise<void>;
+  /** Cuts all connections at once. */
+  cutAll(): void;
+  /** From now on, delays everything that the server sends. */
+  delayAnswers(byMs: number): void;
   /** From now on, delays everything that the server sends on connections that listen for notifications. */
   delayNotices(byMs: number): void;
   close(): Promise<void>;
@@ -38,6 +42,7 @@ export async function startPostgresProxy(url: string): Promise<PostgresProxy> {
   const sockets = new Set<Socket>();
   let cuts: Cut[] = [];
   let noticesDelayMs = 0;
+  let answersDelayMs = 0;
 
   const server = createServer((client) => {
     const upstream = connect(Number(target.port), target.hostname);
@@ -49,7 +54,7 @@ export async function startPostgresProxy(url: string): Promise<PostgresProxy> {
     let notBeforeMs = 0;
     const passOn = (chunk: Buffer) => {
       const nowMs = performance.now();
-      notBeforeMs = Math.max(notBeforeMs, listens ? nowMs + noticesDelayMs : nowMs);
+      notBeforeMs = Math.max(notBeforeMs, nowMs + Math.max(answersDelayMs, listens ? noticesDelayMs : 0));
       if (notBeforeMs > nowMs) {
         setTimeout(() => client.write(chunk), notBeforeMs - nowMs);
       } else {
@@ -98,6 +103,11 @@ export async function startPostgresProxy(url: string): Promise<PostgresProxy> {
       }
     });
   });
+  function cutAll(): void {
+    for (const socket of sockets) {
+      socket.destroy();
+    }
+  }
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const address = server.address();
   const proxied = new URL(url);
@@ -109,13 +119,15 @@ export async function startPostgresProxy(url: string): Promise<PostgresProxy> {
       new Promise((resolve) => {
         cuts.push({ text, reaches, done: resolve });
       }),
+    cutAll,
+    delayAnswers(byMs) {
+      answersDelayMs = byMs;
+    },
     delayNotices(byMs) {
       noticesDelayMs = byMs;
     },
     async close() {
-      for (const socket of sockets) {
-        socket.destroy();
-      }
+      cutAll();
       await new Promise((resolve) => server.close(resolve));
     },
   };

@@ -44,6 +44,10 @@ export interface Acknowledged {
   /** Decisions without a key whose response was lost, by workflow: their hold may exist. */
   readonly lost: Set<string>;
   readonly denials: Map<string, number>;
+  /** Holds that were settled or voided. */
+  readonly ended: Set<string>;
+  /** Number of successful responses. */
+  effects: number;
 }
 
 export interface Spenders extends Patience {
@@ -56,13 +60,24 @@ interface SpendersOptions {
   readonly seed: number;
   /** The available services; each client prefers one of them. */
   readonly services: () => readonly ServiceProcess[];
+  /** Passed to `patientClients`. */
+  readonly tolerant?: boolean;
+  /** Number of runs in a bulk request; by default there are no bulk requests. */
+  readonly bulkRuns?: number;
 }
 
 const longSeconds = 3_600;
 
 type Call = (through: ReturnType<typeof spending>) => Promise<ServiceAnswer>;
 
-export function startSpenders({ org, clients, seed, services }: SpendersOptions): Spenders {
+export function startSpenders({
+  org,
+  clients,
+  seed,
+  services,
+  tolerant = false,
+  bulkRuns = 0,
+}: SpendersOptions): Spenders {
   const drawn = new Random(seed);
   const random = (below: number) => drawn.int(below);
   const acknowledged: Acknowledged = {
@@ -71,11 +86,13 @@ export function startSpenders({ org, clients, seed, services }: SpendersOptions)
     expiring: new Map(),
     lost: new Set(),
     denials: new Map(),
+    ended: new Set(),
+    effects: 0,
   };
   /** Holds that are settled later, perhaps after several crashes. */
   const openHolds: KnownHold[] = [];
   let names = 0;
-  const patient = patientClients(services);
+  const patient = patientClients(services, { tolerant });
 
   /** Returns undefined if a limit denies the request. */
   async function send(client: number, expected: number, call: Call, onLost?: () => void) {
@@ -86,7 +103,13 @@ export function startSpenders({ org, clients, seed, services }: SpendersOptions)
       return undefined;
     }
     expect(answer.status, answer.text).toBe(expected);
+    acknowledged.effects += 1;
     return answer;
+  }
+
+  function noteEnd(holdId: string): void {
+    acknowledged.holds.delete(holdId);
+    acknowledged.ended.add(holdId);
   }
 
   const newName = (what: string) => `${what} ${names++}`;
@@ -139,7 +162,7 @@ export function startSpenders({ org, clients, seed, services }: SpendersOptions)
     }
     expect(answer.json).toMatchObject({ external_id: name, cost_usd: formatUsd(usd), marks: [] });
     if (hold !== undefined) {
-      acknowledged.holds.delete(hold.id);
+      noteEnd(hold.id);
     }
     acknowledged.runs.set(name, { id: answer.json.id, usd, customer });
     if (random(4) === 0) {
@@ -185,8 +208,29 @@ export function startSpenders({ org, clients, seed, services }: SpendersOptions)
       through.complete(runId ?? '', { cost_usd: formatUsd(real) }, `complete ${name}`),
     );
     expect(answer?.json).toMatchObject({ id: runId, cost_usd: formatUsd(real), marks: [] });
-    acknowledged.holds.delete(id);
+    noteEnd(id);
     acknowledged.runs.set(name, { id: runId ?? '', usd: real, customer });
+  }
+
+  /** Posts several runs, all or none. A repetition gets the same response by its key, and posts none of them again. */
+  async function chargeMany(client: number): Promise<void> {
+    const charges = Array.from({ length: bulkRuns }, () => {
+      const [external_id, usd, customer] = [newName('run'), amount(), someCustomer()];
+      return {
+        usd,
+        customer,
+        run: { model: 'm', external_id, cost_usd: formatUsd(usd), ...ofCustomer(customer) },
+      };
+    });
+    const body = { runs: charges.map(({ run }) => run) };
+    const key = newName('bulk');
+    const answer = await send(client, 201, (through) => through.send('POST', '/v1/runs/bulk', body, key));
+    if (answer !== undefined) {
+      expect(answer.json).toMatchObject({ accepted: bulkRuns, known: [] });
+      for (const [index, { run, usd, customer }] of charges.entries()) {
+        acknowledged.runs.set(run.external_id, { id: answer.json.runs[index].id, usd, customer });
+      }
+    }
   }
 
   const operations: readonly ((client: number) => Promise<void>)[] = [
@@ -214,7 +258,7 @@ export function startSpenders({ org, clients, seed, services }: SpendersOptions)
       const hold = await decide(client, longSeconds, true);
       if (hold !== undefined) {
         await send(client, 204, (through) => through.void(hold.id, `void ${hold.id}`));
-        acknowledged.holds.delete(hold.id);
+        noteEnd(hold.id);
       }
     },
     async function prolong(client) {
@@ -235,6 +279,7 @@ export function startSpenders({ org, clients, seed, services }: SpendersOptions)
       const [hold] = openHolds.splice(0, 1);
       await (hold && (hold.runId === null ? charge(client, hold) : complete(client, hold)));
     },
+    ...(bulkRuns > 0 ? [chargeMany] : []),
   ];
 
   patient.start(clients, async (client) => operations[random(operations.length)]?.(client));
