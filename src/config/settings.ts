@@ -198,7 +198,7 @@ const settings = {
   idempotencyTakeoverSeconds: integer(
     'SVC_IDEMPOTENCY_INFLIGHT_TAKEOVER_SECS',
     '60',
-    'Age in seconds at which a retry takes over an `Idempotency-Key` that is still in flight, because its first request has crashed.',
+    'Age in seconds at which a retry takes over an `Idempotency-Key` that is still in flight. If the process of its first request is known to be dead, it is taken over earlier.',
     1,
     86_400,
   ),

@@ -9,7 +9,7 @@ export interface FaultWorld {
   readonly rounds: number;
   readonly random: Random;
   /** The processes that serve the clients. A scenario that ends one of them starts another. */
-  services: ServiceProcess[];
+  services: readonly ServiceProcess[];
   /** Starts a process like the others, with additional settings. */
   start(settings?: Record<string, string>): Promise<ServiceProcess>;
   /** The id of the org that spends. */

@@ -37,7 +37,7 @@ export async function runScenario<World extends FaultWorld>(
   scenario: FaultScenario<World>,
   { rounds, seed }: Repetition,
 ): Promise<FaultFigures> {
-  let { services } = shared as { services: ServiceProcess[] };
+  let services: readonly ServiceProcess[] = [...shared.services];
   const [first] = services as [ServiceProcess];
   const [org, churned] = [await createSpendingOrg(first), await createSpendingOrg(first, 'Churner')];
   expect((await spending(first, org).cap(capUsd)).status).toBe(200);
@@ -71,7 +71,7 @@ export async function runScenario<World extends FaultWorld>(
       return services;
     },
     set services(changed) {
-      services = changed;
+      services = [...changed];
       shared.services.splice(0, shared.services.length, ...changed);
     },
   } as unknown as World;

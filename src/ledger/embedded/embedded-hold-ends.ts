@@ -22,6 +22,8 @@ export interface EmbeddedHoldEndsDependencies {
 const expiriesPerTransaction = { total: 200, perOrg: 100 };
 /** Rest after a transaction that left overdue holds, as a multiple of the time that it took. */
 const restRatio = 3;
+/** Keeps a backlog moving under any load. */
+const restMsMax = 250;
 
 export class EmbeddedHoldEnds {
   readonly #deps: EmbeddedHoldEndsDependencies;
@@ -141,7 +143,7 @@ export class EmbeddedHoldEnds {
 
   /** Time that belongs to decisions and postings before the next batch. */
   expiryRestMs(): number {
-    return this.#expiryTookMs * restRatio;
+    return Math.min(restMsMax, this.#expiryTookMs * restRatio);
   }
 
   async #expireBatch(): Promise<boolean> {

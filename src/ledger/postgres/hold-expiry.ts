@@ -16,9 +16,10 @@ const leaseSeconds = 5;
 /** Overdue holds of orgs without a backlog that one search finds. */
 const foundMax = 500;
 const orgsAtOnce = 2;
-/** Rest of an org with a backlog, as a multiple of the time that its last transaction took. */
+/** Rest of an org with a backlog, as a multiple of the time that its last transaction took, waiting for the lock included. */
 const restRatio = 3;
-const restMsMin = 10;
+/** The upper bound keeps a backlog moving under any load. */
+const restMs = { min: 10, max: 250 };
 const restMsAfterFailure = 1_000;
 /** While there are backlogs, others are searched for less often than batches run: the search reads past the backlogs. */
 const searchEveryMs = 500;
@@ -120,7 +121,8 @@ export class HoldExpiry {
       this.#leases.set(orgId, endedMs + leaseSeconds * 1_000);
     }
     if (isLeased && holdIds.length === expiriesPerTransaction) {
-      this.#backlogs.set(orgId, endedMs + Math.max(restMsMin, (endedMs - startedMs) * restRatio));
+      const rest = Math.max(restMs.min, (endedMs - startedMs) * restRatio);
+      this.#backlogs.set(orgId, endedMs + Math.min(restMs.max, rest));
     } else {
       this.#backlogs.delete(orgId);
     }

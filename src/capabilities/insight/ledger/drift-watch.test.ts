@@ -56,14 +56,21 @@ test('checks every org, however many there are', async () => {
   expect(await metric('svc_ledger_drift')).toBe('23');
 });
 
-test('reports the number of open holds, and how long the oldest is overdue', async () => {
+test('reports the number of open and overdue holds, and how long the oldest is overdue', async () => {
   const org = await world.createOrg();
   await world.request('POST', '/v1/edge/decision', {
     key: org.ownerKey,
-    body: { model: 'm', estimated_cost_usd: '1' },
+    body: { model: 'm', estimated_cost_usd: '1', expires_in_seconds: 60 },
   });
-  expect(await metric('svc_open_holds')).toBe('1');
-  expect(await metric('svc_oldest_overdue_hold_seconds')).toBe('0');
+  const holds = () =>
+    Promise.all(
+      ['svc_open_holds', 'svc_overdue_holds', 'svc_oldest_overdue_hold_seconds'].map((name) => metric(name)),
+    );
+  expect(await holds()).toEqual(['1', '0', '0']);
+  world.clock.advanceSeconds(70);
+  expect(await holds()).toEqual(['1', '1', expect.stringMatching(/^(9|10)/)]);
+  await world.services.ledger.expireDue();
+  expect(await holds()).toEqual(['0', '0', '0']);
 });
 
 test('counts decisions by outcome and code', async () => {
