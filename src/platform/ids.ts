@@ -60,6 +60,8 @@ const prefixCharacters = 4;
 const timeCharacters = 10;
 /** Number of characters for 80 bits: every 5 bytes become 8 characters. */
 const randomCharacters = 16;
+/** Length of an id with its prefix. */
+export const plainIdCharacters = prefixCharacters + timeCharacters + randomCharacters;
 const underscore = 0x5f;
 const codes = Buffer.from(alphabet);
 
@@ -72,7 +74,11 @@ function writeTime(text: Buffer, milliseconds: number): void {
 }
 
 function writeRandom(text: Buffer, bytes: Uint8Array): void {
-  let at = prefixCharacters + timeCharacters;
+  writeBase32(text, prefixCharacters + timeCharacters, bytes);
+}
+
+function writeBase32(text: Buffer, start: number, bytes: Uint8Array): void {
+  let at = start;
   let buffer = 0;
   let bits = 0;
   for (let i = 0; i < bytes.length; i += 1) {
@@ -84,4 +90,20 @@ function writeRandom(text: Buffer, bytes: Uint8Array): void {
       at += 1;
     }
   }
+}
+
+/** Encodes bytes as the random part of an id is encoded. Their number must be a multiple of five. */
+export function base32(bytes: Uint8Array): string {
+  const text = Buffer.alloc((bytes.length / 5) * 8);
+  writeBase32(text, 0, bytes);
+  return text.toString('latin1');
+}
+
+/** Returns the time in an id. */
+export function createdAtMsOf(id: string): number {
+  let milliseconds = 0;
+  for (const character of id.slice(prefixCharacters, prefixCharacters + timeCharacters)) {
+    milliseconds = milliseconds * 32 + alphabet.indexOf(character);
+  }
+  return milliseconds;
 }

@@ -7,13 +7,12 @@
  * alive while it keeps touching the file. A holder whose lock was taken over, because it was frozen for longer than that,
  * exits at once.
  */
-import { execFileSync } from 'node:child_process';
-import { existsSync, readFileSync, readlinkSync } from 'node:fs';
 import { link, mkdir, readFile, rm, stat, unlink, utimes, writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { makeDirectory } from '../../files/durable-files.ts';
+import { processRealm, processStart } from '../../process-identity.ts';
 
 const touchEveryMs = 1_000;
 /** A holder in another realm that has not touched the file for this long is considered dead. */
@@ -170,36 +169,4 @@ async function lastTouch(path: string): Promise<number> {
 async function touch(path: string): Promise<void> {
   const now = new Date();
   await utimes(path, now, now).catch(() => undefined);
-}
-
-/** The realm in which a process id is unique: this boot of this host, and this container. */
-function processRealm(): string {
-  try {
-    const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
-    return `${boot} ${readlinkSync('/proc/self/ns/pid')}`;
-  } catch {
-    return hostname();
-  }
-}
-
-/** Distinguishes processes with the same id by their start; undefined if there is no such process. */
-function processStart(pid: number): string | undefined {
-  try {
-    // The second field, the command's name, may contain spaces and parentheses. Of the fields after it the first is the
-    // state and the twentieth the start time. A zombie has exited.
-    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-    return fields[0] === 'Z' ? undefined : fields[19];
-  } catch {
-    return existsSync('/proc/self/stat') ? undefined : processStartByPs(pid);
-  }
-}
-
-/** For systems without `/proc`. */
-function processStartByPs(pid: number): string | undefined {
-  try {
-    return execFileSync('ps', ['-o', 'lstart=', '-p', String(pid)], { encoding: 'utf8' }).trim();
-  } catch {
-    return undefined;
-  }
 }

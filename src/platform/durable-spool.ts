@@ -1,0 +1,297 @@
+/**
+ * A spool of lines in a directory that survives the process: a line is on disk, and synced, before `append` resolves. Lines
+ * are written to segment files in groups. A segment is deleted once all of its lines were released.
+ *
+ * Several processes may share the directory. Each writes to its own segments, whose names identify the process. Segments of
+ * a process that has ended are taken over by renaming them. A process in another container or on another host cannot be
+ * looked up, so its segments are taken over once they have not been written to for a minute. That is safe even if it is
+ * alive: the new owner renames before it reads, and the old owner checks after each write that the file is still at its
+ * path. Otherwise the old owner writes the same lines again, to a new segment. So a line may be read twice, and is never
+ * lost. Readers must therefore be idempotent.
+ */
+import { createHash, randomUUID } from 'node:crypto';
+import {
+  appendFile,
+  type FileHandle,
+  mkdir,
+  open,
+  readdir,
+  readFile,
+  rename,
+  rm,
+  stat,
+} from 'node:fs/promises';
+import { join } from 'node:path';
+import { processRealm, processStart } from './process-identity.ts';
+import { ServiceUnavailable } from './service-unavailable.ts';
+
+/** A file of the spool; opaque to callers, who release its lines. */
+export interface Segment {
+  path: string;
+  bytes: number;
+  /** Lines that were not released yet. */
+  lines: number;
+}
+
+interface OpenSegment extends Segment {
+  readonly file: FileHandle;
+  readonly inode: bigint;
+}
+
+export interface SpooledLine {
+  readonly text: string;
+  readonly segment: Segment;
+}
+
+export interface DurableSpoolOptions {
+  readonly segmentBytesMax?: number;
+  readonly idleMs?: number;
+}
+
+interface QueuedLine {
+  readonly text: string;
+  resolve(segment: Segment): void;
+  reject(error: Error): void;
+}
+
+const defaultSegmentBytesMax = 8 * 1_024 * 1_024;
+const defaultIdleMs = 60_000;
+const extension = '.spool';
+const rejectedFile = 'rejected.ndjson';
+const noOwner = 'none';
+/** A segment that was taken over while it was written to is replaced; this happens at most once in practice. */
+const writeAttempts = 3;
+
+export class DurableSpool {
+  readonly #directory: string;
+  readonly #segmentBytesMax: number;
+  readonly #idleMs: number;
+  readonly #instance = randomUUID();
+  #segments = 0;
+  #current: OpenSegment | undefined;
+  #queue: QueuedLine[] = [];
+  #flushing: Promise<void> | undefined;
+  /** Segments with lines that were not released yet. */
+  readonly #unreleased = new Set<Segment>();
+
+  constructor(
+    directory: string,
+    { segmentBytesMax = defaultSegmentBytesMax, idleMs = defaultIdleMs }: DurableSpoolOptions = {},
+  ) {
+    this.#directory = directory;
+    this.#segmentBytesMax = segmentBytesMax;
+    this.#idleMs = idleMs;
+  }
+
+  /** Appends a line without line breaks. Resolves once it is durable; rejects with `ServiceUnavailable` if it is not. */
+  append(text: string): Promise<Segment> {
+    return new Promise((resolve, reject) => {
+      this.#queue.push({ text, resolve, reject });
+      this.#flushing ??= this.#flush();
+    });
+  }
+
+  /** Releases one line. The file is deleted with its last line. */
+  async release(segment: Segment): Promise<void> {
+    segment.lines -= 1;
+    if (segment.lines === 0 && segment !== this.#current) {
+      this.#unreleased.delete(segment);
+      await rm(segment.path, { force: true });
+    } else if (segment.lines === 0 && this.#flushing === undefined) {
+      await this.#retireCurrent();
+    }
+  }
+
+  /**
+   * Takes over segments of processes that have ended, up to this size in total, and returns their lines. An incomplete last
+   * line is dropped: it was never acknowledged.
+   */
+  async takeOver(roomBytes: number): Promise<SpooledLine[]> {
+    const lines: SpooledLine[] = [];
+    let room = roomBytes;
+    for (const name of await this.#listSegments()) {
+      const path = join(this.#directory, name);
+      const found = await stat(path).catch(ignoreMissing);
+      if (found !== undefined && found.size <= room && isAbandoned(name, found.mtimeMs, this.#idleMs)) {
+        room -= found.size;
+        lines.push(...(await this.#takeOverOne(path)));
+      }
+    }
+    return lines;
+  }
+
+  /** Stores a line that cannot be processed, with the reason, for an operator. */
+  async setAside(line: string, reason: string): Promise<void> {
+    const record = JSON.stringify({ at: new Date().toISOString(), reason, line });
+    await appendFile(join(this.#directory, rejectedFile), `${record}\n`, { mode: 0o600, flush: true });
+  }
+
+  /** Waits for lines being written. The next process takes over the remaining segments at once. */
+  async close(): Promise<void> {
+    await this.#flushing;
+    await this.#retireCurrent();
+    for (const segment of this.#unreleased) {
+      await rename(segment.path, this.#pathOf(noOwner)).catch(ignoreMissing);
+    }
+    this.#unreleased.clear();
+  }
+
+  async #flush(): Promise<void> {
+    // Lines of the same turn of the event loop are written together, and so are those that arrive during a write.
+    await new Promise((resolve) => setImmediate(resolve));
+    while (this.#queue.length > 0) {
+      const batch = this.#queue;
+      this.#queue = [];
+      try {
+        const segment = await this.#write(batch.map(({ text }) => text));
+        for (const { resolve } of batch) {
+          resolve(segment);
+        }
+      } catch (error) {
+        const unavailable = new ServiceUnavailable(`cannot write the spool: ${String(error)}`, {
+          cause: error,
+        });
+        for (const { reject } of batch) {
+          reject(unavailable);
+        }
+      }
+    }
+    this.#flushing = undefined;
+  }
+
+  async #write(texts: readonly string[]): Promise<Segment> {
+    const bytes = Buffer.from(`${texts.join('\n')}\n`);
+    for (let attempt = 1; attempt <= writeAttempts; attempt += 1) {
+      const segment = await this.#writableSegment();
+      let inPlace: boolean;
+      try {
+        await writeFully(segment.file, bytes, segment.bytes);
+        await segment.file.datasync();
+        inPlace = await isInPlace(segment);
+      } catch (error) {
+        // Removes a partial line. The file is not used again: after a failed sync its state on disk is unknown.
+        await segment.file.truncate(segment.bytes).catch(() => undefined);
+        await this.#retireCurrent();
+        throw error;
+      }
+      if (inPlace) {
+        segment.bytes += bytes.length;
+        segment.lines += texts.length;
+        this.#unreleased.add(segment);
+        return segment;
+      }
+      await this.#retireCurrent();
+    }
+    throw new Error('other processes keep taking over its files');
+  }
+
+  async #writableSegment(): Promise<OpenSegment> {
+    if (this.#current !== undefined && this.#current.bytes >= this.#segmentBytesMax) {
+      await this.#retireCurrent();
+    }
+    this.#current ??= await this.#createSegment();
+    return this.#current;
+  }
+
+  async #createSegment(): Promise<OpenSegment> {
+    await mkdir(this.#directory, { recursive: true, mode: 0o700 });
+    const path = this.#pathOf(ownerTag());
+    const file = await open(path, 'wx', 0o600);
+    const { ino: inode } = await file.stat({ bigint: true });
+    await syncDirectory(this.#directory);
+    return { path, file, inode, bytes: 0, lines: 0 };
+  }
+
+  /** Stops writing to the current segment; deletes it if all of its lines were released. */
+  async #retireCurrent(): Promise<void> {
+    const segment = this.#current;
+    this.#current = undefined;
+    if (segment !== undefined) {
+      await segment.file.close().catch(() => undefined);
+      if (segment.lines === 0) {
+        this.#unreleased.delete(segment);
+        await rm(segment.path, { force: true });
+      }
+    }
+  }
+
+  async #takeOverOne(path: string): Promise<SpooledLine[]> {
+    const segment: Segment = { path: this.#pathOf(ownerTag()), bytes: 0, lines: 0 };
+    try {
+      await rename(path, segment.path);
+    } catch (error) {
+      // Another process was faster.
+      ignoreMissing(error);
+      return [];
+    }
+    const texts = (await readFile(segment.path, 'utf8')).split('\n');
+    texts.pop();
+    segment.lines = texts.length;
+    if (texts.length === 0) {
+      await rm(segment.path, { force: true });
+    } else {
+      this.#unreleased.add(segment);
+    }
+    return texts.map((text) => ({ text, segment }));
+  }
+
+  async #listSegments(): Promise<string[]> {
+    const names = (await readdir(this.#directory).catch(ignoreMissing)) ?? [];
+    return names.filter((name) => name.endsWith(extension) && !name.startsWith(this.#instance)).sort();
+  }
+
+  #pathOf(owner: string): string {
+    this.#segments += 1;
+    return join(this.#directory, `${this.#instance}.${this.#segments}.${owner}${extension}`);
+  }
+}
+
+/** Identifies this process: `<realm>-<pid>-<start>`. */
+function ownerTag(): string {
+  return `${digest(processRealm())}-${process.pid}-${digest(processStart(process.pid) ?? '')}`;
+}
+
+function isAbandoned(name: string, writtenAtMs: number, idleMs: number): boolean {
+  const owner = name.slice(0, -extension.length).split('.').at(-1) ?? '';
+  const [realm, pid, start] = owner.split('-');
+  if (owner === noOwner) {
+    return true;
+  }
+  if (realm !== digest(processRealm())) {
+    return Date.now() - writtenAtMs >= idleMs;
+  }
+  const startOfOwner = processStart(Number(pid));
+  return startOfOwner === undefined || digest(startOfOwner) !== start;
+}
+
+function digest(text: string): string {
+  return createHash('sha256').update(text).digest('hex').slice(0, 12);
+}
+
+async function writeFully(file: FileHandle, bytes: Buffer, position: number): Promise<void> {
+  for (let written = 0; written < bytes.length; ) {
+    const { bytesWritten } = await file.write(bytes, written, null, position + written);
+    written += bytesWritten;
+  }
+}
+
+async function isInPlace({ path, inode }: OpenSegment): Promise<boolean> {
+  const found = await stat(path, { bigint: true }).catch(ignoreMissing);
+  return found?.ino === inode;
+}
+
+/** A new file survives a power cut only once the entry in its directory is synced. */
+async function syncDirectory(directory: string): Promise<void> {
+  const handle = await open(directory, 'r');
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+function ignoreMissing(error: unknown): undefined {
+  if ((error as NodeJS.ErrnoException).code !== 'ENOENT') {
+    throw error;
+  }
+}

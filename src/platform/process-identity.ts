@@ -1,0 +1,36 @@
+/** Tells processes apart, also those that have the same id: in a container it is always 1. */
+import { execFileSync } from 'node:child_process';
+import { existsSync, readFileSync, readlinkSync } from 'node:fs';
+import { hostname } from 'node:os';
+
+/** The realm in which a process id is unique: this boot of this host, and this container. */
+export function processRealm(): string {
+  try {
+    const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
+    return `${boot} ${readlinkSync('/proc/self/ns/pid')}`;
+  } catch {
+    return hostname();
+  }
+}
+
+/** Distinguishes processes with the same id by their start; undefined if there is no such process. */
+export function processStart(pid: number): string | undefined {
+  try {
+    // The second field, the command's name, may contain spaces and parentheses. Of the fields after it the first is the
+    // state and the twentieth the start time. A zombie has exited.
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    return fields[0] === 'Z' ? undefined : fields[19];
+  } catch {
+    return existsSync('/proc/self/stat') ? undefined : processStartByPs(pid);
+  }
+}
+
+/** For systems without `/proc`. */
+function processStartByPs(pid: number): string | undefined {
+  try {
+    return execFileSync('ps', ['-o', 'lstart=', '-p', String(pid)], { encoding: 'utf8' }).trim();
+  } catch {
+    return undefined;
+  }
+}
