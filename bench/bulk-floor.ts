@@ -47,6 +47,7 @@ function prepareBatch(orgId: string, runs: number): Posted<RunDraft>[] {
       chained: false,
       parentOf: () => undefined,
       contentDigest: () => '0123456789abcdefghijkl',
+      failOpenAtMs: () => undefined,
     };
     const posting = draftRun(body, context, undefined);
     if (isInvalid(posting)) {
@@ -61,6 +62,7 @@ function prepareBatch(orgId: string, runs: number): Posted<RunDraft>[] {
       postedAtMs: now.getTime(),
       marks: [],
       hold: null,
+      settledUnheld: null,
       charged: {
         reservation: emptyReservation,
         additional: [],

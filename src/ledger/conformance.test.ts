@@ -746,19 +746,19 @@ describe('the idempotency key of a hold', () => {
       idempotency: holdKeyOf(requestKey('a', digest), name),
     });
     const fresh = await given('fresh', 'one');
-    await world.ledger.importHold(fresh);
-    await world.ledger.importHold(fresh);
+    await world.ledger.importHolds({ orgId, holds: [fresh] });
+    await world.ledger.importHolds({ orgId, holds: [fresh] });
     expect(await world.hold(orgId, '4', { key: key('a', 'one') })).toEqual({
       kind: 'replayed',
       response: 'fresh',
     });
     const open = await world.held(orgId, '1', { key: key('a', 'two') });
-    await world.ledger.importHold(await given('second', 'two'));
+    await world.ledger.importHolds({ orgId, holds: [await given('second', 'two')] });
     expect(await world.hold(orgId, '1', { key: key('a', 'two') })).toEqual(responseOf(open));
     const ended = await world.held(orgId, '1', { key: key('a', 'three') });
     await world.ledger.void(orgId, ended.id);
     const late = await given('third', 'three');
-    await world.ledger.importHold(late);
+    await world.ledger.importHolds({ orgId, holds: [late] });
     await world.ledger.void(orgId, late.id);
     expect(await world.hold(orgId, '1', { key: key('a', 'three') })).toEqual(responseOf(ended));
     await expectNoDrift(orgId);
@@ -778,7 +778,7 @@ describe('the idempotency key of a hold', () => {
       id: world.ids.next('dec'),
       idempotency: { digest: 'old', fingerprint: 'a', answer: 'as it was' },
     };
-    await world.ledger.importHold(legacy);
+    await world.ledger.importHolds({ orgId, holds: [legacy] });
     await world.restart();
     expect(await world.hold(orgId, '1', { key: key('a', 'old') })).toEqual({
       kind: 'replayed',

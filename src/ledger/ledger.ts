@@ -1,6 +1,7 @@
 import type { Denial } from '../kernel/denial.ts';
 import type { Renaming } from './holds/customer-pseudonyms.ts';
 import type { Hold } from './holds/hold.ts';
+import type { HoldImport, ImportedHold } from './holds/hold-import.ts';
 import type { Replay, RequestKey } from './holds/hold-keys.ts';
 import type {
   AdmissionPreview,
@@ -44,8 +45,11 @@ export interface Ledger<Run = unknown> {
   replay(orgId: string, key: RequestKey): Promise<Replay | undefined>;
   /** For each preview, returns the denial it would get now if it were the only one, or undefined. Reserves nothing. */
   previewDenials(orgId: string, previews: readonly AdmissionPreview[]): Promise<(Denial | undefined)[]>;
-  /** Adds the hold of a fail-open decision regardless of the limits. Idempotent by the id of the hold. */
-  importHold(hold: Hold): Promise<void>;
+  /**
+   * Adds the holds of fail-open decisions of one org regardless of the limits, in the order of the request. Idempotent
+   * by the id of each hold.
+   */
+  importHolds(request: HoldImport): Promise<ImportedHold[]>;
   post(group: PostingGroup<Run>): Promise<GroupResult<Run>>;
   void(orgId: string, holdId: string): Promise<HoldChange>;
   /** Extends the expiry, at most to one day after the admission. */

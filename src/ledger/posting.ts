@@ -47,6 +47,11 @@ export interface Posting<Run = unknown> {
   readonly amounts: Amounts;
   /** The hold that this settles or runs under; for `open`, the id of the hold that is created. */
   readonly decisionId: string | null;
+  /**
+   * The time of the decision if its id proves that it was given fail-open. Such a decision may not be in the ledger yet,
+   * or may be lost; the run is posted nevertheless.
+   */
+  readonly failOpenAtMs?: number | undefined;
   readonly holdSeconds: number;
   /** For `record` and `adjust`, the time of the charge. For `complete`, used if its hold no longer exists. */
   readonly atMs: number | null;
@@ -90,6 +95,11 @@ export interface Posted<Run = unknown> {
   readonly hold: Hold | null;
   /** Null if nothing was charged. */
   readonly charged: PendingSettlement | null;
+  /**
+   * The fail-open decision that this settles although the ledger has no hold of it. Its end is stored, so that neither
+   * its import nor another run can use it again.
+   */
+  readonly settledUnheld: Hold | null;
 }
 
 export type Mark = 'over_hold' | 'late' | 'degraded' | 'backfill';

@@ -16,7 +16,8 @@ import { OverCapacity } from '../../platform/service-unavailable.ts';
 import type { Clock } from '../../platform/time/clock.ts';
 import { droppedCounters, isCounterOf, type Renaming, renamedHold } from '../holds/customer-pseudonyms.ts';
 import type { Hold } from '../holds/hold.ts';
-import { findStoredKeys, type Replay, type RequestKey, replayOf } from '../holds/hold-keys.ts';
+import { addImportedHold, type HoldImport, type ImportedHold } from '../holds/hold-import.ts';
+import { findStoredKeys, type Replay, type RequestKey, replayOf, storeKeys } from '../holds/hold-keys.ts';
 import type {
   AdmissionPreview,
   Held,
@@ -26,7 +27,7 @@ import type {
   HoldResult,
 } from '../holds/hold-request.ts';
 import type { OpenHold } from '../holds/org-ledger-state.ts';
-import { denialFor, importHold, orgKeyId, takeHold, tooManyHolds } from '../holds/take-hold.ts';
+import { denialFor, orgKeyId, takeHold, tooManyHolds } from '../holds/take-hold.ts';
 import type { DecidedHold, Ledger } from '../ledger.ts';
 import { emptyScope, type LimitUsage, limitUsageOf, ownCounters } from '../limits/limit-usage.ts';
 import { createOrgLimits, type OrgLimitsCache } from '../limits/org-limits.ts';
@@ -259,7 +260,19 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
     await addCounters(this.#options.db, orgState, orgState.missingCounters(counters, scope));
   }
 
-  async importHold(imported: Hold): Promise<void> {
+  async importHolds({ holds, record }: HoldImport): Promise<ImportedHold[]> {
+    const results: ImportedHold[] = [];
+    for (const hold of holds) {
+      results.push(await this.#importHold(hold));
+    }
+    const added = results.filter((one) => one.kind === 'added');
+    if (record !== undefined && added.length > 0) {
+      await this.#options.db.transaction((tx) => record(tx, added));
+    }
+    return results;
+  }
+
+  async #importHold(imported: Hold): Promise<ImportedHold> {
     const { orgId, idempotency: key } = imported;
     if (key === null) {
       return this.#import(imported);
@@ -268,13 +281,13 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
       const open = this.#states.findByKey(orgKeyId(orgId, key.digest));
       const [stored] = await findStoredKeys(this.#options.db, orgId, [key.digest], this.#now());
       // A key that was already used stays with its decision; this hold is imported without a key.
-      await this.#import(
+      return this.#import(
         open === undefined && stored === undefined ? imported : { ...imported, idempotency: null },
       );
     });
   }
 
-  async #import(imported: Hold): Promise<void> {
+  async #import(imported: Hold): Promise<ImportedHold> {
     const orgState = await this.#states.open(imported.orgId);
     const ended = await findEnds(this.#options.db, [imported.orgId], [imported.id]);
     const applicable = applicableCounters(
@@ -288,12 +301,18 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
       orgState,
       orgState.missingCounters(applicable.counters, imported.scope),
     );
-    if (ended.length > 0 || orgState.holds.has(imported.id)) {
-      return;
+    if (orgState.holds.has(imported.id)) {
+      return { kind: 'known' };
     }
-    const open = importHold(orgState, imported, applicable);
+    if (ended.length > 0) {
+      // A run has settled the decision before its import, so its key was not stored with its end.
+      await storeKeys(this.#options.db, [imported]);
+      return { kind: 'known' };
+    }
+    const { open, added } = addImportedHold(orgState, imported, applicable);
     this.#states.track(open);
     await this.#durable.take(open);
+    return { kind: 'added', ...added };
   }
 
   async post(group: PostingGroup<Run>): Promise<GroupResult<Run>> {

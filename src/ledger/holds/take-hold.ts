@@ -1,4 +1,4 @@
-/** Taking, previewing and importing holds, the same on both engines. */
+/** Taking and previewing holds, the same on both engines. */
 import {
   type Admission,
   type ApplicableCounters,
@@ -6,7 +6,6 @@ import {
   applicableCounters,
   type Charge,
   type Counter,
-  reserve,
   reserveDebits,
 } from '../../kernel/admission.ts';
 import type { Denial } from '../../kernel/denial.ts';
@@ -15,7 +14,7 @@ import type { Ids } from '../../platform/ids.ts';
 import type { Hold } from './hold.ts';
 import { holdKeyOf } from './hold-keys.ts';
 import { type AdmissionPreview, type Held, type HoldRequest, holdSecondsMax } from './hold-request.ts';
-import type { OpenHold, OrgLedgerState } from './org-ledger-state.ts';
+import type { OrgLedgerState } from './org-ledger-state.ts';
 
 /** Message of the error if the maximum number of open holds is reached. */
 export const tooManyHolds = 'too many holds are open';
@@ -82,17 +81,6 @@ export function denialFor(
     preFlight: true,
   });
   return admission.kind === 'denied' ? admission.denial : undefined;
-}
-
-/** Adds the hold of a fail-open decision. */
-export function importHold(
-  orgState: OrgLedgerState,
-  imported: Hold,
-  { shares }: ApplicableCounters,
-): OpenHold {
-  const hold: Hold = { ...imported, shares };
-  reserve(orgState.counters, hold);
-  return orgState.addHold(hold);
 }
 
 function withKey(held: Held, key: NonNullable<HoldRequest['key']>): Held {

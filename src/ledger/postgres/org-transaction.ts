@@ -10,12 +10,14 @@ import { lifetime } from '../../kernel/windows.ts';
 import type { Database, Transaction } from '../../platform/db/database.ts';
 import type { SharedClock } from '../../platform/time/clock.ts';
 import { type Hold, type HoldKey, restoredHold } from '../holds/hold.ts';
-import { findStoredKeys, replayOf } from '../holds/hold-keys.ts';
+import { type AddedHold, addImportedHold, type HoldImport, type ImportedHold } from '../holds/hold-import.ts';
+import { findStoredKeys, replayOf, storeKeys } from '../holds/hold-keys.ts';
 import type { AdmissionPreview, Held, HoldChange, HoldRequest, HoldResult } from '../holds/hold-request.ts';
 import { type MissingCounter, OrgLedgerState } from '../holds/org-ledger-state.ts';
-import { denialFor, extendedTo, importHold, takeHold } from '../holds/take-hold.ts';
+import { denialFor, extendedTo, takeHold } from '../holds/take-hold.ts';
 import { type OrgLimitsCache, readOrgLimits } from '../limits/org-limits.ts';
 import type { GroupResult, PostingGroup } from '../posting.ts';
+import { requestedAtMs } from '../postings/effective-scope.ts';
 import { findEnds, type HoldEnd, insertEnds } from '../postings/ledger-writes.ts';
 import {
   addCounters,
@@ -43,7 +45,7 @@ export interface PostgresLedgerOptions<Run> extends BatchDependencies<Run> {
 export type LedgerCommand<Run> =
   | { readonly kind: 'hold'; readonly request: HoldRequest }
   | { readonly kind: 'preview'; readonly previews: readonly AdmissionPreview[] }
-  | { readonly kind: 'import'; readonly hold: Hold }
+  | { readonly kind: 'import'; readonly request: HoldImport }
   | { readonly kind: 'post'; readonly group: PostingGroup<Run> }
   | { readonly kind: 'void'; readonly holdId: string }
   | { readonly kind: 'extend'; readonly holdId: string; readonly seconds: number }
@@ -53,6 +55,7 @@ export type LedgerResult<Run> =
   | HoldResult
   | (Denial | undefined)[]
   | GroupResult<Run>
+  | ImportedHold[]
   | HoldChange
   | undefined;
 
@@ -125,14 +128,16 @@ export class OrgTransaction<Run> {
         case 'expire':
           return one.holdIds;
         case 'import':
-          return [one.hold.id];
+          return one.request.holds.map(({ id }) => id);
         default:
           return [one.holdId];
       }
     });
     const digests = commands.flatMap((one) => {
-      const key = one.kind === 'hold' ? one.request.key : one.kind === 'import' ? one.hold.idempotency : null;
-      return key == null ? [] : [key.digest];
+      if (one.kind === 'import') {
+        return one.request.holds.flatMap(({ idempotency }) => idempotency?.digest ?? []);
+      }
+      return one.kind === 'hold' && one.request.key !== undefined ? [one.request.key.digest] : [];
     });
     if (digests.length > 0) {
       for (const key of await findStoredKeys(this.#tx, this.#orgId, digests, nowMs)) {
@@ -171,15 +176,17 @@ export class OrgTransaction<Run> {
           }
         }
       } else if (one.kind === 'import') {
-        const { scope, admittedAtMs, surface } = one.hold;
-        for (const limitWindow of applicableCounters(orgState.limits, scope, admittedAtMs, surface)
-          .counters) {
-          wanted.set(limitWindow.key, { limitWindow, scope });
+        for (const { scope, admittedAtMs, surface } of one.request.holds) {
+          const { counters } = applicableCounters(orgState.limits, scope, admittedAtMs, surface);
+          for (const limitWindow of counters) {
+            wanted.set(limitWindow.key, { limitWindow, scope });
+          }
         }
       } else if (one.kind === 'post') {
-        for (const { kind, scope, atMs } of one.group.postings) {
-          const surface = kind === 'record' ? 'record' : 'run';
-          for (const { key } of applicableCounters(orgState.limits, scope, atMs ?? nowMs, surface).counters) {
+        for (const posting of one.group.postings) {
+          const surface = posting.kind === 'record' ? 'record' : 'run';
+          const atMs = requestedAtMs(posting, nowMs);
+          for (const { key } of applicableCounters(orgState.limits, posting.scope, atMs, surface).counters) {
             wanted.set(key, wanted.get(key));
           }
         }
@@ -239,7 +246,7 @@ export class OrgTransaction<Run> {
       case 'preview':
         return command.previews.map((one) => denialFor(orgState, one, nowMs));
       case 'import':
-        return this.#import(orgState, command.hold);
+        return this.#import(orgState, command.request);
       case 'void':
         return this.#end(orgState, command.holdId, 'voided', nowMs);
       case 'extend':
@@ -279,26 +286,40 @@ export class OrgTransaction<Run> {
     return held;
   }
 
-  async #import(orgState: OrgLedgerState, imported: Hold): Promise<undefined> {
-    const ended = await findEnds(this.#tx, [this.#orgId], [imported.id]);
-    if (ended.length === 0 && !orgState.holds.has(imported.id)) {
-      const applicable = applicableCounters(
-        orgState.limits,
-        imported.scope,
-        imported.admittedAtMs,
-        imported.surface,
-      );
+  async #import(orgState: OrgLedgerState, { holds, record }: HoldImport): Promise<ImportedHold[]> {
+    const unknown = holds.filter(({ id }) => !orgState.holds.has(id)).map(({ id }) => id);
+    const ends = await findEnds(this.#tx, [this.#orgId], unknown);
+    const ended = new Set(ends.map(({ hold_id }) => hold_id));
+    const results: ImportedHold[] = [];
+    const added: AddedHold[] = [];
+    const settledBefore: Hold[] = [];
+    for (const imported of holds) {
       // A key that was already used stays with its decision; this hold is imported without a key.
-      const isKeyFree = imported.idempotency === null || !this.#usedKeys.has(imported.idempotency.digest);
-      const { hold } = importHold(
-        orgState,
-        isKeyFree ? imported : { ...imported, idempotency: null },
-        applicable,
-      );
-      this.#newHolds.push(hold);
-      this.#useKey(hold);
+      const key = imported.idempotency;
+      const hold =
+        key === null || !this.#usedKeys.has(key.digest) ? imported : { ...imported, idempotency: null };
+      if (orgState.holds.has(imported.id)) {
+        results.push({ kind: 'known' });
+      } else if (ended.has(imported.id)) {
+        results.push({ kind: 'known' });
+        settledBefore.push(hold);
+        this.#useKey(hold);
+      } else {
+        const { scope, admittedAtMs, surface } = hold;
+        const applicable = applicableCounters(orgState.limits, scope, admittedAtMs, surface);
+        const one = addImportedHold(orgState, hold, applicable).added;
+        this.#newHolds.push(one.hold);
+        this.#useKey(one.hold);
+        added.push(one);
+        results.push({ kind: 'added', ...one });
+      }
     }
-    return undefined;
+    // A run has settled the decision before its import, so its key was not stored with its end.
+    await storeKeys(this.#tx, settledBefore);
+    if (added.length > 0) {
+      await record?.(this.#tx, added);
+    }
+    return results;
   }
 
   #useKey({ idempotency }: Hold): void {

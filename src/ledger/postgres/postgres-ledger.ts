@@ -11,6 +11,7 @@ import { FairShare } from '../../platform/fair-share.ts';
 import { OverCapacity, ServiceUnavailable } from '../../platform/service-unavailable.ts';
 import { droppedCounters, namePattern, type Renaming, renamedHold } from '../holds/customer-pseudonyms.ts';
 import type { Hold } from '../holds/hold.ts';
+import type { HoldImport, ImportedHold } from '../holds/hold-import.ts';
 import { findStoredKeys, type Replay, type RequestKey, replayOf } from '../holds/hold-keys.ts';
 import type {
   AdmissionPreview,
@@ -112,8 +113,8 @@ export class PostgresLedger<Run = unknown> implements Ledger<Run> {
     return this.#enqueue(orgId, { kind: 'preview', previews }) as Promise<(Denial | undefined)[]>;
   }
 
-  async importHold(hold: Hold): Promise<void> {
-    await this.#enqueue(hold.orgId, { kind: 'import', hold });
+  importHolds(request: HoldImport): Promise<ImportedHold[]> {
+    return this.#enqueue(request.orgId, { kind: 'import', request }) as Promise<ImportedHold[]>;
   }
 
   post(group: PostingGroup<Run>): Promise<GroupResult<Run>> {

@@ -15,8 +15,13 @@ export function effectiveScope(
   const hold = holdOf(orgState, posting) ?? endedHold(ends, orgState.orgId, posting);
   return {
     scope: hold === undefined ? posting.scope : settledScope(hold, posting),
-    atMs: hold?.admittedAtMs ?? posting.atMs ?? nowMs,
+    atMs: hold?.admittedAtMs ?? requestedAtMs(posting, nowMs),
   };
+}
+
+/** Returns the time of a charge whose hold is not known. */
+export function requestedAtMs({ failOpenAtMs, atMs }: Posting, nowMs: number): number {
+  return failOpenAtMs ?? atMs ?? nowMs;
 }
 
 function holdOf(orgState: OrgLedgerState, { kind, decisionId }: Posting): Hold | undefined {

@@ -126,9 +126,10 @@ export async function writeBatch<Run>(
   if (permitted.length > 0) {
     await deps.permits.use(tx, permitted);
   }
-  const ends = uncommitted.flatMap(({ posted: { posting }, ends: open }): HoldEnd[] =>
-    open === null ? [] : [{ hold: open.hold, endedAs: 'settled', runId: posting.runId }],
-  );
+  const ends = uncommitted.flatMap(({ posted: { posting, settledUnheld }, ends: open }): HoldEnd[] => {
+    const hold = open?.hold ?? settledUnheld;
+    return hold === null ? [] : [{ hold, endedAs: 'settled', runId: posting.runId }];
+  });
   await insertEnds(tx.unanswered, ends, nowMs);
   for (const { orgId, posting, marks } of posted) {
     if (marks.includes('late') && posting.decisionId !== null) {

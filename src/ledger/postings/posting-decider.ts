@@ -236,6 +236,9 @@ export class PostingDecider<Run> {
         ? this.#settleLate(orgState, posting, hold)
         : { kind: 'settled_already', index };
     }
+    if (hold === undefined && posting.failOpenAtMs !== undefined) {
+      return this.#settleUnheld(orgState, posting, decisionId, posting.failOpenAtMs);
+    }
     if (hold === undefined) {
       // The run exists, so its cost is posted whatever happened to its hold.
       return isComplete ? this.#settleLate(orgState, posting, hold) : { kind: 'unknown_decision', index };
@@ -260,7 +263,8 @@ export class PostingDecider<Run> {
     if (hold.degraded === true) {
       marks.push('degraded');
     }
-    const decided = this.#accept(orgState, { ...posting, scope }, hold, hold.admittedAtMs, marks, open);
+    const settled = { ...posting, scope };
+    const decided = this.#accept(orgState, settled, hold, hold.admittedAtMs, marks, { ends: open });
     open.ending = true;
     this.#ended.set(name, posting.runId);
     decided.alsoUndo(() => {
@@ -290,6 +294,37 @@ export class PostingDecider<Run> {
     return decided;
   }
 
+  /** Posts the run of a fail-open decision that is not in the ledger: not imported yet, or lost. */
+  #settleUnheld(
+    orgState: OrgLedgerState,
+    posting: Posting<Run>,
+    decisionId: string,
+    atMs: number,
+  ): Decided<Run> {
+    const { scope } = posting;
+    if (posting.kind === 'adopt') {
+      return this.#applied(orgState, posting, { scope, atMs });
+    }
+    const name = recordKey(orgState.orgId, decisionId);
+    const settledUnheld: Hold = {
+      ...emptyReservation,
+      id: decisionId,
+      orgId: orgState.orgId,
+      runId: null,
+      surface: 'edge',
+      scope,
+      admittedAtMs: atMs,
+      expiresAtMs: atMs,
+      priceVersion: posting.priceVersion,
+      idempotency: null,
+      degraded: true,
+    };
+    const decided = this.#accept(orgState, posting, emptyReservation, atMs, unheld, { settledUnheld });
+    this.#ended.set(name, posting.runId);
+    decided.alsoUndo(() => this.#ended.delete(name));
+    return decided;
+  }
+
   #adjust(orgState: OrgLedgerState, posting: Posting<Run>): Decided<Run> {
     const { scope, amounts } = posting;
     const atMs = posting.atMs ?? this.#request.nowMs;
@@ -313,7 +348,7 @@ export class PostingDecider<Run> {
     reservation: Reservation,
     atMs: number,
     marks: readonly Mark[],
-    ends: OpenHold | null = null,
+    ended: { readonly ends?: OpenHold; readonly settledUnheld?: Hold } = {},
   ): UncommittedPosting<Run> {
     const { scope, amounts } = posting;
     const surface = posting.kind === 'record' ? 'record' : 'run';
@@ -324,7 +359,7 @@ export class PostingDecider<Run> {
       amounts,
       atMs,
     });
-    return this.#applied(orgState, posting, { scope, atMs, marks, charged, ends });
+    return this.#applied(orgState, posting, { scope, atMs, marks, charged, ...ended });
   }
 
   #applied(
@@ -336,7 +371,8 @@ export class PostingDecider<Run> {
       readonly marks?: readonly Mark[];
       readonly hold?: Hold;
       readonly charged?: PendingSettlement;
-      readonly ends?: OpenHold | null;
+      readonly ends?: OpenHold;
+      readonly settledUnheld?: Hold;
       readonly undo?: () => void;
     },
   ): UncommittedPosting<Run> {
@@ -350,6 +386,7 @@ export class PostingDecider<Run> {
       marks: applied.marks ?? noMarks,
       hold: applied.hold ?? null,
       charged: applied.charged ?? null,
+      settledUnheld: applied.settledUnheld ?? null,
     };
     return new UncommittedPosting(orgState, posted, applied.ends ?? null, applied.undo);
   }
@@ -357,3 +394,4 @@ export class PostingDecider<Run> {
 
 const noMarks: readonly Mark[] = [];
 const backfill: readonly Mark[] = ['backfill'];
+const unheld: readonly Mark[] = ['late', 'degraded'];
