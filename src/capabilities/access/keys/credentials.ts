@@ -17,11 +17,12 @@ import {
   residencyIn,
 } from '../../../platform/http/routes/access.ts';
 import { isWellFormedKey, keyDigest } from '../../../platform/http/routes/key-format.ts';
+import type { Job } from '../../../platform/jobs/jobs.ts';
 import { ServiceUnavailable } from '../../../platform/service-unavailable.ts';
 import { onOrgChange } from '../orgs/index.ts';
 import { onKeyChange } from './change-notifications.ts';
 import { LastKnownCredentials } from './last-known-credentials.ts';
-import { type CredentialOrgRow, type CredentialRow, findKeyByDigest } from './queries.ts';
+import { type CredentialOrgRow, type CredentialRow, findKeyByDigest, findKeysByDigest } from './queries.ts';
 
 const cachedCredentialsMax = 50_000;
 const recentTokensMax = 1_000;
@@ -33,6 +34,7 @@ export interface Credentials {
   peek(token: string): Credential | undefined;
   /** Queries the database if necessary. Clients are not identified yet, so their addresses take turns. */
   find(token: string, address?: string): Promise<Credential | undefined>;
+  readonly jobs: readonly Job[];
 }
 
 export interface CredentialOptions {
@@ -46,19 +48,23 @@ export interface CredentialOptions {
 
 export function createCredentials(
   db: Database,
-  { acceptLastKnown: believeLastKnown = false, region, used }: CredentialOptions = {},
+  { acceptLastKnown = false, region, used }: CredentialOptions = {},
 ): Credentials {
   const lookups = new FairQueue({ resource: 'the database', ...lookupBounds });
-  const lastKnown = believeLastKnown ? new LastKnownCredentials(db) : undefined;
   const load = async (digest: string) => {
     const row = await findKeyByDigest(db, digest);
     return row && toCredential(row, region);
   };
+  const loadMany = async (digests: readonly string[]) => {
+    const rows = await findKeysByDigest(db, digests);
+    return new Map(rows.map((row) => [row.digest, toCredential(row, region)]));
+  };
+  const lastKnown = acceptLastKnown ? new LastKnownCredentials({ db, load, loadMany }) : undefined;
   /** Keyed by the digest of the token. */
   const cache = new NotifiedCache(db, {
     maxEntries: cachedCredentialsMax,
     onChange: onKeyChange,
-    load: lastKnown === undefined ? load : (digest) => lastKnown.track(digest, load),
+    load: lastKnown === undefined ? load : (digest) => lastKnown.load(digest),
   });
   onOrgChange(db, (orgId) => {
     if (orgId === null) {
@@ -80,6 +86,7 @@ export function createCredentials(
   });
 
   return {
+    jobs: lastKnown === undefined ? [] : [lastKnown.job],
     peek(token) {
       let credential = recent.peek(token);
       if (credential === undefined) {

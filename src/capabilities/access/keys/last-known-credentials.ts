@@ -1,51 +1,58 @@
 /**
  * The last known credential of each key, for an edge that fails open while the database is unavailable.
  *
- * Not a `NotifiedCache`: losing the database loses change notifications too, and the entries must outlast that loss.
- * They are dropped at the first load after notifications are healthy again, since changes may have been missed
- * meanwhile.
+ * Not a `NotifiedCache`: losing the database loses change notifications too, and the entries must outlast that loss. Once
+ * the database is back, entries whose changes may have been missed are not accepted any more until they were loaded again.
+ * A job does that at once, so that the keys are known in the next outage, whether or not they were presented in between.
  */
 import type { Database } from '../../../platform/db/database.ts';
 import type { Credential } from '../../../platform/http/routes/access.ts';
+import type { Job } from '../../../platform/jobs/jobs.ts';
 import { onOrgChange } from '../orgs/index.ts';
 import { onKeyChange } from './change-notifications.ts';
 
 const credentialsMax = 50_000;
+const reloadsPerBatch = 1_000;
 
-/** A load in flight. Its result is not stored if the credential may have changed since the load began. */
+/** A load in flight. Credentials that may have changed since it began are not stored. */
 interface Load {
-  readonly digest: string;
-  stale: boolean;
+  readonly changed: Set<string>;
+  allChanged: boolean;
+}
+
+export interface LastKnownDependencies {
+  readonly db: Database;
+  load(digest: string): Promise<Credential | undefined>;
+  /** Loads many credentials at once, by digest. */
+  loadMany(digests: readonly string[]): Promise<ReadonlyMap<string, Credential>>;
 }
 
 export class LastKnownCredentials {
-  readonly #db: Database;
+  readonly #deps: LastKnownDependencies;
   readonly #byDigest = new Map<string, Credential>();
+  /** Digests of keys whose credential was stored and may have changed since. */
+  readonly #toReload = new Set<string>();
   readonly #loads = new Set<Load>();
   #changesMissed = false;
 
-  constructor(db: Database) {
-    this.#db = db;
-    onKeyChange(db, (digest) => {
+  constructor(deps: LastKnownDependencies) {
+    this.#deps = deps;
+    onKeyChange(deps.db, (digest) => {
       if (digest === null) {
         this.#missChanges();
-        return;
+      } else {
+        this.#reloadLater([digest]);
       }
-      this.#byDigest.delete(digest);
-      this.#markStale((load) => load.digest === digest);
     });
-    onOrgChange(db, (orgId) => {
+    onOrgChange(deps.db, (orgId) => {
       if (orgId === null) {
         this.#missChanges();
         return;
       }
-      for (const [digest, { org }] of this.#byDigest) {
-        if (org?.id === orgId) {
-          this.#byDigest.delete(digest);
-        }
-      }
-      // The org of a credential is unknown while it is loading, so all loads in flight are marked.
-      this.#markStale(() => true);
+      const ofOrg = [...this.#byDigest].filter(([, { org }]) => org?.id === orgId);
+      this.#reloadLater(ofOrg.map(([digest]) => digest));
+      // The org of a credential is unknown while it is loading, so all loads in flight are affected.
+      this.#markAllLoads();
     });
   }
 
@@ -54,47 +61,90 @@ export class LastKnownCredentials {
   }
 
   /** Loads a credential from the database and stores it, unless it may have changed meanwhile. */
-  async track(
-    digest: string,
-    load: (digest: string) => Promise<Credential | undefined>,
-  ): Promise<Credential | undefined> {
-    const inFlight: Load = { digest, stale: false };
+  async load(digest: string): Promise<Credential | undefined> {
+    const loaded = await this.#track([digest], async () => {
+      const credential = await this.#deps.load(digest);
+      return new Map(credential === undefined ? [] : [[digest, credential]]);
+    });
+    return loaded.get(digest);
+  }
+
+  readonly job: Job = {
+    id: 'reload-last-known-credentials',
+    everyMs: 1_000,
+    runOnce: async () => {
+      this.#notice();
+      if (this.#toReload.size === 0 || !this.#deps.db.notificationsHealthy()) {
+        return false;
+      }
+      const digests = [...this.#toReload].slice(0, reloadsPerBatch);
+      await this.#track(digests, () => this.#deps.loadMany(digests));
+      return this.#toReload.size > 0;
+    },
+  };
+
+  async #track(
+    digests: readonly string[],
+    load: () => Promise<ReadonlyMap<string, Credential>>,
+  ): Promise<ReadonlyMap<string, Credential>> {
+    const inFlight: Load = { changed: new Set(), allChanged: false };
     this.#loads.add(inFlight);
-    let credential: Credential | undefined;
+    let loaded: ReadonlyMap<string, Credential>;
     try {
-      credential = await load(digest);
+      loaded = await load();
     } finally {
       this.#loads.delete(inFlight);
     }
-    if (this.#changesMissed && this.#db.notificationsHealthy()) {
-      this.#byDigest.clear();
+    this.#notice();
+    for (const digest of digests) {
+      const credential = loaded.get(digest);
+      if (credential === undefined) {
+        this.#byDigest.delete(digest);
+        this.#toReload.delete(digest);
+      } else if (!inFlight.allChanged && !inFlight.changed.has(digest)) {
+        this.#store(digest, credential);
+      }
+    }
+    return loaded;
+  }
+
+  /** Once notifications are healthy again, the credentials of the time before are not accepted any more. */
+  #notice(): void {
+    if (this.#changesMissed && this.#deps.db.notificationsHealthy()) {
       this.#changesMissed = false;
+      this.#reloadLater([...this.#byDigest.keys()]);
     }
-    if (credential === undefined) {
-      this.#byDigest.delete(digest);
-    } else if (!inFlight.stale) {
-      this.#store(digest, credential);
+  }
+
+  #reloadLater(digests: readonly string[]): void {
+    for (const digest of digests) {
+      if (this.#byDigest.delete(digest)) {
+        this.#toReload.add(digest);
+      }
+      for (const load of this.#loads) {
+        load.changed.add(digest);
+      }
     }
-    return credential;
   }
 
   #store(digest: string, credential: Credential): void {
-    if (this.#byDigest.size >= credentialsMax) {
-      this.#byDigest.clear();
+    this.#toReload.delete(digest);
+    this.#byDigest.delete(digest);
+    const [oldest] = this.#byDigest.keys();
+    if (oldest !== undefined && this.#byDigest.size + this.#toReload.size >= credentialsMax) {
+      this.#byDigest.delete(oldest);
     }
     this.#byDigest.set(digest, credential);
   }
 
   #missChanges(): void {
     this.#changesMissed = true;
-    this.#markStale(() => true);
+    this.#markAllLoads();
   }
 
-  #markStale(concerns: (load: Load) => boolean): void {
+  #markAllLoads(): void {
     for (const load of this.#loads) {
-      if (concerns(load)) {
-        load.stale = true;
-      }
+      load.allChanged = true;
     }
   }
 }

@@ -176,6 +176,17 @@ export async function findKeyByDigest(db: Queryable, digest: string): Promise<Cr
   return row;
 }
 
+export async function findKeysByDigest(
+  db: Queryable,
+  digests: readonly string[],
+): Promise<(CredentialRow & { readonly digest: string })[]> {
+  return db.query(
+    `SELECT k.*, ${credentialOrgColumns}
+       FROM keys k LEFT JOIN orgs o ON o.id = k.org_id WHERE k.digest = ANY($1)`,
+    [digests],
+  );
+}
+
 export async function operatorKeyExists(db: Queryable): Promise<boolean> {
   return (await db.query(`SELECT 1 AS one FROM keys WHERE org_id IS NULL LIMIT 1`, [])).length > 0;
 }
