@@ -188,6 +188,13 @@ const settings = {
     'Response of the edge while the ledger is unavailable: `closed` returns 503; `open` allows and counts the cost later.',
     ['closed', 'open'],
   ),
+  edgeSpoolBytes: integer(
+    'SVC_EDGE_SPOOL_BYTES',
+    String(64 * 1024 * 1024),
+    'Maximum size of the decisions that a process keeps in its data directory while `SVC_EDGE_FAIL_MODE` is `open` and the ledger is unavailable, some 500 bytes each. Above it, decisions return 503.',
+    65_536,
+    4_294_967_296,
+  ),
   holdsMax: integer(
     'SVC_HOLDS_MAX',
     '500000',

@@ -594,6 +594,27 @@ export const eventCatalog = {
     Approval,
     { ...approval, state: 'expired', ended_at: '2026-11-22T12:00:00.000Z', ended_because: 'time' },
   ),
+  'edge.decisions_imported': kind(
+    'Decisions that were allowed without checking any limit, while the ledger was unavailable, were added to the ledger. ' +
+      'Sent for at most 500 decisions at a time.',
+    open({
+      decisions: count,
+      held_usd: usd,
+      reduced: Type.Integer({
+        description:
+          'Decisions of which less than the full amount is held, because it is too large to be stored.',
+      }),
+      first_decided_at: timestamp,
+      last_decided_at: timestamp,
+    }),
+    {
+      decisions: 42,
+      held_usd: '3.5',
+      reduced: 0,
+      first_decided_at: '2026-11-15T12:00:00.000Z',
+      last_decided_at: '2026-11-15T12:04:00.000Z',
+    },
+  ),
   'eval.recorded': kind('An eval result of a model was recorded.', Eval, evaluation),
   'eval.deleted': kind('An eval result of a model was deleted.', Eval, { ...evaluation, ...deleted }),
   'routing_policy.updated': kind('The routing policy was set.', RoutingPolicy, routingPolicy),

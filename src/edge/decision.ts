@@ -84,7 +84,7 @@ function estimateOf(body: DecisionBody, images: bigint, price: Price | undefined
  * Returns the most output tokens whose worst-case cost stays within the hold, at most the requested number. Without a
  * price, returns the requested number.
  */
-function outputTokenLimit({
+export function outputTokenLimit({
   price,
   inputTokens,
   images,

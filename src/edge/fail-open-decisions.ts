@@ -1,110 +1,141 @@
 /**
- * `SVC_EDGE_FAIL_MODE=open`: while the ledger is unavailable, decisions are allowed unchecked and marked
- * `degraded`. They are kept in memory and imported into the ledger as holds as soon as it is available, regardless
- * of the limits; the run that settles one is marked too. They are lost if the process ends before that.
+ * `SVC_EDGE_FAIL_MODE=open`: while the ledger is unavailable, decisions are allowed unchecked and marked `degraded`. Each is
+ * on disk before its response is sent. As soon as the ledger is available, they are imported as holds, regardless of the
+ * limits; the run that settles one is marked too. Decisions of a process that has ended are imported by the next process
+ * with the same data directory, in any fail mode.
  */
+import type { Registry } from 'prom-client';
+import { invalidFields } from '../contract/api-error.ts';
 import { formatUsd } from '../kernel/money.ts';
-import type { Hold, HoldKey } from '../ledger/holds/hold.ts';
 import { holdKeyOf, type Replay, type RequestKey, replayOf } from '../ledger/holds/hold-keys.ts';
-import { orgKeyId } from '../ledger/holds/take-hold.ts';
-import type { Ledger } from '../ledger/ledger.ts';
+import { replayedResponse } from '../ledger/ledger-errors.ts';
+import { DurableSpool, type Segment } from '../platform/durable-spool.ts';
+import type { DecisionResponse } from '../platform/http/routes/route.ts';
 import type { Ids } from '../platform/ids.ts';
 import type { Job } from '../platform/jobs/jobs.ts';
-import type { Log } from '../platform/log.ts';
-import { OverCapacity } from '../platform/service-unavailable.ts';
-import { type DecisionCaller, decisionRequestOf, type Price } from './decision.ts';
+import type { Secrets } from '../platform/secrets/secrets.ts';
+import { OverCapacity, ServiceUnavailable } from '../platform/service-unavailable.ts';
+import type { SharedClock } from '../platform/time/clock.ts';
+import { type DecisionCaller, decisionRequestOf, outputTokenLimit, type Price } from './decision.ts';
+import { createFailOpenIds } from './fail-open-ids.ts';
+import { createFailOpenImport, type ImportDependencies, unlimitedRequestOf } from './fail-open-import.ts';
+import { type FailOpenCounts, registerFailOpenMetrics } from './fail-open-metrics.ts';
+import { type PendingDecision, PendingDecisions, type SpooledDecision } from './fail-open-pending.ts';
 import { type DecisionBody, runOnlyChecks, type Verdict } from './schema.ts';
 
-export interface FailOpenDependencies {
+export interface FailOpenDependencies
+  extends Pick<ImportDependencies, 'db' | 'ledger' | 'log' | 'findPrice' | 'recordImport'> {
   readonly ids: Ids;
-  readonly ledger: Ledger;
-  readonly log: Log;
-  findPrice(orgId: string, model: string, atMs: number): Price | undefined | Promise<Price | undefined>;
+  readonly clock: SharedClock;
+  readonly secrets: Secrets;
+  /** Directory of the spool. */
+  readonly directory: string;
+  /** Maximum size of the decisions that wait for the ledger. */
+  readonly bytesMax: number;
+}
+
+export interface FailOpenRequest {
+  readonly body: DecisionBody;
+  readonly caller: DecisionCaller;
+  readonly now: Date;
+  readonly key: RequestKey | undefined;
+  /** The last known price of the model; undefined if it is not known. */
+  readonly price: Price | undefined;
 }
 
 export interface FailOpenDecisions {
-  /** Returns the response to an idempotency key of a pending fail-open decision. */
-  replay(orgId: string, key: RequestKey): Replay | undefined;
-  allow(body: DecisionBody, caller: DecisionCaller, now: Date, key: RequestKey | undefined): string;
-  /** Imports a decision now if it is pending. Must be called before a run settles the decision. */
-  importIntoLedger(decisionId: string): Promise<void>;
+  /** Adds the decisions of processes that have ended. Called once before the first request; later by the job. */
+  takeOver(): Promise<void>;
+  /** Returns true if an error means that the ledger is unavailable, and not that this process is overloaded. */
+  isOutage(error: unknown): boolean;
+  /** Returns the response to an idempotency key of a decision that is not in the ledger yet. */
+  replay(orgId: string, key: RequestKey): Promise<Replay | undefined>;
+  /** Allows a decision. Throws `ServiceUnavailable` if it cannot be stored. */
+  allow(request: FailOpenRequest): Promise<DecisionResponse>;
+  /** Imports the decisions of the org that this process has not imported yet. Must be called before runs settle them. */
+  importNow(orgId: string, decisionIds: readonly string[]): Promise<void>;
+  /** Returns the time of a decision if its id proves that any process gave it to this org fail-open. */
+  decidedAtMs(orgId: string, decisionId: string): number | undefined;
   readonly job: Job;
+  register(metrics: Registry): void;
+  close(): Promise<void>;
 }
 
-/** Maximum number of unchecked decisions in memory. */
-const pendingMax = 100_000;
+/** Interval between searches for decisions of other processes that have ended. */
+const takeOverEveryMs = 10_000;
 
-interface Pending {
-  readonly body: DecisionBody;
-  readonly caller: DecisionCaller;
-  readonly id: string;
-  readonly atMs: number;
-  readonly key: HoldKey | null;
-}
+export function createFailOpenDecisions(deps: FailOpenDependencies): FailOpenDecisions {
+  const { db, clock, log } = deps;
+  const ids = createFailOpenIds(deps.ids, deps.secrets, clock);
+  const spool = new DurableSpool(deps.directory);
+  const pending = new PendingDecisions(deps.bytesMax);
+  const counts: FailOpenCounts = { spooled: 0, imported: 0, rejected: 0, refused: 0 };
+  const imports = createFailOpenImport({ ...deps, spool, pending, counts });
+  let takenOverAtMs = Number.NEGATIVE_INFINITY;
 
-export function createFailOpenDecisions({
-  ids,
-  ledger,
-  log,
-  findPrice,
-}: FailOpenDependencies): FailOpenDecisions {
-  const pending = new Map<string, Pending>();
-  const keys = new Map<string, HoldKey>();
-
-  async function importPending(one: Pending): Promise<void> {
-    await ledger.importHold(await holdOf(one));
-    pending.delete(one.id);
-    if (one.key !== null) {
-      keys.delete(orgKeyId(one.caller.orgId, one.key.digest));
+  async function takeOver(): Promise<void> {
+    takenOverAtMs = performance.now();
+    const lines = await spool.takeOver(pending.roomBytes);
+    for (const { text, segment } of lines) {
+      const decision = parseDecision(text);
+      if (decision === undefined) {
+        counts.rejected += 1;
+        await spool.setAside(text, 'the line is damaged');
+        await spool.release(segment);
+      } else if (pending.find(decision.id) === undefined) {
+        pending.add(pendingOf(decision, text, Promise.resolve(segment), true));
+      } else {
+        await spool.release(segment);
+      }
+    }
+    if (lines.length > 0) {
+      log.warn({ decisions: lines.length }, 'found fail-open decisions of a process that has ended');
     }
   }
 
-  async function holdOf({ body, caller, id, atMs, key }: Pending): Promise<Hold> {
-    const price = await findPrice(caller.orgId, body.model, atMs);
-    const request = decisionRequestOf(body, caller, price);
-    // Without an estimate, or without a price for it, the maximum cost is unknown; the run will report the actual cost.
-    const holdRequest = 'code' in request ? unpriced(body, caller) : request.request;
-    return {
-      id,
-      orgId: caller.orgId,
-      runId: null,
-      surface: 'edge',
-      scope: holdRequest.scope,
-      amounts: holdRequest.amounts,
-      admittedAtMs: atMs,
-      expiresAtMs: atMs + holdRequest.holdSeconds * 1_000,
-      shares: [],
-      packs: [],
-      priceVersion: holdRequest.priceVersion,
-      idempotency: key,
-      degraded: true,
-    };
-  }
-
-  function unpriced(body: DecisionBody, caller: DecisionCaller) {
-    const request = decisionRequestOf({ ...body, estimated_cost_usd: '0' }, caller, undefined);
-    if ('code' in request) {
-      throw new Error('a decision with an estimated cost must be valid');
+  async function store(decision: SpooledDecision): Promise<void> {
+    const line = JSON.stringify(decision);
+    pending.checkRoom(decision.orgId, Buffer.byteLength(line));
+    const one = pendingOf(decision, line, spool.append(line), false);
+    pending.add(one);
+    try {
+      await one.durable;
+    } catch (error) {
+      pending.remove(one);
+      throw error;
     }
-    return request.request;
+    one.isDurable = true;
   }
 
   return {
-    replay: (orgId, key) => replayOf(keys.get(orgKeyId(orgId, key.digest)), key),
-    allow(body, caller, now, key) {
-      if (pending.size >= pendingMax) {
-        throw new OverCapacity('too many fail-open decisions are pending');
+    takeOver,
+    isOutage(error) {
+      // An org must not get decisions unchecked by filling a queue.
+      const isOverload = error instanceof OverCapacity && db.notificationsHealthy();
+      return error instanceof ServiceUnavailable && !isOverload;
+    },
+    async replay(orgId, key) {
+      const used = pending.findByKey(orgId, key.digest);
+      await used?.durable;
+      return replayOf(used?.decision.key, key);
+    },
+    async allow({ body, caller, now, key, price }) {
+      const used = key && pending.findByKey(caller.orgId, key.digest);
+      if (used !== undefined && key !== undefined) {
+        // Waits: a replay must not be sent before the decision is durable either.
+        await used.durable;
+        return replayedResponse(replayOf(used.decision.key, key) as Replay);
       }
-      const id = ids.next('dec');
+      checkEstimate(body, caller, price);
+      const id = ids.next(caller.orgId);
       const atMs = now.getTime();
-      const request = decisionRequestOf(body, caller, undefined);
-      const holdRequest = 'code' in request ? unpriced(body, caller) : request.request;
+      const request = unlimitedRequestOf({ ...caller, body }, price);
       const verdict: Verdict = {
         decision: 'allow',
         decision_id: id,
-        expires_at: new Date(atMs + holdRequest.holdSeconds * 1_000).toISOString(),
-        held_usd: formatUsd(holdRequest.amounts.usd),
-        max_output_tokens: body.max_output_tokens ?? null,
+        expires_at: new Date(atMs + request.request.holdSeconds * 1_000).toISOString(),
+        held_usd: formatUsd(request.request.amounts.usd),
+        max_output_tokens: outputTokenLimit(request),
         limits: [],
         // All of them: the checks that apply to the org cannot be read while the ledger is unavailable.
         not_checked: [...runOnlyChecks],
@@ -112,31 +143,83 @@ export function createFailOpenDecisions({
       };
       const text = JSON.stringify(verdict);
       const holdKey = key === undefined ? null : holdKeyOf(key, text);
-      pending.set(id, { body, caller, id, atMs, key: holdKey });
-      if (holdKey !== null) {
-        keys.set(orgKeyId(caller.orgId, holdKey.digest), holdKey);
+      try {
+        await store({ id, ...caller, atMs, body, key: holdKey });
+      } catch (error) {
+        counts.refused += 1;
+        throw error;
       }
-      return text;
+      counts.spooled += 1;
+      return { text, replayed: false };
     },
-    async importIntoLedger(decisionId) {
-      const one = pending.get(decisionId);
-      if (one !== undefined) {
-        await importPending(one);
+    async importNow(orgId, decisionIds) {
+      const found = decisionIds.flatMap((id) => pending.find(id) ?? []);
+      const own = found.filter(({ decision, isDurable }) => decision.orgId === orgId && isDurable);
+      if (own.length > 0) {
+        await imports.importNow(orgId, own);
       }
     },
+    decidedAtMs: ids.decidedAtMs,
     job: {
       id: 'import-fail-open-decisions',
       everyMs: 1_000,
       async runOnce() {
-        const batch = [...pending.values()];
-        for (const one of batch) {
-          await importPending(one);
+        if (db.notificationsHealthy() && performance.now() - takenOverAtMs >= takeOverEveryMs) {
+          await takeOver();
         }
-        if (batch.length > 0) {
-          log.info({ decisions: batch.length }, 'imported fail-open decisions');
+        return imports.importBatches();
+      },
+      async stop() {
+        while (db.notificationsHealthy() && (await imports.importBatches())) {
+          // Continue with the next batch.
         }
-        return false;
       },
     },
+    register(metrics) {
+      registerFailOpenMetrics(metrics, {
+        counts,
+        pending: () => pending.size,
+        bytes: () => pending.bytes,
+        oldestSeconds() {
+          const oldestAtMs = pending.oldestAtMs();
+          return oldestAtMs === undefined ? 0 : Math.max(0, clock.now().getTime() - oldestAtMs) / 1_000;
+        },
+      });
+    },
+    close: () => spool.close(),
   };
+}
+
+/** Rejects what is rejected normally too. Without a price the cost of tokens is unknown, which is not an error here. */
+function checkEstimate(body: DecisionBody, caller: DecisionCaller, price: Price | undefined): void {
+  const request = decisionRequestOf(body, caller, price);
+  if ('code' in request && request.field !== 'model') {
+    throw invalidFields([request]);
+  }
+}
+
+function pendingOf(
+  decision: SpooledDecision,
+  line: string,
+  durable: Promise<Segment>,
+  isDurable: boolean,
+): PendingDecision {
+  return { decision, line, bytes: Buffer.byteLength(line), durable, isDurable };
+}
+
+/** Returns undefined if the line is damaged. */
+function parseDecision(line: string): SpooledDecision | undefined {
+  try {
+    const decision = JSON.parse(line) as Partial<SpooledDecision>;
+    const isWhole =
+      typeof decision.id === 'string' &&
+      typeof decision.orgId === 'string' &&
+      typeof decision.keyId === 'string' &&
+      Number.isFinite(decision.atMs) &&
+      typeof decision.body?.model === 'string' &&
+      decision.key !== undefined;
+    return isWhole ? (decision as SpooledDecision) : undefined;
+  } catch {
+    return undefined;
+  }
 }

@@ -1,3 +1,4 @@
 export { createDecisionFastPath } from './decision-fast-path.ts';
-export { createFailOpenDecisions } from './fail-open-decisions.ts';
+export { createFailOpenDecisions, type FailOpenDecisions } from './fail-open-decisions.ts';
+export { createLastKnownPrices } from './last-known-prices.ts';
 export { edgeRoutes } from './routes.ts';

@@ -12,7 +12,6 @@ import type { CustomerDigest } from '../platform/http/pipeline/idempotency.ts';
 import type { Caller } from '../platform/http/routes/access.ts';
 import { type DecisionResponse, decision, type Route } from '../platform/http/routes/route.ts';
 import type { RateLimiter } from '../platform/rates/rate-limiter.ts';
-import { ServiceUnavailable } from '../platform/service-unavailable.ts';
 import { decisionRequestOf, type Price, verdictText } from './decision.ts';
 import type { FailOpenDecisions } from './fail-open-decisions.ts';
 import { DecisionBody, Verdict } from './schema.ts';
@@ -23,12 +22,17 @@ export interface EdgeDependencies {
   readonly rates: RateLimiter;
   readonly limitEvents: LimitEvents;
   /** Used while the ledger is unavailable; undefined: such requests fail. */
-  readonly failOpen?: FailOpenDecisions | undefined;
+  readonly failOpen?: FailOpenMode | undefined;
   findPrice(orgId: string, model: string, atMs: number): Price | undefined | Promise<Price | undefined>;
   /** Returns true if the org has policies. They are not checked here, only listed in `not_checked`. */
   hasPolicies(orgId: string): boolean | Promise<boolean>;
   readonly customerDigest: CustomerDigest;
   readonly pendingHolds: PendingHolds;
+}
+
+export interface FailOpenMode {
+  readonly decisions: FailOpenDecisions;
+  lastKnownPrice(orgId: string, model: string): Price | undefined;
 }
 
 /**
@@ -61,23 +65,20 @@ export function edgeRoutes(deps: EdgeDependencies): Route[] {
           idempotencyKey === undefined
             ? undefined
             : requestKeyOf({ route: 'edge', ...decisionCaller, idempotencyKey, body }, customerDigest);
-        const replay = key && failOpen?.replay(decisionCaller.orgId, key);
+        const replay = key && (await failOpen?.decisions.replay(decisionCaller.orgId, key));
         if (replay !== undefined) {
           return replayedResponse(replay);
         }
         try {
           return await decide(deps, { body, caller, now, key, pendingHold });
         } catch (error) {
-          if (failOpen === undefined || !(error instanceof ServiceUnavailable)) {
+          if (failOpen === undefined || !failOpen.decisions.isOutage(error)) {
             throw error;
           }
-          // A concurrent request with the same key may have been allowed meanwhile.
-          const concurrentReplay = key && failOpen.replay(decisionCaller.orgId, key);
-          if (concurrentReplay !== undefined) {
-            return replayedResponse(concurrentReplay);
-          }
+          const price = failOpen.lastKnownPrice(decisionCaller.orgId, body.model);
+          const allowed = await failOpen.decisions.allow({ body, caller: decisionCaller, now, key, price });
           decisionCounts.count('edge', 'allow', '');
-          return { text: failOpen.allow(body, decisionCaller, now, key), replayed: false };
+          return allowed;
         }
       },
     }),

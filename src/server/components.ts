@@ -25,7 +25,7 @@ import { createDeliveryCounts, registerWebhookMetrics } from '../capabilities/in
 import { createModelCapabilities } from '../capabilities/spend/models/index.ts';
 import { createLatencies } from '../capabilities/spend/runs/index.ts';
 import { DeprecationRegistry } from '../contract/deprecations.ts';
-import { createFailOpenDecisions } from '../edge/index.ts';
+import { createLastKnownPrices } from '../edge/index.ts';
 import { createLimitEvents } from '../ledger/limits/limit-events.ts';
 import { createTimezoneOf } from '../ledger/limits/org-timezone.ts';
 import { createDriftGauge, registerLedgerMetrics } from '../ledger/metrics.ts';
@@ -57,6 +57,7 @@ export function createComponents(deps: AppDependencies) {
     registerMore(registry) {
       regions?.register(registry);
       registerLedgerMetrics(registry, { db, ledger, clock, drift });
+      services.failOpen.register(registry);
       registerWebhookMetrics(registry, db, deliveries);
       signals.register(registry);
       attempts.register(registry);
@@ -81,9 +82,7 @@ export function createComponents(deps: AppDependencies) {
   const memberLinks = createMemberLinks({ db, secrets, baseUrl, requiresSso });
   const supportEntry = createConsoleEntry({ impersonation, backoff, baseUrl });
 
-  const failOpen = failsOpen
-    ? createFailOpenDecisions({ ids, ledger, log, findPrice: prices.find })
-    : undefined;
+  const lastKnownPrices = failsOpen ? createLastKnownPrices(prices.find) : undefined;
   const capabilities = createModelCapabilities(db);
   const latenciesOf = createLatencies({ db, clock });
   const policyCache = createPolicyCache(db);
@@ -102,8 +101,8 @@ export function createComponents(deps: AppDependencies) {
     ledger,
     orgLimits,
     rates,
-    findPrice: prices.find,
-    failOpen,
+    findPrice: lastKnownPrices?.find ?? prices.find,
+    failOpen: lastKnownPrices && { decisions: services.failOpen, lastKnownPrice: lastKnownPrices.get },
     limitEvents,
     hasPolicies: policyCache.hasPolicies,
     customerDigest,
@@ -146,7 +145,6 @@ export function createComponents(deps: AppDependencies) {
     links,
     memberLinks,
     supportEntry,
-    failOpen,
     capabilities,
     latenciesOf,
     policyCache,

@@ -53,7 +53,6 @@ export function createRoutes(deps: AppDependencies, components: Components, open
     sessions,
     links,
     memberLinks,
-    failOpen,
     capabilities,
     latenciesOf,
     policies,
@@ -97,7 +96,7 @@ export function createRoutes(deps: AppDependencies, components: Components, open
       contents: createContents(db, secrets),
       contentDigest: createRunDigest(secrets),
       bulkMaxRuns: config.bulkMaxRuns,
-      ...(failOpen !== undefined && { importDecision: failOpen.importIntoLedger }),
+      failOpen: services.failOpen,
     }),
     ...policyRoutes({
       db,

@@ -3,6 +3,7 @@
  * the secrets.
  */
 
+import { join } from 'node:path';
 import {
   type ChainHeads,
   openChainHeads,
@@ -20,6 +21,7 @@ import {
 import { enqueueFinished, type RunDraft, readPaid, writeRuns } from '../capabilities/spend/runs/index.ts';
 import type { Config } from '../config/settings.ts';
 import { version } from '../config/version.ts';
+import { createFailOpenDecisions, type FailOpenDecisions } from '../edge/index.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { createOrgLimits, type OrgLimitsCache } from '../ledger/limits/org-limits.ts';
 import { openLedger } from '../ledger/open-ledger.ts';
@@ -32,6 +34,7 @@ import { openRateLimiter } from '../platform/rates/open-rate-limiter.ts';
 import type { RateLimiter } from '../platform/rates/rate-limiter.ts';
 import { openSecrets, type Secrets } from '../platform/secrets/secrets.ts';
 import type { SharedClock } from '../platform/time/clock.ts';
+import { recordFailOpenImport } from './fail-open-record.ts';
 
 export interface ServicesDependencies {
   readonly config: Config;
@@ -45,6 +48,7 @@ export interface Services {
   readonly ledger: Ledger<RunDraft>;
   readonly orgLimits: OrgLimitsCache;
   readonly prices: Prices;
+  readonly failOpen: FailOpenDecisions;
   readonly rates: RateLimiter;
   readonly processes: Processes;
   readonly secrets: Secrets;
@@ -89,11 +93,26 @@ export async function openServices({ config, db, clock, ids, log }: ServicesDepe
     readPaid,
     permits: createPermits({ ids, heads: auditHeads }),
   });
+  const prices = createPrices(db);
+  const failOpen = createFailOpenDecisions({
+    db,
+    ids,
+    clock,
+    log,
+    ledger,
+    secrets,
+    directory: join(dataDir, 'fail-open'),
+    bytesMax: config.edgeSpoolBytes,
+    findPrice: prices.find,
+    recordImport: recordFailOpenImport({ ids, heads: auditHeads, clock }),
+  });
+  await failOpen.takeOver();
   const rates = await openRateLimiter({ redisUrl, log, share: () => processes.count() });
   return {
     ledger,
     orgLimits,
-    prices: createPrices(db),
+    prices,
+    failOpen,
     rates,
     processes,
     secrets,
@@ -101,6 +120,7 @@ export async function openServices({ config, db, clock, ids, log }: ServicesDepe
     auditHeads,
     events,
     async close() {
+      await failOpen.close();
       await ledger.close();
       await rates.close();
       await processes.leave();

@@ -3,7 +3,9 @@
  */
 import { trace } from '@opentelemetry/api';
 import { createPrices } from '../../src/capabilities/spend/models/index.ts';
+import type { RunDraft } from '../../src/capabilities/spend/runs/index.ts';
 import { loadConfig } from '../../src/config/settings.ts';
+import { createFailOpenDecisions } from '../../src/edge/index.ts';
 import { createOrgLimits } from '../../src/ledger/limits/org-limits.ts';
 import { PostgresLedger } from '../../src/ledger/postgres/postgres-ledger.ts';
 import type { Database } from '../../src/platform/db/database.ts';
@@ -40,33 +42,47 @@ export function declaredApp(): App {
     close: async () => undefined,
   };
   const ids = createIds(systemClock);
-  const permits = { read: notUsed, use: notUsed };
+  const ledger = new PostgresLedger<RunDraft>({
+    holdsMax: 1,
+    db,
+    clock: systemClock,
+    ids,
+    writeRuns: notUsed,
+    readPaid: notUsed,
+    permits: { read: notUsed, use: notUsed },
+  });
+  const secrets = createSecrets(Buffer.alloc(secretsKeyBytes));
+  const log = createLog('silent');
   return createApp({
     config: loadConfig({}),
     db,
     clock: systemClock,
     ids,
     services: {
-      ledger: new PostgresLedger({
-        holdsMax: 1,
-        db,
-        clock: systemClock,
-        ids,
-        writeRuns: notUsed,
-        readPaid: notUsed,
-        permits,
-      }),
+      ledger,
       orgLimits: createOrgLimits(db),
       prices: createPrices(db),
       rates: createInMemoryRateLimiter({ share: () => 1 }),
       processes: createProcesses(db, '0.0.0'),
-      secrets: createSecrets(Buffer.alloc(secretsKeyBytes)),
+      secrets,
+      failOpen: createFailOpenDecisions({
+        db,
+        clock: systemClock,
+        ids,
+        log,
+        ledger,
+        secrets,
+        directory: '',
+        bytesMax: 0,
+        findPrice: notUsed,
+        recordImport: notUsed,
+      }),
       auditHeads: { isGenuine: notUsed, macAfter: notUsed },
       auditSigner: { sign: notUsed, signAll: notUsed, keep: notUsed, publicKeys: notUsed, rotate: notUsed },
       events: { wants: () => false },
       close: async () => undefined,
     },
-    log: createLog('silent'),
+    log,
     tracer: trace.getTracer('declarations'),
     faults: noFaults,
     baseUrl: () => 'http://localhost:8080',

@@ -20,7 +20,11 @@ export async function completeRun(
   }
   const price =
     body.cost_usd === undefined ? await findRunPrice(deps, orgId, run, run.charged_at) : undefined;
-  const drafted = draftCompletion(run, body, { ids: deps.ids, now: call.now, price });
+  if (run.decision_id !== null) {
+    await deps.failOpen.importNow(orgId, [run.decision_id]);
+  }
+  const failOpenAtMs = (decisionId: string) => deps.failOpen.decidedAtMs(orgId, decisionId);
+  const drafted = draftCompletion(run, body, { ids: deps.ids, now: call.now, price, failOpenAtMs });
   if (isInvalid(drafted)) {
     throw invalidFields(drafted);
   }

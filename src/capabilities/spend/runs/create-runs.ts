@@ -83,13 +83,15 @@ async function draftRuns(
     chained: limits.index.byValue.has('chain_id'),
     parentOf: (runId) => parents.get(runId),
     contentDigest: (body) => deps.contentDigest(orgId, body),
+    failOpenAtMs: (decisionId) => deps.failOpen.decidedAtMs(orgId, decisionId),
   };
+  const decisionIds = bodies.flatMap(({ decision_id }) => decision_id ?? []);
+  if (decisionIds.length > 0) {
+    await deps.failOpen.importNow(orgId, decisionIds);
+  }
   const postings: Posting<RunDraft>[] = [];
   const fieldErrors: FieldError[] = [];
   for (const [index, body] of bodies.entries()) {
-    if (body.decision_id !== undefined) {
-      await deps.importDecision?.(body.decision_id);
-    }
     const found = needsPrice(body) ? findRunPrice(deps, orgId, body, now) : undefined;
     const price = found instanceof Promise ? await found : found;
     const drafted = draftRun(body, context, price);

@@ -27,8 +27,15 @@ export interface RunDependencies {
   readonly policies: PolicyCheck;
   readonly contents: ContentStorage;
   readonly contentDigest: RunDigest;
-  /** Imports a fail-open decision into the ledger, so that a run can settle it. */
-  importDecision?(decisionId: string): Promise<void>;
+  readonly failOpen: FailOpenLookup;
+}
+
+/** Decisions that the edge gave while the ledger was unavailable. */
+export interface FailOpenLookup {
+  /** Imports those of these decisions that this process has not imported into the ledger yet. */
+  importNow(orgId: string, decisionIds: readonly string[]): Promise<void>;
+  /** Returns the time of a decision that was given to this org fail-open; undefined if its id does not prove that. */
+  decidedAtMs(orgId: string, decisionId: string): number | undefined;
 }
 
 /** The request that creates, completes or adjusts a run. */

@@ -20,6 +20,8 @@ export interface DraftContext {
   readonly chained: boolean;
   parentOf(runId: string): ParentRow | undefined;
   contentDigest(body: CreateRun): string;
+  /** Returns the time of a decision that was given fail-open. */
+  failOpenAtMs(decisionId: string): number | undefined;
 }
 
 /** The posting, or the field errors of an invalid body. */
@@ -95,6 +97,7 @@ export function draftRun(body: CreateRun, context: DraftContext, price: PriceInF
     depth,
     amounts: { usd: cost, tokens: counts.inputTokens + maxOutput, requests: 1n },
     decisionId,
+    failOpenAtMs: body.decision_id === undefined ? undefined : context.failOpenAtMs(body.decision_id),
     holdSeconds: body.expires_in_seconds ?? defaultHoldSeconds,
     atMs: context.record ? startedAt.getTime() : null,
     priceVersion,
@@ -115,7 +118,7 @@ export function draftRun(body: CreateRun, context: DraftContext, price: PriceInF
   };
 }
 
-export interface CompletionContext extends Pick<DraftContext, 'ids' | 'now'> {
+export interface CompletionContext extends Pick<DraftContext, 'ids' | 'now' | 'failOpenAtMs'> {
   readonly price: PriceInForce | undefined;
 }
 
@@ -126,7 +129,7 @@ export interface CompletionContext extends Pick<DraftContext, 'ids' | 'now'> {
 export function draftCompletion(
   run: RunRow,
   body: CompleteRun,
-  { ids, now, price }: CompletionContext,
+  { ids, now, price, failOpenAtMs }: CompletionContext,
 ): Drafted {
   const measured = {
     ...body,
@@ -159,6 +162,7 @@ export function draftCompletion(
     depth: run.depth,
     amounts: { usd: cost, tokens: counts.inputTokens + counts.outputTokens, requests: 1n },
     decisionId: run.decision_id,
+    failOpenAtMs: run.decision_id === null ? undefined : failOpenAtMs(run.decision_id),
     holdSeconds: 0,
     atMs: run.charged_at.getTime(),
     priceVersion: body.cost_usd === undefined ? (price?.versionId ?? null) : null,

@@ -4,7 +4,7 @@ import type { Queryable } from '../../../platform/db/database.ts';
 import type { PriceInForce } from '../models/index.ts';
 import type { RunDependencies } from './dependencies.ts';
 
-type PriceDependencies = Pick<RunDependencies, 'db' | 'ledger' | 'prices'>;
+type PriceDependencies = Pick<RunDependencies, 'db' | 'ledger' | 'prices' | 'failOpen'>;
 
 /** Returns the price in force when the run was admitted: at `admittedAt`, or when its decision was made. */
 export function findRunPrice(
@@ -18,7 +18,7 @@ export function findRunPrice(
     : findDecisionPrice(deps, orgId, model, decision_id, admittedAt);
 }
 
-/** Falls back to `admittedAt` if the decision has no hold. */
+/** Falls back to the time of a fail-open decision, or else to `admittedAt`, if the decision has no hold. */
 async function findDecisionPrice(
   deps: PriceDependencies,
   orgId: string,
@@ -29,7 +29,8 @@ async function findDecisionPrice(
   const hold =
     (await deps.ledger.findHold(orgId, decisionId)) ?? (await findEndedHold(deps.db, orgId, decisionId));
   const held = hold?.priceVersion && (await deps.prices.version(orgId, model, hold.priceVersion));
-  return held || deps.prices.find(orgId, model, hold?.admittedAtMs ?? admittedAt.getTime());
+  const admittedAtMs = hold?.admittedAtMs ?? deps.failOpen.decidedAtMs(orgId, decisionId);
+  return held || deps.prices.find(orgId, model, admittedAtMs ?? admittedAt.getTime());
 }
 
 async function findEndedHold(db: Queryable, orgId: string, holdId: string): Promise<Hold | undefined> {

@@ -1,0 +1,189 @@
+/**
+ * Imports fail-open decisions into the ledger, in batches per org. A decision that the ledger cannot accept is set aside, so
+ * that it blocks neither the other decisions of its org nor other orgs.
+ */
+import { formatUsd, maxNanos } from '../kernel/money.ts';
+import type { Hold } from '../ledger/holds/hold.ts';
+import type { HoldImport, ImportedHold } from '../ledger/holds/hold-import.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+import type { Database } from '../platform/db/database.ts';
+import type { DurableSpool } from '../platform/durable-spool.ts';
+import type { Log } from '../platform/log.ts';
+import { ServiceUnavailable } from '../platform/service-unavailable.ts';
+import { type DecisionRequest, decisionRequestOf, type Price } from './decision.ts';
+import type { FailOpenCounts } from './fail-open-metrics.ts';
+import type { PendingDecision, PendingDecisions, SpooledDecision } from './fail-open-pending.ts';
+
+export interface ImportDependencies {
+  readonly db: Database;
+  readonly ledger: Ledger;
+  readonly log: Log;
+  readonly spool: DurableSpool;
+  readonly pending: PendingDecisions;
+  readonly counts: FailOpenCounts;
+  findPrice(orgId: string, model: string, atMs: number): Price | undefined | Promise<Price | undefined>;
+  /** Records the import of decisions of an org, visible to the org. */
+  recordImport(orgId: string): NonNullable<HoldImport['record']>;
+}
+
+const decisionsPerBatch = 500;
+const orgsAtATime = 4;
+
+export interface FailOpenImport {
+  /** Imports one batch of each org. Returns true if there are more decisions and the ledger is available. */
+  importBatches(): Promise<boolean>;
+  /** Imports these decisions now. Throws `ServiceUnavailable` if the ledger is unavailable. */
+  importNow(orgId: string, decisions: readonly PendingDecision[]): Promise<void>;
+}
+
+export function createFailOpenImport(deps: ImportDependencies): FailOpenImport {
+  const { db, ledger, log, spool, pending, counts } = deps;
+
+  async function importNow(orgId: string, decisions: readonly PendingDecision[]): Promise<void> {
+    const holds: Hold[] = [];
+    for (const { decision } of decisions) {
+      holds.push(await holdOf(decision));
+    }
+    try {
+      const results = await ledger.importHolds({ orgId, holds, record: deps.recordImport(orgId) });
+      await finish(decisions, results);
+    } catch (error) {
+      if (error instanceof ServiceUnavailable) {
+        throw error;
+      }
+      if (decisions.length > 1) {
+        for (const one of decisions) {
+          await importNow(orgId, [one]);
+        }
+      } else {
+        await reject(decisions, error);
+      }
+    }
+  }
+
+  async function finish(
+    decisions: readonly PendingDecision[],
+    results: readonly ImportedHold[],
+  ): Promise<void> {
+    for (const [index, one] of decisions.entries()) {
+      const result = results[index];
+      if (result?.kind === 'added' && result.reduced) {
+        log.warn(
+          {
+            tenant: one.decision.orgId,
+            decision: one.decision.id,
+            heldUsd: formatUsd(result.hold.amounts.usd),
+          },
+          'fail-open decision exceeds the largest amount of a counter; less is held',
+        );
+      }
+      if (pending.remove(one)) {
+        counts.imported += 1;
+        await spool.release(await one.durable);
+      }
+    }
+  }
+
+  async function reject(decisions: readonly PendingDecision[], error: unknown): Promise<void> {
+    for (const one of decisions) {
+      // Set aside first: after a crash in between the decision is rejected again, and not lost.
+      await spool.setAside(one.line, String(error));
+      if (pending.remove(one)) {
+        counts.rejected += 1;
+        await spool.release(await one.durable);
+      }
+      log.error(
+        { err: error, tenant: one.decision.orgId, decision: one.decision.id },
+        'fail-open decision cannot be imported; it was set aside in rejected.ndjson',
+      );
+    }
+  }
+
+  async function holdOf(decision: SpooledDecision): Promise<Hold> {
+    const { id, orgId, atMs, body, key } = decision;
+    const price = await deps.findPrice(orgId, body.model, atMs);
+    const { request } = unlimitedRequestOf(decision, price);
+    return {
+      id,
+      orgId,
+      runId: null,
+      surface: 'edge',
+      scope: request.scope,
+      amounts: request.amounts,
+      admittedAtMs: atMs,
+      expiresAtMs: atMs + request.holdSeconds * 1_000,
+      shares: [],
+      packs: [],
+      priceVersion: request.priceVersion,
+      idempotency: key,
+      degraded: true,
+    };
+  }
+
+  /** Returns false if the ledger is unavailable. */
+  async function importBatchOf(orgId: string): Promise<boolean> {
+    const batch = pending.durableOf(orgId, decisionsPerBatch);
+    try {
+      await importNow(orgId, batch);
+      return true;
+    } catch (error) {
+      log.warn(
+        { err: error, tenant: orgId, decisions: batch.length },
+        'fail-open decisions not imported yet',
+      );
+      return false;
+    }
+  }
+
+  return {
+    importNow,
+    async importBatches() {
+      if (pending.size === 0) {
+        return false;
+      }
+      // One query instead of a failure per org.
+      await db.query('SELECT 1 AS one');
+      const before = counts.imported;
+      const orgIds = pending.orgIds;
+      let allImported = true;
+      const worker = async () => {
+        for (let orgId = orgIds.pop(); orgId !== undefined; orgId = orgIds.pop()) {
+          const imported = await importBatchOf(orgId);
+          allImported &&= imported;
+          if (!imported && !db.notificationsHealthy()) {
+            return;
+          }
+        }
+      };
+      await Promise.all(Array.from({ length: orgsAtATime }, worker));
+      if (counts.imported > before) {
+        log.info(
+          { decisions: counts.imported - before, pending: pending.size },
+          'imported fail-open decisions',
+        );
+      }
+      return allImported && pending.size > 0;
+    },
+  };
+}
+
+/**
+ * Returns the request of a decision that was already allowed. Without a price its maximum cost is unknown and nothing is
+ * held; the run will report the actual cost. A cost beyond the largest amount is held as the largest amount.
+ */
+export function unlimitedRequestOf(
+  { orgId, keyId, body }: Pick<SpooledDecision, 'orgId' | 'keyId' | 'body'>,
+  price: Price | undefined,
+): DecisionRequest {
+  const caller = { orgId, keyId };
+  const request = decisionRequestOf(body, caller, price);
+  if (!('code' in request)) {
+    return request;
+  }
+  const estimated_cost_usd = request.code === 'out_of_range' ? formatUsd(maxNanos) : '0';
+  const bounded = decisionRequestOf({ ...body, estimated_cost_usd }, caller, price);
+  if ('code' in bounded) {
+    throw new Error('a decision with an estimated cost must be valid');
+  }
+  return bounded;
+}
