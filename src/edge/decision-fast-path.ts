@@ -14,7 +14,6 @@ import type { PlainHead } from '../platform/http/fast/plain-head.ts';
 import { type AddressList, clientAddress } from '../platform/http/message/address.ts';
 import { parsePlainObject } from '../platform/http/message/json.ts';
 import { newTraceId } from '../platform/http/message/trace-id.ts';
-import { forwardHeader } from '../platform/http/pipeline/regions.ts';
 import { admitCaller, type Caller, type Credential } from '../platform/http/routes/access.ts';
 import type { Route } from '../platform/http/routes/route.ts';
 import { compileBody } from '../platform/http/routes/validation.ts';
@@ -176,7 +175,6 @@ function isFastRequest({ method, headers, bodyBytes }: PlainHead, bytesMax: numb
     headers['content-type'] === 'application/json' &&
     headers.origin === undefined &&
     headers['idempotency-key'] === undefined &&
-    headers[forwardHeader] === undefined &&
     bodyBytes <= bytesMax
   );
 }

@@ -6,6 +6,7 @@
  * twice, and only printable ASCII; keeps the connection open; and has no transfer or content coding.
  */
 import { maxHeaderSize } from 'node:http';
+import { forwardHeader } from '../pipeline/regions.ts';
 
 export interface PlainHead {
   readonly method: 'GET' | 'POST';
@@ -39,6 +40,7 @@ const notPlain = new Set([
   'trailer',
   'transfer-encoding',
   'upgrade',
+  forwardHeader,
 ]);
 
 /** Returns undefined if the head is not plain. `text` is the head without the empty line that ends it. */

@@ -1,6 +1,6 @@
 /** Reads a request body. The limit in bytes applies to the declared length and to the body after decompression. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Readable } from 'node:stream';
+import { Readable } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import { type ApiError, apiError, invalidField } from '../../../contract/api-error.ts';
 import type { BodyMemory } from './body-memory.ts';
@@ -118,7 +118,7 @@ function sendContinue(request: IncomingMessage, response: ServerResponse, limitB
 }
 
 function declaredBytes(request: IncomingMessage): number {
-  return Number(request.headers['content-length'] ?? 0);
+  return Number(request.headers['content-length'] ?? 0) - (trailers.get(request)?.bytes ?? 0);
 }
 
 /** One message for truncated and for damaged bodies: if a body is both, either problem may be detected first. */
@@ -153,6 +153,19 @@ export function onBroken(request: Breakable, listener: () => void): void {
   request[whenBroken] = listener;
 }
 
+/** The end of a body that proves its origin, and is not part of its content. */
+export interface BodyTrailer {
+  readonly bytes: number;
+  isValid(body: Buffer, trailer: Buffer): boolean;
+}
+
+const trailers = new WeakMap<IncomingMessage, BodyTrailer>();
+
+/** Requires that the body of the request ends with a valid trailer. Must be called before the body is read. */
+export function requireTrailer(request: IncomingMessage, trailer: BodyTrailer): void {
+  trailers.set(request, trailer);
+}
+
 function encodingOf({ headers }: IncomingMessage): string {
   return headers['content-encoding']?.trim().toLowerCase() ?? 'identity';
 }
@@ -164,9 +177,12 @@ async function readBytes(request: IncomingMessage, rules: ReadingRules): Promise
   if (declaredBytes(request) > limitBytes) {
     throw tooLarge(limitBytes);
   }
+  const trailer = trailers.get(request);
+  // Verified as a whole before any of it is used, also before it is decompressed.
+  const verified = trailer && withoutTrailer(await collect(request, request, rules, trailer.bytes), trailer);
   const encoding = encodingOf(request);
   if (encoding === 'identity') {
-    return collect(request, request, rules);
+    return verified ?? collect(request, request, rules);
   }
   const decompressor = decompressors.get(encoding)?.();
   if (decompressor === undefined) {
@@ -176,18 +192,30 @@ async function readBytes(request: IncomingMessage, rules: ReadingRules): Promise
       `The content encoding must be one of ${[...decompressors.keys()].join(', ')}.`,
     );
   }
-  return collect(request, request.pipe(decompressor), rules);
+  const compressed = verified === undefined ? request : Readable.from([verified]);
+  return collect(request, compressed.pipe(decompressor), rules);
+}
+
+function withoutTrailer(bytes: Buffer, trailer: BodyTrailer): Buffer {
+  const end = bytes.length - trailer.bytes;
+  const body = bytes.subarray(0, Math.max(end, 0));
+  if (end < 0 || !trailer.isValid(body, bytes.subarray(end))) {
+    throw apiError('service_unavailable', 'The body is not the one that the forwarding region has signed.');
+  }
+  return body;
 }
 
 const noBytes = Buffer.alloc(0);
 
-/** Reads the whole stream: the request itself or its decompressor. */
+/** Reads the whole stream: the request itself or its decompressor. `trailingBytes` are allowed in addition to the limit. */
 function collect(
   request: IncomingMessage,
   stream: Readable,
   { limitBytes, memory }: ReadingRules,
+  trailingBytes = 0,
 ): Promise<Buffer> {
   const { pool, owner } = memory;
+  const bytesMax = limitBytes + trailingBytes;
   // One growing buffer: a list of chunks would cost hundreds of bytes per chunk, even for chunks of one byte.
   let bytes: Buffer = noBytes;
   let size = 0;
@@ -215,12 +243,12 @@ function collect(
     };
     stream.on('data', (chunk: Buffer) => {
       const end = size + chunk.length;
-      if (end > limitBytes) {
+      if (end > bytesMax) {
         fail(tooLarge(limitBytes));
         return;
       }
       if (end > bytes.length) {
-        const largerSize = bufferSizeFor(end, declared, limitBytes);
+        const largerSize = bufferSizeFor(end, declared, bytesMax);
         if (!pool.tryTake(owner, largerSize - bytes.length)) {
           fail(apiError('service_unavailable', 'Too many large bodies are being read at once.'));
           return;

@@ -18,7 +18,7 @@ import { ApiError } from '../../../contract/api-error.ts';
 import type { DeprecationHeaders } from '../../../contract/deprecation-headers.ts';
 import type { Clock } from '../../time/clock.ts';
 import { type AddressList, clientAddress } from '../message/address.ts';
-import { readForm, storableParameters } from '../message/body.ts';
+import { readForm, requireTrailer, storableParameters } from '../message/body.ts';
 import { bodyMemoryOf } from '../message/body-memory.ts';
 import { type HttpRequest, requestFromNode } from '../message/http-request.ts';
 import { unlessUnchanged } from '../message/not-modified.ts';
@@ -98,7 +98,11 @@ export function createPipeline(deps: PipelineDependencies): Pipeline {
   async function respond(incoming: HttpRequest): Promise<void> {
     const startedMs = performance.now();
     const { request } = incoming;
-    const sent = deps.regions?.received(request);
+    const forwarded = deps.regions?.received(request);
+    const sent = forwarded === undefined || 'error' in forwarded ? undefined : forwarded;
+    if (sent?.bodyTrailer !== undefined) {
+      requireTrailer(incoming.messages().request, sent.bodyTrailer);
+    }
     const context: RequestContext = {
       now: clock.now(),
       incoming,
@@ -106,6 +110,7 @@ export function createPipeline(deps: PipelineDependencies): Pipeline {
       traceId: sent?.traceId ?? newTraceId(),
       address: sent?.address ?? clientAddress(request, settings.trustedProxies),
       sentBy: sent?.from,
+      forwarded,
       endpoint: undefined,
       params: {},
       credential: undefined,
@@ -163,6 +168,9 @@ export function createPipeline(deps: PipelineDependencies): Pipeline {
       }
       throw error;
     }
+    if (caller !== undefined && context.forwarded !== undefined) {
+      await checkMark(context);
+    }
     context.caller = caller;
     return answerRoute(endpoint, {
       address: context.address,
@@ -175,6 +183,14 @@ export function createPipeline(deps: PipelineDependencies): Pipeline {
       stillAdmitted: stillAdmittedTo(context, endpoint, match),
       requestIdentity: context.incoming,
     });
+  }
+
+  /** After the caller is identified, so that only authenticated requests cost a write. */
+  async function checkMark({ forwarded }: RequestContext): Promise<void> {
+    if (forwarded !== undefined && 'error' in forwarded) {
+      throw forwarded.error;
+    }
+    await forwarded?.acceptOnce();
   }
 
   /** Sets the endpoint before any check throws: the deprecation headers of a route are also sent with its errors. */

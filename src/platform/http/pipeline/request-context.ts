@@ -2,6 +2,7 @@ import type { HttpRequest } from '../message/http-request.ts';
 import type { RequestHead } from '../message/request-head.ts';
 import type { Caller, Credential } from '../routes/access.ts';
 import type { Endpoint } from '../routes/router.ts';
+import type { Sent, UnverifiedMark } from './regions.ts';
 
 /** State of one request in the pipeline. The checks fill it in; the response headers, the log and the metrics read it. */
 export interface RequestContext {
@@ -12,6 +13,8 @@ export interface RequestContext {
   readonly address: string;
   /** The region that forwarded the request; undefined if the client sent it here itself. */
   readonly sentBy: string | undefined;
+  /** The mark of a request that was forwarded, or claims to be. */
+  readonly forwarded: Sent | UnverifiedMark | undefined;
   endpoint: Endpoint | undefined;
   /** The path parameters. */
   params: Readonly<Record<string, string>>;
