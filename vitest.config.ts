@@ -59,7 +59,7 @@ const sameOnEitherEngine = [
   'src/capabilities/**/hostile-*.test.ts',
   'src/capabilities/access/sso/{oidc,saml}.test.ts',
   'src/capabilities/compliance/audit/verification.test.ts',
-  'src/capabilities/compliance/residency/forwarding.test.ts',
+  'src/capabilities/compliance/residency/{forward-mark,forwarding}.test.ts',
   'src/capabilities/governance/{routing,safety}/*.test.ts',
   'src/capabilities/insight/benchmarks/*.test.ts',
   'src/capabilities/integration/meta/documents.test.ts',

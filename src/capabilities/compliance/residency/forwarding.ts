@@ -2,7 +2,8 @@
  * Forwards requests to the home region of their org before their body is read. Bodies are streamed in both directions
  * with backpressure; nothing is stored.
  *
- * The home region does all checks itself. It takes the client's address and the trace id from a signed header only. A
+ * The home region does all checks itself. It takes the client's address and the trace id from a signed header only
+ * (`forward-mark.ts`), which it accepts once (`forward-nonces.ts`); a request whose header is not valid is rejected. A
  * request that already has the header, from any sender, is not forwarded again: regions that disagree about the home
  * region or the secret would forward it in a loop.
  */
@@ -11,12 +12,18 @@ import { Counter, type Registry } from 'prom-client';
 import { ApiError, apiError } from '../../../contract/api-error.ts';
 import { FairShare } from '../../../platform/fair-share.ts';
 import type { StreamedReply } from '../../../platform/http/message/reply.ts';
-import type { RequestHead } from '../../../platform/http/message/request-head.ts';
-import { forwardHeader, type Regions, type ToSend } from '../../../platform/http/pipeline/regions.ts';
+import {
+  forwardHeader,
+  type Regions,
+  type Sent,
+  type ToSend,
+} from '../../../platform/http/pipeline/regions.ts';
 import type { Log } from '../../../platform/log.ts';
 import type { Clock } from '../../../platform/time/clock.ts';
+import { createMark, type VerifiedMark, verifyMark } from './forward-mark.ts';
+import type { ForwardNonces } from './forward-nonces.ts';
 import { connectionHeaders, createPeerAgents, type SendingBounds, sendOn, usualBounds } from './sending.ts';
-import { type PeerSecrets, type Statement, sha256, sign, verify } from './signatures.ts';
+import type { PeerSecrets } from './signatures.ts';
 
 export interface ForwardingDependencies {
   readonly region: string;
@@ -26,17 +33,11 @@ export interface ForwardingDependencies {
   readonly clock: Clock;
   readonly log: Log;
   readonly bounds?: SendingBounds;
+  readonly nonces: Pick<ForwardNonces, 'claim'>;
 }
 
 export interface Forwarding extends Regions {
   register(metrics: Registry): void;
-}
-
-const purpose = 'forward';
-
-interface ForwardStatement extends Statement {
-  readonly address: string;
-  readonly traceId: string;
 }
 
 export function createForwarding({
@@ -46,6 +47,7 @@ export function createForwarding({
   clock,
   log,
   bounds = usualBounds,
+  nonces,
 }: ForwardingDependencies): Forwarding {
   const agents = createPeerAgents(bounds);
   const counts = new Map<string, number>();
@@ -69,14 +71,8 @@ export function createForwarding({
     if (!inFlight.hasRoom(tenant)) {
       throw unavailable('Too many requests are being forwarded to other regions. Try again later.');
     }
-    const statement: ForwardStatement = {
-      from: region,
-      to: homeRegion,
-      atMs: clock.now().getTime(),
-      address,
-      traceId,
-    };
-    const mark = sign(secrets, purpose, statement, partsOf(request));
+    const atMs = clock.now().getTime();
+    const mark = createMark(secrets, request, { from: region, to: homeRegion, atMs, address, traceId });
     const answer = await sendOn(agents, {
       request,
       response,
@@ -98,19 +94,41 @@ export function createForwarding({
       throw new Error('its response was interrupted');
     }
     if (answeredTrace !== traceId) {
+      // The response is not passed on: to a region that does not accept the mark, the body and the address are unknown.
       log.warn({ traceId, answeredTrace, homeRegion }, 'region rejected a request signed by this region');
+      answer.on('error', () => undefined);
+      answer.destroy();
+      throw unavailable(
+        `The home region ${homeRegion} did not accept the request. Check that both regions run the same release, have the same secret, and their clocks differ by less than a minute.`,
+      );
     }
     return answer;
   }
 
+  function sentWith({ from, address, traceId, bodyTrailer, nonce, atMs }: VerifiedMark): Sent {
+    return {
+      from,
+      address,
+      traceId,
+      bodyTrailer,
+      async acceptOnce() {
+        if (!(await nonces.claim(nonce, atMs))) {
+          log.warn({ traceId, from }, 'forwarded request was sent again');
+          throw unacceptable('was already used');
+        }
+      },
+    };
+  }
+
   return {
     received(request) {
-      const signed = request.headers[forwardHeader];
-      if (typeof signed !== 'string' || secrets === undefined) {
+      const header = request.headers[forwardHeader];
+      if (header === undefined) {
         return undefined;
       }
       const at = { region, nowMs: clock.now().getTime() };
-      return verify<ForwardStatement>(secrets, purpose, signed, partsOf(request), at);
+      const mark = secrets && verifyMark(secrets, request, String(header), at);
+      return mark === undefined ? { error: unacceptable('is not valid') } : sentWith(mark);
     },
     async forward(homeRegion, toSend): Promise<StreamedReply> {
       try {
@@ -153,9 +171,8 @@ export function createForwarding({
   };
 }
 
-/** Includes the token, so that a signed header cannot be moved to another caller's request. */
-function partsOf({ method = '', url = '', headers }: RequestHead): string[] {
-  return [method, url, sha256(headers.authorization ?? ''), sha256(headers.cookie ?? '')];
+function unacceptable(problem: string): ApiError {
+  return unavailable(`The header ${forwardHeader} ${problem}. Send the request again.`);
 }
 
 function unavailable(message: string): ApiError {

@@ -51,6 +51,7 @@ describe('a forwarded request', () => {
       clock: systemClock,
       log,
       bounds: { underWayMax: 2, connectWithinMs: 300, silenceMs: 300 },
+      nonces: { claim: async () => true },
     });
     front = createServer((request, response) => {
       const toSend = { request, response, address: '127.0.0.1', traceId: 'a' };

@@ -6,22 +6,24 @@ import type { Credential } from '../../../platform/http/routes/access.ts';
 import type { Page } from '../../../platform/http/routes/page.ts';
 import type { Job } from '../../../platform/jobs/jobs.ts';
 import type { Log } from '../../../platform/log.ts';
-import type { Clock } from '../../../platform/time/clock.ts';
+import type { SharedClock } from '../../../platform/time/clock.ts';
 import { createDirectory } from './directory.ts';
 import { directoryPage } from './directory-page.ts';
 import { createDirectorySync } from './directory-sync.ts';
+import { createForwardNonces } from './forward-nonces.ts';
 import { createForwarding } from './forwarding.ts';
 import type { PeerSecrets } from './signatures.ts';
 
 export interface RegionsDependencies {
   readonly db: Database;
-  readonly clock: Clock;
+  readonly clock: SharedClock;
   readonly log: Log;
   readonly settings: {
     readonly region: string | undefined;
     readonly regionPeers: ReadonlyMap<string, string>;
     readonly regionPeerSecret: string | undefined;
     readonly regionPeerSecretAccepted: string | undefined;
+    readonly edgeFailMode: string;
   };
 }
 
@@ -44,14 +46,15 @@ export function createRegions({
     return undefined;
   }
   const secrets = secretsOf(settings);
-  const forwarding = createForwarding({ region, peers, secrets, clock, log });
+  const nonces = createForwardNonces({ db, clock, acceptWithoutDatabase: settings.edgeFailMode === 'open' });
+  const forwarding = createForwarding({ region, peers, secrets, clock, log, nonces });
   const sync =
     secrets === undefined ? undefined : createDirectorySync({ db, clock, log, region, peers, secrets });
   return {
     ...forwarding,
     findCredential: createDirectory(db).find,
     pages: [directoryPage({ db, clock, region, secrets })],
-    jobs: sync?.jobs ?? [],
+    jobs: [nonces.job, ...(sync?.jobs ?? [])],
     register(metrics) {
       forwarding.register(metrics);
       sync?.register(metrics);

@@ -11,6 +11,7 @@ import { urlToHttpOptions } from 'node:url';
 import { breakageOf, isBroken, onBroken } from '../../../platform/http/message/body.ts';
 import { forwardHeader } from '../../../platform/http/pipeline/regions.ts';
 import { boundInterimResponses } from '../../../platform/outbound/interim-responses.ts';
+import { type Mark, trailerBytes } from './forward-mark.ts';
 
 export interface SendingBounds {
   /** Maximum number of requests in flight; each needs two connections. */
@@ -43,8 +44,8 @@ export interface Passage {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   readonly origin: string;
-  /** Signed header of this region. */
-  readonly mark: string;
+  /** The signed header of this region, and the signature of the body. */
+  readonly mark: Mark;
   readonly bounds: SendingBounds;
   onBegin(): void;
   /** Called once per started request, when both directions have ended. */
@@ -61,7 +62,7 @@ export async function sendOn(agents: PeerAgents, passage: Passage): Promise<Inco
     let begun: IncomingMessage | undefined;
     const giveUp = (error: Error) => {
       // The rest of the client's body is read and discarded, so that the client can read its response.
-      request.unpipe(outgoing);
+      request.unpipe();
       request.resume();
       // A response that arrived completely is passed on even if the peer fails afterwards: destroying it would drop the
       // unread part.
@@ -137,14 +138,16 @@ const dropped = new Set([
 ]);
 
 /** Header lines are kept as they were sent: a duplicate header is for the home region to reject. */
-function headersFor(request: IncomingMessage, host: string, mark: string): string[] {
-  const lines = ['host', host, forwardHeader, mark];
+function headersFor(request: IncomingMessage, host: string, mark: Mark): string[] {
+  const lines = ['host', host, forwardHeader, mark.header];
   const { rawHeaders } = request;
   const ofConnection = connectionHeaders(request);
   for (let i = 0; i < rawHeaders.length; i += 2) {
     const [name = '', value = ''] = [rawHeaders[i], rawHeaders[i + 1]];
     const lower = name.toLowerCase();
-    if (!dropped.has(lower) && !ofConnection.has(lower)) {
+    if (lower === 'content-length' && mark.signBody !== undefined) {
+      lines.push(name, String(Number(value) + trailerBytes));
+    } else if (!dropped.has(lower) && !ofConnection.has(lower)) {
       lines.push(name, value);
     }
   }
@@ -154,16 +157,18 @@ function headersFor(request: IncomingMessage, host: string, mark: string): strin
   return lines;
 }
 
-function passBody({ request, response }: Passage, outgoing: ClientRequest): void {
+function passBody({ request, response, mark }: Passage, outgoing: ClientRequest): void {
+  const pass = () =>
+    mark.signBody === undefined ? request.pipe(outgoing) : request.pipe(mark.signBody()).pipe(outgoing);
   if (request.headers.expect === undefined) {
-    request.pipe(outgoing);
+    pass();
   } else {
     // The client waits for `100 Continue`, which only the home region can send.
     outgoing.flushHeaders();
     outgoing.once('continue', () => {
       response.writeContinue();
       delete request.headers.expect;
-      request.pipe(outgoing);
+      pass();
     });
   }
 }

@@ -32,20 +32,29 @@ export function sign(
 
 /** Returns the statement if it was signed for this purpose, region and parts within the allowed time. */
 export function verify<Signed extends Statement>(
+  ...signed: Parameters<typeof verifyWithSecret>
+): Signed | undefined {
+  return verifyWithSecret<Signed>(...signed)?.statement;
+}
+
+/** Like `verify`, and returns the secret with which the statement was signed. */
+export function verifyWithSecret<Signed extends Statement>(
   { signing, accepted }: PeerSecrets,
   purpose: string,
   signed: string,
   parts: readonly string[],
   { region, nowMs }: { readonly region: string; readonly nowMs: number },
-): Signed | undefined {
+): { readonly statement: Signed; readonly secret: string } | undefined {
   const [text = '', given = ''] = signed.split('.');
-  const isMadeWith = (secret: string) => isSame(given, mac(secret, purpose, text, parts));
-  if (!isMadeWith(signing) && (accepted === undefined || !isMadeWith(accepted))) {
+  const secret = [signing, accepted].find(
+    (one) => one !== undefined && isSame(given, mac(one, purpose, text, parts)),
+  );
+  if (secret === undefined) {
     return undefined;
   }
   const statement = JSON.parse(Buffer.from(text, 'base64url').toString('utf8')) as Signed;
   const isFresh = Math.abs(nowMs - statement.atMs) <= signatureGoodForMs;
-  return isFresh && statement.to === region && statement.from !== region ? statement : undefined;
+  return isFresh && statement.to === region && statement.from !== region ? { statement, secret } : undefined;
 }
 
 /** Hashes the parts as JSON, which separates them unambiguously. */
