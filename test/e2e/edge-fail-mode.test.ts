@@ -123,4 +123,46 @@ describe('while the books cannot be asked', () => {
     expect(run.json.marks).toEqual(['degraded']);
     await world.close();
   });
+
+  test('a decision without an estimate is refused as usual, one with tokens is priced', async () => {
+    const world = await createWorld({ SVC_EDGE_FAIL_MODE: 'open' });
+    const { org } = await orgWithCap(world);
+    const decide = (body: object) =>
+      world.request('POST', '/v1/edge/decision', { key: org.ownerKey, body: { model: 'gpt-4o', ...body } });
+    const priced = (await decide({ input_tokens: 1_000, max_output_tokens: 1_000 })).json;
+    const mend = cut(world);
+    for (const body of [{}, { input_tokens: 1_000 }, { max_output_tokens: 1_000 }]) {
+      const answer = await decide(body);
+      expect([answer.status, answer.json.error.details.fields]).toMatchObject([
+        422,
+        [{ field: 'estimated_cost_usd', code: 'required' }],
+      ]);
+    }
+    const given = (await decide({ input_tokens: 1_000, max_output_tokens: 1_000 })).json;
+    expect(given).toMatchObject({ degraded: true, held_usd: priced.held_usd, max_output_tokens: 1_000 });
+    expect(Number(given.held_usd)).toBeGreaterThan(0);
+    mend();
+    await world.close();
+  });
+
+  test('the import is in the audit log of the org, and an event', async () => {
+    const world = await createWorld({ SVC_EDGE_FAIL_MODE: 'open' });
+    const { org, ask } = await orgWithCap(world);
+    const mend = cut(world);
+    await ask('0.7');
+    await ask('0.6');
+    mend();
+    await world.runJob('import-fail-open-decisions');
+    const path = `/v1/orgs/${org.id}/audit-log?action=edge.import_decisions`;
+    const { json } = await world.request('GET', path, { key: org.ownerKey });
+    expect(json.data).toMatchObject([
+      { actor: { kind: 'service', id: 'edge' }, after: { decisions: 2, held_usd: '1.3', reduced: 0 } },
+    ]);
+    const events = await world.db.query(
+      `SELECT data->>'decisions' AS decisions FROM outbox WHERE tenant_id = $1 AND type = 'edge.decisions_imported'`,
+      [org.id],
+    );
+    expect(events).toEqual([{ decisions: '2' }]);
+    await world.close();
+  });
 });

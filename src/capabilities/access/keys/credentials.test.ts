@@ -111,3 +111,41 @@ test('does not accept a key that was revoked while notifications were missed, on
   await expect(credentials.find(secret)).rejects.toThrow(DatabaseUnavailable);
   expect(await credentials.find(org.ownerKey)).toBeDefined();
 });
+
+test('accepts in a second outage a key that was not presented since the first, unless it was revoked', async () => {
+  const { id, secret } = await world.mintKey(org, 'admin', ['org:read']);
+  const { secret: kept } = await world.mintKey(org, 'admin', ['org:read']);
+  await untilCached(secret);
+  await untilCached(kept);
+  goAway();
+  expect(await credentials.find(kept)).toBeDefined();
+  await revoke(id);
+  comeBack();
+  for (const job of credentials.jobs) {
+    while (await job.runOnce()) {
+      // Continue with the next batch.
+    }
+  }
+  goAway();
+  expect(await credentials.find(kept)).toMatchObject({ revoked: false });
+  expect(await credentials.find(secret)).toMatchObject({ revoked: true });
+});
+
+test('accepts a key whose org was changed shortly before the outage', async () => {
+  await untilCached(org.ownerKey);
+  const renamed = await world.request('PATCH', `/v1/orgs/${org.id}`, {
+    key: org.ownerKey,
+    body: { name: 'Renamed' },
+  });
+  expect(renamed.status).toBe(200);
+  const [job] = credentials.jobs;
+  await expect
+    .poll(async () => {
+      await job?.runOnce();
+      goAway();
+      const found = await credentials.find(org.ownerKey).catch(() => undefined);
+      comeBack();
+      return found?.org?.name;
+    })
+    .toBe('Renamed');
+});
