@@ -44,20 +44,32 @@ export function createFailOpenImport(deps: ImportDependencies): FailOpenImport {
     for (const { decision } of decisions) {
       holds.push(await holdOf(decision));
     }
+    let results: ImportedHold[];
     try {
-      const results = await ledger.importHolds({ orgId, holds, record: deps.recordImport(orgId) });
-      await finish(decisions, results);
+      results = await ledger.importHolds({ orgId, holds, record: deps.recordImport(orgId) });
     } catch (error) {
       if (error instanceof ServiceUnavailable) {
         throw error;
       }
-      if (decisions.length > 1) {
-        for (const one of decisions) {
-          await importNow(orgId, [one]);
-        }
-      } else {
-        await reject(decisions, error);
-      }
+      await importSeparately(orgId, decisions, error);
+      return;
+    }
+    await finish(decisions, results);
+  }
+
+  /** Finds the decisions that the ledger rejects. */
+  async function importSeparately(
+    orgId: string,
+    decisions: readonly PendingDecision[],
+    error: unknown,
+  ): Promise<void> {
+    const [only] = decisions;
+    if (only !== undefined && decisions.length === 1) {
+      await reject(only, error);
+      return;
+    }
+    for (const one of decisions) {
+      await importNow(orgId, [one]);
     }
   }
 
@@ -79,23 +91,30 @@ export function createFailOpenImport(deps: ImportDependencies): FailOpenImport {
       }
       if (pending.remove(one)) {
         counts.imported += 1;
-        await spool.release(await one.durable);
+        await release(one);
       }
     }
   }
 
-  async function reject(decisions: readonly PendingDecision[], error: unknown): Promise<void> {
-    for (const one of decisions) {
-      // Set aside first: after a crash in between the decision is rejected again, and not lost.
-      await spool.setAside(one.line, String(error));
-      if (pending.remove(one)) {
-        counts.rejected += 1;
-        await spool.release(await one.durable);
-      }
-      log.error(
-        { err: error, tenant: one.decision.orgId, decision: one.decision.id },
-        'fail-open decision cannot be imported; it was set aside in rejected.ndjson',
-      );
+  async function reject(one: PendingDecision, error: unknown): Promise<void> {
+    // Set aside first: after a crash in between the decision is rejected again, and not lost.
+    await spool.setAside(one.line, String(error));
+    if (pending.remove(one)) {
+      counts.rejected += 1;
+      await release(one);
+    }
+    log.error(
+      { err: error, tenant: one.decision.orgId, decision: one.decision.id },
+      'fail-open decision cannot be imported; it was set aside in rejected.ndjson',
+    );
+  }
+
+  /** A file that cannot be deleted is imported again after a restart, which changes nothing. */
+  async function release(one: PendingDecision): Promise<void> {
+    try {
+      await spool.release(await one.durable);
+    } catch (error) {
+      log.warn({ err: error }, 'spool file cannot be deleted');
     }
   }
 

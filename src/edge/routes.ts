@@ -77,7 +77,9 @@ export function edgeRoutes(deps: EdgeDependencies): Route[] {
           }
           const price = failOpen.lastKnownPrice(decisionCaller.orgId, body.model);
           const allowed = await failOpen.decisions.allow({ body, caller: decisionCaller, now, key, price });
-          decisionCounts.count('edge', 'allow', '');
+          if (!allowed.replayed) {
+            decisionCounts.count('edge', 'allow', '');
+          }
           return allowed;
         }
       },

@@ -123,7 +123,12 @@ export class DurableSpool {
   /** Stores a line that cannot be processed, with the reason, for an operator. */
   async setAside(line: string, reason: string): Promise<void> {
     const record = JSON.stringify({ at: new Date().toISOString(), reason, line });
-    await appendFile(join(this.#directory, rejectedFile), `${record}\n`, { mode: 0o600, flush: true });
+    const path = join(this.#directory, rejectedFile);
+    try {
+      await appendFile(path, `${record}\n`, { mode: 0o600, flush: true });
+    } catch (error) {
+      throw unavailable(error);
+    }
   }
 
   /** Waits for lines being written. The next process takes over the remaining segments at once. */
@@ -148,11 +153,8 @@ export class DurableSpool {
           resolve(segment);
         }
       } catch (error) {
-        const unavailable = new ServiceUnavailable(`cannot write the spool: ${String(error)}`, {
-          cause: error,
-        });
         for (const { reject } of batch) {
-          reject(unavailable);
+          reject(unavailable(error));
         }
       }
     }
@@ -244,6 +246,10 @@ export class DurableSpool {
     this.#segments += 1;
     return join(this.#directory, `${this.#instance}.${this.#segments}.${owner}${extension}`);
   }
+}
+
+function unavailable(error: unknown): ServiceUnavailable {
+  return new ServiceUnavailable(`cannot write the spool: ${String(error)}`, { cause: error });
 }
 
 /** Identifies this process: `<realm>-<pid>-<start>`. */
