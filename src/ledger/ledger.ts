@@ -57,6 +57,8 @@ export interface Ledger<Run = unknown> {
   /** Lists open holds by id, which starts with the time of its creation: oldest first, or newest first on request. */
   holds(orgId: string, query: HoldQuery): Promise<Hold[]>;
   findHold(orgId: string, holdId: string): Promise<Hold | undefined>;
+  /** Returns the open holds of all orgs if this process has them in memory; undefined if they are in the database. */
+  holdsInMemory(): Hold[] | undefined;
   /**
    * Returns the current usage of these limits. Limits without a counter of their own (rates, chain depth,
    * wildcards) are left out.

@@ -363,6 +363,10 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
     return (await this.#states.open(orgId)).holds.get(holdId)?.hold;
   }
 
+  holdsInMemory(): Hold[] {
+    return this.#states.allHolds();
+  }
+
   async limitUsage(orgId: string, limitIds: readonly string[]): Promise<LimitUsage[]> {
     const orgState = await this.#states.open(orgId);
     const counters = ownCounters(orgState.limits, limitIds, this.#now());

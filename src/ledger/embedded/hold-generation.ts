@@ -4,7 +4,7 @@
  * reappear: the start fails. A log without a generation is new and matches every database.
  */
 import { randomUUID } from 'node:crypto';
-import type { Database } from '../../platform/db/database.ts';
+import type { Database, Queryable } from '../../platform/db/database.ts';
 import type { HoldLog } from './hold-log.ts';
 
 export class HoldLogMismatch extends Error {
@@ -17,12 +17,18 @@ export class HoldLogMismatch extends Error {
   }
 }
 
-export async function beginGeneration(db: Database, log: HoldLog): Promise<void> {
+/** Throws unless the log belongs to the database, or to none yet. Returns the generation of the database. */
+export async function requireSameGeneration(db: Database, log: HoldLog): Promise<string | null> {
   const inLog = log.readGeneration();
   const inDatabase = await readGeneration(db);
   if (inLog !== undefined && inDatabase !== inLog.now && inDatabase !== inLog.before) {
     throw new HoldLogMismatch();
   }
+  return inDatabase;
+}
+
+export async function beginGeneration(db: Database, log: HoldLog): Promise<void> {
+  const inDatabase = await requireSameGeneration(db, log);
   const next = randomUUID();
   // In this order the two match after a crash at any point, but not after restoring one of them from a backup of an
   // earlier generation.
@@ -36,7 +42,7 @@ export async function beginGeneration(db: Database, log: HoldLog): Promise<void>
 }
 
 /** Null in a database that was not opened with a hold log yet. */
-async function readGeneration(db: Database): Promise<string | null> {
+export async function readGeneration(db: Queryable): Promise<string | null> {
   const [row] = await db.query<{ generation: string }>('SELECT generation FROM hold_log_generation', []);
   return row?.generation ?? null;
 }

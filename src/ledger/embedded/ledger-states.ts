@@ -87,6 +87,22 @@ export class LedgerStates {
     return orgState;
   }
 
+  /** Returns all open holds, also those of orgs whose state is not loaded yet. */
+  allHolds(): Hold[] {
+    const holds: Hold[] = [];
+    for (const { holds: ofOrg } of this.#states.values()) {
+      for (const { hold } of ofOrg.values()) {
+        holds.push(hold);
+      }
+    }
+    for (const ofOrg of this.#restored.values()) {
+      for (const { hold } of ofOrg) {
+        holds.push(hold);
+      }
+    }
+    return holds;
+  }
+
   isOpen(open: OpenHold): boolean {
     return this.#states.get(open.hold.orgId)?.holds.get(open.hold.id) === open;
   }

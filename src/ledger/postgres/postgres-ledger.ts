@@ -140,6 +140,10 @@ export class PostgresLedger<Run = unknown> implements Ledger<Run> {
     return (await selectHolds(this.#options.db, orgId, [holdId]))[0];
   }
 
+  holdsInMemory(): undefined {
+    return undefined;
+  }
+
   async limitUsage(orgId: string, limitIds: readonly string[]): Promise<LimitUsage[]> {
     const { db, clock } = this.#options;
     const nowMs = (await agreedNow(db, clock)).getTime();

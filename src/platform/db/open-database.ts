@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import type { Durability } from '../files/durable-files.ts';
 import type { Log } from '../log.ts';
 import { type Database, DatabaseUnavailable } from './database.ts';
+import { requireNotMoved } from './moved-marker.ts';
 import { DirectoryInUse, lockDirectory } from './pglite/directory-lock.ts';
 import { openPglite } from './pglite/pglite.ts';
 import type { PoolerMode } from './postgres/connector.ts';
@@ -56,6 +57,12 @@ export async function openDatabase(settings: DatabaseSettings, log: Log): Promis
       : new Error(`cannot use the data directory (SVC_DATA_DIR): ${error.message}`, { cause: error });
   });
   const directory = join(settings.dataDir, 'database');
+  try {
+    requireNotMoved(settings.dataDir);
+  } catch (error) {
+    await lock.release();
+    throw error;
+  }
   if (!existsSync(directory)) {
     log.info({ directory }, 'creating the embedded database; this takes a few seconds, once');
   }

@@ -78,6 +78,18 @@ export async function lockDirectory(directory: string): Promise<DirectoryLock> {
   };
 }
 
+/** Returns whether a live process has locked the directory; true if that cannot be determined. */
+export async function isLocked(directory: string): Promise<boolean> {
+  const path = join(directory, 'lock');
+  const holder = await readHolder(path);
+  if (holder === undefined || holder === damaged) {
+    return false;
+  }
+  return holder.realm === processRealm()
+    ? processStart(holder.pid) === holder.started
+    : Date.now() - (await lastTouch(path)) < silentAfterMs;
+}
+
 async function isHeldBy(path: string, holder: Holder | typeof damaged): Promise<boolean> {
   return JSON.stringify(await readHolder(path)) === JSON.stringify(holder);
 }

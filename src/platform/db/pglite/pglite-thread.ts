@@ -18,8 +18,14 @@ interface Result {
 }
 
 type WorkerResponse = { readonly id: number } & (
-  | { readonly result: Result; readonly error?: undefined }
-  | { readonly result?: undefined; readonly error: { message: string; code?: string; constraint?: string } }
+  | { readonly result: Result; readonly copied?: undefined; readonly error?: undefined }
+  /** The rows of `COPY … TO STDOUT`. */
+  | { readonly copied: Uint8Array; readonly result?: undefined; readonly error?: undefined }
+  | {
+      readonly error: { message: string; code?: string; constraint?: string };
+      readonly result?: undefined;
+      readonly copied?: undefined;
+    }
 );
 
 interface WorkerMessage {
@@ -31,6 +37,7 @@ interface WorkerMessage {
 /** A request to the thread. `messages` are in PostgreSQL's protocol and are transferred without a copy. */
 export type Statement = { readonly id: number } & (
   | { readonly kind: 'text'; readonly sql: string }
+  | { readonly kind: 'copyOut'; readonly sql: string }
   | {
       readonly kind: 'prepared';
       readonly sql: string;
@@ -53,7 +60,7 @@ export interface ThreadOptions {
 }
 
 interface PendingCall {
-  resolve(rows: object[]): void;
+  resolve(result: object[] | Uint8Array): void;
   reject(error: Error): void;
 }
 
@@ -139,16 +146,24 @@ export class Thread {
     return this.#request({ kind: 'prepared', sql, name, messages: boundStatement(name, params) }, patient);
   }
 
+  /** Runs `COPY … TO STDOUT`, without a timeout; returns all rows. */
+  copyOut(sql: string): Promise<Uint8Array> {
+    return this.#request({ kind: 'copyOut', sql }, true);
+  }
+
   async copy(messages: Uint8Array<ArrayBuffer>, patient: boolean): Promise<void> {
     await this.#request({ kind: 'copy', messages }, patient);
   }
 
-  #request(statement: StatementWithoutId, patient: boolean): Promise<object[]> {
+  #request<Answer extends object[] | Uint8Array>(
+    statement: StatementWithoutId,
+    patient: boolean,
+  ): Promise<Answer> {
     this.#lastId += 1;
     const id = this.#lastId;
     const timer = patient ? undefined : setTimeout(() => void this.#worker.terminate(), statementTimeoutMs);
-    return new Promise<object[]>((resolve, reject) => {
-      this.#pending.set(id, { resolve, reject });
+    return new Promise<Answer>((resolve, reject) => {
+      this.#pending.set(id, { resolve: resolve as PendingCall['resolve'], reject });
       this.#send({ id, ...statement });
     }).finally(() => clearTimeout(timer));
   }
@@ -158,7 +173,7 @@ export class Thread {
       process.nextTick(() => {
         const statements = this.#unsent;
         this.#unsent = [];
-        const buffers = statements.flatMap((one) => (one.kind === 'text' ? [] : one.messages.buffer));
+        const buffers = statements.flatMap((one) => ('messages' in one ? one.messages.buffer : []));
         this.#worker.postMessage(statements, buffers);
       });
     }
@@ -176,11 +191,13 @@ export class Thread {
     clearTimeout(timer);
   }
 
-  #settle({ id, result, error }: WorkerResponse): void {
+  #settle({ id, result, copied, error }: WorkerResponse): void {
     const call = this.#pending.get(id);
     this.#pending.delete(id);
     if (result !== undefined) {
       call?.resolve(rowsOf(result));
+    } else if (copied !== undefined) {
+      call?.resolve(copied);
     } else if (error.code !== undefined && stateMeansUnavailable(error.code)) {
       call?.reject(new DatabaseUnavailable(error.message, { cause: error }));
     } else {

@@ -62,9 +62,10 @@ port.on('message', (/** @type {Statement[] | 'close'} */ message) => {
       responses.push(await respond(statement));
     }
     const buffers = message.flatMap((one) =>
-      one.kind !== 'text' && one.messages.buffer.byteLength >= reusableBytesMin ? one.messages.buffer : [],
+      'messages' in one && one.messages.buffer.byteLength >= reusableBytesMin ? one.messages.buffer : [],
     );
-    port.postMessage({ responses, buffers }, buffers);
+    const copied = responses.flatMap((one) => one.copied?.buffer ?? []);
+    port.postMessage({ responses, buffers }, [...buffers, ...copied]);
   });
 });
 
@@ -72,7 +73,9 @@ port.on('message', (/** @type {Statement[] | 'close'} */ message) => {
 async function respond(statement) {
   const { id } = statement;
   try {
-    return { id, result: await run(statement) };
+    return statement.kind === 'copyOut'
+      ? { id, copied: await copyOut(statement.sql) }
+      : { id, result: await run(statement) };
   } catch (error) {
     hasFailed = true;
     const { message, code, constraint } = /** @type {Error & { code?: string, constraint?: string }} */ (
@@ -85,7 +88,22 @@ async function respond(statement) {
   }
 }
 
-/** @param {Statement} statement @returns {Promise<Result>} */
+/** @param {string} sql A `COPY … TO STDOUT`. */
+async function copyOut(sql) {
+  const rows = (await exchange(serialize.query(sql))).flatMap((message) =>
+    message instanceof protocol.messages.CopyDataMessage ? message.chunk : [],
+  );
+  // Has a buffer of its own, which is transferred.
+  const copied = new Uint8Array(rows.reduce((bytes, row) => bytes + row.length, 0));
+  let at = 0;
+  for (const row of rows) {
+    copied.set(row, at);
+    at += row.length;
+  }
+  return copied;
+}
+
+/** @param {Exclude<Statement, { kind: 'copyOut' }>} statement @returns {Promise<Result>} */
 async function run(statement) {
   switch (statement.kind) {
     case 'text': {

@@ -117,3 +117,18 @@ export function copiedRows(
     end(begin('c'));
   });
 }
+
+/** A whole `COPY … FROM STDIN` in the text format: the statement, its rows and their end. */
+export function copiedText(statement: string, rows: Uint8Array): Uint8Array<ArrayBuffer> {
+  return composed(() => {
+    const query = begin('Q');
+    terminated(statement);
+    end(query);
+    for (let at = 0; at < rows.length; at += copyMessageBytes) {
+      const data = begin('d');
+      writer.raw(rows.subarray(at, at + copyMessageBytes));
+      end(data);
+    }
+    end(begin('c'));
+  });
+}

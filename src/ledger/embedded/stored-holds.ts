@@ -1,0 +1,61 @@
+/**
+ * Open holds of an embedded data directory that no service has open: read for a backup or a move, written by a snapshot or a
+ * restore.
+ */
+import type { Database } from '../../platform/db/database.ts';
+import { type Hold, holdOfRecord, holdRecord } from '../holds/hold.ts';
+import { requireSameGeneration } from './hold-generation.ts';
+import { openHoldLog } from './hold-log.ts';
+import { restoreHolds } from './restore-holds.ts';
+
+const holdsPerLine = 500;
+
+/** Returns the holds that a start would restore. */
+export async function readStoredHolds(db: Database, directory: string): Promise<Hold[]> {
+  const log = openHoldLog(directory);
+  try {
+    await requireSameGeneration(db, log);
+    return (await restoreHolds(db, log)).map(({ hold }) => hold);
+  } finally {
+    log.close();
+  }
+}
+
+/**
+ * Writes a hold log. Without a generation it belongs to no database yet: the next start binds both to a new generation, and a
+ * hold log from before the restore does not match any more.
+ */
+export function writeHoldLog(directory: string, holds: Iterable<Hold>, generation?: string): void {
+  const log = openHoldLog(directory);
+  try {
+    let line: Hold[] = [];
+    for (const hold of holds) {
+      line.push(hold);
+      if (line.length === holdsPerLine) {
+        log.append(line);
+        line = [];
+      }
+    }
+    if (line.length > 0) {
+      log.append(line);
+    }
+    if (generation !== undefined) {
+      log.writeGeneration({ now: generation });
+    }
+  } finally {
+    log.close();
+  }
+}
+
+const recordsPerBatch = 1_000;
+
+/** Holds as JSON, in batches, as a transfer needs them. */
+export function* recordBatches(holds: readonly Hold[]): Generator<string[]> {
+  for (let at = 0; at < holds.length; at += recordsPerBatch) {
+    yield holds.slice(at, at + recordsPerBatch).map(holdRecord);
+  }
+}
+
+export function holdsOfRecords(records: readonly string[]): Hold[] {
+  return records.map(holdOfRecord);
+}

@@ -1,0 +1,16 @@
+/**
+ * Tables that describe one instance rather than its data. They are not part of a backup: counters are recreated from the ledger
+ * and the open holds, holds are stored where the engine keeps them, and the rest is about running processes.
+ */
+const instanceTables: ReadonlySet<string> = new Set([
+  'counters',
+  'holds',
+  'hold_log_generation',
+  'processes',
+  'schema_migrations',
+  'transfer_progress',
+]);
+
+export function isInstanceTable(table: string): boolean {
+  return instanceTables.has(table);
+}
