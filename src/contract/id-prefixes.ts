@@ -36,6 +36,7 @@ export const idPrefixes = {
   chk: 'audit checkpoint',
   ret: 'retention run',
   ers: 'erasure',
+  snp: 'database snapshot',
 } as const;
 
 export type IdPrefix = keyof typeof idPrefixes;

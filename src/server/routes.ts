@@ -11,6 +11,7 @@ import { erasureRoutes } from '../capabilities/compliance/erasure/index.ts';
 import { orgRemovalRoutes } from '../capabilities/compliance/org-removal/index.ts';
 import { createResidencyOf, residencyRoutes } from '../capabilities/compliance/residency/index.ts';
 import { createContents, retentionRoutes } from '../capabilities/compliance/retention/index.ts';
+import { snapshotRoutes } from '../capabilities/compliance/snapshots/index.ts';
 import { approvalRoutes } from '../capabilities/governance/approvals/index.ts';
 import { policyRoutes } from '../capabilities/governance/policies/index.ts';
 import { refusalRoutes } from '../capabilities/governance/refusals/index.ts';
@@ -126,6 +127,7 @@ export function createRoutes(deps: AppDependencies, components: Components, open
     ...benchmarkRoutes({ db, ids, floor: config.benchmarkFloor }),
     ...webhookRoutes({ db, ids, secrets, allowPrivateNetworks }),
     ...retentionRoutes({ db }),
+    ...snapshotRoutes({ db, ids, ledger, dataDir: config.dataDir, recordChange: recordCallersChange }),
     ...auditRoutes({ db, ids, heads, signer: auditSigner, softwareVersion: version }),
     ...forecastRoutes({ db, ids, ledger, orgLimits, prices }),
     ...ledgerRoutes({ db, ledger, drift }),

@@ -1,0 +1,2 @@
+export { snapshotRoutes } from './routes.ts';
+export { snapshotDirectory } from './snapshots.ts';
