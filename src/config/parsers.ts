@@ -4,7 +4,7 @@ import { resolve } from 'node:path';
 import { parseDatabaseUrl } from '../platform/db/postgres/database-url.ts';
 import { type AddressList, addressList, parseCidr } from '../platform/http/message/address.ts';
 import { isWellFormedKey } from '../platform/http/routes/key-format.ts';
-import { parseSecretsKey } from '../platform/secrets/secrets.ts';
+import { parseSecretsKeys } from '../platform/secrets/key-ring.ts';
 
 export function parseInteger(value: string, min: number, max: number): number {
   const number = Number(value);
@@ -112,12 +112,14 @@ export function parsePeers(value: string): ReadonlyMap<string, string> {
   return peers;
 }
 
-export function parseEncryptionKey(value: string): Buffer {
-  const key = parseSecretsKey(value);
-  if (key === undefined) {
-    throw new Error('32 bytes, such as the output of `openssl rand -base64 32`');
+export function parseEncryptionKeys(value: string): Buffer[] {
+  const keys = parseSecretsKeys(value);
+  if (keys === undefined) {
+    throw new Error(
+      '32 bytes, such as the output of `openssl rand -base64 32`, or several such keys separated by commas',
+    );
   }
-  return key;
+  return keys;
 }
 
 export function parseKeyEnvironment(value: string): string {

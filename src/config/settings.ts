@@ -8,7 +8,7 @@ import type { AddressList } from '../platform/http/message/address.ts';
 import {
   parseBoolean,
   parseChoice,
-  parseEncryptionKey,
+  parseEncryptionKeys,
   parseInteger,
   parseKeyEnvironment,
   parseOperatorKey,
@@ -113,13 +113,13 @@ const settings = {
     secret: true,
     parse: parseRedisUrl,
   }),
-  secretsKey: optional({
+  secretsKeys: optional({
     name: 'SVC_SECRETS_KEY',
     meaning:
-      'Encrypts stored secrets, such as webhook secrets: 32 bytes, as 64 hexadecimal digits or in base64. Without it a key is created in the data directory. All processes on one database need the same key.',
+      'Encrypts stored secrets, such as webhook secrets: 32 bytes, as 64 hexadecimal digits or in base64. Several keys, separated by commas, allow a rotation: the first one encrypts, all decrypt. Without it a key is created in the data directory. All processes on one database need the same keys.',
     fallback: undefined,
     secret: true,
-    parse: parseEncryptionKey,
+    parse: parseEncryptionKeys,
   }),
   corsOrigins: {
     name: 'SVC_CORS_ORIGINS',

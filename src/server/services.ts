@@ -32,7 +32,7 @@ import { createProcesses, type Processes } from '../platform/jobs/processes.ts';
 import type { Log } from '../platform/log.ts';
 import { openRateLimiter } from '../platform/rates/open-rate-limiter.ts';
 import type { RateLimiter } from '../platform/rates/rate-limiter.ts';
-import { openSecrets, type Secrets } from '../platform/secrets/secrets.ts';
+import { openSecrets, type RotatableSecrets } from '../platform/secrets/secrets.ts';
 import type { SharedClock } from '../platform/time/clock.ts';
 import { recordFailOpenImport } from './fail-open-record.ts';
 
@@ -51,7 +51,7 @@ export interface Services {
   readonly failOpen: FailOpenDecisions;
   readonly rates: RateLimiter;
   readonly processes: Processes;
-  readonly secrets: Secrets;
+  readonly secrets: RotatableSecrets;
   readonly auditSigner: Signer;
   readonly auditHeads: ChainHeads;
   readonly events: WantedEvents;
@@ -62,11 +62,11 @@ export async function openServices({ config, db, clock, ids, log }: ServicesDepe
   await ensureMonths(db, clock.now());
   await seedModels(db);
   await seedModelCapabilities(db, clock.now());
-  const processes = createProcesses(db, version);
-  await processes.beat();
   const orgLimits = createOrgLimits(db);
   const { dataDir, durability, holdsMax, redisUrl } = config;
-  const secrets = await openSecrets(db, { dataDir, key: config.secretsKey });
+  const secrets = await openSecrets(db, { dataDir, keys: config.secretsKeys });
+  const processes = createProcesses(db, version, secrets.keyIds);
+  await processes.beat();
   const auditSigner = await openSigner(db, secrets, clock.now());
   const { unreadable } = await auditSigner.publicKeys(db);
   if (unreadable.length > 0) {

@@ -137,7 +137,7 @@ test('a process killed after sending and before writing that down: the event com
 test('a start with a key that cannot open the stored secrets stops, and names the setting', async () => {
   place = await makePlace({ migrated: true });
   const key = Buffer.alloc(32, 1);
-  await inspectDatabase(place, (db) => openSecrets(db, { dataDir: place.dataDir, key }));
+  await inspectDatabase(place, (db) => openSecrets(db, { dataDir: place.dataDir, keys: [key] }));
   const other = { ...settings(), SVC_SECRETS_KEY: Buffer.alloc(32, 2).toString('hex') };
   await expect(startPurser(other)).rejects.toThrow(/SVC_SECRETS_KEY cannot open the secrets/);
   // Without a key the start fails. No key is generated, because it could not decrypt the secrets either.

@@ -15,7 +15,8 @@ import { createIds } from '../../src/platform/ids.ts';
 import { createProcesses } from '../../src/platform/jobs/processes.ts';
 import { createLog } from '../../src/platform/log.ts';
 import { createInMemoryRateLimiter } from '../../src/platform/rates/in-memory-rate-limiter.ts';
-import { createSecrets, secretsKeyBytes } from '../../src/platform/secrets/secrets.ts';
+import { secretsKeyBytes } from '../../src/platform/secrets/key-ring.ts';
+import { createSecrets } from '../../src/platform/secrets/secrets.ts';
 import { systemClock } from '../../src/platform/time/clock.ts';
 import { type App, createApp } from '../../src/server/app.ts';
 
@@ -51,7 +52,7 @@ export function declaredApp(): App {
     readPaid: notUsed,
     permits: { read: notUsed, use: notUsed },
   });
-  const secrets = createSecrets(Buffer.alloc(secretsKeyBytes));
+  const secrets = createSecrets([Buffer.alloc(secretsKeyBytes)]);
   const log = createLog('silent');
   return createApp({
     config: loadConfig({}),

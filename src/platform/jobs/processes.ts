@@ -33,13 +33,26 @@ const silentAfterSeconds = 6;
 /** Successful heartbeats of this process, one after the other, during which a silent row must not change. */
 const unchangedBeatsMin = 3;
 
-/** `build` is the version of this process, which `purser migrate --contract` compares. */
-export function createProcesses(db: Database, build: string): Processes {
+/**
+ * `build` is the version of this process, which `purser migrate --contract` compares. `secretsKeys` returns the ids of its
+ * encryption keys, which other processes check in a rotation.
+ */
+export function createProcesses(
+  db: Database,
+  build: string,
+  secretsKeys: () => readonly string[] = () => [],
+): Processes {
   const id = randomUUID();
   // Errors are ignored: the row of a process that has ended is found dead by others.
   const leave = () => remove(db, id).catch(() => undefined);
   if (db.engine === 'embedded') {
-    return { id, count: () => 1, jobs: [], beat: () => replaceAll(db, id, build), leave };
+    return {
+      id,
+      count: () => 1,
+      jobs: [],
+      beat: () => replaceAll(db, { id, build, secretsKeys: secretsKeys() }),
+      leave,
+    };
   }
   let others = 0;
   let observed = new Map<string, Observation>();
@@ -48,7 +61,7 @@ export function createProcesses(db: Database, build: string): Processes {
     const before = observed;
     // If this heartbeat fails, observation starts again: perhaps no process could renew its row.
     observed = new Map();
-    await renew(db, id, build);
+    await renew(db, { id, build, secretsKeys: secretsKeys() });
     const rows = await findOthers(db, id);
     others = rows.filter(({ silent }) => !silent).length;
     observed = new Map(
@@ -97,18 +110,24 @@ interface ProcessRow {
   readonly silent: boolean;
 }
 
-async function replaceAll(db: Database, id: string, build: string): Promise<void> {
+interface ThisProcess {
+  readonly id: string;
+  readonly build: string;
+  readonly secretsKeys: readonly string[];
+}
+
+async function replaceAll(db: Database, process: ThisProcess): Promise<void> {
   await db.transaction(async (tx) => {
     await tx.query('DELETE FROM processes');
-    await renew(tx, id, build);
+    await renew(tx, process);
   });
 }
 
-async function renew(db: Queryable, id: string, build: string): Promise<void> {
+async function renew(db: Queryable, { id, build, secretsKeys }: ThisProcess): Promise<void> {
   await db.query(
-    `INSERT INTO processes (id, seen_at, build) VALUES ($1, now(), $2)
-     ON CONFLICT (id) DO UPDATE SET seen_at = now()`,
-    [id, build],
+    `INSERT INTO processes (id, seen_at, build, secrets_keys) VALUES ($1, now(), $2, $3)
+     ON CONFLICT (id) DO UPDATE SET seen_at = now(), secrets_keys = excluded.secrets_keys`,
+    [id, build, secretsKeys],
   );
 }
 

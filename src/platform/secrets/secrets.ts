@@ -1,130 +1,189 @@
 /**
- * Secrets that are stored to be used again, such as those that sign webhooks. They are encrypted with one key,
- * `SVC_SECRETS_KEY`. Without this setting the key is created in the data directory, readable only by the user of this
- * process. Every process on one database needs the same key; a process with another key does not start, since it could
- * neither sign nor read what the others wrote.
+ * Secrets that are stored to be used again, such as those that sign webhooks. They are encrypted with `SVC_SECRETS_KEY`. Without
+ * this setting the key is created in the data directory, readable only by the user of this process. Every process on one
+ * database needs the same keys; a process that lacks one does not start, since it could neither sign nor read what the others
+ * wrote.
  */
-import { createHmac, createSecretKey, hkdfSync, randomBytes, randomUUID } from 'node:crypto';
-import { link, open, readFile, unlink } from 'node:fs/promises';
-import { join } from 'node:path';
+import { createHmac, createSecretKey, hkdfSync, timingSafeEqual } from 'node:crypto';
 import type { Queryable } from '../db/database.ts';
-import { makeDirectory, syncDirectory } from '../files/durable-files.ts';
 import { decrypt, encrypt } from './encryption.ts';
+import { insertUsedKey, processesWithoutKey, readCheck, readDigestKey, readUsedKeys } from './key-queries.ts';
+import { createKeyFile, keyIdOf, readKeyFile, secretsKeyBytes, secretsKeyFile } from './key-ring.ts';
 
 export interface Secrets {
-  /** Encrypts a secret. `context` names its owner, such as a subscription. */
+  /** Encrypts a secret with the current key. `context` names its owner, such as a subscription. */
   encrypt(secret: string, context: string): Buffer;
+  /** Decrypts with whichever key it was encrypted. */
   decrypt(sealed: Uint8Array, context: string): string;
-  /** Returns the HMAC of a text. `context` names its purpose. */
+  /** Returns whether the secret is encrypted with the current key; throws if no key decrypts it. */
+  isCurrent(sealed: Uint8Array, context: string): boolean;
+  /**
+   * Returns the HMAC of a text under a key that a rotation does not change, for digests that cannot be computed again.
+   * `context` names its purpose.
+   */
   sign(text: string, context: string): Buffer;
   /** Like `sign`, for many texts of one context: the key is derived once. */
   signer(context: string): (text: string) => Buffer;
+  /** HMACs under the current key, for records that a rotation signs again. */
+  authenticator(context: string): Authenticator;
+  /** Ids of the keys; the first one encrypts. */
+  keyIds(): readonly string[];
+}
+
+export interface Authenticator {
+  sign(text: string): Buffer;
+  /** Accepts HMACs under any of the keys. */
+  verify(text: string, mac: Uint8Array): boolean;
+}
+
+/** Secrets whose keys can be replaced while they are in use. */
+export interface RotatableSecrets extends Secrets {
+  replaceKeys(keys: readonly Buffer[]): void;
+  /** The key of `sign`, to be stored by the first rotation. */
+  readonly digestKey: Buffer;
 }
 
 export interface SecretsOptions {
   readonly dataDir: string;
-  /** The key that the operator has set; undefined if the setting is absent. */
-  readonly key: Buffer | undefined;
+  /** The keys that the operator has set; undefined if the setting is absent. */
+  readonly keys: readonly Buffer[] | undefined;
 }
 
-export const secretsKeyBytes = 32;
-const fileName = 'secrets-key';
-const checkContext = 'secrets_key_check';
+export const checkContext = 'secrets_key_check';
+export const digestKeyContext = 'secrets_digest_key';
 
-export function createSecrets(key: Buffer): Secrets {
+export function createSecrets(
+  keys: readonly Buffer[],
+  digestKey: Buffer = keys[0] as Buffer,
+): RotatableSecrets {
+  let ring = keys;
+  const hmacKey = (key: Buffer, context: string) =>
+    createSecretKey(Buffer.from(hkdfSync('sha256', key, '', `sign ${context}`, secretsKeyBytes)));
   const signer = (context: string) => {
-    const signingKey = createSecretKey(
-      Buffer.from(hkdfSync('sha256', key, '', `sign ${context}`, secretsKeyBytes)),
-    );
+    const signingKey = hmacKey(digestKey, context);
     return (text: string) => createHmac('sha256', signingKey).update(text).digest();
   };
   return {
-    encrypt: (secret, context) => encrypt(secret, key, context),
-    decrypt: (sealed, context) => decrypt(sealed, key, context),
+    digestKey,
+    replaceKeys(next) {
+      ring = next;
+    },
+    keyIds: () => ring.map(keyIdOf),
+    encrypt: (secret, context) => encrypt(secret, ring[0] as Buffer, context),
+    decrypt: (sealed, context) => opened(ring, sealed, context).text,
+    isCurrent: (sealed, context) => opened(ring, sealed, context).key === ring[0],
     sign: (text, context) => signer(context)(text),
     signer,
+    authenticator(context) {
+      let derivedFrom: readonly Buffer[] | undefined;
+      let derived: ReturnType<typeof hmacKey>[] = [];
+      const macKeys = () => {
+        if (derivedFrom !== ring) {
+          derived = ring.map((key) => hmacKey(key, context));
+          derivedFrom = ring;
+        }
+        return derived;
+      };
+      const mac = (key: (typeof derived)[number], text: string) =>
+        createHmac('sha256', key).update(text).digest();
+      return {
+        sign: (text) => mac(macKeys()[0] as (typeof derived)[number], text),
+        verify: (text, given) =>
+          macKeys().some((key) => {
+            const expected = mac(key, text);
+            return given.length === expected.length && timingSafeEqual(given, expected);
+          }),
+      };
+    },
   };
 }
 
-export async function openSecrets(db: Queryable, { dataDir, key }: SecretsOptions): Promise<Secrets> {
-  const file = join(dataDir, fileName);
-  const found = key ?? (await readKey(file));
+/** Decrypts with the key that fits. The ciphertext is authenticated, so only one does. */
+function opened(
+  keys: readonly Buffer[],
+  sealed: Uint8Array,
+  context: string,
+): { readonly key: Buffer; readonly text: string } {
+  let failure: unknown;
+  for (const key of keys) {
+    try {
+      return { key, text: decrypt(sealed, key, context) };
+    } catch (error) {
+      failure ??= error;
+    }
+  }
+  throw failure;
+}
+
+export async function openSecrets(db: Queryable, options: SecretsOptions): Promise<RotatableSecrets> {
+  const file = secretsKeyFile(options.dataDir);
+  const found = options.keys ?? (await readKeyFile(file));
   if (found === undefined && (await readCheck(db)) !== undefined) {
     throw new Error(
       `the database holds secrets, and there is neither SVC_SECRETS_KEY nor ${file} to open them: ` +
         'give every process on this database the same SVC_SECRETS_KEY, the one that it was started with first',
     );
   }
-  const used = found ?? (await makeKey(dataDir, file));
-  const secrets = createSecrets(used);
+  const keys = found ?? (await createKeyFile(options.dataDir));
   await db.query('INSERT INTO secrets_key_check (sealed) VALUES ($1) ON CONFLICT DO NOTHING', [
-    secrets.encrypt(checkContext, checkContext),
+    encrypt(checkContext, keys[0] as Buffer, checkContext),
   ]);
-  const check = await readCheck(db);
-  try {
-    secrets.decrypt(check ?? Buffer.alloc(0), checkContext);
-  } catch {
-    const source = key === undefined ? `the key in ${file}` : 'SVC_SECRETS_KEY';
+  const source = options.keys === undefined ? `the key in ${file}` : 'SVC_SECRETS_KEY';
+  const checked = findKey(keys, (await readCheck(db)) ?? new Uint8Array(), checkContext);
+  if (checked === undefined) {
     throw new Error(
       `${source} cannot open the secrets in the database, which were stored with another key: ` +
         'give every process on this database the same SVC_SECRETS_KEY, the one that it was started with first',
     );
   }
-  return secrets;
+  await requireUsedKeys(db, keys, source);
+  const stored = await readDigestKey(db);
+  const digestKey =
+    stored === undefined
+      ? checked
+      : Buffer.from(createSecrets(keys).decrypt(stored, digestKeyContext), 'base64');
+  await useFirstKey(db, keys, checked);
+  return createSecrets(keys, digestKey);
 }
 
-async function readCheck(db: Queryable): Promise<Uint8Array | undefined> {
-  const [row] = await db.query<{ sealed: Uint8Array }>('SELECT sealed FROM secrets_key_check', []);
-  return row?.sealed;
-}
-
-async function readKey(file: string): Promise<Buffer | undefined> {
-  let text: string;
+/** Returns the key that opens a known text, or undefined. */
+export function findKey(keys: readonly Buffer[], sealed: Uint8Array, context: string): Buffer | undefined {
   try {
-    text = await readFile(file, 'utf8');
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') {
-      return undefined;
-    }
-    throw error;
-  }
-  const key = parseSecretsKey(text.trim());
-  if (key === undefined) {
-    throw new Error(`${file} does not hold a key: restore it, or set SVC_SECRETS_KEY`);
-  }
-  return key;
-}
-
-/** Several processes may share the directory: one of them creates the file, atomically. */
-async function makeKey(dataDir: string, file: string): Promise<Buffer> {
-  const key = randomBytes(secretsKeyBytes);
-  const draft = `${file}.${randomUUID()}`;
-  makeDirectory(dataDir);
-  const handle = await open(draft, 'w', 0o600);
-  try {
-    await handle.writeFile(`${key.toString('base64')}\n`);
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
-  try {
-    await link(draft, file);
-    syncDirectory(dataDir);
-    return key;
-  } catch (error) {
-    const made = (error as NodeJS.ErrnoException).code === 'EEXIST' ? await readKey(file) : undefined;
-    if (made === undefined) {
-      throw error;
-    }
-    return made;
-  } finally {
-    await unlink(draft);
+    return opened(keys, sealed, context).key;
+  } catch {
+    return undefined;
   }
 }
 
-/** Parses 32 bytes, as 64 hexadecimal digits or in base64; undefined if it is neither. */
-export function parseSecretsKey(text: string): Buffer | undefined {
-  const key = /^[0-9a-f]{64}$/i.test(text) ? Buffer.from(text, 'hex') : Buffer.from(text, 'base64');
-  const isWhole = /^[0-9a-f]{64}$/i.test(text) || /^[A-Za-z0-9+/_-]{43}=?$/.test(text);
-  return isWhole && key.length === secretsKeyBytes ? key : undefined;
+async function requireUsedKeys(db: Queryable, keys: readonly Buffer[], source: string): Promise<void> {
+  const missing = (await readUsedKeys(db)).filter(
+    ({ sealed }) => findKey(keys, sealed, checkContext) === undefined,
+  );
+  if (missing.length > 0) {
+    throw new Error(
+      `${source} lacks the key ${missing.map(({ id }) => id).join(', ')}, which encrypted secrets in the database: ` +
+        'a rotation is in progress. Add that key to SVC_SECRETS_KEY.',
+    );
+  }
+}
+
+/** Records a key before it first encrypts something. Processes that lack it could not read what it encrypts. */
+export async function useFirstKey(
+  db: Queryable,
+  keys: readonly Buffer[],
+  checked: Buffer | undefined,
+): Promise<void> {
+  const [first] = keys as readonly [Buffer];
+  const id = keyIdOf(first);
+  if (first === checked || (await readUsedKeys(db)).some((used) => used.id === id)) {
+    return;
+  }
+  const without = await processesWithoutKey(db, id);
+  if (without > 0) {
+    throw new Error(
+      `${without} running processes do not have the first key of SVC_SECRETS_KEY (${id}) yet and could not read what it ` +
+        'encrypts: put the new key behind the old one and restart every process, then put it first',
+    );
+  }
+  await insertUsedKey(db, id, encrypt(checkContext, first, checkContext));
 }

@@ -5,11 +5,10 @@
  * A head is authenticated only if the head before it was: appending entries to a forged head does not make it genuine.
  * Heads from before HMACs existed are authenticated once, at the first start, and never if any HMAC exists.
  */
-import { timingSafeEqual } from 'node:crypto';
 import type { Database, Transaction } from '../../../platform/db/database.ts';
 import { createYielder } from '../../../platform/jobs/yielder.ts';
 import type { Log } from '../../../platform/log.ts';
-import type { Secrets } from '../../../platform/secrets/secrets.ts';
+import type { Authenticator, Secrets } from '../../../platform/secrets/secrets.ts';
 import { type ChainPosition, chainStart } from './chain.ts';
 import {
   areHeadsAdopted,
@@ -28,19 +27,26 @@ export interface ChainHeads {
 
 const headsPerRead = 500;
 
+function headAuthenticator(secrets: Pick<Secrets, 'authenticator'>): Authenticator {
+  return secrets.authenticator('audit chain head');
+}
+
+function authenticatedText(tenantId: string, { seq, hash }: ChainPosition): string {
+  return `${tenantId} ${seq} ${hash}`;
+}
+
 export async function openChainHeads(
   db: Database,
-  secrets: Pick<Secrets, 'signer'>,
+  secrets: Pick<Secrets, 'authenticator'>,
   log: Log,
 ): Promise<ChainHeads> {
-  const sign = secrets.signer('audit chain head');
-  const macOf = (tenantId: string, { seq, hash }: ChainPosition) => sign(`${tenantId} ${seq} ${hash}`);
+  const { sign, verify } = headAuthenticator(secrets);
+  const macOf = (tenantId: string, head: ChainPosition) => sign(authenticatedText(tenantId, head));
   const isGenuine = (tenantId: string, head: StoredHead) => {
     if (head.mac === null) {
       return head.seq === chainStart.seq && head.hash === chainStart.hash;
     }
-    const expected = macOf(tenantId, head);
-    return head.mac.length === expected.length && timingSafeEqual(head.mac, expected);
+    return verify(authenticatedText(tenantId, head), head.mac);
   };
 
   async function adopt(tx: Transaction): Promise<void> {

@@ -1,9 +1,10 @@
 import { expect, test } from 'vitest';
-import { createSecrets, secretsKeyBytes } from '../../../platform/secrets/secrets.ts';
+import { secretsKeyBytes } from '../../../platform/secrets/key-ring.ts';
+import { createSecrets } from '../../../platform/secrets/secrets.ts';
 import { createRunDigest } from './run-digest.ts';
 import { CreateRun } from './schema.ts';
 
-const digest = createRunDigest(createSecrets(Buffer.alloc(secretsKeyBytes)));
+const digest = createRunDigest(createSecrets([Buffer.alloc(secretsKeyBytes)]));
 const digestOf = (body: Partial<CreateRun>) => digest('org', { model: 'm', ...body });
 
 test.each<[string, Partial<CreateRun>, Partial<CreateRun>]>([
@@ -68,7 +69,7 @@ test('every field of a run changes the digest, and each to a different one', () 
 });
 
 test('the digest depends on the org and on the key', () => {
-  const elsewhere = createRunDigest(createSecrets(Buffer.alloc(secretsKeyBytes, 1)));
+  const elsewhere = createRunDigest(createSecrets([Buffer.alloc(secretsKeyBytes, 1)]));
   const all = [digestOf({}), digest('other', { model: 'm' }), elsewhere('org', { model: 'm' })];
   expect(new Set(all).size).toBe(3);
 });
