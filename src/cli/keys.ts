@@ -154,8 +154,8 @@ const commandLine: Caller = {
 };
 
 /** Opens the audit log for writing. Requires the secrets key: `SVC_SECRETS_KEY`, or the file in the data directory. */
-async function openAppending(db: Database, { dataDir, secretsKey }: Config): Promise<Appending> {
-  const secrets = await openSecrets(db, { dataDir, key: secretsKey });
+async function openAppending(db: Database, { dataDir, secretsKeys: keys }: Config): Promise<Appending> {
+  const secrets = await openSecrets(db, { dataDir, keys });
   return { ids: createIds(systemClock), heads: await openChainHeads(db, secrets, createLog('silent')) };
 }
 

@@ -4,6 +4,7 @@ import { version } from '../config/version.ts';
 import type { Database } from '../platform/db/database.ts';
 import { migrate, readMigrations } from '../platform/db/migrate.ts';
 import { openDatabase } from '../platform/db/open-database.ts';
+import { requireCompleteDatabase } from '../platform/db/transfer/database-target.ts';
 import { createLog } from '../platform/log.ts';
 
 export async function withDatabase<Result>(
@@ -23,6 +24,7 @@ export function withMigratedDatabase<Result>(
   work: (db: Database, config: Config) => Promise<Result>,
 ): Promise<Result> {
   return withDatabase(async (db, config) => {
+    await requireCompleteDatabase(db);
     await migrate(db, await readMigrations(), { build: version });
     return work(db, config);
   });

@@ -10,6 +10,7 @@ import type { Database } from '../platform/db/database.ts';
 import { type Migration, migrate, readMigrations } from '../platform/db/migrate.ts';
 import { openDatabase } from '../platform/db/open-database.ts';
 import { guardSchema } from '../platform/db/schema-guard.ts';
+import { requireCompleteDatabase } from '../platform/db/transfer/database-target.ts';
 import { type Faults, noFaults } from '../platform/faults.ts';
 import { openFastPath } from '../platform/http/fast/fast-path.ts';
 import { drainable } from '../platform/http/server/drain.ts';
@@ -109,6 +110,7 @@ async function startOn(
   port: ReservedPort,
 ): Promise<RunningService> {
   const ids = createIds(clock);
+  await requireCompleteDatabase(opened);
   const migrations = await readMigrations();
   for (const { name } of await migrate(opened, migrations, { build: version })) {
     log.info({ migration: name }, 'applied a migration');

@@ -1,2 +1,3 @@
 export { driftWatch } from './drift-watch.ts';
+export { reconcile } from './reconciliation.ts';
 export { ledgerRoutes } from './routes.ts';
