@@ -17,6 +17,7 @@ const commands: Record<string, () => Promise<Command>> = {
   move: async () => (await import('./cli/move.ts')).moveCommand(),
   keys: async () => (await import('./cli/keys.ts')).keysCommand(),
   audit: async () => (await import('./cli/audit.ts')).auditCommand(),
+  secrets: async () => (await import('./cli/secrets.ts')).secretsCommand(),
   'console-link': async () => (await import('./cli/console-link.ts')).consoleLinkCommand(),
   config: async () => (await import('./cli/config.ts')).configCommand(),
   check: async () => (await import('./cli/check.ts')).checkCommand(),

@@ -8,6 +8,7 @@ import { ssoRoutes } from '../capabilities/access/sso/index.ts';
 import { supportRoutes } from '../capabilities/access/support/index.ts';
 import { auditRoutes } from '../capabilities/compliance/audit/index.ts';
 import { erasureRoutes } from '../capabilities/compliance/erasure/index.ts';
+import { keyRotationRoutes } from '../capabilities/compliance/key-rotation/index.ts';
 import { orgRemovalRoutes } from '../capabilities/compliance/org-removal/index.ts';
 import { createResidencyOf, residencyRoutes } from '../capabilities/compliance/residency/index.ts';
 import { createContents, retentionRoutes } from '../capabilities/compliance/retention/index.ts';
@@ -37,6 +38,7 @@ import { spendCapRoutes } from '../capabilities/spend/spend-caps/index.ts';
 import { version } from '../config/version.ts';
 import { edgeRoutes } from '../edge/index.ts';
 import type { Route } from '../platform/http/routes/route.ts';
+import { secretsKeyFile } from '../platform/secrets/key-ring.ts';
 import type { Components } from './components.ts';
 import type { AppDependencies } from './dependencies.ts';
 
@@ -128,6 +130,12 @@ export function createRoutes(deps: AppDependencies, components: Components, open
     ...webhookRoutes({ db, ids, secrets, allowPrivateNetworks }),
     ...retentionRoutes({ db }),
     ...snapshotRoutes({ db, ids, ledger, dataDir: config.dataDir, recordChange: recordCallersChange }),
+    ...keyRotationRoutes({
+      db,
+      secrets,
+      keyFile: config.secretsKeys === undefined ? secretsKeyFile(config.dataDir) : undefined,
+      recordChange: recordCallersChange,
+    }),
     ...auditRoutes({ db, ids, heads, signer: auditSigner, softwareVersion: version }),
     ...forecastRoutes({ db, ids, ledger, orgLimits, prices }),
     ...ledgerRoutes({ db, ledger, drift }),

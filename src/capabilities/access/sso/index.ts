@@ -1,3 +1,4 @@
+export { encryptedColumns } from './encrypted-columns.ts';
 export { ssoPages } from './pages.ts';
 export { requiresSso } from './queries.ts';
 export { ssoRoutes } from './routes.ts';

@@ -56,7 +56,6 @@ function prefixOf(kind: AttemptRow['kind']): string {
 export function createSignIns({ db, secrets, baseUrl }: SignInsDependencies): SignIns {
   const tokens = createTokens(secrets, 'sso');
   const cookies = (): Cookies => cookiesNamed('purser_sign_in', baseUrl());
-  const context = (orgId: string) => `sso attempt ${orgId}`;
 
   function browserOf({ headers }: Pick<Visit, 'headers'>): string | undefined {
     const token = readCookie(headers.cookie, cookies().name);
@@ -71,7 +70,8 @@ export function createSignIns({ db, secrets, baseUrl }: SignInsDependencies): Si
       await insertAttempt(db, {
         ...begun,
         digest: tokenDigest(token),
-        sealed: proof === undefined ? null : secrets.encrypt(JSON.stringify(proof), context(begun.org_id)),
+        sealed:
+          proof === undefined ? null : secrets.encrypt(JSON.stringify(proof), attemptContext(begun.org_id)),
         browser_digest: tokenDigest(browser),
         member_id: null,
         expires_at: new Date(visit.now.getTime() + attemptMinutes * 60_000),
@@ -98,7 +98,7 @@ export function createSignIns({ db, secrets, baseUrl }: SignInsDependencies): Si
       }
     },
     proofOf<Proof>({ sealed, org_id }: AttemptRow): Proof {
-      return JSON.parse(secrets.decrypt(sealed ?? new Uint8Array(), context(org_id))) as Proof;
+      return JSON.parse(secrets.decrypt(sealed ?? new Uint8Array(), attemptContext(org_id))) as Proof;
     },
     async makeTicket(attempt, memberId, now) {
       const ticket = tokens.issue();
@@ -113,4 +113,8 @@ export function createSignIns({ db, secrets, baseUrl }: SignInsDependencies): Si
     },
     clearCookie: () => cookies().clear(),
   };
+}
+
+export function attemptContext(orgId: string): string {
+  return `sso attempt ${orgId}`;
 }

@@ -8,6 +8,7 @@
 import type { Database, Transaction } from '../../../platform/db/database.ts';
 import { createYielder } from '../../../platform/jobs/yielder.ts';
 import type { Log } from '../../../platform/log.ts';
+import type { ReencryptedBatch } from '../../../platform/secrets/encrypted-columns.ts';
 import type { Authenticator, Secrets } from '../../../platform/secrets/secrets.ts';
 import { type ChainPosition, chainStart } from './chain.ts';
 import {
@@ -88,4 +89,35 @@ export async function openChainHeads(
     isGenuine,
     macAfter: (tenantId, before, next) => (isGenuine(tenantId, before) ? macOf(tenantId, next) : null),
   };
+}
+
+/**
+ * Authenticates up to `limit` heads after a tenant with the current key, those that are genuine under any of the keys. A head
+ * that is not genuine stays as it is.
+ */
+export async function authenticateHeadsAgain(
+  db: Database,
+  secrets: Pick<Secrets, 'authenticator'>,
+  after: string | undefined,
+  limit: number,
+): Promise<ReencryptedBatch> {
+  const { sign, verify } = headAuthenticator(secrets);
+  return db.transaction(async (tx) => {
+    const heads = await lockHeads(tx, after ?? '', limit);
+    const changed: { tenantId: string; mac: Buffer }[] = [];
+    let unreadable = 0;
+    for (const { tenantId, mac: stored, ...head } of heads) {
+      const text = authenticatedText(tenantId, head);
+      const mac = sign(text);
+      if (stored !== null && !verify(text, stored)) {
+        unreadable += 1;
+      } else if (stored !== null && !mac.equals(stored)) {
+        changed.push({ tenantId, mac });
+      }
+    }
+    await updateMacs(tx, changed);
+    const last = heads.length === limit ? heads.at(-1)?.tenantId : undefined;
+    const next = last === undefined ? undefined : [last];
+    return { seen: heads.length, reencrypted: changed.length, unreadable, next };
+  });
 }

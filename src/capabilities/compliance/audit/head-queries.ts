@@ -87,12 +87,12 @@ export async function lockHeads(
   tx: Queryable,
   after: string,
   limit: number,
-): Promise<(ChainPosition & { readonly tenantId: string })[]> {
+): Promise<(StoredHead & { readonly tenantId: string })[]> {
   const rows = await tx.query<HeadRow & { tenant_id: string }>(
-    'SELECT tenant_id, seq, hash FROM audit_chains WHERE tenant_id > $1 ORDER BY tenant_id LIMIT $2 FOR UPDATE',
+    'SELECT tenant_id, seq, hash, mac FROM audit_chains WHERE tenant_id > $1 ORDER BY tenant_id LIMIT $2 FOR UPDATE',
     [after, limit],
   );
-  return rows.map(({ tenant_id, seq, hash }) => ({ tenantId: tenant_id, seq: Number(seq), hash }));
+  return rows.map(({ tenant_id, seq, hash, mac }) => ({ tenantId: tenant_id, seq: Number(seq), hash, mac }));
 }
 
 export async function updateMacs(

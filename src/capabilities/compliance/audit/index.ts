@@ -1,6 +1,6 @@
 export { type Attempt, type Attempts, createAttempts, recordAttempt } from './attempts.ts';
 export type { Appending } from './audit.ts';
-export { type ChainHeads, openChainHeads } from './chain-heads.ts';
+export { authenticateHeadsAgain, type ChainHeads, openChainHeads } from './chain-heads.ts';
 export { dailyCheckpoints } from './checkpoints.ts';
 export { checkExport } from './export-check.ts';
 export { type Actor, actorOf, recordChange } from './journal.ts';
@@ -9,4 +9,4 @@ export { auditRefusedCalls } from './refused-calls.ts';
 export { removeOldEntries } from './removal.ts';
 export { auditRoutes } from './routes.ts';
 export type { TrustedKey } from './signing.ts';
-export { openSigner, type Signer } from './signing-keys.ts';
+export { encryptedColumns, openSigner, type Signer } from './signing-keys.ts';

@@ -10,6 +10,7 @@
 import { apiError } from '../../../contract/api-error.ts';
 import type { Queryable, Transaction } from '../../../platform/db/database.ts';
 import { createYielder } from '../../../platform/jobs/yielder.ts';
+import type { EncryptedColumn } from '../../../platform/secrets/encrypted-columns.ts';
 import type { Secrets } from '../../../platform/secrets/secrets.ts';
 import { ServiceUnavailable } from '../../../platform/service-unavailable.ts';
 import {
@@ -159,3 +160,17 @@ function retiredContext({
 }: Pick<SigningKeyRow, 'generation' | 'retired_at'>): string {
   return `audit_signing_key ${generation} until ${retired_at?.toISOString()}`;
 }
+
+export const encryptedColumns: readonly EncryptedColumn[] = [
+  {
+    table: 'audit_signing_keys',
+    column: 'sealed',
+    type: 'bytea',
+    key: { generation: 'int4' },
+    others: ['retired_at'],
+    contextOf: ({ generation, retired_at }) =>
+      retired_at === null
+        ? privateContext(generation as number)
+        : retiredContext({ generation: generation as number, retired_at: retired_at as Date }),
+  },
+];

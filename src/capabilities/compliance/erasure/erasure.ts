@@ -110,7 +110,8 @@ export function viewErasure(row: ErasureRow): ErasureView {
   };
 }
 
-const contextOf = ({ org_id, id }: Pick<ErasureRow, 'org_id' | 'id'>) => `customer_erasure:${org_id}:${id}`;
+export const contextOf = ({ org_id, id }: Pick<ErasureRow, 'org_id' | 'id'>) =>
+  `customer_erasure:${org_id}:${id}`;
 
 /** Stores the request for an erasure; changes nothing else yet. */
 export async function requestErasure(

@@ -4,6 +4,7 @@
  */
 import { NotifiedCache } from '../../../platform/cache/notified-cache.ts';
 import type { Database } from '../../../platform/db/database.ts';
+import type { EncryptedColumn } from '../../../platform/secrets/encrypted-columns.ts';
 import type { Secrets } from '../../../platform/secrets/secrets.ts';
 import { onPolicyChange } from './change-notifications.ts';
 import { findPolicy } from './queries.ts';
@@ -20,7 +21,6 @@ const cachedOrgsMax = 20_000;
 export function createContents(db: Database, secrets: Secrets): Contents {
   const load = async (orgId: string) => ((await findPolicy(db, orgId))?.content_days ?? 0) > 0;
   const cache = new NotifiedCache(db, { maxEntries: cachedOrgsMax, onChange: onPolicyChange, load });
-  const contextOf = (orgId: string, runId: string) => `run_content:${orgId}:${runId}`;
   return {
     areKept: (orgId) => cache.get(orgId),
     encrypt: (orgId, runId, content) => secrets.encrypt(content, contextOf(orgId, runId)).toString('base64'),
@@ -28,3 +28,15 @@ export function createContents(db: Database, secrets: Secrets): Contents {
       secrets.decrypt(Buffer.from(sealed, 'base64'), contextOf(orgId, runId)),
   };
 }
+
+const contextOf = (orgId: string, runId: string) => `run_content:${orgId}:${runId}`;
+
+export const encryptedColumns: readonly EncryptedColumn[] = [
+  {
+    table: 'runs',
+    column: 'content',
+    type: 'text',
+    key: { org_id: 'text', charged_at: 'timestamptz', id: 'text' },
+    contextOf: ({ org_id, id }) => contextOf(org_id as string, id as string),
+  },
+];

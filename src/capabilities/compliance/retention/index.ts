@@ -1,4 +1,4 @@
-export { type Contents, createContents } from './contents.ts';
+export { type Contents, createContents, encryptedColumns } from './contents.ts';
 export { emptyMonthsJob, registerRetentionMetrics, retentionJob } from './job.ts';
 export { findPolicy } from './queries.ts';
 export { retentionRoutes } from './routes.ts';

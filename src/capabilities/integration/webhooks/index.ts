@@ -1,3 +1,4 @@
+export { encryptedColumns } from './encrypted-columns.ts';
 export { webhookJobs } from './jobs.ts';
 export { createDeliveryCounts, registerWebhookMetrics } from './metrics.ts';
 export { webhookRoutes } from './routes.ts';

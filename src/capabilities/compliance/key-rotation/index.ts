@@ -1,0 +1,2 @@
+export { type RotationStep, rotateStep } from './rotation.ts';
+export { keyRotationRoutes } from './routes.ts';

@@ -1,0 +1,144 @@
+/** Encrypts all stored secrets with the current key, in bounded steps. */
+import { apiError, invalidFields } from '../../../contract/api-error.ts';
+import type { Database } from '../../../platform/db/database.ts';
+import { type EncryptedColumn, reencryptBatch } from '../../../platform/secrets/encrypted-columns.ts';
+import {
+  deleteUsedKeysExcept,
+  insertUsedKey,
+  processesNotUsingKey,
+  readCheck,
+  replaceCheck,
+  replaceDigestKey,
+} from '../../../platform/secrets/key-queries.ts';
+import { readKeyFile } from '../../../platform/secrets/key-ring.ts';
+import {
+  checkContext,
+  digestKeyContext,
+  findKey,
+  type RotatableSecrets,
+  useFirstKey,
+} from '../../../platform/secrets/secrets.ts';
+import { encryptedColumns as sso } from '../../access/sso/index.ts';
+import { encryptedColumns as webhooks } from '../../integration/webhooks/index.ts';
+import { encryptedColumns as audit, authenticateHeadsAgain } from '../audit/index.ts';
+import { encryptedColumns as erasure } from '../erasure/index.ts';
+import { encryptedColumns as retention } from '../retention/index.ts';
+import type { RotationStepView } from './schema.ts';
+
+export interface RotationDependencies {
+  readonly db: Database;
+  readonly secrets: RotatableSecrets;
+  readonly keyFile: string | undefined;
+}
+
+export type RotationStep = RotationStepView;
+
+const columns: readonly EncryptedColumn[] = [...webhooks, ...sso, ...audit, ...erasure, ...retention];
+
+/** Values per step: a step takes a fraction of a second. */
+const valuesPerStep = 500;
+/** The part of a pass after the columns: ends of audit chains. */
+const headsPart = columns.length;
+
+interface Position {
+  readonly part: number;
+  readonly after?: readonly string[] | undefined;
+  readonly seen: number;
+  readonly reencrypted: number;
+  readonly unreadable: number;
+}
+
+export async function rotateStep(
+  { db, secrets, keyFile }: RotationDependencies,
+  cursor: string | undefined,
+): Promise<RotationStep> {
+  const position = cursor === undefined ? start : parseCursor(cursor);
+  if (position.part === 0 && position.after === undefined) {
+    await reloadKeys(db, secrets, keyFile);
+  }
+  const [keyId] = secrets.keyIds() as readonly [string];
+  if ((await processesNotUsingKey(db, keyId)) > 0) {
+    throw apiError(
+      'conflict',
+      `A running process encrypts with another key than ${keyId}. Put this key first in SVC_SECRETS_KEY of every process.`,
+    );
+  }
+  const next = await advance(db, secrets, position);
+  const passed = next.part > headsPart;
+  // Values may be written with the old key until the last process has switched, so a whole pass must find none.
+  const complete = passed && next.reencrypted === 0;
+  if (complete) {
+    await finishRotation(db, secrets);
+  }
+  const { seen, reencrypted, unreadable } = next;
+  const following = complete ? null : cursorOf(passed ? start : next);
+  return { key_id: keyId, complete, seen, reencrypted, unreadable, next_cursor: following };
+}
+
+const start: Position = { part: 0, seen: 0, reencrypted: 0, unreadable: 0 };
+
+async function reloadKeys(
+  db: Database,
+  secrets: RotatableSecrets,
+  keyFile: string | undefined,
+): Promise<void> {
+  const keys = keyFile === undefined ? undefined : await readKeyFile(keyFile);
+  if (keys !== undefined) {
+    await useFirstKey(db, keys, findKey(keys, (await readCheck(db)) ?? new Uint8Array(), checkContext));
+    secrets.replaceKeys(keys);
+  }
+}
+
+async function advance(db: Database, secrets: RotatableSecrets, position: Position): Promise<Position> {
+  const column = columns[position.part];
+  const batch =
+    column === undefined
+      ? await authenticateHeadsAgain(db, secrets, position.after?.[0], valuesPerStep)
+      : await reencryptBatch(db, secrets, column, position.after, valuesPerStep);
+  return {
+    part: batch.next === undefined ? position.part + 1 : position.part,
+    after: batch.next,
+    seen: position.seen + batch.seen,
+    reencrypted: position.reencrypted + batch.reencrypted,
+    unreadable: position.unreadable + batch.unreadable,
+  };
+}
+
+/** From now on a process starts without the old key. */
+async function finishRotation(db: Database, secrets: RotatableSecrets): Promise<void> {
+  const [keyId] = secrets.keyIds() as readonly [string];
+  await db.transaction(async (tx) => {
+    await replaceDigestKey(tx, secrets.encrypt(secrets.digestKey.toString('base64'), digestKeyContext));
+    const check = secrets.encrypt(checkContext, checkContext);
+    await replaceCheck(tx, check);
+    await insertUsedKey(tx, keyId, check);
+    await deleteUsedKeysExcept(tx, keyId);
+  });
+}
+
+function cursorOf(position: Position): string {
+  return Buffer.from(JSON.stringify(position)).toString('base64url');
+}
+
+function parseCursor(cursor: string): Position {
+  try {
+    const position = JSON.parse(Buffer.from(cursor, 'base64url').toString('utf8')) as Position;
+    const numbers = [position.part, position.seen, position.reencrypted, position.unreadable];
+    const texts = position.after ?? [];
+    if (
+      numbers.every((value) => Number.isSafeInteger(value) && value >= 0) &&
+      position.part <= headsPart &&
+      Array.isArray(texts) &&
+      texts.every((text) => typeof text === 'string') &&
+      (position.after === undefined ||
+        texts.length === Object.keys(columns[position.part]?.key ?? { tenant_id: 'text' }).length)
+    ) {
+      return position;
+    }
+  } catch {
+    // Reported below.
+  }
+  throw invalidFields([
+    { field: 'cursor', code: 'invalid_value', message: 'Must be `next_cursor` of a previous response.' },
+  ]);
+}
