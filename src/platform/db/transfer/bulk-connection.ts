@@ -15,6 +15,7 @@ export interface BulkConnection {
   copyOut(sql: string): Promise<Uint8Array>;
   /** Runs a `COPY … FROM STDIN`. */
   copyIn(sql: string, rows: Uint8Array): Promise<void>;
+  /** May be called twice. */
   close(): Promise<void>;
 }
 
@@ -32,7 +33,7 @@ export async function openPgliteBulk(directory: string): Promise<BulkConnection>
     query: <Row extends object>(sql: string) => thread.query(sql, undefined, true) as Promise<Row[]>,
     copyOut: (sql) => thread.copyOut(sql),
     copyIn: (sql, rows) => thread.copy(copiedText(sql, rows), true),
-    close: () => thread.end(),
+    close: once(() => thread.end()),
   };
 }
 
@@ -61,6 +62,14 @@ export async function openPostgresBulk(url: string): Promise<BulkConnection> {
     },
     copyOut: (sql) => client.query(new CopyOut(sql)).result,
     copyIn: (sql, rows) => client.query(new CopyIn(sql, rows)).result,
-    close: () => client.end(),
+    close: once(() => client.end()),
+  };
+}
+
+function once(close: () => Promise<void>): () => Promise<void> {
+  let closing: Promise<void> | undefined;
+  return () => {
+    closing ??= close();
+    return closing;
   };
 }
