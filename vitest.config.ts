@@ -38,6 +38,7 @@ const repeated = [
   'test/contract/random-requests.test.ts',
   'test/e2e/kill-nine.test.ts',
   'test/e2e/power-cut.test.ts',
+  'test/e2e/backup.test.ts',
 ];
 /**
  * Slow tests of tools around the service: the command line, upgrades of the packaged program, and the rules that hold the code to
@@ -148,6 +149,7 @@ export default defineConfig({
                   'test/contract/random-requests.test.ts',
                   'test/e2e/kill-nine.test.ts',
                   faultTable,
+                  'test/e2e/backup.test.ts',
                 ],
                 exclude: neverOnPostgres,
                 env: { PURSER_TEST_ENGINE: 'postgres', ...soakEnv },

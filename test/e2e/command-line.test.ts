@@ -43,7 +43,7 @@ async function errorMessage(...args: string[]): Promise<string> {
 describe.runIf(engine === 'embedded')('without a database', () => {
   test('--help names every command, and each command explains itself', async () => {
     const help = await purser('--help');
-    for (const command of ['serve', 'init', 'migrate', 'keys', 'audit', 'config', 'check']) {
+    for (const command of ['serve', 'init', 'migrate', 'backup', 'restore', 'move', 'keys', 'secrets', 'audit', 'config', 'check']) {
       expect(help).toMatch(new RegExp(`^ +${command}\\b.* \\w+`, 'm'));
       expect(await purser(command, '--help')).toMatch(new RegExp(`^Usage: purser ${command}`));
     }
