@@ -145,9 +145,18 @@ function revokeCommand(): Command {
     );
 }
 
+/** The account's name; its number in a container, whose user often has no entry in `/etc/passwd`. */
+function accountName(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    return `uid ${process.getuid?.()}`;
+  }
+}
+
 /** A shell with access to the database has the permissions of an operator. */
 const commandLine: Caller = {
-  keyId: userInfo().username,
+  keyId: accountName(),
   role: 'operator',
   scopes: new Set(),
   tenantId: platformTenant,
