@@ -74,6 +74,8 @@ const neverOnPostgres = [
 ];
 /** Needs a standby or a pooler besides PostgreSQL, and takes a minute. */
 const replicated = ['test/e2e/{failover,pooler}.test.ts'];
+/** The container image, the manifests and the unit, checked with tools that a machine may lack. */
+const deployment = 'test/deploy/**/*.test.ts';
 const soakEnv = { PURSER_TEST_SOAK: '1' };
 /** The contract over sockets instead of injected requests. Leaves out files that need no server, or that always use sockets. */
 const socketEnv = { PURSER_TEST_ENGINE: 'embedded', PURSER_TEST_TRANSPORT: 'sockets' };
@@ -93,7 +95,7 @@ export default defineConfig({
           ...common,
           name: 'embedded',
           include: ['src/**/*.test.ts', 'packages/**/*.test.ts', 'test/**/*.test.ts'],
-          exclude: [...tools, ...replicated, faultTable],
+          exclude: [...tools, ...replicated, faultTable, deployment],
           env: { PURSER_TEST_ENGINE: 'embedded' },
         },
       },
@@ -103,6 +105,13 @@ export default defineConfig({
           name: 'soak-embedded',
           include: [...repeated, ...tools, faultTable],
           env: { PURSER_TEST_ENGINE: 'embedded', ...soakEnv },
+        },
+      },
+      {
+        test: {
+          ...common,
+          name: 'soak-deploy',
+          include: [deployment],
         },
       },
       {
