@@ -26,6 +26,7 @@ import { emptyScope, type LimitUsage, limitUsageOf, ownCounters } from '../limit
 import { createOrgLimits, type OrgLimitsCache, readOrgLimits } from '../limits/org-limits.ts';
 import { type GroupResult, holdsOpenedBy, type PostingGroup } from '../posting.ts';
 import { HoldExpiry, leaseExpiry } from './hold-expiry.ts';
+import { inspectOrg } from './inspect-org.ts';
 import { OpenHoldRoom } from './open-hold-room.ts';
 import {
   type LedgerCommand,
@@ -34,13 +35,7 @@ import {
   OrgTransaction,
   type PostgresLedgerOptions,
 } from './org-transaction.ts';
-import {
-  selectAllHolds,
-  selectHolds,
-  selectHoldsOfCustomer,
-  selectHoldsPage,
-  updateHolds,
-} from './postgres-holds.ts';
+import { selectHolds, selectHoldsOfCustomer, selectHoldsPage, updateHolds } from './postgres-holds.ts';
 
 interface QueuedCommand<Run> {
   readonly command: LedgerCommand<Run>;
@@ -163,16 +158,8 @@ export class PostgresLedger<Run = unknown> implements Ledger<Run> {
     return usages;
   }
 
-  async inspect<Result>(orgId: string, read: InspectRead<Result>): Promise<Inspection<Result>> {
-    return this.#options.db.transaction(async (tx) => {
-      await lockOrg(tx, orgId);
-      const counters = await tx.query<{ key: string; settled: bigint; held: bigint }>(
-        'SELECT key, settled, held FROM counters WHERE org_id = $1',
-        [orgId],
-      );
-      const holds = await selectAllHolds(tx, orgId);
-      return { result: await read(tx), counters, holds };
-    });
+  inspect<Result>(orgId: string, read: InspectRead<Result>): Promise<Inspection<Result>> {
+    return inspectOrg(this.#options.db, orgId, read);
   }
 
   async renameCustomer(
