@@ -1,3 +1,4 @@
 export { driftWatch } from './drift-watch.ts';
+export { findRecentlyBooked } from './queries.ts';
 export { reconcile } from './reconciliation.ts';
 export { ledgerRoutes } from './routes.ts';

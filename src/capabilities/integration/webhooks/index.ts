@@ -1,6 +1,6 @@
 export { encryptedColumns } from './encrypted-columns.ts';
 export { webhookJobs } from './jobs.ts';
-export { createDeliveryCounts, registerWebhookMetrics } from './metrics.ts';
+export { type Backlog, createDeliveryCounts, readBacklog, registerWebhookMetrics } from './metrics.ts';
 export { webhookRoutes } from './routes.ts';
 export { createSender } from './sender.ts';
 export { removeOldDeliveries, removeOldEvents } from './tidying.ts';

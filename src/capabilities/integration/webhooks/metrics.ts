@@ -1,6 +1,6 @@
 /** Metrics of deliveries. */
 import { Counter, Gauge, type Registry } from 'prom-client';
-import type { Database } from '../../../platform/db/database.ts';
+import type { Database, Queryable } from '../../../platform/db/database.ts';
 
 /** `retried`: the attempt failed and another will follow. `failed`: it was the last one. */
 export const attemptOutcomes = ['delivered', 'retried', 'failed'] as const;
@@ -21,9 +21,18 @@ export function createDeliveryCounts(): DeliveryCounts {
   };
 }
 
-interface Backlog {
+export interface Backlog {
   readonly waiting: number;
   readonly overdueSeconds: number;
+}
+
+export async function readBacklog(db: Queryable): Promise<Backlog> {
+  const [row] = await db.query<{ waiting: number; overdue: number }>(
+    `SELECT (SELECT count(*) FROM webhook_deliveries WHERE state = 'waiting')::float8 AS waiting,
+            (SELECT greatest(coalesce(extract(epoch FROM now() - min(next_due_at)), 0), 0)
+               FROM webhook_lanes WHERE next_due_at IS NOT NULL)::float8 AS overdue`,
+  );
+  return { waiting: row?.waiting ?? 0, overdueSeconds: row?.overdue ?? 0 };
 }
 
 /** Maximum age of the cached backlog. Counting the backlog reads all of it, so it is not done for every scrape. */
@@ -69,12 +78,7 @@ function backlogOf(db: Database): () => Promise<Backlog> {
 
   async function read(): Promise<Backlog> {
     try {
-      const [row] = await db.query<{ waiting: number; overdue: number }>(
-        `SELECT (SELECT count(*) FROM webhook_deliveries WHERE state = 'waiting')::float8 AS waiting,
-                (SELECT greatest(coalesce(extract(epoch FROM now() - min(next_due_at)), 0), 0)
-                   FROM webhook_lanes WHERE next_due_at IS NOT NULL)::float8 AS overdue`,
-      );
-      last = { waiting: row?.waiting ?? 0, overdueSeconds: row?.overdue ?? 0 };
+      last = await readBacklog(db);
       readAtMs = Date.now();
     } catch {
       // The previous value is kept: the scrape must not fail, and database problems are reported elsewhere.
