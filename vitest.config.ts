@@ -72,10 +72,10 @@ const neverOnPostgres = [
   'test/contract/http-edges.*.test.ts',
   'src/capabilities/governance/safety/built-in.test.ts',
 ];
-/** Needs a standby or a pooler besides PostgreSQL, and takes a minute. */
-const replicated = ['test/e2e/{failover,pooler}.test.ts'];
 /** The container image, the manifests and the unit, checked with tools that a machine may lack. */
 const deployment = 'test/deploy/**/*.test.ts';
+/** PostgreSQL servers that a test starts by itself, with a standby or a pooler: only the soak run has the time. */
+const ownServers = 'test/e2e/{failover,pooler,doctor-servers}.test.ts';
 const soakEnv = { PURSER_TEST_SOAK: '1' };
 /** The contract over sockets instead of injected requests. Leaves out files that need no server, or that always use sockets. */
 const socketEnv = { PURSER_TEST_ENGINE: 'embedded', PURSER_TEST_TRANSPORT: 'sockets' };
@@ -95,7 +95,7 @@ export default defineConfig({
           ...common,
           name: 'embedded',
           include: ['src/**/*.test.ts', 'packages/**/*.test.ts', 'test/**/*.test.ts'],
-          exclude: [...tools, ...replicated, faultTable, deployment],
+          exclude: [...tools, ownServers, faultTable, deployment],
           env: { PURSER_TEST_ENGINE: 'embedded' },
         },
       },
@@ -142,7 +142,7 @@ export default defineConfig({
                   'src/{capabilities,edge,ledger,platform/db}/**/*.test.ts',
                   'test/{contract,e2e}/**/*.test.ts',
                 ],
-                exclude: [...neverOnPostgres, ...sameOnEitherEngine, ...tools, ...replicated],
+                exclude: [...neverOnPostgres, ...sameOnEitherEngine, ...tools, ownServers],
                 env: { PURSER_TEST_ENGINE: 'postgres' },
               },
             },
@@ -152,7 +152,7 @@ export default defineConfig({
                 name: 'soak-postgres',
                 include: [
                   ...sameOnEitherEngine,
-                  ...replicated,
+                  ownServers,
                   'test/e2e/{command-line,upgrade}.test.ts',
                   'src/ledger/workload.test.ts',
                   'test/contract/random-requests.test.ts',

@@ -21,6 +21,7 @@ const commands: Record<string, () => Promise<Command>> = {
   'console-link': async () => (await import('./cli/console-link.ts')).consoleLinkCommand(),
   config: async () => (await import('./cli/config.ts')).configCommand(),
   check: async () => (await import('./cli/check.ts')).checkCommand(),
+  doctor: async () => (await import('./cli/doctor/command.ts')).doctorCommand(),
   health: async () => (await import('./cli/health.ts')).healthCommand(),
 };
 

@@ -37,7 +37,12 @@ export interface Cluster {
   remove(): Promise<void>;
 }
 
-export async function startCluster(bin: string, where: string = tmpdir()): Promise<Cluster> {
+/** `settings` are added to the command line of the server, such as `fsync=on`. */
+export async function startCluster(
+  bin: string,
+  where: string = tmpdir(),
+  settings: readonly string[] = [],
+): Promise<Cluster> {
   const directory = mkdtempSync(join(where, 'purser-postgres-'));
   const data = join(directory, 'data');
   // PostgreSQL refuses to run as root.
@@ -55,7 +60,8 @@ export async function startCluster(bin: string, where: string = tmpdir()): Promi
   let server: ReturnType<typeof spawn> | undefined;
 
   async function start(): Promise<void> {
-    const options = ['fsync=off', 'max_connections=300', 'listen_addresses=127.0.0.1', `port=${port}`];
+    const fixed = ['fsync=off', 'max_connections=300', 'listen_addresses=127.0.0.1', `port=${port}`];
+    const options = [...fixed, ...settings];
     server = spawn(
       join(bin, 'postgres'),
       ['-D', data, '-k', directory, ...options.flatMap((option) => ['-c', option])],

@@ -1,0 +1,60 @@
+/**
+ * What the checks look at: the settings, the database and the running service. The embedded database belongs to the process of
+ * the service while that runs, so the checks then use the service's metrics and its operator API.
+ */
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Config } from '../../config/settings.ts';
+import type { Database } from '../../platform/db/database.ts';
+import { openDatabase } from '../../platform/db/open-database.ts';
+import { DirectoryInUse } from '../../platform/db/pglite/directory-lock.ts';
+import { literalUrl } from '../../platform/http/server/local-url.ts';
+import { createLog } from '../../platform/log.ts';
+import { withinMs } from './deadline.ts';
+import { findRunningService, type RunningService } from './running-service.ts';
+
+export type DatabaseAccess =
+  | { readonly state: 'open'; readonly db: Database }
+  /** The embedded database of a running service. */
+  | { readonly state: 'in-use'; readonly reason: string }
+  | { readonly state: 'not-created' }
+  | { readonly state: 'unavailable'; readonly reason: string };
+
+export interface Deployment {
+  readonly config: Config;
+  readonly engine: Database['engine'];
+  readonly database: DatabaseAccess;
+  readonly service: RunningService | undefined;
+  /** Address at which the service was looked for. */
+  readonly serviceUrl: string;
+  close(): Promise<void>;
+}
+
+const openWithinMs = 30_000;
+
+export async function inspectDeployment(config: Config, givenUrl: string | undefined): Promise<Deployment> {
+  const serviceUrl = (givenUrl ?? literalUrl(config.host, config.port)).replace(/\/+$/, '');
+  const service = await findRunningService(serviceUrl, config);
+  const database = await accessDatabase(config);
+  return {
+    config,
+    engine: config.databaseUrl === undefined ? 'embedded' : 'postgres',
+    database,
+    service,
+    serviceUrl,
+    close: async () => (database.state === 'open' ? database.db.close() : undefined),
+  };
+}
+
+async function accessDatabase(config: Config): Promise<DatabaseAccess> {
+  if (config.databaseUrl === undefined && !existsSync(join(config.dataDir, 'database'))) {
+    return { state: 'not-created' };
+  }
+  try {
+    const opening = openDatabase(config, createLog('silent'));
+    return { state: 'open', db: await withinMs(openWithinMs, opening) };
+  } catch (error) {
+    const { message: reason } = error as Error;
+    return { state: error instanceof DirectoryInUse ? 'in-use' : 'unavailable', reason };
+  }
+}

@@ -1,0 +1,195 @@
+/** Checks of the data: holds, drift of the ledger, prices, webhooks, retention. */
+import { statSync } from 'node:fs';
+import { join } from 'node:path';
+import { findRecentlyBooked, reconcile } from '../../capabilities/insight/ledger/index.ts';
+import { type Backlog, readBacklog } from '../../capabilities/integration/webhooks/index.ts';
+import { formatUsd } from '../../kernel/money.ts';
+import { inspectOrg } from '../../ledger/postgres/inspect-org.ts';
+import type { Database } from '../../platform/db/database.ts';
+import { type Check, type Finding, fail, ok, skip, warn } from './check.ts';
+import type { Deployment } from './deployment.ts';
+import type { RunningService } from './running-service.ts';
+
+export const ledgerChecks: readonly Check[] = [
+  { id: 'holds', run: checkHolds },
+  { id: 'drift', run: checkDrift },
+  { id: 'prices', run: checkPrices },
+  { id: 'webhooks', run: checkWebhooks },
+  { id: 'retention', run: checkRetention },
+];
+
+const notVisible = 'Visible only while the service runs.';
+const noTables = 'There is no migrated database yet.';
+
+/** Returns the open database if it has been migrated. */
+async function migratedDatabase({ database }: Deployment): Promise<Database | undefined> {
+  if (database.state !== 'open') {
+    return undefined;
+  }
+  const [row] = await database.db.query<{ name: string | null }>(
+    `SELECT to_regclass('retention_policies')::text AS name`,
+    [],
+  );
+  return row?.name == null ? undefined : database.db;
+}
+
+const holdOverdueSeconds = { warn: 60, fail: 600 };
+const fullShare = 0.8;
+
+interface OpenHolds {
+  readonly open: number;
+  readonly overdue: number;
+}
+
+async function checkHolds(deployment: Deployment): Promise<Finding> {
+  const { engine, config, service } = deployment;
+  const holds = await openHolds(deployment);
+  if (holds === undefined) {
+    return skip(notVisible);
+  }
+  const finding = `${holds.open} open holds, the oldest is ${Math.round(holds.overdue)} s overdue.`;
+  if (holds.overdue > holdOverdueSeconds.warn) {
+    const remedy =
+      service === undefined
+        ? 'Start the service: it releases expired holds.'
+        : 'See the job expire-holds in the log of the service, and locks in the database.';
+    return holds.overdue > holdOverdueSeconds.fail ? fail(finding, remedy) : warn(finding, remedy);
+  }
+  const share = holds.open / config.holdsMax;
+  if (engine === 'embedded' && share >= fullShare) {
+    const full = `${holds.open} open holds of at most ${config.holdsMax}: beyond that, decisions return 503.`;
+    const remedy = 'Settle or void holds, use shorter expiries, raise SVC_HOLDS_MAX, or use PostgreSQL.';
+    return share >= 1 ? fail(full, remedy) : warn(full, remedy);
+  }
+  return ok(holds.overdue > 0 ? finding : `${holds.open} open holds, none overdue.`);
+}
+
+async function openHolds(deployment: Deployment): Promise<OpenHolds | undefined> {
+  const { engine, service } = deployment;
+  const db = engine === 'postgres' ? await migratedDatabase(deployment) : undefined;
+  if (db !== undefined) {
+    const [row] = await db.query<OpenHolds>(
+      `SELECT count(*)::float8 AS open,
+              coalesce(greatest(extract(epoch FROM now() - min(expires_at)), 0), 0)::float8 AS overdue FROM holds`,
+      [],
+    );
+    return row;
+  }
+  const open = await service?.metric('svc_open_holds');
+  const overdue = await service?.metric('svc_oldest_overdue_hold_seconds');
+  return open === undefined || overdue === undefined ? undefined : { open, overdue };
+}
+
+const orgsMax = 20;
+
+async function checkDrift(deployment: Deployment): Promise<Finding> {
+  const { engine, service } = deployment;
+  const db = engine === 'postgres' ? await migratedDatabase(deployment) : undefined;
+  const remedy =
+    'Compare GET /v1/orgs/{id}/ledger/reconciliation with your own records, and report it with the log of the service.';
+  if (db !== undefined) {
+    const drifting = await findDriftingOrgs(db);
+    return drifting.length === 0
+      ? ok(`The ledgers of the ${orgsMax} organizations with the latest postings balance.`)
+      : fail(`The ledger does not balance: ${drifting.join(', ')}.`, remedy);
+  }
+  const driftUsd = await service?.metric('svc_ledger_drift');
+  if (driftUsd === undefined) {
+    return skip(notVisible);
+  }
+  return driftUsd === 0
+    ? ok('The ledgers that the service has checked balance.')
+    : fail(`The ledger is off by $${driftUsd}.`, remedy);
+}
+
+async function findDriftingOrgs(db: Database): Promise<string[]> {
+  const drifting: string[] = [];
+  const ledger = {
+    inspect: <Result>(orgId: string, read: Parameters<typeof inspectOrg<Result>>[2]) =>
+      inspectOrg(db, orgId, read),
+  };
+  for (const { org_id } of await findRecentlyBooked(db, orgsMax)) {
+    const { view, driftNanos } = await reconcile({ db, ledger }, org_id, new Date());
+    if (!view.balanced) {
+      drifting.push(`${org_id} by $${formatUsd(driftNanos)}`);
+    }
+  }
+  return drifting;
+}
+
+const priceDays = 90;
+const dayMs = 86_400_000;
+
+/** The prices that come with a version count as stored when the database was created. */
+async function checkPrices(deployment: Deployment): Promise<Finding> {
+  const dates = (await migratedDatabase(deployment)) ?? deployment.service;
+  if (dates === undefined) {
+    return skip('No prices are stored yet.');
+  }
+  const storedMs =
+    'query' in dates ? await pricesStoredMs(dates) : await pricesOfServiceStoredMs(dates, deployment);
+  const days = Math.floor((Date.now() - storedMs) / dayMs);
+  const finding = `The latest price was stored ${days} days ago.`;
+  return days < priceDays
+    ? ok(finding)
+    : warn(
+        finding,
+        'Compare the prices with those of your providers, and update them with PUT /v1/admin/models/{model}.',
+      );
+}
+
+async function pricesStoredMs(db: Database): Promise<number> {
+  const [row] = await db.query<{ last: Date | null }>(
+    `SELECT greatest((SELECT max(created_at) FROM model_prices), (SELECT min(applied_at) FROM schema_migrations)) AS last`,
+    [],
+  );
+  return row?.last?.getTime() ?? 0;
+}
+
+async function pricesOfServiceStoredMs(service: RunningService, { config }: Deployment): Promise<number> {
+  const newest = '/v1/admin/models?sort=-created_at&limit=1';
+  const { data } = await service.read<{ data: readonly { created_at: string }[] }>(newest);
+  const created = statSync(join(config.dataDir, 'database'), { throwIfNoEntry: false });
+  return Math.max(created?.birthtimeMs ?? 0, ...data.map(({ created_at }) => Date.parse(created_at)));
+}
+
+const webhookOverdueSeconds = { warn: 300, fail: 3_600 };
+
+async function checkWebhooks(deployment: Deployment): Promise<Finding> {
+  const backlog = await webhookBacklog(deployment);
+  if (backlog === undefined) {
+    return skip(deployment.database.state === 'open' ? noTables : notVisible);
+  }
+  const finding = `${backlog.waiting} deliveries wait, the most overdue for ${Math.round(backlog.overdueSeconds)} s.`;
+  const remedy =
+    deployment.service === undefined
+      ? 'Start the service: it sends deliveries.'
+      : 'Start more processes, and look for slow receivers in GET /v1/orgs/{id}/webhooks/{sub_id}/deliveries.';
+  if (backlog.overdueSeconds > webhookOverdueSeconds.fail) {
+    return fail(finding, remedy);
+  }
+  return backlog.overdueSeconds > webhookOverdueSeconds.warn ? warn(finding, remedy) : ok(finding);
+}
+
+async function webhookBacklog(deployment: Deployment): Promise<Backlog | undefined> {
+  const db = await migratedDatabase(deployment);
+  if (db !== undefined) {
+    return readBacklog(db);
+  }
+  const waiting = await deployment.service?.metric('svc_webhook_deliveries_waiting');
+  const overdueSeconds = await deployment.service?.metric('svc_webhook_oldest_overdue_seconds');
+  return waiting === undefined || overdueSeconds === undefined ? undefined : { waiting, overdueSeconds };
+}
+
+async function checkRetention(deployment: Deployment): Promise<Finding> {
+  const failing = await deployment.service?.metric('svc_retention_failing_orgs');
+  if (failing === undefined) {
+    return skip(notVisible);
+  }
+  return failing === 0
+    ? ok('Retention works for all organizations.')
+    : fail(
+        `Retention fails for ${failing} organizations: data are kept longer than promised.`,
+        'The log of the service names them and the reason; see "Audit, retention and erasure" in docs/operations/running.md.',
+      );
+}
