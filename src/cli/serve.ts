@@ -1,6 +1,7 @@
 import { Command } from 'commander';
 import { deprecatedSettings, loadConfig, unknownSettings } from '../config/settings.ts';
 import { createLog } from '../platform/log.ts';
+import { showWelcome } from './welcome.ts';
 
 export function serveCommand(): Command {
   return (
@@ -57,4 +58,5 @@ async function serve([unexpected]: readonly string[]): Promise<void> {
   };
   process.once('SIGTERM', stop);
   process.once('SIGINT', stop);
+  showWelcome(config, service.url);
 }
