@@ -112,8 +112,9 @@ async function startOn(
   const ids = createIds(clock);
   await requireCompleteDatabase(opened);
   const migrations = await readMigrations();
-  for (const { name } of await migrate(opened, migrations, { build: version })) {
-    log.info({ migration: name }, 'applied a migration');
+  const applied = await migrate(opened, migrations, { build: version });
+  if (applied.length > 0) {
+    log.info({ migrations: applied.map(({ name }) => name) }, 'applied migrations');
   }
   const unreadable = new AbortController();
   const onUnreadable = () => unreadable.abort();
