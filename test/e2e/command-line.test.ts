@@ -9,6 +9,7 @@ import { newPrivateKey, publicPemOf, tokenSigner } from '../../src/capabilities/
 import { generateKey, isWellFormedKey } from '../../src/platform/http/routes/key-format.ts';
 import { endAllProcesses, runPurser } from '../support/child-process.ts';
 import { inspectDatabase, verifyChains } from '../support/database-inspection.ts';
+import { freePort } from '../support/free-port.ts';
 import { settingsOf, startPurser } from '../support/service-process.ts';
 import { engine, makePlace, type Place } from '../support/test-database.ts';
 
@@ -43,7 +44,22 @@ async function errorMessage(...args: string[]): Promise<string> {
 describe.runIf(engine === 'embedded')('without a database', () => {
   test('--help names every command, and each command explains itself', async () => {
     const help = await purser('--help');
-    for (const command of ['serve', 'init', 'migrate', 'backup', 'restore', 'move', 'keys', 'secrets', 'audit', 'config', 'check']) {
+    for (const command of [
+      'serve',
+      'init',
+      'migrate',
+      'backup',
+      'restore',
+      'move',
+      'keys',
+      'secrets',
+      'audit',
+      'config',
+      'check',
+      'doctor',
+      'health',
+      'database',
+    ]) {
       expect(help).toMatch(new RegExp(`^ +${command}\\b.* \\w+`, 'm'));
       expect(await purser(command, '--help')).toMatch(new RegExp(`^Usage: purser ${command}`));
     }
@@ -133,6 +149,54 @@ describe.runIf(engine === 'embedded')('without a database', () => {
     expect(isWellFormedKey(one.trim())).toBe(true);
     expect(one).not.toBe(two);
   });
+});
+
+test('doctor exits with 0, 1 or 2, in words or in JSON', async () => {
+  await useNewPlace(true);
+  const doctor = async (env: Record<string, string>, ...args: string[]) => {
+    const { code, stdout, stderr } = await runPurser(['doctor', ...args], { ...settings, ...env });
+    expect(stderr).toBe('');
+    return { code, stdout };
+  };
+  const unreachable = { SVC_DATABASE_URL: 'postgres://purser@127.0.0.1:1/purser' };
+  const failed = await doctor(unreachable);
+  expect(failed.code).toBe(2);
+  expect(failed.stdout).toMatch(/^fail +database +Cannot .*SVC_DATABASE_URL.* → Check SVC_DATABASE_URL/m);
+  const invalid = await doctor({ SVC_PORT: 'eighty' });
+  expect([invalid.code, invalid.stdout]).toEqual([
+    2,
+    expect.stringMatching(/^fail +settings +SVC_PORT is invalid/),
+  ]);
+  const json = JSON.parse((await doctor(unreachable, '--json')).stdout);
+  expect(json).toMatchObject({ status: 'fail' });
+  expect(json.checks).toContainEqual({
+    id: 'database',
+    status: 'fail',
+    finding: expect.any(String),
+    remedy: expect.any(String),
+  });
+  if (engine === 'embedded') {
+    const fine = await doctor({ SVC_DATA_DIR: join(place?.dataDir ?? '', 'new') });
+    expect([fine.code, fine.stdout]).toEqual([0, expect.stringMatching(/0 warnings, 0 failures/)]);
+    const misspelt = await doctor({ SVC_DATA_DIR: join(place?.dataDir ?? '', 'new'), SVC_PROT: '1' });
+    expect([misspelt.code, misspelt.stdout]).toEqual([
+      1,
+      expect.stringMatching(/^warn +settings +Unknown: SVC_PROT/),
+    ]);
+  }
+});
+
+test('health tells whether the service runs, and waits until it can serve', async () => {
+  await useNewPlace(true);
+  settings.SVC_PORT = String(await freePort());
+  expect(await errorMessage('health')).toMatch(/\/healthz did not respond: connect ECONNREFUSED/);
+  expect(await errorMessage('health', '--wait', 'soon')).toMatch(/integer from 0 to 3600/);
+  const waiting = purser('health', '--ready', '--wait', '600');
+  const service = await startPurser(settings);
+  expect(await waiting).toBe('ok\n');
+  expect(await purser('health')).toBe('ok\n');
+  await service.end('SIGTERM');
+  expect(await errorMessage('health', '--ready')).toMatch(/\/readyz did not respond/);
 });
 
 test('check says what is missing and changes nothing; migrate mends it', async () => {
