@@ -29,12 +29,14 @@ export async function runTransaction<Result>(
   const notifications: PendingNotification[] = [];
   /**
    * The error of the first statement that failed. Statements that were sent behind it fail too, without naming the
-   * cause.
+   * cause; their errors may arrive earlier, because several responses arrive in one message.
    */
   let firstFailure: unknown;
   let isOver = false;
   function recordFailure(error: unknown): void {
-    firstFailure ??= error;
+    if (firstFailure === undefined || (isAborted(firstFailure) && !isAborted(error))) {
+      firstFailure = error;
+    }
   }
   /** Sends one statement, or rows, of the transaction. */
   function sendPart<Done>(send: () => Promise<Done>): Promise<Done> {

@@ -18,6 +18,7 @@ import {
 } from '../database.ts';
 import { LocalNotifications, runTransaction } from '../transaction.ts';
 import { copiedRows } from '../wire/frontend-messages.ts';
+import { guardDiskSpace } from './disk-space-guard.ts';
 import { FairMutex } from './fair-mutex.ts';
 import { Thread } from './pglite-thread.ts';
 
@@ -49,6 +50,7 @@ export async function openPglite({
       return;
     }
     thread = started;
+    guard.restarted();
     started.onExit((error) => {
       thread = undefined;
       if (!closed) {
@@ -87,10 +89,19 @@ export async function openPglite({
     };
   }
 
+  const guard = guardDiskSpace({
+    directory,
+    log,
+    setReadOnly: (readOnly) =>
+      mutex.take(async () =>
+        connect().query(`SET default_transaction_read_only = ${readOnly ? 'on' : 'off'}`),
+      ),
+  });
   if (!existsSync(join(directory, 'PG_VERSION'))) {
     await createDatabase(directory);
   }
   await start();
+  await guard.look();
 
   return {
     engine: 'embedded',
@@ -120,6 +131,7 @@ export async function openPglite({
     }),
     async close() {
       closed = true;
+      guard.stop();
       await mutex.take(async () => thread?.end()).catch(() => thread?.end());
     },
   };

@@ -8,6 +8,9 @@ import { PGlite } from '@electric-sql/pglite';
  */
 const walSizes = ['-c', 'min_wal_size=32MB', '-c', 'max_wal_size=96MB'];
 
+/** Allocates space when a table grows: a full disk then fails the statement, and not a checkpoint later. */
+const allocation = ['-c', 'file_extend_method=write_zeros'];
+
 /** PGlite turns fsync off with `-F`. The method is `fsync`, because the engine's `fdatasync` does nothing. */
 const synced = ['-c', 'fsync=on', '-c', 'wal_sync_method=fsync'];
 
@@ -15,6 +18,6 @@ const synced = ['-c', 'fsync=on', '-c', 'wal_sync_method=fsync'];
 export function startParamsOf(durability) {
   const defaults = PGlite.defaultStartParams;
   return durability === 'sync'
-    ? [...defaults.filter((param) => param !== '-F'), ...synced, ...walSizes]
-    : [...defaults, ...walSizes];
+    ? [...defaults.filter((param) => param !== '-F'), ...synced, ...walSizes, ...allocation]
+    : [...defaults, ...walSizes, ...allocation];
 }
