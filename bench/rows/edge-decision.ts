@@ -6,7 +6,7 @@ import { startService } from '../processes.ts';
 export const edgeDecision: PairsRow = {
   kind: 'pairs',
   name: 'edge-decision',
-  what: 'POST /v1/edge/decision, embedded engine, 8 limits, allow, every hold durable before its answer',
+  what: 'POST /v1/edge/decision, embedded engine, 8 limits, allow, every hold synced to disk before its response',
   floor: 'a bare node:http server that parses the same body and answers as many bytes',
   toReach: { 'requests/s': { atLeast: 0.7 }, 'CPU µs/request': { atMost: 1.4 } },
   async prepare() {
