@@ -1,6 +1,6 @@
 /** `purser restore`: creates the data directory, or the content of an empty PostgreSQL database, from a backup file. */
 import { existsSync } from 'node:fs';
-import { mkdir, rename, rm } from 'node:fs/promises';
+import { mkdir, open, readdir, rename, rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { Command } from 'commander';
 import { type Config, loadConfig } from '../config/settings.ts';
@@ -143,6 +143,7 @@ async function restoreDirectory(
         process.stderr.write('reconciling the ledger\n');
       },
     });
+    await syncTree(restoring);
     await moveAside(dataDir);
     for (const part of parts) {
       await rename(join(restoring, part), join(dataDir, part));
@@ -152,6 +153,20 @@ async function restoreDirectory(
     return verified;
   } finally {
     await lock.release();
+  }
+}
+
+/** Forces all files to the disk: the database itself may not have done so. */
+async function syncTree(directory: string): Promise<void> {
+  for (const entry of await readdir(directory, { withFileTypes: true })) {
+    const path = join(directory, entry.name);
+    if (entry.isDirectory()) {
+      await syncTree(path);
+    } else {
+      const file = await open(path, 'r');
+      await file.sync();
+      await file.close();
+    }
   }
 }
 

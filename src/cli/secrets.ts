@@ -1,9 +1,15 @@
 /** `purser secrets`: rotates the key that encrypts stored secrets. */
 import { randomBytes } from 'node:crypto';
+import { userInfo } from 'node:os';
 import { Command } from 'commander';
+import { openChainHeads, recordChange } from '../capabilities/compliance/audit/index.ts';
 import { type RotationStep, rotateStep } from '../capabilities/compliance/key-rotation/index.ts';
 import { type Config, loadConfig } from '../config/settings.ts';
+import type { Database } from '../platform/db/database.ts';
 import { DirectoryInUse } from '../platform/db/pglite/directory-lock.ts';
+import { platformTenant } from '../platform/http/routes/access.ts';
+import { createIds } from '../platform/ids.ts';
+import { createLog } from '../platform/log.ts';
 import {
   keyIdOf,
   readKeyFile,
@@ -11,7 +17,8 @@ import {
   secretsKeyBytes,
   secretsKeyFile,
 } from '../platform/secrets/key-ring.ts';
-import { openSecrets } from '../platform/secrets/secrets.ts';
+import { openSecrets, type Secrets } from '../platform/secrets/secrets.ts';
+import { systemClock } from '../platform/time/clock.ts';
 import { createApi, isRunning, operatorKey, serviceUrl } from './running-service.ts';
 import { print, withMigratedDatabase } from './with-database.ts';
 
@@ -64,7 +71,9 @@ async function withRotation(
   try {
     return await withMigratedDatabase(async (db) => {
       const secrets = await openSecrets(db, { dataDir: config.dataDir, keys: config.secretsKeys });
-      return work((cursor) => rotateStep({ db, secrets, keyFile: undefined }, cursor));
+      const step = await work((cursor) => rotateStep({ db, secrets, keyFile: undefined }, cursor));
+      await recordRotation(db, secrets, step);
+      return step;
     });
   } catch (error) {
     if (!(error instanceof DirectoryInUse)) {
@@ -81,6 +90,20 @@ async function withRotation(
   const key = await operatorKey(config);
   return work((cursor) =>
     api<RotationStep>(key, 'POST', '/v1/admin/secrets/rotate', cursor === undefined ? {} : { cursor }),
+  );
+}
+
+/** The service records rotations that it is asked for; this one was made without it. */
+async function recordRotation(db: Database, secrets: Secrets, { key_id }: RotationStep): Promise<void> {
+  const heads = await openChainHeads(db, secrets, createLog('silent'));
+  const actor = { kind: 'command_line', id: userInfo().username, at: systemClock.now() } as const;
+  const target = { kind: 'secrets_key', id: key_id };
+  await db.transaction((tx) =>
+    recordChange(tx, { ids: createIds(systemClock), heads }, actor, 'secrets.rotate', {
+      tenantId: platformTenant,
+      target,
+      after: { key_id },
+    }),
   );
 }
 

@@ -71,8 +71,6 @@ async function storeSecrets() {
   expect(posted.status, posted.text).toBe(201);
   return {
     fingerprint: async () => (await world.request('GET', path, { key })).json.fingerprint as string,
-    content: async () =>
-      (await world.request('GET', `/v1/runs/${posted.json.id}?include=content`, { key })).text,
     repeatRun: () => world.request('POST', '/v1/runs', { key, body: run }),
     otherRun: () => world.request('POST', '/v1/runs', { key, body: { ...run, cost_usd: '2' } }),
     verify: () => world.request('GET', `${base}/audit-log/verify`, { key }),
@@ -102,13 +100,16 @@ test('encrypts everything with the new key while the service runs; then the old 
     expect(after.decrypt(secret, `webhook_subscription ${org.id} ${id}`)).toMatch(/^whsec_/);
     expect(after.decrypt(previous_secret, `webhook_subscription ${org.id} ${id}`)).toMatch(/^whsec_/);
   }
+  const [run] = await world.db.query<{ id: string; content: string }>('SELECT id, content FROM runs', []);
+  const content = Buffer.from(run?.content ?? '', 'base64');
+  expect(after.decrypt(content, `run_content:${org.id}:${run?.id}`)).toBe('kept content');
   await expect(openSecrets(world.db, { dataDir, keys: [oldKey] })).rejects.toThrow(
     /SVC_SECRETS_KEY cannot open/,
   );
   const [entry] = (
     await world.request('GET', '/v1/admin/audit-log?action=secrets.rotate', { key: world.operatorKey })
   ).json.data;
-  expect(entry).toMatchObject({ action: 'secrets.rotate', target_id: keyIdOf(newKey) });
+  expect(entry).toMatchObject({ action: 'secrets.rotate', target: { id: keyIdOf(newKey) } });
 });
 
 test('continues after an interruption, and changes nothing when it is repeated', async () => {

@@ -5,7 +5,7 @@ import type { Connection, Submittable } from 'pg';
 interface CopyConnection extends Connection {
   query(sql: string): void;
   sync(): void;
-  sendCopyFromChunk(chunk: Uint8Array): void;
+  sendCopyFromChunk(chunk: Buffer): void;
   endCopyFrom(): void;
 }
 
@@ -61,11 +61,11 @@ export class CopyOut extends Copy<Uint8Array> {
 const messageBytes = 65_536;
 
 export class CopyIn extends Copy<void> {
-  readonly #rows: Uint8Array;
+  readonly #rows: Buffer;
 
   constructor(sql: string, rows: Uint8Array) {
     super(sql);
-    this.#rows = rows;
+    this.#rows = Buffer.from(rows.buffer, rows.byteOffset, rows.byteLength);
   }
 
   handleCopyInResponse(connection: Connection): void {
