@@ -1,5 +1,4 @@
-import type { Ledger } from '../../../ledger/ledger.ts';
-import type { Database, Transaction } from '../../../platform/db/database.ts';
+import type { Transaction } from '../../../platform/db/database.ts';
 import { platformTenant } from '../../../platform/http/routes/access.ts';
 import {
   type Change,
@@ -7,15 +6,10 @@ import {
   posting,
   type Route,
 } from '../../../platform/http/routes/route.ts';
-import type { Ids } from '../../../platform/ids.ts';
 import { SnapshotView } from './schema.ts';
-import { createSnapshots } from './snapshots.ts';
+import { createSnapshots, type SnapshotSources } from './snapshots.ts';
 
-export interface SnapshotDependencies {
-  readonly db: Database;
-  readonly ids: Ids;
-  readonly ledger: Pick<Ledger, 'holdsInMemory'>;
-  readonly dataDir: string;
+export interface SnapshotDependencies extends SnapshotSources {
   /** Writes the audit entry of a change, in the transaction of the change. */
   recordChange(tx: Transaction, call: HandlerContext, action: string, change: Change): Promise<void>;
 }

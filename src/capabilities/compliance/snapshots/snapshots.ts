@@ -5,10 +5,19 @@ import { apiError } from '../../../contract/api-error.ts';
 import { readGeneration } from '../../../ledger/embedded/hold-generation.ts';
 import { writeHoldLog } from '../../../ledger/embedded/stored-holds.ts';
 import type { Hold } from '../../../ledger/holds/hold.ts';
+import type { Ledger } from '../../../ledger/ledger.ts';
+import type { Database } from '../../../platform/db/database.ts';
 import { isLocked } from '../../../platform/db/pglite/directory-lock.ts';
 import { snapshotDatabase } from '../../../platform/db/pglite/snapshot.ts';
-import type { SnapshotDependencies } from './routes.ts';
+import type { Ids } from '../../../platform/ids.ts';
 import type { SnapshotView } from './schema.ts';
+
+export interface SnapshotSources {
+  readonly db: Database;
+  readonly ids: Ids;
+  readonly ledger: Pick<Ledger, 'holdsInMemory'>;
+  readonly dataDir: string;
+}
 
 /** Time that a reader has to lock a new snapshot, before another request may delete it. */
 const unlockedMsMax = 60_000;
@@ -17,7 +26,7 @@ export function snapshotDirectory(dataDir: string, id: string): string {
   return join(dataDir, 'snapshots', id);
 }
 
-export function createSnapshots({ db, ids, ledger, dataDir }: SnapshotDependencies) {
+export function createSnapshots({ db, ids, ledger, dataDir }: SnapshotSources) {
   let inProgress = false;
 
   async function create(now: Date): Promise<SnapshotView> {
