@@ -1,0 +1,44 @@
+/** Whether a start waits for PostgreSQL, or ends with a message, depends on why it cannot be used. */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { freePort } from '../../../test/support/free-port.ts';
+import { engine, makePlace, type Place } from '../../../test/support/test-database.ts';
+import { createLog } from '../log.ts';
+import { DatabaseNotOpened, openDatabase } from './open-database.ts';
+
+describe.runIf(engine === 'postgres')('a database that cannot be used', () => {
+  let place: Place;
+  beforeAll(async () => {
+    place = await makePlace({ migrated: false });
+  });
+  afterAll(() => place?.remove());
+
+  async function failureOf(databaseUrl: string): Promise<DatabaseNotOpened> {
+    const settings = { dataDir: place.dataDir, databaseConnections: 1, databaseUrl };
+    const failure = await openDatabase(settings, createLog('silent')).then(
+      (db) => db.close(),
+      (error: unknown) => error,
+    );
+    expect(failure).toBeInstanceOf(DatabaseNotOpened);
+    return failure as DatabaseNotOpened;
+  }
+  const serverOf = () => new URL(place.databaseUrl ?? '').host;
+
+  test('may be possible later if nothing listens or the name is unknown', async () => {
+    const port = await freePort();
+    const failure = await failureOf(`postgres://purser:hunter2@127.0.0.1:${port},unknown.invalid:${port}/x`);
+    expect(failure.mayPass).toBe(true);
+    expect(failure.message).toContain(`127.0.0.1:${port}: connect ECONNREFUSED`);
+    expect(failure.message).toContain(`unknown.invalid:${port}: getaddrinfo`);
+    expect(failure.message).not.toContain('hunter2');
+  });
+
+  test.each([
+    ['the database does not exist', 'purser@HOST/nowhere', 'database "nowhere" does not exist'],
+    ['the role does not exist', 'nobody@HOST/postgres', 'role "nobody" does not exist'],
+    ['the server has no TLS', 'purser@HOST/postgres?sslmode=verify-full', 'does not support SSL'],
+  ])('is not waited for if %s', async (_, url, message) => {
+    const failure = await failureOf(`postgres://${url.replace('HOST', serverOf())}`);
+    expect(failure.mayPass).toBe(false);
+    expect(failure.message).toContain(message);
+  });
+});
