@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { engine } from '../support/test-database.ts';
 import { embeddedFaults } from './embedded-faults.ts';
 import type { EmbeddedWorld, FaultScenario, PostgresWorld } from './fault-scenario.ts';
-import { type FaultRow, faultTable } from './fault-table.ts';
+import { type FaultRow, faultLine, faultTable } from './fault-table.ts';
 import { openEmbeddedWorld, openPostgresWorld, type SharedWorld } from './fault-worlds.ts';
 import { postgresFaults } from './postgres-faults.ts';
 import { processFaults } from './process-faults.ts';
@@ -35,14 +35,15 @@ afterAll(async () => {
 });
 
 test.each(scenarios)('$name: nothing is lost, doubled or overspent', async (scenario) => {
-  process.stdout.write(`fault: ${scenario.name}\n`);
-  try {
-    const figures = await runScenario(shared, scenario, repetition);
-    rows.push({ name: scenario.name, figures });
-  } catch (error) {
-    rows.push({ name: scenario.name, figures: String(error).split('\n')[0] ?? '' });
+  const note = (figures: FaultRow['figures']) => {
+    const row = { name: scenario.name, figures };
+    rows.push(row);
+    process.stdout.write(`${faultLine(row)}\n`);
+  };
+  const figures = await runScenario(shared, scenario, repetition).catch((error: unknown) => {
+    note(String(error).split('\n')[0] ?? '');
     throw error;
-  }
-  const { figures } = rows.at(-1) as FaultRow;
+  });
+  note(figures);
   expect(figures).toMatchObject({ lost: 0, doubled: 0, overspent: 0, driftUsd: '0' });
 });

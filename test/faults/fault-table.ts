@@ -19,6 +19,15 @@ const heads = [
   's unavailable',
 ];
 
+/** The figures of one scenario in one line, for progress. */
+export function faultLine({ name, figures }: FaultRow): string {
+  return typeof figures === 'string'
+    ? `${name}: FAILED: ${figures}`
+    : `${name}: ${cellsOf(figures)
+        .map((cell, index) => `${cell} ${heads[index]}`)
+        .join(', ')}`;
+}
+
 export function faultTable(title: string, rows: readonly FaultRow[]): string {
   const width = Math.max(title.length, ...rows.map(({ name }) => name.length));
   const line = (name: string, cells: readonly string[]) =>

@@ -53,7 +53,13 @@ export async function runScenario<World extends FaultWorld>(
     bulkRuns,
   });
   const churners = startChurners(churned, clients.churning, current);
-  const answers = () => spenders.answers() + churners.answers();
+  const answers = () => {
+    const crashed = services.find(({ spawned: { child } }) => child.exitCode !== null);
+    if (crashed !== undefined) {
+      throw new Error(`a process ended by itself: ${crashed.spawned.stderr().slice(-2_000)}`);
+    }
+    return spenders.answers() + churners.answers();
+  };
   const answersMore = async (count: number) => {
     const enough = answers() + count;
     while (answers() < enough) {
