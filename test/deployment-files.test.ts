@@ -8,11 +8,8 @@ const deploy = resolve(import.meta.dirname, '../deploy');
 const read = (path: string) => readFileSync(join(deploy, path), 'utf8');
 const numberIn = (text: string, pattern: RegExp) => Number(pattern.exec(text)?.[1]);
 
-/** Set by these files ahead of the change that reads it; an older service reports it as unknown and starts. */
-const ahead = 'SVC_HEALTH_PORT';
-
 test('name no setting that does not exist', () => {
-  const known = new Set([ahead, ...describeSettings().map(({ name }) => name)]);
+  const known = new Set(describeSettings().map(({ name }) => name));
   for (const path of readdirSync(deploy, { recursive: true, encoding: 'utf8' })) {
     if (statSync(join(deploy, path)).isFile()) {
       const named = new Set(read(path).match(/\bSVC_[A-Z_]+\b/g));

@@ -38,8 +38,9 @@ async function health({ ready = false, wait }: HealthOptions): Promise<void> {
 }
 
 /** Always the address on this machine: the base URL may lead to another process, or to none. */
-function probeUrl({ host, port }: Config): string {
-  return literalUrl(host, port);
+function probeUrl({ host, port, healthPort }: Config): string {
+  // The health port answers even if many connections wait on the main port. With 0 the system has chosen it.
+  return literalUrl(host, healthPort === undefined || healthPort === 0 ? port : healthPort);
 }
 
 async function probe(url: string): Promise<{ ok: true } | { ok: false; problem: string }> {

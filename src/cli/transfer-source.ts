@@ -22,7 +22,7 @@ export async function withEmbeddedSource<Result>(
   if (!existsSync(join(directory, 'PG_VERSION'))) {
     throw new Error(`there is no database in ${dataDir} (SVC_DATA_DIR)`);
   }
-  const db = await openPglite({ directory, log: createLog('silent') });
+  const db = await openPglite({ directory, durability: 'sync', log: createLog('silent') });
   const holds = await readStoredHolds(db, join(dataDir, 'holds')).finally(() => db.close());
   const connection = await openPgliteBulk(directory);
   try {

@@ -1,5 +1,6 @@
 /** Loads a backup or a moved data directory into PostgreSQL or into a data directory, and verifies the result. */
 import { join } from 'node:path';
+import { version } from '../config/version.ts';
 import { holdsOfRecords, writeHoldLog } from '../ledger/embedded/stored-holds.ts';
 import type { Hold } from '../ledger/holds/hold.ts';
 import { insertHoldRecords } from '../ledger/postgres/stored-holds.ts';
@@ -38,7 +39,9 @@ export async function loadIntoPostgres(
       throw new Error(`cannot reach PostgreSQL: ${error.message}`, { cause: error });
     });
   const migrations = await readMigrations();
-  const { resumes: resumed } = await using(open, (db) => prepareTarget(db, source.header, migrations));
+  const { resumes: resumed } = await using(open, (db) =>
+    prepareTarget(db, source.header, { migrations, build: version }),
+  );
   onPrepared?.();
   const connection = await openPostgresBulk(url);
   try {
@@ -48,7 +51,7 @@ export async function loadIntoPostgres(
   }
   onVerifying?.();
   return using(open, async (db) => {
-    await finishSchema(db, migrations);
+    await finishSchema(db, { migrations, build: version });
     const verification = await verifyLedger(db, '');
     await markComplete(db);
     return { ...verification, resumed };
@@ -62,9 +65,9 @@ export async function loadIntoDirectory(
   { onFrame, onVerifying }: TransferOptions,
 ): Promise<LedgerVerification> {
   const directory = join(dataDir, 'database');
-  const open = () => openPglite({ directory, log: createLog('silent') });
+  const open = () => openPglite({ directory, durability: 'sync', log: createLog('silent') });
   const migrations = await readMigrations();
-  await using(open, (db) => prepareTarget(db, source.header, migrations));
+  await using(open, (db) => prepareTarget(db, source.header, { migrations, build: version }));
   const holds: Hold[] = [];
   const connection = await openPgliteBulk(directory);
   try {
@@ -77,10 +80,10 @@ export async function loadIntoDirectory(
   } finally {
     await connection.close();
   }
-  writeHoldLog(join(dataDir, 'holds'), holds);
+  await writeHoldLog(join(dataDir, 'holds'), holds);
   onVerifying?.();
   return using(open, async (db) => {
-    await finishSchema(db, migrations);
+    await finishSchema(db, { migrations, build: version });
     const verification = await verifyLedger(db, dataDir);
     await markComplete(db);
     return verification;

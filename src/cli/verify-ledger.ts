@@ -1,4 +1,5 @@
 /** Reconciles the ledger of every organization, after a restore or a move. */
+import { randomUUID } from 'node:crypto';
 import { reconcile } from '../capabilities/insight/ledger/index.ts';
 import type { RunDraft } from '../capabilities/spend/runs/index.ts';
 import { createOrgLimits } from '../ledger/limits/org-limits.ts';
@@ -27,6 +28,9 @@ export async function verifyLedger(db: Database, dataDir: string): Promise<Ledge
     log: createLog('silent'),
     orgLimits,
     dataDir,
+    durability: 'sync',
+    processId: randomUUID(),
+    processes: () => 1,
     holdsMax: Number.MAX_SAFE_INTEGER,
     writeRuns: notUsed,
     readPaid: notUsed,

@@ -13,7 +13,7 @@ import { type Cluster, findPostgres, startCluster, unprivilegedUser } from '../s
 const bin = findPostgres() as string;
 const pgbouncer = ['/usr/sbin/pgbouncer', '/usr/bin/pgbouncer'].find((path) => existsSync(path));
 const asRoot = process.getuid?.() === 0;
-const user = asRoot ? unprivilegedUser() : {};
+const user: { uid?: number; gid?: number } = asRoot ? unprivilegedUser() : {};
 
 let directory: string;
 let cleanUps: (() => Promise<unknown>)[];

@@ -1,4 +1,5 @@
 /** Checks of the database on either engine: reachable, migrated, and its clock. */
+import { version } from '../../config/version.ts';
 import type { Database } from '../../platform/db/database.ts';
 import { pendingMigrations, readMigrations } from '../../platform/db/migrate.ts';
 import { type Check, type Finding, fail, ok, skip, warn } from './check.ts';
@@ -67,13 +68,18 @@ async function checkVersion(db: Database): Promise<Finding> {
 
 async function checkMigrations(db: Database): Promise<Finding> {
   try {
-    const pending = await pendingMigrations(db, await readMigrations());
-    return pending.length === 0
-      ? ok('All migrations are applied.')
-      : warn(
-          `${pending.length} pending, the first is ${pending[0]?.name}.`,
-          'Run `purser migrate`, or start the service, which applies them.',
-        );
+    const { due, postponed } = await pendingMigrations(db, await readMigrations(), { build: version });
+    if (due.length > 0) {
+      return warn(
+        `${due.length} pending, the first is ${due[0]?.name}.`,
+        'Run `purser migrate`, or start the service, which applies them.',
+      );
+    }
+    return ok(
+      postponed.length === 0
+        ? 'All migrations are applied.'
+        : `${postponed.length} wait for \`purser migrate --contract\`, which makes a return to the previous version impossible.`,
+    );
   } catch (error) {
     return fail(
       `${capitalized((error as Error).message)}.`,

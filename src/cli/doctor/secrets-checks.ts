@@ -2,7 +2,8 @@
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Queryable } from '../../platform/db/database.ts';
-import { openSecrets, parseSecretsKey } from '../../platform/secrets/secrets.ts';
+import { parseSecretsKeys, secretsKeyFile } from '../../platform/secrets/key-ring.ts';
+import { openSecrets } from '../../platform/secrets/secrets.ts';
 import { type Check, type Finding, fail, ok, skip, warn } from './check.ts';
 import type { Deployment } from './deployment.ts';
 
@@ -12,11 +13,11 @@ export const secretsChecks: readonly Check[] = [
   { id: 'operator-key', run: checkOperatorKey },
 ];
 
-function checkSecretsKey({ config: { secretsKey, dataDir }, engine }: Deployment): Finding {
-  if (secretsKey !== undefined) {
+function checkSecretsKey({ config: { secretsKeys, dataDir }, engine }: Deployment): Finding {
+  if (secretsKeys !== undefined) {
     return ok('SVC_SECRETS_KEY is set.');
   }
-  const file = join(dataDir, 'secrets-key');
+  const file = secretsKeyFile(dataDir);
   const mode = modeOf(file);
   if (mode === undefined) {
     return ok(`SVC_SECRETS_KEY is not set; the first start creates a key in ${file}.`);
@@ -25,7 +26,7 @@ function checkSecretsKey({ config: { secretsKey, dataDir }, engine }: Deployment
   if (problem !== undefined) {
     return problem;
   }
-  if (parseSecretsKey(readFileSync(file, 'utf8').trim()) === undefined) {
+  if (parseSecretsKeys(readFileSync(file, 'utf8').trim().split(/\s+/).join()) === undefined) {
     return fail(`${file} does not contain a key.`, 'Restore it from your backup, or set SVC_SECRETS_KEY.');
   }
   return engine === 'postgres'
@@ -37,7 +38,7 @@ function checkSecretsKey({ config: { secretsKey, dataDir }, engine }: Deployment
 }
 
 async function checkDecryption({
-  config: { secretsKey: key, dataDir },
+  config: { secretsKeys: keys, dataDir },
   database,
 }: Deployment): Promise<Finding> {
   if (database.state === 'in-use') {
@@ -51,7 +52,7 @@ async function checkDecryption({
     return skip('No secrets are stored yet.');
   }
   try {
-    await openSecrets(db, { dataDir, key });
+    await openSecrets(db, { dataDir, keys });
     return ok('The key decrypts the stored secrets.');
   } catch (error) {
     return fail(

@@ -12,7 +12,7 @@ const holdsPerLine = 500;
 
 /** Returns the holds that a start would restore. */
 export async function readStoredHolds(db: Database, directory: string): Promise<Hold[]> {
-  const log = openHoldLog(directory);
+  const log = openHoldLog(directory, { durability: 'sync' });
   try {
     await requireSameGeneration(db, log);
     return (await restoreHolds(db, log)).map(({ hold }) => hold);
@@ -25,19 +25,23 @@ export async function readStoredHolds(db: Database, directory: string): Promise<
  * Writes a hold log. Without a generation it belongs to no database yet: the next start binds both to a new generation, and a
  * hold log from before the restore does not match any more.
  */
-export function writeHoldLog(directory: string, holds: Iterable<Hold>, generation?: string): void {
-  const log = openHoldLog(directory);
+export async function writeHoldLog(
+  directory: string,
+  holds: Iterable<Hold>,
+  generation?: string,
+): Promise<void> {
+  const log = openHoldLog(directory, { durability: 'sync' });
   try {
     let line: Hold[] = [];
     for (const hold of holds) {
       line.push(hold);
       if (line.length === holdsPerLine) {
-        log.append(line);
+        await log.append(line);
         line = [];
       }
     }
     if (line.length > 0) {
-      log.append(line);
+      await log.append(line);
     }
     if (generation !== undefined) {
       log.writeGeneration({ now: generation });

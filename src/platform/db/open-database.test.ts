@@ -13,7 +13,12 @@ describe.runIf(engine === 'postgres')('a database that cannot be used', () => {
   afterAll(() => place?.remove());
 
   async function failureOf(databaseUrl: string): Promise<DatabaseNotOpened> {
-    const settings = { dataDir: place.dataDir, databaseConnections: 1, databaseUrl };
+    const settings = {
+      dataDir: place.dataDir,
+      databaseConnections: 1,
+      durability: 'sync' as const,
+      databaseUrl,
+    };
     const failure = await openDatabase(settings, createLog('silent')).then(
       (db) => db.close(),
       (error: unknown) => error,

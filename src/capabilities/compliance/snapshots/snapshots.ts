@@ -47,7 +47,7 @@ export function createSnapshots({ db, ids, ledger, dataDir }: SnapshotSources) {
           holds = ledger.holdsInMemory() ?? [];
         },
       });
-      writeHoldLog(join(directory, 'holds'), holds, generation ?? undefined);
+      await writeHoldLog(join(directory, 'holds'), holds, generation ?? undefined);
       return {
         id,
         created_at: now.toISOString(),

@@ -26,7 +26,7 @@ const sessionSettings = `SET TimeZone = 'UTC'; SET DateStyle = 'ISO, MDY'; SET I
 
 /** `directory` must be locked by the caller: only one process may open it. */
 export async function openPgliteBulk(directory: string): Promise<BulkConnection> {
-  const thread = await Thread.start(directory);
+  const thread = await Thread.start({ directory, durability: 'sync' });
   thread.onExit(() => undefined);
   await thread.query(sessionSettings, undefined, true);
   return {

@@ -47,11 +47,17 @@ export function migrationsOf(header: TransferHeader, known: readonly Migration[]
   });
 }
 
+/** The schema that this build knows. */
+export interface KnownSchema {
+  readonly migrations: readonly Migration[];
+  readonly build: string;
+}
+
 /** Creates the schema in an empty database. Returns whether an earlier load of the same source continues. */
 export async function prepareTarget(
   db: Database,
   header: TransferHeader,
-  known: readonly Migration[],
+  { migrations: known, build }: KnownSchema,
 ): Promise<{ readonly resumes: boolean }> {
   const migrations = migrationsOf(header, known);
   const resumes = await tableExists(db, progressTable);
@@ -67,7 +73,7 @@ export async function prepareTarget(
   }
   const [progress] = await db.query<{ prepared: boolean }>(`SELECT prepared FROM ${progressTable}`, []);
   if (progress?.prepared !== true) {
-    await migrate(db, migrations);
+    await migrate(db, migrations, { build });
     await createPartitions(db, header.partitions);
     // Migrations insert rows of their own, which the source has too.
     const tables = header.tables.map(({ name }) => quoted(name)).join(', ');
@@ -197,8 +203,8 @@ async function requireEqualTables(
 }
 
 /** Applies the migrations that are newer than the source, and updates the statistics of the planner. */
-export async function finishSchema(db: Database, known: readonly Migration[]): Promise<void> {
-  await migrate(db, known);
+export async function finishSchema(db: Database, { migrations, build }: KnownSchema): Promise<void> {
+  await migrate(db, migrations, { build });
   await db.transaction((tx) => tx.query('ANALYZE'), { patient: true });
 }
 

@@ -1,11 +1,13 @@
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { makePlace, openPlace, type Place } from '../../../../test/support/test-database.ts';
+import { version } from '../../../config/version.ts';
 import { type Migration, migrate, readMigrations } from '../migrate.ts';
 import { type BulkConnection, openPgliteBulk, openPostgresBulk } from './bulk-connection.ts';
 import { openDatabaseSource } from './database-source.ts';
 import {
   finishSchema,
+  type KnownSchema,
   loadFrames,
   markComplete,
   migrationsOf,
@@ -21,10 +23,12 @@ const isExcluded = (table: string) => ['schema_migrations', 'processes', 'transf
 
 let places: Place[];
 let migrations: Migration[];
+let known: KnownSchema;
 let connections: BulkConnection[];
 beforeEach(async () => {
   places = [await makePlace({ migrated: true }), await makePlace({ migrated: false })];
   migrations = await readMigrations();
+  known = { migrations, build: version };
   connections = [];
 });
 afterEach(async () => {
@@ -79,7 +83,7 @@ async function openSource(holds: readonly string[] = []): Promise<TransferSource
 
 async function prepare(source: TransferSource): Promise<{ readonly resumes: boolean }> {
   const db = await openPlace(to());
-  return prepareTarget(db, source.header, migrations).finally(() => db.close());
+  return prepareTarget(db, source.header, known).finally(() => db.close());
 }
 
 test('copies every table with the same content; continues after an interruption; is startable only at the end', async () => {
@@ -120,12 +124,12 @@ test('copies every table with the same content; continues after an interruption;
   await target.close();
 
   const finished = await openPlace(to());
-  await finishSchema(finished, migrations);
+  await finishSchema(finished, known);
   await markComplete(finished);
   await requireCompleteDatabase(finished);
   const rows = await finished.query<{ name: string }>('SELECT name FROM orgs ORDER BY id', []);
   expect(rows.map(({ name }) => name)).toEqual(oddTexts);
-  await expect(prepareTarget(finished, source.header, migrations)).rejects.toThrow(/not empty/);
+  await expect(prepareTarget(finished, source.header, known)).rejects.toThrow(/not empty/);
   await finished.close();
 });
 
@@ -175,7 +179,7 @@ test('loads data of an older schema and migrates it', async () => {
   const old = await makePlace({ migrated: false });
   places.push(old);
   const db = await openPlace(old);
-  await migrate(db, older);
+  await migrate(db, older, { build: version });
   await db.query(
     `INSERT INTO run_identities (org_id, run_id, external_id, charged_at) VALUES ('org_1', 'run_1', 'mine', now())`,
     [],
@@ -194,7 +198,7 @@ test('loads data of an older schema and migrates it', async () => {
   await loadFrames(target, source, { storeHolds: async () => undefined });
   await target.close();
   const migrated = await openPlace(to());
-  await finishSchema(migrated, migrations);
+  await finishSchema(migrated, known);
   expect(await migrated.query('SELECT external_id, content_digest FROM run_identities', [])).toEqual([
     { external_id: 'mine', content_digest: null },
   ]);
