@@ -30,11 +30,14 @@ afterEach(async () => {
 
 const keysInFile = async () => (await readKeyFile(secretsKeyFile(dataDir))) as Buffer[];
 async function addKey(): Promise<void> {
-  await replaceKeyFile(secretsKeyFile(dataDir), [newKey, ...(await keysInFile())]);
+  const keys = [newKey, ...(await keysInFile())];
+  await replaceKeyFile(secretsKeyFile(dataDir), keys);
   if (world.db.engine === 'postgres') {
-    // Other processes are protected: until this one has published its new key, it counts as one that uses the old key.
+    // As if the process was restarted with both keys. While it has not published the new one, nothing is rotated.
+    world.services.secrets.replaceKeys(keys);
     expect((await rotate()).json.error.code).toBe('conflict');
     await world.services.processes.beat();
+    await openSecrets(world.db, { dataDir, keys });
   }
 }
 const rotate = (body: object = {}) =>

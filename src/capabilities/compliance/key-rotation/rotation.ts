@@ -77,12 +77,13 @@ export async function rotateStep(
 
 const start: Position = { part: 0, seen: 0, reencrypted: 0, unreadable: 0 };
 
+/** Only with the embedded engine: on PostgreSQL the file may be one of several. */
 async function reloadKeys(
   db: Database,
   secrets: RotatableSecrets,
   keyFile: string | undefined,
 ): Promise<void> {
-  const keys = keyFile === undefined ? undefined : await readKeyFile(keyFile);
+  const keys = keyFile === undefined || db.engine === 'postgres' ? undefined : await readKeyFile(keyFile);
   if (keys !== undefined) {
     await useFirstKey(db, keys, findKey(keys, (await readCheck(db)) ?? new Uint8Array(), checkContext));
     secrets.replaceKeys(keys);
