@@ -33,7 +33,7 @@ const common = {
 const repeated = [
   'src/kernel/workload.test.ts',
   'src/ledger/workload.test.ts',
-  'src/platform/db/pglite/checkpoint-job.test.ts',
+  'src/platform/jobs/checkpoint-job.test.ts',
   'src/platform/http/fast/fast-path.test.ts',
   'test/contract/random-requests.test.ts',
   'test/e2e/kill-nine.test.ts',

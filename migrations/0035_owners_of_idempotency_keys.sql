@@ -1,3 +1,5 @@
+-- phase: expand
+-- readable-from: 0.1.0
 -- The process that works on a request with an idempotency key, so that the key can be taken over once that process is dead.
 -- NULL: unknown, as in rows of earlier builds; such a key is taken over by its age alone.
 -- Each statement may be run twice without harm.

@@ -1,3 +1,5 @@
+-- phase: expand
+-- readable-from: 0.1.0
 -- Rotation of the key that encrypts stored secrets, see `src/platform/secrets`. Each statement may be run twice without harm.
 
 -- Keys that have encrypted something. A process starts only if it has all of them. `sealed` is a known text under the key.

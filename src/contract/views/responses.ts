@@ -1416,6 +1416,14 @@ export interface Responses {
       }[];
     }[];
   };
+  readonly 'secrets.rotate': {
+    readonly key_id: string;
+    readonly complete: boolean;
+    readonly seen: number;
+    readonly reencrypted: number;
+    readonly unreadable: number;
+    readonly next_cursor: string | null;
+  };
   readonly 'sessions.list': {
     readonly data: readonly {
       readonly id: string;
@@ -1434,6 +1442,13 @@ export interface Responses {
       readonly ended_at: string | null;
     }[];
     readonly next_cursor: string | null;
+  };
+  readonly 'snapshots.create': {
+    readonly id: string;
+    readonly created_at: string;
+    readonly bytes: number;
+    readonly open_holds: number;
+    readonly paused_ms: number;
   };
   readonly 'spend_cap.put': Responses['spend_cap.read'];
   readonly 'spend_cap.read': {

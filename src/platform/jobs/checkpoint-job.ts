@@ -2,8 +2,9 @@
  * Checkpoints of the embedded engine. PostgreSQL in single-user mode makes none by itself: the write-ahead log would grow
  * without bound, and the next start would have to replay all of it.
  */
-import type { Job } from '../../jobs/jobs.ts';
-import type { Database } from '../database.ts';
+
+import type { Database } from '../db/database.ts';
+import type { Job } from './jobs.ts';
 
 export interface CheckpointOptions {
   /**

@@ -1,9 +1,9 @@
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { rounds } from '../../../../test/support/rounds.ts';
-import { engine, makePlace, openPlace, type Place } from '../../../../test/support/test-database.ts';
-import type { Database } from '../database.ts';
+import { rounds } from '../../../test/support/rounds.ts';
+import { engine, makePlace, openPlace, type Place } from '../../../test/support/test-database.ts';
+import type { Database } from '../db/database.ts';
 import { checkpointJob } from './checkpoint-job.ts';
 
 const mebibyte = 1_048_576;
