@@ -1,7 +1,6 @@
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { makePlace, openPlace, type Place } from '../../../../test/support/test-database.ts';
-import { version } from '../../../config/version.ts';
 import { type Migration, migrate, readMigrations } from '../migrate.ts';
 import { type BulkConnection, openPgliteBulk, openPostgresBulk } from './bulk-connection.ts';
 import { openDatabaseSource } from './database-source.ts';
@@ -28,7 +27,7 @@ let connections: BulkConnection[];
 beforeEach(async () => {
   places = [await makePlace({ migrated: true }), await makePlace({ migrated: false })];
   migrations = await readMigrations();
-  known = { migrations, build: version };
+  known = { migrations, build: '0.1.0' };
   connections = [];
 });
 afterEach(async () => {
@@ -179,7 +178,7 @@ test('loads data of an older schema and migrates it', async () => {
   const old = await makePlace({ migrated: false });
   places.push(old);
   const db = await openPlace(old);
-  await migrate(db, older, { build: version });
+  await migrate(db, older, { build: '0.1.0' });
   await db.query(
     `INSERT INTO run_identities (org_id, run_id, external_id, charged_at) VALUES ('org_1', 'run_1', 'mine', now())`,
     [],
