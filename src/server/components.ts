@@ -96,7 +96,7 @@ export function createComponents(deps: AppDependencies) {
     timezoneOf,
   });
   const customerDigest = createCustomerDigest(secrets);
-  const keyReleases = createKeyReleases(db, log);
+  const keyReleases = createKeyReleases({ db, log, takeoverSeconds: config.idempotencyTakeoverSeconds });
   const edgeDependencies = {
     ledger,
     orgLimits,

@@ -145,7 +145,7 @@ describe('the scope of a key', () => {
       const caller = { tenantId: 'a', keyId: 'k', role: 'admin', scopes: new Set(['keys:write']) } as const;
       const path = { template: '/p/{id}', params: { id: '1' } };
       const request = { caller, method: 'POST', path, query: {}, body: { n: 1 }, key: 'k' };
-      const takeover = { processId: 'one', afterSeconds: 60 };
+      const takeover = { processId: 'one', afterSeconds: 60, onUncertain: () => undefined };
       const kind = async (part: object) => (await reserve(db, { ...request, ...part }, takeover)).kind;
       expect(await kind({})).toBe('mine');
       await expect(kind({})).rejects.toMatchObject({ code: 'idempotency_key_processing' });

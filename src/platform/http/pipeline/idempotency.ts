@@ -52,6 +52,8 @@ export interface Takeover {
   readonly processId: string;
   /** Age at which a reservation is taken over even if its process may be alive. */
   readonly afterSeconds: number;
+  /** Called if it is unknown whether the reservation exists. */
+  onUncertain(reservation: Reservation): void;
 }
 
 export type Reserved =
@@ -84,7 +86,14 @@ export async function reserve(
     fence: randomBytes(16).toString('hex'),
     cipherKey: Buffer.from(hkdfSync('sha256', request.key, scope, 'stored answer', 32)),
   };
-  if (await insertReservation(db, reservation, fingerprint, takeover)) {
+  let isMine: boolean;
+  try {
+    isMine = await insertReservation(db, reservation, fingerprint, takeover);
+  } catch (error) {
+    takeover.onUncertain(reservation);
+    throw error;
+  }
+  if (isMine) {
     return { kind: 'mine', reservation };
   }
   const stored = await findReservation(db, tenantId, reservation.keyDigest);

@@ -1,8 +1,10 @@
 /**
- * Releases the idempotency keys of requests that ended without an effect. A key that cannot be released, because the database is
- * unavailable, is released by a job as soon as the database is back: otherwise a retry would be rejected until the takeover time,
- * although its first request is over.
+ * Releases the idempotency keys of requests that ended without an effect, so that a retry does not have to wait for the takeover
+ * time although its first request is over. A key that cannot be released, because the database is unavailable, is released by a
+ * job as soon as the database is back. If the outcome of the reservation itself is unknown, because its connection was lost or it
+ * was not answered in time, the statement may still take effect later: the job repeats the release until the takeover time.
  */
+import { performance } from 'node:perf_hooks';
 import type { Queryable } from '../../db/database.ts';
 import type { Job } from '../../jobs/jobs.ts';
 import type { Log } from '../../log.ts';
@@ -11,15 +13,33 @@ import type { Reservation } from './idempotency.ts';
 export interface KeyReleases {
   /** Never throws. Keeps a stored response: then the effect did happen. */
   release(reservation: Reservation, traceId: string): Promise<void>;
+  /** For a reservation that may not exist yet. Never throws. */
+  releaseUncertain(reservation: Reservation): void;
   readonly job: Job;
 }
 
 /** Keys beyond this are taken over by their age. */
 const unreleasedMax = 10_000;
+const uncertainMax = 1_000;
 const keysPerBatch = 500;
 
-export function createKeyReleases(db: Queryable, log: Log): KeyReleases {
+export interface KeyReleasesOptions {
+  readonly db: Queryable;
+  readonly log: Log;
+  /** Age at which any reservation is taken over, so that it need not be released any more. */
+  readonly takeoverSeconds: number;
+  readonly monotonicMs?: () => number;
+}
+
+export function createKeyReleases({
+  db,
+  log,
+  takeoverSeconds,
+  monotonicMs = () => performance.now(),
+}: KeyReleasesOptions): KeyReleases {
   let unreleased: Reservation[] = [];
+  /** With the time until which the release is repeated. */
+  let uncertain: { readonly reservation: Reservation; readonly untilMs: number }[] = [];
 
   async function releaseBatch(): Promise<boolean> {
     const batch = unreleased.slice(0, keysPerBatch);
@@ -28,6 +48,17 @@ export function createKeyReleases(db: Queryable, log: Log): KeyReleases {
       unreleased = unreleased.slice(batch.length);
     }
     return unreleased.length > 0;
+  }
+
+  async function repeatUncertain(): Promise<void> {
+    const nowMs = monotonicMs();
+    uncertain = uncertain.filter(({ untilMs }) => untilMs > nowMs);
+    if (uncertain.length > 0) {
+      await deleteReservations(
+        db,
+        uncertain.map(({ reservation }) => reservation),
+      );
+    }
   }
 
   return {
@@ -41,11 +72,20 @@ export function createKeyReleases(db: Queryable, log: Log): KeyReleases {
         }
       }
     },
+    releaseUncertain(reservation) {
+      if (uncertain.length < uncertainMax) {
+        uncertain.push({ reservation, untilMs: monotonicMs() + takeoverSeconds * 1_000 });
+      }
+    },
     job: {
       id: 'release-idempotency-keys',
       everyMs: 500,
-      runOnce: releaseBatch,
+      async runOnce() {
+        await repeatUncertain();
+        return releaseBatch();
+      },
       async stop() {
+        await repeatUncertain();
         while (await releaseBatch()) {
           // Continue with the next batch.
         }

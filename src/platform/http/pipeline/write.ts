@@ -64,7 +64,11 @@ export function createWriter(deps: WriterDependencies): Writer {
         body: call.body,
         key: checkIdempotencyKey(keyLines),
       },
-      { processId, afterSeconds: settings.idempotencyTakeoverSeconds },
+      {
+        processId,
+        afterSeconds: settings.idempotencyTakeoverSeconds,
+        onUncertain: keyReleases.releaseUncertain,
+      },
     );
     if (reserved.kind === 'replay') {
       return jsonReply(reserved.answer.status, reserved.answer.body, replayedHeader);
