@@ -76,6 +76,10 @@ export async function openPostgres({
   // The pool replaces a lost idle connection on the next use; without a listener the error would end the process.
   pool.on('error', (error) => log.warn({ err: error }, 'idle database connection lost'));
 
+  // The pool removes its own listener when it hands out a connection. An error that arrives in the same packet as the end of
+  // the handshake, such as the termination of the backend, comes before that of `withConnection` and would end the process.
+  pool.on('connect', (client) => client.on('error', () => undefined));
+
   const listeners = new LocalNotifications();
   const changeListener = new ChangeListener(notificationConnections(), listeners, log);
 
