@@ -37,7 +37,7 @@ export async function runScenario<World extends FaultWorld>(
   scenario: FaultScenario<World>,
   { rounds, seed }: Repetition,
 ): Promise<FaultFigures> {
-  let services: readonly ServiceProcess[] = [...shared.services];
+  let services: readonly ServiceProcess[] = await alive(shared);
   const [first] = services as [ServiceProcess];
   const [org, churned] = [await createSpendingOrg(first), await createSpendingOrg(first, 'Churner')];
   expect((await spending(first, org).cap(capUsd)).status).toBe(200);
@@ -106,4 +106,17 @@ export async function runScenario<World extends FaultWorld>(
   } finally {
     await Promise.all([spenders.abandon(), churners.abandon()]);
   }
+}
+
+/** Replaces processes that an earlier scenario has lost. */
+async function alive<World extends FaultWorld>({
+  services,
+  parts,
+}: SharedWorld<World>): Promise<readonly ServiceProcess[]> {
+  for (const [index, { spawned }] of services.entries()) {
+    if (spawned.child.exitCode !== null || spawned.child.signalCode !== null) {
+      services[index] = await parts.start();
+    }
+  }
+  return [...services];
 }
