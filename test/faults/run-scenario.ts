@@ -103,6 +103,10 @@ export async function runScenario<World extends FaultWorld>(
       internalErrors: spenders.internalErrors() + churners.internalErrors(),
       secondsUnavailable: Math.max(spenders.longestWaitMs(), churners.longestWaitMs()) / 1_000,
     };
+  } catch (error) {
+    // The next scenario gets new processes: these may be frozen, or have a shifted clock.
+    await Promise.all(services.map((service) => service.end('SIGKILL')));
+    throw error;
   } finally {
     await Promise.all([spenders.abandon(), churners.abandon()]);
   }

@@ -129,8 +129,10 @@ export interface CompletionContext extends Pick<DraftContext, 'ids' | 'now' | 'f
 export function draftCompletion(
   run: RunRow,
   body: CompleteRun,
-  { ids, now, price, failOpenAtMs }: CompletionContext,
+  { ids, now: ownNow, price, failOpenAtMs }: CompletionContext,
 ): Drafted {
+  // The clock may have been set back since the run was started, or be behind that of the process that started it.
+  const now = new Date(Math.max(ownNow.getTime(), run.started_at.getTime()));
   const measured = {
     ...body,
     input_tokens: body.input_tokens ?? Number(run.input_tokens),

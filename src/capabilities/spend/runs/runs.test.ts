@@ -304,6 +304,19 @@ describe('a running run', () => {
     expect(twice.json.error.code).toBe('conflict');
   });
 
+  test('can be completed after the clock was set back, and does not finish before it started', async () => {
+    const { json: run } = await send('POST', '/v1/runs', {
+      model: 'm',
+      status: 'running',
+      estimated_cost_usd: '3',
+    });
+    world.clock.advanceSeconds(-3_600);
+    const done = await send('POST', `/v1/runs/${run.id}/complete`, { cost_usd: '2' });
+    world.clock.advanceSeconds(3_600);
+    expect(done.status, JSON.stringify(done.json)).toBe(200);
+    expect(done.json).toMatchObject({ cost_usd: '2', finished_at: run.started_at });
+  });
+
   test('is posted in full and marked late if its hold has expired', async () => {
     const { json: run } = await send('POST', '/v1/runs', {
       model: 'm',
