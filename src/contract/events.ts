@@ -101,6 +101,14 @@ const Run = open({
   marks: Type.Array(text),
 });
 
+const MissingPrice = open({
+  run_id: text,
+  model: text,
+  decision_id: nullable(text),
+  posted_usd: Type.String({ description: 'The held amount, which was posted as the cost.' }),
+  charged_at: timestamp,
+});
+
 const Member = open({
   id: text,
   name: text,
@@ -419,6 +427,17 @@ export const eventCatalog = {
     finished_at: '2026-11-15T12:00:00.000Z',
     marks: [],
   }),
+  'price.missing': kind(
+    'A run settled a decision, but its model has no price: the held amount was posted. Set a price, then reprice the run.',
+    MissingPrice,
+    {
+      run_id: 'run_01hzy4t0000000000000000000',
+      model: 'home-grown-1',
+      decision_id: 'dec_01hzy4t0000000000000000000',
+      posted_usd: '0.0065',
+      charged_at: '2026-11-15T12:00:00.000Z',
+    },
+  ),
   'key.created': kind('A key was created.', Key, key),
   'key.rotated': kind('A key was rotated: it will be revoked, and a successor was created.', Key, {
     ...key,

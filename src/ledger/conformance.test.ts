@@ -1223,8 +1223,37 @@ describe('a posting', () => {
     await expectNoDrift(orgId);
   });
 
+  test('counts as the model of its hold, whatever name the provider reports', async () => {
+    const orgId = await world.orgWith(cap('10'));
+    const hold = await world.held(orgId, '2', { scope: scopeOf({}) });
+    const posted = await world.posted(orgId, '1', {
+      scope: scopeOf({ model: 'n' }),
+      decisionId: hold.id,
+    });
+    expect(posted.scope).toEqual(hold.scope);
+    await expectNoDrift(orgId);
+  });
+
+  test('posts the held amount if the cost is unknown, in time, late, and without any hold', async () => {
+    const orgId = await world.orgWith(cap('10'));
+    const costAsHeld = 'unpriced' as const;
+    const [first, second] = [await world.held(orgId, '2'), await world.held(orgId, '3')];
+    const inTime = await world.posted(orgId, '0', { costAsHeld, decisionId: first.id });
+    expect(inTime).toMatchObject({ marks: ['unpriced'], posting: { amounts: { usd: usd('2') } } });
+    await world.ledger.void(orgId, second.id);
+    const late = await world.posted(orgId, '0', { costAsHeld, decisionId: second.id });
+    expect(late).toMatchObject({ marks: ['unpriced', 'late'], posting: { amounts: { usd: usd('3') } } });
+    const without = await world.posted(orgId, '0', {
+      kind: 'complete',
+      costAsHeld,
+      decisionId: 'dec_forgotten',
+    });
+    expect(without).toMatchObject({ marks: ['unpriced', 'late'], posting: { amounts: { usd: 0n } } });
+    expect(await counterOf(orgId, 'cap')).toBe(at('5', '0'));
+    await expectNoDrift(orgId);
+  });
+
   test.each<[string, Partial<Posting['scope']>, Partial<Posting['scope']>, string | undefined]>([
-    ['another model', {}, { model: 'n' }, 'model'],
     ['a workflow where none was', {}, { workflow: 'w' }, 'workflow'],
     ['another customer', { customer_id: 'a' }, { customer_id: 'b' }, 'customer_id'],
     ['another team', { team: 'a' }, { team: 'b' }, 'team'],

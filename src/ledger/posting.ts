@@ -56,6 +56,8 @@ export interface Posting<Run = unknown> {
   /** For `record` and `adjust`, the time of the charge. For `complete`, used if its hold no longer exists. */
   readonly atMs: number | null;
   readonly priceVersion: string | null;
+  /** Set if the actual cost of a settlement is unknown: the held amount is posted, with this mark. */
+  readonly costAsHeld?: 'unpriced' | 'usage_missing' | undefined;
   readonly usage: RunUsage;
   /** The reason for a correction. */
   readonly note?: string;
@@ -102,7 +104,7 @@ export interface Posted<Run = unknown> {
   readonly settledUnheld: Hold | null;
 }
 
-export type Mark = 'over_hold' | 'late' | 'degraded' | 'backfill';
+export type Mark = 'over_hold' | 'late' | 'degraded' | 'backfill' | 'unpriced' | 'usage_missing';
 
 export type Outcome<Run = unknown> =
   | Posted<Run>

@@ -18,7 +18,7 @@ import {
   seedModelCapabilities,
   seedModels,
 } from '../capabilities/spend/models/index.ts';
-import { enqueueFinished, type RunDraft, readPaid, writeRuns } from '../capabilities/spend/runs/index.ts';
+import { enqueueRunEvents, type RunDraft, readPaid, writeRuns } from '../capabilities/spend/runs/index.ts';
 import type { Config } from '../config/settings.ts';
 import { version } from '../config/version.ts';
 import { createFailOpenDecisions, type FailOpenDecisions } from '../edge/index.ts';
@@ -74,7 +74,6 @@ export async function openServices({ config, db, clock, ids, log }: ServicesDepe
   }
   const auditHeads = await openChainHeads(db, secrets, log);
   const events = await openWantedEvents(db);
-  const runEvents = { ids, wanted: (orgId: string) => events.wants(orgId, 'run.finished') };
   const ledger = await openLedger<RunDraft>({
     db,
     clock,
@@ -88,7 +87,7 @@ export async function openServices({ config, db, clock, ids, log }: ServicesDepe
     processes: () => processes.count(),
     async writeRuns(tx, posted) {
       await writeRuns(tx, posted);
-      await enqueueFinished(tx, runEvents, posted);
+      await enqueueRunEvents(tx, { ids, wants: events.wants }, posted);
     },
     readPaid,
     permits: createPermits({ ids, heads: auditHeads }),

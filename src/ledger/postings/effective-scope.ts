@@ -48,10 +48,13 @@ export function settledScope({ scope: held }: Hold, { scope: posted }: Posting):
   };
 }
 
-const fixedByHold = ['model', 'workflow', 'deployment', 'department', 'customer_id'] as const;
+const fixedByHold = ['workflow', 'deployment', 'department', 'customer_id'] as const;
 const fixedIfPresent = ['provider', 'action', 'team', 'chain_id'] as const;
 
-/** Returns the first field in which a run contradicts the decision that it names. */
+/**
+ * Returns the first field in which a run contradicts the decision that it names. The model may differ, because
+ * providers report a more exact name than the one that was requested; the run counts as the requested one.
+ */
 export function contradiction({ scope: held }: Hold, { scope: posted }: Posting): string | undefined {
   return (
     fixedByHold.find(

@@ -252,14 +252,18 @@ export class PostingDecider<Run> {
       : this.#settleOpen(orgState, posting, open);
   }
 
-  #settleOpen(orgState: OrgLedgerState, posting: Posting<Run>, open: OpenHold): Decided<Run> {
+  #settleOpen(orgState: OrgLedgerState, given: Posting<Run>, open: OpenHold): Decided<Run> {
     const { hold } = open;
+    const posting = withKnownCost(given, hold);
     const name = recordKey(orgState.orgId, hold.id);
     const scope = settledScope(hold, posting);
     if (posting.kind === 'adopt') {
       return this.#applied(orgState, posting, { scope, atMs: hold.admittedAtMs, hold });
     }
-    const marks: Mark[] = posting.amounts.usd > hold.amounts.usd ? ['over_hold'] : [];
+    const marks = costMarks(posting);
+    if (posting.amounts.usd > hold.amounts.usd) {
+      marks.push('over_hold');
+    }
     if (hold.degraded === true) {
       marks.push('degraded');
     }
@@ -274,7 +278,8 @@ export class PostingDecider<Run> {
     return decided;
   }
 
-  #settleLate(orgState: OrgLedgerState, posting: Posting<Run>, hold: Hold | undefined): Decided<Run> {
+  #settleLate(orgState: OrgLedgerState, given: Posting<Run>, hold: Hold | undefined): Decided<Run> {
+    const posting = withKnownCost(given, hold);
     const name = recordKey(orgState.orgId, posting.decisionId ?? '');
     if (posting.kind === 'adopt') {
       const scope = hold === undefined ? posting.scope : settledScope(hold, posting);
@@ -287,7 +292,10 @@ export class PostingDecider<Run> {
     }
     const scope = hold === undefined ? posting.scope : settledScope(hold, posting);
     const atMs = hold?.admittedAtMs ?? posting.atMs ?? this.#request.nowMs;
-    const decided = this.#accept(orgState, { ...posting, scope }, emptyReservation, atMs, ['late']);
+    const decided = this.#accept(orgState, { ...posting, scope }, emptyReservation, atMs, [
+      ...costMarks(posting),
+      'late',
+    ]);
     if (isFirst) {
       decided.alsoUndo(() => this.#ended.delete(name));
     }
@@ -390,6 +398,17 @@ export class PostingDecider<Run> {
     };
     return new UncommittedPosting(orgState, posted, applied.ends ?? null, applied.undo);
   }
+}
+
+/** Returns the posting with the held amount as its cost, if its actual cost is unknown. */
+function withKnownCost<Run>(posting: Posting<Run>, hold: Hold | undefined): Posting<Run> {
+  return posting.costAsHeld === undefined
+    ? posting
+    : { ...posting, amounts: { ...posting.amounts, usd: hold?.amounts.usd ?? 0n } };
+}
+
+function costMarks({ costAsHeld }: Posting): Mark[] {
+  return costAsHeld === undefined ? [] : [costAsHeld];
 }
 
 const noMarks: readonly Mark[] = [];

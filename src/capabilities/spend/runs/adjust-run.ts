@@ -1,8 +1,9 @@
 import { apiError, invalidField } from '../../../contract/api-error.ts';
 import { formatUsd, parseSignedUsd } from '../../../kernel/money.ts';
 import type { RunCall, RunDependencies } from './dependencies.ts';
-import { draftAdjustment } from './drafts.ts';
+import { type Adjustment, draftAdjustment } from './drafts.ts';
 import { postRuns } from './post-runs.ts';
+import type { RunRow } from './queries.ts';
 import { requireRun } from './read-run.ts';
 import type { AdjustmentView } from './schema.ts';
 import { viewRun } from './view.ts';
@@ -13,8 +14,7 @@ export async function adjustRun(
   runId: string,
   { amount_usd, reason }: { readonly amount_usd: string; readonly reason: string },
 ): Promise<AdjustmentView> {
-  const orgId = call.caller.tenantId;
-  const run = await requireRun(deps.db, orgId, runId);
+  const run = await requireRun(deps.db, call.caller.tenantId, runId);
   if (run.cost_nanos === null) {
     throw apiError('conflict', 'The run is still running. Complete it with its actual cost.');
   }
@@ -22,20 +22,29 @@ export async function adjustRun(
   if (run.cost_nanos + run.adjusted_nanos + delta < 0n) {
     throw invalidField('amount_usd', 'out_of_range', 'Adjustments must not reduce the cost below zero.');
   }
+  return postAdjustment(deps, call, run, { delta, reason, priceVersion: null });
+}
+
+export async function postAdjustment(
+  deps: RunDependencies,
+  call: RunCall,
+  run: RunRow,
+  adjustment: Omit<Adjustment, 'id'>,
+): Promise<AdjustmentView> {
   const id = deps.ids.next('adj');
-  return postRuns(deps, call, [draftAdjustment(run, { id, delta, reason })], {
+  return postRuns(deps, call, [draftAdjustment(run, { id, ...adjustment })], {
     bulk: false,
     amountField: 'amount_usd',
     async respond(db, [outcome]) {
       const uncovered = outcome?.kind === 'posted' ? (outcome.charged?.uncovered ?? 0n) : 0n;
       return {
         id,
-        run_id: runId,
-        amount_usd: formatUsd(delta),
-        reason,
+        run_id: run.id,
+        amount_usd: formatUsd(adjustment.delta),
+        reason: adjustment.reason,
         uncovered_usd: formatUsd(uncovered),
         created_at: call.now.toISOString(),
-        run: viewRun(await requireRun(db, orgId, runId)),
+        run: viewRun(await requireRun(db, run.org_id, run.id)),
       };
     },
   });

@@ -92,7 +92,7 @@ async function draftRuns(
   const postings: Posting<RunDraft>[] = [];
   const fieldErrors: FieldError[] = [];
   for (const [index, body] of bodies.entries()) {
-    const found = needsPrice(body) ? findRunPrice(deps, orgId, body, now) : undefined;
+    const found = needsPrice(body) ? findRunPrice(deps, orgId, body, pricedAt(body, context)) : undefined;
     const price = found instanceof Promise ? await found : found;
     const drafted = draftRun(body, context, price);
     if (!isInvalid(drafted)) {
@@ -108,6 +108,11 @@ async function draftRuns(
     throw invalidFields(fieldErrors);
   }
   return postings;
+}
+
+/** Backfilled runs have the price of their own time. */
+function pricedAt({ started_at }: CreateRun, { record, now }: DraftContext): Date {
+  return record && started_at !== undefined ? new Date(started_at) : now;
 }
 
 const noParents: ReadonlyMap<string, ParentRow> = new Map();

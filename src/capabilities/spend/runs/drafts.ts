@@ -42,8 +42,8 @@ const metadataCharactersMax = 65_536;
 
 type Measured = Omit<CompleteRun, 'status'>;
 
-export function needsPrice(body: CreateRun | CompleteRun): boolean {
-  return body.cost_usd === undefined && (body as CreateRun).estimated_cost_usd === undefined;
+export function needsPrice({ cost_usd, estimated_cost_usd, status }: CreateRun): boolean {
+  return cost_usd === undefined && (status !== 'running' || estimated_cost_usd === undefined);
 }
 
 /** `price` is the price in force; undefined if the model has none, or if the body needs none (`needsPrice`). */
@@ -70,11 +70,15 @@ export function draftRun(body: CreateRun, context: DraftContext, price: PriceInF
       ),
     );
   }
-  const cost = running ? estimateOf(body, price) : costIn(body, body.model, price);
-  if (typeof cost !== 'bigint') {
+  const cost = running
+    ? estimateOf(body, price)
+    : body.decision_id === undefined
+      ? costIn(body, body.model, price)
+      : settledCost(body, body.model, price, hasUsage(body));
+  if (isFieldError(cost)) {
     fieldErrors.push(cost);
   }
-  if (fieldErrors.length > 0 || typeof cost !== 'bigint') {
+  if (fieldErrors.length > 0 || isFieldError(cost)) {
     return fieldErrors;
   }
 
@@ -83,7 +87,7 @@ export function draftRun(body: CreateRun, context: DraftContext, price: PriceInF
   const chainId = body.chain_id ?? (parent === undefined ? ownChain : (parent.chain_id ?? parent.id));
   const scope = sharedScope(scopeOf(body, keyId, chainId));
   const counts = countsOf(body);
-  const priceVersion = needsPrice(body) ? (price?.versionId ?? null) : null;
+  const priceVersion = needsPrice(body) && typeof cost === 'bigint' ? (price?.versionId ?? null) : null;
   const decisionId = body.decision_id ?? (running ? ids.next('dec') : null);
   const depth = (parent?.depth ?? 0) + 1;
   const maxOutput = running ? BigInt(body.max_output_tokens ?? body.output_tokens ?? 0) : counts.outputTokens;
@@ -95,7 +99,8 @@ export function draftRun(body: CreateRun, context: DraftContext, price: PriceInF
     entryId: ids.next('ent'),
     scope,
     depth,
-    amounts: { usd: cost, tokens: counts.inputTokens + maxOutput, requests: 1n },
+    amounts: { usd: knownAmount(cost), tokens: counts.inputTokens + maxOutput, requests: 1n },
+    costAsHeld: reasonAsHeld(cost),
     decisionId,
     failOpenAtMs: body.decision_id === undefined ? undefined : context.failOpenAtMs(body.decision_id),
     holdSeconds: body.expires_in_seconds ?? defaultHoldSeconds,
@@ -123,8 +128,7 @@ export interface CompletionContext extends Pick<DraftContext, 'ids' | 'now' | 'f
 }
 
 /**
- * Drafts the completion of a running run. Tokens, value and metadata that the body leaves out keep the value they had
- * at creation. `latency_ms` does not, and neither do fields that are not stored.
+ * Drafts the completion of a running run. Stored fields that the body leaves out keep the value they had at creation.
  */
 export function draftCompletion(
   run: RunRow,
@@ -145,11 +149,12 @@ export function draftCompletion(
     ...tokenErrors(measured),
     ...metadataErrors(measured),
   ];
-  const cost = costIn(measured, run.model, price);
-  if (typeof cost !== 'bigint') {
+  // Input tokens at creation may be an estimate; output tokens are only known once there is output.
+  const cost = settledCost(measured, run.model, price, hasUsage(body) || run.output_tokens > 0n);
+  if (isFieldError(cost)) {
     fieldErrors.push(cost);
   }
-  if (fieldErrors.length > 0 || typeof cost !== 'bigint') {
+  if (fieldErrors.length > 0 || isFieldError(cost)) {
     return fieldErrors;
   }
   const status = body.status ?? 'succeeded';
@@ -162,13 +167,18 @@ export function draftCompletion(
     entryId: ids.next('ent'),
     scope: scopeOf(run, run.key_id, run.chain_id),
     depth: run.depth,
-    amounts: { usd: cost, tokens: counts.inputTokens + counts.outputTokens, requests: 1n },
+    amounts: { usd: knownAmount(cost), tokens: counts.inputTokens + counts.outputTokens, requests: 1n },
+    costAsHeld: reasonAsHeld(cost),
     decisionId: run.decision_id,
     failOpenAtMs: run.decision_id === null ? undefined : failOpenAtMs(run.decision_id),
     holdSeconds: 0,
     atMs: run.charged_at.getTime(),
-    priceVersion: body.cost_usd === undefined ? (price?.versionId ?? null) : null,
-    usage: { ...usage, valueNanos: usage.valueNanos ?? run.value_nanos },
+    priceVersion: body.cost_usd === undefined && typeof cost === 'bigint' ? (price?.versionId ?? null) : null,
+    usage: {
+      ...usage,
+      valueNanos: usage.valueNanos ?? run.value_nanos,
+      latencyMs: usage.latencyMs ?? run.latency_ms,
+    },
     run: {
       ...run,
       status,
@@ -178,10 +188,18 @@ export function draftCompletion(
   };
 }
 
+export interface Adjustment {
+  readonly id: string;
+  readonly delta: bigint;
+  readonly reason: string;
+  /** The price that a run without one gets; null: the adjustment does not price the run. */
+  readonly priceVersion: string | null;
+}
+
 /** Drafts a correction: it posts only the difference in cost. */
 export function draftAdjustment(
   run: RunRow,
-  { id, delta, reason }: { readonly id: string; readonly delta: bigint; readonly reason: string },
+  { id, delta, reason, priceVersion }: Adjustment,
 ): Posting<RunDraft> {
   return {
     kind: 'adjust',
@@ -195,7 +213,7 @@ export function draftAdjustment(
     decisionId: null,
     holdSeconds: 0,
     atMs: run.charged_at.getTime(),
-    priceVersion: null,
+    priceVersion,
     usage: {
       status: run.status,
       inputTokens: 0n,
@@ -206,7 +224,7 @@ export function draftAdjustment(
       latencyMs: null,
       tags: run.tags,
     },
-    run,
+    run: { ...run, adjustedBefore: run.adjusted_nanos },
   };
 }
 
@@ -273,6 +291,47 @@ function costIn(body: Measured, model: string, price: PriceInForce | undefined):
   return price === undefined
     ? unpriced
     : postableAmount(costOf(price.rates, countsOf(body)), model, 'output_tokens');
+}
+
+/** A cost, or the reason why it is unknown and the held amount is posted. */
+type SettledCost = bigint | NonNullable<Posting['costAsHeld']>;
+
+/**
+ * Returns the cost of a run that settles a hold. The money is spent, so the run is neither rejected nor free if its cost
+ * cannot be computed.
+ */
+function settledCost(
+  body: Measured & { readonly status?: string },
+  model: string,
+  price: PriceInForce | undefined,
+  isUsageKnown: boolean,
+): SettledCost | FieldError {
+  if (body.cost_usd === undefined && !isUsageKnown && (body.status ?? 'succeeded') === 'succeeded') {
+    return 'usage_missing';
+  }
+  if (body.cost_usd === undefined && price === undefined) {
+    return hasUsage(body) ? 'unpriced' : 0n;
+  }
+  return costIn(body, model, price);
+}
+
+const usageFields = ['input_tokens', 'output_tokens', 'images'] as const;
+
+function hasUsage(body: Measured): boolean {
+  return usageFields.some((field) => (body[field] ?? 0) > 0);
+}
+
+function isFieldError(cost: SettledCost | FieldError): cost is FieldError {
+  return typeof cost === 'object';
+}
+
+/** Returns zero for an unknown cost; the ledger, which has the hold, sets it. */
+function knownAmount(cost: SettledCost): bigint {
+  return typeof cost === 'bigint' ? cost : 0n;
+}
+
+function reasonAsHeld(cost: SettledCost): Posting['costAsHeld'] {
+  return typeof cost === 'bigint' ? undefined : cost;
 }
 
 /** Returns the estimated maximum cost of a running run. */

@@ -1,5 +1,6 @@
-/** Enqueues `run.finished` events in the transaction that posts the runs. */
+/** Enqueues the events of runs in the transaction that posts them. */
 
+import { formatUsd } from '../../../kernel/money.ts';
 import type { Posted } from '../../../ledger/posting.ts';
 import type { Queryable } from '../../../platform/db/database.ts';
 import type { Ids } from '../../../platform/ids.ts';
@@ -7,29 +8,32 @@ import { enqueueEvents, type OutgoingEvent } from '../../../platform/outbox/outb
 import { postedRow, type RunDraft } from './queries.ts';
 import { viewRun } from './view.ts';
 
+type RunEventType = 'run.finished' | 'price.missing';
+
 export interface RunEventDependencies {
   readonly ids: Ids;
   /** Returns true if a webhook of the org is subscribed to the event, or if that is not known yet. */
-  wanted(orgId: string): boolean;
+  wants(orgId: string, type: RunEventType): boolean;
 }
 
-export async function enqueueFinished(
+export async function enqueueRunEvents(
   tx: Queryable,
-  { ids, wanted }: RunEventDependencies,
+  { ids, wants }: RunEventDependencies,
   posted: readonly Posted<RunDraft>[],
 ): Promise<void> {
   const events: OutgoingEvent[] = [];
+  const add = (one: Posted<RunDraft>, type: RunEventType, dataOf: () => Record<string, unknown>) => {
+    if (wants(one.orgId, type)) {
+      const createdAt = new Date(one.postedAtMs);
+      events.push({ id: ids.next('evt'), tenantId: one.orgId, type, createdAt, data: dataOf() });
+    }
+  };
   for (const one of posted) {
-    if (isFinished(one) && wanted(one.orgId)) {
-      // Content and metadata require permission to read runs, which receivers of events may not have.
-      const { content: _, metadata: __, held_usd: ___, expires_at: ____, ...data } = viewRun(postedRow(one));
-      events.push({
-        id: ids.next('evt'),
-        tenantId: one.orgId,
-        type: 'run.finished',
-        createdAt: new Date(one.postedAtMs),
-        data,
-      });
+    if (isFinished(one)) {
+      add(one, 'run.finished', () => finishedData(one));
+    }
+    if (one.marks.includes('unpriced')) {
+      add(one, 'price.missing', () => missingPriceData(one));
     }
   }
   if (events.length > 0) {
@@ -40,4 +44,20 @@ export async function enqueueFinished(
 /** Returns false for backfilled runs, which finished in the past. */
 function isFinished({ posting: { kind } }: Posted): boolean {
   return kind === 'charge' || kind === 'complete';
+}
+
+/** Without content and metadata: they require permission to read runs, which receivers of events may not have. */
+function finishedData(one: Posted<RunDraft>): Record<string, unknown> {
+  const { content: _, metadata: __, held_usd: ___, expires_at: ____, ...data } = viewRun(postedRow(one));
+  return data;
+}
+
+function missingPriceData({ posting, chargedAtMs }: Posted<RunDraft>): Record<string, unknown> {
+  return {
+    run_id: posting.runId,
+    model: posting.run.model,
+    decision_id: posting.decisionId,
+    posted_usd: formatUsd(posting.amounts.usd),
+    charged_at: new Date(chargedAtMs).toISOString(),
+  };
 }

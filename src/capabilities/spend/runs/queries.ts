@@ -57,7 +57,10 @@ export type RunDraft = Pick<
   | 'content'
   | 'flagged_by'
   | 'metadata'
->;
+> & {
+  /** For an adjustment: the sum of the earlier ones, as far as known when it was computed. */
+  readonly adjustedBefore?: bigint;
+};
 
 const columns = {
   org_id: 'text',
@@ -190,13 +193,27 @@ async function completeRun(tx: Transaction, posted: Posted<RunDraft>): Promise<v
 
 async function adjustRun(tx: Transaction, { orgId, posting, charged }: Posted<RunDraft>): Promise<void> {
   const adjusted = await tx.query(
-    `UPDATE runs SET adjusted_nanos = adjusted_nanos + $3, uncovered_nanos = uncovered_nanos + $4
+    `UPDATE runs SET adjusted_nanos = adjusted_nanos + $3, uncovered_nanos = uncovered_nanos + $4,
+                     price_version = coalesce($5, price_version)
       WHERE org_id = $1 AND charged_at = (SELECT charged_at FROM run_identities WHERE org_id = $1 AND run_id = $2)
-        AND id = $2 AND cost_nanos + adjusted_nanos + $3 >= 0 RETURNING 1 AS one`,
-    [orgId, posting.runId, posting.amounts.usd, charged?.uncovered ?? 0n],
+        AND id = $2 AND cost_nanos + adjusted_nanos + $3 >= 0
+        AND ($5::text IS NULL OR price_version IS NULL AND adjusted_nanos = $6) RETURNING 1 AS one`,
+    [
+      orgId,
+      posting.runId,
+      posting.amounts.usd,
+      charged?.uncovered ?? 0n,
+      posting.priceVersion,
+      posting.run.adjustedBefore ?? 0n,
+    ],
   );
   if (adjusted.length === 0) {
-    throw apiError('conflict', 'Adjustments must not reduce the cost below zero.');
+    throw apiError(
+      'conflict',
+      posting.priceVersion === null
+        ? 'Adjustments must not reduce the cost below zero.'
+        : 'The run was adjusted at the same time. Try again.',
+    );
   }
 }
 
@@ -290,6 +307,7 @@ export async function listRuns(
         query.flagged,
       ],
       ['flagged_by IS NOT NULL AND ? = ANY(flagged_by)', query.flagged_by],
+      ['marks @> ARRAY[?::text]', query.mark],
       ['charged_at >= ?', query.from === undefined ? undefined : new Date(query.from)],
       ['charged_at < ?', query.to === undefined ? undefined : new Date(query.to)],
     ],

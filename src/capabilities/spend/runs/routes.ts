@@ -9,6 +9,7 @@ import { createRun, createRuns } from './create-runs.ts';
 import type { RunDependencies } from './dependencies.ts';
 import { listRuns } from './queries.ts';
 import { readRun } from './read-run.ts';
+import { repriceRun } from './reprice-run.ts';
 import {
   AdjustmentView,
   AdjustRun,
@@ -113,6 +114,21 @@ export function runRoutes(deps: RunRouteDependencies): Route[] {
       errors: ['conflict'],
       handler: ({ params, body, caller, now }, storeResponse) =>
         completeRun(deps, { caller, now, storeResponse }, params.run_id, body),
+    }),
+    posting({
+      id: 'runs.reprice',
+      method: 'POST',
+      path: '/v1/runs/{run_id}/reprice',
+      summary: 'Reprice a run without a price',
+      description:
+        'Adjusts a run marked `unpriced`, which was posted at the held amount, to the cost by the price that its model has ' +
+        'now. Works once per run. Audio tokens and images are not stored with a run and not priced.',
+      access: corrector,
+      success: 201,
+      response: AdjustmentView,
+      errors: ['conflict'],
+      handler: ({ params, caller, now }, storeResponse) =>
+        repriceRun(deps, { caller, now, storeResponse }, params.run_id),
     }),
     posting({
       id: 'runs.adjust',

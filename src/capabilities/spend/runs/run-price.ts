@@ -18,7 +18,11 @@ export function findRunPrice(
     : findDecisionPrice(deps, orgId, model, decision_id, admittedAt);
 }
 
-/** Falls back to the time of a fail-open decision, or else to `admittedAt`, if the decision has no hold. */
+/**
+ * Falls back to the time of a fail-open decision, or else to `admittedAt`, if the decision has no hold, and to the price of
+ * the model that was decided on if the run names one without a price: providers report a more exact name than the one that
+ * was requested.
+ */
 async function findDecisionPrice(
   deps: PriceDependencies,
   orgId: string,
@@ -28,9 +32,15 @@ async function findDecisionPrice(
 ): Promise<PriceInForce | undefined> {
   const hold =
     (await deps.ledger.findHold(orgId, decisionId)) ?? (await findEndedHold(deps.db, orgId, decisionId));
-  const held = hold?.priceVersion && (await deps.prices.version(orgId, model, hold.priceVersion));
-  const admittedAtMs = hold?.admittedAtMs ?? deps.failOpen.decidedAtMs(orgId, decisionId);
-  return held || deps.prices.find(orgId, model, admittedAtMs ?? admittedAt.getTime());
+  const admittedAtMs =
+    hold?.admittedAtMs ?? deps.failOpen.decidedAtMs(orgId, decisionId) ?? admittedAt.getTime();
+  const priceOf = async (name: string): Promise<PriceInForce | undefined> => {
+    const held = hold?.priceVersion && (await deps.prices.version(orgId, name, hold.priceVersion));
+    return held || deps.prices.find(orgId, name, admittedAtMs);
+  };
+  const decidedModel = hold?.scope.model ?? model;
+  const price = await priceOf(model);
+  return price ?? (decidedModel === model ? undefined : priceOf(decidedModel));
 }
 
 async function findEndedHold(db: Queryable, orgId: string, holdId: string): Promise<Hold | undefined> {

@@ -213,19 +213,161 @@ describe('a run with an external id', () => {
   });
 });
 
+describe('a settlement whose cost is unknown', () => {
+  const held = { model: 'home-grown', estimated_cost_usd: '0.3' };
+  const decide = async () => (await send('POST', '/v1/edge/decision', held)).json.decision_id;
+  const start = async (said: object = {}) =>
+    (await send('POST', '/v1/runs', { ...held, ...said, status: 'running' })).json.id;
+  const usage = { input_tokens: 1_000, output_tokens: 100 };
+
+  test.each([
+    ['the model has no price', usage, 'unpriced'],
+    ['it has no usage', {}, 'usage_missing'],
+    ['its usage is zero', { input_tokens: 0, output_tokens: 0 }, 'usage_missing'],
+  ])('is posted at the held amount if %s', async (_, said, mark) => {
+    const before = await spentBy(org);
+    const settled = await send('POST', '/v1/runs', {
+      model: 'home-grown',
+      ...said,
+      decision_id: await decide(),
+    });
+    expect(settled.json).toMatchObject({ cost_usd: '0.3', price_version: null, marks: [mark] });
+    const completed = await send('POST', `/v1/runs/${await start()}/complete`, said);
+    expect(completed.json).toMatchObject({ status: 'succeeded', cost_usd: '0.3', marks: [mark] });
+    const bulk = await send('POST', '/v1/runs/bulk', {
+      runs: [{ model: 'home-grown', ...said, decision_id: await decide() }],
+    });
+    expect(bulk.status).toBe(201);
+    expect((await send('GET', `/v1/runs/${bulk.json.runs[0].id}`)).json.marks).toEqual([mark]);
+    expect(Number(await spentBy(org)) - Number(before)).toBeCloseTo(0.9, 9);
+    const { json } = await send('GET', `/v1/orgs/${org.id}/ledger/reconciliation`);
+    expect(json).toMatchObject({ balanced: true });
+  });
+
+  test('is posted at the held amount after its hold has ended', async () => {
+    const decision_id = await decide();
+    await send('DELETE', `/v1/orgs/${org.id}/holds/${decision_id}`);
+    const late = await send('POST', '/v1/runs', { model: 'home-grown', ...usage, decision_id });
+    expect(late.json).toMatchObject({ cost_usd: '0.3', marks: ['unpriced', 'late'] });
+  });
+
+  test.each([
+    ['a cost of zero', { cost_usd: '0' }],
+    ['no usage and a failure', { status: 'failed' }],
+  ])('is free with %s', async (_, said) => {
+    const settled = await send('POST', '/v1/runs', {
+      model: 'home-grown',
+      ...said,
+      decision_id: await decide(),
+    });
+    expect(settled.json).toMatchObject({ cost_usd: '0', marks: [] });
+    const completed = await send('POST', `/v1/runs/${await start()}/complete`, said);
+    expect(completed.json).toMatchObject({ cost_usd: '0', marks: [] });
+  });
+
+  test('uses the output tokens that a run has stated when it started', async () => {
+    const id = await start({ model: 'gpt-4o', ...usage });
+    const { json } = await send('POST', `/v1/runs/${id}/complete`, {});
+    expect(json).toMatchObject({ ...usage, cost_usd: '0.0035', marks: [] });
+  });
+
+  test('emits `price.missing`, and is corrected once the model has a price', async () => {
+    const by = await world.createOrg();
+    await send('POST', `/v1/orgs/${by.id}/webhooks`, { url: 'https://a.example', events: ['*'] }, by);
+    const model = 'priced-later';
+    const { json: decision } = await send(
+      'POST',
+      '/v1/edge/decision',
+      { model, estimated_cost_usd: '0.3' },
+      by,
+    );
+    const { decision_id } = decision;
+    const { json: run } = await send('POST', '/v1/runs', { model, ...usage, decision_id }, by);
+    const events = await world.db.query<{ data: object }>(
+      `SELECT data FROM outbox WHERE tenant_id = $1 AND type = 'price.missing'`,
+      [by.id],
+    );
+    expect(events).toMatchObject([{ data: { run_id: run.id, model, decision_id, posted_usd: '0.3' } }]);
+    const listed = await send('GET', '/v1/runs?mark=unpriced', undefined, by);
+    expect(listed.json.data).toMatchObject([{ id: run.id }]);
+
+    const reprice = (id = run.id) => send('POST', `/v1/runs/${id}/reprice`, undefined, by);
+    expect(faultsOf(await reprice())).toEqual(['model invalid_value']);
+    await world.request('PUT', `/v1/admin/models/${model}`, {
+      key: world.operatorKey,
+      body: { input_usd_per_million: '10', output_usd_per_million: '100' },
+    });
+    const both = await Promise.all([reprice(), reprice()]);
+    expect(both.map(({ status }) => status).sort()).toEqual([201, 409]);
+    const { json: repriced } = await send('GET', `/v1/runs/${run.id}`, undefined, by);
+    expect(repriced).toMatchObject({
+      cost_usd: '0.3',
+      adjustment_usd: '-0.28',
+      price_version: expect.any(String),
+    });
+    expect((await reprice()).json.error.code).toBe('conflict');
+    const other = await send('POST', '/v1/runs', { model, cost_usd: '1' }, by);
+    expect((await reprice(other.json.id)).json.error.code).toBe('conflict');
+    expect(await spentBy(by)).toBe('1.02');
+    const { json } = await send('GET', `/v1/orgs/${by.id}/ledger/reconciliation`, undefined, by);
+    expect(json).toMatchObject({ balanced: true });
+  });
+});
+
+test('a finished run with an estimate is priced, and a completion keeps the latency', async () => {
+  const { json } = await send('POST', '/v1/runs', { ...priced, estimated_cost_usd: '9' });
+  expect(json).toMatchObject({ cost_usd: '2.5', price_version: expect.any(String) });
+  const { json: run } = await send('POST', '/v1/runs', {
+    ...priced,
+    status: 'running',
+    max_output_tokens: 1,
+    latency_ms: 12,
+  });
+  const completed = await send('POST', `/v1/runs/${run.id}/complete`, { output_tokens: 1 });
+  expect(completed.json.latency_ms).toBe(12);
+});
+
+test('a backfilled run has the price of its own time', async () => {
+  const model = 'dearer-since';
+  const put = (input_usd_per_million: string) =>
+    world.request('PUT', `/v1/admin/models/${model}`, {
+      key: world.operatorKey,
+      body: { input_usd_per_million, output_usd_per_million: '0' },
+    });
+  await put('1');
+  const started_at = world.clock.now().toISOString();
+  world.clock.advanceSeconds(60);
+  await put('2');
+  const runs = [{ model, input_tokens: 1_000_000, started_at }];
+  const { json } = await send('POST', '/v1/runs/bulk?enforcement=record', { runs });
+  expect((await send('GET', `/v1/runs/${json.runs[0].id}`)).json.cost_usd).toBe('1');
+});
+
 describe('a run that names a decision', () => {
   const decide = async (said: object) =>
     (await send('POST', '/v1/edge/decision', { model: 'm', estimated_cost_usd: '1', ...said })).json
       .decision_id;
 
   test.each([
-    ['another model', { model: 'other' }, 'model'],
     ['another customer', { model: 'm', customer_id: 'b' }, 'customer_id'],
     ['a workflow that the decision was not for', { model: 'm', workflow: 'w' }, 'workflow'],
   ])('must not contradict the decision with %s', async (_, said, field) => {
     const decision_id = await decide({ customer_id: 'a' });
     const answer = await send('POST', '/v1/runs', { ...said, cost_usd: '1', decision_id });
     expect(faultsOf(answer)).toEqual([`${field} invalid_value`]);
+  });
+
+  test('may name another model, and counts as the one that was decided on', async () => {
+    const decision_id = await decide({ model: 'gpt-4o' });
+    const exact = { model: 'gpt-4o-2024-08-06', input_tokens: 1_000_000, output_tokens: 0, decision_id };
+    const { json } = await send('POST', '/v1/runs', exact);
+    const { json: model } = await world.request('GET', '/v1/admin/models/gpt-4o', { key: world.operatorKey });
+    expect(json).toMatchObject({
+      model: 'gpt-4o',
+      cost_usd: model.input_usd_per_million,
+      price_version: model.id,
+      marks: ['over_hold'],
+    });
   });
 
   test('inherits the scope of the decision, and is marked if it exceeds the hold', async () => {

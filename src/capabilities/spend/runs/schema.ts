@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { forEachName, runDimensionNames } from '../../../contract/run-dimensions.ts';
+import type { Mark } from '../../../ledger/posting.ts';
 import {
   estimate,
   images,
@@ -89,6 +90,16 @@ export const AdjustRun = closed({
   reason,
 });
 
+/** Marks that the ledger sets; `flagged` has a filter of its own. */
+const postingMarks = [
+  'over_hold',
+  'late',
+  'degraded',
+  'backfill',
+  'unpriced',
+  'usage_missing',
+] as const satisfies readonly Mark[];
+
 export const RunView = closed({
   id,
   external_id: nullable(Type.String()),
@@ -131,7 +142,7 @@ export const RunView = closed({
   decision_id: nullable(Type.String()),
   held_usd: nullable(Type.String({ description: 'The amount held while the run is running.' })),
   expires_at: nullable(Type.String({ format: 'date-time', description: 'When the hold expires.' })),
-  marks: Type.Array(choice(['over_hold', 'late', 'degraded', 'backfill', 'flagged'])),
+  marks: Type.Array(choice([...postingMarks, 'flagged'])),
   flagged_by: Type.Array(Type.String(), {
     description: 'Names of the safety detectors that flagged the content.',
   }),
@@ -195,6 +206,7 @@ export const RunFilters = listParameters(runSorts, {
       description: 'Only runs flagged by the detector of this name.',
     }),
   ),
+  mark: Type.Optional(choice(postingMarks, 'Only runs with this mark.')),
   from: Type.Optional(timestamp),
   to: Type.Optional(timestamp),
 });

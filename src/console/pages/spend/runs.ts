@@ -126,6 +126,8 @@ const markLabels: Readonly<Record<string, string>> = {
   late: 'late',
   degraded: 'fail-open decision',
   backfill: 'backfilled',
+  unpriced: 'no price: held amount posted',
+  usage_missing: 'no usage: held amount posted',
   flagged: 'flagged',
 };
 

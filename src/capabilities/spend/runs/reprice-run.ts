@@ -1,0 +1,59 @@
+/** Corrects a run that was posted at the held amount because its model had no price. */
+import { apiError, invalidField } from '../../../contract/api-error.ts';
+import { costOf } from '../../../kernel/prices.ts';
+import { postableAmount } from '../../../ledger/postings/amount-range.ts';
+import type { PriceInForce } from '../models/index.ts';
+import { postAdjustment } from './adjust-run.ts';
+import type { RunCall, RunDependencies } from './dependencies.ts';
+import type { RunRow } from './queries.ts';
+import { requireRun } from './read-run.ts';
+import type { AdjustmentView } from './schema.ts';
+
+export async function repriceRun(
+  deps: RunDependencies,
+  call: RunCall,
+  runId: string,
+): Promise<AdjustmentView> {
+  const orgId = call.caller.tenantId;
+  const run = await requireRun(deps.db, orgId, runId);
+  if (run.cost_nanos === null || !run.marks.includes('unpriced')) {
+    throw apiError('conflict', 'Only runs marked `unpriced` can be repriced.');
+  }
+  if (run.price_version !== null) {
+    throw apiError('conflict', 'The run was repriced already.');
+  }
+  const price = await findLaterPrice(deps, run, call.now);
+  if (price === undefined) {
+    throw invalidField('model', 'invalid_value', 'This model has no price. Set one, then try again.');
+  }
+  const cost = postableAmount(costOf(price.rates, storedCounts(run)), run.model, 'output_tokens');
+  if (typeof cost !== 'bigint') {
+    throw invalidField(cost.field, cost.code, cost.message);
+  }
+  const delta = cost - run.cost_nanos - run.adjusted_nanos;
+  const reason = `Priced as ${price.versionId}`;
+  return postAdjustment(deps, call, run, { delta, reason, priceVersion: price.versionId });
+}
+
+/** Returns the price at the time of the run if it was set with an earlier start, otherwise the present one. */
+async function findLaterPrice(
+  { prices }: Pick<RunDependencies, 'prices'>,
+  run: RunRow,
+  now: Date,
+): Promise<PriceInForce | undefined> {
+  const atThatTime = await prices.find(run.org_id, run.model, run.charged_at.getTime());
+  return atThatTime ?? prices.find(run.org_id, run.model, now.getTime());
+}
+
+/** Audio tokens and images of a run are not stored, so they are priced as text and not at all. */
+function storedCounts(run: RunRow) {
+  return {
+    inputTokens: run.input_tokens,
+    cachedInputTokens: run.cached_input_tokens,
+    cacheWriteTokens: run.cache_write_tokens,
+    outputTokens: run.output_tokens,
+    audioInputTokens: 0n,
+    audioOutputTokens: 0n,
+    images: 0n,
+  };
+}
