@@ -13,7 +13,7 @@ import { print } from './with-database.ts';
 export function initCommand(): Command {
   return new Command('init')
     .description(
-      'Create an organization with an owner key and a daily cap, and print two curl commands that ask for decisions.',
+      'Create an organization with an owner key and a daily cap, and print curl commands for both kinds of checks: decisions and runs.',
     )
     .option('--name <name>', 'name of the organization', 'My organization')
     .option('--timezone <zone>', 'time zone, such as Europe/Berlin', 'UTC')
@@ -70,9 +70,11 @@ interface ScriptInput {
 function script({ shownUrl, name, orgId, key, capNanos, serviceRuns }: ScriptInput): string {
   const cap = formatUsd(capNanos);
   const part = formatUsd((capNanos + 3n) / 4n);
+  const post = (path: string, body: string, after = `-w '\\n'`) =>
+    `curl -sS ${shownUrl}/v1/${path} -H 'Authorization: Bearer ${key}' -H 'Content-Type: application/json' -d '${body}' ${after}`;
   const decide = (usd: string) =>
-    `curl -sS ${shownUrl}/v1/edge/decision -H 'Authorization: Bearer ${key}' -H 'Content-Type: application/json' ` +
-    `-d '{"model": "gpt-4o", "estimated_cost_usd": "${usd}"}' -w '\\n'`;
+    post('edge/decision', `{"model": "gpt-4o", "estimated_cost_usd": "${usd}"}`);
+  const start = post('runs', `{"model": "gpt-4o", "status": "running", "estimated_cost_usd": "${part}"}`, '');
   return [
     `# Created the organization ${name.replaceAll(/\s+/g, ' ')} (${orgId}) with a cap of ${cap} USD per day.`,
     '# The commands below contain its owner key, which is not shown again.',
@@ -83,6 +85,11 @@ function script({ shownUrl, name, orgId, key, capNanos, serviceRuns }: ScriptInp
     '',
     `# Another call that may cost ${cap} USD: denied, before any money is spent.`,
     decide(cap),
+    '',
+    '# An edge decision checks spend limits only. An agent that also needs policies, safety, plans, chains and credits',
+    '# starts a run, which makes every check, and completes it after the call.',
+    `RUN=$(${start} | sed 's/^{"id":"\\([^"]*\\)".*/\\1/')`,
+    post('runs/$RUN/complete', `{"cost_usd": "${part}"}`),
   ].join('\n');
 }
 

@@ -50,7 +50,7 @@ const keyFile = () => readFileSync(join(place.dataDir, 'operator-key'), 'utf8').
 
 test('without a service it works on the database itself, and its lines wait for one', async () => {
   expect(await complaint('--url', `http://127.0.0.1:${settings.SVC_PORT}`)).toContain('no service at');
-  const script = await init('--cap', '0.000000001');
+  const script = await init('--cap', '0.000000004');
   expect(script).toContain('npm start');
   const made = keyFile();
   service = await startPurser(settings);
@@ -59,10 +59,11 @@ test('without a service it works on the database itself, and its lines wait for 
   expect([allowed.decision, refused.error.code]).toEqual(['allow', 'spend_cap_exceeded']);
 });
 
-test('finds the running service, and its lines are one allowed and one refused decision', async () => {
+test('finds the running service, and its lines are two decisions and a run with every check', async () => {
   const script = await init('--name', "O'Hara & Co", '--timezone', 'Europe/Berlin', '--cap', '2');
-  const [allowed, refused, ...rest] = answersOf(script);
+  const [allowed, refused, completed, ...rest] = answersOf(script);
   expect(rest).toEqual([]);
+  expect(completed).toMatchObject({ status: 'succeeded', cost_usd: '0.5', marks: [] });
   expect(allowed).toMatchObject({
     decision: 'allow',
     held_usd: '0.5',
