@@ -37,8 +37,9 @@ export const Verdict = closed({
   ),
   not_checked: Type.Array(choice(runOnlyChecks), {
     description:
-      'Checks of the org that apply to this request and were not performed. `POST /v1/runs` performs all of them. A ' +
-      '`degraded` decision lists all possible checks.',
+      'Checks of the org that apply to this request and were not performed. If the list is not empty and your caller needs ' +
+      'these checks, call `POST /v1/runs` with `status` `running` instead, which performs all of them and takes the same hold, ' +
+      'then `POST /v1/runs/{run_id}/complete`. A `degraded` decision lists all possible checks.',
   }),
   degraded: Type.Optional(
     Type.Boolean({

@@ -150,7 +150,8 @@ function firstSteps(visit: ScreenVisit): Markup {
     html`<ol>
 ${offered(visit, cap, html`<li>Set a <a href="${cap}">daily spend cap</a> or a <a href="/console/limits/budgets/new">budget</a>.</li>`)}
 ${offered(visit, key, html`<li><a href="${key}">Create an API key</a> for your gateway, with the scopes <code>edge:decide</code> and <code>runs:write</code>.</li>`)}
-<li>Call <code>POST /v1/edge/decision</code> before each model call, and post the run afterwards. See the <a href="/docs">API reference</a>.</li></ol>`,
+<li>In a gateway that guards spend limits only: call <code>POST /v1/edge/decision</code> before each model call, and post the run afterwards.</li>
+<li>In an agent that needs every check (policies, safety, plans, chains, credits): call <code>POST /v1/runs</code> with <code>"status": "running"</code> before, and <code>POST /v1/runs/{run_id}/complete</code> afterwards. See the <a href="/docs">API reference</a>.</li></ol>`,
   );
 }
 
