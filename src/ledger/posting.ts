@@ -67,10 +67,12 @@ export interface Posting<Run = unknown> {
   readonly run: Run;
 }
 
-/** Postings that are applied all together or not at all. */
+/** Postings of one request, applied in one transaction: all together or not at all, unless `skipRejected` is set. */
 export interface PostingGroup<Run = unknown> {
   readonly orgId: string;
   readonly postings: readonly Posting<Run>[];
+  /** True: rejected postings are left out, and the others are applied. */
+  readonly skipRejected?: boolean;
   /** Stores the idempotent response in the transaction of the postings. Throws to abort the transaction. */
   storeResponse?(tx: Transaction, posted: readonly Outcome<Run>[]): Promise<void>;
 }
@@ -109,7 +111,9 @@ export type Mark = 'over_hold' | 'late' | 'degraded' | 'backfill' | 'unpriced' |
 export type Outcome<Run = unknown> =
   | Posted<Run>
   /** A run with this `externalId` exists already. */
-  | { readonly kind: 'known'; readonly posting: Posting<Run>; readonly runId: string };
+  | { readonly kind: 'known'; readonly posting: Posting<Run>; readonly runId: string }
+  /** Only in a group with `skipRejected`. */
+  | { readonly kind: 'rejected'; readonly posting: Posting<Run>; readonly rejection: PostingRejection };
 
 export type PostingRejection =
   | { readonly kind: 'denied'; readonly index: number; readonly denial: Denial }

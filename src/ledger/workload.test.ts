@@ -279,7 +279,7 @@ class Workload {
     if (outcome?.kind === 'known') {
       expect(expected).toEqual({ known: outcome.runId });
       this.#count('known');
-    } else if (outcome !== undefined) {
+    } else if (outcome?.kind === 'posted') {
       this.#apply(outcome, posting, expected);
     }
   }

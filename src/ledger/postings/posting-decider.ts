@@ -65,6 +65,8 @@ export class PostingDecider<Run> {
           uncommitted.push(decided);
         } else if (decided.kind === 'known') {
           outcomes.push(decided);
+        } else if (group.skipRejected === true) {
+          outcomes.push({ kind: 'rejected', posting, rejection: decided });
         } else {
           this.#undo(uncommitted);
           return { result: decided, uncommitted: [] };

@@ -3,7 +3,7 @@ import type { FieldError } from '../../../contract/errors.ts';
 import type { Outcome, Posting } from '../../../ledger/posting.ts';
 import type { Queryable } from '../../../platform/db/database.ts';
 import type { RunCall, RunDependencies } from './dependencies.ts';
-import { type DraftContext, draftRun, isInvalid, needsPrice } from './drafts.ts';
+import { type DraftContext, type Drafted, draftRun, isInvalid, needsPrice } from './drafts.ts';
 import { postRuns } from './post-runs.ts';
 import { findParents, findRun, type ParentRow, postedRow, type RunDraft } from './queries.ts';
 import { findRunPrice } from './run-price.ts';
@@ -20,6 +20,7 @@ export async function createRun(deps: RunDependencies, call: RunCall, body: Crea
   });
 }
 
+/** Creates all runs or none. */
 export async function createRuns(
   deps: RunDependencies,
   call: RunCall,
@@ -31,23 +32,34 @@ export async function createRuns(
     bulk: true,
     amountField: 'cost_usd',
     contents: bodies.map(({ content }) => content),
-    respond: async (_, outcomes) => bulkResult(outcomes),
+    respond: async (_, outcomes) => bulkResult(outcomes, (position) => position),
   });
 }
 
-function bulkResult(outcomes: readonly Outcome<RunDraft>[]): BulkResult {
-  const runs = outcomes.map((outcome) => ({
-    id: outcome.kind === 'known' ? outcome.runId : outcome.posting.runId,
-    external_id: outcome.posting.externalId,
-  }));
-  return {
-    accepted: outcomes.filter(({ kind }) => kind === 'posted').length,
-    runs,
-    known: outcomes.flatMap(({ kind }, index) => {
-      const run = runs[index];
-      return kind === 'known' && run !== undefined ? [{ index, ...run }] : [];
-    }),
-  };
+/** `indexOf` returns the index in the request of the outcome at a position. */
+export function bulkResult(
+  outcomes: readonly Outcome<RunDraft>[],
+  indexOf: (position: number) => number,
+): Omit<BulkResult, 'errors'> {
+  const runs: BulkResult['runs'] = [];
+  const known: BulkResult['known'] = [];
+  let accepted = 0;
+  for (const [position, outcome] of outcomes.entries()) {
+    if (outcome.kind === 'rejected') {
+      continue;
+    }
+    const index = indexOf(position);
+    const external_id = outcome.posting.externalId;
+    if (outcome.kind === 'known') {
+      const run = { index, id: outcome.runId, external_id };
+      runs.push(run);
+      known.push(run);
+    } else {
+      runs.push({ index, id: outcome.posting.runId, external_id });
+      accepted += 1;
+    }
+  }
+  return { accepted, runs, known };
 }
 
 async function viewOutcome(
@@ -58,7 +70,7 @@ async function viewOutcome(
   if (outcome?.kind === 'posted') {
     return viewRun(postedRow(outcome), outcome.hold);
   }
-  const run = outcome && (await findRun(db, orgId, outcome.runId));
+  const run = outcome?.kind === 'known' ? await findRun(db, orgId, outcome.runId) : undefined;
   if (run === undefined) {
     throw apiError('gone', 'The run with this `external_id` was deleted.');
   }
@@ -68,10 +80,35 @@ async function viewOutcome(
 /** Validates every run before any is posted. Throws the field errors of all runs together. */
 async function draftRuns(
   deps: RunDependencies,
-  { caller, now }: RunCall,
+  call: RunCall,
   bodies: readonly CreateRun[],
   { record, bulk }: { readonly record: boolean; readonly bulk: boolean },
 ): Promise<readonly Posting<RunDraft>[]> {
+  const postings: Posting<RunDraft>[] = [];
+  const fieldErrors: FieldError[] = [];
+  for (const [index, drafted] of (await draftEach(deps, call, bodies, record)).entries()) {
+    if (!isInvalid(drafted)) {
+      postings.push(drafted);
+    } else {
+      const prefix = bulk ? `runs[${index}].` : '';
+      fieldErrors.push(
+        ...drafted.map((fieldError) => ({ ...fieldError, field: `${prefix}${fieldError.field}` })),
+      );
+    }
+  }
+  if (fieldErrors.length > 0) {
+    throw invalidFields(fieldErrors);
+  }
+  return postings;
+}
+
+/** Returns the posting or the field errors of each run, in order. */
+export async function draftEach(
+  deps: RunDependencies,
+  { caller, now }: RunCall,
+  bodies: readonly CreateRun[],
+  record: boolean,
+): Promise<readonly Drafted[]> {
   const orgId = caller.tenantId;
   const limits = deps.orgLimits.peek(orgId) ?? (await deps.orgLimits.get(orgId));
   const parents = bodies.some(hasParent) ? await loadParents(deps.db, orgId, bodies) : noParents;
@@ -89,25 +126,13 @@ async function draftRuns(
   if (decisionIds.length > 0) {
     await deps.failOpen.importNow(orgId, decisionIds);
   }
-  const postings: Posting<RunDraft>[] = [];
-  const fieldErrors: FieldError[] = [];
-  for (const [index, body] of bodies.entries()) {
+  const drafts: Drafted[] = [];
+  for (const body of bodies) {
     const found = needsPrice(body) ? findRunPrice(deps, orgId, body, pricedAt(body, context)) : undefined;
     const price = found instanceof Promise ? await found : found;
-    const drafted = draftRun(body, context, price);
-    if (!isInvalid(drafted)) {
-      postings.push(drafted);
-    } else {
-      const prefix = bulk ? `runs[${index}].` : '';
-      fieldErrors.push(
-        ...drafted.map((fieldError) => ({ ...fieldError, field: `${prefix}${fieldError.field}` })),
-      );
-    }
+    drafts.push(draftRun(body, context, price));
   }
-  if (fieldErrors.length > 0) {
-    throw invalidFields(fieldErrors);
-  }
-  return postings;
+  return drafts;
 }
 
 /** Backfilled runs have the price of their own time. */

@@ -6,7 +6,7 @@ import type { RunCall, RunDependencies } from './dependencies.ts';
 import { needsAdmission } from './drafts.ts';
 import { type PostingContext, postingSteps } from './posting-steps.ts';
 import type { RunDraft } from './queries.ts';
-import { runSteps } from './step-runner.ts';
+import { type OnUndoError, runSteps } from './step-runner.ts';
 
 export interface PostRunsOptions<View> {
   readonly bulk: boolean;
@@ -26,16 +26,11 @@ export async function postRuns<View>(
   postings: readonly Posting<RunDraft>[],
   { bulk, amountField, contents, respond }: PostRunsOptions<View>,
 ): Promise<View> {
-  const orgId = call.caller.tenantId;
   const { storeResponse } = call;
   let stored: View | undefined;
   const context: PostingContext = {
-    deps,
-    call,
-    orgId,
-    limits: deps.orgLimits.peek(orgId) ?? (await deps.orgLimits.get(orgId)),
+    ...(await postingContext(deps, call, postings)),
     bulk,
-    admissions: postings.filter(needsAdmission).length,
     amountField,
     contents,
     storeResponse:
@@ -44,16 +39,38 @@ export async function postRuns<View>(
         stored = await respond(tx, outcomes);
         await storeResponse(tx, stored);
       }),
+  };
+  await runSteps(postingSteps, context, undoErrorLogger(context));
+  countAllowed(context.admissions);
+  return stored ?? respond(deps.db, context.outcomes);
+}
+
+/** Returns the context of postings that no step has checked yet. */
+export async function postingContext(
+  deps: RunDependencies,
+  call: RunCall,
+  postings: readonly Posting<RunDraft>[],
+): Promise<Omit<PostingContext, 'bulk' | 'amountField' | 'contents' | 'storeResponse'>> {
+  const orgId = call.caller.tenantId;
+  return {
+    deps,
+    call,
+    orgId,
+    limits: deps.orgLimits.peek(orgId) ?? (await deps.orgLimits.get(orgId)),
+    admissions: postings.filter(needsAdmission).length,
     postings,
     takenRates: [],
     policyCheck: undefined,
     outcomes: [],
   };
-  await runSteps(postingSteps, context, (step, err) =>
-    deps.log.error({ err, tenant: orgId, step }, 'posting step undo failed'),
-  );
-  if (context.admissions > 0) {
-    decisionCounts.count('run', 'allow', '', context.admissions);
+}
+
+export function undoErrorLogger({ deps, orgId }: Pick<PostingContext, 'deps' | 'orgId'>): OnUndoError {
+  return (step, err) => deps.log.error({ err, tenant: orgId, step }, 'posting step undo failed');
+}
+
+export function countAllowed(admissions: number): void {
+  if (admissions > 0) {
+    decisionCounts.count('run', 'allow', '', admissions);
   }
-  return stored ?? respond(deps.db, context.outcomes);
 }

@@ -115,18 +115,22 @@ const ledger: PostingStep = {
   },
 };
 
-async function postGroup({
-  deps,
-  orgId,
-  postings,
-  storeResponse,
-  bulk,
-  amountField,
-}: PostingContext): Promise<GroupResult<RunDraft>> {
+export async function postGroup(
+  {
+    deps,
+    orgId,
+    postings,
+    storeResponse,
+    bulk,
+    amountField,
+  }: Pick<PostingContext, 'deps' | 'orgId' | 'postings' | 'storeResponse' | 'bulk' | 'amountField'>,
+  skipRejected = false,
+): Promise<GroupResult<RunDraft>> {
   try {
     return await deps.ledger.post({
       orgId,
       postings,
+      skipRejected,
       ...(storeResponse !== undefined && { storeResponse }),
     });
   } catch (error) {
@@ -145,7 +149,7 @@ function isAmountOverflow(error: unknown): boolean {
   return error instanceof Error && (error as { code?: unknown }).code === '22003';
 }
 
-function rejectionError(
+export function rejectionError(
   { deps, orgId, postings, policyCheck, bulk }: PostingContext,
   result: PostingRejection,
 ): ReturnType<Rejection> {
@@ -163,4 +167,6 @@ function rejectionError(
   return postingError(result, bulk);
 }
 
-export const postingSteps: readonly PostingStep[] = [rateLimits, policies, safety, content, ledger];
+/** The checks that come before the ledger. */
+export const checkSteps: readonly PostingStep[] = [rateLimits, policies, safety, content];
+export const postingSteps: readonly PostingStep[] = [...checkSteps, ledger];

@@ -6,6 +6,7 @@ import { adjustRun } from './adjust-run.ts';
 import { createBulkThrottle } from './bulk-throttle.ts';
 import { completeRun } from './complete-run.ts';
 import { createRun, createRuns } from './create-runs.ts';
+import { createRunsSkipping } from './create-runs-skipping.ts';
 import type { RunDependencies } from './dependencies.ts';
 import { listRuns } from './queries.ts';
 import { readRun } from './read-run.ts';
@@ -60,7 +61,8 @@ export function runRoutes(deps: RunRouteDependencies): Route[] {
       description:
         'Accepts JSON, or one run per line as `application/x-ndjson`; up to 100 lines that are not valid JSON are reported. ' +
         'All runs are created or none: every run is validated first, then the batch is admitted as a whole. If a run is ' +
-        'denied, `details.run_index` is its index. With `enforcement=record`, past runs are posted at their `started_at` ' +
+        'denied, `details.run_index` is its index. With `on_error=skip`, invalid and denied runs are listed in `errors` and ' +
+        'the others are created; a request with 100 or more runs that are not valid JSON is rejected. With `enforcement=record`, past runs are posted at their `started_at` ' +
         'without admission checks; they use neither credits nor the prepaid balance.',
       access: {
         ...writer,
@@ -70,13 +72,24 @@ export function runRoutes(deps: RunRouteDependencies): Route[] {
       body: bulkRuns(deps.bulkMaxRuns),
       bodyLimitBytes: bodyLimits.configured,
       lines: 'runs',
+      skipsItems: { field: 'runs', parameter: 'on_error', value: 'skip' },
       success: 201,
       response: BulkResult,
       errors: ['conflict', ...admissionErrorCodes],
-      handler: ({ body, query, caller, now }, storeResponse) =>
-        bulkThrottle.run(() =>
-          createRuns(deps, { caller, now, storeResponse }, body.runs, query.enforcement === 'record'),
-        ),
+      handler: ({ body, query, caller, now, itemErrors, recordDenial }, storeResponse) => {
+        const call = { caller, now, storeResponse };
+        const record = query.enforcement === 'record';
+        return bulkThrottle.run(() =>
+          itemErrors === undefined
+            ? createRuns(deps, call, body.runs, record)
+            : createRunsSkipping(
+                deps,
+                call,
+                { items: body.runs, parseErrors: itemErrors, recordDenial },
+                record,
+              ),
+        );
+      },
     }),
     read({
       id: 'runs.list',

@@ -314,6 +314,104 @@ describe('a settlement whose cost is unknown', () => {
   });
 });
 
+describe('bulk with `on_error=skip`', () => {
+  let by: TestOrg;
+  beforeAll(async () => {
+    by = await world.createOrg();
+    const cap = { cap_usd: '1' };
+    expect((await send('PUT', `/v1/orgs/${by.id}/spend-cap`, cap, by)).status).toBe(200);
+  });
+  const path = '/v1/runs/bulk?on_error=skip';
+  const invalid = { code: 'validation_failed', details: {} };
+
+  test('creates the good runs and reports the others one by one', async () => {
+    const runs = [
+      { model: 'm', cost_usd: '0.3', external_id: 'a' },
+      { model: 'm', cost_usd: 1, workflow: 7 },
+      { model: 'm', cost_usd: '0.8' },
+      { model: 'unknown-model' },
+      { model: 'm', cost_usd: '0.6', decision_id: 'dec_none' },
+    ];
+    const { status, json } = await send('POST', path, { runs }, by, { 'idempotency-key': 'skip-1' });
+    expect(status).toBe(201);
+    expect(json).toEqual({
+      accepted: 1,
+      runs: [{ index: 0, id: expect.any(String), external_id: 'a' }],
+      known: [],
+      errors: [
+        {
+          ...invalid,
+          index: 1,
+          message: expect.any(String),
+          fields: [
+            expect.objectContaining({ field: 'workflow', code: 'invalid_type' }),
+            expect.objectContaining({ field: 'cost_usd', code: 'invalid_type' }),
+          ],
+        },
+        expect.objectContaining({
+          index: 2,
+          code: 'spend_cap_exceeded',
+          fields: [],
+          details: expect.objectContaining({ attempted_usd: '0.8', spent_usd: '0.3' }),
+        }),
+        expect.objectContaining({
+          index: 3,
+          fields: [expect.objectContaining({ field: 'model', code: 'invalid_value' })],
+        }),
+        expect.objectContaining({ index: 4, fields: [expect.objectContaining({ field: 'decision_id' })] }),
+      ],
+    });
+    expect(await spentBy(by)).toBe('0.3');
+    const again = await send('POST', path, { runs }, by, { 'idempotency-key': 'skip-1' });
+    expect([again.headers['idempotent-replayed'], again.json]).toEqual(['true', json]);
+    const repeated = await send('POST', path, { runs: runs.slice(0, 1) }, by);
+    expect(repeated.json).toMatchObject({ accepted: 0, known: [{ index: 0, external_id: 'a' }], errors: [] });
+    expect(await spentBy(by)).toBe('0.3');
+  });
+
+  test('reports lines that are not JSON, and items that are not objects', async () => {
+    const lines = ['{"model": "m", "cost_usd": "0"}', 'nonsense', '[]', '{"model": "m", "model": "n"}'];
+    const headers = { 'content-type': 'application/x-ndjson' };
+    const answer = await world.request('POST', path, { key: by.ownerKey, headers, raw: lines.join('\n') });
+    expect(answer.json).toMatchObject({ accepted: 1, runs: [{ index: 0 }] });
+    expect(
+      answer.json.errors.map(({ index, fields }: never) => [
+        index,
+        (fields as { field: string }[])[0]?.field,
+      ]),
+    ).toEqual([
+      [1, 'body'],
+      [2, 'body'],
+      [3, 'body'],
+    ]);
+  });
+
+  test('stores a response that created nothing, and keeps the default of all or none', async () => {
+    const runs = [{ model: 'unknown-model' }];
+    const own = { 'idempotency-key': 'skip-2' };
+    const { status, json } = await send('POST', path, { runs }, by, own);
+    expect([status, json.accepted, json.errors.length]).toEqual([201, 0, 1]);
+    expect((await send('POST', path, { runs }, by, own)).headers['idempotent-replayed']).toBe('true');
+    for (const query of ['', '?on_error=reject']) {
+      expect((await send('POST', `/v1/runs/bulk${query}`, { runs }, by)).status).toBe(422);
+    }
+    expect(faultsOf(await send('POST', path, { runs: [], more: 1 }, by))).toEqual([
+      'more unknown_field',
+      'runs empty',
+    ]);
+    expect(faultsOf(await send('POST', '/v1/runs/bulk?on_error=no', { runs }, by))).toContain(
+      'on_error invalid_value',
+    );
+  });
+
+  test('lists denied runs among the denials of the org', async () => {
+    await send('POST', path, { runs: [{ model: 'm', cost_usd: '5', workflow: 'too dear' }] }, by);
+    await world.runJob('record-refusals');
+    const { json } = await send('GET', `/v1/orgs/${by.id}/refusals?workflow=too%20dear`, undefined, by);
+    expect(json.data).toMatchObject([{ code: 'spend_cap_exceeded', workflow: 'too dear' }]);
+  });
+});
+
 test('a finished run with an estimate is priced, and a completion keeps the latency', async () => {
   const { json } = await send('POST', '/v1/runs', { ...priced, estimated_cost_usd: '9' });
   expect(json).toMatchObject({ cost_usd: '2.5', price_version: expect.any(String) });

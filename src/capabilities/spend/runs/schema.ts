@@ -173,15 +173,39 @@ export const BulkQuery = closed({
       '`record` posts past runs without admission checks; it requires the scope `runs:backfill`.',
     ),
   ),
+  on_error: Type.Optional(
+    choice(
+      ['reject', 'skip'],
+      '`reject` creates all runs or none. `skip` creates the valid and admitted ones and lists the others in `errors`. ' +
+        'Default: reject.',
+    ),
+  ),
 });
 export const BulkResult = closed({
   accepted: Type.Integer({ description: 'Number of new runs.' }),
-  runs: Type.Array(closed({ id, external_id: nullable(Type.String()) }), {
-    description: 'In the order of the request.',
+  runs: Type.Array(closed({ index: Type.Integer(), id, external_id: nullable(Type.String()) }), {
+    description: 'In the order of the request; without runs that were skipped.',
   }),
   known: Type.Array(closed({ index: Type.Integer(), id, external_id: nullable(Type.String()) }), {
     description: 'Runs whose `external_id` already existed; they were not posted again.',
   }),
+  errors: Type.Optional(
+    Type.Array(
+      closed({
+        index: Type.Integer(),
+        code: Type.String(),
+        message: Type.String(),
+        fields: Type.Array(
+          closed({ field: Type.String(), code: Type.String(), message: Type.Optional(Type.String()) }),
+          { description: 'The invalid fields of the run, if `code` is `validation_failed`.' },
+        ),
+        details: Type.Record(Type.String(), Type.Unknown(), {
+          description: 'The details of other errors, as in the error of a single run.',
+        }),
+      }),
+      { description: 'Only with `on_error=skip`: the runs that were skipped, and why.' },
+    ),
+  ),
 });
 export type BulkResult = Static<typeof BulkResult>;
 

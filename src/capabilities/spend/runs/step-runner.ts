@@ -41,7 +41,8 @@ export async function runSteps<Context>(
   }
 }
 
-async function undoSteps<Context>(
+/** Undoes steps that have succeeded, the last one first. */
+export async function undoSteps<Context>(
   succeeded: readonly Step<Context>[],
   context: Context,
   onUndoError: OnUndoError,

@@ -21,6 +21,7 @@ import { type AccessRequest, admitCaller, type Caller, type Credential } from '.
 import type { HandlerContext, Progress, Route } from '../routes/route.ts';
 import type { Endpoint, Match } from '../routes/router.ts';
 import { onePerField } from '../routes/validation.ts';
+import { type ItemErrors, itemErrorsOf } from './item-errors.ts';
 import { type StillAdmitted, whileAdmitted } from './long-stream.ts';
 import { type CheckRequestRate, throwIfRateLimited } from './request-rate.ts';
 import { createWriter, type WriterDependencies } from './write.ts';
@@ -116,7 +117,13 @@ export function createAnswerRoute(deps: AnswerRouteDependencies): AnswerRoute {
         : undefined;
     const parsed = read instanceof Promise ? await read : read;
     const body = parsed?.value;
-    const bodyErrors = parsed === undefined ? [] : bodyErrorsOf(endpoint, parsed);
+    const itemErrors = parsed && skippableErrors(route, query.values, parsed);
+    const bodyErrors =
+      parsed === undefined
+        ? []
+        : itemErrors === undefined
+          ? bodyErrorsOf(endpoint, parsed)
+          : endpoint.checkBodyWithoutItems(body);
     if (query.fieldErrors.length > 0 || bodyErrors.length > 0) {
       throw invalidFields([...query.fieldErrors, ...bodyErrors]);
     }
@@ -129,6 +136,12 @@ export function createAnswerRoute(deps: AnswerRouteDependencies): AnswerRoute {
       traceId,
       now,
       requestIdentity,
+      itemErrors,
+      recordDenial: (error, denied) => {
+        if (caller !== undefined) {
+          deps.recordDenial(error, route, caller, denied);
+        }
+      },
       progress: async (progress) => {
         request.onProgress?.(progress);
         await deps.faults('progress', route.id);
@@ -188,6 +201,17 @@ function usesDatabaseDirectly({ run }: Route, { keyLines }: RouteRequest): boole
     default:
       return true;
   }
+}
+
+/** Returns undefined if the request does not skip invalid items, or cannot because of its errors. */
+function skippableErrors(
+  { skipsItems }: Route,
+  query: ParsedQuery['values'],
+  { fieldErrors }: ParsedBody,
+): ItemErrors | undefined {
+  return skipsItems !== undefined && query[skipsItems.parameter] === skipsItems.value
+    ? itemErrorsOf(skipsItems.field, fieldErrors)
+    : undefined;
 }
 
 function bodyErrorsOf(

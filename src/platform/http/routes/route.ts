@@ -3,7 +3,8 @@
  * validation, OpenAPI, metrics and the audit log are derived from them.
  */
 import type { Static, TObject, TSchema } from 'typebox';
-import type { ErrorCode } from '../../../contract/errors.ts';
+import type { ApiError } from '../../../contract/api-error.ts';
+import type { ErrorCode, FieldError } from '../../../contract/errors.ts';
 import type { EventType } from '../../../contract/events.ts';
 import type { Transaction } from '../../db/database.ts';
 import type { StreamResponse } from '../message/reply.ts';
@@ -29,6 +30,10 @@ export interface HandlerContext<Params = Readonly<Record<string, string>>, Query
   readonly requestIdentity?: WeakKey | undefined;
   /** Handlers of long work call it. Only in-process callers receive the progress. */
   readonly progress: ReportProgress;
+  /** Set if the request skips invalid items (`SkipsItems`): those that could not be parsed. The others are not validated yet. */
+  readonly itemErrors?: ReadonlyMap<number, readonly FieldError[]> | undefined;
+  /** Records the denial of one item of a request that succeeds; that of a whole request is recorded by the pipeline. */
+  recordDenial(error: ApiError, body: object): void;
 }
 
 /** Progress of long work. `of`, the total, may grow while the work is in progress. */
@@ -98,6 +103,7 @@ export interface Route {
   readonly errors: readonly ErrorCode[];
   /** The field whose items may also be sent as lines of JSON. */
   readonly lines: string | undefined;
+  readonly skipsItems: SkipsItems | undefined;
   /** Content types of a streamed response: the only kind of response, or an alternative to `response`. */
   readonly contentTypes: readonly string[] | undefined;
   readonly run:
@@ -116,6 +122,13 @@ export interface Route {
         readonly kind: 'decision';
         handler(context: HandlerContext, key: string | undefined): Promise<DecisionResponse>;
       };
+}
+
+/** A query parameter whose value lets the handler validate the items of a list one by one, and skip invalid ones. */
+export interface SkipsItems {
+  readonly field: string;
+  readonly parameter: string;
+  readonly value: string;
 }
 
 /** Stores the response to an idempotent request, in the transaction of its effect. */
@@ -264,6 +277,7 @@ interface PostingDeclaration<
   readonly bodyOptional?: true;
   /** The field whose items may also be sent as lines of JSON (`application/x-ndjson`). */
   readonly lines?: string;
+  readonly skipsItems?: SkipsItems;
   readonly success: 200 | 201 | 204;
   /** Commits by itself, together with other requests. Must call `storeResponse`, if given, in that transaction. */
   handler(
@@ -279,7 +293,7 @@ export function posting<
   Body extends TObject,
   Response extends TSchema,
 >(declaration: PostingDeclaration<Path, Query, Body, Response>): Route {
-  const { method, access, body, bodyOptional, success, handler, lines } = declaration;
+  const { method, access, body, bodyOptional, success, handler, lines, skipsItems } = declaration;
   return {
     ...common(declaration),
     kind: 'write',
@@ -288,6 +302,7 @@ export function posting<
     body,
     bodyOptional: bodyOptional ?? body === undefined,
     lines,
+    skipsItems,
     success,
     response: success === 204 ? undefined : declaration.response,
     run: {
@@ -354,6 +369,7 @@ function common(declaration: AnyDeclaration): Omit<Route, 'access' | 'run'> {
     bodyOptional: true,
     bodyLimitBytes: bodyLimitBytes ?? bodyLimits.usual,
     lines: undefined,
+    skipsItems: undefined,
     contentTypes: undefined,
     success: 200,
     response,

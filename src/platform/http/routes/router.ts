@@ -1,6 +1,6 @@
 /** Finds the route or page of a request, with its compiled schemas. */
 import createRouter from 'find-my-way';
-import { Type } from 'typebox';
+import { type TObject, Type } from 'typebox';
 import { type ApiError, apiError } from '../../../contract/api-error.ts';
 import { isStorable } from '../message/json-errors.ts';
 import type { Page } from './page.ts';
@@ -15,6 +15,8 @@ export type Endpoint =
       readonly route: Route;
       readonly checkQuery: Validator;
       readonly checkBody: Validator;
+      /** Checks everything but the items that the route can skip. */
+      readonly checkBodyWithoutItems: Validator;
     };
 
 export interface Match {
@@ -31,6 +33,18 @@ export interface Router {
 }
 
 const noFields = Type.Object({}, { additionalProperties: false });
+
+function withoutItems({ body = noFields, skipsItems }: Route): TObject {
+  if (skipsItems === undefined) {
+    return body;
+  }
+  const { minItems = 0, maxItems = Number.MAX_SAFE_INTEGER } = body.properties[skipsItems.field] as {
+    readonly minItems?: number;
+    readonly maxItems?: number;
+  };
+  const anyItems = Type.Array(Type.Unknown(), { minItems, maxItems });
+  return { ...body, properties: { ...body.properties, [skipsItems.field]: anyItems } };
+}
 
 export function buildRouter(routes: readonly Route[], pages: readonly Page[]): Router {
   const router = createRouter({
@@ -50,6 +64,7 @@ export function buildRouter(routes: readonly Route[], pages: readonly Page[]): R
       route,
       checkQuery: atFirstUse(() => compileQuery(route.query ?? noFields)),
       checkBody: atFirstUse(() => compileBody(route.body ?? noFields)),
+      checkBodyWithoutItems: atFirstUse(() => compileBody(withoutItems(route))),
     };
     add(route.method, route.path, endpoint);
   }

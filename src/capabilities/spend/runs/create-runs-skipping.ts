@@ -1,0 +1,181 @@
+/**
+ * Bulk creation that skips bad runs: each run is validated and checked on its own, and those that pass are posted in one
+ * transaction, together with the stored response. The ledger leaves out runs that a limit denies.
+ */
+import { ApiError, invalidFields } from '../../../contract/api-error.ts';
+import type { FieldError } from '../../../contract/errors.ts';
+import type { Outcome, Posting } from '../../../ledger/posting.ts';
+import { compileBody } from '../../../platform/http/routes/validation.ts';
+import { createYielder } from '../../../platform/jobs/yielder.ts';
+import { bulkResult, draftEach } from './create-runs.ts';
+import type { RunCall, RunDependencies } from './dependencies.ts';
+import { isInvalid } from './drafts.ts';
+import { countAllowed, postingContext, undoErrorLogger } from './post-runs.ts';
+import { checkSteps, type PostingContext, postGroup, rejectionError } from './posting-steps.ts';
+import type { RunDraft } from './queries.ts';
+import { type BulkResult, CreateRun } from './schema.ts';
+import { runSteps, undoSteps } from './step-runner.ts';
+
+type ItemError = NonNullable<BulkResult['errors']>[number];
+
+/** The runs of a request as they were sent, and the errors of those that could not be parsed. */
+export interface UncheckedRuns {
+  readonly items: readonly unknown[];
+  readonly parseErrors: ReadonlyMap<number, readonly FieldError[]>;
+  recordDenial(error: ApiError, body: object): void;
+}
+
+/** A run that has passed every check before the ledger. */
+interface CheckedRun {
+  readonly index: number;
+  readonly body: CreateRun;
+  readonly posting: Posting<RunDraft>;
+  readonly context: PostingContext;
+}
+
+const checkRun = compileBody(CreateRun);
+
+export async function createRunsSkipping(
+  deps: RunDependencies,
+  call: RunCall,
+  unchecked: UncheckedRuns,
+  record: boolean,
+): Promise<BulkResult> {
+  const errors: ItemError[] = [];
+  const valid = validRuns(unchecked, errors);
+  const drafts = await draftEach(
+    deps,
+    call,
+    valid.map(({ body }) => body),
+    record,
+  );
+  const checked: CheckedRun[] = [];
+  try {
+    const yielder = createYielder();
+    for (const [position, { index, body }] of valid.entries()) {
+      const drafted = drafts[position] ?? [];
+      if (isInvalid(drafted)) {
+        errors.push(itemError(index, invalidFields(drafted)));
+        continue;
+      }
+      const context = await contextOf(deps, call, drafted, body);
+      try {
+        await runSteps(checkSteps, context, undoErrorLogger(context));
+        checked.push({ index, body, posting: context.postings[0] ?? drafted, context });
+      } catch (error) {
+        const denial = requireItemError(error);
+        unchecked.recordDenial(denial, body);
+        errors.push(itemError(index, denial));
+      }
+      await yielder.yieldIfDue();
+    }
+    return await post(deps, call, { checked, errors, recordDenial: unchecked.recordDenial });
+  } catch (error) {
+    await undoChecks(checked);
+    throw error;
+  }
+}
+
+function validRuns(
+  { items, parseErrors }: UncheckedRuns,
+  errors: ItemError[],
+): { readonly index: number; readonly body: CreateRun }[] {
+  return items.flatMap((item, index) => {
+    const fields = parseErrors.get(index) ?? checkRun(item);
+    if (fields.length > 0) {
+      errors.push(itemError(index, invalidFields([...fields])));
+      return [];
+    }
+    return [{ index, body: item as CreateRun }];
+  });
+}
+
+async function contextOf(
+  deps: RunDependencies,
+  call: RunCall,
+  posting: Posting<RunDraft>,
+  body: CreateRun,
+): Promise<PostingContext> {
+  return {
+    ...(await postingContext(deps, call, [posting])),
+    bulk: false,
+    amountField: 'cost_usd',
+    contents: [body.content],
+    storeResponse: undefined,
+  };
+}
+
+interface CheckedRuns extends Pick<UncheckedRuns, 'recordDenial'> {
+  readonly checked: readonly CheckedRun[];
+  readonly errors: readonly ItemError[];
+}
+
+async function post(
+  deps: RunDependencies,
+  call: RunCall,
+  { checked, errors, recordDenial }: CheckedRuns,
+): Promise<BulkResult> {
+  const { storeResponse } = call;
+  let response: BulkResult | undefined;
+  const respond = async (outcomes: readonly Outcome<RunDraft>[]): Promise<BulkResult> => {
+    const denied = await Promise.all(
+      outcomes.flatMap((outcome, position) => {
+        const run = checked[position];
+        return outcome.kind === 'rejected' && run !== undefined
+          ? [deniedRun(run, outcome, recordDenial)]
+          : [];
+      }),
+    );
+    response = {
+      ...bulkResult(outcomes, (position) => checked[position]?.index ?? position),
+      errors: [...errors, ...denied].sort((one, other) => one.index - other.index),
+    };
+    return response;
+  };
+  const result = await postGroup(
+    {
+      deps,
+      orgId: call.caller.tenantId,
+      postings: checked.map(({ posting }) => posting),
+      bulk: true,
+      amountField: 'cost_usd',
+      storeResponse: storeResponse && (async (tx, outcomes) => storeResponse(tx, await respond(outcomes))),
+    },
+    true,
+  );
+  const outcomes = result.kind === 'done' ? result.outcomes : [];
+  const isRejected = (_: CheckedRun, position: number) => outcomes[position]?.kind === 'rejected';
+  await undoChecks(checked.filter(isRejected));
+  const admitted = checked.filter((run, position) => !isRejected(run, position));
+  countAllowed(admitted.reduce((sum, { context }) => sum + context.admissions, 0));
+  return response ?? respond(outcomes);
+}
+
+async function deniedRun(
+  { index, body, context }: CheckedRun,
+  { rejection }: Extract<Outcome<RunDraft>, { kind: 'rejected' }>,
+  recordDenial: UncheckedRuns['recordDenial'],
+): Promise<ItemError> {
+  const error = requireItemError(await rejectionError(context, { ...rejection, index: 0 }));
+  recordDenial(error, body);
+  return itemError(index, error);
+}
+
+async function undoChecks(checked: readonly CheckedRun[]): Promise<void> {
+  for (const { context } of checked) {
+    await undoSteps(checkSteps, context, undoErrorLogger(context));
+  }
+}
+
+/** Rethrows an error that is not about one run, such as a database that is unavailable. */
+function requireItemError(error: unknown): ApiError {
+  if (!(error instanceof ApiError) || error.status >= 500) {
+    throw error;
+  }
+  return error;
+}
+
+function itemError(index: number, { code, message, details }: ApiError): ItemError {
+  const { fields = [], ...others } = (details ?? {}) as { readonly fields?: ItemError['fields'] };
+  return { index, code, message, fields: [...fields], details: others };
+}
