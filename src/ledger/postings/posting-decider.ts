@@ -329,7 +329,8 @@ export class PostingDecider<Run> {
       idempotency: null,
       degraded: true,
     };
-    const decided = this.#accept(orgState, posting, emptyReservation, atMs, unheld, { settledUnheld });
+    const marks = [...costMarks(posting), ...unheld];
+    const decided = this.#accept(orgState, posting, emptyReservation, atMs, marks, { settledUnheld });
     this.#ended.set(name, posting.runId);
     decided.alsoUndo(() => this.#ended.delete(name));
     return decided;
