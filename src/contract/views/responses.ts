@@ -1328,6 +1328,7 @@ export interface Responses {
   readonly 'runs.create_bulk': {
     readonly accepted: number;
     readonly runs: readonly {
+      readonly index: number;
       readonly id: string;
       readonly external_id: string | null;
     }[];
@@ -1335,6 +1336,17 @@ export interface Responses {
       readonly index: number;
       readonly id: string;
       readonly external_id: string | null;
+    }[];
+    readonly errors?: readonly {
+      readonly index: number;
+      readonly code: string;
+      readonly message: string;
+      readonly fields: readonly {
+        readonly field: string;
+        readonly code: string;
+        readonly message?: string;
+      }[];
+      readonly details: Readonly<Record<string, unknown>>;
     }[];
   };
   readonly 'runs.list': {
@@ -1374,12 +1386,13 @@ export interface Responses {
     readonly decision_id: string | null;
     readonly held_usd: string | null;
     readonly expires_at: string | null;
-    readonly marks: readonly ('over_hold' | 'late' | 'degraded' | 'backfill' | 'flagged')[];
+    readonly marks: readonly ('over_hold' | 'late' | 'degraded' | 'backfill' | 'unpriced' | 'usage_missing' | 'flagged')[];
     readonly flagged_by: readonly string[];
     readonly key_id: string;
     readonly charged_at: string;
     readonly created_at: string;
   };
+  readonly 'runs.reprice': Responses['runs.adjust'];
   readonly 'safety_detectors.change': Responses['safety_detectors.read'];
   readonly 'safety_detectors.create': Responses['safety_detectors.read'];
   readonly 'safety_detectors.list': {
