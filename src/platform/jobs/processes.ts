@@ -13,6 +13,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import type { Database, Queryable } from '../db/database.ts';
+import { everySecretsKey } from '../secrets/key-queries.ts';
 import type { Job } from './jobs.ts';
 
 export interface Processes {
@@ -50,7 +51,7 @@ export function createProcesses(
       id,
       count: () => 1,
       jobs: [],
-      beat: () => replaceAll(db, { id, build, secretsKeys: secretsKeys() }),
+      beat: () => replaceAll(db, { id, build, secretsKeys: [everySecretsKey] }),
       leave,
     };
   }

@@ -39,12 +39,15 @@ export async function replaceDigestKey(db: Queryable, sealed: Uint8Array): Promi
 
 const isAlive = `seen_at > now() - interval '10 seconds'`;
 
+/** Published by the only process of an embedded database, which reads its key file again and waits for no other process. */
+export const everySecretsKey = '*';
+
 /** Counts the running processes that do not have the key. */
 export async function processesWithoutKey(db: Queryable, id: string): Promise<number> {
   const [row] = await db.query<{ count: bigint }>(
     `SELECT count(*) AS count FROM processes
-      WHERE ${isAlive} AND (secrets_keys IS NULL OR NOT $1 = ANY(secrets_keys))`,
-    [id],
+      WHERE ${isAlive} AND (secrets_keys IS NULL OR NOT secrets_keys && ARRAY[$1, $2]::text[])`,
+    [id, everySecretsKey],
   );
   return Number(row?.count ?? 0n);
 }
@@ -52,8 +55,9 @@ export async function processesWithoutKey(db: Queryable, id: string): Promise<nu
 /** Counts the running processes that encrypt with another key. */
 export async function processesNotUsingKey(db: Queryable, id: string): Promise<number> {
   const [row] = await db.query<{ count: bigint }>(
-    `SELECT count(*) AS count FROM processes WHERE ${isAlive} AND secrets_keys[1] IS DISTINCT FROM $1`,
-    [id],
+    `SELECT count(*) AS count FROM processes
+      WHERE ${isAlive} AND (secrets_keys IS NULL OR NOT secrets_keys[1] IN ($1, $2))`,
+    [id, everySecretsKey],
   );
   return Number(row?.count ?? 0n);
 }
