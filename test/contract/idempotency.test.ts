@@ -4,7 +4,7 @@
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Route } from '../../src/platform/http/routes/route.ts';
-import { createWorld, type TestAnswer, type TestOrg, type World } from '../harness.ts';
+import { createWorld, engine, type TestAnswer, type TestOrg, type World } from '../harness.ts';
 import { declaredRoutes } from '../support/declared-routes.ts';
 import { signIn } from '../support/sign-in.ts';
 
@@ -117,6 +117,16 @@ interface Case {
 const name = { body: { name: 'b' }, other: { name: 'c' } };
 const replacing = (placeholder: string, make: () => Promise<string>) => async (path: string) =>
   path.replace(new RegExp(`${placeholder}[^/]*`), await make());
+
+/** Creates a run that was settled before its model had a price. */
+async function unpricedRun(): Promise<string> {
+  const model = fresh('priced-later');
+  const { json } = await asOwner('POST', '/v1/edge/decision', { model, estimated_cost_usd: '0.001' });
+  const { decision_id } = json;
+  const { json: run } = await asOwner('POST', '/v1/runs', { model, input_tokens: 1, decision_id });
+  await asOperator('PUT', `/v1/admin/models/${model}`, { input_usd_per_million: '1' });
+  return run.id;
+}
 
 /** The cases of each route. A route without a case fails its test. */
 const cases: Record<string, Case | readonly Case[]> = {
@@ -264,6 +274,9 @@ const cases: Record<string, Case | readonly Case[]> = {
       return undefined;
     },
   },
+  'runs.reprice': { prepare: replacing('run_', unpricedRun) },
+  'snapshots.create': {},
+  'secrets.rotate': { body: {}, other: { cursor: 'a' } },
   'policies.create': {
     body: { ...approvalPolicy, models: ['none'] },
     other: { ...approvalPolicy, models: ['none'], reason: 'b' },
@@ -382,7 +395,10 @@ async function requestOf(declared: Route, one: Case): Promise<Request> {
   return { path, key, ...(body !== undefined && { body }) };
 }
 
-const tried = keyed.flatMap((declared) => {
+/** PostgreSQL needs no snapshots, so the route always rejects there. */
+const canSucceed = ({ id }: Route) => engine === 'embedded' || id !== 'snapshots.create';
+
+const tried = keyed.filter(canSucceed).flatMap((declared) => {
   const known = cases[declared.id];
   const all = known === undefined ? [undefined] : [known].flat();
   return all.map(

@@ -188,6 +188,7 @@ async function newCast(): Promise<Cast> {
       status: 'running',
       estimated_cost_usd: '1',
     }),
+    unpriced_run_id: await unpricedRun(own),
     detector_id: await make(`/v1/orgs/${own.id}/safety-detectors`, own.ownerKey, {
       name: 'a',
       kind: 'words',
@@ -238,6 +239,24 @@ async function newCast(): Promise<Cast> {
     },
     resources,
   };
+}
+
+/** Returns a run that was settled before its model had a price. */
+async function unpricedRun(own: TestOrg): Promise<string> {
+  const model = `priced-after-${own.id}`;
+  const decided = await world.request('POST', '/v1/edge/decision', {
+    key: own.ownerKey,
+    body: { model, estimated_cost_usd: '0.001' },
+  });
+  const { json: run } = await world.request('POST', '/v1/runs', {
+    key: own.ownerKey,
+    body: { model, input_tokens: 1, decision_id: decided.json.decision_id },
+  });
+  await world.request('PUT', `/v1/admin/models/${model}`, {
+    key: world.operatorKey,
+    body: { input_usd_per_million: '1' },
+  });
+  return run.id;
 }
 
 function idText(id: Id): string {

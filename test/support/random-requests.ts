@@ -111,8 +111,11 @@ function fittingId(path: string, parameter: string): Id {
   }
 }
 
-/** Operators have their own sessions, with the same parameter name. */
+/** Operators have their own sessions, with the same parameter name; only a run without a price can be repriced. */
 function resourceFor(path: string, parameter: string): string {
+  if (path.endsWith('/reprice')) {
+    return 'unpriced_run_id';
+  }
   if (parameter === 'grant_id' && path.startsWith('/v1/admin')) {
     return 'active_grant_id';
   }

@@ -45,6 +45,8 @@ export const operationGroups = {
   audit: 'Actions and rejected attempts, in a tamper-evident log.',
   platform_audit: 'Actions of operators outside any organization, in a tamper-evident log.',
   platform_retention: "Retention of the operators' audit log.",
+  snapshots: 'Snapshots of the embedded database, for backups.',
+  secrets: 'Rotation of the key that encrypts stored secrets.',
   deprecations: 'Deprecated routes and their callers.',
   meta: 'Information about the service.',
 } as const;

@@ -279,6 +279,7 @@ test('every stored event matches the catalog', async () => {
   await peopleEvents(path);
   await supportEvents(path);
   await routingEvents(path);
+  await settleWithoutPrice();
   await operator('PUT', '/residency', { home_region: 'eu' });
   await forecastEvent(path);
   await operator('POST', '/suspend', { reason: 'unpaid' });
@@ -294,10 +295,22 @@ test('every stored event matches the catalog', async () => {
     return compileBody(eventSchema(type))(event).map((fieldError) => ({ type, ...fieldError }));
   });
   expect(faults).toEqual([]);
-  // Every type in the catalog is emitted. Events of the dispatcher are covered by its own test.
+  // Every type in the catalog is emitted. Events of the dispatcher and of fail-open imports are covered by their own tests.
   const written = new Set(all.map(({ type }) => type));
-  expect(eventTypes.filter((type) => !written.has(type))).toEqual(['webhook.disabled', 'webhook.test']);
+  expect(eventTypes.filter((type) => !written.has(type)).sort()).toEqual([
+    'edge.decisions_imported',
+    'webhook.disabled',
+    'webhook.test',
+  ]);
 });
+
+async function settleWithoutPrice(): Promise<void> {
+  await listen(['price.missing']);
+  const model = 'model-without-a-price';
+  const { json } = await call('POST', '/v1/edge/decision', { model, estimated_cost_usd: '0.1' });
+  const { decision_id } = json;
+  expect((await call('POST', '/v1/runs', { model, input_tokens: 1, decision_id })).status).toBe(201);
+}
 
 /** One rule blocks, another requires approval; the requests are approved, denied, and ended with their rule. */
 async function policyEvents(path: string): Promise<void> {
