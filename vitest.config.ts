@@ -37,8 +37,6 @@ const repeated = [
   'src/platform/http/fast/fast-path.test.ts',
   'test/contract/random-requests.test.ts',
   'test/e2e/kill-nine.test.ts',
-  'test/e2e/power-cut.test.ts',
-  'test/e2e/backup.test.ts',
 ];
 /**
  * Slow tests of tools around the service: the command line, upgrades of the packaged program, and the rules that hold the code to
@@ -47,6 +45,11 @@ const repeated = [
 const tools = [
   'test/e2e/{command-line,upgrade}.test.ts',
   'test/frozen-contract/{command,contract,every-name}.test.ts',
+];
+/** Backups, moves, power cuts and the doctor: they copy whole databases or start many processes. */
+const operations = [
+  'test/e2e/{backup,move,power-cut,doctor}.test.ts',
+  'src/platform/db/transfer/transfer.test.ts',
 ];
 /** Every kind of fault in turn, with processes and databases of its own: minutes. `npm run faults` runs it with more rounds. */
 const faultTable = 'test/faults/fault-table.test.ts';
@@ -95,7 +98,7 @@ export default defineConfig({
           ...common,
           name: 'embedded',
           include: ['src/**/*.test.ts', 'packages/**/*.test.ts', 'test/**/*.test.ts'],
-          exclude: [...tools, ownServers, faultTable, deployment],
+          exclude: [...tools, ...operations, ownServers, faultTable, deployment],
           env: { PURSER_TEST_ENGINE: 'embedded' },
         },
       },
@@ -103,7 +106,7 @@ export default defineConfig({
         test: {
           ...common,
           name: 'soak-embedded',
-          include: [...repeated, ...tools, faultTable],
+          include: [...repeated, ...tools, ...operations, faultTable],
           env: { PURSER_TEST_ENGINE: 'embedded', ...soakEnv },
         },
       },
@@ -142,7 +145,7 @@ export default defineConfig({
                   'src/{capabilities,edge,ledger,platform/db}/**/*.test.ts',
                   'test/{contract,e2e}/**/*.test.ts',
                 ],
-                exclude: [...neverOnPostgres, ...sameOnEitherEngine, ...tools, ownServers],
+                exclude: [...neverOnPostgres, ...sameOnEitherEngine, ...tools, ...operations, ownServers],
                 env: { PURSER_TEST_ENGINE: 'postgres' },
               },
             },
@@ -157,8 +160,8 @@ export default defineConfig({
                   'src/ledger/workload.test.ts',
                   'test/contract/random-requests.test.ts',
                   'test/e2e/kill-nine.test.ts',
+                  ...operations,
                   faultTable,
-                  'test/e2e/backup.test.ts',
                 ],
                 exclude: neverOnPostgres,
                 env: { PURSER_TEST_ENGINE: 'postgres', ...soakEnv },
