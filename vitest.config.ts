@@ -7,8 +7,8 @@ import { findPostgres } from './test/support/postgres-cluster.ts';
  * PURSER_TEST_REQUIRE_ALL turns a missing engine from a skip into a failure.
  *
  * `npm test` runs the projects `embedded` and `postgres`. `npm run test:soak` runs `soak-*`: long repetitions, on PostgreSQL the
- * tests whose code path does not depend on the engine, databases behind a pooler, and the contract over sockets. CI runs both
- * commands.
+ * tests whose code path does not depend on the engine, databases behind a pooler, and the contract over sockets. `.ci/run` runs
+ * the first command, `.ci/soak` the second.
  */
 const postgres = findPostgres() !== undefined;
 if (!postgres) {
