@@ -69,11 +69,11 @@ export async function createRunsSkipping(
       }
       await yielder.yieldIfDue();
     }
-    return await post(deps, call, { checked, errors, recordDenial: unchecked.recordDenial });
   } catch (error) {
     await undoChecks(checked);
     throw error;
   }
+  return post(deps, call, { checked, errors, recordDenial: unchecked.recordDenial });
 }
 
 function validRuns(
@@ -142,7 +142,10 @@ async function post(
       storeResponse: storeResponse && (async (tx, outcomes) => storeResponse(tx, await respond(outcomes))),
     },
     true,
-  );
+  ).catch(async (error: unknown) => {
+    await undoChecks(checked);
+    throw error;
+  });
   const outcomes = result.kind === 'done' ? result.outcomes : [];
   const isRejected = (_: CheckedRun, position: number) => outcomes[position]?.kind === 'rejected';
   await undoChecks(checked.filter(isRejected));

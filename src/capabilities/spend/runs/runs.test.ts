@@ -405,10 +405,10 @@ describe('bulk with `on_error=skip`', () => {
   });
 
   test('lists denied runs among the denials of the org', async () => {
-    await send('POST', path, { runs: [{ model: 'm', cost_usd: '5', workflow: 'too dear' }] }, by);
+    await send('POST', path, { runs: [{ model: 'm', cost_usd: '5', workflow: 'too expensive' }] }, by);
     await world.runJob('record-refusals');
-    const { json } = await send('GET', `/v1/orgs/${by.id}/refusals?workflow=too%20dear`, undefined, by);
-    expect(json.data).toMatchObject([{ code: 'spend_cap_exceeded', workflow: 'too dear' }]);
+    const { json } = await send('GET', `/v1/orgs/${by.id}/refusals?workflow=too%20expensive`, undefined, by);
+    expect(json.data).toMatchObject([{ code: 'spend_cap_exceeded', workflow: 'too expensive' }]);
   });
 });
 
@@ -426,7 +426,7 @@ test('a finished run with an estimate is priced, and a completion keeps the late
 });
 
 test('a backfilled run has the price of its own time', async () => {
-  const model = 'dearer-since';
+  const model = 'price-raised-since';
   const put = (input_usd_per_million: string) =>
     world.request('PUT', `/v1/admin/models/${model}`, {
       key: world.operatorKey,
