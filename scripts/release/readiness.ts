@@ -12,7 +12,7 @@ export interface ReleaseState {
   readonly releases: readonly Release[];
   readonly changelog: string;
   readonly notServedYet: readonly string[];
-  /** What `npm run check` says about the contract. */
+  /** Problems that `npm run check` finds in the contract. */
   readonly contractProblems: readonly string[];
   readonly licenceProblems: readonly string[];
 }

@@ -8,7 +8,7 @@ export interface Finding {
   readonly status: Status;
   /** A sentence. */
   readonly finding: string;
-  /** What to do, as a sentence; empty if there is nothing to do. */
+  /** The recommended action, as a sentence; empty if none is needed. */
   readonly remedy: string;
 }
 

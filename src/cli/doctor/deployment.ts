@@ -1,5 +1,5 @@
 /**
- * What the checks look at: the settings, the database and the running service. The embedded database belongs to the process of
+ * The deployment that the checks examine: its settings, its database and the running service. The embedded database belongs to the process of
  * the service while that runs, so the checks then use the service's metrics and its operator API.
  */
 import { existsSync } from 'node:fs';

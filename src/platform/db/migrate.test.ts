@@ -251,7 +251,7 @@ describe.runIf(engine === 'postgres')('a running process', () => {
     expect(unreadable()).toBe(0);
   });
 
-  test('is told of a schema that it cannot read, and is unavailable from then on', async () => {
+  test('detects a schema that it cannot read, and is unavailable from then on', async () => {
     const { db: subject, check, unreadable } = guarded(db);
     await eventually(() => expect(db.notificationsHealthy()).toBe(true));
     await migrate(other, [...ours, table, contract], { build: '0.2.0', contract: true });
