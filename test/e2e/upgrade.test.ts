@@ -221,7 +221,10 @@ describe.runIf(engine === 'postgres')('a process that meets a schema it cannot r
     });
     await db.close();
     await eventually(() => expect(decisions.seen.has('503 service_unavailable')).toBe(true));
-    expect((await service.request('GET', '/readyz', { key: null })).status).toBe(503);
+    // Readiness follows with the next write probe.
+    await eventually(async () =>
+      expect((await service.request('GET', '/readyz', { key: null })).status).toBe(503),
+    );
     expect((await service.request('GET', '/healthz', { key: null })).status).toBe(200);
     await decisions.stop();
     expect(decisions.seen).toEqual(new Set(['200', '503 service_unavailable']));
