@@ -58,7 +58,7 @@ const orgSecretSunset = 'Fri, 31 Dec 2027 23:59:59 GMT';
 export const releases: readonly Release[] = [
   {
     version: '0.1.0',
-    date: 'unreleased',
+    date: '2026-11-16',
     deprecated: [
       {
         kind: 'route',
