@@ -95,4 +95,12 @@ export const releases: readonly Release[] = [
       'Give each org a `read_rpm` or policies with `PUT /v1/admin/orgs/{org_id}/rate-limits`, then unset `SVC_READ_LIMIT_PER_MINUTE`.',
     ],
   },
+  {
+    version: '0.2.0',
+    date: 'unreleased',
+    deprecated: [],
+    removed: [],
+    successions: [],
+    operatorActions: [],
+  },
 ];
