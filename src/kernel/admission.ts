@@ -2,7 +2,7 @@
  * Admission check: a charge is reserved in every applicable limit or in none. Pure functions over given counters;
  * storage and durability are handled by the ledger.
  */
-import { burn, type Debit, inBurnOrder, isLive, type Pack } from './credits.ts';
+import { burn, type Debit, inBurnOrder, isLive, type Pack, total } from './credits.ts';
 import { creditsDenial, type Denial, denialOf, depthDenial } from './denial.ts';
 import {
   type Amounts,
@@ -212,13 +212,15 @@ export interface AdmissionRequest {
   readonly charge: Charge;
   readonly windows: readonly LimitWindow[];
   readonly preFlight: boolean;
+  /** Reserved before and part of the charge, if the charge is an increase. Only the rest is checked. */
+  readonly reserved?: Reservation;
 }
 
 const allowed: Admission = { kind: 'allowed', packs: [] };
 
 /** Checks all limits in order and reserves nothing. Every counter must exist. */
 export function admit(counters: Counters, request: AdmissionRequest): Admission {
-  const { limits, charge, windows, preFlight } = request;
+  const { limits, charge, windows, preFlight, reserved } = request;
   let packs: LimitWindow[] | undefined;
   let depthIsChecked = charge.depth === null || !limits.hasDepths;
   for (const one of windows) {
@@ -236,7 +238,10 @@ export function admit(counters: Counters, request: AdmissionRequest): Admission 
       continue;
     }
     const counter = counterOf(counters, key);
-    const attempted = charge.amounts[limit.unit];
+    const attempted =
+      reserved === undefined
+        ? charge.amounts[limit.unit]
+        : charge.amounts[limit.unit] - reservedIn(reserved, key);
     if (overruns(limit, attempted, counter)) {
       const timezone = (limit.span.kind === 'calendar' ? limit.span.timezone : null) ?? limits.timezone;
       const { settled, held } = counter;
@@ -256,12 +261,10 @@ export function admit(counters: Counters, request: AdmissionRequest): Admission 
   if (live.length === 0) {
     return allowed;
   }
-  const burned = burn(live, charge.amounts.usd);
+  const attempted = reserved === undefined ? charge.amounts.usd : charge.amounts.usd - total(reserved.packs);
+  const burned = burn(live, attempted);
   if (burned.rest > 0n) {
-    return {
-      kind: 'denied',
-      denial: creditsDenial(charge.amounts.usd - burned.rest, charge.amounts.usd),
-    };
+    return { kind: 'denied', denial: creditsDenial(attempted - burned.rest, attempted) };
   }
   return { kind: 'allowed', packs: burned.debits };
 }
@@ -296,6 +299,12 @@ export function livePacks(counters: Counters, windows: readonly LimitWindow[], a
       const left = limit.capacity - settled - held;
       return { limit, key, left: left > 0n ? left : 0n };
     });
+}
+
+/** Returns the amount that is reserved in a counter. Usually the share at the given index is that of the counter. */
+export function reservedIn({ shares, amounts }: Reservation, key: string, index = 0): bigint {
+  const share = shares[index]?.key === key ? shares[index] : shares.find((one) => one.key === key);
+  return share === undefined ? 0n : amounts[share.unit];
 }
 
 export function reserveDebits(counters: Counters, debits: readonly Debit[]): void {

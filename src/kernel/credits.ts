@@ -55,3 +55,16 @@ export function unburn(debits: readonly Debit[], amount: bigint): Debit[] {
   }
   return remaining;
 }
+
+/** Adds up the debits of each counter, in the order of their first debits. */
+export function merged(debits: readonly Debit[]): Debit[] {
+  const byKey = new Map<string, bigint>();
+  for (const { key, amount } of debits) {
+    byKey.set(key, (byKey.get(key) ?? 0n) + amount);
+  }
+  return [...byKey].map(([key, amount]) => ({ key, amount }));
+}
+
+export function total(debits: readonly Debit[]): bigint {
+  return debits.reduce((sum, { amount }) => sum + amount, 0n);
+}

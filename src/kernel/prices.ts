@@ -72,6 +72,11 @@ export function worstCaseCost(
   return divideUp(millionths, million) + nonTokenCost(rates, images);
 }
 
+/** Returns the maximum cost of this many more output tokens. At least as much as they add to the cost of a run. */
+export function worstCaseOutputCost(rates: Rates, outputTokens: bigint): bigint {
+  return divideUp(outputTokens * highestOutputRate(rates), million);
+}
+
 function nonTokenCost({ imageNanosEach, requestNanosEach }: Rates, images: bigint): bigint {
   return images * (imageNanosEach ?? 0n) + (requestNanosEach ?? 0n);
 }

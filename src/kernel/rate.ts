@@ -33,6 +33,8 @@ export type TakeResult<State> =
       /** True if the amount can never be allowed. `retryAfterSeconds` is then the time until the meter is untouched. */
       readonly never: boolean;
       readonly retryAfterSeconds: number;
+      /** The amount that is allowed now. */
+      readonly available: bigint;
     };
 
 /** Times are whole milliseconds. An undefined state is that of an untouched meter. */
@@ -81,6 +83,11 @@ export function bucketWaitSeconds(rate: Rate, bucket: Bucket, amount: bigint, no
   return wholeSeconds(bucket.atMs - nowMs + fullMs);
 }
 
+/** Returns the amount in a bucket, rounded down to whole units; zero if more than a share was taken at once. */
+function wholeUnits({ level, stepsPerUnit: steps }: Bucket): bigint {
+  return level > 0n ? level / steps : 0n;
+}
+
 function fillMs({ limit }: Rate, steps: bigint): number {
   return Number((steps + limit - 1n) / limit);
 }
@@ -92,7 +99,7 @@ export const tokenBucket: RateMeter<Bucket> = {
     const never = amount > rate.burst;
     if (never || bucket.level < least(taken, bucketSize(rate))) {
       const retryAfterSeconds = bucketWaitSeconds(rate, bucket, amount, nowMs);
-      return { allowed: false, never, retryAfterSeconds };
+      return { allowed: false, never, retryAfterSeconds, available: wholeUnits(bucket) };
     }
     return { allowed: true, state: { ...bucket, level: bucket.level - taken } };
   },
@@ -142,7 +149,13 @@ export const rollingWindow: RateMeter<Rolling> = {
       rate.limit === 0n
         ? windowMs
         : expiryOfExcess(live, never ? total(live) : excess, windowMs, nowMs) - nowMs;
-    return { allowed: false, never, retryAfterSeconds: wholeSeconds(waitMs) };
+    const left = share - total(live);
+    return {
+      allowed: false,
+      never,
+      retryAfterSeconds: wholeSeconds(waitMs),
+      available: left > 0n ? left : 0n,
+    };
   },
   /** Takes from the newest entries: an amount is given back within the same request. */
   giveBack(_rate, state, amount) {

@@ -9,12 +9,12 @@ import {
   type LimitWindow,
   livePacks,
   type Reservation,
-  type ReservedCounter,
   releaseDebits,
   releaseReservation,
   reserveDebits,
+  reservedIn,
 } from './admission.ts';
-import { burn, type Debit, unburn } from './credits.ts';
+import { burn, type Debit, merged, total, unburn } from './credits.ts';
 import type { Amounts, Limit } from './limits.ts';
 
 export const emptyReservation: Reservation = {
@@ -70,7 +70,7 @@ export function prepareSettlement(counters: Counters, request: SettlementRequest
       continue;
     }
     const amount = amounts[limit.unit];
-    const missing = amount - heldOf(reservation, key, index);
+    const missing = amount - reservedIn(reservation, key, index);
     index += 1;
     if (missing > 0n && counters.has(key)) {
       additional.push({ key, amount: missing });
@@ -94,13 +94,6 @@ export function prepareSettlement(counters: Counters, request: SettlementRequest
 }
 
 const noDebits: readonly Debit[] = [];
-
-/** Usually the share at the same index matches, because the reservation was made under the same limits. */
-function heldOf({ shares, amounts }: Reservation, key: string, index: number): bigint {
-  const reserved: ReservedCounter | undefined =
-    shares[index]?.key === key ? shares[index] : shares.find((share) => share.key === key);
-  return reserved === undefined ? 0n : amounts[reserved.unit];
-}
 
 /** Held packs pay first, even if they expired since, then live packs. If there are packs, the rest is uncovered. */
 function burnFor(
@@ -255,18 +248,6 @@ function count(counters: Counters, key: string, amount: bigint): void {
   if (counter !== undefined) {
     counter.settled += amount;
   }
-}
-
-function merged(debits: readonly Debit[]): Debit[] {
-  const byKey = new Map<string, bigint>();
-  for (const { key, amount } of debits) {
-    byKey.set(key, (byKey.get(key) ?? 0n) + amount);
-  }
-  return [...byKey].map(([key, amount]) => ({ key, amount }));
-}
-
-function total(debits: readonly Debit[]): bigint {
-  return debits.reduce((sum, { amount }) => sum + amount, 0n);
 }
 
 function smaller(a: bigint, b: bigint): bigint {
