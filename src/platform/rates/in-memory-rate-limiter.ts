@@ -11,7 +11,14 @@ import {
   type TakeResult,
   tokenBucket,
 } from '../../kernel/rate.ts';
-import { allowed, type RateDebit, type RateLimiter, type RateVerdict } from './rate-limiter.ts';
+import {
+  type AvailableAmount,
+  allowed,
+  type RateDebit,
+  type RateLimiter,
+  type RateVerdict,
+  returnedDebits,
+} from './rate-limiter.ts';
 
 export interface InMemoryRateLimiter extends RateLimiter {
   take(debits: readonly RateDebit[], nowMs: number): RateVerdict;
@@ -46,7 +53,7 @@ export function createInMemoryRateLimiter({ share, metersMax }: MemoryOptions): 
     take(debits, nowMs) {
       const shares = share();
       const undo: (() => void)[] = [];
-      let denied: { index: number; retryAfterSeconds: number } | undefined;
+      let denied: { index: number; retryAfterSeconds: number; available: AvailableAmount[] } | undefined;
       for (const [index, take] of debits.entries()) {
         const table = tableOf(take);
         const restore = debits.length > 1 ? table.snapshot(take.key) : undefined;
@@ -55,6 +62,7 @@ export function createInMemoryRateLimiter({ share, metersMax }: MemoryOptions): 
           denied = {
             index: denied?.index ?? index,
             retryAfterSeconds: Math.max(denied?.retryAfterSeconds ?? 1, taking.retryAfterSeconds),
+            available: [...(denied?.available ?? []), { index, amount: taking.available }],
           };
         } else if (restore !== undefined) {
           undo.push(restore);
@@ -69,9 +77,9 @@ export function createInMemoryRateLimiter({ share, metersMax }: MemoryOptions): 
       }
       return { allowed: false, ...denied };
     },
-    giveBack(debits, nowMs) {
+    giveBack(debits, nowMs, amounts) {
       const shares = share();
-      for (const take of debits) {
+      for (const take of returnedDebits(debits, amounts)) {
         tableOf(take).giveBack(take, rateOf(take, shares), nowMs);
       }
     },

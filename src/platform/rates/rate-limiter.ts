@@ -30,14 +30,34 @@ export type RateVerdict =
        * least 1.
        */
       readonly retryAfterSeconds: number;
+      /** For each debit that was denied, its index and the amount that its meter allows now. */
+      readonly available: readonly AvailableAmount[];
     };
+
+export interface AvailableAmount {
+  readonly index: number;
+  readonly amount: bigint;
+}
 
 export interface RateLimiter {
   /** Takes all debits or none. */
   take(debits: readonly RateDebit[], nowMs: number): RateVerdict | Promise<RateVerdict>;
-  /** Returns the debits of a request that was denied later on. Must be given the same array as `take`. */
-  giveBack(debits: readonly RateDebit[], nowMs: number): void;
+  /**
+   * Returns the debits of a request that was denied later on or, with `amounts`, a part of each debit of a request that took
+   * less. Must be given the same array as `take`, once.
+   */
+  giveBack(debits: readonly RateDebit[], nowMs: number, amounts?: readonly bigint[]): void;
   close(): Promise<void>;
+}
+
+/** Returns the debits with the amounts that are given back. */
+export function returnedDebits(
+  debits: readonly RateDebit[],
+  amounts: readonly bigint[] | undefined,
+): readonly RateDebit[] {
+  return amounts === undefined
+    ? debits
+    : debits.map((debit, index) => ({ ...debit, amount: amounts[index] ?? 0n }));
 }
 
 /** Shared by all requests that are allowed. */

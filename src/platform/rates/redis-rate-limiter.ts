@@ -6,7 +6,13 @@
  */
 import type { Log } from '../log.ts';
 import { createInMemoryRateLimiter } from './in-memory-rate-limiter.ts';
-import { allowed, type RateDebit, type RateLimiter, type RateVerdict } from './rate-limiter.ts';
+import {
+  allowed,
+  type RateDebit,
+  type RateLimiter,
+  type RateVerdict,
+  returnedDebits,
+} from './rate-limiter.ts';
 import { openRedis, type RedisConnection } from './redis-connection.ts';
 import { type ScriptCall, scriptCall, verdictOf } from './redis-script.ts';
 
@@ -127,12 +133,14 @@ export function createRedisRateLimiter(options: RedisOptions): RedisRateLimiter 
         ? takeFromMemory(debits, nowMs)
         : takeFromRedis(connection, debits, nowMs);
     },
-    giveBack(debits, nowMs) {
+    giveBack(debits, nowMs, amounts) {
       if (takenFromMemory.delete(debits)) {
-        memory.giveBack(debits, nowMs);
+        memory.giveBack(debits, nowMs, amounts);
       } else if (connection !== undefined && debits.length > 0) {
         const redis = connection;
-        responseOf(redis, scriptCall('back', debits)).catch((error) => disconnect(redis, error));
+        responseOf(redis, scriptCall('back', returnedDebits(debits, amounts))).catch((error) =>
+          disconnect(redis, error),
+        );
       }
     },
     async close() {

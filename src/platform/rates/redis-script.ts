@@ -6,7 +6,7 @@
  * million dollars) are counted in coarser units, rounded towards denial.
  */
 import { bucketWaitSeconds, rollingParts, wholeSeconds } from '../../kernel/rate.ts';
-import { allowed, type RateDebit, type RateVerdict } from './rate-limiter.ts';
+import { type AvailableAmount, allowed, type RateDebit, type RateVerdict } from './rate-limiter.ts';
 
 /**
  * KEYS: one per debit. ARGV: 'take' or 'back', then for each debit its kind, limit, burst, window and tick (the window is
@@ -14,7 +14,7 @@ import { allowed, type RateDebit, type RateVerdict } from './rate-limiter.ts';
  *
  * Returns an empty list if all debits were allowed. Otherwise nothing was taken, and the list has four numbers for each
  * denied debit: its index, then for a bucket its level, its remainder and how far its time is ahead; for a rolling window
- * the wait in milliseconds and two zeros.
+ * the amount that it allows now, the wait in milliseconds and a zero.
  */
 export const rateScript = `
 local time = redis.call('TIME')
@@ -98,7 +98,7 @@ function rolling.take(state, take)
       excess = excess - live[i + 2]
       goneAt = live[i + 1] + windowMs
     end
-    return { goneAt - nowMs, 0, 0 }
+    return { math.max(0, take.limit - total), goneAt - nowMs, 0 }
   end
   local last = #live
   if last > 0 and (at - live[last - 2]) * ${rollingParts} < windowMs then
@@ -200,25 +200,27 @@ export function verdictOf(debits: readonly RateDebit[], reply: readonly number[]
     return allowed;
   }
   let retryAfterSeconds = 1;
+  const available: AvailableAmount[] = [];
   for (let i = 0; i < reply.length; i += 4) {
     const [index = 0, ...why] = reply.slice(i, i + 4);
     const take = debits[index];
     if (take !== undefined) {
       retryAfterSeconds = Math.max(retryAfterSeconds, waitSeconds(take, why));
+      available.push({ index, amount: BigInt(why[0] ?? 0) << exact(take).shift });
     }
   }
-  return { allowed: false, index: first, retryAfterSeconds };
+  return { allowed: false, index: first, retryAfterSeconds, available };
 }
 
 /** Computes the wait here, because that of a bucket needs more digits than Lua has. */
-function waitSeconds(take: RateDebit, [levelOrWaitMs = 0, rest = 0, aheadMs = 0]: readonly number[]): number {
+function waitSeconds(take: RateDebit, [level = 0, restOrWaitMs = 0, aheadMs = 0]: readonly number[]): number {
   if (take.rolling === true) {
-    return wholeSeconds(levelOrWaitMs);
+    return wholeSeconds(restOrWaitMs);
   }
   const { limit, burst, amount } = exact(take);
   const { windowTicks, tickMs } = ticks(take.windowSeconds);
   const bucket = {
-    level: (BigInt(levelOrWaitMs) * BigInt(windowTicks) + BigInt(rest)) * BigInt(tickMs),
+    level: (BigInt(level) * BigInt(windowTicks) + BigInt(restOrWaitMs)) * BigInt(tickMs),
     stepsPerUnit: BigInt(windowTicks * tickMs),
     atMs: aheadMs,
   };
