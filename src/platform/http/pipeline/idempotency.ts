@@ -20,6 +20,7 @@ import type { Caller } from '../routes/access.ts';
 
 /** Default retention, unless the org's retention policy has another one. */
 export const storedForDays = 3;
+const requestIdCharacters = 32;
 const keyForm = /^[\x20-\x7e]{1,255}$/;
 
 export interface IdempotentRequest {
@@ -45,6 +46,8 @@ export interface Reservation {
   readonly keyDigest: string;
   readonly fence: string;
   readonly cipherKey: Buffer;
+  /** Identifies the request: equal for its retries, different for another request with the same key. */
+  readonly requestId: string;
 }
 
 export interface Takeover {
@@ -80,9 +83,11 @@ export async function reserve(
   const power = { role, scopes: [...scopes].sort() };
   const fingerprint = sha256(canonicalJson({ query: request.query, body: request.body, power }));
   const scope = canonicalJson([tenantId, request.method, request.path, request.key]);
+  const keyDigest = sha256(`digest:${scope}`);
   const reservation: Reservation = {
     tenantId,
-    keyDigest: sha256(`digest:${scope}`),
+    keyDigest,
+    requestId: sha256(keyDigest + fingerprint).slice(0, requestIdCharacters),
     fence: randomBytes(16).toString('hex'),
     cipherKey: Buffer.from(hkdfSync('sha256', request.key, scope, 'stored answer', 32)),
   };

@@ -25,7 +25,10 @@ export interface WriterDependencies {
 export type WriteRun = Exclude<Route['run'], { kind: 'read' | 'stream' | 'document' }>;
 type OneEffectRun = Exclude<WriteRun, { kind: 'decision' }>;
 type WriteHandler = Extract<Route['run'], { kind: 'write' }>['handler'];
-type StoreResponseText = (tx: Transaction, text: string) => Promise<void>;
+interface IdempotentEffect {
+  readonly requestId: string;
+  storeResponse(tx: Transaction, text: string): Promise<void>;
+}
 
 /** `keyLines` are the values of the `Idempotency-Key` header as they were sent; empty if the header is absent. */
 type Writer = (
@@ -75,9 +78,11 @@ export function createWriter(deps: WriterDependencies): Writer {
     }
     const { reservation } = reserved;
     try {
-      const text = await perform(route, run, call, (tx, body) =>
-        storeResponse(tx, reservation, { status: route.success, body }, customerDigest),
-      );
+      const text = await perform(route, run, call, {
+        requestId: reservation.requestId,
+        storeResponse: (tx, body) =>
+          storeResponse(tx, reservation, { status: route.success, body }, customerDigest),
+      });
       return jsonReply(route.success, text);
     } catch (error) {
       await keyReleases.release(reservation, call.traceId);
@@ -89,13 +94,20 @@ export function createWriter(deps: WriterDependencies): Writer {
     route: Route,
     run: OneEffectRun,
     call: HandlerContext,
-    store?: StoreResponseText,
+    effect?: IdempotentEffect,
   ): Promise<string> {
     await faults('handler', route.id);
     const text =
       run.kind === 'write'
-        ? await commit(route, run.handler, call, store)
-        : textOf(route, await run.handler(call, store && ((tx, body) => store(tx, textOf(route, body)))));
+        ? await commit(route, run.handler, call, effect)
+        : textOf(
+            route,
+            await run.handler(
+              call,
+              effect && ((tx, body) => effect.storeResponse(tx, textOf(route, body))),
+              effect?.requestId,
+            ),
+          );
     await faults('write.after_commit', route.id);
     return text;
   }
@@ -105,7 +117,7 @@ export function createWriter(deps: WriterDependencies): Writer {
     route: Route,
     handler: WriteHandler,
     call: HandlerContext,
-    store: StoreResponseText | undefined,
+    effect: IdempotentEffect | undefined,
   ): Promise<string> {
     return db.transaction(async (tx) => {
       const { body, changes } = await handler(call, tx);
@@ -113,7 +125,7 @@ export function createWriter(deps: WriterDependencies): Writer {
         await recordChange(tx, call, route.id, change);
       }
       const text = textOf(route, body);
-      await store?.(tx, text);
+      await effect?.storeResponse(tx, text);
       await faults('write.before_commit', route.id);
       return text;
     });

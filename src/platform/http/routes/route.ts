@@ -116,7 +116,11 @@ export interface Route {
       }
     | {
         readonly kind: 'posting';
-        handler(context: HandlerContext, storeResponse: StoreResponse | undefined): Promise<unknown>;
+        handler(
+          context: HandlerContext,
+          storeResponse: StoreResponse | undefined,
+          requestId: string | undefined,
+        ): Promise<unknown>;
       }
     | {
         readonly kind: 'decision';
@@ -279,10 +283,15 @@ interface PostingDeclaration<
   readonly lines?: string;
   readonly skipsItems?: SkipsItems;
   readonly success: 200 | 201 | 204;
-  /** Commits by itself, together with other requests. Must call `storeResponse`, if given, in that transaction. */
+  /**
+   * Commits by itself, together with other requests. Must call `storeResponse`, if given, in that transaction. An effect
+   * that is not in the database must be stored with `requestId`, which identifies the request and its retries, so that a
+   * retry finds it if the process stops before the response is stored.
+   */
   handler(
     context: HandlerContext<PathParams<Path>, Static<Query>, Static<Body>>,
     storeResponse: StoreResponse | undefined,
+    requestId: string | undefined,
   ): Promise<Static<Response>>;
 }
 
@@ -310,6 +319,7 @@ export function posting<
       handler: handler as unknown as (
         context: HandlerContext,
         storeResponse: StoreResponse | undefined,
+        requestId: string | undefined,
       ) => Promise<unknown>,
     },
   };
