@@ -7,9 +7,11 @@ import type {
   AdmissionPreview,
   Held,
   HoldChange,
+  HoldIncrease,
   HoldQuery,
   HoldRequest,
   HoldResult,
+  IncreaseResult,
 } from './holds/hold-request.ts';
 import type { LimitUsage } from './limits/limit-usage.ts';
 import type { GroupResult, PostingGroup } from './posting.ts';
@@ -37,6 +39,7 @@ export interface DecidedHold {
 export interface Ledger<Run = unknown> {
   /** Decides synchronously if everything it needs is in memory; undefined: call `hold` instead. */
   decide(request: HoldRequest): DecidedHold | Exclude<HoldResult, Held> | undefined;
+  /** Takes a hold in all applicable limits or denies; with `fit`, the largest hold that all of them allow. */
   hold(request: HoldRequest): Promise<HoldResult>;
   /**
    * Returns the response stored under an idempotency key, also after its hold has ended; undefined if the key was
@@ -54,6 +57,11 @@ export interface Ledger<Run = unknown> {
   void(orgId: string, holdId: string): Promise<HoldChange>;
   /** Extends the expiry, at most to one day after the admission. */
   extend(orgId: string, holdId: string, seconds: number): Promise<HoldChange>;
+  /**
+   * Raises the amounts of an open hold in all limits that apply to it now, in the windows of its admission, or denies and
+   * changes nothing. A repeated request id has no effect.
+   */
+  increase(orgId: string, holdId: string, increase: HoldIncrease): Promise<IncreaseResult>;
   /** Lists open holds by id, which starts with the time of its creation: oldest first, or newest first on request. */
   holds(orgId: string, query: HoldQuery): Promise<Hold[]>;
   findHold(orgId: string, holdId: string): Promise<Hold | undefined>;

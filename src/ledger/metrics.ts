@@ -7,7 +7,7 @@ import type { Database } from '../platform/db/database.ts';
 import type { SharedClock } from '../platform/time/clock.ts';
 import type { Ledger } from './ledger.ts';
 
-export type DecisionSurface = 'edge' | 'run' | 'routing';
+export type DecisionSurface = 'edge' | 'run' | 'routing' | 'increase';
 export type DecisionOutcome = 'allow' | 'deny';
 
 interface DecisionCount {
@@ -22,6 +22,7 @@ function createDecisionCounts() {
     ['edge', new Map()],
     ['run', new Map()],
     ['routing', new Map()],
+    ['increase', new Map()],
   ]);
 
   /** `code` is the error code of a denial; empty for an allow. */
@@ -84,7 +85,7 @@ export interface LedgerMetricsDependencies {
 export function registerLedgerMetrics(registry: Registry, deps: LedgerMetricsDependencies): void {
   new Counter({
     name: 'svc_decisions_total',
-    help: 'Decisions by surface, outcome and error code of the denial.',
+    help: 'Decisions by surface, outcome and error code of the denial. Surface `increase`: increases of holds.',
     labelNames: ['surface', 'outcome', 'code'],
     registers: [registry],
     collect() {

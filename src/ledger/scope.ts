@@ -12,7 +12,8 @@ import { holdSecondsMax } from './holds/hold-request.ts';
 
 /** A scope value. Short enough to be indexed. */
 export const label = Type.String({ minLength: 1, maxLength: 200 });
-export const tokens = Type.Integer({ minimum: 0, maximum: 1_000_000_000_000 });
+export const tokensMax = 1_000_000_000_000;
+export const tokens = Type.Integer({ minimum: 0, maximum: tokensMax });
 export const images = Type.Integer({
   minimum: 0,
   maximum: 1_000_000,

@@ -5,7 +5,7 @@ import type { Hold } from '../holds/hold.ts';
 import type { HoldChange } from '../holds/hold-request.ts';
 import type { OpenHold } from '../holds/org-ledger-state.ts';
 import { extendedTo } from '../holds/take-hold.ts';
-import { findEnds, type HoldEnd, insertEnds } from '../postings/ledger-writes.ts';
+import { endedOrUnknown, findEnds, type HoldEnd, insertEnds } from '../postings/ledger-writes.ts';
 import type { DurableHolds } from './durable-holds.ts';
 import type { LedgerStates } from './ledger-states.ts';
 import type { UnresolvedHoldEnds } from './unresolved-hold-ends.ts';
@@ -37,17 +37,12 @@ export class EmbeddedHoldEnds {
     const orgState = await this.#deps.states.open(orgId);
     const open = orgState.holds.get(holdId);
     if (open === undefined) {
-      return this.#endedOrUnknown(orgId, holdId);
+      return endedOrUnknown(this.#deps.db, orgId, holdId);
     }
     this.#deps.unresolvedEnds.throwIfUnresolved([holdId]);
     const [hold] = await this.#end([open], 'voided', Number.POSITIVE_INFINITY);
     this.#deps.unresolvedEnds.throwIfUnresolved([holdId]);
     return hold === undefined ? { kind: 'ended' } : { kind: 'changed', hold };
-  }
-
-  async #endedOrUnknown(orgId: string, holdId: string): Promise<HoldChange> {
-    const ends = await findEnds(this.#deps.db, [orgId], [holdId]);
-    return { kind: ends.length > 0 ? 'ended' : 'unknown' };
   }
 
   /**
@@ -113,7 +108,7 @@ export class EmbeddedHoldEnds {
     const orgState = await this.#deps.states.open(orgId);
     const open = orgState.holds.get(holdId);
     if (open === undefined) {
-      return this.#endedOrUnknown(orgId, holdId);
+      return endedOrUnknown(this.#deps.db, orgId, holdId);
     }
     this.#deps.unresolvedEnds.throwIfUnresolved([holdId]);
     if (open.ending) {

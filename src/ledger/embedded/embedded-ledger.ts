@@ -7,9 +7,9 @@
  * soon as its commit is known, before any later statement can return, because PGlite has a single connection that
  * callers use in turn.
  */
-import { admit, applicableCounters } from '../../kernel/admission.ts';
+import { applicableCounters } from '../../kernel/admission.ts';
 import type { Denial } from '../../kernel/denial.ts';
-import { type Database, DatabaseUnavailable, type Transaction } from '../../platform/db/database.ts';
+import type { Database, Transaction } from '../../platform/db/database.ts';
 import type { Durability } from '../../platform/files/durable-files.ts';
 import type { Log } from '../../platform/log.ts';
 import { OverCapacity } from '../../platform/service-unavailable.ts';
@@ -22,12 +22,14 @@ import type {
   AdmissionPreview,
   Held,
   HoldChange,
+  HoldIncrease,
   HoldQuery,
   HoldRequest,
   HoldResult,
+  IncreaseResult,
 } from '../holds/hold-request.ts';
 import type { OpenHold } from '../holds/org-ledger-state.ts';
-import { denialFor, orgKeyId, takeHold, tooManyHolds } from '../holds/take-hold.ts';
+import { admitHold, denialFor, orgKeyId, takeHold, tooManyHolds } from '../holds/take-hold.ts';
 import type { DecidedHold, Ledger } from '../ledger.ts';
 import { emptyScope, type LimitUsage, limitUsageOf, ownCounters } from '../limits/limit-usage.ts';
 import { createOrgLimits, type OrgLimitsCache } from '../limits/org-limits.ts';
@@ -36,10 +38,12 @@ import { findEnds } from '../postings/ledger-writes.ts';
 import { addCounters, type BatchDependencies } from '../postings/posting-batch.ts';
 import { DurableHolds } from './durable-holds.ts';
 import { EmbeddedHoldEnds } from './embedded-hold-ends.ts';
+import { EmbeddedHoldIncreases } from './embedded-hold-increases.ts';
 import { EmbeddedPostings } from './embedded-postings.ts';
 import { beginGeneration } from './hold-generation.ts';
 import { type HoldLog, type LoggedHold, openHoldLog } from './hold-log.ts';
 import { LedgerStates } from './ledger-states.ts';
+import { requireDatabase } from './require-database.ts';
 import { restoreHolds } from './restore-holds.ts';
 import { UnresolvedHoldEnds } from './unresolved-hold-ends.ts';
 
@@ -61,6 +65,7 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
   readonly #unresolvedEnds = new UnresolvedHoldEnds();
   readonly #postings: EmbeddedPostings<Run>;
   readonly #ends: EmbeddedHoldEnds;
+  readonly #increases: EmbeddedHoldIncreases;
   /** Idempotency keys in use, or whose hold is not durable yet: neither the response nor a replay may be sent. */
   readonly #keysInFlight = new Map<string, Promise<void>>();
   readonly #loads = new Map<string, Promise<void>>();
@@ -111,6 +116,7 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
     const shared = { states, durable: this.#durable, unresolvedEnds: this.#unresolvedEnds, now };
     this.#postings = new EmbeddedPostings({ ...options, ...shared });
     this.#ends = new EmbeddedHoldEnds({ db: options.db, ...shared });
+    this.#increases = new EmbeddedHoldIncreases({ db: options.db, ...shared });
   }
 
   /** Returns the current time. It never runs backwards; after a restart, not behind the last posting or open hold. */
@@ -179,7 +185,7 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
     previews: readonly AdmissionPreview[],
   ): Promise<(Denial | undefined)[]> {
     for (;;) {
-      this.#requireDatabase();
+      requireDatabase(this.#options.db);
       const orgState = await this.#states.open(orgId);
       const nowMs = this.#now();
       const missing = previews.flatMap(({ scope, surface }) =>
@@ -192,51 +198,31 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
     }
   }
 
-  #requireDatabase(): void {
-    if (this.#options.db.stats().connections === 0) {
-      // The state in memory would suffice for a decision, but the hold could not be settled and limits could not be
-      // changed.
-      throw new DatabaseUnavailable('the database is unavailable');
-    }
-  }
-
   decide(request: HoldRequest): DecidedHold | Exclude<HoldResult, Held> | undefined {
     // A key may be stored in the database, which `hold` checks.
     return request.key === undefined ? this.#decide(request) : undefined;
   }
 
   #decide(request: HoldRequest): DecidedHold | Exclude<HoldResult, Held> | undefined {
-    this.#requireDatabase();
+    requireDatabase(this.#options.db);
     const orgState = this.#states.peek(request.orgId);
     if (orgState === undefined) {
       return undefined;
     }
-    const { scope, amounts, surface } = request;
+    const { scope, surface } = request;
     const nowMs = this.#now();
-    const charge = { scope, amounts, depth: null, atMs: nowMs };
     const applicable = applicableCounters(orgState.limits, scope, nowMs, surface);
-    const windows = applicable.counters;
-    if (orgState.missingCounters(windows, scope).length > 0) {
+    if (orgState.missingCounters(applicable.counters, scope).length > 0) {
       return undefined;
     }
-    const admission = admit(orgState.counters, {
-      limits: orgState.limits,
-      charge,
-      windows,
-      preFlight: true,
-    });
-    if (admission.kind === 'denied') {
-      return admission;
+    const admitted = admitHold(orgState, request, applicable, nowMs);
+    if (admitted.kind === 'denied') {
+      return admitted;
     }
     if (!this.#states.openHolds.hasRoom(request.orgId)) {
       throw new OverCapacity(tooManyHolds);
     }
-    const held = takeHold(this.#options.ids, orgState, {
-      request,
-      charge,
-      applicable,
-      admission,
-    });
+    const held = takeHold(this.#options.ids, orgState, admitted);
     const open = orgState.addHold(held.hold);
     this.#states.track(open);
     return { held, durable: this.#durable.take(open) };
@@ -339,6 +325,10 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
 
   extend(orgId: string, holdId: string, seconds: number): Promise<HoldChange> {
     return this.#ends.extend(orgId, holdId, seconds);
+  }
+
+  increase(orgId: string, holdId: string, increase: HoldIncrease): Promise<IncreaseResult> {
+    return this.#increases.increase(orgId, holdId, increase);
   }
 
   expireDue(): Promise<boolean> {

@@ -1,6 +1,7 @@
 /** Requests for holds and their results, and the queries and changes of holds. */
 import type { ApplicableCounters, Surface } from '../../kernel/admission.ts';
 import type { Denial } from '../../kernel/denial.ts';
+import type { Fit } from '../../kernel/fit.ts';
 import type { Amounts, Scope } from '../../kernel/limits.ts';
 import type { Hold } from './hold.ts';
 import type { Replay, RequestKey } from './hold-keys.ts';
@@ -9,7 +10,10 @@ export interface HoldRequest {
   readonly orgId: string;
   readonly surface: Exclude<Surface, 'record'>;
   readonly scope: Scope;
+  /** With `fit`, those of the largest hold. */
   readonly amounts: Amounts;
+  /** Present if a smaller hold is acceptable: the largest one that all limits allow is taken. */
+  readonly fit?: Fit;
   readonly holdSeconds: number;
   readonly priceVersion: string | null;
   /** Present if the request has an `Idempotency-Key`. */
@@ -44,5 +48,19 @@ export type HoldChange =
   | { readonly kind: 'unknown' }
   /** The hold has ended, or is being ended. */
   | { readonly kind: 'ended' };
+
+export interface HoldIncrease {
+  /** The amounts to add. */
+  readonly by: Amounts;
+  /** Identifies the request, equal for its retries: a retry has no second effect. Null: the request is not idempotent. */
+  readonly requestId: string | null;
+}
+
+export type IncreaseResult =
+  | HoldChange
+  /** Nothing was changed. */
+  | { readonly kind: 'denied'; readonly denial: Denial }
+  /** The new amount exceeds the largest amount. Nothing was changed. */
+  | { readonly kind: 'out_of_range' };
 
 export const holdSecondsMax = 86_400;

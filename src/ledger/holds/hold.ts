@@ -20,6 +20,8 @@ export interface Hold extends Reservation {
   readonly idempotency: HoldKey | null;
   /** Set if the decision was made fail-open, without checking the limits. */
   readonly degraded?: true;
+  /** Ids of the last requests that increased the hold, oldest first; see `increase-hold.ts`. */
+  readonly increases?: readonly string[];
 }
 
 /** Stored with the hold while it is open; see `hold-keys.ts`. */
@@ -126,7 +128,8 @@ function holdText(hold: Hold, scope: string | number, shares: string | number): 
     `"packs":${packs.length === 0 ? '[]' : JSON.stringify(flat(packs))},` +
     `"priceVersion":${priceVersion === null ? 'null' : JSON.stringify(priceVersion)}` +
     `${idempotency === null ? '' : `,"idempotency":${JSON.stringify(idempotency)}`}` +
-    `${hold.degraded === true ? ',"degraded":true' : ''}}`
+    `${hold.degraded === true ? ',"degraded":true' : ''}` +
+    `${hold.increases === undefined ? '' : `,"increases":${JSON.stringify(hold.increases)}`}}`
   );
 }
 

@@ -1,4 +1,4 @@
-/** Taking and previewing holds, the same on both engines. */
+/** Admitting, taking and previewing holds, the same on both engines. */
 import {
   type Admission,
   type ApplicableCounters,
@@ -9,6 +9,7 @@ import {
   reserveDebits,
 } from '../../kernel/admission.ts';
 import type { Denial } from '../../kernel/denial.ts';
+import { admitUpTo } from '../../kernel/fit.ts';
 import type { Limit } from '../../kernel/limits.ts';
 import type { Ids } from '../../platform/ids.ts';
 import type { Hold } from './hold.ts';
@@ -20,10 +21,41 @@ import type { OrgLedgerState } from './org-ledger-state.ts';
 export const tooManyHolds = 'too many holds are open';
 
 export interface Admitted {
+  readonly kind: 'admitted';
   readonly request: HoldRequest;
   readonly charge: Charge;
   readonly applicable: ApplicableCounters;
   readonly admission: Extract<Admission, { kind: 'allowed' }>;
+}
+
+/**
+ * Checks the limits and reserves nothing; a request with `fit` is reduced to what they allow. Every counter must exist.
+ */
+export function admitHold(
+  { counters, limits }: OrgLedgerState,
+  request: HoldRequest,
+  applicable: ApplicableCounters,
+  nowMs: number,
+): Admitted | Extract<Admission, { kind: 'denied' }> {
+  const { scope, amounts, fit } = request;
+  const charge: Charge = { scope, amounts, depth: null, atMs: nowMs };
+  const asked = { limits, charge, windows: applicable.counters, preFlight: true };
+  if (fit === undefined) {
+    const admission = admit(counters, asked);
+    return admission.kind === 'denied'
+      ? admission
+      : { kind: 'admitted', request, charge, applicable, admission };
+  }
+  const admission = admitUpTo(counters, asked, fit);
+  return admission.kind === 'denied'
+    ? admission
+    : {
+        kind: 'admitted',
+        request,
+        charge: { ...charge, amounts: admission.amounts },
+        applicable,
+        admission,
+      };
 }
 
 /**
@@ -35,7 +67,7 @@ export function takeHold(
   orgState: OrgLedgerState,
   { request, charge, applicable, admission }: Admitted,
 ): Held {
-  const { amounts } = request;
+  const { amounts } = charge;
   const remaining: bigint[] = [];
   reserveDebits(orgState.counters, admission.packs);
   for (const { key, limit } of applicable.counters) {
@@ -51,7 +83,7 @@ export function takeHold(
     runId: null,
     surface: request.surface,
     scope: request.scope,
-    amounts: request.amounts,
+    amounts,
     admittedAtMs: charge.atMs,
     expiresAtMs: charge.atMs + request.holdSeconds * 1_000,
     shares: applicable.shares,

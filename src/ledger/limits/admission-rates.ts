@@ -4,15 +4,22 @@
  */
 import { type ApiError, apiErrorWithDetails, apiErrorWithStatus } from '../../contract/api-error.ts';
 import { inUnit } from '../../kernel/denial.ts';
+import { type Fit, largestFitting } from '../../kernel/fit.ts';
 import {
   type Amounts,
   applicable,
   type Limit,
   type OrgLimits,
   type Scope,
+  type Unit,
   WILDCARD,
 } from '../../kernel/limits.ts';
-import type { RateDebit, RateLimiter, RateVerdict } from '../../platform/rates/rate-limiter.ts';
+import {
+  allowed,
+  type RateDebit,
+  type RateLimiter,
+  type RateVerdict,
+} from '../../platform/rates/rate-limiter.ts';
 import type { LimitEvents } from './limit-events.ts';
 import { isRequestRate } from './request-rates.ts';
 
@@ -50,7 +57,8 @@ export function takeAdmissionRates(
   const byKey = new Map<string, DebitOfLimit>();
   for (const [index, { scope, amounts }] of charges.entries()) {
     for (const limit of applicable(limits, scope)) {
-      if (isAdmissionRate(limit) && isInForce(limit, nowMs)) {
+      // Nothing to debit: an increase of a hold is not a request.
+      if (amounts[limit.unit] > 0n && isAdmissionRate(limit) && isInForce(limit, nowMs)) {
         const debit = debitOf(limits.orgId, limit, scope, amounts);
         const ofLimit = byKey.get(debit.key) ?? { limit, debit: { ...debit, amount: 0n }, parts: [] };
         const sum = ofLimit.debit.amount + debit.amount;
@@ -63,6 +71,74 @@ export function takeAdmissionRates(
   const debitsOfLimits = [...byKey.values()];
   const debits = debitsOfLimits.map(({ debit }) => debit);
   return debits.length === 0 ? undefined : { debits, debitsOfLimits, verdict: limiter.take(debits, nowMs) };
+}
+
+/** Rates that were debited for as many units of a charge as they allow. */
+export interface FittedRates {
+  /** Undefined if no rate limit applies. */
+  readonly reservation: RateReservation | undefined;
+  readonly verdict: RateVerdict;
+  /** The number of units that were debited. */
+  readonly units: bigint;
+}
+
+/** Attempts before the least number of units is taken: other requests may take what was available. */
+const fitAttemptsMax = 4;
+
+/**
+ * Debits the rate limits for the most units of a charge that they allow now. Each attempt takes all debits or none; a denied
+ * one returns what is available, from which the next attempt follows. The last attempt takes the least number of units, so that a
+ * denial is that of the minimum.
+ */
+export async function takeAdmissionRatesUpTo(
+  limiter: RateLimiter,
+  limits: OrgLimits,
+  scope: Scope,
+  { atLeast, atMost, amountsOf }: Fit,
+  nowMs: number,
+): Promise<FittedRates> {
+  const rates = limits.hasRates
+    ? applicable(limits, scope).filter((limit) => isAdmissionRate(limit) && isInForce(limit, nowMs))
+    : [];
+  const mostWithin = (most: bigint, bounds: readonly { unit: Unit; amount: bigint }[]): bigint =>
+    largestFitting(atLeast, most, (count) => {
+      const amounts = amountsOf(count);
+      return bounds.every(({ unit, amount }) => amounts[unit] <= amount);
+    });
+  let units = mostWithin(
+    atMost,
+    rates.map(({ unit, burst }) => ({ unit, amount: burst })),
+  );
+  for (let attempt = 1; ; attempt += 1) {
+    const reservation = takeAdmissionRates(limiter, limits, [{ scope, amounts: amountsOf(units) }], nowMs);
+    const verdict = reservation === undefined ? allowed : await reservation.verdict;
+    if (verdict.allowed || reservation === undefined || units === atLeast) {
+      return { reservation, verdict, units };
+    }
+    const available = verdict.available.flatMap(({ index, amount }) => {
+      const debited = reservation.debitsOfLimits[index];
+      return debited === undefined ? [] : [{ unit: debited.limit.unit, amount }];
+    });
+    units = attempt < fitAttemptsMax ? mostWithin(units - 1n, available) : atLeast;
+  }
+}
+
+/** Gives back what was debited for more units than were held. */
+export function giveBackUnused(
+  limiter: RateLimiter,
+  { reservation, units }: FittedRates,
+  { amountsOf }: Fit,
+  held: Amounts,
+  nowMs: number,
+): void {
+  if (reservation === undefined) {
+    return;
+  }
+  const debited = amountsOf(units);
+  const unused = reservation.debitsOfLimits.map(({ limit: { unit } }) => debited[unit] - held[unit]);
+  if (unused.some((amount) => amount > 0n)) {
+    limiter.giveBack(reservation.debits, nowMs, unused);
+  }
 }
 
 export interface RateDenial {

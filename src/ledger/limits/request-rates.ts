@@ -97,6 +97,12 @@ function allowIfLimitsUnavailable(error: unknown): RateVerdict {
   throw error;
 }
 
+const edgePaths = ['/v1/edge/', '/v1/decisions/'];
+
+/**
+ * Returns the class of a route. Changes of holds by the id of their decision belong to the traffic of gateways, like the
+ * decisions themselves: a rate for `write` is meant for changes of configuration.
+ */
 export function routeClass({ kind, path }: RoutePlace): RouteClass {
   if (kind === 'read') {
     return 'read';
@@ -104,7 +110,7 @@ export function routeClass({ kind, path }: RoutePlace): RouteClass {
   if (path.startsWith('/v1/runs')) {
     return 'runs';
   }
-  return path.startsWith('/v1/edge/') ? 'edge' : 'write';
+  return edgePaths.some((prefix) => path.startsWith(prefix)) ? 'edge' : 'write';
 }
 
 /** The fields that are known before the request body is read. */

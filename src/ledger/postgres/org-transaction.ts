@@ -2,23 +2,30 @@
  * One transaction on the ledger of one org on PostgreSQL: decides and writes its queued commands under the lock of
  * the org.
  */
-import { admit, applicableCounters, type Counter, releaseReservation } from '../../kernel/admission.ts';
+import { applicableCounters, releaseReservation } from '../../kernel/admission.ts';
 import type { Denial } from '../../kernel/denial.ts';
 import type { OrgLimits } from '../../kernel/limits.ts';
 import { commitSettlement } from '../../kernel/settlement.ts';
-import { lifetime } from '../../kernel/windows.ts';
 import type { Database, Transaction } from '../../platform/db/database.ts';
 import type { SharedClock } from '../../platform/time/clock.ts';
 import { type Hold, type HoldKey, restoredHold } from '../holds/hold.ts';
 import { type AddedHold, addImportedHold, type HoldImport, type ImportedHold } from '../holds/hold-import.ts';
 import { findStoredKeys, replayOf, storeKeys } from '../holds/hold-keys.ts';
-import type { AdmissionPreview, Held, HoldChange, HoldRequest, HoldResult } from '../holds/hold-request.ts';
+import type {
+  AdmissionPreview,
+  HoldChange,
+  HoldIncrease,
+  HoldRequest,
+  HoldResult,
+  IncreaseResult,
+} from '../holds/hold-request.ts';
+import { countersForIncrease, increaseHold } from '../holds/increase-hold.ts';
 import { type MissingCounter, OrgLedgerState } from '../holds/org-ledger-state.ts';
-import { denialFor, extendedTo, takeHold } from '../holds/take-hold.ts';
+import { admitHold, denialFor, extendedTo, takeHold } from '../holds/take-hold.ts';
 import { type OrgLimitsCache, readOrgLimits } from '../limits/org-limits.ts';
 import type { GroupResult, PostingGroup } from '../posting.ts';
 import { requestedAtMs } from '../postings/effective-scope.ts';
-import { findEnds, type HoldEnd, insertEnds } from '../postings/ledger-writes.ts';
+import { endedOrUnknown, findEnds, type HoldEnd, insertEnds } from '../postings/ledger-writes.ts';
 import {
   addCounters,
   type BatchDependencies,
@@ -26,6 +33,7 @@ import {
   markAllAlerted,
   writeBatch,
 } from '../postings/posting-batch.ts';
+import { type StoredCounter, selectCounters, upsertCounters } from './postgres-counters.ts';
 import { deleteHolds, insertHolds, selectHolds, selectHoldsSince, updateHolds } from './postgres-holds.ts';
 
 export interface PostgresLedgerOptions<Run> extends BatchDependencies<Run> {
@@ -49,6 +57,7 @@ export type LedgerCommand<Run> =
   | { readonly kind: 'post'; readonly group: PostingGroup<Run> }
   | { readonly kind: 'void'; readonly holdId: string }
   | { readonly kind: 'extend'; readonly holdId: string; readonly seconds: number }
+  | { readonly kind: 'increase'; readonly holdId: string; readonly increase: HoldIncrease }
   | { readonly kind: 'expire'; readonly holdIds: readonly string[] };
 
 export type LedgerResult<Run> =
@@ -57,6 +66,7 @@ export type LedgerResult<Run> =
   | GroupResult<Run>
   | ImportedHold[]
   | HoldChange
+  | IncreaseResult
   | undefined;
 
 export class OrgTransaction<Run> {
@@ -65,7 +75,7 @@ export class OrgTransaction<Run> {
   readonly #tx: Transaction;
   readonly #orgId: string;
   /** Counters as they were read, to detect which ones changed. */
-  readonly #countersRead = new Map<string, { settled: bigint; held: bigint; alerted: number }>();
+  readonly #countersRead = new Map<string, StoredCounter>();
   readonly #newHolds: Hold[] = [];
   readonly #changedHolds = new Map<string, Hold>();
   readonly #endedHolds = new Set<string>();
@@ -160,7 +170,7 @@ export class OrgTransaction<Run> {
 
   /**
    * Reads the counters that the commands need: those they check, and those of the holds that they end. Creates missing
-   * ones for holds, previews and imports; `decideBatch` creates those for postings.
+   * ones for holds, increases, previews and imports; `decideBatch` creates those for postings.
    */
   async #readCounters(
     orgState: OrgLedgerState,
@@ -182,6 +192,11 @@ export class OrgTransaction<Run> {
             wanted.set(limitWindow.key, { limitWindow, scope });
           }
         }
+      } else if (one.kind === 'increase') {
+        const hold = orgState.holds.get(one.holdId)?.hold;
+        for (const counter of hold === undefined ? [] : countersForIncrease(orgState, hold)) {
+          wanted.set(counter.limitWindow.key, counter);
+        }
       } else if (one.kind === 'post') {
         for (const posting of one.group.postings) {
           const surface = posting.kind === 'record' ? 'record' : 'run';
@@ -202,13 +217,9 @@ export class OrgTransaction<Run> {
         wanted.set(key, wanted.get(key));
       }
     }
-    const rows = await this.#tx.query<Counter & { key: string; window_end: Date }>(
-      'SELECT key, settled, held, alerted, window_end FROM counters WHERE org_id = $1 AND key = ANY($2)',
-      [this.#orgId, [...wanted.keys()]],
-    );
-    for (const { key, settled, held, alerted, window_end } of rows) {
-      orgState.counters.set(key, { settled, held, alerted, endMs: window_end.getTime() });
-      this.#countersRead.set(key, { settled, held, alerted });
+    for (const [key, counter] of await selectCounters(this.#tx, this.#orgId, [...wanted.keys()])) {
+      orgState.counters.set(key, { ...counter });
+      this.#countersRead.set(key, counter);
     }
     const missing = [...wanted.values()].filter(
       (one): one is MissingCounter => one !== undefined && !orgState.counters.has(one.limitWindow.key),
@@ -251,6 +262,8 @@ export class OrgTransaction<Run> {
         return this.#end(orgState, command.holdId, 'voided', nowMs);
       case 'extend':
         return this.#extend(orgState, command.holdId, command.seconds, nowMs);
+      case 'increase':
+        return this.#increase(orgState, command.holdId, command.increase);
       case 'expire':
         await this.#expire(orgState, command.holdIds, nowMs);
         return undefined;
@@ -262,24 +275,12 @@ export class OrgTransaction<Run> {
     if (replay !== undefined) {
       return replay;
     }
-    const { scope, amounts, surface } = request;
-    const charge = { scope, amounts, depth: null, atMs: nowMs };
-    const applicable = applicableCounters(orgState.limits, scope, nowMs, surface);
-    const admission = admit(orgState.counters, {
-      limits: orgState.limits,
-      charge,
-      windows: applicable.counters,
-      preFlight: true,
-    });
-    if (admission.kind === 'denied') {
-      return admission;
+    const applicable = applicableCounters(orgState.limits, request.scope, nowMs, request.surface);
+    const admitted = admitHold(orgState, request, applicable, nowMs);
+    if (admitted.kind === 'denied') {
+      return admitted;
     }
-    const held: Held = takeHold(this.#options.ids, orgState, {
-      request,
-      charge,
-      applicable,
-      admission,
-    });
+    const held = takeHold(this.#options.ids, orgState, admitted);
     orgState.addHold(held.hold);
     this.#newHolds.push(held.hold);
     this.#useKey(held.hold);
@@ -336,8 +337,7 @@ export class OrgTransaction<Run> {
   ): Promise<HoldChange> {
     const open = orgState.holds.get(holdId);
     if (open === undefined) {
-      const ends = await findEnds(this.#tx, [this.#orgId], [holdId]);
-      return { kind: ends.length > 0 ? 'ended' : 'unknown' };
+      return endedOrUnknown(this.#tx, this.#orgId, holdId);
     }
     await this.#endAll(orgState, [open.hold], endedAs, nowMs);
     return { kind: 'changed', hold: open.hold };
@@ -379,11 +379,26 @@ export class OrgTransaction<Run> {
   ): Promise<HoldChange> {
     const open = orgState.holds.get(holdId);
     if (open === undefined) {
-      const ends = await findEnds(this.#tx, [this.#orgId], [holdId]);
-      return { kind: ends.length > 0 ? 'ended' : 'unknown' };
+      return endedOrUnknown(this.#tx, this.#orgId, holdId);
     }
     open.hold = { ...open.hold, expiresAtMs: extendedTo(open.hold, nowMs, seconds) };
     this.#changedHolds.set(holdId, open.hold);
+    return { kind: 'changed', hold: open.hold };
+  }
+
+  async #increase(orgState: OrgLedgerState, holdId: string, increase: HoldIncrease): Promise<IncreaseResult> {
+    const open = orgState.holds.get(holdId);
+    if (open === undefined) {
+      return endedOrUnknown(this.#tx, this.#orgId, holdId);
+    }
+    const increased = increaseHold(orgState, open.hold, increase);
+    if (increased.kind === 'denied' || increased.kind === 'out_of_range') {
+      return increased;
+    }
+    if (increased.kind === 'increased') {
+      open.hold = increased.hold;
+      this.#changedHolds.set(holdId, open.hold);
+    }
     return { kind: 'changed', hold: open.hold };
   }
 
@@ -445,30 +460,8 @@ export class OrgTransaction<Run> {
       const before = this.#countersRead.get(key);
       return before?.settled !== settled || before.held !== held || before.alerted !== alerted;
     });
-    if (changed.length === 0) {
-      return;
-    }
-    await this.#tx.query(
-      `INSERT INTO counters (org_id, key, limit_id, window_end, settled, held, alerted)
-       SELECT $1, key, split_part(key, '@', 1), window_end, settled, held, alerted
-         FROM unnest($2::text[], $3::timestamptz[], $4::int8[], $5::int8[], $6::int4[]) AS c(key, window_end, settled, held, alerted)
-       ON CONFLICT (org_id, key) DO UPDATE SET settled = excluded.settled, held = excluded.held, alerted = excluded.alerted,
-         window_end = excluded.window_end`,
-      [
-        this.#orgId,
-        changed.map(([key]) => key),
-        changed.map(([, { endMs }]) => new Date(neededUntil(endMs, nowMs))),
-        changed.map(([, { settled }]) => settled),
-        changed.map(([, { held }]) => held),
-        changed.map(([, { alerted }]) => alerted),
-      ],
-    );
+    await upsertCounters(this.#tx, this.#orgId, changed, nowMs);
   }
-}
-
-/** A counter without a window, such as that of a chain, is kept for as long as it is used. */
-function neededUntil(endMs: number, nowMs: number): number {
-  return endMs === lifetime.endMs ? nowMs : Math.max(endMs, nowMs);
 }
 
 interface LockedOrg {

@@ -16,9 +16,11 @@ import { findStoredKeys, type Replay, type RequestKey, replayOf } from '../holds
 import type {
   AdmissionPreview,
   HoldChange,
+  HoldIncrease,
   HoldQuery,
   HoldRequest,
   HoldResult,
+  IncreaseResult,
 } from '../holds/hold-request.ts';
 import type { Inspection, InspectRead, Ledger } from '../ledger.ts';
 import { readSettled } from '../limits/counters.ts';
@@ -125,6 +127,10 @@ export class PostgresLedger<Run = unknown> implements Ledger<Run> {
 
   extend(orgId: string, holdId: string, seconds: number): Promise<HoldChange> {
     return this.#enqueue(orgId, { kind: 'extend', holdId, seconds }) as Promise<HoldChange>;
+  }
+
+  increase(orgId: string, holdId: string, increase: HoldIncrease): Promise<IncreaseResult> {
+    return this.#enqueue(orgId, { kind: 'increase', holdId, increase }) as Promise<IncreaseResult>;
   }
 
   async holds(orgId: string, query: HoldQuery): Promise<Hold[]> {

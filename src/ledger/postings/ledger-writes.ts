@@ -188,6 +188,16 @@ export async function findEnds(
       );
 }
 
+/** Returns whether a hold that is not open has ended. */
+export async function endedOrUnknown(
+  db: Queryable,
+  orgId: string,
+  holdId: string,
+): Promise<{ readonly kind: 'ended' | 'unknown' }> {
+  const ends = await findEnds(db, [orgId], [holdId]);
+  return { kind: ends.length > 0 ? 'ended' : 'unknown' };
+}
+
 /** Assigns a run that settles late to a hold that ended without a run. A hold settled by another run keeps that run. */
 export async function claimEnded(tx: Queryable, orgId: string, holdId: string, runId: string): Promise<void> {
   await tx.query('UPDATE hold_ends SET run_id = $3 WHERE org_id = $1 AND hold_id = $2 AND run_id IS NULL', [

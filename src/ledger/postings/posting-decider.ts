@@ -217,7 +217,8 @@ export class PostingDecider<Run> {
       // If the hold was ended meanwhile, its reservation was released then.
       if (orgState.holds.get(hold.id) === open) {
         orgState.holds.delete(hold.id);
-        releaseReservation(orgState.counters, reservation);
+        // The current hold: counters may have been added to it since.
+        releaseReservation(orgState.counters, open.hold);
       }
     };
     return this.#applied(orgState, posting, { scope: hold.scope, atMs: nowMs, hold, undo });

@@ -1,3 +1,4 @@
+import type { FailOpenLookup } from '../../../ledger/fail-open-lookup.ts';
 import type { Ledger } from '../../../ledger/ledger.ts';
 import type { LimitEvents } from '../../../ledger/limits/limit-events.ts';
 import type { OrgLimitsCache } from '../../../ledger/limits/org-limits.ts';
@@ -28,14 +29,6 @@ export interface RunDependencies {
   readonly contents: ContentStorage;
   readonly contentDigest: RunDigest;
   readonly failOpen: FailOpenLookup;
-}
-
-/** Decisions that the edge gave while the ledger was unavailable. */
-export interface FailOpenLookup {
-  /** Imports those of these decisions that this process has not imported into the ledger yet. */
-  importNow(orgId: string, decisionIds: readonly string[]): Promise<void>;
-  /** Returns the time of a decision that was given to this org fail-open; undefined if its id does not prove that. */
-  decidedAtMs(orgId: string, decisionId: string): number | undefined;
 }
 
 /** The request that creates, completes or adjusts a run. */

@@ -1,0 +1,83 @@
+/**
+ * Increasing an open hold, the same on both engines. The caller stores the returned hold and makes it durable.
+ *
+ * The hold contains the ids of the last requests that increased it, so they become durable together with their effect: a
+ * retry after a lost response finds its id and changes nothing.
+ */
+import { applicableCounters } from '../../kernel/admission.ts';
+import { admitIncrease, type Increase, reserveIncrease, undoIncrease } from '../../kernel/increase.ts';
+import { maxNanos } from '../../kernel/money.ts';
+import { maxTokens } from '../../kernel/prices.ts';
+import type { Hold } from './hold.ts';
+import type { HoldIncrease, IncreaseResult } from './hold-request.ts';
+import type { MissingCounter, OrgLedgerState } from './org-ledger-state.ts';
+
+/** Ids kept in a hold. A retry that comes after this many other increases of the same hold is not recognized. */
+const increasesKept = 16;
+
+/** Returns the counters that must exist before the hold can be increased. */
+export function countersForIncrease({ limits }: OrgLedgerState, hold: Hold): MissingCounter[] {
+  const { scope, admittedAtMs, surface } = hold;
+  return applicableCounters(limits, scope, admittedAtMs, surface).counters.map((limitWindow) => ({
+    limitWindow,
+    scope,
+  }));
+}
+
+export type IncreasedHold =
+  | { readonly kind: 'increased'; readonly hold: Hold; readonly increase: Increase }
+  /** The request was applied before. */
+  | { readonly kind: 'repeated' }
+  | Extract<IncreaseResult, { kind: 'denied' | 'out_of_range' }>;
+
+/** Reserves the increase in the counters, or denies and changes nothing. */
+export function increaseHold(
+  orgState: OrgLedgerState,
+  hold: Hold,
+  { by, requestId }: HoldIncrease,
+): IncreasedHold {
+  if (isApplied(hold, requestId)) {
+    return { kind: 'repeated' };
+  }
+  const { scope, admittedAtMs, surface, amounts } = hold;
+  if (amounts.usd + by.usd > maxNanos || amounts.tokens + by.tokens > maxTokens) {
+    return { kind: 'out_of_range' };
+  }
+  const admission = admitIncrease(orgState.counters, {
+    limits: orgState.limits,
+    scope,
+    reservation: hold,
+    by,
+    atMs: admittedAtMs,
+    applicable: applicableCounters(orgState.limits, scope, admittedAtMs, surface),
+  });
+  if (admission.kind === 'denied') {
+    return admission;
+  }
+  reserveIncrease(orgState.counters, hold, admission);
+  const increased: Hold = { ...hold, ...admission.reservation };
+  return {
+    kind: 'increased',
+    increase: admission,
+    hold:
+      requestId === null
+        ? increased
+        : { ...increased, increases: [...(hold.increases ?? []), requestId].slice(-increasesKept) },
+  };
+}
+
+export function isApplied({ increases }: Hold, requestId: string | null): boolean {
+  return requestId !== null && increases?.includes(requestId) === true;
+}
+
+/** Releases an increase that could not be made durable. `hold` is the current one, which may have been changed since. */
+export function holdWithoutIncrease(
+  { counters }: OrgLedgerState,
+  hold: Hold,
+  increase: Increase,
+  requestId: string | null,
+): Hold {
+  const { increases, ...rest } = { ...hold, ...undoIncrease(counters, hold, increase) };
+  const remaining = increases?.filter((id) => id !== requestId) ?? [];
+  return remaining.length === 0 ? rest : { ...rest, increases: remaining };
+}
