@@ -1,7 +1,8 @@
 /** Converts a decision request into a hold request and a hold into the verdict. Pure functions. */
 import type { FieldError } from '../contract/errors.ts';
 import type { ApplicableCounters, LimitWindow } from '../kernel/admission.ts';
-import type { LimitKind, RunOnlyCheck } from '../kernel/limits.ts';
+import type { Fit } from '../kernel/fit.ts';
+import type { Amounts, LimitKind, RunOnlyCheck } from '../kernel/limits.ts';
 import { formatUsd, parseUsd } from '../kernel/money.ts';
 import { affordableOutputTokens, type Rates, worstCaseCost } from '../kernel/prices.ts';
 import type { Held, HoldRequest } from '../ledger/holds/hold-request.ts';
@@ -36,23 +37,80 @@ export function decisionRequestOf(
 ): DecisionRequest | FieldError {
   const inputTokens = BigInt(body.input_tokens ?? 0);
   const images = BigInt(body.images ?? 0);
+  const fitError = fitErrorOf(body);
+  if (fitError !== undefined) {
+    return fitError;
+  }
   const usd = estimateOf(body, images, price);
   if (typeof usd !== 'bigint') {
     return usd;
   }
+  const request: HoldRequest = {
+    orgId,
+    surface: 'edge',
+    scope: sharedScope(scopeOf(body, keyId, body.chain_id ?? null)),
+    amounts: { usd, tokens: inputTokens + BigInt(body.max_output_tokens ?? 0), requests: 1n },
+    holdSeconds: body.expires_in_seconds ?? defaultHoldSeconds,
+    priceVersion: price?.versionId ?? null,
+  };
   return {
-    request: {
-      orgId,
-      surface: 'edge',
-      scope: sharedScope(scopeOf(body, keyId, body.chain_id ?? null)),
-      amounts: { usd, tokens: inputTokens + BigInt(body.max_output_tokens ?? 0), requests: 1n },
-      holdSeconds: body.expires_in_seconds ?? defaultHoldSeconds,
-      priceVersion: price?.versionId ?? null,
-    },
+    request: body.fit === true && price !== undefined ? { ...request, fit: fitOf(body, price) } : request,
     price,
     inputTokens,
     images,
     maxOutputTokens: body.max_output_tokens,
+  };
+}
+
+const minOutputTokens = 1;
+
+/** Returns the error of a request whose fields for `fit` contradict each other. */
+function fitErrorOf(body: DecisionBody): FieldError | undefined {
+  if (body.fit !== true) {
+    return body.min_output_tokens === undefined
+      ? undefined
+      : { field: 'min_output_tokens', code: 'invalid_value', message: 'Only allowed with `fit`.' };
+  }
+  if (body.estimated_cost_usd !== undefined) {
+    return {
+      field: 'fit',
+      code: 'invalid_value',
+      message: 'A given cost cannot be fitted. Provide `input_tokens` instead of `estimated_cost_usd`.',
+    };
+  }
+  if (body.input_tokens === undefined) {
+    return { field: 'input_tokens', code: 'required', message: 'Required with `fit`.' };
+  }
+  if (body.max_output_tokens === undefined) {
+    return {
+      field: 'max_output_tokens',
+      code: 'required',
+      message: 'The maximum output of this model is not known.',
+    };
+  }
+  return (body.min_output_tokens ?? 0) <= body.max_output_tokens
+    ? undefined
+    : {
+        field: 'min_output_tokens',
+        code: 'out_of_range',
+        message: `Must be at most ${body.max_output_tokens}, the maximum number of output tokens.`,
+      };
+}
+
+/** The amounts grow with the number of output tokens. */
+function fitOf(body: DecisionBody, { rates }: Price): Fit {
+  const inputTokens = BigInt(body.input_tokens ?? 0);
+  const images = BigInt(body.images ?? 0);
+  const atMost = BigInt(body.max_output_tokens ?? 0);
+  const atLeast = BigInt(body.min_output_tokens ?? minOutputTokens);
+  return {
+    atLeast: atLeast < atMost ? atLeast : atMost,
+    atMost,
+    amountsOf: (outputTokens) => ({
+      usd: worstCaseCost(rates, inputTokens, outputTokens, images),
+      tokens: inputTokens + outputTokens,
+      requests: 1n,
+    }),
   };
 }
 
@@ -71,7 +129,10 @@ function estimateOf(body: DecisionBody, images: bigint, price: Price | undefined
     ? {
         field: 'model',
         code: 'invalid_value',
-        message: 'This model has no price. Provide `estimated_cost_usd`.',
+        message:
+          body.fit === true
+            ? 'This model has no price. Provide `estimated_cost_usd` without `fit`.'
+            : 'This model has no price. Provide `estimated_cost_usd`.',
       }
     : postableAmount(
         worstCaseCost(price.rates, BigInt(body.input_tokens), BigInt(body.max_output_tokens), images),
@@ -96,6 +157,13 @@ export function outputTokenLimit({
   }
   const affordable = Number(affordableOutputTokens(price.rates, inputTokens, request.amounts.usd, images));
   return maxOutputTokens === undefined ? affordable : Math.min(affordable, maxOutputTokens);
+}
+
+/** Returns the output limit of a decision whose hold has these amounts: with `fit`, the number that fits. */
+function heldOutputTokens(decision: DecisionRequest, { tokens }: Amounts): number | null {
+  return decision.request.fit === undefined
+    ? outputTokenLimit(decision)
+    : Number(tokens - decision.inputTokens);
 }
 
 const uncheckedName: Partial<Record<RunOnlyCheck | LimitKind, Verdict['not_checked'][number]>> = {
@@ -126,7 +194,7 @@ export function verdictText(
   }
   return (
     `{"decision":"allow","decision_id":"${hold.id}","expires_at":"${isoInstant(hold.expiresAtMs)}",` +
-    `"held_usd":"${formatUsd(hold.amounts.usd)}","max_output_tokens":${outputTokenLimit(request)},` +
+    `"held_usd":"${formatUsd(hold.amounts.usd)}","max_output_tokens":${heldOutputTokens(request, hold.amounts)},` +
     `"limits":[${limits}],"not_checked":${hasPolicies ? notCheckedWithPolicies : notChecked}}`
   );
 }

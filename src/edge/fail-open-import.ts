@@ -188,10 +188,15 @@ export function createFailOpenImport(deps: ImportDependencies): FailOpenImport {
 
 /**
  * Returns the request of a decision that was already allowed. Without a price its maximum cost is unknown and nothing is
- * held; the run will report the actual cost. A cost beyond the largest amount is held as the largest amount.
+ * held; the run will report the actual cost. A cost beyond the largest amount is held as the largest amount. A decision with
+ * `fit` was allowed as requested, with all of its output tokens.
  */
 export function unlimitedRequestOf(
-  { orgId, keyId, body }: Pick<SpooledDecision, 'orgId' | 'keyId' | 'body'>,
+  {
+    orgId,
+    keyId,
+    body: { fit: _, min_output_tokens: __, ...body },
+  }: Pick<SpooledDecision, 'orgId' | 'keyId' | 'body'>,
   price: Price | undefined,
 ): DecisionRequest {
   const caller = { orgId, keyId };

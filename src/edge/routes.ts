@@ -1,17 +1,24 @@
 /** `POST /v1/edge/decision`: decides whether a model call is allowed, and holds its cost. */
 import { invalidFields } from '../contract/api-error.ts';
+import type { OrgLimits } from '../kernel/limits.ts';
 import { type RequestKey, requestKeyOf } from '../ledger/holds/hold-keys.ts';
-import type { HoldResult } from '../ledger/holds/hold-request.ts';
+import type { HoldRequest, HoldResult } from '../ledger/holds/hold-request.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { denialError, replayedResponse } from '../ledger/ledger-errors.ts';
-import { rateDenial, takeAdmissionRates } from '../ledger/limits/admission-rates.ts';
+import {
+  type FittedRates,
+  giveBackUnused,
+  rateDenial,
+  takeAdmissionRates,
+  takeAdmissionRatesUpTo,
+} from '../ledger/limits/admission-rates.ts';
 import type { LimitEvents } from '../ledger/limits/limit-events.ts';
 import type { OrgLimitsCache } from '../ledger/limits/org-limits.ts';
 import { decisionCounts } from '../ledger/metrics.ts';
 import type { CustomerDigest } from '../platform/http/pipeline/idempotency.ts';
 import type { Caller } from '../platform/http/routes/access.ts';
 import { type DecisionResponse, decision, type Route } from '../platform/http/routes/route.ts';
-import type { RateLimiter } from '../platform/rates/rate-limiter.ts';
+import { allowed, type RateLimiter } from '../platform/rates/rate-limiter.ts';
 import { decisionRequestOf, type Price, verdictText } from './decision.ts';
 import type { FailOpenDecisions } from './fail-open-decisions.ts';
 import { DecisionBody, Verdict } from './schema.ts';
@@ -24,6 +31,8 @@ export interface EdgeDependencies {
   /** Used while the ledger is unavailable; undefined: such requests fail. */
   readonly failOpen?: FailOpenMode | undefined;
   findPrice(orgId: string, model: string, atMs: number): Price | undefined | Promise<Price | undefined>;
+  /** Returns the maximum output of a model; undefined if it is not known. */
+  findMaxOutputTokens(model: string): Promise<number | undefined>;
   /** Returns true if the org has policies. They are not checked here, only listed in `not_checked`. */
   hasPolicies(orgId: string): boolean | Promise<boolean>;
   readonly customerDigest: CustomerDigest;
@@ -51,7 +60,10 @@ export function edgeRoutes(deps: EdgeDependencies): Route[] {
       description:
         'Holds the maximum cost in every applicable limit, or returns an error and holds nothing. To settle the hold, post the ' +
         'run with its `decision_id`; an unsettled hold is released when it expires. An `Idempotency-Key` is valid for 72 hours, ' +
-        'even after the hold has ended: a late retry returns the same decision and takes no second hold.',
+        'even after the hold has ended: a late retry returns the same decision and takes no second hold. With `fit: true` the ' +
+        'largest hold that all limits allow is taken, at least for `min_output_tokens`: a call for 64,000 output tokens under a ' +
+        'cap that has room for 59,000 gets `max_output_tokens: 59000` instead of an error. Increase, extend or void the hold ' +
+        'under `/v1/decisions/{decision_id}`.',
       access: { kind: 'org', scope: 'edge:decide', role: 'member' },
       body: DecisionBody,
       success: 200,
@@ -72,7 +84,12 @@ export function edgeRoutes(deps: EdgeDependencies): Route[] {
         try {
           return await decide(deps, { body, caller, now, key, pendingHold });
         } catch (error) {
-          if (failOpen === undefined || !failOpen.decisions.isOutage(error)) {
+          if (
+            failOpen === undefined ||
+            !failOpen.decisions.isOutage(error) ||
+            // The maximum output of the model cannot be read now, so there is nothing to allow.
+            needsOutputLimit(body)
+          ) {
             throw error;
           }
           const price = failOpen.lastKnownPrice(decisionCaller.orgId, body.model);
@@ -102,7 +119,7 @@ async function decide(
   const { ledger, orgLimits, rates, findPrice, limitEvents } = deps;
   const orgId = caller.tenantId;
   const price = await findPrice(orgId, body.model, now.getTime());
-  const request = decisionRequestOf(body, { orgId, keyId: caller.keyId }, price);
+  const request = decisionRequestOf(await withOutputLimit(deps, body), { orgId, keyId: caller.keyId }, price);
   const limits = orgLimits.peek(orgId) ?? (await orgLimits.get(orgId));
   // A retry is replayed before a rate limit, or a price that was removed since, could deny it.
   const replay = key && ('code' in request || limits.hasRates) ? await ledger.replay(orgId, key) : undefined;
@@ -113,20 +130,21 @@ async function decide(
     throw invalidFields([request]);
   }
   const hasPolicies = await deps.hasPolicies(orgId);
-  const reservation = takeAdmissionRates(rates, limits, [request.request], now.getTime());
-  if (reservation !== undefined) {
-    const denial = rateDenial(reservation, await reservation.verdict, 'edge');
-    if (denial !== undefined) {
-      decisionCounts.count('edge', 'deny', denial.error.code);
-      denial.enqueueEvent(limitEvents, orgId, request.request.scope);
-      throw denial.error;
-    }
+  const fitted = await takeRates(rates, limits, request.request, now.getTime());
+  const { reservation } = fitted;
+  const denial = reservation && rateDenial(reservation, fitted.verdict, 'edge');
+  if (denial !== undefined) {
+    decisionCounts.count('edge', 'deny', denial.error.code);
+    denial.enqueueEvent(limitEvents, orgId, request.request.scope);
+    throw denial.error;
   }
   const giveBack = () => reservation && rates.giveBack(reservation.debits, now.getTime());
+  const { fit } = request.request;
   try {
     const result = await (pendingHold ??
       ledger.hold({
         ...request.request,
+        ...(fit !== undefined && { fit: { ...fit, atMost: fitted.units } }),
         ...(key !== undefined && {
           key: { ...key, responseOf: (held) => verdictText(request, held, hasPolicies) },
         }),
@@ -134,6 +152,9 @@ async function decide(
     switch (result.kind) {
       case 'held':
         decisionCounts.count('edge', 'allow', '');
+        if (fit !== undefined) {
+          giveBackUnused(rates, fitted, fit, result.hold.amounts, now.getTime());
+        }
         return { text: result.response ?? verdictText(request, result, hasPolicies), replayed: false };
       case 'denied':
         decisionCounts.count('edge', 'deny', result.denial.code);
@@ -149,4 +170,34 @@ async function decide(
     giveBack();
     throw error;
   }
+}
+
+/** Returns the request with the maximum output of its model, if it fits its output and names no maximum. */
+async function withOutputLimit(
+  { findMaxOutputTokens }: EdgeDependencies,
+  body: DecisionBody,
+): Promise<DecisionBody> {
+  if (!needsOutputLimit(body)) {
+    return body;
+  }
+  const most = await findMaxOutputTokens(body.model);
+  return most === undefined ? body : { ...body, max_output_tokens: most };
+}
+
+function needsOutputLimit({ fit, max_output_tokens }: DecisionBody): boolean {
+  return fit === true && max_output_tokens === undefined;
+}
+
+/** Debits the rate limits: for the whole request or, with `fit`, for as much of it as they allow. */
+async function takeRates(
+  rates: RateLimiter,
+  limits: OrgLimits,
+  { scope, amounts, fit }: HoldRequest,
+  nowMs: number,
+): Promise<FittedRates> {
+  if (fit !== undefined) {
+    return takeAdmissionRatesUpTo(rates, limits, scope, fit, nowMs);
+  }
+  const reservation = takeAdmissionRates(rates, limits, [{ scope, amounts }], nowMs);
+  return { reservation, verdict: reservation === undefined ? allowed : await reservation.verdict, units: 0n };
 }

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { estimate, images, label, scopeFields, tokens } from '../ledger/scope.ts';
+import { estimate, images, label, scopeFields, tokens, tokensMax } from '../ledger/scope.ts';
 import { choice, closed, id, nullable, timestamp } from '../platform/http/routes/schemas.ts';
 
 export const DecisionBody = closed({
@@ -8,6 +8,23 @@ export const DecisionBody = closed({
   input_tokens: Type.Optional(tokens),
   images: Type.Optional(images),
   ...estimate,
+  fit: Type.Optional(
+    Type.Boolean({
+      default: false,
+      description:
+        'If true, holds as many output tokens as all limits allow, at most `max_output_tokens` and at least ' +
+        '`min_output_tokens`, in one atomic step. The answer has the number in `max_output_tokens`: pass it to the model. ' +
+        'Requires `input_tokens` and a model with a price. `max_output_tokens` defaults to the maximum of the model, if known.',
+    }),
+  ),
+  min_output_tokens: Type.Optional(
+    Type.Integer({
+      minimum: 0,
+      maximum: tokensMax,
+      description:
+        'The least number of output tokens that is useful. If it does not fit, the decision is denied. Only with `fit`; default 1.',
+    }),
+  ),
 });
 export type DecisionBody = Static<typeof DecisionBody>;
 
@@ -22,7 +39,7 @@ export const Verdict = closed({
   max_output_tokens: nullable(
     Type.Integer({
       description:
-        'Pass this limit to the model: with at most this many output tokens, the actual cost cannot exceed the hold. Without a price it is the requested `max_output_tokens`, or null.',
+        'Pass this limit to the model: with at most this many output tokens, the actual cost cannot exceed the hold. With `fit` it is the number that fits. Without a price it is the requested `max_output_tokens`, or null.',
     }),
   ),
   limits: Type.Array(

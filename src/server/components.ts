@@ -102,6 +102,10 @@ export function createComponents(deps: AppDependencies) {
     orgLimits,
     rates,
     findPrice: lastKnownPrices?.find ?? prices.find,
+    findMaxOutputTokens: async (model: string) => {
+      const most = (await capabilities.all()).get(model)?.max_output_tokens;
+      return most == null ? undefined : Number(most);
+    },
     failOpen: lastKnownPrices && { decisions: services.failOpen, lastKnownPrice: lastKnownPrices.get },
     limitEvents,
     hasPolicies: policyCache.hasPolicies,
