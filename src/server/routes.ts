@@ -138,7 +138,17 @@ export function createRoutes(deps: AppDependencies, components: Components, open
     }),
     ...auditRoutes({ db, ids, heads, signer: auditSigner, softwareVersion: version }),
     ...forecastRoutes({ db, ids, ledger, orgLimits, prices }),
-    ...ledgerRoutes({ db, ledger, drift }),
+    ...ledgerRoutes({
+      db,
+      ledger,
+      drift,
+      orgLimits,
+      rates,
+      limitEvents,
+      failOpen: services.failOpen,
+      findRates: async (orgId, model, priceVersion) =>
+        (await prices.version(orgId, model, priceVersion))?.rates,
+    }),
     ...edgeRoutes(edgeDependencies),
     ...deprecationRoutes({ db, registry: deprecations, callers, docsUrl }),
     ...metaRoutes(openApi),

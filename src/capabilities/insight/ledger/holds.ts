@@ -1,8 +1,9 @@
-/** Open holds, and the two changes that a caller can make to one: extend and void. */
+/** Open holds, and the changes that a caller can make to one: extend and void here, increase in `hold-increases.ts`. */
 import { apiError } from '../../../contract/api-error.ts';
 import { debitsOf } from '../../../kernel/admission.ts';
 import type { Unit } from '../../../kernel/limits.ts';
 import { formatUsd } from '../../../kernel/money.ts';
+import type { FailOpenLookup } from '../../../ledger/fail-open-lookup.ts';
 import type { Hold } from '../../../ledger/holds/hold.ts';
 import type { HoldChange } from '../../../ledger/holds/hold-request.ts';
 import type { Ledger } from '../../../ledger/ledger.ts';
@@ -17,10 +18,11 @@ import type { HoldFilters, HoldView } from './schema.ts';
 export interface HoldDependencies {
   readonly db: Database;
   readonly ledger: Pick<Ledger, 'holds' | 'extend' | 'void'>;
+  readonly failOpen: FailOpenLookup;
 }
 
 export async function listHolds(
-  { db, ledger }: HoldDependencies,
+  { db, ledger }: Pick<HoldDependencies, 'db' | 'ledger'>,
   orgId: string,
   { limit = pageSize.fallback, cursor, sort = 'admitted_at' }: HoldFilters,
 ): Promise<PageOf<HoldView>> {
@@ -39,14 +41,24 @@ export async function listHolds(
  * extending once to the later end.
  */
 export async function extendHold(
-  { db, ledger }: HoldDependencies,
+  deps: HoldDependencies,
   orgId: string,
   holdId: string,
   seconds: number,
   storeResponse: StoreResponse | undefined,
 ): Promise<HoldView> {
-  const change = await ledger.extend(orgId, holdId, seconds);
-  const [view] = await viewHolds(db, orgId, [changed(change)]);
+  await deps.failOpen.importNow(orgId, [holdId]);
+  const change = await deps.ledger.extend(orgId, holdId, seconds);
+  return viewAndStore(deps, changed(deps, orgId, holdId, change), storeResponse);
+}
+
+/** Returns the view of a changed hold, and stores it as the idempotent response. */
+export async function viewAndStore(
+  { db }: HoldDependencies,
+  hold: Hold,
+  storeResponse: StoreResponse | undefined,
+): Promise<HoldView> {
+  const [view] = await viewHolds(db, hold.orgId, [hold]);
   if (view === undefined) {
     throw new Error('hold not shown');
   }
@@ -62,18 +74,20 @@ export async function extendHold(
  * `Idempotency-Key` the retry succeeds. Without one, a second void is a conflict, as for any hold that has ended.
  */
 export async function voidHold(
-  { db, ledger }: HoldDependencies,
+  deps: HoldDependencies,
   orgId: string,
   holdId: string,
   storeResponse: StoreResponse | undefined,
 ): Promise<void> {
+  const { db, ledger, failOpen } = deps;
+  await failOpen.importNow(orgId, [holdId]);
   const change = await ledger.void(orgId, holdId);
   if (storeResponse === undefined) {
-    changed(change);
+    changed(deps, orgId, holdId, change);
     return;
   }
   if (change.kind !== 'ended' || !(await wasVoided(db, orgId, holdId))) {
-    changed(change);
+    changed(deps, orgId, holdId, change);
   }
   await db.transaction((tx) => storeResponse(tx, undefined));
 }
@@ -83,11 +97,24 @@ async function wasVoided(db: Database, orgId: string, holdId: string): Promise<b
   return end?.ended_as === 'voided';
 }
 
-function changed(change: HoldChange): Hold {
+/** Returns the changed hold; throws if there is none. */
+export function changed(
+  { failOpen }: Pick<HoldDependencies, 'failOpen'>,
+  orgId: string,
+  holdId: string,
+  change: HoldChange,
+): Hold {
   switch (change.kind) {
     case 'changed':
       return change.hold;
     case 'unknown':
+      if (failOpen.decidedAtMs(orgId, holdId) !== undefined) {
+        // Another process gave the decision fail-open and imports it.
+        throw apiError(
+          'service_unavailable',
+          'This decision was made while the ledger was unavailable and is not in the ledger yet. Try again later.',
+        );
+      }
       throw apiError('not_found');
     case 'ended':
       throw apiError('conflict', 'The hold has already ended.');

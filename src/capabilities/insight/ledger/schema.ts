@@ -1,8 +1,9 @@
 import { type Static, Type } from 'typebox';
 import { limitKinds, units } from '../../../kernel/limits.ts';
 import { holdSecondsMax } from '../../../ledger/holds/hold-request.ts';
+import { tokensMax } from '../../../ledger/scope.ts';
 import { listParameters } from '../../../platform/http/routes/list.ts';
-import { choice, closed, id, nullable, timestamp } from '../../../platform/http/routes/schemas.ts';
+import { choice, closed, id, nullable, timestamp, usd } from '../../../platform/http/routes/schemas.ts';
 
 const text = nullable(Type.String());
 /** A decimal string for money, an integer for everything else. */
@@ -44,6 +45,32 @@ export const ExtendHold = closed({
       'From now on. A hold never ends later than a day after its admission, nor earlier than before.',
   }),
 });
+
+/** Either `output_tokens`, or `cost_usd` with or without `tokens`. */
+export const IncreaseHold = closed({
+  output_tokens: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: tokensMax,
+      description:
+        'Number of additional output tokens. Their highest cost is computed from the price at the admission of the hold.',
+    }),
+  ),
+  cost_usd: Type.Optional(
+    Type.Unsafe<string>({
+      ...usd,
+      description: 'Additional amount, instead of `output_tokens`. Required if the hold has no price.',
+    }),
+  ),
+  tokens: Type.Optional(
+    Type.Integer({
+      minimum: 0,
+      maximum: tokensMax,
+      description: 'Additional tokens for token limits. Only with `cost_usd`; default 0.',
+    }),
+  ),
+});
+export type IncreaseHold = Static<typeof IncreaseHold>;
 
 const instantOrNull = nullable(
   Type.String({ format: 'date-time', description: 'Null: the limit has no window.' }),

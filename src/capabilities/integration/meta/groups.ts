@@ -27,6 +27,7 @@ export const operationGroups = {
   runs: 'Calls to models, with their attributes and cost.',
   refusals: 'Recent denials and their reasons.',
   edge: 'Decisions before a call to a model.',
+  decisions: 'Holds of decisions, by the id of the decision alone.',
   limits: 'All limits of an organization, with their usage.',
   holds: 'Amounts held for decisions and runs in progress.',
   ledger: 'Reconciliation of the ledger.',

@@ -1,0 +1,134 @@
+/** Increases an open hold over HTTP: prices the increase, checks the rate limits, and lets the ledger check all others. */
+import { invalidField } from '../../../contract/api-error.ts';
+import type { Amounts } from '../../../kernel/limits.ts';
+import { parseUsd } from '../../../kernel/money.ts';
+import { type Rates, worstCaseOutputCost } from '../../../kernel/prices.ts';
+import type { Hold } from '../../../ledger/holds/hold.ts';
+import type { IncreaseResult } from '../../../ledger/holds/hold-request.ts';
+import { isApplied } from '../../../ledger/holds/increase-hold.ts';
+import type { Ledger } from '../../../ledger/ledger.ts';
+import { denialError } from '../../../ledger/ledger-errors.ts';
+import { rateDenial, takeAdmissionRates } from '../../../ledger/limits/admission-rates.ts';
+import type { LimitEvents } from '../../../ledger/limits/limit-events.ts';
+import type { OrgLimitsCache } from '../../../ledger/limits/org-limits.ts';
+import { decisionCounts } from '../../../ledger/metrics.ts';
+import { endedOrUnknown } from '../../../ledger/postings/ledger-writes.ts';
+import type { StoreResponse } from '../../../platform/http/routes/route.ts';
+import type { RateLimiter } from '../../../platform/rates/rate-limiter.ts';
+import { changed, type HoldDependencies, viewAndStore } from './holds.ts';
+import type { HoldView, IncreaseHold } from './schema.ts';
+
+export interface IncreaseDependencies extends HoldDependencies {
+  readonly ledger: HoldDependencies['ledger'] & Pick<Ledger, 'increase' | 'findHold'>;
+  readonly orgLimits: Pick<OrgLimitsCache, 'peek' | 'get'>;
+  readonly rates: RateLimiter;
+  readonly limitEvents: LimitEvents;
+  /** Returns the rates of a price version, even if it is no longer in force. */
+  findRates(orgId: string, model: string, priceVersion: string): Promise<Rates | undefined>;
+}
+
+export interface IncreaseCall {
+  readonly orgId: string;
+  readonly holdId: string;
+  readonly body: IncreaseHold;
+  readonly now: Date;
+  readonly storeResponse: StoreResponse | undefined;
+  /** Null or undefined if the request is not idempotent. */
+  readonly requestId: string | null | undefined;
+}
+
+/**
+ * The idempotent response is stored after the change. The hold contains the id of the request, so a retry that finds no
+ * response still has no second effect.
+ */
+export async function increaseHold(deps: IncreaseDependencies, call: IncreaseCall): Promise<HoldView> {
+  const { db, ledger, failOpen } = deps;
+  const { orgId, holdId, body, storeResponse } = call;
+  await failOpen.importNow(orgId, [holdId]);
+  const hold = await ledger.findHold(orgId, holdId);
+  if (hold === undefined) {
+    return viewAndStore(
+      deps,
+      changed(deps, orgId, holdId, await endedOrUnknown(db, orgId, holdId)),
+      storeResponse,
+    );
+  }
+  const by = await amountsOf(deps, hold, body);
+  const result = await increase(deps, call, hold, by);
+  switch (result.kind) {
+    case 'denied':
+      decisionCounts.count('increase', 'deny', result.denial.code);
+      deps.limitEvents.limitDenied(orgId, hold.scope, result.denial);
+      throw denialError(result.denial, hold.surface);
+    case 'out_of_range':
+      throw invalidField(
+        body.output_tokens === undefined ? 'cost_usd' : 'output_tokens',
+        'out_of_range',
+        'The hold would exceed the maximum amount.',
+      );
+    default: {
+      const view = await viewAndStore(deps, changed(deps, orgId, holdId, result), storeResponse);
+      decisionCounts.count('increase', 'allow', '');
+      return view;
+    }
+  }
+}
+
+/** Debits the rate limits, then increases the hold; gives the debits back if the hold is not increased. */
+async function increase(
+  { ledger, orgLimits, rates, limitEvents }: IncreaseDependencies,
+  { orgId, holdId, now, requestId = null }: IncreaseCall,
+  hold: Hold,
+  by: Amounts,
+): Promise<IncreaseResult> {
+  const limits = orgLimits.peek(orgId) ?? (await orgLimits.get(orgId));
+  // A retry was debited at its first attempt.
+  const reservation = isApplied(hold, requestId)
+    ? undefined
+    : takeAdmissionRates(rates, limits, [{ scope: hold.scope, amounts: by }], now.getTime());
+  const denial = reservation && rateDenial(reservation, await reservation.verdict, hold.surface);
+  if (denial !== undefined) {
+    decisionCounts.count('increase', 'deny', denial.error.code);
+    denial.enqueueEvent(limitEvents, orgId, hold.scope);
+    throw denial.error;
+  }
+  let isIncreased = false;
+  try {
+    const result = await ledger.increase(orgId, holdId, { by, requestId });
+    isIncreased = result.kind === 'changed';
+    return result;
+  } finally {
+    if (!isIncreased && reservation !== undefined) {
+      rates.giveBack(reservation.debits, now.getTime());
+    }
+  }
+}
+
+/** Returns the amounts of an increase. It is not another request, so it counts none. */
+async function amountsOf(deps: IncreaseDependencies, hold: Hold, body: IncreaseHold): Promise<Amounts> {
+  const { output_tokens, cost_usd, tokens } = body;
+  if (output_tokens === undefined && cost_usd === undefined) {
+    throw invalidField('output_tokens', 'required', 'Provide `output_tokens` or `cost_usd`.');
+  }
+  if (output_tokens !== undefined && cost_usd !== undefined) {
+    throw invalidField('cost_usd', 'invalid_value', 'Provide either `output_tokens` or `cost_usd`.');
+  }
+  if (output_tokens !== undefined && tokens !== undefined) {
+    throw invalidField('tokens', 'invalid_value', 'Only allowed with `cost_usd`.');
+  }
+  if (output_tokens === undefined) {
+    return { usd: parseUsd(cost_usd ?? '0') ?? 0n, tokens: BigInt(tokens ?? 0), requests: 0n };
+  }
+  const {
+    orgId,
+    priceVersion,
+    scope: { model },
+  } = hold;
+  const rates =
+    priceVersion === null || model === null ? undefined : await deps.findRates(orgId, model, priceVersion);
+  if (rates === undefined) {
+    throw invalidField('output_tokens', 'invalid_value', 'This hold has no price. Provide `cost_usd`.');
+  }
+  const added = BigInt(output_tokens);
+  return { usd: worstCaseOutputCost(rates, added), tokens: added, requests: 0n };
+}
