@@ -135,17 +135,20 @@ describe('a token bucket', () => {
       allowed: false,
       never: true,
       retryAfterSeconds: 4,
+      available: 0n,
     });
     expect(tokenBucket.take(rate, undefined, 5n, 0)).toEqual({
       allowed: false,
       never: true,
       retryAfterSeconds: 1,
+      available: 4n,
     });
     const shut = { ...rate, limit: 0n, burst: 0n };
     expect(tokenBucket.take(shut, undefined, 1n, 0)).toEqual({
       allowed: false,
       never: true,
       retryAfterSeconds: 10,
+      available: 0n,
     });
   });
 
@@ -158,6 +161,7 @@ describe('a token bucket', () => {
       allowed: false,
       never: false,
       retryAfterSeconds: 150,
+      available: 0n,
     });
   });
 

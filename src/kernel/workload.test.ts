@@ -16,6 +16,8 @@ import {
   releaseReservation,
   reserve,
 } from './admission.ts';
+import { admitUpTo, type Fit } from './fit.ts';
+import { admitIncrease, reserveIncrease, undoIncrease } from './increase.ts';
 import { type Amounts, type Limit, type OrgLimits, type Scope, WILDCARD } from './limits.ts';
 import {
   commitSettlement,
@@ -80,7 +82,7 @@ class Workload {
         capacity: BigInt(20 + random.int(400)),
         span: { kind: 'fixed', seconds: random.of([60, 3_600, 86_400]) },
       }),
-      limitOf({ id: 'pln', kind: 'plan_runs', unit: 'requests', capacity: BigInt(10 + random.int(60)) }),
+      limitOf({ id: 'pln', kind: 'plan_runs', unit: 'requests', capacity: BigInt(4 + random.int(30)) }),
       limitOf({ id: 'all', kind: 'customer', match: { customer_id: WILDCARD }, capacity: dollars() }),
       limitOf({ id: 'own', kind: 'customer', match: { customer_id: 'a' }, capacity: dollars() }),
       limitOf({
@@ -199,6 +201,8 @@ class Workload {
       [3, () => this.#adjust()],
       [4, () => this.#wait()],
       [3, () => this.#overlap()],
+      [5, () => this.#admitUpTo()],
+      [5, () => this.#increase()],
     ])();
   }
 
@@ -237,23 +241,107 @@ class Workload {
     const [scope, amounts] = [this.#scope(), this.#amounts()];
     const { taken, said } = this.#decide(surface, scope, amounts);
     if (taken !== undefined) {
-      this.#ids += 1;
-      const id = `hold${this.#ids}`;
-      this.takesOf.set(id, taken);
-      this.model.holds.set(id, {
-        id,
-        runId: null,
-        surface,
-        scope,
-        amounts,
-        atMs: this.nowMs,
-        packs: taken.packs.map(({ key, amount }) => [key.slice(0, -2), amount]),
-        expiresAtMs: 0,
-        endedAs: undefined,
-        settledBy: undefined,
-      });
+      this.#remember(surface, scope, taken);
     }
     return `${surface} ${amounts.usd}: ${said}`;
+  }
+
+  /** Admits as many units as fit, and expects the number that the model finds by trying each. */
+  #admitUpTo(): string {
+    const { random } = this;
+    const surface = random.of(['edge', 'run'] as const);
+    const scope = this.#scope();
+    const [base, each] = [this.#amounts(), BigInt(random.int(300_000_000))];
+    const atLeast = BigInt(random.int(4));
+    const fit: Fit = {
+      atLeast,
+      atMost: atLeast + BigInt(random.int(60)),
+      amountsOf: (units) => ({ ...base, usd: base.usd + units * each, tokens: base.tokens + units }),
+    };
+    const fitted = admitUpTo(
+      this.counters,
+      {
+        limits: this.limits,
+        charge: { scope, amounts: base, depth: null, atMs: this.nowMs },
+        windows: this.#meet(surface, scope, this.nowMs),
+        preFlight: true,
+      },
+      fit,
+    );
+    let expected = this.model.decide(surface, scope, fit.amountsOf(atLeast), null, this.nowMs);
+    let most = atLeast;
+    for (let units = atLeast + 1n; expected.allowed && units <= fit.atMost; units += 1n) {
+      const verdict = this.model.decide(surface, scope, fit.amountsOf(units), null, this.nowMs);
+      if (!verdict.allowed) {
+        break;
+      }
+      [expected, most] = [verdict, units];
+    }
+    if (fitted.kind === 'denied') {
+      expect(expected).toMatchObject({ allowed: false, code: fitted.denial.code });
+      return `fit nothing: ${fitted.denial.code}`;
+    }
+    const packs = fitted.packs.map(({ key, amount }) => [key.slice(0, -2), amount] as const);
+    expect([fitted.amounts, expected]).toEqual([fit.amountsOf(most), { allowed: true, packs }]);
+    const { shares } = applicableCounters(this.limits, scope, this.nowMs, surface);
+    const taken = { shares, amounts: fitted.amounts, packs: fitted.packs };
+    reserve(this.counters, taken);
+    this.#remember(surface, scope, taken);
+    return `fit ${most} of ${fit.atMost}: ${most < fit.atMost ? 'reduced' : 'whole'}`;
+  }
+
+  #remember(surface: 'edge' | 'run', scope: Scope, taken: Reservation): void {
+    this.#ids += 1;
+    const id = `hold${this.#ids}`;
+    this.takesOf.set(id, taken);
+    this.model.holds.set(id, {
+      id,
+      runId: null,
+      surface,
+      scope,
+      amounts: taken.amounts,
+      atMs: this.nowMs,
+      packs: taken.packs.map(({ key, amount }) => [key.slice(0, -2), amount]),
+      expiresAtMs: 0,
+      endedAs: undefined,
+      settledBy: undefined,
+    });
+  }
+
+  /** Increases an open hold, and undoes some of the increases, as if they could not be stored. */
+  #increase(): string {
+    const open = this.model.openHolds;
+    if (open.length === 0) {
+      return 'nothing to increase';
+    }
+    const hold = this.random.of(open);
+    const { surface, scope, atMs } = hold;
+    const before = this.takesOf.get(hold.id) as Reservation;
+    const by = { ...this.#amounts(), requests: 0n };
+    this.#meet(surface, scope, atMs);
+    const admission = admitIncrease(this.counters, {
+      limits: this.limits,
+      scope,
+      reservation: before,
+      by,
+      atMs,
+      applicable: applicableCounters(this.limits, scope, atMs, surface),
+    });
+    const expected = this.model.decideIncrease(hold, by);
+    if (admission.kind === 'denied') {
+      expect(expected).toMatchObject({ allowed: false, code: admission.denial.code });
+      return `increase ${hold.id} by ${by.usd}: ${admission.denial.code}`;
+    }
+    reserveIncrease(this.counters, before, admission);
+    if (this.random.chance(30)) {
+      expect(undoIncrease(this.counters, admission.reservation, admission).amounts).toEqual(before.amounts);
+      return `increase ${hold.id} by ${by.usd}: undone`;
+    }
+    this.takesOf.set(hold.id, admission.reservation);
+    hold.amounts = admission.reservation.amounts;
+    hold.packs = admission.reservation.packs.map(({ key, amount }) => [key.slice(0, -2), amount]);
+    expect(expected).toEqual({ allowed: true, packs: hold.packs });
+    return `increase ${hold.id} by ${by.usd}: increased`;
   }
 
   #charge(): string {
@@ -503,6 +591,9 @@ test.each(seeds)(title, (seed) => {
       'settle',
       'adjust',
       'overlap',
+      'reduced',
+      'increased',
+      'undone',
     ]),
   );
   process.stdout.write(`kernel workload: ${JSON.stringify(Object.fromEntries(said))}\n`);

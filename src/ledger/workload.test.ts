@@ -16,6 +16,7 @@ import { rounds } from '../../test/support/rounds.ts';
 import { seedsOf } from '../../test/support/seeds.ts';
 import { engine } from '../../test/support/test-database.ts';
 import type { Denial } from '../kernel/denial.ts';
+import type { Fit } from '../kernel/fit.ts';
 import { type Amounts, type Limit, type LimitKind, type Scope, WILDCARD } from '../kernel/limits.ts';
 import { parseUsd } from '../kernel/money.ts';
 import type { Hold } from './holds/hold.ts';
@@ -131,6 +132,8 @@ class Workload {
       [6, () => this.#bulk()],
       [4, () => this.#void()],
       [4, () => this.#extend()],
+      [9, () => this.#holdUpTo()],
+      [9, () => this.#increase()],
       [7, () => this.#expire()],
       [4, () => this.#race()],
       [4, () => this.#burst()],
@@ -248,6 +251,79 @@ class Workload {
     expect(expected).toEqual({ allowed: true, packs: paidOf(hold.packs) });
     this.#remember(hold);
     await this.#expectWithinLimits(hold.surface, hold.scope, hold.amounts, hold.admittedAtMs);
+  }
+
+  /** Takes the largest hold that fits, and expects the one that the model finds by trying each. */
+  async #holdUpTo(): Promise<string> {
+    const { random } = this;
+    const [scope, base] = [this.#scope(), this.#amounts()];
+    const surface = random.of(['edge', 'edge', 'run'] as const);
+    const each = BigInt(random.int(random.of([100_000_000, 3_000_000_000])));
+    const atLeast = BigInt(random.int(4));
+    const fit: Fit = {
+      atLeast,
+      atMost: atLeast + BigInt(random.int(40)),
+      amountsOf: (units) => ({ ...base, usd: base.usd + units * each, tokens: base.tokens + units }),
+    };
+    const decide = (units: bigint) =>
+      this.model.decide(surface, scope, fit.amountsOf(units), null, this.nowMs);
+    let most = atLeast;
+    while (most < fit.atMost && decide(most + 1n).allowed) {
+      most += 1n;
+    }
+    const expected = decide(most);
+    const result = await this.world.hold(this.orgId, '0', {
+      scope,
+      surface,
+      amounts: fit.amountsOf(fit.atMost),
+      fit,
+    });
+    if (result.kind === 'held') {
+      expect(result.hold.amounts).toEqual(fit.amountsOf(most));
+      this.#count(most < fit.atMost ? 'reduced' : 'whole');
+    }
+    await this.#admitted(result, expected);
+    return `fit ${most} of ${fit.atMost} ${brief(scope)}: ${verdictOf(result)}`;
+  }
+
+  /** Increases a hold, sometimes by two requests at once and sometimes by a retry of the last one. */
+  async #increase(): Promise<string> {
+    const { random, orgId } = this;
+    const hold = random.chance(30) ? random.of([...this.model.openHolds, undefined]) : this.#someHold();
+    const by = { ...this.#amounts(), requests: 0n };
+    const requestId = random.chance(50) ? this.#id('request') : null;
+    const repeats = requestId === null ? 1 : 1 + random.int(3);
+    const [result, ...others] = await Promise.all(
+      Array.from({ length: repeats }, () =>
+        this.world.ledger.increase(orgId, hold?.id ?? 'dec_unknown', { by, requestId }),
+      ),
+    );
+    if (hold === undefined || hold.endedAs !== undefined) {
+      expect(result?.kind).toBe(hold === undefined ? 'unknown' : 'ended');
+      return `increase ${hold?.id}: ${result?.kind}`;
+    }
+    const expected = this.model.decideIncrease(hold, by);
+    if (result?.kind === 'denied') {
+      this.#expectDenied(result.denial, expected);
+    } else if (result?.kind === 'changed') {
+      const { amounts, packs } = result.hold;
+      expect(expected).toEqual({ allowed: true, packs: paidOf(packs) });
+      expect(amounts).toEqual({
+        usd: hold.amounts.usd + by.usd,
+        tokens: hold.amounts.tokens + by.tokens,
+        requests: hold.amounts.requests,
+      });
+      hold.amounts = amounts;
+      hold.packs = paidOf(packs);
+      this.#count('increased');
+      await this.#expectWithinLimits(hold.surface, hold.scope, by, hold.atMs);
+    } else {
+      throw new Error(`increase of an open hold: ${result?.kind}`);
+    }
+    for (const other of others) {
+      expect(other.kind).toBe(result.kind);
+    }
+    return `increase ${hold.id} by ${by.usd} ${repeats} times: ${result.kind}`;
   }
 
   /** Posts and compares the result with the expectation. */
@@ -1007,8 +1083,10 @@ class Workload {
         }
       }
     }
-    const open = (all: readonly { id: string; expiresAtMs: number }[]) =>
-      all.map(({ id, expiresAtMs }) => `${id} ${expiresAtMs}`).sort();
+    const open = (all: readonly { id: string; expiresAtMs: number; amounts: Amounts }[]) =>
+      all
+        .map(({ id, expiresAtMs, amounts }) => `${id} ${expiresAtMs} ${amounts.usd} ${amounts.tokens}`)
+        .sort();
     expect(open(holds)).toEqual(open(model.openHolds));
     expect(await this.world.audit(this.orgId)).toEqual([]);
   }
@@ -1073,7 +1151,10 @@ test.each(seeds)(title, async (seed) => {
   const world = await LedgerWorld.open({ seed });
   const said = new Map<string, number>();
   try {
-    const missing = () => ['credits', 'late', 'backfill', 'denied', 'bulk'].filter((word) => !said.has(word));
+    const missing = () =>
+      ['credits', 'late', 'backfill', 'denied', 'bulk', 'reduced', 'increased'].filter(
+        (word) => !said.has(word),
+      );
     // Adds seeds if a kind of outcome does not occur by chance.
     for (let i = 0; i < workloads || (i < workloadsMax && missing().length > 0); i += 1) {
       const workload = new Workload(world, await world.createOrg(), seed + i);

@@ -26,9 +26,9 @@ export interface ModelHold {
   readonly runId: string | null;
   readonly surface: 'edge' | 'run';
   readonly scope: Scope;
-  readonly amounts: Amounts;
+  amounts: Amounts;
   readonly atMs: number;
-  readonly packs: readonly Paid[];
+  packs: readonly Paid[];
   expiresAtMs: number;
   endedAs: 'settled' | 'voided' | 'expired' | undefined;
   /** The run that settled the hold, possibly late. */
@@ -221,6 +221,25 @@ export class Model {
       return { allowed: false, code: 'credits_exhausted', used: available };
     }
     return { allowed: true, packs: live.length > 0 ? spread(live, amounts.usd) : [] };
+  }
+
+  /** Decides an increase of an open hold. The packs are all those of the increased hold. */
+  decideIncrease({ surface, scope, amounts, atMs, packs }: ModelHold, by: Amounts): Verdict {
+    for (const limit of this.limitsOf(surface, scope)) {
+      const code = codes[limit.kind];
+      if (limit.kind !== 'chain_depth' && code !== undefined && limit.enforcement === 'block') {
+        const used = this.used(limit, scope, atMs);
+        if (by[limit.unit] > 0n && used + by[limit.unit] > limit.capacity) {
+          return { allowed: false, code, limitId: limit.id, used };
+        }
+      }
+    }
+    const live = this.livePacks(surface, scope, atMs);
+    const missing = amounts.usd + by.usd - sum(packs.map(([, amount]) => amount));
+    const available = sum(live.map(([, left]) => left));
+    return live.length > 0 && available < missing
+      ? { allowed: false, code: 'credits_exhausted', used: available }
+      : { allowed: true, packs: merged([...packs, ...spread(live, missing)]) };
   }
 
   /** Returns the live packs with their remaining amounts, in burn order. */

@@ -89,6 +89,14 @@ export const randomTests = {
     seeds: expensive,
     regressions: [],
   },
+  'kernel-fit': {
+    file: 'src/kernel/fit.test.ts',
+    projects: embedded,
+    only: 'one unit more',
+    seedsPerTurn: 50,
+    seeds: cheap,
+    regressions: [],
+  },
   'kernel-workload': {
     file: 'src/kernel/workload.test.ts',
     projects: embedded,
