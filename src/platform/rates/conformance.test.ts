@@ -79,7 +79,7 @@ describe.each(subjects)('the rate limiter in $name', ({ open }) => {
   test('allows the burst and denies the next call, with the time to wait', async () => {
     const calls = bucket();
     expect([await passes(calls), await passes({ ...calls, amount: 3n })]).toEqual([true, true]);
-    expect(await take(calls)).toEqual({ allowed: false, index: 0, retryAfterSeconds: 900 });
+    expect(await take(calls)).toMatchObject({ allowed: false, index: 0, retryAfterSeconds: 900 });
     expect(await waitFor({ ...calls, amount: 4n })).toBe(3_600);
   });
 
@@ -102,8 +102,33 @@ describe.each(subjects)('the rate limiter in $name', ({ open }) => {
   test('returns the index of the first denied debit, and the time until all are allowed', async () => {
     const [soon, late] = [bucket({ windowSeconds: 1_800 }), bucket({ rolling: true })];
     await take({ ...soon, amount: 4n }, { ...late, amount: 4n });
-    expect(await take(bucket(), soon, late)).toEqual({ allowed: false, index: 1, retryAfterSeconds: 3_600 });
-    expect(await take(late, soon)).toEqual({ allowed: false, index: 0, retryAfterSeconds: 3_600 });
+    const denied = { allowed: false, retryAfterSeconds: 3_600 };
+    expect(await take(bucket(), soon, late)).toMatchObject({ ...denied, index: 1 });
+    expect(await take(late, soon)).toMatchObject({ ...denied, index: 0 });
+  });
+
+  test('returns the amount that each denied debit could take', async () => {
+    const [wide, narrow, late] = [bucket({ burst: 9n, amount: 5n }), bucket(), bucket({ rolling: true })];
+    await take({ ...narrow, amount: 3n }, { ...late, amount: 2n });
+    expect(await take({ ...narrow, amount: 2n }, wide, { ...late, amount: 3n })).toMatchObject({
+      available: [
+        { index: 0, amount: 1n },
+        { index: 2, amount: 2n },
+      ],
+    });
+    expect(await passes(narrow, { ...wide, amount: 9n }, { ...late, amount: 2n })).toBe(true);
+  });
+
+  test('gives back a part of each debit', async () => {
+    const [one, other] = [bucket({ amount: 4n }), bucket({ amount: 4n })];
+    const debits = [one, other];
+    await subject.limiter.take(debits, subject.nowMs());
+    subject.limiter.giveBack(debits, subject.nowMs(), [3n, 0n]);
+    expect([await passes({ ...one, amount: 3n }), await passes({ ...one, amount: 1n })]).toEqual([
+      true,
+      false,
+    ]);
+    expect(await passes({ ...other, amount: 1n })).toBe(false);
   });
 
   test('counts several debits of one key in one call', async () => {

@@ -23,9 +23,9 @@ test('each process allows its share, also after the number of processes changes'
   expect(passing(limiter, hourly('a'))).toBe(4);
   expect(passing(limiter, hourly('b', { rolling: true }))).toBe(4);
   // A third of twelve per hour is one per 15 minutes.
-  expect(limiter.take([hourly('a')], 0)).toEqual({ allowed: false, index: 0, retryAfterSeconds: 900 });
+  expect(limiter.take([hourly('a')], 0)).toMatchObject({ allowed: false, retryAfterSeconds: 900 });
   processes = 1;
-  expect(limiter.take([hourly('a')], 0)).toEqual({ allowed: false, index: 0, retryAfterSeconds: 300 });
+  expect(limiter.take([hourly('a')], 0)).toMatchObject({ allowed: false, retryAfterSeconds: 300 });
   expect(passing(limiter, hourly('b', { rolling: true }))).toBe(8);
 });
 

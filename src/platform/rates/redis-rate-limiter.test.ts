@@ -113,7 +113,12 @@ withRedis('the script', () => {
           expect(verdict).toEqual(
             expected.allowed
               ? { allowed: true }
-              : { allowed: false, index: 0, retryAfterSeconds: expected.retryAfterSeconds },
+              : {
+                  allowed: false,
+                  index: 0,
+                  retryAfterSeconds: expected.retryAfterSeconds,
+                  available: [{ index: 0, amount: expected.available }],
+                },
           );
           if (!expected.allowed) {
             continue;
