@@ -7,10 +7,11 @@ import { eventually } from '../../test/support/eventually.ts';
 import { amountsOf, limitOf, scopeOf, usd } from '../../test/support/ledger-values.ts';
 import { heldOf, LedgerWorld, openLedgerOn, postedOf, verdictOf } from '../../test/support/ledger-world.ts';
 import { engine, openPlace } from '../../test/support/test-database.ts';
+import type { Fit } from '../kernel/fit.ts';
 import { type Limit, WILDCARD } from '../kernel/limits.ts';
 import type { Hold } from './holds/hold.ts';
 import { holdKeyOf, type RequestKey } from './holds/hold-keys.ts';
-import type { HoldResult } from './holds/hold-request.ts';
+import type { Held, HoldIncrease, HoldRequest, HoldResult, IncreaseResult } from './holds/hold-request.ts';
 import type { Ledger } from './ledger.ts';
 import { notifyLimitsChanged } from './limits/change-notifications.ts';
 import type { GroupResult, Posting } from './posting.ts';
@@ -405,6 +406,242 @@ describe('a hold', () => {
     expect(await world.ledger.void(orgId, hold.id)).toMatchObject({ kind: 'changed', hold: { id: hold.id } });
     expect((await world.ledger.void(orgId, hold.id)).kind).toBe('ended');
     expect(await counterOf(orgId, 'cap')).toBe(at('0'));
+  });
+});
+
+/** Units of a cent and ten tokens each. */
+const unitsOf = (atLeast: bigint, atMost: bigint): Fit => ({
+  atLeast,
+  atMost,
+  amountsOf: (units) => ({ usd: units * usd('0.01'), tokens: units * 10n, requests: 1n }),
+});
+
+describe('a hold up to what fits', () => {
+  const holdUpTo = (orgId: string, fit: Fit, fields: Partial<HoldRequest> = {}) =>
+    world.ledger.hold(world.requestOf(orgId, '0', { amounts: fit.amountsOf(fit.atMost), fit, ...fields }));
+
+  test('takes the most that the tightest limit allows, and is denied below its minimum', async () => {
+    const tokens = limitOf({ id: 'tok', kind: 'quota', unit: 'tokens', capacity: 2_000n });
+    const orgId = await world.orgWith(cap('1.5'), budget('bud', '9'), tokens);
+    const first = heldOf(await holdUpTo(orgId, unitsOf(1n, 100n)));
+    expect(first.hold.amounts).toEqual({ usd: usd('1'), tokens: 1_000n, requests: 1n });
+    const second = heldOf(await holdUpTo(orgId, unitsOf(40n, 100n)));
+    expect(second.hold.amounts).toEqual({ usd: usd('0.5'), tokens: 500n, requests: 1n });
+    expect(second.remaining).toEqual([500n, 0n, usd('7.5')]);
+    const denied = await holdUpTo(orgId, unitsOf(1n, 100n));
+    expect(denied).toMatchObject({
+      denial: { code: 'spend_cap_exceeded', details: { attempted_usd: '0.01' } },
+    });
+    await world.ledger.void(orgId, first.hold.id);
+    await world.updateLimit(orgId, cap('20'));
+    // The token limit is the tightest now.
+    expect(heldOf(await holdUpTo(orgId, unitsOf(1n, 400n))).hold.amounts.tokens).toBe(1_500n);
+    await expectNoDrift(orgId);
+  });
+
+  test('takes from credit packs what they cover', async () => {
+    const orgId = await world.orgWith(pack('crp1', '0.3'), pack('crp2', '0.4', { createdAtMs: 1 }));
+    const scope = scopeOf({ customer_id: 'c' });
+    const { hold } = heldOf(await holdUpTo(orgId, unitsOf(1n, 100n), { scope, surface: 'run' }));
+    expect([hold.amounts.usd, hold.packs.map(({ amount }) => amount)]).toEqual([
+      usd('0.7'),
+      [usd('0.3'), usd('0.4')],
+    ]);
+    expect(verdictOf(await holdUpTo(orgId, unitsOf(1n, 9n), { scope, surface: 'run' }))).toBe(
+      'credits_exhausted',
+    );
+    await expectNoDrift(orgId);
+  });
+
+  test('by 200 parallel requests never exceeds the cap, and leaves less than one minimum', async () => {
+    const minimum = 7n;
+    const orgId = await world.orgWith(cap('10.005'), budget('bud', '500'));
+    const results = await times(200, (index) => holdUpTo(orgId, unitsOf(minimum, 30n + BigInt(index % 50))));
+    const held = results.flatMap((result) => (result.kind === 'held' ? result.hold.amounts.usd : []));
+    const total = held.reduce((sum, amount) => sum + amount, 0n);
+    expect(total).toBeLessThanOrEqual(usd('10.005'));
+    expect(total).toBeGreaterThan(usd('10.005') - minimum * usd('0.01'));
+    expect(held.length).toBeLessThan(200);
+    expect(verdicts(results)).toEqual({ held: held.length, spend_cap_exceeded: 200 - held.length });
+    expect(await counterOf(orgId, 'cap')).toBe(`0+${total}`);
+    await expectNoDrift(orgId);
+  });
+
+  test('replays the same response for its idempotency key', async () => {
+    const orgId = await world.orgWith(cap('1'));
+    const responseOf = ({ hold }: Held) => String(hold.amounts.tokens);
+    const key = { ...requestKey('f', 'fit'), responseOf };
+    const results = await times(20, () => holdUpTo(orgId, unitsOf(1n, 60n), { key }));
+    expect(results.filter(({ kind }) => kind === 'held')).toHaveLength(1);
+    await holdUpTo(orgId, unitsOf(1n, 30n));
+    expect(await holdUpTo(orgId, unitsOf(1n, 60n), { key })).toEqual({ kind: 'replayed', response: '600' });
+  });
+});
+
+describe('an increase of a hold', () => {
+  const by = (dollars: string, tokens = 0n): HoldIncrease => ({
+    by: amountsOf(dollars, tokens, 0n),
+    requestId: null,
+  });
+  const increase = (orgId: string, hold: Pick<Hold, 'id'>, change: HoldIncrease) =>
+    world.ledger.increase(orgId, hold.id, change);
+  const changedHold = (result: IncreaseResult): Hold => {
+    if (result.kind !== 'changed') {
+      throw new Error(`expected an increase, not ${result.kind}`);
+    }
+    return result.hold;
+  };
+
+  test('reserves more in every limit, or is denied and changes nothing', async () => {
+    const tokens = limitOf({ id: 'tok', kind: 'quota', unit: 'tokens', capacity: 100n });
+    const orgId = await world.orgWith(cap('5'), budget('bud', '4'), tokens);
+    const hold = await world.held(orgId, '1', { amounts: amountsOf('1', 10n) });
+    expect(changedHold(await increase(orgId, hold, by('3', 90n))).amounts).toEqual({
+      usd: usd('4'),
+      tokens: 100n,
+      requests: 1n,
+    });
+    for (const [change, code] of [
+      [by('0.000000001'), 'budget_exceeded'],
+      [by('0', 1n), 'quota_exhausted'],
+      [by('2'), 'spend_cap_exceeded'],
+    ] as const) {
+      expect(await increase(orgId, hold, change)).toMatchObject({ kind: 'denied', denial: { code } });
+    }
+    expect(await world.ledger.findHold(orgId, hold.id)).toMatchObject({ amounts: { usd: usd('4') } });
+    expect([await counterOf(orgId, 'cap'), await counterOf(orgId, 'bud')]).toEqual([
+      at('0', '4'),
+      at('0', '4'),
+    ]);
+    await expectNoDrift(orgId);
+    await world.posted(orgId, '3.5', { decisionId: hold.id });
+    expect(await counterOf(orgId, 'cap')).toBe(at('3.5'));
+    await expectNoDrift(orgId);
+  });
+
+  test('never makes parallel increases and decisions exceed a limit', async () => {
+    const orgId = await world.orgWith(cap('10'));
+    const holds = await times(5, () => world.held(orgId, '0.5'));
+    const results = await times(60, (index) =>
+      index % 3 === 0 ? world.hold(orgId, '0.25') : increase(orgId, holds[index % 5] as Hold, by('0.25')),
+    );
+    const passed = results.filter(({ kind }) => kind === 'held' || kind === 'changed');
+    expect(passed).toHaveLength(30);
+    expect(await counterOf(orgId, 'cap')).toBe(at('0', '10'));
+    await expectNoDrift(orgId);
+  });
+
+  test('survives a restart, once for each request id', async () => {
+    const orgId = await world.orgWith(cap('10'));
+    const hold = await world.held(orgId, '1');
+    const once = { ...by('2'), requestId: 'request-1' };
+    const results = await times(5, () => increase(orgId, hold, once));
+    expect(results.map((result) => changedHold(result).amounts.usd)).toEqual(Array(5).fill(usd('3')));
+    expect(changedHold(await increase(orgId, hold, by('1'))).amounts.usd).toBe(usd('4'));
+    await world.restart();
+    expect(changedHold(await increase(orgId, hold, once)).amounts.usd).toBe(usd('4'));
+    expect(await counterOf(orgId, 'cap')).toBe(at('0', '4'));
+    const other = { ...once, requestId: 'request-2' };
+    expect(changedHold(await increase(orgId, hold, other)).amounts.usd).toBe(usd('6'));
+    expect(await world.ledger.findHold(orgId, hold.id)).toMatchObject({
+      increases: ['request-1', 'request-2'],
+    });
+    await expectNoDrift(orgId);
+  });
+
+  test('keeps the last request ids of a hold that is increased very often', async () => {
+    const orgId = await world.orgWith();
+    const hold = await world.held(orgId, '1');
+    await times(40, (index) => increase(orgId, hold, { ...by('0.01'), requestId: `r${index}` }));
+    const kept = (await world.ledger.findHold(orgId, hold.id))?.increases;
+    expect([kept?.length, kept?.at(-1)]).toEqual([16, 'r39']);
+  });
+
+  test('counts in the windows of the admission, and checks limits that were created since', async () => {
+    const orgId = await world.orgWith(cap('3'));
+    const hold = await world.held(orgId, '1', { holdSeconds: 86_400 });
+    const admittedAtMs = world.nowMs;
+    world.clock.advanceSeconds(20 * 3_600);
+    await world.held(orgId, '3');
+    expect(changedHold(await increase(orgId, hold, by('2'))).amounts.usd).toBe(usd('3'));
+    expect(await counterOf(orgId, 'cap', admittedAtMs)).toBe(at('0', '3'));
+    expect(await increase(orgId, hold, by('0.01'))).toMatchObject({ denial: { code: 'spend_cap_exceeded' } });
+    await world.endLimit(orgId, cap('3'));
+    const week = { kind: 'calendar', period: 'year', timezone: null } as const;
+    await world.insertLimit(orgId, budget('bud', '7', { span: week }));
+    expect(await increase(orgId, hold, by('1.01'))).toMatchObject({
+      denial: { code: 'budget_exceeded', details: { spent_usd: '6' } },
+    });
+    expect(
+      changedHold(await increase(orgId, hold, by('1'))).shares.map(({ key }) => key.split('@')[0]),
+    ).toEqual(expect.arrayContaining(['cap', 'bud']));
+    await expectNoDrift(orgId);
+    await world.ledger.void(orgId, hold.id);
+    await expectNoDrift(orgId);
+  });
+
+  test('burns further credit packs, which the settlement uses', async () => {
+    const orgId = await world.orgWith(pack('crp1', '2'), pack('crp2', '2', { createdAtMs: 1 }));
+    const scope = scopeOf({ customer_id: 'c' });
+    const hold = await world.held(orgId, '1', { scope, surface: 'run' });
+    expect(changedHold(await increase(orgId, hold, by('2'))).packs.map(({ amount }) => amount)).toEqual([
+      usd('2'),
+      usd('1'),
+    ]);
+    expect(await increase(orgId, hold, by('1.5'))).toMatchObject({ denial: { code: 'credits_exhausted' } });
+    const { charged } = await world.posted(orgId, '2.5', { scope, decisionId: hold.id });
+    expect([charged?.burned.map(({ amount }) => amount), charged?.uncovered]).toEqual([
+      [usd('2'), usd('0.5')],
+      0n,
+    ]);
+    await expectNoDrift(orgId);
+  });
+
+  test('works for the hold of a run in progress, and not for one that has ended or is unknown', async () => {
+    const orgId = await world.orgWith(cap('5'));
+    const decisionId = world.ids.next('dec');
+    const { posting } = await world.posted(orgId, '1', { kind: 'open', decisionId });
+    expect(changedHold(await increase(orgId, { id: decisionId }, by('1'))).runId).toBe(posting.runId);
+    await world.posted(orgId, '2', { kind: 'complete', runId: posting.runId, decisionId });
+    expect((await increase(orgId, { id: decisionId }, by('1'))).kind).toBe('ended');
+    expect((await increase(orgId, { id: 'dec_unknown' }, by('1'))).kind).toBe('unknown');
+    const foreign = await world.held(await world.orgWith(), '1');
+    expect((await increase(orgId, foreign, by('1'))).kind).toBe('unknown');
+    expect(await counterOf(orgId, 'cap')).toBe(at('2'));
+  });
+
+  test('beyond the largest amount is rejected', async () => {
+    const orgId = await world.orgWith();
+    const hold = await world.held(orgId, '8999999999');
+    expect((await increase(orgId, hold, by('1'))).kind).toBe('out_of_range');
+    expect((await increase(orgId, hold, by('0.999999999'))).kind).toBe('changed');
+  });
+
+  test('racing with settlements, voids, extensions and expiries leaves nothing behind', async () => {
+    const orgId = await world.orgWith(cap('1000'), budget('bud', '900'));
+    const holds = await times(40, () => world.held(orgId, '1', { holdSeconds: 60 }));
+    world.clock.advanceSeconds(59);
+    await times(200, (index) => {
+      const hold = holds[index % 40] as Hold;
+      switch (index % 7) {
+        case 0:
+          return world.post(orgId, '1.5', { decisionId: hold.id });
+        case 1:
+          return world.ledger.void(orgId, hold.id);
+        case 2:
+          return world.ledger.extend(orgId, hold.id, 30);
+        default:
+          return increase(orgId, hold, by('0.1'));
+      }
+    });
+    await expectNoDrift(orgId);
+    await world.restart();
+    await expectNoDrift(orgId);
+    world.clock.advanceSeconds(90_000);
+    await world.expireAll();
+    const counters = Object.entries(await world.counters(orgId));
+    expect(counters.filter(([, sums]) => !sums.endsWith('+0'))).toEqual([]);
+    await expectNoDrift(orgId);
   });
 });
 
