@@ -7,9 +7,9 @@ import { creditsDenial, type Denial, denialOf, depthDenial } from './denial.ts';
 import {
   type Amounts,
   applicable,
+  type CheckedKind,
   counterKey,
   type Limit,
-  type LimitKind,
   type OrgLimits,
   type RunOnlyCheck,
   type Scope,
@@ -74,21 +74,43 @@ export function debitsOf({ shares, amounts, packs }: Reservation): Debit[] {
   return debits;
 }
 
-/** The entry point of a charge. It determines the kinds of limits that are checked and counted. */
-export type Surface = 'edge' | 'run' | 'record';
+/** The entry point of a hold. */
+export type HoldSurface = 'edge' | 'run';
 
-const edgeKinds: ReadonlySet<LimitKind> = new Set(['prepaid', 'quota', 'spend_cap', 'budget', 'customer']);
-const balanceKinds: ReadonlySet<LimitKind> = new Set(['prepaid', 'credits']);
+/**
+ * The entry point of a charge. It determines the kinds of limits that are checked and counted. `charge` is a finished run, which
+ * is no longer in flight.
+ */
+export type Surface = HoldSurface | 'charge' | 'record';
+
+const edgeKinds: ReadonlySet<CheckedKind> = new Set([
+  'concurrency',
+  'prepaid',
+  'quota',
+  'spend_cap',
+  'budget',
+  'customer',
+]);
+const balanceKinds: ReadonlySet<CheckedKind> = new Set(['prepaid', 'credits']);
 
 /**
  * Returns true if charges of a surface count in this kind of limit. Backfilled runs count in windows but burn
  * neither credits nor the prepaid balance.
  */
-export function countsIn(surface: Surface, kind: LimitKind): boolean {
+export function countsIn(surface: Surface, kind: CheckedKind): boolean {
   if (kind === 'rate' || kind === 'chain_depth') {
     return false;
   }
-  return surface === 'edge' ? edgeKinds.has(kind) : surface === 'run' || !balanceKinds.has(kind);
+  switch (surface) {
+    case 'edge':
+      return edgeKinds.has(kind);
+    case 'run':
+      return true;
+    case 'charge':
+      return kind !== 'concurrency';
+    case 'record':
+      return kind !== 'concurrency' && !balanceKinds.has(kind);
+  }
 }
 
 /** The counters that apply to charges of one scope, valid while their windows last. */
@@ -98,7 +120,7 @@ export interface ApplicableCounters {
   /** All counters except credit packs, which are burned in their own order. */
   readonly shares: readonly ReservedCounter[];
   /** Limits and other checks that apply but are not checked at the edge; reported to the caller. Only valid for `edge`. */
-  readonly notChecked: readonly (RunOnlyCheck | LimitKind)[];
+  readonly notChecked: readonly (RunOnlyCheck | CheckedKind)[];
   readonly fromMs: number;
   readonly untilMs: number;
 }

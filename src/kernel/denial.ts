@@ -15,6 +15,7 @@ export interface DenyingLimit {
 export type Denial = DeniedDetails & { readonly by: DenyingLimit | null };
 
 type DeniedDetails =
+  | { readonly code: 'rate_limited'; readonly details: { readonly retry_after_seconds: number } }
   | {
       readonly code: 'plan_limit_exceeded';
       readonly details: {
@@ -96,6 +97,8 @@ function denialDetailsOf(overrun: Overrun): DeniedDetails {
   const start = formatInstant(window.startMs, timezone);
   const end = formatInstant(window.endMs, timezone);
   switch (limit.kind as CountedKind) {
+    case 'concurrency':
+      return { code: 'rate_limited', details: { retry_after_seconds: concurrencyRetrySeconds } };
     case 'plan_runs':
     case 'plan_tokens':
       return {
@@ -170,6 +173,9 @@ function denialDetailsOf(overrun: Overrun): DeniedDetails {
       };
   }
 }
+
+/** A place is free as soon as any request in flight ends, which nothing predicts. */
+const concurrencyRetrySeconds = 1;
 
 /** Denies a run at `depth`. It would be the deepest run of its chain, so the current depth is one less. */
 export function depthDenial(limit: Limit, depth: number): Denial {

@@ -4,7 +4,7 @@
  */
 import { calendarWindow, fixedWindow, lifetime, type Period, type Window } from './windows.ts';
 
-/** In the order in which denials are reported. Rates are counted elsewhere, see `rate.ts`. */
+/** In the order in which denials are reported. Rates with a window are counted elsewhere, see `rate.ts`. */
 export const limitKinds = [
   'rate',
   'plan_runs',
@@ -21,8 +21,18 @@ export const limitKinds = [
 ] as const;
 export type LimitKind = (typeof limitKinds)[number];
 
+/**
+ * A limit on requests in flight: a rate without a window, which counts one for each open hold and nothing that is settled.
+ * It is stored and shown as a `rate`; `limitUnits` has its unit.
+ */
+export type CheckedKind = LimitKind | 'concurrency';
+
 export const units = ['usd', 'tokens', 'requests'] as const;
 export type Unit = (typeof units)[number];
+
+/** Units as they are shown. */
+export const limitUnits = [...units, 'concurrent'] as const;
+export type LimitUnit = (typeof limitUnits)[number];
 
 /** The attributes of a charge. A limit applies to charges whose fields equal those in its match. */
 export interface Scope {
@@ -65,7 +75,7 @@ export type Span =
 
 export interface Limit {
   readonly id: string;
-  readonly kind: LimitKind;
+  readonly kind: CheckedKind;
   readonly unit: Unit;
   readonly match: Match;
   readonly span: Span;
@@ -81,6 +91,14 @@ export interface Limit {
   readonly expiresAtMs: number | null;
 }
 
+/** Returns the kind and unit of a limit as they are shown. */
+export function shownKind({ kind, unit }: Pick<Limit, 'kind' | 'unit'>): {
+  kind: LimitKind;
+  unit: LimitUnit;
+} {
+  return kind === 'concurrency' ? { kind: 'rate', unit: 'concurrent' } : { kind, unit };
+}
+
 /** The amounts of one charge, by unit. */
 export type Amounts = Readonly<Record<Unit, bigint>>;
 
@@ -88,9 +106,13 @@ export type Amounts = Readonly<Record<Unit, bigint>>;
 export const runOnlyChecks = ['safety'] as const;
 export type RunOnlyCheck = (typeof runOnlyChecks)[number];
 
+/** Treatment of holds that expire without a settlement: they are released, or their amount is posted. */
+export const unsettledTreatments = ['release', 'post_held'] as const;
+export type OnUnsettled = (typeof unsettledTreatments)[number];
+
 export interface OrgLimits {
   readonly orgId: string;
-  /** Incremented with every change of a limit, the time zone, the read limit or the run-only checks. */
+  /** Incremented with every change of a limit, the time zone, the read limit, the run-only checks or `onUnsettled`. */
   readonly version: bigint;
   readonly timezone: string;
   /** Read requests per minute; null: the default of the deployment. */
@@ -98,6 +120,7 @@ export interface OrgLimits {
   readonly all: readonly Limit[];
   /** Checks without counters that apply to the org. */
   readonly runOnlyChecks: readonly RunOnlyCheck[];
+  readonly onUnsettled: OnUnsettled;
   /** True if there are rate limits, which are counted elsewhere. */
   readonly hasRates: boolean;
   /** True if there are chain depth limits, which have no counter. */
@@ -114,8 +137,8 @@ interface LimitIndex {
 }
 
 export function orgLimits(
-  of: Omit<OrgLimits, 'index' | 'hasRates' | 'hasDepths' | 'runOnlyChecks'> &
-    Partial<Pick<OrgLimits, 'runOnlyChecks'>>,
+  of: Omit<OrgLimits, 'index' | 'hasRates' | 'hasDepths' | 'runOnlyChecks' | 'onUnsettled'> &
+    Partial<Pick<OrgLimits, 'runOnlyChecks' | 'onUnsettled'>>,
 ): OrgLimits {
   const unconditional: Limit[] = [];
   const byValue = new Map<MatchField, Map<string, Limit[]>>();
@@ -142,6 +165,7 @@ export function orgLimits(
   const has = (expected: LimitKind) => of.all.some(({ kind }) => kind === expected);
   return {
     runOnlyChecks: [],
+    onUnsettled: 'release',
     ...of,
     hasRates: has('rate'),
     hasDepths: has('chain_depth'),
@@ -153,7 +177,7 @@ function inReportingOrder(a: Limit, b: Limit): number {
   return rank(a) - rank(b) || (a.id < b.id ? -1 : 1);
 }
 
-const kindRank = new Map(limitKinds.map((kind, index) => [kind, index * 10]));
+const kindRank = new Map<CheckedKind, number>(limitKinds.map((kind, index) => [kind, index * 10]));
 
 /** Budgets of the whole org come before those of a department, then workflow, then deployment. */
 function rank({ kind, match }: Limit): number {

@@ -1,0 +1,45 @@
+/** Reversal: gives back everything that was paid for a charge, before another charge replaces it. */
+import { type Counters, type LimitWindow, releaseDebits, reserveDebits } from './admission.ts';
+import type { Debit } from './credits.ts';
+import type { Amounts } from './limits.ts';
+import { emptyReservation, type Paid, type PendingSettlement } from './settlement.ts';
+
+export interface ReversalRequest {
+  /** The counters in which the charge is counted. */
+  readonly windows: readonly LimitWindow[];
+  /** The amounts that were charged. */
+  readonly amounts: Amounts;
+  readonly paid: Paid;
+}
+
+/** Prepares a reversal. The counters count the charge until it is committed. */
+export function prepareReversal({ windows, amounts, paid }: ReversalRequest): PendingSettlement {
+  return {
+    reservation: emptyReservation,
+    additional: [],
+    windows,
+    amounts: { usd: -amounts.usd, tokens: -amounts.tokens, requests: -amounts.requests },
+    burned: paid.burned.map(({ key, amount }) => ({ key, amount: -amount })),
+    uncovered: -paid.uncovered,
+    // The balance gets back what it paid: it may have been created after the charge.
+    prepaid: windows.some(({ limit }) => limit.kind === 'prepaid') ? -paid.prepaid : 0n,
+  };
+}
+
+/**
+ * Calls `prepare` as if these debits from credit packs were given back already, so that the new charge burns the same packs as
+ * a charge that was never made before. Other decisions see the packs without the refund until it is committed.
+ */
+export function withRefund<Result>(
+  counters: Counters,
+  debits: readonly Debit[],
+  prepare: () => Result,
+): Result {
+  const refunded = debits.filter(({ key }) => counters.has(key));
+  releaseDebits(counters, refunded);
+  try {
+    return prepare();
+  } finally {
+    reserveDebits(counters, refunded);
+  }
+}
