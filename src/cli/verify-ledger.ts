@@ -35,6 +35,7 @@ export async function verifyLedger(db: Database, dataDir: string): Promise<Ledge
     writeRuns: notUsed,
     readPaid: notUsed,
     permits: { read: notUsed, use: notUsed },
+    unsettledRuns: { postingsFor: notUsed, read: notUsed },
   });
   try {
     let counters = 0;

@@ -109,6 +109,17 @@ const MissingPrice = open({
   charged_at: timestamp,
 });
 
+const UnsettledRun = open({
+  run_id: text,
+  decision_id: text,
+  model: text,
+  key_id: text,
+  workflow: nullable(text),
+  customer_id: nullable(text),
+  posted_usd: Type.String({ description: 'The held amount, which was posted as the cost.' }),
+  charged_at: timestamp,
+});
+
 const Member = open({
   id: text,
   name: text,
@@ -427,6 +438,21 @@ export const eventCatalog = {
     finished_at: '2026-11-15T12:00:00.000Z',
     marks: [],
   }),
+  'run.unsettled': kind(
+    'A hold expired and no run had settled it: the held amount was posted. Settle the decision or complete the run to correct it. ' +
+      'Only for organizations whose `on_unsettled` is `post_held`.',
+    UnsettledRun,
+    {
+      run_id: 'run_01hzy4t0000000000000000000',
+      decision_id: 'dec_01hzy4t0000000000000000000',
+      model: 'gpt-4o',
+      key_id: key.id,
+      workflow: 'support',
+      customer_id: 'customer-7',
+      posted_usd: '0.0065',
+      charged_at: '2026-11-15T12:00:00.000Z',
+    },
+  ),
   'price.missing': kind(
     'A run settled a decision, but its model has no price: the held amount was posted. Set a price, then reprice the run.',
     MissingPrice,

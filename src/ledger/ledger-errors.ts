@@ -22,6 +22,8 @@ export function denialError(denial: Denial, surface: 'edge' | 'run'): ApiError {
       const status = denial.details.quota_kind === 'window' && surface === 'run' ? 429 : 402;
       return apiErrorWithStatus(denial.code, status, denial.details);
     }
+    case 'rate_limited':
+      return apiErrorWithDetails(denial.code, denial.details, inFlightMessage(denial));
     case 'chain_budget_exceeded':
       return apiErrorWithStatus(denial.code, denial.details.reason === 'depth' ? 429 : 402, denial.details);
     case 'spend_cap_exceeded':
@@ -33,6 +35,10 @@ export function denialError(denial: Denial, surface: 'edge' | 'run'): ApiError {
     case 'credits_exhausted':
       return apiErrorWithDetails(denial.code, denial.details);
   }
+}
+
+function inFlightMessage({ by }: Denial): string {
+  return `The limit of ${by?.limit.capacity} requests in flight is reached. Retry when one of them has ended.`;
 }
 
 /** Adds the index of the run in a bulk request to an error. */

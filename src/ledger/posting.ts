@@ -31,8 +31,16 @@ export interface Posting<Run = unknown> {
     /** The completion of a run that was opened or adopted. */
     | 'complete'
     /** A correction of a posted run. */
-    | 'adjust';
+    | 'adjust'
+    /** The held amount of a hold that expired without a settlement: of a new run, or of the run in progress under the hold. */
+    | 'expire'
+    /** The late settlement of such a hold by a new run, which takes the place of the run that the expiry created. */
+    | 'resettle'
+    /** Gives back what such a run was charged, before its late settlement. Made by the ledger. */
+    | 'reverse';
   readonly runId: string;
+  /** For `expire`: the hold belongs to a run in progress. */
+  readonly runExists?: true;
   readonly externalId: string | null;
   /**
    * Digest of the request content. A run with the same `externalId` and a different digest is rejected; null: not
@@ -65,6 +73,21 @@ export interface Posting<Run = unknown> {
   readonly permit?: string;
   /** The run to be stored; opaque to the ledger. */
   readonly run: Run;
+}
+
+/** Returns true if the posting creates its run. */
+export function createsRun({ kind, runExists }: Posting): boolean {
+  switch (kind) {
+    case 'charge':
+    case 'open':
+    case 'adopt':
+    case 'record':
+      return true;
+    case 'expire':
+      return runExists !== true;
+    default:
+      return false;
+  }
 }
 
 /** Postings of one request, applied in one transaction: all together or not at all, unless `skipRejected` is set. */
@@ -106,7 +129,14 @@ export interface Posted<Run = unknown> {
   readonly settledUnheld: Hold | null;
 }
 
-export type Mark = 'over_hold' | 'late' | 'degraded' | 'backfill' | 'unpriced' | 'usage_missing';
+export type Mark =
+  | 'over_hold'
+  | 'late'
+  | 'degraded'
+  | 'backfill'
+  | 'unpriced'
+  | 'usage_missing'
+  | 'unsettled';
 
 export type Outcome<Run = unknown> =
   | Posted<Run>

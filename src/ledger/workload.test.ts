@@ -17,7 +17,7 @@ import { seedsOf } from '../../test/support/seeds.ts';
 import { engine } from '../../test/support/test-database.ts';
 import type { Denial } from '../kernel/denial.ts';
 import type { Fit } from '../kernel/fit.ts';
-import { type Amounts, type Limit, type LimitKind, type Scope, WILDCARD } from '../kernel/limits.ts';
+import { type Amounts, type CheckedKind, type Limit, type Scope, WILDCARD } from '../kernel/limits.ts';
 import { parseUsd } from '../kernel/money.ts';
 import type { Hold } from './holds/hold.ts';
 import type { HoldResult } from './holds/hold-request.ts';
@@ -44,7 +44,7 @@ const zones = [
   'Africa/Cairo',
   'Pacific/Chatham',
 ];
-const onlyOne: readonly LimitKind[] = [
+const onlyOne: readonly CheckedKind[] = [
   'spend_cap',
   'prepaid',
   'plan_runs',

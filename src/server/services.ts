@@ -18,7 +18,13 @@ import {
   seedModelCapabilities,
   seedModels,
 } from '../capabilities/spend/models/index.ts';
-import { enqueueRunEvents, type RunDraft, readPaid, writeRuns } from '../capabilities/spend/runs/index.ts';
+import {
+  createUnsettledRuns,
+  enqueueRunEvents,
+  type RunDraft,
+  readPaid,
+  writeRuns,
+} from '../capabilities/spend/runs/index.ts';
 import type { Config } from '../config/settings.ts';
 import { version } from '../config/version.ts';
 import { createFailOpenDecisions, type FailOpenDecisions } from '../edge/index.ts';
@@ -90,6 +96,7 @@ export async function openServices({ config, db, clock, ids, log }: ServicesDepe
       await enqueueRunEvents(tx, { ids, wants: events.wants }, posted);
     },
     readPaid,
+    unsettledRuns: createUnsettledRuns(ids),
     permits: createPermits({ ids, heads: auditHeads }),
   });
   const prices = createPrices(db);

@@ -50,6 +50,7 @@ export function declaredApp(): App {
     ids,
     writeRuns: notUsed,
     readPaid: notUsed,
+    unsettledRuns: { postingsFor: notUsed, read: notUsed },
     permits: { read: notUsed, use: notUsed },
   });
   const secrets = createSecrets([Buffer.alloc(secretsKeyBytes)]);

@@ -2,7 +2,7 @@
  * Reference model of the ledger: a list of events from which every sum is recomputed on each call. Slow but
  * obviously correct, and written independently of the code under test; it only shares money and windows.
  */
-import type { Amounts, Limit, LimitKind, Scope } from '../../src/kernel/limits.ts';
+import type { Amounts, Limit, CheckedKind, Scope } from '../../src/kernel/limits.ts';
 import { calendarWindow, fixedWindow, lifetime, type Period, type Window } from '../../src/kernel/windows.ts';
 
 export type Surface = 'edge' | 'run' | 'record';
@@ -39,7 +39,7 @@ export type Verdict =
   | { readonly allowed: true; readonly packs: readonly Paid[] }
   | { readonly allowed: false; readonly code: string; readonly limitId?: string; readonly used: bigint };
 
-const checkedKinds: Record<Surface, readonly LimitKind[]> = {
+const checkedKinds: Record<Surface, readonly CheckedKind[]> = {
   edge: ['prepaid', 'quota', 'spend_cap', 'budget', 'customer'],
   run: [
     'plan_runs',
@@ -66,7 +66,7 @@ const checkedKinds: Record<Surface, readonly LimitKind[]> = {
   ],
 };
 const budgetOrder = ['department', 'workflow', 'deployment'] as const;
-const codes: Partial<Record<LimitKind, string>> = {
+const codes: Partial<Record<CheckedKind, string>> = {
   plan_runs: 'plan_limit_exceeded',
   plan_tokens: 'plan_limit_exceeded',
   prepaid: 'quota_exhausted',

@@ -2,17 +2,24 @@
 import { cpSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Amounts, Limit, Scope } from '../../src/kernel/limits.ts';
+import {
+  type Amounts,
+  type Limit,
+  type OnUnsettled,
+  type Scope,
+  shownKind,
+} from '../../src/kernel/limits.ts';
 import { calendarWindow, fixedWindow, lifetime, type Window } from '../../src/kernel/windows.ts';
 import { EmbeddedLedger } from '../../src/ledger/embedded/embedded-ledger.ts';
 import type { Hold } from '../../src/ledger/holds/hold.ts';
 import type { Held, HoldRequest, HoldResult } from '../../src/ledger/holds/hold-request.ts';
 import type { Ledger } from '../../src/ledger/ledger.ts';
-import { notifyLimitsChanged } from '../../src/ledger/limits/change-notifications.ts';
+import { notifyLimitChanged, notifyLimitsChanged } from '../../src/ledger/limits/change-notifications.ts';
 import { endLimit, insertLimit, type LimitRow, updateLimit } from '../../src/ledger/limits/limits.ts';
 import { PostgresLedger } from '../../src/ledger/postgres/postgres-ledger.ts';
 import type { GroupResult, Posted, Posting } from '../../src/ledger/posting.ts';
 import type { PaidSoFar } from '../../src/ledger/postings/existing-records.ts';
+import type { UnsettledRuns } from '../../src/ledger/postings/unsettled-runs.ts';
 import type { Database, Transaction } from '../../src/platform/db/database.ts';
 import { createIds, type Ids } from '../../src/platform/ids.ts';
 import { createLog } from '../../src/platform/log.ts';
@@ -45,6 +52,72 @@ export async function readPaid(tx: Transaction, orgId: string, runId: string): P
   };
 }
 
+/** Runs are not stored in these tests, so an unsettled run is known from its entries alone. */
+function unsettledRunsOf(ids: Ids): UnsettledRuns<unknown> {
+  return {
+    async postingsFor(_, __, holds) {
+      return holds.map((hold) => ({
+        kind: 'expire',
+        runId: hold.runId ?? ids.next('run'),
+        ...(hold.runId !== null && { runExists: true }),
+        externalId: null,
+        entryId: ids.next('ent'),
+        scope: hold.scope,
+        depth: 1,
+        amounts: { ...hold.amounts, tokens: 0n },
+        decisionId: hold.id,
+        holdSeconds: 0,
+        atMs: hold.admittedAtMs,
+        priceVersion: hold.priceVersion,
+        usage: noUsage,
+        run: null,
+      }));
+    },
+    async read(tx, orgId, runIds) {
+      const rows = await tx.query<EntryRow & { run_id: string; marks: string[] }>(
+        'SELECT * FROM ledger_entries WHERE org_id = $1 AND run_id = ANY($2) ORDER BY booked_at, id',
+        [orgId, runIds],
+      );
+      return Promise.all(
+        [...new Set(rows.map(({ run_id }) => run_id))]
+          .map((runId) => rows.filter(({ run_id }) => run_id === runId))
+          .filter((own) => own.some(isUnsettled) && !own.some(({ marks }) => marks.includes('late')))
+          .map(async (own) => {
+            const [first] = own as [EntryRow & { run_id: string }];
+            return {
+              runId: first.run_id,
+              run: null,
+              scope: { ...first, provider: null, action: null, team: null },
+              depth: 1,
+              atMs: first.charged_at.getTime(),
+              amounts: {
+                usd: own.reduce((sum, { usd_nanos }) => sum + usd_nanos, 0n),
+                tokens: own.reduce((sum, { tokens }) => sum + tokens, 0n),
+                requests: own.reduce((sum, { requests }) => sum + requests, 0n),
+              },
+              paid: await readPaid(tx, orgId, first.run_id),
+              usage: noUsage,
+              reversalId: ids.next('ent'),
+            };
+          }),
+      );
+    },
+  };
+}
+
+const isUnsettled = ({ marks }: { readonly marks: readonly string[] }) => marks.includes('unsettled');
+
+const noUsage: Posting['usage'] = {
+  status: 'running',
+  inputTokens: 0n,
+  cachedInputTokens: 0n,
+  cacheWriteTokens: 0n,
+  outputTokens: 0n,
+  valueNanos: null,
+  latencyMs: null,
+  tags: null,
+};
+
 /** The tests do not use permits. */
 const permits = { read: async () => new Map<string, number>(), use: async () => undefined };
 
@@ -64,7 +137,16 @@ export async function openLedgerOn(
   ids: Ids,
   { holdsMax = 100_000, monotonicMs }: Pick<LedgerOptions, 'holdsMax' | 'monotonicMs'> = {},
 ): Promise<Ledger> {
-  const deps = { db, clock, ids, log, writeRuns: async () => undefined, readPaid, permits };
+  const deps = {
+    db,
+    clock,
+    ids,
+    log,
+    writeRuns: async () => undefined,
+    readPaid,
+    permits,
+    unsettledRuns: unsettledRunsOf(ids),
+  };
   return engine === 'embedded'
     ? EmbeddedLedger.open({
         ...deps,
@@ -131,6 +213,13 @@ export class LedgerWorld {
     await this.#db.transaction(async (tx) => {
       await tx.query('UPDATE orgs SET timezone = $2 WHERE id = $1', [orgId, timezone]);
       await notifyLimitsChanged(tx, orgId);
+    });
+  }
+
+  async setOnUnsettled(orgId: string, treatment: OnUnsettled): Promise<void> {
+    await this.#db.transaction(async (tx) => {
+      await tx.query('UPDATE orgs SET on_unsettled = $2 WHERE id = $1', [orgId, treatment]);
+      await notifyLimitChanged(tx, orgId);
     });
   }
 
@@ -297,7 +386,7 @@ export function rowOf(orgId: string, limit: Limit): LimitRow {
   return {
     org_id: orgId,
     id: limit.id,
-    kind: limit.kind,
+    kind: shownKind(limit).kind,
     name: null,
     unit: limit.unit,
     match: limit.match,
@@ -355,11 +444,12 @@ async function auditCounters(ledger: Ledger, orgId: string): Promise<string[]> {
         wanted === '*' ? scope[field] === value : scope[field] === wanted,
       );
     const inside = (ms: number) => window.startMs <= ms && ms < window.endMs;
-    const spent = entries
+    const isConcurrency = limit.kind === 'rate' && limit.window_seconds === null;
+    const spent = (isConcurrency ? [] : entries)
       .filter((entry) => inside(entry.charged_at.getTime()) && matches({ ...entry }))
       .map((entry) => spentOf(limit, entry))
       .reduce((sum, amount) => sum + amount, 0n);
-    const counts = (hold: Hold) => hold.surface === 'run' || edgeKinds.includes(limit.kind);
+    const counts = (hold: Hold) => hold.surface === 'run' || isConcurrency || edgeKinds.includes(limit.kind);
     const heldByHolds = holds
       .map((hold) =>
         limit.kind === 'credits'

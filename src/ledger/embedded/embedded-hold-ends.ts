@@ -5,6 +5,7 @@ import type { Hold } from '../holds/hold.ts';
 import type { HoldChange } from '../holds/hold-request.ts';
 import type { OpenHold } from '../holds/org-ledger-state.ts';
 import { extendedTo } from '../holds/take-hold.ts';
+import { eachIfAllFail } from '../postings/each-if-all-fail.ts';
 import { endedOrUnknown, findEnds, type HoldEnd, insertEnds } from '../postings/ledger-writes.ts';
 import type { DurableHolds } from './durable-holds.ts';
 import type { LedgerStates } from './ledger-states.ts';
@@ -16,6 +17,8 @@ export interface EmbeddedHoldEndsDependencies {
   readonly durable: DurableHolds;
   readonly unresolvedEnds: UnresolvedHoldEnds;
   now(): number;
+  /** Posts the held amounts of expired holds of an org; see `EmbeddedPostings`. */
+  postExpired(orgId: string, stillOpen: () => readonly Hold[]): Promise<void>;
 }
 
 /** Small, because postings wait for the transaction, and everything waits for what it does in memory. */
@@ -56,12 +59,7 @@ export class EmbeddedHoldEnds {
     try {
       await this.#deps.db.transaction(async (tx) => {
         setEnding(ending, false);
-        ending = holds.filter(
-          (open) =>
-            this.#deps.states.isOpen(open) &&
-            !open.ending &&
-            (endedAs === 'voided' || open.hold.expiresAtMs <= dueMs),
-        );
+        ending = holds.filter((open) => this.#canEnd(open, dueMs));
         setEnding(ending, true);
         await insertEnds(
           tx,
@@ -78,6 +76,10 @@ export class EmbeddedHoldEnds {
       throw error;
     }
     return this.#ended(ending);
+  }
+
+  #canEnd(open: OpenHold, dueMs: number): boolean {
+    return this.#deps.states.isOpen(open) && !open.ending && open.hold.expiresAtMs <= dueMs;
   }
 
   #ended(ending: readonly OpenHold[]): Hold[] {
@@ -141,6 +143,25 @@ export class EmbeddedHoldEnds {
     return Math.min(restMsMax, this.#expiryTookMs * restRatio);
   }
 
+  /** Releases overdue holds in one transaction; those of orgs that post the held amount in one for each org. */
+  async #expire(due: readonly OpenHold[], nowMs: number): Promise<void> {
+    const released: OpenHold[] = [];
+    for (const [orgId, holds] of byOrg(due)) {
+      if (this.#deps.states.get(orgId)?.limits.onUnsettled === 'post_held') {
+        await eachIfAllFail(holds, (some) =>
+          this.#deps.postExpired(orgId, () =>
+            some.filter((open) => this.#canEnd(open, nowMs)).map(({ hold }) => hold),
+          ),
+        );
+      } else {
+        released.push(...holds);
+      }
+    }
+    if (released.length > 0) {
+      await this.#end(released, 'expired', nowMs);
+    }
+  }
+
   async #expireBatch(): Promise<boolean> {
     const nowMs = this.#deps.now();
     const { holds: due, more } = this.#deps.states.expiries.takeDue(nowMs, expiriesPerTransaction);
@@ -157,9 +178,7 @@ export class EmbeddedHoldEnds {
           }
         }
       }
-      if (expired.length > 0) {
-        await this.#end(expired, 'expired', nowMs);
-      }
+      await this.#expire(expired, nowMs);
     } catch (error) {
       this.#deps.states.expiries.putBack(due, nowMs);
       throw error;
@@ -170,6 +189,16 @@ export class EmbeddedHoldEnds {
     );
     return more;
   }
+}
+
+/** Returns the holds by org. */
+function byOrg(holds: readonly OpenHold[]): Map<string, OpenHold[]> {
+  const groups = new Map<string, OpenHold[]>();
+  for (const open of holds) {
+    const { orgId } = open.hold;
+    groups.set(orgId, [...(groups.get(orgId) ?? []), open]);
+  }
+  return groups;
 }
 
 function setEnding(holds: readonly OpenHold[], ending: boolean): void {

@@ -115,7 +115,11 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
     });
     const shared = { states, durable: this.#durable, unresolvedEnds: this.#unresolvedEnds, now };
     this.#postings = new EmbeddedPostings({ ...options, ...shared });
-    this.#ends = new EmbeddedHoldEnds({ db: options.db, ...shared });
+    this.#ends = new EmbeddedHoldEnds({
+      db: options.db,
+      ...shared,
+      postExpired: (orgId, stillOpen) => this.#postings.expire(orgId, stillOpen),
+    });
     this.#increases = new EmbeddedHoldIncreases({ db: options.db, ...shared });
   }
 

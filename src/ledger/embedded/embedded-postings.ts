@@ -4,11 +4,12 @@
  * outcome is unknown.
  */
 import { commitSettlement } from '../../kernel/settlement.ts';
-import { type Database, DatabaseUnavailable } from '../../platform/db/database.ts';
+import { type Database, DatabaseUnavailable, type Transaction } from '../../platform/db/database.ts';
 import type { Log } from '../../platform/log.ts';
 import { OverCapacity } from '../../platform/service-unavailable.ts';
+import type { Hold } from '../holds/hold.ts';
 import type { OpenHold, OrgLedgerState } from '../holds/org-ledger-state.ts';
-import type { GroupResult, PostingGroup } from '../posting.ts';
+import { createsRun, type GroupResult, type PostingGroup } from '../posting.ts';
 import { advanceClock } from '../postings/ledger-writes.ts';
 import {
   addCounters,
@@ -35,6 +36,11 @@ export interface EmbeddedPostingsDependencies<Run> extends BatchDependencies<Run
   now(): number;
 }
 
+type GroupsOfBatch<Run> = readonly PostingGroup<Run>[];
+
+/** Nothing was decided yet. */
+const emptyBatch: Batch<never> = { results: new Map(), uncommitted: [], newHolds: [] };
+
 export class EmbeddedPostings<Run> {
   readonly #deps: EmbeddedPostingsDependencies<Run>;
   readonly #queue = new PostingQueue<Run>((waiting) => this.#postBatch(waiting));
@@ -55,16 +61,47 @@ export class EmbeddedPostings<Run> {
     return this.#queue.idle();
   }
 
+  /**
+   * Posts the held amounts of expired holds of an org, in a transaction of its own. `stillOpen` is called in the transaction,
+   * during which no settlement is in progress.
+   */
+  async expire(orgId: string, stillOpen: () => readonly Hold[]): Promise<void> {
+    await this.#post([orgId], async (tx) => {
+      const postings = await this.#deps.unsettledRuns.postingsFor(tx, orgId, stillOpen());
+      return [{ orgId, postings, skipRejected: true }];
+    });
+  }
+
   async #postBatch(waiting: readonly WaitingGroup<Run>[]): Promise<void> {
-    const { db, states, durable, unresolvedEnds } = this.#deps;
     const groups = waiting.map(({ group }) => group);
-    const orgIds = [...new Set(groups.map(({ orgId }) => orgId))];
-    let batch: Batch<Run> | undefined;
+    let batch: Batch<Run>;
+    try {
+      batch = await this.#post([...new Set(groups.map(({ orgId }) => orgId))], () => groups);
+    } catch (error) {
+      await this.#retrySeparately(waiting, error);
+      return;
+    }
+    // Sends the next batch to the database first: resolving these promises takes as long as writing that batch.
+    setImmediate(() => {
+      for (const { group, resolve } of waiting) {
+        resolve(batch.results.get(group) as GroupResult<Run>);
+      }
+    });
+  }
+
+  /** Posts groups of these orgs in one transaction and commits them in memory. */
+  async #post(
+    orgIds: readonly string[],
+    groupsOf: (tx: Transaction) => GroupsOfBatch<Run> | Promise<GroupsOfBatch<Run>>,
+  ): Promise<Batch<Run>> {
+    const { db, states, durable, unresolvedEnds } = this.#deps;
+    let batch: Batch<Run> = emptyBatch;
     let alerts: OrgAlerts[] = [];
     try {
       await Promise.all(orgIds.map((orgId) => states.open(orgId)));
       const nowMs = this.#deps.now();
       await db.transaction(async (tx) => {
+        const groups = await groupsOf(tx);
         unresolvedEnds.throwIfUnresolved(
           groups.flatMap(({ postings }) => postings.map(({ decisionId }) => decisionId)),
         );
@@ -86,21 +123,15 @@ export class EmbeddedPostings<Run> {
       });
     } catch (error) {
       this.#handleFailure(batch, error);
-      await this.#retrySeparately(waiting, error);
-      return;
+      throw error;
     }
     // Before the commit in memory, which removes those that ended in the same batch.
-    for (const open of batch?.newHolds ?? []) {
+    for (const open of batch.newHolds) {
       states.track(open);
     }
-    this.#commit(batch?.uncommitted ?? []);
+    this.#commit(batch.uncommitted);
     markAllAlerted(alerts);
-    // Sends the next batch to the database first: resolving these promises takes as long as writing that batch.
-    setImmediate(() => {
-      for (const { group, resolve } of waiting) {
-        resolve(batch?.results.get(group) as GroupResult<Run>);
-      }
-    });
+    return batch;
   }
 
   #commit(uncommitted: readonly UncommittedPosting<Run>[]): void {
@@ -125,10 +156,7 @@ export class EmbeddedPostings<Run> {
    * If the transaction was rolled back, the postings are rolled back at once. If the outcome is unknown, they stay
    * held until the database can be queried.
    */
-  #handleFailure(batch: Batch<Run> | undefined, error: unknown): void {
-    if (batch === undefined) {
-      return;
-    }
+  #handleFailure(batch: Batch<Run>, error: unknown): void {
     if (isOutcomeUnknown(error)) {
       void this.#resolveLater(batch.uncommitted);
     } else {
@@ -187,8 +215,7 @@ export class EmbeddedPostings<Run> {
 
   #resolve(one: UncommittedPosting<Run>, written: ReadonlySet<string>): void {
     const { posting, charged, hold } = one.posted;
-    const isNewRun = posting.kind !== 'complete' && posting.kind !== 'adjust';
-    const committed = written.has(isNewRun && charged === null ? posting.runId : posting.entryId);
+    const committed = written.has(createsRun(posting) && charged === null ? posting.runId : posting.entryId);
     const opened = posting.kind === 'open' ? one.orgState.holds.get(hold?.id ?? '') : undefined;
     if (committed) {
       this.#commit([one]);

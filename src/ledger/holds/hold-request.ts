@@ -1,5 +1,5 @@
 /** Requests for holds and their results, and the queries and changes of holds. */
-import type { ApplicableCounters, Surface } from '../../kernel/admission.ts';
+import type { ApplicableCounters, HoldSurface } from '../../kernel/admission.ts';
 import type { Denial } from '../../kernel/denial.ts';
 import type { Fit } from '../../kernel/fit.ts';
 import type { Amounts, Scope } from '../../kernel/limits.ts';
@@ -8,7 +8,7 @@ import type { Replay, RequestKey } from './hold-keys.ts';
 
 export interface HoldRequest {
   readonly orgId: string;
-  readonly surface: Exclude<Surface, 'record'>;
+  readonly surface: HoldSurface;
   readonly scope: Scope;
   /** With `fit`, those of the largest hold. */
   readonly amounts: Amounts;

@@ -1,5 +1,5 @@
 /** A hold: an amount reserved in every applicable limit until it is settled, voided or expired. */
-import type { Reservation, ReservedCounter, Surface } from '../../kernel/admission.ts';
+import type { HoldSurface, Reservation, ReservedCounter } from '../../kernel/admission.ts';
 import type { Debit } from '../../kernel/credits.ts';
 import type { Scope, Unit } from '../../kernel/limits.ts';
 
@@ -9,7 +9,7 @@ export interface Hold extends Reservation {
   readonly orgId: string;
   /** The run that the hold is for, if known. */
   readonly runId: string | null;
-  readonly surface: Exclude<Surface, 'record'>;
+  readonly surface: HoldSurface;
   readonly scope: Scope;
   /** The time of the charge, whenever the hold is settled. */
   readonly admittedAtMs: number;

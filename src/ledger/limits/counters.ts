@@ -21,12 +21,17 @@ export interface Settled {
   readonly alerted: number;
 }
 
+const nothingSettled: Settled = { settled: 0n, alerted: 0 };
+
 export async function readSettled(
   db: Queryable,
   orgId: string,
   limitWindow: LimitWindow,
   scope: Scope,
 ): Promise<Settled> {
+  if (limitWindow.limit.kind === 'concurrency') {
+    return nothingSettled;
+  }
   const query = settledQuery(limitWindow, scope);
   const params = [orgId, limitWindow.key, ...query.params];
   const [row] = await db.query<Settled>(

@@ -7,7 +7,7 @@
 import type { ErrorCode } from '../../contract/errors.ts';
 import type { EventType } from '../../contract/events.ts';
 import { type Denial, inUnit } from '../../kernel/denial.ts';
-import { applicable, counterKey, type Limit, type Scope } from '../../kernel/limits.ts';
+import { applicable, counterKey, type Limit, type Scope, shownKind } from '../../kernel/limits.ts';
 import { fixedWindow, lifetime, type Window } from '../../kernel/windows.ts';
 import type { Database, Queryable } from '../../platform/db/database.ts';
 import { FairShare } from '../../platform/fair-share.ts';
@@ -81,6 +81,12 @@ export function createLimitEvents({ db, ids, clock, orgLimits }: LimitEventDepen
     return limits && applicable(limits, scope).findLast(({ kind }) => kind === 'credits');
   }
 
+  function rateDenied(...[orgId, scope, limit, rateKey, code]: Parameters<LimitEvents['rateDenied']>): void {
+    const window = fixedWindow(rateWindowSeconds, clock.now().getTime());
+    const key = `${rateKey}@${window.startMs}`;
+    enqueue({ orgId, limit, window, scope, code, used: limit.capacity, key });
+  }
+
   async function writeBatch(): Promise<boolean> {
     const batch = pending.slice(0, eventsPerBatch);
     if (batch.length === 0) {
@@ -97,6 +103,9 @@ export function createLimitEvents({ db, ids, clock, orgLimits }: LimitEventDepen
   return {
     limitDenied(orgId, scope, { code, by }) {
       const limit = by?.limit ?? latestPack(orgId, scope);
+      if (limit?.kind === 'concurrency') {
+        return rateDenied(orgId, scope, limit, counterKey(limit, lifetime, scope), code);
+      }
       if (limit !== undefined) {
         const window = by?.window ?? lifetime;
         enqueue({
@@ -110,11 +119,7 @@ export function createLimitEvents({ db, ids, clock, orgLimits }: LimitEventDepen
         });
       }
     },
-    rateDenied(orgId, scope, limit, rateKey, code) {
-      const window = fixedWindow(rateWindowSeconds, clock.now().getTime());
-      const key = `${rateKey}@${window.startMs}`;
-      enqueue({ orgId, limit, window, scope, code, used: limit.capacity, key });
-    },
+    rateDenied,
     job: {
       id: 'emit-limit-events',
       everyMs: 500,
@@ -164,9 +169,8 @@ async function write(tx: Queryable, ids: Ids, batch: readonly PendingEvent[]): P
 function dataOf({ limit, window, used, scope, code }: PendingEvent): object {
   return {
     limit_id: limit.id,
-    kind: limit.kind,
+    ...shownKind(limit),
     match: limit.match,
-    unit: limit.unit,
     limit: inUnit(limit, limit.capacity),
     used: inUnit(limit, used),
     window_start: new Date(window.startMs).toISOString(),

@@ -71,7 +71,7 @@ export function newLimit(
 export function toLimit(row: LimitRow): Limit {
   return {
     id: row.id,
-    kind: shared(row.kind),
+    kind: isConcurrency(row) ? 'concurrency' : shared(row.kind),
     unit: shared(row.unit),
     match: shared(row.match),
     span: shared(spanOf(row)),
@@ -82,6 +82,18 @@ export function toLimit(row: LimitRow): Limit {
     createdAtMs: row.created_at.getTime(),
     expiresAtMs: row.expires_at?.getTime() ?? null,
   };
+}
+
+/**
+ * Returns true for a limit on requests in flight. It is stored as a rate without a window, which builds before it ignore: they
+ * only enforce rates with one.
+ */
+export function isConcurrency({
+  kind,
+  period,
+  window_seconds,
+}: Pick<LimitRow, 'kind' | 'period' | 'window_seconds'>): boolean {
+  return kind === 'rate' && period === null && window_seconds === null;
 }
 
 /**

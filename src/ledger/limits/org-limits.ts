@@ -1,5 +1,5 @@
 /** Cache of the limits of each org, in the form that the kernel uses. */
-import { type OrgLimits, orgLimits, runOnlyChecks } from '../../kernel/limits.ts';
+import { type OnUnsettled, type OrgLimits, orgLimits, runOnlyChecks } from '../../kernel/limits.ts';
 import { NotifiedCache } from '../../platform/cache/notified-cache.ts';
 import type { Database, Queryable } from '../../platform/db/database.ts';
 import { onLimitsChange } from './change-notifications.ts';
@@ -35,12 +35,15 @@ interface OrgRow {
   readonly version: bigint;
   readonly read_rpm: number | null;
   readonly other_gates: readonly string[] | null;
+  /** Null if the org was removed. */
+  readonly on_unsettled: OnUnsettled | null;
 }
 
 export async function readOrgLimits(db: Queryable, orgId: string): Promise<OrgLimits> {
   // The version is read first: limits newer than their version only cause another reload.
   const [org] = await db.query<OrgRow>(
-    `SELECT orgs.timezone, coalesce(limits_version, 0) AS version, read_rpm, other_gates
+    `SELECT orgs.timezone, coalesce(limits_version, 0) AS version, read_rpm, other_gates,
+            CASE WHEN orgs.removed_at IS NULL THEN on_unsettled END AS on_unsettled
        FROM orgs LEFT JOIN ledger_orgs ON ledger_orgs.org_id = orgs.id LEFT JOIN org_rate_limits ON org_rate_limits.org_id = orgs.id
       WHERE orgs.id = $1`,
     [orgId],
@@ -53,5 +56,6 @@ export async function readOrgLimits(db: Queryable, orgId: string): Promise<OrgLi
     readRpm: org?.read_rpm ?? null,
     all: rows.map(toLimit),
     runOnlyChecks: runOnlyChecks.filter((check) => org?.other_gates?.includes(check)),
+    onUnsettled: org?.on_unsettled ?? 'release',
   });
 }

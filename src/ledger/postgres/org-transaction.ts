@@ -24,16 +24,17 @@ import { type MissingCounter, OrgLedgerState } from '../holds/org-ledger-state.t
 import { admitHold, denialFor, extendedTo, takeHold } from '../holds/take-hold.ts';
 import { type OrgLimitsCache, readOrgLimits } from '../limits/org-limits.ts';
 import type { GroupResult, PostingGroup } from '../posting.ts';
-import { requestedAtMs } from '../postings/effective-scope.ts';
+import { requestedAtMs, surfaceOf } from '../postings/effective-scope.ts';
 import { endedOrUnknown, findEnds, type HoldEnd, insertEnds } from '../postings/ledger-writes.ts';
 import {
   addCounters,
+  type Batch,
   type BatchDependencies,
   decideBatch,
   markAllAlerted,
   writeBatch,
 } from '../postings/posting-batch.ts';
-import { type StoredCounter, selectCounters, upsertCounters } from './postgres-counters.ts';
+import { type CounterAmounts, selectCounters, writeCounters } from './postgres-counters.ts';
 import { deleteHolds, insertHolds, selectHolds, selectHoldsSince, updateHolds } from './postgres-holds.ts';
 
 export interface PostgresLedgerOptions<Run> extends BatchDependencies<Run> {
@@ -75,7 +76,7 @@ export class OrgTransaction<Run> {
   readonly #tx: Transaction;
   readonly #orgId: string;
   /** Counters as they were read, to detect which ones changed. */
-  readonly #countersRead = new Map<string, StoredCounter>();
+  readonly #countersRead = new Map<string, CounterAmounts>();
   readonly #newHolds: Hold[] = [];
   readonly #changedHolds = new Map<string, Hold>();
   readonly #endedHolds = new Set<string>();
@@ -199,8 +200,8 @@ export class OrgTransaction<Run> {
         }
       } else if (one.kind === 'post') {
         for (const posting of one.group.postings) {
-          const surface = posting.kind === 'record' ? 'record' : 'run';
           const atMs = requestedAtMs(posting, nowMs);
+          const surface = surfaceOf(posting);
           for (const { key } of applicableCounters(orgState.limits, posting.scope, atMs, surface).counters) {
             wanted.set(key, wanted.get(key));
           }
@@ -217,14 +218,20 @@ export class OrgTransaction<Run> {
         wanted.set(key, wanted.get(key));
       }
     }
-    for (const [key, counter] of await selectCounters(this.#tx, this.#orgId, [...wanted.keys()])) {
-      orgState.counters.set(key, { ...counter });
-      this.#countersRead.set(key, counter);
-    }
+    await this.#loadCounters(orgState, [...wanted.keys()]);
     const missing = [...wanted.values()].filter(
       (one): one is MissingCounter => one !== undefined && !orgState.counters.has(one.limitWindow.key),
     );
     await this.#makeCounters(orgState, missing);
+  }
+
+  /** Loads those of these counters that exist and are not loaded yet. */
+  async #loadCounters(orgState: OrgLedgerState, keys: readonly string[]): Promise<void> {
+    const missing = keys.filter((key) => !orgState.counters.has(key));
+    for (const [key, counter] of await selectCounters(this.#tx, this.#orgId, missing)) {
+      orgState.counters.set(key, counter);
+      this.#countersRead.set(key, { ...counter });
+    }
   }
 
   /**
@@ -343,14 +350,17 @@ export class OrgTransaction<Run> {
     return { kind: 'changed', hold: open.hold };
   }
 
+  /** Releases the holds that are overdue, or posts their held amounts if the org wants that. */
   async #expire(orgState: OrgLedgerState, holdIds: readonly string[], nowMs: number): Promise<void> {
-    const due = holdIds.flatMap((id) => orgState.holds.get(id)?.hold ?? []);
-    await this.#endAll(
-      orgState,
-      due.filter(({ expiresAtMs }) => expiresAtMs <= nowMs),
-      'expired',
-      nowMs,
-    );
+    const due = holdIds
+      .flatMap((id) => orgState.holds.get(id)?.hold ?? [])
+      .filter(({ expiresAtMs }) => expiresAtMs <= nowMs);
+    if (orgState.limits.onUnsettled === 'release') {
+      await this.#endAll(orgState, due, 'expired', nowMs);
+    } else if (due.length > 0) {
+      const postings = await this.#options.unsettledRuns.postingsFor(this.#tx, this.#orgId, due);
+      await this.#postGroups(orgState, [{ orgId: this.#orgId, postings, skipRejected: true }], nowMs);
+    }
   }
 
   async #endAll(
@@ -412,11 +422,25 @@ export class OrgTransaction<Run> {
     if (groups.length === 0) {
       return;
     }
+    const posted = await this.#postGroups(orgState, groups, nowMs);
+    for (const [index, one] of commands.entries()) {
+      if (one.kind === 'post') {
+        results[index] = posted.get(one.group);
+      }
+    }
+  }
+
+  async #postGroups(
+    orgState: OrgLedgerState,
+    groups: readonly PostingGroup<Run>[],
+    nowMs: number,
+  ): Promise<Batch<Run>['results']> {
     const batch = await decideBatch(this.#tx, this.#options, {
       groups,
       nowMs,
       orgStateOf: () => orgState,
       makeCounters: (_, missing) => this.#makeCounters(orgState, missing),
+      loadCounters: (_, keys) => this.#loadCounters(orgState, keys),
     });
     markAllAlerted(await writeBatch(this.#tx, this.#options, batch, nowMs));
     this.#newHolds.push(...batch.newHolds.map(({ hold }) => hold));
@@ -429,11 +453,7 @@ export class OrgTransaction<Run> {
         this.#endedHolds.add(ends.hold.id);
       }
     }
-    for (const [index, one] of commands.entries()) {
-      if (one.kind === 'post') {
-        results[index] = batch.results.get(one.group);
-      }
-    }
+    return batch.results;
   }
 
   async #write(orgState: OrgLedgerState, nowMs: number): Promise<void> {
@@ -447,20 +467,12 @@ export class OrgTransaction<Run> {
       ),
       updateHolds(this.#tx, this.#orgId, changed),
       deleteHolds(this.#tx, this.#orgId, [...ended]),
-      this.#writeCounters(orgState, nowMs),
+      writeCounters(this.#tx, orgState, this.#countersRead, nowMs),
       this.#tx.query('UPDATE ledger_orgs SET last_at = greatest(last_at, $2) WHERE org_id = $1', [
         this.#orgId,
         new Date(nowMs),
       ]),
     ]);
-  }
-
-  async #writeCounters(orgState: OrgLedgerState, nowMs: number): Promise<void> {
-    const changed = [...orgState.counters].filter(([key, { settled, held, alerted }]) => {
-      const before = this.#countersRead.get(key);
-      return before?.settled !== settled || before.held !== held || before.alerted !== alerted;
-    });
-    await upsertCounters(this.#tx, this.#orgId, changed, nowMs);
   }
 }
 

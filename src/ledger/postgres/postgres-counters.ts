@@ -2,31 +2,40 @@
 import type { Counter } from '../../kernel/admission.ts';
 import { lifetime } from '../../kernel/windows.ts';
 import type { Queryable } from '../../platform/db/database.ts';
+import type { OrgLedgerState } from '../holds/org-ledger-state.ts';
 
-export type StoredCounter = Readonly<Counter>;
+/** The columns of a counter that decisions change. */
+export type CounterAmounts = Pick<Counter, 'settled' | 'held' | 'alerted'>;
 
 export async function selectCounters(
   tx: Queryable,
   orgId: string,
   keys: readonly string[],
-): Promise<(readonly [key: string, counter: StoredCounter])[]> {
-  const rows = await tx.query<Omit<StoredCounter, 'endMs'> & { key: string; window_end: Date }>(
+): Promise<ReadonlyMap<string, Counter>> {
+  const rows = await tx.query<CounterAmounts & { key: string; window_end: Date }>(
     'SELECT key, settled, held, alerted, window_end FROM counters WHERE org_id = $1 AND key = ANY($2)',
     [orgId, keys],
   );
-  return rows.map(({ key, settled, held, alerted, window_end }) => [
-    key,
-    { settled, held, alerted, endMs: window_end.getTime() },
-  ]);
+  return new Map(
+    rows.map(({ key, settled, held, alerted, window_end }) => [
+      key,
+      { settled, held, alerted, endMs: window_end.getTime() },
+    ]),
+  );
 }
 
-export async function upsertCounters(
+/** Writes the counters that are new or differ from what was read. */
+export async function writeCounters(
   tx: Queryable,
-  orgId: string,
-  counters: readonly (readonly [key: string, counter: StoredCounter])[],
+  { orgId, counters }: OrgLedgerState,
+  read: ReadonlyMap<string, CounterAmounts>,
   nowMs: number,
 ): Promise<void> {
-  if (counters.length === 0) {
+  const changed = [...counters].filter(([key, { settled, held, alerted }]) => {
+    const before = read.get(key);
+    return before?.settled !== settled || before.held !== held || before.alerted !== alerted;
+  });
+  if (changed.length === 0) {
     return;
   }
   await tx.query(
@@ -37,11 +46,11 @@ export async function upsertCounters(
        window_end = excluded.window_end`,
     [
       orgId,
-      counters.map(([key]) => key),
-      counters.map(([, { endMs }]) => new Date(neededUntil(endMs, nowMs))),
-      counters.map(([, { settled }]) => settled),
-      counters.map(([, { held }]) => held),
-      counters.map(([, { alerted }]) => alerted),
+      changed.map(([key]) => key),
+      changed.map(([, { endMs }]) => new Date(neededUntil(endMs, nowMs))),
+      changed.map(([, { settled }]) => settled),
+      changed.map(([, { held }]) => held),
+      changed.map(([, { alerted }]) => alerted),
     ],
   );
 }

@@ -27,6 +27,7 @@ import { readSettled } from '../limits/counters.ts';
 import { emptyScope, type LimitUsage, limitUsageOf, ownCounters } from '../limits/limit-usage.ts';
 import { createOrgLimits, type OrgLimitsCache, readOrgLimits } from '../limits/org-limits.ts';
 import { type GroupResult, holdsOpenedBy, type PostingGroup } from '../posting.ts';
+import { eachIfAllFail } from '../postings/each-if-all-fail.ts';
 import { HoldExpiry, leaseExpiry } from './hold-expiry.ts';
 import { inspectOrg } from './inspect-org.ts';
 import { OpenHoldRoom } from './open-hold-room.ts';
@@ -78,7 +79,13 @@ export class PostgresLedger<Run = unknown> implements Ledger<Run> {
       clock,
       processId,
       ...(monotonicMs !== undefined && { monotonicMs }),
-      expire: (orgId, holdIds) => this.#expire(orgId, holdIds, processId),
+      expire: async (orgId, holdIds) => {
+        let isLeased = false;
+        await eachIfAllFail(holdIds, async (some) => {
+          isLeased = await this.#expire(orgId, some, processId);
+        });
+        return isLeased;
+      },
     });
   }
 

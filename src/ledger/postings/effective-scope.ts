@@ -1,4 +1,5 @@
 /** Resolves the scope and time of a posting; those of its hold win. */
+import type { Surface } from '../../kernel/admission.ts';
 import type { Scope } from '../../kernel/limits.ts';
 import { isErased } from '../holds/customer-pseudonyms.ts';
 import { type Hold, restoredHold } from '../holds/hold.ts';
@@ -17,6 +18,18 @@ export function effectiveScope(
     scope: hold === undefined ? posting.scope : settledScope(hold, posting),
     atMs: hold?.admittedAtMs ?? requestedAtMs(posting, nowMs),
   };
+}
+
+/** Returns the surface that determines the counters of a posting. */
+export function surfaceOf({ kind }: Posting): Surface {
+  switch (kind) {
+    case 'open':
+      return 'run';
+    case 'record':
+      return 'record';
+    default:
+      return 'charge';
+  }
 }
 
 /** Returns the time of a charge whose hold is not known. */

@@ -1,5 +1,7 @@
 /** Records in the database that the postings of a batch refer to. */
+import type { Amounts, Scope } from '../../kernel/limits.ts';
 import type { Paid } from '../../kernel/settlement.ts';
+import type { RunUsage } from '../posting.ts';
 import type { HoldEndRow } from './ledger-writes.ts';
 
 export interface PaidSoFar extends Paid {
@@ -15,8 +17,25 @@ export interface ExistingRecords {
    * not available to the next.
    */
   readonly paid: Map<string, PaidSoFar>;
+  /** Unsettled runs that postings of the batch may settle late. */
+  readonly unsettled: ReadonlyMap<string, UnsettledRun>;
   /** Remaining uses of each permit; a missing permit has none. */
   readonly permits: Map<string, number>;
+}
+
+/** A run that was posted at the held amount when its hold expired, with everything that its late settlement reverses. */
+export interface UnsettledRun<Run = unknown> {
+  readonly runId: string;
+  readonly run: Run;
+  readonly scope: Scope;
+  readonly depth: number;
+  readonly atMs: number;
+  /** The sums of its charge and its corrections. */
+  readonly amounts: Amounts;
+  readonly paid: PaidSoFar;
+  readonly usage: RunUsage;
+  /** Id of the entry that reverses its charge. */
+  readonly reversalId: string;
 }
 
 export interface ExistingRun {

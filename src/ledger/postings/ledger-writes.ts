@@ -4,6 +4,7 @@
  */
 import type { Debit } from '../../kernel/credits.ts';
 import { inUnit } from '../../kernel/denial.ts';
+import { shownKind } from '../../kernel/limits.ts';
 import type { Alert } from '../../kernel/settlement.ts';
 import {
   insertEach,
@@ -17,10 +18,10 @@ import type { Ids } from '../../platform/ids.ts';
 import { enqueueEvent } from '../../platform/outbox/outbox.ts';
 import { type Hold, storedHold } from '../holds/hold.ts';
 import { storeKeys } from '../holds/hold-keys.ts';
-import type { Posted } from '../posting.ts';
+import { createsRun, type Posted, type Posting } from '../posting.ts';
 
 export async function insertIdentities(tx: Transaction, posted: readonly Posted[]): Promise<void> {
-  const newRuns = posted.filter(({ posting: { kind } }) => kind !== 'complete' && kind !== 'adjust');
+  const newRuns = posted.filter(({ posting }) => createsRun(posting));
   await insertEach(
     senderOf(tx, newRuns),
     'run_identities',
@@ -40,6 +41,14 @@ export async function insertIdentities(tx: Transaction, posted: readonly Posted[
       content_digest: one.posting.contentDigest ?? null,
     }),
   );
+  for (const { orgId, posting } of posted) {
+    if (posting.kind === 'resettle') {
+      await tx.query(
+        'UPDATE run_identities SET external_id = $3, content_digest = $4 WHERE org_id = $1 AND run_id = $2',
+        [orgId, posting.runId, posting.externalId, posting.contentDigest ?? null],
+      );
+    }
+  }
 }
 
 const entryColumns = {
@@ -79,7 +88,7 @@ function entryRow(one: Posted): Record<keyof typeof entryColumns, unknown> {
     charged_at: new Date(one.chargedAtMs),
     id: posting.entryId,
     run_id: posting.runId,
-    kind: posting.kind === 'record' ? 'record' : posting.kind === 'adjust' ? 'adjustment' : 'charge',
+    kind: entryKind(posting),
     booked_at: new Date(one.postedAtMs),
     usd_nanos: posting.amounts.usd,
     tokens: posting.amounts.tokens,
@@ -97,6 +106,13 @@ function entryRow(one: Posted): Record<keyof typeof entryColumns, unknown> {
     marks: one.marks,
     note: posting.note ?? null,
   };
+}
+
+function entryKind({ kind }: Posting): 'charge' | 'record' | 'adjustment' {
+  if (kind === 'record') {
+    return 'record';
+  }
+  return kind === 'adjust' || kind === 'reverse' ? 'adjustment' : 'charge';
 }
 
 /** Returns the id of the limit that a counter belongs to. */
@@ -207,6 +223,19 @@ export async function claimEnded(tx: Queryable, orgId: string, holdId: string, r
   ]);
 }
 
+/** Records that a run in progress took over an unsettled hold: no other run may settle it. */
+export async function assignEnded(
+  tx: Queryable,
+  orgId: string,
+  holdId: string,
+  runId: string,
+): Promise<void> {
+  await tx.query(
+    `UPDATE hold_ends SET body = jsonb_set(body, '{runId}', to_jsonb($3::text)) WHERE org_id = $1 AND hold_id = $2`,
+    [orgId, holdId, runId],
+  );
+}
+
 /** Deletes hold ends after seven days. */
 export async function deleteOldEnds(db: Queryable, limit: number): Promise<number> {
   const deleted = await db.query(
@@ -269,10 +298,9 @@ export async function emitAlerts(
         createdAt: new Date(atMs),
         data: {
           limit_id: limit.id,
-          kind: limit.kind,
+          ...shownKind(limit),
           match: limit.match,
           threshold_percent: percent,
-          unit: limit.unit,
           limit: inUnit(limit, limit.capacity),
           settled: inUnit(limit, settled),
           window_start: new Date(window.startMs).toISOString(),

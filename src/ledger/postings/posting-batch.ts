@@ -10,44 +10,29 @@ import type { Ids } from '../../platform/ids.ts';
 import type { Hold } from '../holds/hold.ts';
 import type { MissingCounter, OpenHold, OrgLedgerState } from '../holds/org-ledger-state.ts';
 import { readSettled } from '../limits/counters.ts';
-import type { GroupResult, Posted, PostingGroup } from '../posting.ts';
+import type { GroupResult, Posted, Posting, PostingGroup } from '../posting.ts';
 import { addToUsage } from '../usage/usage-rollups.ts';
-import { effectiveScope } from './effective-scope.ts';
-import { type ExistingRecords, ExistingRuns, type PaidSoFar, recordKey } from './existing-records.ts';
+import { effectiveScope, surfaceOf } from './effective-scope.ts';
+import type { ExistingRecords } from './existing-records.ts';
 import {
   addToTallies,
+  assignEnded,
   claimEnded,
   emitAlerts,
-  findEnds,
-  findExistingRuns,
   type HoldEnd,
   insertEnds,
   insertEntries,
   insertIdentities,
 } from './ledger-writes.ts';
 import { PostingDecider } from './posting-decider.ts';
+import { type ExistingRecordsDependencies, readExistingRecords } from './read-existing-records.ts';
 import { rollBackAll, type UncommittedPosting } from './uncommitted-posting.ts';
+import { unsettledRunOf } from './unsettled-runs.ts';
 
-export interface BatchDependencies<Run> {
+export interface BatchDependencies<Run> extends ExistingRecordsDependencies<Run> {
   readonly ids: Ids;
   /** Stores the runs themselves. */
   writeRuns(tx: Transaction, posted: readonly Posted<Run>[]): Promise<void>;
-  /** Returns what earlier entries of a run burned and left uncovered. */
-  readPaid(tx: Transaction, orgId: string, runId: string): Promise<PaidSoFar>;
-  readonly permits: Permits;
-}
-
-/** Permits that let a posting pass a check outside the ledger, a number of times. */
-export interface Permits {
-  /** Returns the remaining uses of each permit at this time, and locks the permits until the transaction ends. */
-  read(
-    tx: Transaction,
-    orgId: string,
-    ids: readonly string[],
-    atMs: number,
-  ): Promise<ReadonlyMap<string, number>>;
-  /** Records the use of permits. */
-  use(tx: Transaction, posted: readonly Posted[]): Promise<void>;
 }
 
 export interface Batch<Run> {
@@ -61,6 +46,8 @@ export interface BatchRequest<Run> {
   readonly orgStateOf: (orgId: string) => OrgLedgerState;
   readonly nowMs: number;
   makeCounters(orgState: OrgLedgerState, missing: readonly MissingCounter[]): Promise<void>;
+  /** Loads those of these counters that exist. Only needed where the org state does not have them all. */
+  loadCounters?(orgState: OrgLedgerState, keys: readonly string[]): Promise<void>;
 }
 
 export async function decideBatch<Run>(
@@ -69,6 +56,7 @@ export async function decideBatch<Run>(
   request: BatchRequest<Run>,
 ): Promise<Batch<Run>> {
   const existing = await readExistingRecords(tx, deps, request);
+  await loadReversedCounters(request, existing);
   await makeCounters(request, existing);
   // No await from here on, so that no other decision runs in between.
   const results = new Map<PostingGroup<Run>, GroupResult<Run>>();
@@ -128,12 +116,15 @@ export async function writeBatch<Run>(
   }
   const ends = uncommitted.flatMap(({ posted: { posting, settledUnheld }, ends: open }): HoldEnd[] => {
     const hold = open?.hold ?? settledUnheld;
-    return hold === null ? [] : [{ hold, endedAs: 'settled', runId: posting.runId }];
+    return hold === null ? [] : [endOf(hold, posting)];
   });
   await insertEnds(tx.unanswered, ends, nowMs);
   for (const { orgId, posting, marks } of posted) {
-    if (marks.includes('late') && posting.decisionId !== null) {
-      await claimEnded(tx.unanswered, orgId, posting.decisionId, posting.runId);
+    const { kind, decisionId, runId } = posting;
+    if (marks.includes('late') && decisionId !== null) {
+      await claimEnded(tx.unanswered, orgId, decisionId, runId);
+    } else if (kind === 'resettle' && decisionId !== null) {
+      await assignEnded(tx.unanswered, orgId, decisionId, runId);
     }
   }
   const alertsByOrg: OrgAlerts[] = [];
@@ -148,6 +139,12 @@ export async function writeBatch<Run>(
     }
   }
   return alertsByOrg;
+}
+
+function endOf(hold: Hold, { kind, runId, runExists }: Posting): HoldEnd {
+  return kind === 'expire'
+    ? { hold: runExists === true ? { ...hold, runId } : hold, endedAs: 'expired', runId }
+    : { hold, endedAs: 'settled', runId };
 }
 
 function chargesByOrg<Run>(
@@ -167,53 +164,26 @@ function chargesByOrg<Run>(
   return charges;
 }
 
-async function readExistingRecords<Run>(
-  tx: Transaction,
-  deps: BatchDependencies<Run>,
-  { groups, orgStateOf, nowMs }: BatchRequest<Run>,
-): Promise<ExistingRecords> {
-  const orgIds = [...new Set(groups.map(({ orgId }) => orgId))];
-  const externalIds: { orgId: string; externalId: string }[] = [];
-  const endedIds: string[] = [];
-  const paid = new Map<string, PaidSoFar>();
-  const permits = new Map<string, number>();
+/** Loads the counters in which unsettled runs are counted: the scope of a run may name more than that of its hold. */
+async function loadReversedCounters<Run>(
+  { groups, orgStateOf, loadCounters }: BatchRequest<Run>,
+  existing: ExistingRecords,
+): Promise<void> {
+  if (existing.unsettled.size === 0 || loadCounters === undefined) {
+    return;
+  }
   for (const { orgId, postings } of groups) {
-    const permitIds = postings.flatMap(({ permit }) => permit ?? []);
-    if (permitIds.length > 0) {
-      for (const [id, left] of await deps.permits.read(tx, orgId, permitIds, nowMs)) {
-        permits.set(id, left);
-      }
-    }
-    for (const posting of postings) {
-      if (posting.externalId !== null) {
-        externalIds.push({ orgId, externalId: posting.externalId });
-      }
-      if (
-        posting.decisionId !== null &&
-        posting.kind !== 'open' &&
-        !orgStateOf(orgId).holds.has(posting.decisionId)
-      ) {
-        endedIds.push(posting.decisionId);
-      }
-      if (posting.kind === 'adjust') {
-        const name = recordKey(orgId, posting.runId);
-        if (!paid.has(name)) {
-          paid.set(name, await deps.readPaid(tx, orgId, posting.runId));
-        }
-      }
-    }
+    const orgState = orgStateOf(orgId);
+    const keys = postings.flatMap((posting) => {
+      const unsettled = unsettledRunOf(existing, orgId, posting);
+      return unsettled === undefined
+        ? []
+        : applicableCounters(orgState.limits, unsettled.scope, unsettled.atMs, 'charge').counters.map(
+            ({ key }) => key,
+          );
+    });
+    await loadCounters(orgState, keys);
   }
-  const runs = new ExistingRuns();
-  for (const row of await findExistingRuns(tx, externalIds)) {
-    runs.set(row.org_id, row.external_id, { runId: row.run_id, contentDigest: row.content_digest });
-  }
-  const ends = await findEnds(tx, orgIds, endedIds);
-  return {
-    runs,
-    ends: new Map(ends.map((row) => [recordKey(row.org_id, row.hold_id), row])),
-    paid,
-    permits,
-  };
 }
 
 /** Creates the missing counters that the decisions need. */
@@ -226,8 +196,7 @@ async function makeCounters<Run>(
     const orgState = orgStateOf(orgId);
     for (const posting of postings) {
       const { scope, atMs } = effectiveScope(orgState, posting, existing, nowMs);
-      const surface = posting.kind === 'record' ? 'record' : 'run';
-      const { counters } = applicableCounters(orgState.limits, scope, atMs, surface);
+      const { counters } = applicableCounters(orgState.limits, scope, atMs, surfaceOf(posting));
       for (const one of orgState.missingCounters(counters, scope)) {
         // Past windows and backfilled runs only count in existing counters. Credit packs must be loaded to be burned.
         if (nowMs < one.limitWindow.window.endMs && !(posting.kind === 'record' && atMs !== nowMs)) {

@@ -10,28 +10,23 @@ import {
   releaseReservation,
   reserve,
 } from '../../kernel/admission.ts';
-import type { Scope } from '../../kernel/limits.ts';
-import {
-  correct,
-  emptyReservation,
-  type PendingSettlement,
-  paidWith,
-  prepareSettlement,
-} from '../../kernel/settlement.ts';
+import { withRefund } from '../../kernel/reversal.ts';
+import { correct, emptyReservation, paidWith } from '../../kernel/settlement.ts';
 import { type Hold, restoredHold } from '../holds/hold.ts';
 import type { OpenHold, OrgLedgerState } from '../holds/org-ledger-state.ts';
-import type {
-  GroupResult,
-  Mark,
-  Outcome,
-  Posted,
-  Posting,
-  PostingGroup,
-  PostingRejection,
-} from '../posting.ts';
-import { contradiction, settledScope } from './effective-scope.ts';
-import { type ExistingRecords, nothingPaid, recordKey } from './existing-records.ts';
+import type { GroupResult, Mark, Outcome, Posting, PostingGroup, PostingRejection } from '../posting.ts';
+import {
+  type AcceptedCharge,
+  acceptPosting,
+  type PostingEffect,
+  uncommittedPosting,
+} from './accept-posting.ts';
+import { contradiction, settledScope, surfaceOf } from './effective-scope.ts';
+import { type ExistingRecords, nothingPaid, recordKey, type UnsettledRun } from './existing-records.ts';
+import { reversalOf } from './reversal-posting.ts';
+import { costMarks, withAmountsOf, withKnownCost } from './settled-cost.ts';
 import { rollBackAll, UncommittedPosting } from './uncommitted-posting.ts';
+import { unsettledRunOf } from './unsettled-runs.ts';
 
 export interface PostingDeciderRequest {
   readonly orgStateOf: (orgId: string) => OrgLedgerState;
@@ -62,7 +57,7 @@ export class PostingDecider<Run> {
         const decided = this.#decideOne(orgState, posting, index);
         if (decided instanceof UncommittedPosting) {
           outcomes.push(decided.posted);
-          uncommitted.push(decided);
+          uncommitted.push(...decided.withReversal());
         } else if (decided.kind === 'known') {
           outcomes.push(decided);
         } else if (group.skipRejected === true) {
@@ -97,7 +92,8 @@ export class PostingDecider<Run> {
         ? this.#post(orgState, posting, index)
         : this.#postPermitted(orgState, posting, posting.permit, index);
     if (externalId !== null && decided instanceof UncommittedPosting) {
-      this.#existing.runs.set(orgState.orgId, externalId, { runId: posting.runId, contentDigest });
+      const { runId } = decided.posted.posting;
+      this.#existing.runs.set(orgState.orgId, externalId, { runId, contentDigest });
     }
     return decided;
   }
@@ -139,13 +135,13 @@ export class PostingDecider<Run> {
       case 'adjust':
         return this.#adjust(orgState, posting);
       case 'record':
-        return this.#accept(
-          orgState,
-          posting,
-          emptyReservation,
-          posting.atMs ?? this.#request.nowMs,
-          backfill,
-        );
+        return this.#accept(orgState, posting, {
+          reservation: emptyReservation,
+          atMs: posting.atMs ?? this.#request.nowMs,
+          marks: backfill,
+        });
+      case 'expire':
+        return this.#expire(orgState, posting, index);
       default:
         return posting.decisionId === null
           ? this.#charge(orgState, posting, index)
@@ -164,7 +160,7 @@ export class PostingDecider<Run> {
       orgState.limits,
       charge.scope,
       charge.atMs,
-      'run',
+      surfaceOf(posting),
     );
     const admission = admit(orgState.counters, {
       limits: orgState.limits,
@@ -189,7 +185,7 @@ export class PostingDecider<Run> {
     const reservation = this.#admit(orgState, posting, index, false);
     return 'index' in reservation
       ? reservation
-      : this.#accept(orgState, posting, reservation, this.#request.nowMs, noMarks);
+      : this.#accept(orgState, posting, { reservation, atMs: this.#request.nowMs, marks: noMarks });
   }
 
   #open(orgState: OrgLedgerState, posting: Posting<Run>, index: number): Decided<Run> {
@@ -230,7 +226,9 @@ export class PostingDecider<Run> {
     const end = this.#existing.ends.get(name);
     const hold = open?.hold ?? (end && restoredHold(end.body));
     const isComplete = posting.kind === 'complete';
-    const settledBy = this.#ended.get(name) ?? end?.run_id ?? null;
+    const unsettled =
+      open === undefined ? unsettledRunOf(this.#existing, orgState.orgId, posting) : undefined;
+    const settledBy = this.#ended.get(name) ?? (unsettled === undefined ? end?.run_id : undefined) ?? null;
     const ownedByOtherRun = hold !== undefined && hold.runId !== null && hold.runId !== posting.runId;
     if (settledBy !== null || ownedByOtherRun) {
       // Several runs may have adopted one decision. Only one of them settles it; the others are posted as late when they
@@ -238,6 +236,9 @@ export class PostingDecider<Run> {
       return isComplete && settledBy !== posting.runId
         ? this.#settleLate(orgState, posting, hold)
         : { kind: 'settled_already', index };
+    }
+    if (unsettled !== undefined && (!isComplete || unsettled.runId === posting.runId)) {
+      return this.#settleUnsettled(orgState, posting, unsettled as UnsettledRun<Run>, hold, index);
     }
     if (hold === undefined && posting.failOpenAtMs !== undefined) {
       return this.#settleUnheld(orgState, posting, decisionId, posting.failOpenAtMs);
@@ -258,7 +259,6 @@ export class PostingDecider<Run> {
   #settleOpen(orgState: OrgLedgerState, given: Posting<Run>, open: OpenHold): Decided<Run> {
     const { hold } = open;
     const posting = withKnownCost(given, hold);
-    const name = recordKey(orgState.orgId, hold.id);
     const scope = settledScope(hold, posting);
     if (posting.kind === 'adopt') {
       return this.#applied(orgState, posting, { scope, atMs: hold.admittedAtMs, hold });
@@ -267,17 +267,74 @@ export class PostingDecider<Run> {
     if (posting.amounts.usd > hold.amounts.usd) {
       marks.push('over_hold');
     }
-    if (hold.degraded === true) {
-      marks.push('degraded');
-    }
-    const settled = { ...posting, scope };
-    const decided = this.#accept(orgState, settled, hold, hold.admittedAtMs, marks, { ends: open });
+    return this.#endHold(orgState, { ...posting, scope }, open, marks);
+  }
+
+  /** Posts the held amount of a hold that expired without a settlement. */
+  #expire(orgState: OrgLedgerState, posting: Posting<Run>, index: number): Decided<Run> {
+    const open = orgState.holds.get(posting.decisionId ?? '');
+    return open === undefined || open.ending
+      ? { kind: 'unknown_decision', index }
+      : this.#endHold(orgState, posting, open, ['unsettled']);
+  }
+
+  /** Charges a posting and ends its hold, whose reservation it uses. */
+  #endHold(
+    orgState: OrgLedgerState,
+    posting: Posting<Run>,
+    open: OpenHold,
+    marks: readonly Mark[],
+  ): UncommittedPosting<Run> {
+    const { hold } = open;
+    const name = recordKey(orgState.orgId, hold.id);
+    const decided = this.#accept(orgState, posting, {
+      reservation: hold,
+      atMs: hold.admittedAtMs,
+      marks: hold.degraded === true ? [...marks, 'degraded'] : marks,
+      ends: open,
+    });
     open.ending = true;
     this.#ended.set(name, posting.runId);
     decided.alsoUndo(() => {
       open.ending = false;
       this.#ended.delete(name);
     });
+    return decided;
+  }
+
+  /**
+   * Settles a hold that expired and was posted at the held amount: reverses that charge and posts the actual one, as if the
+   * first had never been made. A run that only starts now under the expired hold takes the charge over as it is.
+   */
+  #settleUnsettled(
+    orgState: OrgLedgerState,
+    given: Posting<Run>,
+    unsettled: UnsettledRun<Run>,
+    hold: Hold | undefined,
+    index: number,
+  ): Decided<Run> {
+    const field = hold && contradiction(hold, given);
+    if (field !== undefined) {
+      return { kind: 'contradiction', index, field };
+    }
+    const isStarting = given.kind === 'adopt';
+    const posting: Posting<Run> = {
+      ...(isStarting ? withAmountsOf(given, unsettled) : withKnownCost(given, hold ?? unsettled)),
+      kind: given.kind === 'complete' ? 'complete' : 'resettle',
+      runId: unsettled.runId,
+      scope: hold === undefined ? given.scope : settledScope(hold, given),
+    };
+    const decided = withRefund(orgState.counters, unsettled.paid.burned, () =>
+      this.#accept(orgState, posting, {
+        reservation: emptyReservation,
+        atMs: unsettled.atMs,
+        marks: isStarting ? ['unsettled'] : [...costMarks(posting), 'late'],
+        reversal: reversalOf(orgState, unsettled, this.#request.nowMs),
+      }),
+    );
+    const name = recordKey(orgState.orgId, posting.decisionId ?? '');
+    this.#ended.set(name, posting.runId);
+    decided.alsoUndo(() => this.#ended.delete(name));
     return decided;
   }
 
@@ -295,10 +352,11 @@ export class PostingDecider<Run> {
     }
     const scope = hold === undefined ? posting.scope : settledScope(hold, posting);
     const atMs = hold?.admittedAtMs ?? posting.atMs ?? this.#request.nowMs;
-    const decided = this.#accept(orgState, { ...posting, scope }, emptyReservation, atMs, [
-      ...costMarks(posting),
-      'late',
-    ]);
+    const decided = this.#accept(
+      orgState,
+      { ...posting, scope },
+      { reservation: emptyReservation, atMs, marks: [...costMarks(posting), 'late'] },
+    );
     if (isFirst) {
       decided.alsoUndo(() => this.#ended.delete(name));
     }
@@ -331,7 +389,8 @@ export class PostingDecider<Run> {
       degraded: true,
     };
     const marks = [...costMarks(posting), ...unheld];
-    const decided = this.#accept(orgState, posting, emptyReservation, atMs, marks, { settledUnheld });
+    const reservation = emptyReservation;
+    const decided = this.#accept(orgState, posting, { reservation, atMs, marks, settledUnheld });
     this.#ended.set(name, posting.runId);
     decided.alsoUndo(() => this.#ended.delete(name));
     return decided;
@@ -346,7 +405,7 @@ export class PostingDecider<Run> {
       orgState.limits,
       scope,
       atMs,
-      paid.recorded ? 'record' : 'run',
+      paid.recorded ? 'record' : 'charge',
     );
     const charged = correct(orgState.counters, { ...paid, windows, amounts, atMs });
     this.#existing.paid.set(name, { ...paid, ...paidWith(paid, charged) });
@@ -354,65 +413,13 @@ export class PostingDecider<Run> {
     return this.#applied(orgState, posting, { scope, atMs, charged, undo });
   }
 
-  #accept(
-    orgState: OrgLedgerState,
-    posting: Posting<Run>,
-    reservation: Reservation,
-    atMs: number,
-    marks: readonly Mark[],
-    ended: { readonly ends?: OpenHold; readonly settledUnheld?: Hold } = {},
-  ): UncommittedPosting<Run> {
-    const { scope, amounts } = posting;
-    const surface = posting.kind === 'record' ? 'record' : 'run';
-    const { counters: windows } = applicableCounters(orgState.limits, scope, atMs, surface);
-    const charged = prepareSettlement(orgState.counters, {
-      reservation,
-      windows,
-      amounts,
-      atMs,
-    });
-    return this.#applied(orgState, posting, { scope, atMs, marks, charged, ...ended });
+  #accept(orgState: OrgLedgerState, posting: Posting<Run>, charge: AcceptedCharge): UncommittedPosting<Run> {
+    return acceptPosting(orgState, posting, this.#request.nowMs, charge);
   }
 
-  #applied(
-    orgState: OrgLedgerState,
-    posting: Posting<Run>,
-    applied: {
-      readonly scope: Scope;
-      readonly atMs: number;
-      readonly marks?: readonly Mark[];
-      readonly hold?: Hold;
-      readonly charged?: PendingSettlement;
-      readonly ends?: OpenHold;
-      readonly settledUnheld?: Hold;
-      readonly undo?: () => void;
-    },
-  ): UncommittedPosting<Run> {
-    const posted: Posted<Run> = {
-      kind: 'posted',
-      orgId: orgState.orgId,
-      posting,
-      scope: applied.scope,
-      chargedAtMs: applied.atMs,
-      postedAtMs: this.#request.nowMs,
-      marks: applied.marks ?? noMarks,
-      hold: applied.hold ?? null,
-      charged: applied.charged ?? null,
-      settledUnheld: applied.settledUnheld ?? null,
-    };
-    return new UncommittedPosting(orgState, posted, applied.ends ?? null, applied.undo);
+  #applied(orgState: OrgLedgerState, posting: Posting<Run>, effect: PostingEffect): UncommittedPosting<Run> {
+    return uncommittedPosting(orgState, posting, this.#request.nowMs, effect);
   }
-}
-
-/** Returns the posting with the held amount as its cost, if its actual cost is unknown. */
-function withKnownCost<Run>(posting: Posting<Run>, hold: Hold | undefined): Posting<Run> {
-  return posting.costAsHeld === undefined
-    ? posting
-    : { ...posting, amounts: { ...posting.amounts, usd: hold?.amounts.usd ?? 0n } };
-}
-
-function costMarks({ costAsHeld }: Posting): Mark[] {
-  return costAsHeld === undefined ? [] : [costAsHeld];
 }
 
 const noMarks: readonly Mark[] = [];

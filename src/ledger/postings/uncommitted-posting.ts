@@ -13,6 +13,8 @@ export class UncommittedPosting<Run> {
   readonly posted: Posted<Run>;
   /** The hold that this posting ends. */
   readonly ends: OpenHold | null;
+  /** The reversal of an earlier charge that this posting replaces. */
+  readonly #reversal: UncommittedPosting<Run> | null;
   /** The reservation of that hold before the posting; empty for a charge without a hold. */
   readonly #before: Reservation;
   /** Additional rollback steps. */
@@ -23,12 +25,19 @@ export class UncommittedPosting<Run> {
     posted: Posted<Run>,
     ends: OpenHold | null,
     alsoUndo: (() => void) | undefined,
+    reversal: UncommittedPosting<Run> | null = null,
   ) {
     this.orgState = orgState;
     this.posted = posted;
     this.ends = ends;
     this.#before = ends?.hold ?? emptyReservation;
     this.#alsoUndo = alsoUndo;
+    this.#reversal = reversal;
+  }
+
+  /** Returns this posting and, before it, the reversal of the charge that it replaces. */
+  withReversal(): readonly UncommittedPosting<Run>[] {
+    return this.#reversal === null ? [this] : [this.#reversal, this];
   }
 
   undo(): void {

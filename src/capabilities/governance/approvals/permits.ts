@@ -2,7 +2,7 @@
  * Use of approvals by the ledger: they are locked, checked and counted in the transaction that admits a run. So an
  * approval for one use admits one run, even with concurrent runs, and a run that a later check denies has not used it.
  */
-import type { Permits } from '../../../ledger/postings/posting-batch.ts';
+import type { Permits } from '../../../ledger/postings/read-existing-records.ts';
 import { type Appending, recordChange } from '../../compliance/audit/index.ts';
 import { approvalChange } from './approvals.ts';
 import { countUses, lockUsable } from './queries.ts';

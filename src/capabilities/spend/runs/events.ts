@@ -8,7 +8,7 @@ import { enqueueEvents, type OutgoingEvent } from '../../../platform/outbox/outb
 import { postedRow, type RunDraft } from './queries.ts';
 import { viewRun } from './view.ts';
 
-type RunEventType = 'run.finished' | 'price.missing';
+type RunEventType = 'run.finished' | 'run.unsettled' | 'price.missing';
 
 export interface RunEventDependencies {
   readonly ids: Ids;
@@ -32,6 +32,9 @@ export async function enqueueRunEvents(
     if (isFinished(one)) {
       add(one, 'run.finished', () => finishedData(one));
     }
+    if (one.posting.kind === 'expire') {
+      add(one, 'run.unsettled', () => unsettledData(one));
+    }
     if (one.marks.includes('unpriced')) {
       add(one, 'price.missing', () => missingPriceData(one));
     }
@@ -42,14 +45,27 @@ export async function enqueueRunEvents(
 }
 
 /** Returns false for backfilled runs, which finished in the past. */
-function isFinished({ posting: { kind } }: Posted): boolean {
-  return kind === 'charge' || kind === 'complete';
+function isFinished({ posting: { kind, usage } }: Posted): boolean {
+  return kind === 'charge' || kind === 'complete' || (kind === 'resettle' && usage.status !== 'running');
 }
 
 /** Without content and metadata: they require permission to read runs, which receivers of events may not have. */
 function finishedData(one: Posted<RunDraft>): Record<string, unknown> {
   const { content: _, metadata: __, held_usd: ___, expires_at: ____, ...data } = viewRun(postedRow(one));
   return data;
+}
+
+function unsettledData({ posting, scope, chargedAtMs }: Posted<RunDraft>): Record<string, unknown> {
+  return {
+    run_id: posting.runId,
+    decision_id: posting.decisionId,
+    model: scope.model ?? posting.run.model,
+    key_id: scope.key_id,
+    workflow: scope.workflow,
+    customer_id: scope.customer_id,
+    posted_usd: formatUsd(posting.amounts.usd),
+    charged_at: new Date(chargedAtMs).toISOString(),
+  };
 }
 
 function missingPriceData({ posting, chargedAtMs }: Posted<RunDraft>): Record<string, unknown> {

@@ -5,3 +5,4 @@ export { type RunDraft, readPaid, writeRuns } from './queries.ts';
 export { type RunRouteDependencies, runRoutes } from './routes.ts';
 export { createRunDigest } from './run-digest.ts';
 export { finishedStatuses } from './schema.ts';
+export { createUnsettledRuns } from './unsettled-runs.ts';

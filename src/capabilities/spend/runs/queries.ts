@@ -2,7 +2,8 @@ import type { Static } from 'typebox';
 import { apiError } from '../../../contract/api-error.ts';
 import { type LabelDimension, runDimensionNames } from '../../../contract/run-dimensions.ts';
 import type { Debit } from '../../../kernel/credits.ts';
-import type { Posted } from '../../../ledger/posting.ts';
+import type { Hold } from '../../../ledger/holds/hold.ts';
+import { createsRun, type Posted } from '../../../ledger/posting.ts';
 import type { PaidSoFar } from '../../../ledger/postings/existing-records.ts';
 import { tagsWith } from '../../../ledger/scope.ts';
 import { insertEach, type Queryable, senderOf, type Transaction } from '../../../platform/db/database.ts';
@@ -131,7 +132,7 @@ export function postedRow(posted: Posted<RunDraft>): RunRow {
     cached_input_tokens: usage.cachedInputTokens,
     cache_write_tokens: usage.cacheWriteTokens,
     output_tokens: usage.outputTokens,
-    cost_nanos: run.status === 'running' ? null : posting.amounts.usd,
+    cost_nanos: charged === null ? null : posting.amounts.usd,
     adjusted_nanos: 0n,
     uncovered_nanos: charged?.uncovered ?? 0n,
     value_nanos: usage.valueNanos,
@@ -149,15 +150,51 @@ export function postedRow(posted: Posted<RunDraft>): RunRow {
 }
 
 export async function writeRuns(tx: Transaction, posted: readonly Posted<RunDraft>[]): Promise<void> {
-  const fresh = posted.filter(({ posting: { kind } }) => kind !== 'complete' && kind !== 'adjust');
+  const replaced = posted.filter(({ posting: { kind } }) => kind === 'resettle');
+  if (replaced.length > 0) {
+    await deleteRuns(tx, replaced);
+  }
+  const fresh = posted.filter(({ posting }) => createsRun(posting) || posting.kind === 'resettle');
   await insertEach(senderOf(tx, fresh), 'runs', columns, fresh, postedRow);
   for (const one of posted) {
-    if (one.posting.kind === 'complete') {
+    const { kind, runExists } = one.posting;
+    if (kind === 'complete') {
       await completeRun(tx, one);
-    } else if (one.posting.kind === 'adjust') {
+    } else if (kind === 'adjust') {
       await adjustRun(tx, one);
+    } else if (kind === 'expire' && runExists === true) {
+      await markUnsettled(tx, one);
     }
   }
+}
+
+/** Deletes runs that an expiry created and that the run of the caller replaces, under the same id. */
+async function deleteRuns(tx: Transaction, replaced: readonly Posted<RunDraft>[]): Promise<void> {
+  await tx.query(
+    `DELETE FROM runs USING unnest($1::text[], $2::timestamptz[], $3::text[]) AS replaced(org_id, charged_at, id)
+      WHERE runs.org_id = replaced.org_id AND runs.charged_at = replaced.charged_at AND runs.id = replaced.id`,
+    [
+      replaced.map(({ orgId }) => orgId),
+      replaced.map(({ chargedAtMs }) => new Date(chargedAtMs)),
+      replaced.map(({ posting }) => posting.runId),
+    ],
+  );
+}
+
+/** Sets the cost of a run in progress whose hold has expired. */
+async function markUnsettled(tx: Transaction, posted: Posted<RunDraft>): Promise<void> {
+  await tx.query(
+    `UPDATE runs SET cost_nanos = $4, uncovered_nanos = $5, marks = $6
+      WHERE org_id = $1 AND charged_at = $2 AND id = $3`,
+    [
+      posted.orgId,
+      new Date(posted.chargedAtMs),
+      posted.posting.runId,
+      posted.posting.amounts.usd,
+      posted.charged?.uncovered ?? 0n,
+      posted.marks,
+    ],
+  );
 }
 
 async function completeRun(tx: Transaction, posted: Posted<RunDraft>): Promise<void> {
@@ -165,7 +202,7 @@ async function completeRun(tx: Transaction, posted: Posted<RunDraft>): Promise<v
   const completed = await tx.query(
     `UPDATE runs SET status = $3, input_tokens = $4, cached_input_tokens = $5, cache_write_tokens = $6,
                      output_tokens = $7, cost_nanos = $8, value_nanos = $9, latency_ms = $10, price_version = $11,
-                     finished_at = $12, metadata = $13, marks = $14, uncovered_nanos = $15
+                     finished_at = $12, metadata = $13, marks = $14, uncovered_nanos = $15, adjusted_nanos = 0
       WHERE org_id = $1 AND charged_at = (SELECT charged_at FROM run_identities WHERE org_id = $1 AND run_id = $2)
         AND id = $2 AND status = 'running' RETURNING 1 AS one`,
     [
@@ -256,6 +293,36 @@ export async function findRun(db: Queryable, orgId: string, runId: string): Prom
     [orgId, runId],
   );
   return row;
+}
+
+/** Returns the runs in progress under these holds that are not charged yet, oldest first. They have the time of their hold. */
+export async function findRunningRuns(
+  tx: Queryable,
+  orgId: string,
+  holds: readonly Pick<Hold, 'id' | 'admittedAtMs'>[],
+): Promise<RunRow[]> {
+  return holds.length === 0
+    ? []
+    : tx.query<RunRow>(
+        `SELECT ${columnNames} FROM runs
+          WHERE org_id = $1 AND charged_at = ANY($2::timestamptz[]) AND decision_id = ANY($3)
+            AND status = 'running' AND cost_nanos IS NULL ORDER BY id`,
+        [orgId, holds.map(({ admittedAtMs }) => new Date(admittedAtMs)), holds.map(({ id }) => id)],
+      );
+}
+
+/** Returns those of these runs that are charged at the held amount and can still be settled. */
+export async function findUnsettledRuns(
+  tx: Queryable,
+  orgId: string,
+  runIds: readonly string[],
+): Promise<RunRow[]> {
+  return tx.query<RunRow>(
+    `SELECT ${columnNames} FROM runs
+      WHERE org_id = $1 AND id = ANY($2) AND status = 'running' AND marks @> ARRAY['unsettled']
+        AND charged_at = ANY(ARRAY(SELECT charged_at FROM run_identities WHERE org_id = $1 AND run_id = ANY($2)))`,
+    [orgId, runIds],
+  );
 }
 
 export interface ParentRow {

@@ -98,6 +98,7 @@ const postingMarks = [
   'backfill',
   'unpriced',
   'usage_missing',
+  'unsettled',
 ] as const satisfies readonly Mark[];
 
 export const RunView = closed({
@@ -120,7 +121,12 @@ export const RunView = closed({
   cached_input_tokens: Type.Integer(),
   cache_write_tokens: Type.Integer(),
   output_tokens: Type.Integer(),
-  cost_usd: nullable(Type.String({ description: 'The cost as posted; null while the run is running.' })),
+  cost_usd: nullable(
+    Type.String({
+      description:
+        'The cost as posted; null while the run is running, unless it is `unsettled`: then the amount of its expired hold.',
+    }),
+  ),
   adjustment_usd: Type.String({ description: 'Sum of all adjustments.' }),
   uncovered_usd: Type.String({ description: "The amount that the customer's credits did not cover." }),
   value_usd: nullable(Type.String()),

@@ -1,0 +1,41 @@
+/** The entry that reverses the charge of an unsettled run, in the scope in which it was charged. */
+import { applicableCounters } from '../../kernel/admission.ts';
+import { prepareReversal } from '../../kernel/reversal.ts';
+import type { OrgLedgerState } from '../holds/org-ledger-state.ts';
+import type { Posting } from '../posting.ts';
+import { uncommittedPosting } from './accept-posting.ts';
+import { surfaceOf } from './effective-scope.ts';
+import type { UnsettledRun } from './existing-records.ts';
+import type { UncommittedPosting } from './uncommitted-posting.ts';
+
+export function reversalOf<Run>(
+  orgState: OrgLedgerState,
+  { runId, run, scope, depth, atMs, amounts, paid, usage, reversalId }: UnsettledRun<Run>,
+  nowMs: number,
+): UncommittedPosting<Run> {
+  const posting: Posting<Run> = {
+    kind: 'reverse',
+    runId,
+    externalId: null,
+    entryId: reversalId,
+    note: 'Reverses the held amount: the run was settled late',
+    scope,
+    depth,
+    amounts: { usd: -amounts.usd, tokens: -amounts.tokens, requests: -amounts.requests },
+    decisionId: null,
+    holdSeconds: 0,
+    atMs,
+    priceVersion: null,
+    usage: {
+      ...usage,
+      inputTokens: -usage.inputTokens,
+      cachedInputTokens: -usage.cachedInputTokens,
+      cacheWriteTokens: -usage.cacheWriteTokens,
+      outputTokens: -usage.outputTokens,
+    },
+    run,
+  };
+  const { counters: windows } = applicableCounters(orgState.limits, scope, atMs, surfaceOf(posting));
+  const charged = prepareReversal({ windows, amounts, paid });
+  return uncommittedPosting(orgState, posting, nowMs, { scope, atMs, charged });
+}

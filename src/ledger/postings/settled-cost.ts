@@ -1,0 +1,24 @@
+/** The amounts of settlements whose actual cost is unknown. */
+import type { Amounts } from '../../kernel/limits.ts';
+import type { Mark, Posting } from '../posting.ts';
+
+interface WithAmounts {
+  readonly amounts: Amounts;
+}
+
+/** Returns the posting with the held amount as its cost, if its actual cost is unknown. */
+export function withKnownCost<Run>(posting: Posting<Run>, hold: WithAmounts | undefined): Posting<Run> {
+  return posting.costAsHeld === undefined
+    ? posting
+    : { ...posting, amounts: { ...posting.amounts, usd: hold?.amounts.usd ?? 0n } };
+}
+
+/** Returns the posting of a run in progress with the cost that is already charged, and with the tokens known so far. */
+export function withAmountsOf<Run>(posting: Posting<Run>, { amounts }: WithAmounts): Posting<Run> {
+  const { inputTokens, outputTokens } = posting.usage;
+  return { ...posting, amounts: { ...amounts, tokens: inputTokens + outputTokens } };
+}
+
+export function costMarks({ costAsHeld }: Posting): Mark[] {
+  return costAsHeld === undefined ? [] : [costAsHeld];
+}
