@@ -4,7 +4,7 @@
  */
 import type { Queryable, Transaction } from '../../../platform/db/database.ts';
 
-/** Runs that never ended are kept as long as their decision could still be settled. */
+/** Runs in progress are kept as long as their decision could still be settled, also if their held amount was posted. */
 const unendedKeptMs = 8 * 24 * 3_600_000;
 
 const addToBalances = `
@@ -23,7 +23,7 @@ export async function deleteRuns(
     tx,
     `WITH old AS MATERIALIZED (
        SELECT charged_at, id FROM runs
-        WHERE org_id = $1 AND charged_at < $2 AND (cost_nanos IS NOT NULL OR charged_at < $3)
+        WHERE org_id = $1 AND charged_at < $2 AND (status <> 'running' OR charged_at < $3)
         ORDER BY charged_at, id LIMIT $4
      ), gone AS (
        DELETE FROM runs USING old
