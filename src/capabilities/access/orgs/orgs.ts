@@ -1,6 +1,6 @@
 /** Life cycle of an organization: created, changed, suspended, reinstated. */
 import { apiError } from '../../../contract/api-error.ts';
-import { notifyLimitsChanged } from '../../../ledger/limits/change-notifications.ts';
+import { notifyLimitChanged, notifyLimitsChanged } from '../../../ledger/limits/change-notifications.ts';
 import { isUniqueViolation, type Transaction } from '../../../platform/db/database.ts';
 import type { Ids } from '../../../platform/ids.ts';
 import { checkTimezone } from '../../../platform/time/time-zone.ts';
@@ -22,6 +22,7 @@ export async function createOrg(tx: Transaction, ids: Ids, now: Date, body: Crea
     timezone: checkTimezone(body.timezone ?? 'UTC'),
     home_region: body.home_region ?? null,
     residency_mode: 'forward',
+    on_unsettled: 'release',
     status: 'active',
     suspension_reason: null,
     ip_allow_list: [],
@@ -105,6 +106,8 @@ export async function changeOrg(
   if (before.timezone !== after.timezone) {
     // With another time zone, the windows of the org's limits start and end at other times.
     await notifyLimitsChanged(tx, orgId);
+  } else if (before.on_unsettled !== after.on_unsettled) {
+    await notifyLimitChanged(tx, orgId);
   }
   return { before, after };
 }

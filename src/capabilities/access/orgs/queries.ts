@@ -1,4 +1,5 @@
 import type { Static } from 'typebox';
+import type { OnUnsettled } from '../../../kernel/limits.ts';
 import type { Queryable } from '../../../platform/db/database.ts';
 import { type PageOf, selectPage } from '../../../platform/http/routes/list.ts';
 import { type OrgFilters, orgSorts } from './schema.ts';
@@ -13,6 +14,7 @@ export interface OrgRow {
   readonly home_region: string | null;
   /** Treatment of requests that arrive outside the home region. */
   readonly residency_mode: ResidencyMode;
+  readonly on_unsettled: OnUnsettled;
   readonly status: 'active' | 'suspended';
   readonly suspension_reason: string | null;
   readonly ip_allow_list: readonly string[];
@@ -20,7 +22,8 @@ export interface OrgRow {
   readonly updated_at: Date;
 }
 
-const columns = `id, name, slug, timezone, home_region, residency_mode, status, suspension_reason, ip_allow_list, created_at, updated_at`;
+const columns = `id, name, slug, timezone, home_region, residency_mode, status, suspension_reason, ip_allow_list, created_at, updated_at,
+  on_unsettled`;
 
 /** Strictly increasing, because other regions treat the later version as the newer one. Read under the row's lock. */
 const laterThanBefore = `greatest(clock_timestamp(), directory_changed_at + interval '1 microsecond')`;
@@ -28,7 +31,7 @@ const laterThanBefore = `greatest(clock_timestamp(), directory_changed_at + inte
 /** Returns false if the slug is taken. */
 export async function insertOrg(tx: Queryable, org: OrgRow): Promise<boolean> {
   const statement = `INSERT INTO orgs (${columns}, directory_changed_at)
-                     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, CASE WHEN $5::text IS NOT NULL THEN clock_timestamp() END)
+                     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, CASE WHEN $5::text IS NOT NULL THEN clock_timestamp() END)
                      ON CONFLICT (slug) DO NOTHING RETURNING 1 AS one`;
   const inserted = await tx.query(statement, [
     org.id,
@@ -42,6 +45,7 @@ export async function insertOrg(tx: Queryable, org: OrgRow): Promise<boolean> {
     org.ip_allow_list,
     org.created_at,
     org.updated_at,
+    org.on_unsettled,
   ]);
   return inserted.length > 0;
 }
@@ -72,7 +76,7 @@ export async function lockOrg(tx: Queryable, orgId: string): Promise<OrgRow | un
 export async function updateOrg(tx: Queryable, org: OrgRow): Promise<void> {
   await tx.query(
     `UPDATE orgs SET name = $2, slug = $3, timezone = $4, home_region = $5, residency_mode = $6, status = $7,
-                     suspension_reason = $8, ip_allow_list = $9, updated_at = $10,
+                     suspension_reason = $8, ip_allow_list = $9, updated_at = $10, on_unsettled = $11,
                      directory_changed_at = CASE WHEN coalesce($5, home_region) IS NOT NULL THEN ${laterThanBefore}
                                                  ELSE directory_changed_at END
       WHERE id = $1`,
@@ -87,6 +91,7 @@ export async function updateOrg(tx: Queryable, org: OrgRow): Promise<void> {
       org.suspension_reason,
       org.ip_allow_list,
       org.updated_at,
+      org.on_unsettled,
     ],
   );
 }

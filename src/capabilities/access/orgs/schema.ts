@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox';
+import { unsettledTreatments } from '../../../kernel/limits.ts';
 import { listParameters } from '../../../platform/http/routes/list.ts';
 import {
   choice,
@@ -27,6 +28,11 @@ export const region = Type.String({
   description: 'Name of a region: lowercase letters, digits and single hyphens.',
 });
 const status = choice(['active', 'suspended']);
+const onUnsettled = choice(
+  unsettledTreatments,
+  'What happens to a hold that expires and was not settled: `release` gives its amount back, `post_held` posts it as the cost of ' +
+    'a run marked `unsettled`, which a late settlement corrects.',
+);
 
 export const OrgView = closed({
   id,
@@ -35,6 +41,7 @@ export const OrgView = closed({
   timezone: Type.String(),
   home_region: nullable(Type.String()),
   residency_mode: choice(['forward', 'strict']),
+  on_unsettled: onUnsettled,
   status,
   suspension_reason: nullable(Type.String()),
   created_at: timestamp,
@@ -51,11 +58,17 @@ export const CreateOrg = closed({
 export type CreateOrg = Static<typeof CreateOrg>;
 
 /** Fields that an operator can change. */
-export const PatchOrg = partial({ name, slug, timezone, home_region: nullable(region) });
+export const PatchOrg = partial({
+  name,
+  slug,
+  timezone,
+  home_region: nullable(region),
+  on_unsettled: onUnsettled,
+});
 export type PatchOrg = Static<typeof PatchOrg>;
 
 /** Fields that an org's owner can change; the home region is set by an operator. */
-export const PatchOwnOrg = partial({ name, slug, timezone });
+export const PatchOwnOrg = partial({ name, slug, timezone, on_unsettled: onUnsettled });
 
 export const SuspendOrg = closed({ reason: Type.Optional(reason) });
 
