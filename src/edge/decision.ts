@@ -2,7 +2,7 @@
 import type { FieldError } from '../contract/errors.ts';
 import type { ApplicableCounters, LimitWindow } from '../kernel/admission.ts';
 import type { Fit } from '../kernel/fit.ts';
-import type { Amounts, LimitKind, RunOnlyCheck } from '../kernel/limits.ts';
+import { type Amounts, type CheckedKind, type RunOnlyCheck, shownKind } from '../kernel/limits.ts';
 import { formatUsd, parseUsd } from '../kernel/money.ts';
 import { affordableOutputTokens, type Rates, worstCaseCost } from '../kernel/prices.ts';
 import type { Held, HoldRequest } from '../ledger/holds/hold-request.ts';
@@ -166,7 +166,7 @@ function heldOutputTokens(decision: DecisionRequest, { tokens }: Amounts): numbe
     : Number(tokens - decision.inputTokens);
 }
 
-const uncheckedName: Partial<Record<RunOnlyCheck | LimitKind, Verdict['not_checked'][number]>> = {
+const uncheckedName: Partial<Record<RunOnlyCheck | CheckedKind, Verdict['not_checked'][number]>> = {
   safety: 'safety',
   plan_runs: 'plan',
   plan_tokens: 'plan',
@@ -236,10 +236,11 @@ function textsOf(applicable: ApplicableCounters): LimitTexts {
 
 function frameOf({ limit, window }: LimitWindow, index: number): Frame {
   const isMoney = limit.unit === 'usd';
+  const { kind, unit } = shownKind(limit);
   const resetsAt = limit.span.kind === 'lifetime' ? 'null' : `"${new Date(window.endMs).toISOString()}"`;
   return {
     before:
-      `${index === 0 ? '' : ','}{"id":"${limit.id}","kind":"${limit.kind}","unit":"${limit.unit}",` +
+      `${index === 0 ? '' : ','}{"id":"${limit.id}","kind":"${kind}","unit":"${unit}",` +
       `"remaining":${isMoney ? '"' : ''}`,
     isMoney,
     after: `${isMoney ? '"' : ''},"resets_at":${resetsAt}}`,

@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox';
+import { limitUnits } from '../kernel/limits.ts';
 import { estimate, images, label, scopeFields, tokens, tokensMax } from '../ledger/scope.ts';
 import { choice, closed, id, nullable, timestamp } from '../platform/http/routes/schemas.ts';
 
@@ -45,8 +46,8 @@ export const Verdict = closed({
   limits: Type.Array(
     closed({
       id,
-      kind: choice(['prepaid', 'quota', 'spend_cap', 'budget', 'customer']),
-      unit: choice(['usd', 'tokens', 'requests']),
+      kind: choice(['rate', 'prepaid', 'quota', 'spend_cap', 'budget', 'customer']),
+      unit: choice(limitUnits),
       remaining: Type.Unsafe<string | number>({ type: ['string', 'integer'] }),
       resets_at: nullable(Type.String({ format: 'date-time' })),
     }),

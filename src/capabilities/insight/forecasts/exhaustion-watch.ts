@@ -186,7 +186,7 @@ function dataOf(outlook: Outlook, measure: Measure, today: Today): object {
   const view = viewOutlook(outlook, measure, today);
   return {
     limit_id: limit.id,
-    kind: limit.kind,
+    kind: view.kind,
     match: view.match,
     unit: limit.unit,
     limit: inUnit(limit, limit.capacity),

@@ -13,6 +13,7 @@ import {
   type Limit,
   type OrgLimits,
   type Scope,
+  shownKind,
   WILDCARD,
   windowOf,
 } from '../../../kernel/limits.ts';
@@ -207,7 +208,7 @@ export function viewOutlook(outlook: Outlook, measure: Measure, today: Today) {
   const hasWindow = window !== lifetime;
   return {
     limit_id: limit.id,
-    kind: limit.kind,
+    kind: shownKind(limit).kind,
     match: { ...limit.match } as Record<string, string>,
     unit: limit.unit,
     limit: String(inUnit(limit, limit.capacity)),

@@ -3,7 +3,7 @@ import { inUnit } from '../../../kernel/denial.ts';
 import { limitKinds } from '../../../kernel/limits.ts';
 import type { Ledger } from '../../../ledger/ledger.ts';
 import type { LimitUsage } from '../../../ledger/limits/limit-usage.ts';
-import { type LimitRow, listLimits } from '../../../ledger/limits/limits.ts';
+import { isConcurrency, type LimitRow, listLimits } from '../../../ledger/limits/limits.ts';
 import type { Database } from '../../../platform/db/database.ts';
 import type { PageOf } from '../../../platform/http/routes/list.ts';
 import { type LimitFilters, type LimitUsageView, limitSorts } from './schema.ts';
@@ -39,7 +39,7 @@ function view(row: LimitRow, usage: LimitUsage | undefined): LimitUsageView {
     id: row.id,
     kind: row.kind,
     name: row.name,
-    unit: row.unit,
+    unit: isConcurrency(row) ? 'concurrent' : row.unit,
     match: { ...row.match } as Record<string, string>,
     enforcement: row.enforcement,
     limit: inUnit(row, row.capacity),

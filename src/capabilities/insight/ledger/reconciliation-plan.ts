@@ -19,7 +19,9 @@ import { entryFields, type Payment } from './queries.ts';
 /** Location of the expected value of a counter. */
 type Place =
   | { readonly kind: 'entries'; readonly group: Group; readonly name: string }
-  | { readonly kind: 'paid'; readonly name: string };
+  | { readonly kind: 'paid'; readonly name: string }
+  /** Nothing is settled in the counter, whatever was charged. */
+  | { readonly kind: 'none' };
 
 export interface Planned {
   readonly limit: Limit;
@@ -76,6 +78,9 @@ function planOne(
   const values = fields.map((field) => (limit.match[field] === WILDCARD ? own : (limit.match[field] ?? '')));
   if (window.startMs !== startMs || !counts(limits, limit, scopeWith(fields, values))) {
     return undefined;
+  }
+  if (limit.kind === 'concurrency') {
+    return { limit, window, place: { kind: 'none' } };
   }
   if (limit.kind === 'credits' || limit.kind === 'prepaid') {
     const name = paidName(limit.kind, limit.kind === 'credits' ? limit.id : '');

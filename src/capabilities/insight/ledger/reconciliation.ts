@@ -9,6 +9,7 @@
  * bucket.
  */
 import { debitsOf } from '../../../kernel/admission.ts';
+import { shownKind } from '../../../kernel/limits.ts';
 import { formatUsd } from '../../../kernel/money.ts';
 import { lifetime } from '../../../kernel/windows.ts';
 import type { Hold } from '../../../ledger/holds/hold.ts';
@@ -220,8 +221,7 @@ function compareOne(
       row: {
         key,
         limit_id: limitIdOf(key),
-        kind: limit.kind,
-        unit: limit.unit,
+        ...shownKind(limit),
         window_start: startMs === lifetime.startMs ? null : new Date(startMs).toISOString(),
         window_end: windowed ? new Date(plan.window.endMs).toISOString() : null,
         settled: shown(settled),

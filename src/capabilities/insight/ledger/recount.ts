@@ -19,9 +19,14 @@ export class Recount {
 
   /** Returns the expected settled amount of a counter. */
   settled({ limit, place }: Planned): bigint {
-    return place.kind === 'paid'
-      ? (this.payments.get(place.name) ?? 0n)
-      : (this.#sums.get(place.group)?.get(place.name)?.[limit.unit] ?? 0n);
+    switch (place.kind) {
+      case 'none':
+        return 0n;
+      case 'paid':
+        return this.payments.get(place.name) ?? 0n;
+      case 'entries':
+        return this.#sums.get(place.group)?.get(place.name)?.[limit.unit] ?? 0n;
+    }
   }
 
   async add(

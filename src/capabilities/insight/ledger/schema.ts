@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { limitKinds, units } from '../../../kernel/limits.ts';
+import { limitKinds, limitUnits } from '../../../kernel/limits.ts';
 import { holdSecondsMax } from '../../../ledger/holds/hold-request.ts';
 import { tokensMax } from '../../../ledger/scope.ts';
 import { listParameters } from '../../../platform/http/routes/list.ts';
@@ -80,7 +80,7 @@ const CounterRow = closed({
   key: Type.String(),
   limit_id: id,
   kind: choice(limitKinds),
-  unit: choice(units),
+  unit: choice(limitUnits),
   window_start: instantOrNull,
   window_end: instantOrNull,
   settled: amount,
@@ -132,7 +132,7 @@ export const LimitUsageView = closed({
   id,
   kind: choice(limitKinds),
   name: nullable(Type.String()),
-  unit: choice(units),
+  unit: choice(limitUnits),
   match: Type.Record(Type.String(), Type.String(), {
     description: 'Fields that a run must match. `*`: each value separately.',
   }),

@@ -4,7 +4,7 @@ import { invalidFields } from '../../../contract/api-error.ts';
 import type { FieldError } from '../../../contract/errors.ts';
 import { formatUsd } from '../../../kernel/money.ts';
 import { nanosOf, viewTimes } from '../../../ledger/limits/limit-fields.ts';
-import type { LimitRow } from '../../../ledger/limits/limits.ts';
+import { isConcurrency, type LimitRow } from '../../../ledger/limits/limits.ts';
 import type { PolicyView, PutPolicy } from './schema.ts';
 
 export type PolicyColumns = Pick<
@@ -17,7 +17,7 @@ export function viewPolicy(row: LimitRow): PolicyView {
     id: row.id,
     name: row.name ?? '',
     match: row.match as PolicyView['match'],
-    unit: row.unit,
+    unit: isConcurrency(row) ? 'concurrent' : row.unit,
     limit: inUnit(row, row.capacity),
     window_seconds: row.window_seconds ?? 0,
     kind: row.kind === 'rate' ? 'rate' : 'quota',
@@ -42,9 +42,9 @@ export function policyColumns({
   return {
     kind,
     name,
-    unit,
+    unit: unit === 'concurrent' ? 'requests' : unit,
     match: match ?? {},
-    window_seconds,
+    window_seconds: unit === 'concurrent' ? null : (window_seconds ?? null),
     capacity: amountOf(limit),
     burst: burst == null ? null : amountOf(burst),
   };
@@ -72,8 +72,19 @@ export function checkPolicies(policies: readonly PutPolicy[]): void {
 
 type PolicyFieldError = [field: string, code: FieldError['code'], message: string];
 
-function fieldErrorsOf({ match = {}, unit, limit, kind, burst }: PutPolicy): PolicyFieldError[] {
+function fieldErrorsOf(policy: PutPolicy): PolicyFieldError[] {
+  const { match = {}, unit, limit, kind, burst, window_seconds = 0 } = policy;
   const fieldErrors: PolicyFieldError[] = [...amountErrors('limit', unit, limit)];
+  if (unit === 'concurrent') {
+    return [...fieldErrors, ...concurrencyErrors(policy)];
+  }
+  if (window_seconds < 1) {
+    fieldErrors.push(
+      policy.window_seconds === undefined
+        ? ['window_seconds', 'required', 'Required, except for the unit `concurrent`.']
+        : ['window_seconds', 'out_of_range', 'Must be at least 1.'],
+    );
+  }
   if (burst != null) {
     fieldErrors.push(
       ...(kind === 'rate'
@@ -91,6 +102,27 @@ function fieldErrorsOf({ match = {}, unit, limit, kind, burst }: PutPolicy): Pol
     } else if (match.model !== undefined || match.customer_id !== undefined) {
       // Route classes are checked before the body, which contains model and customer, is read.
       fieldErrors.push(['match.route_class', 'invalid_value', 'Can only be combined with `key_id`.']);
+    }
+  }
+  return fieldErrors;
+}
+
+/** Requests in flight have neither a window nor a burst, and their limit is checked before their model is known. */
+function concurrencyErrors({ match = {}, kind, burst, window_seconds = 0 }: PutPolicy): PolicyFieldError[] {
+  const fieldErrors: PolicyFieldError[] = [];
+  const reject = (field: string, message: string) => fieldErrors.push([field, 'invalid_value', message]);
+  if (kind !== 'rate') {
+    reject('kind', 'Must be `rate` for the unit `concurrent`.');
+  }
+  if (window_seconds !== 0) {
+    reject('window_seconds', 'Not allowed for the unit `concurrent`, which has no window.');
+  }
+  if (burst != null) {
+    reject('burst', 'Not allowed for the unit `concurrent`.');
+  }
+  for (const field of ['model', 'customer_id', 'route_class'] as const) {
+    if (match[field] !== undefined) {
+      reject(`match.${field}`, 'The unit `concurrent` can only be limited by `key_id`.');
     }
   }
   return fieldErrors;

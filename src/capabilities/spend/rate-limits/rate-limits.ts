@@ -63,8 +63,8 @@ export async function putRateLimits(
   return { before, after: await readRateLimits(tx, orgId) };
 }
 
-function identityOf({ name, kind, unit, match }: PolicyColumns): string {
-  return canonicalJson([name, kind, unit, match]);
+function identityOf({ name, kind, unit, match, window_seconds }: PolicyColumns): string {
+  return canonicalJson([name, kind, window_seconds === null ? 'concurrent' : unit, match]);
 }
 
 function differs(row: LimitRow, { window_seconds, capacity, burst }: PolicyColumns): boolean {
@@ -96,7 +96,7 @@ export async function listPolicies(
   return listLimits(db, {
     orgId,
     kind: query.kind ?? policyKinds,
-    where: [['unit = ?', query.unit]],
+    where: [[`CASE WHEN window_seconds IS NULL THEN 'concurrent' ELSE unit END = ?`, query.unit]],
     sorts: policySorts,
     defaultSort: '-created_at',
     query,

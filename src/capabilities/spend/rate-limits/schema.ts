@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { units } from '../../../kernel/limits.ts';
+import { limitUnits } from '../../../kernel/limits.ts';
 import { countMax, scopeValueOrWildcard, viewedTimes } from '../../../ledger/limits/limit-fields.ts';
 import { routeClasses } from '../../../ledger/limits/request-rates.ts';
 import { listParameters } from '../../../platform/http/routes/list.ts';
@@ -24,7 +24,7 @@ const amount = {
   pattern: usdPattern,
   minimum: 1,
   maximum: countMax,
-  description: 'An integer for requests and tokens, a decimal string for usd; greater than 0.',
+  description: 'A decimal string for usd, otherwise an integer; greater than 0.',
 };
 /** A string or an integer, depending on the unit. */
 const limit = Type.Unsafe<string | number>({ ...amount, type: ['string', 'integer'] });
@@ -49,9 +49,12 @@ const match = closed({
 
 const policy = {
   name,
-  unit: choice(units),
+  unit: choice(
+    limitUnits,
+    '`concurrent` limits the requests in flight: the open holds of decisions and running runs. A place is free again when ' +
+      'the hold is settled, voided or expired. Only for kind `rate`, of one key, of each key or of the organization.',
+  ),
   limit,
-  window_seconds: Type.Integer({ minimum: 1, maximum: windowSecondsMax }),
   kind: choice(
     policyKinds,
     '`rate` allows an even flow and denies more with 429 `rate_limited`; `quota` counts in fixed windows ' +
@@ -59,10 +62,32 @@ const policy = {
   ),
 };
 
-export const PolicyView = closed({ id, ...policy, match, burst, ...viewedTimes });
+export const PolicyView = closed({
+  id,
+  ...policy,
+  window_seconds: Type.Integer({
+    minimum: 0,
+    maximum: windowSecondsMax,
+    description: '0 for the unit `concurrent`, which has no window.',
+  }),
+  match,
+  burst,
+  ...viewedTimes,
+});
 export type PolicyView = Static<typeof PolicyView>;
 
-const PutPolicy = closed({ ...policy, match: Type.Optional(match), burst: Type.Optional(burst) });
+const PutPolicy = closed({
+  ...policy,
+  window_seconds: Type.Optional(
+    Type.Integer({
+      minimum: 0,
+      maximum: windowSecondsMax,
+      description: 'Required, at least 1. For the unit `concurrent`, which has no window, left out or 0.',
+    }),
+  ),
+  match: Type.Optional(match),
+  burst: Type.Optional(burst),
+});
 export type PutPolicy = Static<typeof PutPolicy>;
 
 const readRpm = nullable(
@@ -98,6 +123,6 @@ export type PutRateLimits = Static<typeof PutRateLimits>;
 export const policySorts = { created_at: 'timestamptz', name: 'text' } as const;
 export const PolicyFilters = listParameters(policySorts, {
   kind: Type.Optional(choice(policyKinds)),
-  unit: Type.Optional(choice(units)),
+  unit: Type.Optional(choice(limitUnits)),
 });
 export type PolicyFilters = Static<typeof PolicyFilters>;
