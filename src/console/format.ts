@@ -54,7 +54,16 @@ export function shortCount(value: number): string {
 
 /** Formats an amount in the unit of a limit. */
 export function inUnit(unit: string, amount: string | number): string {
-  return unit === 'usd' ? usd(amount) : unit === 'tokens' ? `${count(amount)} tokens` : count(amount);
+  switch (unit) {
+    case 'usd':
+      return usd(amount);
+    case 'tokens':
+      return `${count(amount)} tokens`;
+    case 'concurrent':
+      return `${count(amount)} in flight`;
+    default:
+      return count(amount);
+  }
 }
 
 export function percent(share: number): string {

@@ -14,6 +14,11 @@ const timezones = ['UTC', ...Intl.supportedValuesOf('timeZone').filter((zone) =>
   (value) => ({ value, label: value.replaceAll('_', ' ') }),
 );
 
+const unsettledLabels: Readonly<Record<OrgView['on_unsettled'], string>> = {
+  release: 'Release the held amount',
+  post_held: 'Post the held amount as cost',
+};
+
 export const settingsScreens: readonly Screen[] = [
   { path: settingsPath, audience: 'org', handler: overview },
   ...formScreens({
@@ -38,10 +43,18 @@ export const settingsScreens: readonly Screen[] = [
         options: timezones,
         help: 'Periods of limits start at midnight in this zone. Current periods do not change.',
       },
+      {
+        name: 'on_unsettled',
+        label: 'Holds that expire unsettled',
+        kind: 'select',
+        required: true,
+        options: Object.entries(unsettledLabels).map(([value, label]) => ({ value, label })),
+        help: 'Post the held amount if calls are made even when their callers crash or forget to report the cost. A late report corrects it.',
+      },
     ],
     async load({ api, org }) {
-      const { name, slug, timezone } = await api.get<'org.read'>(org.path);
-      return { name, slug, timezone };
+      const { name, slug, timezone, on_unsettled } = await api.get<'org.read'>(org.path);
+      return { name, slug, timezone, on_unsettled };
     },
     call: 'PATCH {org}',
   }),
@@ -90,12 +103,14 @@ ${cardOf('Rate limits and quotas', rates, ({ data, read_rpm }) => html`${readLim
   );
 }
 
-function organization({ id, name, slug, timezone, created_at }: OrgView, visit: ScreenVisit): Markup {
+function organization(org: OrgView, visit: ScreenVisit): Markup {
+  const { id, name, slug, timezone, on_unsettled, created_at } = org;
   return html`${definitionList([
     ['Name', name],
     ['ID', html`<code>${id}</code>`],
     ['Slug', html`<code>${slug}</code>`],
     ['Time zone', timezone],
+    ['Holds that expire unsettled', unsettledLabels[on_unsettled]],
     ['Created', day(created_at, visit.org.timezone)],
   ])}<p class="form-end">${linkButton(visit, { path: `${settingsPath}/organization`, label: 'Edit' })}</p>`;
 }
@@ -126,8 +141,11 @@ function rateTable(rates: Responses['rate_limit_policies.list']['data']): Part {
           { title: 'Type', cell: ({ kind }) => kind },
           { title: 'Scope', cell: ({ match }) => scopeName(match) || 'all requests' },
           { title: 'Limit', isNumber: true, cell: ({ unit, limit }) => inUnit(unit, limit) },
-          { title: 'Unit', cell: ({ unit }) => unit },
-          { title: 'Window', cell: ({ window_seconds }) => seconds(window_seconds) },
+          { title: 'Unit', cell: ({ unit }) => (unit === 'concurrent' ? 'in flight' : unit) },
+          {
+            title: 'Window',
+            cell: ({ window_seconds }) => (window_seconds === 0 ? '–' : seconds(window_seconds)),
+          },
         ],
       });
 }

@@ -23,6 +23,16 @@ import { type RunView, runTree } from './run-tree.ts';
 const listPath = '/console/runs';
 const runPath = `${listPath}/{run_id}`;
 const statuses = ['running', 'succeeded', 'failed', 'cancelled'];
+const markLabels: Readonly<Record<string, string>> = {
+  over_hold: 'exceeded hold',
+  late: 'late',
+  degraded: 'fail-open decision',
+  backfill: 'backfilled',
+  unpriced: 'no price: held amount posted',
+  usage_missing: 'no usage: held amount posted',
+  unsettled: 'hold expired: held amount posted',
+  flagged: 'flagged',
+};
 const filters: readonly Filter[] = [
   { name: 'status', label: 'Status', options: statuses.map((value) => ({ value, label: humanize(value) })) },
   { name: 'model', label: 'Model' },
@@ -36,6 +46,14 @@ const filters: readonly Filter[] = [
   { name: 'provider', label: 'Provider', isRare: true },
   { name: 'key_id', label: 'API key ID', isRare: true },
   { name: 'tag', label: 'Tag (name=value)', isRare: true },
+  {
+    name: 'mark',
+    label: 'Mark',
+    options: Object.entries(markLabels)
+      .filter(([value]) => value !== 'flagged')
+      .map(([value, label]) => ({ value, label })),
+    isRare: true,
+  },
   {
     name: 'flagged',
     label: 'Flagged',
@@ -121,16 +139,6 @@ function statusBadge(status: string): Markup {
   return badge(status, tones[status] ?? 'plain');
 }
 
-const markLabels: Readonly<Record<string, string>> = {
-  over_hold: 'exceeded hold',
-  late: 'late',
-  degraded: 'fail-open decision',
-  backfill: 'backfilled',
-  unpriced: 'no price: held amount posted',
-  usage_missing: 'no usage: held amount posted',
-  flagged: 'flagged',
-};
-
 function marks(run: RunView): Markup[] {
   return run.marks.map((mark) =>
     badge(markLabels[mark] ?? humanize(mark), mark === 'backfill' ? 'plain' : 'warn'),
@@ -197,7 +205,7 @@ function details(run: RunView, timezone: string): (readonly [string, Part])[] {
 
 function costs(run: RunView): (readonly [string, Part])[] {
   return [
-    ['Cost', run.cost_usd === null ? html`${exactUsd(run.held_usd)} held` : exactUsd(run.cost_usd)],
+    ['Cost', costText(run)],
     ['Adjustments', exactUsd(run.adjustment_usd)],
     ['Not covered by credits', exactUsd(run.uncovered_usd)],
     ['Value', exactUsd(run.value_usd)],
@@ -208,6 +216,15 @@ function costs(run: RunView): (readonly [string, Part])[] {
     ['Price', run.price_version ?? 'reported by client'],
     ['Decision', run.decision_id === null ? '–' : html`<code>${run.decision_id}</code>`],
   ];
+}
+
+function costText(run: RunView): Part {
+  if (run.cost_usd === null) {
+    return html`${exactUsd(run.held_usd)} held`;
+  }
+  return run.marks.includes('unsettled')
+    ? html`${exactUsd(run.cost_usd)} <span class="quiet">The hold expired before the run was settled, so the held amount was posted. Completing the run corrects the cost.</span>`
+    : exactUsd(run.cost_usd);
 }
 
 function chainBody(run: RunView, found: readonly RunView[], isTruncated: boolean): Part {
