@@ -37,6 +37,7 @@ const repeated = [
   'src/platform/http/fast/fast-path.test.ts',
   'test/contract/random-requests.test.ts',
   'test/e2e/kill-nine.test.ts',
+  'test/e2e/provider-bills.test.ts',
 ];
 /**
  * Slow tests of tools around the service: the command line, upgrades of the packaged program, and the rules that hold the code to
@@ -159,7 +160,7 @@ export default defineConfig({
                   'test/e2e/{command-line,upgrade}.test.ts',
                   'src/ledger/workload.test.ts',
                   'test/contract/random-requests.test.ts',
-                  'test/e2e/kill-nine.test.ts',
+                  'test/e2e/{kill-nine,provider-bills}.test.ts',
                   ...operations,
                   faultTable,
                 ],

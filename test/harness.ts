@@ -3,6 +3,7 @@
  * the contract.
  */
 import { once } from 'node:events';
+import { cpSync } from 'node:fs';
 import { Agent, type IncomingMessage, request as sendOverHttp } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { trace } from '@opentelemetry/api';
@@ -26,7 +27,7 @@ import { type App, createApp } from '../src/server/app.ts';
 import { openServices, type Services } from '../src/server/services.ts';
 import { startOfClock } from './support/clock.ts';
 import { checkAnswer, checkSignals } from './support/contract-check.ts';
-import { makePlace, openPlace } from './support/test-database.ts';
+import { makePlace, openPlace, type Place } from './support/test-database.ts';
 
 export { engine } from './support/test-database.ts';
 
@@ -105,16 +106,29 @@ export interface World {
   /** Serves the same app on a new port. */
   listen(): Promise<{ url: string; port: number }>;
   close(): Promise<void>;
+  /**
+   * Ends the service and returns another one on the same data, at the same time of the same clock. A crash continues from a copy
+   * of the data directory as it is, on the embedded engine.
+   */
+  restart(how?: 'stop' | 'crash'): Promise<World>;
+}
+
+export interface WorldOptions {
+  readonly baseUrl?: string;
+  /** Data of an earlier world; by default new data. */
+  readonly place?: Place;
+  readonly clock?: FakeClock;
+  /** Ids of worlds on the same data differ. */
+  readonly idSeed?: number;
 }
 
 export async function createWorld(
   env: Record<string, string> = {},
-  { baseUrl = 'http://localhost' }: { readonly baseUrl?: string } = {},
+  { baseUrl = 'http://localhost', clock = new FakeClock(), idSeed = 1, ...options }: WorldOptions = {},
 ): Promise<World> {
-  const place = await makePlace({ migrated: true });
+  const place = options.place ?? (await makePlace({ migrated: true }));
   const db = await openPlace(place);
-  const clock = new FakeClock();
-  const ids = createIds(clock, seededBytes(1));
+  const ids = createIds(clock, seededBytes(idSeed));
   const config: Config = loadConfig({
     SVC_DATA_DIR: place.dataDir,
     ...(process.env.PURSER_TEST_FAST_PATH === 'off' && { SVC_HTTP_FAST_PATH: 'false' }),
@@ -229,15 +243,32 @@ export async function createWorld(
       return { url: `http://127.0.0.1:${port}`, port };
     },
     async close() {
-      agent.destroy();
-      await Promise.all(servers.map((server) => server.drain(0)));
-      // Like a stopping service: a job that fails to stop does not prevent the rest from being closed.
-      await Promise.allSettled(app.jobs.map((job) => job.stop?.()));
-      await services.close();
-      await db.close();
+      await end();
       await place.remove();
     },
+    async restart(how = 'stop') {
+      const isCopied = how === 'crash' && place.databaseUrl === undefined;
+      const next = isCopied ? await makePlace({ migrated: false }) : place;
+      if (isCopied) {
+        cpSync(place.dataDir, next.dataDir, { recursive: true });
+      }
+      await end();
+      if (isCopied) {
+        await place.remove();
+      }
+      return createWorld(env, { baseUrl, place: next, clock, idSeed: idSeed + 1 });
+    },
   };
+
+  async function end(): Promise<void> {
+    agent.destroy();
+    await Promise.all(servers.map((server) => server.drain(0)));
+    // Like a stopping service: a job that fails to stop does not prevent the rest from being closed.
+    await Promise.allSettled(app.jobs.map((job) => job.stop?.()));
+    await services.close();
+    await db.close();
+  }
+
   return world;
 }
 

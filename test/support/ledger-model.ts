@@ -2,7 +2,7 @@
  * Reference model of the ledger: a list of events from which every sum is recomputed on each call. Slow but
  * obviously correct, and written independently of the code under test; it only shares money and windows.
  */
-import type { Amounts, Limit, CheckedKind, Scope } from '../../src/kernel/limits.ts';
+import type { Amounts, CheckedKind, Limit, Scope } from '../../src/kernel/limits.ts';
 import { calendarWindow, fixedWindow, lifetime, type Period, type Window } from '../../src/kernel/windows.ts';
 
 export type Surface = 'edge' | 'run' | 'record';

@@ -111,6 +111,13 @@ export const randomTests = {
     seeds: expensive,
     regressions: [],
   },
+  'provider-bills': {
+    file: 'test/e2e/provider-bills.test.ts',
+    projects: both,
+    seedsPerTurn: 1,
+    seeds: expensive,
+    regressions: [],
+  },
   'ledger-workload': {
     file: 'src/ledger/workload.test.ts',
     projects: both,

@@ -280,6 +280,7 @@ test('every stored event matches the catalog', async () => {
   await supportEvents(path);
   await routingEvents(path);
   await settleWithoutPrice();
+  await leaveUnsettled();
   await operator('PUT', '/residency', { home_region: 'eu' });
   await forecastEvent(path);
   await operator('POST', '/suspend', { reason: 'unpaid' });
@@ -310,6 +311,16 @@ async function settleWithoutPrice(): Promise<void> {
   const { json } = await call('POST', '/v1/edge/decision', { model, estimated_cost_usd: '0.1' });
   const { decision_id } = json;
   expect((await call('POST', '/v1/runs', { model, input_tokens: 1, decision_id })).status).toBe(201);
+}
+
+/** A hold expires and nobody has settled it. */
+async function leaveUnsettled(): Promise<void> {
+  await listen(['run.unsettled']);
+  await call('PATCH', `/v1/orgs/${org.id}`, { on_unsettled: 'post_held' });
+  const decision = { model: 'gpt-4o', estimated_cost_usd: '0.1', expires_in_seconds: 1 };
+  expect((await call('POST', '/v1/edge/decision', decision)).status).toBe(200);
+  world.clock.advanceSeconds(2);
+  await world.runJob('expire-holds');
 }
 
 /** One rule blocks, another requires approval; the requests are approved, denied, and ended with their rule. */

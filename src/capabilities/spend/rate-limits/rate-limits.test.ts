@@ -182,10 +182,7 @@ describe('validation', () => {
     [{ rpm: 5 }, ['rpm unknown_field']],
     [{ policies: {} }, ['policies invalid_type']],
     [{ policies: [7] }, ['policies[0] invalid_type']],
-    [
-      { policies: [{}] },
-      ['kind', 'limit', 'name', 'unit', 'window_seconds'].map((field) => `policies[0].${field} required`),
-    ],
+    [{ policies: [{}] }, ['kind', 'limit', 'name', 'unit'].map((field) => `policies[0].${field} required`)],
     [{ policies: [{ ...policy, colour: 'red' }] }, ['policies[0].colour unknown_field']],
     [{ policies: [{ ...policy, name: ' ' }] }, ['policies[0].name invalid_format']],
     [
@@ -195,6 +192,30 @@ describe('validation', () => {
     [{ policies: [{ ...policy, kind: 'budget' }] }, ['policies[0].kind invalid_value']],
     [{ policies: [{ ...policy, unit: 'eur' }] }, ['policies[0].unit invalid_value']],
     [{ policies: [{ ...policy, window_seconds: 0 }] }, ['policies[0].window_seconds out_of_range']],
+    [{ policies: [{ ...policy, window_seconds: undefined }] }, ['policies[0].window_seconds required']],
+    [
+      {
+        policies: [
+          {
+            ...policy,
+            unit: 'concurrent',
+            kind: 'quota',
+            limit: '1',
+            burst: 2,
+            match: { model: 'm', customer_id: 'c', route_class: 'edge' },
+          },
+        ],
+      },
+      [
+        'policies[0].burst invalid_value',
+        'policies[0].kind invalid_value',
+        'policies[0].limit invalid_type',
+        'policies[0].match.customer_id invalid_value',
+        'policies[0].match.model invalid_value',
+        'policies[0].match.route_class invalid_value',
+        'policies[0].window_seconds invalid_value',
+      ],
+    ],
     [{ policies: [{ ...policy, window_seconds: 31_536_001 }] }, ['policies[0].window_seconds out_of_range']],
     [{ policies: [{ ...policy, limit: 0 }] }, ['policies[0].limit out_of_range']],
     [{ policies: [{ ...policy, limit: -1 }] }, ['policies[0].limit out_of_range']],
@@ -325,4 +346,82 @@ test('a quota with a longer window counts all usage of the new window', async ()
   expect([await run(), await run()]).toEqual([201, 201]);
   await quota(3_600);
   expect(await run()).toBe('quota_exhausted');
+});
+
+describe('a limit on requests in flight', () => {
+  const inFlight = { name: 'in flight', unit: 'concurrent', limit: 3, kind: 'rate' };
+  const as = (method: string, path: string, body?: object) =>
+    world.request(method, path, { key: org.ownerKey, ...(body && { body }) });
+  const decide = (fields: object = {}) =>
+    as('POST', '/v1/edge/decision', { model: 'gpt-4o', estimated_cost_usd: '0.1', ...fields });
+
+  test('has no window, keeps its id, and is accepted as it is shown', async () => {
+    const { json } = await put({ policies: [inFlight] });
+    expect(json.policies).toMatchObject([{ ...inFlight, match: {}, burst: null, window_seconds: 0 }]);
+    const { id: _, created_at: __, updated_at: ___, ...shown } = json.policies[0];
+    expect((await put({ policies: [{ ...shown, limit: 4 }] })).json.policies).toMatchObject([
+      { id: json.policies[0].id, limit: 4 },
+    ]);
+    // The same name with another unit is another policy.
+    const other = await put({ policies: [{ ...policy, name: 'in flight' }] });
+    expect(other.json.policies[0].id).not.toBe(json.policies[0].id);
+    const units = async (unit: string) =>
+      (await as('GET', `/v1/orgs/${org.id}/rate-limit-policies?unit=${unit}`)).json.data.length;
+    await put({ policies: [inFlight, policy] });
+    expect([await units('concurrent'), await units('requests')]).toEqual([1, 1]);
+  });
+
+  test('denies more with 429, at the edge and for running runs, until one has ended', async () => {
+    await put({ policies: [inFlight] });
+    const answers = await Promise.all(Array.from({ length: 8 }, () => decide()));
+    const allowed = answers.filter(({ status }) => status === 200);
+    expect(allowed).toHaveLength(3);
+    const remaining = allowed.map(({ json }) => json.limits[0].remaining).sort();
+    expect(remaining).toEqual([0, 1, 2]);
+    expect(allowed[0]?.json.limits[0]).toMatchObject({ kind: 'rate', unit: 'concurrent', resets_at: null });
+    const denied = answers.find(({ status }) => status === 429);
+    expect(denied?.json.error).toMatchObject({
+      code: 'rate_limited',
+      message: 'The limit of 3 requests in flight is reached. Retry when one of them has ended.',
+      details: { retry_after_seconds: 1 },
+    });
+    expect(denied?.headers['retry-after']).toBe('1');
+    const running = { model: 'gpt-4o', status: 'running', estimated_cost_usd: '0.1' };
+    expect((await as('POST', '/v1/runs', running)).json.error.code).toBe('rate_limited');
+    expect((await as('POST', '/v1/runs', { model: 'gpt-4o', cost_usd: '0.1' })).status).toBe(201);
+    const { decision_id } = allowed[0]?.json ?? {};
+    expect((await as('POST', '/v1/runs', { model: 'gpt-4o', cost_usd: '0.1', decision_id })).status).toBe(
+      201,
+    );
+    const { json: run } = await as('POST', '/v1/runs', running);
+    expect((await decide()).status).toBe(429);
+    await as('POST', `/v1/runs/${run.id}/complete`, { cost_usd: '0' });
+    expect((await decide()).status).toBe(200);
+    const [limit] = (await as('GET', `/v1/orgs/${org.id}/limits`)).json.data;
+    expect(limit).toMatchObject({
+      kind: 'rate',
+      unit: 'concurrent',
+      standing: { settled: 0, held: 3, remaining: 0, window_start: null },
+    });
+    const { json: books } = await as('GET', `/v1/orgs/${org.id}/ledger/reconciliation`);
+    expect(books.balanced).toBe(true);
+    await world.runJob('emit-limit-events');
+    const { events } = await recordedOf(world, org.id);
+    expect(events.filter(({ type }) => type === 'limit.exhausted')).toMatchObject([
+      { data: { kind: 'rate', unit: 'concurrent', limit: 3, code: 'rate_limited' } },
+    ]);
+  });
+
+  test('of each key leaves other keys alone, and frees the places of a caller that is gone', async () => {
+    await put({ policies: [{ ...inFlight, limit: 1, match: { key_id: '*' } }] });
+    const { secret } = await world.mintKey(org, 'member', ['edge:decide']);
+    const body = { model: 'gpt-4o', estimated_cost_usd: '0.1' };
+    const other = () => world.request('POST', '/v1/edge/decision', { key: secret, body });
+    expect((await decide({ expires_in_seconds: 10 })).status).toBe(200);
+    expect((await decide()).status).toBe(429);
+    expect([(await other()).status, (await other()).status]).toEqual([200, 429]);
+    world.clock.advanceSeconds(11);
+    await world.runJob('expire-holds');
+    expect((await decide()).status).toBe(200);
+  });
 });
