@@ -22,6 +22,10 @@ const pricedModel = 'priced-model';
 /** Gets its price only at the end. */
 const unpricedModel = 'unpriced-model';
 
+function costOf({ input, output }: Call['tokens']): bigint {
+  return BigInt(input) * nanosPerToken.input + BigInt(output) * nanosPerToken.output;
+}
+
 class Customers {
   readonly bills = new ProviderBills();
   readonly budgets = new Map<string, (call: Call) => boolean>();
@@ -82,7 +86,8 @@ class Simulation {
   async step(): Promise<void> {
     const customers = this.random.of(this.all);
     const [name, act] = this.random.weighted<[string, (of: Customers) => Promise<void>]>([
-      [24, ['decide', (of) => this.#decide(of)]],
+      [16, ['decide', (of) => this.#decide(of)]],
+      [10, ['fit', (of) => this.#fit(of)]],
       [12, ['open', (of) => this.#open(of)]],
       [6, ['charge', (of) => this.#charge(of)]],
       [20, ['settle', (of) => this.#settle(of, 'open')]],
@@ -91,19 +96,19 @@ class Simulation {
       [3, ['settle twice', (of) => this.#settleTwice(of)]],
       [4, ['void', (of) => this.#void(of)]],
       [3, ['extend', (of) => this.#extend(of)]],
+      [8, ['increase', (of) => this.#increase(of)]],
       [5, ['adjust', (of) => this.#adjust(of)]],
       [10, ['expire', () => this.#expire()]],
     ]);
     await act(customers);
-    this.counts.set(name, (this.counts.get(name) ?? 0) + 1);
+    this.#count(name);
     this.world.clock.advanceSeconds(1);
   }
 
   #newCall(): Call {
     const { random } = this;
     const tokens = { input: random.int(5_000), output: 1 + random.int(2_000) };
-    const trueNanos =
-      BigInt(tokens.input) * nanosPerToken.input + BigInt(tokens.output) * nanosPerToken.output;
+    const trueNanos = costOf(tokens);
     // Mostly enough, sometimes not: the real cost is posted whole either way.
     const heldNanos = (trueNanos * BigInt(80 + random.int(200))) / 100n + 1n;
     return {
@@ -123,11 +128,13 @@ class Simulation {
     };
   }
 
-  #requestOf({ model, heldNanos, scope }: Call) {
-    const { workflow, customer_id } = scope;
+  #requestOf(call: Call) {
+    return { ...this.#scopeOf(call), estimated_cost_usd: formatUsd(call.heldNanos) };
+  }
+
+  #scopeOf({ model, scope: { workflow, customer_id } }: Call) {
     return {
       model,
-      estimated_cost_usd: formatUsd(heldNanos),
       expires_in_seconds: this.random.of([60, 120, 900]),
       ...(workflow !== null && { workflow }),
       ...(customer_id !== null && { customer_id }),
@@ -139,8 +146,12 @@ class Simulation {
       return false;
     }
     expect(json.error.code).toBe('budget_exceeded');
-    this.counts.set('denied', (this.counts.get('denied') ?? 0) + 1);
+    this.#count('denied');
     return true;
+  }
+
+  #count(name: string): void {
+    this.counts.set(name, (this.counts.get(name) ?? 0) + 1);
   }
 
   async #decide({ org, bills }: Customers): Promise<void> {
@@ -150,6 +161,48 @@ class Simulation {
       expect(answer.status).toBe(200);
       const { decision_id, expires_at } = answer.json;
       bills.add({ ...call, decisionId: decision_id, expiresAtMs: Date.parse(expires_at) });
+    }
+  }
+
+  /** The provider stops at the number of output tokens that fits. */
+  async #fit({ org, bills }: Customers): Promise<void> {
+    const wish = { ...this.#newCall(), model: pricedModel };
+    const answer = await this.send(org, 'POST', '/v1/edge/decision', {
+      ...this.#scopeOf(wish),
+      fit: true,
+      input_tokens: wish.tokens.input,
+      max_output_tokens: wish.tokens.output,
+    });
+    if (this.#isDenied(answer)) {
+      return;
+    }
+    expect(answer.status).toBe(200);
+    const { decision_id, expires_at, held_usd, max_output_tokens } = answer.json;
+    this.#count(max_output_tokens < wish.tokens.output ? 'fitted' : 'fitted whole');
+    const tokens = { input: wish.tokens.input, output: max_output_tokens };
+    bills.add({
+      ...wish,
+      tokens,
+      trueNanos: costOf(tokens),
+      heldNanos: parseUsd(held_usd) as bigint,
+      decisionId: decision_id,
+      expiresAtMs: Date.parse(expires_at),
+    });
+  }
+
+  async #increase({ org, bills }: Customers): Promise<void> {
+    const call = this.#pick(bills, 'open');
+    if (call === undefined) {
+      return;
+    }
+    const nanos = BigInt(1 + this.random.int(20_000_000));
+    const holds = this.random.of(['/v1/decisions', `/v1/orgs/${org.id}/holds`]);
+    const path = `${holds}/${call.decisionId}/increase`;
+    const answer = await this.send(org, 'POST', path, { cost_usd: formatUsd(nanos) });
+    if (!this.#isDenied(answer)) {
+      expect(answer.status, answer.text).toBe(200);
+      call.heldNanos += nanos;
+      expect(answer.json.held_usd).toBe(formatUsd(call.heldNanos));
     }
   }
 
@@ -395,7 +448,17 @@ describe.each(seeds)('random calls (seed %d)', (seed) => {
     await simulation.reconcile();
     await simulation.compareRuns();
     // Each operation was really tried.
-    for (const name of ['settle late', 'settle in bulk', 'adjust', 'void', 'expire', 'denied']) {
+    const tried = [
+      'settle late',
+      'settle in bulk',
+      'adjust',
+      'void',
+      'expire',
+      'increase',
+      'fitted',
+      'denied',
+    ];
+    for (const name of tried) {
       expect(simulation.counts.get(name) ?? 0, name).toBeGreaterThan(0);
     }
   });

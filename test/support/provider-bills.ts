@@ -5,7 +5,7 @@
 export interface Call {
   readonly scope: { readonly workflow: string | null; readonly customer_id: string | null };
   readonly model: string;
-  readonly heldNanos: bigint;
+  heldNanos: bigint;
   /** What the provider bills. */
   readonly trueNanos: bigint;
   readonly tokens: { readonly input: number; readonly output: number };
