@@ -1,6 +1,7 @@
 /**
  * Dimensions of a run: the fields that limits apply to and that usage, forecasts and lists are filtered and grouped by.
  * This is the only list of them. Each is a column of the same name in `runs`. Tags are not in it: their names are free.
+ * They are a part of the scope, of usage and of limits all the same, as the column `tags`.
  */
 
 interface RunDimension {
@@ -19,19 +20,20 @@ interface RunDimension {
   readonly erasure: 'replace' | 'rename' | 'keep';
 }
 
-/** The order determines the digest of a usage row: add new dimensions at the end. */
+/** The order determines the digest of a usage row: add new dimensions at the end (see `usageIdentity`). */
 export const runDimensions = {
   key_id: { source: 'fixed', inScope: true, inUsage: true, inLimits: true, erasure: 'keep' },
   model: { source: 'fixed', inScope: true, inUsage: true, inLimits: true, erasure: 'keep' },
-  provider: { source: 'label', inScope: true, inUsage: true, inLimits: false, erasure: 'keep' },
+  provider: { source: 'label', inScope: true, inUsage: true, inLimits: true, erasure: 'keep' },
   action: { source: 'label', inScope: true, inUsage: false, inLimits: false, erasure: 'keep' },
   workflow: { source: 'label', inScope: true, inUsage: true, inLimits: true, erasure: 'keep' },
   deployment: { source: 'label', inScope: true, inUsage: true, inLimits: true, erasure: 'keep' },
   department: { source: 'label', inScope: true, inUsage: true, inLimits: true, erasure: 'keep' },
-  team: { source: 'label', inScope: true, inUsage: true, inLimits: false, erasure: 'keep' },
+  team: { source: 'label', inScope: true, inUsage: true, inLimits: true, erasure: 'keep' },
   customer_id: { source: 'label', inScope: true, inUsage: true, inLimits: true, erasure: 'replace' },
   chain_id: { source: 'label', inScope: true, inUsage: false, inLimits: true, erasure: 'rename' },
   status: { source: 'fixed', inScope: false, inUsage: true, inLimits: false, erasure: 'keep' },
+  member_id: { source: 'label', inScope: true, inUsage: true, inLimits: true, erasure: 'keep' },
 } as const satisfies Record<string, RunDimension>;
 
 type Dimensions = typeof runDimensions;

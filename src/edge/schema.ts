@@ -1,11 +1,12 @@
 import { type Static, Type } from 'typebox';
 import { limitUnits } from '../kernel/limits.ts';
-import { estimate, images, label, scopeFields, tokens, tokensMax } from '../ledger/scope.ts';
+import { estimate, images, label, scopeFields, tags, tokens, tokensMax } from '../ledger/scope.ts';
 import { choice, closed, id, nullable, timestamp } from '../platform/http/routes/schemas.ts';
 
 export const DecisionBody = closed({
   model: label,
   ...scopeFields,
+  tags: Type.Optional(tags),
   input_tokens: Type.Optional(tokens),
   images: Type.Optional(images),
   ...estimate,

@@ -14,6 +14,7 @@ import {
   type RunOnlyCheck,
   type Scope,
   type Unit,
+  valueIn,
   windowOf,
 } from './limits.ts';
 import type { Window } from './windows.ts';
@@ -191,6 +192,10 @@ function scopeCacheKey({ index }: OrgLimits, scope: Scope, surface: Surface): st
   let name: string = surface;
   for (const field of index.fields) {
     const value = scope[field];
+    name += value === null ? ',' : `,${value.length}:${value}`;
+  }
+  for (const field of index.tagFields) {
+    const value = valueIn(scope, field);
     name += value === null ? ',' : `,${value.length}:${value}`;
   }
   return name;

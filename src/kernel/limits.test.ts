@@ -31,6 +31,23 @@ describe('the limits that apply to a charge', () => {
     expect(idsFor(all, scopeOf({ model: null }))).toEqual(['key', 'org']);
   });
 
+  test('are found by team, provider, member and tags', () => {
+    const all = [
+      one('team', 'budget', { team: 't' }),
+      one('provider', 'budget', { provider: 'p' }),
+      one('member', 'budget', { member_id: 'mem_1' }),
+      one('env', 'budget', { 'tag:env': 'prod' }),
+      one('each-env', 'budget', { 'tag:env': WILDCARD }),
+      one('both', 'quota', { model: 'm', 'tag:env': 'prod' }),
+      one('property', 'budget', { 'tag:toString': WILDCARD }),
+    ];
+    expect(idsFor(all)).toEqual([]);
+    expect(idsFor(all, scopeOf({ tags: { env: 'test' } }))).toEqual(['each-env']);
+    const scope = scopeOf({ team: 't', provider: 'p', member_id: 'mem_1', tags: { env: 'prod' } });
+    expect(idsFor(all, scope)).toEqual(['both', 'team', 'member', 'provider', 'each-env', 'env']);
+    expect(idsFor(all, scopeOf({ team: 'u', provider: 'q', member_id: 'mem_2', tags: null }))).toEqual([]);
+  });
+
   test('are empty if the org has no limits', () => {
     expect(idsFor([])).toEqual([]);
   });

@@ -46,11 +46,16 @@ export interface Scope {
   readonly team: string | null;
   readonly customer_id: string | null;
   readonly chain_id: string | null;
+  readonly member_id: string | null;
+  readonly tags: Tags | null;
 }
 
+/** Values by name. */
+export type Tags = Readonly<Record<string, string>>;
+
 /**
- * The fields that a limit can match. Their order determines the order of budgets. `route_class` is only used by request
- * rates.
+ * The fields that a limit can match, besides tags. Their order is a part of the key of a counter with several wildcards: add
+ * new fields at the end. `route_class` is only used by request rates.
  */
 export const matchFields = [
   'department',
@@ -61,9 +66,44 @@ export const matchFields = [
   'key_id',
   'model',
   'route_class',
+  'team',
+  'provider',
+  'member_id',
 ] as const;
-export type MatchField = (typeof matchFields)[number];
+export type NamedMatchField = (typeof matchFields)[number];
+/** A tag of this name. */
+export type TagField = `tag:${string}`;
+export type MatchField = NamedMatchField | TagField;
 export type Match = Readonly<Partial<Record<MatchField, string>>>;
+
+const tagPrefix = 'tag:';
+
+export function isTagField(field: string): field is TagField {
+  return field.startsWith(tagPrefix);
+}
+
+/** Returns the name of the tag. */
+export function tagNameOf(field: TagField): string {
+  return field.slice(tagPrefix.length);
+}
+
+/** Returns the fields of a match: named ones in the order of `matchFields`, then tags in the order of their names. */
+export function fieldsOf(match: Match): MatchField[] {
+  return [
+    ...matchFields.filter((field) => match[field] !== undefined),
+    ...Object.keys(match).filter(isTagField).sort(),
+  ];
+}
+
+/** Returns the value of a charge in a field that limits match; null if it has none. */
+export function valueIn(scope: Scope, field: MatchField): string | null {
+  if (isTagField(field)) {
+    const name = tagNameOf(field);
+    // A tag may be named like a property that every object has.
+    return scope.tags !== null && Object.hasOwn(scope.tags, name) ? (scope.tags[name] ?? null) : null;
+  }
+  return field === 'route_class' ? null : scope[field];
+}
 
 /** In the match of a limit, stands for every value; each value has its own counter. */
 export const WILDCARD = '*';
@@ -130,8 +170,9 @@ export interface OrgLimits {
 
 /** Index that finds the limits of a charge independent of the number of other limits. */
 interface LimitIndex {
-  /** Fields in the match of any limit. Charges that are equal in these fields have the same limits. */
-  readonly fields: readonly Exclude<MatchField, 'route_class'>[];
+  /** Fields in the match of any limit. Charges that are equal in these fields and tags have the same limits. */
+  readonly fields: readonly Exclude<NamedMatchField, 'route_class'>[];
+  readonly tagFields: readonly TagField[];
   readonly unconditional: readonly Limit[];
   readonly byValue: ReadonlyMap<MatchField, ReadonlyMap<string, readonly Limit[]>>;
 }
@@ -143,7 +184,7 @@ export function orgLimits(
   const unconditional: Limit[] = [];
   const byValue = new Map<MatchField, Map<string, Limit[]>>();
   for (const limit of [...of.all].sort(inReportingOrder)) {
-    const field = matchFields.find((name) => limit.match[name] !== undefined);
+    const [field] = fieldsOf(limit.match);
     if (field === undefined) {
       unconditional.push(limit);
     } else {
@@ -158,10 +199,12 @@ export function orgLimits(
       }
     }
   }
+  const matched = new Set(of.all.flatMap(({ match }) => Object.keys(match)));
   const fields = matchFields.filter(
-    (field): field is Exclude<MatchField, 'route_class'> =>
-      field !== 'route_class' && of.all.some(({ match }) => match[field] !== undefined),
+    (field): field is Exclude<NamedMatchField, 'route_class'> =>
+      field !== 'route_class' && matched.has(field),
   );
+  const tagFields = [...matched].filter(isTagField).sort();
   const has = (expected: LimitKind) => of.all.some(({ kind }) => kind === expected);
   return {
     runOnlyChecks: [],
@@ -169,7 +212,7 @@ export function orgLimits(
     ...of,
     hasRates: has('rate'),
     hasDepths: has('chain_depth'),
-    index: { fields, unconditional, byValue },
+    index: { fields, tagFields, unconditional, byValue },
   };
 }
 
@@ -177,26 +220,43 @@ function inReportingOrder(a: Limit, b: Limit): number {
   return rank(a) - rank(b) || (a.id < b.id ? -1 : 1);
 }
 
-const kindRank = new Map<CheckedKind, number>(limitKinds.map((kind, index) => [kind, index * 10]));
+/** The order of budgets after those of the whole org; budgets of tags are last. */
+const budgetFields: readonly MatchField[] = [
+  'department',
+  'team',
+  'member_id',
+  'workflow',
+  'deployment',
+  'key_id',
+  'provider',
+  'model',
+];
 
-/** Budgets of the whole org come before those of a department, then workflow, then deployment. */
+const kindRank = new Map<CheckedKind, number>(
+  limitKinds.map((kind, index) => [kind, index * (budgetFields.length + 2)]),
+);
+
 function rank({ kind, match }: Limit): number {
-  const field = kind === 'budget' ? matchFields.findIndex((name) => match[name] !== undefined) : -1;
-  return (kindRank.get(kind) ?? 0) + field + 1;
+  return (kindRank.get(kind) ?? 0) + (kind === 'budget' ? budgetRank(match) : 0);
+}
+
+function budgetRank(match: Match): number {
+  const [field] = fieldsOf(match);
+  if (field === undefined) {
+    return 0;
+  }
+  return 1 + (isTagField(field) ? budgetFields.length : budgetFields.indexOf(field));
 }
 
 /** Returns the limits that apply to a charge, in the order in which denials are reported. */
 export function applicable({ index }: OrgLimits, scope: Scope): readonly Limit[] {
   const found = [...index.unconditional];
   for (const [field, values] of index.byValue) {
-    if (field === 'route_class') {
-      continue;
-    }
-    const value = scope[field];
+    const value = valueIn(scope, field);
     if (value === null) {
       continue;
     }
-    // A customer or chain may be named like the wildcard; its limits must not be found twice.
+    // A value may be named like the wildcard; its limits must not be found twice.
     const named = value === WILDCARD ? undefined : values.get(value);
     if (named !== undefined) {
       found.push(...named.filter((limit) => matches(limit, scope)));
@@ -215,17 +275,10 @@ export function applicable({ index }: OrgLimits, scope: Scope): readonly Limit[]
 
 /** Returns true if every field in the match has the matching value. */
 function matches({ match }: Limit, scope: Scope): boolean {
-  for (const field of matchFields) {
-    const expected = match[field];
-    if (expected === undefined) {
-      continue;
-    }
-    const value = field === 'route_class' ? null : scope[field];
-    if (value === null || (expected !== WILDCARD && expected !== value)) {
-      return false;
-    }
-  }
-  return true;
+  return (Object.entries(match) as [MatchField, string][]).every(([field, expected]) => {
+    const value = valueIn(scope, field);
+    return value !== null && (expected === WILDCARD || expected === value);
+  });
 }
 
 export function windowOf({ span }: Limit, orgTimezone: string, atMs: number): Window {
@@ -241,8 +294,8 @@ export function windowOf({ span }: Limit, orgTimezone: string, atMs: number): Wi
 
 /** Returns the key of a limit's counter in a window. For wildcard limits it includes the matched values. */
 export function counterKey({ id, match }: Limit, { startMs }: Window, scope: Scope): string {
-  const values = matchFields.flatMap((field) =>
-    match[field] === WILDCARD && field !== 'route_class' ? [scope[field]] : [],
+  const values = fieldsOf(match).flatMap((field) =>
+    match[field] === WILDCARD && field !== 'route_class' ? [valueIn(scope, field)] : [],
   );
   const key = `${id}@${startMs}`;
   // Several values are encoded as JSON, so that different values never collide.

@@ -1494,10 +1494,12 @@ describe('a posting', () => {
     ['a workflow where none was', {}, { workflow: 'w' }, 'workflow'],
     ['another customer', { customer_id: 'a' }, { customer_id: 'b' }, 'customer_id'],
     ['another team', { team: 'a' }, { team: 'b' }, 'team'],
+    ['another member', { member_id: 'a' }, { member_id: 'b' }, 'member_id'],
     ['another chain', { chain_id: 'a' }, { chain_id: 'b' }, 'chain_id'],
     ['less than the decision', { workflow: 'w', customer_id: 'a' }, {}, undefined],
     ['a team where none was', {}, { team: 'b' }, undefined],
     ['a chain where none was', {}, { chain_id: 'b' }, undefined],
+    ['a member and tags where none were', {}, { member_id: 'b', tags: { env: 'prod' } }, undefined],
   ])('that settles a hold with %s', async (_, held, posted, field) => {
     const orgId = await world.orgWith(cap('10'));
     const settle = async (holdId: string) =>

@@ -16,7 +16,6 @@ export interface RunUsage {
   readonly valueNanos: bigint | null;
   /** Null if not reported. */
   readonly latencyMs: bigint | null;
-  readonly tags: Tags | null;
 }
 
 export interface Posting<Run = unknown> {
@@ -159,6 +158,3 @@ export type PostingRejection =
 export type GroupResult<Run = unknown> =
   | { readonly kind: 'done'; readonly outcomes: readonly Outcome<Run>[] }
   | PostingRejection;
-
-/** Tags of a run: values by name. */
-export type Tags = Readonly<Record<string, string>>;

@@ -6,7 +6,7 @@ import {
   labelDimensions,
   type ScopeDimension,
 } from '../contract/run-dimensions.ts';
-import type { MatchField, Scope } from '../kernel/limits.ts';
+import type { NamedMatchField, Scope, Tags } from '../kernel/limits.ts';
 import { usd } from '../platform/http/routes/schemas.ts';
 import { holdSecondsMax } from './holds/hold-request.ts';
 
@@ -55,8 +55,8 @@ export const scopeFields = forEachName(labelDimensions, Type.Optional(label));
  * imports no other folder, so it cannot use the list.)
  */
 type Same<A, B> = [A, B] extends [B, A] ? A : never;
-export type ScopeField = Same<keyof Scope, ScopeDimension>;
-export type LimitField = Same<Exclude<MatchField, 'route_class'>, LimitDimension>;
+export type ScopeField = Same<Exclude<keyof Scope, 'tags'>, ScopeDimension>;
+export type LimitField = Same<Exclude<NamedMatchField, 'route_class'>, LimitDimension>;
 
 export const defaultHoldSeconds = 900;
 
@@ -77,15 +77,15 @@ export const estimate = {
 const shared = new Map<string, Scope>();
 const sharedMax = 10_000;
 
-/** Returns one object for equal scopes. Scopes with a chain are too numerous to cache. */
+/** Returns one object for equal scopes. Scopes with a chain or with tags are too numerous to cache. */
 export function sharedScope(scope: Scope): Scope {
-  if (scope.chain_id !== null) {
+  if (scope.chain_id !== null || scope.tags !== null) {
     return scope;
   }
   // The separator is safe: labels are not empty and do not contain NUL.
   const name =
     `${scope.key_id}\0${scope.model ?? ''}\0${scope.provider ?? ''}\0${scope.action ?? ''}\0${scope.workflow ?? ''}\0` +
-    `${scope.deployment ?? ''}\0${scope.department ?? ''}\0${scope.team ?? ''}\0${scope.customer_id ?? ''}`;
+    `${scope.deployment ?? ''}\0${scope.department ?? ''}\0${scope.team ?? ''}\0${scope.customer_id ?? ''}\0${scope.member_id ?? ''}`;
   const there = shared.get(name);
   if (there !== undefined) {
     return there;
@@ -97,7 +97,9 @@ export function sharedScope(scope: Scope): Scope {
   return scope;
 }
 
-type ScopeInput = { readonly [Field in Exclude<ScopeField, 'key_id' | 'chain_id'>]?: string | null };
+type ScopeInput = { readonly [Field in Exclude<ScopeField, 'key_id' | 'chain_id'>]?: string | null } & {
+  readonly tags?: Tags | null;
+};
 
 export function scopeOf(input: ScopeInput, keyId: string, chainId: string | null): Scope {
   return {
@@ -111,5 +113,7 @@ export function scopeOf(input: ScopeInput, keyId: string, chainId: string | null
     team: input.team ?? null,
     customer_id: input.customer_id ?? null,
     chain_id: chainId,
+    member_id: input.member_id ?? null,
+    tags: input.tags == null || Object.keys(input.tags).length === 0 ? null : input.tags,
   };
 }

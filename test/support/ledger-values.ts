@@ -21,6 +21,8 @@ const defaultScope: Scope = {
   team: null,
   customer_id: null,
   chain_id: null,
+  member_id: null,
+  tags: null,
 };
 
 export function scopeOf(fields: Partial<Scope> = {}): Scope {

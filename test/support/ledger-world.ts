@@ -8,6 +8,7 @@ import {
   type OnUnsettled,
   type Scope,
   shownKind,
+  type Tags,
 } from '../../src/kernel/limits.ts';
 import { calendarWindow, fixedWindow, lifetime, type Window } from '../../src/kernel/windows.ts';
 import { EmbeddedLedger } from '../../src/ledger/embedded/embedded-ledger.ts';
@@ -286,7 +287,6 @@ export class LedgerWorld {
         outputTokens: 0n,
         valueNanos: 0n,
         latencyMs: null,
-        tags: null,
       },
       run: null,
       ...fields,
@@ -403,7 +403,7 @@ export function rowOf(orgId: string, limit: Limit): LimitRow {
   };
 }
 
-interface EntryRow extends Omit<Scope, 'provider' | 'action' | 'team'> {
+interface EntryRow extends Omit<Scope, 'action'> {
   readonly charged_at: Date;
   readonly usd_nanos: bigint;
   readonly tokens: bigint;
@@ -439,10 +439,11 @@ async function auditCounters(ledger: Ledger, orgId: string): Promise<string[]> {
       mismatches.push(`${key}: no window of its limit begins there`);
       continue;
     }
-    const matches = (scope: { [field: string]: unknown }) =>
-      Object.entries(limit.match).every(([field, wanted]) =>
-        wanted === '*' ? scope[field] === value : scope[field] === wanted,
-      );
+    const matches = (scope: { readonly [field: string]: unknown; readonly tags: Tags | null }) =>
+      Object.entries(limit.match).every(([field, wanted]) => {
+        const found = field.startsWith('tag:') ? scope.tags?.[field.slice('tag:'.length)] : scope[field];
+        return found === (wanted === '*' ? value : wanted);
+      });
     const inside = (ms: number) => window.startMs <= ms && ms < window.endMs;
     const isConcurrency = limit.kind === 'rate' && limit.window_seconds === null;
     const spent = (isConcurrency ? [] : entries)

@@ -395,7 +395,7 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
     const renamed: OpenHold[] = [];
     const dropped = new Set<string>();
     for (const open of orgState.holds.values()) {
-      const hold = renamedHold(open.hold, renaming);
+      const hold = renamedHold(open.hold, renaming, orgState.limits.index.tagFields);
       if (hold !== undefined) {
         for (const key of droppedCounters(open.hold, hold)) {
           dropped.add(key);

@@ -1,5 +1,6 @@
 /** Replaces the id of an erased customer by a pseudonym, in open holds too. */
 import { randomBytes } from 'node:crypto';
+import { type TagField, type Tags, tagNameOf } from '../../kernel/limits.ts';
 import type { Hold } from './hold.ts';
 import { erasedKey } from './hold-keys.ts';
 
@@ -48,23 +49,40 @@ function renamedName(name: string, { from, to }: Renaming): string {
 /**
  * Returns the hold of a renamed customer, without its stored response, or undefined if it belongs to another
  * customer. Counters keyed by the old name are dropped from the hold: they are deleted, and a counter that is
- * created under the new name adds the hold again.
+ * created under the new name adds the hold again. Only the tags that limits match are kept.
  */
-export function renamedHold(hold: Hold, renaming: Renaming): Hold | undefined {
+export function renamedHold(
+  hold: Hold,
+  renaming: Renaming,
+  tagFields: readonly TagField[],
+): Hold | undefined {
   const { scope, shares, idempotency } = hold;
   if (scope.customer_id !== renaming.from) {
     return undefined;
   }
   const chainId = scope.chain_id === null ? null : renamedName(scope.chain_id, renaming);
+  const tags = scope.tags && keptTags(scope.tags, renaming, tagFields);
+  const replaced = [
+    renaming.from,
+    ...(chainId === scope.chain_id ? [] : [scope.chain_id]),
+    ...Object.entries(tags ?? {}).flatMap(([name, value]) =>
+      scope.tags?.[name] === value ? [] : [scope.tags?.[name] ?? null],
+    ),
+  ];
   return {
     ...hold,
-    scope: { ...scope, customer_id: renaming.to, chain_id: chainId },
+    scope: { ...scope, customer_id: renaming.to, chain_id: chainId, tags },
     idempotency: idempotency && erasedKey(idempotency),
-    shares: shares.filter(
-      ({ key }) =>
-        !isCounterOf(key, renaming.from) && (chainId === scope.chain_id || !isCounterOf(key, scope.chain_id)),
-    ),
+    shares: shares.filter(({ key }) => !replaced.some((value) => isCounterOf(key, value))),
   };
+}
+
+function keptTags(tags: Tags, renaming: Renaming, tagFields: readonly TagField[]): Tags | null {
+  const names = new Set(tagFields.map(tagNameOf));
+  const kept = Object.entries(tags).filter(([name]) => names.has(name));
+  return kept.length === 0
+    ? null
+    : Object.fromEntries(kept.map(([name, value]) => [name, renamedName(value, renaming)]));
 }
 
 /** Returns the keys of the counters that a hold no longer reserves in after it was renamed. */

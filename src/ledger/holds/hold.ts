@@ -1,7 +1,7 @@
 /** A hold: an amount reserved in every applicable limit until it is settled, voided or expired. */
 import type { HoldSurface, Reservation, ReservedCounter } from '../../kernel/admission.ts';
 import type { Debit } from '../../kernel/credits.ts';
-import type { Scope, Unit } from '../../kernel/limits.ts';
+import type { Scope, Tags, Unit } from '../../kernel/limits.ts';
 
 /** `shares` are the counters in which the hold reserves its amounts. The name is part of the stored format. */
 export interface Hold extends Reservation {
@@ -102,10 +102,10 @@ export function holdsOfLine(line: string): Hold[] {
 interface LoggedHolds {
   /** `scope` and `shares` are indexes into the lists below. */
   readonly holds: readonly (Omit<StoredHold, 'shares' | 'scope'> & {
-    readonly scope: number | readonly (string | null)[];
+    readonly scope: number | ScopeValues;
     readonly shares: number;
   })[];
-  readonly scopes?: readonly (readonly (string | null)[])[];
+  readonly scopes?: readonly ScopeValues[];
   readonly shares: readonly (readonly string[])[];
 }
 
@@ -133,9 +133,12 @@ function holdText(hold: Hold, scope: string | number, shares: string | number): 
   );
 }
 
-/** Returns the values in a fixed order: the field names would be most of the text. */
-function valuesOf(scope: Scope): readonly (string | null)[] {
-  return [
+/** The values of a scope in a fixed order. Values at the end are left out if the scope has none; release 0.1.0 wrote ten. */
+type ScopeValues = readonly (string | null | Tags)[];
+
+/** Returns the values without names: the names would be most of the text. */
+function valuesOf(scope: Scope): ScopeValues {
+  const values = [
     scope.key_id,
     scope.model,
     scope.provider,
@@ -147,11 +150,16 @@ function valuesOf(scope: Scope): readonly (string | null)[] {
     scope.customer_id,
     scope.chain_id,
   ];
+  if (scope.tags !== null) {
+    return [...values, scope.member_id, scope.tags];
+  }
+  return scope.member_id === null ? values : [...values, scope.member_id];
 }
 
-function scopeOfValues(values: readonly (string | null)[]): Scope {
+function scopeOfValues(values: ScopeValues): Scope {
   const [key_id, model, provider, action, workflow, deployment, department, team, customer_id, chain_id] =
     values;
+  const [member_id = null, tags = null] = values.slice(10);
   return {
     key_id,
     model,
@@ -163,12 +171,19 @@ function scopeOfValues(values: readonly (string | null)[]): Scope {
     team,
     customer_id,
     chain_id,
+    member_id,
+    tags,
   } as Scope;
 }
 
 export function restoredHold(stored: unknown): Hold {
   const { shares, scope, ...rest } = stored as StoredHold;
-  return { ...restored(rest), scope, shares: pairedShares(shares) };
+  return { ...restored(rest), scope: completeScope(scope), shares: pairedShares(shares) };
+}
+
+/** Adds the fields that release 0.1.0 did not write. */
+function completeScope(scope: Omit<Scope, 'member_id' | 'tags'> & Partial<Scope>): Scope {
+  return { ...scope, member_id: scope.member_id ?? null, tags: scope.tags ?? null };
 }
 
 function restored(stored: Omit<StoredHold, 'shares' | 'scope'>): Omit<Hold, 'shares' | 'scope'> {

@@ -1,6 +1,15 @@
 /** Computes the settled amount of a limit in a window from the ledger, for a counter that does not exist yet. */
 import type { LimitWindow } from '../../kernel/admission.ts';
-import { type MatchField, type Scope, type Unit, WILDCARD } from '../../kernel/limits.ts';
+import {
+  fieldsOf,
+  isTagField,
+  type Match,
+  type Scope,
+  tagNameOf,
+  type Unit,
+  valueIn,
+  WILDCARD,
+} from '../../kernel/limits.ts';
 import { bucketMs, rollupParts, type TimeRange } from '../../kernel/rollup-parts.ts';
 import type { Queryable } from '../../platform/db/database.ts';
 
@@ -63,14 +72,17 @@ function settledQuery({ limit, window }: LimitWindow, scope: Scope): SettledQuer
   }
   const params: unknown[] = [];
   const add = (value: unknown) => `$${params.push(value) + 2}`;
-  const conditions = (Object.entries(limit.match) as [Exclude<MatchField, 'route_class'>, string][]).map(
-    ([field, wanted]) => ` AND ${field} = ${add(wanted === WILDCARD ? scope[field] : wanted)}`,
-  );
+  const conditions = fieldsOf(limit.match).map((field) => {
+    const value = limit.match[field] === WILDCARD ? valueIn(scope, field) : limit.match[field];
+    return isTagField(field)
+      ? ` AND tags @> ${add(JSON.stringify({ [tagNameOf(field)]: value }))}::jsonb`
+      : ` AND ${field} = ${add(value)}`;
+  });
   const sumOf = ({ sum, table, column }: SumSource, { fromMs, toMs }: TimeRange) =>
     `coalesce((SELECT sum(${sum}) FROM ${table} WHERE org_id = $1 AND ${column} >= ${add(new Date(fromMs))}
         AND ${column} < ${add(new Date(toMs))}${conditions.join('')}), 0)`;
   const range = { fromMs: window.startMs, toMs: window.endMs };
-  if (range.fromMs % bucketMs !== 0 || range.toMs % bucketMs !== 0) {
+  if (range.fromMs % bucketMs !== 0 || range.toMs % bucketMs !== 0 || hasTag(limit.match)) {
     const entries = { sum: entrySum[limit.unit], table: 'ledger_entries', column: 'charged_at' };
     return { sql: `SELECT ${sumOf(entries, range)}`, params };
   }
@@ -79,6 +91,11 @@ function settledQuery({ limit, window }: LimitWindow, scope: Scope): SettledQuer
     (part) => `${part.sign < 0 ? '-' : '+'} ${sumOf({ sum, ...rollups[part.unit] }, part)}`,
   );
   return { sql: `SELECT ${parts.join(' ')}`, params };
+}
+
+/** Rollups do not have every value of a tag (`usage-tags.ts`); entries do. */
+function hasTag(match: Match): boolean {
+  return fieldsOf(match).some(isTagField);
 }
 
 interface SumSource {

@@ -29,6 +29,8 @@ export const emptyScope: Scope = {
   team: null,
   customer_id: null,
   chain_id: null,
+  member_id: null,
+  tags: null,
 };
 
 /** Returns the counters of these limits, without limits that have no single counter. Rates are counted elsewhere. */

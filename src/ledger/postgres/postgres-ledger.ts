@@ -183,9 +183,10 @@ export class PostgresLedger<Run = unknown> implements Ledger<Run> {
     await this.#options.db.transaction(async (tx) => {
       await lockOrg(tx, orgId);
       await change(tx);
+      const { tagFields } = (await readOrgLimits(tx, orgId)).index;
       const dropped: string[] = [];
       const renamed = (await selectHoldsOfCustomer(tx, orgId, renaming.from)).flatMap((before) => {
-        const hold = renamedHold(before, renaming);
+        const hold = renamedHold(before, renaming, tagFields);
         dropped.push(...(hold === undefined ? [] : droppedCounters(before, hold)));
         return hold ?? [];
       });

@@ -50,7 +50,10 @@ function endedHold(
   return end === undefined ? undefined : restoredHold(end.body);
 }
 
-/** The fields come from the hold; if it has no provider, action, team or chain, those come from the run. */
+/**
+ * The fields come from the hold; if it has no provider, action, team, chain or member, those come from the run. So do tags
+ * that the hold does not have; of a tag that both have, the value of the hold counts, because its limits were checked.
+ */
 export function settledScope({ scope: held }: Hold, { scope: posted }: Posting): Scope {
   return {
     ...held,
@@ -58,15 +61,26 @@ export function settledScope({ scope: held }: Hold, { scope: posted }: Posting):
     action: held.action ?? posted.action,
     team: held.team ?? posted.team,
     chain_id: held.chain_id ?? posted.chain_id,
+    member_id: held.member_id ?? posted.member_id,
+    tags: settledTags(held, posted),
   };
 }
 
+function settledTags(held: Scope, posted: Scope): Scope['tags'] {
+  // The tags of a run may identify the customer, who was erased since the decision.
+  if (posted.tags === null || isErased(held.customer_id)) {
+    return held.tags;
+  }
+  return held.tags === null ? posted.tags : { ...posted.tags, ...held.tags };
+}
+
 const fixedByHold = ['workflow', 'deployment', 'department', 'customer_id'] as const;
-const fixedIfPresent = ['provider', 'action', 'team', 'chain_id'] as const;
+const fixedIfPresent = ['provider', 'action', 'team', 'chain_id', 'member_id'] as const;
 
 /**
  * Returns the first field in which a run contradicts the decision that it names. The model may differ, because
- * providers report a more exact name than the one that was requested; the run counts as the requested one.
+ * providers report a more exact name than the one that was requested; the run counts as the requested one. The same
+ * applies to the value of a tag.
  */
 export function contradiction({ scope: held }: Hold, { scope: posted }: Posting): string | undefined {
   return (

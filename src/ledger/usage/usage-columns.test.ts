@@ -64,7 +64,9 @@ describe('the list of run dimensions covers every column of', () => {
   test('ledger_entries, apart from identifiers, amounts, times and notes', async () => {
     const others = ['org_id', 'id', 'run_id', 'kind', 'charged_at', 'booked_at', 'marks', 'note', 'packs'];
     const amounts = ['usd_nanos', 'tokens', 'requests', 'prepaid_nanos', 'uncovered_nanos'];
-    expect(await columnsOf('ledger_entries')).toEqual([...limitDimensions, ...others, ...amounts].sort());
+    expect(await columnsOf('ledger_entries')).toEqual(
+      [...limitDimensions, 'tags', ...others, ...amounts].sort(),
+    );
   });
 });
 
@@ -85,7 +87,11 @@ test('the digest of a usage row is the same as in earlier releases', () => {
     team: '',
     customer_id: 'customer-7',
     status: 'succeeded',
+    member_id: '',
   };
   expect(usageDigest(usageIdentity(dimensions, null))).toBe('o5FKGBe3FuO3aT4J8Hmey99tOGY');
   expect(usageDigest(usageIdentity(dimensions, { environment: 'test' }))).toBe('H_Kz2sYmHw5Y4PEVdLqOcfYyuWQ');
+  expect(usageIdentity({ ...dimensions, member_id: 'mem_1' }, null)).not.toBe(
+    usageIdentity(dimensions, null),
+  );
 });

@@ -1,7 +1,7 @@
 /** Columns and row identity of `usage_rollups` and `usage_days`. `usage_totals` has no dimensions. */
 import { createHash } from 'node:crypto';
 import { type UsageDimension, usageDimensions } from '../../contract/run-dimensions.ts';
-import type { Tags } from '../posting.ts';
+import type { Tags } from '../../kernel/limits.ts';
 
 export const usageMeasures = [
   'requests',
@@ -23,9 +23,20 @@ export type UsageDimensions = Readonly<Record<UsageDimension, string>>;
  * length of the text is not limited.
  */
 export function usageIdentity(dimensions: UsageDimensions, tags: Tags | null): string {
-  const values = usageDimensions.map((name) => dimensions[name]).join('\u0001');
+  const values = firstDimensions.map((name) => dimensions[name]).join('\u0001') + addedValues(dimensions);
   // Rows without tags have the same identity as before tags existed.
   return tags === null ? values : values + JSON.stringify(tags);
+}
+
+/** Dimensions that were added after release 0.1.0. A row without a value has the same identity as before. */
+const addedDimensions: readonly UsageDimension[] = ['member_id'];
+const firstDimensions = usageDimensions.filter((name) => !addedDimensions.includes(name));
+
+function addedValues(dimensions: UsageDimensions): string {
+  return addedDimensions
+    .filter((name) => dimensions[name] !== '')
+    .map((name) => `\u0001${name}\u0001${dimensions[name]}`)
+    .join('');
 }
 
 /** The column `digest`: part of the primary key, so it is short. */

@@ -4,9 +4,10 @@
  */
 import { usageDimensions } from '../../contract/run-dimensions.ts';
 import { count, type Histogram, mergeInto, stepOf, writeHistogram } from '../../kernel/latency-histogram.ts';
+import type { Tags } from '../../kernel/limits.ts';
 import { bucketMs, dayMs } from '../../kernel/rollup-parts.ts';
 import { jsonText, type Queryable } from '../../platform/db/database.ts';
-import type { Posted, Tags } from '../posting.ts';
+import type { Posted } from '../posting.ts';
 import {
   type UsageDimensions,
   type UsageMeasure,
@@ -100,10 +101,11 @@ function rollupOf({ orgId, posting, scope, chargedAtMs }: Posted): Rollup {
     team: scope.team ?? '',
     customer_id: scope.customer_id ?? '',
     status: posting.usage.status,
+    member_id: scope.member_id ?? '',
   };
   const { usage, amounts } = posting;
   const tags =
-    usage.tags === null ? noTags : tagLimiter.keep(orgId, Math.floor(chargedAtMs / dayMs), usage.tags);
+    scope.tags === null ? noTags : tagLimiter.keep(orgId, Math.floor(chargedAtMs / dayMs), scope.tags);
   const histogram: Histogram = new Map();
   if (usage.latencyMs !== null) {
     count(histogram, stepOf(Number(usage.latencyMs)), 1);

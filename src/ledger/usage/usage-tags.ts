@@ -4,7 +4,7 @@
  * that one process has seen since its start, so a restart or a second process may keep a few more apart. Totals never
  * depend on them; only the tag value that an amount is listed under does.
  */
-import type { Tags } from '../posting.ts';
+import type { Tags } from '../../kernel/limits.ts';
 
 /** Placeholder for all values beyond the limits. */
 export const otherValues = '*';

@@ -2,7 +2,8 @@
  * Erases a customer's id from every table that stores it, except the audit log (`redactEntries`). Large tables are
  * processed in bounded batches. In a row of the customer, tags, metadata and content are deleted, and the id is
  * replaced within chain ids, notes and messages too (`namePattern`); an external id that contains it is replaced or
- * deleted as a whole. In other rows, except counter keys, only values that equal the id are replaced.
+ * deleted as a whole. Entries and holds keep the tags that budgets count by (`keptTags`). In other rows, except counter keys,
+ * only values that equal the id are replaced.
  */
 
 import {
@@ -50,12 +51,17 @@ const counterValue = `substr(counter_key, strpos(counter_key, ':') + 1)`;
 const renamedValue = `CASE WHEN ${counterValue} = $2 THEN $3
   ELSE regexp_replace(replace(${counterValue}, $5, to_json($3::text)::text), $4, '\\1' || $3 || '\\2', 'g') END`;
 
+/** Fields of a match whose value may be the id of a customer. */
+const holdsCustomers = `(key = 'customer_id' OR key LIKE 'tag:%')`;
+
 /** Ends the limits, credit packs and rates of the customer, and renames the counters of alerts and forecasts. */
 export async function eraseLimits(tx: Transaction, { orgId, from, to, now }: Batch): Promise<number> {
   const ended = await tx.query(
-    `UPDATE limits SET match = jsonb_set(match, '{customer_id}', to_jsonb($3::text)), name = NULL,
-                       ended_at = coalesce(ended_at, $4)
-      WHERE org_id = $1 AND match ->> 'customer_id' = $2 RETURNING 1 AS one`,
+    `UPDATE limits SET name = NULL, ended_at = coalesce(ended_at, $4), match = (
+              SELECT jsonb_object_agg(key, CASE WHEN value = $2 AND ${holdsCustomers} THEN $3 ELSE value END)
+                FROM jsonb_each_text(match))
+      WHERE org_id = $1 AND EXISTS (SELECT 1 FROM jsonb_each_text(match) WHERE value = $2 AND ${holdsCustomers})
+      RETURNING 1 AS one`,
     [orgId, from, to, now],
   );
   let renamed = ended.length;
@@ -140,6 +146,13 @@ const renamedJson = (column: string) => `replace(${column}::text, $4, to_json($3
 const containsId = (column: string) => `strpos(${column}::text, $4) > 0`;
 /** Replaces the id within a name that the caller chose. */
 const renamedName = (column: string) => `regexp_replace(${column}, $6, '\\1' || $3 || '\\2', 'g')`;
+/**
+ * The tags that budgets of the org count by, with the id replaced: otherwise a budget would forget what it has counted. All
+ * other tags are deleted.
+ */
+const keptTags = (tags: string) => `(
+  SELECT jsonb_object_agg(tag.key, ${renamedName('tag.value')}) FROM jsonb_each_text(nullif(${tags}, 'null')) AS tag
+   WHERE EXISTS (SELECT 1 FROM limits WHERE org_id = $1 AND ended_at IS NULL AND (match ->> ('tag:' || tag.key)) IS NOT NULL))`;
 /** Assignments for the dimension columns of a row of the customer. */
 const erasedDimensions = (names: readonly RunDimensionName[]) => {
   const assignments = (name: RunDimensionName) => ({
@@ -176,7 +189,7 @@ const ledgerEntries: BatchedTable = {
     ['id', 'text'],
   ],
   where: 'customer_id = $2',
-  set: `${erasedDimensions(limitDimensions)}, note = ${renamedName('row.note')}`,
+  set: `${erasedDimensions(limitDimensions)}, tags = ${keptTags('row.tags')}, note = ${renamedName('row.note')}`,
 };
 const holdEnds: BatchedTable = {
   table: 'hold_ends',
@@ -185,8 +198,10 @@ const holdEnds: BatchedTable = {
   where: `body #>> '{scope,customer_id}' = $2`,
   // The reservations of an ended hold are deleted, because a late settlement counts by the scope. Earlier releases
   // stored the idempotent response here, so it is deleted too.
-  set: `body = jsonb_set(jsonb_set(row.body - 'idempotency', '{scope,customer_id}', to_jsonb($3::text)), '{scope,chain_id}',
-                         coalesce(to_jsonb(${renamedName(`(row.body #>> '{scope,chain_id}')`)}), 'null'))
+  set: `body = jsonb_set(jsonb_set(jsonb_set(row.body - 'idempotency',
+                 '{scope,customer_id}', to_jsonb($3::text)),
+                 '{scope,chain_id}', coalesce(to_jsonb(${renamedName(`(row.body #>> '{scope,chain_id}')`)}), 'null')),
+                 '{scope,tags}', coalesce(${keptTags(`row.body #> '{scope,tags}'`)}, 'null'))
                || '{"shares": []}'`,
 };
 const events: BatchedTable = {

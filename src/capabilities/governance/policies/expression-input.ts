@@ -13,6 +13,7 @@ export interface Attempt {
   readonly department: string | null;
   readonly team: string | null;
   readonly customer_id: string | null;
+  readonly member_id: string | null;
   readonly key_id: string;
   readonly role: string;
   readonly costNanos: bigint;
@@ -25,13 +26,13 @@ export interface Attempt {
 
 type Labels = Pick<
   Attempt,
-  'provider' | 'action' | 'workflow' | 'deployment' | 'department' | 'team' | 'customer_id'
+  'provider' | 'action' | 'workflow' | 'deployment' | 'department' | 'team' | 'customer_id' | 'member_id'
 >;
 
 /** Builds an attempt from an object that has these labels; other labels are ignored. */
 export function attemptFrom(labels: Labels, rest: Omit<Attempt, keyof Labels>): Attempt {
-  const { provider, action, workflow, deployment, department, team, customer_id } = labels;
-  return { provider, action, workflow, deployment, department, team, customer_id, ...rest };
+  const { provider, action, workflow, deployment, department, team, customer_id, member_id } = labels;
+  return { provider, action, workflow, deployment, department, team, customer_id, member_id, ...rest };
 }
 
 /** The variables of expressions with their CEL types. */
@@ -44,6 +45,7 @@ export const variables = {
   department: 'string',
   team: 'string',
   customer_id: 'string',
+  member_id: 'string',
   key_id: 'string',
   role: 'string',
   cost_usd: 'double',
@@ -86,6 +88,7 @@ export function expressionInputOf(attempt: Attempt, timezone: string): Expressio
       department: attempt.department ?? '',
       team: attempt.team ?? '',
       customer_id: attempt.customer_id ?? '',
+      member_id: attempt.member_id ?? '',
       key_id: attempt.key_id,
       role: attempt.role,
       // A double is exact enough to compare with a threshold; it is never used to sum amounts.

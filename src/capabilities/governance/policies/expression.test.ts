@@ -15,6 +15,7 @@ const attempt: Attempt = {
   department: null,
   team: 'research',
   customer_id: null,
+  member_id: null,
   key_id: 'key_1',
   role: 'member',
   costNanos: 1_500_000_000n,

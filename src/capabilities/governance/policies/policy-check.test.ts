@@ -184,6 +184,7 @@ describe('an expression', () => {
         'department == "dp"',
         'team == "t"',
         'customer_id == "c"',
+        'member_id == "mem_1"',
         `key_id == "${here.runner.id}"`,
         'role == "member"',
         'cost_usd == 1.25',
@@ -202,6 +203,7 @@ describe('an expression', () => {
       department: 'dp',
       team: 't',
       customer_id: 'c',
+      member_id: 'mem_1',
       cost_usd: '1.25',
       input_tokens: 10,
       output_tokens: 20,
@@ -209,7 +211,7 @@ describe('an expression', () => {
       metadata: { n: 3, list: ['a', 'b'] },
     };
     expect(await isBlocked(run)).toBe(true);
-    for (const other of ['model', 'provider', 'action', 'workflow', 'deployment', 'team', 'customer_id']) {
+    for (const other of ['model', 'provider', 'action', 'workflow', 'deployment', 'team', 'member_id']) {
       expect(await isBlocked({ ...run, [other]: 'x' }), other).toBe(false);
     }
     expect(await isBlocked({ ...run, cost_usd: '1.250000001' })).toBe(false);

@@ -208,6 +208,7 @@ function attemptOf(body: EvaluatePolicies, caller: Caller, now: Date): Attempt {
     deployment: body.deployment ?? null,
     department: body.department ?? null,
     team: body.team ?? null,
+    member_id: body.member_id ?? null,
     customer_id: body.customer_id ?? null,
     key_id: body.key_id ?? caller.keyId,
     role: body.role ?? caller.role,

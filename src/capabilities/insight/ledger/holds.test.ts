@@ -66,6 +66,8 @@ describe('listing', () => {
           department: null,
           team: null,
           customer_id: 'c',
+          member_id: null,
+          tags: {},
           chain_id: null,
           admitted_at: inSeconds(0),
           expires_at: inSeconds(60),

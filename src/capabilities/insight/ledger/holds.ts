@@ -138,6 +138,7 @@ function viewHold(hold: Hold, units: ReadonlyMap<string, Unit>): HoldView {
     held_usd: formatUsd(amounts.usd),
     tokens: Number(amounts.tokens),
     ...scope,
+    tags: scope.tags ?? {},
     admitted_at: new Date(hold.admittedAtMs).toISOString(),
     expires_at: new Date(hold.expiresAtMs).toISOString(),
     limits: debitsOf(hold).map(({ key, amount }) => {

@@ -1,5 +1,11 @@
-import { type Amounts, type LimitKind, matchFields, type Unit } from '../../../kernel/limits.ts';
-import type { LimitField } from '../../../ledger/scope.ts';
+import {
+  type Amounts,
+  isTagField,
+  type LimitKind,
+  type MatchField,
+  tagNameOf,
+  type Unit,
+} from '../../../kernel/limits.ts';
 import type { Queryable } from '../../../platform/db/database.ts';
 import type { TimeRange } from './pieces.ts';
 
@@ -33,12 +39,9 @@ export async function findKinds(
   return new Map(rows.map(({ id, kind, unit }) => [id, { kind, unit }]));
 }
 
-/** Columns of a ledger entry that limits can match. */
-export const entryFields: readonly LimitField[] = matchFields.filter((field) => field !== 'route_class');
-
 /** Counters that can be summed together: they match the same fields, in any of these windows. */
 export interface SumRequest {
-  readonly fields: readonly LimitField[];
+  readonly fields: readonly MatchField[];
   readonly windows: readonly { readonly startMs: number; readonly endMs: number }[];
   /** Relevant values of each field; null: all values. */
   readonly values: readonly (readonly string[] | null)[];
@@ -54,12 +57,18 @@ export interface EntrySum {
 /** Sums the entries for many counters at once: each entry is read once per window that contains it. */
 export async function sumEntries(db: Queryable, orgId: string, request: SumRequest): Promise<EntrySum[]> {
   const { fields, windows, values } = request;
-  const conditions = fields.map((field, index) =>
-    values[index] === null
-      ? `AND e.${field} IS NOT NULL AND $${index + 4}::text[] IS NULL`
-      : `AND e.${field} = ANY($${index + 4}::text[])`,
+  const names = fields.filter(isTagField).map(tagNameOf);
+  const expressions = fields.map((field) =>
+    isTagField(field)
+      ? `(e.tags ->> $${fields.length + 4 + names.indexOf(tagNameOf(field))}::text)`
+      : `e.${field}`,
   );
-  const groups = fields.map((field) => `, e.${field}`).join('');
+  const conditions = expressions.map((expression, index) =>
+    values[index] === null
+      ? `AND ${expression} IS NOT NULL AND $${index + 4}::text[] IS NULL`
+      : `AND ${expression} = ANY($${index + 4}::text[])`,
+  );
+  const groups = expressions.map((expression) => `, ${expression}`).join('');
   const rows = await db.query<{
     window: number;
     values: string[];
@@ -67,7 +76,7 @@ export async function sumEntries(db: Queryable, orgId: string, request: SumReque
     tokens: string;
     requests: string;
   }>(
-    `SELECT w.number::int4 AS window, ARRAY[${fields.map((field) => `e.${field}`).join(', ')}]::text[] AS values,
+    `SELECT w.number::int4 AS window, ARRAY[${expressions.join(', ')}]::text[] AS values,
             sum(e.usd_nanos) AS usd, sum(e.tokens) AS tokens, sum(e.requests) AS requests
        FROM unnest($2::timestamptz[], $3::timestamptz[]) WITH ORDINALITY AS w(starts_at, ends_at, number)
        JOIN ledger_entries e ON e.org_id = $1 AND e.charged_at >= w.starts_at AND e.charged_at < w.ends_at
@@ -78,6 +87,7 @@ export async function sumEntries(db: Queryable, orgId: string, request: SumReque
       windows.map(({ startMs }) => new Date(startMs)),
       windows.map(({ endMs }) => new Date(endMs)),
       ...values,
+      ...names,
     ],
   );
   return rows.map((row) => ({

@@ -4,17 +4,21 @@
  */
 import {
   applicable,
+  fieldsOf,
+  isTagField,
   type Limit,
+  type MatchField,
   type OrgLimits,
   type Scope,
+  tagNameOf,
   WILDCARD,
   windowOf,
 } from '../../../kernel/limits.ts';
 import type { Window } from '../../../kernel/windows.ts';
 import type { CounterState } from '../../../ledger/ledger.ts';
-import type { LimitField } from '../../../ledger/scope.ts';
+import { emptyScope } from '../../../ledger/limits/limit-usage.ts';
 import { counterName, limitIdOf } from './counter-keys.ts';
-import { entryFields, type Payment } from './queries.ts';
+import type { Payment } from './queries.ts';
 
 /** Location of the expected value of a counter. */
 type Place =
@@ -30,7 +34,7 @@ export interface Planned {
 }
 
 export interface Group {
-  readonly fields: readonly LimitField[];
+  readonly fields: readonly MatchField[];
   readonly windows: Map<string, Window>;
   /** Relevant values of each field; null: all values. */
   readonly values: (Set<string> | null)[];
@@ -73,7 +77,7 @@ function planOne(
 ): Planned | undefined {
   const { startMs, values: own = '' } = counterName(key);
   const window = windowOf(limit, limits.timezone, startMs);
-  const fields = entryFields.filter((field) => limit.match[field] !== undefined);
+  const fields = fieldsOf(limit.match).filter((field) => field !== 'route_class');
   const combines = fields.filter((field) => limit.match[field] === WILDCARD).length > 1;
   const values = fields.map((field) => (limit.match[field] === WILDCARD ? own : (limit.match[field] ?? '')));
   if (window.startMs !== startMs || !counts(limits, limit, scopeWith(fields, values))) {
@@ -102,15 +106,16 @@ function planOne(
   return { limit, window, place: { kind: 'entries', group, name } };
 }
 
-function groupOf(groups: Map<string, Group>, fields: readonly LimitField[]): Group {
-  const there = groups.get(fields.join());
+function groupOf(groups: Map<string, Group>, fields: readonly MatchField[]): Group {
+  const name = JSON.stringify(fields);
+  const there = groups.get(name);
   const group = there ?? {
     fields,
     windows: new Map(),
     values: fields.map(() => new Set<string>()),
     combining: new Set(),
   };
-  groups.set(fields.join(), group);
+  groups.set(name, group);
   return group;
 }
 
@@ -119,19 +124,13 @@ function counts(limits: OrgLimits, limit: Limit, scope: Scope): boolean {
   return applicable(limits, scope).includes(limit);
 }
 
-export function scopeWith(fields: readonly LimitField[], values: readonly string[]): Scope {
-  const of = (field: LimitField) => values[fields.indexOf(field)] ?? null;
+export function scopeWith(fields: readonly MatchField[], values: readonly string[]): Scope {
+  const pairs = fields.map((field, index) => [field, values[index] ?? ''] as const);
+  const tags = pairs.flatMap(([field, value]) => (isTagField(field) ? [[tagNameOf(field), value]] : []));
   return {
-    key_id: of('key_id') ?? '',
-    model: of('model'),
-    provider: null,
-    action: null,
-    workflow: of('workflow'),
-    deployment: of('deployment'),
-    department: of('department'),
-    team: null,
-    customer_id: of('customer_id'),
-    chain_id: of('chain_id'),
+    ...emptyScope,
+    ...Object.fromEntries(pairs.filter(([field]) => !isTagField(field))),
+    tags: tags.length === 0 ? null : Object.fromEntries(tags),
   };
 }
 

@@ -24,6 +24,8 @@ export const HoldView = closed({
   department: text,
   team: text,
   customer_id: text,
+  member_id: text,
+  tags: Type.Record(Type.String(), Type.String()),
   chain_id: text,
   admitted_at: timestamp,
   expires_at: timestamp,

@@ -67,7 +67,7 @@ function attemptOf({ scope, amounts, usage, run }: Posting<RunDraft>, caller: Ca
     inputTokens: usage.inputTokens,
     // For a running run, the maximum number of output tokens.
     outputTokens: amounts.tokens - usage.inputTokens,
-    tags: usage.tags,
+    tags: scope.tags,
     metadata: run.metadata,
     atMs: now.getTime(),
   });

@@ -106,7 +106,7 @@ export function draftRun(body: CreateRun, context: DraftContext, price: PriceInF
     holdSeconds: body.expires_in_seconds ?? defaultHoldSeconds,
     atMs: context.record ? startedAt.getTime() : null,
     priceVersion,
-    usage: usageOf(body, counts, body.status ?? 'succeeded', body.tags ?? null),
+    usage: usageOf(body, counts, body.status ?? 'succeeded'),
     run: {
       external_id: body.external_id ?? null,
       status: body.status ?? 'succeeded',
@@ -159,7 +159,7 @@ export function draftCompletion(
   }
   const status = body.status ?? 'succeeded';
   const counts = countsOf(measured);
-  const usage = usageOf(measured, counts, status, run.tags);
+  const usage = usageOf(measured, counts, status);
   return {
     kind: 'complete',
     runId: run.id,
@@ -222,7 +222,6 @@ export function draftAdjustment(
       outputTokens: 0n,
       valueNanos: null,
       latencyMs: null,
-      tags: run.tags,
     },
     run: { ...run, adjustedBefore: run.adjusted_nanos },
   };
@@ -373,12 +372,7 @@ function countOf(tokens: number | undefined): bigint {
   return tokens === undefined ? 0n : BigInt(tokens);
 }
 
-function usageOf(
-  body: Measured,
-  counts: TokenCounts,
-  status: string,
-  tags: RunRow['tags'],
-): Posting['usage'] {
+function usageOf(body: Measured, counts: TokenCounts, status: string): Posting['usage'] {
   return {
     status,
     inputTokens: counts.inputTokens,
@@ -387,6 +381,5 @@ function usageOf(
     outputTokens: counts.outputTokens,
     valueNanos: body.value_usd === undefined ? null : (parseUsd(body.value_usd) ?? null),
     latencyMs: body.latency_ms === undefined ? null : BigInt(body.latency_ms),
-    tags,
   };
 }

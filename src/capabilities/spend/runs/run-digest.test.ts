@@ -59,6 +59,7 @@ const values: Record<Exclude<keyof CreateRun, 'external_id'>, unknown> = {
   started_at: '2026-01-01T00:00:00Z',
   content: '',
   decision_id: 'a',
+  member_id: 'a',
 };
 
 test('every field of a run changes the digest, and each to a different one', () => {

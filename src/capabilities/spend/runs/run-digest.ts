@@ -62,6 +62,7 @@ function normalized(body: CreateRun): string {
     body.tags === undefined ? '{}' : canonicalJson(body.tags),
     body.metadata === undefined ? '{}' : canonicalJson(body.metadata),
     body.content,
+    ...(body.member_id === undefined ? [] : [{ member_id: body.member_id }]),
   ]);
 }
 

@@ -113,6 +113,7 @@ export const RunView = closed({
   department: nullable(Type.String()),
   team: nullable(Type.String()),
   customer_id: nullable(Type.String()),
+  member_id: nullable(Type.String()),
   tags: Type.Record(Type.String(), Type.String()),
   chain_id: nullable(Type.String()),
   parent_run_id: nullable(Type.String()),

@@ -19,6 +19,7 @@ export function viewRun(run: RunRow, hold?: Hold | null): RunView {
     department: run.department,
     team: run.team,
     customer_id: run.customer_id,
+    member_id: run.member_id,
     tags: run.tags ?? {},
     chain_id: run.chain_id,
     parent_run_id: run.parent_run_id,
