@@ -3,6 +3,7 @@
  * Codes are append-only and statuses are frozen: new conditions get new entries.
  */
 import { type Static, type TObject, type TSchema, Type } from 'typebox';
+import { scopeKinds, tagScope } from './scope-kinds.ts';
 
 /** The kind of retry that can clear an error. */
 export type Retry =
@@ -208,13 +209,9 @@ export const errorCatalog = {
     'A budget or customer limit would be exceeded for its period.',
     Type.Object({
       budget_id: Type.String(),
-      scope_kind: Type.Union([
-        Type.Literal('org'),
-        Type.Literal('workflow'),
-        Type.Literal('deployment'),
-        Type.Literal('department'),
-        Type.Literal('customer'),
-      ]),
+      scope_kind: Type.Unsafe<string>({
+        anyOf: [{ type: 'string', enum: [...scopeKinds, 'customer'] }, tagScope],
+      }),
       limit_usd: usd,
       spent_usd: usd,
       period_start: timestamp,

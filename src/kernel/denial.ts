@@ -1,6 +1,7 @@
 /** A denial: the error code of the contract, its details, and the limit that denied. */
 import type { Limit } from './limits.ts';
 import { formatUsd } from './money.ts';
+import { type ScopeKind, scopeKindOf } from './scope-kinds.ts';
 import { formatInstant, lifetime, type Window } from './windows.ts';
 
 /** The limit that denied, for events. */
@@ -50,7 +51,7 @@ type DeniedDetails =
       readonly code: 'budget_exceeded';
       readonly details: {
         readonly budget_id: string;
-        readonly scope_kind: 'org' | 'workflow' | 'deployment' | 'department' | 'customer';
+        readonly scope_kind: ScopeKind | 'customer';
         readonly limit_usd: string;
         readonly spent_usd: string;
         readonly held_usd: string;
@@ -192,18 +193,6 @@ export function creditsDenial(available: bigint, attempted: bigint): Denial {
     details: { available_usd: formatUsd(available), attempted_usd: formatUsd(attempted) },
     by: null,
   };
-}
-
-export function scopeKindOf({
-  kind,
-  match,
-}: Limit): 'org' | 'workflow' | 'deployment' | 'department' | 'customer' {
-  if (kind === 'customer') {
-    return 'customer';
-  }
-  return (
-    (['workflow', 'deployment', 'department'] as const).find((field) => match[field] !== undefined) ?? 'org'
-  );
 }
 
 /** Returns money as a decimal string, other units as a number. */

@@ -76,7 +76,8 @@ export type TagField = `tag:${string}`;
 export type MatchField = NamedMatchField | TagField;
 export type Match = Readonly<Partial<Record<MatchField, string>>>;
 
-const tagPrefix = 'tag:';
+/** Prefix of the name of a tag where fields are named. */
+export const tagPrefix = 'tag:';
 
 export function isTagField(field: string): field is TagField {
   return field.startsWith(tagPrefix);
@@ -290,6 +291,18 @@ export function windowOf({ span }: Limit, orgTimezone: string, atMs: number): Wi
     case 'lifetime':
       return lifetime;
   }
+}
+
+/** Returns the match of a limit with the values of one of its counters in place of wildcards. */
+export function matchedValues({ match }: Limit, key: string): Match {
+  const wildcards = fieldsOf(match).filter((field) => match[field] === WILDCARD && field !== 'route_class');
+  const colon = key.indexOf(':');
+  if (wildcards.length === 0 || colon < 0) {
+    return match;
+  }
+  const text = key.slice(colon + 1);
+  const values: readonly string[] = wildcards.length === 1 ? [text] : JSON.parse(text);
+  return { ...match, ...Object.fromEntries(wildcards.map((field, index) => [field, values[index]])) };
 }
 
 /** Returns the key of a limit's counter in a window. For wildcard limits it includes the matched values. */

@@ -70,7 +70,7 @@ export async function appliedMigrations(db: Queryable): Promise<AppliedMigration
   );
 }
 
-export async function isApplied(db: Queryable, { version }: Migration): Promise<boolean> {
+export async function isApplied(db: Queryable, { version }: Pick<Migration, 'version'>): Promise<boolean> {
   const rows = await db.query('SELECT 1 AS one FROM schema_migrations WHERE version = $1', [version]);
   return rows.length > 0;
 }

@@ -6,7 +6,9 @@
  * One export at a time reads the database. The embedded engine has a single connection, and its queue is fair: other
  * requests run before the next export, and so wait for one export at most.
  */
+
 import { apiError, invalidField } from '../../../contract/api-error.ts';
+import { tagPrefix } from '../../../kernel/limits.ts';
 import type { Database } from '../../../platform/db/database.ts';
 import { FairMutex } from '../../../platform/db/pglite/fair-mutex.ts';
 import { FairShare } from '../../../platform/fair-share.ts';
@@ -15,7 +17,7 @@ import { jsonLine } from '../../../platform/line-breaks.ts';
 import { Spool } from '../../../platform/spool.ts';
 import { parseGroup, readGroups, zeroSums } from './queries.ts';
 import type { GroupBy } from './rows.ts';
-import { tagPrefix, type UsageQuery, type UsageRow } from './schema.ts';
+import type { UsageQuery, UsageRow } from './schema.ts';
 import { planUsage, type UsagePlan } from './usage.ts';
 import { viewCompared, viewGroup } from './view.ts';
 

@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { forEachName, usageDimensions } from '../../../contract/run-dimensions.ts';
+import { tagPrefix } from '../../../kernel/limits.ts';
 import { label, tagCondition } from '../../../ledger/scope.ts';
 import { pageParameters } from '../../../platform/http/routes/list.ts';
 import { choice, closed, nullable, timestamp } from '../../../platform/http/routes/schemas.ts';
@@ -8,8 +9,6 @@ import { finishedStatuses } from '../../spend/runs/index.ts';
 export const spans = ['hour', 'day', 'month'] as const;
 export type Span = (typeof spans)[number];
 
-/** Prefix of a tag name in `group_by`. */
-export const tagPrefix = 'tag:';
 export const dimensions: readonly string[] = [...usageDimensions, `${tagPrefix}<name>`, ...spans];
 export const dimensionsMax = 2;
 

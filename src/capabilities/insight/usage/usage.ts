@@ -1,6 +1,8 @@
 /** Usage summed over time and by the dimensions of runs. */
+
 import { invalidField } from '../../../contract/api-error.ts';
 import { usageDimensions } from '../../../contract/run-dimensions.ts';
+import { tagPrefix } from '../../../kernel/limits.ts';
 import { bucketMs, dayMs, type TimeRange } from '../../../kernel/rollup-parts.ts';
 import { calendarWindow } from '../../../kernel/windows.ts';
 import { tagsWith } from '../../../ledger/scope.ts';
@@ -10,7 +12,7 @@ import { isInstant } from '../../../platform/http/routes/validation.ts';
 import { readPage } from './page.ts';
 import { findTimezone, type GroupsRequest } from './queries.ts';
 import type { GroupBy } from './rows.ts';
-import { dimensions, dimensionsMax, spans, tagPrefix, type UsageQuery, type UsageView } from './schema.ts';
+import { dimensions, dimensionsMax, spans, type UsageQuery, type UsageView } from './schema.ts';
 import { previousRange, spanStarts } from './time-spans.ts';
 import { viewCompared, viewGroup } from './view.ts';
 

@@ -95,9 +95,16 @@ describe('creating', () => {
   test.each<[string, object, string]>([
     ['a budget of the org with an id', { scope_id: 'a' }, 'scope_id invalid_value'],
     ['a budget of a workflow without one', { scope_kind: 'workflow' }, 'scope_id required'],
-    ['the wildcard', { scope_kind: 'workflow', scope_id: '*' }, 'scope_id invalid_value'],
     ['an empty id', { scope_kind: 'workflow', scope_id: '' }, 'scope_id empty'],
     ['an unknown scope kind', { scope_kind: 'customer', scope_id: 'a' }, 'scope_kind invalid_value'],
+    ['a tag without a name', { scope_kind: 'tag:', scope_id: 'a' }, 'scope_kind invalid_value'],
+    [
+      'a tag with a long name',
+      { scope_kind: `tag:${'n'.repeat(65)}`, scope_id: 'a' },
+      'scope_kind invalid_value',
+    ],
+    ['a scope kind that is no text', { scope_kind: 5, scope_id: 'a' }, 'scope_kind invalid_type'],
+    ['a tag without a value', { scope_kind: 'tag:env' }, 'scope_id required'],
     ['an unknown period', { period: 'hour' }, 'period invalid_value'],
     ['an unknown enforcement', { enforcement: 'warn' }, 'enforcement invalid_value'],
     ['a blank name', { name: ' ' }, 'name invalid_format'],

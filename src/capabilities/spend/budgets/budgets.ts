@@ -1,6 +1,7 @@
 /** Budgets: limits on the cost of runs of an org, or of one of its parts, in a calendar window. */
-import { invalidField } from '../../../contract/api-error.ts';
+import { apiError, invalidField } from '../../../contract/api-error.ts';
 import type { Match } from '../../../kernel/limits.ts';
+import { matchFieldOf, scopeKindOfMatch } from '../../../kernel/scope-kinds.ts';
 import {
   defaultThresholds,
   nanosOf,
@@ -8,6 +9,7 @@ import {
   viewSpending,
 } from '../../../ledger/limits/limit-fields.ts';
 import { insertLimit, type LimitRow, listLimits, newLimit } from '../../../ledger/limits/limits.ts';
+import { isReadableByAll } from '../../../ledger/limits/readable-matches.ts';
 import type { Queryable, Transaction } from '../../../platform/db/database.ts';
 import type { Condition, PageOf } from '../../../platform/http/routes/list.ts';
 import type { Ids } from '../../../platform/ids.ts';
@@ -17,16 +19,16 @@ import {
   budgetSorts,
   type CreateBudget,
   type PatchBudget,
-  scopeKinds,
 } from './schema.ts';
 
 export function viewBudget(row: LimitRow): BudgetView {
-  const scopeKind = scopeKinds.find((kind) => kind !== 'org' && row.match[kind] !== undefined) ?? 'org';
+  const scopeKind = scopeKindOfMatch(row.match);
+  const field = matchFieldOf(scopeKind);
   return {
     id: row.id,
     name: row.name ?? '',
     scope_kind: scopeKind,
-    scope_id: scopeKind === 'org' ? null : (row.match[scopeKind] ?? null),
+    scope_id: field === undefined ? null : (row.match[field] ?? null),
     ...viewSpending(row),
   };
 }
@@ -53,12 +55,19 @@ export async function createBudget(
     },
     now,
   );
+  if (!(await isReadableByAll(tx, row.match))) {
+    throw apiError(
+      'conflict',
+      `Budgets by \`${scope_kind}\` are available once the upgrade is final: the operator must run \`purser migrate --contract\`.`,
+    );
+  }
   await insertLimit(tx, row);
   return row;
 }
 
 function matchOf(scopeKind: CreateBudget['scope_kind'], scopeId: string | undefined): Match {
-  if (scopeKind === 'org') {
+  const field = matchFieldOf(scopeKind);
+  if (field === undefined) {
     if (scopeId !== undefined) {
       throw invalidField('scope_id', 'invalid_value', 'Must be left out if `scope_kind` is `org`.');
     }
@@ -67,7 +76,7 @@ function matchOf(scopeKind: CreateBudget['scope_kind'], scopeId: string | undefi
   if (scopeId === undefined) {
     throw invalidField('scope_id', 'required', `Required if \`scope_kind\` is \`${scopeKind}\`.`);
   }
-  return { [scopeKind]: scopeId };
+  return { [field]: scopeId };
 }
 
 export function budgetColumns({ name, ...spending }: PatchBudget): Partial<LimitRow> {
@@ -84,7 +93,8 @@ export async function listBudgets(
     kind: 'budget',
     where: [
       scopeKindCondition(query.scope_kind),
-      [`? IN (match ->> 'workflow', match ->> 'deployment', match ->> 'department')`, query.scope_id],
+      // The match of a budget has at most one field.
+      [`? IN (SELECT value FROM jsonb_each_text(match))`, query.scope_id],
       ['period = ?', query.period],
     ],
     sorts: budgetSorts,
@@ -94,5 +104,7 @@ export async function listBudgets(
 }
 
 function scopeKindCondition(scopeKind: BudgetFilters['scope_kind']): Condition {
-  return scopeKind === 'org' ? ['match = ?::jsonb', '{}'] : ['(match ->> ?::text) IS NOT NULL', scopeKind];
+  return scopeKind === 'org'
+    ? ['match = ?::jsonb', '{}']
+    : ['(match ->> ?::text) IS NOT NULL', scopeKind && matchFieldOf(scopeKind)];
 }

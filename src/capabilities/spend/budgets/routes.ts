@@ -28,8 +28,11 @@ export function budgetRoutes({ db, ids }: BudgetDependencies): Route[] {
       path: '/v1/orgs/{id}/budgets',
       summary: 'Create a budget',
       description:
-        'Counts everything spent since the start of the current window. A limit of zero denies every run that has a cost.',
+        'Counts everything spent since the start of the current window. A limit of zero denies every run that has a cost. ' +
+        'After an upgrade from 0.1.0, budgets by `team`, `provider`, `member` and tags are `conflict` until the operator has ' +
+        'run `purser migrate --contract`.',
       access: admin,
+      errors: ['conflict'],
       body: CreateBudget,
       success: 201,
       response: BudgetView,

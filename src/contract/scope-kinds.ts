@@ -1,0 +1,21 @@
+/** Kinds of scopes that a budget can have. The first four are in the frozen contract. */
+export const scopeKinds = [
+  'org',
+  'workflow',
+  'deployment',
+  'department',
+  'key',
+  'member',
+  'team',
+  'model',
+  'provider',
+] as const;
+
+/** `tag:<name>`: the budget counts by the tag of this name. */
+export const tagScopePattern = '^tag:[\\s\\S]{1,64}$';
+
+export const tagScope = {
+  type: 'string',
+  pattern: tagScopePattern,
+  description: 'The tag of this name, such as `tag:environment`.',
+} as const;
