@@ -145,9 +145,14 @@ export function checkFields({ fields }: FrozenContract, { openApi }: Described):
       return [broken('removal', `no request has the field ${name} any more`)];
     }
     return values
-      .filter((value) => !found.some((field) => (field.enum as unknown[] | undefined)?.includes(value)))
+      .filter((value) => !found.some((field) => valuesOf(field).includes(value)))
       .map((value) => broken('removal', `the field ${name} lost its value ${value}`));
   });
+}
+
+/** Returns the listed values of a field; patterns may describe more. */
+function valuesOf({ enum: values = [], anyOf = [] }: Schema): unknown[] {
+  return [...(values as unknown[]), ...(anyOf as readonly Schema[]).flatMap(valuesOf)];
 }
 
 function fieldsNamed(name: string, schema: Schema): Schema[] {

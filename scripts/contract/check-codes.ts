@@ -59,8 +59,15 @@ function checkDetails(
 
 /** A field that accepts any text allows every value; tests next to the code check the actual values. */
 function allows(field: Schema, value: string): boolean {
+  const alternatives = field.anyOf as readonly Schema[] | undefined;
+  if (alternatives !== undefined) {
+    return alternatives.some((one) => allows(one, value));
+  }
   const values = field.enum as unknown[] | undefined;
-  return values === undefined ? String(field.type) === 'string' : values.includes(value);
+  if (values !== undefined) {
+    return values.includes(value);
+  }
+  return String(field.type) === 'string' && (field.pattern === undefined || matches(field, value));
 }
 
 function hasType(contract: FrozenContract, field: Schema, type: NonNullable<FrozenDetail['type']>): boolean {

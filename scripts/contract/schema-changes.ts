@@ -24,7 +24,8 @@ const known = new Set([
 ]);
 
 /** Both schemas must be normalized. */
-export function schemaChanges(before: Schema, after: Schema, side: Side, where: Place): string[] {
+export function schemaChanges(given: Schema, now: Schema, side: Side, where: Place): string[] {
+  const [before, after] = side === 'answer' ? [words(given), words(now)] : [given, now];
   return [
     ...typeChanges(before, after, side, where),
     ...valueChanges(before, after, side, where),
@@ -36,6 +37,21 @@ export function schemaChanges(before: Schema, after: Schema, side: Side, where: 
     ...otherChanges(before, after, side, where),
     ...inside(before, after, side, where),
   ];
+}
+
+/**
+ * Returns the listed values of a response field whose other values are described by patterns. Such a pattern adds values, as a
+ * new word does.
+ */
+function words(schema: Schema): Schema {
+  const alternatives = (schema.anyOf ?? []) as readonly Schema[];
+  const listed = alternatives.filter((one) => one.enum !== undefined);
+  const isOfWords =
+    listed.length > 0 &&
+    alternatives.every(
+      (one) => String(one.type) === 'string' && (one.enum !== undefined || one.pattern !== undefined),
+    );
+  return isOfWords ? { type: ['string'], enum: listed.flatMap((one) => one.enum as unknown[]) } : schema;
 }
 
 /** The schema that no value matches. */

@@ -134,7 +134,7 @@ describe('the catalog', () => {
     const added = refusals(project, ({ evidence: { catalog } }) => {
       catalog.out_of_paper = structuredClone(catalog.gone);
       catalog.gone.details.properties.since = { type: 'string' };
-      catalog.budget_exceeded.details.properties.scope_kind.anyOf.push({ type: 'string', const: 'team' });
+      catalog.budget_exceeded.details.properties.scope_kind.anyOf.push({ type: 'string', const: 'region' });
     });
     expect(added).toEqual([expect.stringContaining('contract/published.json is stale')]);
   });

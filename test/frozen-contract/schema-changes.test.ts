@@ -55,6 +55,20 @@ const rows: readonly Row[] = [
     '',
     '',
   ],
+  [
+    'a pattern for more values',
+    words('a', 'b'),
+    { anyOf: [words('a', 'b', 'c'), { ...text, pattern: '^x:' }] },
+    '',
+    '',
+  ],
+  [
+    'a pattern instead of a value',
+    words('a', 'b'),
+    { anyOf: [words('a'), { ...text, pattern: '^x:' }] },
+    'it: an alternative was removed or narrowed',
+    'the value "b" was removed',
+  ],
   ['a field more', object({ a: text }), object({ a: text, b: text }), '', ''],
   [
     'a field less',
