@@ -53,9 +53,13 @@ const limitExample = {
   window_end: '2026-12-01T00:00:00.000Z',
 };
 
-const ThresholdReached = open({ ...limitInWindow, threshold_percent: count, settled: amount });
+const matched = Type.Record(Type.String(), Type.String(), {
+  description: 'Like `match`, with the value that was counted instead of `*`.',
+});
+const ThresholdReached = open({ ...limitInWindow, matched, threshold_percent: count, settled: amount });
 const Exhausted = open({
   ...limitInWindow,
+  matched,
   window_end: nullable(timestamp),
   used: amount,
   scope: open({
@@ -395,13 +399,14 @@ export const eventCatalog = {
   'limit.threshold_reached': kind(
     'A limit reached one of its alert thresholds. Sent once per threshold and window.',
     ThresholdReached,
-    { ...limitExample, threshold_percent: 80, settled: '80.25' },
+    { ...limitExample, matched: limitExample.match, threshold_percent: 80, settled: '80.25' },
   ),
   'limit.exhausted': kind(
     'A limit denied a request. Sent once per limit and window; for a rate limit, which has no window, at most once an hour.',
     Exhausted,
     {
       ...limitExample,
+      matched: limitExample.match,
       used: '99.99',
       scope: { key_id: key.id, model: 'gpt-4o', customer_id: null, chain_id: null },
       code: 'budget_exceeded',

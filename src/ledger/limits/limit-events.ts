@@ -7,7 +7,17 @@
 import type { ErrorCode } from '../../contract/errors.ts';
 import type { EventType } from '../../contract/events.ts';
 import { type Denial, inUnit } from '../../kernel/denial.ts';
-import { applicable, counterKey, type Limit, type Scope, shownKind } from '../../kernel/limits.ts';
+import {
+  applicable,
+  counterKey,
+  type Limit,
+  type Match,
+  type MatchField,
+  type Scope,
+  shownKind,
+  valueIn,
+  WILDCARD,
+} from '../../kernel/limits.ts';
 import { fixedWindow, lifetime, type Window } from '../../kernel/windows.ts';
 import type { Database, Queryable } from '../../platform/db/database.ts';
 import { FairShare } from '../../platform/fair-share.ts';
@@ -15,6 +25,7 @@ import type { Ids } from '../../platform/ids.ts';
 import type { Job } from '../../platform/jobs/jobs.ts';
 import { enqueueEvents } from '../../platform/outbox/outbox.ts';
 import type { Clock } from '../../platform/time/clock.ts';
+import { emptyScope } from './limit-usage.ts';
 import type { OrgLimitsCache } from './org-limits.ts';
 
 /** The fields of a limit that an event contains. */
@@ -166,11 +177,23 @@ async function write(tx: Queryable, ids: Ids, batch: readonly PendingEvent[]): P
   );
 }
 
+/** Returns the match with the values of the request in place of wildcards, as far as they are known. */
+function matchedBy(match: Match, scope: EventScope): Match {
+  const values = { ...emptyScope, ...scope };
+  return Object.fromEntries(
+    (Object.entries(match) as [MatchField, string][]).map(([field, value]) => [
+      field,
+      value === WILDCARD ? (valueIn(values, field) ?? WILDCARD) : value,
+    ]),
+  );
+}
+
 function dataOf({ limit, window, used, scope, code }: PendingEvent): object {
   return {
     limit_id: limit.id,
     ...shownKind(limit),
     match: limit.match,
+    matched: matchedBy(limit.match, scope),
     limit: inUnit(limit, limit.capacity),
     used: inUnit(limit, used),
     window_start: new Date(window.startMs).toISOString(),

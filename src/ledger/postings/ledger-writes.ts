@@ -4,7 +4,7 @@
  */
 import type { Debit } from '../../kernel/credits.ts';
 import { inUnit } from '../../kernel/denial.ts';
-import { shownKind } from '../../kernel/limits.ts';
+import { matchedValues, shownKind } from '../../kernel/limits.ts';
 import type { Alert } from '../../kernel/settlement.ts';
 import {
   insertEach,
@@ -308,6 +308,7 @@ export async function emitAlerts(
           limit_id: limit.id,
           ...shownKind(limit),
           match: limit.match,
+          matched: matchedValues(limit, key),
           threshold_percent: percent,
           limit: inUnit(limit, limit.capacity),
           settled: inUnit(limit, settled),
