@@ -14,7 +14,12 @@ import type { Durability } from '../../platform/files/durable-files.ts';
 import type { Log } from '../../platform/log.ts';
 import { OverCapacity } from '../../platform/service-unavailable.ts';
 import type { Clock } from '../../platform/time/clock.ts';
-import { droppedCounters, isCounterOf, type Renaming, renamedHold } from '../holds/customer-pseudonyms.ts';
+import {
+  droppedCounters,
+  isCounterOfCustomer,
+  type Renaming,
+  renamedHold,
+} from '../holds/customer-pseudonyms.ts';
 import type { Hold } from '../holds/hold.ts';
 import { addImportedHold, type HoldImport, type ImportedHold } from '../holds/hold-import.ts';
 import { findStoredKeys, type Replay, type RequestKey, replayOf, storeKeys } from '../holds/hold-keys.ts';
@@ -405,7 +410,7 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
       }
     }
     for (const key of orgState.counters.keys()) {
-      if (dropped.has(key) || isCounterOf(key, renaming.from)) {
+      if (dropped.has(key) || isCounterOfCustomer(key, renaming)) {
         orgState.counters.delete(key);
       }
     }

@@ -90,11 +90,18 @@ export function droppedCounters(before: Hold, after: Hold): string[] {
   return before.shares.filter((share) => !after.shares.includes(share)).map(({ key }) => key);
 }
 
+/** Returns true if the values that a counter is for contain the id of the renamed customer. */
+export function isCounterOfCustomer(key: string, renaming: Renaming): boolean {
+  const colon = key.indexOf(':');
+  const values = key.slice(colon + 1);
+  return colon >= 0 && (isCounterOf(key, renaming.from) || renamedName(values, renaming) !== values);
+}
+
 /**
  * Returns true if a counter is keyed by this value. The key has the value after its first colon, or a JSON list of
  * several values.
  */
-export function isCounterOf(key: string, value: string | null): boolean {
+function isCounterOf(key: string, value: string | null): boolean {
   const colon = key.indexOf(':');
   if (colon < 0 || value === null) {
     return false;

@@ -208,8 +208,12 @@ const events: BatchedTable = {
   table: 'outbox',
   org: 'tenant_id',
   key: [['id', 'text']],
-  where: containsId('data'),
-  set: `data = ${renamedJson('row.data')} || CASE WHEN row.type = 'run.finished' THEN jsonb_build_object(
+  where: `${containsId('data')} OR (data ->> 'matched') ~ $6`,
+  // The value of a tag may contain the id.
+  set: `data = ${renamedJson('row.data')}
+          || CASE WHEN (row.data ->> 'matched') ~ $6 THEN jsonb_build_object('matched', ${renamedName(`(row.data ->> 'matched')`)}::jsonb)
+             ELSE '{}' END
+          || CASE WHEN row.type = 'run.finished' THEN jsonb_build_object(
           'external_id', CASE WHEN row.data ->> 'external_id' ~ $6 THEN NULL ELSE row.data ->> 'external_id' END,
           'tags', '{}'::jsonb, 'chain_id', ${renamedName(`(row.data ->> 'chain_id')`)}) ELSE '{}' END`,
 };
