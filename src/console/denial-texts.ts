@@ -31,7 +31,7 @@ export function denialReason({ code, details, message }: DenialView): Markup {
     case 'spend_cap_exceeded':
       return html`${money('spent_usd')} of ${money('cap_usd')} used, ${money('attempted_usd')} requested`;
     case 'budget_exceeded':
-      return html`${money('spent_usd')} of ${money('limit_usd')} used, budget of the ${text('scope_kind') === 'org' ? 'organization' : text('scope_kind')}`;
+      return html`${money('spent_usd')} of ${money('limit_usd')} used, budget of the ${text('scope_kind') === 'org' ? 'organization' : text('scope_kind').replace(/^tag:/, 'tag ')}`;
     case 'credits_exhausted':
       return html`${money('available_usd')} of credits remaining, ${money('attempted_usd')} requested`;
     case 'plan_limit_exceeded':

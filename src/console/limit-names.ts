@@ -35,13 +35,24 @@ export function limitName({ kind, name, match }: LimitView): string {
   return scope === '' ? kindName(kind) : `${kindName(kind)}: ${scope}`;
 }
 
+const fieldNames: Readonly<Record<string, string>> = {
+  customer_id: 'customer',
+  key_id: 'API key',
+  member_id: 'member',
+};
+
+/** The name of a field that limits match and that spend is grouped by, such as “member” or “tag environment”. */
+export function fieldName(field: string): string {
+  return fieldNames[field] ?? humanize(field.replace(/^tag:/, 'tag '));
+}
+
 /** The scope of a limit, such as “workflow triage”; empty for the entire organization. */
 export function scopeName(match: LimitView['match']): string {
   // Every chain limit counts per chain.
   return Object.entries(match)
     .filter(([field]) => field !== 'chain_id')
     .map(([field, value]) => {
-      const name = field === 'customer_id' ? 'customer' : humanize(field);
+      const name = fieldName(field);
       return value === '*' ? `per ${name}` : `${name} ${value}`;
     })
     .join(', ');

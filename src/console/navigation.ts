@@ -15,6 +15,7 @@ export const orgMenu: readonly MenuGroup[] = [
     title: 'Spend',
     entries: [
       { title: 'Overview', path: '/console' },
+      { title: 'Spend', path: '/console/spend' },
       { title: 'Runs', path: '/console/runs' },
       { title: 'Limits', path: '/console/limits' },
       { title: 'Customers', path: '/console/customers' },

@@ -20,6 +20,7 @@ import { benchmarkScreens } from './pages/insight/benchmarks.ts';
 import { forecastScreens } from './pages/insight/forecasts.ts';
 import { overviewScreens } from './pages/insight/overview.ts';
 import { reconciliationScreens } from './pages/insight/reconciliation.ts';
+import { spendScreens } from './pages/insight/spend.ts';
 import { deprecationScreens } from './pages/integration/deprecations.ts';
 import { webhookDetailScreens } from './pages/integration/webhook.ts';
 import { webhookScreens } from './pages/integration/webhooks.ts';
@@ -44,6 +45,7 @@ const notFoundPage: Screen = {
 
 export const screens: readonly Screen[] = [
   ...overviewScreens,
+  ...spendScreens,
   ...denialScreens,
   ...runScreens,
   ...limitScreens,

@@ -69,15 +69,28 @@ const scopeFields: readonly Field[] = [
       { value: 'workflow', label: 'Workflow' },
       { value: 'deployment', label: 'Deployment' },
       { value: 'department', label: 'Department' },
+      { value: 'team', label: 'Team' },
+      { value: 'member', label: 'Member' },
+      { value: 'key', label: 'API key' },
+      { value: 'model', label: 'Model' },
+      { value: 'provider', label: 'Provider' },
+      { value: 'tag', label: 'Tag' },
     ],
   },
+  { name: 'tag_name', label: 'Tag name', kind: 'text', help: 'Only for tags.' },
   {
     name: 'scope_id',
-    label: 'Workflow, deployment or department',
+    label: 'Value',
     kind: 'text',
-    help: 'As sent with runs. Leave blank for the entire organization.',
+    help: 'As sent with runs, or the ID of the API key. Enter * for a budget per value. Leave blank for the entire organization.',
   },
 ];
+
+/** Joins the kind and the name of a tag, which the API takes as one field. */
+function budgetBody({ tag_name = '', ...body }: Record<string, unknown>): Record<string, unknown> {
+  const isTag = body.scope_kind === 'tag';
+  return withDefaults(isTag ? { ...body, scope_kind: `tag:${tag_name}` } : body);
+}
 
 /** Omits an empty list of thresholds, so that the API uses its default. */
 function withDefaults(body: Record<string, unknown>): Record<string, unknown> {
@@ -122,7 +135,7 @@ const budgets: readonly Screen[] = [
     back,
     fields: () => [name, ...scopeFields, ...spending],
     call: 'POST {org}/budgets',
-    body: withDefaults,
+    body: budgetBody,
     done: 'budget_created',
   }),
   ...formScreens({

@@ -3,7 +3,7 @@ import { actionButton, badge, card, empty, heading, linkButton, nextPage, table 
 import { filterBar, filterQuery } from '../../filters.ts';
 import { day, inUnit } from '../../format.ts';
 import { html, link, type Markup, type Part } from '../../html.ts';
-import { kindName, limitLink, limitSubtitle, remaining, usageMeter } from '../../limit-names.ts';
+import { fieldName, kindName, limitLink, limitSubtitle, remaining, usageMeter } from '../../limit-names.ts';
 import { type Screen, type ScreenVisit, view } from '../../screen.ts';
 import type { LimitView } from '../../views.ts';
 
@@ -104,7 +104,7 @@ export function limitTable(limits: readonly LimitView[], timezone: string): Mark
         title: 'Usage',
         cell: (limit) =>
           limit.standing === null
-            ? html`<span class="quiet">${limit.kind === 'rate' ? 'Rolling rate' : 'Counted separately'}</span>`
+            ? html`<span class="quiet">${limit.kind === 'rate' ? 'Rolling rate' : countedSeparately(limit)}</span>`
             : usageMeter(limit, limit.standing),
       },
       { title: 'Settled', isNumber: true, cell: (limit) => amount(limit, limit.standing?.settled) },
@@ -123,6 +123,16 @@ export function limitTable(limits: readonly LimitView[], timezone: string): Mark
       },
     ],
   });
+}
+
+/** Links a budget of each value to the spend of these values. */
+function countedSeparately({ kind, match }: LimitView): Part {
+  const field = Object.keys(match).find((name) => match[name] === '*');
+  if (kind !== 'budget' || field === undefined) {
+    return 'Counted separately';
+  }
+  const query = field.startsWith('tag:') ? { tag: field.slice('tag:'.length) } : { by: field };
+  return html`<a href="${link('/console/spend', query)}">Spend per ${fieldName(field)}</a>`;
 }
 
 function amount(limit: LimitView, value: string | number | undefined): Part {

@@ -44,6 +44,7 @@ const filters: readonly Filter[] = [
   { name: 'deployment', label: 'Deployment', isRare: true },
   { name: 'action', label: 'Action', isRare: true },
   { name: 'provider', label: 'Provider', isRare: true },
+  { name: 'member_id', label: 'Member', isRare: true },
   { name: 'key_id', label: 'API key ID', isRare: true },
   { name: 'tag', label: 'Tag (name=value)', isRare: true },
   {
@@ -178,6 +179,7 @@ function details(run: RunView, timezone: string): (readonly [string, Part])[] {
     ['Deployment', filtered('deployment', run.deployment)],
     ['Department', filtered('department', run.department)],
     ['Team', filtered('team', run.team)],
+    ['Member', filtered('member_id', run.member_id)],
     [
       'Customer',
       run.customer_id === null
