@@ -22,7 +22,7 @@ import { edgeHalfLoad } from './rows/edge-half-load.ts';
 import { edgePostgres, edgePostgresTwo } from './rows/edge-postgres.ts';
 import { expiringHolds, expiringHoldsPostgres } from './rows/expiring-holds.ts';
 import { forecasts } from './rows/forecasts.ts';
-import { growthLimits } from './rows/growth-limits.ts';
+import { growthKeyBudgets, growthLimits } from './rows/growth-limits.ts';
 import { growthRuns } from './rows/growth-runs.ts';
 import { memoryBulk } from './rows/memory-bulk.ts';
 import { memoryOrgs } from './rows/memory-orgs.ts';
@@ -48,6 +48,7 @@ const rows: readonly Row[] = [
   bulkPostgres,
   bulkBesideEdge,
   growthLimits,
+  growthKeyBudgets,
   growthRuns,
   consolePages,
   webhooks,
