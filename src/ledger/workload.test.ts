@@ -17,7 +17,14 @@ import { seedsOf } from '../../test/support/seeds.ts';
 import { engine } from '../../test/support/test-database.ts';
 import type { Denial } from '../kernel/denial.ts';
 import type { Fit } from '../kernel/fit.ts';
-import { type Amounts, type CheckedKind, type Limit, type Scope, WILDCARD } from '../kernel/limits.ts';
+import {
+  type Amounts,
+  type CheckedKind,
+  type Limit,
+  type Match,
+  type Scope,
+  WILDCARD,
+} from '../kernel/limits.ts';
 import { parseUsd } from '../kernel/money.ts';
 import type { Hold } from './holds/hold.ts';
 import type { HoldResult } from './holds/hold-request.ts';
@@ -53,8 +60,24 @@ const onlyOne: readonly CheckedKind[] = [
   'chain_depth',
   'chain_tokens',
 ];
-const fixedByHold = ['model', 'workflow', 'deployment', 'department', 'customer_id'] as const;
-const openToRun = ['provider', 'action', 'team', 'chain_id'] as const;
+const fixedByHold = ['workflow', 'deployment', 'department', 'customer_id'] as const;
+const budgetMatches: readonly Match[] = [
+  {},
+  { department: 'd' },
+  { workflow: 'w' },
+  { department: 'e' },
+  { department: WILDCARD },
+  { team: 't' },
+  { team: WILDCARD },
+  { provider: 'p' },
+  { member_id: WILDCARD },
+  { key_id: 'key_1' },
+  { model: WILDCARD },
+  { 'tag:env': 'x' },
+  { 'tag:env': WILDCARD },
+  { 'tag:step': WILDCARD },
+];
+const openToRun = ['provider', 'action', 'team', 'chain_id', 'member_id'] as const;
 
 /** The expected result of a posting, and its effect on the model. */
 type Expected =
@@ -166,6 +189,8 @@ class Workload {
       workflow: maybe('w'),
       customer_id: maybe('a', 'a', 'b', 'b', 'z', WILDCARD),
       chain_id: maybe('1', '2'),
+      member_id: maybe('i', 'j'),
+      tags: this.random.of([null, null, { env: 'x' }, { env: 'y', step: '1' }, { step: WILDCARD }]),
     });
   }
 
@@ -473,12 +498,13 @@ class Workload {
   #saidScope(hold: ModelHold | undefined): Scope {
     const held = hold?.scope ?? this.#scope();
     if (this.random.chance(12)) {
-      return { ...held, [this.random.of([...fixedByHold, ...openToRun])]: 'other' };
+      return { ...held, [this.random.of([...fixedByHold, ...openToRun, 'model'])]: 'other' };
     }
     return this.random.weighted([
       [2, held],
       [2, { ...held, provider: null, team: null, workflow: null, customer_id: null }],
       [1, { ...held, provider: held.provider ?? 'q', chain_id: held.chain_id ?? '2' }],
+      [1, { ...held, tags: this.random.of([null, { env: 'other' }, { step: '2' }]), member_id: null }],
     ]);
   }
 
@@ -531,6 +557,9 @@ class Workload {
       const scope = { ...held };
       for (const field of openToRun) {
         Object.assign(scope, { [field]: held[field] ?? said[field] });
+      }
+      if (said.tags !== null) {
+        Object.assign(scope, { tags: { ...said.tags, ...held.tags } });
       }
       const isOpen = hold.endedAs === undefined;
       if (kind === 'adopt') {
@@ -902,7 +931,7 @@ class Workload {
             ...common,
             id: this.#id('bud'),
             kind: 'budget',
-            match: random.of([{}, { department: 'd' }, { workflow: 'w' }, { department: 'e' }]),
+            match: random.of(budgetMatches),
             span,
             capacity: capacity * 2n,
             enforcement: random.chance(20) ? 'alert' : 'block',
@@ -1138,7 +1167,7 @@ function paidOf(takes: readonly { readonly key: string; readonly amount: bigint 
 function brief(scope: Scope): string {
   return Object.entries(scope)
     .filter(([name, value]) => value !== null && name !== 'key_id')
-    .map(([name, value]) => `${name}=${value}`)
+    .map(([name, value]) => `${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`)
     .join(',');
 }
 

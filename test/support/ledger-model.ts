@@ -65,7 +65,17 @@ const checkedKinds: Record<Surface, readonly CheckedKind[]> = {
     'chain_tokens',
   ],
 };
-const budgetOrder = ['department', 'workflow', 'deployment'] as const;
+/** Budgets of tags come after these. */
+const budgetOrder = [
+  'department',
+  'team',
+  'member_id',
+  'workflow',
+  'deployment',
+  'key_id',
+  'provider',
+  'model',
+];
 const codes: Partial<Record<CheckedKind, string>> = {
   plan_runs: 'plan_limit_exceeded',
   plan_tokens: 'plan_limit_exceeded',
@@ -122,17 +132,19 @@ export class Model {
       .filter((limit) => checkedKinds[surface].includes(limit.kind) && this.#counts(limit, scope))
       .sort((a, b) => {
         const byKind = checkedKinds[surface].indexOf(a.kind) - checkedKinds[surface].indexOf(b.kind);
-        const field = ({ kind, match }: Limit) =>
-          kind === 'budget' ? budgetOrder.findIndex((name) => match[name] !== undefined) : -1;
+        const field = ({ kind, match }: Limit) => {
+          const [name] = kind === 'budget' ? Object.keys(match) : [];
+          return name === undefined ? -1 : [...budgetOrder, name].indexOf(name);
+        };
         return byKind || field(a) - field(b) || (a.id < b.id ? -1 : 1);
       });
   }
 
   #counts(limit: Limit, scope: Scope): boolean {
-    const values = { ...scope } as Record<string, string | null>;
-    const matches = Object.entries(limit.match).every(([field, wanted]) =>
-      wanted === '*' ? values[field] !== null : values[field] === wanted,
-    );
+    const matches = Object.entries(limit.match).every(([field, wanted]) => {
+      const value = valueIn(scope, field);
+      return wanted === '*' ? value !== undefined : value === wanted;
+    });
     const isDefault = limit.kind === 'customer' && limit.match.customer_id === '*';
     return matches && !(isDefault && this.hasOwnLimit(scope.customer_id));
   }
@@ -145,12 +157,10 @@ export class Model {
     );
   }
 
-  /** Returns the customer or chain that a wildcard limit counts separately. */
+  /** Returns the value that a wildcard limit counts separately. */
   valueOf({ match }: Limit, scope: Scope): string | undefined {
-    if (match.customer_id === '*') {
-      return scope.customer_id ?? undefined;
-    }
-    return match.chain_id === '*' ? (scope.chain_id ?? undefined) : undefined;
+    const [field] = Object.entries(match).find(([, value]) => value === '*') ?? [];
+    return field === undefined ? undefined : valueIn(scope, field);
   }
 
   keyOf(limit: Limit, scope: Scope, atMs: number): string {
@@ -350,4 +360,12 @@ function spread(packs: readonly Paid[], amount: bigint): Paid[] {
 function merged(packs: readonly Paid[]): Paid[] {
   const ids = [...new Set(packs.map(([id]) => id))];
   return ids.map((id): Paid => [id, paidBy(packs, id)]);
+}
+
+/** Returns the value of a scope in a field or tag. Independent of the code under test on purpose. */
+function valueIn(scope: Scope, field: string): string | undefined {
+  const values: Readonly<Record<string, unknown>> = field.startsWith('tag:')
+    ? { [field]: scope.tags?.[field.slice('tag:'.length)] }
+    : { ...scope };
+  return (values[field] ?? undefined) as string | undefined;
 }
