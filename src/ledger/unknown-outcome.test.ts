@@ -4,8 +4,9 @@
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { eventually } from '../../test/support/eventually.ts';
-import { limitOf, usd } from '../../test/support/ledger-values.ts';
+import { amountsOf, limitOf, usd } from '../../test/support/ledger-values.ts';
 import { LedgerWorld, verdictOf } from '../../test/support/ledger-world.ts';
+import { engine } from '../../test/support/test-database.ts';
 import { type Database, DatabaseUnavailable } from '../platform/db/database.ts';
 import { findEnds } from './postings/ledger-writes.ts';
 
@@ -116,6 +117,21 @@ describe.each<[Fault, boolean]>([
     world.clock.advanceSeconds(900);
     await world.expireAll();
     expect(await world.ledger.findHold(orgId, 'dec_1')).toBeUndefined();
+  });
+
+  test('during an increase: a retry with the same id raises the hold once', async () => {
+    const orgId = await newOrg();
+    const hold = await world.held(orgId, '4');
+    const increase = () =>
+      world.ledger.increase(orgId, hold.id, { by: amountsOf('3', 0n, 0n), requestId: 'request' });
+    // The embedded engine increases without a transaction of its database.
+    if (engine === 'postgres') {
+      fault = when;
+      await expect(increase()).rejects.toThrow(DatabaseUnavailable);
+    }
+    expect(await increase()).toMatchObject({ kind: 'changed', hold: { amounts: { usd: usd('7') } } });
+    expect(await counter(orgId)).toEqual(at('0', '7'));
+    expect(await world.audit(orgId)).toEqual([]);
   });
 
   test('during a void: the hold ends once', async () => {

@@ -351,7 +351,11 @@ const cases: Record<string, Case | readonly Case[]> = {
   'capacity_scenarios.change': name,
   'capacity_scenarios.delete': {},
   'holds.extend': { body: { seconds: 60 }, other: { seconds: 120 } },
+  'holds.increase': { body: { cost_usd: '0.1' }, other: { cost_usd: '0.2' } },
   'holds.void': {},
+  'decisions.extend': { body: { seconds: 60 }, other: { seconds: 120 } },
+  'decisions.increase': { body: { cost_usd: '0.1' }, other: { cost_usd: '0.2' } },
+  'decisions.void': {},
   'edge.decide': {
     body: { model: 'm', estimated_cost_usd: '0.1' },
     other: { model: 'm', estimated_cost_usd: '0.2' },

@@ -1,0 +1,120 @@
+/** Increases whose line in the hold log is slow or fails. The log is replaced, everything else is real. */
+import { beforeEach, expect, test } from 'vitest';
+import { amountsOf, limitOf, limitsOf, scopeOf, usd } from '../../../test/support/ledger-values.ts';
+import { applicableCounters, reserve } from '../../kernel/admission.ts';
+import type { Database } from '../../platform/db/database.ts';
+import type { Hold } from '../holds/hold.ts';
+import type { LogLocation, OpenHold, OrgLedgerState } from '../holds/org-ledger-state.ts';
+import { DurableHolds } from './durable-holds.ts';
+import { EmbeddedHoldIncreases } from './embedded-hold-increases.ts';
+import type { HoldLog } from './hold-log.ts';
+import { LedgerStates } from './ledger-states.ts';
+import { UnresolvedHoldEnds } from './unresolved-hold-ends.ts';
+
+const limits = limitsOf([limitOf({ id: 'cap', kind: 'spend_cap', capacity: usd('10') })]);
+const db = { stats: () => ({ connections: 1 }), query: async () => [] } as Partial<Database> as Database;
+const turn = () => new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
+
+let writes: { held: bigint[]; resolve(location: LogLocation): void; reject(error: Error): void }[];
+let states: LedgerStates;
+let orgState: OrgLedgerState;
+let open: OpenHold;
+let increases: EmbeddedHoldIncreases;
+
+beforeEach(async () => {
+  writes = [];
+  const log = {
+    append: (holds: readonly Hold[]) =>
+      new Promise<LogLocation>((resolve, reject) =>
+        writes.push({ held: holds.map(({ amounts }) => amounts.usd), resolve, reject }),
+      ),
+    remove: () => undefined,
+  } as Partial<HoldLog> as HoldLog;
+  states = new LedgerStates({
+    orgLimits: { get: async () => limits, peek: () => limits, set: () => undefined },
+    restored: [],
+    holdsMax: 10,
+    now: () => 0,
+  });
+  orgState = await states.open('org_1');
+  const scope = scopeOf();
+  const { counters, shares } = applicableCounters(limits, scope, 0, 'edge');
+  for (const one of counters) {
+    orgState.addCounter(one, 0n, 0);
+  }
+  const hold: Hold = {
+    id: 'dec_1',
+    orgId: 'org_1',
+    runId: null,
+    surface: 'edge',
+    scope,
+    amounts: amountsOf('1'),
+    admittedAtMs: 0,
+    expiresAtMs: 900_000,
+    shares,
+    packs: [],
+    priceVersion: null,
+    idempotency: null,
+  };
+  reserve(orgState.counters, hold);
+  open = orgState.addHold(hold);
+  states.track(open);
+  const durable = new DurableHolds(log, () => undefined);
+  increases = new EmbeddedHoldIncreases({ db, states, durable, unresolvedEnds: new UnresolvedHoldEnds() });
+});
+
+const increase = (dollars: string, requestId: string | null = null) =>
+  increases.increase('org_1', 'dec_1', { by: amountsOf(dollars, 0n, 0n), requestId });
+const counterHeld = () => [...orgState.counters.values()].map(({ held }) => held);
+
+test('counts an increase at once, answers when it is durable, and undoes it if it cannot be written', async () => {
+  const first = increase('2');
+  await turn();
+  expect([counterHeld(), writes[0]?.held]).toEqual([[usd('3')], [usd('3')]]);
+  // A second one arrives during the write, and is written without the first.
+  const second = increase('4');
+  await turn();
+  expect(counterHeld()).toEqual([usd('7')]);
+  writes[0]?.reject(new Error('full'));
+  await expect(first).rejects.toThrow('full');
+  await turn();
+  expect([counterHeld(), writes[1]?.held]).toEqual([[usd('5')], [usd('5')]]);
+  writes[1]?.resolve({ path: 'a' });
+  expect(await second).toMatchObject({ kind: 'changed' });
+  expect(open.hold.amounts.usd).toBe(usd('5'));
+});
+
+test('leaves nothing behind if the hold ends while the increase is written and fails', async () => {
+  const raised = increase('2');
+  await turn();
+  states.release(open);
+  expect(counterHeld()).toEqual([0n]);
+  writes[0]?.reject(new Error('full'));
+  await expect(raised).rejects.toThrow('full');
+  expect(counterHeld()).toEqual([0n]);
+});
+
+test('a retry waits for the first attempt, and takes effect if that fails', async () => {
+  const first = increase('2', 'request');
+  await turn();
+  const retry = increase('2', 'request');
+  await turn();
+  expect(counterHeld()).toEqual([usd('3')]);
+  writes[0]?.reject(new Error('full'));
+  await expect(first).rejects.toThrow('full');
+  expect(open.hold.increases).toBeUndefined();
+  await turn();
+  writes[1]?.resolve({ path: 'a' });
+  await turn();
+  writes[2]?.resolve({ path: 'a' });
+  expect(await retry).toMatchObject({ kind: 'changed', hold: { increases: ['request'] } });
+  expect([counterHeld(), open.hold.amounts.usd]).toEqual([[usd('3')], usd('3')]);
+});
+
+test('denies without writing anything, and a hold that is ending is not changed', async () => {
+  expect(await increase('9.000000001')).toMatchObject({ kind: 'denied' });
+  open.ending = true;
+  expect(await increase('1')).toEqual({ kind: 'ended' });
+  await turn();
+  expect([counterHeld(), writes]).toEqual([[usd('1')], []]);
+});
