@@ -84,11 +84,11 @@ function unsettledRunsOf(ids: Ids): UnsettledRuns<unknown> {
           .map((runId) => rows.filter(({ run_id }) => run_id === runId))
           .filter((own) => own.some(isUnsettled) && !own.some(({ marks }) => marks.includes('late')))
           .map(async (own) => {
-            const [first] = own as [EntryRow & { run_id: string }];
+            const [first] = own as [(typeof own)[number], ...typeof own];
             return {
               runId: first.run_id,
               run: null,
-              scope: { ...first, provider: null, action: null, team: null },
+              scope: { ...first, action: null },
               depth: 1,
               atMs: first.charged_at.getTime(),
               amounts: {
@@ -116,7 +116,6 @@ const noUsage: Posting['usage'] = {
   outputTokens: 0n,
   valueNanos: null,
   latencyMs: null,
-  tags: null,
 };
 
 /** The tests do not use permits. */

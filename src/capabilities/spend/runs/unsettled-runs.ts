@@ -110,7 +110,6 @@ const noUsage: RunUsage = {
   outputTokens: 0n,
   valueNanos: null,
   latencyMs: null,
-  tags: null,
 };
 
 /** Usage as it is counted while the run is unsettled: its value and latency are counted when it is settled. */
@@ -121,6 +120,5 @@ function usageOf(run: RunRow): RunUsage {
     cachedInputTokens: run.cached_input_tokens,
     cacheWriteTokens: run.cache_write_tokens,
     outputTokens: run.output_tokens,
-    tags: run.tags,
   };
 }
