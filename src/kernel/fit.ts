@@ -41,8 +41,8 @@ export function admitUpTo(counters: Counters, request: AdmissionRequest, fit: Fi
 }
 
 /**
- * Returns the largest number in the range that fits, by binary search. `atLeast` must fit, and so must every number below
- * one that fits.
+ * Returns the largest number in the range that fits, by binary search; `atLeast` if none does. Every number below one that
+ * fits must fit too.
  */
 export function largestFitting(atLeast: bigint, atMost: bigint, fits: (units: bigint) => boolean): bigint {
   let fitting = atLeast;

@@ -1803,6 +1803,31 @@ describe.runIf(engine === 'postgres')('two processes on one database', () => {
     await db.close();
   });
 
+  test('hold up to what fits and increase holds together, within the cap', async () => {
+    const orgId = await world.orgWith(cap('20'));
+    const db = await openPlace(world.place);
+    const other = await openLedgerOn(db, world.place, world.clock, world.ids);
+    const ledgerOf = (index: number) => (index % 2 === 0 ? world.ledger : other);
+    const fit = unitsOf(7n, 40n);
+    const request = world.requestOf(orgId, '0', { amounts: fit.amountsOf(40n), fit });
+    const first = await world.held(orgId, '1');
+    const results = await times(200, (index) =>
+      index % 5 === 0
+        ? ledgerOf(index).increase(orgId, first.id, { by: amountsOf('0.03', 0n, 0n), requestId: null })
+        : ledgerOf(index).hold(request),
+    );
+    const holds = await world.ledger.holds(orgId, { limit: 1_000, after: undefined });
+    const total = holds.reduce((sum, { amounts }) => sum + amounts.usd, 0n);
+    expect(total).toBeLessThanOrEqual(usd('20'));
+    expect(total).toBeGreaterThan(usd('20') - 7n * usd('0.01'));
+    const increased = results.filter(({ kind }) => kind === 'changed').length;
+    const raised = holds.find(({ id }) => id === first.id);
+    expect(raised?.amounts.usd).toBe(usd('1') + BigInt(increased) * usd('0.03'));
+    await expectNoDrift(orgId);
+    await other.close();
+    await db.close();
+  });
+
   test('create one run per external id, and end each hold once', async () => {
     const orgId = await world.orgWith(cap('1000'));
     const db = await openPlace(world.place);
