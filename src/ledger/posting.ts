@@ -72,6 +72,8 @@ export interface Posting<Run = unknown> {
   readonly permit?: string;
   /** The run to be stored; opaque to the ledger. */
   readonly run: Run;
+  /** Returns the run as it is stored under another id, if that differs: a late settlement takes the id of its unsettled run. */
+  readonly runUnder?: (runId: string) => Run;
 }
 
 /** Returns true if the posting creates its run. */

@@ -11,8 +11,8 @@ import { rounds } from '../support/rounds.ts';
 import { seedsOf } from '../support/seeds.ts';
 
 const { seeds } = seedsOf('provider-bills');
-const operations = rounds(300, 10_000);
-const restartEvery = rounds(100, 1_000);
+const operations = rounds(200, 10_000);
+const restartEvery = rounds(90, 1_000);
 const reconcileEvery = rounds(100, 500);
 
 /** Nanodollars per token, as the prices below say it. */

@@ -322,6 +322,7 @@ export class PostingDecider<Run> {
       ...(isStarting ? withAmountsOf(given, unsettled) : withKnownCost(given, hold ?? unsettled)),
       kind: given.kind === 'complete' ? 'complete' : 'resettle',
       runId: unsettled.runId,
+      run: given.runUnder?.(unsettled.runId) ?? given.run,
       scope: hold === undefined ? given.scope : settledScope(hold, given),
     };
     const decided = withRefund(orgState.counters, unsettled.paid.burned, () =>

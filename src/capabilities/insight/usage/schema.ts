@@ -36,7 +36,12 @@ export const UsageQuery = closed({
     Type.String({ ...timestamp, description: 'Exclusive. At most 366 days after `from`. Default: now.' }),
   ),
   ...forEachName(usageDimensions, Type.Optional(label)),
-  status: Type.Optional(choice(finishedStatuses, 'Runs in progress are not counted.')),
+  status: Type.Optional(
+    choice(
+      ['running', ...finishedStatuses],
+      '`running`: unsettled runs, whose held amount was posted. Other runs in progress are not counted.',
+    ),
+  ),
   tag: Type.Optional(tagCondition),
   compare: Type.Optional(
     choice(

@@ -28,11 +28,14 @@ export async function attachContents(
   }
   return postings.map((posting, index) => {
     const content = contents[index];
-    return content === undefined
-      ? posting
-      : {
-          ...posting,
-          run: { ...posting.run, content: storage.encrypt(orgId, posting.runId, content) },
-        };
+    if (content === undefined) {
+      return posting;
+    }
+    // The encryption is bound to the id of the run.
+    const runUnder = (runId: string): RunDraft => ({
+      ...posting.run,
+      content: storage.encrypt(orgId, runId, content),
+    });
+    return { ...posting, run: runUnder(posting.runId), ...(posting.decisionId !== null && { runUnder }) };
   });
 }

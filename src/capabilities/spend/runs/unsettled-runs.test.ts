@@ -141,6 +141,18 @@ describe('an edge decision that expires', () => {
     ]);
   });
 
+  test('keeps the content of its late run, readable under the id of the unsettled run', async () => {
+    await send('PUT', `/v1/orgs/${org.id}/retention-policy`, { content_days: 7 });
+    const decision_id = await expiredDecision();
+    const { json } = await send('POST', '/v1/runs', {
+      model: 'gpt-4o',
+      decision_id,
+      cost_usd: '0.1',
+      content: 'hello',
+    });
+    expect((await send('GET', `/v1/runs/${json.id}`)).json).toMatchObject({ content: 'hello' });
+  });
+
   test('is corrected in bulk, each once, also if bad runs are skipped', async () => {
     const first = await expiredDecision();
     const second = await expiredDecision();
@@ -279,4 +291,17 @@ test('a customer who is erased between the expiry and the late run stays erased,
   expect(json.customer_id).not.toBe('someone');
   expect(json.cost_usd).toBe('0.2');
   await expectBalanced('0.2', 1);
+});
+
+test('retention keeps an unsettled run as long as other runs in progress', async () => {
+  await send('PUT', `/v1/orgs/${org.id}/retention-policy`, { runs_days: 1 });
+  await expiredDecision();
+  const listed = async (days: number) => {
+    world.clock.advanceSeconds(days * 86_400);
+    await world.runJob('apply-retention');
+    return (await unsettledRuns()).length;
+  };
+  expect(await listed(3)).toBe(1);
+  expect(await listed(9)).toBe(0);
+  await expectBalanced('0.5', 1);
 });

@@ -104,7 +104,7 @@ export function limitTable(limits: readonly LimitView[], timezone: string): Mark
         title: 'Usage',
         cell: (limit) =>
           limit.standing === null
-            ? html`<span class="quiet">${limit.kind === 'rate' ? 'Rolling rate' : countedSeparately(limit)}</span>`
+            ? html`<span class="quiet">${limit.kind === 'rate' && limit.unit !== 'concurrent' ? 'Rolling rate' : countedSeparately(limit)}</span>`
             : usageMeter(limit, limit.standing),
       },
       { title: 'Settled', isNumber: true, cell: (limit) => amount(limit, limit.standing?.settled) },
