@@ -24,7 +24,7 @@ import {
 import { contradiction, settledScope, surfaceOf } from './effective-scope.ts';
 import { type ExistingRecords, nothingPaid, recordKey, type UnsettledRun } from './existing-records.ts';
 import { reversalOf } from './reversal-posting.ts';
-import { costMarks, withAmountsOf, withKnownCost } from './settled-cost.ts';
+import { costMarks, withAmountsOf, withKnownCost, withRunId } from './settled-posting.ts';
 import { rollBackAll, UncommittedPosting } from './uncommitted-posting.ts';
 import { unsettledRunOf } from './unsettled-runs.ts';
 
@@ -318,12 +318,11 @@ export class PostingDecider<Run> {
       return { kind: 'contradiction', index, field };
     }
     const isStarting = given.kind === 'adopt';
+    const renamed = withRunId(given, unsettled.runId);
     const posting: Posting<Run> = {
-      ...(isStarting ? withAmountsOf(given, unsettled) : withKnownCost(given, hold ?? unsettled)),
+      ...(isStarting ? withAmountsOf(renamed, unsettled) : withKnownCost(renamed, hold ?? unsettled)),
       kind: given.kind === 'complete' ? 'complete' : 'resettle',
-      runId: unsettled.runId,
-      run: given.runUnder?.(unsettled.runId) ?? given.run,
-      scope: hold === undefined ? given.scope : settledScope(hold, given),
+      scope: hold === undefined ? renamed.scope : settledScope(hold, renamed),
     };
     const decided = withRefund(orgState.counters, unsettled.paid.burned, () =>
       this.#accept(orgState, posting, {

@@ -206,6 +206,7 @@ describe('an edge decision that expires', () => {
     });
     expect(run).toMatchObject({
       id: unsettled.id,
+      chain_id: unsettled.id,
       external_id: 'call-1',
       cost_usd: '0.5',
       marks: ['unsettled'],

@@ -1,4 +1,4 @@
-/** The amounts of settlements whose actual cost is unknown. */
+/** Postings as they are settled: with the held amount if their cost is unknown, and under the id of their unsettled run. */
 import type { Amounts } from '../../kernel/limits.ts';
 import type { Mark, Posting } from '../posting.ts';
 
@@ -17,6 +17,17 @@ export function withKnownCost<Run>(posting: Posting<Run>, hold: WithAmounts | un
 export function withAmountsOf<Run>(posting: Posting<Run>, { amounts }: WithAmounts): Posting<Run> {
   const { inputTokens, outputTokens } = posting.usage;
   return { ...posting, amounts: { ...amounts, tokens: inputTokens + outputTokens } };
+}
+
+/** Returns the posting under another id of its run, also if the run starts a chain of its own. */
+export function withRunId<Run>(posting: Posting<Run>, runId: string): Posting<Run> {
+  const { scope, run, runUnder } = posting;
+  return {
+    ...posting,
+    runId,
+    run: runUnder?.(runId) ?? run,
+    scope: scope.chain_id === posting.runId ? { ...scope, chain_id: runId } : scope,
+  };
 }
 
 export function costMarks({ costAsHeld }: Posting): Mark[] {
