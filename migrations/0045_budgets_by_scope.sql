@@ -7,7 +7,7 @@
 UPDATE ledger_entries e SET provider = r.provider, team = r.team, tags = r.tags
   FROM runs r
  WHERE r.org_id = e.org_id AND r.charged_at = e.charged_at AND r.id = e.run_id
-   AND e.booked_at >= (SELECT applied_at FROM schema_migrations WHERE version = 43)
+   AND e.booked_at >= (SELECT applied_at - interval '1 hour' FROM schema_migrations WHERE version = 43)
    AND e.provider IS NULL AND e.team IS NULL AND e.tags IS NULL
    AND (r.provider IS NOT NULL OR r.team IS NOT NULL OR r.tags IS NOT NULL);
 

@@ -14,12 +14,7 @@ import type { Durability } from '../../platform/files/durable-files.ts';
 import type { Log } from '../../platform/log.ts';
 import { OverCapacity } from '../../platform/service-unavailable.ts';
 import type { Clock } from '../../platform/time/clock.ts';
-import {
-  droppedCounters,
-  isCounterOfCustomer,
-  type Renaming,
-  renamedHold,
-} from '../holds/customer-pseudonyms.ts';
+import type { Renaming } from '../holds/customer-pseudonyms.ts';
 import type { Hold } from '../holds/hold.ts';
 import { addImportedHold, type HoldImport, type ImportedHold } from '../holds/hold-import.ts';
 import { findStoredKeys, type Replay, type RequestKey, replayOf, storeKeys } from '../holds/hold-keys.ts';
@@ -33,11 +28,10 @@ import type {
   HoldResult,
   IncreaseResult,
 } from '../holds/hold-request.ts';
-import type { OpenHold } from '../holds/org-ledger-state.ts';
 import { admitHold, denialFor, orgKeyId, takeHold, tooManyHolds } from '../holds/take-hold.ts';
 import type { DecidedHold, Ledger } from '../ledger.ts';
 import { emptyScope, type LimitUsage, limitUsageOf, ownCounters } from '../limits/limit-usage.ts';
-import { createOrgLimits, type OrgLimitsCache } from '../limits/org-limits.ts';
+import { createOrgLimits, type OrgLimitsCache, readOrgLimits } from '../limits/org-limits.ts';
 import { type GroupResult, holdsOpenedBy, type PostingGroup } from '../posting.ts';
 import { findEnds } from '../postings/ledger-writes.ts';
 import { addCounters, type BatchDependencies } from '../postings/posting-batch.ts';
@@ -48,6 +42,7 @@ import { EmbeddedPostings } from './embedded-postings.ts';
 import { beginGeneration } from './hold-generation.ts';
 import { type HoldLog, type LoggedHold, openHoldLog } from './hold-log.ts';
 import { LedgerStates } from './ledger-states.ts';
+import { renameInMemory } from './rename-in-memory.ts';
 import { requireDatabase } from './require-database.ts';
 import { restoreHolds } from './restore-holds.ts';
 import { UnresolvedHoldEnds } from './unresolved-hold-ends.ts';
@@ -395,25 +390,11 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
     change: (tx: Transaction) => Promise<void>,
   ): Promise<void> {
     const orgState = await this.#states.open(orgId);
-    await this.#options.db.transaction(change);
-    // Synchronously after the commit, so that no decision uses the old name in between.
-    const renamed: OpenHold[] = [];
-    const dropped = new Set<string>();
-    for (const open of orgState.holds.values()) {
-      const hold = renamedHold(open.hold, renaming, orgState.limits.index.tagFields);
-      if (hold !== undefined) {
-        for (const key of droppedCounters(open.hold, hold)) {
-          dropped.add(key);
-        }
-        this.#states.replaceHold(open, hold);
-        renamed.push(open);
-      }
-    }
-    for (const key of orgState.counters.keys()) {
-      if (dropped.has(key) || isCounterOfCustomer(key, renaming)) {
-        orgState.counters.delete(key);
-      }
-    }
+    const { tagFields } = await this.#options.db.transaction(async (tx) => {
+      await change(tx);
+      return (await readOrgLimits(tx, orgId)).index;
+    });
+    const renamed = renameInMemory(this.#states, orgState, renaming, tagFields);
     if (renamed.length > 0) {
       await this.#durable.add(renamed);
     }

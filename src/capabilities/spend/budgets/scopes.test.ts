@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { createWorld, type TestOrg, type World } from '../../../../test/harness.ts';
 import { refusalOf } from '../../../../test/support/limits.ts';
+import { readMigrations } from '../../../platform/db/migrate.ts';
 
 let world: World;
 let org: TestOrg;
@@ -221,6 +222,42 @@ describe('before the upgrade from 0.1.0 is final', () => {
       );
     }
   });
+});
+
+test('an upgrade copies provider, team and tags of earlier runs into their entries', async () => {
+  const fields = { provider: 'p', team: 't', tags: { env: 'prod' } };
+  await run('1', fields);
+  await run('2', { tags: { env: 'prod' } });
+  await run('4', {});
+  const columns = 'usd_nanos, provider, team, tags';
+  const entries = () =>
+    world.db.query(`SELECT ${columns} FROM ledger_entries WHERE org_id = $1 ORDER BY usd_nanos`, [org.id]);
+  const expected = await entries();
+  expect(expected[0]).toEqual({ usd_nanos: 1_000_000_000n, ...fields });
+  /** Leaves the entries as release 0.1.0 wrote them. */
+  const forget = () =>
+    world.db.query('UPDATE ledger_entries SET provider = NULL, team = NULL, tags = NULL WHERE org_id = $1', [
+      org.id,
+    ]);
+  const migrations = await readMigrations();
+  const sqlOf = (version: number) => migrations.find((one) => one.version === version)?.sql ?? '';
+
+  await forget();
+  let batches = 0;
+  for (let cursor: string | null = ''; cursor !== null; batches += 1) {
+    const [row]: { next_cursor: string | null }[] = await world.db.query(sqlOf(44), [cursor]);
+    cursor = row?.next_cursor ?? null;
+  }
+  expect(batches).toBeGreaterThan(1);
+  expect(await entries()).toEqual(expected);
+
+  await forget();
+  await world.db.query('UPDATE schema_migrations SET applied_at = $1 WHERE version = 43', [new Date(0)]);
+  await world.db.query(sqlOf(45));
+  expect(await entries()).toEqual(expected);
+  await budget('tag:env', 'prod', '3');
+  expect((await run('0.1', { tags: { env: 'prod' } })).status).toBe(402);
+  await expectBalanced();
 });
 
 test('usage is grouped and filtered by member', async () => {
