@@ -84,7 +84,7 @@ function unsettledRunsOf(ids: Ids): UnsettledRuns<unknown> {
           .map((runId) => rows.filter(({ run_id }) => run_id === runId))
           .filter((own) => own.some(isUnsettled) && !own.some(({ marks }) => marks.includes('late')))
           .map(async (own) => {
-            const [first] = own as [(typeof own)[number], ...typeof own];
+            const first = own[0] as EntryRow & { run_id: string };
             return {
               runId: first.run_id,
               run: null,
