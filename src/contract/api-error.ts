@@ -29,8 +29,8 @@ export class ApiError extends Error {
 type CodeWithoutDetails = {
   [Code in ErrorCode]: object extends ErrorDetails<Code> ? Code : never;
 }[ErrorCode];
-/** Codes with details and one status. The two codes with two statuses are built by `apiErrorWithStatus`. */
-type CodeWithDetails = Exclude<ErrorCode, CodeWithoutDetails | 'chain_budget_exceeded' | 'quota_exhausted'>;
+/** Codes with one status. The two codes with two statuses are built by `apiErrorWithStatus`. */
+type CodeWithOneStatus = Exclude<ErrorCode, 'chain_budget_exceeded' | 'quota_exhausted'>;
 
 /** Builds an error without details. `message` replaces the text of the catalog. */
 export function apiError(code: CodeWithoutDetails, message?: string): ApiError {
@@ -38,7 +38,7 @@ export function apiError(code: CodeWithoutDetails, message?: string): ApiError {
   return new ApiError(code, statuses[0], message ?? meaning, {});
 }
 
-export function apiErrorWithDetails<Code extends CodeWithDetails>(
+export function apiErrorWithDetails<Code extends CodeWithOneStatus>(
   code: Code,
   details: ErrorDetails<Code>,
   message?: string,

@@ -97,7 +97,17 @@ export const errorCatalog = {
     none,
   ),
   session_revoked: entry([401], 'after_change', 'The console session was revoked or has expired.', none),
-  forbidden: entry([403], 'after_change', 'Your role does not allow this operation.', none),
+  forbidden: entry(
+    [403],
+    'after_change',
+    'Your role or the attribution of your key does not allow this operation.',
+    Type.Object({
+      field: Type.Optional(
+        Type.String({ description: 'The field whose value the key fixes, such as `customer_id`.' }),
+      ),
+      run_index: Type.Optional(Type.Integer({ description: 'Index of the run in a bulk request.' })),
+    }),
+  ),
   missing_scope: entry(
     [403],
     'after_change',

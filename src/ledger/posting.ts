@@ -1,4 +1,5 @@
 /** Postings to the ledger and their results. */
+import type { AttributionValues } from '../contract/attribution.ts';
 import type { Denial } from '../kernel/denial.ts';
 import type { Amounts, Scope } from '../kernel/limits.ts';
 import type { PendingSettlement } from '../kernel/settlement.ts';
@@ -49,6 +50,11 @@ export interface Posting<Run = unknown> {
   /** Id of the ledger entry that this posting creates. */
   readonly entryId: string;
   readonly scope: Scope;
+  /**
+   * The values of the calling key, if the posting names a decision. Unlike those in the scope, they never contradict the
+   * decision: they apply where neither the run nor its hold has a value (`settledScope`).
+   */
+  readonly attribution?: AttributionValues | undefined;
   readonly depth: number;
   /** The actual amounts; for `open`, the maximum. The usd of a correction may be negative. */
   readonly amounts: Amounts;

@@ -21,6 +21,8 @@ export const images = Type.Integer({
     'Number of generated images, for models that charge per image. Used for the cost and not stored: send it again when you complete the run.',
 });
 
+export const tagsMax = 20;
+
 /**
  * Not a `Type.Record`, which skips validation of values whose name contains a line break and cannot limit the
  * length of names.
@@ -29,7 +31,7 @@ export const tags = Type.Unsafe<Record<string, string>>({
   type: 'object',
   propertyNames: { type: 'string', minLength: 1, maxLength: 64 },
   additionalProperties: { type: 'string', maxLength: 200 },
-  maxProperties: 20,
+  maxProperties: tagsMax,
   description: 'Up to 20 custom name-value pairs.',
 });
 export const metadata = Type.Record(Type.String(), Type.Unknown(), { maxProperties: 100 });

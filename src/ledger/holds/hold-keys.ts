@@ -7,6 +7,7 @@
  * The response is encrypted with a key derived from the `Idempotency-Key`, of which only a digest is stored.
  */
 import { createHash, hkdfSync } from 'node:crypto';
+import type { Attribution } from '../../contract/attribution.ts';
 import { canonicalJson } from '../../platform/canonical-json.ts';
 import type { Queryable } from '../../platform/db/database.ts';
 import {
@@ -40,14 +41,16 @@ export interface KeyedRequest {
   readonly orgId: string;
   readonly keyId: string;
   readonly idempotencyKey: string;
+  /** As it was sent: a change of the key's attribution does not make a retry a different request. */
   readonly body: { readonly customer_id?: string };
+  readonly attribution?: Attribution | undefined;
 }
 
 export function requestKeyOf(
-  { route, orgId, keyId, idempotencyKey, body }: KeyedRequest,
+  { route, orgId, keyId, idempotencyKey, body, attribution }: KeyedRequest,
   customerDigest: CustomerDigest,
 ): RequestKey {
-  const { customer_id } = body;
+  const customer_id = body.customer_id ?? attribution?.values.customer_id;
   return {
     digest: sha256(route === 'edge' ? idempotencyKey : `${route} ${idempotencyKey}`),
     fingerprint: sha256(canonicalJson({ body, keyId })),

@@ -24,7 +24,7 @@ import { type MissingCounter, OrgLedgerState } from '../holds/org-ledger-state.t
 import { admitHold, denialFor, extendedTo, takeHold } from '../holds/take-hold.ts';
 import { type OrgLimitsCache, readOrgLimits } from '../limits/org-limits.ts';
 import type { GroupResult, PostingGroup } from '../posting.ts';
-import { requestedAtMs, surfaceOf } from '../postings/effective-scope.ts';
+import { attributedScope, requestedAtMs, surfaceOf } from '../postings/effective-scope.ts';
 import { endedOrUnknown, findEnds, type HoldEnd, insertEnds } from '../postings/ledger-writes.ts';
 import {
   addCounters,
@@ -202,7 +202,8 @@ export class OrgTransaction<Run> {
         for (const posting of one.group.postings) {
           const atMs = requestedAtMs(posting, nowMs);
           const surface = surfaceOf(posting);
-          for (const { key } of applicableCounters(orgState.limits, posting.scope, atMs, surface).counters) {
+          const scope = attributedScope(posting);
+          for (const { key } of applicableCounters(orgState.limits, scope, atMs, surface).counters) {
             wanted.set(key, wanted.get(key));
           }
         }

@@ -1,6 +1,8 @@
 /** Resolves the scope and time of a posting; those of its hold win. */
+import { type AttributionLabel, attributionLabels } from '../../contract/attribution.ts';
 import type { Surface } from '../../kernel/admission.ts';
 import type { Scope } from '../../kernel/limits.ts';
+import { withDefaults } from '../attribution.ts';
 import { isErased } from '../holds/customer-pseudonyms.ts';
 import { type Hold, restoredHold } from '../holds/hold.ts';
 import type { OrgLedgerState } from '../holds/org-ledger-state.ts';
@@ -15,7 +17,7 @@ export function effectiveScope(
 ): { scope: Scope; atMs: number } {
   const hold = holdOf(orgState, posting) ?? endedHold(ends, orgState.orgId, posting);
   return {
-    scope: hold === undefined ? posting.scope : settledScope(hold, posting),
+    scope: settledScope(hold, posting),
     atMs: hold?.admittedAtMs ?? requestedAtMs(posting, nowMs),
   };
 }
@@ -30,6 +32,20 @@ export function surfaceOf({ kind }: Posting): Surface {
     default:
       return 'charge';
   }
+}
+
+/** Returns the scope with the values of the calling key where it has none. */
+export function attributedScope({ scope, attribution }: Posting): Scope {
+  if (attribution === undefined) {
+    return scope;
+  }
+  const { tags } = withDefaults({ tags: scope.tags ?? {} }, attribution);
+  const labels = attributionLabels.map((label) => [label, scope[label] ?? attribution[label] ?? null]);
+  return {
+    ...scope,
+    ...(Object.fromEntries(labels) as Pick<Scope, AttributionLabel>),
+    tags: tags === undefined || Object.keys(tags).length === 0 ? null : tags,
+  };
 }
 
 /** Returns the time of a charge whose hold is not known. */
@@ -51,10 +67,16 @@ function endedHold(
 }
 
 /**
- * The fields come from the hold; if it has no provider, action, team, chain or member, those come from the run. So do tags
- * that the hold does not have; of a tag that both have, the value of the hold counts, because its limits were checked.
+ * The fields come from the hold; if it has no provider, action, team, chain or member, those come from the run or the key
+ * that posts it. So do tags that the hold does not have; of a tag that both have, the value of the hold counts, because its
+ * limits were checked. Without a hold, all fields come from the run or the key.
  */
-export function settledScope({ scope: held }: Hold, { scope: posted }: Posting): Scope {
+export function settledScope(hold: Hold | undefined, posting: Posting): Scope {
+  const posted = attributedScope(posting);
+  if (hold === undefined) {
+    return posted;
+  }
+  const { scope: held } = hold;
   return {
     ...held,
     provider: held.provider ?? posted.provider,

@@ -342,7 +342,7 @@ export class PostingDecider<Run> {
     const posting = withKnownCost(given, hold);
     const name = recordKey(orgState.orgId, posting.decisionId ?? '');
     if (posting.kind === 'adopt') {
-      const scope = hold === undefined ? posting.scope : settledScope(hold, posting);
+      const scope = settledScope(hold, posting);
       const atMs = hold?.admittedAtMs ?? this.#request.nowMs;
       return this.#applied(orgState, posting, { scope, atMs });
     }
@@ -350,7 +350,7 @@ export class PostingDecider<Run> {
     if (isFirst) {
       this.#ended.set(name, posting.runId);
     }
-    const scope = hold === undefined ? posting.scope : settledScope(hold, posting);
+    const scope = settledScope(hold, posting);
     const atMs = hold?.admittedAtMs ?? posting.atMs ?? this.#request.nowMs;
     const decided = this.#accept(
       orgState,
@@ -370,7 +370,7 @@ export class PostingDecider<Run> {
     decisionId: string,
     atMs: number,
   ): Decided<Run> {
-    const { scope } = posting;
+    const scope = settledScope(undefined, posting);
     if (posting.kind === 'adopt') {
       return this.#applied(orgState, posting, { scope, atMs });
     }
@@ -390,7 +390,8 @@ export class PostingDecider<Run> {
     };
     const marks = [...costMarks(posting), ...unheld];
     const reservation = emptyReservation;
-    const decided = this.#accept(orgState, posting, { reservation, atMs, marks, settledUnheld });
+    const settled = { ...posting, scope };
+    const decided = this.#accept(orgState, settled, { reservation, atMs, marks, settledUnheld });
     this.#ended.set(name, posting.runId);
     decided.alsoUndo(() => this.#ended.delete(name));
     return decided;

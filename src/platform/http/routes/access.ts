@@ -1,6 +1,7 @@
 /** Access control: roles, scopes, and the checks of a credential in the order of the contract. */
 
 import { ApiError, apiError, apiErrorWithDetails } from '../../../contract/api-error.ts';
+import type { Attribution } from '../../../contract/attribution.ts';
 import { type OrgRole, orgRoles, type Role, type Scope } from '../../../contract/scopes.ts';
 import { type AddressList, isListed } from '../message/address.ts';
 
@@ -32,6 +33,8 @@ export interface Credential {
   readonly endsAt: Date | null;
   /** Null for operators, who belong to no org. */
   readonly org: CredentialOrg | null;
+  /** Undefined if the key has none, as most keys. */
+  readonly attribution?: Attribution | undefined;
   /** Set for a console session; undefined for a key. */
   readonly session?: CallerSession | undefined;
   /** Set if an operator acts for the org under a support grant. */
@@ -112,6 +115,7 @@ export interface Caller {
   readonly scopes: ReadonlySet<string>;
   /** The caller's org, or `platform` for an operator. */
   readonly tenantId: string;
+  readonly attribution?: Attribution | undefined;
   readonly session?: CallerSession | undefined;
   readonly support?: SupportIdentity | undefined;
 }
@@ -249,6 +253,7 @@ export function admitCaller(request: AccessRequest): Caller {
     role: credential.role,
     scopes: credential.scopes,
     tenantId: org?.id ?? platformTenant,
+    attribution: credential.attribution,
     session: credential.session,
     support: credential.support,
   };
