@@ -158,6 +158,17 @@ const Key = open({
   rotated_from: nullable(text),
   last_used_at: nullable(timestamp),
   created_at: timestamp,
+  attribution: Type.Optional(
+    Type.Object(
+      {},
+      {
+        additionalProperties: true,
+        description:
+          'The values that decisions and runs of the key get if they state none; only those that are set.',
+      },
+    ),
+  ),
+  attribution_locked: Type.Optional(Type.Array(text)),
 });
 const key = {
   id: 'key_01hzy4t0000000000000000000',
@@ -172,6 +183,8 @@ const key = {
   rotated_from: null,
   last_used_at: null,
   created_at: '2026-11-01T00:00:00.000Z',
+  attribution: { team: 'search', tags: { env: 'production' } },
+  attribution_locked: ['team'],
 };
 
 const Org = open({
@@ -472,6 +485,7 @@ export const eventCatalog = {
     },
   ),
   'key.created': kind('A key was created.', Key, key),
+  'key.updated': kind('The name or the attribution of a key was changed.', Key, key),
   'key.rotated': kind('A key was rotated: it will be revoked, and a successor was created.', Key, {
     ...key,
     revoked_at: '2026-11-16T12:00:00.000Z',

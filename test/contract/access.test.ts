@@ -332,6 +332,7 @@ function validBody(route: Route): object {
     'members.change': { name: 'b' },
     'sso.put': { issuer: 'https://login.example.com', client_id: 'a' },
     'keys.mint': { name: 'a', role: 'viewer', scopes: [] },
+    'keys.change': { name: 'b' },
     'keys.rotate': {},
     'runs.complete': { cost_usd: '0.1' },
     'runs.adjust': { amount_usd: '0.1', reason: 'a' },

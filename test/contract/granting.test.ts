@@ -77,6 +77,7 @@ const givesNothing: Readonly<Record<string, string>> = {
   'org.ip_allow_list.put': 'only addresses of callers that have a key already',
   'retention_policy.put': 'keeps or deletes data',
   'members.remove': 'takes access away',
+  'keys.change': 'changes neither role nor scopes; locked values are covered by attribution.test.ts of keys',
   'keys.revoke': 'takes access away',
   'sessions.revoke': 'takes access away',
   'support_access.settings.put': 'consents to what operators grant themselves, within `grantableScopes`',

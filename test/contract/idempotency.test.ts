@@ -179,6 +179,10 @@ const cases: Record<string, Case | readonly Case[]> = {
     body: { name: 'a', role: 'viewer', scopes: [] },
     other: { name: 'b', role: 'viewer', scopes: [] },
   },
+  'keys.change': {
+    body: { attribution: { team: 'a' } },
+    other: { attribution: { team: 'a' }, attribution_locked: ['team'] },
+  },
   'keys.revoke': {},
   'keys.rotate': { body: {}, other: { overlap_seconds: 60 } },
   'operator_keys.mint': name,

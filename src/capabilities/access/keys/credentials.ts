@@ -20,6 +20,7 @@ import { isWellFormedKey, keyDigest } from '../../../platform/http/routes/key-fo
 import type { Job } from '../../../platform/jobs/jobs.ts';
 import { ServiceUnavailable } from '../../../platform/service-unavailable.ts';
 import { onOrgChange } from '../orgs/index.ts';
+import { attributionOf } from './attribution.ts';
 import { onKeyChange } from './change-notifications.ts';
 import { LastKnownCredentials } from './last-known-credentials.ts';
 import { type CredentialOrgRow, type CredentialRow, findKeyByDigest, findKeysByDigest } from './queries.ts';
@@ -132,6 +133,7 @@ function toCredential(row: CredentialRow, region: string | undefined): Credentia
     revoked: row.revoked_at !== null,
     endsAt: row.ends_at,
     org: row.org_id === null ? null : credentialOrg(row.org_id, row, region),
+    attribution: attributionOf(row.attribution, row.attribution_locked),
   };
 }
 

@@ -1,4 +1,6 @@
+export { attributionOf, memberAttribution } from './attribution.ts';
 export { bootstrapOperator } from './bootstrap.ts';
+export { notifyKeyChanged } from './change-notifications.ts';
 export { createCredentials, credentialOrg } from './credentials.ts';
 export { expiringKeys } from './expiring.ts';
 export { mintKey, revokeKey, viewKey } from './keys.ts';
@@ -6,6 +8,7 @@ export { minted, revoked } from './outcomes.ts';
 export {
   type CredentialOrgRow,
   credentialOrgColumns,
+  findAttribution,
   isSameHolder,
   listKeys,
   revokeKeysOf,

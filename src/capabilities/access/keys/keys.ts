@@ -1,6 +1,7 @@
-/** Life cycle of a key: created, rotated, revoked. A caller can give a key at most its own role and scopes. */
+/** Life cycle of a key: created, changed, rotated, revoked. A caller can give a key at most its own role and scopes. */
 
 import { apiError, invalidFields } from '../../../contract/api-error.ts';
+import type { Attribution } from '../../../contract/attribution.ts';
 import type { FieldError } from '../../../contract/errors.ts';
 import type { Role } from '../../../contract/scopes.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
@@ -9,9 +10,10 @@ import { checkMayGrant } from '../../../platform/http/routes/granting.ts';
 import { generateKey, keyDigest, keyHint } from '../../../platform/http/routes/key-format.ts';
 import type { Ids } from '../../../platform/ids.ts';
 import { touchDirectory } from '../orgs/index.ts';
+import { changedAttribution, checkCovers, noAttribution } from './attribution.ts';
 import { notifyKeyChanged } from './change-notifications.ts';
-import { insertKey, type KeyRow, lockKey, updateEnd } from './queries.ts';
-import type { KeyStatus, KeyView, MintedKey, RotateKey } from './schema.ts';
+import { insertKey, type KeyRow, lockKey, updateEnd, updateKey } from './queries.ts';
+import type { KeyStatus, KeyView, MintedKey, PatchKey, RotateKey } from './schema.ts';
 
 /** The latest time that the API accepts. */
 const latestExpiryMs = Date.parse('2199-12-31T23:59:59.999Z');
@@ -31,6 +33,8 @@ export interface KeyDraft {
   readonly notBefore?: Date | undefined;
   readonly expiresAt?: Date | undefined;
   readonly rotatedFrom?: string;
+  /** Default: none. */
+  readonly attribution?: Attribution;
 }
 
 export interface NewKey {
@@ -63,6 +67,8 @@ export function viewKey(key: KeyRow, now: Date): KeyView {
     rotated_from: key.rotated_from,
     created_at: key.created_at.toISOString(),
     last_used_at: key.last_used_at?.toISOString() ?? null,
+    attribution: key.attribution,
+    attribution_locked: [...key.attribution_locked],
   };
 }
 
@@ -79,6 +85,7 @@ export async function mintKey(
   secret = generateKey(environment),
 ): Promise<NewKey> {
   checkValidity(draft, now);
+  const { values, locked } = draft.attribution ?? noAttribution;
   const key: KeyRow = {
     org_id: draft.orgId,
     id: ids.next('key'),
@@ -94,6 +101,8 @@ export async function mintKey(
     rotated_from: draft.rotatedFrom ?? null,
     created_at: now,
     last_used_at: null,
+    attribution: values,
+    attribution_locked: locked,
   };
   await insertKey(tx, key);
   if (key.org_id !== null) {
@@ -107,7 +116,7 @@ export interface Rotation extends NewKey {
   readonly old: KeyRow;
 }
 
-/** Creates a successor with the same name, role and scopes; the old key ends after the overlap. */
+/** Creates a successor with the same name, role, scopes and attribution; the old key ends after the overlap. */
 export async function rotateKey(
   tx: Transaction,
   minting: Minting,
@@ -117,6 +126,7 @@ export async function rotateKey(
 ): Promise<Rotation> {
   const before = await requireLockedKey(tx, orgId, keyId);
   checkMayGrant(caller, before.role, before.scopes);
+  checkCovers(caller, attributionIn(before));
   if (before.revoked_at !== null || before.ends_at !== null) {
     throw apiError('conflict', 'The key has already been revoked or rotated.');
   }
@@ -129,6 +139,7 @@ export async function rotateKey(
     notBefore,
     expiresAt: request.expires_at === undefined ? expiresAt : new Date(request.expires_at),
     rotatedFrom: before.id,
+    attribution: attributionIn(before),
   });
   const overlapMs = (request.overlap_seconds ?? 0) * 1_000;
   const end = overlapMs === 0 ? { revoked_at: now } : { ends_at: new Date(now.getTime() + overlapMs) };
@@ -149,9 +160,42 @@ function inheritedValidity(key: KeyRow, now: Date): Pick<KeyDraft, 'notBefore' |
   return { expiresAt: new Date(Math.min(now.getTime() + lifetimeMs, latestExpiryMs)) };
 }
 
-export interface Revocation {
+function attributionIn({ attribution, attribution_locked }: KeyRow): Attribution {
+  return { values: attribution, locked: attribution_locked };
+}
+
+export interface KeyChange {
   readonly before: KeyRow;
   readonly after: KeyRow;
+}
+
+/** Changes the name and the attribution, for the next request with the key. */
+export async function patchKey(
+  tx: Transaction,
+  now: Date,
+  caller: Caller,
+  { orgId, keyId, patch }: { orgId: string; keyId: string; patch: PatchKey },
+): Promise<KeyChange> {
+  const before = await requireLockedKey(tx, orgId, keyId);
+  if (outranks(before.role, caller.role)) {
+    throw apiError(
+      'forbidden',
+      `A key with role ${caller.role} cannot change a key with role ${before.role}.`,
+    );
+  }
+  const { values, locked } = changedAttribution(caller, attributionIn(before), patch);
+  if (keyStatus(before, now) === 'revoked') {
+    throw apiError('conflict', 'The key was revoked.');
+  }
+  const after = {
+    ...before,
+    name: patch.name ?? before.name,
+    attribution: values,
+    attribution_locked: locked,
+  };
+  await updateKey(tx, after);
+  await notifyKeyChanged(tx, before.digest);
+  return { before, after };
 }
 
 /** Revoking a revoked key has no effect, so it can be repeated. */
@@ -160,7 +204,7 @@ export async function revokeKey(
   now: Date,
   caller: Caller,
   { orgId, keyId }: { orgId: string | null; keyId: string },
-): Promise<Revocation> {
+): Promise<KeyChange> {
   const before = await requireLockedKey(tx, orgId, keyId);
   if (outranks(before.role, caller.role)) {
     throw apiError(

@@ -1,7 +1,7 @@
 /** Response, audit entry and event of a key change. */
 import { platformTenant } from '../../../platform/http/routes/access.ts';
 import type { Change } from '../../../platform/http/routes/route.ts';
-import { type NewKey, type Revocation, type Rotation, viewKey, viewMinted } from './keys.ts';
+import { type KeyChange, type NewKey, type Rotation, viewKey, viewMinted } from './keys.ts';
 
 function keyChange(key: { org_id: string | null; id: string }, parts: Partial<Change>): Change {
   return { tenantId: key.org_id ?? platformTenant, target: { kind: 'key', id: key.id }, ...parts };
@@ -25,7 +25,15 @@ export function rotated({ before, old, ...created }: Rotation, now: Date) {
   };
 }
 
-export function revoked({ before, after }: Revocation, now: Date) {
+export function patched({ before, after }: KeyChange, now: Date) {
+  const view = viewKey(after, now);
+  return {
+    body: view,
+    changes: [keyChange(after, { before: viewKey(before, now), after: view, event: 'key.updated' })],
+  };
+}
+
+export function revoked({ before, after }: KeyChange, now: Date) {
   const change = keyChange(after, {
     before: viewKey(before, now),
     after: viewKey(after, now),

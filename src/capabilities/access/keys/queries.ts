@@ -1,3 +1,8 @@
+import {
+  type AttributionField,
+  type AttributionValues,
+  attributionLabels,
+} from '../../../contract/attribution.ts';
 import type { Role } from '../../../contract/scopes.ts';
 import type { Queryable } from '../../../platform/db/database.ts';
 import { type Condition, type PageOf, selectPage } from '../../../platform/http/routes/list.ts';
@@ -22,13 +27,16 @@ export interface KeyRow {
   readonly rotated_from: string | null;
   readonly created_at: Date;
   readonly last_used_at: Date | null;
+  readonly attribution: AttributionValues;
+  readonly attribution_locked: readonly AttributionField[];
 }
 
-const columns = `org_id, id, digest, hint, name, role, scopes, not_before, expires_at, revoked_at, ends_at, rotated_from, created_at, last_used_at`;
+const columns = `org_id, id, digest, hint, name, role, scopes, not_before, expires_at, revoked_at, ends_at, rotated_from, created_at, last_used_at,
+  attribution, attribution_locked`;
 
 export async function insertKey(tx: Queryable, key: KeyRow): Promise<void> {
   await tx.query(
-    `INSERT INTO keys (${columns}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)`,
+    `INSERT INTO keys (${columns}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)`,
     [
       key.org_id,
       key.id,
@@ -44,6 +52,8 @@ export async function insertKey(tx: Queryable, key: KeyRow): Promise<void> {
       key.rotated_from,
       key.created_at,
       key.last_used_at,
+      JSON.stringify(key.attribution),
+      key.attribution_locked,
     ],
   );
 }
@@ -107,10 +117,30 @@ export async function rolesOf(
   return new Map(rows.map(({ id, role }) => [id, role]));
 }
 
+/** Returns undefined if the org has no such key. */
+export async function findAttribution(
+  db: Queryable,
+  orgId: string,
+  keyId: string,
+): Promise<AttributionValues | undefined> {
+  const [row] = await db.query<Pick<KeyRow, 'attribution'>>(
+    'SELECT attribution FROM keys WHERE org_id = $1 AND id = $2',
+    [orgId, keyId],
+  );
+  return row?.attribution;
+}
+
 export async function updateEnd(tx: Queryable, key: KeyRow): Promise<void> {
   await tx.query(
     'UPDATE keys SET revoked_at = $3, ends_at = $4 WHERE org_id IS NOT DISTINCT FROM $1 AND id = $2',
     [key.org_id, key.id, key.revoked_at, key.ends_at],
+  );
+}
+
+export async function updateKey(tx: Queryable, key: KeyRow): Promise<void> {
+  await tx.query(
+    'UPDATE keys SET name = $3, attribution = $4, attribution_locked = $5 WHERE org_id IS NOT DISTINCT FROM $1 AND id = $2',
+    [key.org_id, key.id, key.name, JSON.stringify(key.attribution), key.attribution_locked],
   );
 }
 
@@ -125,10 +155,11 @@ export async function updateLastUse(db: Queryable, keyIds: readonly string[], at
 
 /** Revokes all keys of a removed org. */
 export async function revokeKeysOf(tx: Queryable, orgId: string, now: Date): Promise<void> {
-  await tx.query('UPDATE keys SET revoked_at = coalesce(revoked_at, $2), name = id WHERE org_id = $1', [
-    orgId,
-    now,
-  ]);
+  await tx.query(
+    `UPDATE keys SET revoked_at = coalesce(revoked_at, $2), name = id, attribution = '{}', attribution_locked = '{}'
+      WHERE org_id = $1`,
+    [orgId, now],
+  );
 }
 
 /**
@@ -204,6 +235,7 @@ export async function listKeys(
       owned,
       ['name = ?', query.name],
       ['role = ?', query.role],
+      ...attributionLabels.map((label): Condition => [`attribution ->> '${label}' = ?`, query[label]]),
       ...statusConditions(query.status, now),
     ],
     sorts: keySorts,

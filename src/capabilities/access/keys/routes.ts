@@ -1,13 +1,16 @@
+import type { Static } from 'typebox';
 import { apiError } from '../../../contract/api-error.ts';
 import type { Database } from '../../../platform/db/database.ts';
+import type { Caller } from '../../../platform/http/routes/access.ts';
 import { checkMayGrant } from '../../../platform/http/routes/granting.ts';
 import { type Route, read, write } from '../../../platform/http/routes/route.ts';
 import { closed, page } from '../../../platform/http/routes/schemas.ts';
 import { lockOrg } from '../orgs/index.ts';
-import { type Minting, mintKey, revokeKey, rotateKey, viewKey } from './keys.ts';
-import { minted, revoked, rotated } from './outcomes.ts';
+import { newAttribution } from './attribution.ts';
+import { type Minting, mintKey, patchKey, revokeKey, rotateKey, viewKey } from './keys.ts';
+import { minted, patched, revoked, rotated } from './outcomes.ts';
 import { findKey, listKeys } from './queries.ts';
-import { KeyFilters, KeyView, MintedKey, MintKey, MintOperatorKey, RotateKey } from './schema.ts';
+import { KeyFilters, KeyView, MintedKey, MintKey, MintOperatorKey, PatchKey, RotateKey } from './schema.ts';
 
 export interface KeyDependencies extends Minting {
   readonly db: Database;
@@ -34,11 +37,12 @@ function orgKeyRoutes({ db, ...minting }: KeyDependencies): Route[] {
       body: MintKey,
       success: 201,
       response: MintedKey,
-      async handler({ params, body, now }, tx) {
+      async handler({ params, body, caller, now }, tx) {
         if ((await lockOrg(tx, params.org_id)) === undefined) {
           throw apiError('not_found');
         }
-        return minted(await mintKey(tx, minting, now, { orgId: params.org_id, ...draft(body) }), now);
+        const key = { orgId: params.org_id, ...orgDraft(caller, body) };
+        return minted(await mintKey(tx, minting, now, key), now);
       },
     }),
     write({
@@ -46,14 +50,17 @@ function orgKeyRoutes({ db, ...minting }: KeyDependencies): Route[] {
       method: 'POST',
       path: '/v1/orgs/{id}/keys',
       summary: 'Create a key',
-      description: 'The role and scopes must not exceed those of the calling key.',
+      description:
+        'The role and scopes must not exceed those of the calling key. Values that are locked for the calling key are passed ' +
+        'on to the new key, locked; other values are `forbidden`.',
       access: admin,
       body: MintKey,
       success: 201,
       response: MintedKey,
       async handler({ params, body, caller, now }, tx) {
         checkMayGrant(caller, body.role, body.scopes);
-        return minted(await mintKey(tx, minting, now, { orgId: params.id, ...draft(body) }), now);
+        const key = { orgId: params.id, ...orgDraft(caller, body) };
+        return minted(await mintKey(tx, minting, now, key), now);
       },
     }),
     read({
@@ -74,6 +81,24 @@ function orgKeyRoutes({ db, ...minting }: KeyDependencies): Route[] {
       handler: ({ params, now }) => keyView(db, params.id, params.key_id, now),
     }),
     write({
+      id: 'keys.change',
+      method: 'PATCH',
+      path: '/v1/orgs/{id}/keys/{key_id}',
+      summary: 'Change the name or the attribution of a key',
+      description:
+        'Applies to the next request with the key. `attribution` and `attribution_locked` are replaced as a whole; role and ' +
+        'scopes cannot be changed. A key with locked values can only change keys that have the same values, locked.',
+      access: admin,
+      body: PatchKey,
+      success: 200,
+      response: KeyView,
+      errors: ['conflict'],
+      async handler({ params, body, caller, now }, tx) {
+        const request = { orgId: params.id, keyId: params.key_id, patch: body };
+        return patched(await patchKey(tx, now, caller, request), now);
+      },
+    }),
+    write({
       id: 'keys.revoke',
       method: 'DELETE',
       path: '/v1/orgs/{id}/keys/{key_id}',
@@ -92,7 +117,7 @@ function orgKeyRoutes({ db, ...minting }: KeyDependencies): Route[] {
       path: '/v1/orgs/{id}/keys/{key_id}/rotate',
       summary: 'Rotate a key',
       description:
-        'Returns a new key with the same role and scopes, which must not exceed those of the caller. The old key ' +
+        'Returns a new key with the same role, scopes and attribution, which must not exceed those of the caller. The old key ' +
         'ends after `overlap_seconds`.',
       access: admin,
       body: RotateKey,
@@ -188,6 +213,14 @@ async function keyView(db: Database, orgId: string | null, keyId: string, now: D
 interface Validity {
   readonly not_before?: string;
   readonly expires_at?: string;
+}
+
+function orgDraft(caller: Caller, { attribution, attribution_locked, ...rest }: Static<typeof MintKey>) {
+  const stated = {
+    ...(attribution && { attribution }),
+    ...(attribution_locked && { attribution_locked }),
+  };
+  return { ...draft(rest), attribution: newAttribution(caller, stated) };
 }
 
 /** Converts the fields of a request to those of a draft. */

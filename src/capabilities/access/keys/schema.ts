@@ -1,7 +1,18 @@
 import { type Static, Type } from 'typebox';
+import { attributionFields, attributionLabels } from '../../../contract/attribution.ts';
+import { forEachName } from '../../../contract/run-dimensions.ts';
 import { orgRoles, type Scope, scopes } from '../../../contract/scopes.ts';
+import { label, tags } from '../../../ledger/scope.ts';
 import { listParameters } from '../../../platform/http/routes/list.ts';
-import { choice, closed, id, name, nullable, timestamp } from '../../../platform/http/routes/schemas.ts';
+import {
+  choice,
+  closed,
+  id,
+  name,
+  nullable,
+  partial,
+  timestamp,
+} from '../../../platform/http/routes/schemas.ts';
 
 const overlapSecondsMax = 30 * 24 * 3_600;
 
@@ -13,6 +24,51 @@ const scopeList = Type.Array(choice(scopes) as ReturnType<typeof Type.Unsafe<Sco
   maxItems: scopes.length,
   description: 'Fixed when the key is created.',
 });
+
+const attributionTags = Type.Unsafe<Record<string, string>>({
+  ...tags,
+  description: 'Up to 20 tags, which decisions and runs get in addition to their own.',
+});
+const attributionValues = { ...forEachName(attributionLabels, Type.Optional(label)) };
+
+const statedAttribution = Type.Object(
+  {
+    ...attributionValues,
+    member_id: Type.Optional(
+      Type.Unsafe<string | null>({
+        ...label,
+        type: ['string', 'null'],
+        description:
+          'Any value; it need not be the id of a member. A key that a signed-in member creates has the id of that member, ' +
+          'locked, unless you set another value, or null for the key of a service.',
+      }),
+    ),
+    tags: Type.Optional(attributionTags),
+  },
+  {
+    additionalProperties: false,
+    description:
+      'The values of decisions and runs that do not state their own. They do not restrict what the key can read.',
+  },
+);
+export type StatedAttribution = Static<typeof statedAttribution>;
+
+const lockedFields = Type.Array(choice(attributionFields), {
+  uniqueItems: true,
+  maxItems: attributionFields.length,
+  description:
+    'The fields of `attribution` that are fixed: a request that states another value is 403 `forbidden`. Each needs a ' +
+    'value. `tags` fixes the tags of the key; requests can add others.',
+});
+
+const attributionInput = {
+  attribution: Type.Optional(statedAttribution),
+  attribution_locked: Type.Optional(lockedFields),
+};
+export interface KeyAttributionInput {
+  readonly attribution?: StatedAttribution;
+  readonly attribution_locked?: Static<typeof lockedFields>;
+}
 
 export const KeyView = closed({
   id,
@@ -33,6 +89,17 @@ export const KeyView = closed({
       description: 'Accurate to about a minute. Null: never used, or not recorded yet.',
     }),
   ),
+  attribution: Type.Object(
+    { ...attributionValues, tags: Type.Optional(attributionTags) },
+    {
+      additionalProperties: false,
+      description:
+        'The values that decisions and runs of the key get if they state none; only those that are set.',
+    },
+  ),
+  attribution_locked: Type.Array(choice(attributionFields), {
+    description: 'The fields of `attribution` that are fixed.',
+  }),
 });
 export type KeyView = Static<typeof KeyView>;
 
@@ -44,8 +111,18 @@ export type MintedKey = Static<typeof MintedKey>;
 
 const validity = { not_before: Type.Optional(timestamp), expires_at: Type.Optional(timestamp) };
 
-export const MintKey = closed({ name, role: choice(orgRoles), scopes: scopeList, ...validity });
+export const MintKey = closed({
+  name,
+  role: choice(orgRoles),
+  scopes: scopeList,
+  ...validity,
+  ...attributionInput,
+});
 export const MintOperatorKey = closed({ name, ...validity });
+
+/** `attribution` is replaced as a whole. */
+export const PatchKey = partial({ name, attribution: statedAttribution, attribution_locked: lockedFields });
+export type PatchKey = Static<typeof PatchKey>;
 
 export const RotateKey = closed({
   overlap_seconds: Type.Optional(
@@ -69,5 +146,6 @@ export const KeyFilters = listParameters(keySorts, {
   name: Type.Optional(Type.String({ minLength: 1, maxLength: 200 })),
   role: Type.Optional(choice([...orgRoles, 'operator'])),
   status: Type.Optional(choice(keyStatuses)),
+  ...forEachName(attributionLabels, Type.Optional(label)),
 });
 export type KeyFilters = Static<typeof KeyFilters>;

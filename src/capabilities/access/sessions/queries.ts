@@ -1,3 +1,4 @@
+import type { AttributionField, AttributionValues } from '../../../contract/attribution.ts';
 import type { OrgRole, Role } from '../../../contract/scopes.ts';
 import type { Queryable } from '../../../platform/db/database.ts';
 import { type Condition, type PageOf, selectPage } from '../../../platform/http/routes/list.ts';
@@ -30,6 +31,8 @@ export interface HeldSessionRow extends SessionRow, CredentialOrgRow {
   readonly key_scopes: readonly string[] | null;
   readonly key_revoked_at: Date | null;
   readonly key_ends_at: Date | null;
+  readonly key_attribution: AttributionValues | null;
+  readonly key_attribution_locked: readonly AttributionField[] | null;
   readonly member_name: string | null;
   readonly member_role: OrgRole | null;
   readonly member_removed_at: Date | null;
@@ -40,7 +43,8 @@ const columns = `tenant_id, id, digest, method, key_id, member_id, role, address
 /** `idleSeconds` is an integer from the settings, so it is safe in the statement. */
 const held = (idleSeconds: number) => `
   SELECT s.*, least(s.expires_at, k.expires_at, s.last_seen_at + make_interval(secs => ${idleSeconds})) AS over_at,
-         k.name AS key_name, k.role AS key_role, k.scopes AS key_scopes, k.revoked_at AS key_revoked_at, k.ends_at AS key_ends_at, m.name AS member_name, m.role AS member_role,
+         k.name AS key_name, k.role AS key_role, k.scopes AS key_scopes, k.revoked_at AS key_revoked_at, k.ends_at AS key_ends_at,
+         k.attribution AS key_attribution, k.attribution_locked AS key_attribution_locked, m.name AS member_name, m.role AS member_role,
          m.removed_at AS member_removed_at, ${credentialOrgColumns}
     FROM sessions s
     LEFT JOIN keys k ON k.id = s.key_id

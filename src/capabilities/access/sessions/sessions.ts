@@ -12,7 +12,7 @@ import { type CallerSession, type Credential, platformTenant } from '../../../pl
 import { memberScopes } from '../../../platform/http/routes/granting.ts';
 import type { Ids } from '../../../platform/ids.ts';
 import type { Secrets } from '../../../platform/secrets/secrets.ts';
-import { credentialOrg } from '../keys/index.ts';
+import { attributionOf, credentialOrg, memberAttribution } from '../keys/index.ts';
 import {
   findSessionByDigest,
   type HeldSessionRow,
@@ -187,6 +187,10 @@ function credentialOf(session: HeldSessionRow, region: string | undefined): Cred
     revoked: false,
     endsAt: null,
     org: tenant_id === platformTenant ? null : credentialOrg(tenant_id, session, region),
+    attribution:
+      session.member_id === null
+        ? attributionOf(session.key_attribution ?? {}, session.key_attribution_locked ?? [])
+        : memberAttribution(session.member_id),
     session: { id: session.id, actor: actorKindOf(session), name: holderName(session) },
   };
 }

@@ -26,6 +26,7 @@ import {
 } from '../../../ledger/usage/usage-columns.ts';
 import type { Queryable, Transaction } from '../../../platform/db/database.ts';
 import { type CustomerDigest, eraseStoredResponses } from '../../../platform/http/pipeline/idempotency.ts';
+import { notifyKeyChanged } from '../../access/keys/index.ts';
 import { renamedPath } from '../audit/index.ts';
 
 export interface Batch {
@@ -258,6 +259,28 @@ export async function eraseClosedChains(tx: Transaction, { orgId, from, to }: Ba
     [orgId, from, to, namePattern(from)],
   );
   return { changed: renamed.length, next: null };
+}
+
+/** Replaces the id in the attribution of keys: their spend continues under the pseudonym until they are changed. */
+export async function eraseKeyAttributions(
+  tx: Transaction,
+  { orgId, from, to }: Batch,
+): Promise<BatchResult> {
+  const digests = await tx.query<{ digest: string }>(
+    `UPDATE keys SET attribution = attribution
+         || CASE WHEN attribution ->> 'customer_id' = $2 THEN jsonb_build_object('customer_id', $3::text) ELSE '{}' END
+         || CASE WHEN attribution -> 'tags' IS NULL THEN '{}' ELSE jsonb_build_object('tags', (
+              SELECT jsonb_object_agg(name, CASE WHEN value = $2 THEN $3 ELSE value END)
+                FROM jsonb_each_text(attribution -> 'tags') AS tag(name, value))) END
+      WHERE org_id = $1 AND (attribution ->> 'customer_id' = $2 OR EXISTS (
+              SELECT 1 FROM jsonb_each_text(attribution -> 'tags') AS tag(name, value) WHERE value = $2))
+      RETURNING digest`,
+    [orgId, from, to],
+  );
+  for (const { digest } of digests) {
+    await notifyKeyChanged(tx, digest);
+  }
+  return { changed: digests.length, next: null };
 }
 
 /** Replaces the id in the recorded paths of support requests. */

@@ -23,6 +23,7 @@ import {
   eraseEntries,
   eraseEvents,
   eraseHoldEnds,
+  eraseKeyAttributions,
   eraseLimits,
   eraseRefusals,
   eraseRuns,
@@ -68,6 +69,7 @@ const steps: readonly (readonly [
   name: string,
   run: (tx: Transaction, batch: Batch, deps: ErasureDependencies) => Promise<BatchResult>,
 ])[] = [
+  ['keys', eraseKeyAttributions],
   ['hold_ends', eraseHoldEnds],
   ['runs', eraseRuns],
   ['closed_chains', eraseClosedChains],

@@ -17,11 +17,12 @@ export interface ErasureRow {
 export const selectErasures =
   'SELECT org_id, id, pseudonym, customer, step, cursor, requested_at, finished_at, changed FROM customer_erasures';
 
-/** Returns whether the customer has usage, limits or refusals. */
+/** Returns whether the customer has usage, limits, keys or refusals. */
 export async function isKnownCustomer(db: Queryable, orgId: string, customerId: string): Promise<boolean> {
   const [row] = await db.query<{ known: boolean }>(
     `SELECT EXISTS (SELECT 1 FROM usage_days WHERE org_id = $1 AND customer_id = $2 AND customer_id <> '')
          OR EXISTS (SELECT 1 FROM limits WHERE org_id = $1 AND match ->> 'customer_id' = $2)
+         OR EXISTS (SELECT 1 FROM keys WHERE org_id = $1 AND attribution ->> 'customer_id' = $2)
          OR EXISTS (SELECT 1 FROM refusals WHERE org_id = $1 AND customer_id = $2) AS known`,
     [orgId, customerId],
   );

@@ -75,12 +75,12 @@ export function createRefusals({ db, ids, clock }: RefusalDependencies): Refusal
   }
 
   return {
-    note(error, operation, { tenantId, keyId }, body) {
+    note(error, operation, { tenantId, keyId, attribution }, body) {
       if (!recorded.has(error.code)) {
         return;
       }
       const details = withoutContent(error.details as Fields);
-      const subject = subjectOf(body, details);
+      const subject: Fields = { ...attribution?.values, ...subjectOf(body, details) };
       const at = clock.now();
       const row: MutableRow = {
         org_id: tenantId,

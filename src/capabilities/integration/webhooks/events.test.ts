@@ -273,6 +273,7 @@ test('every stored event matches the catalog', async () => {
   await operator('PUT', '/prices/gpt-4o', { discount_percent: '5' });
   await operator('DELETE', '/prices/gpt-4o');
   const key = await world.mintKey(org, 'viewer', []);
+  await call('PATCH', `${path}/keys/${key.id}`, { attribution: { team: 'search', tags: { env: 'test' } } });
   await call('POST', `${path}/keys/${key.id}/rotate`);
   await call('DELETE', `${path}/keys/${(await world.mintKey(org, 'viewer', [])).id}`);
   await policyEvents(path);

@@ -31,6 +31,8 @@ export interface IdempotentRequest {
   readonly query: unknown;
   readonly body: unknown;
   readonly key: string;
+  /** True for runs and other postings, whose response contains no secret. */
+  readonly isPosting?: boolean;
 }
 
 /** HMAC of a customer id. Finds the encrypted responses about a customer; keyed, so that ids cannot be guessed from it. */
@@ -80,7 +82,7 @@ export async function reserve(
 ): Promise<Reserved> {
   const { tenantId, role, scopes } = request.caller;
   // A response may contain a secret that needs this role and these scopes, so a caller with fewer gets no replay.
-  const power = { role, scopes: [...scopes].sort() };
+  const power = { role, scopes: [...scopes].sort(), ...lockedPower(request) };
   const fingerprint = sha256(canonicalJson({ query: request.query, body: request.body, power }));
   const scope = canonicalJson([tenantId, request.method, request.path, request.key]);
   const keyDigest = sha256(`digest:${scope}`);
@@ -116,6 +118,16 @@ export async function reserve(
     kind: 'replay',
     answer: { status: stored.status, body: decrypt(stored.body, reservation.cipherKey) },
   };
+}
+
+/**
+ * Returns the locked values of the caller. A key that another caller created may have other values, and its secret is in the
+ * response. Postings are replayed under any values: a retry gets its first response, also if the key was changed since.
+ */
+function lockedPower({ caller: { attribution }, isPosting }: IdempotentRequest): object | undefined {
+  return isPosting === true || attribution === undefined || attribution.locked.length === 0
+    ? undefined
+    : { locked: attribution.locked.map((field) => [field, attribution.values[field]]) };
 }
 
 /** Stores the response in the transaction of the effect. Throws if the reservation was taken over in the meantime. */

@@ -66,6 +66,7 @@ export function createWriter(deps: WriterDependencies): Writer {
         query: call.query,
         body: call.body,
         key: checkIdempotencyKey(keyLines),
+        isPosting: run.kind === 'posting',
       },
       {
         processId,
