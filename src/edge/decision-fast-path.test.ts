@@ -1,7 +1,8 @@
 import type { Socket } from 'node:net';
 import { expect, test } from 'vitest';
 import { limitsOf } from '../../test/support/ledger-values.ts';
-import type { HoldResult } from '../ledger/holds/hold-request.ts';
+import type { Attribution } from '../contract/attribution.ts';
+import type { HoldRequest, HoldResult } from '../ledger/holds/hold-request.ts';
 import { DatabaseUnavailable } from '../platform/db/database.ts';
 import { parsePlainHead } from '../platform/http/fast/plain-head.ts';
 import type { HttpRequest } from '../platform/http/message/http-request.ts';
@@ -16,13 +17,13 @@ import { edgeRoutes } from './routes.ts';
 const denial = { code: 'spend_cap_exceeded', details: {} };
 
 /** Sends one decision to a fast path whose ledger returns `result` and cannot decide at once. */
-async function decide(result: () => Promise<HoldResult>) {
-  let holds = 0;
+async function decide(result: () => Promise<HoldResult>, attribution?: Attribution) {
+  const requested: HoldRequest[] = [];
   const parts = {
     ledger: {
       decide: () => undefined,
-      hold: () => {
-        holds += 1;
+      hold: (request: HoldRequest) => {
+        requested.push(request);
         return result();
       },
     },
@@ -51,9 +52,10 @@ async function decide(result: () => Promise<HoldResult>) {
       revoked: false,
       endsAt: null,
       org: { id: 'org_1', name: 'One', timezone: 'UTC', suspended: false, allowList: null, residency: null },
+      attribution,
     }),
   });
-  const body = Buffer.from(JSON.stringify({ model: 'm', estimated_cost_usd: '1' }));
+  const body = Buffer.from(JSON.stringify({ model: 'm', estimated_cost_usd: '1', team: 'ads' }));
   const lines = ['Host: x', 'Authorization: Bearer x', 'Content-Type: application/json'];
   const head = parsePlainHead(
     ['POST /v1/edge/decision HTTP/1.1', ...lines, `Content-Length: ${body.length}`].join('\r\n'),
@@ -74,14 +76,14 @@ async function decide(result: () => Promise<HoldResult>) {
     });
   });
   // Calls the handler as the pipeline does after the fallback, with the request that it received.
-  const caller = { tenantId: 'org_1', keyId: 'key_1' } as Caller;
+  const caller = { tenantId: 'org_1', keyId: 'key_1', attribution } as Caller;
   const context = { body: JSON.parse(body.toString()), caller, now: systemClock.now(), requestIdentity };
   const { run } = route as NonNullable<typeof route>;
   const answer = (run as Extract<Route['run'], { kind: 'decision' }>).handler(
     context as unknown as HandlerContext,
     undefined,
   );
-  return { error: await answer.catch((error: unknown) => error), holds };
+  return { error: await answer.catch((error: unknown) => error), requested };
 }
 
 test.each([
@@ -98,8 +100,22 @@ test.each([
 ])(
   'a hold that %s on the fast path is not requested again by the pipeline',
   async (_title, result, expected) => {
-    const { error, holds } = await decide(result);
-    expect(holds).toBe(1);
+    const { error, requested } = await decide(result);
+    expect(requested).toHaveLength(1);
     expect(error).toMatchObject(expected);
   },
 );
+
+const denied = async () => ({ kind: 'denied', denial }) as unknown as HoldResult;
+
+test('a hold on the fast path has the values of the key', async () => {
+  const values = { team: 'search', customer_id: 'acme', tags: { env: 'live' } };
+  const { requested } = await decide(denied, { values, locked: ['customer_id'] });
+  expect(requested).toMatchObject([{ scope: { ...values, team: 'ads' } }]);
+});
+
+test('the fast path leaves a request that contradicts a lock to the pipeline, which forbids it', async () => {
+  const { error, requested } = await decide(denied, { values: { team: 'search' }, locked: ['team'] });
+  expect(requested).toEqual([]);
+  expect(error).toMatchObject({ code: 'forbidden', details: { field: 'team' } });
+});

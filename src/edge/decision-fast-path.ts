@@ -6,6 +6,7 @@
  * A hold is only taken if the decision is allowed, and the response is sent once the hold is durable.
  */
 import { performance } from 'node:perf_hooks';
+import { attributed } from '../ledger/attribution.ts';
 import type { Held } from '../ledger/holds/hold-request.ts';
 import { decisionCounts } from '../ledger/metrics.ts';
 import type { FastResponder } from '../platform/http/fast/fast-connection.ts';
@@ -89,8 +90,12 @@ export function createDecisionFastPath(deps: DecisionFastPathDependencies): Fast
     if (limits === undefined || limits.hasRates) {
       return undefined;
     }
-    const body = parsePlainObject(bytes) as DecisionBody;
-    if (checkBody(body).length > 0) {
+    const stated = parsePlainObject(bytes) as DecisionBody;
+    if (checkBody(stated).length > 0) {
+      return undefined;
+    }
+    const body = attributed(stated, caller.attribution);
+    if (typeof body === 'string') {
       return undefined;
     }
     const price = findPrice(caller.tenantId, body.model, nowMs);

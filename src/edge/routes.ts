@@ -1,6 +1,7 @@
 /** `POST /v1/edge/decision`: decides whether a model call is allowed, and holds its cost. */
 import { invalidFields } from '../contract/api-error.ts';
 import type { OrgLimits } from '../kernel/limits.ts';
+import { attributed, lockedFieldError } from '../ledger/attribution.ts';
 import { type RequestKey, requestKeyOf } from '../ledger/holds/hold-keys.ts';
 import type { HoldRequest, HoldResult } from '../ledger/holds/hold-request.ts';
 import type { Ledger } from '../ledger/ledger.ts';
@@ -69,17 +70,34 @@ export function edgeRoutes(deps: EdgeDependencies): Route[] {
       success: 200,
       response: Verdict,
       errors: ['budget_exceeded', 'quota_exhausted', 'spend_cap_exceeded', 'rate_limited'],
-      async handler({ body, caller, now, requestIdentity }, idempotencyKey) {
+      async handler({ body: stated, caller, now, requestIdentity }, idempotencyKey) {
         const { customerDigest, failOpen, pendingHolds } = deps;
         const pendingHold = requestIdentity && pendingHolds.get(requestIdentity);
         const decisionCaller = { orgId: caller.tenantId, keyId: caller.keyId };
         const key =
           idempotencyKey === undefined
             ? undefined
-            : requestKeyOf({ route: 'edge', ...decisionCaller, idempotencyKey, body }, customerDigest);
+            : requestKeyOf(
+                {
+                  route: 'edge',
+                  ...decisionCaller,
+                  idempotencyKey,
+                  body: stated,
+                  attribution: caller.attribution,
+                },
+                customerDigest,
+              );
         const replay = key && (await failOpen?.decisions.replay(decisionCaller.orgId, key));
         if (replay !== undefined) {
           return replayedResponse(replay);
+        }
+        const body = attributed(stated, caller.attribution);
+        if (typeof body === 'string') {
+          const earlier = key && (await deps.ledger.replay(decisionCaller.orgId, key));
+          if (earlier !== undefined) {
+            return replayedResponse(earlier);
+          }
+          throw lockedFieldError(body);
         }
         try {
           return await decide(deps, { body, caller, now, key, pendingHold });

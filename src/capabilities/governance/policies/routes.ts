@@ -1,5 +1,6 @@
 import { apiError } from '../../../contract/api-error.ts';
 import { parseUsd } from '../../../kernel/money.ts';
+import { withDefaults } from '../../../ledger/attribution.ts';
 import type { Database } from '../../../platform/db/database.ts';
 import type { Caller } from '../../../platform/http/routes/access.ts';
 import {
@@ -12,6 +13,7 @@ import {
 } from '../../../platform/http/routes/route.ts';
 import { closed, page } from '../../../platform/http/routes/schemas.ts';
 import type { Ids } from '../../../platform/ids.ts';
+import { findAttribution } from '../../access/keys/index.ts';
 import { draftRules } from './drafts.ts';
 import { explain } from './dry-run.ts';
 import type { Attempt } from './expression-input.ts';
@@ -142,7 +144,8 @@ export function policyRoutes({ db, ids, timezoneOf, lastRuns }: PolicyDependenci
       path: '/v1/orgs/{id}/policies/evaluate',
       summary: 'Evaluate the rules for a request',
       description:
-        'A dry run: explains which rules are evaluated and which one decides. Requests no approval.',
+        'A dry run: explains which rules are evaluated and which one decides. Requests no approval. Fields that you leave ' +
+        'out have the values of the attribution of the key; a dry run can state other values, also for locked fields.',
       access: reader,
       body: EvaluatePolicies,
       bodyLimitBytes: bodyLimits.drafts,
@@ -151,7 +154,8 @@ export function policyRoutes({ db, ids, timezoneOf, lastRuns }: PolicyDependenci
       async handler({ params, body, caller, now }, storeResponse) {
         const rules = body.rules === undefined ? await selectPolicies(db, params.id) : draftRules(body.rules);
         const timezone = await timezoneOf(params.id);
-        return withStoredResponse(db, storeResponse, explain(rules, attemptOf(body, caller, now), timezone));
+        const attempt = attemptOf(await attributedRequest(db, body, caller), caller, now);
+        return withStoredResponse(db, storeResponse, explain(rules, attempt, timezone));
       },
     }),
     posting({
@@ -197,6 +201,16 @@ async function withStoredResponse<View>(
 function viewVersion({ version, changed_at, changed_by, body }: VersionRow): PolicyVersionView {
   const { deleted, ...policy } = body as PolicyView & { readonly deleted: boolean };
   return { version: Number(version), changed_at: changed_at.toISOString(), changed_by, deleted, policy };
+}
+
+async function attributedRequest(
+  db: Database,
+  body: EvaluatePolicies,
+  { keyId, tenantId, attribution }: Caller,
+): Promise<EvaluatePolicies> {
+  const isOwn = body.key_id === undefined || body.key_id === keyId;
+  const values = isOwn ? attribution?.values : await findAttribution(db, tenantId, body.key_id ?? keyId);
+  return values === undefined ? body : withDefaults(body, values);
 }
 
 function attemptOf(body: EvaluatePolicies, caller: Caller, now: Date): Attempt {

@@ -13,6 +13,7 @@ import {
   route,
   type Weights,
 } from '../../../kernel/routing.ts';
+import { attributed, lockedFieldError } from '../../../ledger/attribution.ts';
 import { type RequestKey, requestKeyOf, storeResponse } from '../../../ledger/holds/hold-keys.ts';
 import type { Held } from '../../../ledger/holds/hold-request.ts';
 import type { Ledger } from '../../../ledger/ledger.ts';
@@ -61,12 +62,19 @@ export async function decideRoute(
   const key =
     idempotencyKey === undefined
       ? undefined
-      : requestKeyOf({ route: 'routing', ...owner, idempotencyKey, body }, deps.customerDigest);
+      : requestKeyOf(
+          { route: 'routing', ...owner, idempotencyKey, body, attribution: caller.attribution },
+          deps.customerDigest,
+        );
   const earlier = key && (await deps.ledger.replay(owner.orgId, key));
   if (earlier !== undefined) {
     return replayedResponse(earlier);
   }
-  const answer = await choose(deps, call, key);
+  const attributedBody = attributed(body, caller.attribution);
+  if (typeof attributedBody === 'string') {
+    throw lockedFieldError(attributedBody);
+  }
+  const answer = await choose(deps, { ...call, body: attributedBody }, key);
   if (answer.replayed) {
     return answer;
   }

@@ -4,10 +4,11 @@
  */
 import { ApiError, invalidFields } from '../../../contract/api-error.ts';
 import type { FieldError } from '../../../contract/errors.ts';
+import { lockedFieldError } from '../../../ledger/attribution.ts';
 import type { Outcome, Posting } from '../../../ledger/posting.ts';
 import { compileBody } from '../../../platform/http/routes/validation.ts';
 import { createYielder } from '../../../platform/jobs/yielder.ts';
-import { bulkResult, draftEach } from './create-runs.ts';
+import { bulkResult, draftEach, isLocked } from './create-runs.ts';
 import type { RunCall, RunDependencies } from './dependencies.ts';
 import { isInvalid } from './drafts.ts';
 import { countAllowed, postingContext, undoErrorLogger } from './post-runs.ts';
@@ -54,6 +55,10 @@ export async function createRunsSkipping(
     const yielder = createYielder();
     for (const [position, { index, body }] of valid.entries()) {
       const drafted = drafts[position] ?? [];
+      if (isLocked(drafted)) {
+        errors.push(itemError(index, lockedFieldError(drafted.lockedField)));
+        continue;
+      }
       if (isInvalid(drafted)) {
         errors.push(itemError(index, invalidFields(drafted)));
         continue;

@@ -1,6 +1,8 @@
-import { apiError, invalidFields } from '../../../contract/api-error.ts';
+import { type ApiError, apiError, invalidFields } from '../../../contract/api-error.ts';
 import type { FieldError } from '../../../contract/errors.ts';
+import { contradictedLock, lockedFieldError } from '../../../ledger/attribution.ts';
 import type { Outcome, Posting } from '../../../ledger/posting.ts';
+import { findExistingRuns } from '../../../ledger/postings/ledger-writes.ts';
 import type { Queryable } from '../../../platform/db/database.ts';
 import type { RunCall, RunDependencies } from './dependencies.ts';
 import { type DraftContext, type Drafted, draftRun, isInvalid, needsPrice } from './drafts.ts';
@@ -77,7 +79,10 @@ async function viewOutcome(
   return viewRun(run);
 }
 
-/** Validates every run before any is posted. Throws the field errors of all runs together. */
+/**
+ * Validates every run before any is posted. Throws the field errors of all runs together, or the error of the first run that
+ * contradicts a locked value of the key.
+ */
 async function draftRuns(
   deps: RunDependencies,
   call: RunCall,
@@ -86,8 +91,11 @@ async function draftRuns(
 ): Promise<readonly Posting<RunDraft>[]> {
   const postings: Posting<RunDraft>[] = [];
   const fieldErrors: FieldError[] = [];
+  let locked: ApiError | undefined;
   for (const [index, drafted] of (await draftEach(deps, call, bodies, record)).entries()) {
-    if (!isInvalid(drafted)) {
+    if (isLocked(drafted)) {
+      locked ??= lockedFieldError(drafted.lockedField, bulk ? index : undefined);
+    } else if (!isInvalid(drafted)) {
       postings.push(drafted);
     } else {
       const prefix = bulk ? `runs[${index}].` : '';
@@ -99,16 +107,28 @@ async function draftRuns(
   if (fieldErrors.length > 0) {
     throw invalidFields(fieldErrors);
   }
+  if (locked !== undefined) {
+    throw locked;
+  }
   return postings;
 }
 
-/** Returns the posting or the field errors of each run, in order. */
+/** A run that states another value than a locked one of the calling key. */
+export interface LockedRun {
+  readonly lockedField: string;
+}
+
+export function isLocked(drafted: Drafted | LockedRun): drafted is LockedRun {
+  return 'lockedField' in drafted;
+}
+
+/** Returns the posting or the errors of each run, in order. */
 export async function draftEach(
   deps: RunDependencies,
   { caller, now }: RunCall,
   bodies: readonly CreateRun[],
   record: boolean,
-): Promise<readonly Drafted[]> {
+): Promise<readonly (Drafted | LockedRun)[]> {
   const orgId = caller.tenantId;
   const limits = deps.orgLimits.peek(orgId) ?? (await deps.orgLimits.get(orgId));
   const parents = bodies.some(hasParent) ? await loadParents(deps.db, orgId, bodies) : noParents;
@@ -120,19 +140,34 @@ export async function draftEach(
     chained: limits.index.byValue.has('chain_id'),
     parentOf: (runId) => parents.get(runId),
     contentDigest: (body) => deps.contentDigest(orgId, body),
+    attribution: caller.attribution?.values,
     failOpenAtMs: (decisionId) => deps.failOpen.decidedAtMs(orgId, decisionId),
   };
   const decisionIds = bodies.flatMap(({ decision_id }) => decision_id ?? []);
   if (decisionIds.length > 0) {
     await deps.failOpen.importNow(orgId, decisionIds);
   }
-  const drafts: Drafted[] = [];
+  const drafts: (Drafted | LockedRun)[] = [];
   for (const body of bodies) {
+    const lockedField = caller.attribution && contradictedLock(body, caller.attribution);
+    if (lockedField !== undefined && !(await isKnown(deps.db, orgId, body))) {
+      drafts.push({ lockedField });
+      continue;
+    }
     const found = needsPrice(body) ? findRunPrice(deps, orgId, body, pricedAt(body, context)) : undefined;
     const price = found instanceof Promise ? await found : found;
     drafts.push(draftRun(body, context, price));
   }
   return drafts;
+}
+
+/** A repeated run is the same run, also if its key was locked to other values in the meantime. */
+async function isKnown(
+  db: Queryable,
+  orgId: string,
+  { external_id: externalId }: CreateRun,
+): Promise<boolean> {
+  return externalId !== undefined && (await findExistingRuns(db, [{ orgId, externalId }])).length > 0;
 }
 
 /** Backfilled runs have the price of their own time. */

@@ -1,7 +1,9 @@
 /** Turns the body of a run request into a posting: validated, priced, and placed in its chain. */
+import type { AttributionValues } from '../../../contract/attribution.ts';
 import type { FieldError } from '../../../contract/errors.ts';
 import { parseUsd } from '../../../kernel/money.ts';
 import { costOf, type TokenCounts, worstCaseCost } from '../../../kernel/prices.ts';
+import { withDefaults } from '../../../ledger/attribution.ts';
 import type { Posting } from '../../../ledger/posting.ts';
 import { postableAmount } from '../../../ledger/postings/amount-range.ts';
 import { defaultHoldSeconds, scopeOf, sharedScope } from '../../../ledger/scope.ts';
@@ -20,6 +22,8 @@ export interface DraftContext {
   readonly chained: boolean;
   parentOf(runId: string): ParentRow | undefined;
   contentDigest(body: CreateRun): string;
+  /** The values of the calling key, for runs that state none. */
+  readonly attribution?: AttributionValues | undefined;
   /** Returns the time of a decision that was given fail-open. */
   failOpenAtMs(decisionId: string): number | undefined;
 }
@@ -85,7 +89,11 @@ export function draftRun(body: CreateRun, context: DraftContext, price: PriceInF
   const runId = ids.next('run');
   const ownChain = running || context.chained ? runId : null;
   const chainId = body.chain_id ?? (parent === undefined ? ownChain : (parent.chain_id ?? parent.id));
-  const scope = sharedScope(scopeOf(body, keyId, chainId));
+  // A settlement belongs where its decision belongs; the values of the key must not contradict the decision.
+  const settles = body.decision_id !== undefined;
+  const labels =
+    settles || context.attribution === undefined ? body : withDefaults(body, context.attribution);
+  const scope = sharedScope(scopeOf(labels, keyId, chainId));
   const counts = countsOf(body);
   const priceVersion = needsPrice(body) && typeof cost === 'bigint' ? (price?.versionId ?? null) : null;
   const decisionId = body.decision_id ?? (running ? ids.next('dec') : null);
@@ -98,6 +106,7 @@ export function draftRun(body: CreateRun, context: DraftContext, price: PriceInF
     contentDigest: body.external_id === undefined ? null : context.contentDigest(body),
     entryId: ids.next('ent'),
     scope,
+    attribution: settles ? context.attribution : undefined,
     depth,
     amounts: { usd: knownAmount(cost), tokens: counts.inputTokens + maxOutput, requests: 1n },
     costAsHeld: reasonAsHeld(cost),
