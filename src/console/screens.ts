@@ -1,5 +1,6 @@
 /** Every page of the console. */
 import { ApiFailure } from './api.ts';
+import { keyPageScreens } from './pages/access/key-page.ts';
 import { keyScreens, operatorKeyScreens } from './pages/access/keys.ts';
 import { operatorGrantScreens } from './pages/access/operator-grants.ts';
 import { operatorOrgScreens } from './pages/access/operator-orgs.ts';
@@ -54,6 +55,7 @@ export const screens: readonly Screen[] = [
   ...reconciliationScreens,
   ...customerScreens,
   ...keyScreens,
+  ...keyPageScreens,
   ...webhookScreens,
   ...webhookDetailScreens,
   ...policyScreens,

@@ -216,6 +216,53 @@ describe.skipIf(executable === undefined)('the console', () => {
     expect([await works(successor), await works(secret)]).toEqual([410, 200]);
   });
 
+  test('sets and changes the attribution of an API key', async () => {
+    const { page, look, press, arrived } = await walk.owner();
+    const field = (name: string) => page.locator(`[name="attribution.${name}"]`);
+    const lock = (name: string) => page.getByRole('group', { name: 'Locked' }).getByLabel(name);
+    await look('/console/keys/new', 'Create API key');
+    await page.getByLabel('Name').fill('Search bot');
+    await page.getByLabel('runs:write').check();
+    await field('team').fill('search');
+    await field('tags').fill('env');
+    await lock('Customer').check();
+    await press('Create API key');
+    expect(await page.getByText('Use name=value on each line.').isVisible()).toBe(true);
+    await field('tags').fill('env=live\napp = a=b');
+    await press('Create API key');
+    expect(await page.getByText('Without a value in `attribution`: customer_id.').isVisible()).toBe(true);
+    await expectGood(page);
+    await field('customer_id').fill('acme');
+    await press('Create API key');
+    const secret = (await page.locator('#secret').textContent()) ?? '';
+    expect(await page.getByText('acme').isVisible()).toBe(true);
+
+    await look('/console/keys?team=search', 'API keys');
+    await page.getByRole('link', { name: 'Search bot', exact: true }).click();
+    await expectGood(page);
+    expect(await page.getByText('app=a=b').isVisible()).toBe(true);
+    expect(await page.getByText('locked', { exact: true }).count()).toBe(1);
+    await page.getByRole('link', { name: 'Edit' }).click();
+    expect([await field('customer_id').inputValue(), await field('tags').inputValue()]).toEqual([
+      'acme',
+      'app=a=b\nenv=live',
+    ]);
+    await expectGood(page);
+    await field('customer_id').fill('');
+    await field('team').fill('ads');
+    await lock('Customer').uncheck();
+    await lock('Team').check();
+    await press('Save');
+    await arrived('saved');
+    const run = (body: object) =>
+      walk.world.request('POST', '/v1/runs', {
+        key: secret,
+        body: { model: 'm', cost_usd: '0.01', ...body },
+      });
+    expect((await run({})).json).toMatchObject({ team: 'ads', customer_id: null, tags: { env: 'live' } });
+    expect((await run({ team: 'search' })).status).toBe(403);
+  });
+
   test('creates a webhook and its signing secret, and redelivers an event', async () => {
     const { page, look, press, confirm, arrived } = await walk.owner();
     const receiver = await startReceiver();

@@ -13,15 +13,23 @@ import {
   heading,
   linkButton,
   secretBox,
-  type Tone,
 } from '../../components.ts';
-import { filterQuery } from '../../filters.ts';
+import { type Filter, filterBar, filterQuery } from '../../filters.ts';
 import { actionScreen, formScreens } from '../../form-screens.ts';
 import { ago, humanize, time } from '../../format.ts';
 import type { Field, Values } from '../../forms.ts';
-import { html, link, type Markup, type Part } from '../../html.ts';
+import { html, link, type Markup, type Part, path as urlPath } from '../../html.ts';
 import { listing } from '../../listing.ts';
 import { type Screen, type ScreenVisit, view } from '../../screen.ts';
+import {
+  attributionBody,
+  attributionCell,
+  attributionEntries,
+  attributionFormFields,
+  ownAttribution,
+  withInvalidTags,
+} from './key-attribution.ts';
+import { scopeList, statusTones } from './key-cells.ts';
 
 type KeyView = Responses['keys.read'];
 
@@ -36,6 +44,8 @@ interface KeyPages {
   load?(visit: ScreenVisit): Promise<Values>;
   /** Links above the form. */
   presets?(visit: ScreenVisit): Part;
+  /** Converts the values of the form to the body of the request. */
+  body?(body: Readonly<Record<string, unknown>>): object;
 }
 
 const keyName: Field = {
@@ -78,12 +88,15 @@ export const keyScreens = screensOf({
       help: 'Select at least one. A gateway needs edge:decide and runs:write.',
     },
     expiry,
+    ...attributionFormFields,
   ],
-  load: async ({ query, credential }) => ({
+  load: async (visit) => ({
     role: 'member',
-    scopes: presetScopes(query.get('preset'), credential),
-    name: query.get('name') ?? '',
+    scopes: presetScopes(visit.query.get('preset'), visit.credential),
+    name: visit.query.get('name') ?? '',
+    ...ownAttribution(visit),
   }),
+  body: attributionBody,
   presets: ({ credential }) =>
     html`<p class="presets">Presets: ${presets
       .filter(({ name }) => presetScopes(name, credential).length > 0)
@@ -132,7 +145,7 @@ export const operatorKeyScreens = screensOf({
 });
 
 function screensOf(pages: KeyPages): readonly Screen[] {
-  const { audience, listPath, createIntro, fields, load, presets: presetLinks } = pages;
+  const { audience, listPath, createIntro, fields, load, presets: presetLinks, body } = pages;
   const keyPath = `${listPath}/{key_id}`;
   return [
     { path: listPath, audience, handler: (visit) => list(visit, pages) },
@@ -146,7 +159,8 @@ function screensOf(pages: KeyPages): readonly Screen[] {
       fields,
       ...(load && { load }),
       ...(presetLinks && { above: presetLinks }),
-      check: withoutScopes,
+      check: (values) => withoutScopes(values) ?? withInvalidTags(values),
+      ...(body && { body }),
       call: 'POST {org}/keys',
       done: 'saved',
       show: async (visit, key) => secretPage('API key created', key, visit, listPath),
@@ -155,7 +169,7 @@ function screensOf(pages: KeyPages): readonly Screen[] {
       path: `${keyPath}/rotate`,
       audience,
       title: 'Rotate API key',
-      intro: 'Creates a new key with the same name, role and scopes.',
+      intro: 'Creates a new key with the same name, role, scopes and attribution.',
       submit: 'Rotate',
       back: listPath,
       fields: () => [
@@ -198,11 +212,26 @@ ${card(
     ['Role', key.role],
     ['Scopes', scopeList(key)],
     ['Expires', time(key.expires_at, org.timezone)],
+    ...attributionEntries(key),
   ]),
 )}
 <p><a class="button" href="${listPath}">All API keys</a></p>`,
   );
 }
+
+const filters: readonly Filter[] = [
+  {
+    name: 'status',
+    label: 'Status',
+    options: Object.keys(statusTones).map((value) => ({ value, label: humanize(value) })),
+  },
+];
+const orgFilters: readonly Filter[] = [
+  ...filters,
+  { name: 'member_id', label: 'Member' },
+  { name: 'team', label: 'Team' },
+  { name: 'customer_id', label: 'Customer' },
+];
 
 async function list(visit: ScreenVisit, { audience, listPath, intro }: KeyPages) {
   const { api, org, query, now, credential } = visit;
@@ -211,14 +240,15 @@ async function list(visit: ScreenVisit, { audience, listPath, intro }: KeyPages)
     {
       title: 'Name',
       cell: (key) =>
-        html`<strong>${key.name}</strong>${key.id === credential.keyId && html` ${badge('you', 'info')}`}<span class="sub"><code>${key.hint}</code></span>`,
+        html`${audience === 'org' ? html`<a href="${urlPath`/console/keys/${key.id}`}"><strong>${key.name}</strong></a>` : html`<strong>${key.name}</strong>`}${key.id === credential.keyId && html` ${badge('you', 'info')}`}<span class="sub"><code>${key.hint}</code></span>`,
     },
     { title: 'Role', cell: (key) => key.role },
     {
       title: 'Scopes',
       cell: (key) => html`<details><summary>${key.scopes.length}</summary>${scopeList(key)}</details>`,
     },
-    { title: 'Status', cell: (key) => badge(humanize(key.status), tones[key.status] ?? 'plain') },
+    { title: 'Attribution', cell: attributionCell },
+    { title: 'Status', cell: (key) => badge(humanize(key.status), statusTones[key.status] ?? 'plain') },
     { title: 'Last used', cell: (key) => ago(key.last_used_at, now) },
     { title: 'Expires', cell: (key) => (key.expires_at === null ? 'never' : ago(key.expires_at, now)) },
     { title: 'Created', cell: (key) => time(key.created_at, org.timezone) },
@@ -231,24 +261,13 @@ async function list(visit: ScreenVisit, { audience, listPath, intro }: KeyPages)
     query,
     none: empty('No API keys yet', 'Create one for your gateway.', create),
     caption: 'API keys',
-    columns: columns.filter(({ title }) => audience === 'org' || !/Role|Scopes/.test(title)),
+    columns: columns.filter(({ title }) => audience === 'org' || !/Role|Scopes|Attribution/.test(title)),
   });
   return view(
     'API keys',
-    html`${heading('API keys', create, intro)}
+    html`${heading('API keys', create, intro)}${filterBar(listPath, audience === 'org' ? orgFilters : filters, query)}
 ${card('API keys', body)}`,
   );
-}
-
-const tones: Readonly<Record<string, Tone>> = {
-  active: 'good',
-  expired: 'warn',
-  revoked: 'bad',
-  not_yet_valid: 'info',
-};
-
-function scopeList({ scopes }: KeyView): Part {
-  return scopes.length === 0 ? 'none' : scopes.map((scope) => html`<code>${scope}</code> `);
 }
 
 /** Keys with a higher role cannot be revoked, and keys with more scopes than the visitor's cannot be rotated. */
