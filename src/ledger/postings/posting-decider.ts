@@ -322,7 +322,7 @@ export class PostingDecider<Run> {
     const posting: Posting<Run> = {
       ...(isStarting ? withAmountsOf(renamed, unsettled) : withKnownCost(renamed, hold ?? unsettled)),
       kind: given.kind === 'complete' ? 'complete' : 'resettle',
-      scope: hold === undefined ? renamed.scope : settledScope(hold, renamed),
+      scope: settledScope(hold, renamed),
     };
     const decided = withRefund(orgState.counters, unsettled.paid.burned, () =>
       this.#accept(orgState, posting, {
