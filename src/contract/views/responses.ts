@@ -218,7 +218,7 @@ export interface Responses {
   readonly 'budgets.read': {
     readonly id: string;
     readonly name: string;
-    readonly scope_kind: 'org' | 'workflow' | 'deployment' | 'department';
+    readonly scope_kind: 'org' | 'workflow' | 'deployment' | 'department' | 'key' | 'member' | 'team' | 'model' | 'provider' | string;
     readonly scope_id: string | null;
     readonly period: 'day' | 'week' | 'month' | 'quarter' | 'year';
     readonly limit_usd: string;
@@ -342,6 +342,32 @@ export interface Responses {
     }[];
     readonly next_cursor: string | null;
   };
+  readonly 'decisions.extend': {
+    readonly decision_id: string;
+    readonly run_id: string | null;
+    readonly surface: 'edge' | 'run';
+    readonly held_usd: string;
+    readonly tokens: number;
+    readonly key_id: string;
+    readonly model: string | null;
+    readonly provider: string | null;
+    readonly action: string | null;
+    readonly workflow: string | null;
+    readonly deployment: string | null;
+    readonly department: string | null;
+    readonly team: string | null;
+    readonly customer_id: string | null;
+    readonly member_id: string | null;
+    readonly tags: Readonly<Record<string, string>>;
+    readonly chain_id: string | null;
+    readonly admitted_at: string;
+    readonly expires_at: string;
+    readonly limits: readonly {
+      readonly limit_id: string;
+      readonly amount: string | number;
+    }[];
+  };
+  readonly 'decisions.increase': Responses['decisions.extend'];
   readonly 'deprecations.own_usage': {
     readonly data: readonly {
       readonly route: string;
@@ -376,8 +402,8 @@ export interface Responses {
     readonly max_output_tokens: number | null;
     readonly limits: readonly {
       readonly id: string;
-      readonly kind: 'prepaid' | 'quota' | 'spend_cap' | 'budget' | 'customer';
-      readonly unit: 'usd' | 'tokens' | 'requests';
+      readonly kind: 'rate' | 'prepaid' | 'quota' | 'spend_cap' | 'budget' | 'customer';
+      readonly unit: 'usd' | 'tokens' | 'requests' | 'concurrent';
       readonly remaining: string | number;
       readonly resets_at: string | null;
     }[];
@@ -632,33 +658,13 @@ export interface Responses {
       }[];
     }[];
   };
-  readonly 'holds.extend': {
-    readonly decision_id: string;
-    readonly run_id: string | null;
-    readonly surface: 'edge' | 'run';
-    readonly held_usd: string;
-    readonly tokens: number;
-    readonly key_id: string;
-    readonly model: string | null;
-    readonly provider: string | null;
-    readonly action: string | null;
-    readonly workflow: string | null;
-    readonly deployment: string | null;
-    readonly department: string | null;
-    readonly team: string | null;
-    readonly customer_id: string | null;
-    readonly chain_id: string | null;
-    readonly admitted_at: string;
-    readonly expires_at: string;
-    readonly limits: readonly {
-      readonly limit_id: string;
-      readonly amount: string | number;
-    }[];
-  };
+  readonly 'holds.extend': Responses['decisions.extend'];
+  readonly 'holds.increase': Responses['decisions.extend'];
   readonly 'holds.list': {
-    readonly data: readonly Responses['holds.extend'][];
+    readonly data: readonly Responses['decisions.extend'][];
     readonly next_cursor: string | null;
   };
+  readonly 'keys.change': Responses['keys.read'];
   readonly 'keys.list': {
     readonly data: readonly Responses['keys.read'][];
     readonly next_cursor: string | null;
@@ -677,6 +683,16 @@ export interface Responses {
     readonly rotated_from: string | null;
     readonly created_at: string;
     readonly last_used_at: string | null;
+    readonly attribution: {
+      readonly member_id?: string;
+      readonly team?: string;
+      readonly department?: string;
+      readonly workflow?: string;
+      readonly deployment?: string;
+      readonly customer_id?: string;
+      readonly tags?: Readonly<Record<string, string>>;
+    };
+    readonly attribution_locked: readonly ('member_id' | 'team' | 'department' | 'workflow' | 'deployment' | 'customer_id' | 'tags')[];
     readonly secret: string;
   };
   readonly 'keys.read': {
@@ -693,6 +709,16 @@ export interface Responses {
     readonly rotated_from: string | null;
     readonly created_at: string;
     readonly last_used_at: string | null;
+    readonly attribution: {
+      readonly member_id?: string;
+      readonly team?: string;
+      readonly department?: string;
+      readonly workflow?: string;
+      readonly deployment?: string;
+      readonly customer_id?: string;
+      readonly tags?: Readonly<Record<string, string>>;
+    };
+    readonly attribution_locked: readonly ('member_id' | 'team' | 'department' | 'workflow' | 'deployment' | 'customer_id' | 'tags')[];
   };
   readonly 'keys.rotate': Responses['keys.mint'];
   readonly 'ledger.reconciliation': {
@@ -733,7 +759,7 @@ export interface Responses {
       readonly key: string;
       readonly limit_id: string;
       readonly kind: 'rate' | 'plan_runs' | 'plan_tokens' | 'prepaid' | 'quota' | 'spend_cap' | 'budget' | 'customer' | 'chain_cost' | 'chain_depth' | 'chain_tokens' | 'credits';
-      readonly unit: 'usd' | 'tokens' | 'requests';
+      readonly unit: 'usd' | 'tokens' | 'requests' | 'concurrent';
       readonly window_start: string | null;
       readonly window_end: string | null;
       readonly settled: string | number;
@@ -748,7 +774,7 @@ export interface Responses {
       readonly id: string;
       readonly kind: 'rate' | 'plan_runs' | 'plan_tokens' | 'prepaid' | 'quota' | 'spend_cap' | 'budget' | 'customer' | 'chain_cost' | 'chain_depth' | 'chain_tokens' | 'credits';
       readonly name: string | null;
-      readonly unit: 'usd' | 'tokens' | 'requests';
+      readonly unit: 'usd' | 'tokens' | 'requests' | 'concurrent';
       readonly match: Readonly<Record<string, string>>;
       readonly enforcement: 'block' | 'alert';
       readonly limit: string | number;
@@ -991,6 +1017,7 @@ export interface Responses {
     readonly timezone: string;
     readonly home_region: string | null;
     readonly residency_mode: 'forward' | 'strict';
+    readonly on_unsettled: 'release' | 'post_held';
     readonly status: 'active' | 'suspended';
     readonly suspension_reason: string | null;
     readonly created_at: string;
@@ -1031,10 +1058,10 @@ export interface Responses {
     readonly policies: readonly {
       readonly id: string;
       readonly name: string;
-      readonly unit: 'usd' | 'tokens' | 'requests';
+      readonly unit: 'usd' | 'tokens' | 'requests' | 'concurrent';
       readonly limit: string | number;
-      readonly window_seconds: number;
       readonly kind: 'rate' | 'quota';
+      readonly window_seconds: number;
       readonly match: {
         readonly key_id?: string;
         readonly model?: string;
@@ -1193,10 +1220,10 @@ export interface Responses {
     readonly data: readonly {
       readonly id: string;
       readonly name: string;
-      readonly unit: 'usd' | 'tokens' | 'requests';
+      readonly unit: 'usd' | 'tokens' | 'requests' | 'concurrent';
       readonly limit: string | number;
-      readonly window_seconds: number;
       readonly kind: 'rate' | 'quota';
+      readonly window_seconds: number;
       readonly match: {
         readonly key_id?: string;
         readonly model?: string;
@@ -1365,6 +1392,7 @@ export interface Responses {
     readonly department: string | null;
     readonly team: string | null;
     readonly customer_id: string | null;
+    readonly member_id: string | null;
     readonly tags: Readonly<Record<string, string>>;
     readonly chain_id: string | null;
     readonly parent_run_id: string | null;
@@ -1386,7 +1414,7 @@ export interface Responses {
     readonly decision_id: string | null;
     readonly held_usd: string | null;
     readonly expires_at: string | null;
-    readonly marks: readonly ('over_hold' | 'late' | 'degraded' | 'backfill' | 'unpriced' | 'usage_missing' | 'flagged')[];
+    readonly marks: readonly ('over_hold' | 'late' | 'degraded' | 'backfill' | 'unpriced' | 'usage_missing' | 'unsettled' | 'flagged')[];
     readonly flagged_by: readonly string[];
     readonly key_id: string;
     readonly charged_at: string;
@@ -1616,6 +1644,7 @@ export interface Responses {
       readonly team?: string | null;
       readonly customer_id?: string | null;
       readonly status?: string | null;
+      readonly member_id?: string | null;
       readonly tags?: Readonly<Record<string, string | null>>;
       readonly hour?: string;
       readonly day?: string;
