@@ -96,6 +96,11 @@ export function fieldsOf(match: Match): MatchField[] {
   ];
 }
 
+/** Without a list of all fields: it is called for each of possibly thousands of limits, several times. */
+function firstFieldOf(match: Match): MatchField | undefined {
+  return matchFields.find((field) => match[field] !== undefined) ?? Object.keys(match).find(isTagField);
+}
+
 /** Returns the value of a charge in a field that limits match; null if it has none. */
 export function valueIn(scope: Scope, field: MatchField): string | null {
   if (isTagField(field)) {
@@ -185,7 +190,7 @@ export function orgLimits(
   const unconditional: Limit[] = [];
   const byValue = new Map<MatchField, Map<string, Limit[]>>();
   for (const limit of [...of.all].sort(inReportingOrder)) {
-    const [field] = fieldsOf(limit.match);
+    const field = firstFieldOf(limit.match);
     if (field === undefined) {
       unconditional.push(limit);
     } else {
@@ -242,7 +247,7 @@ function rank({ kind, match }: Limit): number {
 }
 
 function budgetRank(match: Match): number {
-  const [field] = fieldsOf(match);
+  const field = firstFieldOf(match);
   if (field === undefined) {
     return 0;
   }

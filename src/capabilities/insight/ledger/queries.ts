@@ -2,10 +2,11 @@ import {
   type Amounts,
   isTagField,
   type LimitKind,
-  type MatchField,
+  type TagField,
   tagNameOf,
   type Unit,
 } from '../../../kernel/limits.ts';
+import type { LimitField } from '../../../ledger/scope.ts';
 import type { Queryable } from '../../../platform/db/database.ts';
 import type { TimeRange } from './pieces.ts';
 
@@ -39,9 +40,12 @@ export async function findKinds(
   return new Map(rows.map(({ id, kind, unit }) => [id, { kind, unit }]));
 }
 
+/** A column of a ledger entry, or a tag, that limits match. */
+export type EntryField = LimitField | TagField;
+
 /** Counters that can be summed together: they match the same fields, in any of these windows. */
 export interface SumRequest {
-  readonly fields: readonly MatchField[];
+  readonly fields: readonly EntryField[];
   readonly windows: readonly { readonly startMs: number; readonly endMs: number }[];
   /** Relevant values of each field; null: all values. */
   readonly values: readonly (readonly string[] | null)[];

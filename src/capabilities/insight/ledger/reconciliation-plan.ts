@@ -7,7 +7,6 @@ import {
   fieldsOf,
   isTagField,
   type Limit,
-  type MatchField,
   type OrgLimits,
   type Scope,
   tagNameOf,
@@ -18,7 +17,7 @@ import type { Window } from '../../../kernel/windows.ts';
 import type { CounterState } from '../../../ledger/ledger.ts';
 import { emptyScope } from '../../../ledger/limits/limit-usage.ts';
 import { counterName, limitIdOf } from './counter-keys.ts';
-import type { Payment } from './queries.ts';
+import type { EntryField, Payment } from './queries.ts';
 
 /** Location of the expected value of a counter. */
 type Place =
@@ -34,7 +33,7 @@ export interface Planned {
 }
 
 export interface Group {
-  readonly fields: readonly MatchField[];
+  readonly fields: readonly EntryField[];
   readonly windows: Map<string, Window>;
   /** Relevant values of each field; null: all values. */
   readonly values: (Set<string> | null)[];
@@ -106,7 +105,7 @@ function planOne(
   return { limit, window, place: { kind: 'entries', group, name } };
 }
 
-function groupOf(groups: Map<string, Group>, fields: readonly MatchField[]): Group {
+function groupOf(groups: Map<string, Group>, fields: readonly EntryField[]): Group {
   const name = JSON.stringify(fields);
   const there = groups.get(name);
   const group = there ?? {
@@ -124,7 +123,7 @@ function counts(limits: OrgLimits, limit: Limit, scope: Scope): boolean {
   return applicable(limits, scope).includes(limit);
 }
 
-export function scopeWith(fields: readonly MatchField[], values: readonly string[]): Scope {
+export function scopeWith(fields: readonly EntryField[], values: readonly string[]): Scope {
   const pairs = fields.map((field, index) => [field, values[index] ?? ''] as const);
   const tags = pairs.flatMap(([field, value]) => (isTagField(field) ? [[tagNameOf(field), value]] : []));
   return {
