@@ -101,6 +101,15 @@ async function setBudgets(
       alert_thresholds,
     });
   }
+  await owner.call('POST', `${org}/budgets`, {
+    name: 'Each model',
+    scope_kind: 'model',
+    scope_id: '*',
+    period: 'month',
+    limit_usd: above(month.total.cost_usd, 0.8),
+    enforcement: 'alert',
+    alert_thresholds,
+  });
   await owner.call('PUT', `${org}/chain-budget`, { max_cost_usd: '5', max_depth: 4 });
 }
 
