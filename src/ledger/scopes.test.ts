@@ -69,7 +69,10 @@ describe.each(fields)('a budget by %s', (field, match, fitting, other) => {
     await world.posted(orgId, '0.5', { scope: own, kind: 'record', atMs: world.nowMs });
     await world.posted(orgId, '-1', { scope: own, kind: 'adjust', atMs: world.nowMs });
     expect(await countersOf(orgId)).toEqual({ '': at('1.5', '1') });
-    await world.restart();
+    // A restart is slow; these two have counters from usage and from entries.
+    if (field === 'team' || field === 'tag:env') {
+      await world.restart();
+    }
     expect(verdictOf(await world.hold(orgId, '2.6', { scope: own }))).toBe(exceeded);
     expect(verdictOf(await world.hold(orgId, '2.5', { scope: own }))).toBe('held');
     await expectNoDrift(orgId);
