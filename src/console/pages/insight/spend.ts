@@ -2,7 +2,7 @@
 import { ApiFailure } from '../../api.ts';
 import { alert, card, empty, heading, nextPage, table } from '../../components.ts';
 import { type Filter, filterBar } from '../../filters.ts';
-import { count, percent, usd } from '../../format.ts';
+import { capitalized, count, percent, usd } from '../../format.ts';
 import { html, link, type Part } from '../../html.ts';
 import { fieldName } from '../../limit-names.ts';
 import { type Screen, type ScreenVisit, view } from '../../screen.ts';
@@ -25,7 +25,7 @@ const filters: readonly Filter[] = [
     name: 'by',
     label: 'Group by',
     all: 'Model',
-    options: fields.slice(1).map((value) => ({ value, label: fieldName(value) })),
+    options: fields.slice(1).map((value) => ({ value, label: capitalized(fieldName(value)) })),
   },
   { name: 'tag', label: 'Or by tag' },
 ];
@@ -66,7 +66,7 @@ function rows({ data, total, next_cursor }: UsageView, field: string, query: URL
     caption: `Spend by ${fieldName(field)}`,
     rows: data,
     columns: [
-      { title: fieldName(field), cell: (row) => valueCell(field, groupValue(row, field)) },
+      { title: capitalized(fieldName(field)), cell: (row) => valueCell(field, groupValue(row, field)) },
       { title: 'Cost', isNumber: true, cell: (row) => usd(row.cost_usd) },
       {
         title: 'Share',
