@@ -101,6 +101,19 @@ async function drift(of: TestOrg): Promise<string> {
 const usd = (amount: string) => BigInt(Math.round(Number(amount) * 1e9));
 
 describe('a decision', () => {
+  test('with `fit` allows what was requested, with and without a price, and is imported as that', async () => {
+    const decisions = processOf();
+    const body = { model: 'm', input_tokens: 1, max_output_tokens: 9, fit: true, min_output_tokens: 2 };
+    expect(await allow(decisions, org, body)).toMatchObject({ max_output_tokens: 9, held_usd: '0' });
+    const priced = { ...body, model: 'gpt-4o', max_output_tokens: 90_000 };
+    const given = await allow(decisions, org, priced);
+    expect(given).toMatchObject({ max_output_tokens: 90_000 });
+    await importAll(decisions);
+    const hold = await world.services.ledger.findHold(org.id, given.decision_id);
+    expect(hold?.amounts.tokens).toBe(90_001n);
+    expect(await drift(org)).toBe('0');
+  });
+
   test('is on disk before it is answered, and is imported by the next process, with its key', async () => {
     const crashed = processOf();
     const given = await allow(crashed, org, undefined, 'one');

@@ -107,6 +107,20 @@ describe.runIf(engine === 'postgres')('PostgreSQL', () => {
       expect(first).toEqual({ settled: nanos('0.25'), held: 0n });
     });
 
+    test('an increase with a key raises the hold once', async () => {
+      const { json } = await through.decide({ estimated_cost_usd: '0.5' });
+      const path = `/v1/decisions/${json.decision_id}/increase`;
+      const increase = () => through.send('POST', path, { cost_usd: '0.3' }, name('increase'));
+      const increased = await added(async () => {
+        expect(await cut(json.decision_id, increase)).toMatchObject({
+          status: 200,
+          json: { held_usd: '0.8' },
+        });
+        expect(await increase()).toMatchObject({ status: 200, replayed: true });
+      });
+      expect(increased).toEqual({ settled: 0n, held: nanos('0.3') });
+    });
+
     test('a hold is settled once', async () => {
       const id = name('settle');
       const { json } = await through.decide({ estimated_cost_usd: '0.5' });

@@ -80,6 +80,34 @@ test.each([1, 7, 150])('200 parallel reserves on a cap that fits %i: exactly so 
   expect(countedBy(await through.balanced(), 'spend_cap').held).toBe(nanos('0.01') * BigInt(fits));
 });
 
+test('200 parallel decisions that fit stay within the cap, and leave less than one minimum', async () => {
+  const org = await capped('0.999999');
+  const tokens = {
+    model: 'gpt-4o',
+    input_tokens: 0,
+    max_output_tokens: 900,
+    fit: true,
+    min_output_tokens: 70,
+  };
+  const answers = await Promise.all(
+    Array.from({ length: 200 }, (_, n) =>
+      spending(service(n), org).decide(tokens, n % 4 === 3 ? `key ${n}` : undefined),
+    ),
+  );
+  const allowed = answers.filter(({ status }) => status === 200);
+  expect(tally(answers)).toEqual({
+    passed: allowed.length,
+    '402 spend_cap_exceeded': 200 - allowed.length,
+  });
+  const through = spending(service(1), org);
+  const { held } = countedBy(await through.balanced(), 'spend_cap');
+  const outputTokens = allowed.reduce((sum, { json }) => sum + BigInt(json.max_output_tokens), 0n);
+  const nanosPerToken = held / outputTokens;
+  expect(held).toBe(outputTokens * nanosPerToken);
+  expect(held).toBeLessThanOrEqual(nanos('0.999999'));
+  expect(held).toBeGreaterThan(nanos('0.999999') - 70n * nanosPerToken);
+});
+
 test('a limit changed through one process is obeyed by the other on its next decision', async () => {
   const org = await capped('1');
   const [changer, other] = [spending(service(0), org), spending(service(1), org)];
