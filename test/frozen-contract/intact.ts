@@ -45,14 +45,18 @@ function beforeFirstRelease(project: Project): Project {
   };
 }
 
-/** Returns the same project with few of its paths, because every test copies and compares all of them. */
+/** Returns the same project with few of its paths and events, because every test copies and compares all of them. */
 export async function intactProject(): Promise<Project> {
   const project = await wholeProject();
   const { routes } = JSON.parse(project.contractText) as FrozenContract;
   const kept = new Set([...tamperedWith, ...Object.keys(routes).map((name) => name.split(' ')[1])]);
   const { openApi } = project.evidence;
   const paths = Object.fromEntries(Object.entries(openApi.paths).filter(([path]) => kept.has(path)));
-  return published({ ...project, evidence: { ...project.evidence, openApi: { ...openApi, paths } } });
+  const webhooks = Object.fromEntries(Object.entries(openApi.webhooks ?? {}).slice(0, 2));
+  return published({
+    ...project,
+    evidence: { ...project.evidence, openApi: { ...openApi, paths, webhooks } },
+  });
 }
 
 /** Paths that tests tamper with, in addition to the paths of the contract. */
@@ -82,6 +86,15 @@ export function tampered(project: Project, tamper: Tamper): Project {
   const draft = structuredClone(project);
   tamper(draft);
   return draft;
+}
+
+/** Returns a function that creates the project at its first call. Tests share it, because they change only copies of it. */
+export function shared(create: () => Project): () => Project {
+  let project: Project | undefined;
+  return () => {
+    project ??= create();
+    return project;
+  };
 }
 
 export function refusals(project: Project, tamper: Tamper): string[] {

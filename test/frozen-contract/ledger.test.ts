@@ -1,7 +1,7 @@
 /** The release ledger, the registry, the settings and the changelog: every notice is given, kept and documented. */
 import { beforeAll, describe, expect, test } from 'vitest';
 import { checkProject, type Project } from '../../scripts/contract/project.ts';
-import { type Draft, intactProject, published, refusals, type Tamper, tampered } from './intact.ts';
+import { type Draft, intactProject, published, refusals, shared, type Tamper, tampered } from './intact.ts';
 
 let project: Project;
 beforeAll(async () => {
@@ -132,7 +132,7 @@ describe('the order of releases', () => {
         'release 0.1.0 of 2026-12-01 was changed after the fact',
       ],
     ],
-    () => later('0.2.0'),
+    shared(() => later('0.2.0')),
   );
 });
 
@@ -213,7 +213,7 @@ describe('announcements', () => {
     expect(moved).toEqual([expect.stringContaining('contract/published.json is stale')]);
   });
 
-  const announced = () =>
+  const announced = shared(() =>
     published(
       tampered(project, (d) =>
         d.releases[0].deprecated.push({
@@ -223,7 +223,8 @@ describe('announcements', () => {
           sunset: 'Sat, 01 Jan 2028 00:00:00 GMT',
         }),
       ),
-    );
+    ),
+  );
   refuses(
     [
       [
@@ -344,7 +345,7 @@ describe('removals', () => {
         'the setting SVC_READ_LIMIT_PER_MINUTE is gone, and no release in the ledger removes it',
       ],
     ],
-    () => later('0.2.0', '0.3.0'),
+    shared(() => later('0.2.0', '0.3.0')),
   );
 
   test('a delivery goes after its sunset', () => {
