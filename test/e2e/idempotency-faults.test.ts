@@ -1,5 +1,6 @@
 /** One effect per `Idempotency-Key`, also when the process dies or stalls at the worst moments. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { FaultPoint } from '../../src/platform/faults.ts';
 import { endAllProcesses } from '../support/child-process.ts';
 import {
   type Effects,
@@ -18,32 +19,20 @@ import {
 } from '../support/service-process.ts';
 import { engine, makePlace, type Place } from '../support/test-database.ts';
 
-let place: Place;
-beforeEach(async () => {
-  place = await makePlace({ migrated: true });
-});
-afterEach(async () => {
-  await endAllProcesses();
-  await place.remove();
-});
+afterEach(endAllProcesses);
 
 const body = { name: 'Once' };
-const create = (service: ServiceProcess, other = body) =>
-  service.request('POST', '/v1/admin/orgs', { body: other, idempotencyKey: 'once' });
+const create = (service: ServiceProcess, other = body, idempotencyKey = 'once') =>
+  service.request('POST', '/v1/admin/orgs', { body: other, idempotencyKey });
 const takeover = (seconds: number) => ({ SVC_IDEMPOTENCY_INFLIGHT_TAKEOVER_SECS: String(seconds) });
-
-/** Sends the request and ends the process when the request is at this point. */
-async function killAt(point: 'write.before_commit' | 'write.after_commit'): Promise<void> {
-  const service = await startFaulty(settingsOf(place));
-  const held = await service.holdAt(point, 'orgs.create');
-  const unanswered = create(service).catch((error: unknown) => error);
-  await held.reached;
-  await service.end('SIGKILL');
-  expect(await unanswered).toBeInstanceOf(Error);
-}
+/** Far beyond the duration of a test: whatever is taken over here is not taken over because of its age. */
+const byDeathAlone = takeover(3_600);
 
 /** Stops the services and returns the effects on each org. The audit chains must be intact in every case. */
-async function effectsAfterStopping(...services: ServiceProcess[]): Promise<Map<string, Effects>> {
+async function effectsAfterStopping(
+  place: Place,
+  ...services: ServiceProcess[]
+): Promise<Map<string, Effects>> {
   for (const service of services) {
     expect(await service.end('SIGTERM')).toEqual({ code: 0, signal: null });
   }
@@ -53,20 +42,6 @@ async function effectsAfterStopping(...services: ServiceProcess[]): Promise<Map<
   });
 }
 
-test('killed between commit and answer: the retry replays what was committed', async () => {
-  await killAt('write.after_commit');
-  const service = await startFaulty(settingsOf(place));
-  const answer = await create(service);
-  expect(answer).toMatchObject({ status: 201, replayed: true });
-  expect(await create(service)).toMatchObject({ status: 201, replayed: true, text: answer.text });
-  const stored = await service.request('GET', `/v1/admin/orgs/${answer.json.id}`);
-  expect(stored.json).toEqual(answer.json);
-  expect(await effectsAfterStopping(service)).toEqual(new Map([['Once', oneEffect]]));
-});
-
-/** Far beyond the duration of a test: whatever is taken over here is not taken over because of its age. */
-const byDeathAlone = takeover(3_600);
-
 /**
  * On the embedded engine a process knows from its start that all earlier ones are dead, so its first response is final. On
  * PostgreSQL the dead process must be silent for a while.
@@ -74,20 +49,9 @@ const byDeathAlone = takeover(3_600);
 const onceKnownDead = (ask: () => Promise<ServiceAnswer>) =>
   engine === 'embedded' ? ask() : retryWhile(['idempotency_key_processing'], ask);
 
-test('killed before the commit: the key is taken over as soon as the process is known to be dead', async () => {
-  await killAt('write.before_commit');
-  const service = await startFaulty({ ...settingsOf(place), ...byDeathAlone });
-  expect(await create(service, { name: 'Other' })).toMatchObject({
-    status: 409,
-    code: 'idempotency_key_conflict',
-  });
-  const answer = await onceKnownDead(() => create(service));
-  expect(answer).toMatchObject({ status: 201, replayed: false });
-  expect(await create(service)).toMatchObject({ status: 201, replayed: true, text: answer.text });
-  expect(await effectsAfterStopping(service)).toEqual(new Map([['Once', oneEffect]]));
-});
-
-test('killed during a settle and a void: their holds end on retry, as soon as the process is known to be dead', async () => {
+/** One kill for all points, because starting a process takes longer than everything else here. */
+test('killed at four points at once: each request has one effect, as soon as the process is known to be dead', async () => {
+  const place = await makePlace({ migrated: true });
   const settings = { ...settingsOf(place), ...byDeathAlone };
   const killed = await startFaulty(settings);
   const org = await createSpendingOrg(killed);
@@ -97,21 +61,59 @@ test('killed during a settle and a void: their holds end on retry, as soon as th
   const settle = (service: ServiceProcess) =>
     spending(service, org).run({ decision_id: settled, cost_usd: '0.4' }, 'settle');
   const release = (service: ServiceProcess) => spending(service, org).void(voided, 'void');
-  const held = [await killed.holdAt('handler', 'runs.create'), await killed.holdAt('handler', 'holds.void')];
-  const unanswered = [settle(killed), release(killed)].map((sent) => sent.catch(() => 'unanswered'));
-  await Promise.all(held.map(({ reached }) => reached));
+  const committed = (service: ServiceProcess) => create(service, { name: 'Committed' }, 'committed');
+
+  const unanswered: Promise<unknown>[] = [];
+  async function holdAt(point: FaultPoint, routeId: string, send: () => Promise<unknown>): Promise<void> {
+    const held = await killed.holdAt(point, routeId);
+    unanswered.push(send().catch(() => 'unanswered'));
+    await held.reached;
+  }
+  await holdAt('handler', 'runs.create', () => settle(killed));
+  await holdAt('handler', 'holds.void', () => release(killed));
+  await holdAt('write.after_commit', 'orgs.create', () => committed(killed));
+  // Comes last: its transaction keeps the only connection of the embedded engine.
+  await holdAt('write.before_commit', 'orgs.create', () => create(killed));
   await killed.end('SIGKILL');
-  expect(await Promise.all(unanswered)).toEqual(['unanswered', 'unanswered']);
+  expect(await Promise.all(unanswered)).toEqual(new Array(4).fill('unanswered'));
 
   const service = await startFaulty(settings);
+  // Between commit and answer: the retry replays what was committed.
+  const replay = await committed(service);
+  expect(replay).toMatchObject({ status: 201, replayed: true });
+  expect(await committed(service)).toMatchObject({ status: 201, replayed: true, text: replay.text });
+  const stored = await service.request('GET', `/v1/admin/orgs/${replay.json.id}`);
+  expect(stored.json).toEqual(replay.json);
+  // Before the commit: the retry takes the key over.
+  expect(await create(service, { name: 'Other' })).toMatchObject({
+    status: 409,
+    code: 'idempotency_key_conflict',
+  });
+  const answer = await onceKnownDead(() => create(service));
+  expect(answer).toMatchObject({ status: 201, replayed: false });
+  expect(await create(service)).toMatchObject({ status: 201, replayed: true, text: answer.text });
+  // Before the ends of two holds: the retries end them.
   expect(await onceKnownDead(() => settle(service))).toMatchObject({ status: 201, replayed: false });
   expect(await onceKnownDead(() => release(service))).toMatchObject({ status: 204, replayed: false });
   const after = spending(service, org);
   expect(await after.holds()).toEqual([]);
   expect((await after.balanced()).totals.cost_usd.entries).toBe('0.4');
+
+  const effects = await effectsAfterStopping(place, service);
+  expect(Object.fromEntries(effects)).toEqual({ Spender: oneEffect, Committed: oneEffect, Once: oneEffect });
+  await place.remove();
 });
 
 describe.runIf(engine === 'postgres')('a process frozen past the takeover time', () => {
+  let place: Place;
+  beforeEach(async () => {
+    place = await makePlace({ migrated: true });
+  });
+  afterEach(async () => {
+    await endAllProcesses();
+    await place.remove();
+  });
+
   /** Freezes one process at this point, lets another process take over the key, and thaws the first. */
   async function freezeAt(point: 'handler' | 'write.before_commit', settings: Record<string, string>) {
     const stalled = await startFaulty(settings);
@@ -130,7 +132,7 @@ describe.runIf(engine === 'postgres')('a process frozen past the takeover time',
   }
   async function expectOneEffect(stalled: FaultyService, other: FaultyService, text: string) {
     expect(await create(stalled)).toMatchObject({ status: 201, replayed: true, text });
-    expect(await effectsAfterStopping(stalled, other)).toEqual(new Map([['Once', oneEffect]]));
+    expect(await effectsAfterStopping(place, stalled, other)).toEqual(new Map([['Once', oneEffect]]));
   }
 
   test('before its transaction: the fence has moved, so its commit fails', async () => {
