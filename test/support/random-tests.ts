@@ -14,6 +14,8 @@ export interface FixedCase {
 export interface RandomTest {
   readonly file: string;
   readonly projects: readonly Project[];
+  /** Set if only the soak projects contain the file (`vitest.config.ts`). */
+  readonly inSoakOnly?: true;
   /** If most of the file is not random, `npm run fuzz` runs only the tests whose full name matches. */
   readonly only?: string;
   /**
@@ -150,6 +152,7 @@ export const randomTests = {
   'power-cut': {
     file: 'test/e2e/power-cut.test.ts',
     projects: embedded,
+    inSoakOnly: true,
     only: 'times in a row under load',
     seedsPerTurn: 1,
     seeds: expensive,
