@@ -22,7 +22,7 @@ import { planUsage, type UsagePlan } from './usage.ts';
 import { viewCompared, viewGroup } from './view.ts';
 
 /** Maximum number of rows of an export; more rows require several exports of shorter periods. */
-const rowsMax = 100_000;
+export const exportRowsMax = 100_000;
 const rowsPerPart = 500;
 
 const contentTypes = {
@@ -36,6 +36,8 @@ export interface ExportDependencies {
   readonly db: Database;
   /** Directory of the spool files. Undefined: the system's temporary directory. */
   readonly spoolDir: string | undefined;
+  /** Only tests have a lower maximum. */
+  readonly rowsMax?: number;
 }
 
 export type ExportUsage = (orgId: string, query: ExportQuery, now: Date) => Promise<StreamResponse>;
@@ -46,7 +48,11 @@ export const exportsMax = 20;
 export const exportsPerOrgMax = 5;
 const waitMsMax = 60_000;
 
-export function createUsageExport({ db, spoolDir }: ExportDependencies): ExportUsage {
+export function createUsageExport({
+  db,
+  spoolDir,
+  rowsMax = exportRowsMax,
+}: ExportDependencies): ExportUsage {
   const turns = new FairMutex('the previous export', waitMsMax);
   const places = new FairShare({ capacity: exportsMax, perTenantMax: exportsPerOrgMax });
 
@@ -61,7 +67,7 @@ export function createUsageExport({ db, spoolDir }: ExportDependencies): ExportU
     try {
       const spool = await Spool.open(spoolDir);
       try {
-        await turns.take(() => spoolRows(db, plan, spool));
+        await turns.take(() => spoolRows(db, plan, { spool, rowsMax }));
         yield* linesOf(spool, plan, format);
       } finally {
         await spool.close();
@@ -94,7 +100,11 @@ async function* linesOf(
   }
 }
 
-async function spoolRows(db: Database, plan: UsagePlan, spool: Spool): Promise<void> {
+async function spoolRows(
+  db: Database,
+  plan: UsagePlan,
+  { spool, rowsMax }: { readonly spool: Spool; readonly rowsMax: number },
+): Promise<void> {
   await db.transaction(async (tx) => {
     // The transaction may be retried after a rollback, so rows of an earlier attempt are removed.
     await spool.empty();

@@ -6,7 +6,7 @@ import { invalid, refusalOf } from '../../../../test/support/limits.ts';
 import { formatUsd, parseUsd } from '../../../kernel/money.ts';
 import { DatabaseUnavailable } from '../../../platform/db/database.ts';
 import { readMigrations } from '../../../platform/db/migrate.ts';
-import { createUsageExport, exportsMax, exportsPerOrgMax } from './export.ts';
+import { createUsageExport, exportRowsMax, exportsMax, exportsPerOrgMax } from './export.ts';
 
 let world: World;
 beforeAll(async () => {
@@ -684,22 +684,31 @@ describe('exported', () => {
     expect((await usage(orgs.at(-1) as TestOrg, '?format=csv')).status).toBe(200);
   });
 
-  test('rejects more than 100,000 rows, and a lost database, before anything is sent', async () => {
+  test('rejects more rows than the maximum, and a lost database, before anything is sent', async () => {
+    expect(exportRowsMax).toBe(100_000);
     const org = await world.createOrg();
-    await run(org, { cost_usd: '1' });
-    // In parts: on a busy machine a single statement could take longer than a statement may.
-    for (let first = 1; first < 100_000; first += 10_000) {
-      await world.db.query(
-        `INSERT INTO usage_days (org_id, day, digest, key_id, model, provider, workflow, deployment, department, team,
-                                 customer_id, status, requests, input_tokens, cached_input_tokens, cache_write_tokens,
-                                 output_tokens, usd_nanos, value_nanos, latency_ms)
-         SELECT $1, '2026-11-10T00:00:00Z', n, 'key', 'm', '', '', '', '', '', n, 'succeeded', 1, 0, 0, 0, 0, 1, 0, 0
-           FROM generate_series($2::int4, $2::int4 + 9999) AS n`,
-        [org.id, first],
+    await record(
+      org,
+      Array.from({ length: 1_501 }, (_, index) => ({ customer_id: `c${index}`, cost_usd: '1' })),
+    );
+    const exportOf = async (rowsMax: number) => {
+      const exportUsage = createUsageExport({ db: world.db, spoolDir: undefined, rowsMax });
+      const { chunks } = await exportUsage(
+        org.id,
+        { group_by: 'customer_id', format: 'csv' },
+        world.clock.now(),
       );
-    }
-    const query = '?group_by=customer_id&to=2026-11-16T00:00:00Z&format=csv';
-    expect(refusalOf(await usage(org, query))).toEqual(invalid('format too_many'));
+      let text = '';
+      for await (const chunk of chunks) {
+        text += chunk;
+      }
+      return text;
+    };
+    expect((await exportOf(1_501)).trimEnd().split('\r\n')).toHaveLength(1 + 1_501);
+    await expect(exportOf(1_500)).rejects.toMatchObject({
+      status: 422,
+      details: { fields: [{ field: 'format', code: 'too_many' }] },
+    });
     const { transaction } = world.db;
     let fetched = 0;
     world.db.transaction = ((work, options) =>
@@ -716,7 +725,8 @@ describe('exported', () => {
         options,
       )) as typeof transaction;
     try {
-      expect(refusalOf(await usage(org, query))).toEqual([503, 'service_unavailable']);
+      const lost = await usage(org, '?group_by=customer_id&format=csv');
+      expect(refusalOf(lost)).toEqual([503, 'service_unavailable']);
     } finally {
       world.db.transaction = transaction;
     }
