@@ -1,8 +1,7 @@
-/** The pages of an organization in a real browser. */
+/** The tasks of an organization in a real browser. `console-pages.test.ts` opens every page. */
 import { describe, expect, test } from 'vitest';
 import { expectGood, findBrowser } from '../support/browser.ts';
 import { walkThrough } from '../support/console-walk.ts';
-import { startCuttingProxy } from '../support/cutting-proxy.ts';
 import { startReceiver } from '../support/webhook-receiver.ts';
 import { controlWebhooks } from '../support/webhooks.ts';
 
@@ -10,18 +9,6 @@ const executable = findBrowser();
 
 describe.skipIf(executable === undefined)('the console', () => {
   const walk = walkThrough(executable, { SVC_WEBHOOK_ALLOW_PRIVATE_NETWORKS: 'true' });
-
-  test('redirects to the sign-in page, and back to the requested page afterwards', async () => {
-    const { url, world } = walk;
-    const org = await world.createOrg();
-    const page = await walk.stranger();
-    await page.goto(`${url}/console/refusals?code=rate_limited`);
-    expect(new URL(page.url()).pathname).toBe('/console/login');
-    await expectGood(page);
-    await page.getByLabel('API key').fill(org.ownerKey);
-    await page.getByRole('button', { name: 'Sign in' }).click();
-    await page.waitForURL(`${url}/console/refusals?code=rate_limited`);
-  });
 
   test('shows first steps and empty states in a new organization', async () => {
     const { page, look } = await walk.owner();
@@ -496,70 +483,6 @@ describe.skipIf(executable === undefined)('the console', () => {
     await page.locator('summary', { hasText: 'Export' }).click();
     const [file] = await Promise.all([page.waitForEvent('download'), press('Export')]);
     expect(file.suggestedFilename()).toBe('audit-log.ndjson');
-  });
-
-  test('works by keyboard, and keeps the chosen theme', async () => {
-    const { page } = await walk.owner();
-    await page.goto(`${walk.url}/console/refusals?code=rate_limited`);
-    await page.keyboard.press('Tab');
-    expect(await page.evaluate('document.activeElement.textContent')).toBe('Skip to content');
-    await page.keyboard.press('Enter');
-    expect(await page.evaluate('document.activeElement.id')).toBe('main');
-    await page.getByRole('button', { name: 'Dark' }).click();
-    await page.waitForURL(`${walk.url}/console/refusals?code=rate_limited`);
-    expect(await page.evaluate('getComputedStyle(document.documentElement).colorScheme')).toBe('dark');
-    await page.getByRole('button', { name: 'System' }).click();
-    await page.waitForLoadState();
-    expect(await page.evaluate('document.documentElement.dataset.theme')).toBe('auto');
-  });
-
-  test('works without JavaScript', async () => {
-    const org = await walk.world.createOrg();
-    const page = await walk.stranger({ javaScriptEnabled: false });
-    await page.goto(`${walk.url}/console`);
-    await page.getByLabel('API key').fill(org.ownerKey);
-    await page.getByRole('button', { name: 'Sign in' }).click();
-    expect(await page.getByRole('heading', { level: 1 }).textContent()).toBe('Overview');
-    await page.getByRole('button', { name: 'Sign out' }).click();
-    expect(new URL(page.url()).pathname).toBe('/console/login');
-  });
-
-  test('shows progress and a lost connection without JavaScript', async () => {
-    const { world, browser } = walk;
-    const org = await world.createOrg();
-    const proxy = await startCuttingProxy(walk.url);
-    let goOn = () => {};
-    world.fault = (point) =>
-      point === 'progress' ? new Promise<void>((resolve) => (goOn = resolve)) : undefined;
-    try {
-      const page = await browser.newPage({ javaScriptEnabled: false });
-      await page.goto(`${proxy.url}/console/login?return_to=/console/audit`);
-      await page.getByLabel('API key').fill(org.ownerKey);
-      await page.getByRole('button', { name: 'Sign in' }).click();
-      const verify = page.getByRole('button', { name: 'Verify log' });
-      const step = page.getByText(/\d+ of \d+ entries/);
-      const connectionLost = page.getByText('The connection was lost');
-      await verify.click({ noWaitAfter: true });
-      await step.waitFor();
-      expect(await page.getByText('Log intact').count()).toBe(0);
-      goOn();
-      await page.getByText('Log intact').waitFor();
-      expect(await step.isVisible()).toBe(false);
-
-      await page.goto(`${proxy.url}/console/audit`);
-      await verify.click({ noWaitAfter: true });
-      await step.waitFor();
-      expect(await connectionLost.isVisible()).toBe(false);
-      proxy.cut();
-      // Skips the delay after which the stylesheet shows that the connection was lost.
-      await page.evaluate('document.getAnimations().forEach((one) => one.finish())');
-      await connectionLost.waitFor();
-      expect(await step.isVisible()).toBe(true);
-    } finally {
-      goOn();
-      world.fault = undefined;
-      await proxy.close();
-    }
   });
 
   test('shows the permitted parts of a page, and the missing scope for the others', async () => {
