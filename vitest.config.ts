@@ -6,9 +6,9 @@ import { findPostgres } from './test/support/postgres-cluster.ts';
  * The same tests on two engines: the embedded one always, PostgreSQL wherever the machine has it.
  * PURSER_TEST_REQUIRE_ALL turns a missing engine from a skip into a failure.
  *
- * `npm test` runs the projects `embedded` and `postgres`. `npm run test:soak` runs `soak-*`: long repetitions, on PostgreSQL the
- * tests whose code path does not depend on the engine, databases behind a pooler, and the contract over sockets. `.ci/run` runs
- * the first command, `.ci/soak` the second.
+ * `npm test` runs the projects `embedded` and `postgres`. `npm run test:soak` runs `soak-*`: long repetitions, rare events, whole
+ * tasks in a browser, on the other engine the tests whose code path does not depend on the engine, databases behind a pooler, and
+ * the contract over sockets. `.ci/run` runs the first command, `.ci/soak` the second.
  */
 const postgres = findPostgres() !== undefined;
 if (!postgres) {
@@ -38,44 +38,52 @@ const repeated = [
   'test/contract/random-requests.test.ts',
   'test/e2e/kill-nine.test.ts',
   'test/e2e/provider-bills.test.ts',
+  'test/frozen-contract/published.test.ts',
 ];
 /**
  * Slow tests of tools around the service: the command line, upgrades of the packaged program, and the rules that hold the code to
  * the contract.
  */
 const tools = [
-  'test/e2e/{command-line,upgrade}.test.ts',
+  'test/e2e/{command-line,demo,init,upgrade}.test.ts',
   'test/frozen-contract/{command,contract,every-name}.test.ts',
 ];
-/** Backups, moves, power cuts and the doctor: they copy whole databases or start many processes. */
+/**
+ * Rare events in the life of a deployment: backups, moves, power cuts, full disks, databases and regions that are away. They copy
+ * whole databases or start many processes. `npm test` covers the same code with injected faults in one process
+ * (`fail-open-decisions`, `unknown-outcome`, `disk-space-guard`, `write-probes`, `retention`, `regions`), and with the kills of `kill-nine` and
+ * `money-faults-*`.
+ */
 const operations = [
-  'test/e2e/{backup,move,power-cut,doctor}.test.ts',
+  'test/e2e/{backup,database-away,disk-full,doctor,edge-fail-open,move,power-cut,readiness,regions,retention}.test.ts',
   'src/platform/db/transfer/transfer.test.ts',
 ];
+/**
+ * Whole tasks in a browser. `npm test` opens every page in a browser (`console-pages`), and sends every form without one
+ * (test/contract/console*.test.ts).
+ */
+const tasksInBrowser = 'test/e2e/console{,-insight,-layout}.test.ts';
 /** Every kind of fault in turn, with processes and databases of its own: minutes. `npm run faults` runs it with more rounds. */
 const faultTable = 'test/faults/fault-table.test.ts';
 /**
- * One engine's run is enough in `npm test`: how far a provider or another region is trusted, what is computed from
- * rows that were read, and answers with little regard to the database. None of it is about money, locks or crashes.
+ * Tests whose code path is the same on either engine. `npm test` runs them on PostgreSQL, which takes a half to two thirds of the CPU
+ * time (a third for starts of the service), and on the embedded engine if the machine lacks PostgreSQL. The soak run adds the
+ * embedded engine. What is not listed runs on both engines in `npm test`: the ledger, the database layer, the edge, money,
+ * idempotency, crashes. `random-requests` reaches every route on the embedded engine.
  */
 const sameOnEitherEngine = [
+  'src/capabilities/{access,governance,integration}/**/*.test.ts',
+  'src/capabilities/compliance/{audit,org-removal,residency,retention}/*.test.ts',
+  'src/capabilities/insight/{benchmarks,forecasts,usage}/*.test.ts',
+  'src/capabilities/spend/{budgets,chains,credits,customers,models,plans,spend-caps}/*.test.ts',
+  'src/ledger/postgres/*.test.ts',
   'test/contract/{access,body-limits,catalog,console*,deprecations,field-errors,forms,granting,lists,openapi,ranges,request-rate}.test.ts',
-  'test/e2e/{init,demo,deprecation-usage,regions,safety}.test.ts',
-  'src/capabilities/**/hostile-*.test.ts',
-  'src/capabilities/access/sso/{oidc,saml}.test.ts',
-  'src/capabilities/compliance/audit/verification.test.ts',
-  'src/capabilities/compliance/residency/{forward-mark,forwarding}.test.ts',
-  'src/capabilities/governance/{routing,safety}/*.test.ts',
-  'src/capabilities/insight/benchmarks/*.test.ts',
-  'src/capabilities/integration/meta/documents.test.ts',
-  'src/capabilities/insight/forecasts/{capacity-scenarios,forecasts,linear,scenario-effects,series-forecasts}.test.ts',
+  'test/e2e/{deprecation-usage,edge-fail-mode,fairness,idempotency,log-output,money-faults,process,revocation,safety,sign-in,webhooks}.test.ts',
 ];
+/** Tests of which parts are about the embedded engine alone, or need it to reach every route. */
+const leftToEmbedded = ['test/contract/random-requests.test.ts', 'test/e2e/process-in-place.test.ts'];
 /** A browser shows the same answer whatever engine stored it, and what is refused before any query never meets one. */
-const neverOnPostgres = [
-  'test/e2e/console*.test.ts',
-  'test/contract/http-edges.*.test.ts',
-  'src/capabilities/governance/safety/built-in.test.ts',
-];
+const neverOnPostgres = ['test/e2e/console*.test.ts', 'test/contract/http-edges.*.test.ts'];
 /** The container image, the manifests and the unit, checked with tools that a machine may lack. */
 const deployment = 'test/deploy/**/*.test.ts';
 /** PostgreSQL servers that a test starts by itself, with a standby, with a pooler, or too late: only the soak run has the time. */
@@ -89,8 +97,8 @@ const alwaysOnSockets = 'test/contract/{forms,http-edges.*}.test.ts';
 export default defineConfig({
   test: {
     pool: 'forks',
-    // One more than most machines that run them have cores for: many files wait for processes, clocks and browsers.
-    maxWorkers: 3,
+    // More than most machines that run them have cores for: many files wait for processes, clocks and browsers.
+    maxWorkers: 4,
     // Keeps what files were transformed to for the next project and the next command, for as long as nothing in them changes.
     experimental: { fsModuleCache: true },
     projects: [
@@ -99,7 +107,15 @@ export default defineConfig({
           ...common,
           name: 'embedded',
           include: ['src/**/*.test.ts', 'packages/**/*.test.ts', 'test/**/*.test.ts'],
-          exclude: [...tools, ...operations, ownServers, faultTable, deployment],
+          exclude: [
+            ...tools,
+            ...operations,
+            ...(postgres ? sameOnEitherEngine : []),
+            tasksInBrowser,
+            ownServers,
+            faultTable,
+            deployment,
+          ],
           env: { PURSER_TEST_ENGINE: 'embedded' },
         },
       },
@@ -107,7 +123,7 @@ export default defineConfig({
         test: {
           ...common,
           name: 'soak-embedded',
-          include: [...repeated, ...tools, ...operations, faultTable],
+          include: [...repeated, ...tools, ...operations, ...sameOnEitherEngine, tasksInBrowser, faultTable],
           env: { PURSER_TEST_ENGINE: 'embedded', ...soakEnv },
         },
       },
@@ -146,7 +162,7 @@ export default defineConfig({
                   'src/{capabilities,edge,ledger,platform/db}/**/*.test.ts',
                   'test/{contract,e2e}/**/*.test.ts',
                 ],
-                exclude: [...neverOnPostgres, ...sameOnEitherEngine, ...tools, ...operations, ownServers],
+                exclude: [...neverOnPostgres, ...leftToEmbedded, ...tools, ...operations, ownServers],
                 env: { PURSER_TEST_ENGINE: 'postgres' },
               },
             },
@@ -155,12 +171,11 @@ export default defineConfig({
                 ...common,
                 name: 'soak-postgres',
                 include: [
-                  ...sameOnEitherEngine,
+                  ...leftToEmbedded,
                   ownServers,
-                  'test/e2e/{command-line,upgrade}.test.ts',
+                  'test/e2e/{command-line,demo,init,upgrade}.test.ts',
                   'src/ledger/workload.test.ts',
-                  'test/contract/random-requests.test.ts',
-                  'test/e2e/{kill-nine,provider-bills}.test.ts',
+                  'test/e2e/{kill-nine,money-faults-postgres,provider-bills}.test.ts',
                   ...operations,
                   faultTable,
                 ],

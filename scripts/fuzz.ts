@@ -86,7 +86,7 @@ function freshSeeds(count: number): number[] {
 
 /** Runs one vitest process. */
 async function runTurn({ name, project, seeds, path, title }: Turn): Promise<Failure[]> {
-  const { file, only, inSoakOnly } = allTests[name] as RandomTest;
+  const { file, only, inSoakRunOf } = allTests[name] as RandomTest;
   const folder = mkdtempSync(join(tmpdir(), 'purser-fuzz-'));
   const reportFile = join(folder, 'report.json');
   const pattern = title === undefined ? only : title.replaceAll(/[\\^$.*+?()[\]{}|]/g, '\\$&');
@@ -94,7 +94,7 @@ async function runTurn({ name, project, seeds, path, title }: Turn): Promise<Fai
     process.execPath,
     [
       'node_modules/vitest/vitest.mjs',
-      ...['run', '--project', inSoakOnly ? `soak-${project}` : project, file],
+      ...['run', '--project', inSoakRunOf?.includes(project) ? `soak-${project}` : project, file],
       ...['--reporter=json', '--outputFile', reportFile],
       ...(pattern === undefined ? [] : ['--testNamePattern', pattern]),
     ],

@@ -48,8 +48,7 @@ describe('the first start', () => {
 });
 
 describe('a start that cannot work ends, and says why', () => {
-  // Settings are read before a database is opened, so a run on one engine is enough.
-  test.runIf(engine === 'embedded')('a bad setting', async () => {
+  test('a bad setting', async () => {
     const bad = {
       SVC_PORT: 'eighty',
       SVC_IDEMPOTENCY_INFLIGHT_TAKEOVER_SECS: '0',
@@ -147,40 +146,36 @@ test('an unexpected fault tells the client a trace id, and the log the rest', as
   expect((await service.request('GET', `${orgs}?name=Faulty`)).json.data).toHaveLength(1);
 });
 
-// Spans are recorded independently of the database, so a run on one engine is enough.
-test.runIf(engine === 'embedded')(
-  'with the standard setting, spans that name the route go to the collector',
-  async () => {
-    const received: { path: string | undefined; body: Buffer }[] = [];
-    const collector = createServer(async (request, response) => {
-      const chunks: Buffer[] = [];
-      for await (const chunk of request) {
-        chunks.push(chunk as Buffer);
-      }
-      received.push({ path: request.url, body: Buffer.concat(chunks) });
-      response.end();
-    }).listen(0, '127.0.0.1');
-    await eventually(() => expect(collector.listening).toBe(true));
-    const endpoint = `http://127.0.0.1:${(collector.address() as AddressInfo).port}`;
+test('with the standard setting, spans that name the route go to the collector', async () => {
+  const received: { path: string | undefined; body: Buffer }[] = [];
+  const collector = createServer(async (request, response) => {
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) {
+      chunks.push(chunk as Buffer);
+    }
+    received.push({ path: request.url, body: Buffer.concat(chunks) });
+    response.end();
+  }).listen(0, '127.0.0.1');
+  await eventually(() => expect(collector.listening).toBe(true));
+  const endpoint = `http://127.0.0.1:${(collector.address() as AddressInfo).port}`;
 
-    const service = await startPurser({
-      ...settings,
-      OTEL_EXPORTER_OTLP_ENDPOINT: endpoint,
-      OTEL_SERVICE_NAME: 'the-books',
-    });
-    const answer = await service.request('GET', `${orgs}/org_missing`);
-    expect(answer.status).toBe(404);
-    // Buffered spans are sent during the drain, so all have arrived once the process has ended.
-    expect(await service.end('SIGTERM')).toEqual(hasStopped);
-    expect(received.map(({ path }) => path)).toContain('/v1/traces');
-    // Protobuf contains strings unchanged.
-    const sent = Buffer.concat(received.map(({ body }) => body)).toString('latin1');
-    expect(sent).toContain(`GET ${orgs}/{org_id}`);
-    expect(sent).toContain('http.route');
-    expect(sent).toContain('the-books');
-    expect(sent).toContain(answer.headers['x-svc-trace-id']);
-    expect(sent).not.toContain('org_missing');
-    expect(sent).not.toContain(operatorKey);
-    collector.close();
-  },
-);
+  const service = await startPurser({
+    ...settings,
+    OTEL_EXPORTER_OTLP_ENDPOINT: endpoint,
+    OTEL_SERVICE_NAME: 'the-books',
+  });
+  const answer = await service.request('GET', `${orgs}/org_missing`);
+  expect(answer.status).toBe(404);
+  // Buffered spans are sent during the drain, so all have arrived once the process has ended.
+  expect(await service.end('SIGTERM')).toEqual(hasStopped);
+  expect(received.map(({ path }) => path)).toContain('/v1/traces');
+  // Protobuf contains strings unchanged.
+  const sent = Buffer.concat(received.map(({ body }) => body)).toString('latin1');
+  expect(sent).toContain(`GET ${orgs}/{org_id}`);
+  expect(sent).toContain('http.route');
+  expect(sent).toContain('the-books');
+  expect(sent).toContain(answer.headers['x-svc-trace-id']);
+  expect(sent).not.toContain('org_missing');
+  expect(sent).not.toContain(operatorKey);
+  collector.close();
+});

@@ -14,8 +14,8 @@ export interface FixedCase {
 export interface RandomTest {
   readonly file: string;
   readonly projects: readonly Project[];
-  /** Set if only the soak projects contain the file (`vitest.config.ts`). */
-  readonly inSoakOnly?: true;
+  /** The projects whose soak run contains the file instead (`vitest.config.ts`). */
+  readonly inSoakRunOf?: readonly Project[];
   /** If most of the file is not random, `npm run fuzz` runs only the tests whose full name matches. */
   readonly only?: string;
   /**
@@ -130,6 +130,7 @@ export const randomTests = {
   'linear-forecast': {
     file: 'src/capabilities/insight/forecasts/linear.test.ts',
     projects: embedded,
+    inSoakRunOf: embedded,
     seedsPerTurn: 200,
     seeds: cheap,
     regressions: [],
@@ -144,6 +145,7 @@ export const randomTests = {
   'money-faults': {
     file: 'test/e2e/money-faults.test.ts',
     projects: both,
+    inSoakRunOf: embedded,
     only: 'SIGTERM under load',
     seedsPerTurn: 1,
     seeds: expensive,
@@ -152,7 +154,7 @@ export const randomTests = {
   'power-cut': {
     file: 'test/e2e/power-cut.test.ts',
     projects: embedded,
-    inSoakOnly: true,
+    inSoakRunOf: embedded,
     only: 'times in a row under load',
     seedsPerTurn: 1,
     seeds: expensive,
