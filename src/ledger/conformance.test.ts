@@ -522,7 +522,7 @@ describe('an increase of a hold', () => {
   test('never makes parallel increases and decisions exceed a limit', async () => {
     const orgId = await world.orgWith(cap('10'));
     const holds = await times(5, () => world.held(orgId, '0.5'));
-    const results = await times(60, (index) =>
+    const results = await times<HoldResult | IncreaseResult>(60, (index) =>
       index % 3 === 0 ? world.hold(orgId, '0.25') : increase(orgId, holds[index % 5] as Hold, by('0.25')),
     );
     const passed = results.filter(({ kind }) => kind === 'held' || kind === 'changed');
@@ -621,7 +621,7 @@ describe('an increase of a hold', () => {
     const orgId = await world.orgWith(cap('1000'), budget('bud', '900'));
     const holds = await times(40, () => world.held(orgId, '1', { holdSeconds: 60 }));
     world.clock.advanceSeconds(59);
-    await times(200, (index) => {
+    await times<unknown>(200, (index) => {
       const hold = holds[index % 40] as Hold;
       switch (index % 7) {
         case 0:
@@ -1811,7 +1811,7 @@ describe.runIf(engine === 'postgres')('two processes on one database', () => {
     const fit = unitsOf(7n, 40n);
     const request = world.requestOf(orgId, '0', { amounts: fit.amountsOf(40n), fit });
     const first = await world.held(orgId, '1');
-    const results = await times(200, (index) =>
+    const results = await times<HoldResult | IncreaseResult>(200, (index) =>
       index % 5 === 0
         ? ledgerOf(index).increase(orgId, first.id, { by: amountsOf('0.03', 0n, 0n), requestId: null })
         : ledgerOf(index).hold(request),

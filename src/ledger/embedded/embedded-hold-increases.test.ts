@@ -12,7 +12,10 @@ import { LedgerStates } from './ledger-states.ts';
 import { UnresolvedHoldEnds } from './unresolved-hold-ends.ts';
 
 const limits = limitsOf([limitOf({ id: 'cap', kind: 'spend_cap', capacity: usd('10') })]);
-const db = { stats: () => ({ connections: 1 }), query: async () => [] } as Partial<Database> as Database;
+const db = {
+  stats: () => ({ connections: 1, idle: 1, waiting: 0 }),
+  query: async () => [],
+} as Partial<Database> as Database;
 const turn = () => new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
 
 let writes: { held: bigint[]; resolve(location: LogLocation): void; reject(error: Error): void }[];
