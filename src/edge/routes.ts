@@ -60,7 +60,8 @@ export function edgeRoutes(deps: EdgeDependencies): Route[] {
       summary: 'Decide whether a model call is allowed',
       description:
         'Holds the maximum cost in every applicable limit, or returns an error and holds nothing. To settle the hold, post the ' +
-        'run with its `decision_id`; an unsettled hold is released when it expires. An `Idempotency-Key` is valid for 72 hours, ' +
+        'run with its `decision_id`; an unsettled hold is released when it expires. Fields that are left out have the values of ' +
+        'the attribution of the key; another value for a locked field is `forbidden`. An `Idempotency-Key` is valid for 72 hours, ' +
         'even after the hold has ended: a late retry returns the same decision and takes no second hold. With `fit: true` the ' +
         'largest hold that all limits allow is taken, at least for `min_output_tokens`: a call for 64,000 output tokens under a ' +
         'cap that has room for 59,000 gets `max_output_tokens: 59000` instead of an error. Increase, extend or void the hold ' +

@@ -2,7 +2,6 @@
 import { type AttributionLabel, attributionLabels } from '../../contract/attribution.ts';
 import type { Surface } from '../../kernel/admission.ts';
 import type { Scope } from '../../kernel/limits.ts';
-import { withDefaults } from '../attribution.ts';
 import { isErased } from '../holds/customer-pseudonyms.ts';
 import { type Hold, restoredHold } from '../holds/hold.ts';
 import type { OrgLedgerState } from '../holds/org-ledger-state.ts';
@@ -39,12 +38,12 @@ export function attributedScope({ scope, attribution }: Posting): Scope {
   if (attribution === undefined) {
     return scope;
   }
-  const { tags } = withDefaults({ tags: scope.tags ?? {} }, attribution);
+  const tags = { ...attribution.tags, ...scope.tags };
   const labels = attributionLabels.map((label) => [label, scope[label] ?? attribution[label] ?? null]);
   return {
     ...scope,
     ...(Object.fromEntries(labels) as Pick<Scope, AttributionLabel>),
-    tags: tags === undefined || Object.keys(tags).length === 0 ? null : tags,
+    tags: Object.keys(tags).length === 0 ? null : tags,
   };
 }
 

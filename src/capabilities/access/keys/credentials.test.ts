@@ -1,6 +1,7 @@
 /** Fail open: the keys that are accepted while the database is unavailable. */
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { createWorld, type TestOrg, type World } from '../../../../test/harness.ts';
+import { eventually } from '../../../../test/support/eventually.ts';
 import {
   type Database,
   DatabaseUnavailable,
@@ -148,4 +149,21 @@ test('accepts a key whose org was changed shortly before the outage', async () =
       return found?.org?.name;
     })
     .toBe('Renamed');
+});
+
+test('the changed attribution of a key applies in every process, also in an outage', async () => {
+  const key = await world.mintKey(org, 'viewer', [], { attribution: { team: 'before' } });
+  const attributionNow = async () => (await credentials.find(key.secret))?.attribution;
+  expect(await attributionNow()).toEqual({ values: { team: 'before' }, locked: [] });
+  expect(credentials.peek(key.secret)?.attribution?.values).toEqual({ team: 'before' });
+  const changed = await world.request('PATCH', `/v1/orgs/${org.id}/keys/${key.id}`, {
+    key: org.ownerKey,
+    body: { attribution: { team: 'after' }, attribution_locked: ['team'] },
+  });
+  expect(changed.status).toBe(200);
+  await eventually(() => expect(credentials.peek(key.secret)).toBeUndefined());
+  const after = { values: { team: 'after' }, locked: ['team'] };
+  expect(await attributionNow()).toEqual(after);
+  goAway();
+  expect(await attributionNow()).toEqual(after);
 });

@@ -163,7 +163,7 @@ function decisionRoute(deps: RoutingDependencies): Route {
     description:
       'Filters the candidates of the routing policy: policies must allow them, and they must be served in the required region, ' +
       'support the number of tokens, have the required capabilities, fit into every limit and meet the minimum eval score. The ' +
-      'objective chooses among the rest. With `hold`, the maximum cost is held. An `Idempotency-Key` is replayed for 72 hours, even after the hold has ended.',
+      'objective chooses among the rest. With `hold`, the maximum cost is held. Fields that are left out have the values of the attribution of the key. An `Idempotency-Key` is replayed for 72 hours, even after the hold has ended.',
     access: member,
     body: AskRoute,
     bodyLimitBytes: bodyLimits.lists,

@@ -43,7 +43,8 @@ export function runRoutes(deps: RunRouteDependencies): Route[] {
       description:
         'A finished run passes every admission check and is charged; with `decision_id` it settles that decision instead. ' +
         'With `status` `running`, the estimated cost is held until the run is completed. If the cost is left out, it is ' +
-        'computed from the price of the model.',
+        'computed from the price of the model. Fields that are left out have the values of the attribution of the key; another ' +
+        'value for a locked field is `forbidden`. A run that settles a decision has the values of the decision.',
       access: writer,
       body: CreateRun,
       bodyLimitBytes: bodyLimits.content,
@@ -61,8 +62,8 @@ export function runRoutes(deps: RunRouteDependencies): Route[] {
       description:
         'Accepts JSON, or one run per line as `application/x-ndjson`; up to 100 lines that are not valid JSON are reported. ' +
         'All runs are created or none: every run is validated first, then the batch is admitted as a whole. If a run is ' +
-        'denied, `details.run_index` is its index. With `on_error=skip`, invalid and denied runs are listed in `errors` and ' +
-        'the others are created; a request with 100 or more runs that are not valid JSON is rejected. With `enforcement=record`, past runs are posted at their `started_at` ' +
+        'denied, or states another value than one that is locked for the key, `details.run_index` is its index. With ' +
+        '`on_error=skip`, invalid and denied runs are listed in `errors` and the others are created; a request with 100 or more runs that are not valid JSON is rejected. With `enforcement=record`, past runs are posted at their `started_at` ' +
         'without admission checks; they use neither credits nor the prepaid balance.',
       access: {
         ...writer,
