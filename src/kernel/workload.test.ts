@@ -29,7 +29,7 @@ import {
 } from './settlement.ts';
 
 const { seeds } = seedsOf('kernel-workload');
-const workloads = rounds(2, 40);
+const workloads = rounds(4, 40);
 const steps = 250;
 
 const lifetime = { kind: 'lifetime' } as const;
