@@ -66,9 +66,8 @@ const tasksInBrowser = 'test/e2e/console{,-insight,-layout}.test.ts';
 /** Every kind of fault in turn, with processes and databases of its own: minutes. `npm run faults` runs it with more rounds. */
 const faultTable = 'test/faults/fault-table.test.ts';
 /**
- * Tests whose code path is the same on either engine. `npm test` runs them on PostgreSQL, which takes a half to two thirds of the CPU
- * time (a third for starts of the service), and on the embedded engine if the machine lacks PostgreSQL. The soak run adds the
- * embedded engine. What is not listed runs on both engines in `npm test`: the ledger, the database layer, the edge, money,
+ * Tests whose code path is the same on either engine. `npm test` runs them on PostgreSQL, which takes about 60 % of the time, and on
+ * the embedded engine if the machine lacks PostgreSQL. The soak run adds the embedded engine. What is not listed runs on both engines in `npm test`: the ledger, the database layer, the edge, money,
  * idempotency, crashes. `random-requests` reaches every route on the embedded engine.
  */
 const sameOnEitherEngine = [

@@ -6,6 +6,7 @@ export interface JsonSchema {
   readonly enum?: readonly unknown[];
   readonly format?: string;
   readonly examples?: readonly string[];
+  readonly anyOf?: readonly JsonSchema[];
   readonly pattern?: string;
   readonly minimum?: number;
   readonly maximum?: number;
@@ -173,6 +174,9 @@ function makeValid(schema: JsonSchema, name: string): fc.Arbitrary<unknown> {
   }
   if (schema.enum !== undefined) {
     return fc.constantFrom(...schema.enum);
+  }
+  if (schema.anyOf !== undefined) {
+    return fc.oneof(...schema.anyOf.map((one) => valid(one, name)));
   }
   const [type] = [schema.type].flat();
   switch (type) {

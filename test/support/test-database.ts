@@ -44,6 +44,13 @@ export async function makePlace({ migrated }: { migrated: boolean }): Promise<Pl
   };
 }
 
+/** On a busy machine a statement may take longer than the service waits. */
+function patientUrl(url: string): string {
+  const patient = new URL(url);
+  patient.searchParams.set('statement_timeout', '60000');
+  return patient.href;
+}
+
 /** On a busy machine a thousand callers may wait for a long time, and no test checks how long. */
 const waitMsMax = 300_000;
 
@@ -56,7 +63,7 @@ export async function openPlace(place: Place): Promise<Database> {
   const { pathname } = new URL(place.databaseUrl);
   return openPostgres({
     ...(pooler === ''
-      ? { url: place.databaseUrl }
+      ? { url: patientUrl(place.databaseUrl) }
       : { url: databaseUrl(pooler, pathname.slice(1)), listenUrl: place.databaseUrl }),
     connections: 10,
     log,

@@ -2,8 +2,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { eventually } from '../../../test/support/eventually.ts';
 import { engine, makePlace, openPlace, type Place } from '../../../test/support/test-database.ts';
+import { createLog } from '../log.ts';
 import { type Database, DatabaseUnavailable, insertEach, insertMany, isUniqueViolation } from './database.ts';
 import { migrate, readMigrations } from './migrate.ts';
+import { openPostgres } from './postgres/postgres.ts';
 
 let place: Place;
 let db: Database;
@@ -299,14 +301,15 @@ describe('transactions', () => {
 
 // The timeout of the embedded engine is half a minute, which is too long for a test.
 describe.runIf(engine === 'postgres')('a statement that exceeds the timeout', () => {
-  const slow = (options?: { patient: boolean }) =>
-    db.transaction(async (tx) => tx.query('SELECT pg_sleep(8)', []), options);
-
   test('is cancelled, unless the transaction is patient, like a migration', async () => {
+    const url = `${place.databaseUrl}?statement_timeout=500`;
+    const hasty = await openPostgres({ url, connections: 2, log: createLog('silent') });
+    const slow = (options?: { patient: boolean }) =>
+      hasty.transaction(async (tx) => tx.query('SELECT pg_sleep(2)', []), options);
     await Promise.all([
       expect(slow()).rejects.toThrow(DatabaseUnavailable),
       expect(slow({ patient: true })).resolves.toHaveLength(1),
-    ]);
+    ]).finally(() => hasty.close());
   });
 });
 
