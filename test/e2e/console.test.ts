@@ -83,7 +83,7 @@ describe.skipIf(executable === undefined)('the console', () => {
     const { page, look, press, confirm, arrived, api } = await walk.owner();
     await api('POST', '/v1/runs', { model: 'm', workflow: 'research', cost_usd: '0.75' });
     await look('/console/limits/budgets/new', 'New budget');
-    await page.getByLabel('Name').fill('Research');
+    await page.getByLabel('Name', { exact: true }).fill('Research');
     await page.getByLabel('Applies to').selectOption('workflow');
     await page.getByLabel('Limit').fill('much');
     await press('Create budget');
@@ -93,7 +93,7 @@ describe.skipIf(executable === undefined)('the console', () => {
     expect(await page.locator('#field-limit_usd-fault').textContent()).toContain('decimal string');
     await expectGood(page);
     await limit.fill('$1,250.50');
-    await page.getByLabel('Workflow, deployment').fill('research');
+    await page.getByLabel('Value').fill('research');
     await press('Create budget');
     await arrived('budget_created');
     expect(await page.getByRole('status').textContent()).toBe('Budget created.');
