@@ -14,6 +14,7 @@ import { createPermits } from '../capabilities/governance/approvals/index.ts';
 import { openWantedEvents, type WantedEvents } from '../capabilities/integration/webhooks/index.ts';
 import {
   createPrices,
+  modelsOfVersions,
   type Prices,
   seedModelCapabilities,
   seedModels,
@@ -96,7 +97,7 @@ export async function openServices({ config, db, clock, ids, log }: ServicesDepe
       await enqueueRunEvents(tx, { ids, wants: events.wants }, posted);
     },
     readPaid,
-    unsettledRuns: createUnsettledRuns(ids),
+    unsettledRuns: createUnsettledRuns(ids, modelsOfVersions),
     permits: createPermits({ ids, heads: auditHeads }),
   });
   const prices = createPrices(db);

@@ -45,7 +45,16 @@ describe('the list of run dimensions covers every column of', () => {
   // A new column of `runs` is either a dimension, or is added here after erasure, retention and filters were
   // considered.
   test('runs, apart from identifiers, amounts, times and content', async () => {
-    const others = ['org_id', 'id', 'external_id', 'parent_run_id', 'decision_id', 'depth', 'price_version'];
+    const others = [
+      'org_id',
+      'id',
+      'external_id',
+      'parent_run_id',
+      'decision_id',
+      'depth',
+      'price_version',
+      'priced_as',
+    ];
     const amounts = [
       'input_tokens',
       'cached_input_tokens',

@@ -60,10 +60,10 @@ export async function optionsOf(
   const priced = new Map(listed.map((price) => [price.model, price]));
   const capabilitiesByModel = await capabilitiesCache.all();
   const latencies = await latenciesOf(orgId);
-  const optionFor = (model: string): Option => {
-    const price = priced.get(model);
+  const optionFor = async (model: string): Promise<Option> => {
+    const price = priced.get(model) ?? (await prices.find(orgId, model, now.getTime()));
     const { context_tokens, max_output_tokens, regions, capabilities } =
-      capabilitiesByModel.get(model) ?? noCapabilities;
+      capabilitiesByModel.get(model) ?? capabilitiesByModel.get(price?.model ?? '') ?? noCapabilities;
     const { preview, attempt } = chargeOf(call, model, price);
     return {
       price,
@@ -85,7 +85,7 @@ export async function optionsOf(
     };
   };
   const names = namedBy(policy.candidates, [...priced.keys()]);
-  const options = [...names, ...policy.fallbacks].map(optionFor);
+  const options = await Promise.all([...names, ...policy.fallbacks].map(optionFor));
   const denials = await policies.preview(
     orgId,
     options.map(({ attempt }) => attempt),

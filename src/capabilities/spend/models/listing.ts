@@ -3,9 +3,11 @@ import { invalidField } from '../../../contract/api-error.ts';
 import type { PageOf } from '../../../platform/http/routes/list.ts';
 import { formatPercent } from './discount.ts';
 import { type ModelCapabilities, noCapabilities, viewCapabilities } from './model-capabilities.ts';
-import type { ListedPrice } from './prices.ts';
-import { viewRates } from './rates.ts';
-import type { ModelFilters, ModelView } from './schema.ts';
+import { viewNames } from './model-names.ts';
+import type { ModelNamesRow } from './name-queries.ts';
+import type { ListedPrice, Resolution } from './prices.ts';
+import { noRates, viewColumns, viewRates } from './rates.ts';
+import type { ModelFilters, ModelResolution, ModelView } from './schema.ts';
 
 const pageSize = 50;
 
@@ -21,6 +23,7 @@ export interface Latency {
 export interface ModelInfo {
   readonly capabilities: ReadonlyMap<string, ModelCapabilities>;
   readonly latencies: ReadonlyMap<string, Latency>;
+  readonly names: ReadonlyMap<string, ModelNamesRow>;
 }
 
 export function modelPage(
@@ -51,7 +54,7 @@ export function modelPage(
   const shown = rest.slice(0, limit);
   const last = shown.at(-1);
   return {
-    data: shown.map(({ price }) => viewModel(price, capabilitiesOf(price), info.latencies.get(price.model))),
+    data: shown.map(({ price }) => viewModel(price, capabilitiesOf(price), info)),
     next_cursor: rest.length > limit && last !== undefined ? encodeCursor(sort, last.position) : null,
   };
 }
@@ -59,8 +62,9 @@ export function modelPage(
 function viewModel(
   { model, provider, versionId, source, discountBasisPoints, rates }: ListedPrice,
   capabilities: ModelCapabilities,
-  latency: Latency | undefined,
+  { latencies, names }: ModelInfo,
 ): ModelView {
+  const latency = latencies.get(model);
   return {
     model,
     provider,
@@ -69,8 +73,23 @@ function viewModel(
     discount_percent: discountBasisPoints === null ? null : formatPercent(discountBasisPoints),
     ...viewRates(rates),
     ...viewCapabilities(capabilities),
+    ...viewNames(names.get(model)),
     latency_p50_ms: latency === undefined ? null : Number(latency.p50Ms),
     latency_p95_ms: latency === undefined ? null : Number(latency.p95Ms),
+  };
+}
+
+export function viewResolution(model: string, { price, steps }: Resolution): ModelResolution {
+  const discount = price?.discountBasisPoints ?? null;
+  return {
+    model,
+    priced_as: price?.model ?? null,
+    provider: price?.provider ?? null,
+    price_version: price?.versionId ?? null,
+    source: price?.source ?? null,
+    discount_percent: discount === null ? null : formatPercent(discount),
+    ...(price === undefined ? viewColumns(noRates) : viewRates(price.rates)),
+    steps: steps.map((step) => ({ ...step })),
   };
 }
 

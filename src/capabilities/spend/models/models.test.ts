@@ -33,7 +33,14 @@ const noOthers = {
   request_usd: null,
 };
 
-const unknownFacts = { context_tokens: null, max_output_tokens: null, regions: null, capabilities: null };
+const unknownFacts = {
+  context_tokens: null,
+  max_output_tokens: null,
+  regions: null,
+  capabilities: null,
+  aliases: [],
+  patterns: [],
+};
 /** Removes the capabilities, which are not part of a price version. */
 const versionOf = (priced: object) =>
   Object.fromEntries(Object.entries(priced).filter(([field]) => !(field in unknownFacts)));

@@ -96,16 +96,15 @@ export async function makeRoom<Row extends Version>(
   }
 }
 
-/** Names are stored as they are: the `model` of a request must match exactly. */
+export const modelNameForm = /^[^\s\p{Cc}]([^\p{Cc}]*[^\s\p{Cc}])?$/u;
+export const invalidForm = 'Must not start or end with whitespace or contain control characters.';
+
+/** Names are stored as they are: upper and lower case differ. */
 export function checkModelName(model: string): void {
   if ([...model].length > modelLengthMax) {
     throw invalidField('model', 'out_of_range', `Must be at most ${modelLengthMax} characters.`);
   }
-  if (!/^[^\s\p{Cc}]([^\p{Cc}]*[^\s\p{Cc}])?$/u.test(model)) {
-    throw invalidField(
-      'model',
-      'invalid_format',
-      'Must not start or end with whitespace or contain control characters.',
-    );
+  if (!modelNameForm.test(model)) {
+    throw invalidField('model', 'invalid_format', invalidForm);
   }
 }

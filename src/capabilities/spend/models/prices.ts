@@ -8,13 +8,15 @@ import { discounted, type Rates } from '../../../kernel/prices.ts';
 import { NotifiedCache } from '../../../platform/cache/notified-cache.ts';
 import type { Database } from '../../../platform/db/database.ts';
 import { onModelPriceChange, onOrgPriceChange } from './change-notifications.ts';
+import { allModelNames } from './name-queries.ts';
+import { createNameResolution, type NameResolution, type NameStep } from './name-resolution.ts';
 import {
   allModelVersions,
   allOrgVersions,
   type ModelPriceRow,
-  modelVersions,
   type OrgPriceRow,
-  orgVersions,
+  versionsOfModels,
+  versionsOfOrgModels,
 } from './queries.ts';
 import { ratesOf } from './rates.ts';
 import { inForceAt, type Version } from './versions.ts';
@@ -25,10 +27,11 @@ export interface PriceInForce {
   /** The id that runs store as their price version: `prc_…`, with a discount `prc_…+prc_…`. */
   readonly versionId: string;
   readonly rates: Rates;
+  /** The model whose price this is. Callers may have requested it by another name. */
+  readonly model: string;
 }
 
 export interface ListedPrice extends PriceInForce {
-  readonly model: string;
   readonly provider: string | null;
   readonly source: 'model' | 'org' | 'discount';
   /** Null if no discount applies. */
@@ -36,16 +39,32 @@ export interface ListedPrice extends PriceInForce {
 }
 
 export interface Prices {
-  /** Returns undefined if the model has no price at that time; a promise only if prices must be loaded first. */
-  find(
-    orgId: string,
-    model: string,
-    atMs: number,
-  ): PriceInForce | undefined | Promise<PriceInForce | undefined>;
-  /** Returns the price version that a run or decision references, even if it is no longer in force. */
-  version(orgId: string, model: string, versionId: string): Promise<PriceInForce | undefined>;
+  /**
+   * Resolves the name and returns the price; undefined if there is none at that time. Returns a promise only if prices must be
+   * loaded first.
+   */
+  find(orgId: string, name: string, atMs: number): ListedPrice | undefined | Promise<ListedPrice | undefined>;
+  /** Like `find`, and returns the steps that were tried. */
+  resolve(orgId: string, name: string, atMs: number): Promise<Resolution>;
+  /**
+   * Returns the price version that a run or decision references, even if it is no longer in force. Undefined if it is not a
+   * version of a model that the name may mean.
+   */
+  version(orgId: string, name: string, versionId: string): Promise<PriceInForce | undefined>;
   /** Returns all models that have a price for the org at that time, unordered. */
   list(orgId: string, atMs: number): Promise<ListedPrice[]>;
+}
+
+export interface ResolutionStep {
+  readonly step: NameStep | 'org_price';
+  readonly name: string;
+  readonly model: string | null;
+  readonly matched: boolean;
+}
+
+export interface Resolution {
+  readonly price: ListedPrice | undefined;
+  readonly steps: readonly ResolutionStep[];
 }
 
 interface ModelVersion extends Version {
@@ -61,13 +80,19 @@ type PriceHistory<Entry> = ReadonlyMap<string, readonly Entry[]>;
 type ModelPriceHistory = PriceHistory<ModelVersion>;
 type OrgPriceHistory = PriceHistory<OrgVersion>;
 
+/** The list prices of all models, and their names. */
+interface ModelPrices {
+  readonly history: ModelPriceHistory;
+  readonly names: NameResolution;
+}
+
 const everything = '';
 
 export function createPrices(db: Database): Prices {
   const models = new NotifiedCache(db, {
     maxEntries: 1,
     onChange: (_, listener) => onModelPriceChange(db, () => listener(null)),
-    load: async () => priceHistoryOf(await allModelVersions(db), modelVersion),
+    load: loadModels,
   });
   const orgs = new NotifiedCache(db, {
     maxEntries: cachedOrgsMax,
@@ -75,45 +100,104 @@ export function createPrices(db: Database): Prices {
     load: async (orgId) => priceHistoryOf(await allOrgVersions(db, orgId), orgVersion),
   });
 
-  /** Queries the versions of one model only; the caches load those of all models. */
-  async function findInDatabase(orgId: string, model: string, atMs: number) {
-    const modelRows = await modelVersions(db, model);
-    const orgRows = await orgVersions(db, orgId, model);
-    return inForce(priceHistoryOf(modelRows, modelVersion), priceHistoryOf(orgRows, orgVersion), model, atMs);
+  async function loadModels(): Promise<ModelPrices> {
+    const history = priceHistoryOf(await allModelVersions(db), modelVersion);
+    return { history, names: createNameResolution(await allModelNames(db)) };
   }
 
-  async function priceHistories(orgId: string): Promise<readonly [ModelPriceHistory, OrgPriceHistory]> {
+  /** Queries the versions of the models that the name may mean only; the caches load those of all models. */
+  async function findInDatabase(orgId: string, name: string, atMs: number) {
+    const names = createNameResolution(await allModelNames(db));
+    const models = [name, ...names.otherModels(name)];
+    const history = priceHistoryOf(await versionsOfModels(db, models), modelVersion);
+    const own = priceHistoryOf(await versionsOfOrgModels(db, orgId, models), orgVersion);
+    return resolvedPrice({ history, names }, own, name, atMs);
+  }
+
+  async function loadPrices(orgId: string): Promise<readonly [ModelPrices, OrgPriceHistory]> {
     return Promise.all([models.get(everything), orgs.get(orgId)]);
   }
 
   return {
-    find(orgId, model, atMs) {
-      const modelHistory = models.peek(everything);
-      const orgHistory = orgs.peek(orgId);
-      if (modelHistory !== undefined && orgHistory !== undefined) {
-        return inForce(modelHistory, orgHistory, model, atMs);
+    find(orgId, name, atMs) {
+      const listed = models.peek(everything);
+      const own = orgs.peek(orgId);
+      if (listed !== undefined && own !== undefined) {
+        return resolvedPrice(listed, own, name, atMs);
       }
       // While the caches are bypassed, loading all prices for each decision would be expensive.
       return db.notificationsHealthy()
-        ? priceHistories(orgId).then(([all, own]) => inForce(all, own, model, atMs))
-        : findInDatabase(orgId, model, atMs);
+        ? loadPrices(orgId).then(([all, orgPrices]) => resolvedPrice(all, orgPrices, name, atMs))
+        : findInDatabase(orgId, name, atMs);
     },
 
-    async version(orgId, model, versionId) {
-      const [modelHistory, orgHistory] = await priceHistories(orgId);
+    async resolve(orgId, name, atMs) {
+      return explainedPrice(...(await loadPrices(orgId)), name, atMs);
+    },
+
+    async version(orgId, name, versionId) {
+      const [{ history, names }, orgHistory] = await loadPrices(orgId);
       const ids = versionId.split('+');
-      const price = modelHistory.get(model)?.find(({ id }) => ids.includes(id))?.price;
-      const own = orgHistory.get(model)?.find(({ id }) => ids.includes(id));
-      const named = own === undefined ? price : own.applyTo(price);
-      return named?.versionId === versionId ? named : undefined;
+      for (const model of [name, ...names.otherModels(name)]) {
+        const price = history.get(model)?.find(({ id }) => ids.includes(id))?.price;
+        const own = orgHistory.get(model)?.find(({ id }) => ids.includes(id));
+        const named = own === undefined ? price : own.applyTo(price);
+        if (named?.versionId === versionId) {
+          return named;
+        }
+      }
+      return undefined;
     },
 
     async list(orgId, atMs) {
-      const [modelHistory, orgHistory] = await priceHistories(orgId);
-      const names = new Set([...modelHistory.keys(), ...orgHistory.keys()]);
-      return [...names].flatMap((model) => inForce(modelHistory, orgHistory, model, atMs) ?? []);
+      const [{ history }, orgHistory] = await loadPrices(orgId);
+      const models = new Set([...history.keys(), ...orgHistory.keys()]);
+      return [...models].flatMap((model) => inForce(history, orgHistory, model, atMs) ?? []);
     },
   };
+}
+
+function resolvedPrice(
+  { history, names }: ModelPrices,
+  org: OrgPriceHistory,
+  name: string,
+  atMs: number,
+): ListedPrice | undefined {
+  const exact = inForce(history, org, name, atMs);
+  if (exact !== undefined) {
+    return exact;
+  }
+  for (const model of names.otherModels(name)) {
+    const price = inForce(history, org, model, atMs);
+    if (price !== undefined) {
+      return price;
+    }
+  }
+  return undefined;
+}
+
+/** Takes the same steps as `resolvedPrice`. */
+function explainedPrice(
+  { history, names }: ModelPrices,
+  org: OrgPriceHistory,
+  name: string,
+  atMs: number,
+): Resolution {
+  const steps: ResolutionStep[] = [];
+  const own = inForce(history, org, name, atMs);
+  const isOwn = own !== undefined && own.source !== 'model';
+  steps.push({ step: 'org_price', name, model: isOwn ? name : null, matched: isOwn });
+  if (isOwn) {
+    return { price: own, steps };
+  }
+  for (const candidate of names.candidates(name)) {
+    const price = candidate.model === null ? undefined : inForce(history, org, candidate.model, atMs);
+    steps.push({ ...candidate, matched: price !== undefined });
+    if (price !== undefined) {
+      return { price, steps };
+    }
+  }
+  return { price: undefined, steps };
 }
 
 function inForce(

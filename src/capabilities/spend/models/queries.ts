@@ -44,6 +44,45 @@ export async function orgVersions(db: Queryable, orgId: string, model: string): 
   );
 }
 
+export async function versionsOfModels(db: Queryable, models: readonly string[]): Promise<ModelPriceRow[]> {
+  return db.query<ModelPriceRow>(
+    `SELECT ${modelColumns.join()} FROM model_prices WHERE model = ANY($1) ${latestFirst}`,
+    [models],
+  );
+}
+
+export async function versionsOfOrgModels(
+  db: Queryable,
+  orgId: string,
+  models: readonly string[],
+): Promise<OrgPriceRow[]> {
+  return db.query<OrgPriceRow>(
+    `SELECT ${orgColumns.join()} FROM org_prices WHERE org_id = $1 AND model = ANY($2) ${latestFirst}`,
+    [orgId, models],
+  );
+}
+
+/** Returns the model of each price version. `versionIds` are those of runs and holds, so they may be `prc_…+prc_…`. */
+export async function modelsOfVersions(
+  db: Queryable,
+  orgId: string,
+  versionIds: readonly string[],
+): Promise<Map<string, string>> {
+  const ids = versionIds.flatMap((versionId) => versionId.split('+'));
+  const rows = await db.query<{ id: string; model: string }>(
+    `SELECT id, model FROM model_prices WHERE id = ANY($2)
+     UNION ALL SELECT id, model FROM org_prices WHERE org_id = $1 AND id = ANY($2)`,
+    [orgId, ids],
+  );
+  const models = new Map(rows.map(({ id, model }) => [id, model]));
+  return new Map(
+    versionIds.flatMap((versionId) => {
+      const model = models.get(versionId.split('+')[0] as string);
+      return model === undefined ? [] : [[versionId, model]];
+    }),
+  );
+}
+
 /** Returns all versions, including withdrawn ones, because runs may reference them. */
 export async function allModelVersions(db: Queryable): Promise<ModelPriceRow[]> {
   return db.query<ModelPriceRow>(`SELECT ${modelColumns.join()} FROM model_prices ${latestFirst}`, []);

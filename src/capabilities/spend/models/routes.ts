@@ -5,14 +5,16 @@ import { type Change, type Route, read, write } from '../../../platform/http/rou
 import { closed, page } from '../../../platform/http/routes/schemas.ts';
 import type { Ids } from '../../../platform/ids.ts';
 import { findOrg } from '../../access/orgs/index.ts';
-import { type Latency, modelPage } from './listing.ts';
+import { type Latency, modelPage, viewResolution } from './listing.ts';
 import {
   type ModelCapabilitiesCache,
   noCapabilities,
   putModelCapabilities,
   viewCapabilities,
 } from './model-capabilities.ts';
+import { putModelNames, viewNames } from './model-names.ts';
 import { putModelPrice, shownVersionsMax, viewModelPrice } from './models.ts';
+import { allModelNames, findModelNames } from './name-queries.ts';
 import { putOrgPrice, removeOrgPrice, viewOrgPrice } from './org-prices.ts';
 import type { Prices } from './prices.ts';
 import { listModelPrices, listOrgPrices, modelVersions, orgVersions } from './queries.ts';
@@ -20,6 +22,7 @@ import {
   ModelFilters,
   ModelPriceFilters,
   ModelPriceView,
+  ModelResolution,
   ModelView,
   OrgPriceFilters,
   OrgPriceVersion,
@@ -27,6 +30,7 @@ import {
   PricedModel,
   PutModelPrice,
   PutOrgPrice,
+  ResolveQuery,
 } from './schema.ts';
 import { shownAt, type Version } from './versions.ts';
 
@@ -43,10 +47,10 @@ const operator = { kind: 'operator' } as const;
 const reader = { kind: 'org', scope: 'routing:read', role: 'viewer' } as const;
 
 export function modelRoutes(deps: ModelDependencies): Route[] {
-  return [...modelPriceRoutes(deps), ...orgPriceRoutes(deps), modelListRoute(deps)];
+  return [...modelPriceRoutes(deps), ...orgPriceRoutes(deps), modelListRoute(deps), resolveRoute(deps)];
 }
 
-function modelListRoute({ prices, capabilities, latenciesOf }: ModelDependencies): Route {
+function modelListRoute({ db, prices, capabilities, latenciesOf }: ModelDependencies): Route {
   return read({
     id: 'models.list',
     path: '/v1/models',
@@ -55,8 +59,29 @@ function modelListRoute({ prices, capabilities, latenciesOf }: ModelDependencies
     query: ModelFilters,
     response: page(ModelView),
     async handler({ query, caller, now }) {
-      const known = { capabilities: await capabilities.all(), latencies: await latenciesOf(caller.tenantId) };
+      const known = {
+        capabilities: await capabilities.all(),
+        latencies: await latenciesOf(caller.tenantId),
+        names: new Map((await allModelNames(db)).map((row) => [row.model, row])),
+      };
       return modelPage(await prices.list(caller.tenantId, now.getTime()), known, query);
+    },
+  });
+}
+
+function resolveRoute({ prices }: ModelDependencies): Route {
+  return read({
+    id: 'models.resolve',
+    path: '/v1/models/resolve',
+    summary: 'Explain which price applies to a model name',
+    description:
+      'Returns the price that applies to runs of this model now, and the steps that were tried to find it. ' +
+      '`priced_as` is null if no price was found.',
+    access: reader,
+    query: ResolveQuery,
+    response: ModelResolution,
+    async handler({ query, caller, now }) {
+      return viewResolution(query.model, await prices.resolve(caller.tenantId, query.model, now.getTime()));
     },
   });
 }
@@ -67,11 +92,11 @@ function modelPriceRoutes({ db, ids, capabilities }: ModelDependencies): Route[]
       id: 'models.prices.put',
       method: 'PUT',
       path: '/v1/admin/models/{model}',
-      summary: 'Set the price and the capabilities of a model',
+      summary: 'Set the price, the capabilities and other names of a model',
       description:
         'Creates and returns a version of the price, in force from `effective_from` until the next version. Earlier runs ' +
         'keep the version they were priced with. If the same price is already in force at that time, it is returned. ' +
-        'Capabilities apply at once and have no versions; those that are left out stay unchanged. ' +
+        'Capabilities and other names apply at once and have no versions; those that are left out stay unchanged. ' +
         'Slashes in the name are percent-encoded.',
       access: operator,
       body: PutModelPrice,
@@ -81,17 +106,26 @@ function modelPriceRoutes({ db, ids, capabilities }: ModelDependencies): Route[]
       async handler({ params, body, now }, tx) {
         const put = await putModelPrice(tx, ids, now, params.model, body);
         const known = await putModelCapabilities(tx, now, params.model, body);
+        const names = await putModelNames(tx, now, params.model, body);
         const { before, after, versionsBefore, versions } = put;
-        const view = { ...viewModelPrice(after, versions, now), ...viewCapabilities(known.after) };
+        const view = {
+          ...viewModelPrice(after, versions, now),
+          ...viewCapabilities(known.after),
+          ...names.after,
+        };
         const change: Change = {
           tenantId: platformTenant,
           target: { kind: 'model_price', id: params.model },
           ...(before !== undefined && {
-            before: { ...viewModelPrice(before, versionsBefore, now), ...viewCapabilities(known.before) },
+            before: {
+              ...viewModelPrice(before, versionsBefore, now),
+              ...viewCapabilities(known.before),
+              ...names.before,
+            },
           }),
           after: view,
         };
-        return { body: view, changes: put.changed || known.changed ? [change] : [] };
+        return { body: view, changes: put.changed || known.changed || names.changed ? [change] : [] };
       },
     }),
     read({
@@ -104,7 +138,11 @@ function modelPriceRoutes({ db, ids, capabilities }: ModelDependencies): Route[]
       async handler({ params, now }) {
         const versions = await modelVersions(db, params.model);
         const known = (await capabilities.all()).get(params.model) ?? noCapabilities;
-        return { ...withVersions(versions, now, viewModelPrice), ...viewCapabilities(known) };
+        return {
+          ...withVersions(versions, now, viewModelPrice),
+          ...viewCapabilities(known),
+          ...viewNames(await findModelNames(db, params.model)),
+        };
       },
     }),
     read({
@@ -118,10 +156,12 @@ function modelPriceRoutes({ db, ids, capabilities }: ModelDependencies): Route[]
       async handler({ query, now }) {
         const { data, next_cursor } = await listModelPrices(db, query, now);
         const known = await capabilities.all();
+        const names = new Map((await allModelNames(db)).map((row) => [row.model, row]));
         return {
           data: data.map((row) => ({
             ...viewModelPrice(row, [row], now),
             ...viewCapabilities(known.get(row.model) ?? noCapabilities),
+            ...viewNames(names.get(row.model)),
           })),
           next_cursor,
         };

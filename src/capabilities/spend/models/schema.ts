@@ -1,6 +1,7 @@
 import { type Static, Type } from 'typebox';
 import { listParameters } from '../../../platform/http/routes/list.ts';
 import { choice, closed, id, nullable, timestamp, usd } from '../../../platform/http/routes/schemas.ts';
+import { nameSteps } from './name-resolution.ts';
 import { versionStatuses } from './versions.ts';
 
 export const modelLengthMax = 200;
@@ -70,6 +71,18 @@ const capabilityFields = {
 export const ModelCapabilitiesView = closed(capabilityFields);
 export type ModelCapabilitiesView = Static<typeof ModelCapabilitiesView>;
 
+const namesMax = 100;
+const nameList = (maxItems: number, description: string) =>
+  Type.Array(Type.String({ minLength: 1, maxLength: modelLengthMax }), { maxItems, description });
+const aliases = nameList(namesMax, 'Other names of the model, compared exactly.');
+const patterns = nameList(
+  20,
+  'Patterns of other names of the model; `*` stands for any characters. Of several that match, the one with most other ' +
+    'characters applies.',
+);
+export const ModelNamesView = closed({ aliases, patterns });
+export type ModelNamesView = Static<typeof ModelNamesView>;
+
 export const PutModelPrice = closed({
   provider: Type.Optional(nullable(provider('If left out: as in the previous version.'))),
   input_usd_per_million: inputUsd,
@@ -80,6 +93,8 @@ export const PutModelPrice = closed({
   max_output_tokens: Type.Optional(capabilityFields.max_output_tokens),
   regions: Type.Optional(capabilityFields.regions),
   capabilities: Type.Optional(capabilityFields.capabilities),
+  aliases: Type.Optional(nullable(aliases)),
+  patterns: Type.Optional(nullable(patterns)),
 });
 export type PutModelPrice = Static<typeof PutModelPrice>;
 
@@ -142,8 +157,12 @@ export const OrgPriceVersion = closed({
 });
 export type OrgPriceVersion = Static<typeof OrgPriceVersion>;
 
-/** A price with the capabilities of its model. */
-export const PricedModel = closed({ ...ModelPriceVersion.properties, ...capabilityFields });
+/** A price with the capabilities and other names of its model. */
+export const PricedModel = closed({
+  ...ModelPriceVersion.properties,
+  ...capabilityFields,
+  ...ModelNamesView.properties,
+});
 
 /** The version in force, or the next version if none is in force, with the latest versions. */
 export const ModelPriceView = closed({
@@ -162,6 +181,9 @@ const observed = (share: string) =>
     }),
   );
 
+const priceSources = ['model', 'org', 'discount'] as const;
+type PriceSource = (typeof priceSources)[number];
+
 export const ModelView = closed({
   model: Type.String(),
   provider: shownProvider,
@@ -170,16 +192,54 @@ export const ModelView = closed({
       'The price version of runs priced now; with a discount, the list price version, `+`, and the discount version.',
   }),
   source: choice(
-    ['model', 'org', 'discount'],
+    priceSources,
     '`model`: the list price. `org`: custom rates of the organization. `discount`: a discount on the list price.',
   ),
   discount_percent: nullable(Type.String()),
   ...shownRates,
   ...capabilityFields,
+  ...ModelNamesView.properties,
   latency_p50_ms: observed('half'),
   latency_p95_ms: observed('95 of 100'),
 });
 export type ModelView = Static<typeof ModelView>;
+
+export const ResolveQuery = closed({
+  model: Type.String({
+    minLength: 1,
+    maxLength: modelLengthMax,
+    description: 'The name as callers would send it.',
+  }),
+});
+
+export const ModelResolution = closed({
+  model: Type.String({ description: 'The requested name.' }),
+  priced_as: nullable(
+    Type.String({ description: 'The model whose price applies; null: there is no price.' }),
+  ),
+  provider: shownProvider,
+  price_version: nullable(Type.String()),
+  source: Type.Unsafe<PriceSource | null>({ type: ['string', 'null'], enum: [...priceSources, null] }),
+  discount_percent: nullable(Type.String()),
+  ...shownRates,
+  steps: Type.Array(
+    closed({
+      step: choice(
+        ['org_price', ...nameSteps],
+        '`org_price`: your own price of the name. `exact`: the list price of the name. `alias`, `pattern`: the model ' +
+          'that has the name. `without_prefix`: the name without the prefix of a provider. `without_date`: the name ' +
+          'without the date or number of a release.',
+      ),
+      name: Type.String({ description: 'The name that was looked up.' }),
+      model: nullable(Type.String({ description: 'The model that the name stands for; null: none.' })),
+      matched: Type.Boolean({
+        description: 'True if the model has a price in force. Later steps are not tried.',
+      }),
+    }),
+    { description: 'The steps that were tried, in order.' },
+  ),
+});
+export type ModelResolution = Static<typeof ModelResolution>;
 
 const filters = {
   model: Type.Optional(Type.String({ minLength: 1, maxLength: modelLengthMax })),

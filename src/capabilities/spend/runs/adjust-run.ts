@@ -22,7 +22,7 @@ export async function adjustRun(
   if (run.cost_nanos + run.adjusted_nanos + delta < 0n) {
     throw invalidField('amount_usd', 'out_of_range', 'Adjustments must not reduce the cost below zero.');
   }
-  return postAdjustment(deps, call, run, { delta, reason, priceVersion: null });
+  return postAdjustment(deps, call, run, { delta, reason, price: null });
 }
 
 export async function postAdjustment(

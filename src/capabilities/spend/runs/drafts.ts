@@ -128,6 +128,7 @@ export function draftRun(body: CreateRun, context: DraftContext, price: PriceInF
       content: null,
       flagged_by: null,
       metadata: body.metadata ?? null,
+      priced_as: priceVersion === null ? null : (price?.model ?? null),
     },
   };
 }
@@ -169,6 +170,7 @@ export function draftCompletion(
   const status = body.status ?? 'succeeded';
   const counts = countsOf(measured);
   const usage = usageOf(measured, counts, status);
+  const usedPrice = body.cost_usd === undefined && typeof cost === 'bigint' ? price : undefined;
   return {
     kind: 'complete',
     runId: run.id,
@@ -182,7 +184,7 @@ export function draftCompletion(
     failOpenAtMs: run.decision_id === null ? undefined : failOpenAtMs(run.decision_id),
     holdSeconds: 0,
     atMs: run.charged_at.getTime(),
-    priceVersion: body.cost_usd === undefined && typeof cost === 'bigint' ? (price?.versionId ?? null) : null,
+    priceVersion: usedPrice?.versionId ?? null,
     usage: {
       ...usage,
       valueNanos: usage.valueNanos ?? run.value_nanos,
@@ -193,6 +195,7 @@ export function draftCompletion(
       status,
       finished_at: body.finished_at === undefined ? now : new Date(body.finished_at),
       metadata: body.metadata ?? run.metadata,
+      priced_as: usedPrice?.model ?? null,
     },
   };
 }
@@ -202,14 +205,11 @@ export interface Adjustment {
   readonly delta: bigint;
   readonly reason: string;
   /** The price that a run without one gets; null: the adjustment does not price the run. */
-  readonly priceVersion: string | null;
+  readonly price: PriceInForce | null;
 }
 
 /** Drafts a correction: it posts only the difference in cost. */
-export function draftAdjustment(
-  run: RunRow,
-  { id, delta, reason, priceVersion }: Adjustment,
-): Posting<RunDraft> {
+export function draftAdjustment(run: RunRow, { id, delta, reason, price }: Adjustment): Posting<RunDraft> {
   return {
     kind: 'adjust',
     runId: run.id,
@@ -222,7 +222,7 @@ export function draftAdjustment(
     decisionId: null,
     holdSeconds: 0,
     atMs: run.charged_at.getTime(),
-    priceVersion,
+    priceVersion: price?.versionId ?? null,
     usage: {
       status: run.status,
       inputTokens: 0n,
@@ -232,7 +232,7 @@ export function draftAdjustment(
       valueNanos: null,
       latencyMs: null,
     },
-    run: { ...run, adjustedBefore: run.adjusted_nanos },
+    run: { ...run, adjustedBefore: run.adjusted_nanos, priced_as: price?.model ?? run.priced_as },
   };
 }
 

@@ -31,6 +31,8 @@ export interface RunRow extends Readonly<Record<LabelDimension, string | null>> 
   readonly value_nanos: bigint | null;
   readonly latency_ms: bigint | null;
   readonly price_version: string | null;
+  /** The model of the price that was used; null if none was. */
+  readonly priced_as: string | null;
   readonly started_at: Date;
   readonly finished_at: Date | null;
   readonly content: string | null;
@@ -58,6 +60,7 @@ export type RunDraft = Pick<
   | 'content'
   | 'flagged_by'
   | 'metadata'
+  | 'priced_as'
 > & {
   /** For an adjustment: the sum of the earlier ones, as far as known when it was computed. */
   readonly adjustedBefore?: bigint;
@@ -93,6 +96,7 @@ const columns = {
   value_nanos: 'int8',
   latency_ms: 'int8',
   price_version: 'text',
+  priced_as: 'text',
   started_at: 'timestamptz',
   finished_at: 'timestamptz',
   content: 'text',
@@ -140,6 +144,7 @@ export function postedRow(posted: Posted<RunDraft>): RunRow {
     value_nanos: usage.valueNanos,
     latency_ms: usage.latencyMs,
     price_version: posting.priceVersion,
+    priced_as: run.priced_as,
     started_at: run.started_at,
     finished_at: run.finished_at,
     content: run.content,
@@ -204,7 +209,8 @@ async function completeRun(tx: Transaction, posted: Posted<RunDraft>): Promise<v
   const completed = await tx.query(
     `UPDATE runs SET status = $3, input_tokens = $4, cached_input_tokens = $5, cache_write_tokens = $6,
                      output_tokens = $7, cost_nanos = $8, value_nanos = $9, latency_ms = $10, price_version = $11,
-                     finished_at = $12, metadata = $13, marks = $14, uncovered_nanos = $15, adjusted_nanos = 0
+                     finished_at = $12, metadata = $13, marks = $14, uncovered_nanos = $15, adjusted_nanos = 0,
+                     priced_as = $16
       WHERE org_id = $1 AND charged_at = (SELECT charged_at FROM run_identities WHERE org_id = $1 AND run_id = $2)
         AND id = $2 AND status = 'running' RETURNING 1 AS one`,
     [
@@ -223,6 +229,7 @@ async function completeRun(tx: Transaction, posted: Posted<RunDraft>): Promise<v
       row.metadata === null ? null : JSON.stringify(row.metadata),
       row.marks,
       row.uncovered_nanos,
+      row.priced_as,
     ],
   );
   if (completed.length === 0) {
@@ -233,7 +240,8 @@ async function completeRun(tx: Transaction, posted: Posted<RunDraft>): Promise<v
 async function adjustRun(tx: Transaction, { orgId, posting, charged }: Posted<RunDraft>): Promise<void> {
   const adjusted = await tx.query(
     `UPDATE runs SET adjusted_nanos = adjusted_nanos + $3, uncovered_nanos = uncovered_nanos + $4,
-                     price_version = coalesce($5, price_version)
+                     price_version = coalesce($5, price_version),
+                     priced_as = CASE WHEN $5::text IS NULL THEN priced_as ELSE $7 END
       WHERE org_id = $1 AND charged_at = (SELECT charged_at FROM run_identities WHERE org_id = $1 AND run_id = $2)
         AND id = $2 AND cost_nanos + adjusted_nanos + $3 >= 0
         AND ($5::text IS NULL OR price_version IS NULL AND adjusted_nanos = $6) RETURNING 1 AS one`,
@@ -244,6 +252,7 @@ async function adjustRun(tx: Transaction, { orgId, posting, charged }: Posted<Ru
       charged?.uncovered ?? 0n,
       posting.priceVersion,
       posting.run.adjustedBefore ?? 0n,
+      posting.run.priced_as,
     ],
   );
   if (adjusted.length === 0) {

@@ -32,7 +32,7 @@ export async function repriceRun(
   }
   const delta = cost - run.cost_nanos - run.adjusted_nanos;
   const reason = `Priced as ${price.versionId}`;
-  return postAdjustment(deps, call, run, { delta, reason, priceVersion: price.versionId });
+  return postAdjustment(deps, call, run, { delta, reason, price });
 }
 
 /** Returns the price at the time of the run if it was set with an earlier start, otherwise the present one. */

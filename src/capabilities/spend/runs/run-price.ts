@@ -34,11 +34,16 @@ async function findDecisionPrice(
     (await deps.ledger.findHold(orgId, decisionId)) ?? (await findEndedHold(deps.db, orgId, decisionId));
   const admittedAtMs =
     hold?.admittedAtMs ?? deps.failOpen.decidedAtMs(orgId, decisionId) ?? admittedAt.getTime();
-  const priceOf = async (name: string): Promise<PriceInForce | undefined> => {
-    const held = hold?.priceVersion && (await deps.prices.version(orgId, name, hold.priceVersion));
-    return held || deps.prices.find(orgId, name, admittedAtMs);
-  };
   const decidedModel = hold?.scope.model ?? model;
+  /** The held version applies to the decided name, and to other names of the same model. */
+  const priceOf = async (name: string): Promise<PriceInForce | undefined> => {
+    const held = hold?.priceVersion ? await deps.prices.version(orgId, name, hold.priceVersion) : undefined;
+    if (held !== undefined && name === decidedModel) {
+      return held;
+    }
+    const found = await deps.prices.find(orgId, name, admittedAtMs);
+    return found === undefined || found.model === held?.model ? (held ?? found) : found;
+  };
   const price = await priceOf(model);
   return price ?? (decidedModel === model ? undefined : priceOf(decidedModel));
 }

@@ -137,6 +137,12 @@ export const RunView = closed({
       description: 'The price version that the cost was computed from; null if the cost was given.',
     }),
   ),
+  priced_as: nullable(
+    Type.String({
+      description:
+        'The model whose price was used: that of `model`, or of another name that `model` was resolved to. Null if no price was used.',
+    }),
+  ),
   started_at: timestamp,
   finished_at: nullable(timestamp),
   content: nullable(

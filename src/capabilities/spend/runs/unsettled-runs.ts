@@ -9,7 +9,15 @@ import type { Transaction } from '../../../platform/db/database.ts';
 import type { Ids } from '../../../platform/ids.ts';
 import { findRunningRuns, findUnsettledRuns, type RunDraft, type RunRow, readPaid } from './queries.ts';
 
-export function createUnsettledRuns(ids: Ids): UnsettledRuns<RunDraft> {
+/** `modelsOfVersions` returns the models of price versions, read in the given transaction. */
+export function createUnsettledRuns(
+  ids: Ids,
+  modelsOfVersions: (
+    tx: Transaction,
+    orgId: string,
+    versionIds: readonly string[],
+  ) => Promise<ReadonlyMap<string, string>>,
+): UnsettledRuns<RunDraft> {
   async function unsettledRun(tx: Transaction, run: RunRow): Promise<UnsettledRun<RunDraft>> {
     return {
       runId: run.id,
@@ -34,7 +42,13 @@ export function createUnsettledRuns(ids: Ids): UnsettledRuns<RunDraft> {
           running.set(run.decision_id, run);
         }
       }
-      return holds.map((hold) => draftExpiry(ids, hold, running.get(hold.id)));
+      const versions = holds.flatMap(({ id, priceVersion }) =>
+        priceVersion === null || running.has(id) ? [] : priceVersion,
+      );
+      const models = versions.length === 0 ? undefined : await modelsOfVersions(tx, orgId, versions);
+      return holds.map((hold) =>
+        draftExpiry(ids, hold, running.get(hold.id), models?.get(hold.priceVersion ?? '') ?? null),
+      );
     },
     async read(tx, orgId, runIds) {
       const unsettled: UnsettledRun<RunDraft>[] = [];
@@ -46,7 +60,12 @@ export function createUnsettledRuns(ids: Ids): UnsettledRuns<RunDraft> {
   };
 }
 
-function draftExpiry(ids: Ids, hold: Hold, run: RunRow | undefined): Posting<RunDraft> {
+function draftExpiry(
+  ids: Ids,
+  hold: Hold,
+  run: RunRow | undefined,
+  pricedAs: string | null,
+): Posting<RunDraft> {
   const common = {
     kind: 'expire',
     externalId: null,
@@ -87,6 +106,7 @@ function draftExpiry(ids: Ids, hold: Hold, run: RunRow | undefined): Posting<Run
       content: null,
       flagged_by: null,
       metadata: null,
+      priced_as: pricedAs,
     },
   };
 }

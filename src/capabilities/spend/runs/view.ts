@@ -34,6 +34,7 @@ export function viewRun(run: RunRow, hold?: Hold | null): RunView {
     value_usd: run.value_nanos === null ? null : formatUsd(run.value_nanos),
     latency_ms: run.latency_ms === null ? null : Number(run.latency_ms),
     price_version: run.price_version,
+    priced_as: run.priced_as,
     started_at: isoInstant(run.started_at.getTime()),
     finished_at: run.finished_at === null ? null : isoInstant(run.finished_at.getTime()),
     // Only `readRun` returns content: responses to writes are stored, and lists would be too long.

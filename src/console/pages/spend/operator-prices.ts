@@ -67,6 +67,14 @@ const modelFields: readonly Field[] = [
     help: 'One per line. Leave blank if unknown.',
   },
   { name: 'capabilities', label: 'Capabilities', kind: 'list', whenEmpty: 'null', placeholder: 'tools' },
+  { name: 'aliases', label: 'Other names', kind: 'list', whenEmpty: 'null', help: 'One per line.' },
+  {
+    name: 'patterns',
+    label: 'Patterns of other names',
+    kind: 'list',
+    whenEmpty: 'null',
+    help: 'One per line. An asterisk stands for any characters, as in acme-large-*.',
+  },
 ];
 
 const filters: readonly Filter[] = [
@@ -103,6 +111,8 @@ export const operatorPriceScreens: readonly Screen[] = [
         max_output_tokens: String(found.max_output_tokens ?? ''),
         regions: found.regions ?? [],
         capabilities: found.capabilities ?? [],
+        aliases: found.aliases,
+        patterns: found.patterns,
       };
     },
     call: 'PUT /v1/admin/models/{model}',

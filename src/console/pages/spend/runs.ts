@@ -216,6 +216,7 @@ function costs(run: RunView): (readonly [string, Part])[] {
     ['Cache write tokens', count(run.cache_write_tokens)],
     ['Output tokens', count(run.output_tokens)],
     ['Price', run.price_version ?? 'reported by client'],
+    ['Priced as', run.priced_as ?? '–'],
     ['Decision', run.decision_id === null ? '–' : html`<code>${run.decision_id}</code>`],
   ];
 }
