@@ -16,7 +16,6 @@ import {
   createPrices,
   modelsOfVersions,
   type Prices,
-  seedModelCapabilities,
   seedModels,
 } from '../capabilities/spend/models/index.ts';
 import {
@@ -67,8 +66,7 @@ export interface Services {
 
 export async function openServices({ config, db, clock, ids, log }: ServicesDependencies): Promise<Services> {
   await ensureMonths(db, clock.now());
-  await seedModels(db);
-  await seedModelCapabilities(db, clock.now());
+  await seedModels(db, clock.now());
   const orgLimits = createOrgLimits(db);
   const { dataDir, durability, holdsMax, redisUrl } = config;
   const secrets = await openSecrets(db, { dataDir, keys: config.secretsKeys });

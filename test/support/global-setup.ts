@@ -8,9 +8,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
 import type { TestProject } from 'vitest/node';
-import { seedModelCapabilities, seedModels } from '../../src/capabilities/spend/models/index.ts';
-import { seeds } from '../../src/capabilities/spend/models/seed.ts';
-import { capabilitySeeds } from '../../src/capabilities/spend/models/seed-capabilities.ts';
+import { readCatalog } from '../../src/capabilities/spend/models/catalog.ts';
+import { seedModels } from '../../src/capabilities/spend/models/index.ts';
 import { version } from '../../src/config/version.ts';
 import { ensureMonths } from '../../src/ledger/partitions.ts';
 import type { Database } from '../../src/platform/db/database.ts';
@@ -62,7 +61,7 @@ async function embeddedTemplate(): Promise<string> {
   );
   const parts = [
     ...migrations.map(({ checksum }) => checksum),
-    JSON.stringify([seeds, capabilitySeeds, clocks.map((now) => now.toISOString().slice(0, 7))]),
+    JSON.stringify([readCatalog(), clocks.map((now) => now.toISOString().slice(0, 7))]),
     (JSON.parse(pglite) as { version: string }).version,
     'light',
   ];
@@ -92,8 +91,7 @@ async function prepare(db: Database): Promise<void> {
   for (const now of clocks) {
     await ensureMonths(db, now);
   }
-  await seedModels(db);
-  await seedModelCapabilities(db, startOfClock);
+  await seedModels(db, startOfClock);
 }
 
 async function postgresTemplate(project: TestProject): Promise<Cluster> {

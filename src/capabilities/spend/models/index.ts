@@ -10,4 +10,3 @@ export { modelsOfVersions } from './queries.ts';
 export { modelRoutes } from './routes.ts';
 export { capabilityWords, regionWords, word } from './schema.ts';
 export { seedModels } from './seed.ts';
-export { seedModelCapabilities } from './seed-capabilities.ts';

@@ -19,9 +19,15 @@ export interface NamesChange {
   readonly changed: boolean;
 }
 
-export function viewNames(row: Omit<ModelNamesRow, 'model'> | undefined): ModelNamesView {
-  return { aliases: [...(row?.aliases ?? [])], patterns: [...(row?.patterns ?? [])] };
+/** Names of the catalogue apply while the operator has set none. */
+export function viewNames(row: ModelNamesRow | undefined): ModelNamesView {
+  return {
+    aliases: [...(row?.aliases ?? row?.catalog_aliases ?? [])],
+    patterns: [...(row?.patterns ?? row?.catalog_patterns ?? [])],
+  };
 }
+
+const noNames = { aliases: null, patterns: null, catalog_aliases: null, catalog_patterns: null };
 
 /** Keeps fields that the body leaves out. Throws `conflict` if another model has one of the names. */
 export async function putModelNames(
@@ -36,9 +42,9 @@ export async function putModelNames(
   }
   checkNames(model, body);
   await lockModelNames(tx);
-  const row = (await findModelNames(tx, model)) ?? { model, aliases: null, patterns: null };
+  const row = (await findModelNames(tx, model)) ?? { model, ...noNames };
   const next: ModelNamesRow = {
-    model,
+    ...row,
     aliases: body.aliases === undefined ? row.aliases : sorted(body.aliases),
     patterns: body.patterns === undefined ? row.patterns : sorted(body.patterns),
   };

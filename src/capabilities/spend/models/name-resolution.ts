@@ -27,11 +27,16 @@ export interface NameResolution {
 }
 
 export function createNameResolution(rows: readonly ModelNamesRow[]): NameResolution {
-  const aliases = new Map(rows.flatMap(({ model, aliases: own }) => own?.map((name) => [name, model]) ?? []));
+  // A name that the operator gave one model wins over the same name of another model in the catalogue.
+  const aliases = new Map([
+    ...rows.flatMap(({ model, aliases: own, catalog_aliases }) =>
+      own === null ? namesFor(model, catalog_aliases) : [],
+    ),
+    ...rows.flatMap(({ model, aliases: own }) => namesFor(model, own)),
+  ]);
   const patterns = rows
-    .flatMap(
-      ({ model, patterns: own }) => own?.map((source) => ({ model, pattern: patternOf(source) })) ?? [],
-    )
+    .flatMap(({ model, patterns: own, catalog_patterns }) => namesFor(model, own ?? catalog_patterns))
+    .map(([source, model]) => ({ model, pattern: patternOf(source) }))
     .sort(moreSpecificFirst);
   const cache = new Map<string, readonly string[]>();
 
@@ -73,6 +78,13 @@ export function createNameResolution(rows: readonly ModelNamesRow[]): NameResolu
       return models;
     },
   };
+}
+
+function namesFor(
+  model: string,
+  names: readonly string[] | null,
+): (readonly [name: string, model: string])[] {
+  return names?.map((name) => [name, model] as const) ?? [];
 }
 
 interface ModelPattern {

@@ -107,11 +107,18 @@ export function createPrices(db: Database): Prices {
 
   /** Queries the versions of the models that the name may mean only; the caches load those of all models. */
   async function findInDatabase(orgId: string, name: string, atMs: number) {
+    const exact = await findAmong(orgId, [name], atMs);
+    if (exact !== undefined) {
+      return exact;
+    }
     const names = createNameResolution(await allModelNames(db));
-    const models = [name, ...names.otherModels(name)];
+    return findAmong(orgId, names.otherModels(name), atMs);
+  }
+
+  async function findAmong(orgId: string, models: readonly string[], atMs: number) {
     const history = priceHistoryOf(await versionsOfModels(db, models), modelVersion);
     const own = priceHistoryOf(await versionsOfOrgModels(db, orgId, models), orgVersion);
-    return resolvedPrice({ history, names }, own, name, atMs);
+    return firstPrice(history, own, models, atMs);
   }
 
   async function loadPrices(orgId: string): Promise<readonly [ModelPrices, OrgPriceHistory]> {
@@ -167,7 +174,16 @@ function resolvedPrice(
   if (exact !== undefined) {
     return exact;
   }
-  for (const model of names.otherModels(name)) {
+  return firstPrice(history, org, names.otherModels(name), atMs);
+}
+
+function firstPrice(
+  history: ModelPriceHistory,
+  org: OrgPriceHistory,
+  models: readonly string[],
+  atMs: number,
+): ListedPrice | undefined {
+  for (const model of models) {
     const price = inForce(history, org, model, atMs);
     if (price !== undefined) {
       return price;

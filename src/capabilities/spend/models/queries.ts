@@ -1,6 +1,6 @@
 import type { Queryable } from '../../../platform/db/database.ts';
 import { type PageOf, selectPage } from '../../../platform/http/routes/list.ts';
-import { type RateColumns, rateColumns } from './rates.ts';
+import { type RateColumn, type RateColumns, rateColumns } from './rates.ts';
 import { type ModelPriceFilters, type OrgPriceFilters, priceSorts } from './schema.ts';
 import type { Version } from './versions.ts';
 
@@ -23,11 +23,31 @@ const common = ['model', 'id', ...rateColumns, 'effective_from', 'ended_at', 'cr
 const modelColumns = [...common, 'provider'] as const;
 const orgColumns = [...common, 'org_id', 'discount_basis_points'] as const;
 
+/** Column types of `model_prices`, to insert many rows. */
+export const modelPriceColumns = {
+  id: 'text',
+  model: 'text',
+  provider: 'text',
+  ...(Object.fromEntries(rateColumns.map((column) => [column, 'int8'])) as Record<RateColumn, 'int8'>),
+  effective_from: 'timestamptz',
+  ended_at: 'timestamptz',
+  created_at: 'timestamptz',
+} as const;
+
 const latestFirst = 'ORDER BY effective_from DESC, created_at DESC, id DESC';
 
 /** Serializes writers of a model's price, so that the versions read stay valid until one is added. */
 export async function lockModel(tx: Queryable, model: string): Promise<void> {
   await tx.query('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [`model price ${model}`]);
+}
+
+/** Locks in the order of names, which prevents deadlocks with other starts. */
+export async function lockModels(tx: Queryable, models: readonly string[]): Promise<void> {
+  await tx.query(
+    `SELECT pg_advisory_xact_lock(hashtextextended('model price ' || model, 0))
+       FROM (SELECT unnest($1::text[]) AS model ORDER BY 1) AS models`,
+    [models],
+  );
 }
 
 export async function modelVersions(db: Queryable, model: string): Promise<ModelPriceRow[]> {
@@ -113,16 +133,6 @@ async function insert<Row>(
     `INSERT INTO ${table} (${columns.join()}) VALUES (${columns.map((_, index) => `$${index + 1}`).join()})`,
     columns.map((column) => row[column]),
   );
-}
-
-/** Inserts a version only if the model has none, also with concurrent writers. Returns true if it was inserted. */
-export async function insertFirstModelPrice(tx: Queryable, row: ModelPriceRow): Promise<boolean> {
-  await lockModel(tx, row.model);
-  if ((await modelVersions(tx, row.model)).length > 0) {
-    return false;
-  }
-  await insertModelPrice(tx, row);
-  return true;
 }
 
 export async function pricedModels(db: Queryable, models: readonly string[]): Promise<Set<string>> {

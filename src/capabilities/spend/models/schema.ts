@@ -74,7 +74,10 @@ export type ModelCapabilitiesView = Static<typeof ModelCapabilitiesView>;
 const namesMax = 100;
 const nameList = (maxItems: number, description: string) =>
   Type.Array(Type.String({ minLength: 1, maxLength: modelLengthMax }), { maxItems, description });
-const aliases = nameList(namesMax, 'Other names of the model, compared exactly.');
+const aliases = nameList(
+  namesMax,
+  'Other names of the model, compared exactly. Null: those of the catalogue.',
+);
 const patterns = nameList(
   20,
   'Patterns of other names of the model; `*` stands for any characters. Of several that match, the one with most other ' +

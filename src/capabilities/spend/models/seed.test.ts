@@ -1,8 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createWorld, type World } from '../../../../test/harness.ts';
-import { createPrices, seedModelCapabilities, seedModels } from './index.ts';
-import { seeds } from './seed.ts';
-import { capabilitySeeds } from './seed-capabilities.ts';
+import { type Catalog, priceOf, readCatalog } from './catalog.ts';
+import { createPrices, seedModels } from './index.ts';
 
 let world: World;
 beforeAll(async () => {
@@ -10,34 +9,57 @@ beforeAll(async () => {
 });
 afterAll(() => world.close());
 
+const catalog = readCatalog();
+const priced = catalog.models.filter((one) => priceOf(one) !== undefined);
+
 const admin = (method: string, path: string, body?: unknown) =>
   world.request(method, `/v1/admin${path}`, { key: world.operatorKey, ...(body !== undefined && { body }) });
+const seed = (from?: Catalog) => seedModels(world.db, world.clock.now(), from);
+const pricedAs = async (name: string) =>
+  (await createPrices(world.db).find('org_any', name, world.clock.now().getTime()))?.model;
 
-test('every seed is a valid price, and models are unique', async () => {
-  expect(new Set(seeds.map(({ model }) => model)).size).toBe(seeds.length);
-  for (const { provider, model, rates } of seeds) {
-    const answer = await admin('PUT', `/models/${encodeURIComponent(`try ${model}`)}`, {
-      provider,
-      ...rates,
-    });
-    expect(answer.status, model).toBe(200);
-    expect(answer.json).toMatchObject({ provider, ...rates });
+test('every model of the catalogue has a source, a date, and valid unique names', () => {
+  expect(catalog.schema).toBe(1);
+  expect(catalog.date).toMatch(/^\d{4}-\d{2}-\d{2}$/);
+  const names = catalog.models.flatMap(({ model, aliases = [] }) => [model, ...aliases]);
+  expect(new Set(names).size).toBe(names.length);
+  for (const { model, source, as_of, deprecated_on } of catalog.models) {
+    expect(catalog.sources[source]?.url, model).toMatch(/^https:/);
+    expect(as_of <= catalog.date, model).toBe(true);
+    expect(deprecated_on ?? catalog.date, model).toMatch(/^\d{4}-\d{2}-\d{2}$/);
+  }
+  // A routing policy of `*` may match at most 500 models.
+  expect(priced.length).toBeLessThan(450);
+});
+
+test('every amount of the catalogue is a decimal that prices can express', () => {
+  const amounts = (value: unknown): unknown[] =>
+    typeof value === 'object' && value !== null ? Object.values(value).flatMap(amounts) : [value];
+  for (const { model, rates, tiers, long_context, units } of catalog.models) {
+    for (const amount of amounts([rates, tiers, long_context, units]).filter(
+      (one) => typeof one !== 'number',
+    )) {
+      expect(amount ?? '0', model).toMatch(/^\d{1,9}(\.\d{1,9})?$/);
+    }
   }
 });
 
-test('seeds are inserted once, and never overwrite the price of an operator', async () => {
-  // Like the service, a test world starts with the seeds, so they are removed first.
+test('models that are billed by the second or character get no price', () => {
+  const unpriced = catalog.models.filter((one) => priceOf(one) === undefined).map(({ model }) => model);
+  expect(unpriced).toEqual(expect.arrayContaining(['tts-1', 'whisper-1']));
+  const withoutUnits = catalog.models.filter((one) => priceOf(one) === undefined && one.units === undefined);
+  expect(withoutUnits.map(({ model }) => model)).toEqual([]);
+});
+
+test('prices are inserted once, and never change one that exists', async () => {
+  // Like the service, a test world starts with the catalogue, so its prices are removed first.
   await world.db.query('DELETE FROM model_prices', []);
   const own = await admin('PUT', '/models/gpt-4o', { input_usd_per_million: '7' });
-  const prices = createPrices(world.db);
-  expect(await prices.find('org_any', 'gpt-5', world.clock.now().getTime())).toBeUndefined();
-
-  const written = await Promise.all([seedModels(world.db), seedModels(world.db), seedModels(world.db)]);
-  expect(written.reduce((sum, one) => sum + one, 0)).toBe(seeds.length - 1);
-  expect(await seedModels(world.db)).toBe(0);
+  const inserted = await Promise.all([seed(), seed(), seed()]);
+  expect(inserted.reduce((sum, one) => sum + one, 0)).toBe(priced.length - 1);
+  expect(await seed()).toBe(0);
 
   const { json } = await admin('GET', '/models/gpt-4o');
-  expect(json).toMatchObject(own.json);
   expect(json.versions.map(({ id }: { id: string }) => id)).toEqual([own.json.id]);
   const seeded = await admin('GET', '/models/gpt-5');
   expect(seeded.json).toMatchObject({
@@ -48,30 +70,51 @@ test('seeds are inserted once, and never overwrite the price of an operator', as
     output_usd_per_million: '10',
     effective_from: '2020-01-01T00:00:00.000Z',
   });
+  // Release 0.1.0 wrote the same id, which its runs reference.
   expect(seeded.json.id).toMatch(/^prc_[0-9a-hjkmnp-tv-z]{26}$/);
-  const found = await prices.find('org_any', 'gpt-5', world.clock.now().getTime());
-  expect(found?.versionId).toBe(seeded.json.id);
-
-  await admin('PUT', '/models/gpt-5', { input_usd_per_million: '1' });
-  await seedModels(world.db);
-  expect((await admin('GET', '/models/gpt-5')).json).toMatchObject({
-    provider: 'openai',
-    input_usd_per_million: '1',
-  });
 });
 
-test('every seeded model has valid capabilities, which are inserted once', async () => {
-  expect(capabilitySeeds.map(({ model }) => model).sort()).toEqual(seeds.map(({ model }) => model).sort());
-  for (const { model, ...capabilities } of capabilitySeeds) {
-    const { status, json } = await admin('PUT', `/models/${encodeURIComponent(`can ${model}`)}`, {
-      input_usd_per_million: '1',
-      ...capabilities,
-    });
-    expect([status, json], model).toMatchObject([200, capabilities]);
-  }
-  await world.db.query("DELETE FROM model_facts WHERE model = 'gpt-5'", []);
-  await admin('PUT', '/models/gpt-4o', { input_usd_per_million: '7', context_tokens: 1 });
-  expect(await seedModelCapabilities(world.db, world.clock.now())).toBe(1);
-  expect((await admin('GET', '/models/gpt-4o')).json.context_tokens).toBe(1);
-  expect((await admin('GET', '/models/gpt-5')).json.context_tokens).toBe(400_000);
+test('a newer catalogue adds models and names, and keeps prices, capabilities and names of operators', async () => {
+  const entry = (model: string, more: object) => ({
+    model,
+    provider: 'acme',
+    source: 'litellm',
+    as_of: '2027-01-01',
+    rates: { input_usd_per_million: '1' },
+    ...more,
+  });
+  const next = (date: string, ...models: ReturnType<typeof entry>[]): Catalog => ({
+    ...catalog,
+    date,
+    models,
+  });
+  await seed(next('2027-01-01', entry('cat-1', { aliases: ['kitten'], context_tokens: 10 })));
+  expect(await pricedAs('kitten')).toBe('cat-1');
+
+  const twice = entry('cat-1', {
+    aliases: ['kitty'],
+    context_tokens: 20,
+    rates: { input_usd_per_million: '2' },
+  });
+  await seed(next('2027-02-01', twice, entry('cat-2', { patterns: ['cat-2:*'] })));
+  expect(await pricedAs('kitty')).toBe('cat-1');
+  expect(await pricedAs('kitten')).toBeUndefined();
+  expect(await pricedAs('cat-2:mine')).toBe('cat-2');
+  expect((await admin('GET', '/models/cat-1')).json).toMatchObject({
+    input_usd_per_million: '1',
+    context_tokens: 10,
+    aliases: ['kitty'],
+  });
+
+  // An older release that starts again does not bring its names back.
+  await seed(next('2027-01-01', entry('cat-1', { aliases: ['kitten'] })));
+  expect(await pricedAs('kitten')).toBeUndefined();
+
+  await admin('PUT', '/models/dog', { input_usd_per_million: '1', aliases: ['kitty'] });
+  expect(await pricedAs('kitty')).toBe('dog');
+  await admin('PUT', '/models/cat-1', { input_usd_per_million: '1', aliases: [] });
+  await seed(next('2027-03-01', entry('cat-1', { aliases: ['pussycat'] })));
+  expect(await pricedAs('pussycat')).toBeUndefined();
+  await admin('PUT', '/models/cat-1', { input_usd_per_million: '1', aliases: null });
+  expect(await pricedAs('pussycat')).toBe('cat-1');
 });

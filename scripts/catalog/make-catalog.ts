@@ -1,0 +1,130 @@
+/**
+ * Makes `assets/catalog.json` from public price lists:
+ *
+ *   tsx scripts/catalog/make-catalog.ts --date 2026-11-16 --litellm FILE --genai FOLDER
+ *
+ * FILE is `model_prices_and_context_window_backup.json` of the Python package `litellm`, FOLDER the npm package
+ * `@pydantic/genai-prices`. The same files and date give the same catalogue.
+ */
+import { readFileSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import type { Catalog, CatalogModel, CatalogRates } from '../../src/capabilities/spend/models/catalog.ts';
+import { withoutDateSuffix } from '../../src/kernel/model-names.ts';
+import { aliasesOfDated, genaiModels, imageModels } from './earlier-models.ts';
+import { clean, type LitellmEntry, litellmModel } from './litellm.ts';
+
+const { values } = parseArgs({
+  options: {
+    date: { type: 'string' },
+    litellm: { type: 'string' },
+    'litellm-version': { type: 'string' },
+    genai: { type: 'string' },
+  },
+});
+const { date, litellm, genai } = values;
+if (date === undefined || litellm === undefined || genai === undefined) {
+  throw new Error('--date, --litellm and --genai are required');
+}
+
+const genaiPackage = JSON.parse(readFileSync(join(genai, 'package.json'), 'utf8')) as { version: string };
+const models = new Map<string, CatalogModel>();
+for (const one of [...fromLitellm(litellm, date), ...fromGenai(genai), ...imageModels]) {
+  if (!models.has(one.model)) {
+    models.set(one.model, one);
+  }
+}
+
+const catalog: Catalog = {
+  schema: 1,
+  date,
+  sources: {
+    litellm: {
+      name: `litellm ${values['litellm-version'] ?? ''}`.trim(),
+      url: 'https://pypi.org/project/litellm/',
+    },
+    'genai-prices': {
+      name: `@pydantic/genai-prices ${genaiPackage.version}`,
+      url: 'https://www.npmjs.com/package/@pydantic/genai-prices',
+    },
+    openai: { name: 'OpenAI list prices', url: 'https://platform.openai.com/docs/pricing' },
+  },
+  models: withAliases([...models.values()]).sort((a, b) => (a.model < b.model ? -1 : 1)),
+};
+const lines = catalog.models.map((one) => `    ${JSON.stringify(one)}`).join(',\n');
+const head = JSON.stringify({ ...catalog, models: [] }, null, 2).replace(/"models": \[\]\n\}$/, '');
+writeFileSync(
+  new URL('../../assets/catalog.json', import.meta.url),
+  `${head}"models": [\n${lines}\n  ]\n}\n`,
+);
+process.stdout.write(`${catalog.models.length} models\n`);
+
+/** Entries of the provider's own API come before those of other clouds with the same name. */
+function fromLitellm(file: string, asOf: string): CatalogModel[] {
+  const entries = JSON.parse(readFileSync(file, 'utf8')) as Record<string, LitellmEntry>;
+  const isOther = ({ litellm_provider }: LitellmEntry) => String(litellm_provider).startsWith('vertex_ai');
+  return Object.entries(entries)
+    .sort(([, one], [, other]) => Number(isOther(one)) - Number(isOther(other)))
+    .flatMap(([key, entry]) => litellmModel(key, entry, asOf) ?? []);
+}
+
+function fromGenai(folder: string): CatalogModel[] {
+  const { calcPrice } = createRequire(import.meta.url)(join(folder, 'dist/index.cjs'));
+  return genaiModels.map(({ model, provider, id, ...rest }) => {
+    const found = calcPrice({ input_tokens: 1 }, model, { providerId: provider });
+    if (found?.model.id !== id) {
+      throw new Error(`${model} is ${found?.model.id}, not ${id}, in the price list`);
+    }
+    return clean({
+      model,
+      provider,
+      source: 'genai-prices',
+      as_of: '2026-09-23',
+      rates: genaiRates(found.model_price),
+      ...rest,
+    });
+  });
+}
+
+type GenaiPrice = Readonly<Record<string, number | { readonly base: number } | undefined>>;
+
+function genaiRates(price: GenaiPrice): CatalogRates {
+  const rate = (field: string) => {
+    const amount = price[field];
+    const base = typeof amount === 'object' ? amount.base : amount;
+    return base === undefined ? undefined : String(base);
+  };
+  return clean({
+    input_usd_per_million: rate('input_mtok') ?? '0',
+    cached_input_usd_per_million: rate('cache_read_mtok'),
+    cache_write_usd_per_million: rate('cache_write_mtok'),
+    cache_write_1h_usd_per_million: rate('cache_write_1h_mtok'),
+    output_usd_per_million: rate('output_mtok'),
+  });
+}
+
+/** Makes a dated name an alias of its undated one if their prices are the same. */
+function withAliases(all: readonly CatalogModel[]): CatalogModel[] {
+  const known = new Map(all.map((one) => [one.model, one]));
+  const aliases = new Map<string, string[]>();
+  const kept = all.filter((one) => {
+    const base = known.get(withoutDateSuffix(one.model) ?? '');
+    if (base === undefined || pricesOf(base) !== pricesOf(one)) {
+      return true;
+    }
+    aliases.set(base.model, [...(aliases.get(base.model) ?? []), one.model]);
+    return false;
+  });
+  return kept.map((one) => {
+    const names = [...(aliases.get(one.model) ?? []), ...(aliasesOfDated[one.model] ?? [])].sort();
+    const pattern = one.model.startsWith('ft:') ? [`${one.model}:*`] : undefined;
+    return clean({ ...one, aliases: names, patterns: pattern }) as CatalogModel;
+  });
+}
+
+/** Tiers are left out: the lists have them for some names only. */
+function pricesOf({ provider, rates = {}, long_context = [], units = {} }: CatalogModel): string {
+  const sorted = (value: object) => Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
+  return JSON.stringify([provider, sorted(rates), sorted(units), long_context.map(sorted)]);
+}
