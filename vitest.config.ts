@@ -38,6 +38,7 @@ const repeated = [
   'test/contract/random-requests.test.ts',
   'test/e2e/kill-nine.test.ts',
   'test/e2e/provider-bills.test.ts',
+  'test/e2e/statement-month.test.ts',
   'test/frozen-contract/published.test.ts',
 ];
 /**
@@ -174,7 +175,7 @@ export default defineConfig({
                   ownServers,
                   'test/e2e/{command-line,demo,init,upgrade}.test.ts',
                   'src/ledger/workload.test.ts',
-                  'test/e2e/{kill-nine,money-faults-postgres,provider-bills}.test.ts',
+                  'test/e2e/{kill-nine,money-faults-postgres,provider-bills,statement-month}.test.ts',
                   ...operations,
                   faultTable,
                 ],

@@ -114,6 +114,16 @@ const MissingPrice = open({
   charged_at: timestamp,
 });
 
+const StatementDrift = open({
+  statement_id: text,
+  provider: text,
+  period_start: Type.String({ description: 'As `YYYY-MM-DD`, in UTC.' }),
+  period_end: Type.String({ description: 'Exclusive.' }),
+  billed_usd: usd,
+  difference_usd: Type.String({ description: 'Billed less recorded; may be negative.' }),
+  drift_usd: Type.String({ description: 'Sum of the differences, each taken as positive.' }),
+});
+
 const UnsettledRun = open({
   run_id: text,
   decision_id: text,
@@ -482,6 +492,19 @@ export const eventCatalog = {
       decision_id: 'dec_01hzy4t0000000000000000000',
       posted_usd: '0.0065',
       charged_at: '2026-11-15T12:00:00.000Z',
+    },
+  ),
+  'statement.drift': kind(
+    "A provider's statement differs from the ledger by more than its threshold.",
+    StatementDrift,
+    {
+      statement_id: 'stm_01hzy4t0000000000000000000',
+      provider: 'openai',
+      period_start: '2026-10-01',
+      period_end: '2026-11-01',
+      billed_usd: '12840.75',
+      difference_usd: '385.2',
+      drift_usd: '391.06',
     },
   ),
   'key.created': kind('A key was created.', Key, key),

@@ -29,6 +29,7 @@ export const idPrefixes = {
   evl: 'evaluation result',
   coh: 'benchmark cohort',
   scn: 'forecast scenario',
+  stm: "statement of a provider's costs",
   evt: 'event',
   whk: 'webhook subscription',
   dlv: 'webhook delivery',

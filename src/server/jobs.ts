@@ -10,6 +10,7 @@ import { emptyMonthsJob, retentionJob } from '../capabilities/compliance/retenti
 import { approvalExpiry } from '../capabilities/governance/approvals/index.ts';
 import { exhaustionWatch } from '../capabilities/insight/forecasts/index.ts';
 import { driftWatch } from '../capabilities/insight/ledger/index.ts';
+import { statementDriftJob } from '../capabilities/insight/statements/index.ts';
 import { createSender, webhookJobs } from '../capabilities/integration/webhooks/index.ts';
 import { version } from '../config/version.ts';
 import { ledgerJobs } from '../ledger/jobs.ts';
@@ -52,6 +53,7 @@ export function createJobs(deps: AppDependencies, components: Components): Job[]
     approvalExpiry({ db, ids, heads, clock }),
     expiringKeys({ db, ids, clock }),
     exhaustionWatch({ db, ids, clock, ledger, orgLimits, wants: services.events.wants }),
+    statementDriftJob({ db, ids, clock }),
     keyUses.job,
     ...credentials.jobs,
     ...webhookJobs({

@@ -21,6 +21,7 @@ import { safetyRoutes } from '../capabilities/governance/safety/index.ts';
 import { benchmarkRoutes } from '../capabilities/insight/benchmarks/index.ts';
 import { forecastRoutes } from '../capabilities/insight/forecasts/index.ts';
 import { ledgerRoutes } from '../capabilities/insight/ledger/index.ts';
+import { statementRoutes } from '../capabilities/insight/statements/index.ts';
 import { usageRoutes } from '../capabilities/insight/usage/index.ts';
 import { deprecationRoutes } from '../capabilities/integration/deprecations/index.ts';
 import { metaRoutes } from '../capabilities/integration/meta/index.ts';
@@ -126,6 +127,7 @@ export function createRoutes(deps: AppDependencies, components: Components, open
       customerDigest,
     }),
     ...usageRoutes({ db, spoolDir: config.spoolDir }),
+    ...statementRoutes({ db, ids, ledger, recordChange: recordCallersChange }),
     ...benchmarkRoutes({ db, ids, floor: config.benchmarkFloor }),
     ...webhookRoutes({ db, ids, secrets, allowPrivateNetworks }),
     ...retentionRoutes({ db }),

@@ -10,6 +10,7 @@ import type { Route } from '../../src/platform/http/routes/route.ts';
 import { createWorld, type TestOrg, type World } from '../harness.ts';
 import { declaredRoutes } from '../support/declared-routes.ts';
 import { signIn } from '../support/sign-in.ts';
+import { statementBody } from '../support/statement-files.ts';
 
 const routes = declaredRoutes();
 const guarded = routes.filter(({ access }) => access.kind !== 'public');
@@ -79,6 +80,7 @@ async function resourcesOf(org: TestOrg): Promise<Record<string, string>> {
       await world.request('POST', '/v1/benchmarks/cohorts', { key: org.ownerKey, body: cohortBody })
     ).json.id,
     scenario_id: await made('capacity-scenarios', scenarioBody),
+    statement_id: await made('statements', statementBody()),
     grant_id: await supportGrantOf(org),
     ...(await webhookOf(org)),
     ...(await policyOf(org)),
@@ -345,6 +347,7 @@ function validBody(route: Route): object {
     'webhooks.signing.rotate': {},
     'webhooks.redeliver': { from: '2026-01-01T00:00:00Z' },
     'benchmark_participation.put': { enabled: false },
+    'statements.create': statementBody(),
     'capacity_scenarios.create': scenarioBody,
     'capacity_scenarios.change': { name: 'b' },
     'safety_detectors.create': detectorBody,

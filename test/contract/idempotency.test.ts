@@ -7,6 +7,7 @@ import type { Route } from '../../src/platform/http/routes/route.ts';
 import { createWorld, engine, type TestAnswer, type TestOrg, type World } from '../harness.ts';
 import { declaredRoutes } from '../support/declared-routes.ts';
 import { signIn } from '../support/sign-in.ts';
+import { statementBody } from '../support/statement-files.ts';
 
 const routes = declaredRoutes();
 /** The routes that should declare the header in OpenAPI; a test below checks that exactly these do. */
@@ -95,9 +96,16 @@ const makers: Record<string, () => Promise<string> | string> = {
     made('/safety-detectors', { name: fresh('a'), kind: 'words', words: ['a'], action: 'flag' }),
   eval_id: () => made('/evals', evalBody),
   cohort_id: () => made('/v1/benchmarks/cohorts', { name: fresh('a'), criteria: {} }),
+  statement_id() {
+    statements += 1;
+    return made('/statements', statementBody(statements));
+  },
   scenario_id: () => made('/capacity-scenarios', { name: fresh('a'), changes: {} }),
   sub_id: () => made('/webhooks', webhook),
 };
+
+/** Statements differ by their amount. */
+let statements = 0;
 
 interface Request {
   readonly path: string;
@@ -351,6 +359,9 @@ const cases: Record<string, Case | readonly Case[]> = {
   'audit.checkpoints.create': {},
   'platform_audit.checkpoints.create': {},
   'platform_audit.signing_key.rotate': {},
+  'statements.create': { body: statementBody('0.1'), other: statementBody('0.2') },
+  'statements.reconcile': {},
+  'statements.delete': {},
   'capacity_scenarios.create': { body: { name: 'once', changes: {} }, other: { name: 'twice', changes: {} } },
   'capacity_scenarios.change': name,
   'capacity_scenarios.delete': {},

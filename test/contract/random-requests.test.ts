@@ -30,6 +30,7 @@ import { exchange } from '../support/raw-socket.ts';
 import { rounds } from '../support/rounds.ts';
 import { checkWithSeed, sampleWithSeed, seedsOf } from '../support/seeds.ts';
 import { signIn } from '../support/sign-in.ts';
+import { statementBody } from '../support/statement-files.ts';
 
 const { seeds } = seedsOf('random-requests');
 /**
@@ -201,6 +202,7 @@ async function newCast(): Promise<Cast> {
     }),
     session_id: (await signIn(world, own.ownerKey, own.id)).id,
     operator_session_id: (await signIn(world, operator.json.secret)).id,
+    statement_id: await make(`/v1/orgs/${own.id}/statements`, own.ownerKey, statementBody()),
     scenario_id: await make(`/v1/orgs/${own.id}/capacity-scenarios`, own.ownerKey, {
       name: 'a',
       changes: {},

@@ -1,6 +1,7 @@
 /** Creates one resource of every kind, so that every page is linked and every list has a row. */
 import { expect } from 'vitest';
 import type { TestOrg, World } from '../harness.ts';
+import { statementBody } from './statement-files.ts';
 
 export async function createFixtures(world: World, org: TestOrg): Promise<void> {
   const asOwner = { key: org.ownerKey };
@@ -12,6 +13,7 @@ export async function createFixtures(world: World, org: TestOrg): Promise<void> 
     ['/credit-packs', { customer_id: 'a/b & c', amount_usd: '20' }],
     ['/policies', { effect: 'block', models: ['x'], priority: 1, reason: 'No.' }],
     ['/safety-detectors', { name: 'words', kind: 'words', words: ['x'], action: 'flag' }],
+    ['/statements', statementBody()],
     ['/capacity-scenarios', { name: 'Growth', changes: { teams: 2 } }],
     ['/members', { email: 'ada@example.com', role: 'viewer' }],
     ['/webhooks', { url: 'https://hooks.example.com', events: ['*'] }],

@@ -38,6 +38,7 @@ export const operationGroups = {
   benchmarks: 'Anonymous comparison with other organizations.',
   forecasts: 'Forecasts of cost and value.',
   capacity_scenarios: 'Planned changes for capacity forecasts.',
+  statements: "Providers' statements of cost, compared with the ledger.",
   models: 'Models, their prices and capabilities.',
   evals: 'Evaluation scores of models.',
   routing_policy: 'Routing rules of an organization.',

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createWorld, type TestOrg, type World } from '../../../../test/harness.ts';
 import { eventually } from '../../../../test/support/eventually.ts';
 import { postForm } from '../../../../test/support/sign-in.ts';
+import { statementBody } from '../../../../test/support/statement-files.ts';
 import { daysOf, recordDays } from '../../../../test/support/usage-history.ts';
 import { type EventType, eventSchema, eventTypes } from '../../../contract/events.ts';
 import { denialOf } from '../../../kernel/denial.ts';
@@ -282,6 +283,8 @@ test('every stored event matches the catalog', async () => {
   await routingEvents(path);
   await settleWithoutPrice();
   await leaveUnsettled();
+  await call('POST', `${path}/statements`, statementBody());
+  await world.runJob('compare-statements');
   await operator('PUT', '/residency', { home_region: 'eu' });
   await forecastEvent(path);
   await operator('POST', '/suspend', { reason: 'unpaid' });

@@ -1,0 +1,132 @@
+/** Compares the lines of a statement with the recorded usage, by UTC day, model and project. */
+import type { Queryable } from '../../../platform/db/database.ts';
+import { findTimezone } from '../usage/index.ts';
+import {
+  addSums,
+  type BilledLine,
+  billedSums,
+  type Cause,
+  explain,
+  noSums,
+  type Sums,
+} from './difference.ts';
+import { matchingName } from './model-names.ts';
+import { readLines, type StatementRow } from './queries.ts';
+import { type RecordedGroup, type RecordedGroups, readRecorded, sumBy } from './recorded.ts';
+import type { StatementLine } from './statement-line.ts';
+
+export interface ComparedRow {
+  /** Identifies the row in the statement; rows are sorted by it. */
+  readonly key: string;
+  readonly day: string;
+  /** The model as billed, or as recorded if it was not billed. */
+  readonly model: string;
+  /** The name that the runs of the row have; undefined if there are none. */
+  readonly recordedModel: string | undefined;
+  readonly project: string;
+  readonly billed: Omit<Sums, 'runs'>;
+  /** Of the day in the time zone of the organization, as in usage reports. */
+  readonly recorded: Sums;
+  readonly causes: readonly Cause[];
+}
+
+export interface Comparison {
+  readonly timezone: string;
+  readonly rows: readonly ComparedRow[];
+}
+
+export async function compareStatement(db: Queryable, statement: StatementRow): Promise<Comparison> {
+  const timezone = await findTimezone(db, statement.org_id);
+  const lines = await readLines(db, statement.org_id, statement.id);
+  const recorded = await readRecorded(db, {
+    orgId: statement.org_id,
+    timezone,
+    periodStart: statement.period_start,
+    periodEnd: statement.period_end,
+    projectDimension: statement.project_dimension,
+  });
+  return { timezone, rows: compareRows(statement, lines, recorded) };
+}
+
+interface BilledRow {
+  readonly model: string;
+  readonly lines: BilledLine[];
+}
+
+function compareRows(
+  statement: StatementRow,
+  lines: readonly StatementLine[],
+  recorded: RecordedGroups,
+): readonly ComparedRow[] {
+  const billed = new Map<string, BilledRow>();
+  const billedNames = new Set<string>();
+  for (const line of lines) {
+    const name = matchingName(line.model);
+    billedNames.add(name);
+    const key = rowKey(line.day, name, statement.project_dimension === null ? '' : line.project);
+    const there = billed.get(key);
+    if (there === undefined) {
+      billed.set(key, { model: line.model, lines: [line] });
+    } else {
+      there.lines.push(line);
+    }
+  }
+  // Runs without a provider are compared if the statement bills their model.
+  const isCompared = ({ provider, model }: RecordedGroup) =>
+    provider === '' ? billedNames.has(matchingName(model)) : provider.toLowerCase() === statement.provider;
+  const keyOf = ({ day, model, project }: RecordedGroup) => rowKey(day, matchingName(model), project);
+  const sums = (groups: readonly RecordedGroup[]) => sumBy(groups.filter(isCompared), keyOf);
+  const settled = sums(recorded.settled);
+  const unsettled = sums(recorded.unsettled);
+  const local = recorded.local && sums(recorded.local);
+  const lateShifts = sums(recorded.lateShifts);
+  const recordedModels = modelsByKey([...recorded.settled, ...recorded.unsettled].filter(isCompared), keyOf);
+
+  const options = {
+    hasTokens: statement.has_tokens,
+    decimals: statement.decimals,
+    gatewayKeyIds: statement.gateway_key_ids === null ? undefined : new Set(statement.gateway_key_ids),
+  };
+  const keys = new Set([...billed.keys(), ...settled.keys(), ...unsettled.keys(), ...(local?.keys() ?? [])]);
+  return [...keys].sort().map((key): ComparedRow => {
+    const [day, name, project] = JSON.parse(key) as [string, string, string];
+    const of = (map: ReadonlyMap<string, Sums>) => map.get(key) ?? noSums;
+    const utc = addSums(of(settled), of(unsettled));
+    const ofLocalDay = local === undefined ? utc : of(local);
+    const billedLines = billed.get(key)?.lines ?? [];
+    const recordedModel = recordedModels.get(key);
+    return {
+      key,
+      day,
+      project,
+      model: billed.get(key)?.model ?? recordedModel ?? name,
+      recordedModel,
+      billed: billedSums(billedLines),
+      recorded: ofLocalDay,
+      causes: explain(
+        billedLines,
+        { settled: of(settled), unsettled: of(unsettled), local: ofLocalDay, lateShift: of(lateShifts) },
+        options,
+      ),
+    };
+  });
+}
+
+function rowKey(day: string, name: string, project: string): string {
+  return JSON.stringify([day, name, project]);
+}
+
+/** Returns the most used name of each row's runs. */
+function modelsByKey(
+  groups: readonly RecordedGroup[],
+  keyOf: (group: RecordedGroup) => string,
+): ReadonlyMap<string, string> {
+  const most = new Map<string, { readonly model: string; readonly runs: bigint }>();
+  for (const group of groups) {
+    const there = most.get(keyOf(group));
+    if (there === undefined || there.runs < group.sums.runs) {
+      most.set(keyOf(group), { model: group.model, runs: group.sums.runs });
+    }
+  }
+  return new Map([...most].map(([key, { model }]) => [key, model]));
+}

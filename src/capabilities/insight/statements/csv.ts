@@ -1,0 +1,78 @@
+/** Reads CSV (RFC 4180): quoted cells may contain commas, quotes and line breaks. */
+
+export interface CsvRow {
+  /** Number of the row's first line in the file, from 1. */
+  readonly line: number;
+  readonly cells: readonly string[];
+}
+
+export class CsvError extends Error {
+  readonly line: number;
+  constructor(line: number, message: string) {
+    super(message);
+    this.line = line;
+  }
+}
+
+/** Yields the rows, without empty lines. Throws a `CsvError` for a quote that is out of place. */
+export function* readCsv(text: string): Generator<CsvRow> {
+  let at = text.startsWith('\uFEFF') ? 1 : 0;
+  let line = 1;
+  while (at < text.length) {
+    const cells: string[] = [];
+    const firstLine = line;
+    for (let ends = false; !ends; ) {
+      let cell: string;
+      if (text[at] === '"') {
+        const quoted = quotedCell(text, at, line);
+        cell = quoted.cell;
+        at = quoted.end;
+        line += quoted.lineBreaks;
+      } else {
+        const end = cellEnd(text, at);
+        cell = text.slice(at, end);
+        if (cell.includes('"')) {
+          throw new CsvError(line, 'A quote must start a cell.');
+        }
+        at = end;
+      }
+      cells.push(cell);
+      ends = text[at] !== ',';
+      at += text[at] === '\r' && text[at + 1] === '\n' ? 2 : 1;
+    }
+    line += 1;
+    if (cells.length > 1 || cells[0] !== '') {
+      yield { line: firstLine, cells };
+    }
+  }
+}
+
+function cellEnd(text: string, from: number): number {
+  for (let at = from; at < text.length; at += 1) {
+    const char = text[at];
+    if (char === ',' || char === '\n' || char === '\r') {
+      return at;
+    }
+  }
+  return text.length;
+}
+
+function quotedCell(text: string, from: number, line: number) {
+  let cell = '';
+  for (let at = from + 1; ; ) {
+    const quote = text.indexOf('"', at);
+    if (quote === -1) {
+      throw new CsvError(line, 'A quoted cell does not end.');
+    }
+    cell += text.slice(at, quote);
+    if (text[quote + 1] !== '"') {
+      const next = text[quote + 1];
+      if (next !== undefined && next !== ',' && next !== '\n' && next !== '\r') {
+        throw new CsvError(line, 'A comma or the end of the line must follow a quoted cell.');
+      }
+      return { cell, end: quote + 1, lineBreaks: cell.split('\n').length - 1 };
+    }
+    cell += '"';
+    at = quote + 2;
+  }
+}

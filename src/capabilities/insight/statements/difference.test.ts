@@ -1,0 +1,134 @@
+/** The causes of a difference add up to it, and each injected cause is found. */
+import { describe, expect, test } from 'vitest';
+import { type BilledLine, explain, noSums, type Recorded, type Sums } from './difference.ts';
+import { noTokens, type Tokens } from './statement-line.ts';
+
+const tokens = (input: number, output: number): Tokens => ({
+  ...noTokens,
+  uncached_input: BigInt(input),
+  output: BigInt(output),
+});
+const sums = (runs: number, usd: number, input: number, output: number): Sums => ({
+  runs: BigInt(runs),
+  usd: BigInt(usd),
+  tokens: tokens(input, output),
+});
+/** Ten nanodollars per input token, forty per output token. */
+const costs = (input: number, output: number): BilledLine[] => [
+  { keyId: '', kind: 'uncached_input', tokens: noTokens, usdNanos: BigInt(input * 10) },
+  { keyId: '', kind: 'output', tokens: noTokens, usdNanos: BigInt(output * 40) },
+];
+const used = (keyId: string, input: number, output: number): BilledLine => ({
+  keyId,
+  kind: '',
+  tokens: tokens(input, output),
+  usdNanos: 0n,
+});
+const recorded = (settled: Sums, more: Partial<Recorded> = {}): Recorded => {
+  const unsettled = more.unsettled ?? noSums;
+  const local = {
+    runs: settled.runs + unsettled.runs,
+    usd: settled.usd + unsettled.usd,
+    tokens: tokens(
+      Number(settled.tokens.uncached_input + unsettled.tokens.uncached_input),
+      Number(settled.tokens.output + unsettled.tokens.output),
+    ),
+  };
+  return { settled, unsettled, local, lateShift: noSums, ...more };
+};
+const options = { hasTokens: true, decimals: 9, gatewayKeyIds: undefined };
+const shown = (causes: ReturnType<typeof explain>) =>
+  causes.map(({ cause, usd, keyIds }) => `${cause} ${usd} ${keyIds.join()}`.trim());
+
+describe('a row', () => {
+  test('without a difference has no cause', () => {
+    const billed = [...costs(1_000, 100), used('key_a', 1_000, 100)];
+    expect(explain(billed, recorded(sums(10, 14_000, 1_000, 100)), options)).toEqual([]);
+  });
+
+  test('with equal tokens and other amounts differs in price', () => {
+    const billed = [...costs(100_000, 0), used('key_a', 100_000, 0)];
+    expect(shown(explain(billed, recorded(sums(10, 800_000, 100_000, 0)), options))).toEqual([
+      'price 200000',
+    ]);
+  });
+
+  test('with less than a nanodollar per run was rounded', () => {
+    const billed = [...costs(100_000, 0), used('key_a', 100_000, 0)];
+    expect(shown(explain(billed, recorded(sums(10, 1_000_007, 100_000, 0)), options))).toEqual([
+      'rounding -7',
+    ]);
+  });
+
+  test('with tokens that no run has names the key that used them', () => {
+    const billed = [...costs(1_500, 100), used('key_a', 1_000, 100), used('key_b', 500, 0)];
+    expect(shown(explain(billed, recorded(sums(10, 14_000, 1_000, 100)), options))).toEqual([
+      'missing 5000 key_b',
+    ]);
+  });
+
+  test('without runs is missing as a whole', () => {
+    const billed = [...costs(1_500, 100), used('key_a', 1_500, 100)];
+    expect(shown(explain(billed, recorded(noSums), options))).toEqual(['missing 19000 key_a']);
+  });
+
+  test('that was recorded and not billed is unknown', () => {
+    expect(shown(explain([], recorded(sums(1, 500, 10, 10)), options))).toEqual(['unknown -500']);
+  });
+
+  test('of another local day differs by time zone only', () => {
+    const billed = [...costs(1_000, 100), used('key_a', 1_000, 100)];
+    const local = sums(8, 11_000, 800, 75);
+    expect(shown(explain(billed, recorded(sums(10, 14_000, 1_000, 100), { local }), options))).toEqual([
+      'time_zone 3000',
+    ]);
+  });
+
+  test('with runs that were charged on another day is late on both days', () => {
+    const billed = [...costs(1_100, 100), used('key_a', 1_100, 100)];
+    const lateShift = sums(1, 1_000, 100, 0);
+    expect(shown(explain(billed, recorded(sums(10, 14_000, 1_000, 100), { lateShift }), options))).toEqual([
+      'late 1000',
+    ]);
+    const other = recorded(sums(1, 1_000, 100, 0), { lateShift: sums(-1, -1_000, -100, 0) });
+    expect(shown(explain([], other, options))).toEqual(['late -1000']);
+  });
+
+  test('with every cause at once is split exactly, given the keys of the gateway', () => {
+    // Billed: 100,000 input tokens by runs, 5,000 by an unsettled call, 30,000 around Purser.
+    const billed = [
+      ...costs(135_000, 1_000),
+      used('key_gateway', 105_000, 1_000),
+      used('key_other', 30_000, 0),
+    ];
+    // The runs were priced at 9 instead of 10 nanodollars; 70,000 nanodollars were held for the unsettled call.
+    const row = recorded(sums(50, 900_000 + 40_000, 100_000, 1_000), { unsettled: sums(1, 70_000, 0, 0) });
+    const causes = explain(billed, row, { ...options, gatewayKeyIds: new Set(['key_gateway']) });
+    expect(shown(causes)).toEqual(['missing 300000 key_other', 'unsettled -20000', 'price 100000']);
+    const total = causes.reduce((sum, { usd }) => sum + usd, 0n);
+    expect(total).toBe(1_350_000n + 40_000n - 940_000n - 70_000n);
+  });
+
+  test('that was reconciled has no cause, although its unsettled runs and other keys remain', () => {
+    const billed = [
+      ...costs(135_000, 1_000),
+      used('key_gateway', 105_000, 1_000),
+      used('key_other', 30_000, 0),
+    ];
+    const row = recorded(sums(53, 1_390_000 - 70_000, 135_000, 1_000), { unsettled: sums(1, 70_000, 0, 0) });
+    expect(explain(billed, row, { ...options, gatewayKeyIds: new Set(['key_gateway']) })).toEqual([]);
+  });
+
+  test('of which a part of the calls with other keys was recorded misses the rest', () => {
+    const billed = [...costs(135_000, 0), used('key_gateway', 105_000, 0), used('key_other', 30_000, 0)];
+    const row = recorded(sums(50, 1_250_000, 125_000, 0));
+    const causes = explain(billed, row, { ...options, gatewayKeyIds: new Set(['key_gateway']) });
+    expect(shown(causes)).toEqual(['missing 100000 key_other']);
+  });
+
+  test('without token counts has an unknown cause', () => {
+    const billed = costs(1_000, 100);
+    const without = { ...options, hasTokens: false };
+    expect(shown(explain(billed, recorded(sums(10, 10_000, 1, 1)), without))).toEqual(['unknown 4000']);
+  });
+});

@@ -1,0 +1,232 @@
+/**
+ * Explains the difference between what a provider billed and what was recorded for one day, model and project. The causes always
+ * add up to the difference, to the nanodollar.
+ */
+import { roundedQuotient } from './page-fields.ts';
+import {
+  addTokens,
+  hasTokens,
+  noTokens,
+  type StatementLine,
+  subtractTokens,
+  type TokenKind,
+  type Tokens,
+  tokenKinds,
+  totalTokens,
+} from './statement-line.ts';
+
+export const differenceCauses = [
+  'missing',
+  'unsettled',
+  'late',
+  'price',
+  'time_zone',
+  'unknown',
+  'rounding',
+] as const;
+export type DifferenceCause = (typeof differenceCauses)[number];
+
+export interface Sums {
+  readonly tokens: Tokens;
+  readonly usd: bigint;
+  readonly runs: bigint;
+}
+
+export const noSums: Sums = { tokens: noTokens, usd: 0n, runs: 0n };
+
+export function addSums(a: Sums, b: Sums): Sums {
+  return { tokens: addTokens(a.tokens, b.tokens), usd: a.usd + b.usd, runs: a.runs + b.runs };
+}
+
+export function subtractSums(a: Sums, b: Sums): Sums {
+  return { tokens: subtractTokens(a.tokens, b.tokens), usd: a.usd - b.usd, runs: a.runs - b.runs };
+}
+
+export type BilledLine = Pick<StatementLine, 'keyId' | 'kind' | 'tokens' | 'usdNanos'>;
+
+/** The runs of a row, by UTC day unless it says otherwise. */
+export interface Recorded {
+  readonly settled: Sums;
+  /** Runs marked `unsettled`: their cost is the amount that was held. */
+  readonly unsettled: Sums;
+  /** All runs of the day in the time zone of the organization. */
+  readonly local: Sums;
+  /** Late runs that started on this day and were charged on another, less those that were charged on it and started on another. */
+  readonly lateShift: Sums;
+}
+
+export interface ExplainOptions {
+  /** False if the statement does not count tokens. */
+  readonly hasTokens: boolean;
+  /** Decimals that the provider rounds amounts to. */
+  readonly decimals: number;
+  /** The provider's keys that the calls recorded by Purser use. Undefined: not known. */
+  readonly gatewayKeyIds: ReadonlySet<string> | undefined;
+}
+
+export interface Cause {
+  readonly cause: DifferenceCause;
+  readonly usd: bigint;
+  readonly tokens: Tokens;
+  /** For `missing`: the provider's keys that the calls may have used. */
+  readonly keyIds: readonly string[];
+}
+
+export function billedSums(lines: readonly BilledLine[]): Omit<Sums, 'runs'> {
+  let tokens = noTokens;
+  let usd = 0n;
+  for (const line of lines) {
+    tokens = addTokens(tokens, line.tokens);
+    usd += line.usdNanos;
+  }
+  return { tokens, usd };
+}
+
+export function explain(
+  billed: readonly BilledLine[],
+  recorded: Recorded,
+  options: ExplainOptions,
+): readonly Cause[] {
+  const causes: Cause[] = [];
+  const add = (cause: DifferenceCause, usd: bigint, tokens = noTokens, keyIds: readonly string[] = []) => {
+    if (usd !== 0n || hasTokens(tokens)) {
+      causes.push({ cause, usd, tokens, keyIds });
+    }
+  };
+  const { settled, unsettled, local, lateShift } = recorded;
+  const all = addSums(settled, unsettled);
+  const timeZone = subtractSums(all, local);
+  add('time_zone', timeZone.usd, timeZone.tokens);
+
+  const total = billedSums(billed);
+  const tolerance = toleranceOf(billed, all.runs, options.decimals);
+  let rest = total.usd - all.usd;
+  let unmatched = options.hasTokens ? subtractTokens(total.tokens, all.tokens) : noTokens;
+  const isRounding = () => rest <= tolerance && rest >= -tolerance;
+  if (!hasTokens(unmatched) && isRounding()) {
+    // Also after a reconciliation, which leaves unsettled runs as they are.
+    add('rounding', rest);
+    return inOrder(causes);
+  }
+  const valueAtRates = createValuation(billed);
+  const own: BilledLine[] = [];
+  for (const [keyId, lines] of byKey(billed)) {
+    if (keyId === '' || options.gatewayKeyIds === undefined || options.gatewayKeyIds.has(keyId)) {
+      own.push(...lines);
+      continue;
+    }
+    const used = billedSums(lines);
+    // Less than the key has used is missing if a part was recorded, for example by an earlier reconciliation.
+    const missing = options.hasTokens ? smallerTokens(used.tokens, unmatched) : noTokens;
+    const isWhole = !hasTokens(subtractTokens(used.tokens, missing));
+    // Costs by key are exact; without them, the tokens of the key are valued at the billed rates.
+    const usd = isWhole && used.usd !== 0n ? used.usd : valueAtRates(missing);
+    add('missing', usd, missing, [keyId]);
+    unmatched = subtractTokens(unmatched, missing);
+    rest -= usd;
+  }
+  if (all.runs === 0n && all.usd === 0n && !hasTokens(lateShift.tokens)) {
+    add('missing', rest, unmatched, keysOf(own));
+    return inOrder(causes);
+  }
+  const addRest = (cause: 'price' | 'unknown') => add(isRounding() ? 'rounding' : cause, rest);
+  if (!options.hasTokens) {
+    addRest('unknown');
+    return inOrder(causes);
+  }
+  if (hasTokens(lateShift.tokens) && isNearer(unmatched, lateShift.tokens)) {
+    add('late', lateShift.usd, lateShift.tokens);
+    unmatched = subtractTokens(unmatched, lateShift.tokens);
+    rest -= lateShift.usd;
+  }
+  if (tokenKinds.some((kind) => unmatched[kind] < 0n)) {
+    // More was recorded than billed: the rates of these tokens are not known.
+    add('unknown', rest, unmatched);
+    return inOrder(causes);
+  }
+  if (unsettled.runs > 0n) {
+    const usd = valueAtRates(addTokens(unmatched, unsettled.tokens)) - unsettled.usd;
+    add('unsettled', usd, unmatched);
+    rest -= usd;
+  } else if (hasTokens(unmatched)) {
+    const usd = valueAtRates(unmatched);
+    add('missing', usd, unmatched, keysWith(own, unmatched));
+    rest -= usd;
+  }
+  addRest('price');
+  return inOrder(causes);
+}
+
+function inOrder(causes: readonly Cause[]): readonly Cause[] {
+  return causes.toSorted((a, b) => differenceCauses.indexOf(a.cause) - differenceCauses.indexOf(b.cause));
+}
+
+function byKey(lines: readonly BilledLine[]): Map<string, BilledLine[]> {
+  const keys = new Map<string, BilledLine[]>();
+  for (const line of lines) {
+    const there = keys.get(line.keyId);
+    if (there === undefined) {
+      keys.set(line.keyId, [line]);
+    } else {
+      there.push(line);
+    }
+  }
+  return keys;
+}
+
+/**
+ * Returns a function that values tokens at the rates of the row: the amount billed for a kind of tokens, divided by their number.
+ * Amounts without a kind are divided by the number of all tokens.
+ */
+function createValuation(billed: readonly BilledLine[]): (tokens: Tokens) => bigint {
+  const total = billedSums(billed).tokens;
+  const usdOf = (kind: BilledLine['kind']) =>
+    billed.reduce((sum, line) => (line.kind === kind ? sum + line.usdNanos : sum), 0n);
+  const usdByKind = tokenKinds.map((kind) => ({ kind, usd: usdOf(kind) }));
+  const usdOfAll = usdOf('');
+  const share = (usd: bigint, part: bigint, whole: bigint) =>
+    whole === 0n ? 0n : roundedQuotient(usd * part, whole);
+  return (tokens) =>
+    usdByKind.reduce(
+      (sum, { kind, usd }) => sum + share(usd, tokens[kind], total[kind]),
+      share(usdOfAll, totalTokens(tokens), totalTokens(total)),
+    );
+}
+
+/** One nanodollar per run, which is rounded up, and half of the last decimal per amount of the statement. */
+function toleranceOf(billed: readonly BilledLine[], runs: bigint, decimals: number): bigint {
+  const lines = BigInt(billed.filter(({ usdNanos }) => usdNanos !== 0n).length + tokenKinds.length);
+  return runs + lines * (10n ** BigInt(9 - decimals) / 2n + 1n);
+}
+
+/** Returns true if fewer tokens remain unmatched after the shift. */
+function isNearer(unmatched: Tokens, shift: Tokens): boolean {
+  return distance(subtractTokens(unmatched, shift)) < distance(unmatched);
+}
+
+function distance(tokens: Tokens): bigint {
+  return tokenKinds.reduce((sum, kind) => sum + (tokens[kind] < 0n ? -tokens[kind] : tokens[kind]), 0n);
+}
+
+/** The smaller number of each kind, and none where `b` is negative. */
+function smallerTokens(a: Tokens, b: Tokens): Tokens {
+  const smaller = (kind: TokenKind) => (b[kind] <= 0n ? 0n : a[kind] < b[kind] ? a[kind] : b[kind]);
+  return {
+    uncached_input: smaller('uncached_input'),
+    cached_input: smaller('cached_input'),
+    cache_write: smaller('cache_write'),
+    output: smaller('output'),
+  };
+}
+
+function keysOf(lines: readonly BilledLine[]): string[] {
+  return [...new Set(lines.flatMap(({ keyId }) => (keyId === '' ? [] : [keyId])))].sort();
+}
+
+/** Returns the one key that used exactly these tokens, or all keys if there is no such key. */
+function keysWith(lines: readonly BilledLine[], tokens: Tokens): string[] {
+  const exact = [...byKey(lines)].filter(
+    ([keyId, of]) => keyId !== '' && !hasTokens(subtractTokens(billedSums(of).tokens, tokens)),
+  );
+  return exact.length === 1 ? [exact[0]?.[0] ?? ''] : keysOf(lines);
+}

@@ -1,0 +1,162 @@
+/**
+ * CSV in the columns of FOCUS 1.2. The specification has no columns for models and tokens, so they are taken from the columns that
+ * describe the SKU; `x_Model`, `x_TokenType` and `x_ApiKeyId` win where a file has them.
+ */
+import { invalidField } from '../../../contract/api-error.ts';
+import { CsvError, readCsv } from './csv.ts';
+import type { LineCollector } from './line-collector.ts';
+import { parseAmount } from './page-fields.ts';
+import { kindIn, noTokens, type TokenKind, type Tokens } from './statement-line.ts';
+
+const requiredColumns = [
+  'BilledCost',
+  'BillingCurrency',
+  'ChargePeriodStart',
+  'ChargePeriodEnd',
+  'ProviderName',
+];
+/** The first that is not empty names the model. */
+const modelColumns = ['x_Model', 'SkuId', 'ResourceName', 'ChargeDescription'];
+const kindColumns = ['x_TokenType', 'SkuMeter', 'SkuPriceDetails', 'ChargeDescription'];
+const cellMax = 200;
+
+/** A row by column name. */
+interface FocusRow {
+  readonly line: number;
+  cell(name: string): string;
+}
+
+/** Adds the lines of the file, and returns the provider's name. */
+export function readFocusCsv(text: string, lines: LineCollector): string {
+  lines.addSource('focus');
+  let provider: string | undefined;
+  for (const row of focusRows(text)) {
+    const named = row.cell('ProviderName').trim().toLowerCase();
+    if (named === '' || (provider !== undefined && named !== provider)) {
+      throw wrongCell(row, 'ProviderName', 'must be the same in every line');
+    }
+    provider = named;
+    addRow(row, lines);
+  }
+  return provider ?? '';
+}
+
+function* focusRows(text: string): Generator<FocusRow> {
+  let columns: ReadonlyMap<string, number> | undefined;
+  try {
+    for (const { line, cells } of readCsv(text)) {
+      if (columns === undefined) {
+        columns = new Map(cells.map((name, index) => [name.trim(), index]));
+        checkColumns(columns, cells.length);
+        continue;
+      }
+      if (cells.length !== columns.size) {
+        throw new CsvError(line, `There are ${cells.length} cells, but ${columns.size} columns.`);
+      }
+      const places = columns;
+      yield { line, cell: (name) => cells[places.get(name) ?? -1] ?? '' };
+    }
+  } catch (error) {
+    throw error instanceof CsvError
+      ? invalidField(`csv[${error.line}]`, 'invalid_value', `Line ${error.line}: ${error.message}`)
+      : error;
+  }
+}
+
+function checkColumns(columns: ReadonlyMap<string, number>, cells: number): void {
+  const missing = requiredColumns.filter((name) => !columns.has(name));
+  if (missing.length > 0) {
+    throw new CsvError(1, `These columns are missing: ${missing.join(', ')}.`);
+  }
+  if (columns.size !== cells) {
+    throw new CsvError(1, 'A column appears twice.');
+  }
+}
+
+function addRow(row: FocusRow, lines: LineCollector): void {
+  if (row.cell('BillingCurrency').toUpperCase() !== 'USD') {
+    throw wrongCell(row, 'BillingCurrency', 'must be USD');
+  }
+  const amount = parseAmount(row.cell('BilledCost'));
+  if (amount === undefined) {
+    throw wrongCell(row, 'BilledCost', 'must be an amount');
+  }
+  const field = `csv[${row.line}]`;
+  const day = lines.bucket(field, timeIn(row, 'ChargePeriodStart'), timeIn(row, 'ChargePeriodEnd'));
+  const category = row.cell('ChargeCategory');
+  const isUsage = category === '' || category === 'Usage';
+  const kind = isUsage ? kindOf(row) : '';
+  const line = {
+    day,
+    // Taxes, credits and purchases are not about a model.
+    model: isUsage ? modelOf(row) : category.toLowerCase(),
+    project: shortCell(row, 'SubAccountId'),
+    keyId: shortCell(row, 'x_ApiKeyId'),
+    kind,
+    tokens: isUsage ? tokensOf(row, kind, lines) : noTokens,
+  };
+  lines.add(field, line, amount);
+}
+
+function modelOf(row: FocusRow): string {
+  const column = modelColumns.find((name) => row.cell(name) !== '');
+  if (column === undefined) {
+    throw wrongCell(row, 'SkuId', 'must name the model');
+  }
+  return shortCell(row, column);
+}
+
+function kindOf(row: FocusRow): TokenKind | '' {
+  for (const name of kindColumns) {
+    const kind = kindIn(row.cell(name));
+    if (kind !== '') {
+      return kind;
+    }
+  }
+  return '';
+}
+
+const tokenUnit = /^\s*([\d,_]+)?\s*([kKmM]|thousand|million)?\s*-?tokens?\s*$/i;
+
+/** Returns the quantity in tokens. Quantities in other units are not compared. */
+function tokensOf(row: FocusRow, kind: TokenKind | '', lines: LineCollector): Tokens {
+  const unit = tokenUnit.exec(row.cell('ConsumedUnit'));
+  if (unit === null || kind === '') {
+    return noTokens;
+  }
+  const [, count = '1', word = ''] = unit;
+  const factor = BigInt(count.replace(/[,_]/g, '') || '1') * multiplier(word);
+  const quantity = parseAmount(row.cell('ConsumedQuantity'));
+  if (quantity === undefined || quantity.nanos < 0n || (quantity.nanos * factor) % 1_000_000_000n !== 0n) {
+    throw wrongCell(row, 'ConsumedQuantity', 'must be a whole number of tokens');
+  }
+  lines.foundTokens();
+  return { ...noTokens, [kind]: (quantity.nanos * factor) / 1_000_000_000n };
+}
+
+function multiplier(word: string): bigint {
+  const first = word[0]?.toLowerCase();
+  return first === 'm' ? 1_000_000n : first === 'k' || first === 't' ? 1_000n : 1n;
+}
+
+function timeIn(row: FocusRow, name: string): number {
+  const ms = /^\d{4}-\d\d-\d\dT[\d:.]+(Z|[+-]\d\d:\d\d)$/.test(row.cell(name))
+    ? Date.parse(row.cell(name))
+    : Number.NaN;
+  if (Number.isNaN(ms)) {
+    throw wrongCell(row, name, 'must be a time in RFC 3339');
+  }
+  return ms;
+}
+
+function shortCell(row: FocusRow, name: string): string {
+  const text = row.cell(name).trim();
+  if (text.length > cellMax) {
+    throw wrongCell(row, name, `must have at most ${cellMax} characters`);
+  }
+  return text;
+}
+
+function wrongCell(row: FocusRow, name: string, problem: string) {
+  return invalidField(`csv[${row.line}].${name}`, 'invalid_value', `Line ${row.line}: ${name} ${problem}.`);
+}

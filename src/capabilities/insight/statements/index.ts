@@ -1,0 +1,2 @@
+export { statementDriftJob } from './drift-job.ts';
+export { statementRoutes } from './routes.ts';

@@ -1,0 +1,235 @@
+/** Files of providers, read into lines. */
+import { describe, expect, test } from 'vitest';
+import {
+  anthropicPages,
+  focusColumns,
+  focusCsv,
+  openAiPages,
+} from '../../../../test/support/statement-files.ts';
+import type { ApiError } from '../../../contract/api-error.ts';
+import { matchingName } from './model-names.ts';
+import { parseAmount } from './page-fields.ts';
+import { digestOf, parseStatement, type StatementFile } from './parse-statement.ts';
+
+const now = new Date('2026-11-15T12:00:00Z');
+const day = '2026-11-01';
+const parse = (file: StatementFile) => parseStatement(file, now);
+
+function errorOf(file: StatementFile): string {
+  try {
+    parse(file);
+  } catch (error) {
+    const [field] = ((error as ApiError).details as { fields: { field: string; message: string }[] }).fields;
+    return `${field?.field}: ${field?.message}`;
+  }
+  return 'none';
+}
+
+const cost = { day, item: 'gpt-4o-2024-08-06, cached input', project: 'proj_a', usd: 0.1 };
+const used = {
+  day,
+  model: 'gpt-4o-2024-08-06',
+  project: 'proj_a',
+  key: 'key_a',
+  input: 300,
+  cached: 100,
+  output: 20,
+};
+
+describe('OpenAI', () => {
+  test('reads the model, the kind of tokens and the amount from a line item', () => {
+    const parsed = parse({ pages: openAiPages([cost], [used]) });
+    expect(parsed).toMatchObject({
+      provider: 'openai',
+      sources: ['openai_costs', 'openai_usage'],
+      periodStart: day,
+      periodEnd: '2026-11-02',
+      hasTokens: true,
+      decimals: 2,
+    });
+    expect(parsed.lines).toMatchObject([
+      { model: 'gpt-4o-2024-08-06', kind: 'cached_input', project: 'proj_a', usdNanos: 100_000_000n },
+      { keyId: 'key_a', tokens: { uncached_input: 200n, cached_input: 100n, cache_write: 0n, output: 20n } },
+    ]);
+  });
+
+  test('keeps the name of a charge that is not for tokens', () => {
+    const [line] = parse({ pages: openAiPages([{ ...cost, item: 'web search tool calls' }], []) }).lines;
+    expect(line).toMatchObject({ model: 'web search tool calls', kind: '' });
+  });
+
+  test('has one digest for any order of pages, and another for another amount', () => {
+    const pages = openAiPages([cost], [used]);
+    const digest = digestOf(parse({ pages }));
+    expect(digestOf(parse({ pages: pages.toReversed() }))).toBe(digest);
+    expect(digestOf(parse({ pages: openAiPages([{ ...cost, usd: 0.2 }], [used]) }))).not.toBe(digest);
+  });
+
+  test.each([
+    ['no page', [{}], 'pages[0]: This is not a page of a cost or usage report that is supported.'],
+    [
+      'two providers',
+      [...openAiPages([cost], []), ...anthropicPages(day)],
+      'pages[2]: All pages must be from one provider.',
+    ],
+    [
+      'usage alone',
+      openAiPages([], [used]),
+      'pages: The costs are missing. A usage report has no amounts to compare.',
+    ],
+    [
+      'the same page twice',
+      [...openAiPages([cost], []), ...openAiPages([cost], [])],
+      'pages[2].data[0]: This time bucket appears twice.',
+    ],
+    [
+      'pages without the last',
+      openAiPages([cost], []).map((page) => ({ ...page, has_more: true })),
+      'pages: The last page of openai_costs is missing: every page has `has_more`.',
+    ],
+    [
+      'costs that are not grouped',
+      openAiPages([{ ...cost, item: '' }], []),
+      'pages[0].data[0].results[0].line_item: Request the costs with `group_by=line_item`.',
+    ],
+    [
+      'an amount that is none',
+      openAiPages([{ ...cost, usd: 'ten' }], []),
+      'pages[0].data[0].results[0].amount.value: Must be an amount.',
+    ],
+    [
+      'a fraction of a token',
+      openAiPages([cost], [{ ...used, output: 1.5 }]),
+      'pages[1].data[0].results[0].output_tokens: Must be a count of tokens.',
+    ],
+    [
+      'the future',
+      openAiPages([{ ...cost, day: '2026-11-16' }], []),
+      'pages[0].data[0]: The time bucket starts in the future.',
+    ],
+    ['nothing', openAiPages([], []), 'pages: The statement has no lines.'],
+  ])('rejects %s', (_, pages, message) => {
+    expect(errorOf({ pages })).toBe(message);
+  });
+});
+
+describe('Anthropic', () => {
+  test('reads amounts in cents and tokens by kind', () => {
+    const { lines, provider, sources } = parse({ pages: anthropicPages(day) });
+    expect({ provider, sources }).toEqual({
+      provider: 'anthropic',
+      sources: ['anthropic_cost', 'anthropic_usage'],
+    });
+    expect(lines.map(({ model, kind, usdNanos }) => [model, kind, usdNanos])).toEqual([
+      ['claude-sonnet-4-20250514', 'uncached_input', 3_000_000_000n],
+      ['claude-sonnet-4-20250514', 'cached_input', 150_000_000n],
+      ['claude-sonnet-4-20250514', 'cache_write', 750_000_000n],
+      ['claude-sonnet-4-20250514', 'output', 7_505_000_000n],
+      ['Web Search Usage', '', 200_000_000n],
+      ['claude-sonnet-4-20250514', '', 0n],
+    ]);
+    expect(lines.at(-1)?.tokens).toEqual({
+      uncached_input: 1_000_000n,
+      cached_input: 500_000n,
+      cache_write: 200_000n,
+      output: 500_000n,
+    });
+  });
+});
+
+describe('FOCUS', () => {
+  const row = (changes: Record<string, string> = {}) => {
+    const cells: Record<string, string> = {
+      BilledCost: '1.25',
+      BillingCurrency: 'USD',
+      ChargeCategory: 'Usage',
+      ChargeDescription: 'Tokens, "standard"',
+      ChargePeriodStart: `${day}T00:00:00Z`,
+      ChargePeriodEnd: '2026-11-02T00:00:00Z',
+      ConsumedQuantity: '0.5',
+      ConsumedUnit: '1M Tokens',
+      ProviderName: 'OpenAI',
+      SkuId: 'gpt-4o',
+      SkuMeter: 'Input Tokens',
+      SubAccountId: 'proj_a',
+      ...changes,
+    };
+    return focusColumns.map((name) => cells[name] ?? '');
+  };
+
+  test('reads amounts, quantities in millions and quoted cells', () => {
+    const parsed = parse({ csv: focusCsv([row(), row({ ChargeCategory: 'Tax', BilledCost: '-0.01' })]) });
+    expect(parsed).toMatchObject({ provider: 'openai', sources: ['focus'], hasTokens: true, decimals: 2 });
+    expect(parsed.lines).toMatchObject([
+      {
+        model: 'gpt-4o',
+        project: 'proj_a',
+        kind: 'uncached_input',
+        usdNanos: 1_250_000_000n,
+        tokens: { uncached_input: 500_000n },
+      },
+      { model: 'tax', kind: '', usdNanos: -10_000_000n },
+    ]);
+  });
+
+  test.each([
+    [
+      'a missing column',
+      focusCsv([], ['BilledCost']),
+      /csv\[1\]: Line 1: These columns are missing: BillingCurrency, .*/,
+    ],
+    [
+      'another currency',
+      focusCsv([row(), row({ BillingCurrency: 'EUR' })]),
+      /csv\[3\]\.BillingCurrency: Line 3: .*USD\./,
+    ],
+    ['an amount that is none', focusCsv([row({ BilledCost: '1,5' })]), /csv\[2\]\.BilledCost/],
+    [
+      'a line that is too short',
+      `${focusCsv([row()])}\r\n1,USD`,
+      /csv\[3\]: Line 3: There are 2 cells, but 12 columns\./,
+    ],
+    [
+      'a quote that does not end',
+      `${focusCsv([row()])}\r\n"1,USD`,
+      /csv\[3\]: Line 3: A quoted cell does not end\./,
+    ],
+    [
+      'a time without offset',
+      focusCsv([row({ ChargePeriodStart: '2026-11-01 00:00' })]),
+      /csv\[2\]\.ChargePeriodStart/,
+    ],
+    ['a part of a token', focusCsv([row({ ConsumedQuantity: '0.0000001' })]), /whole number of tokens/],
+    ['two providers', focusCsv([row(), row({ ProviderName: 'Other' })]), /csv\[3\]\.ProviderName/],
+    ['no line', focusCsv([]), /csv: The statement has no lines\./],
+  ])('rejects %s', (_, csv, message) => {
+    expect(errorOf({ csv })).toMatch(message);
+  });
+
+  test('is sent instead of pages, not with them', () => {
+    expect(errorOf({})).toBe('pages: Send either `pages` or `csv`.');
+    expect(errorOf({ csv: 'a', pages: [] })).toBe('pages: Send either `pages` or `csv`.');
+  });
+});
+
+test.each([
+  ['0.06', 60_000_000n, 2],
+  ['0.8958740000000000', 895_874_000n, 6],
+  ['1.5e-7', 150n, 8],
+  ['0.0000000005', 1n, 9],
+  ['-12', -12_000_000_000n, 0],
+  ['0E-6176', 0n, 0],
+])('parses the amount %s', (text, nanos, decimals) => {
+  expect(parseAmount(text)).toEqual({ nanos, decimals });
+});
+
+test.each([
+  ['gpt-4o-2024-08-06', 'gpt-4o'],
+  ['openai/gpt-4o', 'gpt-4o'],
+  ['us.anthropic.claude-sonnet-4-20250514-v1:0', 'claude-sonnet-4'],
+  ['claude-sonnet-4@20250514', 'claude-sonnet-4'],
+  ['models/gemini-2.5-pro', 'gemini-2.5-pro'],
+  ['gpt-4o-mini', 'gpt-4o-mini'],
+])('matches %s as %s', (model, name) => {
+  expect(matchingName(model)).toBe(name);
+});

@@ -1,0 +1,148 @@
+/**
+ * Posts the differences of a statement, so that the ledger equals it: one backfilled run per row and cause, whose cost is the
+ * difference and may be negative. The `external_id` of a run names its statement, row and cause, so it is posted once, however
+ * often and by however many processes the reconciliation is started.
+ */
+import { hash } from 'node:crypto';
+import { apiError } from '../../../contract/api-error.ts';
+import type { Ledger } from '../../../ledger/ledger.ts';
+import type { Outcome, Posting } from '../../../ledger/posting.ts';
+import { scopeOf } from '../../../ledger/scope.ts';
+import type { Database } from '../../../platform/db/database.ts';
+import type { Ids } from '../../../platform/ids.ts';
+import type { RunDraft } from '../../spend/runs/index.ts';
+import { type ComparedRow, compareStatement } from './comparison.ts';
+import type { Cause } from './difference.ts';
+import { addReconciled, type StatementRow } from './queries.ts';
+import { noTokens, tokenKinds, totalTokens } from './statement-line.ts';
+
+export interface ReconcileDependencies {
+  readonly db: Database;
+  readonly ids: Ids;
+  readonly ledger: Pick<Ledger<RunDraft>, 'post'>;
+}
+
+export interface ReconcileCall {
+  readonly keyId: string;
+  readonly now: Date;
+}
+
+const runsPerTransaction = 200;
+
+/** Posts what the ledger lacks now: if an earlier call was interrupted, the rest. */
+export async function postDifferences(
+  { db, ids, ledger }: ReconcileDependencies,
+  statement: StatementRow,
+  call: ReconcileCall,
+): Promise<void> {
+  const { rows } = await compareStatement(db, statement);
+  const postings = rows.flatMap((row) =>
+    postedCauses(row.causes).map((cause) => draftPosting(ids, statement, call, row, cause)),
+  );
+  for (let at = 0; at < postings.length; at += runsPerTransaction) {
+    const result = await ledger.post({
+      orgId: statement.org_id,
+      postings: postings.slice(at, at + runsPerTransaction),
+      async storeResponse(tx, outcomes) {
+        const { runs, nanos } = newRuns(outcomes);
+        if (!(await addReconciled(tx, statement, runs, nanos))) {
+          throw apiError('not_found', 'Statement not found.');
+        }
+      },
+    });
+    if (result.kind !== 'done') {
+      // Backfilled runs pass no admission check, and their external ids carry no digest to conflict with.
+      throw new Error(`a reconciliation was rejected: ${result.kind}`);
+    }
+  }
+}
+
+function newRuns(outcomes: readonly Outcome<RunDraft>[]): { runs: number; nanos: bigint } {
+  const posted = outcomes.filter(({ kind }) => kind === 'posted');
+  return {
+    runs: posted.length,
+    nanos: posted.reduce((sum, { posting }) => sum + posting.amounts.usd, 0n),
+  };
+}
+
+/**
+ * Returns the causes to be posted. Days in different time zones are not a difference of the ledger, whose days are in UTC.
+ * Rounding is added to another cause, if there is one.
+ */
+function postedCauses(causes: readonly Cause[]): readonly Cause[] {
+  const posted = causes.filter(({ cause }) => cause !== 'time_zone');
+  const rounding = posted.find(({ cause }) => cause === 'rounding');
+  const [first] = posted;
+  return rounding === undefined || first === undefined || first === rounding
+    ? posted
+    : posted
+        .filter((one) => one !== rounding)
+        .map((one) => (one === first ? { ...one, usd: one.usd + rounding.usd } : one));
+}
+
+function draftPosting(
+  ids: Ids,
+  statement: StatementRow,
+  { keyId, now }: ReconcileCall,
+  row: ComparedRow,
+  { cause, usd, tokens, keyIds }: Cause,
+): Posting<RunDraft> {
+  const model = row.recordedModel ?? row.model;
+  const externalId = `statement:${statement.id}:${hash('sha256', JSON.stringify([row.key, cause, keyIds]))}`;
+  const startedAt = new Date(Math.min(Date.parse(row.day) + noonMs, now.getTime()));
+  // A run cannot have fewer tokens than none.
+  const counted = tokenKinds.some((kind) => tokens[kind] < 0n) ? noTokens : tokens;
+  const inputTokens = counted.uncached_input + counted.cached_input + counted.cache_write;
+  return {
+    kind: 'record',
+    runId: ids.next('run'),
+    externalId,
+    entryId: ids.next('ent'),
+    scope: scopeOf(
+      { model, provider: statement.provider, ...projectScope(statement, row.project) },
+      keyId,
+      null,
+    ),
+    depth: 1,
+    amounts: { usd, tokens: totalTokens(counted), requests: 1n },
+    decisionId: null,
+    holdSeconds: 0,
+    atMs: startedAt.getTime(),
+    priceVersion: null,
+    note: `statement ${statement.id}: ${cause}`,
+    usage: {
+      status: 'succeeded',
+      inputTokens,
+      cachedInputTokens: counted.cached_input,
+      cacheWriteTokens: counted.cache_write,
+      outputTokens: counted.output,
+      valueNanos: null,
+      latencyMs: null,
+    },
+    run: {
+      external_id: externalId,
+      status: 'succeeded',
+      key_id: keyId,
+      model,
+      parent_run_id: null,
+      started_at: startedAt,
+      finished_at: startedAt,
+      content: null,
+      flagged_by: null,
+      metadata: { statement_id: statement.id, cause, provider_key_ids: [...keyIds], billed_model: row.model },
+    },
+  };
+}
+
+const noonMs = 12 * 3_600_000;
+const tagPrefix = 'tag:';
+
+/** The project goes into the dimension that projects are compared by. */
+function projectScope({ project_dimension: name }: StatementRow, project: string) {
+  if (name === null || project === '') {
+    return {};
+  }
+  return name.startsWith(tagPrefix)
+    ? { tags: { [name.slice(tagPrefix.length)]: project } }
+    : { [name]: project };
+}

@@ -1,0 +1,168 @@
+/** Reads the recorded usage that a statement is compared with: sums by day and model, one day per query. */
+import type { Queryable } from '../../../platform/db/database.ts';
+import { addSums, noSums, type Sums, subtractSums } from './difference.ts';
+
+const dayMs = 86_400_000;
+
+export interface RecordedRequest {
+  readonly orgId: string;
+  readonly timezone: string;
+  /** UTC days; the end is exclusive. */
+  readonly periodStart: string;
+  readonly periodEnd: string;
+  /** Dimension of runs that holds the provider's project, such as `department` or `tag:project`. */
+  readonly projectDimension: string | null;
+}
+
+/** The sums of the runs of one day with the same model, provider and project. */
+export interface RecordedGroup {
+  readonly day: string;
+  readonly model: string;
+  readonly provider: string;
+  readonly project: string;
+  readonly sums: Sums;
+}
+
+export interface RecordedGroups {
+  readonly settled: readonly RecordedGroup[];
+  readonly unsettled: readonly RecordedGroup[];
+  /** By day in the time zone of the organization. Undefined if that is UTC: the same days. */
+  readonly local: readonly RecordedGroup[] | undefined;
+  /** Positive sums on the day of the start of late runs, negative ones on the day of their charge. */
+  readonly lateShifts: readonly RecordedGroup[];
+}
+
+interface GroupRow {
+  readonly day: string;
+  readonly other_day?: string;
+  readonly model: string;
+  readonly provider: string;
+  readonly project: string;
+  readonly is_unsettled?: boolean;
+  readonly runs: bigint;
+  readonly input_tokens: bigint;
+  readonly cached_input_tokens: bigint;
+  readonly cache_write_tokens: bigint;
+  readonly output_tokens: bigint;
+  readonly usd_nanos: bigint;
+}
+
+const tokenSums = ['input_tokens', 'cached_input_tokens', 'cache_write_tokens', 'output_tokens']
+  .map((name) => `sum(${name})::int8 AS ${name}`)
+  .join(', ');
+
+/** Each day is a query of its own, so that none takes long, however many runs the period has. */
+export async function readRecorded(db: Queryable, request: RecordedRequest): Promise<RecordedGroups> {
+  const { timezone, periodStart, periodEnd } = request;
+  const startMs = Date.parse(periodStart);
+  const endMs = Date.parse(periodEnd);
+  const isInPeriod = ({ day }: { readonly day: string }) => periodStart <= day && day < periodEnd;
+  const settled: RecordedGroup[] = [];
+  const unsettled: RecordedGroup[] = [];
+  const local: RecordedGroup[] = [];
+  const lateShifts: RecordedGroup[] = [];
+  // The neighbouring days have the runs of local days, and late runs that were charged there.
+  for (let dayStart = startMs - dayMs; dayStart < endMs + dayMs; dayStart += dayMs) {
+    const range = [new Date(dayStart), new Date(dayStart + dayMs)] as const;
+    if (startMs <= dayStart && dayStart < endMs) {
+      for (const row of await sumDays(db, request, range)) {
+        (row.is_unsettled ? unsettled : settled).push(groupOf(row));
+      }
+    }
+    if (timezone !== 'UTC') {
+      local.push(...(await sumLocalDays(db, request, range)).map(groupOf).filter(isInPeriod));
+    }
+    for (const row of await sumLateRuns(db, request, range)) {
+      const group = groupOf(row);
+      const negative = { ...group, sums: subtractSums(noSums, group.sums) };
+      const shifted = { ...group, day: row.other_day ?? group.day };
+      lateShifts.push(...[negative, shifted].filter(isInPeriod));
+    }
+  }
+  return { settled, unsettled, local: timezone === 'UTC' ? undefined : local, lateShifts };
+}
+
+type Range = readonly [from: Date, to: Date];
+
+function sumDays(db: Queryable, request: RecordedRequest, range: Range): Promise<GroupRow[]> {
+  const project = projectSql(request);
+  return db.query<GroupRow>(
+    `SELECT to_char(day AT TIME ZONE 'UTC', 'YYYY-MM-DD') AS day, model, provider, ${project.sql} AS project,
+            status = 'running' AS is_unsettled, sum(requests)::int8 AS runs, ${tokenSums}, sum(usd_nanos)::int8 AS usd_nanos
+       FROM usage_days WHERE org_id = $1 AND day >= $2 AND day < $3
+      GROUP BY 1, 2, 3, 4, 5`,
+    [request.orgId, ...range, ...project.params],
+  );
+}
+
+function sumLocalDays(db: Queryable, request: RecordedRequest, range: Range): Promise<GroupRow[]> {
+  const project = projectSql(request, 5);
+  return db.query<GroupRow>(
+    `SELECT to_char(bucket AT TIME ZONE $4, 'YYYY-MM-DD') AS day, model, provider, ${project.sql} AS project,
+            sum(requests)::int8 AS runs, ${tokenSums}, sum(usd_nanos)::int8 AS usd_nanos
+       FROM usage_rollups WHERE org_id = $1 AND bucket >= $2 AND bucket < $3
+      GROUP BY 1, 2, 3, 4`,
+    [request.orgId, ...range, request.timezone, ...project.params],
+  );
+}
+
+function sumLateRuns(db: Queryable, request: RecordedRequest, range: Range): Promise<GroupRow[]> {
+  const project = projectSql(request);
+  return db.query<GroupRow>(
+    `SELECT to_char(charged_at AT TIME ZONE 'UTC', 'YYYY-MM-DD') AS day,
+            to_char(started_at AT TIME ZONE 'UTC', 'YYYY-MM-DD') AS other_day, model, coalesce(provider, '') AS provider,
+            ${project.sql} AS project, count(*) AS runs, ${tokenSums},
+            sum(cost_nanos + adjusted_nanos)::int8 AS usd_nanos
+       FROM runs
+      WHERE org_id = $1 AND charged_at >= $2 AND charged_at < $3 AND marks @> '{late}' AND cost_nanos IS NOT NULL
+        AND (charged_at AT TIME ZONE 'UTC')::date <> (started_at AT TIME ZONE 'UTC')::date
+      GROUP BY 1, 2, 3, 4, 5`,
+    [request.orgId, ...range, ...project.params],
+  );
+}
+
+const tagDimension = /^tag:(.+)$/;
+
+/** The expression of the project. The schema allows only names of columns and tags. */
+function projectSql({ projectDimension }: RecordedRequest, parameter = 4): { sql: string; params: string[] } {
+  if (projectDimension === null) {
+    return { sql: "''", params: [] };
+  }
+  const tag = tagDimension.exec(projectDimension)?.[1];
+  return tag === undefined
+    ? { sql: `coalesce(${projectDimension}, '')`, params: [] }
+    : { sql: `coalesce(tags ->> $${parameter}, '')`, params: [tag] };
+}
+
+function groupOf(row: GroupRow): RecordedGroup {
+  const { day, model, provider, project } = row;
+  return {
+    day,
+    model,
+    provider,
+    project,
+    sums: {
+      runs: row.runs,
+      usd: row.usd_nanos,
+      tokens: {
+        uncached_input: row.input_tokens - row.cached_input_tokens - row.cache_write_tokens,
+        cached_input: row.cached_input_tokens,
+        cache_write: row.cache_write_tokens,
+        output: row.output_tokens,
+      },
+    },
+  };
+}
+
+/** Adds up groups under the same key. */
+export function sumBy(
+  groups: readonly RecordedGroup[],
+  keyOf: (group: RecordedGroup) => string,
+): Map<string, Sums> {
+  const sums = new Map<string, Sums>();
+  for (const group of groups) {
+    const key = keyOf(group);
+    sums.set(key, addSums(sums.get(key) ?? noSums, group.sums));
+  }
+  return sums;
+}

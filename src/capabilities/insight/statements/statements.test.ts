@@ -1,0 +1,412 @@
+/** Statements over HTTP: upload, comparison, reconciliation. */
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { createWorld, seededBytes, type TestOrg, type World } from '../../../../test/harness.ts';
+import { anthropicPages, focusCsv, openAiPages } from '../../../../test/support/statement-files.ts';
+import { createIds } from '../../../platform/ids.ts';
+import { postDifferences, type ReconcileDependencies } from './reconcile.ts';
+import { requireStatement } from './statements.ts';
+
+let world: World;
+let org: TestOrg;
+let path: string;
+beforeAll(async () => {
+  world = await createWorld();
+});
+beforeEach(async () => {
+  org = await world.createOrg();
+  path = `/v1/orgs/${org.id}/statements`;
+});
+afterAll(() => world.close());
+
+const send = (method: string, to: string, body?: unknown) =>
+  world.request(method, to, { key: org.ownerKey, ...(body !== undefined && { body }) });
+
+const day = '2026-11-10';
+const model = 'gpt-4o-2024-08-06';
+
+/** 2.5 dollars per million input tokens, 10 per million output tokens. */
+function pages(
+  usage: { key: string; input: number; output: number; day?: string; project?: string }[],
+  on = day,
+) {
+  const input = usage.reduce((sum, one) => sum + one.input, 0);
+  const output = usage.reduce((sum, one) => sum + one.output, 0);
+  return openAiPages(
+    [
+      { day: on, item: `${model}, input`, usd: (input * 2.5) / 1e6 },
+      { day: on, item: `${model}, output`, usd: (output * 10) / 1e6 },
+    ],
+    usage.map((one) => ({ day: on, model, ...one })),
+  );
+}
+
+async function record(runs: object[]): Promise<void> {
+  const answer = await send('POST', '/v1/runs/bulk?enforcement=record', {
+    runs: runs.map((run) => ({
+      model: 'gpt-4o',
+      provider: 'openai',
+      started_at: `${day}T08:00:00Z`,
+      ...run,
+    })),
+  });
+  expect(answer.status).toBe(201);
+}
+
+async function upload(body: object) {
+  const answer = await send('POST', path, body);
+  expect(answer.json).toMatchObject({ lines: expect.any(Number) });
+  expect(answer.status).toBe(201);
+  return answer.json;
+}
+
+const compare = async (id: string, query = '') =>
+  (await send('GET', `${path}/${id}/comparison${query}`)).json;
+
+const causesOf = (row: { causes: { cause: string; usd: string }[] }) =>
+  row.causes.map(({ cause, usd }) => `${cause} ${usd}`);
+
+async function expectBalanced(): Promise<void> {
+  const { json } = await send('GET', `/v1/orgs/${org.id}/ledger/reconciliation`);
+  expect(json).toMatchObject({ balanced: true, drift_usd: '0' });
+}
+
+describe('an upload', () => {
+  test('is stored, listed, read and audited', async () => {
+    const made = await upload({ pages: anthropicPages(day), drift_threshold_usd: '5' });
+    expect(made).toMatchObject({
+      provider: 'anthropic',
+      period_start: day,
+      period_end: '2026-11-11',
+      lines: 6,
+      billed_usd: '11.605',
+      drift_threshold_usd: '5',
+      reconciled_at: null,
+    });
+    expect((await send('GET', `${path}/${made.id}`)).json).toEqual(made);
+    expect((await send('GET', path)).json).toEqual({ data: [made], next_cursor: null });
+    expect((await send('GET', `${path}?provider=openai`)).json.data).toEqual([]);
+    const audit = await send('GET', `/v1/orgs/${org.id}/audit-log?action=statements.create`);
+    expect(audit.json.data).toMatchObject([{ target: { kind: 'statement', id: made.id } }]);
+  });
+
+  test('accepts one page per line', async () => {
+    const lines = pages([{ key: 'a', input: 1_000, output: 0 }]).map((page) => JSON.stringify(page));
+    const answer = await world.request('POST', path, {
+      key: org.ownerKey,
+      raw: lines.join('\n'),
+      headers: { 'content-type': 'application/x-ndjson' },
+    });
+    expect(answer.status).toBe(201);
+  });
+
+  test('of the same content again is a conflict that names the first', async () => {
+    const body = { pages: pages([{ key: 'a', input: 1_000, output: 0 }]) };
+    const made = await upload(body);
+    const again = await send('POST', path, { pages: body.pages.toReversed() });
+    expect(again.json.error).toMatchObject({ code: 'conflict', message: expect.stringContaining(made.id) });
+    const other = await world.createOrg();
+    const elsewhere = { key: other.ownerKey, body };
+    expect((await world.request('POST', `/v1/orgs/${other.id}/statements`, elsewhere)).status).toBe(201);
+  });
+
+  test('at the same time is stored once', async () => {
+    const body = { pages: pages([{ key: 'a', input: 1_000, output: 0 }]) };
+    const answers = await Promise.all([1, 2, 3].map(() => send('POST', path, body)));
+    expect(answers.map(({ status }) => status).sort()).toEqual([201, 409, 409]);
+  });
+
+  test.each([
+    ['neither pages nor a file', {}, 'pages'],
+    ['no pages', { pages: [] }, 'pages'],
+    ['a page of another schema', { pages: [{ object: 'list', data: [] }] }, 'pages[0]'],
+    ['a CSV without columns', { csv: 'a,b\n1,2' }, 'csv[1]'],
+    ['a dimension that does not exist', { csv: 'a', project_dimension: 'model); DROP' }, 'project_dimension'],
+    ['an unknown field', { csv: 'a', currency: 'usd' }, 'currency'],
+  ])('with %s is rejected and stores nothing', async (_, body, field) => {
+    const answer = await send('POST', path, body);
+    expect(answer.json.error.details.fields[0].field).toBe(field);
+    expect((await send('GET', path)).json.data).toEqual([]);
+  });
+
+  test('can be deleted with its lines, and uploaded again', async () => {
+    const body = { pages: pages([{ key: 'a', input: 1_000, output: 0 }]) };
+    const { id } = await upload(body);
+    expect((await send('DELETE', `${path}/${id}`)).status).toBe(204);
+    expect((await send('GET', `${path}/${id}/comparison`)).status).toBe(404);
+    expect(await world.db.query('SELECT 1 AS one FROM statement_lines WHERE org_id = $1', [org.id])).toEqual(
+      [],
+    );
+    await upload(body);
+  });
+});
+
+describe('a comparison', () => {
+  test('splits a difference by cause, and names the key of calls around Purser', async () => {
+    await record([
+      { input_tokens: 1_000_000, output_tokens: 100_000, cost_usd: '3.5' },
+      { input_tokens: 1_000_000, output_tokens: 0, cost_usd: '2' },
+    ]);
+    const { id } = await upload({
+      pages: pages([
+        { key: 'key_gateway', input: 2_000_000, output: 100_000 },
+        { key: 'key_other', input: 400_000, output: 0 },
+      ]),
+      gateway_key_ids: ['key_gateway'],
+    });
+    const { data, total } = await compare(id);
+    expect(data).toMatchObject([
+      {
+        day,
+        model,
+        project: null,
+        billed: { usd: '7', input_tokens: 2_400_000, output_tokens: 100_000 },
+        recorded: { usd: '5.5', input_tokens: 2_000_000 },
+        difference: { usd: '1.5', input_tokens: 400_000, output_tokens: 0 },
+        causes: [
+          { cause: 'missing', usd: '1', tokens: 400_000, provider_key_ids: ['key_other'] },
+          { cause: 'price', usd: '0.5', tokens: 0, provider_key_ids: [] },
+        ],
+      },
+    ]);
+    expect(total).toMatchObject({
+      billed_usd: '7',
+      recorded_usd: '5.5',
+      difference_usd: '1.5',
+      causes: [
+        { cause: 'missing', usd: '1', rows: 1 },
+        { cause: 'price', usd: '0.5', rows: 1 },
+      ],
+    });
+    expect((await compare(id, '?cause=late')).data).toEqual([]);
+  });
+
+  test('finds calls that were never settled', async () => {
+    await send('PATCH', `/v1/orgs/${org.id}`, { on_unsettled: 'post_held' });
+    const today = world.clock.now().toISOString().slice(0, 10);
+    const decision = { model: 'gpt-4o', provider: 'openai', estimated_cost_usd: '3', expires_in_seconds: 60 };
+    expect((await send('POST', '/v1/edge/decision', decision)).status).toBe(200);
+    world.clock.advanceSeconds(61);
+    await world.runJob('expire-holds');
+    const { id } = await upload({ pages: pages([{ key: 'key_gateway', input: 400_000, output: 0 }], today) });
+    const { data } = await compare(id);
+    expect(data.map(causesOf)).toEqual([['unsettled -2']]);
+  });
+
+  test('shows the days of the organization, and what only the time zone moves', async () => {
+    await send('PATCH', `/v1/orgs/${org.id}`, { timezone: 'America/New_York' });
+    // The tenth in UTC, the ninth in New York.
+    const run = { input_tokens: 400_000, cost_usd: '1', started_at: `${day}T02:00:00Z` };
+    await record([run]);
+    const { id } = await upload({ pages: pages([{ key: 'a', input: 400_000, output: 0 }]) });
+    const { data, timezone } = await compare(id);
+    expect(timezone).toBe('America/New_York');
+    expect(data.map(causesOf)).toEqual([['time_zone 1']]);
+    expect(data[0]).toMatchObject({ billed: { usd: '1' }, recorded: { usd: '0' } });
+  });
+
+  test('finds runs that were settled late, on the day of the other', async () => {
+    const decision = { model: 'gpt-4o', provider: 'openai', estimated_cost_usd: '3', expires_in_seconds: 60 };
+    const { json } = await send('POST', '/v1/edge/decision', decision);
+    const admitted = world.clock.now().toISOString().slice(0, 10);
+    world.clock.advanceSeconds(86_400);
+    await world.runJob('expire-holds');
+    const { decision_id } = json;
+    const late = { model: 'gpt-4o', provider: 'openai', decision_id, input_tokens: 400_000, cost_usd: '1' };
+    expect((await send('POST', '/v1/runs', late)).json.marks).toContain('late');
+    const billedOn = world.clock.now().toISOString().slice(0, 10);
+    const { id } = await upload({
+      pages: openAiPages(
+        [
+          { day: admitted, item: `${model}, input`, usd: 0 },
+          { day: billedOn, item: `${model}, input`, usd: 1 },
+        ],
+        [{ day: billedOn, model, key: 'a', input: 400_000, output: 0 }],
+      ),
+    });
+    const { data, total } = await compare(id);
+    expect(data.map(causesOf)).toEqual([['late -1'], ['late 1']]);
+    expect(total.difference_usd).toBe('0');
+  });
+
+  test('separates projects by a dimension of runs, and pages through the rows', async () => {
+    await record([
+      { input_tokens: 400_000, cost_usd: '1', tags: { project: 'proj_a' } },
+      { input_tokens: 400_000, cost_usd: '2', tags: { project: 'proj_b' } },
+    ]);
+    const { id } = await upload({
+      project_dimension: 'tag:project',
+      pages: openAiPages(
+        ['proj_a', 'proj_b'].map((project) => ({ day, item: `${model}, input`, project, usd: 1 })),
+        ['proj_a', 'proj_b'].map((project) => ({ day, model, project, key: 'k', input: 400_000, output: 0 })),
+      ),
+    });
+    const first = await compare(id, '?limit=1');
+    expect(first.data).toMatchObject([{ project: 'proj_a', causes: [] }]);
+    const second = await compare(id, `?limit=1&cursor=${first.next_cursor}`);
+    expect(second.data).toMatchObject([{ project: 'proj_b', causes: [{ cause: 'price', usd: '-1' }] }]);
+    expect(second.next_cursor).toBeNull();
+  });
+
+  test('leaves out runs of other providers, and includes unbilled ones of its own', async () => {
+    await record([
+      { input_tokens: 400_000, cost_usd: '1', provider: 'azure' },
+      { input_tokens: 400_000, cost_usd: '4', model: 'o3' },
+      { input_tokens: 400_000, cost_usd: '1' },
+    ]);
+    const { id } = await upload({ pages: pages([{ key: 'a', input: 400_000, output: 0 }]) });
+    const { data } = await compare(id);
+    expect(data.map((row: never) => [(row as { model: string }).model, ...causesOf(row)])).toEqual([
+      [model],
+      ['o3', 'unknown -4'],
+    ]);
+  });
+
+  test('of FOCUS without tokens compares amounts', async () => {
+    await record([{ input_tokens: 400_000, cost_usd: '1' }]);
+    const csv = focusCsv(
+      [['3.5', 'USD', `${day}T00:00:00Z`, '2026-11-11T00:00:00Z', 'OpenAI', 'gpt-4o']],
+      ['BilledCost', 'BillingCurrency', 'ChargePeriodStart', 'ChargePeriodEnd', 'ProviderName', 'SkuId'],
+    );
+    const { id } = await upload({ csv });
+    const { data } = await compare(id);
+    expect(data).toMatchObject([
+      { billed: { usd: '3.5', input_tokens: null }, recorded: { input_tokens: 400_000 } },
+    ]);
+    expect(data.map(causesOf)).toEqual([['unknown 2.5']]);
+  });
+});
+
+describe('a reconciliation', () => {
+  const usage = [
+    { key: 'key_gateway', input: 2_000_000, output: 100_000 },
+    { key: 'key_other', input: 400_000, output: 0 },
+  ];
+
+  test('posts every difference once, so that the ledger equals the statement', async () => {
+    await record([
+      { input_tokens: 1_000_000, output_tokens: 100_000, cost_usd: '9.123456789' },
+      { input_tokens: 1_000_000, output_tokens: 0, cost_usd: '2' },
+    ]);
+    const { id } = await upload({ pages: pages(usage), gateway_key_ids: ['key_gateway'] });
+    const done = await send('POST', `${path}/${id}/reconcile`);
+    expect(done.status).toBe(200);
+    expect(done.json).toMatchObject({ reconciled_runs: 2, reconciled_usd: '-4.123456789' });
+    const { total, data } = await compare(id);
+    expect(total).toEqual({ billed_usd: '7', recorded_usd: '7', difference_usd: '0', causes: [] });
+    expect(data[0]).toMatchObject({ difference: { usd: '0', input_tokens: 0, output_tokens: 0 } });
+    const { json: used } = await send('GET', `/v1/orgs/${org.id}/usage`);
+    expect(used.total.cost_usd).toBe('7');
+    await expectBalanced();
+
+    expect((await send('POST', `${path}/${id}/reconcile`)).json).toEqual(done.json);
+    expect((await send('GET', '/v1/runs')).json.data).toHaveLength(4);
+    const { json: runs } = await send('GET', '/v1/runs?mark=backfill');
+    const posted = runs.data.filter(
+      (run: { metadata: { statement_id?: string } }) => run.metadata.statement_id === id,
+    );
+    expect(
+      posted.map((run: { cost_usd: string; metadata: object; input_tokens: number }) => [
+        run.cost_usd,
+        run.input_tokens,
+        run.metadata,
+      ]),
+    ).toEqual(
+      expect.arrayContaining([
+        [
+          '1',
+          400_000,
+          { statement_id: id, cause: 'missing', provider_key_ids: ['key_other'], billed_model: model },
+        ],
+        ['-5.123456789', 0, { statement_id: id, cause: 'price', provider_key_ids: [], billed_model: model }],
+      ]),
+    );
+    const deleted = await send('DELETE', `${path}/${id}`);
+    expect(deleted.json.error.code).toBe('conflict');
+    const audit = await send('GET', `/v1/orgs/${org.id}/audit-log?action=statements.reconcile`);
+    expect(audit.json.data).toHaveLength(1);
+  });
+
+  test('started several times at once posts each difference once', async () => {
+    const { id } = await upload({ pages: pages(usage) });
+    const answers = await Promise.all([1, 2, 3].map(() => send('POST', `${path}/${id}/reconcile`)));
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200]);
+    expect((await send('GET', '/v1/runs')).json.data).toHaveLength(1);
+    expect((await send('GET', `${path}/${id}`)).json).toMatchObject({
+      reconciled_runs: 1,
+      reconciled_usd: '7',
+    });
+    await expectBalanced();
+  });
+
+  test('that was interrupted posts the rest', async () => {
+    const models = Array.from({ length: 210 }, (_, index) => `model-${index}`);
+    const { id } = await upload({
+      pages: openAiPages(
+        models.map((one) => ({ day, item: `${one}, input`, usd: 1 })),
+        models.map((one) => ({ day, model: one, key: 'a', input: 400_000, output: 0 })),
+      ),
+    });
+    const row = await requireStatement(world.db, org.id, id);
+    let groups = 0;
+    const interrupted: ReconcileDependencies = {
+      db: world.db,
+      ids: createIds(world.clock, seededBytes(77)),
+      ledger: {
+        post(group) {
+          groups += 1;
+          return groups > 1 ? Promise.reject(new Error('interrupted')) : world.services.ledger.post(group);
+        },
+      },
+    };
+    const call = { keyId: 'key_test', now: world.clock.now() };
+    await expect(postDifferences(interrupted, row, call)).rejects.toThrow('interrupted');
+    expect((await send('GET', `${path}/${id}`)).json).toMatchObject({
+      reconciled_at: null,
+      reconciled_runs: 200,
+    });
+    expect((await send('DELETE', `${path}/${id}`)).json.error.code).toBe('conflict');
+    expect((await send('POST', `${path}/${id}/reconcile`)).json).toMatchObject({
+      reconciled_runs: 210,
+      reconciled_usd: '210',
+    });
+    expect((await compare(id)).total.difference_usd).toBe('0');
+    await expectBalanced();
+  });
+});
+
+describe('the event `statement.drift`', () => {
+  const drifts = () =>
+    world.db.query<{ data: object }>(
+      `SELECT data FROM outbox WHERE tenant_id = $1 AND type = 'statement.drift'`,
+      [org.id],
+    );
+
+  test('is written once if the difference reaches the threshold', async () => {
+    const { id } = await upload({ pages: pages([{ key: 'a', input: 400_000, output: 0 }]) });
+    await world.runJob('compare-statements');
+    await world.runJob('compare-statements');
+    expect(await drifts()).toMatchObject([
+      { data: { statement_id: id, difference_usd: '1', drift_usd: '1' } },
+    ]);
+    expect((await send('GET', `${path}/${id}`)).json).toMatchObject({ difference_usd: '1', drift_usd: '1' });
+  });
+
+  test('is not written below it', async () => {
+    await upload({ pages: pages([{ key: 'a', input: 400_000, output: 0 }]), drift_threshold_usd: '1.01' });
+    await world.runJob('compare-statements');
+    expect(await drifts()).toEqual([]);
+  });
+});
+
+test('another organization does not see a statement', async () => {
+  const { id } = await upload({ pages: pages([{ key: 'a', input: 1, output: 0 }]) });
+  const other = await world.createOrg();
+  for (const [method, to] of [
+    ['GET', `/v1/orgs/${other.id}/statements/${id}`],
+    ['GET', `/v1/orgs/${other.id}/statements/${id}/comparison`],
+    ['POST', `/v1/orgs/${other.id}/statements/${id}/reconcile`],
+    ['DELETE', `/v1/orgs/${other.id}/statements/${id}`],
+  ] as const) {
+    expect((await world.request(method, to, { key: other.ownerKey })).status).toBe(404);
+  }
+});
