@@ -19,6 +19,7 @@ export const orgMenu: readonly MenuGroup[] = [
       { title: 'Runs', path: '/console/runs' },
       { title: 'Limits', path: '/console/limits' },
       { title: 'Customers', path: '/console/customers' },
+      { title: 'Statements', path: '/console/statements' },
       { title: 'Forecasts', path: '/console/forecasts' },
       { title: 'Denials', path: '/console/refusals' },
     ],

@@ -28,6 +28,7 @@ const outcomes = {
   topped_up: 'Topped up.',
   erasing: 'Customer erasure started.',
   corrected: 'Cost adjusted.',
+  reconciled: 'Differences posted.',
   saved: 'Saved.',
   deleted: 'Deleted.',
   voided: 'Voided.',

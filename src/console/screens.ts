@@ -22,6 +22,7 @@ import { forecastScreens } from './pages/insight/forecasts.ts';
 import { overviewScreens } from './pages/insight/overview.ts';
 import { reconciliationScreens } from './pages/insight/reconciliation.ts';
 import { spendScreens } from './pages/insight/spend.ts';
+import { statementScreens } from './pages/insight/statements.ts';
 import { deprecationScreens } from './pages/integration/deprecations.ts';
 import { webhookDetailScreens } from './pages/integration/webhook.ts';
 import { webhookScreens } from './pages/integration/webhooks.ts';
@@ -47,6 +48,7 @@ const notFoundPage: Screen = {
 export const screens: readonly Screen[] = [
   ...overviewScreens,
   ...spendScreens,
+  ...statementScreens,
   ...denialScreens,
   ...runScreens,
   ...limitScreens,

@@ -1,0 +1,247 @@
+/** Providers' statements: upload, comparison with the ledger, reconciliation. */
+import type { Responses } from '../../../contract/views/responses.ts';
+import {
+  actionCard,
+  badge,
+  card,
+  confirmButton,
+  definitionList,
+  empty,
+  heading,
+  linkButton,
+  nextPage,
+  type Tone,
+  table,
+} from '../../components.ts';
+import { type Filter, filterBar, filterQuery } from '../../filters.ts';
+import { actionScreen, formScreens } from '../../form-screens.ts';
+import { count, exactUsd, humanize, time } from '../../format.ts';
+import { html, link, type Markup, type Part, path } from '../../html.ts';
+import { listing } from '../../listing.ts';
+import { pathOf } from '../../operations.ts';
+import { type Screen, type ScreenVisit, view } from '../../screen.ts';
+
+const statementsPath = '/console/statements';
+const statementPath = `${statementsPath}/{statement_id}`;
+
+type StatementView = Responses['statements.read'];
+type ComparisonView = Responses['statements.compare'];
+type Row = ComparisonView['data'][number];
+
+const causeTones: Readonly<Record<string, Tone>> = {
+  missing: 'bad',
+  price: 'warn',
+  unsettled: 'warn',
+  unknown: 'bad',
+};
+const causes = ['missing', 'unsettled', 'late', 'price', 'time_zone', 'unknown', 'rounding'];
+const filters: readonly Filter[] = [
+  {
+    name: 'cause',
+    label: 'Cause',
+    all: 'All rows',
+    options: causes.map((value) => ({ value, label: humanize(value) })),
+  },
+];
+
+export const statementScreens: readonly Screen[] = [
+  { path: statementsPath, audience: 'org', handler: statements },
+  ...formScreens<'statements.create'>({
+    path: `${statementsPath}/new`,
+    title: 'Upload statement',
+    intro:
+      'Paste the cost and usage pages of OpenAI or Anthropic as JSON, or a CSV file in the columns of FOCUS 1.2. Send larger files with POST /v1/orgs/{id}/statements.',
+    submit: 'Upload statement',
+    back: statementsPath,
+    fields: () => [
+      { name: 'file', label: 'Content', kind: 'code', required: true },
+      {
+        name: 'gateway_key_ids',
+        label: 'Provider keys of your gateways',
+        kind: 'list',
+        help: 'One per line. Calls with other keys are then reported as missing.',
+      },
+      {
+        name: 'project_dimension',
+        label: 'Project dimension',
+        kind: 'text',
+        placeholder: 'tag:project',
+        help: 'The dimension of runs that holds the provider’s project.',
+      },
+      { name: 'drift_threshold_usd', label: 'Alert from a difference of', kind: 'money' },
+    ],
+    call: 'POST {org}/statements',
+    body: statementOf,
+  }),
+  { path: statementPath, audience: 'org', handler: comparison },
+  actionScreen({
+    path: `${statementPath}/reconcile`,
+    call: 'POST {org}/statements/{statement_id}/reconcile',
+    done: 'reconciled',
+    back: statementPath,
+  }),
+  actionScreen({
+    path: `${statementPath}/delete`,
+    call: 'DELETE {org}/statements/{statement_id}',
+    done: 'deleted',
+    back: statementsPath,
+  }),
+];
+
+type Body = Record<string, unknown>;
+
+/** Text that is not JSON is sent as CSV; the API says what is wrong with it. */
+function statementOf({ file = '', gateway_key_ids, ...rest }: Body): object {
+  const keys = Array.isArray(gateway_key_ids) && gateway_key_ids.length > 0 ? { gateway_key_ids } : {};
+  return { ...fileOf(String(file).trim()), ...keys, ...rest };
+}
+
+function fileOf(text: string): object {
+  if (!text.startsWith('{') && !text.startsWith('[')) {
+    return { csv: text };
+  }
+  try {
+    const parsed = JSON.parse(text) as { pages?: unknown };
+    return { pages: Array.isArray(parsed) ? parsed : (parsed.pages ?? [parsed]) };
+  } catch {
+    return { csv: text };
+  }
+}
+
+async function statements(visit: ScreenVisit) {
+  const { api, org, query } = visit;
+  const listed = await api.get<'statements.list'>(link(`${org.path}/statements`, filterQuery(query)));
+  return view(
+    'Statements',
+    html`${heading(
+      'Statements',
+      linkButton(visit, { path: `${statementsPath}/new`, label: 'Upload statement', tone: 'primary' }),
+      'Costs as the provider bills them, compared with the ledger.',
+    )}
+${card(
+  'Statements',
+  listing<StatementView>({
+    listed,
+    path: statementsPath,
+    query,
+    none: empty('No statements yet', 'Upload the cost report of a provider to compare it with the ledger.'),
+    caption: 'Statements',
+    columns: [
+      {
+        title: 'Period',
+        cell: (one) =>
+          html`<a href="${path`/console/statements/${one.id}`}">${one.period_start} – ${lastDay(one.period_end)}</a><span class="sub">${one.provider}</span>`,
+      },
+      { title: 'Billed', isNumber: true, cell: (one) => exactUsd(one.billed_usd) },
+      {
+        title: 'Difference',
+        isNumber: true,
+        cell: (one) => (one.difference_usd === null ? '–' : exactUsd(one.difference_usd)),
+      },
+      { title: 'Status', cell: status },
+      { title: 'Uploaded', cell: (one) => time(one.created_at, org.timezone) },
+    ],
+  }),
+)}`,
+  );
+}
+
+function status({ reconciled_at, reconciled_runs }: StatementView): Part {
+  if (reconciled_at !== null) {
+    return badge('Reconciled', 'good');
+  }
+  return reconciled_runs > 0 ? badge('Partly reconciled', 'warn') : badge('Open');
+}
+
+function lastDay(end: string): string {
+  return new Date(Date.parse(end) - 86_400_000).toISOString().slice(0, 10);
+}
+
+async function comparison(visit: ScreenVisit) {
+  const { api, org, query, params } = visit;
+  const target = org.path + pathOf('/statements/{statement_id}', params);
+  const page = pathOf(statementPath, params);
+  const statement = await api.get<'statements.read'>(target);
+  const compared = await api.get<'statements.compare'>(
+    link(`${target}/comparison`, {
+      cause: query.get('cause') || undefined,
+      cursor: query.get('cursor') ?? undefined,
+    }),
+  );
+  const title = `${statement.provider}, ${statement.period_start} – ${lastDay(statement.period_end)}`;
+  return view(
+    'Statement',
+    html`${heading(title, html`<a class="button" href="${statementsPath}">All statements</a>`, html`<code>${statement.id}</code>`)}
+${card('Total', totals(statement, compared, org.timezone))}
+${filterBar(page, filters, query)}
+${card('Comparison', html`${rows(compared)}${nextPage(page, query, compared.next_cursor)}`)}
+${actions(visit, statement, page)}`,
+  );
+}
+
+function totals(statement: StatementView, { total }: ComparisonView, timezone: string): Markup {
+  return html`<p>${status(statement)}</p>${definitionList([
+    ['Billed', exactUsd(total.billed_usd)],
+    ['Recorded', exactUsd(total.recorded_usd)],
+    ['Difference', exactUsd(total.difference_usd)],
+    ...total.causes.map(({ cause, usd }): [string, Part] => [humanize(cause), exactUsd(usd)]),
+    ...(statement.reconciled_at === null
+      ? []
+      : [['Reconciled', time(statement.reconciled_at, timezone)] as [string, Part]]),
+  ])}`;
+}
+
+function rows({ data }: ComparisonView): Part {
+  if (data.length === 0) {
+    return empty('No rows', 'Nothing was billed or recorded with this cause.');
+  }
+  return table<Row>({
+    caption: 'Comparison by day, model and project',
+    rows: data,
+    columns: [
+      { title: 'Day', cell: (row) => row.day },
+      {
+        title: 'Model',
+        cell: (row) =>
+          html`${row.model}${row.project !== null && html`<span class="sub">${row.project}</span>`}`,
+      },
+      { title: 'Billed', isNumber: true, cell: (row) => exactUsd(row.billed.usd) },
+      { title: 'Recorded', isNumber: true, cell: (row) => exactUsd(row.recorded.usd) },
+      { title: 'Difference', isNumber: true, cell: (row) => exactUsd(row.difference.usd) },
+      {
+        title: 'Causes',
+        cell: (row) =>
+          row.causes.length === 0
+            ? '–'
+            : html`${row.causes.map(
+                ({ cause, usd, tokens, provider_key_ids }) =>
+                  html`<span class="sub">${badge(humanize(cause), causeTones[cause] ?? 'plain')} ${exactUsd(usd)}${tokens !== null && tokens !== 0 && html`, ${count(tokens)} tokens`}${provider_key_ids.length > 0 && html`, ${provider_key_ids.join(', ')}`}</span>`,
+              )}`,
+      },
+    ],
+  });
+}
+
+function actions(visit: ScreenVisit, { reconciled_at, reconciled_runs }: StatementView, page: string): Part {
+  return html`${
+    reconciled_at === null &&
+    actionCard(
+      'Reconcile',
+      confirmButton(
+        visit,
+        { path: `${page}/reconcile`, label: 'Post differences' },
+        'Every difference is posted to the ledger as a run. This cannot be undone.',
+      ),
+    )
+  }${
+    reconciled_runs === 0 &&
+    actionCard(
+      'Delete',
+      confirmButton(
+        visit,
+        { path: `${page}/delete`, label: 'Delete statement' },
+        'Its lines are deleted. Nothing was posted.',
+      ),
+    )
+  }`;
+}
