@@ -98,7 +98,7 @@ function sumDays(db: Queryable, request: RecordedRequest, range: Range): Promise
 function sumLocalDays(db: Queryable, request: RecordedRequest, range: Range): Promise<GroupRow[]> {
   const project = projectSql(request, 5);
   return db.query<GroupRow>(
-    `SELECT to_char(bucket AT TIME ZONE $4, 'YYYY-MM-DD') AS day, model, provider, ${project.sql} AS project,
+    `SELECT to_char(bucket AT TIME ZONE $4::text, 'YYYY-MM-DD') AS day, model, provider, ${project.sql} AS project,
             sum(requests)::int8 AS runs, ${tokenSums}, sum(usd_nanos)::int8 AS usd_nanos
        FROM usage_rollups WHERE org_id = $1 AND bucket >= $2 AND bucket < $3
       GROUP BY 1, 2, 3, 4`,
@@ -131,7 +131,7 @@ function projectSql({ projectDimension }: RecordedRequest, parameter = 4): { sql
   const tag = tagDimension.exec(projectDimension)?.[1];
   return tag === undefined
     ? { sql: `coalesce(${projectDimension}, '')`, params: [] }
-    : { sql: `coalesce(tags ->> $${parameter}, '')`, params: [tag] };
+    : { sql: `coalesce(tags ->> $${parameter}::text, '')`, params: [tag] };
 }
 
 function groupOf(row: GroupRow): RecordedGroup {
