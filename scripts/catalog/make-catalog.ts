@@ -101,7 +101,7 @@ function genaiRates(price: GenaiPrice): CatalogRates {
     cache_write_usd_per_million: rate('cache_write_mtok'),
     cache_write_1h_usd_per_million: rate('cache_write_1h_mtok'),
     output_usd_per_million: rate('output_mtok'),
-  });
+  }) as CatalogRates;
 }
 
 /** Makes a dated name an alias of its undated one if their prices are the same. */

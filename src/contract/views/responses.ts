@@ -873,6 +873,8 @@ export interface Responses {
       readonly max_output_tokens: number | null;
       readonly regions: readonly string[] | null;
       readonly capabilities: readonly string[] | null;
+      readonly aliases: readonly string[];
+      readonly patterns: readonly string[];
       readonly latency_p50_ms: number | null;
       readonly latency_p95_ms: number | null;
     }[];
@@ -942,6 +944,8 @@ export interface Responses {
     readonly max_output_tokens: number | null;
     readonly regions: readonly string[] | null;
     readonly capabilities: readonly string[] | null;
+    readonly aliases: readonly string[];
+    readonly patterns: readonly string[];
   };
   readonly 'models.prices.read': {
     readonly id: string;
@@ -962,6 +966,8 @@ export interface Responses {
     readonly max_output_tokens: number | null;
     readonly regions: readonly string[] | null;
     readonly capabilities: readonly string[] | null;
+    readonly aliases: readonly string[];
+    readonly patterns: readonly string[];
     readonly versions: readonly {
       readonly id: string;
       readonly model: string;
@@ -977,6 +983,28 @@ export interface Responses {
       readonly request_usd: string | null;
       readonly effective_from: string;
       readonly created_at: string;
+    }[];
+  };
+  readonly 'models.resolve': {
+    readonly model: string;
+    readonly priced_as: string | null;
+    readonly provider: string | null;
+    readonly price_version: string | null;
+    readonly source: 'model' | 'org' | 'discount' | null;
+    readonly discount_percent: string | null;
+    readonly input_usd_per_million: string | null;
+    readonly cached_input_usd_per_million: string | null;
+    readonly cache_write_usd_per_million: string | null;
+    readonly output_usd_per_million: string | null;
+    readonly audio_input_usd_per_million: string | null;
+    readonly audio_output_usd_per_million: string | null;
+    readonly image_usd: string | null;
+    readonly request_usd: string | null;
+    readonly steps: readonly {
+      readonly step: 'org_price' | 'exact' | 'alias' | 'pattern' | 'without_prefix' | 'without_date';
+      readonly name: string;
+      readonly model: string | null;
+      readonly matched: boolean;
     }[];
   };
   readonly 'operator_keys.list': {
@@ -1407,6 +1435,7 @@ export interface Responses {
     readonly value_usd: string | null;
     readonly latency_ms: number | null;
     readonly price_version: string | null;
+    readonly priced_as: string | null;
     readonly started_at: string;
     readonly finished_at: string | null;
     readonly content: string | null;
@@ -1527,6 +1556,79 @@ export interface Responses {
     readonly created_at: string;
     readonly updated_at: string;
   };
+  readonly 'statements.compare': {
+    readonly statement_id: string;
+    readonly timezone: string;
+    readonly total: {
+      readonly billed_usd: string;
+      readonly recorded_usd: string;
+      readonly difference_usd: string;
+      readonly causes: readonly {
+        readonly cause: 'missing' | 'unsettled' | 'late' | 'price' | 'time_zone' | 'unknown' | 'rounding';
+        readonly usd: string;
+        readonly rows: number;
+      }[];
+    };
+    readonly data: readonly {
+      readonly day: string;
+      readonly model: string;
+      readonly project: string | null;
+      readonly billed: {
+        readonly usd: string;
+        readonly input_tokens: number | null;
+        readonly cached_input_tokens: number | null;
+        readonly cache_write_tokens: number | null;
+        readonly output_tokens: number | null;
+      };
+      readonly recorded: {
+        readonly usd: string;
+        readonly input_tokens: number | null;
+        readonly cached_input_tokens: number | null;
+        readonly cache_write_tokens: number | null;
+        readonly output_tokens: number | null;
+      };
+      readonly difference: {
+        readonly usd: string;
+        readonly input_tokens: number | null;
+        readonly cached_input_tokens: number | null;
+        readonly cache_write_tokens: number | null;
+        readonly output_tokens: number | null;
+      };
+      readonly causes: readonly {
+        readonly cause: 'missing' | 'unsettled' | 'late' | 'price' | 'time_zone' | 'unknown' | 'rounding';
+        readonly usd: string;
+        readonly tokens: number | null;
+        readonly provider_key_ids: readonly string[];
+      }[];
+    }[];
+    readonly next_cursor: string | null;
+  };
+  readonly 'statements.create': Responses['statements.read'];
+  readonly 'statements.list': {
+    readonly data: readonly Responses['statements.read'][];
+    readonly next_cursor: string | null;
+  };
+  readonly 'statements.read': {
+    readonly id: string;
+    readonly provider: string;
+    readonly sources: readonly string[];
+    readonly period_start: string;
+    readonly period_end: string;
+    readonly digest: string;
+    readonly lines: number;
+    readonly billed_usd: string;
+    readonly project_dimension: string | null;
+    readonly gateway_key_ids: readonly string[] | null;
+    readonly drift_threshold_usd: string;
+    readonly compared_at: string | null;
+    readonly difference_usd: string | null;
+    readonly drift_usd: string | null;
+    readonly reconciled_at: string | null;
+    readonly reconciled_runs: number;
+    readonly reconciled_usd: string;
+    readonly created_at: string;
+  };
+  readonly 'statements.reconcile': Responses['statements.read'];
   readonly 'support.grants.create': Responses['support.grants.read'];
   readonly 'support.grants.list': {
     readonly data: readonly Responses['support.grants.read'][];

@@ -124,6 +124,8 @@ function draftPosting(
       status: 'succeeded',
       key_id: keyId,
       model,
+      // The statement has the cost; no price was used.
+      priced_as: null,
       parent_run_id: null,
       started_at: startedAt,
       finished_at: startedAt,
