@@ -15,18 +15,27 @@ export interface DriftJobDependencies {
 }
 
 const everyMs = 5_000;
+const candidatesMax = 20;
 
 export function statementDriftJob({ db, ids, clock }: DriftJobDependencies): Job {
   return {
     id: 'compare-statements',
     everyMs,
     async runOnce() {
-      const [statement] = await findUncompared(db, 1);
-      if (statement === undefined) {
-        return false;
+      const failures: unknown[] = [];
+      for (const statement of await findUncompared(db, candidatesMax)) {
+        try {
+          await compareOnce(statement);
+          return true;
+        } catch (error) {
+          // A statement that cannot be compared does not delay the others.
+          failures.push(error);
+        }
       }
-      await compareOnce(statement);
-      return true;
+      if (failures.length > 0) {
+        throw new AggregateError(failures, `${failures.length} statements could not be compared`);
+      }
+      return false;
     },
   };
 

@@ -6,11 +6,14 @@ import {
   type ParsedStatement,
   type StatementLine,
   type StatementSource,
+  totalTokens,
 } from './statement-line.ts';
 
 export const linesMax = 200_000;
 const daysMax = 366;
 const dayMs = 86_400_000;
+/** Responses have tokens as JSON numbers. */
+const tokensMax = BigInt(Number.MAX_SAFE_INTEGER);
 
 /** An amount of the file in nanodollars, with the number of decimals that it had in dollars. */
 export interface BilledAmount {
@@ -27,6 +30,9 @@ export class LineCollector {
   /** Amounts have cents at least. */
   #decimals = 2;
   #hasTokens = false;
+  /** Sum of the amounts, each taken as positive. */
+  #nanos = 0n;
+  #tokens = 0n;
 
   constructor(nowMs: number) {
     this.#nowMs = nowMs;
@@ -65,12 +71,19 @@ export class LineCollector {
 
   add(field: string, line: Omit<StatementLine, 'usdNanos'>, amount?: BilledAmount): void {
     this.#decimals = Math.max(this.#decimals, amount?.decimals ?? 0);
+    const nanos = amount?.nanos ?? 0n;
+    this.#nanos += nanos < 0n ? -nanos : nanos;
+    this.#tokens += totalTokens(line.tokens);
+    if (this.#nanos > maxNanos || this.#tokens > tokensMax) {
+      throw invalidField(
+        field,
+        'out_of_range',
+        'The amounts or tokens of the statement add up to more than can be stored.',
+      );
+    }
     const key = JSON.stringify([line.day, line.model, line.project, line.keyId, line.kind]);
     const there = this.#lines.get(key);
-    const usdNanos = (there?.usdNanos ?? 0n) + (amount?.nanos ?? 0n);
-    if (usdNanos > maxNanos || usdNanos < -maxNanos) {
-      throw invalidField(field, 'out_of_range', 'The sum of the amounts is too large.');
-    }
+    const usdNanos = (there?.usdNanos ?? 0n) + nanos;
     const tokens = there === undefined ? line.tokens : addTokens(there.tokens, line.tokens);
     this.#lines.set(key, { ...line, tokens, usdNanos });
     if (this.#lines.size > linesMax) {

@@ -107,6 +107,11 @@ describe('OpenAI', () => {
       openAiPages([{ ...cost, day: '2026-11-16' }], []),
       'pages[0].data[0]: The time bucket starts in the future.',
     ],
+    [
+      'more dollars than can be stored',
+      openAiPages([{ ...cost, usd: '9000000000' }], []),
+      'pages[0].data[0].results[0]: The amounts or tokens of the statement add up to more than can be stored.',
+    ],
     ['nothing', openAiPages([], []), 'pages: The statement has no lines.'],
   ])('rejects %s', (_, pages, message) => {
     expect(errorOf({ pages })).toBe(message);
