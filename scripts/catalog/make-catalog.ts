@@ -42,11 +42,11 @@ const catalog: Catalog = {
   sources: {
     litellm: {
       name: `litellm ${values['litellm-version'] ?? ''}`.trim(),
-      url: 'https://pypi.org/project/litellm/',
+      url: 'https://github.com/BerriAI/litellm',
     },
     'genai-prices': {
       name: `@pydantic/genai-prices ${genaiPackage.version}`,
-      url: 'https://www.npmjs.com/package/@pydantic/genai-prices',
+      url: 'https://github.com/pydantic/genai-prices',
     },
     openai: { name: 'OpenAI list prices', url: 'https://platform.openai.com/docs/pricing' },
   },

@@ -7,17 +7,17 @@ import type { StatementRow } from './queries.ts';
 import type { ComparisonQuery, ComparisonRow, ComparisonView, SumsView } from './schema.ts';
 import { subtractTokens, type Tokens, totalTokens } from './statement-line.ts';
 
-const order = 'comparison';
-
 export function viewComparison(
   statement: StatementRow,
   { rows, timezone }: Comparison,
-  { limit = pageSize.fallback, cursor, cause }: ComparisonQuery,
+  { limit = pageSize.fallback, cursor, sort = 'day', cause }: ComparisonQuery,
 ): ComparisonView {
-  const after = cursor === undefined ? '' : decodeCursor(cursor, order, 'text').value;
-  const following = rows.filter(
-    (row) =>
-      row.key > String(after) && (cause === undefined || row.causes.some((one) => one.cause === cause)),
+  const after = cursor === undefined ? undefined : String(decodeCursor(cursor, sort, 'text').value);
+  const isBackwards = sort === '-day';
+  const follows = (key: string) => after === undefined || (isBackwards ? key < after : key > after);
+  // The key of a row begins with its day.
+  const following = (isBackwards ? rows.toReversed() : rows).filter(
+    (row) => follows(row.key) && (cause === undefined || row.causes.some((one) => one.cause === cause)),
   );
   const page = following.slice(0, limit);
   const last = following.length > limit ? page.at(-1) : undefined;
@@ -34,7 +34,7 @@ export function viewComparison(
       causes: totalsByCause(rows),
     },
     data: page.map((row) => viewRow(row, statement.has_tokens)),
-    next_cursor: last === undefined ? null : encodeCursor(order, last.key, ''),
+    next_cursor: last === undefined ? null : encodeCursor(sort, last.key, ''),
   };
 }
 

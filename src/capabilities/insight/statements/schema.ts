@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { listParameters, pageParameters } from '../../../platform/http/routes/list.ts';
+import { listParameters } from '../../../platform/http/routes/list.ts';
 import { choice, closed, id, nullable, timestamp, usd } from '../../../platform/http/routes/schemas.ts';
 import { differenceCauses } from './difference.ts';
 
@@ -85,10 +85,12 @@ export const StatementFilters = listParameters(statementSorts, {
 });
 export type StatementFilters = Static<typeof StatementFilters>;
 
-export const ComparisonQuery = closed({
-  ...pageParameters,
-  cause: Type.Optional(choice(differenceCauses, 'Only rows with this cause.')),
-});
+export const ComparisonQuery = listParameters(
+  { day: 'text' },
+  {
+    cause: Type.Optional(choice(differenceCauses, 'Only rows with this cause.')),
+  },
+);
 export type ComparisonQuery = Static<typeof ComparisonQuery>;
 
 const signed = Type.String({ description: 'US dollars as a decimal string; may be negative.' });

@@ -245,6 +245,10 @@ describe('a comparison', () => {
     const second = await compare(id, `?limit=1&cursor=${first.next_cursor}`);
     expect(second.data).toMatchObject([{ project: 'proj_b', causes: [{ cause: 'price', usd: '-1' }] }]);
     expect(second.next_cursor).toBeNull();
+    const last = await compare(id, '?limit=1&sort=-day');
+    expect(last.data).toEqual(second.data);
+    const before = await compare(id, `?limit=1&sort=-day&cursor=${last.next_cursor}`);
+    expect(before.data).toEqual(first.data);
   });
 
   test('leaves out runs of other providers, and includes unbilled ones of its own', async () => {
