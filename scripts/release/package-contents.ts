@@ -15,7 +15,7 @@ const documents: Readonly<Record<string, string>> = {
 
 /** Folders of the program, and the files in them that belong to it. Source maps are left out: they name files that are not there. */
 const folders: Readonly<Record<string, RegExp>> = {
-  assets: /^[a-z][\w.-]*\.(css|js|svg|woff2)$/,
+  assets: /^[a-z][\w.-]*\.(css|js|json|svg|woff2)$/,
   dist: /^[\w./-]+\.js$/,
   migrations: /^\d{4}_\w+\.sql$/,
 };

@@ -127,7 +127,7 @@ describe('a decision', () => {
   });
 
   test('expands wildcards to all models that have a price', async () => {
-    await allGood({ candidates: ['m*um', 'l*ge'] });
+    await allGood({ candidates: ['me*um', 'l*ge'] });
     const answer = await decide();
     expect(answer.json.model).toBe('medium');
     expect(reasonsIn(answer)).toEqual({ large: 'not_best' });
