@@ -1,7 +1,7 @@
 import { apiError } from '../../../contract/api-error.ts';
 import type { Database } from '../../../platform/db/database.ts';
 import { platformTenant } from '../../../platform/http/routes/access.ts';
-import { type Change, type Route, read, write } from '../../../platform/http/routes/route.ts';
+import { bodyLimits, type Change, type Route, read, write } from '../../../platform/http/routes/route.ts';
 import { closed, page } from '../../../platform/http/routes/schemas.ts';
 import type { Ids } from '../../../platform/ids.ts';
 import { findOrg } from '../../access/orgs/index.ts';
@@ -100,6 +100,7 @@ function modelPriceRoutes({ db, ids, capabilities }: ModelDependencies): Route[]
         'Slashes in the name are percent-encoded.',
       access: operator,
       body: PutModelPrice,
+      bodyLimitBytes: bodyLimits.lists,
       success: 200,
       response: PricedModel,
       errors: ['conflict'],
