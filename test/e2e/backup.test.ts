@@ -52,7 +52,12 @@ async function spend(
   client: number,
 ): Promise<void> {
   for (let turn = client; !isOver(); turn += 1) {
-    const decision = await through.decide({ estimated_cost_usd: '0.01', workflow: `w${turn % 5}` });
+    const decision = await through.decide({
+      estimated_cost_usd: '0.01',
+      workflow: `w${turn % 5}`,
+      // Longer than the test takes: an expired hold would look lost.
+      expires_in_seconds: 86_400,
+    });
     expect(decision.status, decision.text).toBe(200);
     const id = decision.json.decision_id as string;
     known.held.add(id);
