@@ -151,7 +151,7 @@ test('accepts a key whose org was changed shortly before the outage', async () =
     .toBe('Renamed');
 });
 
-test('the changed attribution of a key applies in every process', async () => {
+test('the changed attribution of a key applies in every process, also in an outage', async () => {
   const key = await world.mintKey(org, 'viewer', [], { attribution: { team: 'before' } });
   const attributionNow = async () => (await credentials.find(key.secret))?.attribution;
   expect(await attributionNow()).toEqual({ values: { team: 'before' }, locked: [] });
@@ -164,4 +164,15 @@ test('the changed attribution of a key applies in every process', async () => {
   await eventually(() => expect(credentials.peek(key.secret)).toBeUndefined());
   const after = { values: { team: 'after' }, locked: ['team'] };
   expect(await attributionNow()).toEqual(after);
+  // A notification that arrives late evicts the credential once more. The job loads it again.
+  const [job] = credentials.jobs;
+  await expect
+    .poll(async () => {
+      await job?.runOnce();
+      goAway();
+      const found = await attributionNow().catch(() => undefined);
+      comeBack();
+      return found;
+    })
+    .toEqual(after);
 });
