@@ -1,5 +1,6 @@
 /** Values for a JSON schema: mostly valid, sometimes slightly invalid, sometimes hostile. */
 import fc from 'fast-check';
+import { focusCsv, focusRow } from './statement-files.ts';
 
 export interface JsonSchema {
   readonly type?: string | readonly string[];
@@ -67,8 +68,11 @@ const amounts = fc.oneof(
   { weight: 1, arbitrary: fc.constantFrom('-1', '1e3', '9000000000', '1.0000000001') },
 );
 
+const statementCsv = focusCsv([focusRow()]);
+
 /** Values for fields whose handler is stricter than their schema. */
 const hints: Readonly<Record<string, readonly string[]>> = {
+  csv: [statementCsv, statementCsv.replace('USD', 'EUR'), statementCsv.slice(0, -3), 'BilledCost'],
   email: ['grace@example.com', 'ada@example.com', 'grace@', '@'],
   model: ['gpt-4o', 'gpt-4o-mini', 'm', '*'],
   started_at: ['2026-11-15T11:00:00Z', '2026-11-15T12:00:00+01:00', '2026-01-01T00:00:00Z', ...times],

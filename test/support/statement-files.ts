@@ -134,6 +134,26 @@ export const focusColumns = [
   'SubAccountId',
 ];
 
+/** A line of a FOCUS file: half a million input tokens, in the order of `focusColumns`. */
+export function focusRow(changes: Readonly<Record<string, string>> = {}): string[] {
+  const cells: Record<string, string> = {
+    BilledCost: '1.25',
+    BillingCurrency: 'USD',
+    ChargeCategory: 'Usage',
+    ChargeDescription: 'Tokens, "standard"',
+    ChargePeriodStart: '2026-11-01T00:00:00Z',
+    ChargePeriodEnd: '2026-11-02T00:00:00Z',
+    ConsumedQuantity: '0.5',
+    ConsumedUnit: '1M Tokens',
+    ProviderName: 'OpenAI',
+    SkuId: 'gpt-4o',
+    SkuMeter: 'Input Tokens',
+    SubAccountId: 'proj_a',
+    ...changes,
+  };
+  return focusColumns.map((name) => cells[name] ?? '');
+}
+
 export function focusCsv(
   rows: readonly (readonly string[])[],
   columns: readonly string[] = focusColumns,

@@ -1,11 +1,6 @@
 /** Files of providers, read into lines. */
 import { describe, expect, test } from 'vitest';
-import {
-  anthropicPages,
-  focusColumns,
-  focusCsv,
-  openAiPages,
-} from '../../../../test/support/statement-files.ts';
+import { anthropicPages, focusCsv, focusRow, openAiPages } from '../../../../test/support/statement-files.ts';
 import type { ApiError } from '../../../contract/api-error.ts';
 import { matchingName } from './model-names.ts';
 import { parseAmount } from './page-fields.ts';
@@ -143,27 +138,10 @@ describe('Anthropic', () => {
 });
 
 describe('FOCUS', () => {
-  const row = (changes: Record<string, string> = {}) => {
-    const cells: Record<string, string> = {
-      BilledCost: '1.25',
-      BillingCurrency: 'USD',
-      ChargeCategory: 'Usage',
-      ChargeDescription: 'Tokens, "standard"',
-      ChargePeriodStart: `${day}T00:00:00Z`,
-      ChargePeriodEnd: '2026-11-02T00:00:00Z',
-      ConsumedQuantity: '0.5',
-      ConsumedUnit: '1M Tokens',
-      ProviderName: 'OpenAI',
-      SkuId: 'gpt-4o',
-      SkuMeter: 'Input Tokens',
-      SubAccountId: 'proj_a',
-      ...changes,
-    };
-    return focusColumns.map((name) => cells[name] ?? '');
-  };
-
   test('reads amounts, quantities in millions and quoted cells', () => {
-    const parsed = parse({ csv: focusCsv([row(), row({ ChargeCategory: 'Tax', BilledCost: '-0.01' })]) });
+    const parsed = parse({
+      csv: focusCsv([focusRow(), focusRow({ ChargeCategory: 'Tax', BilledCost: '-0.01' })]),
+    });
     expect(parsed).toMatchObject({ provider: 'openai', sources: ['focus'], hasTokens: true, decimals: 2 });
     expect(parsed.lines).toMatchObject([
       {
@@ -185,27 +163,27 @@ describe('FOCUS', () => {
     ],
     [
       'another currency',
-      focusCsv([row(), row({ BillingCurrency: 'EUR' })]),
+      focusCsv([focusRow(), focusRow({ BillingCurrency: 'EUR' })]),
       /csv\[3\]\.BillingCurrency: Line 3: .*USD\./,
     ],
-    ['an amount that is none', focusCsv([row({ BilledCost: '1,5' })]), /csv\[2\]\.BilledCost/],
+    ['an amount that is none', focusCsv([focusRow({ BilledCost: '1,5' })]), /csv\[2\]\.BilledCost/],
     [
       'a line that is too short',
-      `${focusCsv([row()])}\r\n1,USD`,
+      `${focusCsv([focusRow()])}\r\n1,USD`,
       /csv\[3\]: Line 3: There are 2 cells, but 12 columns\./,
     ],
     [
       'a quote that does not end',
-      `${focusCsv([row()])}\r\n"1,USD`,
+      `${focusCsv([focusRow()])}\r\n"1,USD`,
       /csv\[3\]: Line 3: A quoted cell does not end\./,
     ],
     [
       'a time without offset',
-      focusCsv([row({ ChargePeriodStart: '2026-11-01 00:00' })]),
+      focusCsv([focusRow({ ChargePeriodStart: '2026-11-01 00:00' })]),
       /csv\[2\]\.ChargePeriodStart/,
     ],
-    ['a part of a token', focusCsv([row({ ConsumedQuantity: '0.0000001' })]), /whole number of tokens/],
-    ['two providers', focusCsv([row(), row({ ProviderName: 'Other' })]), /csv\[3\]\.ProviderName/],
+    ['a part of a token', focusCsv([focusRow({ ConsumedQuantity: '0.0000001' })]), /whole number of tokens/],
+    ['two providers', focusCsv([focusRow(), focusRow({ ProviderName: 'Other' })]), /csv\[3\]\.ProviderName/],
     ['no line', focusCsv([]), /csv: The statement has no lines\./],
   ])('rejects %s', (_, csv, message) => {
     expect(errorOf({ csv })).toMatch(message);
