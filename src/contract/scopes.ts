@@ -19,7 +19,6 @@ const areas = [
   'audit',
   'benchmarks',
   'forecasts',
-  'statements',
 ] as const;
 
 export type Scope = `${(typeof areas)[number]}:${'read' | 'write'}` | 'edge:decide' | 'runs:backfill';

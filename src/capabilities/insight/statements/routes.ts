@@ -33,8 +33,9 @@ export interface StatementDependencies extends ReconcileDependencies {
   recordChange(tx: Transaction, call: HandlerContext, action: string, change: Change): Promise<void>;
 }
 
-const reader = { kind: 'org', scope: 'statements:read', role: 'viewer' } as const;
-const admin = { kind: 'org', scope: 'statements:write', role: 'admin' } as const;
+const reader = { kind: 'org', scope: 'runs:read', role: 'viewer' } as const;
+/** Reconciliation posts runs without admission checks, as backfilling does. */
+const admin = { kind: 'org', scope: 'runs:backfill', role: 'admin' } as const;
 
 export function statementRoutes(deps: StatementDependencies): Route[] {
   const { db, ids, recordChange } = deps;
