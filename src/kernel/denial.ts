@@ -175,7 +175,7 @@ function denialDetailsOf(overrun: Overrun): DeniedDetails {
   }
 }
 
-/** A place is free as soon as any request in flight ends, which nothing predicts. */
+/** A place is free as soon as any request in flight ends. When that is cannot be known. */
 const concurrencyRetrySeconds = 1;
 
 /** Denies a run at `depth`. It would be the deepest run of its chain, so the current depth is one less. */

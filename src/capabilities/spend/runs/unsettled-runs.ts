@@ -96,7 +96,7 @@ function draftExpiry(
     usage: noUsage,
     run: {
       external_id: null,
-      // Nobody has said how the call ended; the run can still be completed.
+      // How the call ended was not reported; the run can still be completed.
       status: 'running',
       key_id: hold.scope.key_id,
       model: hold.scope.model ?? unknownModel,
