@@ -3,10 +3,11 @@
  * visible in the diff.
  */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { errorsMarkdown, operationGroups } from '../src/capabilities/integration/meta/index.ts';
+import { errorsMarkdown, operationGroups, schemaNames } from '../src/capabilities/integration/meta/index.ts';
 import { version } from '../src/config/version.ts';
 import { DeprecationRegistry } from '../src/contract/deprecations.ts';
 import { buildOpenApi } from '../src/platform/http/routes/openapi.ts';
+import { dereferenced } from '../src/platform/http/routes/openapi-references.ts';
 import { declaredRoutes } from '../test/support/declared-routes.ts';
 import { forecastChart } from './forecast-chart.ts';
 import { licenceProblems, licencesDocument } from './release/licences.ts';
@@ -21,6 +22,7 @@ const openApi = buildOpenApi(declaredRoutes(), {
   baseUrl,
   docsUrl: `${baseUrl}/docs`,
   groups: operationGroups,
+  schemaNames,
   deprecations: new DeprecationRegistry(),
 });
 const openApiJson = JSON.stringify(openApi, null, 2);
@@ -32,7 +34,7 @@ const documents: Record<string, string> = {
   'docs/generated/forecasts.svg': forecastChart(),
   'docs/generated/licences.md': licencesDocument(lock),
   'docs/generated/sbom.cdx.json': billOfMaterials(lock),
-  'src/contract/views/responses.ts': responseTypes(JSON.parse(openApiJson)),
+  'src/contract/views/responses.ts': responseTypes(dereferenced(JSON.parse(openApiJson))),
 };
 const root = new URL('../', import.meta.url);
 

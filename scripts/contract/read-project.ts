@@ -2,13 +2,14 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { version } from '../../src/config/version.ts';
 import { releases } from '../../src/contract/releases.ts';
+import { dereferenced } from '../../src/platform/http/routes/openapi-references.ts';
 import { gatherEvidence } from './evidence.ts';
 import type { OpenApi } from './openapi-document.ts';
 import type { Project } from './project.ts';
 
 export async function readProject(): Promise<Project> {
   return {
-    evidence: await gatherEvidence(JSON.parse(read('docs/generated/openapi.json')) as OpenApi),
+    evidence: await gatherEvidence(dereferenced(JSON.parse(read('docs/generated/openapi.json')) as OpenApi)),
     releases,
     today: new Date().toISOString().slice(0, 10),
     packageVersion: version,

@@ -1,6 +1,6 @@
 /** The app: the pipeline over all routes and pages, the fast path of decisions, and the jobs. */
 import { auditRefusedCalls } from '../capabilities/compliance/audit/index.ts';
-import { operationGroups } from '../capabilities/integration/meta/index.ts';
+import { operationGroups, schemaNames } from '../capabilities/integration/meta/index.ts';
 import { version } from '../config/version.ts';
 import type { DeprecationRegistry } from '../contract/deprecations.ts';
 import { createDecisionFastPath } from '../edge/index.ts';
@@ -57,7 +57,14 @@ export function createApp(deps: AppDependencies): App {
   } = components;
   const openApi = cachedOpenApi(
     () => routes,
-    () => ({ version, baseUrl: baseUrl(), docsUrl: docsUrl(), groups: operationGroups, deprecations }),
+    () => ({
+      version,
+      baseUrl: baseUrl(),
+      docsUrl: docsUrl(),
+      groups: operationGroups,
+      schemaNames,
+      deprecations,
+    }),
   );
   const routes = createRoutes(deps, components, openApi);
   const pages = createPages(deps, components, openApi, () => pipeline);

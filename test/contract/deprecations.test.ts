@@ -4,6 +4,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { deprecationHeaders } from '../../src/contract/deprecation-headers.ts';
 import type { Deprecation } from '../../src/contract/deprecations.ts';
 import { DatabaseUnavailable } from '../../src/platform/db/database.ts';
+import { dereferenced } from '../../src/platform/http/routes/openapi-references.ts';
 import { createWorld, type TestAnswer, type TestOrg, type World } from '../harness.ts';
 import { declaredRoutes } from '../support/declared-routes.ts';
 import { exchange, RawClient, rawRequest } from '../support/raw-socket.ts';
@@ -64,7 +65,7 @@ async function counted(): Promise<Record<string, number>> {
 }
 
 async function described(route: string) {
-  return (await world.request('GET', '/v1/openapi.json')).json.paths[route];
+  return dereferenced((await world.request('GET', '/v1/openapi.json')).json).paths[route];
 }
 
 describe('a route that is flagged while the service runs', () => {

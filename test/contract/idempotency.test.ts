@@ -3,6 +3,7 @@
  * `Idempotent-Replayed: true`, and rejects another body with 409.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { dereferenced } from '../../src/platform/http/routes/openapi-references.ts';
 import type { Route } from '../../src/platform/http/routes/route.ts';
 import { createWorld, engine, type TestAnswer, type TestOrg, type World } from '../harness.ts';
 import { declaredRoutes } from '../support/declared-routes.ts';
@@ -456,13 +457,14 @@ describe('a request with an Idempotency-Key', () => {
 
   test('is declared by exactly these routes', async () => {
     const { json } = await world.request('GET', '/v1/openapi.json');
-    const declaring = Object.entries<Record<string, { parameters: { name: string }[] }>>(json.paths).flatMap(
-      ([path, operations]) =>
-        Object.entries(operations).flatMap(([method, { parameters }]) =>
-          parameters.some((parameter) => parameter.name === 'Idempotency-Key')
-            ? [`${method.toUpperCase()} ${path}`]
-            : [],
-        ),
+    const declaring = Object.entries<Record<string, { parameters: { name: string }[] }>>(
+      dereferenced(json).paths,
+    ).flatMap(([path, operations]) =>
+      Object.entries(operations).flatMap(([method, { parameters }]) =>
+        parameters.some((parameter) => parameter.name === 'Idempotency-Key')
+          ? [`${method.toUpperCase()} ${path}`]
+          : [],
+      ),
     );
     expect(declaring.sort()).toEqual(keyed.map(({ method, path }) => `${method} ${path}`).sort());
     expect(Object.keys(cases).sort()).toEqual(keyed.map(({ id }) => id).sort());

@@ -3,16 +3,30 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { errorCatalog } from '../../src/contract/errors.ts';
 import { possibleErrors } from '../../src/platform/http/routes/openapi.ts';
+import { dereferenced } from '../../src/platform/http/routes/openapi-references.ts';
 import { createWorld, type World } from '../harness.ts';
 
 let world: World;
 // biome-ignore lint/suspicious/noExplicitAny: the document is what is under test.
 let document: any;
+// biome-ignore lint/suspicious/noExplicitAny: the same document without shared schemas and responses.
+let inlined: any;
 beforeAll(async () => {
   world = await createWorld();
   document = (await world.request('GET', '/v1/openapi.json')).json;
+  inlined = dereferenced(document);
 });
 afterAll(() => world.close());
+
+interface Content {
+  readonly content?: Readonly<Record<string, { readonly schema: object }>>;
+}
+
+interface Operation {
+  readonly operationId: string;
+  readonly requestBody?: Content;
+  readonly responses: Readonly<Record<string, Content>>;
+}
 
 test('is valid OpenAPI 3.1 under a linter', async () => {
   const config = await createConfig({
@@ -49,7 +63,7 @@ test('the schemas of bodies and queries are valid', () => {
 describe('every operation lists its error statuses and codes', () => {
   test('exactly those that its declaration and the pipeline allow', () => {
     for (const route of world.app.routes) {
-      const { responses } = document.paths[route.path][route.method.toLowerCase()];
+      const { responses } = inlined.paths[route.path][route.method.toLowerCase()];
       const statuses = new Set([
         route.success,
         ...(route.run.kind === 'document' ? [304] : []),
@@ -61,6 +75,26 @@ describe('every operation lists its error statuses and codes', () => {
       }
     }
   });
+});
+
+test('names every resource, request, list and error response', () => {
+  const unnamed = Object.values<Record<string, Operation>>(document.paths)
+    .flatMap((item) => Object.values(item))
+    .flatMap(({ operationId, requestBody, responses }) => {
+      const schemas = [requestBody, ...Object.values(responses)].flatMap(
+        (one) => one?.content?.['application/json']?.schema ?? [],
+      );
+      return schemas.some((schema) => 'properties' in schema) ? [operationId] : [];
+    });
+  expect(unnamed).toEqual([]);
+  const { get, post } = document.paths['/v1/runs'];
+  const schema = (name: string) => ({ schema: { $ref: `#/components/schemas/${name}` } });
+  expect(get.responses[200].content).toEqual({ 'application/json': schema('RunList') });
+  expect(post.responses[201].content).toEqual({ 'application/json': schema('Run') });
+  expect(post.requestBody.content).toEqual({ 'application/json': schema('CreateRun') });
+  expect(post.responses[401]).toEqual({ $ref: '#/components/responses/Error401' });
+  const { RunList } = document.components.schemas;
+  expect(RunList.properties.data.items).toEqual({ $ref: '#/components/schemas/Run' });
 });
 
 test('the error listing equals the catalog', async () => {

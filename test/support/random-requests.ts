@@ -4,6 +4,7 @@
  */
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import fc from 'fast-check';
+import { dereferenced } from '../../src/platform/http/routes/openapi-references.ts';
 import { hostileText, type JsonSchema, politeBody, valueFor } from './random-values.ts';
 
 export interface Operation {
@@ -22,7 +23,7 @@ interface OpenApiOperation {
 }
 
 export function operationsOf(document: OpenApiDocument): Operation[] {
-  return Object.entries(document.paths).flatMap(([path, item]) =>
+  return Object.entries(dereferenced(document).paths).flatMap(([path, item]) =>
     Object.entries(item).map(([method, { parameters, requestBody }]) => ({
       method: method.toUpperCase(),
       path,

@@ -1,4 +1,5 @@
 /** The API reference at `/docs`, generated from the OpenAPI document. */
+import { dereferenced } from '../../../platform/http/routes/openapi-references.ts';
 import type { Page } from '../../../platform/http/routes/page.ts';
 import { rendered, renderedFrom } from '../../../platform/http/routes/rendered.ts';
 import { escapeHtml, type HtmlPage, htmlAnswer, inline, paragraphs } from './html.ts';
@@ -43,7 +44,7 @@ interface OpenApi {
 
 export function docsPage(openApi: () => object): Page {
   const page = renderedFrom(openApi, (from) => {
-    const { contentType, body, headers } = htmlAnswer(renderReference(from as OpenApi));
+    const { contentType, body, headers } = htmlAnswer(renderReference(dereferenced(from) as OpenApi));
     return rendered(contentType, String(body), headers);
   });
   return {

@@ -1,6 +1,8 @@
 /** Builds the OpenAPI 3.1 document from the route declarations and the error catalog. */
 import type { Deprecation, DeprecationRegistry } from '../../../contract/deprecations.ts';
 import { type ErrorCode, errorCatalog, errorCodes } from '../../../contract/errors.ts';
+import { withComponents } from './openapi-components.ts';
+import type { SchemaNames } from './openapi-names.ts';
 import { describeWebhooks } from './openapi-webhooks.ts';
 import type { Route } from './route.ts';
 
@@ -10,6 +12,7 @@ export interface ApiInfo {
   readonly docsUrl: string;
   /** Description of each group of operations (the first part of their ids). */
   readonly groups: Readonly<Record<string, string>>;
+  readonly schemaNames: SchemaNames;
   readonly deprecations: Pick<DeprecationRegistry, 'find' | 'list'>;
 }
 
@@ -33,7 +36,7 @@ export function cachedOpenApi(routes: () => readonly Route[], info: () => ApiInf
 
 export function buildOpenApi(
   routes: readonly Route[],
-  { version, baseUrl, docsUrl, groups, deprecations }: ApiInfo,
+  { version, baseUrl, docsUrl, groups, schemaNames, deprecations }: ApiInfo,
 ): Json {
   const possible = new Set(routes.flatMap(possibleErrors));
   const codes = errorCodes.filter((code) => possible.has(code));
@@ -43,7 +46,7 @@ export function buildOpenApi(
     item[route.method.toLowerCase()] = operation(route, deprecations.find(route.path));
     paths[route.path] = item;
   }
-  return {
+  const document = {
     openapi: '3.1.0',
     info: {
       title: 'Purser',
@@ -85,6 +88,7 @@ export function buildOpenApi(
       },
     },
   };
+  return withComponents(document, schemaNames);
 }
 
 /** Returns every error code of a route: its own, and those of the pipeline. */
