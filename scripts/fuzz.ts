@@ -95,7 +95,8 @@ async function runTurn({ name, project, seeds, path, title }: Turn): Promise<Fai
     [
       'node_modules/vitest/vitest.mjs',
       ...['run', '--project', inSoakRunOf?.includes(project) ? `soak-${project}` : project, file],
-      ...['--reporter=json', '--outputFile', reportFile],
+      // The report lacks errors outside of tests; the default reporter prints them.
+      ...['--reporter=default', '--reporter=json', '--outputFile.json', reportFile],
       ...(pattern === undefined ? [] : ['--testNamePattern', pattern]),
     ],
     {
