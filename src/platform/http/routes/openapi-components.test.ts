@@ -5,6 +5,7 @@ import { schemaNamesOf } from './openapi-names.ts';
 import { dereferenced } from './openapi-references.ts';
 
 const budget = { type: 'object', properties: { id: { type: 'string' } } };
+const alert = { type: 'object', properties: { percent: { type: 'integer' } } };
 const list = { type: 'object', properties: { data: { type: 'array', items: budget } } };
 const limit = { name: 'limit', in: 'query', schema: { type: 'integer' } };
 const key = { name: 'Idempotency-Key', in: 'header', schema: { type: 'string' } };
@@ -28,7 +29,7 @@ function documentOf(create: object = budget) {
         post: {
           operationId: 'budgets.create',
           parameters: [key],
-          requestBody: json({ type: 'object', properties: { parent: budget } }),
+          requestBody: json({ type: 'object', properties: { parent: budget, alert } }),
           responses: { 201: json(create), 403: error('a', 'b') },
         },
       },
@@ -65,7 +66,11 @@ test('resources, lists, requests, errors and headers are shared, also within eac
           type: 'object',
           properties: { data: { type: 'array', items: ref('schemas/Budget') } },
         },
-        CreateBudget: { type: 'object', properties: { parent: ref('schemas/Budget') } },
+        CreateBudget: {
+          type: 'object',
+          properties: { parent: ref('schemas/Budget'), alert: ref('schemas/CreateBudget_alert') },
+        },
+        CreateBudget_alert: alert,
         ...errors,
       },
       responses: { Error403: error('a'), Error403_b: error('a', 'b') },

@@ -73,16 +73,19 @@ class Shared {
     this.#section = section;
   }
 
+  has(value: Json): boolean {
+    return this.#names.has(JSON.stringify(value));
+  }
+
   /** Does nothing if an equal value has a name already. */
   add(name: string, value: Json): void {
-    const text = JSON.stringify(value);
-    if (this.#names.has(text)) {
+    if (this.has(value)) {
       return;
     }
     if (this.#values.has(name)) {
       throw new Error(`Two different ${this.#section} of the OpenAPI document would be called ${name}.`);
     }
-    this.#names.set(text, name);
+    this.#names.set(JSON.stringify(value), name);
     this.#values.set(name, value);
   }
 
@@ -131,7 +134,22 @@ function namedSchemas(operations: readonly Operation[], names: SchemaNames): Sha
       shared.add(name.body, body);
     }
   }
+  for (const [name, schema] of shared.sorted()) {
+    nameParts(shared, name, schema);
+  }
   return shared;
+}
+
+/** Names the objects within a schema by their field: the `runs` of a `BulkResult` are called `BulkResult_runs`. */
+function nameParts(shared: Shared, owner: string, { properties }: Json): void {
+  for (const [field, value] of Object.entries(properties as Record<string, Json>)) {
+    const part = (value.items ?? value) as Json;
+    if (part.properties !== undefined && !shared.has(part)) {
+      const name = `${owner}_${field}`;
+      shared.add(name, part);
+      nameParts(shared, name, part);
+    }
+  }
 }
 
 function successSchema({ responses }: Operation): Json | undefined {
