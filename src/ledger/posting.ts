@@ -71,6 +71,8 @@ export interface Posting<Run = unknown> {
   readonly priceVersion: string | null;
   /** Set if the actual cost of a settlement is unknown: the held amount is posted, with this mark. */
   readonly costAsHeld?: 'unpriced' | 'usage_missing' | undefined;
+  /** True if the model has no price: the posting is marked, whatever its cost. */
+  readonly isUnpriced?: boolean | undefined;
   readonly usage: RunUsage;
   /** The reason for a correction. */
   readonly note?: string;

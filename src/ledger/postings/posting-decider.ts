@@ -138,7 +138,7 @@ export class PostingDecider<Run> {
         return this.#accept(orgState, posting, {
           reservation: emptyReservation,
           atMs: posting.atMs ?? this.#request.nowMs,
-          marks: backfill,
+          marks: ['backfill', ...costMarks(posting)],
         });
       case 'expire':
         return this.#expire(orgState, posting, index);
@@ -185,7 +185,11 @@ export class PostingDecider<Run> {
     const reservation = this.#admit(orgState, posting, index, false);
     return 'index' in reservation
       ? reservation
-      : this.#accept(orgState, posting, { reservation, atMs: this.#request.nowMs, marks: noMarks });
+      : this.#accept(orgState, posting, {
+          reservation,
+          atMs: this.#request.nowMs,
+          marks: costMarks(posting),
+        });
   }
 
   #open(orgState: OrgLedgerState, posting: Posting<Run>, index: number): Decided<Run> {
@@ -423,6 +427,4 @@ export class PostingDecider<Run> {
   }
 }
 
-const noMarks: readonly Mark[] = [];
-const backfill: readonly Mark[] = ['backfill'];
 const unheld: readonly Mark[] = ['late', 'degraded'];

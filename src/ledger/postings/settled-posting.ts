@@ -30,6 +30,9 @@ export function withRunId<Run>(posting: Posting<Run>, runId: string): Posting<Ru
   };
 }
 
-export function costMarks({ costAsHeld }: Posting): Mark[] {
-  return costAsHeld === undefined ? [] : [costAsHeld];
+export function costMarks({ costAsHeld, isUnpriced }: Posting): Mark[] {
+  if (costAsHeld !== undefined) {
+    return [costAsHeld];
+  }
+  return isUnpriced === true ? ['unpriced'] : [];
 }
