@@ -114,6 +114,13 @@ const MissingPrice = open({
   charged_at: timestamp,
 });
 
+const UnpricedModel = open({
+  model: text,
+  run_id: Type.String({ description: 'The first run of the day.' }),
+  runs: Type.Integer({ description: 'Runs of the model without a price so far.' }),
+  used_before: nullable(timestamp),
+});
+
 const StatementDrift = open({
   statement_id: text,
   provider: text,
@@ -494,6 +501,16 @@ export const eventCatalog = {
       charged_at: '2026-11-15T12:00:00.000Z',
     },
   ),
+  'model.unpriced': kind(
+    'A model without a price was used, for the first time on this day (UTC). See `GET /v1/orgs/{id}/unpriced-models`.',
+    UnpricedModel,
+    {
+      model: 'home-grown-1',
+      run_id: 'run_01hzy4t0000000000000000000',
+      runs: 120,
+      used_before: '2026-11-14T17:32:00.000Z',
+    },
+  ),
   'statement.drift': kind(
     "A provider's statement differs from the ledger by more than its threshold.",
     StatementDrift,
@@ -729,6 +746,23 @@ export const eventCatalog = {
       deliveries_days: 30,
       idempotency_days: 3,
       legal_hold: false,
+      updated_at: '2026-11-15T12:00:00.000Z',
+    },
+  ),
+  'org.unpriced_policy_updated': kind(
+    'The policy on models without a price was set.',
+    open({
+      on_unpriced: text,
+      id: nullable(text),
+      input_usd_per_million: nullable(usd),
+      output_usd_per_million: nullable(usd),
+      updated_at: nullable(timestamp),
+    }),
+    {
+      on_unpriced: 'hold_default',
+      id: 'upr_01hzy4t0000000000000000000',
+      input_usd_per_million: '5',
+      output_usd_per_million: '20',
       updated_at: '2026-11-15T12:00:00.000Z',
     },
   ),

@@ -22,6 +22,7 @@ export const idPrefixes = {
   chn: 'chain budget',
   rlp: 'rate policy',
   prc: 'price',
+  upr: 'policy for models without a price, with its default rates',
   pol: 'policy rule',
   apr: 'approval',
   det: 'safety detector',

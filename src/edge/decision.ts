@@ -14,6 +14,8 @@ import type { DecisionBody, Verdict } from './schema.ts';
 export interface Price {
   readonly versionId: string;
   readonly rates: Rates;
+  /** Set if the model has no price. With `record` all rates are zero, so they do not limit the output. */
+  readonly unpriced?: 'hold_default' | 'record';
 }
 
 export interface DecisionCaller {
@@ -152,7 +154,7 @@ export function outputTokenLimit({
   maxOutputTokens,
   request,
 }: DecisionRequest): number | null {
-  if (price === undefined) {
+  if (price === undefined || price.unpriced === 'record') {
     return maxOutputTokens ?? null;
   }
   const affordable = Number(affordableOutputTokens(price.rates, inputTokens, request.amounts.usd, images));

@@ -82,7 +82,7 @@ export function createComponents(deps: AppDependencies) {
   const memberLinks = createMemberLinks({ db, secrets, baseUrl, requiresSso });
   const supportEntry = createConsoleEntry({ impersonation, backoff, baseUrl });
 
-  const lastKnownPrices = failsOpen ? createLastKnownPrices(prices.find) : undefined;
+  const lastKnownPrices = failsOpen ? createLastKnownPrices(prices.findForCall) : undefined;
   const capabilities = createModelCapabilities(db);
   const latenciesOf = createLatencies({ db, clock });
   const policyCache = createPolicyCache(db);
@@ -101,7 +101,7 @@ export function createComponents(deps: AppDependencies) {
     ledger,
     orgLimits,
     rates,
-    findPrice: lastKnownPrices?.find ?? prices.find,
+    findPrice: lastKnownPrices?.find ?? prices.findForCall,
     findMaxOutputTokens: async (model: string) => {
       const most = (await capabilities.all()).get(model)?.max_output_tokens;
       return most == null ? undefined : Number(most);

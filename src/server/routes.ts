@@ -36,6 +36,7 @@ import { prepaidRoutes } from '../capabilities/spend/prepaid/index.ts';
 import { rateLimitRoutes } from '../capabilities/spend/rate-limits/index.ts';
 import { createRunDigest, lastRuns, runRoutes } from '../capabilities/spend/runs/index.ts';
 import { spendCapRoutes } from '../capabilities/spend/spend-caps/index.ts';
+import { unpricedModelRoutes } from '../capabilities/spend/unpriced-models/index.ts';
 import { version } from '../config/version.ts';
 import { edgeRoutes } from '../edge/index.ts';
 import type { Route } from '../platform/http/routes/route.ts';
@@ -85,7 +86,8 @@ export function createRoutes(deps: AppDependencies, components: Components, open
     ...prepaidRoutes({ db, ids }),
     ...planRoutes({ db, ids }),
     ...rateLimitRoutes({ db, ids, readLimitPerMinute: config.readLimitPerMinute }),
-    ...modelRoutes({ db, ids, prices, capabilities, latenciesOf }),
+    ...modelRoutes({ db, ids, prices, capabilities, latenciesOf, unpricedPolicy: prices.unpricedPolicy }),
+    ...unpricedModelRoutes({ db, ids, prices }),
     ...runRoutes({
       db,
       ids,

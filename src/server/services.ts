@@ -12,12 +12,7 @@ import {
 } from '../capabilities/compliance/audit/index.ts';
 import { createPermits } from '../capabilities/governance/approvals/index.ts';
 import { openWantedEvents, type WantedEvents } from '../capabilities/integration/webhooks/index.ts';
-import {
-  createPrices,
-  modelsOfVersions,
-  type Prices,
-  seedModels,
-} from '../capabilities/spend/models/index.ts';
+import { createPrices, modelsOfVersions, seedModels } from '../capabilities/spend/models/index.ts';
 import {
   createUnsettledRuns,
   enqueueRunEvents,
@@ -25,6 +20,11 @@ import {
   readPaid,
   writeRuns,
 } from '../capabilities/spend/runs/index.ts';
+import {
+  type CallPrices,
+  createCallPrices,
+  recordUnpricedUse,
+} from '../capabilities/spend/unpriced-models/index.ts';
 import type { Config } from '../config/settings.ts';
 import { version } from '../config/version.ts';
 import { createFailOpenDecisions, type FailOpenDecisions } from '../edge/index.ts';
@@ -53,7 +53,7 @@ export interface ServicesDependencies {
 export interface Services {
   readonly ledger: Ledger<RunDraft>;
   readonly orgLimits: OrgLimitsCache;
-  readonly prices: Prices;
+  readonly prices: CallPrices;
   readonly failOpen: FailOpenDecisions;
   readonly rates: RateLimiter;
   readonly processes: Processes;
@@ -92,13 +92,14 @@ export async function openServices({ config, db, clock, ids, log }: ServicesDepe
     processes: () => processes.count(),
     async writeRuns(tx, posted) {
       await writeRuns(tx, posted);
+      await recordUnpricedUse(tx, { ids, wants: events.wants }, posted);
       await enqueueRunEvents(tx, { ids, wants: events.wants }, posted);
     },
     readPaid,
     unsettledRuns: createUnsettledRuns(ids, modelsOfVersions),
     permits: createPermits({ ids, heads: auditHeads }),
   });
-  const prices = createPrices(db);
+  const prices = createCallPrices(db, createPrices(db));
   const failOpen = createFailOpenDecisions({
     db,
     ids,
@@ -108,7 +109,7 @@ export async function openServices({ config, db, clock, ids, log }: ServicesDepe
     secrets,
     directory: join(dataDir, 'fail-open'),
     bytesMax: config.edgeSpoolBytes,
-    findPrice: prices.find,
+    findPrice: prices.findForCall,
     recordImport: recordFailOpenImport({ ids, heads: auditHeads, clock }),
   });
   await failOpen.takeOver();

@@ -4,6 +4,7 @@
 import { trace } from '@opentelemetry/api';
 import { createPrices } from '../../src/capabilities/spend/models/index.ts';
 import type { RunDraft } from '../../src/capabilities/spend/runs/index.ts';
+import { createCallPrices } from '../../src/capabilities/spend/unpriced-models/index.ts';
 import { loadConfig } from '../../src/config/settings.ts';
 import { createFailOpenDecisions } from '../../src/edge/index.ts';
 import { createOrgLimits } from '../../src/ledger/limits/org-limits.ts';
@@ -63,7 +64,7 @@ export function declaredApp(): App {
     services: {
       ledger,
       orgLimits: createOrgLimits(db),
-      prices: createPrices(db),
+      prices: createCallPrices(db, createPrices(db)),
       rates: createInMemoryRateLimiter({ share: () => 1 }),
       processes: createProcesses(db, '0.0.0'),
       secrets,

@@ -40,6 +40,8 @@ export const operationGroups = {
   capacity_scenarios: 'Planned changes for capacity forecasts.',
   statements: "Providers' statements of cost, compared with the ledger.",
   models: 'Models, their prices and capabilities.',
+  unpriced_policy: 'What happens to calls of models without a price.',
+  unpriced_models: 'Models that were used without a price.',
   evals: 'Evaluation scores of models.',
   routing_policy: 'Routing rules of an organization.',
   routing: 'Choice of a model for a request.',

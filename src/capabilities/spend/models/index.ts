@@ -1,4 +1,4 @@
-export type { Latency } from './listing.ts';
+export type { Latency, UnpricedPolicy } from './listing.ts';
 export {
   createModelCapabilities,
   type ModelCapabilities,
@@ -7,6 +7,25 @@ export {
 } from './model-capabilities.ts';
 export { createPrices, type ListedPrice, type PriceInForce, type Prices } from './prices.ts';
 export { modelsOfVersions } from './queries.ts';
+export {
+  columnsOf,
+  noRates,
+  type RateColumns,
+  rateColumns,
+  rateFields,
+  ratesOf,
+  sameRates,
+  viewColumns,
+} from './rates.ts';
 export { modelRoutes } from './routes.ts';
-export { capabilityWords, regionWords, word } from './schema.ts';
+export {
+  capabilityWords,
+  modelLengthMax,
+  type OnUnpriced,
+  PutOrgPrice,
+  regionWords,
+  shownRates,
+  unpricedTreatments,
+  word,
+} from './schema.ts';
 export { seedModels } from './seed.ts';

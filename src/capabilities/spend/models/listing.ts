@@ -5,9 +5,9 @@ import { formatPercent } from './discount.ts';
 import { type ModelCapabilities, noCapabilities, viewCapabilities } from './model-capabilities.ts';
 import { viewNames } from './model-names.ts';
 import type { ModelNamesRow } from './name-queries.ts';
-import type { ListedPrice, Resolution } from './prices.ts';
+import type { ListedPrice, PriceInForce, Resolution } from './prices.ts';
 import { noRates, viewColumns, viewRates } from './rates.ts';
-import type { ModelFilters, ModelResolution, ModelView } from './schema.ts';
+import type { ModelFilters, ModelResolution, ModelView, OnUnpriced } from './schema.ts';
 
 const pageSize = 50;
 
@@ -79,16 +79,28 @@ function viewModel(
   };
 }
 
-export function viewResolution(model: string, { price, steps }: Resolution): ModelResolution {
+/** The policy of an org on models without a price, with the price that it provides for them. */
+export interface UnpricedPolicy {
+  readonly onUnpriced: OnUnpriced;
+  readonly price: PriceInForce | undefined;
+}
+
+export function viewResolution(
+  model: string,
+  { price, steps }: Resolution,
+  policy: UnpricedPolicy,
+): ModelResolution {
   const discount = price?.discountBasisPoints ?? null;
+  const applied = price ?? (policy.onUnpriced === 'hold_default' ? policy.price : undefined);
   return {
     model,
     priced_as: price?.model ?? null,
     provider: price?.provider ?? null,
-    price_version: price?.versionId ?? null,
+    price_version: applied?.versionId ?? null,
     source: price?.source ?? null,
     discount_percent: discount === null ? null : formatPercent(discount),
-    ...(price === undefined ? viewColumns(noRates) : viewRates(price.rates)),
+    ...(applied === undefined ? viewColumns(noRates) : viewRates(applied.rates)),
+    on_unpriced: price === undefined ? policy.onUnpriced : null,
     steps: steps.map((step) => ({ ...step })),
   };
 }

@@ -19,6 +19,7 @@ import {
   versionsOfOrgModels,
 } from './queries.ts';
 import { ratesOf } from './rates.ts';
+import type { OnUnpriced } from './schema.ts';
 import { inForceAt, type Version } from './versions.ts';
 
 const cachedOrgsMax = 10_000;
@@ -27,11 +28,14 @@ export interface PriceInForce {
   /** The id that runs store as their price version: `prc_…`, with a discount `prc_…+prc_…`. */
   readonly versionId: string;
   readonly rates: Rates;
-  /** The model whose price this is. Callers may have requested it by another name. */
-  readonly model: string;
+  /** The model whose price this is. Callers may have requested it by another name. Null with `unpriced`. */
+  readonly model: string | null;
+  /** Set if the model has no price: the rates are the default rates of the org, or all zero. */
+  readonly unpriced?: Exclude<OnUnpriced, 'refuse'>;
 }
 
 export interface ListedPrice extends PriceInForce {
+  readonly model: string;
   readonly provider: string | null;
   readonly source: 'model' | 'org' | 'discount';
   /** Null if no discount applies. */

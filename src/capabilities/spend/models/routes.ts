@@ -5,7 +5,7 @@ import { bodyLimits, type Change, type Route, read, write } from '../../../platf
 import { closed, page } from '../../../platform/http/routes/schemas.ts';
 import type { Ids } from '../../../platform/ids.ts';
 import { findOrg } from '../../access/orgs/index.ts';
-import { type Latency, modelPage, viewResolution } from './listing.ts';
+import { type Latency, modelPage, type UnpricedPolicy, viewResolution } from './listing.ts';
 import {
   type ModelCapabilitiesCache,
   noCapabilities,
@@ -41,6 +41,8 @@ export interface ModelDependencies {
   readonly capabilities: ModelCapabilitiesCache;
   /** Returns the latency of the org's runs by model. */
   latenciesOf(orgId: string): Promise<ReadonlyMap<string, Latency>>;
+  /** Returns the policy of the org on models without a price. */
+  unpricedPolicy(orgId: string): UnpricedPolicy | Promise<UnpricedPolicy>;
 }
 
 const operator = { kind: 'operator' } as const;
@@ -69,19 +71,21 @@ function modelListRoute({ db, prices, capabilities, latenciesOf }: ModelDependen
   });
 }
 
-function resolveRoute({ prices }: ModelDependencies): Route {
+function resolveRoute({ prices, unpricedPolicy }: ModelDependencies): Route {
   return read({
     id: 'models.resolve',
     path: '/v1/models/resolve',
     summary: 'Explain which price applies to a model name',
     description:
       'Returns the price that applies to runs of this model now, and the steps that were tried to find it. ' +
-      '`priced_as` is null if no price was found.',
+      '`priced_as` is null if no price was found; `on_unpriced` then says what happens to calls, and the rates are those they are ' +
+      'charged at.',
     access: reader,
     query: ResolveQuery,
     response: ModelResolution,
     async handler({ query, caller, now }) {
-      return viewResolution(query.model, await prices.resolve(caller.tenantId, query.model, now.getTime()));
+      const resolution = await prices.resolve(caller.tenantId, query.model, now.getTime());
+      return viewResolution(query.model, resolution, await unpricedPolicy(caller.tenantId));
     },
   });
 }

@@ -120,7 +120,7 @@ export const PutOrgPrice = closed({
 export type PutOrgPrice = Static<typeof PutOrgPrice>;
 
 const shownUsd = nullable(Type.String({ description: 'US dollars as a decimal string.' }));
-const shownRates = {
+export const shownRates = {
   input_usd_per_million: shownUsd,
   cached_input_usd_per_million: shownUsd,
   cache_write_usd_per_million: shownUsd,
@@ -215,6 +215,10 @@ export const ResolveQuery = closed({
   }),
 });
 
+export const unpricedTreatments = ['refuse', 'hold_default', 'record'] as const;
+/** What happens to calls of models without a price. */
+export type OnUnpriced = (typeof unpricedTreatments)[number];
+
 export const ModelResolution = closed({
   model: Type.String({ description: 'The requested name.' }),
   priced_as: nullable(
@@ -225,6 +229,13 @@ export const ModelResolution = closed({
   source: Type.Unsafe<PriceSource | null>({ type: ['string', 'null'], enum: [...priceSources, null] }),
   discount_percent: nullable(Type.String()),
   ...shownRates,
+  on_unpriced: Type.Unsafe<OnUnpriced | null>({
+    type: ['string', 'null'],
+    enum: [...unpricedTreatments, null],
+    description:
+      'What happens to calls of this name, because there is no price: `refuse`: rejected. `hold_default`: charged at the default ' +
+      'rates of the organization, which are shown here. `record`: admitted at a cost of 0. Null: there is a price.',
+  }),
   steps: Type.Array(
     closed({
       step: choice(

@@ -10,7 +10,7 @@ import type { Log } from '../../../platform/log.ts';
 import type { RateLimiter } from '../../../platform/rates/rate-limiter.ts';
 import type { PolicyCheck } from '../../governance/policies/index.ts';
 import type { Safety } from '../../governance/safety/index.ts';
-import type { Prices } from '../models/index.ts';
+import type { CallPrices } from '../unpriced-models/index.ts';
 import type { ContentStorage } from './content-storage.ts';
 import type { RunDraft } from './queries.ts';
 import type { RunDigest } from './run-digest.ts';
@@ -21,7 +21,7 @@ export interface RunDependencies {
   readonly log: Log;
   readonly ledger: Ledger<RunDraft>;
   readonly orgLimits: OrgLimitsCache;
-  readonly prices: Prices;
+  readonly prices: CallPrices;
   readonly rates: RateLimiter;
   readonly safety: Safety;
   readonly limitEvents: LimitEvents;

@@ -95,7 +95,7 @@ export function draftRun(body: CreateRun, context: DraftContext, price: PriceInF
     settles || context.attribution === undefined ? body : withDefaults(body, context.attribution);
   const scope = sharedScope(scopeOf(labels, keyId, chainId));
   const counts = countsOf(body);
-  const priceVersion = needsPrice(body) && typeof cost === 'bigint' ? (price?.versionId ?? null) : null;
+  const usedPrice = needsPrice(body) && typeof cost === 'bigint' ? price : undefined;
   const decisionId = body.decision_id ?? (running ? ids.next('dec') : null);
   const depth = (parent?.depth ?? 0) + 1;
   const maxOutput = running ? BigInt(body.max_output_tokens ?? body.output_tokens ?? 0) : counts.outputTokens;
@@ -114,7 +114,8 @@ export function draftRun(body: CreateRun, context: DraftContext, price: PriceInF
     failOpenAtMs: body.decision_id === undefined ? undefined : context.failOpenAtMs(body.decision_id),
     holdSeconds: body.expires_in_seconds ?? defaultHoldSeconds,
     atMs: context.record ? startedAt.getTime() : null,
-    priceVersion,
+    // The hold of a running run names its price, also if that is none.
+    ...(running ? { priceVersion: usedPrice?.versionId ?? null } : pricingOf(usedPrice)),
     usage: usageOf(body, counts, body.status ?? 'succeeded'),
     run: {
       external_id: body.external_id ?? null,
@@ -128,7 +129,7 @@ export function draftRun(body: CreateRun, context: DraftContext, price: PriceInF
       content: null,
       flagged_by: null,
       metadata: body.metadata ?? null,
-      priced_as: priceVersion === null ? null : (price?.model ?? null),
+      priced_as: usedPrice?.model ?? null,
     },
   };
 }
@@ -184,7 +185,7 @@ export function draftCompletion(
     failOpenAtMs: run.decision_id === null ? undefined : failOpenAtMs(run.decision_id),
     holdSeconds: 0,
     atMs: run.charged_at.getTime(),
-    priceVersion: usedPrice?.versionId ?? null,
+    ...pricingOf(usedPrice),
     usage: {
       ...usage,
       valueNanos: usage.valueNanos ?? run.value_nanos,
@@ -204,7 +205,7 @@ export interface Adjustment {
   readonly id: string;
   readonly delta: bigint;
   readonly reason: string;
-  /** The price that a run without one gets; null: the adjustment does not price the run. */
+  /** The price that an unpriced run gets; null: the adjustment does not price the run. */
   readonly price: PriceInForce | null;
 }
 
@@ -232,7 +233,12 @@ export function draftAdjustment(run: RunRow, { id, delta, reason, price }: Adjus
       valueNanos: null,
       latencyMs: null,
     },
-    run: { ...run, adjustedBefore: run.adjusted_nanos, priced_as: price?.model ?? run.priced_as },
+    run: {
+      ...run,
+      adjustedBefore: run.adjusted_nanos,
+      priceVersionBefore: run.price_version,
+      priced_as: price?.model ?? run.priced_as,
+    },
   };
 }
 
@@ -317,7 +323,7 @@ function settledCost(
   if (body.cost_usd === undefined && !isUsageKnown && (body.status ?? 'succeeded') === 'succeeded') {
     return 'usage_missing';
   }
-  if (body.cost_usd === undefined && price === undefined) {
+  if (body.cost_usd === undefined && (price === undefined || price.unpriced === 'record')) {
     return hasUsage(body) ? 'unpriced' : 0n;
   }
   return costIn(body, model, price);
@@ -340,6 +346,14 @@ function knownAmount(cost: SettledCost): bigint {
 
 function reasonAsHeld(cost: SettledCost): Posting['costAsHeld'] {
   return typeof cost === 'bigint' ? undefined : cost;
+}
+
+/** Returns the price that the cost of a finished run was computed from. Without rates there is none. */
+function pricingOf(price: PriceInForce | undefined): Pick<Posting, 'priceVersion' | 'isUnpriced'> {
+  return {
+    priceVersion: price === undefined || price.unpriced === 'record' ? null : price.versionId,
+    isUnpriced: price?.unpriced !== undefined,
+  };
 }
 
 /** Returns the estimated maximum cost of a running run. */

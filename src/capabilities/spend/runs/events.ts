@@ -35,7 +35,7 @@ export async function enqueueRunEvents(
     if (one.posting.kind === 'expire') {
       add(one, 'run.unsettled', () => unsettledData(one));
     }
-    if (one.marks.includes('unpriced')) {
+    if (one.posting.costAsHeld === 'unpriced') {
       add(one, 'price.missing', () => missingPriceData(one));
     }
   }

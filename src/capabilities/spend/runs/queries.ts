@@ -64,6 +64,8 @@ export type RunDraft = Pick<
 > & {
   /** For an adjustment: the sum of the earlier ones, as far as known when it was computed. */
   readonly adjustedBefore?: bigint;
+  /** For an adjustment that prices the run: the price version that it replaces. */
+  readonly priceVersionBefore?: string | null;
 };
 
 const columns = {
@@ -244,7 +246,7 @@ async function adjustRun(tx: Transaction, { orgId, posting, charged }: Posted<Ru
                      priced_as = CASE WHEN $5::text IS NULL THEN priced_as ELSE $7 END
       WHERE org_id = $1 AND charged_at = (SELECT charged_at FROM run_identities WHERE org_id = $1 AND run_id = $2)
         AND id = $2 AND cost_nanos + adjusted_nanos + $3 >= 0
-        AND ($5::text IS NULL OR price_version IS NULL AND adjusted_nanos = $6) RETURNING 1 AS one`,
+        AND ($5::text IS NULL OR price_version IS NOT DISTINCT FROM $8 AND adjusted_nanos = $6) RETURNING 1 AS one`,
     [
       orgId,
       posting.runId,
@@ -253,6 +255,7 @@ async function adjustRun(tx: Transaction, { orgId, posting, charged }: Posted<Ru
       posting.priceVersion,
       posting.run.adjustedBefore ?? 0n,
       posting.run.priced_as,
+      posting.run.priceVersionBefore ?? null,
     ],
   );
   if (adjusted.length === 0) {
@@ -365,6 +368,9 @@ export async function latestRuns(db: Queryable, orgId: string, limit: number): P
   );
 }
 
+/** The SQL form of `isWithoutPrice` (view.ts). */
+const withoutPrice = `marks @> ARRAY['unpriced'] AND (price_version IS NULL OR starts_with(price_version, 'upr_'))`;
+
 export async function listRuns(
   db: Queryable,
   orgId: string,
@@ -386,6 +392,7 @@ export async function listRuns(
       ],
       ['flagged_by IS NOT NULL AND ? = ANY(flagged_by)', query.flagged_by],
       ['marks @> ARRAY[?::text]', query.mark],
+      [`(${withoutPrice}) = ?::bool`, query.unpriced],
       ['charged_at >= ?', query.from === undefined ? undefined : new Date(query.from)],
       ['charged_at < ?', query.to === undefined ? undefined : new Date(query.to)],
     ],

@@ -1,4 +1,4 @@
-/** Corrects a run that was posted at the held amount because its model had no price. */
+/** Corrects a run whose model had no price: it was posted at the held amount, at the default rates of its org, or at 0. */
 import { apiError, invalidField } from '../../../contract/api-error.ts';
 import { costOf } from '../../../kernel/prices.ts';
 import { postableAmount } from '../../../ledger/postings/amount-range.ts';
@@ -8,6 +8,7 @@ import type { RunCall, RunDependencies } from './dependencies.ts';
 import type { RunRow } from './queries.ts';
 import { requireRun } from './read-run.ts';
 import type { AdjustmentView } from './schema.ts';
+import { isWithoutPrice } from './view.ts';
 
 export async function repriceRun(
   deps: RunDependencies,
@@ -19,7 +20,7 @@ export async function repriceRun(
   if (run.cost_nanos === null || !run.marks.includes('unpriced')) {
     throw apiError('conflict', 'Only runs marked `unpriced` can be repriced.');
   }
-  if (run.price_version !== null) {
+  if (!isWithoutPrice(run)) {
     throw apiError('conflict', 'The run was repriced already.');
   }
   const price = await findLaterPrice(deps, run, call.now);

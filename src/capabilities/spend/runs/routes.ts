@@ -135,8 +135,8 @@ export function runRoutes(deps: RunRouteDependencies): Route[] {
       path: '/v1/runs/{run_id}/reprice',
       summary: 'Reprice a run without a price',
       description:
-        'Adjusts a run marked `unpriced`, which was posted at the held amount, to the cost by the price that its model has ' +
-        'now. Works once per run. Audio tokens and images are not stored with a run and not priced.',
+        'Adjusts a run marked `unpriced`, which was posted at the held amount, at the default rates or at 0, to the cost by the ' +
+        'price that its model has now. Works once per run. Audio tokens and images are not stored with a run and not priced.',
       access: corrector,
       success: 201,
       response: AdjustmentView,

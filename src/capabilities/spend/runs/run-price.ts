@@ -14,14 +14,14 @@ export function findRunPrice(
   admittedAt: Date,
 ): PriceInForce | undefined | Promise<PriceInForce | undefined> {
   return decision_id == null
-    ? deps.prices.find(orgId, model, admittedAt.getTime())
+    ? deps.prices.findForCall(orgId, model, admittedAt.getTime())
     : findDecisionPrice(deps, orgId, model, decision_id, admittedAt);
 }
 
 /**
- * Falls back to the time of a fail-open decision, or else to `admittedAt`, if the decision has no hold, and to the price of
- * the model that was decided on if the run names one without a price: providers report a more exact name than the one that
- * was requested.
+ * Falls back to the time of a fail-open decision, or else to `admittedAt`, if the decision has no hold; to the price of the
+ * model that was decided on if the run names one without a price, because providers report a more exact name than the one
+ * that was requested; and then to the price that the org's policy provides for models without one.
  */
 async function findDecisionPrice(
   deps: PriceDependencies,
@@ -44,8 +44,8 @@ async function findDecisionPrice(
     const found = await deps.prices.find(orgId, name, admittedAtMs);
     return found === undefined || found.model === held?.model ? (held ?? found) : found;
   };
-  const price = await priceOf(model);
-  return price ?? (decidedModel === model ? undefined : priceOf(decidedModel));
+  const price = (await priceOf(model)) ?? (decidedModel === model ? undefined : await priceOf(decidedModel));
+  return price ?? deps.prices.findForCall(orgId, model, admittedAtMs);
 }
 
 async function findEndedHold(db: Queryable, orgId: string, holdId: string): Promise<Hold | undefined> {

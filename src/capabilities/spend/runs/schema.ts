@@ -101,6 +101,9 @@ const postingMarks = [
   'unsettled',
 ] as const satisfies readonly Mark[];
 
+const priceSources = ['price', 'default_rates', 'none'] as const;
+type PriceSource = (typeof priceSources)[number];
+
 export const RunView = closed({
   id,
   external_id: nullable(Type.String()),
@@ -140,9 +143,17 @@ export const RunView = closed({
   priced_as: nullable(
     Type.String({
       description:
-        'The model whose price was used: that of `model`, or of another name that `model` was resolved to. Null if no price was used.',
+        'The model whose price was used: that of `model`, or of another name that `model` was resolved to. Null if no price of a model was used.',
     }),
   ),
+  price_source: Type.Unsafe<PriceSource | null>({
+    type: ['string', 'null'],
+    enum: [...priceSources, null],
+    description:
+      '`price`: the cost was computed from the price `price_version`. `default_rates`: the model had no price; the cost was ' +
+      'computed from the default rates of the organization, whose version is `price_version`. `none`: the model had no price; the ' +
+      'held amount was posted, or 0. Null: the cost was given, or is not known yet.',
+  }),
   started_at: timestamp,
   finished_at: nullable(timestamp),
   content: nullable(
@@ -244,6 +255,13 @@ export const RunFilters = listParameters(runSorts, {
     }),
   ),
   mark: Type.Optional(choice(postingMarks, 'Only runs with this mark.')),
+  unpriced: Type.Optional(
+    Type.Boolean({
+      description:
+        'Only runs whose model had no price and that were not repriced since (`price_source` is `default_rates` or `none`), or ' +
+        'only the others.',
+    }),
+  ),
   from: Type.Optional(timestamp),
   to: Type.Optional(timestamp),
 });

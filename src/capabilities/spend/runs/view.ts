@@ -2,6 +2,7 @@
 import { formatUsd } from '../../../kernel/money.ts';
 import type { Hold } from '../../../ledger/holds/hold.ts';
 import { isoInstant } from '../../../platform/time/iso-instant.ts';
+import { isDefaultRates } from '../unpriced-models/index.ts';
 import type { RunRow } from './queries.ts';
 import type { RunView } from './schema.ts';
 
@@ -35,6 +36,7 @@ export function viewRun(run: RunRow, hold?: Hold | null): RunView {
     latency_ms: run.latency_ms === null ? null : Number(run.latency_ms),
     price_version: run.price_version,
     priced_as: run.priced_as,
+    price_source: priceSourceOf(run),
     started_at: isoInstant(run.started_at.getTime()),
     finished_at: run.finished_at === null ? null : isoInstant(run.finished_at.getTime()),
     // Only `readRun` returns content: responses to writes are stored, and lists would be too long.
@@ -49,4 +51,20 @@ export function viewRun(run: RunRow, hold?: Hold | null): RunView {
     charged_at: isoInstant(run.charged_at.getTime()),
     created_at: isoInstant(run.created_at.getTime()),
   };
+}
+
+/** Returns true if the model of the run had no price, and the run was not repriced since. */
+export function isWithoutPrice({ marks, price_version }: Pick<RunRow, 'marks' | 'price_version'>): boolean {
+  return marks.includes('unpriced') && (price_version === null || isDefaultRates(price_version));
+}
+
+function priceSourceOf(run: RunRow): RunView['price_source'] {
+  // The cost of an unsettled run is its held amount.
+  if (run.status === 'running') {
+    return null;
+  }
+  if (run.price_version !== null) {
+    return isDefaultRates(run.price_version) ? 'default_rates' : 'price';
+  }
+  return isWithoutPrice(run) ? 'none' : null;
 }

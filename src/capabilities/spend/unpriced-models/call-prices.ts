@@ -1,0 +1,83 @@
+/**
+ * Finds the price that a call is held and charged at. For a model without a price, this is the price that the org's policy
+ * provides: its default rates, or none at all. Everything that admits or charges calls uses it; what compares or corrects
+ * costs uses real prices only (`Prices.find`).
+ */
+import type { Rates } from '../../../kernel/prices.ts';
+import { NotifiedCache } from '../../../platform/cache/notified-cache.ts';
+import type { Database } from '../../../platform/db/database.ts';
+import { type PriceInForce, type Prices, ratesOf, type UnpricedPolicy } from '../models/index.ts';
+import { onUnpricedPolicyChange } from './change-notifications.ts';
+import { findUnpricedPolicy, findUnpricedPolicyVersion, type UnpricedPolicyRow } from './queries.ts';
+
+const cachedOrgsMax = 10_000;
+
+export interface CallPrices extends Prices {
+  /**
+   * Like `find`; if the model has no price, returns the price that the org's policy provides. Undefined: the call is refused.
+   * Returns a promise only if prices or the policy must be loaded first.
+   */
+  findForCall(
+    orgId: string,
+    name: string,
+    atMs: number,
+  ): PriceInForce | undefined | Promise<PriceInForce | undefined>;
+  unpricedPolicy(orgId: string): UnpricedPolicy | Promise<UnpricedPolicy>;
+}
+
+const versionPrefix = 'upr_';
+
+/** Returns true for the price version of a run that was charged at the default rates of its org. */
+export function isDefaultRates(priceVersion: string): boolean {
+  return priceVersion.startsWith(versionPrefix);
+}
+
+/** `prices` are those of models; the policy is cached for orgs that call models without a price. */
+export function createCallPrices(db: Database, prices: Prices): CallPrices {
+  const policies = new NotifiedCache(db, {
+    maxEntries: cachedOrgsMax,
+    onChange: onUnpricedPolicyChange,
+    load: async (orgId) => policyOf(await findUnpricedPolicy(db, orgId)),
+  });
+
+  function priceOfPolicy(orgId: string): PriceInForce | undefined | Promise<PriceInForce | undefined> {
+    const policy = policies.get(orgId);
+    return policy instanceof Promise ? policy.then(({ price }) => price) : policy.price;
+  }
+
+  return {
+    ...prices,
+    findForCall(orgId, name, atMs) {
+      const found = prices.find(orgId, name, atMs);
+      return found instanceof Promise
+        ? found.then((price) => price ?? priceOfPolicy(orgId))
+        : (found ?? priceOfPolicy(orgId));
+    },
+    unpricedPolicy: (orgId) => policies.get(orgId),
+    async version(orgId, name, versionId) {
+      return isDefaultRates(versionId)
+        ? policyOf(await findUnpricedPolicyVersion(db, orgId, versionId)).price
+        : prices.version(orgId, name, versionId);
+    },
+  };
+}
+
+function policyOf(row: UnpricedPolicyRow | undefined): UnpricedPolicy {
+  if (row === undefined || row.on_unpriced === 'refuse') {
+    return { onUnpriced: 'refuse', price: undefined };
+  }
+  const { id: versionId, on_unpriced: unpriced } = row;
+  const rates = unpriced === 'record' ? free : ratesOf(row);
+  return { onUnpriced: unpriced, price: { versionId, rates, model: null, unpriced } };
+}
+
+const free: Rates = {
+  inputNanosPerMillion: 0n,
+  cachedInputNanosPerMillion: null,
+  cacheWriteNanosPerMillion: null,
+  outputNanosPerMillion: null,
+  audioInputNanosPerMillion: null,
+  audioOutputNanosPerMillion: null,
+  imageNanosEach: null,
+  requestNanosEach: null,
+};
