@@ -34,6 +34,7 @@ import { operatorPlanScreens } from './pages/spend/operator-plans.ts';
 import { operatorPriceScreens } from './pages/spend/operator-prices.ts';
 import { operatorRateScreens } from './pages/spend/operator-rates.ts';
 import { runScreens } from './pages/spend/runs.ts';
+import { unpricedModelScreens } from './pages/spend/unpriced-models.ts';
 import type { Screen } from './screen.ts';
 
 /** Fallback for unknown paths, so that signed-in visitors stay within the console. */
@@ -73,6 +74,7 @@ export const screens: readonly Screen[] = [
   ...ssoScreens,
   ...sessionScreens,
   ...retentionScreens,
+  ...unpricedModelScreens,
   ...supportScreens,
   ...deprecationScreens,
   ...operatorOrgScreens,

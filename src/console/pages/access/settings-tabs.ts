@@ -9,6 +9,7 @@ const tabs = [
   ['/sso', 'Single sign-on'],
   ['/sessions', 'Sessions'],
   ['/retention', 'Retention'],
+  ['/unpriced-models', 'Unpriced models'],
   ['/support', 'Support access'],
   ['/deprecations', 'Deprecations'],
 ] as const;

@@ -189,7 +189,7 @@ async function list(visit: ScreenVisit) {
   });
   return view(
     'Prices',
-    html`${heading('Prices', linkButton(visit, { path: `${listPath}/new`, label: 'New model', tone: 'primary' }), 'Standard prices per million tokens. Organizations may have custom prices.')}
+    html`${heading('Prices', html`${linkButton(visit, { path: `${listPath}/new`, label: 'New model', tone: 'primary' })}<a class="button" href="/console/unpriced-models">Models without a price</a>`, 'Standard prices per million tokens. Organizations may have custom prices.')}
 ${filterBar(listPath, filters, query)}${card('Models', body)}`,
   );
 }

@@ -1,6 +1,7 @@
 /** Runs: list, details with the chain, and cost adjustment. */
 import { ApiFailure, type Listed } from '../../api.ts';
 import {
+  actionButton,
   alert,
   badge,
   card,
@@ -12,7 +13,7 @@ import {
   type Tone,
 } from '../../components.ts';
 import { type Filter, filterBar, filterQuery } from '../../filters.ts';
-import { formScreens } from '../../form-screens.ts';
+import { actionScreen, formScreens } from '../../form-screens.ts';
 import { count, exactUsd, humanize, milliseconds, time, usd } from '../../format.ts';
 import { html, link, type Markup, type Part, path } from '../../html.ts';
 import { listing } from '../../listing.ts';
@@ -28,7 +29,7 @@ const markLabels: Readonly<Record<string, string>> = {
   late: 'late',
   degraded: 'fail-open decision',
   backfill: 'backfilled',
-  unpriced: 'no price: held amount posted',
+  unpriced: 'no price',
   usage_missing: 'no usage: held amount posted',
   unsettled: 'hold expired: held amount posted',
   flagged: 'flagged',
@@ -53,6 +54,12 @@ const filters: readonly Filter[] = [
     options: Object.entries(markLabels)
       .filter(([value]) => value !== 'flagged')
       .map(([value, label]) => ({ value, label })),
+    isRare: true,
+  },
+  {
+    name: 'unpriced',
+    label: 'Price',
+    options: [{ value: 'true', label: 'Without a price, not repriced' }],
     isRare: true,
   },
   {
@@ -85,6 +92,12 @@ export const runScreens: readonly Screen[] = [
     ],
     call: 'POST /v1/runs/{run_id}/adjustments',
     done: 'corrected',
+  }),
+  actionScreen({
+    path: `${runPath}/reprice`,
+    call: 'POST /v1/runs/{run_id}/reprice',
+    done: 'corrected',
+    back: runPath,
   }),
 ];
 
@@ -157,7 +170,9 @@ async function one(visit: ScreenVisit) {
   const adjust =
     run.cost_usd !== null &&
     linkButton(visit, { path: `${pathOf(runPath, params)}/adjust`, label: 'Adjust cost' });
-  const body = html`${heading(`${run.model} run`, adjust, html`<code>${run.id}</code>`)}
+  const reprice =
+    isUnpriced(run) && actionButton(visit, { path: `${pathOf(runPath, params)}/reprice`, label: 'Reprice' });
+  const body = html`${heading(`${run.model} run`, html`${reprice}${adjust}`, html`<code>${run.id}</code>`)}
 ${card('Details', definitionList(details(run, org.timezone)))}
 ${card('Cost', definitionList(costs(run)))}
 ${cardOf('Chain', chain, ({ data, next_cursor }) => chainBody(run, data, next_cursor !== null))}
@@ -215,10 +230,25 @@ function costs(run: RunView): (readonly [string, Part])[] {
     ['Cached input tokens', count(run.cached_input_tokens)],
     ['Cache write tokens', count(run.cache_write_tokens)],
     ['Output tokens', count(run.output_tokens)],
-    ['Price', run.price_version ?? 'reported by client'],
+    ['Price', priceText(run)],
     ['Priced as', run.priced_as ?? '–'],
     ['Decision', run.decision_id === null ? '–' : html`<code>${run.decision_id}</code>`],
   ];
+}
+
+function isUnpriced({ price_source }: RunView): boolean {
+  return price_source === 'default_rates' || price_source === 'none';
+}
+
+function priceText({ price_source, price_version, status }: RunView): Part {
+  switch (price_source) {
+    case 'default_rates':
+      return html`${badge('default rates', 'warn')} ${price_version} <span class="quiet">The model had no price. Reprice the run once it has one.</span>`;
+    case 'none':
+      return html`${badge('no price', 'warn')} <span class="quiet">The held amount or $0 was posted. Reprice the run once the model has a price.</span>`;
+    default:
+      return price_version ?? (status === 'running' ? '–' : 'reported by client');
+  }
 }
 
 function costText(run: RunView): Part {
