@@ -1490,6 +1490,31 @@ describe('a posting', () => {
     await expectNoDrift(orgId);
   });
 
+  test('marks postings of models without a price at their own cost, whatever their kind', async () => {
+    const orgId = await world.orgWith(cap('10'));
+    const isUnpriced = true;
+    const [first, second] = [await world.held(orgId, '1'), await world.held(orgId, '1')];
+    await world.ledger.void(orgId, second.id);
+    const posted = [
+      await world.posted(orgId, '1', { isUnpriced }),
+      await world.posted(orgId, '1', { isUnpriced, kind: 'record', atMs: world.nowMs }),
+      await world.posted(orgId, '2', { isUnpriced, decisionId: first.id }),
+      await world.posted(orgId, '1', { isUnpriced, decisionId: second.id }),
+      await world.posted(orgId, '0', { isUnpriced }),
+      await world.posted(orgId, '1', { isUnpriced: false }),
+    ];
+    expect(posted.map(({ marks }) => marks)).toEqual([
+      ['unpriced'],
+      ['backfill', 'unpriced'],
+      ['unpriced', 'over_hold'],
+      ['unpriced', 'late'],
+      ['unpriced'],
+      [],
+    ]);
+    expect(await counterOf(orgId, 'cap')).toBe(at('6', '0'));
+    await expectNoDrift(orgId);
+  });
+
   test.each<[string, Partial<Posting['scope']>, Partial<Posting['scope']>, string | undefined]>([
     ['a workflow where none was', {}, { workflow: 'w' }, 'workflow'],
     ['another customer', { customer_id: 'a' }, { customer_id: 'b' }, 'customer_id'],

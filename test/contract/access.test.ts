@@ -357,6 +357,7 @@ function validBody(route: Route): object {
     'budgets.change': { name: 'b' },
     'spend_cap.put': { cap_usd: '1' },
     'chain_budget.put': {},
+    'unpriced_policy.put': { on_unpriced: 'record' },
     'customer_limits.create': limitBodies.customerLimit,
     'customer_limits.change': { limit_usd: '2' },
     'credit_packs.create': limitBodies.creditPack,

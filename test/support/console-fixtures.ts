@@ -22,6 +22,11 @@ export async function createFixtures(world: World, org: TestOrg): Promise<void> 
     expect([path, made.status]).toEqual([path, 201]);
   }
   await world.request('POST', '/v1/runs', { ...asOwner, body: run });
+  await world.request('PUT', `/v1/orgs/${org.id}/unpriced-policy`, {
+    ...asOwner,
+    body: { on_unpriced: 'hold_default', input_usd_per_million: '5', output_usd_per_million: '20' },
+  });
+  await world.request('POST', '/v1/runs', { ...asOwner, body: { model: 'no price', input_tokens: 1 } });
   await world.request('POST', '/v1/benchmarks/cohorts', {
     ...asOwner,
     body: { name: 'Peers', criteria: {} },

@@ -265,6 +265,7 @@ test('every stored event matches the catalog', async () => {
   await call('PUT', `${path}/ip-allow-list`, { cidrs: [] });
   await call('PATCH', path, { name: 'Renamed' });
   await call('PUT', `${path}/retention-policy`, { runs_days: 90 });
+  await call('PUT', `${path}/unpriced-policy`, { on_unpriced: 'record' });
   await operator('PUT', '/prepaid', { enabled: true });
   await operator('POST', '/prepaid/top-ups', { amount_usd: '1' });
   const plan = { name: org.id, overage_policy: 'block' };
@@ -310,7 +311,7 @@ test('every stored event matches the catalog', async () => {
 });
 
 async function settleWithoutPrice(): Promise<void> {
-  await listen(['price.missing']);
+  await listen(['price.missing', 'model.unpriced']);
   const model = 'model-without-a-price';
   const { json } = await call('POST', '/v1/edge/decision', { model, estimated_cost_usd: '0.1' });
   const { decision_id } = json;

@@ -386,23 +386,6 @@ describe('a decision on a model without a price', () => {
     expect(other).toMatchObject({ price_source: 'price', priced_as: 'gpt-4o', marks: [] });
   });
 
-  test('takes the fast path', async () => {
-    await holdDefault();
-    const { port } = await world.listen();
-    const send = () =>
-      fetch(`http://127.0.0.1:${port}/v1/edge/decision`, {
-        method: 'POST',
-        headers: { authorization: `Bearer ${org.ownerKey}`, 'content-type': 'application/json' },
-        body: JSON.stringify({ model, ...usage }),
-      });
-    // The first requests load the caches through the pipeline.
-    for (let i = 0; i < 3; i += 1) {
-      const answer = await send();
-      expect(answer.status).toBe(200);
-      expect(await answer.json()).toMatchObject({ held_usd: '0.05', max_output_tokens: 1_000 });
-    }
-  });
-
   test('is not chosen by routing: its cost is not known', async () => {
     await holdDefault();
     await call('PUT', `/v1/orgs/${org.id}/routing-policy`, {
