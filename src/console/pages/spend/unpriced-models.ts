@@ -87,6 +87,9 @@ export const unpricedModelScreens: readonly Screen[] = [
       };
     },
     call: 'PUT {org}/unpriced-policy',
+    // Rates that are left over from `hold_default` do not apply to the other choices.
+    body: ({ on_unpriced, ...given }) =>
+      on_unpriced === 'hold_default' ? { on_unpriced, ...given } : { on_unpriced },
   }),
   { path: operatorPath, audience: 'operator', handler: totals },
 ];
