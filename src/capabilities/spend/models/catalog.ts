@@ -1,9 +1,9 @@
 /**
  * The catalogue of models that comes with a release: prices, names and capabilities, each with its source and date. Made by
- * `scripts/catalog`. Tiers, long contexts and units are not used for costs yet.
+ * `scripts/catalog`. `priceOf` (catalog-price.ts) turns an entry into a price.
  */
 import { readFileSync } from 'node:fs';
-import type { RateField, RateRequest } from './rates.ts';
+import type { RateField } from './rates.ts';
 
 export type CatalogRates = { readonly [Field in RateField | 'cache_write_1h_usd_per_million']?: string };
 
@@ -20,10 +20,17 @@ export interface CatalogModel {
   readonly source_url?: string;
   /** Left out for models that are only billed by other units. */
   readonly rates?: CatalogRates;
-  readonly tiers?: { readonly [Tier in 'batch' | 'flex' | 'priority']?: CatalogRates };
-  readonly long_context?: readonly (CatalogRates & { readonly above_input_tokens: number })[];
-  /** US dollars per unit, for models that are not billed by token or image. */
-  readonly units?: { readonly [Unit in 'second' | 'character' | 'page']?: string };
+  /** Rates of service tiers, or the factor of all rates. */
+  readonly tiers?: Readonly<Record<string, CatalogRates & { readonly multiplier?: string }>>;
+  /** Rates above a number of input tokens, with those of tiers as far as the source has them. */
+  readonly long_context?: readonly (CatalogRates & {
+    readonly above_input_tokens: number;
+    readonly tiers?: Readonly<Record<string, CatalogRates>>;
+  })[];
+  /** Factor of all rates, by region. */
+  readonly regions?: Readonly<Record<string, string>>;
+  /** US dollars per unit, such as `second` or `web_search`. */
+  readonly units?: Readonly<Record<string, string>>;
   /** The lists give the maximum input, which is less than the context for some models. */
   readonly context_tokens?: number;
   readonly max_output_tokens?: number;
@@ -43,27 +50,4 @@ const file = new URL('../../../../assets/catalog.json', import.meta.url);
 
 export function readCatalog(): Catalog {
   return JSON.parse(readFileSync(file, 'utf8')) as Catalog;
-}
-
-/**
- * Returns the rates that a price can express; undefined for models that are billed by a unit that prices do not have, such as
- * seconds: any price would be wrong. Audio rates of text models are left out, because they would increase the hold of every
- * text run.
- */
-export function priceOf({ model, rates = {}, capabilities = [] }: CatalogModel): RateRequest | undefined {
-  const {
-    cache_write_1h_usd_per_million: _,
-    audio_input_usd_per_million,
-    audio_output_usd_per_million,
-    ...flat
-  } = rates;
-  if (rates.input_usd_per_million === undefined && rates.image_usd === undefined) {
-    return undefined;
-  }
-  const isAudio = capabilities.includes('audio') && /audio|realtime|live|tts|transcribe|voxtral/.test(model);
-  return {
-    ...flat,
-    input_usd_per_million: flat.input_usd_per_million ?? '0',
-    ...(isAudio && { audio_input_usd_per_million, audio_output_usd_per_million }),
-  } as RateRequest;
 }

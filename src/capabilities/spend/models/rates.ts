@@ -25,6 +25,22 @@ export type RateView = { [Field in RateField]: string | null };
 /** Rates of a validated body. A rate that is left out or null does not exist. */
 export type RateRequest = { readonly [Field in RateField]?: string | null };
 
+/** Rates, or a factor of all rates, that apply to runs that meet all of the stated conditions. */
+export interface ModifierRequest extends RateRequest {
+  readonly tier?: string;
+  readonly above_input_tokens?: number;
+  readonly cache_write_ttl?: '1h';
+  readonly region?: string;
+  readonly multiplier?: string;
+}
+
+/** A price as in the body of a request, without its start. */
+export interface PriceRequest extends RateRequest {
+  readonly modifiers?: readonly ModifierRequest[] | null;
+  /** US dollars per unit, by name. */
+  readonly units?: Readonly<Record<string, string>> | null;
+}
+
 export const noRates = Object.fromEntries(rateColumns.map((column) => [column, null])) as RateColumns;
 
 export function columnsOf(request: RateRequest): RateColumns {

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createWorld, type World } from '../../../../test/harness.ts';
-import { type Catalog, priceOf, readCatalog } from './catalog.ts';
+import { type Catalog, readCatalog } from './catalog.ts';
+import { priceOf } from './catalog-price.ts';
 import { createPrices, seedModels } from './index.ts';
 
 let world: World;

@@ -5,7 +5,8 @@
 import { createHash } from 'node:crypto';
 import { type Database, insertEach, type Transaction } from '../../../platform/db/database.ts';
 import { createIds } from '../../../platform/ids.ts';
-import { type Catalog, type CatalogModel, priceOf, readCatalog } from './catalog.ts';
+import { type Catalog, type CatalogModel, readCatalog } from './catalog.ts';
+import { priceOf } from './catalog-price.ts';
 import { notifyModelPriceChange } from './change-notifications.ts';
 import { upsertCatalogNames } from './name-queries.ts';
 import {
@@ -15,20 +16,21 @@ import {
   modelPriceColumns,
   pricedModels,
 } from './queries.ts';
-import { columnsOf, type RateRequest } from './rates.ts';
+import { columnsOf, type PriceRequest } from './rates.ts';
 
 /** Earlier than any price that an operator is likely to set; an earlier one would apply only until this instant. */
 const effectiveFrom = new Date('2020-01-01T00:00:00.000Z');
 
 interface PricedModel extends CatalogModel {
-  readonly price: RateRequest;
+  readonly price: PriceRequest;
 }
 
 /** Safe for concurrent starts of several processes. Returns the number of prices inserted. */
 export async function seedModels(db: Database, now: Date, catalog: Catalog = readCatalog()): Promise<number> {
   const models = catalog.models.flatMap((one): PricedModel[] => {
     const price = priceOf(one);
-    return price === undefined ? [] : [{ ...one, price }];
+    // Units are not stored yet: without them the price of a model that is billed by units alone would be zero.
+    return price === undefined || one.rates === undefined ? [] : [{ ...one, price }];
   });
   return db.transaction(async (tx) => {
     const inserted = await insertMissingPrices(tx, models);
