@@ -4,7 +4,7 @@ import type { ApplicableCounters, LimitWindow } from '../kernel/admission.ts';
 import type { Fit } from '../kernel/fit.ts';
 import { type Amounts, type CheckedKind, type RunOnlyCheck, shownKind } from '../kernel/limits.ts';
 import { formatUsd, parseUsd } from '../kernel/money.ts';
-import { affordableOutputTokens, type Rates, worstCaseCost } from '../kernel/prices.ts';
+import { affordableOutputTokens, noOtherCharges, type Rates, worstCaseCost } from '../kernel/prices.ts';
 import type { Held, HoldRequest } from '../ledger/holds/hold-request.ts';
 import { postableAmount } from '../ledger/postings/amount-range.ts';
 import { defaultHoldSeconds, scopeOf, sharedScope } from '../ledger/scope.ts';
@@ -109,7 +109,7 @@ function fitOf(body: DecisionBody, { rates }: Price): Fit {
     atLeast: atLeast < atMost ? atLeast : atMost,
     atMost,
     amountsOf: (outputTokens) => ({
-      usd: worstCaseCost(rates, inputTokens, outputTokens, images),
+      usd: worstCaseCost(rates, inputTokens, outputTokens, { ...noOtherCharges, images }),
       tokens: inputTokens + outputTokens,
       requests: 1n,
     }),
@@ -137,7 +137,10 @@ function estimateOf(body: DecisionBody, images: bigint, price: Price | undefined
             : 'This model has no price. Provide `estimated_cost_usd`.',
       }
     : postableAmount(
-        worstCaseCost(price.rates, BigInt(body.input_tokens), BigInt(body.max_output_tokens), images),
+        worstCaseCost(price.rates, BigInt(body.input_tokens), BigInt(body.max_output_tokens), {
+          ...noOtherCharges,
+          images,
+        }),
         body.model,
         'max_output_tokens',
       );
@@ -157,7 +160,9 @@ export function outputTokenLimit({
   if (price === undefined || price.unpriced === 'record') {
     return maxOutputTokens ?? null;
   }
-  const affordable = Number(affordableOutputTokens(price.rates, inputTokens, request.amounts.usd, images));
+  const affordable = Number(
+    affordableOutputTokens(price.rates, inputTokens, request.amounts.usd, { ...noOtherCharges, images }),
+  );
   return maxOutputTokens === undefined ? affordable : Math.min(affordable, maxOutputTokens);
 }
 

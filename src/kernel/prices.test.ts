@@ -6,6 +6,7 @@ import {
   costOf,
   discounted,
   maxTokens,
+  noOtherCharges,
   type Rates,
   type TokenCounts,
   worstCaseCost,
@@ -123,10 +124,11 @@ describe('the worst case', () => {
 
   test('includes images, and reduces the affordable tokens by their cost', () => {
     const drawn = { ...sonnet, imageNanosEach: 40_000_000n };
-    const budget = worstCaseCost(drawn, 1_000n, 100n, 2n);
+    const others = { ...noOtherCharges, images: 2n };
+    const budget = worstCaseCost(drawn, 1_000n, 100n, others);
     expect(budget).toBe(5_250_000n + 80_000_000n);
-    expect(affordableOutputTokens(drawn, 1_000n, budget, 2n)).toBe(100n);
-    expect(affordableOutputTokens(drawn, 1_000n, budget - 1n, 2n)).toBe(99n);
+    expect(affordableOutputTokens(drawn, 1_000n, budget, others)).toBe(100n);
+    expect(affordableOutputTokens(drawn, 1_000n, budget - 1n, others)).toBe(99n);
   });
 });
 

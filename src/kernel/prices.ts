@@ -5,6 +5,8 @@
  * Counts follow the usage reports of OpenAI: `inputTokens` is the total, of which cached, cache-write and audio
  * input tokens are parts that do not overlap; audio output tokens are a part of `outputTokens`. If the parts exceed
  * their total, the parts are charged.
+ *
+ * The rates of a run depend on how it is served: `rate-modifiers.ts`.
  */
 
 /**
@@ -16,6 +18,8 @@ export interface Rates {
   readonly inputNanosPerMillion: bigint;
   readonly cachedInputNanosPerMillion: bigint | null;
   readonly cacheWriteNanosPerMillion: bigint | null;
+  /** Of tokens that are cached for one hour, computed by modifiers. Left out: charged like other cache writes. */
+  readonly cacheWrite1hNanosPerMillion?: bigint;
   readonly outputNanosPerMillion: bigint | null;
   readonly audioInputNanosPerMillion: bigint | null;
   readonly audioOutputNanosPerMillion: bigint | null;
@@ -29,11 +33,23 @@ export interface TokenCounts {
   readonly inputTokens: bigint;
   readonly cachedInputTokens: bigint;
   readonly cacheWriteTokens: bigint;
+  /** Written to a cache for one hour; not included in `cacheWriteTokens`. */
+  readonly cacheWrite1hTokens?: bigint;
   readonly outputTokens: bigint;
   readonly audioInputTokens?: bigint;
   readonly audioOutputTokens?: bigint;
   readonly images?: bigint;
 }
+
+/** What a run may use besides tokens at the highest rate, at most. */
+export interface OtherCharges {
+  readonly images: bigint;
+  /** Part of the input tokens. Their rate is too high to be assumed for all of the input. */
+  readonly cacheWrite1hTokens: bigint;
+  readonly unitNanos: bigint;
+}
+
+export const noOtherCharges: OtherCharges = { images: 0n, cacheWrite1hTokens: 0n, unitNanos: 0n };
 
 /** Used as "unlimited" if tokens are free; fits into a JSON number. */
 export const maxTokens = BigInt(Number.MAX_SAFE_INTEGER);
@@ -46,12 +62,15 @@ export function costOf(rates: Rates, counts: TokenCounts): bigint {
   const { inputTokens, cachedInputTokens, cacheWriteTokens, outputTokens } = counts;
   const audioInputTokens = counts.audioInputTokens ?? 0n;
   const audioOutputTokens = counts.audioOutputTokens ?? 0n;
+  const cacheWrite1hTokens = counts.cacheWrite1hTokens ?? 0n;
   const input = rates.inputNanosPerMillion;
   const output = rates.outputNanosPerMillion ?? 0n;
+  const cacheWrite = rates.cacheWriteNanosPerMillion ?? input;
   const millionths =
-    rest(inputTokens, cachedInputTokens + cacheWriteTokens + audioInputTokens) * input +
+    rest(inputTokens, cachedInputTokens + cacheWriteTokens + cacheWrite1hTokens + audioInputTokens) * input +
     cachedInputTokens * (rates.cachedInputNanosPerMillion ?? input) +
-    cacheWriteTokens * (rates.cacheWriteNanosPerMillion ?? input) +
+    cacheWriteTokens * cacheWrite +
+    cacheWrite1hTokens * (rates.cacheWrite1hNanosPerMillion ?? cacheWrite) +
     audioInputTokens * (rates.audioInputNanosPerMillion ?? input) +
     rest(outputTokens, audioOutputTokens) * output +
     audioOutputTokens * (rates.audioOutputNanosPerMillion ?? output);
@@ -59,17 +78,17 @@ export function costOf(rates: Rates, counts: TokenCounts): bigint {
 }
 
 /**
- * Returns the maximum cost of a run with this number of tokens and images, for any mix of cached, cache-write and
- * audio tokens.
+ * Returns the maximum cost of a run with this number of tokens and these other charges, for any mix of cached, cache-write
+ * and audio tokens.
  */
 export function worstCaseCost(
   rates: Rates,
   inputTokens: bigint,
   maxOutputTokens: bigint,
-  images = 0n,
+  others: OtherCharges = noOtherCharges,
 ): bigint {
-  const millionths = inputTokens * highestInputRate(rates) + maxOutputTokens * highestOutputRate(rates);
-  return divideUp(millionths, million) + nonTokenCost(rates, images);
+  const millionths = worstCaseInput(rates, inputTokens, others) + maxOutputTokens * highestOutputRate(rates);
+  return divideUp(millionths, million) + nonTokenCost(rates, others.images) + others.unitNanos;
 }
 
 /** Returns the maximum cost of this many more output tokens. At least as much as they add to the cost of a run. */
@@ -89,10 +108,11 @@ export function affordableOutputTokens(
   rates: Rates,
   inputTokens: bigint,
   budgetNanos: bigint,
-  images = 0n,
+  others: OtherCharges = noOtherCharges,
 ): bigint {
   // A sum of millionths rounds up to at most the budget if and only if it is at most the budget in millionths.
-  const left = (budgetNanos - nonTokenCost(rates, images)) * million - inputTokens * highestInputRate(rates);
+  const forTokens = budgetNanos - nonTokenCost(rates, others.images) - others.unitNanos;
+  const left = forTokens * million - worstCaseInput(rates, inputTokens, others);
   if (left < 0n) {
     return 0n;
   }
@@ -105,8 +125,7 @@ export function affordableOutputTokens(
  * of prices on the wire, so that the displayed price is the charged price.
  */
 export function discounted(rates: Rates, basisPoints: bigint): Rates {
-  const remainingBasisPoints = basisPointsMax - basisPoints;
-  const reduce = (rate: bigint) => divideUp(rate * remainingBasisPoints, basisPointsMax);
+  const reduce = (rate: bigint) => discountedAmount(rate, basisPoints);
   const reduceOptional = (rate: bigint | null) => (rate === null ? null : reduce(rate));
   return {
     inputNanosPerMillion: reduce(rates.inputNanosPerMillion),
@@ -118,6 +137,21 @@ export function discounted(rates: Rates, basisPoints: bigint): Rates {
     imageNanosEach: reduceOptional(rates.imageNanosEach),
     requestNanosEach: reduceOptional(rates.requestNanosEach),
   };
+}
+
+/** Rounded up to a whole nanodollar. */
+export function discountedAmount(nanos: bigint, basisPoints: bigint): bigint {
+  return divideUp(nanos * (basisPointsMax - basisPoints), basisPointsMax);
+}
+
+/** Returns the maximum cost of the input tokens in millionths. */
+function worstCaseInput(rates: Rates, inputTokens: bigint, { cacheWrite1hTokens }: OtherCharges): bigint {
+  const highest = highestInputRate(rates);
+  if (cacheWrite1hTokens === 0n) {
+    return inputTokens * highest;
+  }
+  const ofOneHour = larger(highest, rates.cacheWrite1hNanosPerMillion ?? 0n);
+  return rest(inputTokens, cacheWrite1hTokens) * highest + cacheWrite1hTokens * ofOneHour;
 }
 
 function highestInputRate(rates: Rates): bigint {
@@ -136,7 +170,7 @@ function rest(total: bigint, parts: bigint): bigint {
 }
 
 /** Division rounded up, for non-negative numbers. */
-function divideUp(numerator: bigint, denominator: bigint): bigint {
+export function divideUp(numerator: bigint, denominator: bigint): bigint {
   return (numerator + denominator - 1n) / denominator;
 }
 

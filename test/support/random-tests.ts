@@ -190,6 +190,13 @@ export const randomTests = {
     seeds: cheap,
     regressions: [],
   },
+  'rate-modifiers': {
+    file: 'src/kernel/rate-modifiers.test.ts',
+    projects: embedded,
+    seedsPerTurn: 20,
+    seeds: cheap,
+    regressions: [],
+  },
   'random-requests': {
     file: 'test/contract/random-requests.test.ts',
     projects: both,

@@ -2,7 +2,7 @@
 import type { AttributionValues } from '../../../contract/attribution.ts';
 import type { FieldError } from '../../../contract/errors.ts';
 import { parseUsd } from '../../../kernel/money.ts';
-import { costOf, type TokenCounts, worstCaseCost } from '../../../kernel/prices.ts';
+import { costOf, noOtherCharges, type TokenCounts, worstCaseCost } from '../../../kernel/prices.ts';
 import { withDefaults } from '../../../ledger/attribution.ts';
 import type { Posting } from '../../../ledger/posting.ts';
 import { postableAmount } from '../../../ledger/postings/amount-range.ts';
@@ -373,7 +373,10 @@ function estimateOf(body: CreateRun, price: PriceInForce | undefined): bigint | 
   return price === undefined
     ? unpriced
     : postableAmount(
-        worstCaseCost(price.rates, BigInt(body.input_tokens), BigInt(maxOutput), countOf(body.images)),
+        worstCaseCost(price.rates, BigInt(body.input_tokens), BigInt(maxOutput), {
+          ...noOtherCharges,
+          images: countOf(body.images),
+        }),
         body.model,
         body.max_output_tokens === undefined ? 'output_tokens' : 'max_output_tokens',
       );

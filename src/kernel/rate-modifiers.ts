@@ -1,0 +1,233 @@
+/**
+ * Modifiers of a price: rates for a service tier, a region, long inputs or one-hour cache writes. Modifiers apply in their order,
+ * so later ones win. A price without modifiers has its flat rates, at no cost.
+ */
+import { discounted, discountedAmount, divideUp, type Rates } from './prices.ts';
+
+/** A condition that is null is always met. */
+export interface RateConditions {
+  readonly tier: string | null;
+  readonly region: string | null;
+  /** Met by runs with more input tokens than this, for all of their tokens. */
+  readonly aboveInputTokens: bigint | null;
+  /** Met only by the tokens that are written to a cache for one hour. */
+  readonly cacheWriteTtl: '1h' | null;
+}
+
+export interface RateModifier {
+  readonly when: RateConditions;
+  /** Replaces these rates. */
+  readonly rates: Partial<Rates>;
+  /** Multiplies all rates so far, in billionths; null: does not. */
+  readonly multiplierBillionths: bigint | null;
+}
+
+/** The terms of a price version. */
+export interface Tariff {
+  readonly rates: Rates;
+  readonly modifiers: readonly RateModifier[];
+  /** Nanodollars each, by the name of the unit. */
+  readonly unitNanos: ReadonlyMap<string, bigint>;
+}
+
+/** How a run is served. Unknown tiers and regions are allowed: no modifier matches them. */
+export interface ServiceTerms {
+  readonly tier: string | null;
+  readonly region: string | null;
+}
+
+export const billionths = 1_000_000_000n;
+
+/** Returns the rates of a run with this number of input tokens. */
+export function ratesFor(tariff: Tariff, terms: ServiceTerms, inputTokens: bigint): Rates {
+  if (tariff.modifiers.length === 0) {
+    return tariff.rates;
+  }
+  const cache = cacheOf(tariff);
+  return cachedRates(cache, cache.actual, terms, bracketOf(cache, inputTokens), (served, bracket) =>
+    modifiedRates(tariff, served, bracket === 0 ? 0n : (cache.thresholds[bracket - 1] as bigint) + 1n),
+  );
+}
+
+/**
+ * Returns the rates of a run with at most this number of input tokens: each is the highest of those that may apply, because the
+ * rates of long inputs may be lower than the flat ones.
+ */
+export function maximumRatesFor(tariff: Tariff, terms: ServiceTerms, inputTokensMax: bigint): Rates {
+  if (tariff.modifiers.length === 0) {
+    return tariff.rates;
+  }
+  const cache = cacheOf(tariff);
+  return cachedRates(cache, cache.maximum, terms, bracketOf(cache, inputTokensMax), (served, bracket) => {
+    let highest = ratesFor(tariff, served, 0n);
+    for (const threshold of cache.thresholds.slice(0, bracket)) {
+      highest = higherRates(highest, ratesFor(tariff, served, threshold + 1n));
+    }
+    return highest;
+  });
+}
+
+/** Returns the cost of the units, or the names of those that the price does not have. */
+export function unitCost(
+  { unitNanos }: Tariff,
+  units: Readonly<Record<string, number>> | null | undefined,
+): bigint | readonly string[] {
+  let nanos = 0n;
+  const unpriced: string[] = [];
+  for (const [name, count] of Object.entries(units ?? {})) {
+    const each = unitNanos.get(name);
+    if (each === undefined) {
+      unpriced.push(name);
+    } else {
+      nanos += each * BigInt(count);
+    }
+  }
+  return unpriced.length === 0 ? nanos : unpriced;
+}
+
+/** Returns true if the price charges nothing except units, so that a run without units has no usage. */
+export function isBilledByUnitsOnly({ rates, unitNanos }: Tariff): boolean {
+  return unitNanos.size > 0 && Object.values(rates).every((rate) => rate === null || rate === 0n);
+}
+
+/** Returns the terms after a discount. Factors stay the same: they apply to the discounted rates. */
+export function discountedTariff({ rates, modifiers, unitNanos }: Tariff, basisPoints: bigint): Tariff {
+  const reduce = (nanos: bigint) => discountedAmount(nanos, basisPoints);
+  return {
+    rates: discounted(rates, basisPoints),
+    modifiers: modifiers.map((one) => ({ ...one, rates: mapRates(one.rates, reduce) })),
+    unitNanos: new Map([...unitNanos].map(([name, nanos]) => [name, reduce(nanos)])),
+  };
+}
+
+/** Returns the rates of a run that meets the conditions with this number of input tokens. */
+function modifiedRates(tariff: Tariff, terms: ServiceTerms, inputTokens: bigint): Rates {
+  const rates = applied(tariff, terms, inputTokens, false);
+  if (!tariff.modifiers.some(({ when }) => when.cacheWriteTtl !== null)) {
+    return rates;
+  }
+  const written = applied(tariff, terms, inputTokens, true);
+  return {
+    ...rates,
+    cacheWrite1hNanosPerMillion: written.cacheWriteNanosPerMillion ?? written.inputNanosPerMillion,
+  };
+}
+
+function applied(
+  { rates: flat, modifiers }: Tariff,
+  { tier, region }: ServiceTerms,
+  inputTokens: bigint,
+  forOneHour: boolean,
+): Rates {
+  let rates = flat;
+  for (const { when, rates: replaced, multiplierBillionths } of modifiers) {
+    const isMet =
+      (when.tier === null || when.tier === tier) &&
+      (when.region === null || when.region === region) &&
+      (when.aboveInputTokens === null || inputTokens > when.aboveInputTokens) &&
+      (when.cacheWriteTtl === null || forOneHour);
+    if (isMet) {
+      rates = { ...rates, ...replaced };
+      rates = multiplierBillionths === null ? rates : multiplied(rates, multiplierBillionths);
+    }
+  }
+  return rates;
+}
+
+/** Each rate is rounded up to a whole nanodollar, like a discounted rate. */
+function multiplied(rates: Rates, multiplierBillionths: bigint): Rates {
+  return mapRates(rates, (rate) => divideUp(rate * multiplierBillionths, billionths));
+}
+
+/** Applies a function to every rate that exists. */
+function mapRates<Some extends Partial<Rates>>(rates: Some, change: (rate: bigint) => bigint): Some {
+  const entries = Object.entries(rates).map(([name, rate]) => [name, rate == null ? rate : change(rate)]);
+  return Object.fromEntries(entries) as Some;
+}
+
+/** Rates that do not exist are those they are charged as, so that the result is never below either. */
+function higherRates(one: Rates, other: Rates): Rates {
+  const [a, b] = [completeRates(one), completeRates(other)];
+  return Object.fromEntries(
+    Object.entries(a).map(([name, rate]) => {
+      const compared = b[name as keyof Rates] as bigint;
+      return [name, rate > compared ? rate : compared];
+    }),
+  ) as unknown as Rates;
+}
+
+function completeRates(rates: Rates): { readonly [Name in keyof Rates]-?: bigint } {
+  const input = rates.inputNanosPerMillion;
+  const output = rates.outputNanosPerMillion ?? 0n;
+  const cacheWrite = rates.cacheWriteNanosPerMillion ?? input;
+  return {
+    inputNanosPerMillion: input,
+    cachedInputNanosPerMillion: rates.cachedInputNanosPerMillion ?? input,
+    cacheWriteNanosPerMillion: cacheWrite,
+    cacheWrite1hNanosPerMillion: rates.cacheWrite1hNanosPerMillion ?? cacheWrite,
+    outputNanosPerMillion: output,
+    audioInputNanosPerMillion: rates.audioInputNanosPerMillion ?? input,
+    audioOutputNanosPerMillion: rates.audioOutputNanosPerMillion ?? output,
+    imageNanosEach: rates.imageNanosEach ?? 0n,
+    requestNanosEach: rates.requestNanosEach ?? 0n,
+  };
+}
+
+/** Computed rates of a tariff. The keys contain only tiers and regions of its modifiers, so their number is bounded. */
+interface RatesCache {
+  readonly tiers: ReadonlySet<string | null>;
+  readonly regions: ReadonlySet<string | null>;
+  /** Ascending. */
+  readonly thresholds: readonly bigint[];
+  readonly actual: Map<string, Rates>;
+  readonly maximum: Map<string, Rates>;
+}
+
+const caches = new WeakMap<Tariff, RatesCache>();
+
+function cacheOf(tariff: Tariff): RatesCache {
+  const existing = caches.get(tariff);
+  if (existing !== undefined) {
+    return existing;
+  }
+  const conditions = tariff.modifiers.map(({ when }) => when);
+  const thresholds = new Set(conditions.flatMap(({ aboveInputTokens }) => aboveInputTokens ?? []));
+  const cache: RatesCache = {
+    tiers: new Set(conditions.map(({ tier }) => tier)),
+    regions: new Set(conditions.map(({ region }) => region)),
+    thresholds: [...thresholds].sort((a, b) => (a < b ? -1 : 1)),
+    actual: new Map(),
+    maximum: new Map(),
+  };
+  caches.set(tariff, cache);
+  return cache;
+}
+
+/** Returns the number of thresholds that the input exceeds. */
+function bracketOf({ thresholds }: RatesCache, inputTokens: bigint): number {
+  let bracket = 0;
+  while (bracket < thresholds.length && inputTokens > (thresholds[bracket] as bigint)) {
+    bracket += 1;
+  }
+  return bracket;
+}
+
+function cachedRates(
+  { tiers, regions }: RatesCache,
+  rates: Map<string, Rates>,
+  terms: ServiceTerms,
+  bracket: number,
+  compute: (served: ServiceTerms, bracket: number) => Rates,
+): Rates {
+  const tier = tiers.has(terms.tier) ? terms.tier : null;
+  const region = regions.has(terms.region) ? terms.region : null;
+  // The separator is safe: tiers and regions are words.
+  const key = `${bracket} ${tier ?? ''} ${region ?? ''}`;
+  const existing = rates.get(key);
+  if (existing !== undefined) {
+    return existing;
+  }
+  const computed = compute({ tier, region }, bracket);
+  rates.set(key, computed);
+  return computed;
+}
