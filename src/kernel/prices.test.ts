@@ -203,6 +203,7 @@ const anyCounts: fc.Arbitrary<Required<TokenCounts>> = fc
     ...parts,
     inputTokens: plain + parts.cachedInputTokens + parts.cacheWriteTokens + parts.audioInputTokens,
     outputTokens: written + parts.audioOutputTokens,
+    cacheWrite1hTokens: 0n,
     images: 0n,
   }));
 const basisPoints = fc.bigInt(0n, 10_000n);

@@ -87,7 +87,12 @@ export function unitCost(
 
 /** Returns true if the price charges nothing except units, so that a run without units has no usage. */
 export function isBilledByUnitsOnly({ rates, unitNanos }: Tariff): boolean {
-  return unitNanos.size > 0 && Object.values(rates).every((rate) => rate === null || rate === 0n);
+  // The first condition is the one that fails for most models; this is called for every decision.
+  return (
+    rates.inputNanosPerMillion === 0n &&
+    unitNanos.size > 0 &&
+    Object.values(rates).every((rate) => rate === null || rate === 0n)
+  );
 }
 
 /** Returns the terms after a discount. Factors stay the same: they apply to the discounted rates. */

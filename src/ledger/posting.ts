@@ -4,7 +4,7 @@ import type { Denial } from '../kernel/denial.ts';
 import type { Amounts, Scope } from '../kernel/limits.ts';
 import type { PendingSettlement } from '../kernel/settlement.ts';
 import type { Transaction } from '../platform/db/database.ts';
-import type { Hold } from './holds/hold.ts';
+import type { HeldService, Hold } from './holds/hold.ts';
 
 /** The measurements of a run, for its row and for the usage rollups. */
 export interface RunUsage {
@@ -69,6 +69,8 @@ export interface Posting<Run = unknown> {
   /** For `record` and `adjust`, the time of the charge. For `complete`, used if its hold no longer exists. */
   readonly atMs: number | null;
   readonly priceVersion: string | null;
+  /** For `open`: present if the rates of the price depend on it. */
+  readonly service?: HeldService;
   /** Set if the actual cost of a settlement is unknown: the held amount is posted, with this mark. */
   readonly costAsHeld?: 'unpriced' | 'usage_missing' | undefined;
   /** True if the model has no price: the posting is marked, whatever its cost. */

@@ -3,7 +3,7 @@ import type { ApplicableCounters, HoldSurface } from '../../kernel/admission.ts'
 import type { Denial } from '../../kernel/denial.ts';
 import type { Fit } from '../../kernel/fit.ts';
 import type { Amounts, Scope } from '../../kernel/limits.ts';
-import type { Hold } from './hold.ts';
+import type { HeldService, Hold } from './hold.ts';
 import type { Replay, RequestKey } from './hold-keys.ts';
 
 export interface HoldRequest {
@@ -16,6 +16,8 @@ export interface HoldRequest {
   readonly fit?: Fit;
   readonly holdSeconds: number;
   readonly priceVersion: string | null;
+  /** Present if the rates of the price depend on it. */
+  readonly service?: HeldService;
   /** Present if the request has an `Idempotency-Key`. */
   readonly key?: RequestKey & { responseOf(held: Held): string };
 }

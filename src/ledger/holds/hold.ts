@@ -20,8 +20,17 @@ export interface Hold extends Reservation {
   readonly idempotency: HoldKey | null;
   /** Set if the decision was made fail-open, without checking the limits. */
   readonly degraded?: true;
+  /** Set if the rates of the price depend on it. */
+  readonly service?: HeldService;
   /** Ids of the last requests that increased the hold, oldest first; see `increase-hold.ts`. */
   readonly increases?: readonly string[];
+}
+
+/** How the model is served, as the request stated it: increases are priced by it. Left out: not stated. */
+export interface HeldService {
+  readonly tier?: string;
+  readonly region?: string;
+  readonly inputTokens?: number;
 }
 
 /** Stored with the hold while it is open; see `hold-keys.ts`. */
@@ -128,6 +137,7 @@ function holdText(hold: Hold, scope: string | number, shares: string | number): 
     `"packs":${packs.length === 0 ? '[]' : JSON.stringify(flat(packs))},` +
     `"priceVersion":${priceVersion === null ? 'null' : JSON.stringify(priceVersion)}` +
     `${idempotency === null ? '' : `,"idempotency":${JSON.stringify(idempotency)}`}` +
+    `${hold.service === undefined ? '' : `,"service":${JSON.stringify(hold.service)}`}` +
     `${hold.degraded === true ? ',"degraded":true' : ''}` +
     `${hold.increases === undefined ? '' : `,"increases":${JSON.stringify(hold.increases)}`}}`
   );

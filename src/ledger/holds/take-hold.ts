@@ -77,7 +77,7 @@ export function takeHold(
     }
     remaining.push(remainingOf(limit, counter));
   }
-  const hold: Hold = {
+  const taken: Hold = {
     id: ids.next('dec'),
     orgId: request.orgId,
     runId: null,
@@ -91,6 +91,7 @@ export function takeHold(
     priceVersion: request.priceVersion,
     idempotency: null,
   };
+  const hold = request.service === undefined ? taken : { ...taken, service: request.service };
   const held: Held = {
     kind: 'held',
     hold,

@@ -23,6 +23,7 @@ import {
 } from './accept-posting.ts';
 import { contradiction, settledScope, surfaceOf } from './effective-scope.ts';
 import { type ExistingRecords, nothingPaid, recordKey, type UnsettledRun } from './existing-records.ts';
+import { openedHold } from './opened-hold.ts';
 import { reversalOf } from './reversal-posting.ts';
 import { costMarks, withAmountsOf, withKnownCost, withRunId } from './settled-posting.ts';
 import { rollBackAll, UncommittedPosting } from './uncommitted-posting.ts';
@@ -198,20 +199,7 @@ export class PostingDecider<Run> {
       return reservation;
     }
     const { nowMs } = this.#request;
-    const hold: Hold = {
-      id: posting.decisionId ?? posting.runId,
-      orgId: orgState.orgId,
-      runId: posting.runId,
-      surface: 'run',
-      scope: posting.scope,
-      amounts: posting.amounts,
-      admittedAtMs: nowMs,
-      expiresAtMs: nowMs + posting.holdSeconds * 1_000,
-      shares: reservation.shares,
-      packs: reservation.packs,
-      priceVersion: posting.priceVersion,
-      idempotency: null,
-    };
+    const hold = openedHold(orgState.orgId, posting, reservation, nowMs);
     const open = orgState.addHold(hold);
     const undo = () => {
       // If the hold was ended meanwhile, its reservation was released then.

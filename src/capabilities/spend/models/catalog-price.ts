@@ -1,7 +1,7 @@
 /** Turns an entry of the catalogue into a price: flat rates, modifiers and unit prices. */
 import { formatUsd, parseUsd } from '../../../kernel/money.ts';
 import type { CatalogModel, CatalogRates } from './catalog.ts';
-import type { ModifierRequest, PriceRequest, RateField, RateRequest } from './rates.ts';
+import type { ModifierRequest, PriceRequest, RateField, SomeRates } from './rates.ts';
 
 /**
  * Returns the price of a model; undefined if the entry has no figures. The order of the modifiers matters, because later ones win:
@@ -15,7 +15,7 @@ export function priceOf(entry: CatalogModel): PriceRequest | undefined {
   }
   const kept = (of: CatalogRates) => expressibleRates(entry, of);
   const modifiers: ModifierRequest[] = [];
-  const add = (conditions: ModifierRequest, replaced: RateRequest) => {
+  const add = (conditions: ModifierRequest, replaced: SomeRates) => {
     if (Object.keys(replaced).length > 0) {
       modifiers.push({ ...conditions, ...replaced });
     }
@@ -66,7 +66,7 @@ export function priceOf(entry: CatalogModel): PriceRequest | undefined {
 }
 
 /** Audio rates of text models are left out, because they would increase the hold of every text run. */
-function expressibleRates({ model, capabilities = [] }: CatalogModel, rates: CatalogRates): RateRequest {
+function expressibleRates({ model, capabilities = [] }: CatalogModel, rates: CatalogRates): SomeRates {
   const isAudio = capabilities.includes('audio') && /audio|realtime|live|tts|transcribe|voxtral/.test(model);
   const fields = isAudio ? [...textFields, ...audioFields] : textFields;
   return Object.fromEntries(
@@ -104,7 +104,7 @@ function combined(
 }
 
 /** Where the source has no rate of one-hour writes, they follow the rate of shorter writes. */
-function oneHourRate(flat: CatalogRates, of: CatalogRates): RateRequest {
+function oneHourRate(flat: CatalogRates, of: CatalogRates): SomeRates {
   const rate =
     of.cache_write_1h_usd_per_million ??
     scaled(

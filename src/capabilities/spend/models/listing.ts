@@ -5,8 +5,8 @@ import { formatPercent } from './discount.ts';
 import { type ModelCapabilities, noCapabilities, viewCapabilities } from './model-capabilities.ts';
 import { viewNames } from './model-names.ts';
 import type { ModelNamesRow } from './name-queries.ts';
+import { noPrice, viewPriceColumns, viewTariff } from './price-columns.ts';
 import type { ListedPrice, PriceInForce, Resolution } from './prices.ts';
-import { noRates, viewColumns, viewRates } from './rates.ts';
 import type { ModelFilters, ModelResolution, ModelView, OnUnpriced } from './schema.ts';
 
 const pageSize = 50;
@@ -60,10 +60,11 @@ export function modelPage(
 }
 
 function viewModel(
-  { model, provider, versionId, source, discountBasisPoints, rates }: ListedPrice,
+  price: ListedPrice,
   capabilities: ModelCapabilities,
   { latencies, names }: ModelInfo,
 ): ModelView {
+  const { model, provider, versionId, source, discountBasisPoints } = price;
   const latency = latencies.get(model);
   return {
     model,
@@ -71,7 +72,7 @@ function viewModel(
     price_version: versionId,
     source,
     discount_percent: discountBasisPoints === null ? null : formatPercent(discountBasisPoints),
-    ...viewRates(rates),
+    ...viewTariff(price),
     ...viewCapabilities(capabilities),
     ...viewNames(names.get(model)),
     latency_p50_ms: latency === undefined ? null : Number(latency.p50Ms),
@@ -99,7 +100,7 @@ export function viewResolution(
     price_version: applied?.versionId ?? null,
     source: price?.source ?? null,
     discount_percent: discount === null ? null : formatPercent(discount),
-    ...(applied === undefined ? viewColumns(noRates) : viewRates(applied.rates)),
+    ...(applied === undefined ? viewPriceColumns(noPrice) : viewTariff(applied)),
     on_unpriced: price === undefined ? policy.onUnpriced : null,
     steps: steps.map((step) => ({ ...step })),
   };

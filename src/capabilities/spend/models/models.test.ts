@@ -31,6 +31,8 @@ const noOthers = {
   audio_output_usd_per_million: null,
   image_usd: null,
   request_usd: null,
+  modifiers: [],
+  units: {},
 };
 
 const unknownFacts = {
@@ -57,6 +59,13 @@ describe("a model's price", () => {
       audio_output_usd_per_million: '80',
       image_usd: '0.04',
       request_usd: '0.000000001',
+      modifiers: [
+        { tier: 'batch', input_usd_per_million: '1.75', output_usd_per_million: '7' },
+        { above_input_tokens: 200000, multiplier: '2' },
+        { cache_write_ttl: '1h' as const, cache_write_usd_per_million: '7' },
+        { tier: 'priority', region: 'eu', multiplier: '1.5' },
+      ],
+      units: { web_search: '0.01', 'tool:find/it': '0.000000001' },
     };
     const { status, json } = await put('whole', body);
     expect(status).toBe(200);

@@ -1,8 +1,10 @@
 /** List prices of models: versions, each in force from its start until the start of the next. */
-import { apiError, invalidField } from '../../../contract/api-error.ts';
+import { apiError, invalidField, invalidFields } from '../../../contract/api-error.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
 import type { Ids } from '../../../platform/ids.ts';
 import { notifyModelPriceChange } from './change-notifications.ts';
+import { modifierErrors } from './modifier-errors.ts';
+import { priceColumnsOf, samePrice, viewPriceColumns } from './price-columns.ts';
 import {
   insertModelPrice,
   lockModel,
@@ -10,7 +12,6 @@ import {
   modelVersions,
   withdrawModelPrice,
 } from './queries.ts';
-import { columnsOf, sameRates, viewColumns } from './rates.ts';
 import { type ModelPriceVersion, modelLengthMax, type PutModelPrice } from './schema.ts';
 import { inForceAt, isWithdrawn, statusAt, type Version } from './versions.ts';
 
@@ -38,7 +39,7 @@ export function viewModelPrice(
     model: row.model,
     provider: row.provider,
     status: statusAt(row, versions, now.getTime()),
-    ...viewColumns(row),
+    ...viewPriceColumns(row),
     effective_from: row.effective_from.toISOString(),
     created_at: row.created_at.toISOString(),
   };
@@ -53,6 +54,7 @@ export async function putModelPrice(
   body: PutModelPrice,
 ): Promise<PriceChange<ModelPriceRow>> {
   checkModelName(model);
+  checkModifiers(body);
   await lockModel(tx, model);
   const versions = await modelVersions(tx, model);
   const start = startOf(body, now);
@@ -61,12 +63,12 @@ export async function putModelPrice(
     id: ids.next('prc'),
     model,
     provider: body.provider === undefined ? (versions[0]?.provider ?? null) : body.provider,
-    ...columnsOf(body),
+    ...priceColumnsOf(body),
     effective_from: start,
     ended_at: null,
     created_at: now,
   };
-  if (before !== undefined && before.provider === after.provider && sameRates(before, after)) {
+  if (before !== undefined && before.provider === after.provider && samePrice(before, after)) {
     return { before, after: before, versionsBefore: versions, versions, changed: false };
   }
   await makeRoom(versions, start, (version) => withdrawModelPrice(tx, version.id));
@@ -74,6 +76,13 @@ export async function putModelPrice(
   await notifyModelPriceChange(tx);
   const versionsAfter = await modelVersions(tx, model);
   return { before, after, versionsBefore: versions, versions: versionsAfter, changed: true };
+}
+
+export function checkModifiers({ modifiers }: Pick<PutModelPrice, 'modifiers'>): void {
+  const fieldErrors = modifierErrors(modifiers);
+  if (fieldErrors.length > 0) {
+    throw invalidFields(fieldErrors);
+  }
 }
 
 export function startOf({ effective_from }: { readonly effective_from?: string }, now: Date): Date {

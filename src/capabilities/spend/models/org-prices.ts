@@ -7,7 +7,8 @@ import type { Ids } from '../../../platform/ids.ts';
 import { lockOrg } from '../../access/orgs/index.ts';
 import { notifyOrgPriceChange } from './change-notifications.ts';
 import { formatPercent, parsePercent } from './discount.ts';
-import { checkModelName, makeRoom, type PriceChange, startOf } from './models.ts';
+import { checkModelName, checkModifiers, makeRoom, type PriceChange, startOf } from './models.ts';
+import { noPrice, type PriceColumns, priceColumnsOf, samePrice, viewPriceColumns } from './price-columns.ts';
 import {
   endOrgPrices,
   insertOrgPrice,
@@ -16,7 +17,7 @@ import {
   orgVersions,
   withdrawOrgPrice,
 } from './queries.ts';
-import { columnsOf, noRates, type RateColumns, rateFields, sameRates, viewColumns } from './rates.ts';
+import { rateFields } from './rates.ts';
 import type { OrgPriceVersion, PutOrgPrice } from './schema.ts';
 import { inForceAt, isWithdrawn, shownAt, statusAt } from './versions.ts';
 
@@ -32,7 +33,7 @@ export function viewOrgPrice(row: OrgPriceRow, versions: readonly OrgPriceRow[],
     model: row.model,
     status: statusAt(row, versions, now.getTime()),
     discount_percent: row.discount_basis_points === null ? null : formatPercent(row.discount_basis_points),
-    ...viewColumns(row),
+    ...viewPriceColumns(row),
     effective_from: row.effective_from.toISOString(),
     ended_at: row.ended_at === null ? null : row.ended_at.toISOString(),
     created_at: row.created_at.toISOString(),
@@ -47,6 +48,7 @@ export async function putOrgPrice(
   body: PutOrgPrice,
 ): Promise<PriceChange<OrgPriceRow>> {
   checkModelName(model);
+  checkModifiers(body);
   const terms = termsOf(body);
   await requireOrg(tx, orgId);
   if (terms.discount_basis_points !== null && !(await hasPrice(tx, model))) {
@@ -93,7 +95,7 @@ export async function removeOrgPrice(
   return { before, after, versionsBefore, versions, changed: true };
 }
 
-type Terms = RateColumns & Pick<OrgPriceRow, 'discount_basis_points'>;
+type Terms = PriceColumns & Pick<OrgPriceRow, 'discount_basis_points'>;
 
 function termsOf(body: PutOrgPrice): Terms {
   if (body.discount_percent == null) {
@@ -104,10 +106,10 @@ function termsOf(body: PutOrgPrice): Terms {
         'Set this rate, or `discount_percent` for a discount on the list price.',
       );
     }
-    return { ...columnsOf(body), discount_basis_points: null };
+    return { ...priceColumnsOf(body), discount_basis_points: null };
   }
-  const fieldErrors = rateFields
-    .filter((field) => body[field] != null)
+  const fieldErrors = [...rateFields, 'modifiers' as const, 'units' as const]
+    .filter((field) => body[field] != null && Object.keys(body[field]).length > 0)
     .map(
       (field): FieldError => ({
         field,
@@ -122,11 +124,11 @@ function termsOf(body: PutOrgPrice): Terms {
   if (fieldErrors.length > 0 || basisPoints === undefined) {
     throw invalidFields(fieldErrors);
   }
-  return { ...noRates, discount_basis_points: basisPoints };
+  return { ...noPrice, discount_basis_points: basisPoints };
 }
 
 function sameTerms(one: Terms, other: Terms): boolean {
-  return one.discount_basis_points === other.discount_basis_points && sameRates(one, other);
+  return one.discount_basis_points === other.discount_basis_points && samePrice(one, other);
 }
 
 /** Locks the org, which also serializes changes of its prices; throws if the org does not exist. */

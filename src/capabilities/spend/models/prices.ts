@@ -4,12 +4,13 @@
  * Every decision without a given cost needs a price, so it is returned without a promise once the prices of the models
  * and the org are cached. While change notifications may be missed the cache is bypassed.
  */
-import { discounted, type Rates } from '../../../kernel/prices.ts';
+import { discountedTariff, type Tariff } from '../../../kernel/rate-modifiers.ts';
 import { NotifiedCache } from '../../../platform/cache/notified-cache.ts';
 import type { Database } from '../../../platform/db/database.ts';
 import { onModelPriceChange, onOrgPriceChange } from './change-notifications.ts';
 import { allModelNames } from './name-queries.ts';
 import { createNameResolution, type NameResolution, type NameStep } from './name-resolution.ts';
+import { tariffOf } from './price-columns.ts';
 import {
   allModelVersions,
   allOrgVersions,
@@ -18,16 +19,14 @@ import {
   versionsOfModels,
   versionsOfOrgModels,
 } from './queries.ts';
-import { ratesOf } from './rates.ts';
 import type { OnUnpriced } from './schema.ts';
 import { inForceAt, type Version } from './versions.ts';
 
 const cachedOrgsMax = 10_000;
 
-export interface PriceInForce {
+export interface PriceInForce extends Tariff {
   /** The id that runs store as their price version: `prc_…`, with a discount `prc_…+prc_…`. */
   readonly versionId: string;
-  readonly rates: Rates;
   /** The model whose price this is. Callers may have requested it by another name. Null with `unpriced`. */
   readonly model: string | null;
   /** Set if the model has no price: the rates are the default rates of the org, or all zero. */
@@ -249,7 +248,7 @@ function modelVersion(row: ModelPriceRow): ModelVersion {
   const { id, model, provider, effective_from, ended_at } = row;
   const price: ListedPrice = {
     versionId: id,
-    rates: ratesOf(row),
+    ...tariffOf(row),
     model,
     provider,
     source: 'model',
@@ -278,10 +277,10 @@ function orgVersion(row: OrgPriceRow): OrgVersion {
 }
 
 function ownPrice(row: OrgPriceRow): OrgVersion['applyTo'] {
-  const rates = ratesOf(row);
+  const tariff = tariffOf(row);
   return (price) => ({
     versionId: row.id,
-    rates,
+    ...tariff,
     model: row.model,
     provider: price?.provider ?? null,
     source: 'org',
@@ -294,7 +293,7 @@ function reducedPrice(id: string, discountBasisPoints: number): OrgVersion['appl
     price && {
       ...price,
       versionId: `${price.versionId}+${id}`,
-      rates: discounted(price.rates, BigInt(discountBasisPoints)),
+      ...discountedTariff(price, BigInt(discountBasisPoints)),
       source: 'discount',
       discountBasisPoints,
     };

@@ -1,10 +1,11 @@
 import type { Queryable } from '../../../platform/db/database.ts';
 import { type PageOf, selectPage } from '../../../platform/http/routes/list.ts';
-import { type RateColumn, type RateColumns, rateColumns } from './rates.ts';
+import type { PriceColumns } from './price-columns.ts';
+import { type RateColumn, rateColumns } from './rates.ts';
 import { type ModelPriceFilters, type OrgPriceFilters, priceSorts } from './schema.ts';
 import type { Version } from './versions.ts';
 
-interface PriceRow extends Version, RateColumns {
+interface PriceRow extends Version, PriceColumns {
   readonly model: string;
   readonly created_at: Date;
 }
@@ -19,7 +20,16 @@ export interface OrgPriceRow extends PriceRow {
   readonly discount_basis_points: number | null;
 }
 
-const common = ['model', 'id', ...rateColumns, 'effective_from', 'ended_at', 'created_at'] as const;
+const common = [
+  'model',
+  'id',
+  ...rateColumns,
+  'modifiers',
+  'units',
+  'effective_from',
+  'ended_at',
+  'created_at',
+] as const;
 const modelColumns = [...common, 'provider'] as const;
 const orgColumns = [...common, 'org_id', 'discount_basis_points'] as const;
 
@@ -29,6 +39,8 @@ export const modelPriceColumns = {
   model: 'text',
   provider: 'text',
   ...(Object.fromEntries(rateColumns.map((column) => [column, 'int8'])) as Record<RateColumn, 'int8'>),
+  modifiers: 'jsonb',
+  units: 'jsonb',
   effective_from: 'timestamptz',
   ended_at: 'timestamptz',
   created_at: 'timestamptz',
@@ -123,16 +135,21 @@ export async function insertOrgPrice(tx: Queryable, row: OrgPriceRow): Promise<v
   await insert(tx, 'org_prices', orgColumns, row);
 }
 
-async function insert<Row>(
+async function insert<Row extends PriceRow>(
   tx: Queryable,
   table: string,
   columns: readonly (keyof Row & string)[],
-  row: Row,
+  { modifiers, units, ...others }: Row,
 ): Promise<void> {
+  const row = { ...others, modifiers: jsonOf(modifiers), units: jsonOf(units) } as unknown as Row;
   await tx.query(
     `INSERT INTO ${table} (${columns.join()}) VALUES (${columns.map((_, index) => `$${index + 1}`).join()})`,
     columns.map((column) => row[column]),
   );
+}
+
+function jsonOf(value: object | null): string | null {
+  return value === null ? null : JSON.stringify(value);
 }
 
 export async function pricedModels(db: Queryable, models: readonly string[]): Promise<Set<string>> {

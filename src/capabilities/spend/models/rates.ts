@@ -2,7 +2,7 @@
 import { formatUsd, parseUsd } from '../../../kernel/money.ts';
 import type { Rates } from '../../../kernel/prices.ts';
 
-const units = [
+const rateNames = [
   ['inputNanosPerMillion', 'input_nanos_per_million', 'input_usd_per_million'],
   ['cachedInputNanosPerMillion', 'cached_input_nanos_per_million', 'cached_input_usd_per_million'],
   ['cacheWriteNanosPerMillion', 'cache_write_nanos_per_million', 'cache_write_usd_per_million'],
@@ -13,12 +13,12 @@ const units = [
   ['requestNanosEach', 'request_nanos_each', 'request_usd'],
 ] as const satisfies readonly (readonly [keyof Rates, string, string])[];
 
-type Unit = (typeof units)[number];
-export type RateColumn = Unit[1];
-export type RateField = Unit[2];
+type RateName = (typeof rateNames)[number];
+export type RateColumn = RateName[1];
+export type RateField = RateName[2];
 
-export const rateColumns: readonly RateColumn[] = units.map(([, column]) => column);
-export const rateFields: readonly RateField[] = units.map(([, , field]) => field);
+export const rateColumns: readonly RateColumn[] = rateNames.map(([, column]) => column);
+export const rateFields: readonly RateField[] = rateNames.map(([, , field]) => field);
 
 export type RateColumns = { readonly [Column in RateColumn]: bigint | null };
 export type RateView = { [Field in RateField]: string | null };
@@ -26,13 +26,15 @@ export type RateView = { [Field in RateField]: string | null };
 export type RateRequest = { readonly [Field in RateField]?: string | null };
 
 /** Rates, or a factor of all rates, that apply to runs that meet all of the stated conditions. */
-export interface ModifierRequest extends RateRequest {
+export interface ModifierRequest extends SomeRates {
   readonly tier?: string;
   readonly above_input_tokens?: number;
   readonly cache_write_ttl?: '1h';
   readonly region?: string;
   readonly multiplier?: string;
 }
+
+export type SomeRates = { readonly [Field in RateField]?: string };
 
 /** A price as in the body of a request, without its start. */
 export interface PriceRequest extends RateRequest {
@@ -44,7 +46,7 @@ export interface PriceRequest extends RateRequest {
 export const noRates = Object.fromEntries(rateColumns.map((column) => [column, null])) as RateColumns;
 
 export function columnsOf(request: RateRequest): RateColumns {
-  const entries = units.map(([, column, field]) => [column, parseUsd(request[field] ?? '') ?? null]);
+  const entries = rateNames.map(([, column, field]) => [column, parseUsd(request[field] ?? '') ?? null]);
   return Object.fromEntries(entries) as RateColumns;
 }
 
@@ -54,8 +56,25 @@ export function sameRates(one: RateColumns, other: RateColumns): boolean {
 
 /** Must only be called for rows with rates: those of models, and those of orgs without a discount. */
 export function ratesOf(row: RateColumns): Rates {
-  const entries = units.map(([rate, column]) => [rate, row[column]]);
+  const entries = rateNames.map(([rate, column]) => [rate, row[column]]);
   return Object.fromEntries(entries) as unknown as Rates;
+}
+
+/** Returns the rates that the request has, and only these. */
+export function someRatesOf(request: RateRequest): Partial<Rates> {
+  const entries = rateNames.flatMap(([rate, , field]) => {
+    const nanos = parseUsd(request[field] ?? '');
+    return nanos === undefined ? [] : [[rate, nanos]];
+  });
+  return Object.fromEntries(entries);
+}
+
+export function viewSomeRates(rates: Partial<Rates>): SomeRates {
+  const entries = rateNames.flatMap(([rate, , field]) => {
+    const nanos = rates[rate];
+    return nanos == null ? [] : [[field, formatUsd(nanos)]];
+  });
+  return Object.fromEntries(entries);
 }
 
 export function viewColumns(row: RateColumns): RateView {
@@ -66,8 +85,8 @@ export function viewRates(rates: Rates): RateView {
   return view((rate) => rates[rate]);
 }
 
-function view(amount: (rate: Unit[0], column: RateColumn) => bigint | null): RateView {
-  const entries = units.map(([rate, column, field]) => {
+function view(amount: (rate: RateName[0], column: RateColumn) => bigint | null): RateView {
+  const entries = rateNames.map(([rate, column, field]) => {
     const nanos = amount(rate, column);
     return [field, nanos === null ? null : formatUsd(nanos)];
   });

@@ -1,7 +1,9 @@
 import { type Static, Type } from 'typebox';
+import { wordPattern } from '../../../ledger/service-fields.ts';
 import { listParameters } from '../../../platform/http/routes/list.ts';
 import { choice, closed, id, nullable, timestamp, usd } from '../../../platform/http/routes/schemas.ts';
 import { nameSteps } from './name-resolution.ts';
+import { otherTerms, shownTerms } from './price-terms-schema.ts';
 import { versionStatuses } from './versions.ts';
 
 export const modelLengthMax = 200;
@@ -40,8 +42,7 @@ const effectiveFrom = Type.Optional(
 );
 
 /** A region or a capability: short and lower-case, so that there is only one spelling. */
-export const word = (examples: string[]) =>
-  Type.String({ pattern: '^[a-z0-9][a-z0-9._-]{0,63}$', maxLength: 64, examples });
+export const word = (examples: string[]) => Type.String({ pattern: wordPattern, maxLength: 64, examples });
 export const capabilityWords = ['json', 'tools', 'vision'];
 export const regionWords = ['eu', 'us'];
 const wordsMax = 50;
@@ -90,6 +91,7 @@ export const PutModelPrice = closed({
   provider: Type.Optional(nullable(provider('If left out: as in the previous version.'))),
   input_usd_per_million: inputUsd,
   ...otherRates,
+  ...otherTerms,
   effective_from: effectiveFrom,
   // An omitted field stays unchanged; null means unknown.
   context_tokens: Type.Optional(capabilityFields.context_tokens),
@@ -115,6 +117,7 @@ export const PutOrgPrice = closed({
   ),
   input_usd_per_million: Type.Optional(nullable(inputUsd)),
   ...otherRates,
+  ...otherTerms,
   effective_from: effectiveFrom,
 });
 export type PutOrgPrice = Static<typeof PutOrgPrice>;
@@ -129,6 +132,7 @@ export const shownRates = {
   audio_output_usd_per_million: shownUsd,
   image_usd: shownUsd,
   request_usd: shownUsd,
+  ...shownTerms,
 };
 const status = choice(
   versionStatuses,

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createWorld, type World } from '../../../../test/harness.ts';
-import { readCatalog } from './catalog.ts';
+import { isBilledByUnitsOnly } from '../../../kernel/rate-modifiers.ts';
 import { createPrices } from './index.ts';
 
 let world: World;
@@ -29,7 +29,7 @@ const openai = ['shared', 'audio/speech', 'audio/audio', 'embeddings', 'images',
 );
 const anthropic = literalsOf('@anthropic-ai/sdk/resources/messages/messages.d.ts', /^Model$/);
 
-/** Billed by units that prices do not have yet. The catalogue has their figures. */
+/** Charged by units alone. */
 const byUnit = ['tts-1', 'tts-1-hd', 'whisper-1'];
 /** In the types of the SDKs, but in no public price list as of the catalogue. */
 const withoutListPrice = ['claude-fable-5-2', 'claude-mythos-5-2', 'gpt-5.1-mini'];
@@ -45,12 +45,13 @@ test('every model name in the types of the OpenAI and Anthropic SDKs is resolved
       unresolved.push(name);
     }
   }
-  expect(unresolved.sort()).toEqual([...byUnit, ...withoutListPrice].sort());
+  expect(unresolved.sort()).toEqual(withoutListPrice.sort());
 });
 
-test('the catalogue has the figures of models that are billed by other units', () => {
-  const models = new Map(readCatalog().models.map((one) => [one.model, one]));
+test('models that are charged by the second or character have the price of the unit', async () => {
+  const prices = createPrices(world.db);
   for (const name of byUnit) {
-    expect(Object.keys(models.get(name)?.units ?? {}), name).toHaveLength(1);
+    const price = await prices.find('org_any', name, world.clock.now().getTime());
+    expect(price && isBilledByUnitsOnly(price), name).toBe(true);
   }
 });

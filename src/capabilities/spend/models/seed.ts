@@ -9,6 +9,7 @@ import { type Catalog, type CatalogModel, readCatalog } from './catalog.ts';
 import { priceOf } from './catalog-price.ts';
 import { notifyModelPriceChange } from './change-notifications.ts';
 import { upsertCatalogNames } from './name-queries.ts';
+import { priceColumnsOf } from './price-columns.ts';
 import {
   insertFirstCapabilities,
   lockModels,
@@ -16,7 +17,7 @@ import {
   modelPriceColumns,
   pricedModels,
 } from './queries.ts';
-import { columnsOf, type PriceRequest } from './rates.ts';
+import type { PriceRequest } from './rates.ts';
 
 /** Earlier than any price that an operator is likely to set; an earlier one would apply only until this instant. */
 const effectiveFrom = new Date('2020-01-01T00:00:00.000Z');
@@ -29,8 +30,7 @@ interface PricedModel extends CatalogModel {
 export async function seedModels(db: Database, now: Date, catalog: Catalog = readCatalog()): Promise<number> {
   const models = catalog.models.flatMap((one): PricedModel[] => {
     const price = priceOf(one);
-    // Units are not stored yet: without them the price of a model that is billed by units alone would be zero.
-    return price === undefined || one.rates === undefined ? [] : [{ ...one, price }];
+    return price === undefined ? [] : [{ ...one, price }];
   });
   return db.transaction(async (tx) => {
     const inserted = await insertMissingPrices(tx, models);
@@ -81,7 +81,7 @@ function rowOf({ provider, model, price }: PricedModel): ModelPriceRow {
     id: idOf(model),
     model,
     provider,
-    ...columnsOf(price),
+    ...priceColumnsOf(price),
     effective_from: effectiveFrom,
     ended_at: null,
     created_at: effectiveFrom,

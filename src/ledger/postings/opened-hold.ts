@@ -1,0 +1,27 @@
+import type { Reservation } from '../../kernel/admission.ts';
+import type { Hold } from '../holds/hold.ts';
+import type { Posting } from '../posting.ts';
+
+/** Returns the hold of a new run in progress. */
+export function openedHold(
+  orgId: string,
+  posting: Posting,
+  { shares, packs }: Pick<Reservation, 'shares' | 'packs'>,
+  nowMs: number,
+): Hold {
+  return {
+    id: posting.decisionId ?? posting.runId,
+    orgId,
+    runId: posting.runId,
+    surface: 'run',
+    scope: posting.scope,
+    amounts: posting.amounts,
+    admittedAtMs: nowMs,
+    expiresAtMs: nowMs + posting.holdSeconds * 1_000,
+    shares,
+    packs,
+    priceVersion: posting.priceVersion,
+    ...(posting.service !== undefined && { service: posting.service }),
+    idempotency: null,
+  };
+}

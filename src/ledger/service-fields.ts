@@ -1,0 +1,142 @@
+/** Request fields of decisions and runs that select the rates of a price, or are charged besides tokens. */
+import { Type } from 'typebox';
+import type { FieldError } from '../contract/errors.ts';
+import type { OtherCharges, Rates } from '../kernel/prices.ts';
+import {
+  isBilledByUnitsOnly,
+  maximumRatesFor,
+  type ServiceTerms,
+  type Tariff,
+  unitCost,
+} from '../kernel/rate-modifiers.ts';
+import type { HeldService } from './holds/hold.ts';
+import { tokens, tokensMax } from './scope.ts';
+
+/** Short and lower-case, so that there is only one spelling. */
+export const wordPattern = '^[a-z0-9][a-z0-9._-]{0,63}$';
+
+export const serviceTier = Type.String({
+  pattern: wordPattern,
+  maxLength: 64,
+  examples: ['priority'],
+  description:
+    'The service tier of the provider, such as `batch`, `flex` or `priority`: selects the rates of the price. `auto`, `default`, ' +
+    '`standard` and tiers that the price does not have mean the flat rates. Providers report the tier that they used, which may ' +
+    'differ from the requested one.',
+});
+export const servedRegion = Type.String({
+  pattern: wordPattern,
+  maxLength: 64,
+  examples: ['us'],
+  description:
+    'The region in which the model is served: selects the rates of the price, if it has any for the region.',
+});
+export const cacheWrite1hTokens = Type.Integer({
+  ...tokens,
+  description:
+    'Tokens written to a cache for one hour. Part of `input_tokens`, and not included in `cache_write_tokens`.',
+});
+
+export const unitName = Type.String({
+  pattern: '^[a-z][a-z0-9_]*(:[A-Za-z0-9._/-]+)?$',
+  maxLength: 100,
+});
+export const unitsMax = 64;
+
+/** Not a `Type.Record`, which cannot limit the length of names. */
+export const unitCounts = Type.Unsafe<Record<string, number>>({
+  type: 'object',
+  propertyNames: unitName,
+  additionalProperties: { type: 'integer', minimum: 0, maximum: tokensMax },
+  maxProperties: unitsMax,
+  examples: [{ web_search: 3 }],
+  description:
+    'Whole numbers of other units that the price charges, by name: `web_search`, `second`, `character`, `page`, `tool:<name>` …',
+});
+
+export const serviceFields = {
+  service_tier: Type.Optional(serviceTier),
+  region: Type.Optional(servedRegion),
+  cache_write_1h_tokens: Type.Optional(cacheWrite1hTokens),
+  units: Type.Optional(unitCounts),
+};
+
+export interface ServiceInput {
+  readonly service_tier?: string | null;
+  readonly region?: string | null;
+  readonly units?: Readonly<Record<string, number>> | null;
+}
+
+export function serviceTermsOf({ service_tier, region }: ServiceInput): ServiceTerms {
+  return { tier: service_tier ?? null, region: region ?? null };
+}
+
+/** Returns the service to store in a hold; undefined if the rates of the price do not depend on it. */
+export function heldServiceOf(
+  tariff: Tariff | undefined,
+  input: ServiceInput & { readonly input_tokens?: number },
+): HeldService | undefined {
+  if (tariff === undefined || tariff.modifiers.length === 0) {
+    return undefined;
+  }
+  return {
+    ...(input.service_tier != null && { tier: input.service_tier }),
+    ...(input.region != null && { region: input.region }),
+    ...(input.input_tokens !== undefined && { inputTokens: input.input_tokens }),
+  };
+}
+
+/** Returns the highest rates that a request may be charged; undefined without a price. */
+export function requestedRates(
+  tariff: Tariff | undefined,
+  input: ServiceInput,
+  inputTokens: bigint,
+): Rates | undefined {
+  return tariff === undefined || tariff.modifiers.length === 0
+    ? tariff?.rates
+    : maximumRatesFor(tariff, serviceTermsOf(input), inputTokens);
+}
+
+/** Returns what a request may use besides tokens at the highest rate. Units without a price are left out. */
+export function otherChargesOf(
+  tariff: Tariff | undefined,
+  input: ServiceInput & { readonly images?: number; readonly cache_write_1h_tokens?: number },
+): OtherCharges {
+  return {
+    images: BigInt(input.images ?? 0),
+    cacheWrite1hTokens: BigInt(input.cache_write_1h_tokens ?? 0),
+    unitNanos: tariff === undefined ? 0n : pricedUnits(tariff, input),
+  };
+}
+
+function pricedUnits(tariff: Tariff, { units }: ServiceInput): bigint {
+  const priced = Object.entries(units ?? {}).filter(([name]) => tariff.unitNanos.has(name));
+  return unitCost(tariff, Object.fromEntries(priced)) as bigint;
+}
+
+/** Returns an error for each unit without a price, or the error of a request without the units that a price charges alone. */
+export function unitErrors(tariff: Tariff, input: ServiceInput): FieldError[] {
+  if (isUnitMissing(tariff, input)) {
+    const names = [...tariff.unitNanos.keys()].join('`, `');
+    return [
+      {
+        field: 'units',
+        code: 'required',
+        message: `This model is charged by units alone: \`${names}\`. Provide them, or the cost.`,
+      },
+    ];
+  }
+  const unpriced = input.units == null ? 0n : unitCost(tariff, input.units);
+  return typeof unpriced === 'bigint'
+    ? []
+    : unpriced.map((name) => ({
+        field: `units.${name}`,
+        code: 'invalid_value',
+        message: 'This unit has no price. Set one, or provide the cost.',
+      }));
+}
+
+/** Returns true if the price charges units alone, and the request has none. */
+export function isUnitMissing(tariff: Tariff, { units }: ServiceInput): boolean {
+  return tariff.unitNanos.size > 0 && Object.keys(units ?? {}).length === 0 && isBilledByUnitsOnly(tariff);
+}
