@@ -4,17 +4,24 @@ import type { ApplicableCounters, LimitWindow } from '../kernel/admission.ts';
 import type { Fit } from '../kernel/fit.ts';
 import { type Amounts, type CheckedKind, type RunOnlyCheck, shownKind } from '../kernel/limits.ts';
 import { formatUsd, parseUsd } from '../kernel/money.ts';
-import { affordableOutputTokens, noOtherCharges, type Rates, worstCaseCost } from '../kernel/prices.ts';
+import {
+  affordableOutputTokens,
+  noOtherCharges,
+  type OtherCharges,
+  type Rates,
+  worstCaseCost,
+} from '../kernel/prices.ts';
+import type { Tariff } from '../kernel/rate-modifiers.ts';
 import type { Held, HoldRequest } from '../ledger/holds/hold-request.ts';
 import { postableAmount } from '../ledger/postings/amount-range.ts';
 import { defaultHoldSeconds, scopeOf, sharedScope } from '../ledger/scope.ts';
+import { heldServiceOf, otherChargesOf, requestedRates, unitErrors } from '../ledger/service-fields.ts';
 import { isoInstant } from '../platform/time/iso-instant.ts';
 import type { DecisionBody, Verdict } from './schema.ts';
 
-export interface Price {
+export interface Price extends Tariff {
   readonly versionId: string;
-  readonly rates: Rates;
-  /** Set if the model has no price. With `record` all rates are zero, so they do not limit the output. */
+  /** Set if the model has no price. With `record` all rates are zero. */
   readonly unpriced?: 'hold_default' | 'record';
 }
 
@@ -25,10 +32,10 @@ export interface DecisionCaller {
 
 export interface DecisionRequest {
   readonly request: HoldRequest;
-  /** Used to compute the maximum output tokens; undefined if the model has no price. */
-  readonly price: Price | undefined;
+  /** The highest rates that may apply; undefined if there are none that would limit the output. */
+  readonly rates: Rates | undefined;
   readonly inputTokens: bigint;
-  readonly images: bigint;
+  readonly others: OtherCharges;
   readonly maxOutputTokens: number | undefined;
 }
 
@@ -38,12 +45,13 @@ export function decisionRequestOf(
   price: Price | undefined,
 ): DecisionRequest | FieldError {
   const inputTokens = BigInt(body.input_tokens ?? 0);
-  const images = BigInt(body.images ?? 0);
+  const rates = requestedRates(price, body, inputTokens);
+  const others = hasOthers(body) ? otherChargesOf(price, body) : noOtherCharges;
   const fitError = fitErrorOf(body);
   if (fitError !== undefined) {
     return fitError;
   }
-  const usd = estimateOf(body, images, price);
+  const usd = estimateOf(body, price, rates, others);
   if (typeof usd !== 'bigint') {
     return usd;
   }
@@ -55,13 +63,30 @@ export function decisionRequestOf(
     holdSeconds: body.expires_in_seconds ?? defaultHoldSeconds,
     priceVersion: price?.versionId ?? null,
   };
+  const service = heldServiceOf(price, body);
+  const served = service === undefined ? request : { ...request, service };
   return {
-    request: body.fit === true && price !== undefined ? { ...request, fit: fitOf(body, price) } : request,
-    price,
+    request:
+      body.fit === true && rates !== undefined ? { ...served, fit: fitOf(body, rates, others) } : served,
+    rates: price?.unpriced === 'record' ? undefined : rates,
     inputTokens,
-    images,
+    others,
     maxOutputTokens: body.max_output_tokens,
   };
+}
+
+/** Most requests have tokens only. */
+function hasOthers({ images, units, cache_write_1h_tokens }: DecisionBody): boolean {
+  return images !== undefined || units !== undefined || cache_write_1h_tokens !== undefined;
+}
+
+/** Returns all errors of a rejected request: `decisionRequestOf` returns the first. */
+export function fieldErrorsOf(
+  first: FieldError,
+  body: DecisionBody,
+  price: Price | undefined,
+): readonly FieldError[] {
+  return price !== undefined && first.field.startsWith('units') ? unitErrors(price, body) : [first];
 }
 
 const minOutputTokens = 1;
@@ -100,23 +125,27 @@ function fitErrorOf(body: DecisionBody): FieldError | undefined {
 }
 
 /** The amounts grow with the number of output tokens. */
-function fitOf(body: DecisionBody, { rates }: Price): Fit {
+function fitOf(body: DecisionBody, rates: Rates, others: OtherCharges): Fit {
   const inputTokens = BigInt(body.input_tokens ?? 0);
-  const images = BigInt(body.images ?? 0);
   const atMost = BigInt(body.max_output_tokens ?? 0);
   const atLeast = BigInt(body.min_output_tokens ?? minOutputTokens);
   return {
     atLeast: atLeast < atMost ? atLeast : atMost,
     atMost,
     amountsOf: (outputTokens) => ({
-      usd: worstCaseCost(rates, inputTokens, outputTokens, { ...noOtherCharges, images }),
+      usd: worstCaseCost(rates, inputTokens, outputTokens, others),
       tokens: inputTokens + outputTokens,
       requests: 1n,
     }),
   };
 }
 
-function estimateOf(body: DecisionBody, images: bigint, price: Price | undefined): bigint | FieldError {
+function estimateOf(
+  body: DecisionBody,
+  price: Price | undefined,
+  rates: Rates | undefined,
+  others: OtherCharges,
+): bigint | FieldError {
   if (body.estimated_cost_usd !== undefined) {
     return parseUsd(body.estimated_cost_usd) ?? 0n;
   }
@@ -127,23 +156,29 @@ function estimateOf(body: DecisionBody, images: bigint, price: Price | undefined
       message: 'Provide `estimated_cost_usd`, or `input_tokens` and `max_output_tokens`.',
     };
   }
-  return price === undefined
-    ? {
-        field: 'model',
-        code: 'invalid_value',
-        message:
-          body.fit === true
-            ? 'This model has no price. Provide `estimated_cost_usd` without `fit`.'
-            : 'This model has no price. Provide `estimated_cost_usd`.',
-      }
-    : postableAmount(
-        worstCaseCost(price.rates, BigInt(body.input_tokens), BigInt(body.max_output_tokens), {
-          ...noOtherCharges,
-          images,
-        }),
-        body.model,
-        'max_output_tokens',
-      );
+  if (price === undefined || rates === undefined) {
+    return {
+      field: 'model',
+      code: 'invalid_value',
+      message:
+        body.fit === true
+          ? 'This model has no price. Provide `estimated_cost_usd` without `fit`.'
+          : 'This model has no price. Provide `estimated_cost_usd`.',
+    };
+  }
+  const [unitError] = unitErrors(price, body);
+  if (unitError !== undefined) {
+    return unitError;
+  }
+  if ((body.cache_write_1h_tokens ?? 0) > body.input_tokens) {
+    return {
+      field: 'cache_write_1h_tokens',
+      code: 'out_of_range',
+      message: 'Must not exceed `input_tokens`.',
+    };
+  }
+  const worst = worstCaseCost(rates, BigInt(body.input_tokens), BigInt(body.max_output_tokens), others);
+  return postableAmount(worst, body.model, 'max_output_tokens');
 }
 
 /**
@@ -151,18 +186,16 @@ function estimateOf(body: DecisionBody, images: bigint, price: Price | undefined
  * price, returns the requested number.
  */
 export function outputTokenLimit({
-  price,
+  rates,
   inputTokens,
-  images,
+  others,
   maxOutputTokens,
   request,
 }: DecisionRequest): number | null {
-  if (price === undefined || price.unpriced === 'record') {
+  if (rates === undefined) {
     return maxOutputTokens ?? null;
   }
-  const affordable = Number(
-    affordableOutputTokens(price.rates, inputTokens, request.amounts.usd, { ...noOtherCharges, images }),
-  );
+  const affordable = Number(affordableOutputTokens(rates, inputTokens, request.amounts.usd, others));
   return maxOutputTokens === undefined ? affordable : Math.min(affordable, maxOutputTokens);
 }
 

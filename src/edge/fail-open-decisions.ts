@@ -16,7 +16,13 @@ import type { Job } from '../platform/jobs/jobs.ts';
 import type { Secrets } from '../platform/secrets/secrets.ts';
 import { OverCapacity, ServiceUnavailable } from '../platform/service-unavailable.ts';
 import type { SharedClock } from '../platform/time/clock.ts';
-import { type DecisionCaller, decisionRequestOf, outputTokenLimit, type Price } from './decision.ts';
+import {
+  type DecisionCaller,
+  decisionRequestOf,
+  fieldErrorsOf,
+  outputTokenLimit,
+  type Price,
+} from './decision.ts';
 import { createFailOpenIds } from './fail-open-ids.ts';
 import { createFailOpenImport, type ImportDependencies, unlimitedRequestOf } from './fail-open-import.ts';
 import { type FailOpenCounts, registerFailOpenMetrics } from './fail-open-metrics.ts';
@@ -194,7 +200,7 @@ export function createFailOpenDecisions(deps: FailOpenDependencies): FailOpenDec
 function checkEstimate(body: DecisionBody, caller: DecisionCaller, price: Price | undefined): void {
   const request = decisionRequestOf(body, caller, price);
   if ('code' in request && request.field !== 'model') {
-    throw invalidFields([request]);
+    throw invalidFields(fieldErrorsOf(request, body, price));
   }
 }
 

@@ -134,6 +134,7 @@ export function createFailOpenImport(deps: ImportDependencies): FailOpenImport {
       shares: [],
       packs: [],
       priceVersion: request.priceVersion,
+      ...(request.service !== undefined && { service: request.service }),
       idempotency: key,
       degraded: true,
     };

@@ -20,7 +20,7 @@ import type { CustomerDigest } from '../platform/http/pipeline/idempotency.ts';
 import type { Caller } from '../platform/http/routes/access.ts';
 import { type DecisionResponse, decision, type Route } from '../platform/http/routes/route.ts';
 import { allowed, type RateLimiter } from '../platform/rates/rate-limiter.ts';
-import { decisionRequestOf, type Price, verdictText } from './decision.ts';
+import { decisionRequestOf, fieldErrorsOf, type Price, verdictText } from './decision.ts';
 import type { FailOpenDecisions } from './fail-open-decisions.ts';
 import { DecisionBody, Verdict } from './schema.ts';
 
@@ -146,7 +146,7 @@ async function decide(
     return replayedResponse(replay);
   }
   if ('code' in request) {
-    throw invalidFields([request]);
+    throw invalidFields(fieldErrorsOf(request, body, price));
   }
   const hasPolicies = await deps.hasPolicies(orgId);
   const fitted = await takeRates(rates, limits, request.request, now.getTime());

@@ -1,6 +1,7 @@
 import { type Static, Type } from 'typebox';
 import { limitUnits } from '../kernel/limits.ts';
 import { estimate, images, label, scopeFields, tags, tokens, tokensMax } from '../ledger/scope.ts';
+import { serviceFields } from '../ledger/service-fields.ts';
 import { choice, closed, id, nullable, timestamp } from '../platform/http/routes/schemas.ts';
 
 export const DecisionBody = closed({
@@ -9,6 +10,7 @@ export const DecisionBody = closed({
   tags: Type.Optional(tags),
   input_tokens: Type.Optional(tokens),
   images: Type.Optional(images),
+  ...serviceFields,
   ...estimate,
   fit: Type.Optional(
     Type.Boolean({

@@ -28,6 +28,8 @@ export interface Tariff {
   readonly modifiers: readonly RateModifier[];
   /** Nanodollars each, by the name of the unit. */
   readonly unitNanos: ReadonlyMap<string, bigint>;
+  /** True if other units are free instead of an error. */
+  readonly hasFreeUnits?: boolean;
 }
 
 /** How a run is served. Unknown tiers and regions are allowed: no modifier matches them. */
@@ -69,17 +71,17 @@ export function maximumRatesFor(tariff: Tariff, terms: ServiceTerms, inputTokens
 
 /** Returns the cost of the units, or the names of those that the price does not have. */
 export function unitCost(
-  { unitNanos }: Tariff,
+  { unitNanos, hasFreeUnits }: Tariff,
   units: Readonly<Record<string, number>> | null | undefined,
 ): bigint | readonly string[] {
   let nanos = 0n;
   const unpriced: string[] = [];
   for (const [name, count] of Object.entries(units ?? {})) {
     const each = unitNanos.get(name);
-    if (each === undefined) {
+    if (each === undefined && hasFreeUnits !== true) {
       unpriced.push(name);
     } else {
-      nanos += each * BigInt(count);
+      nanos += (each ?? 0n) * BigInt(count);
     }
   }
   return unpriced.length === 0 ? nanos : unpriced;

@@ -150,8 +150,7 @@ export function createRoutes(deps: AppDependencies, components: Components, open
       rates,
       limitEvents,
       failOpen: services.failOpen,
-      findRates: async (orgId, model, priceVersion) =>
-        (await prices.version(orgId, model, priceVersion))?.rates,
+      findTariff: prices.version,
     }),
     ...edgeRoutes(edgeDependencies),
     ...deprecationRoutes({ db, registry: deprecations, callers, docsUrl }),

@@ -23,6 +23,7 @@ import type { LimitEvents } from '../../../ledger/limits/limit-events.ts';
 import type { OrgLimitsCache } from '../../../ledger/limits/org-limits.ts';
 import { decisionCounts } from '../../../ledger/metrics.ts';
 import { defaultHoldSeconds } from '../../../ledger/scope.ts';
+import { heldServiceOf } from '../../../ledger/service-fields.ts';
 import type { Database } from '../../../platform/db/database.ts';
 import type { CustomerDigest } from '../../../platform/http/pipeline/idempotency.ts';
 import type { DecisionResponse } from '../../../platform/http/routes/route.ts';
@@ -165,6 +166,7 @@ async function takeHold(
   key: RequestKey | undefined,
 ): Promise<DecisionResponse | LimitDenial> {
   const orgId = caller.tenantId;
+  const service = heldServiceOf(price, body);
   const limits = orgLimits.peek(orgId) ?? (await orgLimits.get(orgId));
   const reservation = takeAdmissionRates(rates, limits, [preview], now.getTime());
   const denial = reservation && rateDenial(reservation, await reservation.verdict, 'run');
@@ -185,6 +187,7 @@ async function takeHold(
       ...preview,
       holdSeconds: body.expires_in_seconds ?? defaultHoldSeconds,
       priceVersion: price?.versionId ?? null,
+      ...(service !== undefined && { service }),
       ...(key !== undefined && { key: { ...key, responseOf } }),
     });
     isHeld = result.kind === 'held';

@@ -2,10 +2,12 @@
 import { apiError, invalidFields } from '../../../contract/api-error.ts';
 import { matchesPattern, patternOf } from '../../../kernel/policy.ts';
 import { costOf, worstCaseCost } from '../../../kernel/prices.ts';
+import { isBilledByUnitsOnly, ratesFor } from '../../../kernel/rate-modifiers.ts';
 import type { Candidate, Evaluated } from '../../../kernel/routing.ts';
 import type { AdmissionPreview } from '../../../ledger/holds/hold-request.ts';
 import { postableAmount } from '../../../ledger/postings/amount-range.ts';
 import { scopeOf } from '../../../ledger/scope.ts';
+import { requestedRates, serviceTermsOf } from '../../../ledger/service-fields.ts';
 import type { Caller } from '../../../platform/http/routes/access.ts';
 import type { Latency, ListedPrice, ModelCapabilitiesCache, Prices } from '../../spend/models/index.ts';
 import { noCapabilities } from '../../spend/models/index.ts';
@@ -57,11 +59,14 @@ export async function optionsOf(
   const { caller, now } = call;
   const orgId = caller.tenantId;
   const listed = await prices.list(orgId, now.getTime());
-  const priced = new Map(listed.map((price) => [price.model, price]));
+  // The cost of a model that is charged by units alone does not follow from its tokens.
+  const byToken = listed.filter((price) => !isBilledByUnitsOnly(price));
+  const priced = new Map(byToken.map((price) => [price.model, price]));
   const capabilitiesByModel = await capabilitiesCache.all();
   const latencies = await latenciesOf(orgId);
   const optionFor = async (model: string): Promise<Option> => {
-    const price = priced.get(model) ?? (await prices.find(orgId, model, now.getTime()));
+    const found = priced.get(model) ?? (await prices.find(orgId, model, now.getTime()));
+    const price = found === undefined || isBilledByUnitsOnly(found) ? undefined : found;
     const { context_tokens, max_output_tokens, regions, capabilities } =
       capabilitiesByModel.get(model) ?? capabilitiesByModel.get(price?.model ?? '') ?? noCapabilities;
     const { preview, attempt } = chargeOf(call, model, price);
@@ -72,7 +77,7 @@ export async function optionsOf(
       policyDenial: undefined,
       candidate: {
         model,
-        costNanos: price === undefined ? null : costOf(price.rates, countsOf(call.body)),
+        costNanos: price === undefined ? null : expectedCost(price, call.body),
         contextTokens: context_tokens,
         maxOutputTokens: max_output_tokens,
         regions,
@@ -131,7 +136,8 @@ function chargeOf(
   price: ListedPrice | undefined,
 ): Pick<Option, 'preview' | 'attempt'> {
   const { inputTokens, outputTokens } = countsOf(body);
-  const worst = price === undefined ? 0n : worstCaseCost(price.rates, inputTokens, outputTokens);
+  const rates = requestedRates(price, body, inputTokens);
+  const worst = rates === undefined ? 0n : worstCaseCost(rates, inputTokens, outputTokens);
   const usd = postableAmount(worst, model, 'max_output_tokens');
   if (typeof usd !== 'bigint') {
     throw invalidFields([usd]);
@@ -155,6 +161,11 @@ function chargeOf(
       atMs: now.getTime(),
     }),
   };
+}
+
+function expectedCost(price: ListedPrice, body: AskRoute): bigint {
+  const counts = countsOf(body);
+  return costOf(ratesFor(price, serviceTermsOf(body), counts.inputTokens), counts);
 }
 
 function countsOf({ input_tokens, max_output_tokens }: AskRoute) {

@@ -1,6 +1,7 @@
 import { type Static, Type } from 'typebox';
 import { objectives } from '../../../kernel/routing.ts';
 import { estimate, label, metadata, scopeFields, tags, tokens } from '../../../ledger/scope.ts';
+import { serviceTier } from '../../../ledger/service-fields.ts';
 import { listParameters } from '../../../platform/http/routes/list.ts';
 import { choice, closed, id, nullable, timestamp } from '../../../platform/http/routes/schemas.ts';
 import { capabilityWords, regionWords, word } from '../../spend/models/index.ts';
@@ -140,6 +141,7 @@ export const AskRoute = closed({
   region: Type.Optional(
     Type.String({ ...word(regionWords), description: 'Region where the model must be served.' }),
   ),
+  service_tier: Type.Optional(serviceTier),
   hold: Type.Optional(
     Type.Boolean({
       description:

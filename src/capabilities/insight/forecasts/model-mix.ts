@@ -1,5 +1,6 @@
 /** Computes the effect on cost of moving tokens from one model to another, at the prices of the organization. */
 import { costOf, type Rates } from '../../../kernel/prices.ts';
+import { isBilledByUnitsOnly } from '../../../kernel/rate-modifiers.ts';
 import type { Queryable } from '../../../platform/db/database.ts';
 import type { Prices } from '../../spend/models/index.ts';
 import { sumUsage } from '../usage/index.ts';
@@ -66,7 +67,9 @@ export async function readMix(
   const unpriced: string[] = [];
   for (const { from_model, to_model, percent } of moves) {
     const price = await prices.find(orgId, to_model, now.getTime());
-    if (!move(uses, from_model, to_model, percent / 100, price?.rates)) {
+    // Usage is summed without tiers and units: the flat rates apply, and a model charged by units alone has none.
+    const rates = price === undefined || isBilledByUnitsOnly(price) ? undefined : price.rates;
+    if (!move(uses, from_model, to_model, percent / 100, rates)) {
       unpriced.push(to_model);
     }
   }

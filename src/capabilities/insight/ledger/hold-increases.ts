@@ -2,7 +2,8 @@
 import { invalidField } from '../../../contract/api-error.ts';
 import type { Amounts } from '../../../kernel/limits.ts';
 import { parseUsd } from '../../../kernel/money.ts';
-import { type Rates, worstCaseOutputCost } from '../../../kernel/prices.ts';
+import { maxTokens, worstCaseOutputCost } from '../../../kernel/prices.ts';
+import { maximumRatesFor, type Tariff } from '../../../kernel/rate-modifiers.ts';
 import type { Hold } from '../../../ledger/holds/hold.ts';
 import type { IncreaseResult } from '../../../ledger/holds/hold-request.ts';
 import { isApplied } from '../../../ledger/holds/increase-hold.ts';
@@ -23,8 +24,8 @@ export interface IncreaseDependencies extends HoldDependencies {
   readonly orgLimits: Pick<OrgLimitsCache, 'peek' | 'get'>;
   readonly rates: RateLimiter;
   readonly limitEvents: LimitEvents;
-  /** Returns the rates of a price version, even if it is no longer in force. */
-  findRates(orgId: string, model: string, priceVersion: string): Promise<Rates | undefined>;
+  /** Returns the terms of a price version, even if it is no longer in force. */
+  findTariff(orgId: string, model: string, priceVersion: string): Promise<Tariff | undefined>;
 }
 
 export interface IncreaseCall {
@@ -122,13 +123,17 @@ async function amountsOf(deps: IncreaseDependencies, hold: Hold, body: IncreaseH
   const {
     orgId,
     priceVersion,
+    service,
     scope: { model },
   } = hold;
-  const rates =
-    priceVersion === null || model === null ? undefined : await deps.findRates(orgId, model, priceVersion);
-  if (rates === undefined) {
+  const tariff =
+    priceVersion === null || model === null ? undefined : await deps.findTariff(orgId, model, priceVersion);
+  if (tariff === undefined) {
     throw invalidField('output_tokens', 'invalid_value', 'This hold has no price. Provide `cost_usd`.');
   }
   const added = BigInt(output_tokens);
+  const terms = { tier: service?.tier ?? null, region: service?.region ?? null };
+  // If the size of the input is unknown, any rates for long inputs may apply.
+  const rates = maximumRatesFor(tariff, terms, BigInt(service?.inputTokens ?? maxTokens));
   return { usd: worstCaseOutputCost(rates, added), tokens: added, requests: 0n };
 }

@@ -126,6 +126,10 @@ function draftPosting(
       model,
       // The statement has the cost; no price was used.
       priced_as: null,
+      service_tier: null,
+      region: null,
+      cache_write_1h_tokens: null,
+      units: null,
       parent_run_id: null,
       started_at: startedAt,
       finished_at: startedAt,

@@ -2,15 +2,24 @@
 import type { AttributionValues } from '../../../contract/attribution.ts';
 import type { FieldError } from '../../../contract/errors.ts';
 import { parseUsd } from '../../../kernel/money.ts';
-import { costOf, noOtherCharges, type TokenCounts, worstCaseCost } from '../../../kernel/prices.ts';
+import { type TokenCounts, worstCaseCost } from '../../../kernel/prices.ts';
 import { withDefaults } from '../../../ledger/attribution.ts';
 import type { Posting } from '../../../ledger/posting.ts';
 import { postableAmount } from '../../../ledger/postings/amount-range.ts';
 import { defaultHoldSeconds, scopeOf, sharedScope } from '../../../ledger/scope.ts';
+import {
+  heldServiceOf,
+  isUnitMissing,
+  otherChargesOf,
+  requestedRates,
+  unitErrors,
+} from '../../../ledger/service-fields.ts';
 import type { Ids } from '../../../platform/ids.ts';
 import type { PriceInForce } from '../models/index.ts';
 import type { ParentRow, RunDraft, RunRow } from './queries.ts';
+import type { RunPrice } from './run-price.ts';
 import type { CompleteRun, CreateRun } from './schema.ts';
+import { asDecided, servedCost, serviceColumnsOf, storedCounts } from './served-cost.ts';
 
 export interface DraftContext {
   readonly ids: Ids;
@@ -51,7 +60,8 @@ export function needsPrice({ cost_usd, estimated_cost_usd, status }: CreateRun):
 }
 
 /** `price` is the price in force; undefined if the model has none, or if the body needs none (`needsPrice`). */
-export function draftRun(body: CreateRun, context: DraftContext, price: PriceInForce | undefined): Drafted {
+export function draftRun(stated: CreateRun, context: DraftContext, price: RunPrice | undefined): Drafted {
+  const body = asDecided(stated, price);
   const { ids, now, keyId } = context;
   const fieldErrors: FieldError[] = [];
   const parent = body.parent_run_id === undefined ? undefined : context.parentOf(body.parent_run_id);
@@ -61,6 +71,9 @@ export function draftRun(body: CreateRun, context: DraftContext, price: PriceInF
   const startedAt = body.started_at === undefined ? now : new Date(body.started_at);
   fieldErrors.push(...timeErrors(body, startedAt, now), ...tokenErrors(body), ...metadataErrors(body));
   const running = body.status === 'running';
+  if (price !== undefined && needsPrice(body) && (running || body.decision_id === undefined)) {
+    fieldErrors.push(...unitErrors(price, body));
+  }
   if (running && context.record) {
     fieldErrors.push(fieldError('status', 'invalid_value', 'Backfilled runs must be finished.'));
   }
@@ -96,6 +109,7 @@ export function draftRun(body: CreateRun, context: DraftContext, price: PriceInF
   const scope = sharedScope(scopeOf(labels, keyId, chainId));
   const counts = countsOf(body);
   const usedPrice = needsPrice(body) && typeof cost === 'bigint' ? price : undefined;
+  const service = running ? heldServiceOf(price, body) : undefined;
   const decisionId = body.decision_id ?? (running ? ids.next('dec') : null);
   const depth = (parent?.depth ?? 0) + 1;
   const maxOutput = running ? BigInt(body.max_output_tokens ?? body.output_tokens ?? 0) : counts.outputTokens;
@@ -103,7 +117,7 @@ export function draftRun(body: CreateRun, context: DraftContext, price: PriceInF
     kind: context.record ? 'record' : !running ? 'charge' : body.decision_id === undefined ? 'open' : 'adopt',
     runId,
     externalId: body.external_id ?? null,
-    contentDigest: body.external_id === undefined ? null : context.contentDigest(body),
+    contentDigest: body.external_id === undefined ? null : context.contentDigest(stated),
     entryId: ids.next('ent'),
     scope,
     attribution: settles ? context.attribution : undefined,
@@ -116,6 +130,7 @@ export function draftRun(body: CreateRun, context: DraftContext, price: PriceInF
     atMs: context.record ? startedAt.getTime() : null,
     // The hold of a running run names its price, also if that is none.
     ...(running ? { priceVersion: usedPrice?.versionId ?? null } : pricingOf(usedPrice)),
+    ...(service !== undefined && { service }),
     usage: usageOf(body, counts, body.status ?? 'succeeded'),
     run: {
       external_id: body.external_id ?? null,
@@ -130,12 +145,13 @@ export function draftRun(body: CreateRun, context: DraftContext, price: PriceInF
       flagged_by: null,
       metadata: body.metadata ?? null,
       priced_as: usedPrice?.model ?? null,
+      ...serviceColumnsOf(body, counts),
     },
   };
 }
 
 export interface CompletionContext extends Pick<DraftContext, 'ids' | 'now' | 'failOpenAtMs'> {
-  readonly price: PriceInForce | undefined;
+  readonly price: RunPrice | undefined;
 }
 
 /**
@@ -148,13 +164,21 @@ export function draftCompletion(
 ): Drafted {
   // The clock may have been set back since the run was started, or be behind that of the process that started it.
   const now = new Date(Math.max(ownNow.getTime(), run.started_at.getTime()));
-  const measured = {
-    ...body,
-    input_tokens: body.input_tokens ?? Number(run.input_tokens),
-    cached_input_tokens: body.cached_input_tokens ?? Number(run.cached_input_tokens),
-    cache_write_tokens: body.cache_write_tokens ?? Number(run.cache_write_tokens),
-    output_tokens: body.output_tokens ?? Number(run.output_tokens),
-  };
+  const stored = storedCounts(run);
+  const measured = asDecided(
+    {
+      ...(run.service_tier !== null && { service_tier: run.service_tier }),
+      ...(run.region !== null && { region: run.region }),
+      ...(run.units !== null && { units: run.units }),
+      ...body,
+      input_tokens: body.input_tokens ?? Number(stored.inputTokens),
+      cached_input_tokens: body.cached_input_tokens ?? Number(stored.cachedInputTokens),
+      cache_write_tokens: body.cache_write_tokens ?? Number(stored.cacheWriteTokens),
+      cache_write_1h_tokens: body.cache_write_1h_tokens ?? Number(stored.cacheWrite1hTokens),
+      output_tokens: body.output_tokens ?? Number(stored.outputTokens),
+    },
+    price,
+  );
   const fieldErrors = [
     ...timeErrors(measured, run.started_at, now),
     ...tokenErrors(measured),
@@ -197,6 +221,7 @@ export function draftCompletion(
       finished_at: body.finished_at === undefined ? now : new Date(body.finished_at),
       metadata: body.metadata ?? run.metadata,
       priced_as: usedPrice?.model ?? null,
+      ...serviceColumnsOf(measured, counts),
     },
   };
 }
@@ -264,7 +289,12 @@ function timeErrors(body: { finished_at?: string }, startedAt: Date, now: Date):
   return fieldErrors;
 }
 
-const partsOfInput = ['cached_input_tokens', 'cache_write_tokens', 'audio_input_tokens'] as const;
+const partsOfInput = [
+  'cached_input_tokens',
+  'cache_write_tokens',
+  'cache_write_1h_tokens',
+  'audio_input_tokens',
+] as const;
 
 function tokenErrors(body: Measured): FieldError[] {
   const fieldErrors: FieldError[] = [];
@@ -304,7 +334,7 @@ function costIn(body: Measured, model: string, price: PriceInForce | undefined):
   }
   return price === undefined
     ? unpriced
-    : postableAmount(costOf(price.rates, countsOf(body)), model, 'output_tokens');
+    : postableAmount(servedCost(price, body, countsOf(body)), model, 'output_tokens');
 }
 
 /** A cost, or the reason why it is unknown and the held amount is posted. */
@@ -326,13 +356,24 @@ function settledCost(
   if (body.cost_usd === undefined && (price === undefined || price.unpriced === 'record')) {
     return hasUsage(body) ? 'unpriced' : 0n;
   }
+  if (body.cost_usd === undefined && price !== undefined) {
+    if (isUnitMissing(price, body)) {
+      return (body.status ?? 'succeeded') === 'succeeded' ? 'usage_missing' : 0n;
+    }
+    if (unitErrors(price, body).length > 0) {
+      return 'unpriced';
+    }
+  }
   return costIn(body, model, price);
 }
 
 const usageFields = ['input_tokens', 'output_tokens', 'images'] as const;
 
 function hasUsage(body: Measured): boolean {
-  return usageFields.some((field) => (body[field] ?? 0) > 0);
+  return (
+    usageFields.some((field) => (body[field] ?? 0) > 0) ||
+    Object.values(body.units ?? {}).some((count) => count > 0)
+  );
 }
 
 function isFieldError(cost: SettledCost | FieldError): cost is FieldError {
@@ -370,13 +411,12 @@ function estimateOf(body: CreateRun, price: PriceInForce | undefined): bigint | 
       'A running run needs `estimated_cost_usd`, or `input_tokens` with `max_output_tokens`.',
     );
   }
-  return price === undefined
+  const inputTokens = BigInt(body.input_tokens);
+  const rates = requestedRates(price, body, inputTokens);
+  return rates === undefined
     ? unpriced
     : postableAmount(
-        worstCaseCost(price.rates, BigInt(body.input_tokens), BigInt(maxOutput), {
-          ...noOtherCharges,
-          images: countOf(body.images),
-        }),
+        worstCaseCost(rates, inputTokens, BigInt(maxOutput), otherChargesOf(price, body)),
         body.model,
         body.max_output_tokens === undefined ? 'output_tokens' : 'max_output_tokens',
       );
@@ -387,6 +427,7 @@ function countsOf(body: Measured): TokenCounts {
     inputTokens: countOf(body.input_tokens),
     cachedInputTokens: countOf(body.cached_input_tokens),
     cacheWriteTokens: countOf(body.cache_write_tokens),
+    cacheWrite1hTokens: countOf(body.cache_write_1h_tokens),
     outputTokens: countOf(body.output_tokens),
     audioInputTokens: countOf(body.audio_input_tokens),
     audioOutputTokens: countOf(body.audio_output_tokens),
@@ -403,7 +444,7 @@ function usageOf(body: Measured, counts: TokenCounts, status: string): Posting['
     status,
     inputTokens: counts.inputTokens,
     cachedInputTokens: counts.cachedInputTokens,
-    cacheWriteTokens: counts.cacheWriteTokens,
+    cacheWriteTokens: counts.cacheWriteTokens + (counts.cacheWrite1hTokens ?? 0n),
     outputTokens: counts.outputTokens,
     valueNanos: body.value_usd === undefined ? null : (parseUsd(body.value_usd) ?? null),
     latencyMs: body.latency_ms === undefined ? null : BigInt(body.latency_ms),

@@ -23,8 +23,13 @@ export interface RunRow extends Readonly<Record<LabelDimension, string | null>> 
   readonly depth: number;
   readonly input_tokens: bigint;
   readonly cached_input_tokens: bigint;
+  /** With those of one hour. */
   readonly cache_write_tokens: bigint;
   readonly output_tokens: bigint;
+  readonly service_tier: string | null;
+  readonly region: string | null;
+  readonly cache_write_1h_tokens: bigint | null;
+  readonly units: Readonly<Record<string, number>> | null;
   readonly cost_nanos: bigint | null;
   readonly adjusted_nanos: bigint;
   readonly uncovered_nanos: bigint;
@@ -61,6 +66,10 @@ export type RunDraft = Pick<
   | 'flagged_by'
   | 'metadata'
   | 'priced_as'
+  | 'service_tier'
+  | 'region'
+  | 'cache_write_1h_tokens'
+  | 'units'
 > & {
   /** For an adjustment: the sum of the earlier ones, as far as known when it was computed. */
   readonly adjustedBefore?: bigint;
@@ -92,6 +101,10 @@ const columns = {
   cached_input_tokens: 'int8',
   cache_write_tokens: 'int8',
   output_tokens: 'int8',
+  service_tier: 'text',
+  region: 'text',
+  cache_write_1h_tokens: 'int8',
+  units: 'jsonb',
   cost_nanos: 'int8',
   adjusted_nanos: 'int8',
   uncovered_nanos: 'int8',
@@ -140,6 +153,10 @@ export function postedRow(posted: Posted<RunDraft>): RunRow {
     cached_input_tokens: usage.cachedInputTokens,
     cache_write_tokens: usage.cacheWriteTokens,
     output_tokens: usage.outputTokens,
+    service_tier: run.service_tier,
+    region: run.region,
+    cache_write_1h_tokens: run.cache_write_1h_tokens,
+    units: run.units,
     cost_nanos: charged === null ? null : posting.amounts.usd,
     adjusted_nanos: 0n,
     uncovered_nanos: charged?.uncovered ?? 0n,
@@ -212,7 +229,7 @@ async function completeRun(tx: Transaction, posted: Posted<RunDraft>): Promise<v
     `UPDATE runs SET status = $3, input_tokens = $4, cached_input_tokens = $5, cache_write_tokens = $6,
                      output_tokens = $7, cost_nanos = $8, value_nanos = $9, latency_ms = $10, price_version = $11,
                      finished_at = $12, metadata = $13, marks = $14, uncovered_nanos = $15, adjusted_nanos = 0,
-                     priced_as = $16
+                     priced_as = $16, service_tier = $17, region = $18, cache_write_1h_tokens = $19, units = $20
       WHERE org_id = $1 AND charged_at = (SELECT charged_at FROM run_identities WHERE org_id = $1 AND run_id = $2)
         AND id = $2 AND status = 'running' RETURNING 1 AS one`,
     [
@@ -232,6 +249,10 @@ async function completeRun(tx: Transaction, posted: Posted<RunDraft>): Promise<v
       row.marks,
       row.uncovered_nanos,
       row.priced_as,
+      row.service_tier,
+      row.region,
+      row.cache_write_1h_tokens,
+      row.units === null ? null : JSON.stringify(row.units),
     ],
   );
   if (completed.length === 0) {

@@ -1,13 +1,14 @@
 /** Corrects a run whose model had no price: it was posted at the held amount, at the default rates of its org, or at 0. */
-import { apiError, invalidField } from '../../../contract/api-error.ts';
-import { costOf } from '../../../kernel/prices.ts';
+import { apiError, invalidField, invalidFields } from '../../../contract/api-error.ts';
 import { postableAmount } from '../../../ledger/postings/amount-range.ts';
+import { unitErrors } from '../../../ledger/service-fields.ts';
 import type { PriceInForce } from '../models/index.ts';
 import { postAdjustment } from './adjust-run.ts';
 import type { RunCall, RunDependencies } from './dependencies.ts';
 import type { RunRow } from './queries.ts';
 import { requireRun } from './read-run.ts';
 import type { AdjustmentView } from './schema.ts';
+import { servedCost, storedCounts } from './served-cost.ts';
 import { isWithoutPrice } from './view.ts';
 
 export async function repriceRun(
@@ -27,7 +28,11 @@ export async function repriceRun(
   if (price === undefined) {
     throw invalidField('model', 'invalid_value', 'This model has no price. Set one, then try again.');
   }
-  const cost = postableAmount(costOf(price.rates, storedCounts(run)), run.model, 'output_tokens');
+  const fieldErrors = unitErrors(price, run);
+  if (fieldErrors.length > 0) {
+    throw invalidFields(fieldErrors);
+  }
+  const cost = postableAmount(servedCost(price, run, storedCounts(run)), run.model, 'output_tokens');
   if (typeof cost !== 'bigint') {
     throw invalidField(cost.field, cost.code, cost.message);
   }
@@ -44,17 +49,4 @@ async function findLaterPrice(
 ): Promise<PriceInForce | undefined> {
   const atThatTime = await prices.find(run.org_id, run.model, run.charged_at.getTime());
   return atThatTime ?? prices.find(run.org_id, run.model, now.getTime());
-}
-
-/** Audio tokens and images of a run are not stored, so they are priced as text and not at all. */
-function storedCounts(run: RunRow) {
-  return {
-    inputTokens: run.input_tokens,
-    cachedInputTokens: run.cached_input_tokens,
-    cacheWriteTokens: run.cache_write_tokens,
-    outputTokens: run.output_tokens,
-    audioInputTokens: 0n,
-    audioOutputTokens: 0n,
-    images: 0n,
-  };
 }

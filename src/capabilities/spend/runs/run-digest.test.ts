@@ -21,6 +21,7 @@ test.each<[string, Partial<CreateRun>, Partial<CreateRun>]>([
     { metadata: { a: { b: [2], c: 1 } } },
   ],
   ['the default of a field like the field left out', { status: 'succeeded', input_tokens: 0 }, {}],
+  ['no units and no one-hour writes like none given', { units: {}, cache_write_1h_tokens: 0 }, {}],
   ['no tags and no metadata like none given', { tags: {}, metadata: {} }, {}],
   ['the external id, which it belongs to, not at all', { external_id: 'a' }, { external_id: 'b' }],
 ])('compares %s', (_, one, other) => {
@@ -60,6 +61,10 @@ const values: Record<Exclude<keyof CreateRun, 'external_id'>, unknown> = {
   content: '',
   decision_id: 'a',
   member_id: 'a',
+  service_tier: 'a',
+  region: 'a',
+  cache_write_1h_tokens: 1,
+  units: { a: 1 },
 };
 
 test('every field of a run changes the digest, and each to a different one', () => {

@@ -63,7 +63,16 @@ function normalized(body: CreateRun): string {
     body.metadata === undefined ? '{}' : canonicalJson(body.metadata),
     body.content,
     ...(body.member_id === undefined ? [] : [{ member_id: body.member_id }]),
+    ...servedAs(body),
   ]);
+}
+
+/** Empty if the body has none of these fields, which release 0.1.0 does not know. */
+function servedAs({ service_tier, region, cache_write_1h_tokens = 0, units = {} }: CreateRun): object[] {
+  const hasUnits = Object.keys(units).length > 0;
+  return service_tier === undefined && region === undefined && cache_write_1h_tokens === 0 && !hasUnits
+    ? []
+    : [{ service_tier, region, cache_write_1h_tokens, units: canonicalJson(units) }];
 }
 
 function nanosOf(usd: string | undefined): string | undefined {

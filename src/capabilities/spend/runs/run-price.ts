@@ -1,8 +1,13 @@
-import { type Hold, restoredHold } from '../../../ledger/holds/hold.ts';
+import { type HeldService, type Hold, restoredHold } from '../../../ledger/holds/hold.ts';
 import { findEnds } from '../../../ledger/postings/ledger-writes.ts';
 import type { Queryable } from '../../../platform/db/database.ts';
 import type { PriceInForce } from '../models/index.ts';
 import type { RunDependencies } from './dependencies.ts';
+
+/** A price, and how the model is served according to the decision that the run settles. */
+export interface RunPrice extends PriceInForce {
+  readonly heldService?: HeldService;
+}
 
 type PriceDependencies = Pick<RunDependencies, 'db' | 'ledger' | 'prices' | 'failOpen'>;
 
@@ -12,7 +17,7 @@ export function findRunPrice(
   orgId: string,
   { model, decision_id }: { readonly model: string; readonly decision_id?: string | null },
   admittedAt: Date,
-): PriceInForce | undefined | Promise<PriceInForce | undefined> {
+): RunPrice | undefined | Promise<RunPrice | undefined> {
   return decision_id == null
     ? deps.prices.findForCall(orgId, model, admittedAt.getTime())
     : findDecisionPrice(deps, orgId, model, decision_id, admittedAt);
@@ -29,7 +34,7 @@ async function findDecisionPrice(
   model: string,
   decisionId: string,
   admittedAt: Date,
-): Promise<PriceInForce | undefined> {
+): Promise<RunPrice | undefined> {
   const hold =
     (await deps.ledger.findHold(orgId, decisionId)) ?? (await findEndedHold(deps.db, orgId, decisionId));
   const admittedAtMs =
@@ -45,7 +50,10 @@ async function findDecisionPrice(
     return found === undefined || found.model === held?.model ? (held ?? found) : found;
   };
   const price = (await priceOf(model)) ?? (decidedModel === model ? undefined : await priceOf(decidedModel));
-  return price ?? deps.prices.findForCall(orgId, model, admittedAtMs);
+  const applied = price ?? (await deps.prices.findForCall(orgId, model, admittedAtMs));
+  return applied === undefined || hold?.service === undefined
+    ? applied
+    : { ...applied, heldService: hold.service };
 }
 
 async function findEndedHold(db: Queryable, orgId: string, holdId: string): Promise<Hold | undefined> {

@@ -11,6 +11,7 @@ import {
   tags,
   tokens,
 } from '../../../ledger/scope.ts';
+import { serviceFields } from '../../../ledger/service-fields.ts';
 import { listParameters } from '../../../platform/http/routes/list.ts';
 import {
   choice,
@@ -38,6 +39,7 @@ const measured = {
   input_tokens: Type.Optional(tokens),
   cached_input_tokens: Type.Optional(partOf('input_tokens')),
   cache_write_tokens: Type.Optional(partOf('input_tokens')),
+  ...serviceFields,
   output_tokens: Type.Optional(tokens),
   audio_input_tokens: Type.Optional(partOf('input_tokens', ofAudio)),
   audio_output_tokens: Type.Optional(partOf('output_tokens', ofAudio)),
@@ -124,7 +126,11 @@ export const RunView = closed({
   input_tokens: Type.Integer(),
   cached_input_tokens: Type.Integer(),
   cache_write_tokens: Type.Integer(),
+  cache_write_1h_tokens: Type.Integer({ description: 'Not included in `cache_write_tokens`.' }),
   output_tokens: Type.Integer(),
+  service_tier: nullable(Type.String({ description: 'The stated tier, or that of the decision.' })),
+  region: nullable(Type.String({ description: 'The stated region, or that of the decision.' })),
+  units: Type.Record(Type.String(), Type.Integer()),
   cost_usd: nullable(
     Type.String({
       description:

@@ -107,6 +107,10 @@ function draftExpiry(
       flagged_by: null,
       metadata: null,
       priced_as: pricedAs,
+      service_tier: hold.service?.tier ?? null,
+      region: hold.service?.region ?? null,
+      cache_write_1h_tokens: null,
+      units: null,
     },
   };
 }

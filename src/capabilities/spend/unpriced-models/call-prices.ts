@@ -68,7 +68,9 @@ function policyOf(row: UnpricedPolicyRow | undefined): UnpricedPolicy {
   }
   const { id: versionId, on_unpriced: unpriced } = row;
   const rates = unpriced === 'record' ? free : ratesOf(row);
-  return { onUnpriced: unpriced, price: { versionId, rates, model: null, unpriced } };
+  // Units have no default rates; a call is not refused because of them.
+  const tariff = { rates, modifiers: [], unitNanos: new Map<string, bigint>(), hasFreeUnits: true };
+  return { onUnpriced: unpriced, price: { ...tariff, versionId, model: null, unpriced } };
 }
 
 const free: Rates = {
