@@ -26,11 +26,20 @@ const tokenRates: readonly (readonly [string, keyof CatalogRates])[] = [
   ['input_cost_per_audio_token', 'audio_input_usd_per_million'],
   ['output_cost_per_audio_token', 'audio_output_usd_per_million'],
 ];
-const tiers = { batch: '_batches', flex: '_flex', priority: '_priority' } as const;
-const units = {
-  second: ['input_cost_per_second', 'output_cost_per_second', 'output_cost_per_video_per_second'],
-  character: ['input_cost_per_character', 'output_cost_per_character'],
+const tiers = { batch: '_batches', flex: '_flex', priority: '_priority', ultrafast: '_ultrafast' } as const;
+
+/** Charged in addition to tokens. */
+const addedUnits = {
   page: ['ocr_cost_per_page'],
+  annotated_page: ['annotation_cost_per_page'],
+  maps_query: ['google_maps_grounding_cost_per_query'],
+} as const;
+/** Charged instead of tokens: a model that has rates per token too is charged by these. */
+const insteadOfTokens = {
+  second: ['input_cost_per_second', 'output_cost_per_second', 'output_cost_per_video_per_second'],
+  second_1080p: ['output_cost_per_second_1080p'],
+  second_4k: ['output_cost_per_second_4k'],
+  character: ['input_cost_per_character', 'output_cost_per_character'],
 } as const;
 
 const abilities = {
@@ -70,10 +79,14 @@ export function litellmModel(key: string, entry: LitellmEntry, asOf: string): Ca
   if (amounts.length > 0 && amounts.every((amount) => Number(amount) === 0) && entry.mode !== 'moderation') {
     return undefined;
   }
-  const longContext = thresholdsOf(entry).map((tokens) => ({
-    above_input_tokens: tokens,
-    ...ratesOf(entry, `_above_${tokens / 1_000}k_tokens`),
-  }));
+  const longContext = thresholdsOf(entry).map((tokens) => {
+    const suffix = `_above_${tokens / 1_000}k_tokens`;
+    return clean({ above_input_tokens: tokens, ...ratesOf(entry, suffix), tiers: tiersOf(entry, suffix) });
+  });
+  const { fast, ...regions } = multipliersOf(entry);
+  const hasTokenRates = [rates.input_usd_per_million, rates.output_usd_per_million].some(
+    (rate) => Number(rate ?? 0) > 0,
+  );
   return clean({
     model,
     provider: known.provider,
@@ -81,16 +94,13 @@ export function litellmModel(key: string, entry: LitellmEntry, asOf: string): Ca
     as_of: asOf,
     source_url: typeof entry.source === 'string' ? entry.source : undefined,
     rates: clean({ ...rates, image_usd: image, request_usd: perQuery }),
-    tiers: clean({
-      batch: ratesOf(entry, tiers.batch),
-      flex: ratesOf(entry, tiers.flex),
-      priority: ratesOf(entry, tiers.priority),
-    }),
+    tiers: clean({ ...tiersOf(entry, ''), fast: clean({ multiplier: fast }) }),
     long_context: longContext,
+    regions,
     units: clean({
-      second: unitOf(entry, units.second),
-      character: unitOf(entry, units.character),
-      page: unitOf(entry, units.page),
+      web_search: searchUnit(entry),
+      ...unitsOf(entry, addedUnits),
+      ...(!hasTokenRates && unitsOf(entry, insteadOfTokens)),
     }),
     context_tokens: count(entry.max_input_tokens),
     max_output_tokens: count(entry.max_output_tokens),
@@ -126,6 +136,37 @@ function ratesOf(entry: LitellmEntry, suffix: string): CatalogRates {
       perMillion(entry[`output_cost_per_image_token${suffix}`]) ?? rates.output_usd_per_million;
   }
   return clean(rates);
+}
+
+function tiersOf(entry: LitellmEntry, suffix: string): Record<string, CatalogRates> {
+  return clean(
+    Object.fromEntries(
+      Object.entries(tiers).map(([tier, tierSuffix]) => [tier, ratesOf(entry, `${suffix}${tierSuffix}`)]),
+    ),
+  );
+}
+
+/** Returns factors of all rates by region, and that of Anthropic's fast mode as `fast`. */
+function multipliersOf(entry: LitellmEntry): Record<string, string> {
+  const specific = Object.entries((entry.provider_specific_entry ?? {}) as Record<string, unknown>);
+  const regional = Object.entries(entry).flatMap(([field, value]) => {
+    const region = /^regional_processing_uplift_multiplier_(\w+)$/.exec(field)?.[1];
+    return region === undefined ? [] : [[region, value] as const];
+  });
+  return clean(Object.fromEntries([...specific, ...regional].map(([name, value]) => [name, usd(value)])));
+}
+
+/** The list distinguishes sizes of the context, but all of them cost the same. */
+function searchUnit(entry: LitellmEntry): string | undefined {
+  const perQuery = entry.search_context_cost_per_query as Record<string, unknown> | undefined;
+  return usd(perQuery?.search_context_size_medium);
+}
+
+function unitsOf(
+  entry: LitellmEntry,
+  units: Readonly<Record<string, readonly string[]>>,
+): Record<string, string | undefined> {
+  return Object.fromEntries(Object.entries(units).map(([unit, fields]) => [unit, unitOf(entry, fields)]));
 }
 
 function thresholdsOf(entry: LitellmEntry): number[] {

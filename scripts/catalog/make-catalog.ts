@@ -123,8 +123,9 @@ function withAliases(all: readonly CatalogModel[]): CatalogModel[] {
   });
 }
 
-/** Tiers are left out: the lists have them for some names only. */
-function pricesOf({ provider, rates = {}, long_context = [], units = {} }: CatalogModel): string {
+/** Tiers and units besides tokens are left out: the lists have them for some names only. */
+function pricesOf({ provider, rates, long_context = [], units = {} }: CatalogModel): string {
   const sorted = (value: object) => Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
-  return JSON.stringify([provider, sorted(rates), sorted(units), long_context.map(sorted)]);
+  const brackets = long_context.map(({ tiers: _, ...above }) => sorted(above));
+  return JSON.stringify([provider, sorted(rates ?? {}), rates === undefined ? sorted(units) : [], brackets]);
 }
