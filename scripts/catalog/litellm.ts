@@ -130,10 +130,13 @@ function ratesOf(entry: LitellmEntry, suffix: string): CatalogRates {
   for (const [field, rate] of tokenRates) {
     rates[rate] = perMillion(entry[`${field}${suffix}`]);
   }
-  if (entry.mode === 'image_generation') {
-    // Generated images are billed as output tokens, and are nearly all of the output.
+  const perImageToken = entry.output_cost_per_image_token;
+  if (entry.mode === 'image_generation' && typeof perImageToken === 'number') {
+    // Generated images are billed as output tokens, and are nearly all of the output. The list has no rate of images in batches
+    // for most models: they cost half, like text.
     rates.output_usd_per_million =
-      perMillion(entry[`output_cost_per_image_token${suffix}`]) ?? rates.output_usd_per_million;
+      perMillion(entry[`output_cost_per_image_token${suffix}`]) ??
+      (suffix === tiers.batch ? perMillion(perImageToken / 2) : undefined);
   }
   return clean(rates);
 }
