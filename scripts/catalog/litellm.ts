@@ -156,7 +156,8 @@ function multipliersOf(entry: LitellmEntry): Record<string, string> {
     const region = /^regional_processing_uplift_multiplier_(\w+)$/.exec(field)?.[1];
     return region === undefined ? [] : [[region, value] as const];
   });
-  return clean(Object.fromEntries([...specific, ...regional].map(([name, value]) => [name, usd(value)])));
+  const factors = [...specific, ...regional].map(([name, value]) => [name, usd(value) ?? '1'] as const);
+  return Object.fromEntries(factors);
 }
 
 /** The list distinguishes sizes of the context, but all of them cost the same. */

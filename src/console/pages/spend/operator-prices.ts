@@ -18,6 +18,7 @@ import { html, link, path } from '../../html.ts';
 import { listing } from '../../listing.ts';
 import { pathOf } from '../../operations.ts';
 import { type Screen, type ScreenVisit, view } from '../../screen.ts';
+import { bodyWithUnits, termFields, termSummary, termValues } from './price-terms.ts';
 
 const listPath = '/console/prices';
 const modelPath = `${listPath}/{model}`;
@@ -56,6 +57,7 @@ const effectiveFrom: Field = {
 const modelFields: readonly Field[] = [
   { name: 'provider', label: 'Provider', kind: 'text', whenEmpty: 'null' },
   ...amountFields('input_usd_per_million'),
+  ...termFields,
   effectiveFrom,
   { name: 'context_tokens', label: 'Context window (tokens)', kind: 'number', whenEmpty: 'null' },
   { name: 'max_output_tokens', label: 'Max output tokens', kind: 'number', whenEmpty: 'null' },
@@ -92,7 +94,7 @@ export const operatorPriceScreens: readonly Screen[] = [
     back: listPath,
     fields: () => [{ name: 'model', label: 'Model', kind: 'text', required: true }, ...modelFields],
     call: 'PUT /v1/admin/models/{model}',
-    body: ({ model: _, ...body }) => body,
+    body: ({ model: _, ...body }) => bodyWithUnits(body),
   }),
   ...formScreens({
     path: modelPath,
@@ -106,6 +108,7 @@ export const operatorPriceScreens: readonly Screen[] = [
       const found = await api.get<'models.prices.read'>(pathOf('/v1/admin/models/{model}', params));
       return {
         ...amountValues(found),
+        ...termValues(found),
         provider: found.provider ?? '',
         context_tokens: String(found.context_tokens ?? ''),
         max_output_tokens: String(found.max_output_tokens ?? ''),
@@ -116,6 +119,7 @@ export const operatorPriceScreens: readonly Screen[] = [
       };
     },
     call: 'PUT /v1/admin/models/{model}',
+    body: bodyWithUnits,
     below: ({ params }) =>
       card('Versions', html`<p><a href="${pathOf(`${modelPath}/versions`, params)}">Version history</a></p>`),
   }),
@@ -132,10 +136,11 @@ export const operatorPriceScreens: readonly Screen[] = [
       { name: 'model', label: 'Model', kind: 'text', required: true },
       { name: 'discount_percent', label: 'Discount (%)', kind: 'text', placeholder: '10' },
       ...amountFields().map(({ whenEmpty: _, ...field }) => field),
+      ...termFields,
       effectiveFrom,
     ],
     call: 'PUT /v1/admin/orgs/{org_id}/prices/{model}',
-    body: ({ model: _, ...body }) => body,
+    body: ({ model: _, ...body }) => bodyWithUnits(body),
   }),
   actionScreen({
     path: `${orgPricesPath}/{model}/remove`,
@@ -156,6 +161,7 @@ const inAndOut = [
   { title: 'Input', isNumber: true, cell: (one: PriceView) => exactUsd(one.input_usd_per_million) },
   { title: 'Output', isNumber: true, cell: (one: PriceView) => exactUsd(one.output_usd_per_million) },
 ] as const;
+const terms = { title: 'Other terms', cell: (one: PriceView) => termSummary(one) };
 const from = {
   title: 'Effective from',
   cell: (one: PriceView) => html`<span class="nowrap">${time(one.effective_from, 'UTC')}</span>`,
@@ -183,6 +189,7 @@ async function list(visit: ScreenVisit) {
       },
       { title: 'Provider', cell: (one) => one.provider ?? '–' },
       ...inAndOut,
+      terms,
       from,
       status,
     ],
@@ -199,7 +206,7 @@ async function versions({ api, params }: ScreenVisit) {
   return view(
     'Price versions',
     html`${heading('Price versions', html`<a class="button" href="${pathOf(modelPath, params)}">Back to ${found.model}</a>`)}
-${card(found.model, table({ caption: 'Versions', rows: found.versions, columns: [from, ...inAndOut, status] }))}`,
+${card(found.model, table({ caption: 'Versions', rows: found.versions, columns: [from, ...inAndOut, terms, status] }))}`,
   );
 }
 
@@ -229,6 +236,7 @@ async function ofOrg(visit: ScreenVisit) {
         cell: (one) => (one.discount_percent === null ? '–' : `${one.discount_percent}%`),
       },
       ...inAndOut,
+      terms,
       from,
       status,
       { title: '', cell: remove },

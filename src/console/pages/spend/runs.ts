@@ -229,7 +229,11 @@ function costs(run: RunView): (readonly [string, Part])[] {
     ['Input tokens', count(run.input_tokens)],
     ['Cached input tokens', count(run.cached_input_tokens)],
     ['Cache write tokens', count(run.cache_write_tokens)],
+    ['One-hour cache write tokens', count(run.cache_write_1h_tokens)],
     ['Output tokens', count(run.output_tokens)],
+    ['Other units', unitsText(run)],
+    ['Service tier', run.service_tier ?? '–'],
+    ['Region', run.region ?? '–'],
     ['Price', priceText(run)],
     ['Priced as', run.priced_as ?? '–'],
     ['Decision', run.decision_id === null ? '–' : html`<code>${run.decision_id}</code>`],
@@ -249,6 +253,11 @@ function priceText({ price_source, price_version, status }: RunView): Part {
     default:
       return price_version ?? (status === 'running' ? '–' : 'reported by client');
   }
+}
+
+function unitsText({ units }: RunView): string {
+  const counts = Object.entries(units).map(([unit, number]) => `${unit}: ${count(number)}`);
+  return counts.length === 0 ? '–' : counts.join(', ');
 }
 
 function costText(run: RunView): Part {
