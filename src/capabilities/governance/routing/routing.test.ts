@@ -108,6 +108,35 @@ describe('a decision', () => {
     expect((await decide()).json).toEqual(json);
   });
 
+  test('compares the rates of the stated tier, and holds them', async () => {
+    const tiered = { input_usd_per_million: '5', output_usd_per_million: '5' };
+    await world.request('PUT', '/v1/admin/models/tiered', {
+      key: world.operatorKey,
+      body: { ...tiered, modifiers: [{ tier: 'flex', multiplier: '0.1' }] },
+    });
+    await put({ candidates: ['medium', 'tiered'] });
+    await evaluate('medium', 0.9);
+    await evaluate('tiered', 0.9);
+    expect(await chosen()).toBe('medium');
+    expect((await decide({ service_tier: 'flex', hold: true })).json).toMatchObject({
+      model: 'tiered',
+      expected_cost_usd: '0.001',
+      held_usd: '0.001',
+    });
+  });
+
+  test('has no cost of a model that is charged by units alone', async () => {
+    await world.request('PUT', '/v1/admin/models/by-page', {
+      key: world.operatorKey,
+      body: { input_usd_per_million: '0', units: { page: '0.01' } },
+    });
+    await put({ candidates: ['medium', 'by-*', 'by-page'] });
+    await evaluate('medium', 0.9);
+    await evaluate('by-page', 0.9);
+    const answer = await decide();
+    expect([answer.json.model, reasonsIn(answer)]).toEqual(['medium', { 'by-page': 'no_price' }]);
+  });
+
   test('follows the objective, and the weights if there are any', async () => {
     await allGood();
     for (const [model, latency_ms] of [
