@@ -162,8 +162,8 @@ def ocr_cost(key, provider, units):
     return sum(cost_per_token(model=key, custom_llm_provider=provider, call_type="ocr", response=response))
 
 
-def reason_of(sample, entry):
-    """Why the two may differ; None if they must not."""
+def reason_of(sample, entry, difference):
+    """Why the two may differ; None if they must not. Reasons with a known effect must explain the difference exactly."""
     usage = sample["usage"]
     terms = sample["terms"]
     tier = usage.get("service_tier")
@@ -178,7 +178,7 @@ def reason_of(sample, entry):
         return "LiteLLM uses another entry of the same name, without a price"
     if "off_peak_pricing" in entry:
         return "LiteLLM applies rates by the time of day, which prices do not have"
-    if tier == "batch" and "one-hour write" in terms:
+    if tier == "batch" and "one-hour write" in terms and is_one_hour_rate(sample, entry, difference):
         return "LiteLLM charges one-hour writes of batches like five-minute writes; Anthropic's factors multiply"
     if tier == "batch" and "region us" in terms and entry["litellm_provider"] == "anthropic":
         return "LiteLLM does not apply Anthropic's regional factor to batches"
@@ -194,11 +194,30 @@ def reason_of(sample, entry):
     units = usage.get("units", {})
     is_google = PROVIDERS[entry["litellm_provider"]] in ("gemini", "vertex_ai")
     if ("web_search" in units or "maps_query" in units) and is_google:
-        if (entry.get("web_search_billing_unit") or "per_prompt") == "per_prompt":
+        is_search = "web_search" in units
+        count = units["web_search"] if is_search else units["maps_query"]
+        each = (
+            entry["search_context_cost_per_query"]["search_context_size_medium"]
+            if is_search
+            else entry["google_maps_grounding_cost_per_query"]
+        )
+        is_per_prompt = (entry.get("web_search_billing_unit") or "per_prompt") == "per_prompt"
+        if is_per_prompt and abs(difference - Decimal(repr(each)) * (count - 1)) <= TOLERANCE:
             return "LiteLLM charges one search per prompt; callers of Purser state the number that is billed"
-    if "second" in units and Decimal(repr(entry.get("input_cost_per_second") or 0)) % TOLERANCE != 0:
+    if "second" in units and abs(difference) <= units["second"] * TOLERANCE / 2:
         return "The price of a second has more than nine decimals and is rounded to nine"
     return None
+
+
+def is_one_hour_rate(sample, entry, difference):
+    """The one-hour rate of a batch is the part of the flat one-hour rate that batches pay of other writes."""
+    write, long = "cache_creation_input_token_cost", ""
+    if "long context" in sample["terms"]:
+        long = "_above_" + next(iter(field.split("_above_")[-1] for field in entry if field.endswith("k_tokens")))
+    rate = lambda field: Decimal(repr(entry[field]))  # noqa: E731
+    in_batch = rate(f"{write}{long}_batches")
+    one_hour = rate(f"{write}_above_1hr{long}") * in_batch / rate(f"{write}{long}")
+    return abs(difference - sample["usage"]["cache_write_1h_tokens"] * (one_hour - in_batch)) <= TOLERANCE
 
 
 def main(path):
@@ -216,7 +235,7 @@ def main(path):
             (equal if is_equal else deviating)[term] += 1
         if is_equal:
             continue
-        reason = reason_of(sample, entry)
+        reason = reason_of(sample, entry, difference)
         reasons[reason] += 1
         if reason is None:
             unexplained.append(f"{key} {json.dumps(sample)} LiteLLM: {theirs}")
