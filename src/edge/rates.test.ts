@@ -116,7 +116,11 @@ describe('a decision', () => {
     expect(faultsOf(await ask({ cache_write_1h_tokens: 1_001 }))).toEqual([
       'cache_write_1h_tokens out_of_range',
     ]);
-    expect(refusalOf(await ask({ units: { Page: 1 } }))).toEqual([422, 'validation_failed']);
+    expect(refusalOf(await ask({ units: { Page: 1 } }))).toEqual([
+      422,
+      'validation_failed',
+      'units invalid_format',
+    ]);
     expect((await ask({ units: { never: 1 }, estimated_cost_usd: '0.1' })).json.held_usd).toBe('0.1');
   });
 });

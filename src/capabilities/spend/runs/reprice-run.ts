@@ -41,12 +41,14 @@ export async function repriceRun(
   return postAdjustment(deps, call, run, { delta, reason, price });
 }
 
-/** Returns the price at the time of the run if it was set with an earlier start, otherwise the present one. */
+/** Returns the price at the time of the run if it was set with an earlier start and has its units, otherwise the present one. */
 async function findLaterPrice(
   { prices }: Pick<RunDependencies, 'prices'>,
   run: RunRow,
   now: Date,
 ): Promise<PriceInForce | undefined> {
   const atThatTime = await prices.find(run.org_id, run.model, run.charged_at.getTime());
-  return atThatTime ?? prices.find(run.org_id, run.model, now.getTime());
+  return atThatTime !== undefined && unitErrors(atThatTime, run).length === 0
+    ? atThatTime
+    : prices.find(run.org_id, run.model, now.getTime());
 }

@@ -192,7 +192,6 @@ describe('a run in progress', () => {
       cached_input_usd_per_million: listed.cached_input_usd_per_million,
       modifiers,
       units: { ...listed.units, file: '0.5' },
-      effective_from: '2026-01-01T00:00:00Z',
     });
     const repriced = await send('POST', `/v1/runs/${run.id}/reprice`, {});
     expect(repriced.status).toBe(201);
