@@ -166,7 +166,7 @@ function estimateOf(
           : 'This model has no price. Provide `estimated_cost_usd`.',
     };
   }
-  const [unitError] = unitErrors(price, body);
+  const unitError = unitErrors(price, body)[0];
   if (unitError !== undefined) {
     return unitError;
   }

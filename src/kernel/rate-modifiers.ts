@@ -46,9 +46,16 @@ export function ratesFor(tariff: Tariff, terms: ServiceTerms, inputTokens: bigin
     return tariff.rates;
   }
   const cache = cacheOf(tariff);
-  return cachedRates(cache, cache.actual, terms, bracketOf(cache, inputTokens), (served, bracket) =>
-    modifiedRates(tariff, served, bracket === 0 ? 0n : (cache.thresholds[bracket - 1] as bigint) + 1n),
-  );
+  const bracket = bracketOf(cache, inputTokens);
+  const index = indexOf(cache, terms, bracket);
+  let rates = cache.actual[index];
+  if (rates === undefined) {
+    // Any number of tokens in the bracket has the same rates.
+    const inBracket = bracket === 0 ? 0n : (cache.thresholds[bracket - 1] as bigint) + 1n;
+    rates = modifiedRates(tariff, terms, inBracket);
+    cache.actual[index] = rates;
+  }
+  return rates;
 }
 
 /**
@@ -60,13 +67,17 @@ export function maximumRatesFor(tariff: Tariff, terms: ServiceTerms, inputTokens
     return tariff.rates;
   }
   const cache = cacheOf(tariff);
-  return cachedRates(cache, cache.maximum, terms, bracketOf(cache, inputTokensMax), (served, bracket) => {
-    let highest = ratesFor(tariff, served, 0n);
+  const bracket = bracketOf(cache, inputTokensMax);
+  const index = indexOf(cache, terms, bracket);
+  let highest = cache.maximum[index];
+  if (highest === undefined) {
+    highest = ratesFor(tariff, terms, 0n);
     for (const threshold of cache.thresholds.slice(0, bracket)) {
-      highest = higherRates(highest, ratesFor(tariff, served, threshold + 1n));
+      highest = higherRates(highest, ratesFor(tariff, terms, threshold + 1n));
     }
-    return highest;
-  });
+    cache.maximum[index] = highest;
+  }
+  return highest;
 }
 
 /** Returns the cost of the units, or the names of those that the price does not have. */
@@ -180,14 +191,15 @@ function completeRates(rates: Rates): { readonly [Name in keyof Rates]-?: bigint
   };
 }
 
-/** Computed rates of a tariff. The keys contain only tiers and regions of its modifiers, so their number is bounded. */
+/** Computed rates of a tariff, by `indexOf`. Their number is bounded by the tiers, regions and thresholds of its modifiers. */
 interface RatesCache {
-  readonly tiers: ReadonlySet<string | null>;
-  readonly regions: ReadonlySet<string | null>;
+  /** From 1: zero stands for any other tier or region. */
+  readonly tiers: ReadonlyMap<string, number>;
+  readonly regions: ReadonlyMap<string, number>;
   /** Ascending. */
   readonly thresholds: readonly bigint[];
-  readonly actual: Map<string, Rates>;
-  readonly maximum: Map<string, Rates>;
+  readonly actual: (Rates | undefined)[];
+  readonly maximum: (Rates | undefined)[];
 }
 
 const caches = new WeakMap<Tariff, RatesCache>();
@@ -200,11 +212,11 @@ function cacheOf(tariff: Tariff): RatesCache {
   const conditions = tariff.modifiers.map(({ when }) => when);
   const thresholds = new Set(conditions.flatMap(({ aboveInputTokens }) => aboveInputTokens ?? []));
   const cache: RatesCache = {
-    tiers: new Set(conditions.map(({ tier }) => tier)),
-    regions: new Set(conditions.map(({ region }) => region)),
+    tiers: numbered(conditions.flatMap(({ tier }) => tier ?? [])),
+    regions: numbered(conditions.flatMap(({ region }) => region ?? [])),
     thresholds: [...thresholds].sort((a, b) => (a < b ? -1 : 1)),
-    actual: new Map(),
-    maximum: new Map(),
+    actual: [],
+    maximum: [],
   };
   caches.set(tariff, cache);
   return cache;
@@ -219,22 +231,13 @@ function bracketOf({ thresholds }: RatesCache, inputTokens: bigint): number {
   return bracket;
 }
 
-function cachedRates(
-  { tiers, regions }: RatesCache,
-  rates: Map<string, Rates>,
-  terms: ServiceTerms,
-  bracket: number,
-  compute: (served: ServiceTerms, bracket: number) => Rates,
-): Rates {
-  const tier = tiers.has(terms.tier) ? terms.tier : null;
-  const region = regions.has(terms.region) ? terms.region : null;
-  // The separator is safe: tiers and regions are words.
-  const key = `${bracket} ${tier ?? ''} ${region ?? ''}`;
-  const existing = rates.get(key);
-  if (existing !== undefined) {
-    return existing;
-  }
-  const computed = compute({ tier, region }, bracket);
-  rates.set(key, computed);
-  return computed;
+/** Unlike a key of text, the index costs nothing to compute: this is called for every decision. */
+function indexOf({ tiers, regions, thresholds }: RatesCache, terms: ServiceTerms, bracket: number): number {
+  const tier = terms.tier === null ? 0 : (tiers.get(terms.tier) ?? 0);
+  const region = terms.region === null ? 0 : (regions.get(terms.region) ?? 0);
+  return (tier * (regions.size + 1) + region) * (thresholds.length + 1) + bracket;
+}
+
+function numbered(words: readonly string[]): Map<string, number> {
+  return new Map([...new Set(words)].map((word, index) => [word, index + 1]));
 }

@@ -68,15 +68,23 @@ export interface ServiceInput {
 }
 
 export function serviceTermsOf({ service_tier, region }: ServiceInput): ServiceTerms {
-  return { tier: service_tier ?? null, region: region ?? null };
+  return service_tier == null && region == null
+    ? notStated
+    : { tier: service_tier ?? null, region: region ?? null };
 }
 
-/** Returns the service to store in a hold; undefined if the rates of the price do not depend on it. */
+const notStated: ServiceTerms = { tier: null, region: null };
+
+/**
+ * Returns the service to store in a hold. Undefined if the rates of the price do not depend on it, and for the usual request, which
+ * states tokens only: its tokens are in the hold.
+ */
 export function heldServiceOf(
   tariff: Tariff | undefined,
   input: ServiceInput & { readonly input_tokens?: number },
 ): HeldService | undefined {
-  if (tariff === undefined || tariff.modifiers.length === 0) {
+  const isUsual = input.service_tier == null && input.region == null && input.input_tokens !== undefined;
+  if (tariff === undefined || tariff.modifiers.length === 0 || isUsual) {
     return undefined;
   }
   return {
@@ -115,7 +123,10 @@ function pricedUnits(tariff: Tariff, { units }: ServiceInput): bigint {
 }
 
 /** Returns an error for each unit without a price, or the error of a request without the units that a price charges alone. */
-export function unitErrors(tariff: Tariff, input: ServiceInput): FieldError[] {
+export function unitErrors(tariff: Tariff, input: ServiceInput): readonly FieldError[] {
+  if (input.units == null && !isUnitMissing(tariff, input)) {
+    return noErrors;
+  }
   if (isUnitMissing(tariff, input)) {
     const names = [...tariff.unitNanos.keys()].join('`, `');
     return [
@@ -126,7 +137,7 @@ export function unitErrors(tariff: Tariff, input: ServiceInput): FieldError[] {
       },
     ];
   }
-  const unpriced = input.units == null ? 0n : unitCost(tariff, input.units);
+  const unpriced = unitCost(tariff, input.units);
   return typeof unpriced === 'bigint'
     ? []
     : unpriced.map((name) => ({
@@ -136,7 +147,9 @@ export function unitErrors(tariff: Tariff, input: ServiceInput): FieldError[] {
       }));
 }
 
+const noErrors: readonly FieldError[] = [];
+
 /** Returns true if the price charges units alone, and the request has none. */
 export function isUnitMissing(tariff: Tariff, { units }: ServiceInput): boolean {
-  return tariff.unitNanos.size > 0 && Object.keys(units ?? {}).length === 0 && isBilledByUnitsOnly(tariff);
+  return isBilledByUnitsOnly(tariff) && Object.keys(units ?? {}).length === 0;
 }

@@ -20,7 +20,7 @@ export interface Hold extends Reservation {
   readonly idempotency: HoldKey | null;
   /** Set if the decision was made fail-open, without checking the limits. */
   readonly degraded?: true;
-  /** Set if the rates of the price depend on it. */
+  /** Left out if the rates of the price do not depend on it, or if the request stated tokens only. */
   readonly service?: HeldService;
   /** Ids of the last requests that increased the hold, oldest first; see `increase-hold.ts`. */
   readonly increases?: readonly string[];

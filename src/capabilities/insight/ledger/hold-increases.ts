@@ -133,7 +133,8 @@ async function amountsOf(deps: IncreaseDependencies, hold: Hold, body: IncreaseH
   }
   const added = BigInt(output_tokens);
   const terms = { tier: service?.tier ?? null, region: service?.region ?? null };
-  // If the size of the input is unknown, any rates for long inputs may apply.
-  const rates = maximumRatesFor(tariff, terms, BigInt(service?.inputTokens ?? maxTokens));
+  // Without a service, the hold has the input and output tokens of the request. If the input is unknown, any rates may apply.
+  const inputTokens = service === undefined ? hold.amounts.tokens : BigInt(service.inputTokens ?? maxTokens);
+  const rates = maximumRatesFor(tariff, terms, inputTokens);
   return { usd: worstCaseOutputCost(rates, added), tokens: added, requests: 0n };
 }
