@@ -1,0 +1,29 @@
+import { expect, test } from 'vitest';
+import { bodyOf } from '../../forms.ts';
+import { bodyWithUnits, termFields, termSummary, termValues } from './price-terms.ts';
+
+const terms = {
+  modifiers: [
+    { tier: 'batch', input_usd_per_million: '1.5', output_usd_per_million: '7.5' },
+    { above_input_tokens: 200_000, cache_write_ttl: '1h' as const, cache_write_usd_per_million: '6' },
+    { region: 'us', multiplier: '1.1' },
+  ],
+  units: { web_search: '0.01', 'tool:find': '0.002' },
+};
+
+test('saving the form without a change keeps modifiers and units', () => {
+  const form = new URLSearchParams(termValues(terms) as Record<string, string>);
+  expect(bodyWithUnits(bodyOf(termFields, form, 'UTC'))).toEqual(terms);
+});
+
+test('an empty form has neither, and a unit without a name is left to the API to reject', () => {
+  expect(bodyWithUnits(bodyOf(termFields, new URLSearchParams(), 'UTC'))).toEqual({});
+  const form = new URLSearchParams({ 'units.0.usd': '1' });
+  expect(bodyWithUnits(bodyOf(termFields, form, 'UTC'))).toEqual({ units: { '': '1' } });
+});
+
+test('a list shows how many there are', () => {
+  expect(termSummary(terms)).toBe('3 modifiers, 2 units');
+  expect(termSummary({ modifiers: [], units: { page: '1' } })).toBe('1 unit');
+  expect(termSummary({ modifiers: [], units: {} })).toBe('–');
+});
