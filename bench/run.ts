@@ -23,6 +23,7 @@ import { edgePostgres, edgePostgresTwo } from './rows/edge-postgres.ts';
 import { expiringHolds, expiringHoldsPostgres } from './rows/expiring-holds.ts';
 import { forecasts } from './rows/forecasts.ts';
 import { growthKeyBudgets, growthLimits } from './rows/growth-limits.ts';
+import { growthOrgsFifty, growthOrgsThousand } from './rows/growth-orgs.ts';
 import { growthRuns } from './rows/growth-runs.ts';
 import { memoryBulk } from './rows/memory-bulk.ts';
 import { memoryOrgs } from './rows/memory-orgs.ts';
@@ -49,6 +50,8 @@ const rows: readonly Row[] = [
   bulkBesideEdge,
   growthLimits,
   growthKeyBudgets,
+  growthOrgsFifty,
+  growthOrgsThousand,
   growthRuns,
   consolePages,
   webhooks,

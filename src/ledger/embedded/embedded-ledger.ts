@@ -17,7 +17,7 @@ import type { Clock } from '../../platform/time/clock.ts';
 import type { Renaming } from '../holds/customer-pseudonyms.ts';
 import type { Hold } from '../holds/hold.ts';
 import { addImportedHold, type HoldImport, type ImportedHold } from '../holds/hold-import.ts';
-import { findStoredKeys, type Replay, type RequestKey, replayOf, storeKeys } from '../holds/hold-keys.ts';
+import { findStoredKey, type Replay, type RequestKey, replayOf, storeKeys } from '../holds/hold-keys.ts';
 import type {
   AdmissionPreview,
   Held,
@@ -164,7 +164,7 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
     if (open !== undefined) {
       return replayOf(open.idempotency, key);
     }
-    const [stored] = await findStoredKeys(this.#options.db, orgId, [key.digest], this.#now());
+    const stored = await findStoredKey(this.#options.db, orgId, key.digest, this.#now());
     return replayOf(stored, key);
   }
 
@@ -269,7 +269,7 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
     }
     return this.#serializeByKey(orgId, key.digest, async () => {
       const open = this.#states.findByKey(orgKeyId(orgId, key.digest));
-      const [stored] = await findStoredKeys(this.#options.db, orgId, [key.digest], this.#now());
+      const stored = await findStoredKey(this.#options.db, orgId, key.digest, this.#now());
       // A key that was already used stays with its decision; this hold is imported without a key.
       return this.#import(
         open === undefined && stored === undefined ? imported : { ...imported, idempotency: null },

@@ -133,7 +133,7 @@ export async function storeResponse(
   if (stored > 0) {
     return undefined;
   }
-  const [used] = await findStoredKeys(db, orgId, [key.digest], nowMs);
+  const used = await findStoredKey(db, orgId, key.digest, nowMs);
   return replayOf(used, key);
 }
 
@@ -174,23 +174,44 @@ async function upsertKeys(db: Queryable, keys: readonly StoredKey[], replaces: s
   return rows.length;
 }
 
-/** Returns those of the keys that are stored and not expired: their hold has ended, or they never had one. */
+/** Returns those of the keys, given by their digests, that are stored and not expired: their hold has ended, or they never had one. */
 export async function findStoredKeys(
   db: Queryable,
-  orgId: string,
-  digests: readonly string[],
+  digests: readonly { readonly orgId: string; readonly id: string }[],
   nowMs: number,
-): Promise<HoldKey[]> {
-  const rows = await db.query<{ digest: string; fingerprint: string; body: Uint8Array | null }>(
-    `SELECT substr(key_digest, ${digestPrefix.length + 1}) AS digest, fingerprint, body FROM idempotency_keys
-      WHERE tenant_id = $1 AND key_digest = ANY($2) AND expires_at > $3`,
-    [orgId, digests.map((digest) => digestPrefix + digest), new Date(nowMs)],
+): Promise<{ readonly orgId: string; readonly key: HoldKey }[]> {
+  if (digests.length === 0) {
+    return [];
+  }
+  const rows = await db.query<{
+    org_id: string;
+    digest: string;
+    fingerprint: string;
+    body: Uint8Array | null;
+  }>(
+    `SELECT tenant_id AS org_id, substr(key_digest, ${digestPrefix.length + 1}) AS digest, fingerprint, body
+       FROM unnest($1::text[], $2::text[]) AS w(tenant_id, key_digest) JOIN idempotency_keys USING (tenant_id, key_digest)
+      WHERE expires_at > $3`,
+    [digests.map(({ orgId }) => orgId), digests.map(({ id }) => digestPrefix + id), new Date(nowMs)],
   );
-  return rows.map(({ digest, fingerprint, body }) => ({
-    digest,
-    fingerprint,
-    encrypted: body === null ? null : Buffer.from(body).toString('base64'),
+  return rows.map(({ org_id, digest, fingerprint, body }) => ({
+    orgId: org_id,
+    key: {
+      digest,
+      fingerprint,
+      encrypted: body === null ? null : Buffer.from(body).toString('base64'),
+    },
   }));
+}
+
+/** Returns a key that is stored and not expired. */
+export async function findStoredKey(
+  db: Queryable,
+  orgId: string,
+  digest: string,
+  nowMs: number,
+): Promise<HoldKey | undefined> {
+  return (await findStoredKeys(db, [{ orgId, id: digest }], nowMs))[0]?.key;
 }
 
 function sha256(text: string): string {

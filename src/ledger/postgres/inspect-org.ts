@@ -1,7 +1,7 @@
 /** A consistent snapshot of an org's counters and open holds on PostgreSQL, under the org's lock. */
 import type { Database } from '../../platform/db/database.ts';
 import type { Inspection, InspectRead } from '../ledger.ts';
-import { lockOrg } from './org-transaction.ts';
+import { lockOrg } from './lock-orgs.ts';
 import { selectAllHolds } from './postgres-holds.ts';
 
 export function inspectOrg<Result>(

@@ -7,50 +7,70 @@ import type { OrgLedgerState } from '../holds/org-ledger-state.ts';
 /** The columns of a counter that decisions change. */
 export type CounterAmounts = Pick<Counter, 'settled' | 'held' | 'alerted'>;
 
+/** A counter, and the key of its row. */
+interface StoredCounter {
+  readonly orgId: string;
+  readonly key: string;
+  readonly counter: Counter;
+}
+
 export async function selectCounters(
   tx: Queryable,
-  orgId: string,
-  keys: readonly string[],
-): Promise<ReadonlyMap<string, Counter>> {
-  const rows = await tx.query<CounterAmounts & { key: string; window_end: Date }>(
-    'SELECT key, settled, held, alerted, window_end FROM counters WHERE org_id = $1 AND key = ANY($2)',
-    [orgId, keys],
+  keys: readonly { readonly orgId: string; readonly key: string }[],
+): Promise<StoredCounter[]> {
+  if (keys.length === 0) {
+    return [];
+  }
+  const rows = await tx.query<CounterAmounts & { org_id: string; key: string; window_end: Date }>(
+    `SELECT org_id, key, settled, held, alerted, window_end
+       FROM unnest($1::text[], $2::text[]) AS w(org_id, key) JOIN counters USING (org_id, key)`,
+    [keys.map(({ orgId }) => orgId), keys.map(({ key }) => key)],
   );
-  return new Map(
-    rows.map(({ key, settled, held, alerted, window_end }) => [
-      key,
-      { settled, held, alerted, endMs: window_end.getTime() },
-    ]),
-  );
+  return rows.map(({ org_id, key, settled, held, alerted, window_end }) => ({
+    orgId: org_id,
+    key,
+    counter: { settled, held, alerted, endMs: window_end.getTime() },
+  }));
+}
+
+/** The counters of an org, and those of them that were read, as they were. */
+interface ChangedCounters {
+  readonly orgState: OrgLedgerState;
+  readonly countersRead: ReadonlyMap<string, CounterAmounts>;
 }
 
 /** Writes the counters that are new or differ from what was read. */
 export async function writeCounters(
   tx: Queryable,
-  { orgId, counters }: OrgLedgerState,
-  read: ReadonlyMap<string, CounterAmounts>,
+  orgs: readonly ChangedCounters[],
   nowMs: number,
 ): Promise<void> {
-  const changed = [...counters].filter(([key, { settled, held, alerted }]) => {
-    const before = read.get(key);
-    return before?.settled !== settled || before.held !== held || before.alerted !== alerted;
-  });
+  const changed = orgs.flatMap(({ orgState: { orgId, counters }, countersRead }) =>
+    [...counters].flatMap(([key, counter]) => {
+      const { settled, held, alerted } = counter;
+      const before = countersRead.get(key);
+      return before?.settled !== settled || before.held !== held || before.alerted !== alerted
+        ? [{ orgId, key, counter }]
+        : [];
+    }),
+  );
   if (changed.length === 0) {
     return;
   }
   await tx.query(
     `INSERT INTO counters (org_id, key, limit_id, window_end, settled, held, alerted)
-     SELECT $1, key, split_part(key, '@', 1), window_end, settled, held, alerted
-       FROM unnest($2::text[], $3::timestamptz[], $4::int8[], $5::int8[], $6::int4[]) AS c(key, window_end, settled, held, alerted)
+     SELECT org_id, key, split_part(key, '@', 1), window_end, settled, held, alerted
+       FROM unnest($1::text[], $2::text[], $3::timestamptz[], $4::int8[], $5::int8[], $6::int4[])
+              AS c(org_id, key, window_end, settled, held, alerted)
      ON CONFLICT (org_id, key) DO UPDATE SET settled = excluded.settled, held = excluded.held, alerted = excluded.alerted,
        window_end = excluded.window_end`,
     [
-      orgId,
-      changed.map(([key]) => key),
-      changed.map(([, { endMs }]) => new Date(neededUntil(endMs, nowMs))),
-      changed.map(([, { settled }]) => settled),
-      changed.map(([, { held }]) => held),
-      changed.map(([, { alerted }]) => alerted),
+      changed.map(({ orgId }) => orgId),
+      changed.map(({ key }) => key),
+      changed.map(({ counter }) => new Date(neededUntil(counter.endMs, nowMs))),
+      changed.map(({ counter }) => counter.settled),
+      changed.map(({ counter }) => counter.held),
+      changed.map(({ counter }) => counter.alerted),
     ],
   );
 }

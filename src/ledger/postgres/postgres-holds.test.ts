@@ -64,9 +64,9 @@ test('holds of earlier releases are found unchanged by id, key, customer and the
     [hold.orgId, hold.id, new Date(hold.expiresAtMs), 'd', JSON.stringify(storedByFirstRelease())],
   );
   await migrate(db, migrations, { build: '0.1.0' });
-  expect(await selectHolds(db, 'org_1', ['dec_1'])).toEqual([hold]);
-  expect(await selectHolds(db, 'org_1', [], ['d'])).toEqual([hold]);
-  expect(await selectHolds(db, 'org_2', ['dec_1'], ['d'])).toEqual([]);
+  expect(await selectHolds(db, [{ orgId: 'org_1', id: 'dec_1' }])).toEqual([hold]);
+  expect(await selectHolds(db, [], [{ orgId: 'org_1', id: 'd' }])).toEqual([hold]);
+  expect(await selectHolds(db, [{ orgId: 'org_2', id: 'dec_1' }], [{ orgId: 'org_2', id: 'd' }])).toEqual([]);
   expect(await selectHoldsOfCustomer(db, 'org_1', 'c1')).toEqual([hold]);
   expect(await db.query('SELECT chain_id, admitted_at, body FROM holds', [])).toEqual([
     { chain_id: 'chain', admitted_at: new Date(hold.admittedAtMs), body: null },

@@ -12,25 +12,31 @@ function holdsOf(rows: readonly HoldRow[]): Hold[] {
   return rows.map(({ record }) => holdOfRecord(record));
 }
 
+/** The id of a hold, or the digest of an idempotency key, of an org. */
+export interface OfOrg {
+  readonly orgId: string;
+  readonly id: string;
+}
+
 /** Returns the holds with these ids or these idempotency keys. */
 export async function selectHolds(
   db: Queryable,
-  orgId: string,
-  ids: readonly string[],
-  digests: readonly string[] = [],
+  ids: readonly OfOrg[],
+  digests: readonly OfOrg[] = [],
 ): Promise<Hold[]> {
-  if (ids.length === 0 && digests.length === 0) {
-    return [];
+  const byId = `SELECT record FROM unnest($1::text[], $2::text[]) AS w(org_id, id) JOIN holds h USING (org_id, id)`;
+  const byDigest = `SELECT record FROM unnest($3::text[], $4::text[]) AS w(org_id, idempotency_digest)
+    JOIN holds h USING (org_id, idempotency_digest) WHERE idempotency_digest IS NOT NULL`;
+  if (digests.length > 0) {
+    return holdsOf(
+      await db.query<HoldRow>(`${byId} UNION ${byDigest}`, [...columnsOf(ids), ...columnsOf(digests)]),
+    );
   }
-  return holdsOf(
-    await db.query<HoldRow>(
-      digests.length === 0
-        ? 'SELECT record FROM holds WHERE org_id = $1 AND id = ANY($2)'
-        : `SELECT record FROM holds WHERE org_id = $1 AND id = ANY($2)
-           UNION SELECT record FROM holds WHERE org_id = $1 AND idempotency_digest = ANY($3) AND idempotency_digest IS NOT NULL`,
-      digests.length === 0 ? [orgId, ids] : [orgId, ids, digests],
-    ),
-  );
+  return ids.length === 0 ? [] : holdsOf(await db.query<HoldRow>(byId, columnsOf(ids)));
+}
+
+function columnsOf(all: readonly OfOrg[]): [orgIds: string[], ids: string[]] {
+  return [all.map(({ orgId }) => orgId), all.map(({ id }) => id)];
 }
 
 /**
@@ -118,15 +124,16 @@ export async function insertHolds(tx: Queryable, holds: readonly Hold[]): Promis
 /** Maximum rows per statement: a new limit may change every open hold of the org. */
 const holdsPerUpdate = 1_000;
 
-export async function updateHolds(tx: Queryable, orgId: string, holds: readonly Hold[]): Promise<void> {
+export async function updateHolds(tx: Queryable, holds: readonly Hold[]): Promise<void> {
   for (let at = 0; at < holds.length; at += holdsPerUpdate) {
     const chunk = holds.slice(at, at + holdsPerUpdate);
     await tx.query(
       `UPDATE holds h SET record = u.record, expires_at = u.expires_at, chain_id = u.chain_id
-         FROM unnest($2::text[], $3::text[], $4::timestamptz[], $5::text[]) AS u(id, record, expires_at, chain_id)
-        WHERE h.org_id = $1 AND h.id = u.id`,
+         FROM unnest($1::text[], $2::text[], $3::text[], $4::timestamptz[], $5::text[])
+                AS u(org_id, id, record, expires_at, chain_id)
+        WHERE h.org_id = u.org_id AND h.id = u.id`,
       [
-        orgId,
+        chunk.map(({ orgId }) => orgId),
         chunk.map(({ id }) => id),
         chunk.map(holdRecord),
         chunk.map(({ expiresAtMs }) => new Date(expiresAtMs)),
@@ -136,8 +143,12 @@ export async function updateHolds(tx: Queryable, orgId: string, holds: readonly 
   }
 }
 
-export async function deleteHolds(tx: Queryable, orgId: string, ids: readonly string[]): Promise<void> {
+export async function deleteHolds(tx: Queryable, ids: readonly OfOrg[]): Promise<void> {
   if (ids.length > 0) {
-    await tx.query('DELETE FROM holds WHERE org_id = $1 AND id = ANY($2)', [orgId, ids]);
+    await tx.query(
+      `DELETE FROM holds h USING unnest($1::text[], $2::text[]) AS w(org_id, id)
+        WHERE h.org_id = w.org_id AND h.id = w.id`,
+      columnsOf(ids),
+    );
   }
 }

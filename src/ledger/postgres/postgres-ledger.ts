@@ -1,18 +1,18 @@
 /**
  * The ledger on PostgreSQL. It is exact across any number of processes, because all decisions are made under row
- * locks in PostgreSQL. Each process collects the commands for an org and executes them in one transaction: lock the
- * org, read its counters, decide, write. The org state is created for that transaction and discarded with it.
+ * locks in PostgreSQL. Each process collects the commands of its orgs and executes those of several orgs in one
+ * transaction: lock the orgs, read their counters, decide, write. The org states are created for that transaction and
+ * discarded with it.
  */
 import { randomUUID } from 'node:crypto';
 import type { Denial } from '../../kernel/denial.ts';
 import { agreedNow } from '../../platform/db/agreed-now.ts';
-import type { Transaction } from '../../platform/db/database.ts';
-import { FairShare } from '../../platform/fair-share.ts';
-import { OverCapacity, ServiceUnavailable } from '../../platform/service-unavailable.ts';
+import { isLockTimeout, type Transaction } from '../../platform/db/database.ts';
+import { ServiceUnavailable } from '../../platform/service-unavailable.ts';
 import { droppedCounters, namePattern, type Renaming, renamedHold } from '../holds/customer-pseudonyms.ts';
 import type { Hold } from '../holds/hold.ts';
 import type { HoldImport, ImportedHold } from '../holds/hold-import.ts';
-import { findStoredKeys, type Replay, type RequestKey, replayOf } from '../holds/hold-keys.ts';
+import { findStoredKey, type Replay, type RequestKey, replayOf } from '../holds/hold-keys.ts';
 import type {
   AdmissionPreview,
   HoldChange,
@@ -30,30 +30,13 @@ import { type GroupResult, holdsOpenedBy, type PostingGroup } from '../posting.t
 import { eachIfAllFail } from '../postings/each-if-all-fail.ts';
 import { HoldExpiry, leaseExpiry } from './hold-expiry.ts';
 import { inspectOrg } from './inspect-org.ts';
+import type { LedgerCommand, LedgerResult } from './ledger-command.ts';
+import { LedgerTransaction, type PostgresLedgerOptions } from './ledger-transaction.ts';
+import { type LockedOrg, lockFreeOrgs, lockOrg, lockOrgs } from './lock-orgs.ts';
 import { OpenHoldRoom } from './open-hold-room.ts';
-import {
-  type LedgerCommand,
-  type LedgerResult,
-  lockOrg,
-  OrgTransaction,
-  type PostgresLedgerOptions,
-} from './org-transaction.ts';
+import { OrgQueues, type QueuedOrg } from './org-queues.ts';
 import { selectHolds, selectHoldsOfCustomer, selectHoldsPage, updateHolds } from './postgres-holds.ts';
 
-interface QueuedCommand<Run> {
-  readonly command: LedgerCommand<Run>;
-  resolve(result: LedgerResult<Run>): void;
-  reject(error: unknown): void;
-}
-
-/** Queued commands of one org. */
-interface OrgQueue<Run> {
-  waiting: QueuedCommand<Run>[];
-  busy: boolean;
-}
-
-const commandsPerBatch = 500;
-const waitingMax = 20_000;
 const countersPerEviction = 5_000;
 /**
  * Time after which a counter is deleted, counted from the end of its window or its last change, whichever is later;
@@ -64,8 +47,11 @@ const unusedCounterMs = 3_600_000;
 export class PostgresLedger<Run = unknown> implements Ledger<Run> {
   readonly #options: PostgresLedgerOptions<Run>;
   readonly #orgLimits: OrgLimitsCache;
-  readonly #queues = new Map<string, OrgQueue<Run>>();
-  readonly #places = new FairShare({ capacity: waitingMax });
+  readonly #queues = new OrgQueues<Run>({
+    executeFree: (batch) => this.#tryBatch(batch, lockFreeOrgs),
+    executeSoon: (batch) => this.#tryBatch(batch, lockOrgs),
+    executeAlone: (org) => this.#executeAlone(org),
+  });
   readonly #openHolds: OpenHoldRoom;
   readonly #expiry: HoldExpiry;
 
@@ -104,13 +90,12 @@ export class PostgresLedger<Run = unknown> implements Ledger<Run> {
 
   async replay(orgId: string, key: RequestKey): Promise<Replay | undefined> {
     const { db, clock } = this.#options;
-    const [open] = await selectHolds(db, orgId, [], [key.digest]);
+    const [open] = await selectHolds(db, [], [{ orgId, id: key.digest }]);
     if (open !== undefined) {
       return replayOf(open.idempotency, key);
     }
     // Queried second: a hold that ended meanwhile has stored its key here.
-    const [stored] = await findStoredKeys(db, orgId, [key.digest], clock.now().getTime());
-    return replayOf(stored, key);
+    return replayOf(await findStoredKey(db, orgId, key.digest, clock.now().getTime()), key);
   }
 
   previewDenials(orgId: string, previews: readonly AdmissionPreview[]): Promise<(Denial | undefined)[]> {
@@ -145,7 +130,7 @@ export class PostgresLedger<Run = unknown> implements Ledger<Run> {
   }
 
   async findHold(orgId: string, holdId: string): Promise<Hold | undefined> {
-    return (await selectHolds(this.#options.db, orgId, [holdId]))[0];
+    return (await selectHolds(this.#options.db, [{ orgId, id: holdId }]))[0];
   }
 
   holdsInMemory(): undefined {
@@ -190,7 +175,7 @@ export class PostgresLedger<Run = unknown> implements Ledger<Run> {
         dropped.push(...(hold === undefined ? [] : droppedCounters(before, hold)));
         return hold ?? [];
       });
-      await updateHolds(tx, orgId, renamed);
+      await updateHolds(tx, renamed);
       await deleteCustomerCounters(tx, orgId, renaming.from, dropped);
     });
   }
@@ -216,7 +201,7 @@ export class PostgresLedger<Run = unknown> implements Ledger<Run> {
   }
 
   stats() {
-    return { openHolds: 0, overdueHolds: 0, oldestOverdueMs: 0, waiting: this.#places.used };
+    return { openHolds: 0, overdueHolds: 0, oldestOverdueMs: 0, waiting: this.#queues.waiting };
   }
 
   /** Queued commands are finished before the server stops, so only the leases remain; without them they lapse. */
@@ -225,29 +210,7 @@ export class PostgresLedger<Run = unknown> implements Ledger<Run> {
   }
 
   #enqueue(orgId: string, command: LedgerCommand<Run>): Promise<LedgerResult<Run>> {
-    if (!this.#places.tryTake(orgId)) {
-      return Promise.reject(new OverCapacity('too many ledger commands are queued'));
-    }
-    return new Promise((resolve, reject) => {
-      const queue = this.#queues.get(orgId) ?? { waiting: [], busy: false };
-      this.#queues.set(orgId, queue);
-      queue.waiting.push({ command, resolve, reject });
-      if (!queue.busy) {
-        queue.busy = true;
-        // Commands that arrive in the same turn of the event loop join the batch.
-        setImmediate(() => void this.#work(orgId, queue));
-      }
-    });
-  }
-
-  async #work(orgId: string, queue: OrgQueue<Run>): Promise<void> {
-    while (queue.waiting.length > 0) {
-      const commands = queue.waiting.splice(0, commandsPerBatch);
-      this.#places.release(orgId, commands.length);
-      await this.#run(orgId, commands);
-    }
-    queue.busy = false;
-    this.#queues.delete(orgId);
+    return this.#queues.enqueue(orgId, command);
   }
 
   /** A transaction of its own: decisions that share it would wait for the expiry. */
@@ -255,38 +218,78 @@ export class PostgresLedger<Run = unknown> implements Ledger<Run> {
     return this.#options.db.transaction(async (tx) => {
       const isLeased = await leaseExpiry(tx, orgId, processId);
       if (isLeased) {
-        await new OrgTransaction(this.#options, this.#orgLimits, tx, orgId).run([
-          { kind: 'expire', holdIds },
-        ]);
+        await new LedgerTransaction(this.#options, this.#orgLimits, tx).run(
+          [await lockOrg(tx, orgId)],
+          [{ orgId, commands: [{ kind: 'expire', holdIds }] }],
+        );
       }
       return isLeased;
     });
   }
 
-  async #run(orgId: string, commands: readonly QueuedCommand<Run>[]): Promise<void> {
-    let results: readonly LedgerResult<Run>[];
+  /** Returns the orgs that remain to be executed: those that were not locked or, if the batch has failed, all of them. */
+  async #tryBatch(
+    batch: readonly QueuedOrg<Run>[],
+    lock: (tx: Transaction, orgIds: readonly string[]) => Promise<LockedOrg[]>,
+  ): Promise<readonly QueuedOrg<Run>[]> {
+    const orgIds = batch.map(({ orgId }) => orgId);
     try {
-      results = await this.#options.db.transaction((tx) =>
-        new OrgTransaction(this.#options, this.#orgLimits, tx, orgId).run(
-          commands.map(({ command }) => command),
-        ),
-      );
+      return settle(batch, await this.#transact(batch, (tx) => lock(tx, orgIds)));
+    } catch (error) {
+      if (error instanceof ServiceUnavailable && !isLockTimeout(error)) {
+        rejectAll(batch, error);
+        return [];
+      }
+      return batch;
+    }
+  }
+
+  async #executeAlone(org: QueuedOrg<Run>): Promise<void> {
+    const { orgId, commands } = org;
+    try {
+      settle([org], await this.#transact([org], async (tx) => [await lockOrg(tx, orgId)]));
     } catch (error) {
       if (commands.length === 1 || error instanceof ServiceUnavailable) {
-        for (const { reject } of commands) {
-          reject(error);
-        }
+        rejectAll([org], error);
         return;
       }
       // Retries each command separately, so that an error in one command does not fail the others.
       for (const command of commands) {
-        await this.#run(orgId, [command]);
+        await this.#executeAlone({ orgId, commands: [command] });
       }
-      return;
     }
-    for (const [index, { resolve }] of commands.entries()) {
-      resolve(results[index]);
+  }
+
+  #transact(
+    batch: readonly QueuedOrg<Run>[],
+    lock: (tx: Transaction) => Promise<LockedOrg[]>,
+  ): Promise<ReadonlyMap<string, LedgerResult<Run>[]>> {
+    const work = batch.map(({ orgId, commands }) => ({
+      orgId,
+      commands: commands.map(({ command }) => command),
+    }));
+    return this.#options.db.transaction(async (tx) =>
+      new LedgerTransaction(this.#options, this.#orgLimits, tx).run(await lock(tx), work),
+    );
+  }
+}
+
+/** Resolves the commands of those orgs that have results. Returns the other orgs. */
+function settle<Run>(
+  batch: readonly QueuedOrg<Run>[],
+  results: ReadonlyMap<string, LedgerResult<Run>[]>,
+): QueuedOrg<Run>[] {
+  for (const { orgId, commands } of batch) {
+    for (const [index, result] of (results.get(orgId) ?? []).entries()) {
+      commands[index]?.resolve(result);
     }
+  }
+  return batch.filter(({ orgId }) => !results.has(orgId));
+}
+
+function rejectAll<Run>(batch: readonly QueuedOrg<Run>[], error: unknown): void {
+  for (const { reject } of batch.flatMap(({ commands }) => commands)) {
+    reject(error);
   }
 }
 

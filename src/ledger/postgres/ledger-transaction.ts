@@ -1,0 +1,406 @@
+/**
+ * One transaction on the ledgers of one or several orgs on PostgreSQL: decides and writes their queued commands under the locks
+ * of the orgs. The number of statements does not depend on the number of orgs, except for what is rare.
+ */
+import { applicableCounters } from '../../kernel/admission.ts';
+import type { OrgLimits } from '../../kernel/limits.ts';
+import { commitSettlement } from '../../kernel/settlement.ts';
+import type { Database, Transaction } from '../../platform/db/database.ts';
+import type { SharedClock } from '../../platform/time/clock.ts';
+import { type Hold, restoredHold } from '../holds/hold.ts';
+import type { HoldImport, ImportedHold } from '../holds/hold-import.ts';
+import { findStoredKeys, storeKeys } from '../holds/hold-keys.ts';
+import { countersForIncrease } from '../holds/increase-hold.ts';
+import type { MissingCounter } from '../holds/org-ledger-state.ts';
+import { denialFor } from '../holds/take-hold.ts';
+import { type OrgLimitsCache, readOrgLimits } from '../limits/org-limits.ts';
+import type { PostingGroup } from '../posting.ts';
+import { attributedScope, requestedAtMs, surfaceOf } from '../postings/effective-scope.ts';
+import { endedOrUnknown, findEnds, type HoldEnd, insertEnds } from '../postings/ledger-writes.ts';
+import {
+  addCounters,
+  type Batch,
+  type BatchDependencies,
+  decideBatch,
+  markAllAlerted,
+  writeBatch,
+} from '../postings/posting-batch.ts';
+import {
+  holdIdsOf,
+  keyDigestsOf,
+  type LedgerCommand,
+  type LedgerResult,
+  type OrgCommands,
+} from './ledger-command.ts';
+import type { LockedOrg } from './lock-orgs.ts';
+import { OrgChanges } from './org-changes.ts';
+import { selectCounters, writeCounters } from './postgres-counters.ts';
+import { deleteHolds, insertHolds, selectHolds, selectHoldsSince, updateHolds } from './postgres-holds.ts';
+
+export interface PostgresLedgerOptions<Run> extends BatchDependencies<Run> {
+  readonly db: Database;
+  readonly clock: SharedClock;
+  readonly orgLimits?: OrgLimitsCache;
+  /** Maximum number of open holds of an org. */
+  readonly holdsMax: number;
+  /** Number of live processes on the database. Default: this one alone. */
+  readonly processes?: () => number;
+  /** Id of this process among those that share the database; by default a new one. */
+  readonly processId?: string;
+  /** Measures the rests between expiries. */
+  readonly monotonicMs?: () => number;
+}
+
+/** The commands of a locked org, and what they change. */
+interface OrgWork<Run> extends OrgCommands<Run> {
+  readonly changes: OrgChanges;
+}
+
+export class LedgerTransaction<Run> {
+  readonly #options: PostgresLedgerOptions<Run>;
+  readonly #orgLimits: OrgLimitsCache;
+  readonly #tx: Transaction;
+
+  constructor(options: PostgresLedgerOptions<Run>, orgLimits: OrgLimitsCache, tx: Transaction) {
+    this.#options = options;
+    this.#orgLimits = orgLimits;
+    this.#tx = tx;
+  }
+
+  /** Executes the commands of the locked orgs. Returns the results by org, in the order of its commands. */
+  async run(
+    locked: readonly LockedOrg[],
+    all: readonly OrgCommands<Run>[],
+  ): Promise<Map<string, LedgerResult<Run>[]>> {
+    const results = new Map<string, LedgerResult<Run>[]>();
+    if (locked.length === 0) {
+      return results;
+    }
+    const nowMs = Math.max(
+      ...locked.map(({ now, lastAt }) =>
+        Math.max(this.#options.clock.agreed(now).getTime(), lastAt.getTime()),
+      ),
+    );
+    const works: OrgWork<Run>[] = [];
+    for (const { orgId, version } of locked) {
+      const commands = all.find((one) => one.orgId === orgId)?.commands ?? [];
+      works.push({ orgId, commands, changes: new OrgChanges(await this.#limits(orgId, version)) });
+      results.set(orgId, new Array(commands.length));
+    }
+    await this.#readHolds(works, nowMs);
+    await this.#readCounters(works, nowMs);
+    for (const { orgId, commands, changes } of works) {
+      for (const [index, one] of commands.entries()) {
+        if (one.kind !== 'post') {
+          (results.get(orgId) as LedgerResult<Run>[])[index] = await this.#execute(changes, one, nowMs);
+        }
+      }
+    }
+    await this.#post(works, results, nowMs);
+    await this.#write(works, nowMs);
+    return results;
+  }
+
+  async #limits(orgId: string, version: bigint): Promise<OrgLimits> {
+    const cached = this.#orgLimits.peek(orgId);
+    if (cached?.version === version) {
+      return cached;
+    }
+    const limits = await readOrgLimits(this.#tx, orgId);
+    this.#orgLimits.set(limits);
+    return limits;
+  }
+
+  async #readHolds(works: readonly OrgWork<Run>[], nowMs: number): Promise<void> {
+    const byOrg = new Map(works.map(({ orgId, changes }) => [orgId, changes]));
+    const refer = (idsOf: (command: LedgerCommand<Run>) => readonly string[]) =>
+      works.flatMap(({ orgId, commands }) =>
+        commands.flatMap((one) => idsOf(one).map((id) => ({ orgId, id }))),
+      );
+    const digests = refer(keyDigestsOf);
+    for (const { orgId, key } of await findStoredKeys(this.#tx, digests, nowMs)) {
+      byOrg.get(orgId)?.useKey(key);
+    }
+    for (const hold of await selectHolds(this.#tx, refer(holdIdsOf), digests)) {
+      const changes = byOrg.get(hold.orgId);
+      changes?.orgState.addHold(hold);
+      changes?.useKey(hold.idempotency);
+    }
+    const late = works.flatMap(({ commands, changes: { orgState } }) =>
+      commands.flatMap((one) =>
+        one.kind === 'post'
+          ? one.group.postings.flatMap(({ kind, decisionId }) =>
+              decisionId === null || kind === 'open' || orgState.holds.has(decisionId) ? [] : [decisionId],
+            )
+          : [],
+      ),
+    );
+    for (const { org_id, body } of await findEnds(this.#tx, [...byOrg.keys()], late)) {
+      byOrg.get(org_id)?.endedBefore.push(restoredHold(body));
+    }
+  }
+
+  /**
+   * Reads the counters that the commands need: those they check, and those of the holds that they end. Creates missing
+   * ones for holds, increases, previews and imports; `decideBatch` creates those for postings.
+   */
+  async #readCounters(works: readonly OrgWork<Run>[], nowMs: number): Promise<void> {
+    const wanted = works.map((work) => ({ changes: work.changes, counters: wantedCounters(work, nowMs) }));
+    await this.#loadCounters(
+      wanted.map(({ changes, counters }) => ({ changes, keys: [...counters.keys()] })),
+    );
+    for (const { changes, counters } of wanted) {
+      const missing = [...counters.values()].filter(
+        (one): one is MissingCounter =>
+          one !== undefined && !changes.orgState.counters.has(one.limitWindow.key),
+      );
+      await this.#makeCounters(changes, missing);
+    }
+  }
+
+  /** Loads those of these counters that exist and are not loaded yet. */
+  async #loadCounters(
+    wanted: readonly { readonly changes: OrgChanges; readonly keys: readonly string[] }[],
+  ): Promise<void> {
+    const byOrg = new Map(wanted.map(({ changes }) => [changes.orgId, changes]));
+    const missing = wanted.flatMap(({ changes: { orgId, orgState }, keys }) =>
+      keys.filter((key) => !orgState.counters.has(key)).map((key) => ({ orgId, key })),
+    );
+    for (const { orgId, key, counter } of await selectCounters(this.#tx, missing)) {
+      const changes = byOrg.get(orgId);
+      changes?.orgState.counters.set(key, counter);
+      changes?.countersRead.set(key, { ...counter });
+    }
+  }
+
+  /**
+   * Creates counters. A new counter includes the amounts of open holds, so those holds are loaded and updated to
+   * reference it.
+   */
+  async #makeCounters(changes: OrgChanges, missing: readonly MissingCounter[]): Promise<void> {
+    if (missing.length === 0) {
+      return;
+    }
+    const { orgId, orgState } = changes;
+    for (const hold of await selectHoldsSince(this.#tx, orgId, missing)) {
+      // Holds that ended in this transaction are still in the table.
+      if (!orgState.holds.has(hold.id) && !changes.endedHolds.has(hold.id)) {
+        orgState.addHold(hold);
+      }
+    }
+    for (const hold of await addCounters(this.#tx, orgState, missing)) {
+      changes.changeHold(hold);
+    }
+  }
+
+  async #execute(
+    changes: OrgChanges,
+    command: Exclude<LedgerCommand<Run>, { kind: 'post' }>,
+    nowMs: number,
+  ): Promise<LedgerResult<Run>> {
+    switch (command.kind) {
+      case 'hold':
+        return changes.hold(this.#options.ids, command.request, nowMs);
+      case 'preview':
+        return command.previews.map((one) => denialFor(changes.orgState, one, nowMs));
+      case 'import':
+        return this.#import(changes, command.request);
+      case 'void':
+        return this.#void(changes, command.holdId, nowMs);
+      case 'extend':
+        return (
+          changes.extend(command.holdId, command.seconds, nowMs) ??
+          endedOrUnknown(this.#tx, changes.orgId, command.holdId)
+        );
+      case 'increase':
+        return (
+          changes.increase(command.holdId, command.increase) ??
+          endedOrUnknown(this.#tx, changes.orgId, command.holdId)
+        );
+      case 'expire':
+        await this.#expire(changes, command.holdIds, nowMs);
+        return undefined;
+    }
+  }
+
+  async #import(changes: OrgChanges, request: HoldImport): Promise<ImportedHold[]> {
+    const { orgId, orgState } = changes;
+    const unknown = request.holds.filter(({ id }) => !orgState.holds.has(id)).map(({ id }) => id);
+    const ends = await findEnds(this.#tx, [orgId], unknown);
+    const imported = changes.import(request, new Set(ends.map(({ hold_id }) => hold_id)));
+    // A run has settled the decision before its import, so its key was not stored with its end.
+    await storeKeys(this.#tx, imported.settledBefore);
+    if (imported.added.length > 0) {
+      await request.record?.(this.#tx, imported.added);
+    }
+    return imported.results;
+  }
+
+  async #void(changes: OrgChanges, holdId: string, nowMs: number): Promise<LedgerResult<Run>> {
+    const open = changes.orgState.holds.get(holdId);
+    if (open === undefined) {
+      return endedOrUnknown(this.#tx, changes.orgId, holdId);
+    }
+    await this.#end(changes, [open.hold], 'voided', nowMs);
+    return { kind: 'changed', hold: open.hold };
+  }
+
+  /** Releases the holds that are overdue, or posts their held amounts if the org wants that. */
+  async #expire(changes: OrgChanges, holdIds: readonly string[], nowMs: number): Promise<void> {
+    const { orgId, orgState } = changes;
+    const due = holdIds
+      .flatMap((id) => orgState.holds.get(id)?.hold ?? [])
+      .filter(({ expiresAtMs }) => expiresAtMs <= nowMs);
+    if (orgState.limits.onUnsettled === 'release') {
+      await this.#end(changes, due, 'expired', nowMs);
+    } else if (due.length > 0) {
+      const postings = await this.#options.unsettledRuns.postingsFor(this.#tx, orgId, due);
+      await this.#postGroups([changes], [{ orgId, postings, skipRejected: true }], nowMs);
+    }
+  }
+
+  async #end(
+    changes: OrgChanges,
+    holds: readonly Hold[],
+    endedAs: HoldEnd['endedAs'],
+    nowMs: number,
+  ): Promise<void> {
+    await insertEnds(
+      this.#tx,
+      holds.map((hold) => ({ hold, endedAs, runId: null })),
+      nowMs,
+    );
+    changes.release(holds);
+  }
+
+  async #post(
+    works: readonly OrgWork<Run>[],
+    results: ReadonlyMap<string, LedgerResult<Run>[]>,
+    nowMs: number,
+  ): Promise<void> {
+    const posting = works.filter(({ commands }) => commands.some(({ kind }) => kind === 'post'));
+    if (posting.length === 0) {
+      return;
+    }
+    const posted = await this.#postGroups(
+      posting.map(({ changes }) => changes),
+      posting.flatMap(({ commands }) => commands.flatMap((one) => (one.kind === 'post' ? [one.group] : []))),
+      nowMs,
+    );
+    for (const { orgId, commands } of posting) {
+      for (const [index, one] of commands.entries()) {
+        if (one.kind === 'post') {
+          (results.get(orgId) as LedgerResult<Run>[])[index] = posted.get(one.group);
+        }
+      }
+    }
+  }
+
+  async #postGroups(
+    orgs: readonly OrgChanges[],
+    groups: readonly PostingGroup<Run>[],
+    nowMs: number,
+  ): Promise<Batch<Run>['results']> {
+    const byOrg = new Map(orgs.map((changes) => [changes.orgId, changes]));
+    const changesOf = (orgId: string): OrgChanges => {
+      const changes = byOrg.get(orgId);
+      if (changes === undefined) {
+        throw new Error('a posting of an org that is not locked');
+      }
+      return changes;
+    };
+    const batch = await decideBatch(this.#tx, this.#options, {
+      groups,
+      nowMs,
+      orgStateOf: (orgId) => changesOf(orgId).orgState,
+      makeCounters: ({ orgId }, missing) => this.#makeCounters(changesOf(orgId), missing),
+      loadCounters: ({ orgId }, keys) => this.#loadCounters([{ changes: changesOf(orgId), keys }]),
+    });
+    markAllAlerted(await writeBatch(this.#tx, this.#options, batch, nowMs));
+    for (const { hold } of batch.newHolds) {
+      changesOf(hold.orgId).addNewHolds([hold]);
+    }
+    for (const { orgState, posted, ends } of batch.uncommitted) {
+      if (posted.charged !== null) {
+        commitSettlement(orgState.counters, posted.charged);
+      }
+      if (ends !== null) {
+        changesOf(orgState.orgId).removeHold(ends.hold.id);
+      }
+    }
+    return batch.results;
+  }
+
+  async #write(works: readonly OrgWork<Run>[], nowMs: number): Promise<void> {
+    const all = works.map(({ changes }) => changes);
+    // Pipelined without waiting for each response, because other commands wait for the locks of these orgs.
+    await Promise.all([
+      insertHolds(
+        this.#tx,
+        all.flatMap((changes) => changes.newHolds()),
+      ),
+      updateHolds(
+        this.#tx,
+        all.flatMap((changes) => changes.changedHolds()),
+      ),
+      deleteHolds(
+        this.#tx,
+        all.flatMap(({ orgId, endedHolds }) => [...endedHolds].map((id) => ({ orgId, id }))),
+      ),
+      writeCounters(this.#tx, all, nowMs),
+      this.#tx.query('UPDATE ledger_orgs SET last_at = greatest(last_at, $2) WHERE org_id = ANY($1)', [
+        works.map(({ orgId }) => orgId),
+        new Date(nowMs),
+      ]),
+    ]);
+  }
+}
+
+/** Returns the counters that the commands need, by key, with what is needed to create those that a command checks. */
+function wantedCounters<Run>(
+  { commands, changes: { orgState, endedBefore } }: OrgWork<Run>,
+  nowMs: number,
+): Map<string, MissingCounter | undefined> {
+  const wanted = new Map<string, MissingCounter | undefined>();
+  for (const one of commands) {
+    if (one.kind === 'hold' || one.kind === 'preview') {
+      for (const { scope, surface } of one.kind === 'hold' ? [one.request] : one.previews) {
+        for (const limitWindow of applicableCounters(orgState.limits, scope, nowMs, surface).counters) {
+          wanted.set(limitWindow.key, { limitWindow, scope });
+        }
+      }
+    } else if (one.kind === 'import') {
+      for (const { scope, admittedAtMs, surface } of one.request.holds) {
+        const { counters } = applicableCounters(orgState.limits, scope, admittedAtMs, surface);
+        for (const limitWindow of counters) {
+          wanted.set(limitWindow.key, { limitWindow, scope });
+        }
+      }
+    } else if (one.kind === 'increase') {
+      const hold = orgState.holds.get(one.holdId)?.hold;
+      for (const counter of hold === undefined ? [] : countersForIncrease(orgState, hold)) {
+        wanted.set(counter.limitWindow.key, counter);
+      }
+    } else if (one.kind === 'post') {
+      for (const posting of one.group.postings) {
+        const atMs = requestedAtMs(posting, nowMs);
+        const surface = surfaceOf(posting);
+        const scope = attributedScope(posting);
+        for (const { key } of applicableCounters(orgState.limits, scope, atMs, surface).counters) {
+          wanted.set(key, wanted.get(key));
+        }
+      }
+    }
+  }
+  const holds = [...orgState.holds.values()].map(({ hold }) => hold);
+  for (const hold of [...holds, ...endedBefore]) {
+    for (const { key } of [...hold.shares, ...hold.packs]) {
+      wanted.set(key, wanted.get(key));
+    }
+    for (const { key } of applicableCounters(orgState.limits, hold.scope, hold.admittedAtMs, 'run')
+      .counters) {
+      wanted.set(key, wanted.get(key));
+    }
+  }
+  return wanted;
+}

@@ -1,0 +1,52 @@
+/** Locks of orgs. Only the holder of the lock decides for an org, and it sees all writes of the previous holder. */
+import type { Transaction } from '../../platform/db/database.ts';
+
+export interface LockedOrg {
+  readonly orgId: string;
+  readonly version: bigint;
+  readonly now: Date;
+  readonly lastAt: Date;
+}
+
+const columns = `org_id AS "orgId", limits_version AS version, clock_timestamp()::timestamptz(3) AS now, last_at AS "lastAt"`;
+
+/** Locks one org, however long that takes. */
+export async function lockOrg(tx: Transaction, orgId: string): Promise<LockedOrg> {
+  const statement = `SELECT ${columns} FROM ledger_orgs WHERE org_id = $1 FOR UPDATE`;
+  const [row] = await tx.query<LockedOrg>(statement, [orgId]);
+  if (row !== undefined) {
+    return row;
+  }
+  await tx.query('INSERT INTO ledger_orgs (org_id) VALUES ($1) ON CONFLICT DO NOTHING', [orgId]);
+  const [created] = await tx.query<LockedOrg>(statement, [orgId]);
+  if (created === undefined) {
+    throw new Error('ledger_orgs row is missing after its insert');
+  }
+  return created;
+}
+
+/** Locks those of the orgs that no other transaction has locked. Leaves out orgs that have no row yet. */
+export function lockFreeOrgs(tx: Transaction, orgIds: readonly string[]): Promise<LockedOrg[]> {
+  return tx.query<LockedOrg>(
+    `SELECT ${columns} FROM ledger_orgs WHERE org_id = ANY($1) FOR UPDATE SKIP LOCKED`,
+    [orgIds],
+  );
+}
+
+/** A process that decides for the same orgs releases them sooner; what takes longer must not hold up the other orgs. */
+const waitMs = 100;
+
+/**
+ * Locks the orgs in one order, so that processes cannot block each other. Fails with a lock timeout if one of them is locked for
+ * long. Leaves out orgs that have no row yet.
+ */
+export async function lockOrgs(tx: Transaction, orgIds: readonly string[]): Promise<LockedOrg[]> {
+  const [, locked] = await Promise.all([
+    tx.query(`SELECT set_config('lock_timeout', $1, true)`, [`${waitMs}ms`]),
+    tx.query<LockedOrg>(
+      `SELECT ${columns} FROM ledger_orgs WHERE org_id = ANY($1) ORDER BY org_id FOR UPDATE`,
+      [orgIds],
+    ),
+  ]);
+  return locked;
+}

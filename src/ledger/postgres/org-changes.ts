@@ -1,0 +1,157 @@
+/** What a transaction has read and changed of one org: it executes commands on this, and then writes the changes. */
+import { applicableCounters, releaseReservation } from '../../kernel/admission.ts';
+import type { OrgLimits } from '../../kernel/limits.ts';
+import type { Ids } from '../../platform/ids.ts';
+import type { Hold, HoldKey } from '../holds/hold.ts';
+import { type AddedHold, addImportedHold, type HoldImport, type ImportedHold } from '../holds/hold-import.ts';
+import { replayOf } from '../holds/hold-keys.ts';
+import type {
+  HoldChange,
+  HoldIncrease,
+  HoldRequest,
+  HoldResult,
+  IncreaseResult,
+} from '../holds/hold-request.ts';
+import { increaseHold } from '../holds/increase-hold.ts';
+import { OrgLedgerState } from '../holds/org-ledger-state.ts';
+import { admitHold, extendedTo, takeHold } from '../holds/take-hold.ts';
+import type { CounterAmounts } from './postgres-counters.ts';
+
+export class OrgChanges {
+  readonly orgId: string;
+  readonly orgState: OrgLedgerState;
+  /** Counters as they were read, to detect which ones changed. */
+  readonly countersRead = new Map<string, CounterAmounts>();
+  readonly endedHolds = new Set<string>();
+  /** Holds that ended earlier and that postings of this transaction refer to. */
+  readonly endedBefore: Hold[] = [];
+  readonly #newHolds: Hold[] = [];
+  readonly #changedHolds = new Map<string, Hold>();
+  /** Used idempotency keys by digest, including those of holds that end in this transaction. */
+  readonly #usedKeys = new Map<string, HoldKey>();
+
+  constructor(limits: OrgLimits) {
+    this.orgId = limits.orgId;
+    this.orgState = new OrgLedgerState(limits, Number.POSITIVE_INFINITY);
+  }
+
+  /** The holds to insert. */
+  newHolds(): Hold[] {
+    return this.#newHolds.filter(({ id }) => !this.endedHolds.has(id));
+  }
+
+  /** The holds to update. */
+  changedHolds(): Hold[] {
+    return [...this.#changedHolds.values()].filter(({ id }) => !this.endedHolds.has(id));
+  }
+
+  addNewHolds(holds: readonly Hold[]): void {
+    this.#newHolds.push(...holds);
+  }
+
+  changeHold(hold: Hold): void {
+    this.#changedHolds.set(hold.id, hold);
+  }
+
+  useKey(key: HoldKey | null): void {
+    if (key !== null) {
+      this.#usedKeys.set(key.digest, key);
+    }
+  }
+
+  hold(ids: Ids, request: HoldRequest, nowMs: number): HoldResult {
+    const replay = request.key && replayOf(this.#usedKeys.get(request.key.digest), request.key);
+    if (replay !== undefined) {
+      return replay;
+    }
+    const { limits } = this.orgState;
+    const applicable = applicableCounters(limits, request.scope, nowMs, request.surface);
+    const admitted = admitHold(this.orgState, request, applicable, nowMs);
+    if (admitted.kind === 'denied') {
+      return admitted;
+    }
+    const held = takeHold(ids, this.orgState, admitted);
+    this.orgState.addHold(held.hold);
+    this.#newHolds.push(held.hold);
+    this.useKey(held.hold.idempotency);
+    return held;
+  }
+
+  /** `ended`: the ids of those holds that have ended already. */
+  import({ holds }: HoldImport, ended: ReadonlySet<string>): ImportedHolds {
+    const results: ImportedHold[] = [];
+    const added: AddedHold[] = [];
+    const settledBefore: Hold[] = [];
+    for (const imported of holds) {
+      // A key that was already used stays with its decision; this hold is imported without a key.
+      const key = imported.idempotency;
+      const hold =
+        key === null || !this.#usedKeys.has(key.digest) ? imported : { ...imported, idempotency: null };
+      if (this.orgState.holds.has(imported.id)) {
+        results.push({ kind: 'known' });
+      } else if (ended.has(imported.id)) {
+        results.push({ kind: 'known' });
+        settledBefore.push(hold);
+        this.useKey(hold.idempotency);
+      } else {
+        const { scope, admittedAtMs, surface } = hold;
+        const applicable = applicableCounters(this.orgState.limits, scope, admittedAtMs, surface);
+        const one = addImportedHold(this.orgState, hold, applicable).added;
+        this.#newHolds.push(one.hold);
+        this.useKey(one.hold.idempotency);
+        added.push(one);
+        results.push({ kind: 'added', ...one });
+      }
+    }
+    return { results, added, settledBefore };
+  }
+
+  /** Returns undefined if the hold is not open. */
+  extend(holdId: string, seconds: number, nowMs: number): HoldChange | undefined {
+    const open = this.orgState.holds.get(holdId);
+    if (open === undefined) {
+      return undefined;
+    }
+    open.hold = { ...open.hold, expiresAtMs: extendedTo(open.hold, nowMs, seconds) };
+    this.changeHold(open.hold);
+    return { kind: 'changed', hold: open.hold };
+  }
+
+  /** Returns undefined if the hold is not open. */
+  increase(holdId: string, increase: HoldIncrease): IncreaseResult | undefined {
+    const open = this.orgState.holds.get(holdId);
+    if (open === undefined) {
+      return undefined;
+    }
+    const increased = increaseHold(this.orgState, open.hold, increase);
+    if (increased.kind === 'denied' || increased.kind === 'out_of_range') {
+      return increased;
+    }
+    if (increased.kind === 'increased') {
+      open.hold = increased.hold;
+      this.changeHold(open.hold);
+    }
+    return { kind: 'changed', hold: open.hold };
+  }
+
+  /** Releases what the holds have reserved. */
+  release(holds: readonly Hold[]): void {
+    for (const hold of holds) {
+      releaseReservation(this.orgState.counters, hold);
+      this.removeHold(hold.id);
+    }
+  }
+
+  /** Removes a hold that has ended; its reservation was released or settled. */
+  removeHold(holdId: string): void {
+    this.orgState.holds.delete(holdId);
+    this.endedHolds.add(holdId);
+  }
+}
+
+export interface ImportedHolds {
+  readonly results: ImportedHold[];
+  readonly added: readonly AddedHold[];
+  /** Holds that a run has settled before their import. */
+  readonly settledBefore: readonly Hold[];
+}
