@@ -1112,6 +1112,7 @@ export interface Responses {
       readonly request_usd?: string;
     }[];
     readonly units: Readonly<Record<string, string>>;
+    readonly on_unpriced: 'refuse' | 'hold_default' | 'record' | null;
     readonly steps: readonly {
       readonly step: 'org_price' | 'exact' | 'alias' | 'pattern' | 'without_prefix' | 'without_date';
       readonly name: string;
@@ -1552,6 +1553,7 @@ export interface Responses {
     readonly latency_ms: number | null;
     readonly price_version: string | null;
     readonly priced_as: string | null;
+    readonly price_source: 'price' | 'default_rates' | 'none' | null;
     readonly started_at: string;
     readonly finished_at: string | null;
     readonly content: string | null;
@@ -1803,6 +1805,46 @@ export interface Responses {
   readonly 'support_access.settings.read': {
     readonly allowed: boolean;
     readonly approval_required: boolean;
+  };
+  readonly 'unpriced_models.list': {
+    readonly data: readonly {
+      readonly model: string;
+      readonly runs: number;
+      readonly repriced_runs: number;
+      readonly input_tokens: number;
+      readonly output_tokens: number;
+      readonly first_used_at: string;
+      readonly last_used_at: string;
+      readonly priced_as: string | null;
+    }[];
+    readonly next_cursor: string | null;
+  };
+  readonly 'unpriced_models.totals': {
+    readonly data: readonly {
+      readonly model: string;
+      readonly organizations: number;
+      readonly runs: number;
+      readonly repriced_runs: number;
+      readonly input_tokens: number;
+      readonly output_tokens: number;
+      readonly first_used_at: string;
+      readonly last_used_at: string;
+    }[];
+    readonly next_cursor: string | null;
+  };
+  readonly 'unpriced_policy.put': Responses['unpriced_policy.read'];
+  readonly 'unpriced_policy.read': {
+    readonly on_unpriced: 'refuse' | 'hold_default' | 'record';
+    readonly id: string | null;
+    readonly input_usd_per_million: string | null;
+    readonly cached_input_usd_per_million: string | null;
+    readonly cache_write_usd_per_million: string | null;
+    readonly output_usd_per_million: string | null;
+    readonly audio_input_usd_per_million: string | null;
+    readonly audio_output_usd_per_million: string | null;
+    readonly image_usd: string | null;
+    readonly request_usd: string | null;
+    readonly updated_at: string | null;
   };
   readonly 'usage.read': {
     readonly from: string;

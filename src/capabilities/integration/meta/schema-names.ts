@@ -51,6 +51,7 @@ export const schemaNames: SchemaNames = {
   'support.sessions.open': { response: 'SupportSession' },
   'support_access.list': { item: 'SupportAccess' },
   'support_access.settings.read': { response: 'SupportAccessSettings' },
+  'unpriced_models.totals': { item: 'UnpricedModelTotal' },
   'usage.read': { item: 'UsageRow', response: 'Usage' },
   'webhooks.org_secret.read': { response: 'OrgWebhookSecret' },
   'webhooks.redeliver': { response: 'WebhookRedelivery' },

@@ -132,8 +132,8 @@ export const shownRates = {
   audio_output_usd_per_million: shownUsd,
   image_usd: shownUsd,
   request_usd: shownUsd,
-  ...shownTerms,
 };
+const shownPrice = { ...shownRates, ...shownTerms };
 const status = choice(
   versionStatuses,
   '`withdrawn`: never in force, because another version replaced it or it was removed.',
@@ -145,7 +145,7 @@ export const ModelPriceVersion = closed({
   model: Type.String(),
   provider: shownProvider,
   status,
-  ...shownRates,
+  ...shownPrice,
   effective_from: timestamp,
   created_at: timestamp,
 });
@@ -157,7 +157,7 @@ export const OrgPriceVersion = closed({
   model: Type.String(),
   status,
   discount_percent: nullable(Type.String({ description: 'Null if the organization has custom rates.' })),
-  ...shownRates,
+  ...shownPrice,
   effective_from: timestamp,
   ended_at: nullable(timestamp),
   created_at: timestamp,
@@ -203,7 +203,7 @@ export const ModelView = closed({
     '`model`: the list price. `org`: custom rates of the organization. `discount`: a discount on the list price.',
   ),
   discount_percent: nullable(Type.String()),
-  ...shownRates,
+  ...shownPrice,
   ...capabilityFields,
   ...ModelNamesView.properties,
   latency_p50_ms: observed('half'),
@@ -232,7 +232,7 @@ export const ModelResolution = closed({
   price_version: nullable(Type.String()),
   source: Type.Unsafe<PriceSource | null>({ type: ['string', 'null'], enum: [...priceSources, null] }),
   discount_percent: nullable(Type.String()),
-  ...shownRates,
+  ...shownPrice,
   on_unpriced: Type.Unsafe<OnUnpriced | null>({
     type: ['string', 'null'],
     enum: [...unpricedTreatments, null],
