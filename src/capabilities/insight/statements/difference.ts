@@ -2,7 +2,7 @@
  * Explains the difference between what a provider billed and what was recorded for one day, model and project. The causes always
  * add up to the difference, to the nanodollar.
  */
-import { roundedQuotient } from './page-fields.ts';
+import { roundedQuotient } from '../../../kernel/decimals.ts';
 import {
   addTokens,
   hasTokens,

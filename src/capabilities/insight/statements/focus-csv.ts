@@ -1,12 +1,13 @@
 /**
  * CSV in the columns of FOCUS 1.2. The specification has no columns for models and tokens, so they are taken from the columns that
- * describe the SKU; `x_Model`, `x_TokenType` and `x_ApiKeyId` win where a file has them.
+ * describe the SKU; `x_Model`, `x_TokenType` and `x_ApiKeyId` win where a file has them. Exports of Purser have the tokens of each
+ * kind in columns of their own.
  */
 import { invalidField } from '../../../contract/api-error.ts';
 import { CsvError, readCsv } from './csv.ts';
 import type { LineCollector } from './line-collector.ts';
 import { parseAmount } from './page-fields.ts';
-import { kindIn, noTokens, type TokenKind, type Tokens } from './statement-line.ts';
+import { kindIn, noTokens, type TokenKind, type Tokens, tokenKinds } from './statement-line.ts';
 
 const requiredColumns = [
   'BilledCost',
@@ -19,10 +20,19 @@ const requiredColumns = [
 const modelColumns = ['x_Model', 'SkuId', 'ResourceName', 'ChargeDescription'];
 const kindColumns = ['x_TokenType', 'SkuMeter', 'SkuPriceDetails', 'ChargeDescription'];
 const cellMax = 200;
+/** Columns of Purser's exports (`insight/focus`). */
+const tokenColumns: Readonly<Record<TokenKind, string>> = {
+  uncached_input: 'x_UncachedInputTokens',
+  cached_input: 'x_CachedInputTokens',
+  cache_write: 'x_CacheWriteTokens',
+  output: 'x_OutputTokens',
+};
 
 /** A row by column name. */
 interface FocusRow {
   readonly line: number;
+  /** True if the file has the tokens of each kind in a column. */
+  readonly hasTokenColumns: boolean;
   cell(name: string): string;
 }
 
@@ -54,7 +64,8 @@ function* focusRows(text: string): Generator<FocusRow> {
         throw new CsvError(line, `There are ${cells.length} cells, but ${columns.size} columns.`);
       }
       const places = columns;
-      yield { line, cell: (name) => cells[places.get(name) ?? -1] ?? '' };
+      const hasTokenColumns = Object.values(tokenColumns).every((name) => places.has(name));
+      yield { line, hasTokenColumns, cell: (name) => cells[places.get(name) ?? -1] ?? '' };
     }
   } catch (error) {
     throw error instanceof CsvError
@@ -85,21 +96,25 @@ function addRow(row: FocusRow, lines: LineCollector): void {
   const day = lines.bucket(field, timeIn(row, 'ChargePeriodStart'), timeIn(row, 'ChargePeriodEnd'));
   const category = row.cell('ChargeCategory');
   const isUsage = category === '' || category === 'Usage';
-  const kind = isUsage ? kindOf(row) : '';
+  const kind = isUsage && !row.hasTokenColumns ? kindOf(row) : '';
   const line = {
     day,
-    // Taxes, credits and purchases are not about a model.
-    model: isUsage ? modelOf(row) : category.toLowerCase(),
+    model: modelOf(row, category),
     project: shortCell(row, 'SubAccountId'),
     keyId: shortCell(row, 'x_ApiKeyId'),
     kind,
-    tokens: isUsage ? tokensOf(row, kind, lines) : noTokens,
+    tokens: row.hasTokenColumns ? tokensByKind(row, lines) : isUsage ? tokensOf(row, kind, lines) : noTokens,
   };
   lines.add(field, line, amount);
 }
 
-function modelOf(row: FocusRow): string {
+/** Taxes, credits and purchases are not about a model. Adjustments may be. */
+function modelOf(row: FocusRow, category: string): string {
   const column = modelColumns.find((name) => row.cell(name) !== '');
+  const isUsage = category === '' || category === 'Usage';
+  if (!isUsage && !(category === 'Adjustment' && row.cell('SkuId') !== '')) {
+    return category.toLowerCase();
+  }
   if (column === undefined) {
     throw wrongCell(row, 'SkuId', 'must name the model');
   }
@@ -132,6 +147,19 @@ function tokensOf(row: FocusRow, kind: TokenKind | '', lines: LineCollector): To
   }
   lines.foundTokens();
   return { ...noTokens, [kind]: (quantity.nanos * factor) / 1_000_000_000n };
+}
+
+function tokensByKind(row: FocusRow, lines: LineCollector): Tokens {
+  const tokens = { ...noTokens };
+  for (const kind of tokenKinds) {
+    const text = row.cell(tokenColumns[kind]);
+    if (!/^\d{1,18}$/.test(text)) {
+      throw wrongCell(row, tokenColumns[kind], 'must be a whole number of tokens');
+    }
+    tokens[kind] = BigInt(text);
+  }
+  lines.foundTokens();
+  return tokens;
 }
 
 function multiplier(word: string): bigint {

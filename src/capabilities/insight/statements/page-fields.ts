@@ -1,6 +1,7 @@
 /** Reads the fields of a provider's JSON. Each error names the field by its path in the request. */
 import { type ApiError, invalidField } from '../../../contract/api-error.ts';
 import type { FieldError } from '../../../contract/errors.ts';
+import { roundedQuotient } from '../../../kernel/decimals.ts';
 import type { BilledAmount } from './line-collector.ts';
 
 type Value = unknown;
@@ -110,12 +111,6 @@ export function parseAmount(text: string, unitDecimals = 0): BilledAmount | unde
     nanos: sign === '-' ? -nanos : nanos,
     decimals: Math.min(nanoDecimals, Math.max(0, decimals)),
   };
-}
-
-/** Rounds half away from zero. */
-export function roundedQuotient(dividend: bigint, divisor: bigint): bigint {
-  const [amount, sign] = dividend < 0n ? [-dividend, -1n] : [dividend, 1n];
-  return sign * ((2n * amount + divisor) / (2n * divisor));
 }
 
 export function wrong(at: At, expected: string, code?: FieldError['code']): ApiError {
