@@ -35,9 +35,9 @@ export async function streamReply(
   { contentType, chunks }: StreamResponse,
 ): Promise<StreamedReply> {
   const rest = chunks[Symbol.asyncIterator]();
-  let first: IteratorResult<string> | undefined = await rest.next();
+  let first: IteratorResult<string | Uint8Array> | undefined = await rest.next();
   // Not a generator: `return` of a generator that was never started would not end its source.
-  const all: AsyncIterableIterator<string> = {
+  const all: AsyncIterableIterator<string | Uint8Array> = {
     async next() {
       const chunk = first ?? (await rest.next());
       first = undefined;
@@ -90,7 +90,7 @@ export function logged(log: Log, error: unknown, traceId: string): ApiError {
 export interface StreamResponse {
   readonly contentType: string;
   /** The first chunk is generated before anything is sent, so that an early failure becomes an error response. */
-  readonly chunks: AsyncIterable<string>;
+  readonly chunks: AsyncIterable<string | Uint8Array>;
 }
 
 export function isStream(answer: unknown): answer is StreamResponse {

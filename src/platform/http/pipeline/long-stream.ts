@@ -43,7 +43,7 @@ export function whileAdmitted(
   { contentType, chunks }: StreamResponse,
   isStillAdmitted: StillAdmitted,
 ): StreamResponse {
-  async function* admitted(): AsyncGenerator<string> {
+  async function* admitted(): AsyncGenerator<string | Uint8Array> {
     for await (const chunk of chunks) {
       await isStillAdmitted();
       yield chunk;
