@@ -19,10 +19,11 @@ import { refusalRoutes } from '../capabilities/governance/refusals/index.ts';
 import { createRoutingCache, routingRoutes } from '../capabilities/governance/routing/index.ts';
 import { safetyRoutes } from '../capabilities/governance/safety/index.ts';
 import { benchmarkRoutes } from '../capabilities/insight/benchmarks/index.ts';
+import { focusRoutes } from '../capabilities/insight/focus/index.ts';
 import { forecastRoutes } from '../capabilities/insight/forecasts/index.ts';
 import { ledgerRoutes } from '../capabilities/insight/ledger/index.ts';
 import { statementRoutes } from '../capabilities/insight/statements/index.ts';
-import { usageRoutes } from '../capabilities/insight/usage/index.ts';
+import { createSpooledExports, usageRoutes } from '../capabilities/insight/usage/index.ts';
 import { deprecationRoutes } from '../capabilities/integration/deprecations/index.ts';
 import { metaRoutes } from '../capabilities/integration/meta/index.ts';
 import { webhookRoutes } from '../capabilities/integration/webhooks/index.ts';
@@ -67,6 +68,7 @@ export function createRoutes(deps: AppDependencies, components: Components, open
     timezoneOf,
     erasureDependencies,
   } = components;
+  const exports = createSpooledExports({ db, spoolDir: config.spoolDir });
   return [
     ...orgRoutes({ db, ids }),
     ...orgRemovalRoutes(),
@@ -128,7 +130,8 @@ export function createRoutes(deps: AppDependencies, components: Components, open
       memory: createRoutingCache(db),
       customerDigest,
     }),
-    ...usageRoutes({ db, spoolDir: config.spoolDir }),
+    ...usageRoutes({ db, exports }),
+    ...focusRoutes({ db, exports, prices }),
     ...statementRoutes({ db, ids, ledger, recordChange: recordCallersChange }),
     ...benchmarkRoutes({ db, ids, floor: config.benchmarkFloor }),
     ...webhookRoutes({ db, ids, secrets, allowPrivateNetworks }),

@@ -1,4 +1,14 @@
 export { type OrgUsage, sumByOrgs } from './by-org.ts';
-export { findTimezone, sumUsage, type UsageGroup } from './queries.ts';
+export { csvRecord, safeText } from './csv.ts';
+export { fetchLines, findTimezone, sumUsage, type UsageGroup } from './queries.ts';
 export { usageRoutes } from './routes.ts';
+export { type GroupBy, Params, type RowsRequest, selectRows } from './rows.ts';
+export { spans, type UsageConditions, usageConditions } from './schema.ts';
+export {
+  createSpooledExports,
+  type ExportParts,
+  type SpooledExports,
+  type TakeLines,
+} from './spooled-exports.ts';
 export { spanLabel, spanStarts } from './time-spans.ts';
+export { conditionsOf, parseDimension, usageRange } from './usage.ts';

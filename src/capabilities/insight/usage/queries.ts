@@ -2,6 +2,7 @@ import { type Histogram, mergeInto, readInto } from '../../../kernel/latency-his
 import type { TimeRange } from '../../../kernel/rollup-parts.ts';
 import type { Queryable, Transaction } from '../../../platform/db/database.ts';
 import { isTimeOnly, type Measure, measures, Params, type RowsRequest, selectRows } from './rows.ts';
+import type { ExportParts, TakeLines } from './spooled-exports.ts';
 
 /** A time range, with the grouping in it. */
 export type TimesOf = Pick<RowsRequest, 'range' | 'groupBy'>;
@@ -110,8 +111,8 @@ const signs = [
 export async function readGroups(
   tx: Transaction,
   wanted: GroupsRequest,
-  { limit, perPart }: { readonly limit: number; readonly perPart: number },
-  take: (lines: readonly string[]) => Promise<void>,
+  { limit, perPart }: ExportParts,
+  take: TakeLines,
 ): Promise<void> {
   const params = new Params();
   const { sql, values, sides: usedSides, present, order } = groupsSql(wanted, params);
@@ -122,14 +123,26 @@ export async function readGroups(
       ...signs.map(([name]) => `encode(${side}_${name}, 'hex')`),
     ]),
   ];
-  await tx.query(
-    `DECLARE usage_groups NO SCROLL CURSOR FOR WITH ${sql}
+  await fetchLines(
+    tx,
+    `WITH ${sql}
      SELECT to_json(ARRAY[${columns.join(', ')}])::text AS line FROM groups WHERE ${present}
       ORDER BY ${order.map((one) => one.sql).join(', ')} LIMIT ${params.add(limit, 'int8')}`,
-    params.values,
+    params,
+    { perPart, take },
   );
+}
+
+/** Runs a query that returns a column `line`, with a cursor, so that not all of its rows are in memory. */
+export async function fetchLines(
+  tx: Transaction,
+  sql: string,
+  params: Params,
+  { perPart, take }: { readonly perPart: number; readonly take: TakeLines },
+): Promise<void> {
+  await tx.query(`DECLARE exported_lines NO SCROLL CURSOR FOR ${sql}`, params.values);
   for (let found = perPart; found === perPart; ) {
-    const rows = await tx.query<{ line: string }>(`FETCH ${perPart} FROM usage_groups`);
+    const rows = await tx.query<{ line: string }>(`FETCH ${perPart} FROM exported_lines`);
     found = rows.length;
     await take(rows.map(({ line }) => line));
   }

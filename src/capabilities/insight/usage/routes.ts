@@ -1,10 +1,10 @@
 import { type Route, read } from '../../../platform/http/routes/route.ts';
-import { createUsageExport, type ExportDependencies } from './export.ts';
+import { createUsageExport, type UsageExportDependencies } from './export.ts';
 import { UsageQuery, UsageView } from './schema.ts';
 import { readUsage } from './usage.ts';
 
-export function usageRoutes({ db, spoolDir }: ExportDependencies): Route[] {
-  const exportUsage = createUsageExport({ db, spoolDir });
+export function usageRoutes({ db, exports }: UsageExportDependencies): Route[] {
+  const exportUsage = createUsageExport({ db, exports });
   return [
     read({
       id: 'usage.read',

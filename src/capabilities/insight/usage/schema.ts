@@ -14,6 +14,20 @@ export const dimensionsMax = 2;
 
 export const usageFormats = ['json', 'csv', 'ndjson'] as const;
 
+/** Conditions of the runs that count. */
+export const usageConditions = {
+  ...forEachName(usageDimensions, Type.Optional(label)),
+  status: Type.Optional(
+    choice(
+      ['running', ...finishedStatuses],
+      '`running`: unsettled runs, whose held amount was posted. Other runs in progress are not counted.',
+    ),
+  ),
+  tag: Type.Optional(tagCondition),
+};
+const UsageConditions = closed(usageConditions);
+export type UsageConditions = Static<typeof UsageConditions>;
+
 export const UsageQuery = closed({
   group_by: Type.Optional(
     Type.String({
@@ -35,14 +49,7 @@ export const UsageQuery = closed({
   to: Type.Optional(
     Type.String({ ...timestamp, description: 'Exclusive. At most 366 days after `from`. Default: now.' }),
   ),
-  ...forEachName(usageDimensions, Type.Optional(label)),
-  status: Type.Optional(
-    choice(
-      ['running', ...finishedStatuses],
-      '`running`: unsettled runs, whose held amount was posted. Other runs in progress are not counted.',
-    ),
-  ),
-  tag: Type.Optional(tagCondition),
+  ...usageConditions,
   compare: Type.Optional(
     choice(
       ['previous'],

@@ -6,7 +6,8 @@ import { invalid, refusalOf } from '../../../../test/support/limits.ts';
 import { formatUsd, parseUsd } from '../../../kernel/money.ts';
 import { DatabaseUnavailable } from '../../../platform/db/database.ts';
 import { readMigrations } from '../../../platform/db/migrate.ts';
-import { createUsageExport, exportRowsMax, exportsMax, exportsPerOrgMax } from './export.ts';
+import { createUsageExport } from './export.ts';
+import { createSpooledExports, exportRowsMax, exportsMax, exportsPerOrgMax } from './spooled-exports.ts';
 
 let world: World;
 beforeAll(async () => {
@@ -619,7 +620,8 @@ describe('exported', () => {
     expect((await usage(org, '?format=json')).json.total.runs).toBe(2_100);
 
     // Postings during the transfer neither remove nor duplicate rows.
-    const exportUsage = createUsageExport({ db: world.db, spoolDir: undefined });
+    const exports = createSpooledExports({ db: world.db, spoolDir: undefined });
+    const exportUsage = createUsageExport({ db: world.db, exports });
     const { chunks } = await exportUsage(
       org.id,
       { group_by: 'customer_id', format: 'ndjson' },
@@ -692,7 +694,8 @@ describe('exported', () => {
       Array.from({ length: 1_501 }, (_, index) => ({ customer_id: `c${index}`, cost_usd: '1' })),
     );
     const exportOf = async (rowsMax: number) => {
-      const exportUsage = createUsageExport({ db: world.db, spoolDir: undefined, rowsMax });
+      const exports = createSpooledExports({ db: world.db, spoolDir: undefined, rowsMax });
+      const exportUsage = createUsageExport({ db: world.db, exports });
       const { chunks } = await exportUsage(
         org.id,
         { group_by: 'customer_id', format: 'csv' },

@@ -11,8 +11,15 @@ import { decodeCursor, encodeCursor, pageSize } from '../../../platform/http/rou
 import { isInstant } from '../../../platform/http/routes/validation.ts';
 import { readPage } from './page.ts';
 import { findTimezone, type GroupsRequest } from './queries.ts';
-import type { GroupBy } from './rows.ts';
-import { dimensions, dimensionsMax, spans, type UsageQuery, type UsageView } from './schema.ts';
+import type { GroupBy, RowsRequest } from './rows.ts';
+import {
+  dimensions,
+  dimensionsMax,
+  spans,
+  type UsageConditions,
+  type UsageQuery,
+  type UsageView,
+} from './schema.ts';
 import { previousRange, spanStarts } from './time-spans.ts';
 import { viewCompared, viewGroup } from './view.ts';
 
@@ -32,7 +39,7 @@ export async function planUsage(
 ): Promise<UsagePlan> {
   const wanted = dimensionsOf(query.group_by);
   const timezone = await findTimezone(db, orgId);
-  const range = rangeOf(query, timezone, now);
+  const range = usageRange(query, timezone, now);
   const before = query.compare === undefined ? undefined : previousRange(range, timezone);
   if (before !== undefined && !isSupportedTime(before.fromMs)) {
     throw invalidField('compare', 'out_of_range', 'The previous period would start before the year 1900.');
@@ -48,11 +55,18 @@ export async function planUsage(
     ...placedIn(range),
     // Spans are compared by their number: the first day with the first day, and so on.
     before: before && placedIn(before),
+    ...conditionsOf(query),
+    latencies: true,
+  };
+}
+
+/** Returns the conditions of the runs that count. */
+export function conditionsOf(query: UsageConditions): Pick<RowsRequest, 'filters' | 'tags'> {
+  return {
     filters: Object.fromEntries(
       usageDimensions.flatMap((name) => (query[name] === undefined ? [] : [[name, query[name]]])),
     ),
     tags: query.tag === undefined ? undefined : tagsWith(query.tag),
-    latencies: true,
   };
 }
 
@@ -85,7 +99,7 @@ function viewRange({ fromMs, toMs }: TimeRange): { from: string; to: string } {
 }
 
 /** A requested grouping, before its time range is known. */
-type RequestedGroupBy = GroupBy | { readonly kind: 'span'; readonly name: (typeof spans)[number] };
+export type RequestedGroupBy = GroupBy | { readonly kind: 'span'; readonly name: (typeof spans)[number] };
 
 function placed(one: RequestedGroupBy, timezone: string, range: TimeRange): GroupBy {
   return one.kind === 'span' ? { ...one, startsMs: spanStarts(one.name, timezone, range) } : one;
@@ -93,7 +107,7 @@ function placed(one: RequestedGroupBy, timezone: string, range: TimeRange): Grou
 
 function dimensionsOf(text: string | undefined): RequestedGroupBy[] {
   const names = text === undefined || text === '' ? [] : text.split(',').map((name) => name.trim());
-  const wanted = names.map(dimensionOf);
+  const wanted = names.map(parseDimension);
   if (wanted.includes(undefined) || new Set(names).size < names.length) {
     throw invalidField(
       'group_by',
@@ -107,7 +121,8 @@ function dimensionsOf(text: string | undefined): RequestedGroupBy[] {
   return wanted as RequestedGroupBy[];
 }
 
-function dimensionOf(text: string): RequestedGroupBy | undefined {
+/** Parses the name of a grouping; undefined if there is none of this name. */
+export function parseDimension(text: string): RequestedGroupBy | undefined {
   const field = usageDimensions.find((one) => one === text);
   const span = spans.find((one) => one === text);
   if (field !== undefined) {
@@ -121,7 +136,11 @@ function dimensionOf(text: string): RequestedGroupBy | undefined {
 }
 
 /** Returns the requested range, rounded to whole 15-minute buckets, the resolution of usage. */
-function rangeOf({ from, to }: UsageQuery, timezone: string, now: Date): TimeRange {
+export function usageRange(
+  { from, to }: Pick<UsageQuery, 'from' | 'to'>,
+  timezone: string,
+  now: Date,
+): TimeRange {
   const toMs = to === undefined ? now.getTime() + 1 : Date.parse(to);
   const fromMs =
     from === undefined ? calendarWindow('day', timezone, toMs - defaultRangeMs).startMs : Date.parse(from);

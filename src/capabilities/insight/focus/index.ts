@@ -1,0 +1,1 @@
+export { focusRoutes } from './routes.ts';
