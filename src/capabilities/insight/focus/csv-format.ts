@@ -23,6 +23,9 @@ function cell(column: FocusColumn, charge: FocusCharge): string {
       return String(value);
     case 'time':
       return `${new Date(Number(value)).toISOString().slice(0, 19)}Z`;
+    case 'quantity':
+      // Quantities are decimals in FOCUS; tools that infer types from the text would take whole numbers for integers.
+      return `${value}.0`;
     default:
       return formatDecimal(BigInt(value), decimalsOf[column.type]);
   }

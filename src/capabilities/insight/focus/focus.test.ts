@@ -1,5 +1,6 @@
 /** Exports in FOCUS columns, over HTTP and from both engines. */
 import { hash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { type FileMetaData, parquetMetadata, parquetReadObjects } from 'hyparquet';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { createWorld, type TestOrg, type World } from '../../../../test/harness.ts';
@@ -112,7 +113,7 @@ describe('an export', () => {
       ChargeFrequency: 'Usage-Based',
       ChargePeriodEnd: '2026-11-03T00:00:00Z',
       ChargePeriodStart: '2026-11-02T00:00:00Z',
-      ConsumedQuantity: '7',
+      ConsumedQuantity: '7.0',
       ConsumedUnit: 'Tokens',
       ContractedCost: '0.000000001',
       ContractedUnitPrice: '0.000000000142857142857143',
@@ -122,7 +123,7 @@ describe('an export', () => {
       ListCost: '0.000000001',
       ListUnitPrice: '0.000000000142857142857143',
       PricingCategory: 'Standard',
-      PricingQuantity: '7',
+      PricingQuantity: '7.0',
       PricingUnit: 'Tokens',
       ProviderName: 'openai',
       PublisherName: 'openai',
@@ -151,7 +152,7 @@ describe('an export', () => {
       Tags: '{"purser/team":"blue"}',
     });
     expect(others[0]).toMatchObject({
-      ConsumedQuantity: '730',
+      ConsumedQuantity: '730.0',
       Tags: '{"environment":"test","purser/team":"blue"}',
       x_UncachedInputTokens: '550',
       x_CachedInputTokens: '100',
@@ -220,7 +221,10 @@ describe('an export', () => {
     for (const row of await exported('?group_by=team')) {
       const [whole = '', fraction = ''] = (row.ListUnitPrice ?? '').split('.');
       const price = BigInt(whole + fraction.padEnd(decimalsOf.price, '0'));
-      const product = roundedQuotient(price * BigInt(row.PricingQuantity ?? ''), 10n ** 15n);
+      const product = roundedQuotient(
+        price * BigInt(row.PricingQuantity?.replace('.0', '') ?? ''),
+        10n ** 15n,
+      );
       expect(formatUsd(product), JSON.stringify(row)).toBe(row.ListCost);
     }
   });
@@ -233,9 +237,9 @@ describe('an export', () => {
     expect(
       rows.map((row) => [row.ProviderName, row.SkuId, row.PricingQuantity, row.PricingUnit, row.BilledCost]),
     ).toEqual([
-      ['openai', 'gpt-4o-mini', '1', 'Requests', '2'],
-      ['unknown', 'never-heard-of', '1', 'Tokens', '1'],
-      ["'=cmd", 'never-heard-of', '1', 'Requests', '2'],
+      ['openai', 'gpt-4o-mini', '1.0', 'Requests', '2'],
+      ['unknown', 'never-heard-of', '1.0', 'Tokens', '1'],
+      ["'=cmd", 'never-heard-of', '1.0', 'Requests', '2'],
     ]);
   });
 
@@ -343,7 +347,8 @@ function cellOf(type: ColumnType, value: unknown): string {
       return String(value);
     default: {
       const hex = Buffer.from(value as Uint8Array).toString('hex');
-      return formatDecimal(BigInt.asIntN(128, BigInt(`0x${hex}`)), decimalsOf[type]);
+      const text = formatDecimal(BigInt.asIntN(128, BigInt(`0x${hex}`)), decimalsOf[type]);
+      return type === 'quantity' ? `${text}.0` : text;
     }
   }
 }
@@ -437,7 +442,7 @@ test('the same data yields the same bytes, again and on every engine', async () 
     const nowMs = own.clock.now().getTime();
     for (const atMs of [nowMs, nowMs, nowMs + 86_400_000]) {
       expect([await digestOf('csv', atMs), await digestOf('parquet', atMs)]).toEqual([
-        'e1f50b6ff1ed4b74c29abd4f411912f6732a2e34d2e2277b5d1a81e0bbca0184',
+        '8adfdef0fbbae2b0472c6387bc37c3f423181c1baea50ee09c1ff2c9d3bb8744',
         'e88343eaaf43889dbc9c277dee49141d7f1cf72e4e1019face7d4106b3ccebcd',
       ]);
     }
@@ -471,4 +476,31 @@ test('an export is a statement that agrees with the ledger it came from', async 
   await send('POST', `${path}/${bill.id}/reconcile`);
   const { text: after } = await focus('?provider=openai&group_by=team,key_id');
   expect(sumOf(rowsOf(after), 'BilledCost')).toBe('0.833333334');
+});
+
+test('the guide describes exactly the columns of an export', () => {
+  const guide = readFileSync(new URL('../../../../docs/guides/focus.md', import.meta.url), 'utf8');
+  const [, columns = ''] = /^## Columns$(.*?)^## /ms.exec(guide) ?? [];
+  const rows = [...columns.matchAll(/^\| `(\w+)` \|.*\|(.*)\|$/gm)];
+  expect(rows.map(([, name]) => name)).toEqual(focusColumns.map(({ name }) => name));
+  expect(rows.map(([, , whenNull = '']) => whenNull.trim() !== '')).toEqual(
+    focusColumns.map(({ nullable }) => nullable),
+  );
+});
+
+test('every column that FOCUS 1.2 requires is there, and custom columns are last', () => {
+  const names = focusColumns.map(({ name }) => name);
+  const mandatory =
+    'BilledCost BillingAccountId BillingAccountName BillingCurrency BillingPeriodEnd BillingPeriodStart ChargeCategory ' +
+    'ChargeClass ChargeDescription ChargePeriodEnd ChargePeriodStart ContractedCost EffectiveCost InvoiceIssuerName ListCost ' +
+    'PricingQuantity PricingUnit ProviderName PublisherName ServiceCategory ServiceName';
+  // Required because Purser has usage, unit prices, sub accounts and tags.
+  const conditional =
+    'ConsumedQuantity ConsumedUnit ContractedUnitPrice ListUnitPrice PricingCategory SkuId SkuMeter SkuPriceDetails SkuPriceId ' +
+    'SubAccountId SubAccountName SubAccountType Tags';
+  expect(names).toEqual(expect.arrayContaining([...mandatory.split(' '), ...conditional.split(' ')]));
+  const custom = names.filter((name) => name.startsWith('x_'));
+  expect(names.slice(-custom.length)).toEqual(custom);
+  const own = names.slice(0, -custom.length);
+  expect(own).toEqual(own.toSorted());
 });
