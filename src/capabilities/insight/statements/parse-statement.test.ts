@@ -1,6 +1,12 @@
 /** Files of providers, read into lines. */
 import { describe, expect, test } from 'vitest';
-import { anthropicPages, focusCsv, focusRow, openAiPages } from '../../../../test/support/statement-files.ts';
+import {
+  anthropicPages,
+  focusColumns,
+  focusCsv,
+  focusRow,
+  openAiPages,
+} from '../../../../test/support/statement-files.ts';
 import type { ApiError } from '../../../contract/api-error.ts';
 import { matchingName } from './model-names.ts';
 import { parseAmount } from './page-fields.ts';
@@ -153,6 +159,25 @@ describe('FOCUS', () => {
       },
       { model: 'tax', kind: '', usdNanos: -10_000_000n },
     ]);
+  });
+
+  test('reads the tokens of each kind from the columns of an export of Purser', () => {
+    const columns = ['x_UncachedInputTokens', 'x_CachedInputTokens', 'x_CacheWriteTokens', 'x_OutputTokens'];
+    const rows = [
+      [...focusRow(), '1', '2', '3', '4'],
+      [...focusRow({ ChargeCategory: 'Adjustment', BilledCost: '-0.5' }), '0', '0', '0', '0'],
+    ];
+    const parsed = parse({ csv: focusCsv(rows, [...focusColumns, ...columns]) });
+    expect(parsed.lines).toMatchObject([
+      {
+        model: 'gpt-4o',
+        kind: '',
+        tokens: { uncached_input: 1n, cached_input: 2n, cache_write: 3n, output: 4n },
+        usdNanos: 750_000_000n,
+      },
+    ]);
+    const wrong = focusCsv([[...focusRow(), '1', '2', '-3', '4']], [...focusColumns, ...columns]);
+    expect(errorOf({ csv: wrong })).toMatch(/csv\[2\]\.x_CacheWriteTokens: .*whole number of tokens/);
   });
 
   test.each([

@@ -1,4 +1,4 @@
-/** Reads the recorded usage that a statement is compared with: sums by day and model, one day per query. */
+/** Reads the recorded usage that a statement is compared with: sums by day and model. */
 import type { Queryable } from '../../../platform/db/database.ts';
 import { addSums, noSums, type Sums, subtractSums } from './difference.ts';
 
@@ -51,7 +51,7 @@ const tokenSums = ['input_tokens', 'cached_input_tokens', 'cache_write_tokens', 
   .map((name) => `sum(${name})::int8 AS ${name}`)
   .join(', ');
 
-/** Each day is a query of its own, so that none takes long, however many runs the period has. */
+/** Each day is a query of its own, so that none takes long, however many scopes the period has. Late runs are few. */
 export async function readRecorded(db: Queryable, request: RecordedRequest): Promise<RecordedGroups> {
   const { timezone, periodStart, periodEnd } = request;
   const startMs = Date.parse(periodStart);
@@ -62,6 +62,13 @@ export async function readRecorded(db: Queryable, request: RecordedRequest): Pro
   const local: RecordedGroup[] = [];
   const lateShifts: RecordedGroup[] = [];
   // The neighbouring days have the runs of local days, and late runs that were charged there.
+  const around = [new Date(startMs - dayMs), new Date(endMs + dayMs)] as const;
+  for (const row of await sumLateRuns(db, request, around)) {
+    const group = groupOf(row);
+    const negative = { ...group, sums: subtractSums(noSums, group.sums) };
+    const shifted = { ...group, day: row.other_day ?? group.day };
+    lateShifts.push(...[negative, shifted].filter(isInPeriod));
+  }
   for (let dayStart = startMs - dayMs; dayStart < endMs + dayMs; dayStart += dayMs) {
     const range = [new Date(dayStart), new Date(dayStart + dayMs)] as const;
     if (startMs <= dayStart && dayStart < endMs) {
@@ -71,12 +78,6 @@ export async function readRecorded(db: Queryable, request: RecordedRequest): Pro
     }
     if (timezone !== 'UTC') {
       local.push(...(await sumLocalDays(db, request, range)).map(groupOf).filter(isInPeriod));
-    }
-    for (const row of await sumLateRuns(db, request, range)) {
-      const group = groupOf(row);
-      const negative = { ...group, sums: subtractSums(noSums, group.sums) };
-      const shifted = { ...group, day: row.other_day ?? group.day };
-      lateShifts.push(...[negative, shifted].filter(isInPeriod));
     }
   }
   return { settled, unsettled, local: timezone === 'UTC' ? undefined : local, lateShifts };
@@ -106,6 +107,7 @@ function sumLocalDays(db: Queryable, request: RecordedRequest, range: Range): Pr
   );
 }
 
+/** Uses the index `runs_late`, whose condition must be in the query word for word. */
 function sumLateRuns(db: Queryable, request: RecordedRequest, range: Range): Promise<GroupRow[]> {
   const project = projectSql(request);
   return db.query<GroupRow>(

@@ -128,6 +128,63 @@ describe('an upload', () => {
     expect((await send('GET', path)).json.data).toEqual([]);
   });
 
+  test('that is malformed, wrong in its last line, incomplete or repeated changes nothing and says why', async () => {
+    const body = { pages: pages([{ key: 'a', input: 1_000_000, output: 0 }]) };
+    const { id } = await upload(body);
+    await send('POST', `${path}/${id}/reconcile`);
+    const stateOf = async () => [
+      (await send('GET', path)).json,
+      (await send('GET', `/v1/orgs/${org.id}/usage`)).json.total,
+      (await send('GET', `/v1/orgs/${org.id}/audit-log?action=statements.create&outcome=success`)).json.data
+        .length,
+      await world.db.query(
+        `SELECT (SELECT count(*) FROM statement_lines WHERE org_id = $1) AS lines,
+                (SELECT count(*) FROM ledger_entries WHERE org_id = $1) AS entries`,
+        [org.id],
+      ),
+    ];
+    const before = await stateOf();
+    const cells = ['1', 'USD', `${day}T00:00:00Z`, '2026-11-11T00:00:00Z', 'openai', 'gpt-4o'];
+    const columns = [
+      'BilledCost',
+      'BillingCurrency',
+      'ChargePeriodStart',
+      'ChargePeriodEnd',
+      'ProviderName',
+      'SkuId',
+    ];
+    const good = Array.from({ length: 300 }, () => cells);
+    const wrongAtTheEnd = focusCsv([...good, ['1', 'EUR', ...cells.slice(2)]], columns);
+    const truncated = focusCsv(good, columns).slice(0, -3);
+    const [costs, usage] = body.pages;
+    const files: [string, Buffer | string, string, number, string][] = [
+      ['malformed JSON', '{"pages": [', 'application/json', 422, 'body'],
+      ['malformed lines', '{"object": "page"}\n{', 'application/x-ndjson', 422, 'pages[1]'],
+      ['another schema', '{"invoices": []}', 'application/json', 422, 'invoices'],
+      ['wrong last line', JSON.stringify({ csv: wrongAtTheEnd }), 'application/json', 422, 'csv[302]'],
+      ['truncated', JSON.stringify({ csv: `${truncated}\r\n1` }), 'application/json', 422, 'csv[302]'],
+      ['no costs', JSON.stringify({ pages: [usage] }), 'application/json', 422, 'pages'],
+      [
+        'not the last page',
+        JSON.stringify({ pages: [{ ...costs, has_more: true }] }),
+        'application/json',
+        422,
+        'pages',
+      ],
+      ['repeated', JSON.stringify(body), 'application/json', 409, id],
+    ];
+    for (const [what, raw, type, status, why] of files) {
+      const answer = await world.request('POST', path, {
+        key: org.ownerKey,
+        raw,
+        headers: { 'content-type': type },
+      });
+      expect([what, answer.status], answer.text).toEqual([what, status]);
+      expect(answer.text, what).toContain(why);
+      expect(await stateOf(), what).toEqual(before);
+    }
+  });
+
   test('can be deleted with its lines, and uploaded again', async () => {
     const body = { pages: pages([{ key: 'a', input: 1_000, output: 0 }]) };
     const { id } = await upload(body);
