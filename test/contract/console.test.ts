@@ -176,6 +176,32 @@ test('the audit log can be exported by everyone who may read it, including suppo
   expect((await asSupport('runs:read')).status).toBe(403);
 });
 
+test('spend can be exported as CSV and in FOCUS columns, by everyone who may read it', async () => {
+  const files = {
+    csv: ['spend.csv', 'text/csv; charset=utf-8', /^day,team,runs,/],
+    focus_csv: ['focus.csv', 'text/csv; charset=utf-8', /^BilledCost,BillingAccountId,.*\r\n.+/s],
+    focus_parquet: ['focus.parquet', 'application/vnd.apache.parquet', /^PAR1.*PAR1$/s],
+  } as const;
+  const range = 'from=2026-11-10T00:00&to=2026-11-16T00:00';
+  for (const [format, [fileName, type, content]] of Object.entries(files)) {
+    const file = await open(`/console/spend/export?by=team&${range}&format=${format}`);
+    expect(file.headers).toMatchObject({
+      'content-type': type,
+      'content-disposition': `attachment; filename="${fileName}"`,
+    });
+    expect(file.text).toMatch(content);
+  }
+  const tooLong = await open('/console/spend/export?tag=env&from=2024-01-01T00:00&to=2026-11-16T00:00');
+  expect([tooLong.status, tooLong.headers['content-type']]).toEqual([422, 'text/html; charset=utf-8']);
+  expect(tooLong.text).toContain('<code>to</code>');
+  expect(tooLong.text).toMatch(
+    /<details class="fold" open>.*name="tag" value="env".*name="from" value="2024-01-01T00:00"/s,
+  );
+  const { secret } = await world.mintKey(org, 'admin', ['keys:read']);
+  const { cookie: other } = await signIn(world, secret, org.id);
+  expect((await open(`/console/spend/export?${range}`, other)).status).toBe(403);
+});
+
 test('an invalid approval decision shows the form again, with the entered values', async () => {
   const rule = { effect: 'require_approval', actions: ['drop'], priority: 2, reason: 'Two pairs of eyes.' };
   await api('POST', '/policies', rule);

@@ -1,12 +1,13 @@
-/** Spend of the last 30 days by any field of runs, or by a tag. */
+/** Spend of the last 30 days by any field of runs, or by a tag, and its export. */
 import { ApiFailure } from '../../api.ts';
 import { alert, card, empty, heading, nextPage, table } from '../../components.ts';
 import { type Filter, filterBar } from '../../filters.ts';
 import { capitalized, count, percent, usd } from '../../format.ts';
 import { html, link, type Part } from '../../html.ts';
 import { fieldName } from '../../limit-names.ts';
-import { type Screen, type ScreenVisit, view } from '../../screen.ts';
+import { type Screen, type ScreenAnswer, type ScreenVisit, view } from '../../screen.ts';
 import type { UsageRow, UsageView } from '../../views.ts';
+import { exportedSpend, exportFields, exportForm, spendExportPath } from './spend-export.ts';
 
 const spendPath = '/console/spend';
 const fields = [
@@ -31,11 +32,31 @@ const filters: readonly Filter[] = [
 ];
 const rowsPerPage = '50';
 
-export const spendScreens: readonly Screen[] = [{ path: spendPath, audience: 'org', handler: spend }];
+export const spendScreens: readonly Screen[] = [
+  { path: spendPath, audience: 'org', handler: (visit) => spend(visit) },
+  { path: spendExportPath, audience: 'org', handler: exported },
+];
 
-async function spend({ api, org, query }: ScreenVisit) {
+function fieldOf(query: URLSearchParams): string {
   const tag = query.get('tag')?.trim() ?? '';
-  const field = tag === '' ? query.get('by') || 'model' : `tag:${tag}`;
+  return tag === '' ? query.get('by') || 'model' : `tag:${tag}`;
+}
+
+async function exported(visit: ScreenVisit): Promise<ScreenAnswer> {
+  const file = await exportedSpend(visit, fieldOf(visit.query));
+  if (!(file instanceof ApiFailure)) {
+    return file;
+  }
+  if (file.fields.length === 0) {
+    throw file;
+  }
+  return spend(visit, file);
+}
+
+/** `failure` is the error of an export, whose form is on the same page. */
+async function spend(visit: ScreenVisit, failure?: ApiFailure) {
+  const { api, org, query } = visit;
+  const field = fieldOf(query);
   const found = await api.tryGet<'usage.read'>(
     link(`${org.path}/usage`, {
       group_by: field,
@@ -53,7 +74,8 @@ async function spend({ api, org, query }: ScreenVisit) {
   return view(
     'Spend',
     html`${heading('Spend', undefined, 'Cost of the last 30 days by model, team, member, key, tag and more.')}
-${filterBar(spendPath, filters, query)}${body}`,
+${failure !== undefined && alert('The export failed.', failure.fields)}${exportForm(visit)}${filterBar(spendPath, filters, query, exportFields)}${body}`,
+    failure?.status,
   );
 }
 
