@@ -36,6 +36,7 @@ import { routing } from './rows/routing.ts';
 import { runSingle } from './rows/run-single.ts';
 import { safety } from './rows/safety.ts';
 import { start } from './rows/start.ts';
+import { statementMonth, statementMonthPostgres } from './rows/statement-month.ts';
 import { usageExport } from './rows/usage-export.ts';
 import { webhooks, webhooksGrowth } from './rows/webhooks.ts';
 
@@ -60,6 +61,8 @@ const rows: readonly Row[] = [
   routing,
   auditExport,
   usageExport,
+  statementMonth,
+  statementMonthPostgres,
   retention,
   expiringHolds,
   expiringHoldsPostgres,

@@ -106,9 +106,18 @@ async function fillOrg(
       await tx.query(insertRuns, [id, from, to - 1, runs, keyIdOf(id)]);
     }, patiently);
   }
-  progress(`writing identities, entries and usage of ${runs} runs`);
+  await deriveFromRuns(db, id, progress);
+}
+
+/** Writes the identities, entries and usage of all runs of an org. */
+export async function deriveFromRuns(
+  db: Database,
+  orgId: string,
+  progress: RowOptions['progress'],
+): Promise<void> {
+  progress('writing identities, entries and usage');
   for (const statement of [insertIdentities, insertEntries, insertUsage]) {
-    await db.transaction((tx) => tx.query(statement, [id]), patiently);
+    await db.transaction((tx) => tx.query(statement, [orgId]), patiently);
   }
   for (const statements of carriedOver) {
     await db.transaction((tx) => tx.query(statements), patiently);
@@ -144,7 +153,7 @@ const insertUsage = `
   INSERT INTO usage_rollups (org_id, bucket, digest, key_id, model, provider, workflow, deployment, department, team,
                              customer_id, status, requests, input_tokens, cached_input_tokens, cache_write_tokens,
                              output_tokens, usd_nanos, value_nanos, latency_ms)
-  SELECT org_id, date_bin('15 minutes', charged_at, '2000-01-01T00:00:00Z') AS bucket, md5(min(customer_id)), key_id, model,
+  SELECT org_id, date_bin('15 minutes', charged_at, '2000-01-01T00:00:00Z') AS bucket, md5(customer_id || ' ' || status), key_id, model,
          provider, workflow, deployment, department, team, customer_id, status, count(*), sum(input_tokens),
          sum(cached_input_tokens), sum(cache_write_tokens), sum(output_tokens), sum(cost_nanos), 0, sum(latency_ms)
     FROM runs WHERE org_id = $1
