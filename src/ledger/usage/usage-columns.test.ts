@@ -54,11 +54,15 @@ describe('the list of run dimensions covers every column of', () => {
       'depth',
       'price_version',
       'priced_as',
+      'service_tier',
+      'region',
     ];
     const amounts = [
       'input_tokens',
       'cached_input_tokens',
       'cache_write_tokens',
+      'cache_write_1h_tokens',
+      'units',
       'output_tokens',
       'cost_nanos',
     ];
