@@ -62,10 +62,13 @@ describe('the list of random tests', () => {
     expect(found).toEqual(registered.map(([name, { file }]) => [name, file]).sort());
   });
 
-  test.each(registered)('%s has fixed seeds, and its paths name their test', (_, { seeds, regressions }) => {
+  test.each(registered)('%s has fixed seeds, and its paths name their test', (_, random) => {
+    const { file, seeds, regressions } = random;
     expect(seeds.length).toBeGreaterThan(0);
     for (const { path, test: title } of regressions) {
       expect(path === undefined).toBe(title === undefined);
+      // A case of a test that was renamed would never run again.
+      expect(readFileSync(join(repository, file), 'utf8')).toContain(title ?? '');
     }
   });
 });

