@@ -146,3 +146,18 @@ function splitList(value: string): string[] {
     .map((item) => item.trim())
     .filter((item) => item !== '');
 }
+
+/** Returns the listed environment variables with their values, so that no other part of the program reads the environment. */
+export function parseVariables(
+  value: string,
+  env: NodeJS.ProcessEnv,
+): ReadonlyMap<string, string | undefined> {
+  const names = value
+    .split(',')
+    .map((name) => name.trim())
+    .filter((name) => name !== '');
+  if (!names.every((name) => /^[A-Za-z_][A-Za-z0-9_]*$/.test(name) && !name.startsWith('SVC_'))) {
+    throw new Error('names of environment variables that do not start with SVC_, separated by commas');
+  }
+  return new Map(names.map((name) => [name, env[name] || undefined]));
+}

@@ -47,6 +47,10 @@ test.each([
   ['SVC_REGION_PEERS', 'eu=https://a.example.com,eu=https://b.example.com'],
   ['SVC_REGION_PEER_SECRET', 'hunter2'],
   ['SVC_REGION_PEER_SECRET_ACCEPTED', 'hunter2'],
+  ['SVC_GATEWAY', 'on'],
+  ['SVC_GATEWAY_STREAMS_MAX', '0'],
+  ['SVC_GATEWAY_API_KEY_ENVS', 'hunter2!'],
+  ['SVC_GATEWAY_API_KEY_ENVS', 'OPENAI_API_KEY,SVC_SECRETS_KEY'],
 ])('rejects %s=%s by name, without repeating the value', (name, value) => {
   const load = () => loadConfig({ [name]: value });
   expect(load).toThrow(new RegExp(`^${name} is invalid: must be `));
@@ -124,4 +128,16 @@ test('masks secrets in the report', () => {
 
 test('reports unknown variables that start with SVC_', () => {
   expect(unknownSettings({ SVC_PROT: '1', SVC_PORT: '1', PATH: '/' })).toEqual(['SVC_PROT']);
+});
+
+test('takes the keys of providers from the variables that are listed, and from no other', () => {
+  const { gatewayApiKeys } = loadConfig({
+    SVC_GATEWAY_API_KEY_ENVS: 'OPENAI_API_KEY, UNSET_KEY,',
+    OPENAI_API_KEY: 'sk-1',
+    OTHER_KEY: 'sk-2',
+  });
+  expect([...gatewayApiKeys]).toEqual([
+    ['OPENAI_API_KEY', 'sk-1'],
+    ['UNSET_KEY', undefined],
+  ]);
 });

@@ -1,15 +1,13 @@
 /**
- * Declarations of all settings: name, meaning, default and parser. Only this module reads the environment; the rest of the program
+ * Declarations of all settings: name, meaning, default and parser. Only this folder reads the environment; the rest of the program
  * gets one frozen `Config`.
  */
 import { resolve } from 'node:path';
 import type { Durability } from '../platform/files/durable-files.ts';
 import type { AddressList } from '../platform/http/message/address.ts';
+import { gatewaySettings } from './gateway-settings.ts';
 import {
-  parseBoolean,
-  parseChoice,
   parseEncryptionKeys,
-  parseInteger,
   parseKeyEnvironment,
   parseOperatorKey,
   parseOrigins,
@@ -19,21 +17,9 @@ import {
   parseProxies,
   parseRedisUrl,
   parseRegion,
-  parseUrl,
   parseWritableDirectory,
 } from './parsers.ts';
-
-interface Setting<Value> {
-  readonly name: string;
-  readonly meaning: string;
-  /** Default, as an operator would write it; undefined if the setting is optional. */
-  readonly fallback: string | undefined;
-  readonly secret?: boolean;
-  /** Date of the deprecation, replacement and end of support: the rest of a sentence that starts with the name. */
-  readonly deprecated?: string;
-  /** Returns the value, or throws an error whose message describes a valid value ("an integer from 1 to 10"). */
-  parse(text: string): Value;
-}
+import { flag, integer, oneOf, optional, type Setting, text, url } from './setting.ts';
 
 const settings = {
   host: text('SVC_HOST', '127.0.0.1', 'Address to listen on; `0.0.0.0` for all interfaces.'),
@@ -245,6 +231,7 @@ const settings = {
     'SVC_WEBHOOK_ALLOW_PRIVATE_NETWORKS',
     'Allow webhooks and identity providers at private and local addresses, and webhooks without TLS.',
   ),
+  ...gatewaySettings,
   httpFastPath: flag(
     'SVC_HTTP_FAST_PATH',
     "Read plain requests with Purser's own, faster HTTP reader. With `false`, Node's parser reads every request; responses stay the same.",
@@ -398,56 +385,5 @@ export function describeSettings(env: NodeJS.ProcessEnv = process.env): SettingR
 function read(setting: Setting<unknown>, env: NodeJS.ProcessEnv): unknown {
   const given = env[setting.name];
   const value = given === undefined || given === '' ? setting.fallback : given;
-  return value === undefined ? undefined : setting.parse(value);
-}
-
-function text(name: string, fallback: string, meaning: string): Setting<string> {
-  return { name, meaning, fallback, parse: (value) => value };
-}
-
-function integer(
-  name: string,
-  fallback: string | undefined,
-  meaning: string,
-  min: number,
-  max: number,
-): Setting<number> {
-  return {
-    name,
-    meaning,
-    fallback,
-    parse: (value) => parseInteger(value, min, max),
-  };
-}
-
-function flag(name: string, meaning: string, fallback: 'true' | 'false' = 'false'): Setting<boolean> {
-  return {
-    name,
-    meaning: `${meaning} \`true\` or \`false\`.`,
-    fallback,
-    parse: parseBoolean,
-  };
-}
-
-function oneOf(name: string, fallback: string, meaning: string, choices: readonly string[]): Setting<string> {
-  return {
-    name,
-    meaning: `${meaning} One of ${choices.join(', ')}.`,
-    fallback,
-    parse: (value) => parseChoice(value, choices),
-  };
-}
-
-function url(name: string, fallback: string | undefined, meaning: string): Setting<string> {
-  return {
-    name,
-    meaning,
-    fallback,
-    parse: (value) => parseUrl(value, ['http:', 'https:']).replace(/\/+$/, ''),
-  };
-}
-
-/** An optional setting: without a value and a fallback, `read` returns undefined without calling the parser. */
-function optional<Value>(setting: Setting<Value>): Setting<Value | undefined> {
-  return setting;
+  return value === undefined ? undefined : setting.parse(value, env);
 }

@@ -1,0 +1,43 @@
+/** Declarations of the settings of the gateway. */
+import { parseVariables } from './parsers.ts';
+import { flag, integer, type Setting } from './setting.ts';
+
+export const gatewaySettings = {
+  gateway: flag(
+    'SVC_GATEWAY',
+    'Serve the gateway: the paths below `/openai`, `/anthropic` and `/compat`, which forward calls to providers and meter them.',
+    'true',
+  ),
+  gatewayBodyLimitBytes: integer(
+    'SVC_GATEWAY_BODY_LIMIT_BYTES',
+    String(64 * 1024 * 1024),
+    'Maximum size of the body of a call through the gateway.',
+    1_024,
+    1_073_741_824,
+  ),
+  gatewayStreamsMax: integer(
+    'SVC_GATEWAY_STREAMS_MAX',
+    '2000',
+    'Maximum number of calls that a process forwards at the same time. Above it, calls return 503.',
+    1,
+    1_000_000,
+  ),
+  gatewayDrainsMax: integer(
+    'SVC_GATEWAY_DRAINS_MAX',
+    '200',
+    'Maximum number of responses that a process reads to their end after their client has left. Above it, the usage is estimated.',
+    0,
+    1_000_000,
+  ),
+  gatewayAllowPrivateNetworks: flag(
+    'SVC_GATEWAY_ALLOW_PRIVATE_NETWORKS',
+    'Allow connections to providers at private and local addresses, and without TLS.',
+  ),
+  gatewayApiKeys: {
+    name: 'SVC_GATEWAY_API_KEY_ENVS',
+    meaning:
+      'Names of the environment variables that connections to providers may take their key from, separated by commas, such as `OPENAI_API_KEY`. Only operators can create such connections. Default: none.',
+    fallback: '',
+    parse: parseVariables,
+  } as Setting<ReadonlyMap<string, string | undefined>>,
+};
