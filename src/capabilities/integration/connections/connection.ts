@@ -1,0 +1,64 @@
+/** A connection to a model provider, as the gateway uses it, and the interface to find one. */
+
+export const connectionKinds = ['openai', 'anthropic', 'openai_compatible', 'azure_openai'] as const;
+export type ConnectionKind = (typeof connectionKinds)[number];
+
+/** API formats of the gateway: each is served under a path of its own. */
+export type Dialect = 'openai' | 'anthropic';
+
+export interface ConnectionTimeouts {
+  readonly connectMs: number;
+  readonly firstByteMs: number;
+  /** Between two chunks of a response. */
+  readonly idleMs: number;
+  readonly totalMs: number;
+}
+
+export interface Connection {
+  readonly id: string;
+  readonly name: string;
+  readonly kind: ConnectionKind;
+  /**
+   * URL that the paths of the provider are appended to, without a trailing slash, as the provider's SDK takes it: with the version
+   * for the dialect of OpenAI (`https://api.openai.com/v1` + `/chat/completions`), without it for that of Anthropic
+   * (`https://api.anthropic.com` + `/v1/messages`). Azure: `https://{resource}.openai.azure.com/openai/v1`.
+   */
+  readonly baseUrl: string;
+  readonly priority: number;
+  readonly weight: number;
+  /** Headers to add to each request, with lower-case names. They never contain credentials. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly timeouts: ConnectionTimeouts;
+  /** Returns the provider's key, which must never be logged. Throws `ConnectionKeyUnavailable` if it cannot be read. */
+  apiKey(): string;
+  /** Returns the key before the last rotation while it may be used after a 401 or 403 with `apiKey()`; otherwise undefined. */
+  previousApiKey(): string | undefined;
+}
+
+/** The key cannot be decrypted, or its environment variable is unset or no longer allowed. The message has no secrets. */
+export class ConnectionKeyUnavailable extends Error {
+  override readonly name = 'ConnectionKeyUnavailable';
+}
+
+export type WantedConnection =
+  /** All connections that serve the dialect. Compatible ones take part only if they name their models. */
+  | { readonly dialect: Dialect }
+  /** The connection of this name. */
+  | { readonly connection: string };
+
+export interface Connections {
+  /**
+   * Returns the connections in the order in which they are to be tried: those that name the model exactly, then those with a
+   * matching pattern, then those without `models`; within these by priority (the lowest number first), then at random by weight.
+   * Connections whose breaker is open come last. Empty if none serves the model. Returns no promise if the org is cached.
+   */
+  candidates(
+    orgId: string,
+    wanted: WantedConnection,
+    model: string,
+  ): readonly Connection[] | Promise<readonly Connection[]>;
+  /** Call when the provider has responded, also with a status of the client's fault (4xx other than 401, 403, 408 and 429). */
+  succeeded(connectionId: string): void;
+  /** Call when an attempt failed: 408, 429, 5xx, 401 and 403 of the provider, a timeout, or a lost connection. */
+  failed(connectionId: string): void;
+}
