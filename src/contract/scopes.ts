@@ -21,9 +21,42 @@ const areas = [
   'forecasts',
 ] as const;
 
-export type Scope = `${(typeof areas)[number]}:${'read' | 'write'}` | 'edge:decide' | 'runs:backfill';
-export const scopes: readonly Scope[] = [
-  ...areas.flatMap((area) => [`${area}:read`, `${area}:write`] as const),
-  'edge:decide',
-  'runs:backfill',
+export type Scope =
+  | `${(typeof areas)[number] | 'connections'}:${'read' | 'write'}`
+  | 'edge:decide'
+  | 'runs:backfill'
+  | 'gateway:call';
+
+/**
+ * Scopes by the release that added them. A key stores the generation that it was created with. A key that has every scope of its
+ * generation has every scope of later ones too: some operations require every scope, and a release must not take them away.
+ * A release that adds scopes adds a generation; it never adds to an earlier one.
+ */
+export const scopeGenerations: readonly (readonly Scope[])[] = [
+  // 0.1.0
+  [...areas.flatMap((area) => [`${area}:read`, `${area}:write`] as const), 'edge:decide', 'runs:backfill'],
+  // 0.2.0
+  ['connections:read', 'connections:write', 'gateway:call'],
 ];
+
+export const scopes: readonly Scope[] = scopeGenerations.flat();
+
+export const currentScopeGeneration = scopeGenerations.length - 1;
+
+/** Returns the scopes that existed in a generation. */
+export function scopesUntil(generation: number): readonly Scope[] {
+  return scopeGenerations.slice(0, generation + 1).flat();
+}
+
+/**
+ * Returns the scopes as a list that differs for different sets, and that stays the same for every scope when scopes are added: as
+ * 0.1.0 wrote it, sorted.
+ */
+export function stableScopeList(held: ReadonlySet<string>): readonly string[] {
+  if (scopes.every((scope) => held.has(scope))) {
+    return [...scopesUntil(0)].sort();
+  }
+  const first = scopesUntil(0);
+  const isExactlyFirst = held.size === first.length && first.every((scope) => held.has(scope));
+  return isExactlyFirst ? ['first generation only', ...[...held].sort()] : [...held].sort();
+}

@@ -16,4 +16,5 @@ export {
 } from './queries.ts';
 export { keyRoutes } from './routes.ts';
 export { MintKey, MintOperatorKey } from './schema.ts';
+export { scopesInForce } from './scopes-in-force.ts';
 export { createKeyUses } from './uses.ts';

@@ -3,11 +3,12 @@ import {
   type AttributionValues,
   attributionLabels,
 } from '../../../contract/attribution.ts';
-import type { Role } from '../../../contract/scopes.ts';
+import { currentScopeGeneration, type Role } from '../../../contract/scopes.ts';
 import type { Queryable } from '../../../platform/db/database.ts';
 import { type Condition, type PageOf, selectPage } from '../../../platform/http/routes/list.ts';
 import type { ResidencyMode } from '../orgs/index.ts';
 import { type KeyFilters, type KeyStatus, keySorts } from './schema.ts';
+import { scopesInForce } from './scopes-in-force.ts';
 
 export interface KeyRow {
   /** Null for an operator key. */
@@ -31,12 +32,36 @@ export interface KeyRow {
   readonly attribution_locked: readonly AttributionField[];
 }
 
-const columns = `org_id, id, digest, hint, name, role, scopes, not_before, expires_at, revoked_at, ends_at, rotated_from, created_at, last_used_at,
-  attribution, attribution_locked`;
+const stored = [
+  'org_id',
+  'id',
+  'digest',
+  'hint',
+  'name',
+  'role',
+  'scopes',
+  'not_before',
+  'expires_at',
+  'revoked_at',
+  'ends_at',
+  'rotated_from',
+  'created_at',
+  'last_used_at',
+  'attribution',
+  'attribution_locked',
+] as const satisfies readonly (keyof KeyRow)[];
+
+/** Columns of a `KeyRow`, with the scopes in force. */
+const columnsOf = (table: string) =>
+  stored
+    .map((column) => (column === 'scopes' ? `${scopesInForce(table)} AS scopes` : `${table}.${column}`))
+    .join(', ');
+const columns = columnsOf('keys');
 
 export async function insertKey(tx: Queryable, key: KeyRow): Promise<void> {
   await tx.query(
-    `INSERT INTO keys (${columns}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)`,
+    `INSERT INTO keys (${stored.join(', ')}, scopes_generation)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)`,
     [
       key.org_id,
       key.id,
@@ -54,6 +79,7 @@ export async function insertKey(tx: Queryable, key: KeyRow): Promise<void> {
       key.last_used_at,
       JSON.stringify(key.attribution),
       key.attribution_locked,
+      currentScopeGeneration,
     ],
   );
 }
@@ -200,7 +226,7 @@ export const credentialOrgColumns = `o.name AS org_name, o.timezone AS org_timez
 /** Searches all tenants: the digest determines the tenant of the caller. */
 export async function findKeyByDigest(db: Queryable, digest: string): Promise<CredentialRow | undefined> {
   const [row] = await db.query<CredentialRow>(
-    `SELECT k.*, ${credentialOrgColumns}
+    `SELECT ${columnsOf('k')}, ${credentialOrgColumns}
        FROM keys k LEFT JOIN orgs o ON o.id = k.org_id WHERE k.digest = $1`,
     [digest],
   );
@@ -212,7 +238,7 @@ export async function findKeysByDigest(
   digests: readonly string[],
 ): Promise<(CredentialRow & { readonly digest: string })[]> {
   return db.query(
-    `SELECT k.*, ${credentialOrgColumns}
+    `SELECT ${columnsOf('k')}, ${credentialOrgColumns}
        FROM keys k LEFT JOIN orgs o ON o.id = k.org_id WHERE k.digest = ANY($1)`,
     [digests],
   );

@@ -2,7 +2,7 @@ import type { AttributionField, AttributionValues } from '../../../contract/attr
 import type { OrgRole, Role } from '../../../contract/scopes.ts';
 import type { Queryable } from '../../../platform/db/database.ts';
 import { type Condition, type PageOf, selectPage } from '../../../platform/http/routes/list.ts';
-import { type CredentialOrgRow, credentialOrgColumns } from '../keys/index.ts';
+import { type CredentialOrgRow, credentialOrgColumns, scopesInForce } from '../keys/index.ts';
 import { type SessionFilters, type SessionMethod, type SessionStatus, sessionSorts } from './schema.ts';
 
 export interface SessionRow {
@@ -43,7 +43,7 @@ const columns = `tenant_id, id, digest, method, key_id, member_id, role, address
 /** `idleSeconds` is an integer from the settings, so it is safe in the statement. */
 const held = (idleSeconds: number) => `
   SELECT s.*, least(s.expires_at, k.expires_at, s.last_seen_at + make_interval(secs => ${idleSeconds})) AS over_at,
-         k.name AS key_name, k.role AS key_role, k.scopes AS key_scopes, k.revoked_at AS key_revoked_at, k.ends_at AS key_ends_at,
+         k.name AS key_name, k.role AS key_role, ${scopesInForce('k')} AS key_scopes, k.revoked_at AS key_revoked_at, k.ends_at AS key_ends_at,
          k.attribution AS key_attribution, k.attribution_locked AS key_attribution_locked, m.name AS member_name, m.role AS member_role,
          m.removed_at AS member_removed_at, ${credentialOrgColumns}
     FROM sessions s

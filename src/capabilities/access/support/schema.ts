@@ -4,10 +4,16 @@ import { listParameters } from '../../../platform/http/routes/list.ts';
 import { choice, closed, id, nullable, reason, timestamp } from '../../../platform/http/routes/schemas.ts';
 
 /**
- * With these scopes an operator could gain permanent access, approve its own grants, or receive events after the grant
- * has ended.
+ * With these scopes an operator could gain permanent access, approve its own grants, receive events or the content of calls after
+ * the grant has ended, or spend the organization's money at its providers.
  */
-const neverGranted: readonly Scope[] = ['keys:write', 'org:write', 'webhooks:write'];
+const neverGranted: readonly Scope[] = [
+  'keys:write',
+  'org:write',
+  'webhooks:write',
+  'connections:write',
+  'gateway:call',
+];
 export const grantableScopes = scopes.filter((scope) => !neverGranted.includes(scope));
 
 export const grantHoursMax = 8;

@@ -12,6 +12,7 @@
  */
 import { createHash, hkdfSync, randomBytes } from 'node:crypto';
 import { type ApiError, apiError, invalidField } from '../../../contract/api-error.ts';
+import { stableScopeList } from '../../../contract/scopes.ts';
 import { canonicalJson } from '../../canonical-json.ts';
 import type { Queryable } from '../../db/database.ts';
 import type { Job } from '../../jobs/jobs.ts';
@@ -82,7 +83,7 @@ export async function reserve(
 ): Promise<Reserved> {
   const { tenantId, role, scopes } = request.caller;
   // A response may contain a secret that needs this role and these scopes, so a caller with fewer gets no replay.
-  const power = { role, scopes: [...scopes].sort(), ...lockedPower(request) };
+  const power = { role, scopes: stableScopeList(scopes), ...lockedPower(request) };
   const fingerprint = sha256(canonicalJson({ query: request.query, body: request.body, power }));
   const scope = canonicalJson([tenantId, request.method, request.path, request.key]);
   const keyDigest = sha256(`digest:${scope}`);
