@@ -1,5 +1,5 @@
 /** Declarations of the settings of the gateway. */
-import { parseVariables } from './parsers.ts';
+import { type KeyVariable, parseKeyVariables } from './parsers.ts';
 import { flag, integer, type Setting } from './setting.ts';
 
 export const gatewaySettings = {
@@ -36,8 +36,8 @@ export const gatewaySettings = {
   gatewayApiKeys: {
     name: 'SVC_GATEWAY_API_KEY_ENVS',
     meaning:
-      'Names of the environment variables that connections to providers may take their key from, separated by commas, such as `OPENAI_API_KEY`. Only operators can create such connections. Default: none.',
+      'Names of the environment variables that connections of any organization may take the key of their provider from, separated by commas, such as `OPENAI_API_KEY`. Such a key is only sent to the default URL of the provider, or to the URL that is given for it, as in `LOCAL_KEY=https://llm.example.com/v1`. Default: none.',
     fallback: '',
-    parse: parseVariables,
-  } as Setting<ReadonlyMap<string, string | undefined>>,
+    parse: parseKeyVariables,
+  } as Setting<ReadonlyMap<string, KeyVariable>>,
 };

@@ -147,17 +147,30 @@ function splitList(value: string): string[] {
     .filter((item) => item !== '');
 }
 
-/** Returns the listed environment variables with their values, so that no other part of the program reads the environment. */
-export function parseVariables(
-  value: string,
-  env: NodeJS.ProcessEnv,
-): ReadonlyMap<string, string | undefined> {
-  const names = value
+/** An environment variable with a provider's key. */
+export interface KeyVariable {
+  /** Undefined if the variable is not set. */
+  readonly value: string | undefined;
+  /** The only URL that the key may be sent to; undefined: the default URL of the kind of connection. */
+  readonly baseUrl: string | undefined;
+}
+
+/** Parses `NAME` and `NAME=https://…`, and reads these variables, so that no other part of the program reads the environment. */
+export function parseKeyVariables(value: string, env: NodeJS.ProcessEnv): ReadonlyMap<string, KeyVariable> {
+  const entries = value
     .split(',')
-    .map((name) => name.trim())
-    .filter((name) => name !== '');
-  if (!names.every((name) => /^[A-Za-z_][A-Za-z0-9_]*$/.test(name) && !name.startsWith('SVC_'))) {
-    throw new Error('names of environment variables that do not start with SVC_, separated by commas');
-  }
-  return new Map(names.map((name) => [name, env[name] || undefined]));
+    .map((entry) => entry.trim())
+    .filter((entry) => entry !== '');
+  return new Map(
+    entries.map((entry) => {
+      const [, name = '', baseUrl] = /^([A-Za-z_][A-Za-z0-9_]*)(?:=(.+))?$/.exec(entry) ?? [];
+      const isUrl = baseUrl === undefined || (URL.canParse(baseUrl) && /^https?:/.test(baseUrl));
+      if (name === '' || name.startsWith('SVC_') || !isUrl) {
+        throw new Error(
+          'names of environment variables that do not start with SVC_, each with or without `=` and a URL, separated by commas',
+        );
+      }
+      return [name, { value: env[name] || undefined, baseUrl: baseUrl?.replace(/\/+$/, '') }];
+    }),
+  );
 }

@@ -50,6 +50,8 @@ test.each([
   ['SVC_GATEWAY', 'on'],
   ['SVC_GATEWAY_STREAMS_MAX', '0'],
   ['SVC_GATEWAY_API_KEY_ENVS', 'hunter2!'],
+  ['SVC_GATEWAY_API_KEY_ENVS', 'OPENAI_API_KEY=hunter2'],
+  ['SVC_GATEWAY_API_KEY_ENVS', 'OPENAI_API_KEY=ftp://hunter2'],
   ['SVC_GATEWAY_API_KEY_ENVS', 'OPENAI_API_KEY,SVC_SECRETS_KEY'],
 ])('rejects %s=%s by name, without repeating the value', (name, value) => {
   const load = () => loadConfig({ [name]: value });
@@ -132,12 +134,12 @@ test('reports unknown variables that start with SVC_', () => {
 
 test('takes the keys of providers from the variables that are listed, and from no other', () => {
   const { gatewayApiKeys } = loadConfig({
-    SVC_GATEWAY_API_KEY_ENVS: 'OPENAI_API_KEY, UNSET_KEY,',
+    SVC_GATEWAY_API_KEY_ENVS: 'OPENAI_API_KEY, UNSET_KEY=https://llm.example.com/v1/,',
     OPENAI_API_KEY: 'sk-1',
     OTHER_KEY: 'sk-2',
   });
   expect([...gatewayApiKeys]).toEqual([
-    ['OPENAI_API_KEY', 'sk-1'],
-    ['UNSET_KEY', undefined],
+    ['OPENAI_API_KEY', { value: 'sk-1', baseUrl: undefined }],
+    ['UNSET_KEY', { value: undefined, baseUrl: 'https://llm.example.com/v1' }],
   ]);
 });
