@@ -34,6 +34,7 @@ export const idPrefixes = {
   evt: 'event',
   whk: 'webhook subscription',
   dlv: 'webhook delivery',
+  con: 'connection to a provider',
   aud: 'audit entry',
   chk: 'audit checkpoint',
   ret: 'retention run',

@@ -20,6 +20,12 @@ import {
 } from '../capabilities/governance/policies/index.ts';
 import { createRefusals } from '../capabilities/governance/refusals/index.ts';
 import { createSafety } from '../capabilities/governance/safety/index.ts';
+import {
+  createBreakers,
+  createConnections,
+  createGatewaySettings,
+  registerConnectionMetrics,
+} from '../capabilities/integration/connections/index.ts';
 import { createCallers, createSignals } from '../capabilities/integration/deprecations/index.ts';
 import { createDeliveryCounts, registerWebhookMetrics } from '../capabilities/integration/webhooks/index.ts';
 import { createModelCapabilities } from '../capabilities/spend/models/index.ts';
@@ -50,6 +56,7 @@ export function createComponents(deps: AppDependencies) {
   const safety = createSafety(db);
   const attempts = createAttempts({ db, ids, heads, clock, log });
   const allowPrivateNetworks = config.webhookAllowPrivateNetworks;
+  const breakers = createBreakers(() => clock.now().getTime());
   const regions = createRegions({ db, clock, log, settings: config });
   const metrics = createMetrics({
     db,
@@ -61,6 +68,7 @@ export function createComponents(deps: AppDependencies) {
       registerWebhookMetrics(registry, db, deliveries);
       signals.register(registry);
       attempts.register(registry);
+      registerConnectionMetrics(registry, breakers);
       registerRetentionMetrics(registry, db);
       registerLogMetrics(registry);
     },
@@ -113,6 +121,15 @@ export function createComponents(deps: AppDependencies) {
     pendingHolds: new WeakMap(),
   };
 
+  const connections = createConnections({
+    db,
+    secrets,
+    breakers,
+    keyVariables: config.gatewayApiKeys,
+    nowMs: () => clock.now().getTime(),
+  });
+  const gatewaySettings = createGatewaySettings(db);
+
   const recordCallersChange: WriterDependencies['recordChange'] = (tx, context, action, change) =>
     recordChange(tx, { ids, heads }, actorOf(context), action, change);
   const erasureDependencies = {
@@ -158,6 +175,9 @@ export function createComponents(deps: AppDependencies) {
     customerDigest,
     keyReleases,
     edgeDependencies,
+    breakers,
+    connections,
+    gatewaySettings,
     recordCallersChange,
     erasureDependencies,
   };

@@ -24,6 +24,7 @@ import { forecastRoutes } from '../capabilities/insight/forecasts/index.ts';
 import { ledgerRoutes } from '../capabilities/insight/ledger/index.ts';
 import { statementRoutes } from '../capabilities/insight/statements/index.ts';
 import { createSpooledExports, usageRoutes } from '../capabilities/insight/usage/index.ts';
+import { connectionRoutes } from '../capabilities/integration/connections/index.ts';
 import { deprecationRoutes } from '../capabilities/integration/deprecations/index.ts';
 import { metaRoutes } from '../capabilities/integration/meta/index.ts';
 import { webhookRoutes } from '../capabilities/integration/webhooks/index.ts';
@@ -63,6 +64,7 @@ export function createRoutes(deps: AppDependencies, components: Components, open
     latenciesOf,
     policies,
     customerDigest,
+    breakers,
     edgeDependencies,
     recordCallersChange,
     timezoneOf,
@@ -134,6 +136,14 @@ export function createRoutes(deps: AppDependencies, components: Components, open
     ...focusRoutes({ db, exports, prices }),
     ...statementRoutes({ db, ids, ledger, recordChange: recordCallersChange }),
     ...benchmarkRoutes({ db, ids, floor: config.benchmarkFloor }),
+    ...connectionRoutes({
+      db,
+      ids,
+      secrets,
+      breakers,
+      allowPrivateNetworks: config.gatewayAllowPrivateNetworks,
+      keyVariables: config.gatewayApiKeys,
+    }),
     ...webhookRoutes({ db, ids, secrets, allowPrivateNetworks }),
     ...retentionRoutes({ db }),
     ...snapshotRoutes({ db, ids, ledger, dataDir: config.dataDir, recordChange: recordCallersChange }),

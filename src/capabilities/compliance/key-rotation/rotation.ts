@@ -19,6 +19,7 @@ import {
   useFirstKey,
 } from '../../../platform/secrets/secrets.ts';
 import { encryptedColumns as sso } from '../../access/sso/index.ts';
+import { encryptedColumns as connections } from '../../integration/connections/index.ts';
 import { encryptedColumns as webhooks } from '../../integration/webhooks/index.ts';
 import { encryptedColumns as audit, authenticateHeadsAgain } from '../audit/index.ts';
 import { encryptedColumns as erasure } from '../erasure/index.ts';
@@ -33,7 +34,14 @@ export interface RotationDependencies {
 
 export type RotationStep = RotationStepView;
 
-const columns: readonly EncryptedColumn[] = [...webhooks, ...sso, ...audit, ...erasure, ...retention];
+const columns: readonly EncryptedColumn[] = [
+  ...webhooks,
+  ...sso,
+  ...audit,
+  ...erasure,
+  ...retention,
+  ...connections,
+];
 
 /** Values per step: a step takes a fraction of a second. */
 const valuesPerStep = 500;

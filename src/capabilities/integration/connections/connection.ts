@@ -35,6 +35,14 @@ export interface Connection {
   previousApiKey(): string | undefined;
 }
 
+/** An environment variable that the operator allows as the source of a key. */
+export interface KeyVariable {
+  /** Undefined if the variable is not set. */
+  readonly value: string | undefined;
+  /** The only URL that the key may be sent to; undefined: the default URL of the kind of connection. */
+  readonly baseUrl: string | undefined;
+}
+
 /** The key cannot be decrypted, or its environment variable is unset or no longer allowed. The message has no secrets. */
 export class ConnectionKeyUnavailable extends Error {
   override readonly name = 'ConnectionKeyUnavailable';

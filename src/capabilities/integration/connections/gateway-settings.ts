@@ -1,8 +1,10 @@
-/** How the gateway treats the calls of an org. */
-
-export const holdModes = ['worst_case', 'expected'] as const;
-export const onLimitModes = ['refuse', 'fit', 'fallback'] as const;
-export const onAbortModes = ['drain', 'close'] as const;
+/** How the gateway treats the calls of an org: defaults, storage, cache. */
+import { invalidField } from '../../../contract/api-error.ts';
+import { NotifiedCache } from '../../../platform/cache/notified-cache.ts';
+import type { Database, Queryable, Transaction } from '../../../platform/db/database.ts';
+import { lockOrg } from '../../access/orgs/index.ts';
+import { notifyGatewaySettingsChange, onGatewaySettingsChange } from './change-notifications.ts';
+import type { GatewayView, holdModes, onAbortModes, onLimitModes, PutGateway } from './gateway-schema.ts';
 
 export interface GatewaySettings {
   /** Maximum output of a request that sets none. */
@@ -21,4 +23,108 @@ export interface GatewaySettings {
 export interface GatewaySettingsCache {
   /** Returns the settings of an org, or the defaults. Returns no promise if they are cached. */
   find(orgId: string): GatewaySettings | Promise<GatewaySettings>;
+}
+
+interface GatewayRow {
+  readonly org_id: string;
+  readonly default_max_output_tokens: bigint;
+  readonly min_output_tokens: bigint;
+  readonly unseen_input_tokens: bigint | null;
+  readonly hold: GatewaySettings['hold'];
+  readonly on_limit: GatewaySettings['onLimit'];
+  readonly on_abort: GatewaySettings['onAbort'];
+  readonly customer_from_body: boolean;
+  readonly updated_at: Date;
+}
+
+const defaults: GatewayView = {
+  default_max_output_tokens: 8_192,
+  min_output_tokens: 256,
+  unseen_input_tokens: null,
+  hold: 'worst_case',
+  on_limit: 'refuse',
+  on_abort: 'drain',
+  customer_from_body: false,
+  updated_at: null,
+};
+
+const columns =
+  'org_id, default_max_output_tokens, min_output_tokens, unseen_input_tokens, hold, on_limit, on_abort, customer_from_body, updated_at';
+
+const cachedOrgsMax = 10_000;
+
+export function createGatewaySettings(db: Database): GatewaySettingsCache {
+  const cache = new NotifiedCache<GatewaySettings>(db, {
+    maxEntries: cachedOrgsMax,
+    onChange: onGatewaySettingsChange,
+    load: async (orgId) => settingsOf(await readGatewaySettings(db, orgId)),
+  });
+  return { find: (orgId) => cache.get(orgId) };
+}
+
+/** Returns the stored settings, or the defaults. */
+export async function readGatewaySettings(db: Queryable, orgId: string): Promise<GatewayView> {
+  const [row] = await db.query<GatewayRow>(`SELECT ${columns} FROM gateway_settings WHERE org_id = $1`, [
+    orgId,
+  ]);
+  return row === undefined ? defaults : viewOf(row);
+}
+
+/** Replaces the settings; fields that are left out get their default. */
+export async function putGatewaySettings(
+  tx: Transaction,
+  orgId: string,
+  now: Date,
+  body: PutGateway,
+): Promise<{ readonly before: GatewayView; readonly after: GatewayView }> {
+  const after: GatewayView = { ...defaults, ...body, updated_at: now.toISOString() };
+  if (after.min_output_tokens > after.default_max_output_tokens) {
+    throw invalidField(
+      'min_output_tokens',
+      'out_of_range',
+      'Must not be greater than `default_max_output_tokens`.',
+    );
+  }
+  await lockOrg(tx, orgId);
+  const before = await readGatewaySettings(tx, orgId);
+  await tx.query(
+    `INSERT INTO gateway_settings (${columns}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+     ON CONFLICT (org_id) DO UPDATE SET (${columns}) = ROW (excluded.*)`,
+    [
+      orgId,
+      after.default_max_output_tokens,
+      after.min_output_tokens,
+      after.unseen_input_tokens,
+      after.hold,
+      after.on_limit,
+      after.on_abort,
+      after.customer_from_body,
+      now,
+    ],
+  );
+  await notifyGatewaySettingsChange(tx, orgId);
+  return { before, after };
+}
+
+function viewOf(row: GatewayRow): GatewayView {
+  const { org_id: _, updated_at, unseen_input_tokens, ...rest } = row;
+  return {
+    ...rest,
+    default_max_output_tokens: Number(row.default_max_output_tokens),
+    min_output_tokens: Number(row.min_output_tokens),
+    unseen_input_tokens: unseen_input_tokens === null ? null : Number(unseen_input_tokens),
+    updated_at: updated_at.toISOString(),
+  };
+}
+
+function settingsOf(view: GatewayView): GatewaySettings {
+  return {
+    defaultMaxOutputTokens: view.default_max_output_tokens,
+    minOutputTokens: view.min_output_tokens,
+    unseenInputTokens: view.unseen_input_tokens,
+    hold: view.hold,
+    onLimit: view.on_limit,
+    onAbort: view.on_abort,
+    customerFromBody: view.customer_from_body,
+  };
 }

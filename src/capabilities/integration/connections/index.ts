@@ -1,3 +1,4 @@
+export { type Breakers, createBreakers } from './breakers.ts';
 export {
   type Connection,
   ConnectionKeyUnavailable,
@@ -7,4 +8,12 @@ export {
   type Dialect,
   type WantedConnection,
 } from './connection.ts';
-export type { GatewaySettings, GatewaySettingsCache } from './gateway-settings.ts';
+export { createConnections } from './connection-cache.ts';
+export { encryptedColumns } from './encrypted-columns.ts';
+export {
+  createGatewaySettings,
+  type GatewaySettings,
+  type GatewaySettingsCache,
+} from './gateway-settings.ts';
+export { registerConnectionMetrics } from './metrics.ts';
+export { connectionRoutes } from './routes.ts';

@@ -1,0 +1,95 @@
+import { expect, test } from 'vitest';
+import { type LoadedConnection, orderCandidates, parseModels } from './candidates.ts';
+import type { ConnectionKind } from './connection.ts';
+
+interface Draft {
+  readonly kind?: ConnectionKind;
+  readonly models?: string[];
+  readonly priority?: number;
+  readonly weight?: number;
+}
+
+function connection(
+  name: string,
+  { kind = 'openai', models, priority = 0, weight = 1 }: Draft = {},
+): LoadedConnection {
+  return {
+    id: name,
+    name,
+    kind,
+    baseUrl: '',
+    priority,
+    weight,
+    headers: {},
+    timeouts: { connectMs: 1, firstByteMs: 1, idleMs: 1, totalMs: 1 },
+    ...parseModels(models ?? null),
+    apiKey: () => '',
+    previousApiKey: () => undefined,
+  };
+}
+
+const names = (
+  all: LoadedConnection[],
+  model = 'gpt-5',
+  { wanted = { dialect: 'openai' }, open = [], random = () => 0.5 } = {} as {
+    wanted?: Parameters<typeof orderCandidates>[1];
+    open?: string[];
+    random?: () => number;
+  },
+) =>
+  orderCandidates(all, wanted, model, { mayTry: (id) => !open.includes(id), random })
+    .map(({ name }) => name)
+    .join();
+
+test('prefers the exact model, then another name of it, then a pattern, then connections for every model', () => {
+  const all = [
+    connection('every', { priority: 0 }),
+    connection('pattern', { models: ['gpt-*'], priority: 1 }),
+    connection('alias', { models: ['gpt-5'], priority: 2 }),
+    connection('exact', { models: ['gpt-5-2025-08-07'], priority: 3 }),
+    connection('other', { models: ['o3', 'claude-*'] }),
+  ];
+  expect(names(all, 'gpt-5-2025-08-07')).toBe('exact,alias,pattern,every');
+  expect(names(all, 'openai/gpt-5')).toBe('alias,every');
+  expect(names(all, 'o3')).toBe('other,every');
+});
+
+test('tries lower priorities first', () => {
+  expect(names([connection('b', { priority: 2 }), connection('a', { priority: 1 })])).toBe('a,b');
+});
+
+test('draws among equal priorities in proportion to their weight', () => {
+  let seed = 7;
+  const random = () => {
+    seed = (seed * 48_271) % 2_147_483_647;
+    return seed / 2_147_483_647;
+  };
+  const all = [connection('light', { weight: 1 }), connection('heavy', { weight: 3 })];
+  const draws = Array.from({ length: 4_000 }, () => names(all, 'gpt-5', { random }));
+  const heavyShare = draws.filter((order) => order === 'heavy,light').length / draws.length;
+  expect(heavyShare).toBeGreaterThan(0.72);
+  expect(heavyShare).toBeLessThan(0.78);
+});
+
+test('serves each dialect by the connections of its kind', () => {
+  const all = [
+    connection('openai'),
+    connection('azure', { kind: 'azure_openai', priority: 1 }),
+    connection('anthropic', { kind: 'anthropic' }),
+    connection('local', { kind: 'openai_compatible' }),
+    connection('named', { kind: 'openai_compatible', models: ['llama-*'] }),
+  ];
+  expect(names(all, 'gpt-5')).toBe('openai,azure');
+  expect(names(all, 'llama-4')).toBe('named,openai,azure');
+  expect(names(all, 'claude-x', { wanted: { dialect: 'anthropic' } })).toBe('anthropic');
+  expect(names(all, 'gpt-5', { wanted: { connection: 'local' } })).toBe('local');
+  expect(names(all, 'gpt-5', { wanted: { connection: 'named' } })).toBe('');
+  expect(names(all, 'gpt-5', { wanted: { connection: 'missing' } })).toBe('');
+});
+
+test('puts connections with an open breaker last, and still tries them if there is no other', () => {
+  const all = [connection('a'), connection('b', { priority: 1 }), connection('c', { priority: 2 })];
+  expect(names(all, 'gpt-5', { open: ['a'] })).toBe('b,c,a');
+  expect(names(all, 'gpt-5', { open: ['a', 'b', 'c'] })).toBe('a,b,c');
+  expect(names([connection('a')], 'gpt-5', { open: ['a'] })).toBe('a');
+});

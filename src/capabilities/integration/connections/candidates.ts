@@ -1,0 +1,110 @@
+/** The order in which the connections of an org are tried for a model. Pure functions. */
+import { withoutDateSuffix, withoutProviderPrefixes } from '../../../kernel/model-names.ts';
+import { matchesPattern, type Pattern, patternOf } from '../../../kernel/policy.ts';
+import type { Connection, ConnectionKind, WantedConnection } from './connection.ts';
+
+/** A connection with its models, parsed once. */
+export interface LoadedConnection extends Connection {
+  /** Models without a wildcard. */
+  readonly modelNames: ReadonlySet<string>;
+  readonly modelPatterns: readonly Pattern[];
+}
+
+export function parseModels(
+  models: readonly string[] | null,
+): Pick<LoadedConnection, 'modelNames' | 'modelPatterns'> {
+  const all = models ?? [];
+  return {
+    modelNames: new Set(all.filter((model) => !model.includes('*'))),
+    modelPatterns: all.filter((model) => model.includes('*')).map(patternOf),
+  };
+}
+
+/** Lower is better: the model itself, another name of it, a pattern, every model. */
+const ranks = { exact: 0, alias: 1, pattern: 2, every: 3 } as const;
+type Rank = (typeof ranks)[keyof typeof ranks];
+
+const kindsOf = {
+  openai: ['openai', 'azure_openai', 'openai_compatible'],
+  anthropic: ['anthropic'],
+} as const satisfies Record<string, readonly ConnectionKind[]>;
+
+export interface CandidateChoice {
+  /** Returns whether the breaker lets a call try the connection in its place. */
+  mayTry(connectionId: string): boolean;
+  /** Returns a number from 0 to below 1. */
+  random(): number;
+}
+
+export function orderCandidates(
+  all: readonly LoadedConnection[],
+  wanted: WantedConnection,
+  model: string,
+  choice: CandidateChoice,
+): readonly Connection[] {
+  const names = 'connection' in wanted ? [] : otherNames(model);
+  const ranked: { readonly connection: Connection; readonly rank: Rank; readonly draw: number }[] = [];
+  for (const connection of all) {
+    const rank = serves(connection, wanted) ? rankOf(connection, wanted, model, names) : undefined;
+    if (rank !== undefined) {
+      ranked.push({ connection, rank, draw: weightedDraw(connection.weight, choice) });
+    }
+  }
+  if (ranked.length > 1) {
+    ranked.sort(
+      (one, other) =>
+        one.rank - other.rank || one.connection.priority - other.connection.priority || one.draw - other.draw,
+    );
+  }
+  const ordered = ranked.map(({ connection }) => connection);
+  return ordered.length < 2 ? ordered : closedFirst(ordered, choice);
+}
+
+function serves({ name, kind }: Connection, wanted: WantedConnection): boolean {
+  return 'connection' in wanted
+    ? name === wanted.connection
+    : (kindsOf[wanted.dialect] as readonly ConnectionKind[]).includes(kind);
+}
+
+function rankOf(
+  { kind, modelNames, modelPatterns }: LoadedConnection,
+  wanted: WantedConnection,
+  model: string,
+  names: readonly string[],
+): Rank | undefined {
+  if (modelNames.size === 0 && modelPatterns.length === 0) {
+    // A compatible provider without a list would take calls that are meant for another one.
+    return kind === 'openai_compatible' && !('connection' in wanted) ? undefined : ranks.every;
+  }
+  if (modelNames.has(model)) {
+    return ranks.exact;
+  }
+  if (names.some((name) => modelNames.has(name))) {
+    return ranks.alias;
+  }
+  return modelPatterns.some((pattern) => matchesPattern(pattern, model)) ? ranks.pattern : undefined;
+}
+
+/** Returns the model without the prefix of a provider and without the date of its release. */
+function otherNames(model: string): readonly string[] {
+  const bare = withoutProviderPrefixes(model);
+  return [...bare, ...[model, ...bare].flatMap((name) => withoutDateSuffix(name) ?? [])];
+}
+
+/** An exponential variate: the connection with the smallest one is first with a probability proportional to its weight. */
+function weightedDraw(weight: number, { random }: CandidateChoice): number {
+  return -Math.log(1 - random()) / weight;
+}
+
+/** Moves connections whose breaker is open to the end. They are not left out: the others may fail too. */
+function closedFirst(ordered: readonly Connection[], { mayTry }: CandidateChoice): readonly Connection[] {
+  const open = new Set<Connection>();
+  for (const connection of ordered) {
+    if (!mayTry(connection.id)) {
+      open.add(connection);
+    }
+  }
+  return open.size === 0
+    ? ordered
+    : [...ordered.filter((connection) => !open.has(connection)), ...ordered.filter((one) => open.has(one))];
+}

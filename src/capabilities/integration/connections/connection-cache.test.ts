@@ -1,0 +1,147 @@
+/** Connections as the gateway gets them: cached, with usable keys, changed with the next call. */
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createWorld, type TestOrg, type World } from '../../../../test/harness.ts';
+import { createBreakers } from './breakers.ts';
+import { type Connection, ConnectionKeyUnavailable, type Connections } from './connection.ts';
+import { createConnections } from './connection-cache.ts';
+import { createGatewaySettings } from './gateway-settings.ts';
+
+let world: World;
+let org: TestOrg;
+let nowMs = 0;
+const breakers = createBreakers(() => nowMs);
+beforeAll(async () => {
+  world = await createWorld({ SVC_GATEWAY_API_KEY_ENVS: 'OPENAI_API_KEY,UNSET_KEY' });
+  org = await world.createOrg();
+});
+afterAll(() => world.close());
+
+/** As another process would have it, also with other settings. */
+const open = (variables: Record<string, string | undefined> = {}): Connections =>
+  createConnections({
+    db: world.db,
+    secrets: world.services.secrets,
+    keyVariables: new Map(
+      Object.entries(variables).map(([name, value]) => [name, { value, baseUrl: undefined }]),
+    ),
+    breakers,
+    nowMs: () => world.clock.now().getTime(),
+  });
+const call = async (method: string, path: string, body?: object) => {
+  const answer = await world.request(method, `/v1/orgs/${org.id}${path}`, {
+    key: org.ownerKey,
+    ...(body && { body }),
+  });
+  expect(answer.status, answer.text).toBeLessThan(300);
+  return answer.json;
+};
+const named = async (connections: Connections, name: string): Promise<Connection> => {
+  const [connection] = await connections.candidates(org.id, { connection: name }, 'gpt-5');
+  return connection as Connection;
+};
+
+test('returns cached connections without a promise, and a change with the next call', async () => {
+  const connections = open();
+  const { id } = await call('POST', '/connections', { name: 'cached', kind: 'openai', api_key: 'sk-1' });
+  expect((await named(connections, 'cached')).apiKey()).toBe('sk-1');
+  expect(connections.candidates(org.id, { dialect: 'openai' }, 'gpt-5')).toMatchObject([{ name: 'cached' }]);
+  await call('PATCH', `/connections/${id}`, { weight: 9, timeouts: { idle_ms: 4_000 } });
+  expect(await named(connections, 'cached')).toMatchObject({ weight: 9, timeouts: { idleMs: 4_000 } });
+  await call('DELETE', `/connections/${id}`);
+  expect(await connections.candidates(org.id, { dialect: 'openai' }, 'gpt-5')).toEqual([]);
+});
+
+test('offers the old key during the overlap of a rotation only', async () => {
+  const connections = open();
+  const { id } = await call('POST', '/connections', { name: 'rotated', kind: 'openai', api_key: 'sk-old' });
+  expect((await named(connections, 'rotated')).previousApiKey()).toBeUndefined();
+  await call('POST', `/connections/${id}/rotate`, { api_key: 'sk-new', overlap_seconds: 60 });
+  const connection = await named(connections, 'rotated');
+  expect([connection.apiKey(), connection.previousApiKey()]).toEqual(['sk-new', 'sk-old']);
+  world.clock.advanceSeconds(60);
+  expect([connection.apiKey(), connection.previousApiKey()]).toEqual(['sk-new', undefined]);
+});
+
+test('takes a key from a variable that is listed and set', async () => {
+  await call('POST', '/connections', { name: 'env', kind: 'openai', api_key_env: 'OPENAI_API_KEY' });
+  expect((await named(open({ OPENAI_API_KEY: 'sk-env' }), 'env')).apiKey()).toBe('sk-env');
+  for (const variables of [{ OPENAI_API_KEY: undefined }, {}]) {
+    const connection = await named(open(variables), 'env');
+    expect(() => connection.apiKey()).toThrow(ConnectionKeyUnavailable);
+  }
+});
+
+test('a key that cannot be decrypted fails its own connection only', async () => {
+  const { id } = await call('POST', '/connections', { name: 'damaged', kind: 'anthropic', api_key: 'sk-x' });
+  await world.db.query('UPDATE connections SET api_key = $2 WHERE id = $1', [id, Buffer.alloc(40)]);
+  const damaged = await named(open(), 'damaged');
+  expect(() => damaged.apiKey()).toThrow(/cannot be decrypted/);
+});
+
+test('a connection contains no key when it is logged', async () => {
+  await call('POST', '/connections', { name: 'logged', kind: 'anthropic', api_key: 'sk-canary-1' });
+  const connection = await named(open(), 'logged');
+  expect(JSON.stringify(connection)).not.toContain('canary');
+});
+
+test('a failing connection is tried last until its trial succeeds', async () => {
+  const connections = open();
+  for (const [name, priority] of [
+    ['prime', 1],
+    ['spare', 2],
+  ] as const) {
+    await call('POST', '/connections', {
+      name,
+      kind: 'anthropic',
+      api_key: 'sk',
+      priority,
+      models: ['claude-*'],
+    });
+  }
+  const order = async () =>
+    (await connections.candidates(org.id, { dialect: 'anthropic' }, 'claude-x'))
+      .map(({ name }) => name)
+      .filter((name) => ['prime', 'spare'].includes(name));
+  const prime = await named(connections, 'prime').then(() =>
+    connections.candidates(org.id, { connection: 'prime' }, 'claude-x'),
+  );
+  const id = (prime as readonly Connection[])[0]?.id as string;
+  for (let failures = 0; failures < 5; failures += 1) {
+    expect(await order()).toEqual(['prime', 'spare']);
+    connections.failed(id);
+  }
+  expect(await order()).toEqual(['spare', 'prime']);
+  expect([breakers.view(id).state, breakers.opened(), breakers.notClosed()]).toEqual([
+    'open',
+    1,
+    [{ connectionId: id, phase: 'open' }],
+  ]);
+  nowMs += 5_000;
+  expect(breakers.view(id).state).toBe('half_open');
+  expect([await order(), await order()]).toEqual([
+    ['prime', 'spare'],
+    ['spare', 'prime'],
+  ]);
+  connections.succeeded(id);
+  expect([await order(), breakers.view(id).state, breakers.notClosed()]).toEqual([
+    ['prime', 'spare'],
+    'closed',
+    [],
+  ]);
+});
+
+test('settings of the gateway are cached, and changed with the next call', async () => {
+  const settings = createGatewaySettings(world.db);
+  expect(await settings.find(org.id)).toEqual({
+    defaultMaxOutputTokens: 8_192,
+    minOutputTokens: 256,
+    unseenInputTokens: null,
+    hold: 'worst_case',
+    onLimit: 'refuse',
+    onAbort: 'drain',
+    customerFromBody: false,
+  });
+  expect(settings.find(org.id)).not.toBeInstanceOf(Promise);
+  await call('PUT', '/gateway', { on_abort: 'close', unseen_input_tokens: 5 });
+  expect(await settings.find(org.id)).toMatchObject({ onAbort: 'close', unseenInputTokens: 5 });
+});

@@ -1,0 +1,99 @@
+/** The connections of orgs as the gateway uses them: cached, with decrypted keys, in the order in which to try them. */
+import { NotifiedCache } from '../../../platform/cache/notified-cache.ts';
+import type { Database } from '../../../platform/db/database.ts';
+import type { Secrets } from '../../../platform/secrets/secrets.ts';
+import { maySendVariable } from './base-url.ts';
+import type { Breakers } from './breakers.ts';
+import { type LoadedConnection, orderCandidates, parseModels } from './candidates.ts';
+import { onConnectionsChange } from './change-notifications.ts';
+import { ConnectionKeyUnavailable, type Connections, type KeyVariable } from './connection.ts';
+import { keyContext } from './encrypted-columns.ts';
+import { type ConnectionRow, connectionsOf } from './queries.ts';
+
+export interface ConnectionCacheDependencies {
+  readonly db: Database;
+  readonly secrets: Secrets;
+  readonly keyVariables: ReadonlyMap<string, KeyVariable>;
+  readonly breakers: Breakers;
+  nowMs(): number;
+  /** Returns a number from 0 to below 1. Default: `Math.random`. */
+  random?(): number;
+}
+
+const cachedOrgsMax = 10_000;
+
+export function createConnections(deps: ConnectionCacheDependencies): Connections {
+  const { db, breakers, random = Math.random } = deps;
+  const cache = new NotifiedCache<readonly LoadedConnection[]>(db, {
+    maxEntries: cachedOrgsMax,
+    onChange: onConnectionsChange,
+    load: async (orgId) => (await connectionsOf(db, orgId)).map((row) => loaded(deps, row)),
+  });
+  const choice = { mayTry: breakers.mayTry, random };
+  return {
+    candidates(orgId, wanted, model) {
+      const all = cache.get(orgId);
+      return all instanceof Promise
+        ? all.then((connections) => orderCandidates(connections, wanted, model, choice))
+        : orderCandidates(all, wanted, model, choice);
+    },
+    succeeded: breakers.succeeded,
+    failed: breakers.failed,
+  };
+}
+
+function loaded(deps: ConnectionCacheDependencies, row: ConnectionRow): LoadedConnection {
+  const { timeouts } = row;
+  const { apiKey, previousApiKey } = keysOf(deps, row);
+  return {
+    id: row.id,
+    name: row.name,
+    kind: row.kind,
+    baseUrl: row.base_url,
+    priority: Number(row.priority),
+    weight: Number(row.weight),
+    headers: row.headers,
+    timeouts: {
+      connectMs: timeouts.connect_ms,
+      firstByteMs: timeouts.first_byte_ms,
+      idleMs: timeouts.idle_ms,
+      totalMs: timeouts.total_ms,
+    },
+    ...parseModels(row.models),
+    apiKey,
+    previousApiKey,
+  };
+}
+
+/** Decrypts the keys once. They are only reachable through functions, so that a logged connection does not contain them. */
+function keysOf(
+  { secrets, keyVariables, nowMs }: ConnectionCacheDependencies,
+  row: ConnectionRow,
+): Pick<LoadedConnection, 'apiKey' | 'previousApiKey'> {
+  const context = keyContext(row.org_id, row.id);
+  const decrypted = (sealed: Uint8Array | null) => {
+    try {
+      return sealed === null ? undefined : secrets.decrypt(sealed, context);
+    } catch {
+      return undefined;
+    }
+  };
+  const variable = row.api_key_env === null ? undefined : keyVariables.get(row.api_key_env);
+  const isAllowed = variable !== undefined && maySendVariable(variable, row.kind, row.base_url);
+  const key = row.api_key_env === null ? decrypted(row.api_key) : isAllowed ? variable.value : undefined;
+  const previous = decrypted(row.previous_api_key);
+  const previousUntilMs = row.previous_until?.getTime() ?? 0;
+  return {
+    apiKey() {
+      if (key === undefined) {
+        throw new ConnectionKeyUnavailable(
+          row.api_key_env === null
+            ? `the key of the connection ${row.id} cannot be decrypted`
+            : `the variable ${row.api_key_env} of the connection ${row.id} is not set, or not allowed for its URL`,
+        );
+      }
+      return key;
+    },
+    previousApiKey: () => (nowMs() < previousUntilMs ? previous : undefined),
+  };
+}

@@ -1,0 +1,52 @@
+import { type Static, Type } from 'typebox';
+import { choice, closed, nullable, partial, timestamp } from '../../../platform/http/routes/schemas.ts';
+
+export const holdModes = ['worst_case', 'expected'] as const;
+export const onLimitModes = ['refuse', 'fit', 'fallback'] as const;
+export const onAbortModes = ['drain', 'close'] as const;
+
+const outputTokens = (description: string) => Type.Integer({ minimum: 1, maximum: 1_000_000, description });
+
+const fields = {
+  default_max_output_tokens: outputTokens('Maximum output of a call that sets none. Default 8192.'),
+  min_output_tokens: outputTokens(
+    'Minimum output to which `on_limit` may lower the maximum of a call. At most `default_max_output_tokens`. Default 256.',
+  ),
+  unseen_input_tokens: nullable(
+    Type.Integer({
+      minimum: 0,
+      maximum: 10_000_000,
+      description:
+        'Input tokens to hold for content that is not in the call, such as `previous_response_id`, file ids and URLs. Null, the ' +
+        'default: the context of the model.',
+    }),
+  ),
+  hold: choice(
+    holdModes,
+    '`worst_case`, the default: the highest possible cost of the call. `expected`: the usual cost of the calls of this key, ' +
+      'increased while the response arrives.',
+  ),
+  on_limit: choice(
+    onLimitModes,
+    'What to do if a limit does not allow the call. `refuse`, the default: deny it. `fit`: lower its maximum output. `fallback`: ' +
+      'use a cheaper model.',
+  ),
+  on_abort: choice(
+    onAbortModes,
+    'What to do if the client leaves. `drain`, the default: read the response to its end, for its usage. `close`: close the ' +
+      'connection to the provider, and estimate the usage from what was received.',
+  ),
+  customer_from_body: Type.Boolean({
+    description:
+      'Whether the end user in the body of a call (`user`, `safety_identifier`, `metadata.user_id`) is its customer. Default false.',
+  }),
+};
+
+export const PutGateway = partial(fields);
+export type PutGateway = Static<typeof PutGateway>;
+
+export const GatewayView = closed({
+  ...fields,
+  updated_at: nullable(timestamp),
+});
+export type GatewayView = Static<typeof GatewayView>;

@@ -1,0 +1,184 @@
+import type { Database } from '../../../platform/db/database.ts';
+import { bodyLimits, type Change, type Route, read, write } from '../../../platform/http/routes/route.ts';
+import { closed, page } from '../../../platform/http/routes/schemas.ts';
+import type { Ids } from '../../../platform/ids.ts';
+import type { Breakers } from './breakers.ts';
+import { GatewayView, PutGateway } from './gateway-schema.ts';
+import { putGatewaySettings, readGatewaySettings } from './gateway-settings.ts';
+import { type ConnectionRow, listConnections } from './queries.ts';
+import {
+  ConnectionFilters,
+  ConnectionView,
+  CreateConnection,
+  PatchConnection,
+  RotateConnectionKey,
+} from './schema.ts';
+import {
+  type ConnectionChange,
+  type ConnectionName,
+  type ConnectionRules,
+  createConnection,
+  patchConnection,
+  removeConnection,
+  requireConnection,
+  rotateConnectionKey,
+  viewStored,
+} from './stored-connections.ts';
+
+export interface ConnectionRouteDependencies extends ConnectionRules {
+  readonly db: Database;
+  readonly ids: Ids;
+  readonly breakers: Breakers;
+}
+
+const reader = { kind: 'org', scope: 'connections:read', role: 'viewer' } as const;
+const admin = { kind: 'org', scope: 'connections:write', role: 'admin' } as const;
+
+export function connectionRoutes(deps: ConnectionRouteDependencies): Route[] {
+  return [...storedConnectionRoutes(deps), ...gatewaySettingsRoutes(deps)];
+}
+
+function storedConnectionRoutes({ db, ids, breakers, ...rules }: ConnectionRouteDependencies): Route[] {
+  const view = (row: ConnectionRow, now: Date): ConnectionView => ({
+    ...viewStored(row, now),
+    breaker: breakers.view(row.id),
+  });
+  const outcome = ({ before, after }: ConnectionChange, now: Date) => ({
+    body: view(after, now),
+    changes: [connectionChange(after, { before: viewStored(before, now), after: viewStored(after, now) })],
+  });
+  return [
+    write({
+      id: 'connections.create',
+      method: 'POST',
+      path: '/v1/orgs/{id}/connections',
+      summary: 'Create a connection to a provider',
+      description:
+        "The gateway sends calls to it from then on, with the provider's key. Send the key as `api_key`, or name an environment " +
+        'variable of the service as `api_key_env`.',
+      access: admin,
+      body: CreateConnection,
+      bodyLimitBytes: bodyLimits.lists,
+      success: 201,
+      response: ConnectionView,
+      errors: ['conflict'],
+      async handler({ params, body, now }, tx) {
+        const row = await createConnection(tx, ids, rules, now, params.id, body);
+        return { body: view(row, now), changes: [connectionChange(row, { after: viewStored(row, now) })] };
+      },
+    }),
+    read({
+      id: 'connections.list',
+      path: '/v1/orgs/{id}/connections',
+      summary: 'List connections',
+      description: 'The state of the breaker is that of the process that answers.',
+      access: reader,
+      query: ConnectionFilters,
+      response: page(ConnectionView),
+      async handler({ params, query, now }) {
+        const { data, next_cursor } = await listConnections(db, params.id, query);
+        return { data: data.map((row) => view(row, now)), next_cursor };
+      },
+    }),
+    read({
+      id: 'connections.read',
+      path: '/v1/orgs/{id}/connections/{connection_id}',
+      summary: 'Get a connection',
+      description: 'The state of the breaker is that of the process that answers.',
+      access: reader,
+      response: ConnectionView,
+      handler: async ({ params, now }) => view(await requireConnection(db, nameOf(params)), now),
+    }),
+    write({
+      id: 'connections.change',
+      method: 'PATCH',
+      path: '/v1/orgs/{id}/connections/{connection_id}',
+      summary: 'Update a connection',
+      description:
+        'Applies to the next call. A new `base_url` needs the key in the same request, so that nobody can send a stored key to ' +
+        'another address. A key that is sent here replaces the old one at once; use `rotate` for an overlap.',
+      access: admin,
+      body: PatchConnection,
+      bodyLimitBytes: bodyLimits.lists,
+      success: 200,
+      response: ConnectionView,
+      errors: ['conflict'],
+      handler: async ({ params, body, now }, tx) =>
+        outcome(await patchConnection(tx, rules, nameOf(params), now, body), now),
+    }),
+    write({
+      id: 'connections.rotate',
+      method: 'POST',
+      path: '/v1/orgs/{id}/connections/{connection_id}/rotate',
+      summary: "Rotate the provider's key",
+      description:
+        'The new key is used from the next call. If the provider refuses it with 401 or 403, the old one is used, for ' +
+        '`overlap_seconds` at most. Another rotation within that time ends the older key.',
+      access: admin,
+      body: RotateConnectionKey,
+      success: 200,
+      response: ConnectionView,
+      handler: async ({ params, body, now }, tx) =>
+        outcome(await rotateConnectionKey(tx, rules, nameOf(params), now, body), now),
+    }),
+    write({
+      id: 'connections.delete',
+      method: 'DELETE',
+      path: '/v1/orgs/{id}/connections/{connection_id}',
+      summary: 'Delete a connection',
+      description: 'Calls in progress go on. Its key is deleted.',
+      access: admin,
+      success: 204,
+      response: closed({}),
+      async handler({ params, now }, tx) {
+        const row = await removeConnection(tx, nameOf(params));
+        const before = viewStored(row, now);
+        const after = { ...before, deleted_at: now.toISOString() };
+        return { body: {}, changes: [connectionChange(row, { before, after })] };
+      },
+    }),
+  ];
+}
+
+function gatewaySettingsRoutes({ db }: ConnectionRouteDependencies): Route[] {
+  return [
+    read({
+      id: 'gateway.read',
+      path: '/v1/orgs/{id}/gateway',
+      summary: 'Get the settings of the gateway',
+      description: 'Returns the defaults, with `updated_at` null, if they were never set.',
+      access: reader,
+      response: GatewayView,
+      handler: ({ params }) => readGatewaySettings(db, params.id),
+    }),
+    write({
+      id: 'gateway.put',
+      method: 'PUT',
+      path: '/v1/orgs/{id}/gateway',
+      summary: 'Set the settings of the gateway',
+      description: 'Replaces them: a field that is left out gets its default.',
+      access: admin,
+      body: PutGateway,
+      success: 200,
+      response: GatewayView,
+      async handler({ params, body, now }, tx) {
+        const { before, after } = await putGatewaySettings(tx, params.id, now, body);
+        const change: Change = {
+          tenantId: params.id,
+          target: { kind: 'gateway_settings', id: params.id },
+          before,
+          after,
+        };
+        return { body: after, changes: [change] };
+      },
+    }),
+  ];
+}
+
+function nameOf({ id, connection_id }: { id: string; connection_id: string }): ConnectionName {
+  return { orgId: id, id: connection_id };
+}
+
+function connectionChange({ org_id, id }: ConnectionRow, parts: Pick<Change, 'before' | 'after'>): Change {
+  return { tenantId: org_id, target: { kind: 'connection', id }, ...parts };
+}

@@ -1,0 +1,192 @@
+import { type Static, Type } from 'typebox';
+import { breakerPhases } from '../../../kernel/circuit-breaker.ts';
+import { listParameters } from '../../../platform/http/routes/list.ts';
+import { choice, closed, id, nullable, partial, timestamp } from '../../../platform/http/routes/schemas.ts';
+import { connectionKinds } from './connection.ts';
+import { headersMax } from './extra-headers.ts';
+
+export const modelsMax = 100;
+
+const name = Type.String({
+  minLength: 1,
+  maxLength: 64,
+  pattern: '^[a-z0-9][a-z0-9._-]*$',
+  description: 'Unique in the organization. Part of the path `/compat/{connection}/v1`.',
+  examples: ['openai'],
+});
+const kind = choice(
+  connectionKinds,
+  'The API of the provider. `openai_compatible`: any provider with the API of OpenAI. `azure_openai`: the v1 API of Azure OpenAI.',
+);
+const baseUrl = Type.String({
+  minLength: 1,
+  maxLength: 2_000,
+  description:
+    'URL of the API, as the SDK of the provider takes it: with `/v1` for the API of OpenAI, without it for that of Anthropic. ' +
+    '`https`, without credentials, query and fragment. `http` and private addresses only if the deployment allows them. Required ' +
+    'for `openai_compatible` and `azure_openai` (`https://{resource}.openai.azure.com/openai/v1`). To change it, send the key too.',
+  examples: ['https://api.openai.com/v1'],
+});
+const apiKey = Type.String({
+  minLength: 1,
+  maxLength: 4_000,
+  pattern: '^[\\x21-\\x7e]+$',
+  writeOnly: true,
+  description: "The provider's key. It is stored encrypted and never returned.",
+});
+const apiKeyEnv = Type.String({
+  minLength: 1,
+  maxLength: 200,
+  description:
+    'Instead of `api_key`: name of an environment variable of the service. The operator must have listed it in ' +
+    '`SVC_GATEWAY_API_KEY_ENVS`; its key is only sent to the URL that the operator allows.',
+});
+const models = Type.Unsafe<string[] | null>({
+  type: ['array', 'null'],
+  items: { type: 'string', minLength: 1, maxLength: 200 },
+  minItems: 1,
+  maxItems: modelsMax,
+  uniqueItems: true,
+  description:
+    'Models that the connection serves; `*` stands for any characters. Null: every model, but an `openai_compatible` connection ' +
+    'then serves its own path `/compat/{connection}/v1` only.',
+  examples: [['gpt-*', 'o4-mini']],
+});
+const priority = Type.Integer({
+  minimum: 0,
+  maximum: 1_000,
+  description: 'Connections with a lower number are tried first.',
+});
+const weight = Type.Integer({
+  minimum: 1,
+  maximum: 1_000,
+  description: 'Share of the calls among connections of the same priority.',
+});
+const headers = Type.Unsafe<Record<string, string>>({
+  type: 'object',
+  maxProperties: headersMax,
+  additionalProperties: { type: 'string', minLength: 1, maxLength: 1_000 },
+  description:
+    'Headers to add to each request, such as `openai-project`. Names are stored in lower case. Credentials and headers of the ' +
+    'connection itself are rejected.',
+  examples: [{ 'openai-project': 'proj_1' }],
+});
+
+function milliseconds(minimum: number, maximum: number, description: string) {
+  return Type.Integer({ minimum, maximum, description });
+}
+const timeoutFields = {
+  connect_ms: milliseconds(100, 60_000, 'Time to connect, including TLS.'),
+  first_byte_ms: milliseconds(1_000, 1_800_000, 'Time until the response begins.'),
+  idle_ms: milliseconds(1_000, 1_800_000, 'Time between two parts of the response.'),
+  total_ms: milliseconds(1_000, 7_200_000, 'Time until the response ends.'),
+};
+const timeouts = partial(timeoutFields);
+export const TimeoutsView = closed(timeoutFields);
+export type TimeoutsView = Static<typeof TimeoutsView>;
+
+export const defaultTimeouts: TimeoutsView = {
+  connect_ms: 10_000,
+  first_byte_ms: 600_000,
+  idle_ms: 300_000,
+  total_ms: 3_600_000,
+};
+export const defaultPriority = 100;
+export const defaultWeight = 100;
+
+export const BreakerView = closed({
+  state: choice(
+    breakerPhases,
+    '`open`: failed too often, and is tried last. `half_open`: single calls try whether it works again.',
+  ),
+  consecutive_failures: Type.Integer(),
+  retry_at: nullable(timestamp),
+});
+export type BreakerView = Static<typeof BreakerView>;
+
+const viewed = {
+  id,
+  name: Type.String(),
+  kind,
+  base_url: Type.String(),
+  api_key_last_four: nullable(
+    Type.String({ description: 'Last characters of the key; null for a key of less than 12 characters.' }),
+  ),
+  api_key_env: nullable(Type.String()),
+  api_key_set_at: timestamp,
+  previous_key_until: nullable(
+    Type.String({
+      format: 'date-time',
+      description:
+        'End of the time in which the previous key is used if the provider refuses the current one.',
+    }),
+  ),
+  models,
+  priority,
+  weight,
+  timeouts: TimeoutsView,
+  headers: Type.Record(Type.String(), Type.String()),
+  created_at: timestamp,
+  updated_at: timestamp,
+};
+
+/** A connection without the state of its breaker, which belongs to one process. */
+export const StoredConnectionView = closed(viewed);
+export type StoredConnectionView = Static<typeof StoredConnectionView>;
+
+export const ConnectionView = closed({ ...viewed, breaker: BreakerView });
+export type ConnectionView = Static<typeof ConnectionView>;
+
+export const CreateConnection = closed({
+  name,
+  kind,
+  base_url: Type.Optional(baseUrl),
+  api_key: Type.Optional(apiKey),
+  api_key_env: Type.Optional(apiKeyEnv),
+  models: Type.Optional(models),
+  priority: Type.Optional(priority),
+  weight: Type.Optional(weight),
+  timeouts: Type.Optional(timeouts),
+  headers: Type.Optional(headers),
+});
+export type CreateConnection = Static<typeof CreateConnection>;
+
+/** The kind of a connection cannot be changed. */
+export const PatchConnection = partial({
+  name,
+  base_url: baseUrl,
+  api_key: apiKey,
+  api_key_env: apiKeyEnv,
+  models,
+  priority,
+  weight,
+  timeouts,
+  headers,
+});
+export type PatchConnection = Static<typeof PatchConnection>;
+
+export const overlapSecondsMax = 30 * 86_400;
+export const overlapSecondsDefault = 86_400;
+
+export const RotateConnectionKey = closed({
+  api_key: Type.Optional(apiKey),
+  api_key_env: Type.Optional(apiKeyEnv),
+  overlap_seconds: Type.Optional(
+    Type.Integer({
+      minimum: 0,
+      maximum: overlapSecondsMax,
+      default: overlapSecondsDefault,
+      description:
+        'How long the old key may still be used if the provider refuses the new one with 401 or 403. A key of an environment ' +
+        'variable has no overlap.',
+    }),
+  ),
+});
+export type RotateConnectionKey = Static<typeof RotateConnectionKey>;
+
+export const connectionSorts = { created_at: 'timestamptz', name: 'text', priority: 'int8' } as const;
+export const ConnectionFilters = listParameters(connectionSorts, {
+  kind: Type.Optional(kind),
+  name: Type.Optional(Type.String({ minLength: 1, maxLength: 64 })),
+});
+export type ConnectionFilters = Static<typeof ConnectionFilters>;
