@@ -68,3 +68,8 @@ export function url(name: string, fallback: string | undefined, meaning: string)
 export function optional<Value>(setting: Setting<Value>): Setting<Value | undefined> {
   return setting;
 }
+
+/** Returns a variable of the shell that an option of the command line names. */
+export function shellVariable(name: string, env: NodeJS.ProcessEnv = process.env): string | undefined {
+  return env[name];
+}

@@ -1,0 +1,116 @@
+/** `purser connect`: connects the gateway of the running service to a provider. */
+import { text } from 'node:stream/consumers';
+import { Argument, Command } from 'commander';
+import { shellVariable } from '../config/setting.ts';
+import { openOrg, withOrgKey } from './org-access.ts';
+import { print } from './with-database.ts';
+
+const kinds = {
+  openai: 'openai',
+  anthropic: 'anthropic',
+  compatible: 'openai_compatible',
+  azure: 'azure_openai',
+} as const;
+type Provider = keyof typeof kinds;
+
+export function connectCommand(): Command {
+  return new Command('connect')
+    .description(
+      "Connect the gateway of the running service to a provider, or replace the provider's key. Reads the key from standard input " +
+        'unless an option names its source. Creates an organization if there is none.',
+    )
+    .addArgument(new Argument('<provider>').choices(Object.keys(kinds)))
+    .option('--key-env <name>', 'variable of this shell with the key; the key is stored encrypted')
+    .option(
+      '--service-env <name>',
+      'variable of the service with the key, listed in SVC_GATEWAY_API_KEY_ENVS; the key is not stored',
+    )
+    .option('--base-url <url>', 'URL of the API; required for compatible and azure')
+    .option('--name <name>', 'name of the connection (default: the provider)')
+    .option('--models <list>', 'models separated by commas, such as gpt-*,o4-mini (default: all)', (list) =>
+      list.split(',').filter((model) => model !== ''),
+    )
+    .option('--org <id>', 'organization (default: the only one)')
+    .option('--url <url>', 'URL of the service (default: from the settings)')
+    .action(connect);
+}
+
+interface ConnectOptions {
+  readonly keyEnv?: string;
+  readonly serviceEnv?: string;
+  readonly baseUrl?: string;
+  readonly name?: string;
+  readonly models?: string[];
+  readonly org?: string;
+  readonly url?: string;
+}
+
+async function connect(provider: Provider, options: ConnectOptions): Promise<void> {
+  const { baseUrl, name = provider, models } = options;
+  const key = await keySource(options);
+  const access = await openOrg(options, { createIfNone: true });
+  const path = `/v1/orgs/${access.orgId}/connections`;
+  const fields = {
+    ...key,
+    ...(baseUrl !== undefined && { base_url: baseUrl }),
+    ...(models !== undefined && { models }),
+  };
+  const [verb, connection] = await withOrgKey(
+    access,
+    ['connections:read', 'connections:write'],
+    async (secret) => {
+      const { data } = await access.api<{ data: { id: string; kind: string }[] }>(
+        secret,
+        'GET',
+        `${path}?name=${encodeURIComponent(name)}`,
+      );
+      const existing = data[0];
+      if (existing === undefined) {
+        const body = { name, kind: kinds[provider], ...fields };
+        return ['created', await access.api<ConnectionShown>(secret, 'POST', path, body)] as const;
+      }
+      if (existing.kind !== kinds[provider]) {
+        throw new Error(`the connection "${name}" is of the kind ${existing.kind}: choose another --name`);
+      }
+      return [
+        'updated',
+        await access.api<ConnectionShown>(secret, 'PATCH', `${path}/${existing.id}`, fields),
+      ] as const;
+    },
+  );
+  const source = connection.api_key_env ?? `a key that ends in ${connection.api_key_last_four ?? '…'}`;
+  print(
+    `${verb} the connection "${connection.name}" (${connection.id}): ${connection.base_url}, with ${source}`,
+  );
+  print('Next: `purser gateway-test`, then `purser gateway-key`.');
+}
+
+interface ConnectionShown {
+  readonly id: string;
+  readonly name: string;
+  readonly base_url: string;
+  readonly api_key_last_four: string | null;
+  readonly api_key_env: string | null;
+}
+
+async function keySource({
+  keyEnv,
+  serviceEnv,
+}: ConnectOptions): Promise<{ api_key: string } | { api_key_env: string }> {
+  if (keyEnv !== undefined && serviceEnv !== undefined) {
+    throw new Error('use either --key-env or --service-env');
+  }
+  if (serviceEnv !== undefined) {
+    return { api_key_env: serviceEnv };
+  }
+  if (keyEnv === undefined && process.stdin.isTTY) {
+    process.stderr.write("Provider's key, then Enter and Ctrl-D:\n");
+  }
+  const key = keyEnv === undefined ? await text(process.stdin) : shellVariable(keyEnv);
+  if (key === undefined || key.trim() === '') {
+    throw new Error(
+      keyEnv === undefined ? 'standard input has no key' : `${keyEnv} is not set in this shell`,
+    );
+  }
+  return { api_key: key.trim() };
+}

@@ -1,0 +1,96 @@
+/** `purser gateway-key`: creates a key for calls through the gateway, with a budget, and prints how clients use it. */
+import { Command, InvalidArgumentError } from 'commander';
+import { type Period, periods } from '../kernel/windows.ts';
+import { clientSettings } from './gateway-clients.ts';
+import { type OrgAccess, openOrg, withOrgKey } from './org-access.ts';
+import { print } from './with-database.ts';
+
+export function gatewayKeyCommand(): Command {
+  return new Command('gateway-key')
+    .description(
+      'Create a key for calls through the gateway and print the settings of Claude Code, Codex, Cursor and both SDKs.',
+    )
+    .option(
+      '--member <name>',
+      'person who spends with the key, such as amy; the budget counts all keys of this person',
+    )
+    .option(
+      '--budget <amount/period>',
+      'budget of the person or the key, such as 20/day or 100/month',
+      parseBudget,
+    )
+    .option('--name <name>', 'name of the key (default: "gateway" and the person)')
+    .option('--org <id>', 'organization (default: the only one)')
+    .option('--url <url>', 'URL of the service (default: from the settings)')
+    .action(gatewayKey);
+}
+
+interface Budget {
+  readonly limitUsd: string;
+  readonly period: Period;
+}
+
+interface GatewayKeyOptions {
+  readonly member?: string;
+  readonly budget?: Budget;
+  readonly name?: string;
+  readonly org?: string;
+  readonly url?: string;
+}
+
+function parseBudget(text: string): Budget {
+  const [, limitUsd, period] = /^(\d+(?:\.\d+)?)\/(\w+)$/.exec(text) ?? [];
+  const known = periods.find((one) => one === period);
+  if (limitUsd === undefined || known === undefined) {
+    throw new InvalidArgumentError(
+      `Must be an amount in US dollars and a period (${periods.join(', ')}), such as 20/day.`,
+    );
+  }
+  return { limitUsd, period: known };
+}
+
+async function gatewayKey({ member, budget, name, ...options }: GatewayKeyOptions): Promise<void> {
+  const access = await openOrg(options);
+  const { api, operator, orgId, url } = access;
+  if (budget !== undefined && member !== undefined) {
+    // First, so that no key without its budget exists.
+    await setBudget(access, { scope_kind: 'member', scope_id: member }, budget);
+  }
+  const key = await api<{ id: string; secret: string }>(operator, 'POST', `/v1/admin/orgs/${orgId}/keys`, {
+    name: name ?? (member === undefined ? 'gateway' : `gateway ${member}`),
+    role: 'member',
+    scopes: ['gateway:call'],
+    ...(member !== undefined && {
+      attribution: { member_id: member },
+      attribution_locked: ['member_id'],
+    }),
+  });
+  if (budget !== undefined && member === undefined) {
+    await setBudget(access, { scope_kind: 'key', scope_id: key.id }, budget);
+  }
+  if (budget !== undefined) {
+    process.stderr.write(`budget of ${member ?? 'the key'}: $${budget.limitUsd} per ${budget.period}\n`);
+  }
+  process.stderr.write(`created the key ${key.id}; it is shown once:\n`);
+  print(clientSettings(url, key.secret));
+}
+
+/** Changes the budget of this scope and period if there is one, so that repeating the command does not add another. */
+async function setBudget(
+  access: OrgAccess,
+  scope: { readonly scope_kind: string; readonly scope_id: string },
+  { limitUsd, period }: Budget,
+): Promise<void> {
+  const path = `/v1/orgs/${access.orgId}/budgets`;
+  await withOrgKey(access, ['budgets:read', 'budgets:write'], async (secret) => {
+    const query = new URLSearchParams({ ...scope, period, limit: '1' });
+    const { data } = await access.api<{ data: { id: string }[] }>(secret, 'GET', `${path}?${query}`);
+    const existing = data[0];
+    if (existing === undefined) {
+      const name = `Gateway: ${scope.scope_id}`.slice(0, 200);
+      await access.api(secret, 'POST', path, { name, ...scope, period, limit_usd: limitUsd });
+    } else {
+      await access.api(secret, 'PATCH', `${path}/${existing.id}`, { limit_usd: limitUsd });
+    }
+  });
+}

@@ -1,0 +1,76 @@
+/** Access to an organization for commands that act in one: which organization is meant, and a key for as long as the command runs. */
+import { loadConfig } from '../config/settings.ts';
+import type { Scope } from '../contract/scopes.ts';
+import { type Api, createApi, isRunning, operatorKey, serviceUrl } from './running-service.ts';
+
+export interface OrgAccess {
+  readonly api: Api;
+  /** URL of the service, without a slash at the end. */
+  readonly url: string;
+  readonly operator: string;
+  readonly orgId: string;
+}
+
+export interface OrgOptions {
+  readonly org?: string;
+  readonly url?: string;
+}
+
+/** Throws if no service runs, or if it is not clear which organization is meant. */
+export async function openOrg(
+  { org, url: given }: OrgOptions,
+  { createIfNone = false }: { readonly createIfNone?: boolean } = {},
+): Promise<OrgAccess> {
+  const config = loadConfig();
+  const url = serviceUrl(config, given);
+  if (!(await isRunning(url))) {
+    throw new Error(`no service at ${url}: start it, or pass its URL with --url`);
+  }
+  const api = createApi(url);
+  const operator = await operatorKey(config);
+  return { api, url, operator, orgId: org ?? (await onlyOrg(api, operator, createIfNone)) };
+}
+
+async function onlyOrg(api: Api, operator: string, createIfNone: boolean): Promise<string> {
+  const { data } = await api<{ data: { id: string }[] }>(operator, 'GET', '/v1/admin/orgs?limit=2');
+  const [first, second] = data;
+  if (second !== undefined) {
+    throw new Error('the service has several organizations: choose one with --org');
+  }
+  if (first !== undefined) {
+    return first.id;
+  }
+  if (!createIfNone) {
+    throw new Error('the service has no organization: create one with `purser init`');
+  }
+  const created = await api<{ id: string }>(operator, 'POST', '/v1/admin/orgs', { name: 'My organization' });
+  process.stderr.write(`created the organization ${created.id}\n`);
+  return created.id;
+}
+
+/** In case the command is killed before it revokes its key. */
+const keyMinutes = 10;
+
+/** Calls `work` with a key of the organization, which is revoked afterwards. */
+export async function withOrgKey<Result>(
+  { api, operator, orgId }: OrgAccess,
+  scopes: readonly Scope[],
+  work: (key: string) => Promise<Result>,
+): Promise<Result> {
+  const { id, secret } = await api<{ id: string; secret: string }>(
+    operator,
+    'POST',
+    `/v1/admin/orgs/${orgId}/keys`,
+    {
+      name: 'command line',
+      role: 'admin',
+      scopes: [...scopes, 'keys:write'],
+      expires_at: new Date(Date.now() + keyMinutes * 60_000).toISOString(),
+    },
+  );
+  try {
+    return await work(secret);
+  } finally {
+    await api(secret, 'DELETE', `/v1/orgs/${orgId}/keys/${id}`);
+  }
+}

@@ -1,0 +1,196 @@
+/** `purser connect`, `gateway-key` and `gateway-test` against a running service. */
+import { spawnSync } from 'node:child_process';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { endAllProcesses, runPurser } from '../support/child-process.ts';
+import { freePort } from '../support/free-port.ts';
+import { operatorKey, settingsOf, startPurser } from '../support/service-process.ts';
+import { makePlace, type Place } from '../support/test-database.ts';
+
+let place: Place;
+let settings: Record<string, string>;
+let url: string;
+/** The API of the service, with a gateway that answers as the tests tell it. */
+let front: Server;
+let frontUrl: string;
+let answer: { status: number; body: object; headers?: Record<string, string> };
+const gatewayCalls: { path: string; key: string | undefined; body: { model: string } }[] = [];
+
+beforeAll(async () => {
+  place = await makePlace({ migrated: true });
+  settings = {
+    ...settingsOf(place),
+    SVC_PORT: String(await freePort()),
+    SVC_GATEWAY_API_KEY_ENVS: 'SERVICE_SIDE_KEY',
+  };
+  await startPurser(settings);
+  url = `http://127.0.0.1:${settings.SVC_PORT}`;
+  front = createServer(async (request, response) => {
+    const parts: Buffer[] = [];
+    for await (const part of request) {
+      parts.push(part as Buffer);
+    }
+    const body = Buffer.concat(parts);
+    const { authorization = '' } = request.headers;
+    if (!/^\/(v1|healthz)/.test(request.url ?? '')) {
+      gatewayCalls.push({
+        path: request.url ?? '',
+        key: authorization,
+        body: JSON.parse(body.toString()),
+      });
+      response.writeHead(answer.status, { 'content-type': 'application/json', ...answer.headers });
+      response.end(JSON.stringify(answer.body));
+      return;
+    }
+    const passed = await fetch(url + request.url, {
+      method: request.method ?? 'GET',
+      headers: { authorization, ...(body.length > 0 && { 'content-type': 'application/json' }) },
+      ...(body.length > 0 && { body }),
+    });
+    response.writeHead(passed.status, { 'content-type': 'application/json' });
+    response.end(passed.status === 204 ? undefined : Buffer.from(await passed.arrayBuffer()));
+  });
+  await new Promise<void>((ready) => front.listen(0, '127.0.0.1', ready));
+  frontUrl = `http://127.0.0.1:${(front.address() as AddressInfo).port}`;
+});
+afterAll(async () => {
+  front?.close();
+  front?.closeAllConnections();
+  await endAllProcesses();
+  await place?.remove();
+});
+
+const run = (args: string[], more: Record<string, string> = {}) => runPurser(args, { ...settings, ...more });
+/** Runs the command with this text as its standard input. */
+const runWith = (input: string, args: string[]) => {
+  const { status, stdout, stderr } = spawnSync(process.execPath, ['dist/main.js', ...args], {
+    env: { PATH: process.env.PATH, HOME: process.env.HOME, ...settings },
+    input,
+    encoding: 'utf8',
+  });
+  return { code: status, stdout, stderr };
+};
+const api = async (method: string, path: string, key: string, body?: object) => {
+  const response = await fetch(url + path, {
+    method,
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    ...(body && { body: JSON.stringify(body) }),
+  });
+  // biome-ignore lint/suspicious/noExplicitAny: responses of several routes, compared with toMatchObject
+  return response.json() as Promise<any>;
+};
+const onlyOrg = async () => (await api('GET', '/v1/admin/orgs', operatorKey)).data[0].id as string;
+const ownerKey = async (orgId: string) =>
+  (
+    await api('POST', `/v1/admin/orgs/${orgId}/keys`, operatorKey, {
+      name: 'test',
+      role: 'owner',
+      scopes: ['connections:read', 'keys:read', 'budgets:read'],
+    })
+  ).secret as string;
+
+test('connect creates an organization and a connection, and replaces the key when it is repeated', async () => {
+  const missing = await run(['connect', 'openai', '--key-env', 'MY_OPENAI_KEY']);
+  expect([missing.code, missing.stderr]).toEqual([1, 'purser: MY_OPENAI_KEY is not set in this shell\n']);
+
+  const created = await run(['connect', 'openai', '--key-env', 'MY_OPENAI_KEY'], {
+    MY_OPENAI_KEY: 'sk-first-key-of-openai-1111',
+  });
+  expect(created.code, created.stderr).toBe(0);
+  expect(created.stdout).toContain('created the connection "openai"');
+  expect(created.stdout).toContain('1111');
+  expect(created.stdout + created.stderr).not.toContain('sk-first');
+
+  const updated = runWith('sk-second-key-of-openai-2222\n', ['connect', 'openai', '--models', 'gpt-*']);
+  expect(updated.stdout, updated.stderr).toContain('updated the connection "openai"');
+  const compatible = runWith('gsk-key', [
+    ...['connect', 'compatible', '--name', 'groq'],
+    ...['--base-url', 'https://api.groq.com/openai/v1'],
+  ]);
+  expect(compatible.code, compatible.stderr).toBe(0);
+
+  const orgId = await onlyOrg();
+  const key = await ownerKey(orgId);
+  const { data } = await api('GET', `/v1/orgs/${orgId}/connections?sort=name`, key);
+  expect(data).toMatchObject([
+    { name: 'groq', kind: 'openai_compatible', api_key_last_four: null },
+    { name: 'openai', kind: 'openai', api_key_last_four: '2222', models: ['gpt-*'] },
+  ]);
+  const keys = await api('GET', `/v1/orgs/${orgId}/keys?status=active`, key);
+  expect(
+    keys.data.map(({ name }: { name: string }) => name),
+    'the keys of the commands are revoked',
+  ).toEqual(['test']);
+});
+
+test('connect says what is wrong', async () => {
+  for (const [args, problem] of [
+    [['connect', 'compatible', '--name', 'x'], 'base_url: Required for the kind'],
+    [['connect', 'anthropic', '--name', 'openai'], 'is of the kind openai'],
+    [['connect', 'openai', '--name', 'env', '--service-env', 'PATH'], 'has not listed this variable'],
+    [['connect', 'openai', '--url', 'http://127.0.0.1:1'], 'no service at'],
+  ] as const) {
+    const { code, stderr } = runWith('sk-some-key', [...args]);
+    expect([code, stderr]).toEqual([1, expect.stringContaining(problem)]);
+  }
+});
+
+test('gateway-key creates a key of the person with a budget, and prints settings that use it', async () => {
+  const orgId = await onlyOrg();
+  const key = await ownerKey(orgId);
+  const first = await run(['gateway-key', '--member', 'amy', '--budget', '20/day']);
+  expect(first.code, first.stderr).toBe(0);
+  const secret = /OPENAI_API_KEY=(svc_\w+)/.exec(first.stdout)?.[1] as string;
+  expect(first.stdout).toContain(`OPENAI_BASE_URL=${url}/openai/v1`);
+  expect(first.stdout).toContain(`ANTHROPIC_BASE_URL=${url}/anthropic ANTHROPIC_AUTH_TOKEN=${secret} claude`);
+  expect(first.stdout).toContain(`base_url="${url}/openai/v1",env_key="PURSER_KEY"`);
+  expect(first.stdout).toContain('Override OpenAI Base URL');
+
+  const { data } = await api('GET', `/v1/orgs/${orgId}/keys?member_id=amy`, key);
+  expect(data).toMatchObject([
+    {
+      role: 'member',
+      scopes: ['gateway:call'],
+      attribution: { member_id: 'amy' },
+      attribution_locked: ['member_id'],
+    },
+  ]);
+  await run(['gateway-key', '--member', 'amy', '--budget', '30/day']);
+  await run(['gateway-key', '--budget', '1.50/month']);
+  const budgets = await api('GET', `/v1/orgs/${orgId}/budgets?sort=created_at`, key);
+  expect(budgets.data).toMatchObject([
+    { scope_kind: 'member', scope_id: 'amy', period: 'day', limit_usd: '30' },
+    { scope_kind: 'key', period: 'month', limit_usd: '1.5' },
+  ]);
+  const bad = await run(['gateway-key', '--budget', 'much']);
+  expect([bad.code, bad.stderr]).toEqual([1, expect.stringContaining('such as 20/day')]);
+});
+
+test('gateway-test calls each provider and reports the answers', async () => {
+  answer = {
+    status: 200,
+    body: { choices: [] },
+    headers: { 'x-svc-model': 'gpt-4o-mini', 'x-svc-cost-usd': '0.000004', 'x-svc-run-id': 'run_1' },
+  };
+  const passed = await run(['gateway-test', '--connection', 'openai', '--url', frontUrl]);
+  expect([passed.code, passed.stdout]).toEqual([
+    0,
+    expect.stringMatching(/^openai: gpt-4o-mini answered in \d+ ms, cost \$0\.000004, run run_1\n$/),
+  ]);
+  expect(gatewayCalls).toMatchObject([
+    {
+      path: '/openai/v1/chat/completions',
+      key: expect.stringMatching(/^Bearer svc_/),
+      body: { model: 'gpt-4o-mini' },
+    },
+  ]);
+
+  answer = { status: 402, body: { error: { message: 'The budget is used up.' } } };
+  const failed = await run(['gateway-test', '--model', 'llama-4', '--url', frontUrl]);
+  expect(failed.code).toBe(1);
+  expect(failed.stdout).toContain('compat/groq: llama-4 returned 402');
+  expect(failed.stdout).toContain('The budget is used up.');
+  expect(failed.stderr).toBe('purser: 2 of the calls failed\n');
+  expect(gatewayCalls.map(({ path }) => path)).toContain('/compat/groq/v1/chat/completions');
+});
