@@ -81,6 +81,7 @@ async function resourcesOf(org: TestOrg): Promise<Record<string, string>> {
     ).json.id,
     scenario_id: await made('capacity-scenarios', scenarioBody),
     statement_id: await made('statements', statementBody()),
+    connection_id: await made('connections', connectionBody),
     grant_id: await supportGrantOf(org),
     ...(await webhookOf(org)),
     ...(await policyOf(org)),
@@ -125,6 +126,7 @@ async function policyOf(org: TestOrg): Promise<{ policy_id: string; approval_id:
 
 const policyBody = { effect: 'require_approval', models: ['governed'], priority: 1, reason: 'a' };
 const webhookBody = { url: 'https://receiver.example/hook', events: ['*'] };
+const connectionBody = { name: 'a', kind: 'openai', api_key: 'sk-a' };
 
 const evalBody = { suite: 'a', model: 'a', score: 1, samples: 1 };
 const routingBody = { candidates: ['a'], suite: 'a', min_score: 0, max_age_days: 1, objective: 'cost' };
@@ -342,6 +344,10 @@ function validBody(route: Route): object {
     'holds.increase': { cost_usd: '0.1' },
     'decisions.extend': { seconds: 60 },
     'decisions.increase': { cost_usd: '0.1' },
+    'connections.create': { ...connectionBody, name: 'b' },
+    'connections.change': { weight: 2 },
+    'connections.rotate': { api_key: 'sk-b' },
+    'gateway.put': {},
     'webhooks.create': webhookBody,
     'webhooks.change': { description: 'b' },
     'webhooks.signing.rotate': {},

@@ -103,6 +103,7 @@ const makers: Record<string, () => Promise<string> | string> = {
   },
   scenario_id: () => made('/capacity-scenarios', { name: fresh('a'), changes: {} }),
   sub_id: () => made('/webhooks', webhook),
+  connection_id: () => made('/connections', { name: fresh('c'), kind: 'openai', api_key: 'sk-a' }),
 };
 
 /** Statements differ by their amount. */
@@ -343,6 +344,14 @@ const cases: Record<string, Case | readonly Case[]> = {
     },
   },
   'webhooks.signing.rotate': { body: {}, other: { force: true } },
+  'connections.create': {
+    body: { name: 'once', kind: 'openai', api_key: 'sk-a' },
+    other: { name: 'twice', kind: 'openai', api_key: 'sk-a' },
+  },
+  'connections.change': { body: { weight: 1 }, other: { weight: 2 } },
+  'connections.rotate': { body: { api_key: 'sk-b' }, other: { api_key: 'sk-c' } },
+  'connections.delete': {},
+  'gateway.put': { body: {}, other: { hold: 'expected' } },
   'webhooks.test': {},
   'webhooks.deliveries.redeliver': {
     async prepare(path) {

@@ -203,6 +203,11 @@ async function newCast(): Promise<Cast> {
     session_id: (await signIn(world, own.ownerKey, own.id)).id,
     operator_session_id: (await signIn(world, operator.json.secret)).id,
     statement_id: await make(`/v1/orgs/${own.id}/statements`, own.ownerKey, statementBody()),
+    connection_id: await make(`/v1/orgs/${own.id}/connections`, own.ownerKey, {
+      name: 'a',
+      kind: 'openai',
+      api_key: 'sk-a',
+    }),
     scenario_id: await make(`/v1/orgs/${own.id}/capacity-scenarios`, own.ownerKey, {
       name: 'a',
       changes: {},

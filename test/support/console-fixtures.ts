@@ -16,6 +16,7 @@ export async function createFixtures(world: World, org: TestOrg): Promise<void> 
     ['/statements', statementBody()],
     ['/capacity-scenarios', { name: 'Growth', changes: { teams: 2 } }],
     ['/members', { email: 'ada@example.com', role: 'viewer' }],
+    ['/connections', { name: 'openai', kind: 'openai', api_key: 'sk-0123456789abcdef', models: ['gpt-*'] }],
     ['/webhooks', { url: 'https://hooks.example.com', events: ['*'] }],
   ] as const) {
     const made = await world.request('POST', `/v1/orgs/${org.id}${path}`, { ...asOwner, body });
