@@ -37,6 +37,7 @@ export const orgMenu: readonly MenuGroup[] = [
     title: 'Integration',
     entries: [
       { title: 'API keys', path: '/console/keys' },
+      { title: 'Gateway', path: '/console/gateway' },
       { title: 'Webhooks', path: '/console/webhooks' },
     ],
   },

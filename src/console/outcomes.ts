@@ -8,6 +8,7 @@ const outcomes = {
   pack_created: 'Credit pack created.',
   key_revoked: 'API key revoked.',
   webhook_created: 'Webhook created. Create a signing secret before you use it.',
+  connection_created: 'Connection created.',
   paused: 'Paused. Events are queued.',
   resumed: 'Resumed.',
   test_sent: 'Test event sent.',

@@ -24,6 +24,7 @@ import { reconciliationScreens } from './pages/insight/reconciliation.ts';
 import { spendScreens } from './pages/insight/spend.ts';
 import { statementScreens } from './pages/insight/statements.ts';
 import { deprecationScreens } from './pages/integration/deprecations.ts';
+import { gatewayScreens } from './pages/integration/gateway.ts';
 import { webhookDetailScreens } from './pages/integration/webhook.ts';
 import { webhookScreens } from './pages/integration/webhooks.ts';
 import { creditScreens } from './pages/spend/credits.ts';
@@ -59,6 +60,7 @@ export const screens: readonly Screen[] = [
   ...customerScreens,
   ...keyScreens,
   ...keyPageScreens,
+  ...gatewayScreens,
   ...webhookScreens,
   ...webhookDetailScreens,
   ...policyScreens,

@@ -1,0 +1,201 @@
+/** Forms of connections: new, edit, rotate the key, delete. */
+import type { Responses } from '../../../contract/views/responses.ts';
+import { actionScreen, formScreens } from '../../form-screens.ts';
+import type { Field, Values } from '../../forms.ts';
+import { html } from '../../html.ts';
+import { pathOf } from '../../operations.ts';
+import type { Screen, ScreenVisit } from '../../screen.ts';
+
+export const gatewayPath = '/console/gateway';
+export const connectionPath = `${gatewayPath}/connections/{connection_id}`;
+
+export type ConnectionView = Responses['connections.read'];
+
+export const kindLabels: Readonly<Record<ConnectionView['kind'], string>> = {
+  openai: 'OpenAI',
+  anthropic: 'Anthropic',
+  openai_compatible: 'OpenAI-compatible',
+  azure_openai: 'Azure OpenAI',
+};
+
+const nameField: Field = {
+  name: 'name',
+  label: 'Name',
+  kind: 'text',
+  required: true,
+  placeholder: 'openai',
+  help: 'Lower-case letters, digits, dots, dashes and underscores.',
+};
+const baseUrlField: Field = {
+  name: 'base_url',
+  label: 'Base URL',
+  kind: 'url',
+  placeholder: 'https://api.openai.com/v1',
+  help: 'Leave blank for OpenAI and Anthropic.',
+};
+const keyField: Field = {
+  name: 'api_key',
+  label: "Provider's API key",
+  kind: 'secret',
+  help: 'Stored encrypted, and never shown again.',
+};
+const keyVariableField: Field = {
+  name: 'api_key_env',
+  label: 'Environment variable with the key',
+  kind: 'text',
+  placeholder: 'OPENAI_API_KEY',
+  help: html`Instead of the key. The operator must have listed it in <code>SVC_GATEWAY_API_KEY_ENVS</code>.`,
+};
+const timeoutLabels = [
+  ['connect_ms', 'Connect (ms)'],
+  ['first_byte_ms', 'First byte (ms)'],
+  ['idle_ms', 'Between two parts (ms)'],
+  ['total_ms', 'Total (ms)'],
+] as const;
+const routingFields: readonly Field[] = [
+  {
+    name: 'models',
+    label: 'Models',
+    kind: 'list',
+    placeholder: 'gpt-*',
+    help: html`One per line; <code>*</code> stands for any characters. Leave blank for every model.`,
+  },
+  {
+    name: 'priority',
+    label: 'Priority',
+    kind: 'number',
+    help: 'The lowest number is tried first. Default 100.',
+  },
+  {
+    name: 'weight',
+    label: 'Weight',
+    kind: 'number',
+    help: 'Share of the calls among connections of the same priority. Default 100.',
+  },
+  {
+    name: 'timeouts',
+    label: 'Timeouts',
+    kind: 'group',
+    parts: timeoutLabels.map(([name, label]) => ({ name, label, kind: 'number' })),
+  },
+  {
+    name: 'headers',
+    label: 'Additional headers',
+    kind: 'lines',
+    parts: [
+      { name: 'name', label: 'Name', kind: 'text' },
+      { name: 'value', label: 'Value', kind: 'text' },
+    ],
+  },
+];
+
+/** Headers are lines in the form, and an object in the API. */
+function bodyFrom(body: Record<string, unknown>): object {
+  const {
+    models,
+    headers = [],
+    ...rest
+  } = body as {
+    models?: string[];
+    headers?: { name?: string; value?: string }[];
+  };
+  return {
+    ...rest,
+    models: models === undefined || models.length === 0 ? null : models,
+    headers: Object.fromEntries(headers.map(({ name = '', value = '' }) => [name, value])),
+  };
+}
+
+function valuesFrom({ timeouts, headers, models, ...connection }: ConnectionView): Values {
+  return {
+    name: connection.name,
+    base_url: connection.base_url,
+    api_key_env: '',
+    models: models ?? [],
+    priority: String(connection.priority),
+    weight: String(connection.weight),
+    ...Object.fromEntries(timeoutLabels.map(([name]) => [`timeouts.${name}`, String(timeouts[name])])),
+    ...Object.fromEntries(
+      Object.entries(headers).flatMap(([name, value], index) => [
+        [`headers.${index}.name`, name],
+        [`headers.${index}.value`, value],
+      ]),
+    ),
+  };
+}
+
+export const apiPath = ({ org, params }: ScreenVisit) =>
+  org.path + pathOf('/connections/{connection_id}', params);
+
+export const connectionFormScreens: readonly Screen[] = [
+  ...formScreens({
+    path: `${gatewayPath}/connections/new`,
+    title: 'New connection',
+    intro: 'The gateway sends calls to this provider, with its key.',
+    submit: 'Create connection',
+    back: gatewayPath,
+    fields: () => [
+      nameField,
+      {
+        name: 'kind',
+        label: 'Provider',
+        kind: 'select',
+        required: true,
+        options: Object.entries(kindLabels).map(([value, label]) => ({ value, label })),
+      },
+      keyField,
+      keyVariableField,
+      baseUrlField,
+      ...routingFields,
+    ],
+    call: 'POST {org}/connections',
+    body: bodyFrom,
+    done: 'connection_created',
+  }),
+  ...formScreens({
+    path: `${connectionPath}/edit`,
+    title: 'Connection',
+    submit: 'Save',
+    back: connectionPath,
+    fields: () => [
+      nameField,
+      {
+        ...baseUrlField,
+        required: true,
+        help: 'A new URL needs the key again, so that a stored key cannot be sent elsewhere.',
+      },
+      { ...keyField, help: 'Leave blank to keep the current key. Rotate it instead for an overlap.' },
+      { ...keyVariableField, help: 'Leave blank to keep the current source of the key.' },
+      ...routingFields,
+    ],
+    load: async (visit) => valuesFrom(await visit.api.get<'connections.read'>(apiPath(visit))),
+    call: 'PATCH {org}/connections/{connection_id}',
+    body: bodyFrom,
+    done: 'saved',
+  }),
+  ...formScreens({
+    path: `${connectionPath}/rotate`,
+    title: 'Rotate key',
+    intro: 'The new key is used from the next call.',
+    submit: 'Rotate key',
+    back: connectionPath,
+    fields: () => [
+      keyField,
+      keyVariableField,
+      {
+        name: 'overlap_seconds',
+        label: 'Overlap (seconds)',
+        kind: 'number',
+        help: 'How long the old key may still be used if the provider refuses the new one. Default: one day.',
+      },
+    ],
+    call: 'POST {org}/connections/{connection_id}/rotate',
+    done: 'saved',
+  }),
+  actionScreen({
+    path: `${connectionPath}/delete`,
+    call: 'DELETE {org}/connections/{connection_id}',
+    done: 'deleted',
+    back: gatewayPath,
+  }),
+];

@@ -1,0 +1,232 @@
+/** The gateway: connections to providers, and how calls are treated. */
+import type { Responses } from '../../../contract/views/responses.ts';
+import {
+  badge,
+  card,
+  cardOf,
+  confirmButton,
+  definitionList,
+  empty,
+  heading,
+  linkButton,
+  type Tone,
+} from '../../components.ts';
+import { filterQuery } from '../../filters.ts';
+import { formScreens } from '../../form-screens.ts';
+import { count, milliseconds, time } from '../../format.ts';
+import { html, link, type Markup, type Part, path } from '../../html.ts';
+import { listing } from '../../listing.ts';
+import { pathOf } from '../../operations.ts';
+import { type Screen, type ScreenVisit, view } from '../../screen.ts';
+import {
+  apiPath,
+  type ConnectionView,
+  connectionFormScreens,
+  connectionPath,
+  gatewayPath,
+  kindLabels,
+} from './connection-forms.ts';
+
+const settingsPage = `${gatewayPath}/settings`;
+type GatewayView = Responses['gateway.read'];
+
+const holdLabels = {
+  worst_case: 'Highest possible cost',
+  expected: 'Expected cost, increased while it streams',
+};
+const onLimitLabels = {
+  refuse: 'Deny the call',
+  fit: 'Lower the maximum output',
+  fallback: 'Use a cheaper model',
+};
+const onAbortLabels = {
+  drain: 'Read the response to its end',
+  close: 'Close the connection, estimate the usage',
+};
+
+const options = (labels: Readonly<Record<string, string>>) =>
+  Object.entries(labels).map(([value, label]) => ({ value, label }));
+
+export const gatewayScreens: readonly Screen[] = [
+  { path: gatewayPath, audience: 'org', handler: overview },
+  ...connectionFormScreens,
+  { path: connectionPath, audience: 'org', handler: one },
+  ...formScreens({
+    path: settingsPage,
+    title: 'Gateway settings',
+    submit: 'Save',
+    back: gatewayPath,
+    fields: () => [
+      {
+        name: 'default_max_output_tokens',
+        label: 'Default maximum output (tokens)',
+        kind: 'number',
+        required: true,
+        help: 'For calls that set no maximum.',
+      },
+      {
+        name: 'min_output_tokens',
+        label: 'Minimum output (tokens)',
+        kind: 'number',
+        required: true,
+        help: 'A limit never lowers the maximum output below this.',
+      },
+      {
+        name: 'unseen_input_tokens',
+        label: 'Input that cannot be seen (tokens)',
+        kind: 'number',
+        whenEmpty: 'null',
+        help: 'Assumed for earlier responses, files and URLs. Leave blank for the context of the model.',
+      },
+      { name: 'hold', label: 'Hold', kind: 'select', required: true, options: options(holdLabels) },
+      {
+        name: 'on_limit',
+        label: 'If a limit is reached',
+        kind: 'select',
+        required: true,
+        options: options(onLimitLabels),
+      },
+      {
+        name: 'on_abort',
+        label: 'If the client leaves',
+        kind: 'select',
+        required: true,
+        options: options(onAbortLabels),
+      },
+      {
+        name: 'customer_from_body',
+        label: 'The end user in a call is its customer',
+        kind: 'checkbox',
+      },
+    ],
+    async load({ api, org }) {
+      const { updated_at: _, ...settings } = await api.get<'gateway.read'>(`${org.path}/gateway`);
+      return Object.fromEntries(Object.entries(settings).map(([name, value]) => [name, String(value ?? '')]));
+    },
+    call: 'PUT {org}/gateway',
+    done: 'saved',
+  }),
+];
+
+const tones: Readonly<Record<ConnectionView['breaker']['state'], Tone>> = {
+  closed: 'good',
+  half_open: 'warn',
+  open: 'bad',
+};
+const breakerLabels = { closed: 'available', half_open: 'trying again', open: 'failing' } as const;
+
+function breakerBadge({ breaker }: ConnectionView): Markup {
+  return badge(breakerLabels[breaker.state], tones[breaker.state]);
+}
+
+function keySource({ api_key_env, api_key_last_four }: ConnectionView): Part {
+  return api_key_env === null
+    ? html`<code>…${api_key_last_four ?? ''}</code>`
+    : html`<code>$${api_key_env}</code>`;
+}
+
+function modelList({ models }: ConnectionView): Part {
+  return models === null ? 'all' : models.map((model) => html`<code>${model}</code> `);
+}
+
+async function overview(visit: ScreenVisit) {
+  const { api, org, query } = visit;
+  const create = linkButton(visit, {
+    path: `${gatewayPath}/connections/new`,
+    label: 'New connection',
+    tone: 'primary',
+  });
+  const [listed, settings] = await Promise.all([
+    api.get<'connections.list'>(link(`${org.path}/connections`, { ...filterQuery(query), limit: '50' })),
+    api.tryGet<'gateway.read'>(`${org.path}/gateway`),
+  ]);
+  const body = listing({
+    listed,
+    path: gatewayPath,
+    query,
+    none: empty('No connections yet', 'Connect a provider, then point your SDKs at the gateway.', create),
+    caption: 'Connections',
+    columns: [
+      {
+        title: 'Connection',
+        cell: (one) =>
+          html`<a href="${path`/console/gateway/connections/${one.id}`}">${one.name}</a><span class="sub">${one.base_url}</span>`,
+      },
+      { title: 'Provider', cell: (one) => kindLabels[one.kind] },
+      { title: 'Key', cell: keySource },
+      { title: 'Models', cell: modelList },
+      { title: 'Priority', isNumber: true, cell: (one) => count(one.priority) },
+      { title: 'Weight', isNumber: true, cell: (one) => count(one.weight) },
+      { title: 'State', cell: breakerBadge },
+    ],
+  });
+  return view(
+    'Gateway',
+    html`${heading('Gateway', create, 'Providers that calls through Purser are sent to.')}
+${card('Connections', body)}
+${cardOf('Settings', settings, (found) => settingsBody(visit, found))}`,
+  );
+}
+
+function settingsBody(visit: ScreenVisit, settings: GatewayView): Markup {
+  return html`${definitionList([
+    ['Default maximum output', html`${count(settings.default_max_output_tokens)} tokens`],
+    ['Minimum output', html`${count(settings.min_output_tokens)} tokens`],
+    [
+      'Input that cannot be seen',
+      settings.unseen_input_tokens === null
+        ? 'Context of the model'
+        : html`${count(settings.unseen_input_tokens)} tokens`,
+    ],
+    ['Hold', holdLabels[settings.hold]],
+    ['If a limit is reached', onLimitLabels[settings.on_limit]],
+    ['If the client leaves', onAbortLabels[settings.on_abort]],
+    ['The end user in a call is its customer', settings.customer_from_body ? 'Yes' : 'No'],
+  ])}<p class="more">${linkButton(visit, { path: settingsPage, label: 'Edit settings' })}</p>`;
+}
+
+async function one(visit: ScreenVisit) {
+  const { org, params } = visit;
+  const connection = await visit.api.get<'connections.read'>(apiPath(visit));
+  const { breaker, timeouts } = connection;
+  const here = pathOf(connectionPath, params);
+  const buttons = html`${linkButton(visit, { path: `${here}/edit`, label: 'Edit' })}
+${linkButton(visit, { path: `${here}/rotate`, label: 'Rotate key' })}
+${confirmButton(visit, { path: `${here}/delete`, label: 'Delete' }, 'Calls are no longer sent to this provider. Its key is deleted.')}`;
+  const page = view(
+    connection.name,
+    html`${heading(connection.name, buttons, connection.base_url)}
+${card(
+  'Details',
+  definitionList([
+    ['Provider', kindLabels[connection.kind]],
+    ['Key', keySource(connection)],
+    ['Key set', time(connection.api_key_set_at, org.timezone)],
+    ['Previous key usable until', time(connection.previous_key_until, org.timezone)],
+    ['Models', modelList(connection)],
+    ['Priority', count(connection.priority)],
+    ['Weight', count(connection.weight)],
+    [
+      'Timeouts',
+      `connect ${milliseconds(timeouts.connect_ms)}, first byte ${milliseconds(timeouts.first_byte_ms)}, between parts ${milliseconds(timeouts.idle_ms)}, total ${milliseconds(timeouts.total_ms)}`,
+    ],
+    [
+      'Additional headers',
+      Object.keys(connection.headers).length === 0
+        ? '–'
+        : Object.entries(connection.headers).map(([name, value]) => html`<code>${name}: ${value}</code> `),
+    ],
+    ['Created', time(connection.created_at, org.timezone)],
+  ]),
+)}
+${card(
+  'Circuit breaker',
+  html`${definitionList([
+    ['State', breakerBadge(connection)],
+    ['Failures in a row', count(breaker.consecutive_failures)],
+    ['Next try', time(breaker.retry_at, org.timezone)],
+  ])}<p class="sub">Of the process that served this page.</p>`,
+)}`,
+  );
+  return { ...page, autoRefresh: breaker.state !== 'closed' };
+}
