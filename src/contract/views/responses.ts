@@ -277,6 +277,40 @@ export interface Responses {
     readonly max_depth: number | null;
     readonly max_tokens: number | null;
   };
+  readonly 'connections.change': Responses['connections.read'];
+  readonly 'connections.create': Responses['connections.read'];
+  readonly 'connections.list': {
+    readonly data: readonly Responses['connections.read'][];
+    readonly next_cursor: string | null;
+  };
+  readonly 'connections.read': {
+    readonly id: string;
+    readonly name: string;
+    readonly kind: 'openai' | 'anthropic' | 'openai_compatible' | 'azure_openai';
+    readonly base_url: string;
+    readonly api_key_last_four: string | null;
+    readonly api_key_env: string | null;
+    readonly api_key_set_at: string;
+    readonly previous_key_until: string | null;
+    readonly models: readonly string[] | null;
+    readonly priority: number;
+    readonly weight: number;
+    readonly timeouts: {
+      readonly connect_ms: number;
+      readonly first_byte_ms: number;
+      readonly idle_ms: number;
+      readonly total_ms: number;
+    };
+    readonly headers: Readonly<Record<string, string>>;
+    readonly created_at: string;
+    readonly updated_at: string;
+    readonly breaker: {
+      readonly state: 'closed' | 'open' | 'half_open';
+      readonly consecutive_failures: number;
+      readonly retry_at: string | null;
+    };
+  };
+  readonly 'connections.rotate': Responses['connections.read'];
   readonly 'console_links.make': {
     readonly url: string;
     readonly org_id: string | null;
@@ -657,6 +691,17 @@ export interface Responses {
         readonly expected_at_window_end: string | null;
       }[];
     }[];
+  };
+  readonly 'gateway.put': Responses['gateway.read'];
+  readonly 'gateway.read': {
+    readonly default_max_output_tokens: number;
+    readonly min_output_tokens: number;
+    readonly unseen_input_tokens: number | null;
+    readonly hold: 'worst_case' | 'expected';
+    readonly on_limit: 'refuse' | 'fit' | 'fallback';
+    readonly on_abort: 'drain' | 'close';
+    readonly customer_from_body: boolean;
+    readonly updated_at: string | null;
   };
   readonly 'holds.extend': Responses['decisions.extend'];
   readonly 'holds.increase': Responses['decisions.extend'];

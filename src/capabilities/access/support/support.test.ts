@@ -174,6 +174,7 @@ describe('rejects requests outside the grant', () => {
       ['POST', `/v1/orgs/${org.id}/keys`, 'scope_not_granted'],
       ['PATCH', `/v1/orgs/${org.id}`, 'scope_not_granted'],
       ['POST', `/v1/orgs/${org.id}/webhooks`, 'scope_not_granted'],
+      ['POST', `/v1/orgs/${org.id}/connections`, 'scope_not_granted'],
       ['POST', `/v1/orgs/${org.id}/support-access/grants/${grantId}/approve`, 'scope_not_granted'],
       ['GET', '/v1/admin/orgs', 'operator_only'],
       ['POST', '/v1/admin/support/grants', 'operator_only'],
