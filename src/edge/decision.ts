@@ -4,6 +4,7 @@ import type { ApplicableCounters, LimitWindow } from '../kernel/admission.ts';
 import type { Fit } from '../kernel/fit.ts';
 import { type Amounts, type CheckedKind, type RunOnlyCheck, shownKind } from '../kernel/limits.ts';
 import { formatUsd, parseUsd } from '../kernel/money.ts';
+import { outputFit } from '../kernel/output-fit.ts';
 import {
   affordableOutputTokens,
   noOtherCharges,
@@ -124,20 +125,13 @@ function fitErrorOf(body: DecisionBody): FieldError | undefined {
       };
 }
 
-/** The amounts grow with the number of output tokens. */
 function fitOf(body: DecisionBody, rates: Rates, others: OtherCharges): Fit {
-  const inputTokens = BigInt(body.input_tokens ?? 0);
-  const atMost = BigInt(body.max_output_tokens ?? 0);
-  const atLeast = BigInt(body.min_output_tokens ?? minOutputTokens);
-  return {
-    atLeast: atLeast < atMost ? atLeast : atMost,
-    atMost,
-    amountsOf: (outputTokens) => ({
-      usd: worstCaseCost(rates, inputTokens, outputTokens, others),
-      tokens: inputTokens + outputTokens,
-      requests: 1n,
-    }),
-  };
+  return outputFit(rates, {
+    inputTokens: BigInt(body.input_tokens ?? 0),
+    others,
+    atLeast: BigInt(body.min_output_tokens ?? minOutputTokens),
+    atMost: BigInt(body.max_output_tokens ?? 0),
+  });
 }
 
 function estimateOf(
