@@ -1,6 +1,7 @@
 /** Postings to the ledger and their results. */
 import type { AttributionValues } from '../contract/attribution.ts';
 import type { Denial } from '../kernel/denial.ts';
+import type { Fit } from '../kernel/fit.ts';
 import type { Amounts, Scope } from '../kernel/limits.ts';
 import type { PendingSettlement } from '../kernel/settlement.ts';
 import type { Transaction } from '../platform/db/database.ts';
@@ -71,6 +72,12 @@ export interface Posting<Run = unknown> {
   readonly priceVersion: string | null;
   /** For `open`: present if the rates of the price depend on it. */
   readonly service?: HeldService;
+  /** For `open`: a smaller hold is acceptable, and the largest one that all limits allow is taken. `amounts` are those of the largest. */
+  readonly fit?: Fit | undefined;
+  /** For `open`: if the hold expires without a settlement, its amount is posted, whatever the setting of the org is. */
+  readonly postIfUnsettled?: true | undefined;
+  /** Marks that the caller sets, in addition to those of the ledger. */
+  readonly marks?: readonly Mark[] | undefined;
   /** Set if the actual cost of a settlement is unknown: the held amount is posted, with this mark. */
   readonly costAsHeld?: 'unpriced' | 'usage_missing' | undefined;
   /** True if the model has no price: the posting is marked, whatever its cost. */
@@ -131,6 +138,8 @@ export interface Posted<Run = unknown> {
   readonly marks: readonly Mark[];
   /** The hold that is open after this posting, if any. */
   readonly hold: Hold | null;
+  /** For `open`: the smallest amount in nanodollars that a limit of cost still allows after it; undefined if none applies. */
+  readonly remainingNanos?: bigint | undefined;
   /** Null if nothing was charged. */
   readonly charged: PendingSettlement | null;
   /**
@@ -147,7 +156,11 @@ export type Mark =
   | 'backfill'
   | 'unpriced'
   | 'usage_missing'
-  | 'unsettled';
+  | 'unsettled'
+  /** The provider did not report the usage; it is an upper bound of what was received. */
+  | 'usage_estimated'
+  /** The response was ended before its end, because a limit did not allow more. */
+  | 'truncated';
 
 export type Outcome<Run = unknown> =
   | Posted<Run>

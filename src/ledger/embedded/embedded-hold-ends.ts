@@ -1,7 +1,7 @@
 /** Voiding, extending and expiring holds on the embedded engine. */
 import { performance } from 'node:perf_hooks';
 import { type Database, DatabaseUnavailable } from '../../platform/db/database.ts';
-import type { Hold } from '../holds/hold.ts';
+import { type Hold, isPostedAtExpiry } from '../holds/hold.ts';
 import type { HoldChange } from '../holds/hold-request.ts';
 import type { OpenHold } from '../holds/org-ledger-state.ts';
 import { extendedTo } from '../holds/take-hold.ts';
@@ -143,18 +143,19 @@ export class EmbeddedHoldEnds {
     return Math.min(restMsMax, this.#expiryTookMs * restRatio);
   }
 
-  /** Releases overdue holds in one transaction; those of orgs that post the held amount in one for each org. */
+  /** Releases overdue holds in one transaction; those whose amount is posted in one for each org. */
   async #expire(due: readonly OpenHold[], nowMs: number): Promise<void> {
     const released: OpenHold[] = [];
     for (const [orgId, holds] of byOrg(due)) {
-      if (this.#deps.states.get(orgId)?.limits.onUnsettled === 'post_held') {
-        await eachIfAllFail(holds, (some) =>
+      const limits = this.#deps.states.get(orgId)?.limits;
+      const posted = holds.filter(({ hold }) => isPostedAtExpiry(hold, limits?.onUnsettled));
+      released.push(...holds.filter((open) => !posted.includes(open)));
+      if (posted.length > 0) {
+        await eachIfAllFail(posted, (some) =>
           this.#deps.postExpired(orgId, () =>
             some.filter((open) => this.#canEnd(open, nowMs)).map(({ hold }) => hold),
           ),
         );
-      } else {
-        released.push(...holds);
       }
     }
     if (released.length > 0) {

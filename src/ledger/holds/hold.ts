@@ -1,7 +1,7 @@
 /** A hold: an amount reserved in every applicable limit until it is settled, voided or expired. */
 import type { HoldSurface, Reservation, ReservedCounter } from '../../kernel/admission.ts';
 import type { Debit } from '../../kernel/credits.ts';
-import type { Scope, Tags, Unit } from '../../kernel/limits.ts';
+import type { OnUnsettled, Scope, Tags, Unit } from '../../kernel/limits.ts';
 
 /** `shares` are the counters in which the hold reserves its amounts. The name is part of the stored format. */
 export interface Hold extends Reservation {
@@ -22,6 +22,8 @@ export interface Hold extends Reservation {
   readonly degraded?: true;
   /** Left out if the rates of the price do not depend on it, or if the request stated tokens only. */
   readonly service?: HeldService;
+  /** Set if the amount is posted when the hold expires unsettled, whatever the setting of the org is. */
+  readonly postIfUnsettled?: true;
   /** Ids of the last requests that increased the hold, oldest first; see `increase-hold.ts`. */
   readonly increases?: readonly string[];
 }
@@ -31,6 +33,14 @@ export interface HeldService {
   readonly tier?: string;
   readonly region?: string;
   readonly inputTokens?: number;
+}
+
+/** Returns true if the amount of the hold is posted when it expires unsettled. */
+export function isPostedAtExpiry(
+  { postIfUnsettled }: Pick<Hold, 'postIfUnsettled'>,
+  ofOrg: OnUnsettled | undefined,
+): boolean {
+  return postIfUnsettled === true || ofOrg === 'post_held';
 }
 
 /** Stored with the hold while it is open; see `hold-keys.ts`. */
@@ -139,6 +149,7 @@ function holdText(hold: Hold, scope: string | number, shares: string | number): 
     `${idempotency === null ? '' : `,"idempotency":${JSON.stringify(idempotency)}`}` +
     `${hold.service === undefined ? '' : `,"service":${JSON.stringify(hold.service)}`}` +
     `${hold.degraded === true ? ',"degraded":true' : ''}` +
+    `${hold.postIfUnsettled === true ? ',"postIfUnsettled":true' : ''}` +
     `${hold.increases === undefined ? '' : `,"increases":${JSON.stringify(hold.increases)}`}}`
   );
 }

@@ -122,7 +122,7 @@ function withKey(held: Held, key: NonNullable<HoldRequest['key']>): Held {
 }
 
 /** At least zero: a limit may have been reduced below the amount already spent. */
-function remainingOf({ capacity }: Limit, { settled, held }: Counter): bigint {
+export function remainingOf({ capacity }: Limit, { settled, held }: Counter): bigint {
   const remaining = capacity - settled - held;
   return remaining > 0n ? remaining : 0n;
 }

@@ -7,7 +7,7 @@ import type { OrgLimits } from '../../kernel/limits.ts';
 import { commitSettlement } from '../../kernel/settlement.ts';
 import type { Database, Transaction } from '../../platform/db/database.ts';
 import type { SharedClock } from '../../platform/time/clock.ts';
-import { type Hold, restoredHold } from '../holds/hold.ts';
+import { type Hold, isPostedAtExpiry, restoredHold } from '../holds/hold.ts';
 import type { HoldImport, ImportedHold } from '../holds/hold-import.ts';
 import { findStoredKeys, storeKeys } from '../holds/hold-keys.ts';
 import { countersForIncrease } from '../holds/increase-hold.ts';
@@ -251,10 +251,12 @@ export class LedgerTransaction<Run> {
     const due = holdIds
       .flatMap((id) => orgState.holds.get(id)?.hold ?? [])
       .filter(({ expiresAtMs }) => expiresAtMs <= nowMs);
-    if (orgState.limits.onUnsettled === 'release') {
-      await this.#end(changes, due, 'expired', nowMs);
-    } else if (due.length > 0) {
-      const postings = await this.#options.unsettledRuns.postingsFor(this.#tx, orgId, due);
+    const { onUnsettled } = orgState.limits;
+    const posted = due.filter((hold) => isPostedAtExpiry(hold, onUnsettled));
+    const released = due.filter((hold) => !isPostedAtExpiry(hold, onUnsettled));
+    await this.#end(changes, released, 'expired', nowMs);
+    if (posted.length > 0) {
+      const postings = await this.#options.unsettledRuns.postingsFor(this.#tx, orgId, posted);
       await this.#postGroups([changes], [{ orgId, postings, skipRejected: true }], nowMs);
     }
   }

@@ -32,6 +32,7 @@ export interface PostingEffect {
   readonly atMs: number;
   readonly marks?: readonly Mark[];
   readonly hold?: Hold;
+  readonly remainingNanos?: bigint | undefined;
   readonly charged?: PendingSettlement;
   readonly ends?: OpenHold;
   readonly settledUnheld?: Hold;
@@ -55,6 +56,7 @@ export function uncommittedPosting<Run>(
     postedAtMs: nowMs,
     marks: effect.marks ?? noMarks,
     hold: effect.hold ?? null,
+    ...(effect.remainingNanos !== undefined && { remainingNanos: effect.remainingNanos }),
     charged: effect.charged ?? null,
     settledUnheld: effect.settledUnheld ?? null,
   };

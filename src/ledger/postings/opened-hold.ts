@@ -6,7 +6,7 @@ import type { Posting } from '../posting.ts';
 export function openedHold(
   orgId: string,
   posting: Posting,
-  { shares, packs }: Pick<Reservation, 'shares' | 'packs'>,
+  { amounts, shares, packs }: Reservation,
   nowMs: number,
 ): Hold {
   return {
@@ -15,7 +15,7 @@ export function openedHold(
     runId: posting.runId,
     surface: 'run',
     scope: posting.scope,
-    amounts: posting.amounts,
+    amounts,
     admittedAtMs: nowMs,
     expiresAtMs: nowMs + posting.holdSeconds * 1_000,
     shares,
@@ -23,5 +23,6 @@ export function openedHold(
     priceVersion: posting.priceVersion,
     ...(posting.service !== undefined && { service: posting.service }),
     idempotency: null,
+    ...(posting.postIfUnsettled === true && { postIfUnsettled: true }),
   };
 }

@@ -2,14 +2,7 @@
  * Decides postings one after the other, synchronously. The amounts of an accepted posting are reserved in the counters
  * and its settlement is prepared; the caller commits or rolls back.
  */
-import {
-  admit,
-  applicableCounters,
-  type Charge,
-  type Reservation,
-  releaseReservation,
-  reserve,
-} from '../../kernel/admission.ts';
+import { applicableCounters } from '../../kernel/admission.ts';
 import { withRefund } from '../../kernel/reversal.ts';
 import { correct, emptyReservation, paidWith } from '../../kernel/settlement.ts';
 import { type Hold, restoredHold } from '../holds/hold.ts';
@@ -21,9 +14,9 @@ import {
   type PostingEffect,
   uncommittedPosting,
 } from './accept-posting.ts';
-import { contradiction, settledScope, surfaceOf } from './effective-scope.ts';
+import { contradiction, settledScope } from './effective-scope.ts';
 import { type ExistingRecords, nothingPaid, recordKey, type UnsettledRun } from './existing-records.ts';
-import { openedHold } from './opened-hold.ts';
+import { admitPosting, openHold } from './open-posting.ts';
 import { reversalOf } from './reversal-posting.ts';
 import { costMarks, withAmountsOf, withKnownCost, withRunId } from './settled-posting.ts';
 import { rollBackAll, UncommittedPosting } from './uncommitted-posting.ts';
@@ -150,66 +143,22 @@ export class PostingDecider<Run> {
     }
   }
 
-  #admit(
-    orgState: OrgLedgerState,
-    posting: Posting<Run>,
-    index: number,
-    preFlight: boolean,
-  ): Reservation | PostingRejection {
-    const charge = this.#chargeNow(posting);
-    const { counters: windows, shares } = applicableCounters(
-      orgState.limits,
-      charge.scope,
-      charge.atMs,
-      surfaceOf(posting),
-    );
-    const admission = admit(orgState.counters, {
-      limits: orgState.limits,
-      charge,
-      windows,
-      preFlight,
-    });
-    if (admission.kind === 'denied') {
-      return { kind: 'denied', index, denial: admission.denial };
-    }
-    const reservation = { shares, amounts: charge.amounts, packs: admission.packs };
-    reserve(orgState.counters, reservation);
-    return reservation;
-  }
-
-  #chargeNow({ scope, amounts, depth }: Posting): Charge {
-    return { scope, amounts, depth, atMs: this.#request.nowMs };
-  }
-
   /** Charges a finished run without a hold: admits it, which takes a reservation, and settles that. */
   #charge(orgState: OrgLedgerState, posting: Posting<Run>, index: number): Decided<Run> {
-    const reservation = this.#admit(orgState, posting, index, false);
-    return 'index' in reservation
-      ? reservation
+    const { nowMs } = this.#request;
+    const admitted = admitPosting(orgState, posting, { nowMs, preFlight: false });
+    return admitted.kind === 'denied'
+      ? { ...admitted, index }
       : this.#accept(orgState, posting, {
-          reservation,
-          atMs: this.#request.nowMs,
+          reservation: admitted.reservation,
+          atMs: nowMs,
           marks: costMarks(posting),
         });
   }
 
   #open(orgState: OrgLedgerState, posting: Posting<Run>, index: number): Decided<Run> {
-    const reservation = this.#admit(orgState, posting, index, true);
-    if ('index' in reservation) {
-      return reservation;
-    }
-    const { nowMs } = this.#request;
-    const hold = openedHold(orgState.orgId, posting, reservation, nowMs);
-    const open = orgState.addHold(hold);
-    const undo = () => {
-      // If the hold was ended meanwhile, its reservation was released then.
-      if (orgState.holds.get(hold.id) === open) {
-        orgState.holds.delete(hold.id);
-        // The current hold: counters may have been added to it since.
-        releaseReservation(orgState.counters, open.hold);
-      }
-    };
-    return this.#applied(orgState, posting, { scope: hold.scope, atMs: nowMs, hold, undo });
+    const opened = openHold(orgState, posting, this.#request.nowMs);
+    return opened.kind === 'denied' ? { ...opened, index } : this.#applied(orgState, posting, opened.effect);
   }
 
   #settle(orgState: OrgLedgerState, posting: Posting<Run>, decisionId: string, index: number): Decided<Run> {

@@ -30,9 +30,10 @@ export function withRunId<Run>(posting: Posting<Run>, runId: string): Posting<Ru
   };
 }
 
-export function costMarks({ costAsHeld, isUnpriced }: Posting): Mark[] {
+/** Returns the marks of the caller, and the reason why the cost is unknown or not that of a price. */
+export function costMarks({ costAsHeld, isUnpriced, marks = [] }: Posting): Mark[] {
   if (costAsHeld !== undefined) {
-    return [costAsHeld];
+    return [...marks, costAsHeld];
   }
-  return isUnpriced === true ? ['unpriced'] : [];
+  return isUnpriced === true ? [...marks, 'unpriced'] : [...marks];
 }
