@@ -1,6 +1,12 @@
+import type { Fit } from '../../../kernel/fit.ts';
 import type { OrgLimits } from '../../../kernel/limits.ts';
 import { withRunIndex } from '../../../ledger/ledger-errors.ts';
-import { rateDenial, takeAdmissionRates } from '../../../ledger/limits/admission-rates.ts';
+import {
+  type FittedRates,
+  rateDenial,
+  takeAdmissionRates,
+  takeAdmissionRatesUpTo,
+} from '../../../ledger/limits/admission-rates.ts';
 import { decisionCounts } from '../../../ledger/metrics.ts';
 import type { Posting } from '../../../ledger/posting.ts';
 import type { RateDebit } from '../../../platform/rates/rate-limiter.ts';
@@ -30,4 +36,22 @@ export async function takeRates(
     throw bulk ? withRunIndex(error, runIndex) : error;
   }
   return reservation?.debits ?? [];
+}
+
+/** Like `takeRates`, for one posting that takes as much as the limits allow. */
+export async function takeRatesUpTo(
+  { rates, limitEvents }: Pick<RunDependencies, 'rates' | 'limitEvents'>,
+  limits: OrgLimits,
+  { scope }: Posting,
+  fit: Fit,
+  now: Date,
+): Promise<FittedRates> {
+  const fitted = await takeAdmissionRatesUpTo(rates, limits, scope, fit, now.getTime());
+  const denial = fitted.reservation && rateDenial(fitted.reservation, fitted.verdict, 'run');
+  if (denial !== undefined) {
+    decisionCounts.count('run', 'deny', denial.error.code);
+    denial.enqueueEvent(limitEvents, limits.orgId, scope);
+    throw denial.error;
+  }
+  return fitted;
 }

@@ -1,4 +1,5 @@
 import { apiError, invalidFields } from '../../../contract/api-error.ts';
+import type { Mark } from '../../../ledger/posting.ts';
 import type { RunCall, RunDependencies } from './dependencies.ts';
 import { draftCompletion, isInvalid } from './drafts.ts';
 import { postRuns } from './post-runs.ts';
@@ -7,11 +8,13 @@ import { findRunPrice } from './run-price.ts';
 import type { CompleteRun, RunView } from './schema.ts';
 import { viewRun } from './view.ts';
 
+/** `marks` are set in addition to those of the ledger. */
 export async function completeRun(
   deps: RunDependencies,
   call: RunCall,
   runId: string,
   body: CompleteRun,
+  marks: readonly Mark[] = [],
 ): Promise<RunView> {
   const orgId = call.caller.tenantId;
   const run = await requireRun(deps.db, orgId, runId);
@@ -28,7 +31,7 @@ export async function completeRun(
   if (isInvalid(drafted)) {
     throw invalidFields(drafted);
   }
-  return postRuns(deps, call, [drafted], {
+  return postRuns(deps, call, [marks.length === 0 ? drafted : { ...drafted, marks }], {
     bulk: false,
     amountField: 'cost_usd',
     respond: async (db) => viewRun(await requireRun(db, orgId, runId)),

@@ -106,6 +106,7 @@ async function contextOf(
     bulk: false,
     amountField: 'cost_usd',
     contents: [body.content],
+    keepsContent: true,
     storeResponse: undefined,
   };
 }

@@ -1,7 +1,7 @@
 import { type ApiError, apiError, invalidFields } from '../../../contract/api-error.ts';
 import type { FieldError } from '../../../contract/errors.ts';
 import { contradictedLock, lockedFieldError } from '../../../ledger/attribution.ts';
-import type { Outcome, Posting } from '../../../ledger/posting.ts';
+import type { Mark, Outcome, Posting } from '../../../ledger/posting.ts';
 import { findExistingRuns } from '../../../ledger/postings/ledger-writes.ts';
 import type { Queryable } from '../../../platform/db/database.ts';
 import type { RunCall, RunDependencies } from './dependencies.ts';
@@ -12,8 +12,15 @@ import { findRunPrice } from './run-price.ts';
 import type { BulkResult, CreateRun, RunView } from './schema.ts';
 import { viewRun } from './view.ts';
 
-export async function createRun(deps: RunDependencies, call: RunCall, body: CreateRun): Promise<RunView> {
-  const postings = await draftRuns(deps, call, [body], { record: false, bulk: false });
+/** `marks` are set in addition to those of the ledger. */
+export async function createRun(
+  deps: RunDependencies,
+  call: RunCall,
+  body: CreateRun,
+  marks: readonly Mark[] = [],
+): Promise<RunView> {
+  const drafts = await draftRuns(deps, call, [body], { record: false, bulk: false });
+  const postings = marks.length === 0 ? drafts : drafts.map((draft) => ({ ...draft, marks }));
   return postRuns(deps, call, postings, {
     bulk: false,
     amountField: 'cost_usd',
@@ -83,7 +90,7 @@ async function viewOutcome(
  * Validates every run before any is posted. Throws the field errors of all runs together, or the error of the first run that
  * contradicts a locked value of the key.
  */
-async function draftRuns(
+export async function draftRuns(
   deps: RunDependencies,
   call: RunCall,
   bodies: readonly CreateRun[],

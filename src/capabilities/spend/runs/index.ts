@@ -1,8 +1,12 @@
+export { completeRun } from './complete-run.ts';
+export { createRun } from './create-runs.ts';
+export type { RunCall, RunDependencies } from './dependencies.ts';
 export { enqueueRunEvents } from './events.ts';
 export { createLatencies } from './latencies.ts';
 export { lastRuns } from './past-runs.ts';
 export { type RunDraft, readPaid, writeRuns } from './queries.ts';
 export { type RunRouteDependencies, runRoutes } from './routes.ts';
 export { createRunDigest } from './run-digest.ts';
-export { finishedStatuses } from './schema.ts';
+export { type CompleteRun, finishedStatuses } from './schema.ts';
+export { type InProgress, type StartedRun, startRun } from './start-run.ts';
 export { createUnsettledRuns } from './unsettled-runs.ts';

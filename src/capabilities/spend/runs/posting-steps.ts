@@ -2,6 +2,7 @@
 import { invalidField } from '../../../contract/api-error.ts';
 import type { OrgLimits } from '../../../kernel/limits.ts';
 import { postingError } from '../../../ledger/ledger-errors.ts';
+import { type FittedRates, giveBackUnused } from '../../../ledger/limits/admission-rates.ts';
 import { decisionCounts } from '../../../ledger/metrics.ts';
 import type {
   GroupResult,
@@ -12,7 +13,7 @@ import type {
 } from '../../../ledger/posting.ts';
 import type { RateDebit } from '../../../platform/rates/rate-limiter.ts';
 import { checkPolicies, type PolicyCheckResult } from './check-policies.ts';
-import { takeRates } from './check-rates.ts';
+import { takeRates, takeRatesUpTo } from './check-rates.ts';
 import { checkSafety } from './check-safety.ts';
 import { attachContents, type Contents, hasContent } from './content-storage.ts';
 import type { RunCall, RunDependencies } from './dependencies.ts';
@@ -30,12 +31,16 @@ export interface PostingContext {
   /** The request field that carries the amount. */
   readonly amountField: 'cost_usd' | 'amount_usd';
   readonly contents: Contents | undefined;
+  /** False: the content is checked, and not stored. */
+  readonly keepsContent: boolean;
   /** Stores the response of an idempotent request in the transaction that posts the runs. */
   readonly storeResponse: PostingGroup<RunDraft>['storeResponse'];
   /** Replaced by the steps that add permits, flags and content. */
   postings: readonly Posting<RunDraft>[];
   /** Set by `rateLimits`. */
   takenRates: readonly RateDebit[];
+  /** Set by `rateLimits` if the posting takes what fits. */
+  fittedRates: FittedRates | undefined;
   /** Set by `policies` if the org has policies. */
   policyCheck: PolicyCheckResult | undefined;
   /** Set by `ledger`. */
@@ -56,7 +61,24 @@ const rateLimits: PostingStep = {
 
 async function takeRatesOf(context: PostingContext): Promise<undefined> {
   const { deps, call, limits, postings, bulk } = context;
-  context.takenRates = await takeRates(deps, limits, postings, { now: call.now, bulk });
+  const [posting] = postings;
+  if (posting?.fit === undefined) {
+    context.takenRates = await takeRates(deps, limits, postings, { now: call.now, bulk });
+    return;
+  }
+  const fitted = await takeRatesUpTo(deps, limits, posting, posting.fit, call.now);
+  context.fittedRates = fitted;
+  context.takenRates = fitted.reservation?.debits ?? [];
+  context.postings = [{ ...posting, fit: { ...posting.fit, atMost: fitted.units } }];
+}
+
+/** Gives back what was debited for more units than were held. */
+export function giveBackUnusedRates({ deps, call, postings, outcomes, fittedRates }: PostingContext): void {
+  const [posting] = postings;
+  const [outcome] = outcomes;
+  if (fittedRates !== undefined && posting?.fit !== undefined && outcome?.kind === 'posted' && outcome.hold) {
+    giveBackUnused(deps.rates, fittedRates, posting.fit, outcome.hold.amounts, call.now.getTime());
+  }
 }
 
 const policies: PostingStep = {
@@ -94,7 +116,9 @@ async function checkSafetyOf(context: PostingContext, contents: Contents): Promi
 const content: PostingStep = {
   name: 'content',
   check(context) {
-    return hasContent(context.contents) ? attachContentsOf(context, context.contents) : undefined;
+    return context.keepsContent && hasContent(context.contents)
+      ? attachContentsOf(context, context.contents)
+      : undefined;
   },
 };
 

@@ -101,6 +101,8 @@ const postingMarks = [
   'unpriced',
   'usage_missing',
   'unsettled',
+  'usage_estimated',
+  'truncated',
 ] as const satisfies readonly Mark[];
 
 const priceSources = ['price', 'default_rates', 'none'] as const;
