@@ -12,6 +12,8 @@ export interface Metrics extends RequestMetrics {
   /** For a route that counts its requests itself. */
   countsOf(route: string): RouteCounts;
   text(): Promise<string>;
+  /** For the metrics of components that are created later. */
+  readonly registry: Registry;
   readonly contentType: string;
 }
 
@@ -70,6 +72,7 @@ export function createMetrics({ db, renderEveryMs, registerMore }: MetricsOption
   });
 
   return {
+    registry,
     contentType: registry.contentType,
     text: coalesced(() => registry.metrics(), { everyMs: renderEveryMs }),
     countsOf: (route) => requests.of(route),

@@ -51,6 +51,13 @@ export class PlainRequest implements HttpRequest, RequestHead {
     return parseBody(this.#body, this.headers['content-type'], rules);
   }
 
+  readBytes({ limitBytes }: Pick<BodyRules, 'limitBytes'>): Buffer {
+    if (this.#body.length > limitBytes) {
+      throw tooLarge(limitBytes);
+    }
+    return this.#body;
+  }
+
   messages(): NodeMessages {
     this.#messages ??= this.#connection.messagesOf(this.#head, this.#body);
     return this.#messages;

@@ -38,6 +38,16 @@ export async function readJsonBody(
   return parseBody(bytes, request.headers['content-type'], rules);
 }
 
+/** Returns the body as bytes, decompressed. */
+export async function readRawBody(
+  request: IncomingMessage,
+  response: ServerResponse,
+  rules: Pick<BodyRules, 'limitBytes' | 'memory'>,
+): Promise<Buffer> {
+  sendContinue(request, response, rules.limitBytes);
+  return readBytes(request, rules);
+}
+
 /** Like `readJsonBody`, for a body that was already read. */
 export function parseBody(
   bytes: Buffer,

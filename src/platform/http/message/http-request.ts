@@ -1,6 +1,6 @@
 /** A request in the pipeline: its head, its body and its response, read by Node's parser or by the fast HTTP path. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { type BodyRules, readJsonBody } from './body.ts';
+import { type BodyRules, readJsonBody, readRawBody } from './body.ts';
 import type { ParsedBody } from './json.ts';
 import type { Reply, StreamedReply } from './reply.ts';
 import type { RequestHead } from './request-head.ts';
@@ -9,6 +9,8 @@ import { sendReply, sendStream } from './send.ts';
 export interface HttpRequest {
   readonly request: RequestHead;
   readBody(rules: BodyRules): ParsedBody | Promise<ParsedBody>;
+  /** Reads the body as bytes, instead of `readBody`. */
+  readBytes(rules: Pick<BodyRules, 'limitBytes' | 'memory'>): Buffer | Promise<Buffer>;
   /** Returns Node's message objects, for forms, streamed responses and forwarded requests. */
   messages(): NodeMessages;
   /** Sends the reply with `headers`, which include those of the reply. */
@@ -25,6 +27,7 @@ export function requestFromNode(request: IncomingMessage, response: ServerRespon
   return {
     request,
     readBody: (rules) => readJsonBody(request, response, rules),
+    readBytes: (rules) => readRawBody(request, response, rules),
     messages: () => messages,
     send: (reply, headers) => sendByNode(messages, reply, headers),
   };

@@ -15,6 +15,8 @@ export interface Reply {
 /** A response with a streamed body. If the stream fails the connection is cut, so that the response does not look complete. */
 export interface StreamedReply extends Omit<Reply, 'body'> {
   readonly body: Readable;
+  /** The longest time without a byte, instead of `stalledMs`: the source of the stream may pause for longer. */
+  readonly silentMsMax?: number;
   /** The region that made the response, including its deprecation headers. */
   readonly servedBy?: string;
 }

@@ -42,7 +42,7 @@ export function sendReply(
 
 /** Like `sendReply`, for a streamed body. Destroys the stream when the connection closes. */
 export function sendStream(request: IncomingMessage, response: ServerResponse, reply: StreamedReply): void {
-  const { status, headers, body } = reply;
+  const { status, headers, body, silentMsMax = stalledMs } = reply;
   if (response.destroyed || response.headersSent) {
     body.destroy();
     return;
@@ -58,7 +58,7 @@ export function sendStream(request: IncomingMessage, response: ServerResponse, r
     response.destroy();
     return;
   }
-  response.setTimeout(stalledMs, () => response.destroy());
+  response.setTimeout(silentMsMax, () => response.destroy());
   const isLast = isStillSending(request) && !mayBeReused(request);
   if (isLast) {
     response.shouldKeepAlive = false;

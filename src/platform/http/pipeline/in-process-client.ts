@@ -50,7 +50,7 @@ export function createCheckAccess({
 }: Pick<InProcessClientDependencies, 'router' | 'clock'>): CheckAccess {
   return ({ credential, address, method, path }) => {
     const match = router.find(method, path);
-    if (match instanceof ApiError || match.endpoint.kind === 'page') {
+    if (match instanceof ApiError || match.endpoint.kind !== 'route') {
       return apiError('not_found', 'There is no such route.');
     }
     try {
@@ -85,7 +85,7 @@ export function createInProcessClient(deps: InProcessClientDependencies): InProc
         throw match;
       }
       const { endpoint } = match;
-      if (endpoint.kind === 'page') {
+      if (endpoint.kind !== 'route') {
         throw apiError('not_found', 'There is no such route.');
       }
       const now = clock.now();

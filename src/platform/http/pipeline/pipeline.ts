@@ -29,6 +29,7 @@ import { newTraceId } from '../message/trace-id.ts';
 import type { HeadersOfUnread } from '../message/unread-head.ts';
 import { type Caller, type Credential, WrongRegion } from '../routes/access.ts';
 import { defaultFormBytes, type Page, type PageAnswer, type Visit } from '../routes/page.ts';
+import type { RawHead, RawRequest } from '../routes/raw-endpoint.ts';
 import type { Endpoint, Match, Router } from '../routes/router.ts';
 import { type AnswerRouteDependencies, createAnswerRoute, type RouteEndpoint } from './answer-route.ts';
 import { corsHeaders, isPreflight, preflightHeaders } from './cors.ts';
@@ -158,6 +159,9 @@ export function createPipeline(deps: PipelineDependencies): Pipeline {
     if (endpoint.kind === 'page') {
       return answerPage(context, endpoint.page, match);
     }
+    if (endpoint.kind === 'raw') {
+      return endpoint.raw.handler(rawRequestOf(context));
+    }
     let caller: Caller | undefined;
     try {
       const identified = identify(context, endpoint.route, match);
@@ -199,7 +203,7 @@ export function createPipeline(deps: PipelineDependencies): Pipeline {
     const found = router.find(request.method ?? '', request.url ?? '');
     if (found instanceof ApiError) {
       const unreadable = router.endpointOf(request.method ?? '', request.url ?? '');
-      context.endpoint = unreadable?.kind === 'route' ? unreadable : undefined;
+      context.endpoint = unreadable?.kind === 'page' ? undefined : unreadable;
     } else {
       context.endpoint = found.endpoint;
       context.params = found.params;
@@ -254,6 +258,9 @@ export function createPipeline(deps: PipelineDependencies): Pipeline {
     if (endpoint?.kind === 'page' && endpoint.page.refused !== undefined) {
       return { ...pageReply(endpoint.page.refused(error, visitOf(context))), code: error.code };
     }
+    if (endpoint?.kind === 'raw') {
+      return endpoint.raw.refused(error, rawHeadOf(context));
+    }
     const reply = errorReply(error);
     return error.code === 'session_revoked'
       ? { ...reply, headers: { ...reply.headers, 'set-cookie': deps.sessions.clearCookie() } }
@@ -284,6 +291,26 @@ export function createPipeline(deps: PipelineDependencies): Pipeline {
     headersOfUnread: ({ method, target }) => ({ ...deprecationOf(router.endpointOf(method, target)) }),
     call: createInProcessClient({ ...deps, answerRoute }),
     checkAccess: createCheckAccess(deps),
+  };
+}
+
+function rawHeadOf({ request, traceId }: RequestContext): RawHead {
+  const { method = '', url = '', headers } = request;
+  return { method, url, headers, traceId };
+}
+
+function rawRequestOf(context: RequestContext): RawRequest {
+  const { incoming, address, now, request } = context;
+  return {
+    ...rawHeadOf(context),
+    address,
+    now,
+    socket: request.socket,
+    identified(caller) {
+      context.caller = caller;
+    },
+    readBody: (limitBytes, tenantId) =>
+      incoming.readBytes({ limitBytes, memory: bodyMemoryOf(tenantId, address) }),
   };
 }
 

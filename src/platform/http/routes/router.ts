@@ -4,11 +4,13 @@ import { type TObject, Type } from 'typebox';
 import { type ApiError, apiError } from '../../../contract/api-error.ts';
 import { isStorable } from '../message/json-errors.ts';
 import type { Page } from './page.ts';
+import type { RawEndpoint } from './raw-endpoint.ts';
 import type { Route } from './route.ts';
 import { compileBody, compileQuery, type Validator } from './validation.ts';
 
 export type Endpoint =
   | { readonly kind: 'page'; readonly template: string; readonly page: Page }
+  | { readonly kind: 'raw'; readonly template: string; readonly raw: RawEndpoint }
   | {
       readonly kind: 'route';
       readonly template: string;
@@ -46,7 +48,11 @@ function withoutItems({ body = noFields, skipsItems }: Route): TObject {
   return { ...body, properties: { ...body.properties, [skipsItems.field]: anyItems } };
 }
 
-export function buildRouter(routes: readonly Route[], pages: readonly Page[]): Router {
+export function buildRouter(
+  routes: readonly Route[],
+  pages: readonly Page[],
+  rawEndpoints: readonly RawEndpoint[] = [],
+): Router {
   const router = createRouter({
     querystringParser: (text: string) => text as unknown as Record<string, string>,
     onBadUrl: () => undefined,
@@ -72,6 +78,12 @@ export function buildRouter(routes: readonly Route[], pages: readonly Page[]): R
     add(page.method ?? 'GET', page.path, { kind: 'page', template: page.path, page });
   }
 
+  for (const raw of rawEndpoints) {
+    for (const path of [raw.path, `${raw.path}/*`]) {
+      router.all(path, () => undefined, { kind: 'raw', template: `${raw.path}/*`, raw });
+    }
+  }
+
   const lookUp = (method: string, url: string) =>
     router.find(method === 'HEAD' ? 'GET' : (method as 'GET'), url);
 
@@ -85,12 +97,16 @@ export function buildRouter(routes: readonly Route[], pages: readonly Page[]): R
         return apiError('bad_request', 'The path is not properly percent-encoded.');
       }
       const params = match.params as Record<string, string>;
+      const endpoint = match.store as Endpoint;
+      if (endpoint.kind === 'raw') {
+        return { endpoint, params: {}, queryString: match.searchParams as unknown as string };
+      }
       // An empty parameter is a trailing or doubled slash.
       if (!Object.values(params).every((value) => value !== '' && isStorable(value))) {
         return apiError('not_found', 'There is no such route.');
       }
       return {
-        endpoint: match.store as Endpoint,
+        endpoint,
         params,
         queryString: match.searchParams as unknown as string,
       };
