@@ -1,0 +1,401 @@
+/**
+ * A model provider on loopback: the APIs of OpenAI and Anthropic, plain and streamed, with faults on request, and a bill of its
+ * own. The bill has what a real provider would charge: input when a request is accepted, output as it is generated.
+ */
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+export interface BilledCall {
+  readonly path: string;
+  readonly model: string;
+  readonly inputTokens: number;
+  outputTokens: number;
+  /** True once the response was sent completely. */
+  isComplete: boolean;
+}
+
+export type Fault =
+  | { readonly status: number; readonly retryAfter?: string; readonly body?: string }
+  /** Closes the connection without a response. */
+  | 'reset'
+  /** Closes the connection after this many chunks of a stream. */
+  | { readonly cutAfter: number };
+
+export interface ReceivedRequest {
+  readonly method: string;
+  readonly url: string;
+  readonly headers: IncomingMessage['headers'];
+  readonly text: string;
+}
+
+export interface MockProvider {
+  readonly url: string;
+  readonly requests: ReceivedRequest[];
+  readonly bill: BilledCall[];
+  /** Bytes of each response that was sent completely, in order. */
+  readonly sent: Buffer[];
+  /** Called for each request; undefined: no fault. */
+  fault: ((request: ReceivedRequest, number: number) => Fault | undefined) | undefined;
+  /** Number of output tokens of a response, at most the maximum of the request. */
+  outputOf: (request: ReceivedRequest) => number;
+  /** Waits before each chunk of a stream after the first. */
+  beforeChunk: ((index: number) => Promise<void>) | undefined;
+  close(): Promise<void>;
+}
+
+/** A token of the mock: input tokens are words, output tokens are these. */
+const word = (index: number) => `tok${index % 10} `;
+
+export async function startMockProvider(): Promise<MockProvider> {
+  let number = 0;
+  const provider: MockProvider = {
+    url: '',
+    requests: [],
+    bill: [],
+    sent: [],
+    fault: undefined,
+    outputOf: () => 5,
+    beforeChunk: undefined,
+    async close() {
+      server.closeAllConnections();
+      server.close();
+    },
+  };
+  const server: Server = createServer((request, response) => {
+    void answer(provider, request, response, () => {
+      number += 1;
+      return number;
+    });
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return Object.assign(provider, { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` });
+}
+
+async function answer(
+  provider: MockProvider,
+  message: IncomingMessage,
+  response: ServerResponse,
+  next: () => number,
+): Promise<void> {
+  const parts: Buffer[] = [];
+  for await (const part of message) {
+    parts.push(part as Buffer);
+  }
+  const request: ReceivedRequest = {
+    method: message.method ?? '',
+    url: message.url ?? '',
+    headers: message.headers,
+    text: Buffer.concat(parts).toString('utf8'),
+  };
+  provider.requests.push(request);
+  const fault = provider.fault?.(request, next());
+  if (fault === 'reset') {
+    message.socket.destroy();
+    return;
+  }
+  if (fault !== undefined && 'status' in fault) {
+    const retry = fault.retryAfter === undefined ? {} : { 'retry-after': fault.retryAfter };
+    response.writeHead(fault.status, { 'content-type': 'application/json', ...retry });
+    response.end(fault.body ?? JSON.stringify({ error: { message: 'fault', type: 'fault', code: 'fault' } }));
+    return;
+  }
+  const path = request.url.split('?')[0] ?? '';
+  if (request.method !== 'POST') {
+    response.writeHead(200, { 'content-type': 'application/json' });
+    response.end(
+      JSON.stringify({ id: path.split('/').at(-1), object: 'response', status: 'completed', output: [] }),
+    );
+    return;
+  }
+  const body = JSON.parse(request.text || '{}') as Record<string, unknown>;
+  const respond = new Responder(provider, request, body, path, response, fault?.cutAfter);
+  await respond.run().catch(() => response.destroy());
+}
+
+class Responder {
+  readonly #provider: MockProvider;
+  readonly #body: Record<string, unknown>;
+  readonly #path: string;
+  readonly #response: ServerResponse;
+  readonly #cutAfter: number | undefined;
+  readonly #call: BilledCall;
+  readonly #output: number;
+  readonly #sent: Buffer[] = [];
+  #chunks = 0;
+
+  constructor(
+    provider: MockProvider,
+    request: ReceivedRequest,
+    body: Record<string, unknown>,
+    path: string,
+    response: ServerResponse,
+    cutAfter: number | undefined,
+  ) {
+    this.#provider = provider;
+    this.#body = body;
+    this.#path = path;
+    this.#response = response;
+    this.#cutAfter = cutAfter;
+    const max = Number(body.max_completion_tokens ?? body.max_tokens ?? body.max_output_tokens ?? 1_000_000);
+    this.#output = Math.min(provider.outputOf(request), max);
+    this.#call = {
+      path,
+      model: String(body.model),
+      inputTokens: wordsIn(body.messages ?? body.input ?? ''),
+      outputTokens: 0,
+      isComplete: false,
+    };
+  }
+
+  async run(): Promise<void> {
+    if (this.#path.endsWith('/count_tokens')) {
+      this.#json({ input_tokens: this.#call.inputTokens });
+      return;
+    }
+    this.#provider.bill.push(this.#call);
+    if (this.#path.endsWith('/embeddings')) {
+      this.#plain(this.#embeddings());
+    } else if (this.#body.stream === true) {
+      await this.#stream();
+    } else {
+      this.#call.outputTokens = this.#output;
+      this.#plain(
+        this.#path.endsWith('/messages')
+          ? this.#message()
+          : this.#path.endsWith('/responses')
+            ? this.#responsesObject('completed')
+            : this.#completion(),
+      );
+    }
+  }
+
+  #text(): string {
+    return Array.from({ length: this.#output }, (_, index) => word(index)).join('');
+  }
+
+  #plain(value: object): void {
+    this.#call.isComplete = true;
+    this.#json(value);
+  }
+
+  #json(value: object): void {
+    const bytes = Buffer.from(JSON.stringify(value));
+    this.#provider.sent.push(bytes);
+    this.#response.writeHead(200, { 'content-type': 'application/json', 'x-request-id': 'req_mock' });
+    this.#response.end(bytes);
+  }
+
+  #chatUsage() {
+    const { inputTokens, outputTokens } = this.#call;
+    return {
+      prompt_tokens: inputTokens,
+      completion_tokens: outputTokens,
+      total_tokens: inputTokens + outputTokens,
+      prompt_tokens_details: { cached_tokens: 0 },
+    };
+  }
+
+  #hasTools(): boolean {
+    return Array.isArray(this.#body.tools);
+  }
+
+  #completion() {
+    const message = this.#hasTools()
+      ? {
+          role: 'assistant',
+          content: null,
+          tool_calls: [
+            { id: 'call_1', type: 'function', function: { name: 'lookup', arguments: '{"q":"x"}' } },
+          ],
+        }
+      : { role: 'assistant', content: this.#text() };
+    return {
+      id: 'chatcmpl-1',
+      object: 'chat.completion',
+      created: 1,
+      model: this.#call.model,
+      choices: [{ index: 0, message, finish_reason: this.#hasTools() ? 'tool_calls' : 'stop' }],
+      usage: this.#chatUsage(),
+    };
+  }
+
+  #responsesObject(status: string) {
+    const { inputTokens, outputTokens } = this.#call;
+    const content = [{ type: 'output_text', text: this.#text(), annotations: [] }];
+    return {
+      id: 'resp_1',
+      object: 'response',
+      created_at: 1,
+      status,
+      model: this.#call.model,
+      output:
+        status !== 'completed'
+          ? []
+          : this.#hasTools()
+            ? [
+                {
+                  type: 'function_call',
+                  id: 'fc_1',
+                  call_id: 'call_1',
+                  name: 'lookup',
+                  arguments: '{"q":"x"}',
+                },
+              ]
+            : [{ type: 'message', id: 'msg_1', role: 'assistant', status, content }],
+      usage:
+        status === 'completed'
+          ? {
+              input_tokens: inputTokens,
+              output_tokens: outputTokens,
+              total_tokens: inputTokens + outputTokens,
+              input_tokens_details: { cached_tokens: 0 },
+            }
+          : null,
+    };
+  }
+
+  #message() {
+    const { inputTokens, outputTokens, model } = this.#call;
+    const content = this.#hasTools()
+      ? [{ type: 'tool_use', id: 'toolu_1', name: 'lookup', input: { q: 'x' } }]
+      : [{ type: 'text', text: this.#text() }];
+    return {
+      id: 'msg_1',
+      type: 'message',
+      role: 'assistant',
+      model,
+      content,
+      stop_reason: this.#hasTools() ? 'tool_use' : 'end_turn',
+      stop_sequence: null,
+      usage: { input_tokens: inputTokens, output_tokens: outputTokens },
+    };
+  }
+
+  #embeddings() {
+    const inputs = Array.isArray(this.#body.input) ? this.#body.input : [this.#body.input];
+    return {
+      object: 'list',
+      data: inputs.map((_, index) => ({ object: 'embedding', index, embedding: [0.1, 0.2] })),
+      model: this.#call.model,
+      usage: { prompt_tokens: this.#call.inputTokens, total_tokens: this.#call.inputTokens },
+    };
+  }
+
+  async #stream(): Promise<void> {
+    this.#response.writeHead(200, { 'content-type': 'text/event-stream', 'x-request-id': 'req_mock' });
+    if (this.#path.endsWith('/messages')) {
+      await this.#streamMessage();
+    } else if (this.#path.endsWith('/responses')) {
+      await this.#streamResponse();
+    } else {
+      await this.#streamChat();
+    }
+    this.#call.isComplete = true;
+    this.#provider.sent.push(Buffer.concat(this.#sent));
+    this.#response.end();
+  }
+
+  async #write(text: string): Promise<void> {
+    if (this.#cutAfter !== undefined && this.#chunks >= this.#cutAfter) {
+      throw new Error('cut');
+    }
+    if (this.#chunks > 0) {
+      await this.#provider.beforeChunk?.(this.#chunks);
+    }
+    if (this.#response.destroyed) {
+      throw new Error('the client has left');
+    }
+    this.#chunks += 1;
+    const bytes = Buffer.from(text);
+    this.#sent.push(bytes);
+    if (!this.#response.write(bytes)) {
+      await Promise.race([once(this.#response, 'drain'), once(this.#response, 'close')]);
+    }
+  }
+
+  async #streamChat(): Promise<void> {
+    const includeUsage = (this.#body.stream_options as { include_usage?: boolean } | undefined)
+      ?.include_usage;
+    const chunk = (choices: object[], usage?: object | null) =>
+      this.#write(
+        `data: ${JSON.stringify({ id: 'chatcmpl-1', object: 'chat.completion.chunk', created: 1, model: this.#call.model, choices, ...(includeUsage === true && { usage: usage ?? null }) })}\n\n`,
+      );
+    await chunk([{ index: 0, delta: { role: 'assistant', content: '' }, finish_reason: null }]);
+    if (this.#hasTools()) {
+      const call = { index: 0, id: 'call_1', type: 'function', function: { name: 'lookup', arguments: '' } };
+      await chunk([{ index: 0, delta: { tool_calls: [call] }, finish_reason: null }]);
+      const part = { index: 0, function: { arguments: '{"q":"x"}' } };
+      await chunk([{ index: 0, delta: { tool_calls: [part] }, finish_reason: null }]);
+      this.#call.outputTokens = this.#output;
+    } else {
+      for (let index = 0; index < this.#output; index += 1) {
+        this.#call.outputTokens += 1;
+        await chunk([{ index: 0, delta: { content: word(index) }, finish_reason: null }]);
+      }
+    }
+    await chunk([{ index: 0, delta: {}, finish_reason: this.#hasTools() ? 'tool_calls' : 'stop' }]);
+    if (includeUsage === true) {
+      await chunk([], this.#chatUsage());
+    }
+    await this.#write('data: [DONE]\n\n');
+  }
+
+  async #streamResponse(): Promise<void> {
+    let sequence = 0;
+    const event = (type: string, fields: object) => {
+      sequence += 1;
+      return this.#write(
+        `event: ${type}\ndata: ${JSON.stringify({ type, sequence_number: sequence, ...fields })}\n\n`,
+      );
+    };
+    await event('response.created', { response: this.#responsesObject('in_progress') });
+    const item = { type: 'message', id: 'msg_1', role: 'assistant', status: 'in_progress', content: [] };
+    await event('response.output_item.added', { output_index: 0, item });
+    const part = { type: 'output_text', text: '', annotations: [] };
+    const at = { item_id: 'msg_1', output_index: 0, content_index: 0 };
+    await event('response.content_part.added', { ...at, part });
+    for (let index = 0; index < this.#output; index += 1) {
+      this.#call.outputTokens += 1;
+      await event('response.output_text.delta', { ...at, delta: word(index) });
+    }
+    await event('response.completed', { response: this.#responsesObject('completed') });
+  }
+
+  async #streamMessage(): Promise<void> {
+    const event = (type: string, fields: object) =>
+      this.#write(`event: ${type}\ndata: ${JSON.stringify({ type, ...fields })}\n\n`);
+    const { inputTokens } = this.#call;
+    const usage = { input_tokens: inputTokens, output_tokens: 1 };
+    await event('message_start', {
+      message: { ...this.#message(), content: [], stop_reason: null, usage },
+    });
+    const block = this.#hasTools()
+      ? { type: 'tool_use', id: 'toolu_1', name: 'lookup', input: {} }
+      : { type: 'text', text: '' };
+    await event('content_block_start', { index: 0, content_block: block });
+    if (this.#hasTools()) {
+      this.#call.outputTokens = this.#output;
+      await event('content_block_delta', {
+        index: 0,
+        delta: { type: 'input_json_delta', partial_json: '{"q":"x"}' },
+      });
+    } else {
+      for (let index = 0; index < this.#output; index += 1) {
+        this.#call.outputTokens += 1;
+        await event('content_block_delta', { index: 0, delta: { type: 'text_delta', text: word(index) } });
+      }
+    }
+    await event('content_block_stop', { index: 0 });
+    await event('message_delta', {
+      delta: { stop_reason: this.#hasTools() ? 'tool_use' : 'end_turn', stop_sequence: null },
+      usage: { output_tokens: this.#call.outputTokens },
+    });
+    await event('message_stop', {});
+  }
+}
+
+function wordsIn(value: unknown): number {
+  return (JSON.stringify(value).match(/[\w]+/g) ?? []).length;
+}
