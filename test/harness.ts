@@ -24,6 +24,7 @@ import type { Job } from '../src/platform/jobs/jobs.ts';
 import { createLog } from '../src/platform/log.ts';
 import type { SharedClock } from '../src/platform/time/clock.ts';
 import { type App, createApp } from '../src/server/app.ts';
+import type { AppDependencies } from '../src/server/dependencies.ts';
 import { openServices, type Services } from '../src/server/services.ts';
 import { startOfClock } from './support/clock.ts';
 import { checkAnswer, checkSignals } from './support/contract-check.ts';
@@ -120,6 +121,8 @@ export interface WorldOptions {
   readonly clock?: FakeClock;
   /** Ids of worlds on the same data differ. */
   readonly idSeed?: number;
+  /** Replaces the connections and the settings of the gateway. */
+  readonly gateway?: AppDependencies['gateway'];
 }
 
 export async function createWorld(
@@ -163,6 +166,7 @@ export async function createWorld(
     baseUrl: () => world.baseUrl,
     health: { answer: () => ({ status: 200, body: '{}' }) },
     metricsEveryMs: 0,
+    ...(options.gateway !== undefined && { gateway: options.gateway }),
     // Tests of the complete service do not check this timeout: the machine may be busy.
     samlAnswerMsMax: 60_000,
   });
@@ -256,7 +260,7 @@ export async function createWorld(
       if (isCopied) {
         await place.remove();
       }
-      return createWorld(env, { baseUrl, place: next, clock, idSeed: idSeed + 1 });
+      return createWorld(env, { ...options, baseUrl, place: next, clock, idSeed: idSeed + 1 });
     },
   };
 
@@ -265,6 +269,7 @@ export async function createWorld(
     await Promise.all(servers.map((server) => server.drain(0)));
     // Like a stopping service: a job that fails to stop does not prevent the rest from being closed.
     await Promise.allSettled(app.jobs.map((job) => job.stop?.()));
+    await app.finish().catch(() => undefined);
     await services.close();
     await db.close();
   }

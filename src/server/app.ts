@@ -4,7 +4,6 @@ import { operationGroups, schemaNames } from '../capabilities/integration/meta/i
 import { version } from '../config/version.ts';
 import type { DeprecationRegistry } from '../contract/deprecations.ts';
 import { createDecisionFastPath } from '../edge/index.ts';
-import { createRequestRate } from '../ledger/limits/request-rates.ts';
 import type { FastPathOptions } from '../platform/http/fast/fast-path.ts';
 import type { HeadersOfUnread } from '../platform/http/message/unread-head.ts';
 import { createPipeline, type RequestHandler } from '../platform/http/pipeline/pipeline.ts';
@@ -14,6 +13,7 @@ import { buildRouter } from '../platform/http/routes/router.ts';
 import type { Job } from '../platform/jobs/jobs.ts';
 import { createComponents } from './components.ts';
 import type { AppDependencies } from './dependencies.ts';
+import { createAppGateway } from './gateway.ts';
 import { createJobs } from './jobs.ts';
 import { createPages } from './pages.ts';
 import { createRoutes } from './routes.ts';
@@ -34,13 +34,11 @@ export interface App {
 export function createApp(deps: AppDependencies): App {
   const components = createComponents(deps);
   const { config, db, clock, log, tracer, faults, baseUrl, services } = deps;
-  const { orgLimits, rates } = services;
   const {
     docsUrl,
     deprecations,
     callers,
     signals,
-    limitEvents,
     refusals,
     attempts,
     regions,
@@ -54,6 +52,7 @@ export function createApp(deps: AppDependencies): App {
     keyReleases,
     recordCallersChange,
     edgeDependencies,
+    checkRequestRate,
   } = components;
   const openApi = cachedOpenApi(
     () => routes,
@@ -67,9 +66,10 @@ export function createApp(deps: AppDependencies): App {
     }),
   );
   const routes = createRoutes(deps, components, openApi);
+  const gateway = createAppGateway(deps, components);
   const pages = createPages(deps, components, openApi, () => pipeline);
   const pipeline = createPipeline({
-    router: buildRouter(routes, pages),
+    router: buildRouter(routes, pages, gateway?.endpoints),
     db,
     clock,
     log,
@@ -87,12 +87,7 @@ export function createApp(deps: AppDependencies): App {
     sessions,
     baseUrl,
     regions,
-    checkRequestRate: createRequestRate({
-      limitEvents,
-      limiter: rates,
-      orgLimits,
-      readLimitPerMinute: config.readLimitPerMinute,
-    }),
+    checkRequestRate,
     signalDeprecation: signals.signal,
     recordDenial: (error, route, caller, body) => refusals.note(error, route.id, caller, body),
     onRefusedCall: auditRefusedCalls(attempts),
@@ -124,9 +119,10 @@ export function createApp(deps: AppDependencies): App {
     handler: pipeline.handle,
     headersOfUnread: pipeline.headersOfUnread,
     fastPath: config.httpFastPath ? { fastHandler, serve: pipeline.serve } : undefined,
-    jobs: createJobs(deps, components),
+    jobs: [...createJobs(deps, components), ...(gateway?.jobs ?? [])],
     deprecations,
     async finish() {
+      await gateway?.finish();
       await callers.flush();
       await attempts.flush();
     },

@@ -11,7 +11,7 @@ import {
 import { actorOf, createAttempts, recordChange } from '../capabilities/compliance/audit/index.ts';
 import { createCustomerDigest } from '../capabilities/compliance/erasure/index.ts';
 import { createRegions } from '../capabilities/compliance/residency/index.ts';
-import { registerRetentionMetrics } from '../capabilities/compliance/retention/index.ts';
+import { createContents, registerRetentionMetrics } from '../capabilities/compliance/retention/index.ts';
 import { createApprovals } from '../capabilities/governance/approvals/index.ts';
 import {
   createBlockedEvents,
@@ -29,11 +29,12 @@ import {
 import { createCallers, createSignals } from '../capabilities/integration/deprecations/index.ts';
 import { createDeliveryCounts, registerWebhookMetrics } from '../capabilities/integration/webhooks/index.ts';
 import { createModelCapabilities } from '../capabilities/spend/models/index.ts';
-import { createLatencies } from '../capabilities/spend/runs/index.ts';
+import { createLatencies, createRunDigest } from '../capabilities/spend/runs/index.ts';
 import { DeprecationRegistry } from '../contract/deprecations.ts';
 import { createLastKnownPrices } from '../edge/index.ts';
 import { createLimitEvents } from '../ledger/limits/limit-events.ts';
 import { createTimezoneOf } from '../ledger/limits/org-timezone.ts';
+import { createRequestRate } from '../ledger/limits/request-rates.ts';
 import { createDriftGauge, registerLedgerMetrics } from '../ledger/metrics.ts';
 import { AuthBackoff } from '../platform/http/pipeline/auth-backoff.ts';
 import { createKeyReleases } from '../platform/http/pipeline/key-releases.ts';
@@ -73,6 +74,12 @@ export function createComponents(deps: AppDependencies) {
       registerLogMetrics(registry);
     },
   });
+  const checkRequestRate = createRequestRate({
+    limitEvents,
+    limiter: rates,
+    orgLimits,
+    readLimitPerMinute: config.readLimitPerMinute,
+  });
   const failsOpen = config.edgeFailMode === 'open';
   const keyUses = createKeyUses({ db, clock });
   const credentials = createCredentials(db, {
@@ -105,6 +112,21 @@ export function createComponents(deps: AppDependencies) {
   });
   const customerDigest = createCustomerDigest(secrets);
   const keyReleases = createKeyReleases({ db, log, takeoverSeconds: config.idempotencyTakeoverSeconds });
+  const runDependencies = {
+    db,
+    ids,
+    log,
+    ledger,
+    orgLimits,
+    prices,
+    rates,
+    safety,
+    limitEvents,
+    policies,
+    contents: createContents(db, secrets),
+    contentDigest: createRunDigest(secrets),
+    failOpen: services.failOpen,
+  };
   const edgeDependencies = {
     ledger,
     orgLimits,
@@ -174,6 +196,8 @@ export function createComponents(deps: AppDependencies) {
     policies,
     customerDigest,
     keyReleases,
+    checkRequestRate,
+    runDependencies,
     edgeDependencies,
     breakers,
     connections,

@@ -1,6 +1,7 @@
 /** The dependencies of the app: opened before it, closed after it, and replaced in tests. */
 
 import type { Tracer } from '@opentelemetry/api';
+import type { Connections, GatewaySettingsCache } from '../capabilities/integration/connections/index.ts';
 import type { Config } from '../config/settings.ts';
 import type { Database } from '../platform/db/database.ts';
 import type { Faults } from '../platform/faults.ts';
@@ -9,6 +10,11 @@ import type { Ids } from '../platform/ids.ts';
 import type { Log } from '../platform/log.ts';
 import type { SharedClock } from '../platform/time/clock.ts';
 import type { Services } from './services.ts';
+
+export interface GatewayReplacements {
+  readonly connections: Connections;
+  readonly settings: GatewaySettingsCache;
+}
 
 export interface AppDependencies {
   readonly config: Config;
@@ -24,6 +30,8 @@ export interface AppDependencies {
   readonly health: Pick<ProcessHealth, 'answer'>;
   /** The shortest time between two renderings of the metrics; a second by default. */
   readonly metricsEveryMs?: number;
+  /** Replaces the connections and the settings of the gateway in tests. */
+  readonly gateway?: GatewayReplacements;
   /** The longest time that verifying a SAML response may take. */
   readonly samlAnswerMsMax?: number;
 }

@@ -11,7 +11,7 @@ import { erasureRoutes } from '../capabilities/compliance/erasure/index.ts';
 import { keyRotationRoutes } from '../capabilities/compliance/key-rotation/index.ts';
 import { orgRemovalRoutes } from '../capabilities/compliance/org-removal/index.ts';
 import { createResidencyOf, residencyRoutes } from '../capabilities/compliance/residency/index.ts';
-import { createContents, retentionRoutes } from '../capabilities/compliance/retention/index.ts';
+import { retentionRoutes } from '../capabilities/compliance/retention/index.ts';
 import { snapshotRoutes } from '../capabilities/compliance/snapshots/index.ts';
 import { approvalRoutes } from '../capabilities/governance/approvals/index.ts';
 import { policyRoutes } from '../capabilities/governance/policies/index.ts';
@@ -36,7 +36,7 @@ import { modelRoutes } from '../capabilities/spend/models/index.ts';
 import { planRoutes } from '../capabilities/spend/plans/index.ts';
 import { prepaidRoutes } from '../capabilities/spend/prepaid/index.ts';
 import { rateLimitRoutes } from '../capabilities/spend/rate-limits/index.ts';
-import { createRunDigest, lastRuns, runRoutes } from '../capabilities/spend/runs/index.ts';
+import { lastRuns, runRoutes } from '../capabilities/spend/runs/index.ts';
 import { spendCapRoutes } from '../capabilities/spend/spend-caps/index.ts';
 import { unpricedModelRoutes } from '../capabilities/spend/unpriced-models/index.ts';
 import { version } from '../config/version.ts';
@@ -65,6 +65,7 @@ export function createRoutes(deps: AppDependencies, components: Components, open
     policies,
     customerDigest,
     breakers,
+    runDependencies,
     edgeDependencies,
     recordCallersChange,
     timezoneOf,
@@ -92,22 +93,7 @@ export function createRoutes(deps: AppDependencies, components: Components, open
     ...rateLimitRoutes({ db, ids, readLimitPerMinute: config.readLimitPerMinute }),
     ...modelRoutes({ db, ids, prices, capabilities, latenciesOf, unpricedPolicy: prices.unpricedPolicy }),
     ...unpricedModelRoutes({ db, ids, prices }),
-    ...runRoutes({
-      db,
-      ids,
-      log,
-      ledger,
-      orgLimits,
-      prices,
-      rates,
-      safety,
-      limitEvents,
-      policies,
-      contents: createContents(db, secrets),
-      contentDigest: createRunDigest(secrets),
-      bulkMaxRuns: config.bulkMaxRuns,
-      failOpen: services.failOpen,
-    }),
+    ...runRoutes({ ...runDependencies, bulkMaxRuns: config.bulkMaxRuns }),
     ...policyRoutes({
       db,
       ids,

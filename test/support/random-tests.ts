@@ -39,6 +39,20 @@ const both: readonly Project[] = ['embedded', 'postgres'];
 const fastPathTitle = 'to random streams of bytes';
 
 export const randomTests = {
+  'gateway-streams': {
+    file: 'src/gateway/stream/sse-reader.test.ts',
+    projects: embedded,
+    seedsPerTurn: 20,
+    seeds: cheap,
+    regressions: [],
+  },
+  'gateway-bodies': {
+    file: 'src/gateway/body/edit-body.test.ts',
+    projects: embedded,
+    seedsPerTurn: 20,
+    seeds: cheap,
+    regressions: [],
+  },
   'fast-path': {
     file: 'src/platform/http/fast/fast-path.test.ts',
     projects: embedded,

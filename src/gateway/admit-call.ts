@@ -1,0 +1,117 @@
+/** Admits a planned call as a run in progress, through all checks of a run. Its hold is durable when this resolves. */
+import { contentCharactersMax } from '../capabilities/governance/safety/index.ts';
+import {
+  type InProgress,
+  type RunCall,
+  type RunDependencies,
+  startRun,
+} from '../capabilities/spend/runs/index.ts';
+import { parseUsd } from '../kernel/money.ts';
+import { attributed } from '../ledger/attribution.ts';
+import type { Caller } from '../platform/http/routes/access.ts';
+import type { CallAttribution } from './attribution-headers.ts';
+import { promptText } from './body/prompt-text.ts';
+import type { CallPlan } from './plan-call.ts';
+
+export interface AdmittedCall {
+  /** Null if the call was allowed while the ledger was away. */
+  readonly runId: string | null;
+  readonly decisionId: string;
+  readonly heldNanos: bigint;
+  /** The output that the hold covers, of all alternative answers together. */
+  readonly maxOutputTokens: number;
+  readonly remainingNanos: bigint | undefined;
+}
+
+/** Allows calls while the ledger is unavailable (`SVC_EDGE_FAIL_MODE=open`). */
+export interface FailOpenAdmission {
+  isOutage(error: unknown): boolean;
+  /** Returns the text of the verdict of an edge decision. It is on disk when this resolves. */
+  allow(request: FailOpenCall): Promise<{ readonly text: string }>;
+}
+
+export interface FailOpenCall {
+  readonly body: InProgress;
+  readonly caller: { readonly orgId: string; readonly keyId: string };
+  readonly now: Date;
+}
+
+export interface AdmitDependencies {
+  readonly runs: RunDependencies;
+  readonly failOpen: FailOpenAdmission | undefined;
+}
+
+export interface AdmissionRequest {
+  readonly plan: CallPlan;
+  readonly caller: Caller;
+  readonly now: Date;
+  readonly attribution: CallAttribution;
+  /** The output to hold at first; at most the maximum of the plan. */
+  readonly heldOutputTokens: number;
+}
+
+/** Time for retries, the rest of a response after its client has left, and the settlement. */
+const settleMs = 120_000;
+const holdSecondsMax = 86_400;
+
+export async function admitCall(deps: AdmitDependencies, request: AdmissionRequest): Promise<AdmittedCall> {
+  const { plan, caller, now, attribution, heldOutputTokens } = request;
+  const body: InProgress = {
+    ...attribution,
+    model: plan.model,
+    ...(plan.price.provider !== null && { provider: plan.price.provider }),
+    input_tokens: plan.inputTokens,
+    max_output_tokens: heldOutputTokens,
+    expires_in_seconds: holdSeconds(plan),
+  };
+  const call: RunCall = { caller, now, storeResponse: undefined };
+  try {
+    return await startRun(deps.runs, call, body, {
+      fitDownTo: plan.onLimit === 'refuse' ? undefined : Math.min(plan.minOutputTokens, heldOutputTokens),
+      content: await contentOf(deps.runs, caller.tenantId, plan),
+    });
+  } catch (error) {
+    if (deps.failOpen?.isOutage(error) !== true) {
+      throw error;
+    }
+    return allowOpen(deps.failOpen, body, caller, now);
+  }
+}
+
+/** Longer than the longest call: a hold that expires first would be posted although its call is in progress. */
+function holdSeconds({ candidates }: CallPlan): number {
+  const longestMs = Math.max(...candidates.map(({ timeouts }) => timeouts.totalMs));
+  return Math.min(holdSecondsMax, Math.ceil((longestMs + settleMs) / 1_000));
+}
+
+/** Only collected if the org has safety detectors. It is checked and stored nowhere. */
+async function contentOf(
+  { orgLimits }: RunDependencies,
+  orgId: string,
+  { call }: CallPlan,
+): Promise<string | undefined> {
+  const limits = orgLimits.peek(orgId) ?? (await orgLimits.get(orgId));
+  return limits.runOnlyChecks.includes('safety') ? promptText(call.body, contentCharactersMax) : undefined;
+}
+
+async function allowOpen(
+  failOpen: FailOpenAdmission,
+  body: InProgress,
+  { tenantId, keyId, attribution }: Caller,
+  now: Date,
+): Promise<AdmittedCall> {
+  const own = attributed(body, attribution);
+  const { text } = await failOpen.allow({
+    body: typeof own === 'string' ? body : own,
+    caller: { orgId: tenantId, keyId },
+    now,
+  });
+  const verdict = JSON.parse(text) as { decision_id: string; held_usd: string };
+  return {
+    runId: null,
+    decisionId: verdict.decision_id,
+    heldNanos: parseUsd(verdict.held_usd) ?? 0n,
+    maxOutputTokens: body.max_output_tokens,
+    remainingNanos: undefined,
+  };
+}

@@ -1,0 +1,126 @@
+/** The headers with which a client says who pays for a call. They are validated here and never reach the provider. */
+import type { IncomingHttpHeaders } from 'node:http';
+import { parseUsd } from '../kernel/money.ts';
+import { tagsMax } from '../ledger/scope.ts';
+import { GatewayError } from './errors/dialect-errors.ts';
+
+export const onLimitChoices = ['refuse', 'fit', 'fallback'] as const;
+export type OnLimit = (typeof onLimitChoices)[number];
+
+export interface CallAttribution {
+  readonly customer_id?: string;
+  readonly workflow?: string;
+  readonly team?: string;
+  readonly department?: string;
+  readonly chain_id?: string;
+  readonly parent_run_id?: string;
+  readonly tags?: Readonly<Record<string, string>>;
+}
+
+export interface CallHeaders {
+  readonly attribution: CallAttribution;
+  readonly maxCostNanos: bigint | undefined;
+  readonly onLimit: OnLimit | undefined;
+}
+
+const labels = {
+  'x-svc-customer': 'customer_id',
+  'x-svc-workflow': 'workflow',
+  'x-svc-team': 'team',
+  'x-svc-department': 'department',
+  'x-svc-chain': 'chain_id',
+  'x-svc-parent-run': 'parent_run_id',
+} as const;
+
+/** Headers by which Claude Code and Codex name their session: the calls of a session are a chain. */
+const sessionHeaders = ['x-claude-code-session-id', 'session_id', 'session-id', 'conversation_id'];
+
+const labelMax = 200;
+const tagNameMax = 64;
+
+export function callHeadersOf(headers: IncomingHttpHeaders): CallHeaders {
+  const attribution: Record<string, string | Record<string, string>> = {};
+  for (const [header, field] of Object.entries(labels)) {
+    const value = valueOf(headers, header);
+    if (value !== undefined) {
+      attribution[field] = value;
+    }
+  }
+  const tags = tagsOf(valueOf(headers, 'x-svc-tags', Number.POSITIVE_INFINITY));
+  const chain = attribution.chain_id ?? sessionOf(headers);
+  return {
+    attribution: {
+      ...attribution,
+      ...(chain !== undefined && { chain_id: chain }),
+      ...(tags !== undefined && { tags }),
+    } as CallAttribution,
+    maxCostNanos: maxCostOf(valueOf(headers, 'x-svc-max-cost-usd')),
+    onLimit: onLimitOf(valueOf(headers, 'x-svc-on-limit')),
+  };
+}
+
+/** Returns a header as text, without surrounding spaces. Node reads header bytes as Latin-1; labels are UTF-8. */
+function valueOf(headers: IncomingHttpHeaders, name: string, max = labelMax): string | undefined {
+  const given = headers[name];
+  if (given === undefined) {
+    return undefined;
+  }
+  const value = Buffer.from(String(given), 'latin1').toString('utf8').trim();
+  if (value === '' || value.length > max) {
+    throw invalidHeader(name, `must have 1 to ${max} characters`);
+  }
+  return value;
+}
+
+function sessionOf(headers: IncomingHttpHeaders): string | undefined {
+  for (const name of sessionHeaders) {
+    const value = headers[name];
+    if (typeof value === 'string' && value !== '' && value.length <= labelMax) {
+      return value;
+    }
+  }
+  return undefined;
+}
+
+function tagsOf(text: string | undefined): Record<string, string> | undefined {
+  if (text === undefined) {
+    return undefined;
+  }
+  const tags: Record<string, string> = {};
+  for (const pair of text.split(',')) {
+    const separator = pair.indexOf('=');
+    const name = pair.slice(0, separator).trim();
+    const value = pair.slice(separator + 1).trim();
+    if (separator < 1 || name === '' || name.length > tagNameMax || value.length > labelMax) {
+      throw invalidHeader('x-svc-tags', 'must be a list such as `env=prod,app=chat`');
+    }
+    tags[name] = value;
+  }
+  if (Object.keys(tags).length > tagsMax) {
+    throw invalidHeader('x-svc-tags', `must have at most ${tagsMax} tags`);
+  }
+  return tags;
+}
+
+function maxCostOf(text: string | undefined): bigint | undefined {
+  if (text === undefined) {
+    return undefined;
+  }
+  const nanos = /^\d+(\.\d{1,9})?$/.test(text) ? parseUsd(text) : undefined;
+  if (nanos === undefined) {
+    throw invalidHeader('x-svc-max-cost-usd', 'must be an amount such as `0.25`');
+  }
+  return nanos;
+}
+
+function onLimitOf(text: string | undefined): OnLimit | undefined {
+  const choice = onLimitChoices.find((one) => one === text);
+  if (text !== undefined && choice === undefined) {
+    throw invalidHeader('x-svc-on-limit', `must be one of ${onLimitChoices.join(', ')}`);
+  }
+  return choice;
+}
+
+function invalidHeader(name: string, rule: string): GatewayError {
+  return new GatewayError(400, 'invalid_header', `The header ${name} ${rule}.`, { header: name });
+}

@@ -1,0 +1,56 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { seedsOf } from '../../../test/support/seeds.ts';
+import { editBody, repeatedNames } from './edit-body.ts';
+
+const { forAll } = seedsOf('gateway-bodies');
+
+const padded = (value: unknown, spaces: number) => JSON.stringify(value, null, spaces);
+
+test('a changed member has its new value, and every other member its old one', () => {
+  forAll(
+    fc.property(
+      fc.dictionary(fc.string(), fc.jsonValue(), { maxKeys: 6 }),
+      fc.integer({ min: 0, max: 3 }),
+      fc.option(fc.nat(), { nil: undefined }),
+      (fields, spaces, max) => {
+        const body = { ...fields, ...(max !== undefined && { max_tokens: max }) };
+        const text = padded(body, spaces);
+        const edited = JSON.parse(editBody(Buffer.from(text), { max_tokens: 7 }).toString());
+        expect(edited).toEqual(JSON.parse(padded({ ...body, max_tokens: 7 }, 0)));
+      },
+    ),
+  );
+});
+
+test('only the bytes of the value change', () => {
+  const edit = (text: string, changes: Record<string, string | number | boolean>) =>
+    editBody(Buffer.from(text), changes).toString();
+  expect(edit('{"a":1.0, "max_tokens" :\t99 ,"b":"}{\\""}', { max_tokens: 5 })).toBe(
+    '{"a":1.0, "max_tokens" :\t5 ,"b":"}{\\""}',
+  );
+  expect(edit('{ }', { max_tokens: 5 })).toBe('{"max_tokens":5 }');
+  expect(edit('{"stream":true}', { 'stream_options.include_usage': true })).toBe(
+    '{"stream_options":{"include_usage":true},"stream":true}',
+  );
+  expect(edit('{"stream_options":{"x":1}}', { 'stream_options.include_usage': true })).toBe(
+    '{"stream_options":{"include_usage":true,"x":1}}',
+  );
+  expect(edit('{"stream_options":{"include_usage":false}}', { 'stream_options.include_usage': true })).toBe(
+    '{"stream_options":{"include_usage":true}}',
+  );
+  expect(edit('{"stream_options":null,"n":1}', { 'stream_options.include_usage': true })).toBe(
+    '{"stream_options":{"include_usage":true},"n":1}',
+  );
+  expect(edit('{"model":"ä","x":"ö"}', { model: 'ü' })).toBe('{"model":"ü","x":"ö"}');
+});
+
+test('repeated names are found, also if one of them is escaped', () => {
+  const repeated = (text: string) =>
+    repeatedNames(Buffer.from(text), ['max_tokens', 'stream_options.include_usage']);
+  expect(repeated('{"max_tokens":1,"b":2,"max_\\u0074okens":9}')).toEqual(['max_tokens']);
+  expect(repeated('{"stream_options":{"include_usage":false,"include_usage":true}}')).toEqual([
+    'stream_options.include_usage',
+  ]);
+  expect(repeated('{"b":1,"b":2}')).toEqual([]);
+});

@@ -1,0 +1,110 @@
+/** Changes single members of a JSON body in its text. Every other byte stays as the client sent it. */
+import { type Member, membersAt, objectStartOf } from './json-positions.ts';
+
+/** The new values of members: of the body, or with a dot of an object in it (`stream_options.include_usage`). */
+export type BodyChanges = Readonly<Record<string, string | number | boolean>>;
+
+interface Edit {
+  readonly start: number;
+  readonly end: number;
+  readonly text: string;
+}
+
+/** Returns the body with these members set. Adds the members that it does not have, at the start of their object. */
+export function editBody(body: Buffer, changes: BodyChanges): Buffer {
+  const names = Object.keys(changes);
+  if (names.length === 0) {
+    return body;
+  }
+  const start = objectStartOf(body);
+  if (start === undefined) {
+    throw new Error('the body is not an object');
+  }
+  const members = membersAt(body, start);
+  const edits: Edit[] = [];
+  const added: string[] = [];
+  const addedTo = new Map<Member, string[]>();
+  for (const name of names) {
+    const value = JSON.stringify(changes[name]);
+    const [outer = '', inner] = name.split('.');
+    const member = lastNamed(members, outer);
+    if (inner === undefined) {
+      if (member === undefined) {
+        added.push(`${JSON.stringify(outer)}:${value}`);
+      } else {
+        edits.push({ start: member.valueStart, end: member.valueEnd, text: value });
+      }
+    } else if (member === undefined || body[member.valueStart] !== openBrace) {
+      const object = `{${JSON.stringify(inner)}:${value}}`;
+      if (member === undefined) {
+        added.push(`${JSON.stringify(outer)}:${object}`);
+      } else {
+        edits.push({ start: member.valueStart, end: member.valueEnd, text: object });
+      }
+    } else {
+      const found = lastNamed(membersAt(body, member.valueStart), inner);
+      if (found === undefined) {
+        addedTo.set(member, [...(addedTo.get(member) ?? []), `${JSON.stringify(inner)}:${value}`]);
+      } else {
+        edits.push({ start: found.valueStart, end: found.valueEnd, text: value });
+      }
+    }
+  }
+  for (const [member, texts] of addedTo) {
+    edits.push(insertion(body, member.valueStart, texts));
+  }
+  if (added.length > 0) {
+    edits.push(insertion(body, start, added));
+  }
+  return apply(body, edits);
+}
+
+const openBrace = 0x7b;
+
+/** Returns the names that occur more than once in an object: parsers disagree about the value of such a member. */
+export function repeatedNames(body: Buffer, names: readonly string[]): string[] {
+  const start = objectStartOf(body);
+  if (start === undefined) {
+    return [];
+  }
+  const seen = new Set<string>();
+  const repeated = new Set<string>();
+  const note = (members: readonly Member[], prefix: string) => {
+    for (const { name } of members) {
+      const path = `${prefix}${name}`;
+      if (seen.has(path) && names.includes(path)) {
+        repeated.add(path);
+      }
+      seen.add(path);
+    }
+  };
+  const members = membersAt(body, start);
+  note(members, '');
+  for (const { name, valueStart } of members) {
+    if (body[valueStart] === openBrace && names.some((path) => path.startsWith(`${name}.`))) {
+      note(membersAt(body, valueStart), `${name}.`);
+    }
+  }
+  return [...repeated];
+}
+
+function lastNamed(members: readonly Member[], name: string): Member | undefined {
+  return members.findLast((member) => member.name === name);
+}
+
+function insertion(body: Buffer, objectStart: number, texts: readonly string[]): Edit {
+  const isEmpty = membersAt(body, objectStart).length === 0;
+  const at = objectStart + 1;
+  return { start: at, end: at, text: `${texts.join()}${isEmpty ? '' : ','}` };
+}
+
+function apply(body: Buffer, edits: readonly Edit[]): Buffer {
+  const pieces: Buffer[] = [];
+  let at = 0;
+  for (const { start, end, text } of [...edits].sort((a, b) => a.start - b.start)) {
+    pieces.push(body.subarray(at, start), Buffer.from(text));
+    at = end;
+  }
+  pieces.push(body.subarray(at));
+  return Buffer.concat(pieces);
+}

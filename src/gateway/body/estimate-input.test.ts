@@ -1,0 +1,74 @@
+import { expect, test } from 'vitest';
+import { estimatedInputTokens, inputPartsOf } from './estimate-input.ts';
+import { imageTokens, sizeOfBase64 } from './image-tokens.ts';
+import { createTokenRatios, familyOf } from './token-ratios.ts';
+
+const rules = { ratio: 2.1, unseenTokens: 50_000, contextTokens: 128_000, hasTools: false };
+
+function png(width: number, height: number): string {
+  const bytes = Buffer.alloc(24);
+  bytes.writeUInt32BE(0x89504e47, 0);
+  bytes.writeUInt32BE(width, 16);
+  bytes.writeUInt32BE(height, 20);
+  return bytes.toString('base64');
+}
+
+test('the text of every message and tool counts, and no more tokens than bytes', () => {
+  const short = inputPartsOf({ model: 'm', messages: [{ role: 'user', content: 'hi' }] }, 'm');
+  const long = inputPartsOf({ model: 'm', messages: [{ role: 'user', content: 'hi '.repeat(1_000) }] }, 'm');
+  expect(long.textBytes - short.textBytes).toBe(2_998);
+  expect(estimatedInputTokens(long, rules)).toBeGreaterThan(1_000);
+  expect(estimatedInputTokens(long, { ...rules, ratio: 100 })).toBeLessThan(3_200);
+  const tools = [{ type: 'function', function: { name: 'f', parameters: { type: 'object' } } }];
+  expect(inputPartsOf({ messages: [], tools }, 'm').textBytes).toBeGreaterThan(20);
+});
+
+test('content that cannot be seen counts as set, and never exceeds the context', () => {
+  for (const body of [
+    { input: 'x', previous_response_id: 'resp_1' },
+    { input: [{ role: 'user', content: [{ type: 'input_file', file_id: 'file_1' }] }] },
+    {
+      messages: [
+        { role: 'user', content: [{ type: 'document', source: { type: 'url', url: 'https://x' } }] },
+      ],
+    },
+    { input: 'x', prompt: { id: 'pmpt_1' } },
+    { messages: [], tools: [{ type: 'web_search_20250305', name: 'web_search' }] },
+    { messages: [{ role: 'user', content: [{ type: 'input_audio', input_audio: { data: 'AAAA' } }] }] },
+  ]) {
+    const parts = inputPartsOf(body, 'gpt-5');
+    expect([parts.hasUnseen, body]).toEqual([true, body]);
+    expect(estimatedInputTokens(parts, rules)).toBeGreaterThanOrEqual(50_000);
+    expect(estimatedInputTokens(parts, { ...rules, unseenTokens: 1_000_000 })).toBe(128_000);
+  }
+});
+
+test('images count by the published formulas', () => {
+  expect(imageTokens('gpt-4o', { width: 1_024, height: 1_024 }, 'high')).toBe(765);
+  expect(imageTokens('gpt-4o', { width: 2_048, height: 4_096 }, 'high')).toBe(1_105);
+  expect(imageTokens('gpt-4o', { width: 4_096, height: 8_192 }, 'low')).toBe(85);
+  expect(imageTokens('gpt-4.1-mini', { width: 1_024, height: 1_024 }, 'high')).toBe(Math.ceil(1_024 * 1.62));
+  expect(imageTokens('claude-sonnet-4-5', { width: 1_000, height: 1_000 }, 'high')).toBe(1_334);
+  expect(imageTokens('gpt-4o', undefined, 'high')).toBe(85 + 170 * 8);
+  expect(sizeOfBase64(png(640, 480))).toEqual({ width: 640, height: 480 });
+  const content = [{ type: 'image_url', image_url: { url: `data:image/png;base64,${png(1_024, 1_024)}` } }];
+  const parts = inputPartsOf({ messages: [{ role: 'user', content }] }, 'gpt-4o');
+  expect([parts.imageTokens, parts.hasUnseen]).toEqual([765, false]);
+  expect(parts.textBytes).toBeLessThan(100);
+});
+
+test('a ratio is learned from many calls of the same org and family only', () => {
+  const ratios = createTokenRatios();
+  for (let call = 0; call < 1_000; call += 1) {
+    ratios.learn('org_1', 'gpt-4o', 1_000, 800);
+  }
+  ratios.learn('org_1', 'gpt-4o', 1_000, 3_000);
+  expect(ratios.of('org_1', 'gpt-4o-mini')).toBeCloseTo(0.81 * 1.05, 2);
+  expect(ratios.of('org_2', 'gpt-4o')).toBe(2.1);
+  expect(ratios.of('org_1', 'claude-sonnet-4-5')).toBe(2.8);
+  expect([familyOf('openai/gpt-4o'), familyOf('claude-3-5-haiku'), familyOf('llama-3.1-70b')]).toEqual([
+    'gpt-4',
+    'claude',
+    'llama-3',
+  ]);
+});

@@ -1,0 +1,189 @@
+/**
+ * Estimates the input tokens of a request as an upper bound, without a tokenizer: text by its characters, images by the
+ * published formulas, and what the request only refers to by the size of the model's context or the org's setting.
+ */
+import type { Fields } from '../usage/call-usage.ts';
+import { fieldsOf } from '../usage/call-usage.ts';
+import { imageTokens, sizeOfBase64 } from './image-tokens.ts';
+import { textScore } from './text-score.ts';
+
+export interface InputParts {
+  readonly textBytes: number;
+  readonly textScore: number;
+  readonly imageTokens: number;
+  /** Messages, content parts and tools: each adds a few tokens that separate it from the next. */
+  readonly parts: number;
+  /** True if the request refers to content that is not in it: an earlier response, a file, a document or a URL. */
+  readonly hasUnseen: boolean;
+}
+
+/** Tokens that formats add: around each message, part and tool, and once for all. */
+const tokensPerPart = 12;
+/** Anthropic's system prompt for tools alone has about 350 tokens; 700 with tools that the provider runs. */
+const tokensOfFrame = 64;
+const tokensOfToolFrame = 800;
+/** A list of token ids as the input of embeddings: a token each. */
+const tokensPerNumber = 1;
+
+/** Names of fields whose text is data and not read as text: images and files in base64, and signatures of reasoning. */
+const dataFields = new Set(['data', 'file_data', 'b64_json', 'encrypted_content']);
+/** Fields that are not a part of the prompt. */
+const settingFields = new Set([
+  'model',
+  'user',
+  'safety_identifier',
+  'prompt_cache_key',
+  'service_tier',
+  'stream_options',
+  'include',
+  'store',
+  'metadata',
+  'reasoning_effort',
+  'verbosity',
+  'truncation',
+]);
+const unseenFields = new Set([
+  'previous_response_id',
+  'conversation',
+  'file_id',
+  'file_url',
+  'container',
+  'vector_store_ids',
+  'mcp_servers',
+  'server_url',
+]);
+/** Types of parts whose content the provider fetches or expands. */
+const unseenTypes = new Set([
+  'document',
+  'file',
+  'input_file',
+  'item_reference',
+  'container_upload',
+  'web_search_tool_result',
+  'prompt',
+]);
+
+/** Tools that the provider runs: their results become input of the same call. */
+const serverToolTypes =
+  /^(web_search|web_fetch|code_execution|code_interpreter|file_search|mcp|tool_search|image_generation)/;
+
+class Collector {
+  textBytes = 0;
+  textScore = 0;
+  imageTokens = 0;
+  parts = 0;
+  numbers = 0;
+  hasUnseen = false;
+  readonly #model: string;
+
+  constructor(model: string) {
+    this.#model = model;
+  }
+
+  add(value: unknown, name: string): void {
+    if (typeof value === 'string') {
+      this.#addText(value, name);
+    } else if (typeof value === 'number') {
+      this.numbers += 1;
+    } else if (Array.isArray(value)) {
+      for (const item of value) {
+        this.add(item, '');
+      }
+    } else if (typeof value === 'object' && value !== null) {
+      this.#addObject(value as Fields);
+    } else {
+      this.textBytes += 5;
+      this.textScore += 1;
+    }
+  }
+
+  #addText(text: string, name: string): void {
+    const { bytes, score } = textScore(text);
+    const { bytes: nameBytes, score: nameScore } = textScore(name);
+    this.textBytes += bytes + nameBytes + 2;
+    this.textScore += score + nameScore + 1;
+  }
+
+  #addObject(object: Fields): void {
+    this.parts += 1;
+    if (this.#addImage(object)) {
+      return;
+    }
+    const { type } = object;
+    if (typeof type === 'string' && (unseenTypes.has(type) || serverToolTypes.test(type))) {
+      this.hasUnseen = true;
+    }
+    for (const [name, value] of Object.entries(object)) {
+      if (unseenFields.has(name) && value != null) {
+        this.hasUnseen = true;
+      } else if (!(dataFields.has(name) && typeof value === 'string')) {
+        this.add(value, name);
+      } else {
+        // Audio and files: their tokens follow from their content, which is not read here.
+        this.hasUnseen = true;
+      }
+    }
+  }
+
+  /** Counts an image of any format: OpenAI's chat and responses, Anthropic's messages. */
+  #addImage(object: Fields): boolean {
+    if (object.type === 'image_url' || object.type === 'input_image') {
+      const nested = fieldsOf(object.image_url);
+      const url = typeof object.image_url === 'string' ? object.image_url : nested.url;
+      this.#countImage(typeof url === 'string' ? url : undefined, object.detail ?? nested.detail);
+      return true;
+    }
+    if (object.type === 'image') {
+      const source = fieldsOf(object.source);
+      const data = typeof source.data === 'string' ? `data:;base64,${source.data}` : undefined;
+      this.#countImage(data, undefined);
+      return true;
+    }
+    return false;
+  }
+
+  #countImage(url: string | undefined, detail: unknown): void {
+    const comma = url?.startsWith('data:') === true ? url.indexOf(',') : -1;
+    const size = url === undefined || comma === -1 ? undefined : sizeOfBase64(url.slice(comma + 1));
+    this.imageTokens += imageTokens(this.#model, size, detail === 'low' ? 'low' : 'high');
+  }
+}
+
+/** Returns the parts of a request that become input tokens. */
+export function inputPartsOf(body: Fields, model: string): InputParts {
+  const collector = new Collector(model);
+  for (const [name, value] of Object.entries(body)) {
+    if (unseenFields.has(name) && value != null) {
+      collector.hasUnseen = true;
+    } else if (name === 'prompt' && typeof value === 'object') {
+      // A template that is stored at the provider.
+      collector.hasUnseen = true;
+    } else if (!settingFields.has(name)) {
+      collector.add(value, name);
+    }
+  }
+  return {
+    textBytes: collector.textBytes + collector.numbers * tokensPerNumber,
+    textScore: collector.textScore + collector.numbers * tokensPerNumber,
+    imageTokens: collector.imageTokens,
+    parts: collector.parts,
+    hasUnseen: collector.hasUnseen,
+  };
+}
+
+export interface EstimateRules {
+  /** Tokens per point of the text score, for the family of the model. */
+  readonly ratio: number;
+  /** Input tokens assumed for content that cannot be seen. */
+  readonly unseenTokens: number;
+  /** The context of the model; undefined if it is not known. A request cannot have more input. */
+  readonly contextTokens: number | undefined;
+  readonly hasTools: boolean;
+}
+
+export function estimatedInputTokens(input: InputParts, rules: EstimateRules): number {
+  const text = Math.min(input.textBytes, Math.ceil(input.textScore * rules.ratio));
+  const frame = tokensOfFrame + (rules.hasTools ? tokensOfToolFrame : 0) + input.parts * tokensPerPart;
+  const tokens = text + frame + input.imageTokens + (input.hasUnseen ? rules.unseenTokens : 0);
+  return rules.contextTokens === undefined ? tokens : Math.min(tokens, rules.contextTokens);
+}

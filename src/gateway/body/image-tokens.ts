@@ -1,0 +1,135 @@
+/** Tokens of images in a prompt, by the formulas that OpenAI and Anthropic publish. An unknown size counts as the largest. */
+
+export interface ImageSize {
+  readonly width: number;
+  readonly height: number;
+}
+
+export type ImageDetail = 'low' | 'high';
+
+interface TileRule {
+  readonly base: number;
+  readonly tile: number;
+}
+
+/** Models that count tiles of 512 pixels, by the start of their name; the first match applies. */
+const tileRules: readonly (readonly [RegExp, TileRule])[] = [
+  [/^gpt-4o-mini/, { base: 2_833, tile: 5_667 }],
+  [/^(o1|o3)(?!-mini)/, { base: 75, tile: 150 }],
+  [/^gpt-5(\.\d+)?(-chat)?(?!-mini|-nano)/, { base: 70, tile: 140 }],
+  [/^(gpt-4o|gpt-4\.1(?!-mini|-nano)|gpt-4\.5|gpt-4-turbo|gpt-4-vision)/, { base: 85, tile: 170 }],
+  [/^computer-use/, { base: 65, tile: 129 }],
+];
+
+/** Models that count patches of 32 pixels, with the factor of each. */
+const patchRules: readonly (readonly [RegExp, number])[] = [
+  [/^(gpt-4\.1-mini|gpt-5(\.\d+)?-mini)/, 1.62],
+  [/^(gpt-4\.1-nano|gpt-5(\.\d+)?-nano)/, 2.46],
+  [/^o4-mini/, 1.72],
+];
+
+const patchesMax = 1_536;
+const tileSide = 512;
+const tileBoxSide = 2_048;
+const tileShortSide = 768;
+/** The most tiles of an image that was scaled: 768 by 2,048 pixels. */
+const tilesMax = 8;
+
+/** Anthropic: a token for each 750 square pixels, after scaling to at most this many tokens. */
+const anthropicPixelsPerToken = 750;
+const anthropicTokensMax = 1_600;
+/** Models from this version on accept larger images. */
+const anthropicLargeImages = /^claude-(opus|sonnet|fable|mythos)-(4-[7-9]|[5-9])/;
+const anthropicLargeTokensMax = 4_784;
+
+export function imageTokens(model: string, size: ImageSize | undefined, detail: ImageDetail): number {
+  const name = model.slice(model.lastIndexOf('/') + 1).toLowerCase();
+  if (name.startsWith('claude')) {
+    const max = anthropicLargeImages.test(name) ? anthropicLargeTokensMax : anthropicTokensMax;
+    return size === undefined
+      ? max
+      : Math.min(max, Math.ceil((size.width * size.height) / anthropicPixelsPerToken));
+  }
+  const patchFactor = patchRules.find(([pattern]) => pattern.test(name))?.[1];
+  if (patchFactor !== undefined) {
+    return Math.ceil(patchesOf(size) * patchFactor);
+  }
+  const rule = tileRules.find(([pattern]) => pattern.test(name))?.[1] ?? { base: 2_833, tile: 5_667 };
+  return detail === 'low' ? rule.base : rule.base + rule.tile * tilesOf(size);
+}
+
+function patchesOf(size: ImageSize | undefined): number {
+  if (size === undefined) {
+    return patchesMax;
+  }
+  return Math.min(patchesMax, Math.ceil(size.width / 32) * Math.ceil(size.height / 32));
+}
+
+/** Scales into a square of 2,048 pixels, then the shorter side to 768 pixels. */
+function tilesOf(size: ImageSize | undefined): number {
+  if (size === undefined || size.width === 0 || size.height === 0) {
+    return tilesMax;
+  }
+  const boxed = Math.min(1, tileBoxSide / Math.max(size.width, size.height));
+  const shorter = Math.min(size.width, size.height) * boxed;
+  const scale = boxed * Math.min(1, tileShortSide / shorter);
+  return (
+    Math.ceil(Math.round(size.width * scale) / tileSide) *
+    Math.ceil(Math.round(size.height * scale) / tileSide)
+  );
+}
+
+/** Bytes that contain the size of an image in every format; a JPEG may have longer data before it, and is then unknown. */
+const headBytes = 65_536;
+
+/** Returns the size of an image in base64, from its first bytes; undefined if they do not tell. */
+export function sizeOfBase64(data: string): ImageSize | undefined {
+  const bytes = Buffer.from(data.slice(0, Math.ceil(headBytes / 3) * 4), 'base64');
+  return sizeOfPng(bytes) ?? sizeOfGif(bytes) ?? sizeOfWebp(bytes) ?? sizeOfJpeg(bytes);
+}
+
+function sizeOfPng(bytes: Buffer): ImageSize | undefined {
+  return bytes.length >= 24 && bytes.readUInt32BE(0) === 0x89504e47
+    ? { width: bytes.readUInt32BE(16), height: bytes.readUInt32BE(20) }
+    : undefined;
+}
+
+function sizeOfGif(bytes: Buffer): ImageSize | undefined {
+  return bytes.length >= 10 && bytes.toString('latin1', 0, 3) === 'GIF'
+    ? { width: bytes.readUInt16LE(6), height: bytes.readUInt16LE(8) }
+    : undefined;
+}
+
+function sizeOfWebp(bytes: Buffer): ImageSize | undefined {
+  if (bytes.length < 30 || bytes.toString('latin1', 8, 12) !== 'WEBP') {
+    return undefined;
+  }
+  switch (bytes.toString('latin1', 12, 16)) {
+    case 'VP8X':
+      return { width: bytes.readUIntLE(24, 3) + 1, height: bytes.readUIntLE(27, 3) + 1 };
+    case 'VP8L': {
+      const bits = bytes.readUInt32LE(21);
+      return { width: (bits & 0x3fff) + 1, height: ((bits >>> 14) & 0x3fff) + 1 };
+    }
+    case 'VP8 ':
+      return { width: bytes.readUInt16LE(26) & 0x3fff, height: bytes.readUInt16LE(28) & 0x3fff };
+    default:
+      return undefined;
+  }
+}
+
+function sizeOfJpeg(bytes: Buffer): ImageSize | undefined {
+  if (bytes.length < 4 || bytes.readUInt16BE(0) !== 0xffd8) {
+    return undefined;
+  }
+  let at = 2;
+  while (at + 9 < bytes.length && bytes[at] === 0xff) {
+    const marker = bytes[at + 1] as number;
+    const isFrame = marker >= 0xc0 && marker <= 0xcf && marker !== 0xc4 && marker !== 0xc8 && marker !== 0xcc;
+    if (isFrame) {
+      return { width: bytes.readUInt16BE(at + 7), height: bytes.readUInt16BE(at + 5) };
+    }
+    at += 2 + bytes.readUInt16BE(at + 2);
+  }
+  return undefined;
+}

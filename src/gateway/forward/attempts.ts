@@ -1,0 +1,161 @@
+/**
+ * Tries to get a response from a provider: the next connection first, at most two more attempts, and only before the first
+ * byte of a response was passed on.
+ */
+
+import type { IncomingHttpHeaders } from 'node:http';
+import { setTimeout as pause } from 'node:timers/promises';
+import {
+  type Connection,
+  ConnectionKeyUnavailable,
+  type Connections,
+} from '../../capabilities/integration/connections/index.ts';
+import { type ProviderClient, type ProviderResponse, ProviderUnreachable } from './provider-client.ts';
+import { requestHeaders } from './provider-headers.ts';
+import { readAll } from './read-all.ts';
+
+export interface ForwardedCall {
+  readonly method: string;
+  readonly path: string;
+  readonly headers: IncomingHttpHeaders;
+  /** Returns the body for a connection; the fields for a maximum differ between providers. */
+  bodyFor(connection: Connection): Buffer | undefined;
+  /** Called with the body of each response that is not passed on: it may report usage. */
+  onDiscarded?(status: number, body: Buffer): void;
+}
+
+export type AttemptsResult =
+  | {
+      readonly kind: 'response';
+      readonly connection: Connection;
+      readonly response: ProviderResponse;
+      readonly attempts: number;
+    }
+  | { readonly kind: 'unreachable'; readonly isTimeout: boolean; readonly attempts: number };
+
+export interface AttemptDependencies {
+  readonly client: ProviderClient;
+  readonly connections: Pick<Connections, 'succeeded' | 'failed'>;
+  /** Waits before an attempt at the same connection. Replaced in tests. */
+  wait?(ms: number, signal: AbortSignal): Promise<void>;
+  countAttempt(outcome: 'success' | 'client_error' | 'retryable' | 'unreachable'): void;
+}
+
+const attemptsMax = 3;
+const retryAfterMsMax = 10_000;
+const backoffMs = 250;
+/** A failed response is read, so that its connection can be reused and its usage is not lost. */
+const discardedBytesMax = 1_048_576;
+
+export async function attemptCall(
+  deps: AttemptDependencies,
+  candidates: readonly Connection[],
+  call: ForwardedCall,
+  signal: AbortSignal,
+): Promise<AttemptsResult> {
+  const waitMs = deps.wait ?? defaultWait;
+  let last: AttemptsResult = { kind: 'unreachable', isTimeout: false, attempts: 0 };
+  for (let attempt = 1; attempt <= attemptsMax; attempt += 1) {
+    const connection = candidates[(attempt - 1) % candidates.length] as Connection;
+    if (attempt > candidates.length) {
+      const waitTime = pauseBefore(last, attempt);
+      if (waitTime === undefined) {
+        return last;
+      }
+      await waitMs(waitTime, signal);
+    }
+    if (signal.aborted) {
+      return last;
+    }
+    if (last.kind === 'response') {
+      await discard(last.response, call);
+    }
+    last = await attemptOnce(deps, connection, call, attempt);
+    if (last.kind === 'response' && !isRetryable(last.response.status)) {
+      return last;
+    }
+  }
+  return last;
+}
+
+async function attemptOnce(
+  { client, connections, countAttempt }: AttemptDependencies,
+  connection: Connection,
+  call: ForwardedCall,
+  attempts: number,
+): Promise<AttemptsResult> {
+  const send = (apiKey: string) =>
+    client.send({
+      connection,
+      method: call.method,
+      path: call.path,
+      headers: requestHeaders(call.headers, connection, apiKey),
+      body: call.bodyFor(connection),
+    });
+  try {
+    let response = await send(connection.apiKey());
+    const previous = isKeyRejected(response.status) ? connection.previousApiKey() : undefined;
+    if (previous !== undefined) {
+      await discard(response, call);
+      response = await send(previous);
+    }
+    const { status } = response;
+    if (isRetryable(status) || isKeyRejected(status)) {
+      connections.failed(connection.id);
+    } else {
+      connections.succeeded(connection.id);
+    }
+    countAttempt(isRetryable(status) ? 'retryable' : status >= 400 ? 'client_error' : 'success');
+    return { kind: 'response', connection, response, attempts };
+  } catch (error) {
+    if (!(error instanceof ProviderUnreachable) && !(error instanceof ConnectionKeyUnavailable)) {
+      throw error;
+    }
+    connections.failed(connection.id);
+    countAttempt('unreachable');
+    const isTimeout = error instanceof ProviderUnreachable && error.isTimeout;
+    return { kind: 'unreachable', isTimeout, attempts };
+  }
+}
+
+function isRetryable(status: number): boolean {
+  return status === 429 || status === 408 || status >= 500;
+}
+
+function isKeyRejected(status: number): boolean {
+  return status === 401 || status === 403;
+}
+
+/** Returns the pause before the same connection is tried again; undefined if the provider wants a longer one. */
+function pauseBefore(last: AttemptsResult, attempt: number): number | undefined {
+  const retryAfter = last.kind === 'response' ? retryAfterMs(last.response) : undefined;
+  if (retryAfter !== undefined) {
+    return retryAfter <= retryAfterMsMax ? retryAfter : undefined;
+  }
+  return backoffMs * 2 ** (attempt - 2);
+}
+
+function retryAfterMs({ headers }: ProviderResponse): number | undefined {
+  const precise = Number(headers['retry-after-ms']);
+  if (headers['retry-after-ms'] !== undefined && Number.isFinite(precise) && precise >= 0) {
+    return precise;
+  }
+  const value = headers['retry-after'];
+  if (typeof value !== 'string') {
+    return undefined;
+  }
+  const seconds = Number(value);
+  const ms = Number.isFinite(seconds) ? seconds * 1_000 : new Date(value).getTime() - Date.now();
+  return Number.isFinite(ms) && ms >= 0 ? ms : undefined;
+}
+
+async function discard({ status, body }: ProviderResponse, { onDiscarded }: ForwardedCall): Promise<void> {
+  const read = await readAll(body, discardedBytesMax);
+  if (read.isWhole) {
+    onDiscarded?.(status, read.bytes);
+  }
+}
+
+async function defaultWait(ms: number, signal: AbortSignal): Promise<void> {
+  await pause(ms, undefined, { signal, ref: false }).catch(() => undefined);
+}

@@ -1,0 +1,130 @@
+/** Sends requests to providers: pooled connections, only to allowed addresses, with the timeouts of each connection. */
+import type { Readable } from 'node:stream';
+import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
+import { Agent, type Dispatcher, errors } from 'undici';
+import type { Connection } from '../../capabilities/integration/connections/index.ts';
+import { mayConnect } from '../../platform/outbound/addresses.ts';
+import {
+  AddressNotAllowed,
+  checkedLookup,
+  type LookupOptions,
+} from '../../platform/outbound/checked-lookup.ts';
+
+export interface ProviderRequest {
+  readonly connection: Connection;
+  readonly method: string;
+  /** Appended to the base URL of the connection. */
+  readonly path: string;
+  readonly headers: Record<string, string | string[]>;
+  readonly body: Buffer | undefined;
+}
+
+export interface ProviderResponse {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  /** Decompressed. Fails if the response breaks off or is silent for too long. */
+  readonly body: Readable;
+}
+
+export interface ProviderClient {
+  send(request: ProviderRequest): Promise<ProviderResponse>;
+  close(): Promise<void>;
+}
+
+/** The provider could not be reached, or did not start a response in time. */
+export class ProviderUnreachable extends Error {
+  readonly isTimeout: boolean;
+
+  constructor(message: string, isTimeout: boolean) {
+    super(message);
+    this.name = 'ProviderUnreachable';
+    this.isTimeout = isTimeout;
+  }
+}
+
+/** Providers close idle connections after about a minute. */
+const keepAliveMs = 30_000;
+
+export function createProviderClient(options: LookupOptions): ProviderClient {
+  const lookup = checkedLookup(options);
+  /** By the timeout of connecting, which undici sets per pool. */
+  const agents = new Map<number, Agent>();
+
+  function agentOf({ timeouts }: Connection): Agent {
+    const { connectMs } = timeouts;
+    let agent = agents.get(connectMs);
+    if (agent === undefined) {
+      agent = new Agent({
+        connect: { lookup, timeout: connectMs },
+        keepAliveTimeout: keepAliveMs,
+        pipelining: 1,
+      });
+      agents.set(connectMs, agent);
+    }
+    return agent;
+  }
+
+  return {
+    async send({ connection, method, path, headers, body }) {
+      const url = new URL(`${connection.baseUrl}${path}`);
+      if (!mayConnect(url, options.allowPrivateNetworks)) {
+        throw new ProviderUnreachable(new AddressNotAllowed(`${url.host} is not allowed`).message, false);
+      }
+      let response: Dispatcher.ResponseData;
+      try {
+        response = await agentOf(connection).request({
+          origin: url.origin,
+          path: `${url.pathname}${url.search}`,
+          method: method as Dispatcher.HttpMethod,
+          headers,
+          body: body ?? null,
+          headersTimeout: connection.timeouts.firstByteMs,
+          bodyTimeout: connection.timeouts.idleMs,
+        });
+      } catch (error) {
+        throw unreachable(error, url.host);
+      }
+      const { statusCode: status, headers: received } = response;
+      return { status, headers: received, body: decompressed(response.body, received['content-encoding']) };
+    },
+    async close() {
+      await Promise.all([...agents.values()].map((agent) => agent.destroy()));
+    },
+  };
+}
+
+function unreachable(error: unknown, host: string): ProviderUnreachable {
+  const isTimeout =
+    error instanceof errors.HeadersTimeoutError || error instanceof errors.ConnectTimeoutError;
+  const reason = error instanceof Error ? ((error as NodeJS.ErrnoException).code ?? error.name) : 'unknown';
+  return new ProviderUnreachable(`${host}: ${reason}`, isTimeout);
+}
+
+/** The gateway requests no compression; a provider that compresses nevertheless is decoded. */
+function decompressed(body: Readable, encoding: string | string[] | undefined): Readable {
+  const decoder = decoderOf(
+    String(encoding ?? 'identity')
+      .trim()
+      .toLowerCase(),
+  );
+  if (decoder === undefined) {
+    return body;
+  }
+  body.on('error', (error) => decoder.destroy(error));
+  decoder.on('close', () => body.destroy());
+  return body.pipe(decoder);
+}
+
+function decoderOf(encoding: string) {
+  switch (encoding) {
+    case 'gzip':
+    case 'x-gzip':
+      return createGunzip();
+    case 'deflate':
+      return createInflate();
+    case 'br':
+      return createBrotliDecompress();
+    default:
+      return undefined;
+  }
+}

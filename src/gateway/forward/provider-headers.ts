@@ -1,0 +1,102 @@
+/** Headers on their way to the provider and back: without credentials, hop-by-hop headers and those of Purser. */
+import type { IncomingHttpHeaders } from 'node:http';
+import type { Connection } from '../../capabilities/integration/connections/index.ts';
+
+const hopByHop = new Set([
+  'connection',
+  'keep-alive',
+  'proxy-authenticate',
+  'proxy-authorization',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+]);
+
+/** Set for each request, or meant for Purser or for a proxy before it. */
+const notForwarded = new Set([
+  'host',
+  'content-length',
+  'content-encoding',
+  'accept-encoding',
+  'expect',
+  'authorization',
+  'x-api-key',
+  'api-key',
+  'cookie',
+  'forwarded',
+  'x-real-ip',
+  // They select an account of the client, which the key of the connection does not belong to.
+  'openai-organization',
+  'openai-project',
+]);
+const prefixesNotForwarded = ['x-svc-', 'x-forwarded-'];
+
+export function requestHeaders(
+  given: IncomingHttpHeaders,
+  connection: Connection,
+  apiKey: string,
+): Record<string, string | string[]> {
+  const headers: Record<string, string | string[]> = {};
+  const named = connectionHeaderNames(given.connection);
+  for (const [name, value] of Object.entries(given)) {
+    if (value !== undefined && !named.has(name) && isForwarded(name)) {
+      headers[name] = value;
+    }
+  }
+  return {
+    ...headers,
+    // The usage is read from the response, and compressing a stream would delay its events.
+    'accept-encoding': 'identity',
+    ...connection.headers,
+    ...credentials(connection, apiKey),
+  };
+}
+
+function isForwarded(name: string): boolean {
+  return (
+    !hopByHop.has(name) &&
+    !notForwarded.has(name) &&
+    !prefixesNotForwarded.some((prefix) => name.startsWith(prefix))
+  );
+}
+
+/** The header `Connection` names further headers that end at this hop. */
+function connectionHeaderNames(value: string | undefined): ReadonlySet<string> {
+  return new Set((value ?? '').split(',').map((name) => name.trim().toLowerCase()));
+}
+
+function credentials({ kind }: Connection, apiKey: string): Record<string, string> {
+  switch (kind) {
+    case 'anthropic':
+      return { 'x-api-key': apiKey };
+    case 'azure_openai':
+      return { 'api-key': apiKey };
+    default:
+      return { authorization: `Bearer ${apiKey}` };
+  }
+}
+
+/** Headers of a response that are not passed on: its body is decoded and sent with a framing of its own. */
+const notReturned = new Set([
+  'content-length',
+  'content-encoding',
+  'date',
+  'server',
+  'set-cookie',
+  'strict-transport-security',
+  'alt-svc',
+]);
+
+export function responseHeaders(
+  given: Readonly<Record<string, string | string[] | undefined>>,
+): Record<string, string | string[]> {
+  const headers: Record<string, string | string[]> = {};
+  for (const [name, value] of Object.entries(given)) {
+    if (value !== undefined && !hopByHop.has(name) && !notReturned.has(name) && !name.startsWith('x-svc-')) {
+      headers[name] = value;
+    }
+  }
+  return headers;
+}

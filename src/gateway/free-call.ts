@@ -1,0 +1,94 @@
+/** Forwards calls that providers do not charge for: counting tokens, and stored responses. They take no hold. */
+import { Readable } from 'node:stream';
+import type { Connection } from '../capabilities/integration/connections/index.ts';
+import type { Reply, StreamedReply } from '../platform/http/message/reply.ts';
+import type { Caller } from '../platform/http/routes/access.ts';
+import type { RawRequest } from '../platform/http/routes/raw-endpoint.ts';
+import { GatewayError } from './errors/dialect-errors.ts';
+import { type AttemptsResult, attemptCall } from './forward/attempts.ts';
+import { responseHeaders } from './forward/provider-headers.ts';
+import { readAll } from './forward/read-all.ts';
+import type { GatewayContext } from './gateway-context.ts';
+import { keyRejected } from './metered-call.ts';
+import type { Operation } from './operations.ts';
+import { parseObject } from './parse-call.ts';
+
+export interface FreeCall {
+  readonly request: RawRequest;
+  readonly operation: Extract<Operation, { kind: 'free' | 'stored-response' }>;
+  readonly caller: Caller;
+  readonly bodyBytesMax: number;
+}
+
+export async function forwardFree(
+  context: GatewayContext,
+  { request, operation, caller, bodyBytesMax }: FreeCall,
+): Promise<Reply | StreamedReply> {
+  const { tenantId } = caller;
+  const body = request.method === 'POST' ? await request.readBody(bodyBytesMax, tenantId) : undefined;
+  const model = operation.kind === 'free' && body !== undefined ? parseObject(body).model : '';
+  if (typeof model !== 'string') {
+    throw new GatewayError(400, 'invalid_value', '`model` must be a string.', { field: 'model' });
+  }
+  const candidates = await context.connections.candidates(tenantId, operation.wanted, model);
+  if (candidates.length === 0) {
+    throw new GatewayError(404, 'not_found', 'No connection of the organization serves this call.');
+  }
+  const result =
+    operation.kind === 'stored-response'
+      ? await findStored(context, candidates, request, operation, body)
+      : await send(context, candidates, request, operation, body);
+  if (result.kind === 'unreachable') {
+    throw new GatewayError(502, 'provider_unreachable', 'The provider could not be reached.');
+  }
+  const { status, headers, body: source } = result.response;
+  if (status === 401) {
+    source.destroy();
+    throw keyRejected(result.connection);
+  }
+  const { bytes, isWhole } = await readAll(source, context.responseBytesMax);
+  if (!isWhole) {
+    throw new GatewayError(502, 'response_interrupted', 'The response of the provider broke off.');
+  }
+  return {
+    status,
+    headers: { ...responseHeaders(headers), 'content-length': String(bytes.length) },
+    body: Readable.from([bytes], { objectMode: false }),
+  };
+}
+
+/** The connection that stored a response is not known: each is tried until one has it. */
+async function findStored(
+  context: GatewayContext,
+  candidates: readonly Connection[],
+  request: RawRequest,
+  operation: FreeCall['operation'],
+  body: Buffer | undefined,
+): Promise<AttemptsResult> {
+  let last: AttemptsResult = { kind: 'unreachable', isTimeout: false, attempts: 0 };
+  for (const candidate of candidates) {
+    if (last.kind === 'response') {
+      last.response.body.destroy();
+    }
+    last = await send(context, [candidate], request, operation, body);
+    if (last.kind === 'response' && last.response.status !== 404) {
+      return last;
+    }
+  }
+  return last;
+}
+
+function send(
+  { client, connections, metrics }: GatewayContext,
+  candidates: readonly Connection[],
+  { method, headers }: RawRequest,
+  { providerPath, query }: FreeCall['operation'],
+  body: Buffer | undefined,
+): Promise<AttemptsResult> {
+  return attemptCall(
+    { client, connections, countAttempt: metrics.attempt },
+    candidates,
+    { method, path: `${providerPath}${query}`, headers, bodyFor: () => body },
+    new AbortController().signal,
+  );
+}

@@ -1,0 +1,56 @@
+/** State and services that all calls of the gateway share. */
+import type { Connections } from '../capabilities/integration/connections/index.ts';
+import type { TokenRatios } from './body/token-ratios.ts';
+import type { ProviderClient } from './forward/provider-client.ts';
+import type { GatewayMetrics } from './gateway-metrics.ts';
+import type { AdmittedRequest, CallInProgress } from './metered-call.ts';
+import type { Settlements } from './settle/settlements.ts';
+import type { OutputHistory } from './usage/output-history.ts';
+import type { StreamUsage } from './usage/stream-usage.ts';
+
+export interface GatewayContext {
+  readonly client: ProviderClient;
+  readonly connections: Connections;
+  readonly settlements: Settlements;
+  readonly ratios: TokenRatios;
+  readonly outputs: OutputHistory;
+  readonly metrics: GatewayMetrics;
+  readonly inProgress: Set<CallInProgress>;
+  readonly drains: Drains;
+  /** Maximum size of a response that is not streamed. */
+  readonly responseBytesMax: number;
+  /** Returns the check that keeps the hold ahead of the output; undefined if the hold covers the whole output. */
+  coverage(call: AdmittedRequest, usage: StreamUsage): (() => Promise<boolean> | undefined) | undefined;
+}
+
+/** Places for responses that are read to their end after their client has left. */
+export class Drains {
+  readonly #max: number;
+  readonly #holders = new Set<object>();
+  #isClosed = false;
+
+  constructor(max: number) {
+    this.#max = max;
+  }
+
+  get size(): number {
+    return this.#holders.size;
+  }
+
+  tryTake(holder: object): boolean {
+    if (this.#isClosed || this.#holders.size >= this.#max) {
+      return false;
+    }
+    this.#holders.add(holder);
+    return true;
+  }
+
+  release(holder: object): void {
+    this.#holders.delete(holder);
+  }
+
+  /** From now on nothing is drained: the process stops. */
+  close(): void {
+    this.#isClosed = true;
+  }
+}

@@ -1,0 +1,225 @@
+/**
+ * The gateway: an OpenAI- and Anthropic-compatible reverse proxy whose holds are those of the ledger. It is a client of the
+ * ledger like any other: calls are admitted as runs in progress.
+ */
+import { performance } from 'node:perf_hooks';
+import type { Registry } from 'prom-client';
+import { ApiError } from '../contract/api-error.ts';
+import { logged, type Reply, type StreamedReply } from '../platform/http/message/reply.ts';
+import type { Caller } from '../platform/http/routes/access.ts';
+import type { RawEndpoint, RawHead, RawRequest } from '../platform/http/routes/raw-endpoint.ts';
+import type { Job } from '../platform/jobs/jobs.ts';
+import type { Log } from '../platform/log.ts';
+import type { LookupOptions } from '../platform/outbound/checked-lookup.ts';
+import type { Clock } from '../platform/time/clock.ts';
+import { type AdmitDependencies, admitCall } from './admit-call.ts';
+import { callHeadersOf } from './attribution-headers.ts';
+import { createTokenRatios } from './body/token-ratios.ts';
+import { dialectErrorReply, GatewayError } from './errors/dialect-errors.ts';
+import { createProviderClient } from './forward/provider-client.ts';
+import { forwardFree } from './free-call.ts';
+import { Drains, type GatewayContext } from './gateway-context.ts';
+import { createGatewayMetrics } from './gateway-metrics.ts';
+import { type IdentifyDependencies, identifyCaller } from './identify-caller.ts';
+import { forwardCall } from './metered-call.ts';
+import { listModels } from './models-list.ts';
+import { dialectOf, type Operation, operationOf, prefixes } from './operations.ts';
+import { endUserOf, parseCall } from './parse-call.ts';
+import { type PlanDependencies, planCall } from './plan-call.ts';
+import { createSettlements } from './settle/settlements.ts';
+import { createOutputHistory } from './usage/output-history.ts';
+
+export interface GatewayDependencies
+  extends Omit<PlanDependencies, 'ratios'>,
+    AdmitDependencies,
+    IdentifyDependencies {
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Directory of the settlements that wait for the ledger. */
+  readonly directory: string;
+  readonly lookup: LookupOptions;
+  readonly limits: {
+    readonly bodyBytesMax: number;
+    readonly callsMax: number;
+    readonly drainsMax: number;
+  };
+  /** Called for a call that a check has denied. */
+  recordDenial(error: ApiError, caller: Caller, body: object): void;
+}
+
+export interface Gateway {
+  readonly endpoints: readonly RawEndpoint[];
+  readonly jobs: readonly Job[];
+  register(registry: Registry): void;
+  /** Ends the calls in progress and settles them. Called after the last response, while the database is still open. */
+  finish(): Promise<void>;
+}
+
+export function createGateway(deps: GatewayDependencies): Gateway {
+  const { log, limits } = deps;
+  const ratios = createTokenRatios();
+  const settlements = createSettlements({ runs: deps.runs, clock: deps.clock, directory: deps.directory });
+  const metrics = createGatewayMetrics();
+  const outputs = createOutputHistory();
+  const context: GatewayContext = {
+    client: createProviderClient(deps.lookup),
+    connections: deps.connections,
+    settlements,
+    ratios,
+    outputs,
+    metrics,
+    inProgress: new Set(),
+    drains: new Drains(limits.drainsMax),
+    responseBytesMax: limits.bodyBytesMax,
+    coverage: () => undefined,
+  };
+  let places = 0;
+
+  async function answer(
+    request: RawRequest,
+    operation: Operation | undefined,
+  ): Promise<Reply | StreamedReply> {
+    if (operation?.kind === 'root') {
+      return {
+        status: 200,
+        headers: { 'content-type': 'text/plain; charset=utf-8' },
+        body: 'Purser gateway\n',
+      };
+    }
+    const caller = await identifyCaller(deps, request);
+    if (operation === undefined) {
+      throw new GatewayError(
+        404,
+        'not_found',
+        `The gateway does not serve ${request.method} ${pathOf(request.url)}.`,
+      );
+    }
+    switch (operation.kind) {
+      case 'models':
+        return listModels(deps, caller.tenantId, operation, request.now);
+      case 'metered':
+        return meteredCall(request, operation, caller);
+      default:
+        return forwardFree(context, { request, operation, caller, bodyBytesMax: limits.bodyBytesMax });
+    }
+  }
+
+  async function meteredCall(
+    request: RawRequest,
+    operation: Extract<Operation, { kind: 'metered' }>,
+    caller: Caller,
+  ): Promise<Reply | StreamedReply> {
+    const startedMs = performance.now();
+    const release = takePlace();
+    let subject: object = {};
+    try {
+      const orgId = caller.tenantId;
+      const headers = callHeadersOf(request.headers);
+      const call = parseCall(operation.shape, await request.readBody(limits.bodyBytesMax, orgId));
+      const { model } = call;
+      subject = { ...headers.attribution, model };
+      const plan = await planCall(
+        { ...deps, ratios },
+        { orgId, operation, call, model, now: request.now, ...headers },
+      );
+      const customer = plan.settings.customerFromBody ? endUserOf(call) : undefined;
+      const attribution =
+        customer === undefined ? headers.attribution : { customer_id: customer, ...headers.attribution };
+      const admitted = await admitCall(deps, {
+        plan,
+        caller,
+        now: request.now,
+        attribution,
+        heldOutputTokens: plan.maxOutputTokens,
+      });
+      metrics.addedLatency((performance.now() - startedMs) / 1_000);
+      return await forwardCall(context, {
+        request,
+        operation,
+        caller,
+        plan,
+        admitted,
+        attribution,
+        startedMs,
+        release,
+      });
+    } catch (error) {
+      release();
+      if (error instanceof ApiError) {
+        deps.recordDenial(error, caller, subject);
+      }
+      throw error;
+    }
+  }
+
+  /** Returns a function that frees the place, which may be called twice. */
+  function takePlace(): () => void {
+    if (places >= limits.callsMax) {
+      throw new GatewayError(503, 'overloaded', 'Too many calls are in progress. Please try again.');
+    }
+    places += 1;
+    let isTaken = true;
+    return () => {
+      places -= isTaken ? 1 : 0;
+      isTaken = false;
+    };
+  }
+
+  async function handler(request: RawRequest): Promise<Reply | StreamedReply> {
+    const operation = operationOf(request.method, request.url);
+    let reply: Reply | StreamedReply;
+    try {
+      reply = await answer(request, operation);
+    } catch (error) {
+      const shown = error instanceof GatewayError ? error : logged(log, error, request.traceId);
+      reply = dialectErrorReply(shown, dialectRequest(request));
+    }
+    metrics.call(operationName(operation), reply.status);
+    return reply;
+  }
+
+  const endpoint = (path: string): RawEndpoint => ({
+    path,
+    handler,
+    refused: (error, request) => dialectErrorReply(error, dialectRequest(request)),
+  });
+
+  return {
+    endpoints: Object.values(prefixes).map(endpoint),
+    jobs: [settlements.job],
+    register: (registry) =>
+      metrics.register(registry, {
+        inProgress: () => places,
+        drains: () => context.drains.size,
+        pendingSettlements: () => settlements.pending,
+      }),
+    async finish() {
+      context.drains.close();
+      await Promise.all([...context.inProgress].map((call) => call.cut()));
+      await context.client.close();
+      await settlements.close();
+    },
+  };
+}
+
+function operationName(operation: Operation | undefined): string {
+  if (operation === undefined) {
+    return 'unknown';
+  }
+  return operation.kind === 'metered' ? operation.shape : operation.kind;
+}
+
+function dialectRequest({ url, headers, traceId }: RawHead) {
+  const userAgent = String(headers['user-agent'] ?? '');
+  const isCodex = /^codex/i.test(userAgent) || /^codex/i.test(String(headers.originator ?? ''));
+  return {
+    dialect: dialectOf(url),
+    isCodexResponse: isCodex && pathOf(url).endsWith('/responses'),
+    traceId,
+  };
+}
+
+function pathOf(url: string): string {
+  const [path = ''] = url.split('?', 1);
+  return path.slice(0, 200);
+}

@@ -1,0 +1,296 @@
+/** A call that costs money, from its body to its settlement. */
+import { performance } from 'node:perf_hooks';
+import { Readable } from 'node:stream';
+import type { Connection } from '../capabilities/integration/connections/index.ts';
+import { formatUsd } from '../kernel/money.ts';
+import type { Reply, StreamedReply } from '../platform/http/message/reply.ts';
+import type { Caller } from '../platform/http/routes/access.ts';
+import type { RawRequest } from '../platform/http/routes/raw-endpoint.ts';
+import type { AdmittedCall } from './admit-call.ts';
+import type { CallAttribution } from './attribution-headers.ts';
+import { GatewayError } from './errors/dialect-errors.ts';
+import { type AttemptsResult, attemptCall } from './forward/attempts.ts';
+import type { ProviderResponse } from './forward/provider-client.ts';
+import { responseHeaders } from './forward/provider-headers.ts';
+import { readAll } from './forward/read-all.ts';
+import type { GatewayContext } from './gateway-context.ts';
+import type { Operation } from './operations.ts';
+import { addsUsageChunk, bodyOf, type CallPlan } from './plan-call.ts';
+import type { SettledCall } from './settle/settlements.ts';
+import { createRelayFilter } from './stream/relay-filter.ts';
+import { relayStream, type StreamEnd } from './stream/relay-stream.ts';
+import { errorEvent, truncatedEnding } from './stream/stream-endings.ts';
+import { type CallOutcome, settledUsage } from './usage/call-end.ts';
+import { addUsage, noUsage, usageOfBody } from './usage/call-usage.ts';
+import { createStreamUsage, type StreamUsage } from './usage/stream-usage.ts';
+
+export interface AdmittedRequest {
+  readonly request: RawRequest;
+  readonly operation: Extract<Operation, { kind: 'metered' }>;
+  readonly caller: Caller;
+  readonly plan: CallPlan;
+  readonly admitted: AdmittedCall;
+  readonly attribution: CallAttribution;
+  readonly startedMs: number;
+  /** Frees the place of the call. */
+  release(): void;
+}
+
+/** Time to read the rest of a response after its client has left. */
+const drainMs = 30_000;
+/** A stream may be silent for as long as its connection allows, and a little longer. */
+const silenceMarginMs = 30_000;
+
+export async function forwardCall(
+  context: GatewayContext,
+  admittedRequest: AdmittedRequest,
+): Promise<Reply | StreamedReply> {
+  const call = new CallInProgress(context, admittedRequest);
+  context.inProgress.add(call);
+  try {
+    return await call.forward();
+  } catch (error) {
+    // Nothing of the response was passed on. What the provider has done is not known, so nothing is assumed to be free.
+    await call.settle({
+      status: 'failed',
+      usage: undefined,
+      isFinal: false,
+      outputBytes: 0,
+      isAccepted: true,
+    });
+    throw error;
+  }
+}
+
+export class CallInProgress {
+  readonly #context: GatewayContext;
+  readonly #given: AdmittedRequest;
+  readonly #left = new AbortController();
+  readonly #onClose = () => this.#left.abort();
+  #discarded = noUsage;
+  #settled: Promise<SettledCall> | undefined;
+  #cutRelay: (() => Promise<void>) | undefined;
+
+  constructor(context: GatewayContext, given: AdmittedRequest) {
+    this.#context = context;
+    this.#given = given;
+    given.request.socket.once('close', this.#onClose);
+  }
+
+  /** Ends the call now, because the process stops. Resolves once it is settled or on disk. */
+  async cut(): Promise<void> {
+    this.#left.abort();
+    await this.#cutRelay?.();
+    await this.#settled;
+  }
+
+  async forward(): Promise<Reply | StreamedReply> {
+    const { plan, operation, request, admitted } = this.#given;
+    const { client, connections, metrics } = this.#context;
+    const result = await attemptCall(
+      { client, connections, countAttempt: metrics.attempt },
+      plan.candidates,
+      {
+        method: request.method,
+        path: `${operation.providerPath}${operation.query}`,
+        headers: request.headers,
+        bodyFor: (connection) => bodyOf(plan, connection, admitted.maxOutputTokens),
+        onDiscarded: (_, body) => this.#addDiscarded(body),
+      },
+      // A client that leaves before the first byte ends the retries, and not the attempt in progress.
+      this.#left.signal,
+    );
+    if (result.kind === 'unreachable') {
+      await this.settle({ ...nothingReceived, status: 'failed' });
+      throw unreachableError(result);
+    }
+    return isEventStream(result.response) && result.response.status < 400
+      ? this.#stream(result)
+      : this.#plain(result);
+  }
+
+  /** Settles once; later calls return the same settlement. */
+  settle(outcome: CallOutcome): Promise<SettledCall> {
+    this.#settled ??= this.#settleNow(outcome);
+    return this.#settled;
+  }
+
+  async #settleNow(outcome: CallOutcome): Promise<SettledCall> {
+    const { plan, admitted, caller, attribution, request, startedMs, release } = this.#given;
+    const { settlements, ratios, outputs, inProgress } = this.#context;
+    const bounds = { inputTokens: plan.inputTokens, maxOutputTokens: admitted.maxOutputTokens };
+    const { usage, fields, isFree, marks } = settledUsage(outcome, bounds, this.#discarded);
+    if (outcome.isFinal && outcome.usage !== undefined) {
+      outputs.learn(caller.keyId, plan.model, outcome.usage.outputTokens);
+      if (!plan.input.hasUnseen && plan.input.imageTokens === 0) {
+        ratios.learn(caller.tenantId, plan.model, plan.input.textScore, usage.inputTokens);
+      }
+    }
+    try {
+      return await settlements.settle({
+        orgId: caller.tenantId,
+        keyId: caller.keyId,
+        runId: admitted.runId,
+        decisionId: admitted.decisionId,
+        model: plan.model,
+        attribution,
+        body: {
+          status: outcome.status,
+          ...fields,
+          // Zero tokens would be taken for missing usage, and posted at the held amount.
+          ...(isFree && { cost_usd: '0' }),
+          latency_ms: Math.max(0, Math.round(performance.now() - startedMs)),
+        },
+        marks,
+      });
+    } finally {
+      request.socket.removeListener('close', this.#onClose);
+      inProgress.delete(this);
+      release();
+    }
+  }
+
+  #addDiscarded(body: Buffer): void {
+    const usage = usageOfBody(this.#given.operation.shape, parsed(body));
+    if (usage !== undefined) {
+      this.#discarded = addUsage(this.#discarded, usage);
+    }
+  }
+
+  async #plain({ response, attempts, connection }: Extract<AttemptsResult, { kind: 'response' }>) {
+    const { operation, plan } = this.#given;
+    const { status, body } = response;
+    const signal = plan.settings.onAbort === 'close' ? this.#left.signal : undefined;
+    const total = setTimeout(() => body.destroy(), connection.timeouts.totalMs);
+    const { bytes, isWhole } = await readAll(body, this.#context.responseBytesMax, signal);
+    clearTimeout(total);
+    const usage = usageOfBody(operation.shape, parsed(bytes));
+    const isAccepted = status < 400;
+    const settled = await this.settle({
+      status: isAccepted && isWhole ? 'succeeded' : 'failed',
+      usage,
+      isFinal: usage !== undefined,
+      outputBytes: bytes.length,
+      isAccepted,
+    });
+    if (!isWhole) {
+      throw new GatewayError(502, 'response_interrupted', 'The response of the provider broke off.');
+    }
+    if (status === 401) {
+      // The message of the provider contains a part of the key.
+      throw keyRejected(connection);
+    }
+    const headers = {
+      ...this.#headers(response, attempts),
+      ...(settled.costUsd !== undefined && { 'x-svc-cost-usd': settled.costUsd }),
+      'content-length': String(bytes.length),
+    };
+    return { status, headers, body: Readable.from([bytes], { objectMode: false }) };
+  }
+
+  #stream({ response, attempts, connection }: Extract<AttemptsResult, { kind: 'response' }>): StreamedReply {
+    const { operation, plan, admitted } = this.#given;
+    const { shape } = operation;
+    const usage = createStreamUsage(shape);
+    const { timeouts } = connection;
+    this.#context.metrics.streamOpened();
+    const relay = relayStream({
+      source: response.body,
+      filter: createRelayFilter(usage, addsUsageChunk(plan.call)),
+      totalMs: timeouts.totalMs,
+      drainMs,
+      mayDrain: () => plan.settings.onAbort === 'drain' && this.#context.drains.tryTake(this),
+      cover: this.#context.coverage(this.#given, usage),
+      endingOf: (end) => endingOf(end, usage, shape, plan, admitted),
+      onEnd: async (end) => {
+        this.#context.metrics.streamClosed();
+        this.#context.drains.release(this);
+        await this.settle(streamOutcome(end, usage));
+      },
+    });
+    this.#cutRelay = relay.cut;
+    return {
+      status: response.status,
+      headers: this.#headers(response, attempts),
+      body: relay.body,
+      silentMsMax: timeouts.idleMs + silenceMarginMs,
+    };
+  }
+
+  #headers({ headers }: ProviderResponse, attempts: number): Record<string, string | string[]> {
+    const { plan, admitted } = this.#given;
+    const isFitted = admitted.maxOutputTokens < plan.maxOutputTokens;
+    return {
+      ...responseHeaders(headers),
+      'x-svc-run-id': admitted.runId ?? admitted.decisionId,
+      'x-svc-held-usd': formatUsd(admitted.heldNanos),
+      ...(admitted.remainingNanos !== undefined && {
+        'x-svc-remaining-usd': formatUsd(admitted.remainingNanos),
+      }),
+      'x-svc-model': plan.model,
+      'x-svc-attempts': String(attempts),
+      ...(isFitted && {
+        'x-svc-fitted-max-tokens': String(Math.floor(admitted.maxOutputTokens / plan.call.choices)),
+      }),
+    };
+  }
+}
+
+const nothingReceived = { usage: undefined, isFinal: false, outputBytes: 0, isAccepted: false };
+
+function streamOutcome(end: StreamEnd, usage: StreamUsage): CallOutcome {
+  const isComplete = end === 'complete';
+  return {
+    status: isComplete || end === 'truncated' ? 'succeeded' : end === 'left' ? 'cancelled' : 'failed',
+    usage: usage.usage(),
+    isFinal: usage.isFinal,
+    outputBytes: usage.outputBytes,
+    isAccepted: true,
+    isTruncated: end === 'truncated',
+  };
+}
+
+function endingOf(
+  end: StreamEnd,
+  usage: StreamUsage,
+  shape: Extract<Operation, { kind: 'metered' }>['shape'],
+  plan: CallPlan,
+  admitted: AdmittedCall,
+): string {
+  switch (end) {
+    case 'broken':
+      return usage.isFinal ? '' : errorEvent(shape, 'The stream of the provider broke off.');
+    case 'cut':
+      return errorEvent(shape, 'The gateway is stopping. Please try again.');
+    case 'truncated':
+      return truncatedEnding(shape, plan.model, admitted.runId ?? admitted.decisionId, usage.outputBytes);
+    default:
+      return '';
+  }
+}
+
+function isEventStream({ headers }: ProviderResponse): boolean {
+  return String(headers['content-type'] ?? '').startsWith('text/event-stream');
+}
+
+function unreachableError({ isTimeout, attempts }: Extract<AttemptsResult, { kind: 'unreachable' }>) {
+  return isTimeout
+    ? new GatewayError(504, 'provider_timeout', 'The provider did not answer in time.', { attempts })
+    : new GatewayError(502, 'provider_unreachable', 'The provider could not be reached.', { attempts });
+}
+
+export function keyRejected({ name }: Connection): GatewayError {
+  return new GatewayError(
+    502,
+    'provider_key_rejected',
+    `The provider rejected the key of the connection ${name}.`,
+  );
+}
+
+function parsed(bytes: Buffer): unknown {
+  try {
+    return JSON.parse(bytes.toString('utf8'));
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,106 @@
+/** The operations that the gateway serves. Every other path below its prefixes is 404: nothing passes unmetered. */
+import type { Dialect, WantedConnection } from '../capabilities/integration/connections/index.ts';
+import type { Shape } from './usage/call-usage.ts';
+
+interface Target {
+  readonly dialect: Dialect;
+  readonly wanted: WantedConnection;
+  /** The query string with its question mark, or nothing. */
+  readonly query: string;
+}
+
+export type Operation = Target &
+  (
+    | { readonly kind: 'metered'; readonly shape: Shape; readonly providerPath: string }
+    /** Forwarded without a hold, because providers do not charge for it. The model is in the body. */
+    | { readonly kind: 'free'; readonly providerPath: string }
+    /** Reads, deletes or cancels a stored response, whose connection is not known. */
+    | { readonly kind: 'stored-response'; readonly providerPath: string }
+    | { readonly kind: 'models' }
+    | { readonly kind: 'root' }
+  );
+
+const openAiPosts: Readonly<Record<string, Shape>> = {
+  'chat/completions': 'chat',
+  responses: 'responses',
+  embeddings: 'embeddings',
+};
+
+export const prefixes = { openai: '/openai', anthropic: '/anthropic', compat: '/compat' } as const;
+
+/** Returns undefined for a path or method that the gateway does not serve. HEAD is treated as GET. */
+export function operationOf(method: string, url: string): Operation | undefined {
+  const mark = url.indexOf('?');
+  const path = mark === -1 ? url : url.slice(0, mark);
+  const query = mark === -1 ? '' : url.slice(mark);
+  const verb = method === 'HEAD' ? 'GET' : method;
+  const [, prefix, ...segments] = path.split('/');
+  switch (`/${prefix}`) {
+    case prefixes.openai:
+      return openAi(verb, segments, { dialect: 'openai', wanted: { dialect: 'openai' }, query });
+    case prefixes.anthropic:
+      return anthropic(verb, segments, { dialect: 'anthropic', wanted: { dialect: 'anthropic' }, query });
+    case prefixes.compat: {
+      const [name = '', ...rest] = segments;
+      const connection = decoded(name);
+      return connection === undefined
+        ? undefined
+        : openAi(verb, rest, { dialect: 'openai', wanted: { connection }, query });
+    }
+    default:
+      return undefined;
+  }
+}
+
+/** The dialect of the errors below a prefix. */
+export function dialectOf(url: string): Dialect {
+  return url.startsWith(prefixes.anthropic) ? 'anthropic' : 'openai';
+}
+
+function openAi(verb: string, [version, ...rest]: readonly string[], target: Target): Operation | undefined {
+  if (version !== 'v1') {
+    return undefined;
+  }
+  const path = rest.join('/');
+  const shape = verb === 'POST' && Object.hasOwn(openAiPosts, path) ? openAiPosts[path] : undefined;
+  if (shape !== undefined) {
+    return { ...target, kind: 'metered', shape, providerPath: `/${path}` };
+  }
+  if (verb === 'GET' && path === 'models') {
+    return { ...target, kind: 'models' };
+  }
+  const [collection, id, action, more] = rest;
+  const isResponse =
+    collection === 'responses' && id !== undefined && /^[\w-]{1,200}$/.test(id) && more === undefined;
+  const isServed =
+    (action === undefined && (verb === 'GET' || verb === 'DELETE')) ||
+    (action === 'cancel' && verb === 'POST');
+  return isResponse && isServed
+    ? { ...target, kind: 'stored-response', providerPath: `/${path}` }
+    : undefined;
+}
+
+function anthropic(verb: string, segments: readonly string[], target: Target): Operation | undefined {
+  const path = segments.join('/');
+  switch (`${verb} ${path}`) {
+    case 'POST v1/messages':
+      return { ...target, kind: 'metered', shape: 'messages', providerPath: '/v1/messages' };
+    case 'POST v1/messages/count_tokens':
+      return { ...target, kind: 'free', providerPath: '/v1/messages/count_tokens' };
+    case 'GET v1/models':
+      return { ...target, kind: 'models' };
+    case 'GET ':
+      return { ...target, kind: 'root' };
+    default:
+      return undefined;
+  }
+}
+
+function decoded(segment: string): string | undefined {
+  try {
+    const text = decodeURIComponent(segment);
+    return text === '' ? undefined : text;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,109 @@
+/** Parses the body of a metered call: the fields that the gateway reads. All others are the business of the provider. */
+
+import { repeatedNames } from './body/edit-body.ts';
+import { objectStartOf } from './body/json-positions.ts';
+import { GatewayError } from './errors/dialect-errors.ts';
+import { type Fields, fieldsOf, type Shape } from './usage/call-usage.ts';
+
+export interface ParsedCall {
+  readonly shape: Shape;
+  readonly bytes: Buffer;
+  readonly body: Fields;
+  readonly model: string;
+  readonly isStream: boolean;
+  /** True if the client has requested the chunk with the usage itself. */
+  readonly includesUsage: boolean;
+  /** Fields of the body that limit the output. */
+  readonly maxFields: readonly string[];
+  /** The smallest of their values; undefined if there are none. */
+  readonly maxOutputTokens: number | undefined;
+  /** Number of alternative answers (`n`): each may have the maximum. */
+  readonly choices: number;
+  /** The output must be larger than this: the budget of extended thinking is a part of it. */
+  readonly thinkingTokens: number;
+  readonly hasTools: boolean;
+}
+
+const maxFieldsOf: Readonly<Record<Shape, readonly string[]>> = {
+  chat: ['max_completion_tokens', 'max_tokens'],
+  responses: ['max_output_tokens'],
+  messages: ['max_tokens'],
+  embeddings: [],
+};
+const modelMax = 200;
+const choicesMax = 1_000;
+
+export function parseCall(shape: Shape, bytes: Buffer): ParsedCall {
+  const body = parseObject(bytes);
+  // Parsers disagree about repeated names: the provider might read another value than the one that was checked.
+  const critical = [
+    ...maxFieldsOf[shape],
+    'model',
+    'stream',
+    'n',
+    'stream_options',
+    'stream_options.include_usage',
+    'background',
+  ];
+  const [repeated] = repeatedNames(bytes, critical);
+  if (repeated !== undefined) {
+    throw invalid(repeated, 'must not be repeated');
+  }
+  if (typeof body.model !== 'string' || body.model === '' || body.model.length > modelMax) {
+    throw invalid('model', `must be a string of 1 to ${modelMax} characters`);
+  }
+  if (body.background === true) {
+    // Such a response is created after the call, and its usage would not be seen.
+    throw invalid('background', 'is not supported by the gateway');
+  }
+  const maxFields = maxFieldsOf[shape].filter((name) => body[name] != null);
+  const maxima = maxFields.map((name) => countOf(body[name], name));
+  return {
+    shape,
+    bytes,
+    body,
+    model: body.model,
+    isStream: body.stream === true,
+    includesUsage: fieldsOf(body.stream_options).include_usage === true,
+    maxFields,
+    maxOutputTokens: maxima.length === 0 ? undefined : Math.min(...maxima),
+    choices: shape === 'chat' && body.n != null ? Math.max(1, Math.min(countOf(body.n, 'n'), choicesMax)) : 1,
+    thinkingTokens: thinkingOf(body),
+    hasTools: Array.isArray(body.tools) || Array.isArray(body.functions),
+  };
+}
+
+/** Returns the end user that the body names, if there is one. */
+export function endUserOf({ shape, body }: ParsedCall): string | undefined {
+  const user = shape === 'messages' ? fieldsOf(body.metadata).user_id : (body.user ?? body.safety_identifier);
+  return typeof user === 'string' && user !== '' && user.length <= modelMax ? user : undefined;
+}
+
+export function parseObject(bytes: Buffer): Fields {
+  let body: unknown;
+  try {
+    body = JSON.parse(bytes.toString('utf8'));
+  } catch {
+    throw new GatewayError(400, 'invalid_json', 'The body is not valid JSON.');
+  }
+  if (objectStartOf(bytes) === undefined) {
+    throw new GatewayError(400, 'invalid_json', 'The body must be a JSON object.');
+  }
+  return fieldsOf(body);
+}
+
+function thinkingOf(body: Fields): number {
+  const { budget_tokens: budget } = fieldsOf(body.thinking);
+  return typeof budget === 'number' && budget > 0 ? Math.ceil(budget) : 0;
+}
+
+function countOf(value: unknown, name: string): number {
+  if (typeof value !== 'number' || !Number.isSafeInteger(value) || value < 0) {
+    throw invalid(name, 'must be a non-negative integer');
+  }
+  return value;
+}
+
+function invalid(name: string, rule: string): GatewayError {
+  return new GatewayError(400, 'invalid_value', `\`${name}\` ${rule}.`, { field: name });
+}

@@ -1,0 +1,207 @@
+/** Plans a metered call before its admission: its price, the candidates, the estimate of its input and the cap of its output. */
+import type {
+  Connection,
+  Connections,
+  GatewaySettings,
+  GatewaySettingsCache,
+} from '../capabilities/integration/connections/index.ts';
+import type { ListedPrice, ModelCapabilitiesCache, Prices } from '../capabilities/spend/models/index.ts';
+import { affordableOutputTokens, worstCaseCost } from '../kernel/prices.ts';
+import type { OnLimit } from './attribution-headers.ts';
+import { type BodyChanges, editBody } from './body/edit-body.ts';
+import { estimatedInputTokens, type InputParts, inputPartsOf } from './body/estimate-input.ts';
+import type { TokenRatios } from './body/token-ratios.ts';
+import { GatewayError } from './errors/dialect-errors.ts';
+import type { Operation } from './operations.ts';
+import type { ParsedCall } from './parse-call.ts';
+
+export interface PlanDependencies {
+  readonly connections: Connections;
+  readonly settings: GatewaySettingsCache;
+  readonly prices: Prices;
+  readonly capabilities: ModelCapabilitiesCache;
+  readonly ratios: TokenRatios;
+}
+
+export interface CallPlan {
+  readonly call: ParsedCall;
+  /** The model that is called. Differs from that of the request only if another one was chosen for it. */
+  readonly model: string;
+  readonly price: ListedPrice;
+  readonly candidates: readonly Connection[];
+  readonly input: InputParts;
+  readonly inputTokens: number;
+  /** Maximum output of all alternative answers together. */
+  readonly maxOutputTokens: number;
+  /** The least output that `fit` accepts. */
+  readonly minOutputTokens: number;
+  readonly settings: GatewaySettings;
+  readonly onLimit: OnLimit;
+}
+
+/** Assumed for unseen content if neither the org nor the catalog says more: the context of common models. */
+const unknownContextTokens = 200_000;
+
+export interface PlanRequest {
+  readonly orgId: string;
+  readonly operation: Operation;
+  readonly call: ParsedCall;
+  readonly model: string;
+  readonly onLimit: OnLimit | undefined;
+  readonly maxCostNanos: bigint | undefined;
+  readonly now: Date;
+}
+
+export async function planCall(deps: PlanDependencies, request: PlanRequest): Promise<CallPlan> {
+  const { orgId, operation, call, model, now } = request;
+  const settings = await deps.settings.find(orgId);
+  const price = await deps.prices.find(orgId, model, now.getTime());
+  if (price === undefined) {
+    throw new GatewayError(
+      400,
+      'model_without_price',
+      `The model ${model} has no price, so its cost cannot be limited. Set a price for it in Purser.`,
+      { model },
+    );
+  }
+  const candidates = await candidatesFor(deps, orgId, operation, model, price.model);
+  const known = (await deps.capabilities.all()).get(price.model);
+  const contextTokens = numberOf(known?.context_tokens);
+  const input = inputPartsOf(call.body, model);
+  const inputTokens = estimatedInputTokens(input, {
+    ratio: deps.ratios.of(orgId, model),
+    unseenTokens: settings.unseenInputTokens ?? contextTokens ?? unknownContextTokens,
+    contextTokens,
+    hasTools: call.hasTools,
+  });
+  const onLimit = request.onLimit ?? settings.onLimit;
+  const minOutputTokens = Math.max(settings.minOutputTokens * call.choices, call.thinkingTokens + 1);
+  const wanted = outputCap(call, settings, numberOf(known?.max_output_tokens));
+  const maxOutputTokens = withinMaxCost(request, { price, inputTokens, wanted, minOutputTokens, onLimit });
+  return {
+    call,
+    model,
+    price,
+    candidates,
+    input,
+    inputTokens,
+    maxOutputTokens,
+    minOutputTokens: Math.min(minOutputTokens, maxOutputTokens),
+    settings,
+    onLimit,
+  };
+}
+
+/** Connections are chosen by the name in the request, else by the name that it is resolved to. */
+async function candidatesFor(
+  { connections }: PlanDependencies,
+  orgId: string,
+  { wanted }: Operation,
+  model: string,
+  resolved: string,
+): Promise<readonly Connection[]> {
+  const found = await connections.candidates(orgId, wanted, model);
+  const candidates =
+    found.length > 0 || resolved === model ? found : await connections.candidates(orgId, wanted, resolved);
+  if (candidates.length === 0) {
+    throw new GatewayError(
+      404,
+      'model_not_found',
+      `No connection of the organization serves the model ${model}.`,
+      {
+        model,
+      },
+    );
+  }
+  return candidates;
+}
+
+/** The smallest of the maximum in the request, that of the model, and the default of the org if the request has none. */
+function outputCap(
+  { shape, maxOutputTokens, choices }: ParsedCall,
+  settings: GatewaySettings,
+  modelMax: number | undefined,
+): number {
+  if (shape === 'embeddings') {
+    return 0;
+  }
+  const each = Math.min(
+    maxOutputTokens ?? settings.defaultMaxOutputTokens,
+    modelMax ?? Number.POSITIVE_INFINITY,
+  );
+  return each * choices;
+}
+
+interface CostCheck {
+  readonly price: ListedPrice;
+  readonly inputTokens: number;
+  readonly wanted: number;
+  readonly minOutputTokens: number;
+  readonly onLimit: OnLimit;
+}
+
+/** Applies the maximum cost that the client has set for this call. */
+function withinMaxCost({ maxCostNanos }: PlanRequest, check: CostCheck): number {
+  const { price, inputTokens, wanted, minOutputTokens, onLimit } = check;
+  if (maxCostNanos === undefined) {
+    return wanted;
+  }
+  const input = BigInt(inputTokens);
+  const affordable = affordableOutputTokens(price.rates, input, maxCostNanos);
+  const isCovered = worstCaseCost(price.rates, input, 0n) <= maxCostNanos;
+  if (isCovered && affordable >= BigInt(wanted)) {
+    return wanted;
+  }
+  if (isCovered && onLimit === 'fit' && affordable >= BigInt(Math.min(minOutputTokens, wanted))) {
+    return Number(affordable);
+  }
+  throw new GatewayError(
+    402,
+    'max_cost_exceeded',
+    'The call may cost more than the maximum in x-svc-max-cost-usd. Lower its maximum output.',
+  );
+}
+
+function numberOf(value: bigint | null | undefined): number | undefined {
+  return value == null ? undefined : Number(value);
+}
+
+/** Returns the body to send: the maximum of the output, the request for usage, and the model if another one was chosen. */
+export function bodyOf({ call, model }: CallPlan, connection: Connection, maxOutputTokens: number): Buffer {
+  const changes: Record<string, string | number | boolean> = {};
+  const each = Math.floor(maxOutputTokens / call.choices);
+  if (call.shape !== 'embeddings') {
+    for (const name of call.maxFields) {
+      if ((call.body[name] as number) > each) {
+        changes[name] = each;
+      }
+    }
+    if (call.maxFields.length === 0) {
+      changes[defaultMaxField(call, connection)] = each;
+    }
+  }
+  if (addsUsageChunk(call)) {
+    changes['stream_options.include_usage'] = true;
+  }
+  if (model !== call.model) {
+    changes.model = model;
+  }
+  return editBody(call.bytes, changes as BodyChanges);
+}
+
+/** True if the gateway requests the chunk with the usage, which the client did not. */
+export function addsUsageChunk({ shape, isStream, includesUsage }: ParsedCall): boolean {
+  return shape === 'chat' && isStream && !includesUsage;
+}
+
+/** OpenAI's reasoning models reject `max_tokens`; many compatible providers know no other name. */
+function defaultMaxField({ shape }: ParsedCall, { kind }: Connection): string {
+  switch (shape) {
+    case 'responses':
+      return 'max_output_tokens';
+    case 'messages':
+      return 'max_tokens';
+    default:
+      return kind === 'openai_compatible' ? 'max_tokens' : 'max_completion_tokens';
+  }
+}

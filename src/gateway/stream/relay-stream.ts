@@ -1,0 +1,145 @@
+/**
+ * Relays a streamed response to the client: chunk by chunk, at the pace of the client, and through a filter that reads the usage.
+ * The stream ends for the client once its call is settled.
+ */
+import { Readable } from 'node:stream';
+import type { RelayFilter } from './relay-filter.ts';
+
+export type StreamEnd =
+  /** The provider has sent everything. */
+  | 'complete'
+  /** The provider's stream broke off or timed out. */
+  | 'broken'
+  /** The client has left, and the rest was not read to its end. */
+  | 'left'
+  /** The process stops. */
+  | 'cut'
+  /** No limit allowed to hold more. */
+  | 'truncated';
+
+export interface RelayOptions {
+  readonly source: Readable;
+  readonly filter: RelayFilter;
+  /** Maximum duration of the whole response. */
+  readonly totalMs: number;
+  /** Returns true if the rest may be read after the client has left, and takes one of the places for that. */
+  mayDrain(): boolean;
+  readonly drainMs: number;
+  /** Called after each chunk. Resolves to false if no more output can be held: the stream is then ended. */
+  cover?(): Promise<boolean> | undefined;
+  /** Returns the bytes that the gateway adds at an end that is not the provider's. */
+  endingOf(end: StreamEnd): string;
+  /** Called once. The client sees the end of the stream when this has resolved. */
+  onEnd(end: StreamEnd): Promise<void>;
+}
+
+export interface Relay {
+  readonly body: Readable;
+  /** Ends the stream now, because the process stops. Resolves once the call is settled. */
+  cut(): Promise<void>;
+}
+
+export function relayStream(options: RelayOptions): Relay {
+  const { source, filter } = options;
+  let ended: Promise<void> | undefined;
+  let hasClient = true;
+  /** True while the hold is being increased: nothing more may be received. */
+  let isHeldBack = false;
+  let drainTimer: NodeJS.Timeout | undefined;
+
+  const body = new Readable({
+    read() {
+      resume();
+    },
+    destroy(error, callback) {
+      clientLeft();
+      callback(error);
+    },
+  });
+  const totalTimer = setTimeout(
+    () => source.destroy(new Error('the response took too long')),
+    options.totalMs,
+  );
+
+  function end(kind: StreamEnd): Promise<void> {
+    ended ??= finish(kind);
+    return ended;
+  }
+
+  async function finish(kind: StreamEnd): Promise<void> {
+    clearTimeout(totalTimer);
+    clearTimeout(drainTimer);
+    if (hasClient) {
+      pass(filter.end());
+      pass(Buffer.from(options.endingOf(kind)));
+    } else {
+      filter.end();
+    }
+    if (kind !== 'complete') {
+      source.destroy();
+    }
+    await options.onEnd(kind);
+    if (hasClient) {
+      body.push(null);
+    }
+  }
+
+  function pass(bytes: Buffer): void {
+    if (bytes.length > 0 && hasClient && !body.push(bytes)) {
+      source.pause();
+    }
+  }
+
+  function clientLeft(): void {
+    hasClient = false;
+    if (ended !== undefined) {
+      return;
+    }
+    if (!options.mayDrain()) {
+      void end('left');
+      return;
+    }
+    drainTimer = setTimeout(() => void end('left'), options.drainMs);
+    resume();
+  }
+
+  function resume(): void {
+    if (!isHeldBack) {
+      source.resume();
+    }
+  }
+
+  function holdBack(covered: Promise<boolean>): void {
+    isHeldBack = true;
+    source.pause();
+    covered.then(
+      (isCovered) => {
+        isHeldBack = false;
+        if (isCovered) {
+          source.resume();
+        } else {
+          void end('truncated');
+        }
+      },
+      () => void end('truncated'),
+    );
+  }
+
+  source.on('data', (chunk: Buffer) => {
+    if (ended !== undefined) {
+      return;
+    }
+    pass(filter.push(chunk));
+    const covered = options.cover?.();
+    if (covered !== undefined) {
+      holdBack(covered);
+    }
+  });
+  source.once('end', () => void end('complete'));
+  source.on('error', () => void end('broken'));
+  source.once('close', () => void end('broken'));
+  // Data flows only once the client reads.
+  source.pause();
+
+  return { body, cut: () => end(hasClient ? 'cut' : 'left') };
+}

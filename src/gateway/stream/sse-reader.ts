@@ -1,0 +1,125 @@
+/**
+ * Splits a stream of server-sent events into events, whatever the boundaries of its chunks. Each event keeps its bytes, so
+ * that events can be forwarded unchanged or left out. Line breaks are LF, CRLF or CR, as in the HTML standard.
+ */
+export interface SseEvent {
+  /** The bytes of the event, including the empty line that ends it. */
+  readonly raw: Buffer;
+  /** The value of the last `event` field; empty if there is none. */
+  readonly type: string;
+  /** The values of all `data` fields, joined by line breaks. */
+  readonly data: string;
+}
+
+const lf = 0x0a;
+const cr = 0x0d;
+const noBytes: Buffer = Buffer.alloc(0);
+
+/** Longer events are not read, only passed on. No known provider sends such events. */
+const defaultEventBytesMax = 33_554_432;
+
+export class SseReader {
+  readonly #eventBytesMax: number;
+  /** Bytes of the event that is not complete yet. */
+  #pending: Buffer[] = [];
+  #pendingBytes = 0;
+  /** True at the start of a line of the pending event. */
+  #isLineStart = true;
+  /** True if the last byte was a CR: a following LF belongs to it. */
+  #afterCr = false;
+  /** True if the pending event has ended, and only an LF of its last line break may follow. */
+  #endsWithCr = false;
+  #isOverlong = false;
+
+  constructor(eventBytesMax = defaultEventBytesMax) {
+    this.#eventBytesMax = eventBytesMax;
+  }
+
+  /** True once an event was too long. From then on `push` returns nothing: the stream must be passed on unread. */
+  get isOverlong(): boolean {
+    return this.#isOverlong;
+  }
+
+  /** Returns the events that are complete with this chunk. */
+  push(chunk: Buffer): SseEvent[] {
+    if (this.#isOverlong) {
+      return [];
+    }
+    const events: SseEvent[] = [];
+    let start = 0;
+    for (let at = 0; at < chunk.length; at += 1) {
+      const byte = chunk[at];
+      if (this.#endsWithCr) {
+        this.#endsWithCr = false;
+        const end = byte === lf ? at + 1 : at;
+        events.push(this.#take(chunk.subarray(start, end)));
+        start = end;
+        this.#afterCr = false;
+        if (byte === lf) {
+          continue;
+        }
+      }
+      if (byte === lf && this.#afterCr) {
+        this.#afterCr = false;
+      } else if (byte === lf || byte === cr) {
+        this.#afterCr = byte === cr;
+        if (this.#isLineStart && byte === lf) {
+          events.push(this.#take(chunk.subarray(start, at + 1)));
+          start = at + 1;
+        } else if (this.#isLineStart) {
+          this.#endsWithCr = true;
+        }
+        this.#isLineStart = true;
+      } else {
+        this.#afterCr = false;
+        this.#isLineStart = false;
+      }
+    }
+    this.#keep(chunk.subarray(start));
+    return events;
+  }
+
+  /** Returns the bytes that belong to no complete event. Called at the end of the stream. */
+  rest(): Buffer {
+    const rest = Buffer.concat(this.#pending);
+    this.#pending = [];
+    this.#pendingBytes = 0;
+    return rest;
+  }
+
+  #keep(bytes: Buffer): void {
+    if (bytes.length === 0) {
+      return;
+    }
+    this.#pending.push(bytes);
+    this.#pendingBytes += bytes.length;
+    this.#isOverlong = this.#pendingBytes > this.#eventBytesMax;
+  }
+
+  #take(last: Buffer): SseEvent {
+    const raw = this.#pending.length === 0 ? last : Buffer.concat([...this.#pending, last]);
+    this.#pending = [];
+    this.#pendingBytes = 0;
+    this.#isLineStart = true;
+    return eventOf(raw);
+  }
+}
+
+export function eventOf(raw: Buffer): SseEvent {
+  let type = '';
+  let data: string | undefined;
+  for (const line of raw.toString('utf8').split(/\r\n|\r|\n/)) {
+    const colon = line.indexOf(':');
+    const name = colon === -1 ? line : line.slice(0, colon);
+    if (name !== 'data' && name !== 'event') {
+      continue;
+    }
+    const value = colon === -1 ? '' : line.slice(line[colon + 1] === ' ' ? colon + 2 : colon + 1);
+    if (name === 'event') {
+      type = value;
+    } else {
+      data = data === undefined ? value : `${data}\n${value}`;
+    }
+  }
+  return { raw: raw.length === 0 ? noBytes : raw, type, data: data ?? '' };
+}

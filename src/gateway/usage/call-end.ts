@@ -1,0 +1,67 @@
+/** The usage with which a call is settled, whatever has happened to its response. */
+import type { Mark } from '../../ledger/posting.ts';
+import { addUsage, type CallUsage, noUsage, type RunUsageFields, runUsageOf } from './call-usage.ts';
+
+export interface CallOutcome {
+  readonly status: 'succeeded' | 'failed' | 'cancelled';
+  /** The usage that the provider reported for the response; undefined if it reported none. */
+  readonly usage: CallUsage | undefined;
+  /** True if `usage` is that of the whole response. */
+  readonly isFinal: boolean;
+  /** Bytes of output that were received: an upper bound of the tokens that can be seen. */
+  readonly outputBytes: number;
+  /** True if the provider has accepted the call, so that it may charge for it. */
+  readonly isAccepted: boolean;
+  readonly isTruncated?: boolean;
+}
+
+export interface CallBounds {
+  readonly inputTokens: number;
+  readonly maxOutputTokens: number;
+}
+
+export interface SettledUsage {
+  readonly usage: CallUsage;
+  readonly fields: RunUsageFields;
+  /** Set if the call cost nothing: neither input nor output was charged. */
+  readonly isFree: boolean;
+  readonly marks: readonly Mark[];
+}
+
+/** Tokens that a provider may have generated and that were not received when the connection was closed. */
+const inFlightTokens = 512;
+
+/** `discarded` is the usage of failed attempts before this response. */
+export function settledUsage(outcome: CallOutcome, bounds: CallBounds, discarded: CallUsage): SettledUsage {
+  const marks: Mark[] = outcome.isTruncated === true ? ['truncated'] : [];
+  const own = ownUsage(outcome, bounds);
+  if (own.isEstimated) {
+    marks.push('usage_estimated');
+  }
+  const usage = addUsage(discarded, own.usage);
+  return {
+    usage,
+    fields: runUsageOf(usage),
+    isFree:
+      usage.inputTokens === 0 && usage.outputTokens === 0 && Object.keys(usage.serverTools).length === 0,
+    marks,
+  };
+}
+
+function ownUsage(
+  { usage, isFinal, outputBytes, isAccepted }: CallOutcome,
+  { inputTokens, maxOutputTokens }: CallBounds,
+): { readonly usage: CallUsage; readonly isEstimated: boolean } {
+  if (usage !== undefined && isFinal) {
+    return { usage, isEstimated: false };
+  }
+  if (!isAccepted) {
+    return { usage: usage ?? noUsage, isEstimated: false };
+  }
+  const received = Math.min(maxOutputTokens, outputBytes + inFlightTokens);
+  const known = usage ?? { ...noUsage, inputTokens };
+  return {
+    usage: { ...known, outputTokens: Math.max(known.outputTokens, received) },
+    isEstimated: true,
+  };
+}

@@ -1,0 +1,152 @@
+/** Reads usage, the end and the amount of output from the events of a streamed response. */
+import type { SseEvent } from '../stream/sse-reader.ts';
+import {
+  type CallUsage,
+  type Fields,
+  fieldsOf,
+  type MessagesCounts,
+  messagesCounts,
+  type Shape,
+  usageOf,
+  usageOfCounts,
+} from './call-usage.ts';
+
+export interface StreamUsage {
+  /** Reads one event. Returns true if it is the chunk that only reports usage, which `include_usage` adds. */
+  read(event: SseEvent): boolean;
+  /** The usage that was reported; undefined if none was. Before the end it may be a part. */
+  usage(): CallUsage | undefined;
+  /** True if the usage is that of the whole response. */
+  readonly isFinal: boolean;
+  /** Bytes of text in the output so far. A token has at least one byte, so this is an upper bound of visible tokens. */
+  readonly outputBytes: number;
+}
+
+export function createStreamUsage(shape: Shape): StreamUsage {
+  switch (shape) {
+    case 'messages':
+      return messagesStream();
+    case 'responses':
+      return responsesStream();
+    default:
+      return chatStream();
+  }
+}
+
+function parse(data: string): Fields {
+  try {
+    return fieldsOf(JSON.parse(data));
+  } catch {
+    return {};
+  }
+}
+
+/** OpenAI sends the usage in a last chunk without choices; other providers also in the last chunk with choices. */
+function chatStream(): StreamUsage {
+  let usage: CallUsage | undefined;
+  let outputBytes = 0;
+  return {
+    read({ data }) {
+      if (data === '' || data === '[DONE]') {
+        return false;
+      }
+      const chunk = parse(data);
+      const reported = chunk.usage == null ? undefined : usageOf('chat', chunk.usage, chunk.service_tier);
+      usage = reported ?? usage;
+      const choices = Array.isArray(chunk.choices) ? chunk.choices : [];
+      for (const choice of choices) {
+        outputBytes += bytesOfText(fieldsOf(choice).delta);
+      }
+      return reported !== undefined && choices.length === 0;
+    },
+    usage: () => usage,
+    get isFinal() {
+      return usage !== undefined;
+    },
+    get outputBytes() {
+      return outputBytes;
+    },
+  };
+}
+
+const responsesEnds = new Set(['response.completed', 'response.incomplete', 'response.failed']);
+
+function responsesStream(): StreamUsage {
+  let usage: CallUsage | undefined;
+  let outputBytes = 0;
+  return {
+    read({ data }) {
+      if (data === '' || data === '[DONE]') {
+        return false;
+      }
+      const event = parse(data);
+      if (typeof event.type === 'string' && responsesEnds.has(event.type)) {
+        const response = fieldsOf(event.response);
+        usage = usageOf('responses', response.usage, response.service_tier) ?? usage;
+      } else if (typeof event.delta === 'string') {
+        outputBytes += Buffer.byteLength(event.delta);
+      }
+      return false;
+    },
+    usage: () => usage,
+    get isFinal() {
+      return usage !== undefined;
+    },
+    get outputBytes() {
+      return outputBytes;
+    },
+  };
+}
+
+/** `message_start` has the input; `message_delta` events have cumulative counts, of which the last is final. */
+function messagesStream(): StreamUsage {
+  let counts: MessagesCounts | undefined;
+  let isFinal = false;
+  let outputBytes = 0;
+  return {
+    read({ data }) {
+      if (data === '') {
+        return false;
+      }
+      const event = parse(data);
+      switch (event.type) {
+        case 'message_start':
+          counts = messagesCounts(fieldsOf(event.message).usage, counts);
+          break;
+        case 'message_delta':
+          counts = messagesCounts(event.usage, counts);
+          isFinal = true;
+          break;
+        case 'content_block_start':
+          outputBytes += bytesOfText(event.content_block);
+          break;
+        case 'content_block_delta':
+          outputBytes += bytesOfText(event.delta);
+          break;
+      }
+      return false;
+    },
+    usage: () => counts && usageOfCounts(counts),
+    get isFinal() {
+      return isFinal;
+    },
+    get outputBytes() {
+      return outputBytes;
+    },
+  };
+}
+
+/** Returns the bytes of all text in a value, at any depth: text, reasoning, names and arguments of tools. */
+function bytesOfText(value: unknown): number {
+  if (typeof value === 'string') {
+    return Buffer.byteLength(value);
+  }
+  if (typeof value !== 'object' || value === null) {
+    return 0;
+  }
+  let bytes = 0;
+  for (const inner of Object.values(value)) {
+    bytes += bytesOfText(inner);
+  }
+  return bytes;
+}

@@ -1,0 +1,113 @@
+import { expect, test } from 'vitest';
+import { eventOf } from '../stream/sse-reader.ts';
+import { settledUsage } from './call-end.ts';
+import { addUsage, noUsage, runUsageOf, usageOfBody } from './call-usage.ts';
+import { createStreamUsage } from './stream-usage.ts';
+
+test('usage of chat and of responses counts cached and audio tokens as parts of the input', () => {
+  const chat = usageOfBody('chat', {
+    service_tier: 'flex',
+    usage: {
+      prompt_tokens: 100,
+      completion_tokens: 20,
+      prompt_tokens_details: { cached_tokens: 60, audio_tokens: 5 },
+      completion_tokens_details: { audio_tokens: 3, reasoning_tokens: 10 },
+    },
+  });
+  expect(chat).toMatchObject({
+    inputTokens: 100,
+    cachedInputTokens: 60,
+    outputTokens: 20,
+    serviceTier: 'flex',
+  });
+  expect(runUsageOf(chat ?? noUsage)).toEqual({
+    input_tokens: 100,
+    cached_input_tokens: 60,
+    cache_write_tokens: 0,
+    output_tokens: 20,
+    audio_input_tokens: 5,
+    audio_output_tokens: 3,
+  });
+  const responses = usageOfBody('responses', {
+    usage: { input_tokens: 50, output_tokens: 7, input_tokens_details: { cached_tokens: 10 } },
+  });
+  expect(responses).toMatchObject({ inputTokens: 50, cachedInputTokens: 10, outputTokens: 7 });
+  expect(usageOfBody('embeddings', { usage: { prompt_tokens: 8, total_tokens: 8 } })).toMatchObject({
+    inputTokens: 8,
+    outputTokens: 0,
+  });
+});
+
+const cacheUsage = {
+  input_tokens: 10,
+  cache_read_input_tokens: 200,
+  cache_creation_input_tokens: 50,
+  cache_creation: { ephemeral_5m_input_tokens: 20, ephemeral_1h_input_tokens: 30 },
+  output_tokens: 4,
+  server_tool_use: { web_search_requests: 2 },
+  service_tier: 'priority',
+};
+
+test('usage of messages adds the cache to the input, and keeps its lifetimes and server tools', () => {
+  expect(usageOfBody('messages', { usage: cacheUsage })).toMatchObject({
+    inputTokens: 260,
+    cachedInputTokens: 200,
+    cacheWriteTokens: 50,
+    cacheWrite1hTokens: 30,
+    outputTokens: 4,
+    serverTools: { web_search: 2 },
+    serviceTier: 'priority',
+  });
+});
+
+test('a stream of messages has its input from the start and its output from the last delta', () => {
+  const usage = createStreamUsage('messages');
+  const read = (value: object) => usage.read(eventOf(Buffer.from(`data: ${JSON.stringify(value)}\n\n`)));
+  read({ type: 'message_start', message: { usage: { ...cacheUsage, output_tokens: 1 } } });
+  expect(usage.isFinal).toBe(false);
+  read({ type: 'content_block_delta', delta: { type: 'text_delta', text: 'hello' } });
+  read({ type: 'message_delta', usage: { output_tokens: 12 } });
+  read({ type: 'message_delta', usage: { output_tokens: 30, server_tool_use: { web_search_requests: 3 } } });
+  expect(usage.isFinal).toBe(true);
+  expect(usage.usage()).toMatchObject({
+    inputTokens: 260,
+    cachedInputTokens: 200,
+    outputTokens: 30,
+    serverTools: { web_search: 3 },
+  });
+});
+
+test('a report that is not a usage report is no usage', () => {
+  for (const body of [
+    undefined,
+    null,
+    'x',
+    {},
+    { usage: null },
+    { usage: {} },
+    { usage: { prompt_tokens: -1 } },
+  ]) {
+    expect(usageOfBody('chat', body)?.inputTokens ?? 0).toBe(0);
+    expect(usageOfBody('messages', body)).toBeUndefined();
+  }
+});
+
+const bounds = { inputTokens: 500, maxOutputTokens: 1_000 };
+const received = { usage: undefined, isFinal: false, outputBytes: 100, isAccepted: true } as const;
+
+test('without a report the usage is an upper bound of what was received, and marked', () => {
+  const bounded = settledUsage({ status: 'cancelled', ...received }, bounds, noUsage);
+  expect(bounded.fields).toMatchObject({ input_tokens: 500, output_tokens: 612 });
+  expect(bounded.marks).toEqual(['usage_estimated']);
+  const long = settledUsage({ status: 'cancelled', ...received, outputBytes: 9_000 }, bounds, noUsage);
+  expect(long.fields.output_tokens).toBe(1_000);
+});
+
+test('a call that the provider did not accept is free, except for attempts that reported usage', () => {
+  const free = settledUsage({ status: 'failed', ...received, isAccepted: false }, bounds, noUsage);
+  expect([free.isFree, free.fields.input_tokens]).toEqual([true, 0]);
+  const attempt = { ...noUsage, inputTokens: 7, outputTokens: 2 };
+  const paid = settledUsage({ status: 'failed', ...received, isAccepted: false }, bounds, attempt);
+  expect([paid.isFree, paid.fields.input_tokens, paid.fields.output_tokens]).toEqual([false, 7, 2]);
+  expect(addUsage(attempt, attempt)).toMatchObject({ inputTokens: 14, outputTokens: 4 });
+});

@@ -1,0 +1,148 @@
+/** A service with the gateway in front of a mock provider, and an org with a price, a key and, on request, a daily cap. */
+import type {
+  Connection,
+  ConnectionKind,
+  GatewaySettings,
+} from '../../src/capabilities/integration/connections/index.ts';
+import { createWorld, type TestOrg, type World, type WorldOptions } from '../harness.ts';
+import { type MockProvider, startMockProvider } from './mock-provider.ts';
+
+export const providerKey = 'sk-provider-secret-canary';
+
+export interface GatewayWorld {
+  world: World;
+  readonly provider: MockProvider;
+  readonly org: TestOrg;
+  readonly key: string;
+  readonly url: string;
+  /** In the order in which they are tried. */
+  connections: Connection[];
+  settings: GatewaySettings;
+  /** Ids of connections that failed and succeeded. */
+  readonly reports: string[];
+  /** Sets the daily cap of the org. */
+  cap(usd: string): Promise<void>;
+  runs(): Promise<RunSummary[]>;
+  /** Sums of the ledger: settled and held today. */
+  holds(): Promise<number>;
+  close(): Promise<void>;
+}
+
+export interface RunSummary {
+  readonly id: string;
+  readonly status: string;
+  readonly model: string;
+  readonly input_tokens: number;
+  readonly output_tokens: number;
+  readonly cost_usd: string | null;
+  readonly marks: readonly string[];
+  readonly [name: string]: unknown;
+}
+
+export function connectionTo(
+  url: string,
+  kind: ConnectionKind = 'openai',
+  more: Partial<Connection> = {},
+): Connection {
+  return {
+    id: `con_${kind}`,
+    name: kind,
+    kind,
+    baseUrl: kind === 'anthropic' ? url : `${url}/v1`,
+    priority: 0,
+    weight: 1,
+    headers: {},
+    timeouts: { connectMs: 2_000, firstByteMs: 20_000, idleMs: 20_000, totalMs: 60_000 },
+    apiKey: () => providerKey,
+    previousApiKey: () => undefined,
+    ...more,
+  };
+}
+
+/** Prices in dollars per million tokens: a token of input costs $0.000001, one of output $0.00001. */
+export const prices = {
+  'gpt-test': ['1', '10'],
+  'claude-test': ['1', '10'],
+  'embed-test': ['1', '0'],
+} as const;
+
+export async function createGatewayWorld(
+  env: Record<string, string> = {},
+  options: WorldOptions = {},
+): Promise<GatewayWorld> {
+  const provider = await startMockProvider();
+  const reports: string[] = [];
+  const result = {
+    connections: [connectionTo(provider.url), connectionTo(provider.url, 'anthropic')],
+    settings: {
+      defaultMaxOutputTokens: 1_000,
+      minOutputTokens: 10,
+      unseenInputTokens: null,
+      hold: 'worst_case',
+      onLimit: 'refuse',
+      onAbort: 'drain',
+      customerFromBody: false,
+    } as GatewaySettings,
+  };
+  const world = await createWorld(
+    { SVC_GATEWAY_ALLOW_PRIVATE_NETWORKS: 'true', ...env },
+    {
+      ...options,
+      gateway: {
+        connections: {
+          candidates: (_, wanted) =>
+            result.connections.filter((connection) =>
+              'connection' in wanted
+                ? connection.name === wanted.connection
+                : (connection.kind === 'anthropic') === (wanted.dialect === 'anthropic'),
+            ),
+          succeeded: (id) => void reports.push(`succeeded ${id}`),
+          failed: (id) => void reports.push(`failed ${id}`),
+        },
+        settings: { find: () => result.settings },
+      },
+    },
+  );
+  const org = await world.createOrg();
+  for (const [model, [input, output]] of Object.entries(prices)) {
+    await world.request('PUT', `/v1/admin/models/${model}`, {
+      key: world.operatorKey,
+      body: {
+        provider: model.startsWith('claude') ? 'anthropic' : 'openai',
+        input_usd_per_million: input,
+        output_usd_per_million: output,
+      },
+    });
+  }
+  const { secret } = await world.mintKey(org, 'member', ['gateway:call']);
+  const { url } = await world.listen();
+  const answer: GatewayWorld = Object.assign(result, {
+    world,
+    provider,
+    org,
+    key: secret,
+    url,
+    reports,
+    async cap(usd: string) {
+      await answer.world.request('PUT', `/v1/orgs/${org.id}/spend-cap`, {
+        key: org.ownerKey,
+        body: { cap_usd: usd },
+      });
+    },
+    async runs() {
+      const { json } = await answer.world.request('GET', '/v1/runs?limit=200', { key: org.ownerKey });
+      return json.data;
+    },
+    async holds() {
+      const { json } = await answer.world.request('GET', `/v1/orgs/${org.id}/holds?limit=200`, {
+        key: org.ownerKey,
+      });
+      return json.data.length;
+    },
+    async close() {
+      await answer.world.close();
+      await provider.close();
+    },
+  });
+  return answer;
+}
