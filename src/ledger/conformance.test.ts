@@ -439,6 +439,27 @@ describe('a hold up to what fits', () => {
     await expectNoDrift(orgId);
   });
 
+  test('of a run in progress takes the most that all limits allow, and says what remains', async () => {
+    const orgId = await world.orgWith(cap('1.5'), budget('bud', '9'));
+    const fit = unitsOf(1n, 100n);
+    const open = () => world.post(orgId, '1', { kind: 'open', amounts: fit.amountsOf(100n), fit });
+    const whole = await world.posted(orgId, '1', { kind: 'open', amounts: fit.amountsOf(100n), fit });
+    expect([whole.hold?.amounts.usd, whole.remainingNanos]).toEqual([usd('1'), usd('0.5')]);
+    const part = await world.posted(orgId, '1', { kind: 'open', amounts: fit.amountsOf(100n), fit });
+    expect([part.hold?.amounts.usd, part.remainingNanos]).toEqual([usd('0.5'), 0n]);
+    expect(verdictOf(await open())).toBe('spend_cap_exceeded');
+    const { runId } = part.posting;
+    await world.posted(orgId, '0.2', {
+      kind: 'complete',
+      runId,
+      decisionId: part.hold?.id ?? '',
+      marks: ['usage_estimated'],
+    });
+    expect(await counterOf(orgId, 'cap')).toBe(at('0.2', '1'));
+    expect((await entriesOf(orgId))[0]?.marks).toEqual(['usage_estimated']);
+    await expectNoDrift(orgId);
+  });
+
   test('takes from credit packs what they cover', async () => {
     const orgId = await world.orgWith(pack('crp1', '0.3'), pack('crp2', '0.4', { createdAtMs: 1 }));
     const scope = scopeOf({ customer_id: 'c' });

@@ -483,3 +483,17 @@ test.runIf(engine === 'postgres')('two processes post the held amount of a hold 
   await other.close();
   await db.close();
 });
+
+test('a hold that asks for it is posted in an org that releases the others, also after a restart', async () => {
+  const orgId = await world.orgWith(cap);
+  const released = await world.posted(orgId, '2', { kind: 'open', holdSeconds });
+  const posted = await world.posted(orgId, '3', { kind: 'open', holdSeconds, postIfUnsettled: true });
+  await world.restart();
+  world.clock.advanceSeconds(holdSeconds + 1);
+  await world.expireAll();
+  expect(await entriesOf(orgId)).toEqual([
+    { run_id: posted.posting.runId, usd_nanos: usd('3'), marks: ['unsettled'] },
+  ]);
+  expect(await world.ledger.findHold(orgId, released.hold?.id ?? '')).toBeUndefined();
+  expect((await stateOf(orgId)).counters).toHaveLength(1);
+});
