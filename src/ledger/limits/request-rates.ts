@@ -97,7 +97,8 @@ function allowIfLimitsUnavailable(error: unknown): RateVerdict {
   throw error;
 }
 
-const edgePaths = ['/v1/edge/', '/v1/decisions/'];
+/** The calls of the gateway, and what other gateways call. */
+const edgePaths = ['/v1/edge/', '/v1/decisions/', '/openai/', '/anthropic/', '/compat/'];
 
 /**
  * Returns the class of a route. Changes of holds by the id of their decision belong to the traffic of gateways, like the
