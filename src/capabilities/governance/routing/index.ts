@@ -1,2 +1,3 @@
+export { type DecisionDependencies, decideRoute } from './decisions.ts';
 export { routingRoutes } from './routes.ts';
 export { createRoutingCache } from './routing-cache.ts';

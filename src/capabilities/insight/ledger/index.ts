@@ -1,4 +1,5 @@
 export { driftWatch } from './drift-watch.ts';
+export { type IncreaseDependencies, increaseHold } from './hold-increases.ts';
 export { findRecentlyBooked } from './queries.ts';
 export { reconcile } from './reconciliation.ts';
 export { ledgerRoutes } from './routes.ts';
