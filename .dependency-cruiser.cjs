@@ -1,7 +1,7 @@
 /**
  * The direction of imports:
  *
- *   main → cli → server → capabilities, console, edge → ledger → platform → contract, kernel, config
+ *   main → cli → server → gateway → capabilities, console, edge → ledger → platform → contract, kernel, config
  *
  * `kernel` and `contract` import nothing outside themselves. Capabilities import each other only through index.ts. That
  * folders do not import each other in a circle is checked by scripts/check-layout.ts.
@@ -51,6 +51,16 @@ module.exports = {
       'The decision endpoint imports no capability.',
       { path: '^src/edge/' },
       { path: '^src/', pathNot: '^src/(edge|ledger|platform|contract|kernel)/|^test/' },
+    ),
+    forbid(
+      'gateway-is-a-client-of-capabilities',
+      'The gateway imports capabilities through their index.ts, and neither the server, the console nor the edge.',
+      { path: '^src/gateway/' },
+      {
+        path: '^src/',
+        pathNot:
+          '^src/(gateway|ledger|platform|contract|kernel)/|^src/capabilities/[^/]+/[^/]+/index\\.ts$|^test/',
+      },
     ),
     forbid(
       'console-is-a-client',

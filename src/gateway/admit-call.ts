@@ -48,6 +48,8 @@ export interface AdmissionRequest {
   readonly attribution: CallAttribution;
   /** The output to hold at first; at most the maximum of the plan. */
   readonly heldOutputTokens: number;
+  /** True if less output than that is acceptable. */
+  readonly mayFit: boolean;
 }
 
 /** Time for retries, the rest of a response after its client has left, and the settlement. */
@@ -55,7 +57,7 @@ const settleMs = 120_000;
 const holdSecondsMax = 86_400;
 
 export async function admitCall(deps: AdmitDependencies, request: AdmissionRequest): Promise<AdmittedCall> {
-  const { plan, caller, now, attribution, heldOutputTokens } = request;
+  const { plan, caller, now, attribution, heldOutputTokens, mayFit } = request;
   const body: InProgress = {
     ...attribution,
     model: plan.model,
@@ -67,7 +69,7 @@ export async function admitCall(deps: AdmitDependencies, request: AdmissionReque
   const call: RunCall = { caller, now, storeResponse: undefined };
   try {
     return await startRun(deps.runs, call, body, {
-      fitDownTo: plan.onLimit === 'refuse' ? undefined : Math.min(plan.minOutputTokens, heldOutputTokens),
+      fitDownTo: mayFit ? Math.min(plan.minOutputTokens, heldOutputTokens) : undefined,
       content: await contentOf(deps.runs, caller.tenantId, plan),
     });
   } catch (error) {

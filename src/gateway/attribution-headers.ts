@@ -41,12 +41,12 @@ const tagNameMax = 64;
 export function callHeadersOf(headers: IncomingHttpHeaders): CallHeaders {
   const attribution: Record<string, string | Record<string, string>> = {};
   for (const [header, field] of Object.entries(labels)) {
-    const value = valueOf(headers, header);
+    const value = headerValue(headers, header);
     if (value !== undefined) {
       attribution[field] = value;
     }
   }
-  const tags = tagsOf(valueOf(headers, 'x-svc-tags', Number.POSITIVE_INFINITY));
+  const tags = tagsOf(headerValue(headers, 'x-svc-tags', Number.POSITIVE_INFINITY));
   const chain = attribution.chain_id ?? sessionOf(headers);
   return {
     attribution: {
@@ -54,13 +54,13 @@ export function callHeadersOf(headers: IncomingHttpHeaders): CallHeaders {
       ...(chain !== undefined && { chain_id: chain }),
       ...(tags !== undefined && { tags }),
     } as CallAttribution,
-    maxCostNanos: maxCostOf(valueOf(headers, 'x-svc-max-cost-usd')),
-    onLimit: onLimitOf(valueOf(headers, 'x-svc-on-limit')),
+    maxCostNanos: maxCostOf(headerValue(headers, 'x-svc-max-cost-usd')),
+    onLimit: onLimitOf(headerValue(headers, 'x-svc-on-limit')),
   };
 }
 
 /** Returns a header as text, without surrounding spaces. Node reads header bytes as Latin-1; labels are UTF-8. */
-function valueOf(headers: IncomingHttpHeaders, name: string, max = labelMax): string | undefined {
+function headerValue(headers: IncomingHttpHeaders, name: string, max = labelMax): string | undefined {
   const given = headers[name];
   if (given === undefined) {
     return undefined;

@@ -3,10 +3,9 @@ import type { Connections } from '../capabilities/integration/connections/index.
 import type { TokenRatios } from './body/token-ratios.ts';
 import type { ProviderClient } from './forward/provider-client.ts';
 import type { GatewayMetrics } from './gateway-metrics.ts';
-import type { AdmittedRequest, CallInProgress } from './metered-call.ts';
+import type { HoldCoverage } from './hold-coverage.ts';
 import type { Settlements } from './settle/settlements.ts';
 import type { OutputHistory } from './usage/output-history.ts';
-import type { StreamUsage } from './usage/stream-usage.ts';
 
 export interface GatewayContext {
   readonly client: ProviderClient;
@@ -15,12 +14,17 @@ export interface GatewayContext {
   readonly ratios: TokenRatios;
   readonly outputs: OutputHistory;
   readonly metrics: GatewayMetrics;
-  readonly inProgress: Set<CallInProgress>;
+  readonly inProgress: Set<CuttableCall>;
   readonly drains: Drains;
   /** Maximum size of a response that is not streamed. */
   readonly responseBytesMax: number;
-  /** Returns the check that keeps the hold ahead of the output; undefined if the hold covers the whole output. */
-  coverage(call: AdmittedRequest, usage: StreamUsage): (() => Promise<boolean> | undefined) | undefined;
+  readonly coverage: HoldCoverage;
+}
+
+/** A call in progress. */
+export interface CuttableCall {
+  /** Ends the call now, because the process stops. Resolves once it is settled or on disk. */
+  cut(): Promise<void>;
 }
 
 /** Places for responses that are read to their end after their client has left. */

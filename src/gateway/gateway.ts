@@ -12,27 +12,27 @@ import type { Job } from '../platform/jobs/jobs.ts';
 import type { Log } from '../platform/log.ts';
 import type { LookupOptions } from '../platform/outbound/checked-lookup.ts';
 import type { Clock } from '../platform/time/clock.ts';
-import { type AdmitDependencies, admitCall } from './admit-call.ts';
 import { callHeadersOf } from './attribution-headers.ts';
 import { createTokenRatios } from './body/token-ratios.ts';
+import { type ChooseDependencies, chooseAndAdmit } from './choose-and-admit.ts';
 import { dialectErrorReply, GatewayError } from './errors/dialect-errors.ts';
 import { createProviderClient } from './forward/provider-client.ts';
 import { forwardFree } from './free-call.ts';
 import { Drains, type GatewayContext } from './gateway-context.ts';
 import { createGatewayMetrics } from './gateway-metrics.ts';
+import { createHoldCoverage, type IncreaseHold } from './hold-coverage.ts';
 import { type IdentifyDependencies, identifyCaller } from './identify-caller.ts';
 import { forwardCall } from './metered-call.ts';
 import { listModels } from './models-list.ts';
 import { dialectOf, type Operation, operationOf, prefixes } from './operations.ts';
-import { endUserOf, parseCall } from './parse-call.ts';
-import { type PlanDependencies, planCall } from './plan-call.ts';
+import { parseCall } from './parse-call.ts';
 import { createSettlements } from './settle/settlements.ts';
 import { createOutputHistory } from './usage/output-history.ts';
 
 export interface GatewayDependencies
-  extends Omit<PlanDependencies, 'ratios'>,
-    AdmitDependencies,
+  extends Omit<ChooseDependencies, 'ratios' | 'outputs'>,
     IdentifyDependencies {
+  readonly increaseHold: IncreaseHold;
   readonly clock: Clock;
   readonly log: Log;
   /** Directory of the settlements that wait for the ledger. */
@@ -71,8 +71,9 @@ export function createGateway(deps: GatewayDependencies): Gateway {
     inProgress: new Set(),
     drains: new Drains(limits.drainsMax),
     responseBytesMax: limits.bodyBytesMax,
-    coverage: () => undefined,
+    coverage: createHoldCoverage(deps.increaseHold),
   };
+  const choosing = { ...deps, ratios, outputs };
   let places = 0;
 
   async function answer(
@@ -116,21 +117,14 @@ export function createGateway(deps: GatewayDependencies): Gateway {
       const orgId = caller.tenantId;
       const headers = callHeadersOf(request.headers);
       const call = parseCall(operation.shape, await request.readBody(limits.bodyBytesMax, orgId));
-      const { model } = call;
-      subject = { ...headers.attribution, model };
-      const plan = await planCall(
-        { ...deps, ratios },
-        { orgId, operation, call, model, now: request.now, ...headers },
-      );
-      const customer = plan.settings.customerFromBody ? endUserOf(call) : undefined;
-      const attribution =
-        customer === undefined ? headers.attribution : { customer_id: customer, ...headers.attribution };
-      const admitted = await admitCall(deps, {
-        plan,
+      subject = { ...headers.attribution, model: call.model };
+      const { plan, admitted, attribution } = await chooseAndAdmit(choosing, {
+        orgId,
+        operation,
+        call,
         caller,
         now: request.now,
-        attribution,
-        heldOutputTokens: plan.maxOutputTokens,
+        ...headers,
       });
       metrics.addedLatency((performance.now() - startedMs) / 1_000);
       return await forwardCall(context, {

@@ -13,7 +13,8 @@ import { type AttemptsResult, attemptCall } from './forward/attempts.ts';
 import type { ProviderResponse } from './forward/provider-client.ts';
 import { responseHeaders } from './forward/provider-headers.ts';
 import { readAll } from './forward/read-all.ts';
-import type { GatewayContext } from './gateway-context.ts';
+import type { CuttableCall, GatewayContext } from './gateway-context.ts';
+import { isGrowing } from './hold-coverage.ts';
 import type { Operation } from './operations.ts';
 import { addsUsageChunk, bodyOf, type CallPlan } from './plan-call.ts';
 import type { SettledCall } from './settle/settlements.ts';
@@ -62,7 +63,7 @@ export async function forwardCall(
   }
 }
 
-export class CallInProgress {
+export class CallInProgress implements CuttableCall {
   readonly #context: GatewayContext;
   readonly #given: AdmittedRequest;
   readonly #left = new AbortController();
@@ -74,10 +75,13 @@ export class CallInProgress {
   constructor(context: GatewayContext, given: AdmittedRequest) {
     this.#context = context;
     this.#given = given;
+    // The client may have left during the admission.
+    if (given.request.socket.destroyed) {
+      this.#left.abort();
+    }
     given.request.socket.once('close', this.#onClose);
   }
 
-  /** Ends the call now, because the process stops. Resolves once it is settled or on disk. */
   async cut(): Promise<void> {
     this.#left.abort();
     await this.#cutRelay?.();
@@ -94,7 +98,7 @@ export class CallInProgress {
         method: request.method,
         path: `${operation.providerPath}${operation.query}`,
         headers: request.headers,
-        bodyFor: (connection) => bodyOf(plan, connection, admitted.maxOutputTokens),
+        bodyFor: (connection) => bodyOf(plan, connection, outputCap(plan, admitted)),
         onDiscarded: (_, body) => this.#addDiscarded(body),
       },
       // A client that leaves before the first byte ends the retries, and not the attempt in progress.
@@ -118,7 +122,7 @@ export class CallInProgress {
   async #settleNow(outcome: CallOutcome): Promise<SettledCall> {
     const { plan, admitted, caller, attribution, request, startedMs, release } = this.#given;
     const { settlements, ratios, outputs, inProgress } = this.#context;
-    const bounds = { inputTokens: plan.inputTokens, maxOutputTokens: admitted.maxOutputTokens };
+    const bounds = { inputTokens: plan.inputTokens, maxOutputTokens: outputCap(plan, admitted) };
     const { usage, fields, isFree, marks } = settledUsage(outcome, bounds, this.#discarded);
     if (outcome.isFinal && outcome.usage !== undefined) {
       outputs.learn(caller.keyId, plan.model, outcome.usage.outputTokens);
@@ -200,7 +204,7 @@ export class CallInProgress {
       totalMs: timeouts.totalMs,
       drainMs,
       mayDrain: () => plan.settings.onAbort === 'drain' && this.#context.drains.tryTake(this),
-      cover: this.#context.coverage(this.#given, usage),
+      cover: this.#context.coverage({ orgId: this.#given.caller.tenantId, plan, admitted }, usage),
       endingOf: (end) => endingOf(end, usage, shape, plan, admitted),
       onEnd: async (end) => {
         this.#context.metrics.streamClosed();
@@ -219,7 +223,7 @@ export class CallInProgress {
 
   #headers({ headers }: ProviderResponse, attempts: number): Record<string, string | string[]> {
     const { plan, admitted } = this.#given;
-    const isFitted = admitted.maxOutputTokens < plan.maxOutputTokens;
+    const isFitted = outputCap(plan, admitted) < plan.maxOutputTokens;
     return {
       ...responseHeaders(headers),
       'x-svc-run-id': admitted.runId ?? admitted.decisionId,
@@ -267,6 +271,11 @@ function endingOf(
     default:
       return '';
   }
+}
+
+/** The maximum in the body: that of the hold or, if the hold can grow, that of the plan. */
+function outputCap(plan: CallPlan, admitted: AdmittedCall): number {
+  return isGrowing(plan) && plan.call.isStream ? plan.maxOutputTokens : admitted.maxOutputTokens;
 }
 
 function isEventStream({ headers }: ProviderResponse): boolean {

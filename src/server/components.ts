@@ -10,7 +10,7 @@ import {
 } from '../capabilities/access/support/index.ts';
 import { actorOf, createAttempts, recordChange } from '../capabilities/compliance/audit/index.ts';
 import { createCustomerDigest } from '../capabilities/compliance/erasure/index.ts';
-import { createRegions } from '../capabilities/compliance/residency/index.ts';
+import { createRegions, createResidencyOf } from '../capabilities/compliance/residency/index.ts';
 import { createContents, registerRetentionMetrics } from '../capabilities/compliance/retention/index.ts';
 import { createApprovals } from '../capabilities/governance/approvals/index.ts';
 import {
@@ -19,6 +19,7 @@ import {
   createPolicyCheck,
 } from '../capabilities/governance/policies/index.ts';
 import { createRefusals } from '../capabilities/governance/refusals/index.ts';
+import { createRoutingCache } from '../capabilities/governance/routing/index.ts';
 import { createSafety } from '../capabilities/governance/safety/index.ts';
 import {
   createBreakers,
@@ -127,6 +128,30 @@ export function createComponents(deps: AppDependencies) {
     contentDigest: createRunDigest(secrets),
     failOpen: services.failOpen,
   };
+  const routingDependencies = {
+    db,
+    ledger,
+    orgLimits,
+    rates,
+    limitEvents,
+    prices,
+    capabilities,
+    policies,
+    latenciesOf,
+    residencyOf: createResidencyOf(db),
+    memory: createRoutingCache(db),
+    customerDigest,
+  };
+  const increaseDependencies = {
+    db,
+    ledger,
+    orgLimits,
+    rates,
+    limitEvents,
+    failOpen: services.failOpen,
+    findRates: async (orgId: string, model: string, priceVersion: string) =>
+      (await prices.version(orgId, model, priceVersion))?.rates,
+  };
   const edgeDependencies = {
     ledger,
     orgLimits,
@@ -198,6 +223,8 @@ export function createComponents(deps: AppDependencies) {
     keyReleases,
     checkRequestRate,
     runDependencies,
+    routingDependencies,
+    increaseDependencies,
     edgeDependencies,
     breakers,
     connections,

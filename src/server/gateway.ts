@@ -1,5 +1,7 @@
 /** The gateway with its dependencies; undefined if `SVC_GATEWAY` turns it off. */
 import { join } from 'node:path';
+import { decideRoute } from '../capabilities/governance/routing/index.ts';
+import { increaseHold } from '../capabilities/insight/ledger/index.ts';
 import { createGateway, type Gateway } from '../gateway/index.ts';
 import type { Components } from './components.ts';
 import type { AppDependencies } from './dependencies.ts';
@@ -7,14 +9,15 @@ import type { AppDependencies } from './dependencies.ts';
 export function createAppGateway(deps: AppDependencies, components: Components): Gateway | undefined {
   const { config, clock, log, services } = deps;
   const { credentials, findCredential, backoff, refusals, capabilities, edgeDependencies } = components;
-  if (!config.gateway || deps.gateway === undefined) {
+  if (!config.gateway) {
     return undefined;
   }
   const { failOpen } = edgeDependencies;
   const gateway = createGateway({
     clock,
     log,
-    ...deps.gateway,
+    connections: deps.gateway?.connections ?? components.connections,
+    settings: deps.gateway?.settings ?? components.gatewaySettings,
     runs: components.runDependencies,
     prices: services.prices,
     capabilities,
@@ -33,6 +36,24 @@ export function createAppGateway(deps: AppDependencies, components: Components):
           price: failOpen.lastKnownPrice(caller.orgId, body.model),
         }),
     },
+    async rankModels({ caller, now, inputTokens, maxOutputTokens, attribution }) {
+      const { parent_run_id: _, ...labels } = attribution;
+      const body = { ...labels, input_tokens: inputTokens, max_output_tokens: maxOutputTokens };
+      const { text } = await decideRoute(components.routingDependencies, { caller, now, body }, undefined);
+      return rankedModels(text);
+    },
+    increaseHold: (orgId, holdId, outputTokens) =>
+      increaseHold(components.increaseDependencies, {
+        orgId,
+        holdId,
+        body: { output_tokens: outputTokens },
+        now: clock.now(),
+        storeResponse: undefined,
+        requestId: null,
+      }).then(
+        () => true,
+        () => false,
+      ),
     directory: join(config.dataDir, 'gateway'),
     lookup: { allowPrivateNetworks: config.gatewayAllowPrivateNetworks },
     limits: {
@@ -44,4 +65,16 @@ export function createAppGateway(deps: AppDependencies, components: Components):
   });
   gateway.register(components.metrics.registry);
   return gateway;
+}
+
+interface RoutedModels {
+  readonly model: string;
+  readonly considered: readonly { readonly model: string; readonly rank: number | null }[];
+}
+
+/** Returns the models of a routing decision that may be used, the best first. */
+function rankedModels(text: string): string[] {
+  const { model, considered } = JSON.parse(text) as RoutedModels;
+  const others = considered.filter(({ rank }) => rank !== null);
+  return [model, ...others.sort((a, b) => (a.rank ?? 0) - (b.rank ?? 0)).map((other) => other.model)];
 }

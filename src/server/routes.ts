@@ -10,13 +10,13 @@ import { auditRoutes } from '../capabilities/compliance/audit/index.ts';
 import { erasureRoutes } from '../capabilities/compliance/erasure/index.ts';
 import { keyRotationRoutes } from '../capabilities/compliance/key-rotation/index.ts';
 import { orgRemovalRoutes } from '../capabilities/compliance/org-removal/index.ts';
-import { createResidencyOf, residencyRoutes } from '../capabilities/compliance/residency/index.ts';
+import { residencyRoutes } from '../capabilities/compliance/residency/index.ts';
 import { retentionRoutes } from '../capabilities/compliance/retention/index.ts';
 import { snapshotRoutes } from '../capabilities/compliance/snapshots/index.ts';
 import { approvalRoutes } from '../capabilities/governance/approvals/index.ts';
 import { policyRoutes } from '../capabilities/governance/policies/index.ts';
 import { refusalRoutes } from '../capabilities/governance/refusals/index.ts';
-import { createRoutingCache, routingRoutes } from '../capabilities/governance/routing/index.ts';
+import { routingRoutes } from '../capabilities/governance/routing/index.ts';
 import { safetyRoutes } from '../capabilities/governance/safety/index.ts';
 import { benchmarkRoutes } from '../capabilities/insight/benchmarks/index.ts';
 import { focusRoutes } from '../capabilities/insight/focus/index.ts';
@@ -48,13 +48,12 @@ import type { AppDependencies } from './dependencies.ts';
 
 export function createRoutes(deps: AppDependencies, components: Components, openApi: () => object): Route[] {
   const { config, db, ids, log, baseUrl, services } = deps;
-  const { ledger, orgLimits, prices, rates, secrets, auditSigner, auditHeads: heads } = services;
+  const { ledger, orgLimits, prices, secrets, auditSigner, auditHeads: heads } = services;
   const {
     docsUrl,
     deprecations,
     callers,
     drift,
-    limitEvents,
     safety,
     allowPrivateNetworks,
     sessions,
@@ -62,8 +61,8 @@ export function createRoutes(deps: AppDependencies, components: Components, open
     memberLinks,
     capabilities,
     latenciesOf,
-    policies,
-    customerDigest,
+    routingDependencies,
+    increaseDependencies,
     breakers,
     runDependencies,
     edgeDependencies,
@@ -103,21 +102,7 @@ export function createRoutes(deps: AppDependencies, components: Components, open
     ...approvalRoutes({ db }),
     ...safetyRoutes({ db, ids, safety }),
     ...refusalRoutes({ db }),
-    ...routingRoutes({
-      db,
-      ids,
-      ledger,
-      orgLimits,
-      rates,
-      limitEvents,
-      prices,
-      capabilities,
-      policies,
-      latenciesOf,
-      residencyOf: createResidencyOf(db),
-      memory: createRoutingCache(db),
-      customerDigest,
-    }),
+    ...routingRoutes({ ...routingDependencies, ids }),
     ...usageRoutes({ db, exports }),
     ...focusRoutes({ db, exports, prices }),
     ...statementRoutes({ db, ids, ledger, recordChange: recordCallersChange }),
@@ -141,16 +126,7 @@ export function createRoutes(deps: AppDependencies, components: Components, open
     }),
     ...auditRoutes({ db, ids, heads, signer: auditSigner, softwareVersion: version }),
     ...forecastRoutes({ db, ids, ledger, orgLimits, prices }),
-    ...ledgerRoutes({
-      db,
-      ledger,
-      drift,
-      orgLimits,
-      rates,
-      limitEvents,
-      failOpen: services.failOpen,
-      findTariff: prices.version,
-    }),
+    ...ledgerRoutes({ ...increaseDependencies, drift }),
     ...edgeRoutes(edgeDependencies),
     ...deprecationRoutes({ db, registry: deprecations, callers, docsUrl }),
     ...metaRoutes(openApi),

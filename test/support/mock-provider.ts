@@ -39,13 +39,12 @@ export interface MockProvider {
   fault: ((request: ReceivedRequest, number: number) => Fault | undefined) | undefined;
   /** Number of output tokens of a response, at most the maximum of the request. */
   outputOf: (request: ReceivedRequest) => number;
+  /** The text of an output token. */
+  wordOf: (index: number) => string;
   /** Waits before each chunk of a stream after the first. */
   beforeChunk: ((index: number) => Promise<void>) | undefined;
   close(): Promise<void>;
 }
-
-/** A token of the mock: input tokens are words, output tokens are these. */
-const word = (index: number) => `tok${index % 10} `;
 
 export async function startMockProvider(): Promise<MockProvider> {
   let number = 0;
@@ -56,6 +55,7 @@ export async function startMockProvider(): Promise<MockProvider> {
     sent: [],
     fault: undefined,
     outputOf: () => 5,
+    wordOf: (index) => `tok${index % 10} `,
     beforeChunk: undefined,
     async close() {
       server.closeAllConnections();
@@ -172,7 +172,7 @@ class Responder {
   }
 
   #text(): string {
-    return Array.from({ length: this.#output }, (_, index) => word(index)).join('');
+    return Array.from({ length: this.#output }, (_, index) => this.#provider.wordOf(index)).join('');
   }
 
   #plain(value: object): void {
@@ -332,7 +332,7 @@ class Responder {
     } else {
       for (let index = 0; index < this.#output; index += 1) {
         this.#call.outputTokens += 1;
-        await chunk([{ index: 0, delta: { content: word(index) }, finish_reason: null }]);
+        await chunk([{ index: 0, delta: { content: this.#provider.wordOf(index) }, finish_reason: null }]);
       }
     }
     await chunk([{ index: 0, delta: {}, finish_reason: this.#hasTools() ? 'tool_calls' : 'stop' }]);
@@ -358,7 +358,7 @@ class Responder {
     await event('response.content_part.added', { ...at, part });
     for (let index = 0; index < this.#output; index += 1) {
       this.#call.outputTokens += 1;
-      await event('response.output_text.delta', { ...at, delta: word(index) });
+      await event('response.output_text.delta', { ...at, delta: this.#provider.wordOf(index) });
     }
     await event('response.completed', { response: this.#responsesObject('completed') });
   }
@@ -384,7 +384,10 @@ class Responder {
     } else {
       for (let index = 0; index < this.#output; index += 1) {
         this.#call.outputTokens += 1;
-        await event('content_block_delta', { index: 0, delta: { type: 'text_delta', text: word(index) } });
+        await event('content_block_delta', {
+          index: 0,
+          delta: { type: 'text_delta', text: this.#provider.wordOf(index) },
+        });
       }
     }
     await event('content_block_stop', { index: 0 });

@@ -39,6 +39,14 @@ const both: readonly Project[] = ['embedded', 'postgres'];
 const fastPathTitle = 'to random streams of bytes';
 
 export const randomTests = {
+  'gateway-calls': {
+    file: 'src/gateway/parallel-streams.test.ts',
+    projects: both,
+    only: 'with random aborts',
+    seedsPerTurn: 2,
+    seeds: expensive,
+    regressions: [],
+  },
   'gateway-streams': {
     file: 'src/gateway/stream/sse-reader.test.ts',
     projects: embedded,

@@ -1,0 +1,173 @@
+/** Chooses the model of a call and admits it: the requested model, the best one, or the next cheaper one that fits. */
+import { ApiError } from '../contract/api-error.ts';
+import { worstCaseCost } from '../kernel/prices.ts';
+import type { Caller } from '../platform/http/routes/access.ts';
+import { type AdmitDependencies, type AdmittedCall, admitCall } from './admit-call.ts';
+import type { CallAttribution } from './attribution-headers.ts';
+import { estimatedInputTokens, inputPartsOf } from './body/estimate-input.ts';
+import { GatewayError } from './errors/dialect-errors.ts';
+import { endUserOf } from './parse-call.ts';
+import { type CallPlan, type PlanDependencies, type PlanRequest, planCall } from './plan-call.ts';
+import type { OutputHistory } from './usage/output-history.ts';
+
+/** The model name that leaves the choice to the routing policy of the org. */
+export const autoModel = 'purser/auto';
+
+export interface RouteRequest {
+  readonly caller: Caller;
+  readonly now: Date;
+  readonly inputTokens: number;
+  readonly maxOutputTokens: number;
+  readonly attribution: CallAttribution;
+}
+
+export interface ChooseDependencies extends PlanDependencies, AdmitDependencies {
+  readonly outputs: OutputHistory;
+  /** Returns the models of the routing policy that may be used for this call, the best first. Throws if there is none. */
+  rankModels(request: RouteRequest): Promise<readonly string[]>;
+}
+
+export interface ChosenCall {
+  readonly plan: CallPlan;
+  readonly admitted: AdmittedCall;
+  readonly attribution: CallAttribution;
+}
+
+export type ChooseRequest = Omit<PlanRequest, 'model'> & {
+  readonly caller: Caller;
+  readonly attribution: CallAttribution;
+};
+
+export async function chooseAndAdmit(deps: ChooseDependencies, request: ChooseRequest): Promise<ChosenCall> {
+  const { call } = request;
+  const settings = await deps.settings.find(request.orgId);
+  const customer = settings.customerFromBody ? endUserOf(call) : undefined;
+  const attribution: CallAttribution =
+    customer === undefined ? request.attribution : { customer_id: customer, ...request.attribution };
+  const attributedRequest = { ...request, attribution };
+  if (call.model === autoModel) {
+    return admitBest(deps, attributedRequest);
+  }
+  const plan = await planCall(deps, { ...request, model: call.model });
+  try {
+    return await admitPlan(deps, attributedRequest, plan, plan.onLimit === 'fit');
+  } catch (denial) {
+    if (plan.onLimit !== 'fallback' || !isDeniedByLimit(denial)) {
+      throw denial;
+    }
+    return (await admitCheaper(deps, attributedRequest, plan)) ?? Promise.reject(denial);
+  }
+}
+
+async function admitPlan(
+  deps: ChooseDependencies,
+  { caller, now, attribution }: ChooseRequest,
+  plan: CallPlan,
+  mayFit: boolean,
+): Promise<ChosenCall> {
+  const heldOutputTokens = outputToHold(deps, caller, plan);
+  const admitted = await admitCall(deps, { plan, caller, now, attribution, heldOutputTokens, mayFit });
+  return { plan, admitted, attribution };
+}
+
+/** Reasoning that is not shown cannot be counted while it is received, so the whole output of these models is held. */
+const hidesReasoning = /(^|\/)(o\d|gpt-5)/;
+
+/** Returns the output to hold at first. Only a hold of a stream that shows its output can be increased in time. */
+export function outputToHold({ outputs }: ChooseDependencies, { keyId }: Caller, plan: CallPlan): number {
+  const isVisible = plan.call.isStream && !hidesReasoning.test(plan.model) && plan.call.thinkingTokens === 0;
+  const expected =
+    plan.settings.hold === 'expected' && isVisible ? outputs.expected(keyId, plan.model) : undefined;
+  return expected === undefined
+    ? plan.maxOutputTokens
+    : Math.min(plan.maxOutputTokens, Math.max(expected, plan.minOutputTokens));
+}
+
+async function admitBest(deps: ChooseDependencies, request: ChooseRequest): Promise<ChosenCall> {
+  const models = await rank(deps, request, autoModel);
+  const plans = await plansOf(deps, request, models);
+  const [best] = plans;
+  if (best === undefined) {
+    throw new GatewayError(404, 'model_not_found', 'No connection serves a model of the routing policy.');
+  }
+  return admitPlan(deps, request, best, best.onLimit !== 'refuse');
+}
+
+/** Tries the models that cost less than the denied one, the most expensive first. */
+async function admitCheaper(
+  deps: ChooseDependencies,
+  request: ChooseRequest,
+  denied: CallPlan,
+): Promise<ChosenCall | undefined> {
+  let models: readonly string[];
+  try {
+    models = await rank(deps, request, denied.model);
+  } catch (error) {
+    if (error instanceof ApiError && error.status < 500) {
+      // The org has no routing policy, or none of its models may be used.
+      return undefined;
+    }
+    throw error;
+  }
+  const plans = await plansOf(deps, request, models);
+  const cheaper = plans
+    .filter((plan) => costOf(plan) < costOf(denied))
+    .sort((a, b) => compare(costOf(b), costOf(a)));
+  for (const plan of cheaper) {
+    try {
+      return await admitPlan(deps, request, plan, true);
+    } catch (error) {
+      if (!isDeniedByLimit(error)) {
+        throw error;
+      }
+    }
+  }
+  return undefined;
+}
+
+async function rank(
+  { rankModels, ratios }: ChooseDependencies,
+  { caller, now, call, attribution, orgId }: ChooseRequest,
+  model: string,
+): Promise<readonly string[]> {
+  const inputTokens = estimatedInputTokens(inputPartsOf(call.body, model), {
+    ratio: ratios.of(orgId, model),
+    unseenTokens: 0,
+    contextTokens: undefined,
+    hasTools: call.hasTools,
+  });
+  const maxOutputTokens = (call.maxOutputTokens ?? 1) * call.choices;
+  return rankModels({ caller, now, inputTokens, maxOutputTokens, attribution });
+}
+
+/** Returns the plans of the models that a connection serves, in the given order. */
+async function plansOf(
+  deps: ChooseDependencies,
+  request: ChooseRequest,
+  models: readonly string[],
+): Promise<CallPlan[]> {
+  const plans: CallPlan[] = [];
+  for (const model of models) {
+    try {
+      plans.push(await planCall(deps, { ...request, model }));
+    } catch (error) {
+      if (!(error instanceof GatewayError)) {
+        throw error;
+      }
+    }
+  }
+  return plans;
+}
+
+function costOf({ price, inputTokens, maxOutputTokens }: CallPlan): bigint {
+  return worstCaseCost(price.rates, BigInt(inputTokens), BigInt(maxOutputTokens));
+}
+
+function compare(a: bigint, b: bigint): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}
+
+/** True for denials that a cheaper call may pass. */
+function isDeniedByLimit(error: unknown): boolean {
+  return error instanceof ApiError && (error.status === 402 || error.code === 'quota_exhausted');
+}

@@ -1,0 +1,79 @@
+/**
+ * Keeps the hold of a stream ahead of its output (`hold: expected`): the hold starts with the expected output and is increased
+ * before more than it covers is passed on.
+ */
+import type { AdmittedCall } from './admit-call.ts';
+import type { CallPlan } from './plan-call.ts';
+import type { StreamUsage } from './usage/stream-usage.ts';
+
+export interface CoveredCall {
+  readonly orgId: string;
+  readonly plan: CallPlan;
+  readonly admitted: AdmittedCall;
+}
+
+/**
+ * Returns a check for after each chunk: undefined if the output is covered, else a promise of whether it could be covered.
+ * Undefined if the hold covers the whole output already.
+ */
+export type HoldCoverage = (
+  call: CoveredCall,
+  usage: StreamUsage,
+) => (() => Promise<boolean> | undefined) | undefined;
+
+/** Increases a hold by this many output tokens. Returns false if a limit denies it or the ledger is away. */
+export type IncreaseHold = (orgId: string, decisionId: string, outputTokens: number) => Promise<boolean>;
+
+/** The hold is increased when this many tokens are left, so that the stream rarely waits for it. */
+const aheadTokens = 2_048;
+const stepTokensMin = 512;
+
+export function createHoldCoverage(increase: IncreaseHold): HoldCoverage {
+  return ({ orgId, plan, admitted }, usage) => {
+    if (admitted.runId === null || admitted.maxOutputTokens >= plan.maxOutputTokens || !isGrowing(plan)) {
+      return undefined;
+    }
+    let held = admitted.maxOutputTokens;
+    let inFlight: Promise<boolean> | undefined;
+
+    async function grow(): Promise<boolean> {
+      const step = Math.min(plan.maxOutputTokens - held, Math.max(stepTokensMin, held));
+      const isIncreased = await increase(orgId, admitted.decisionId, step);
+      inFlight = undefined;
+      held += isIncreased ? step : 0;
+      return isIncreased;
+    }
+
+    /** Increases until the output is covered. */
+    async function cover(): Promise<boolean> {
+      while (boundOf(usage, plan) > held) {
+        inFlight ??= grow();
+        if (!(await inFlight)) {
+          return false;
+        }
+      }
+      return true;
+    }
+
+    return () => {
+      const bound = boundOf(usage, plan);
+      if (bound > held) {
+        return cover();
+      }
+      if (bound + aheadTokens > held && held < plan.maxOutputTokens) {
+        inFlight ??= grow();
+      }
+      return undefined;
+    };
+  };
+}
+
+/** True if the maximum in the body is that of the plan, and not that of the first hold. */
+export function isGrowing({ settings }: CallPlan): boolean {
+  return settings.hold === 'expected';
+}
+
+/** A token has at least one byte, and no response has more tokens than its maximum. */
+function boundOf({ outputBytes }: StreamUsage, { maxOutputTokens }: CallPlan): number {
+  return Math.min(outputBytes, maxOutputTokens);
+}
