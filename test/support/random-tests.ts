@@ -48,7 +48,7 @@ export const randomTests = {
     regressions: [],
   },
   'gateway-streams': {
-    file: 'src/gateway/stream/sse-reader.test.ts',
+    file: 'src/gateway/stream/relay-filter.test.ts',
     projects: embedded,
     seedsPerTurn: 20,
     seeds: cheap,

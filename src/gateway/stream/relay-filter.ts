@@ -2,8 +2,9 @@
  * The bytes of a streamed response on their way to the client: read as events for their usage, and passed on unchanged. Only
  * the chunk with the usage that the client did not request is left out.
  */
+
+import { eventOf, SseReader } from '../sse/sse-reader.ts';
 import type { StreamUsage } from '../usage/stream-usage.ts';
-import { eventOf, SseReader } from './sse-reader.ts';
 
 export interface RelayFilter {
   /** Returns the bytes to pass on now. */

@@ -1,5 +1,5 @@
 /** Reads usage, the end and the amount of output from the events of a streamed response. */
-import type { SseEvent } from '../stream/sse-reader.ts';
+import type { SseEvent } from '../sse/sse-reader.ts';
 import {
   type CallUsage,
   type Fields,

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { eventOf } from '../stream/sse-reader.ts';
+import { eventOf } from '../sse/sse-reader.ts';
 import { settledUsage } from './call-end.ts';
 import { addUsage, noUsage, runUsageOf, usageOfBody } from './call-usage.ts';
 import { createStreamUsage } from './stream-usage.ts';

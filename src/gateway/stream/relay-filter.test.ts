@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { seedsOf } from '../../../test/support/seeds.ts';
+import { SseReader } from '../sse/sse-reader.ts';
 import { createStreamUsage } from '../usage/stream-usage.ts';
 import { createRelayFilter } from './relay-filter.ts';
-import { SseReader } from './sse-reader.ts';
 
 const { forAll } = seedsOf('gateway-streams');
 
