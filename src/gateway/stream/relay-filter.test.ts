@@ -53,17 +53,20 @@ test('exactly the usage chunk is left out, for every boundary of chunks', () => 
       const usage = createStreamUsage('chat');
       const filter = createRelayFilter(usage, true);
       const out = chunksOf(bytes, cuts).map((chunk) => filter.push(chunk));
-      expect(Buffer.concat([...out, filter.end()]).toString()).toBe(`${head}${tail}`);
+      expect(Buffer.concat([...out, filter.end(true)]).toString()).toBe(`${head}${tail}`);
       expect(usage.usage()).toMatchObject({ inputTokens: 3, outputTokens: 2 });
       expect(usage.outputBytes).toBe(texts.reduce((sum, one) => sum + Buffer.byteLength(one), 0));
     }),
   );
 });
 
-test('a client that requested usage gets every chunk as it arrives', () => {
+test('a client that requested usage gets every event, and an incomplete one only at the end of the provider', () => {
   const filter = createRelayFilter(createStreamUsage('chat'), false);
-  const part = Buffer.from('data: {"id"');
-  expect(filter.push(part)).toBe(part);
+  expect(filter.push(Buffer.from(`${usageChunk}data: {"id"`)).toString()).toBe(usageChunk);
+  expect(filter.end(true).toString()).toBe('data: {"id"');
+  const broken = createRelayFilter(createStreamUsage('chat'), false);
+  broken.push(Buffer.from('data: {"id"'));
+  expect(broken.end(false).toString()).toBe('');
 });
 
 test('an event that is too long is passed on unread', () => {

@@ -1,40 +1,23 @@
 /**
- * The bytes of a streamed response on their way to the client: read as events for their usage, and passed on unchanged. Only
- * the chunk with the usage that the client did not request is left out.
+ * The bytes of a streamed response on their way to the client: read as events for their usage, and passed on unchanged, event by
+ * event, so that the gateway can end a stream with an event of its own. Only the chunk with the usage that the client did not
+ * request is left out.
  */
-
 import { eventOf, SseReader } from '../sse/sse-reader.ts';
 import type { StreamUsage } from '../usage/stream-usage.ts';
 
 export interface RelayFilter {
-  /** Returns the bytes to pass on now. */
+  /** Returns the bytes to pass on now: those of all complete events. */
   push(chunk: Buffer): Buffer;
-  /** Returns the remaining bytes at the end of the stream. */
-  end(): Buffer;
+  /** Returns the remaining bytes of a stream that the provider has ended; of another one, the incomplete event is dropped. */
+  end(isComplete: boolean): Buffer;
 }
 
-/** `dropUsageChunk`: the gateway has added `include_usage`. Events are then passed on once they are complete. */
+const noBytes: Buffer = Buffer.alloc(0);
+
+/** `dropUsageChunk`: the gateway has added `include_usage`. */
 export function createRelayFilter(usage: StreamUsage, dropUsageChunk: boolean): RelayFilter {
   const reader = new SseReader();
-  return dropUsageChunk ? droppingFilter(reader, usage) : copyingFilter(reader, usage);
-}
-
-function copyingFilter(reader: SseReader, usage: StreamUsage): RelayFilter {
-  return {
-    push(chunk) {
-      for (const event of reader.push(chunk)) {
-        usage.read(event);
-      }
-      return chunk;
-    },
-    end() {
-      usage.read(eventOf(reader.rest()));
-      return noBytes;
-    },
-  };
-}
-
-function droppingFilter(reader: SseReader, usage: StreamUsage): RelayFilter {
   return {
     push(chunk) {
       if (reader.isOverlong) {
@@ -42,7 +25,8 @@ function droppingFilter(reader: SseReader, usage: StreamUsage): RelayFilter {
       }
       const kept: Buffer[] = [];
       for (const event of reader.push(chunk)) {
-        if (!usage.read(event)) {
+        const isUsageChunk = usage.read(event);
+        if (!isUsageChunk || !dropUsageChunk) {
           kept.push(event.raw);
         }
       }
@@ -51,11 +35,10 @@ function droppingFilter(reader: SseReader, usage: StreamUsage): RelayFilter {
       }
       return kept.length === 1 ? (kept[0] as Buffer) : Buffer.concat(kept);
     },
-    end() {
+    end(isComplete) {
       const rest = reader.rest();
-      return rest.length > 0 && usage.read(eventOf(rest)) ? noBytes : rest;
+      const isUsageChunk = rest.length > 0 && usage.read(eventOf(rest));
+      return isComplete && !(isUsageChunk && dropUsageChunk) ? rest : noBytes;
     },
   };
 }
-
-const noBytes: Buffer = Buffer.alloc(0);

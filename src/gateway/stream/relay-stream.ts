@@ -70,10 +70,10 @@ export function relayStream(options: RelayOptions): Relay {
     clearTimeout(totalTimer);
     clearTimeout(drainTimer);
     if (hasClient) {
-      pass(filter.end());
+      pass(filter.end(kind === 'complete'));
       pass(Buffer.from(options.endingOf(kind)));
     } else {
-      filter.end();
+      filter.end(false);
     }
     if (kind !== 'complete') {
       source.destroy();
