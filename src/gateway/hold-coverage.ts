@@ -12,14 +12,15 @@ export interface CoveredCall {
   readonly admitted: AdmittedCall;
 }
 
-/**
- * Returns a check for after each chunk: undefined if the output is covered, else a promise of whether it could be covered.
- * Undefined if the hold covers the whole output already.
- */
-export type HoldCoverage = (
-  call: CoveredCall,
-  usage: StreamUsage,
-) => (() => Promise<boolean> | undefined) | undefined;
+export interface StreamCoverage {
+  /** Called after each chunk. Returns undefined if the output is covered, else a promise of whether it could be covered. */
+  readonly cover: () => Promise<boolean> | undefined;
+  /** The output that the hold covers now. */
+  heldTokens(): number;
+}
+
+/** Returns undefined if the hold covers the whole output already. */
+export type HoldCoverage = (call: CoveredCall, usage: StreamUsage) => StreamCoverage | undefined;
 
 /** Increases a hold by this many output tokens. Returns false if a limit denies it or the ledger is away. */
 export type IncreaseHold = (orgId: string, decisionId: string, outputTokens: number) => Promise<boolean>;
@@ -45,7 +46,7 @@ export function createHoldCoverage(increase: IncreaseHold): HoldCoverage {
     }
 
     /** Increases until the output is covered. */
-    async function cover(): Promise<boolean> {
+    async function growToCover(): Promise<boolean> {
       while (boundOf(usage, plan) > held) {
         inFlight ??= grow();
         if (!(await inFlight)) {
@@ -55,15 +56,18 @@ export function createHoldCoverage(increase: IncreaseHold): HoldCoverage {
       return true;
     }
 
-    return () => {
-      const bound = boundOf(usage, plan);
-      if (bound > held) {
-        return cover();
-      }
-      if (bound + aheadTokens > held && held < plan.maxOutputTokens) {
-        inFlight ??= grow();
-      }
-      return undefined;
+    return {
+      cover() {
+        const bound = boundOf(usage, plan);
+        if (bound > held) {
+          return growToCover();
+        }
+        if (bound + aheadTokens > held && held < plan.maxOutputTokens) {
+          inFlight ??= grow();
+        }
+        return undefined;
+      },
+      heldTokens: () => held,
     };
   };
 }

@@ -71,6 +71,8 @@ export class CallInProgress implements CuttableCall {
   #discarded = noUsage;
   #settled: Promise<SettledCall> | undefined;
   #cutRelay: (() => Promise<void>) | undefined;
+  /** Set for a stream whose hold is increased while it lasts. */
+  #heldTokens: (() => number) | undefined;
 
   constructor(context: GatewayContext, given: AdmittedRequest) {
     this.#context = context;
@@ -122,7 +124,9 @@ export class CallInProgress implements CuttableCall {
   async #settleNow(outcome: CallOutcome): Promise<SettledCall> {
     const { plan, admitted, caller, attribution, request, startedMs, release } = this.#given;
     const { settlements, ratios, outputs, inProgress } = this.#context;
-    const bounds = { inputTokens: plan.inputTokens, maxOutputTokens: outputCap(plan, admitted) };
+    // An estimate stays within the hold, which was ahead of what was received.
+    const maxOutputTokens = this.#heldTokens?.() ?? outputCap(plan, admitted);
+    const bounds = { inputTokens: plan.inputTokens, maxOutputTokens };
     const { usage, fields, isFree, marks } = settledUsage(outcome, bounds, this.#discarded);
     if (outcome.isFinal && outcome.usage !== undefined) {
       outputs.learn(caller.keyId, plan.model, outcome.usage.outputTokens);
@@ -197,6 +201,8 @@ export class CallInProgress implements CuttableCall {
     const { shape } = operation;
     const usage = createStreamUsage(shape);
     const { timeouts } = connection;
+    const coverage = this.#context.coverage({ orgId: this.#given.caller.tenantId, plan, admitted }, usage);
+    this.#heldTokens = coverage?.heldTokens;
     this.#context.metrics.streamOpened();
     const relay = relayStream({
       source: response.body,
@@ -204,7 +210,7 @@ export class CallInProgress implements CuttableCall {
       totalMs: timeouts.totalMs,
       drainMs,
       mayDrain: () => plan.settings.onAbort === 'drain' && this.#context.drains.tryTake(this),
-      cover: this.#context.coverage({ orgId: this.#given.caller.tenantId, plan, admitted }, usage),
+      ...(coverage !== undefined && { cover: coverage.cover }),
       endingOf: (end) => endingOf(end, usage, shape, plan, admitted),
       onEnd: async (end) => {
         this.#context.metrics.streamClosed();
