@@ -28,6 +28,7 @@ export type IncreaseHold = (orgId: string, decisionId: string, outputTokens: num
 /** The hold is increased when this many tokens are left, so that the stream rarely waits for it. */
 const aheadTokens = 2_048;
 const stepTokensMin = 512;
+const stepTokensLeast = 64;
 
 export function createHoldCoverage(increase: IncreaseHold): HoldCoverage {
   return ({ orgId, plan, admitted }, usage) => {
@@ -36,12 +37,23 @@ export function createHoldCoverage(increase: IncreaseHold): HoldCoverage {
     }
     let held = admitted.maxOutputTokens;
     let inFlight: Promise<boolean> | undefined;
+    /** True once not even the smallest increase was possible: no more is requested ahead of the output. */
+    let isExhausted = false;
 
+    /** Increases by as much as is held, or by half as much each time that a limit denies it. */
     async function grow(): Promise<boolean> {
-      const step = Math.min(plan.maxOutputTokens - held, Math.max(stepTokensMin, held));
-      const isIncreased = await increase(orgId, admitted.decisionId, step);
+      const most = Math.min(plan.maxOutputTokens - held, Math.max(stepTokensMin, held));
+      let isIncreased = false;
+      for (
+        let step = most;
+        !isIncreased && step >= Math.min(most, stepTokensLeast);
+        step = Math.floor(step / 2)
+      ) {
+        isIncreased = await increase(orgId, admitted.decisionId, step);
+        held += isIncreased ? step : 0;
+      }
+      isExhausted = !isIncreased;
       inFlight = undefined;
-      held += isIncreased ? step : 0;
       return isIncreased;
     }
 
@@ -62,7 +74,7 @@ export function createHoldCoverage(increase: IncreaseHold): HoldCoverage {
         if (bound > held) {
           return growToCover();
         }
-        if (bound + aheadTokens > held && held < plan.maxOutputTokens) {
+        if (!isExhausted && bound + aheadTokens > held && held < plan.maxOutputTokens) {
           inFlight ??= grow();
         }
         return undefined;
