@@ -1,4 +1,5 @@
 /** Usage with very many groups: memory of the process, and latency of decisions in the meantime. */
+import { exportRowsMax } from '../../src/capabilities/insight/usage/spooled-exports.ts';
 import type { Database } from '../../src/platform/db/database.ts';
 import { readMigrations } from '../../src/platform/db/migrate.ts';
 import { type BenchOrg, decision } from '../bench-org.ts';
@@ -18,25 +19,31 @@ export const usageExport: SingleRow = {
   name: 'usage-export',
   what:
     `usage of 30 days by customer, of an org with ${size.full} customers on ${daysPerCustomer} days each: as NDJSON, as CSV compared with ` +
-    `the time before, and a page of it; edge decisions of the same org meanwhile, ${perSecond} a second in an open loop. How far ` +
+    'the time before, as many days as fit in FOCUS columns as CSV and Parquet, and a page of it; ' +
+    `edge decisions of the same org meanwhile, ${perSecond} a second in an open loop. How far ` +
     'all of it raises the peak of the process above its memory before (VmHWM above VmRSS after a collection of garbage); embedded engine',
   toReach: { 'peak MB above': { atMost: 150 }, 'slowest decision ms': { atMost: 250 } },
   shrinks: true,
   async measure({ small, progress }) {
     const customers = small ? size.small : size.full;
     progress('writing usage');
-    const { dataDir, seeded: org } = await seededDirectory((db) => fill(db, customers));
+    const { dataDir, seeded } = await seededDirectory((db) => fill(db, customers));
+    const { org, focus } = seeded;
     const service = await startService({ settings: { SVC_DATA_DIR: dataDir }, collectable: true });
     try {
-      const usage = (query: string) => download(service, org, `/v1/orgs/${org.id}/usage?${query}`);
-      const asked: Readonly<Record<string, { query: string; lines: number }>> = {
-        ndjson: { query: 'group_by=customer_id&format=ndjson', lines: customers },
-        csv: { query: 'group_by=customer_id&format=csv&compare=previous', lines: customers + 1 },
-        page: { query: 'group_by=customer_id&limit=200', lines: 0 },
+      const usage = (query: string) => download(service, org, `/v1/orgs/${org.id}/usage${query}`);
+      const days = `group_by=customer_id&from=${focus.from.toISOString()}`;
+      const asked: Readonly<Record<string, { query: string; lines?: number }>> = {
+        ndjson: { query: '?group_by=customer_id&format=ndjson', lines: customers },
+        csv: { query: '?group_by=customer_id&format=csv&compare=previous', lines: customers + 1 },
+        'FOCUS CSV': { query: `/focus?${days}&format=csv`, lines: focus.rows + 1 },
+        'FOCUS Parquet': { query: `/focus?${days}&format=parquet` },
+        page: { query: '?group_by=customer_id&limit=200', lines: 0 },
       };
       // Warm-up, so that one-time loading and compilation is not counted.
-      await usage('group_by=customer_id&format=csv&customer_id=customer-1');
-      const without = await decided(service, org, async () => usage('limit=1'));
+      await usage('?group_by=customer_id&format=csv&customer_id=customer-1');
+      await usage('/focus?format=parquet&customer_id=customer-1');
+      const without = await decided(service, org, async () => usage('?limit=1'));
       await service.memory();
       forgetPeak(service.pid);
       const before = residentBytes(service.pid, 'now');
@@ -45,7 +52,7 @@ export const usageExport: SingleRow = {
       for (const [name, { query, lines }] of Object.entries(asked)) {
         progress(`reading as ${name}`);
         const meanwhile = await decided(service, org, () => usage(query));
-        if (meanwhile.answer.lines !== lines) {
+        if (lines !== undefined && meanwhile.answer.lines !== lines) {
           throw new Error(`${meanwhile.answer.lines} of ${lines} lines came as ${name}`);
         }
         figures[`${name} s`] = meanwhile.answer.seconds;
@@ -94,7 +101,13 @@ async function decided(
   return { answer, p99: percentile(latencies, 99), slowest: latencies.at(-1) ?? 0 };
 }
 
-async function fill(db: Database, customers: number): Promise<BenchOrg> {
+interface Seeded {
+  readonly org: BenchOrg;
+  /** The last days whose rows fit into one export. */
+  readonly focus: { readonly from: Date; readonly rows: number };
+}
+
+async function fill(db: Database, customers: number): Promise<Seeded> {
   const [org] = await seedOrgs(db, 1);
   if (org === undefined) {
     throw new Error('an org is needed');
@@ -109,7 +122,18 @@ async function fill(db: Database, customers: number): Promise<BenchOrg> {
     const sql = migrations.find((one) => one.name === name)?.sql ?? '';
     await db.transaction((tx) => tx.query(sql), patiently);
   }
-  return org;
+  const days = await db.query<{ day: Date; rows: number }>(
+    'SELECT day, count(*)::int4 AS rows FROM usage_days WHERE org_id = $1 GROUP BY day ORDER BY day DESC',
+    [org.id],
+  );
+  let focus = { from: new Date(), rows: 0 };
+  for (const { day, rows } of days) {
+    if (focus.rows + rows > exportRowsMax) {
+      break;
+    }
+    focus = { from: day, rows: focus.rows + rows };
+  }
+  return { org, focus };
 }
 
 /** A few runs of each customer on each of its days, with as many latencies. */
