@@ -43,6 +43,10 @@ function fieldOf(query: URLSearchParams): string {
 }
 
 async function exported(visit: ScreenVisit): Promise<ScreenAnswer> {
+  if (!visit.query.has('from')) {
+    // Not sent by the form.
+    return spend(visit);
+  }
   const file = await exportedSpend(visit, fieldOf(visit.query));
   if (!(file instanceof ApiFailure)) {
     return file;
