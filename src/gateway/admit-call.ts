@@ -61,7 +61,8 @@ export async function admitCall(deps: AdmitDependencies, request: AdmissionReque
   const body: InProgress = {
     ...attribution,
     model: plan.model,
-    ...(plan.price.provider !== null && { provider: plan.price.provider }),
+    ...(plan.provider !== null && { provider: plan.provider }),
+    ...plan.service,
     input_tokens: plan.inputTokens,
     max_output_tokens: heldOutputTokens,
     expires_in_seconds: holdSeconds(plan),

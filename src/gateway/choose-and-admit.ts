@@ -159,8 +159,8 @@ async function plansOf(
   return plans;
 }
 
-function costOf({ price, inputTokens, maxOutputTokens }: CallPlan): bigint {
-  return worstCaseCost(price.rates, BigInt(inputTokens), BigInt(maxOutputTokens));
+function costOf({ rates, inputTokens, maxOutputTokens }: CallPlan): bigint {
+  return worstCaseCost(rates, BigInt(inputTokens), BigInt(maxOutputTokens));
 }
 
 function compare(a: bigint, b: bigint): number {

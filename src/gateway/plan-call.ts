@@ -5,8 +5,10 @@ import type {
   GatewaySettings,
   GatewaySettingsCache,
 } from '../capabilities/integration/connections/index.ts';
-import type { ListedPrice, ModelCapabilitiesCache, Prices } from '../capabilities/spend/models/index.ts';
-import { affordableOutputTokens, worstCaseCost } from '../kernel/prices.ts';
+import type { ModelCapabilitiesCache } from '../capabilities/spend/models/index.ts';
+import type { CallPrices } from '../capabilities/spend/unpriced-models/index.ts';
+import { affordableOutputTokens, type Rates, worstCaseCost } from '../kernel/prices.ts';
+import { requestedRates } from '../ledger/service-fields.ts';
 import type { OnLimit } from './attribution-headers.ts';
 import { type BodyChanges, editBody } from './body/edit-body.ts';
 import { estimatedInputTokens, type InputParts, inputPartsOf } from './body/estimate-input.ts';
@@ -14,11 +16,12 @@ import type { TokenRatios } from './body/token-ratios.ts';
 import { GatewayError } from './errors/dialect-errors.ts';
 import type { Operation } from './operations.ts';
 import type { ParsedCall } from './parse-call.ts';
+import { serviceTierOf } from './usage/call-usage.ts';
 
 export interface PlanDependencies {
   readonly connections: Connections;
   readonly settings: GatewaySettingsCache;
-  readonly prices: Prices;
+  readonly prices: CallPrices;
   readonly capabilities: ModelCapabilitiesCache;
   readonly ratios: TokenRatios;
 }
@@ -27,7 +30,11 @@ export interface CallPlan {
   readonly call: ParsedCall;
   /** The model that is called. Differs from that of the request only if another one was chosen for it. */
   readonly model: string;
-  readonly price: ListedPrice;
+  /** The highest rates that the call may be charged. */
+  readonly rates: Rates;
+  readonly provider: string | null;
+  /** The requested service tier, if there is one. */
+  readonly service: { readonly service_tier?: string };
   readonly candidates: readonly Connection[];
   readonly input: InputParts;
   readonly inputTokens: number;
@@ -55,7 +62,8 @@ export interface PlanRequest {
 export async function planCall(deps: PlanDependencies, request: PlanRequest): Promise<CallPlan> {
   const { orgId, operation, call, model, now } = request;
   const settings = await deps.settings.find(orgId);
-  const price = await deps.prices.find(orgId, model, now.getTime());
+  const listed = await deps.prices.find(orgId, model, now.getTime());
+  const price = listed ?? (await deps.prices.findForCall(orgId, model, now.getTime()));
   if (price === undefined) {
     throw new GatewayError(
       400,
@@ -64,8 +72,9 @@ export async function planCall(deps: PlanDependencies, request: PlanRequest): Pr
       { model },
     );
   }
-  const candidates = await candidatesFor(deps, orgId, operation, model, price.model);
-  const known = (await deps.capabilities.all()).get(price.model);
+  const resolved = listed?.model ?? model;
+  const candidates = await candidatesFor(deps, orgId, operation, model, resolved);
+  const known = (await deps.capabilities.all()).get(resolved);
   const contextTokens = numberOf(known?.context_tokens);
   const input = inputPartsOf(call.body, model);
   const inputTokens = estimatedInputTokens(input, {
@@ -74,14 +83,18 @@ export async function planCall(deps: PlanDependencies, request: PlanRequest): Pr
     contextTokens,
     hasTools: call.hasTools,
   });
+  const service = serviceTierOf(call.body.service_tier);
+  const rates = requestedRates(price, service, BigInt(inputTokens)) ?? price.rates;
   const onLimit = request.onLimit ?? settings.onLimit;
   const minOutputTokens = Math.max(settings.minOutputTokens * call.choices, call.thinkingTokens + 1);
   const wanted = outputCap(call, settings, numberOf(known?.max_output_tokens));
-  const maxOutputTokens = withinMaxCost(request, { price, inputTokens, wanted, minOutputTokens, onLimit });
+  const maxOutputTokens = withinMaxCost(request, { rates, inputTokens, wanted, minOutputTokens, onLimit });
   return {
     call,
     model,
-    price,
+    rates,
+    provider: listed?.provider ?? null,
+    service,
     candidates,
     input,
     inputTokens,
@@ -133,7 +146,7 @@ function outputCap(
 }
 
 interface CostCheck {
-  readonly price: ListedPrice;
+  readonly rates: Rates;
   readonly inputTokens: number;
   readonly wanted: number;
   readonly minOutputTokens: number;
@@ -142,13 +155,13 @@ interface CostCheck {
 
 /** Applies the maximum cost that the client has set for this call. */
 function withinMaxCost({ maxCostNanos }: PlanRequest, check: CostCheck): number {
-  const { price, inputTokens, wanted, minOutputTokens, onLimit } = check;
+  const { rates, inputTokens, wanted, minOutputTokens, onLimit } = check;
   if (maxCostNanos === undefined) {
     return wanted;
   }
   const input = BigInt(inputTokens);
-  const affordable = affordableOutputTokens(price.rates, input, maxCostNanos);
-  const isCovered = worstCaseCost(price.rates, input, 0n) <= maxCostNanos;
+  const affordable = affordableOutputTokens(rates, input, maxCostNanos);
+  const isCovered = worstCaseCost(rates, input, 0n) <= maxCostNanos;
   if (isCovered && affordable >= BigInt(wanted)) {
     return wanted;
   }

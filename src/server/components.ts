@@ -149,8 +149,7 @@ export function createComponents(deps: AppDependencies) {
     rates,
     limitEvents,
     failOpen: services.failOpen,
-    findRates: async (orgId: string, model: string, priceVersion: string) =>
-      (await prices.version(orgId, model, priceVersion))?.rates,
+    findTariff: prices.version,
   };
   const edgeDependencies = {
     ledger,

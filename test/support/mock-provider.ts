@@ -5,6 +5,7 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { setImmediate } from 'node:timers/promises';
 
 export interface BilledCall {
   readonly path: string;
@@ -299,6 +300,11 @@ class Responder {
 
   async #write(text: string): Promise<void> {
     if (this.#cutAfter !== undefined && this.#chunks >= this.#cutAfter) {
+      // What was billed has been sent: the end of a connection takes back what is still in the process.
+      while (this.#response.writableLength > 0 && !this.#response.destroyed) {
+        await setImmediate();
+      }
+      await setImmediate();
       throw new Error('cut');
     }
     if (this.#chunks > 0) {

@@ -1606,7 +1606,7 @@ export interface Responses {
     readonly decision_id: string | null;
     readonly held_usd: string | null;
     readonly expires_at: string | null;
-    readonly marks: readonly ('over_hold' | 'late' | 'degraded' | 'backfill' | 'unpriced' | 'usage_missing' | 'unsettled' | 'flagged')[];
+    readonly marks: readonly ('over_hold' | 'late' | 'degraded' | 'backfill' | 'unpriced' | 'usage_missing' | 'unsettled' | 'usage_estimated' | 'truncated' | 'flagged')[];
     readonly flagged_by: readonly string[];
     readonly key_id: string;
     readonly charged_at: string;

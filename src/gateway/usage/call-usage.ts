@@ -1,4 +1,5 @@
 /** Usage of a call as its provider reports it, in each shape, and its conversion to the usage of a run. */
+import { wordPattern } from '../../ledger/service-fields.ts';
 
 /** Shapes of requests and responses. Each is one operation of a dialect. */
 export type Shape = 'chat' | 'responses' | 'embeddings' | 'messages';
@@ -37,9 +38,12 @@ export interface RunUsageFields {
   readonly input_tokens: number;
   readonly cached_input_tokens: number;
   readonly cache_write_tokens: number;
+  readonly cache_write_1h_tokens?: number;
   readonly output_tokens: number;
   readonly audio_input_tokens?: number;
   readonly audio_output_tokens?: number;
+  readonly service_tier?: string;
+  readonly units?: Readonly<Record<string, number>>;
 }
 
 /** The only place that maps usage of providers to fields of runs. */
@@ -49,11 +53,21 @@ export function runUsageOf(usage: CallUsage): RunUsageFields {
     // A run rejects parts that exceed their total, and a report that contradicts itself must not lose the charge.
     input_tokens: Math.max(usage.inputTokens, parts),
     cached_input_tokens: usage.cachedInputTokens,
-    cache_write_tokens: usage.cacheWriteTokens,
+    cache_write_tokens: usage.cacheWriteTokens - usage.cacheWrite1hTokens,
+    ...(usage.cacheWrite1hTokens > 0 && { cache_write_1h_tokens: usage.cacheWrite1hTokens }),
     output_tokens: Math.max(usage.outputTokens, usage.audioOutputTokens),
     ...(usage.audioInputTokens > 0 && { audio_input_tokens: usage.audioInputTokens }),
     ...(usage.audioOutputTokens > 0 && { audio_output_tokens: usage.audioOutputTokens }),
+    ...serviceTierOf(usage.serviceTier),
+    ...(Object.keys(usage.serverTools).length > 0 && { units: usage.serverTools }),
   };
+}
+
+const isTier = new RegExp(wordPattern);
+
+/** Returns the field of a run. Tiers come from clients and providers; one that no price can name has the flat rates. */
+export function serviceTierOf(tier: unknown): { readonly service_tier?: string } {
+  return typeof tier === 'string' && isTier.test(tier) ? { service_tier: tier } : {};
 }
 
 export function addUsage(one: CallUsage, other: CallUsage): CallUsage {

@@ -27,6 +27,7 @@ test('usage of chat and of responses counts cached and audio tokens as parts of 
     output_tokens: 20,
     audio_input_tokens: 5,
     audio_output_tokens: 3,
+    service_tier: 'flex',
   });
   const responses = usageOfBody('responses', {
     usage: { input_tokens: 50, output_tokens: 7, input_tokens_details: { cached_tokens: 10 } },
@@ -49,7 +50,19 @@ const cacheUsage = {
 };
 
 test('usage of messages adds the cache to the input, and keeps its lifetimes and server tools', () => {
-  expect(usageOfBody('messages', { usage: cacheUsage })).toMatchObject({
+  const messages = usageOfBody('messages', { usage: cacheUsage });
+  expect(runUsageOf(messages ?? noUsage)).toEqual({
+    input_tokens: 260,
+    cached_input_tokens: 200,
+    cache_write_tokens: 20,
+    cache_write_1h_tokens: 30,
+    output_tokens: 4,
+    service_tier: 'priority',
+    units: { web_search: 2 },
+  });
+  const odd = usageOfBody('messages', { usage: { ...cacheUsage, service_tier: 'Not a tier' } });
+  expect(runUsageOf(odd ?? noUsage)).not.toHaveProperty('service_tier');
+  expect(messages).toMatchObject({
     inputTokens: 260,
     cachedInputTokens: 200,
     cacheWriteTokens: 50,

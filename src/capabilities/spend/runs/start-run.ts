@@ -2,6 +2,7 @@
 import { apiError } from '../../../contract/api-error.ts';
 import { outputFit } from '../../../kernel/output-fit.ts';
 import type { Outcome, Posting } from '../../../ledger/posting.ts';
+import { otherChargesOf, requestedRates } from '../../../ledger/service-fields.ts';
 import { draftRuns } from './create-runs.ts';
 import type { RunCall, RunDependencies } from './dependencies.ts';
 import { postRuns } from './post-runs.ts';
@@ -66,12 +67,14 @@ async function fitOf(
   if (fitDownTo === undefined) {
     return undefined;
   }
-  const price = await prices.find(caller.tenantId, body.model, now.getTime());
+  const price = await prices.findForCall(caller.tenantId, body.model, now.getTime());
+  const inputTokens = BigInt(body.input_tokens);
+  const rates = requestedRates(price, body, inputTokens);
   return (
-    price &&
-    outputFit(price.rates, {
-      inputTokens: BigInt(body.input_tokens),
-      images: BigInt(body.images ?? 0),
+    rates &&
+    outputFit(rates, {
+      inputTokens,
+      others: otherChargesOf(price, body),
       atLeast: BigInt(fitDownTo),
       atMost: BigInt(body.max_output_tokens),
     })
