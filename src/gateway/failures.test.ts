@@ -46,6 +46,18 @@ async function lastRun() {
   return run;
 }
 
+/** The provider has received one request since the test has started, or has cleared its requests. */
+const isFirstRequest = () => gateway.provider.requests.length === 1;
+
+/** Returns what the org has spent, and this much more. */
+async function spentAnd(more: number): Promise<string> {
+  const [row] = await gateway.world.db.query<{ total: string | null }>(
+    'SELECT sum(cost_nanos)::text AS total FROM runs WHERE org_id = $1',
+    [gateway.org.id],
+  );
+  return (Number(row?.total ?? 0) / 1e9 + more).toFixed(9);
+}
+
 const errorOf = (call: Promise<unknown>) =>
   call.then(
     () => undefined,
@@ -74,7 +86,7 @@ test('a provider that cannot be reached is tried again, and an error of the gate
 });
 
 test('a 429 is tried again after Retry-After, and passed on unchanged if that is too long', async () => {
-  gateway.provider.fault = (_, number) => (number % 2 === 1 ? { status: 429, retryAfter: '0' } : undefined);
+  gateway.provider.fault = () => (isFirstRequest() ? { status: 429, retryAfter: '0' } : undefined);
   const { response } = await openai.chat.completions.create(chat).withResponse();
   expect(response.headers.get('x-svc-attempts')).toBe('2');
   gateway.world.clock.advanceSeconds(1);
@@ -88,7 +100,7 @@ test('a 429 is tried again after Retry-After, and passed on unchanged if that is
 
 test('usage that a failed attempt reports is posted together with that of the last one', async () => {
   const body = JSON.stringify({ error: {}, usage: { prompt_tokens: 100, completion_tokens: 10 } });
-  gateway.provider.fault = (_, number) => (number % 2 === 1 ? { status: 500, body } : undefined);
+  gateway.provider.fault = () => (isFirstRequest() ? { status: 500, body } : undefined);
   await openai.chat.completions.create(chat);
   const [billed] = gateway.provider.bill;
   expect(await lastRun()).toMatchObject({
@@ -140,11 +152,12 @@ test('a stream that breaks off ends with the error event of its dialect, and is 
     expect(run?.output_tokens).toBeGreaterThanOrEqual(billed?.outputTokens ?? Number.POSITIVE_INFINITY);
     expect(run?.input_tokens).toBeGreaterThanOrEqual(billed?.inputTokens ?? Number.POSITIVE_INFINITY);
   };
-  await check();
+  // The client sees the error before the call is settled.
+  await eventually(check);
   gateway.world.clock.advanceSeconds(1);
   const stream = anthropic.messages.stream({ model: 'claude-test', max_tokens: 100, messages });
   expect(await errorOf(stream.finalMessage())).toMatchObject({ error: { error: { type: 'api_error' } } });
-  await check();
+  await eventually(check);
 });
 
 /** Starts a stream whose provider waits after its third chunk, and leaves it. */
@@ -184,10 +197,13 @@ test('drain: the usage of a stream whose client has left is the exact one', asyn
 test('close: a stream whose client has left is closed, and posted as an upper bound', async () => {
   gateway.settings = { ...gateway.settings, onAbort: 'close' };
   const proceed = await leaveStream();
+  // The gateway finds out when it passes on the next chunk: a client may close its sending side and still read.
+  gateway.provider.outputOf = () => 30;
+  gateway.provider.beforeChunk = () => new Promise((resolve) => setTimeout(resolve, 20));
+  proceed();
   await eventually(async () =>
     expect(await lastRun()).toMatchObject({ status: 'cancelled', marks: ['usage_estimated'] }),
   );
-  proceed();
   const run = await lastRun();
   expect(run?.output_tokens).toBeGreaterThanOrEqual(gateway.provider.bill[0]?.outputTokens ?? 0);
 });
@@ -238,7 +254,7 @@ test('a denied call is 402 in the format of the dialect, is not retried, and say
 });
 
 test('fit lowers the maximum to what the limit allows', async () => {
-  await gateway.cap('0.005');
+  await gateway.cap(await spentAnd(0.005));
   const { response } = await openai.chat.completions
     .create(chat, { headers: { 'x-svc-on-limit': 'fit' } })
     .withResponse();
