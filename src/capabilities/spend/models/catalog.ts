@@ -45,9 +45,20 @@ export interface Catalog {
   readonly models: readonly CatalogModel[];
 }
 
+/**
+ * When prices of the catalogue take effect, and the time at which their versions count as created. Earlier than any price that
+ * an operator is likely to set; an earlier one would apply only until this instant.
+ */
+export const catalogStart = new Date('2020-01-01T00:00:00.000Z');
+
+/** Name of the price list of an entry, with its date, as versions store it. */
+export function sourceOf({ sources }: Catalog, { source, as_of }: CatalogModel): string {
+  return `${sources[source]?.name ?? source}, as of ${as_of}`;
+}
+
 /** The relative path is the same from this file in `src` and from its place in `dist`. */
-const file = new URL('../../../../assets/catalog.json', import.meta.url);
+export const catalogFile = new URL('../../../../assets/catalog.json', import.meta.url);
 
 export function readCatalog(): Catalog {
-  return JSON.parse(readFileSync(file, 'utf8')) as Catalog;
+  return JSON.parse(readFileSync(catalogFile, 'utf8')) as Catalog;
 }

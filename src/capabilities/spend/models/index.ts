@@ -1,3 +1,22 @@
+export {
+  type Catalog,
+  type CatalogModel,
+  type CatalogRates,
+  catalogFile,
+  readCatalog,
+  sourceOf,
+} from './catalog.ts';
+export { priceOf } from './catalog-price.ts';
+export { catalogPriceErrors } from './catalog-price-errors.ts';
+export { CatalogDocument, catalogModelsMax } from './catalog-schema.ts';
+export {
+  describeModels,
+  hasRoom,
+  insertListPrices,
+  type ListPrices,
+  loadListPrices,
+  type NewListPrice,
+} from './list-prices.ts';
 export type { Latency, UnpricedPolicy } from './listing.ts';
 export {
   createModelCapabilities,
@@ -5,11 +24,14 @@ export {
   type ModelCapabilitiesCache,
   noCapabilities,
 } from './model-capabilities.ts';
+export { followsUpdates, invalidForm, modelNameForm, viewModelPrice } from './models.ts';
+export { priceColumnsOf, viewPriceColumns } from './price-columns.ts';
 export { createPrices, type ListedPrice, type PriceInForce, type Prices } from './prices.ts';
-export { modelsOfVersions } from './queries.ts';
+export { lockAllModels, lockModel, type ModelPriceRow, modelsOfVersions } from './queries.ts';
 export {
   columnsOf,
   noRates,
+  type PriceRequest,
   type RateColumns,
   rateColumns,
   rateFields,

@@ -75,6 +75,8 @@ describe("a model's price", () => {
       id: expect.stringMatching(/^prc_[0-9a-hjkmnp-tv-z]{26}$/),
       model: 'whole',
       status: 'in_force',
+      follows_updates: false,
+      source: null,
       effective_from: world.clock.now().toISOString(),
       created_at: world.clock.now().toISOString(),
       ...unknownFacts,

@@ -2,6 +2,7 @@
 import { apiError, invalidField, invalidFields } from '../../../contract/api-error.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
 import type { Ids } from '../../../platform/ids.ts';
+import { catalogStart } from './catalog.ts';
 import { notifyModelPriceChange } from './change-notifications.ts';
 import { modifierErrors } from './modifier-errors.ts';
 import { priceColumnsOf, samePrice, viewPriceColumns } from './price-columns.ts';
@@ -10,13 +11,14 @@ import {
   lockModel,
   type ModelPriceRow,
   modelVersions,
+  setFollowsUpdates,
   withdrawModelPrice,
 } from './queries.ts';
 import { type ModelPriceVersion, modelLengthMax, type PutModelPrice } from './schema.ts';
 import { inForceAt, isWithdrawn, statusAt, type Version } from './versions.ts';
 
 /** Maximum number of versions of a price: all of them are read for every change and cached in memory. */
-const versionsMax = 1_000;
+export const versionsMax = 1_000;
 export const shownVersionsMax = 100;
 
 export interface PriceChange<Row extends Version> {
@@ -40,12 +42,25 @@ export function viewModelPrice(
     provider: row.provider,
     status: statusAt(row, versions, now.getTime()),
     ...viewPriceColumns(row),
+    follows_updates: followsUpdates(row),
+    source: row.source,
     effective_from: row.effective_from.toISOString(),
     created_at: row.created_at.toISOString(),
   };
 }
 
-/** A price that is already in force creates no version, so that putting the same prices every day changes nothing. */
+/**
+ * Returns true if price updates may replace the version. Release 0.1.0 does not store it: of its versions, only those that the
+ * catalogue inserted were created at the catalogue's fixed time.
+ */
+export function followsUpdates({ follows_updates, created_at }: ModelPriceRow): boolean {
+  return follows_updates ?? created_at.getTime() === catalogStart.getTime();
+}
+
+/**
+ * A price that is already in force creates no version, so that putting the same prices every day changes nothing. It then
+ * belongs to the operator, unless `follows_updates` says otherwise.
+ */
 export async function putModelPrice(
   tx: Transaction,
   ids: Ids,
@@ -67,8 +82,16 @@ export async function putModelPrice(
     effective_from: start,
     ended_at: null,
     created_at: now,
+    follows_updates: body.follows_updates ?? false,
+    source: null,
   };
   if (before !== undefined && before.provider === after.provider && samePrice(before, after)) {
+    if (followsUpdates(before) !== after.follows_updates) {
+      await setFollowsUpdates(tx, before.id, after.follows_updates === true);
+      const versionsAfter = await modelVersions(tx, model);
+      const same = { ...before, follows_updates: after.follows_updates };
+      return { before, after: same, versionsBefore: versions, versions: versionsAfter, changed: true };
+    }
     return { before, after: before, versionsBefore: versions, versions, changed: false };
   }
   await makeRoom(versions, start, (version) => withdrawModelPrice(tx, version.id));

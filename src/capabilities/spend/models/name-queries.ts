@@ -87,3 +87,43 @@ export async function upsertCatalogNames(
   );
   return changed.length;
 }
+
+/**
+ * Adds names to those of the catalogue. A release whose catalogue is older than `date` does not replace them. Returns the number
+ * of models whose names changed.
+ */
+export async function addCatalogNames(
+  tx: Queryable,
+  models: readonly {
+    readonly model: string;
+    readonly aliases?: readonly string[];
+    readonly patterns?: readonly string[];
+  }[],
+  date: string,
+  now: Date,
+): Promise<number> {
+  const named = models.flatMap(({ model, aliases = [], patterns = [] }) =>
+    aliases.length + patterns.length > 0 ? [{ model, aliases, patterns }] : [],
+  );
+  if (named.length === 0) {
+    return 0;
+  }
+  await lockModelNames(tx);
+  const both = (one: string, other: string) =>
+    `ARRAY(SELECT DISTINCT name FROM unnest(coalesce(${one}, '{}') || ${other}) AS name ORDER BY name)`;
+  const changed = await tx.query(
+    `INSERT INTO model_names (model, catalog_aliases, catalog_patterns, catalog_date, updated_at)
+     SELECT model, aliases, patterns, $2, $3
+       FROM jsonb_to_recordset($1::jsonb) AS n(model text, aliases text[], patterns text[])
+     ON CONFLICT (model) DO UPDATE SET
+       catalog_aliases = ${both('model_names.catalog_aliases', 'excluded.catalog_aliases')},
+       catalog_patterns = ${both('model_names.catalog_patterns', 'excluded.catalog_patterns')},
+       catalog_date = greatest(model_names.catalog_date, excluded.catalog_date),
+       updated_at = excluded.updated_at
+      WHERE NOT coalesce(model_names.catalog_aliases, '{}') @> excluded.catalog_aliases
+         OR NOT coalesce(model_names.catalog_patterns, '{}') @> excluded.catalog_patterns
+     RETURNING model`,
+    [JSON.stringify(named), date, now],
+  );
+  return changed.length;
+}

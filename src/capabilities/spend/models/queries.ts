@@ -12,6 +12,10 @@ interface PriceRow extends Version, PriceColumns {
 
 export interface ModelPriceRow extends PriceRow {
   readonly provider: string | null;
+  /** Null in rows of release 0.1.0: see `followsUpdates`. */
+  readonly follows_updates: boolean | null;
+  /** The price list that the rates come from; null if an operator set them. */
+  readonly source: string | null;
 }
 
 export interface OrgPriceRow extends PriceRow {
@@ -30,7 +34,7 @@ const common = [
   'ended_at',
   'created_at',
 ] as const;
-const modelColumns = [...common, 'provider'] as const;
+const modelColumns = [...common, 'provider', 'follows_updates', 'source'] as const;
 const orgColumns = [...common, 'org_id', 'discount_basis_points'] as const;
 
 /** Column types of `model_prices`, to insert many rows. */
@@ -44,22 +48,36 @@ export const modelPriceColumns = {
   effective_from: 'timestamptz',
   ended_at: 'timestamptz',
   created_at: 'timestamptz',
+  follows_updates: 'bool',
+  source: 'text',
 } as const;
 
 const latestFirst = 'ORDER BY effective_from DESC, created_at DESC, id DESC';
 
-/** Serializes writers of a model's price, so that the versions read stay valid until one is added. */
+const allPrices = "hashtextextended('all model prices', 0)";
+
+/**
+ * Serializes writers of a model's price, so that the versions read stay valid until one is added. Writers of different models
+ * wait only for a price update.
+ */
 export async function lockModel(tx: Queryable, model: string): Promise<void> {
+  await tx.query(`SELECT pg_advisory_xact_lock_shared(${allPrices})`, []);
   await tx.query('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [`model price ${model}`]);
 }
 
 /** Locks in the order of names, which prevents deadlocks with other starts. */
 export async function lockModels(tx: Queryable, models: readonly string[]): Promise<void> {
+  await tx.query(`SELECT pg_advisory_xact_lock_shared(${allPrices})`, []);
   await tx.query(
     `SELECT pg_advisory_xact_lock(hashtextextended('model price ' || model, 0))
        FROM (SELECT unnest($1::text[]) AS model ORDER BY 1) AS models`,
     [models],
   );
+}
+
+/** Excludes all other writers of list prices. A lock for each model could exceed the lock table of PostgreSQL. */
+export async function lockAllModels(tx: Queryable): Promise<void> {
+  await tx.query(`SELECT pg_advisory_xact_lock(${allPrices})`, []);
 }
 
 export async function modelVersions(db: Queryable, model: string): Promise<ModelPriceRow[]> {
@@ -158,6 +176,21 @@ export async function pricedModels(db: Queryable, models: readonly string[]): Pr
     [models],
   );
   return new Set(rows.map(({ model }) => model));
+}
+
+/** Returns the models for which an org has its own price at that time. */
+export async function modelsWithOrgPrice(db: Queryable, at: Date): Promise<Set<string>> {
+  const rows = await db.query<{ model: string }>(
+    `SELECT DISTINCT model FROM org_prices
+      WHERE (ended_at IS NULL OR ended_at > greatest(effective_from, $1)) AND effective_from <= $1`,
+    [at],
+  );
+  return new Set(rows.map(({ model }) => model));
+}
+
+/** The rates of a version never change, but an operator may take it over or hand it back to price updates. */
+export async function setFollowsUpdates(tx: Queryable, priceId: string, follows: boolean): Promise<void> {
+  await tx.query('UPDATE model_prices SET follows_updates = $2 WHERE id = $1', [priceId, follows]);
 }
 
 /** Ends the version at its start, so that it is never in force. */

@@ -1,5 +1,5 @@
 import { apiError } from '../../../contract/api-error.ts';
-import type { Database } from '../../../platform/db/database.ts';
+import type { Database, Transaction } from '../../../platform/db/database.ts';
 import { platformTenant } from '../../../platform/http/routes/access.ts';
 import { bodyLimits, type Change, type Route, read, write } from '../../../platform/http/routes/route.ts';
 import { closed, page } from '../../../platform/http/routes/schemas.ts';
@@ -43,6 +43,8 @@ export interface ModelDependencies {
   latenciesOf(orgId: string): Promise<ReadonlyMap<string, Latency>>;
   /** Returns the policy of the org on models without a price. */
   unpricedPolicy(orgId: string): UnpricedPolicy | Promise<UnpricedPolicy>;
+  /** Supersedes a change of the model's list price that waits for an operator. Returns the changes to record. */
+  supersedePending(tx: Transaction, model: string, now: Date): Promise<readonly Change[]>;
 }
 
 const operator = { kind: 'operator' } as const;
@@ -90,7 +92,7 @@ function resolveRoute({ prices, unpricedPolicy }: ModelDependencies): Route {
   });
 }
 
-function modelPriceRoutes({ db, ids, capabilities }: ModelDependencies): Route[] {
+function modelPriceRoutes({ db, ids, capabilities, supersedePending }: ModelDependencies): Route[] {
   return [
     write({
       id: 'models.prices.put',
@@ -130,7 +132,9 @@ function modelPriceRoutes({ db, ids, capabilities }: ModelDependencies): Route[]
           }),
           after: view,
         };
-        return { body: view, changes: put.changed || known.changed || names.changed ? [change] : [] };
+        const superseded = put.changed ? await supersedePending(tx, params.model, now) : [];
+        const hasChanged = put.changed || known.changed || names.changed;
+        return { body: view, changes: [...(hasChanged ? [change] : []), ...superseded] };
       },
     }),
     read({

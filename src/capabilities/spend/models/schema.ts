@@ -8,7 +8,7 @@ import { versionStatuses } from './versions.ts';
 
 export const modelLengthMax = 200;
 
-const provider = (otherwise: string) =>
+export const provider = (otherwise: string) =>
   Type.String({
     minLength: 1,
     maxLength: 100,
@@ -46,7 +46,7 @@ export const word = (examples: string[]) => Type.String({ pattern: wordPattern, 
 export const capabilityWords = ['json', 'tools', 'vision'];
 export const regionWords = ['eu', 'us'];
 const wordsMax = 50;
-const tokenCount = Type.Integer({ minimum: 1, maximum: 1_000_000_000_000 });
+export const tokenCount = Type.Integer({ minimum: 1, maximum: 1_000_000_000_000 });
 
 const capabilityFields = {
   context_tokens: nullable(
@@ -75,11 +75,11 @@ export type ModelCapabilitiesView = Static<typeof ModelCapabilitiesView>;
 const namesMax = 100;
 const nameList = (maxItems: number, description: string) =>
   Type.Array(Type.String({ minLength: 1, maxLength: modelLengthMax }), { maxItems, description });
-const aliases = nameList(
+export const aliases = nameList(
   namesMax,
   'Other names of the model, compared exactly. Null: those of the catalogue.',
 );
-const patterns = nameList(
+export const patterns = nameList(
   20,
   'Patterns of other names of the model; `*` stands for any characters. Of several that match, the one with most other ' +
     'characters applies.',
@@ -93,6 +93,11 @@ export const PutModelPrice = closed({
   ...otherRates,
   ...otherTerms,
   effective_from: effectiveFrom,
+  follows_updates: Type.Optional(
+    Type.Boolean({
+      description: 'True: price updates may replace this price. Default: false, the price is kept.',
+    }),
+  ),
   // An omitted field stays unchanged; null means unknown.
   context_tokens: Type.Optional(capabilityFields.context_tokens),
   max_output_tokens: Type.Optional(capabilityFields.max_output_tokens),
@@ -146,6 +151,12 @@ export const ModelPriceVersion = closed({
   provider: shownProvider,
   status,
   ...shownPrice,
+  follows_updates: Type.Boolean({ description: 'True if price updates may replace this price.' }),
+  source: nullable(
+    Type.String({
+      description: 'The price list that the rates come from, with its date. Null if an operator set them.',
+    }),
+  ),
   effective_from: timestamp,
   created_at: timestamp,
 });

@@ -5,9 +5,10 @@
 import { createHash } from 'node:crypto';
 import { type Database, insertEach, type Transaction } from '../../../platform/db/database.ts';
 import { createIds } from '../../../platform/ids.ts';
-import { type Catalog, type CatalogModel, readCatalog } from './catalog.ts';
+import { type Catalog, type CatalogModel, catalogStart, readCatalog, sourceOf } from './catalog.ts';
 import { priceOf } from './catalog-price.ts';
 import { notifyModelPriceChange } from './change-notifications.ts';
+import { capabilitiesOf } from './list-prices.ts';
 import { upsertCatalogNames } from './name-queries.ts';
 import { priceColumnsOf } from './price-columns.ts';
 import {
@@ -19,18 +20,17 @@ import {
 } from './queries.ts';
 import type { PriceRequest } from './rates.ts';
 
-/** Earlier than any price that an operator is likely to set; an earlier one would apply only until this instant. */
-const effectiveFrom = new Date('2020-01-01T00:00:00.000Z');
-
 interface PricedModel extends CatalogModel {
   readonly price: PriceRequest;
+  /** The price list, with its date. */
+  readonly listed: string;
 }
 
 /** Safe for concurrent starts of several processes. Returns the number of prices inserted. */
 export async function seedModels(db: Database, now: Date, catalog: Catalog = readCatalog()): Promise<number> {
   const models = catalog.models.flatMap((one): PricedModel[] => {
     const price = priceOf(one);
-    return price === undefined ? [] : [{ ...one, price }];
+    return price === undefined ? [] : [{ ...one, price, listed: sourceOf(catalog, one) }];
   });
   return db.transaction(async (tx) => {
     const inserted = await insertMissingPrices(tx, models);
@@ -66,30 +66,22 @@ async function withoutPrice(tx: Transaction, models: readonly PricedModel[]): Pr
   return models.filter(({ model }) => !there.has(model));
 }
 
-/** Regions are left unknown: they depend on the operator's contract with the provider. */
-function capabilitiesOf({ model, context_tokens, max_output_tokens, capabilities }: CatalogModel) {
-  return {
-    model,
-    context_tokens: context_tokens ?? null,
-    max_output_tokens: max_output_tokens ?? null,
-    capabilities: capabilities ?? null,
-  };
-}
-
-function rowOf({ provider, model, price }: PricedModel): ModelPriceRow {
+function rowOf({ provider, model, price, listed: source }: PricedModel): ModelPriceRow {
   return {
     id: idOf(model),
     model,
     provider,
     ...priceColumnsOf(price),
-    effective_from: effectiveFrom,
+    effective_from: catalogStart,
     ended_at: null,
-    created_at: effectiveFrom,
+    created_at: catalogStart,
+    follows_updates: true,
+    source,
   };
 }
 
 /** Deterministic, so that the id of a price of the catalogue is the same in every installation. */
 function idOf(model: string): string {
   const digest = createHash('sha256').update(model).digest();
-  return createIds({ now: () => effectiveFrom }, (size) => digest.subarray(0, size)).next('prc');
+  return createIds({ now: () => catalogStart }, (size) => digest.subarray(0, size)).next('prc');
 }

@@ -1,0 +1,137 @@
+/** List prices as price updates need them: the version in force by name, and new versions of many models at once. */
+import { insertEach, type Queryable, type Transaction } from '../../../platform/db/database.ts';
+import type { Ids } from '../../../platform/ids.ts';
+import { notifyModelPriceChange } from './change-notifications.ts';
+import { makeRoom, versionsMax } from './models.ts';
+import { addCatalogNames, allModelNames } from './name-queries.ts';
+import { createNameResolution } from './name-resolution.ts';
+import { priceColumnsOf } from './price-columns.ts';
+import {
+  allModelVersions,
+  insertFirstCapabilities,
+  type ModelPriceRow,
+  modelPriceColumns,
+  modelsWithOrgPrice,
+  withdrawModelPrice,
+} from './queries.ts';
+import type { PriceRequest } from './rates.ts';
+import { inForceAt } from './versions.ts';
+
+/** The list prices in force at an instant. */
+export interface ListPrices {
+  readonly at: Date;
+  /** The versions of the model, latest first. */
+  versionsOf(model: string): readonly ModelPriceRow[];
+  /** The version in force of this model. */
+  exact(model: string): ModelPriceRow | undefined;
+  /** The version in force of another model that the name stands for. */
+  resolved(name: string): ModelPriceRow | undefined;
+  /** True if an operator gave an org its own price of this model. */
+  hasOrgPrice(model: string): boolean;
+}
+
+export async function loadListPrices(db: Queryable, at: Date): Promise<ListPrices> {
+  const versions = new Map<string, ModelPriceRow[]>();
+  for (const row of await allModelVersions(db)) {
+    const others = versions.get(row.model);
+    if (others === undefined) {
+      versions.set(row.model, [row]);
+    } else {
+      others.push(row);
+    }
+  }
+  const names = createNameResolution(await allModelNames(db));
+  const ofOrgs = await modelsWithOrgPrice(db, at);
+  const versionsOf = (model: string) => versions.get(model) ?? [];
+  const exact = (model: string) => inForceAt(versionsOf(model), at.getTime());
+  return {
+    at,
+    versionsOf,
+    exact,
+    resolved: (name) => {
+      const models = names.candidates(name).flatMap(({ model }) => model ?? []);
+      return models
+        .filter((model) => model !== name)
+        .map(exact)
+        .find((row) => row !== undefined);
+    },
+    hasOrgPrice: (model) => ofOrgs.has(model),
+  };
+}
+
+/** True if a further version of the model can be stored. */
+export function hasRoom(prices: ListPrices, model: string): boolean {
+  return prices.versionsOf(model).length < versionsMax;
+}
+
+export interface NewListPrice {
+  readonly model: string;
+  readonly provider: string | null;
+  readonly price: PriceRequest;
+  readonly source: string;
+}
+
+/** Inserts a version of each model, from `prices.at` on, and withdraws those with the same start. The caller holds the locks. */
+export async function insertListPrices(
+  tx: Transaction,
+  ids: Ids,
+  now: Date,
+  prices: ListPrices,
+  added: readonly NewListPrice[],
+): Promise<ModelPriceRow[]> {
+  const rows = added.map(
+    ({ model, provider, price, source }): ModelPriceRow => ({
+      id: ids.next('prc'),
+      model,
+      provider,
+      ...priceColumnsOf(price),
+      effective_from: prices.at,
+      ended_at: null,
+      created_at: now,
+      follows_updates: true,
+      source,
+    }),
+  );
+  for (const { model } of rows) {
+    await makeRoom(prices.versionsOf(model), prices.at, ({ id }) => withdrawModelPrice(tx, id));
+  }
+  await insertEach(tx, 'model_prices', modelPriceColumns, rows, (row) => row);
+  if (rows.length > 0) {
+    await notifyModelPriceChange(tx);
+  }
+  return rows;
+}
+
+/** A model as a price list describes it. */
+export interface DescribedModel {
+  readonly model: string;
+  readonly aliases?: readonly string[];
+  readonly patterns?: readonly string[];
+  readonly context_tokens?: number;
+  readonly max_output_tokens?: number;
+  readonly capabilities?: readonly string[];
+}
+
+/** Stores capabilities of models that have none, and adds names to those of the catalogue. */
+export async function describeModels(
+  tx: Transaction,
+  now: Date,
+  date: string,
+  models: readonly DescribedModel[],
+): Promise<void> {
+  const described = await insertFirstCapabilities(tx, models.map(capabilitiesOf), now);
+  const named = await addCatalogNames(tx, models, date, now);
+  if (described + named > 0) {
+    await notifyModelPriceChange(tx);
+  }
+}
+
+/** Regions are left unknown: they depend on the operator's contract with the provider. */
+export function capabilitiesOf({ model, context_tokens, max_output_tokens, capabilities }: DescribedModel) {
+  return {
+    model,
+    context_tokens: context_tokens ?? null,
+    max_output_tokens: max_output_tokens ?? null,
+    capabilities: capabilities ?? null,
+  };
+}
