@@ -11,9 +11,13 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import type { Catalog, CatalogModel, CatalogRates } from '../../src/capabilities/spend/models/catalog.ts';
-import { withoutDateSuffix } from '../../src/kernel/model-names.ts';
+import {
+  clean,
+  type FieldProblem,
+  litellmModels,
+  withAliases,
+} from '../../src/capabilities/spend/price-lists/index.ts';
 import { aliasesOfDated, genaiModels, imageModels } from './earlier-models.ts';
-import { clean, type LitellmEntry, litellmModel } from './litellm.ts';
 
 const { values } = parseArgs({
   options: {
@@ -50,7 +54,7 @@ const catalog: Catalog = {
     },
     openai: { name: 'OpenAI list prices', url: 'https://platform.openai.com/docs/pricing' },
   },
-  models: withAliases([...models.values()]).sort((a, b) => (a.model < b.model ? -1 : 1)),
+  models: withAliases([...models.values()], aliasesOfDated).sort((a, b) => (a.model < b.model ? -1 : 1)),
 };
 const lines = catalog.models.map((one) => `    ${JSON.stringify(one)}`).join(',\n');
 const head = JSON.stringify({ ...catalog, models: [] }, null, 2).replace(/"models": \[\]\n\}$/, '');
@@ -60,13 +64,13 @@ writeFileSync(
 );
 process.stdout.write(`${catalog.models.length} models\n`);
 
-/** Entries of the provider's own API come before those of other clouds with the same name. */
-function fromLitellm(file: string, asOf: string): CatalogModel[] {
-  const entries = JSON.parse(readFileSync(file, 'utf8')) as Record<string, LitellmEntry>;
-  const isOther = ({ litellm_provider }: LitellmEntry) => String(litellm_provider).startsWith('vertex_ai');
-  return Object.entries(entries)
-    .sort(([, one], [, other]) => Number(isOther(one)) - Number(isOther(other)))
-    .flatMap(([key, entry]) => litellmModel(key, entry, asOf) ?? []);
+function fromLitellm(file: string, asOf: string): readonly CatalogModel[] {
+  const problems: FieldProblem[] = [];
+  const { models: found } = litellmModels(JSON.parse(readFileSync(file, 'utf8')), asOf, problems);
+  if (problems.length > 0) {
+    throw new Error(JSON.stringify(problems, null, 2));
+  }
+  return found;
 }
 
 function fromGenai(folder: string): CatalogModel[] {
@@ -102,30 +106,4 @@ function genaiRates(price: GenaiPrice): CatalogRates {
     cache_write_1h_usd_per_million: rate('cache_write_1h_mtok'),
     output_usd_per_million: rate('output_mtok'),
   }) as CatalogRates;
-}
-
-/** Makes a dated name an alias of its undated one if their prices are the same. */
-function withAliases(all: readonly CatalogModel[]): CatalogModel[] {
-  const known = new Map(all.map((one) => [one.model, one]));
-  const aliases = new Map<string, string[]>();
-  const kept = all.filter((one) => {
-    const base = known.get(withoutDateSuffix(one.model) ?? '');
-    if (base === undefined || pricesOf(base) !== pricesOf(one)) {
-      return true;
-    }
-    aliases.set(base.model, [...(aliases.get(base.model) ?? []), one.model]);
-    return false;
-  });
-  return kept.map((one) => {
-    const names = [...(aliases.get(one.model) ?? []), ...(aliasesOfDated[one.model] ?? [])].sort();
-    const pattern = one.model.startsWith('ft:') ? [`${one.model}:*`] : undefined;
-    return clean({ ...one, aliases: names, patterns: pattern }) as CatalogModel;
-  });
-}
-
-/** Tiers and units besides tokens are left out: the lists have them for some names only. */
-function pricesOf({ provider, rates, long_context = [], units = {} }: CatalogModel): string {
-  const sorted = (value: object) => Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
-  const brackets = long_context.map(({ tiers: _, ...above }) => sorted(above));
-  return JSON.stringify([provider, sorted(rates ?? {}), rates === undefined ? sorted(units) : [], brackets]);
 }

@@ -1,0 +1,41 @@
+/** The part of a price list that is imported, and the reasons why other entries are not. */
+import type { CatalogModel } from '../models/index.ts';
+
+export const skipReasons = {
+  other_provider: 'of other providers',
+  not_a_model: 'not names that callers use',
+  free: 'free for now',
+  not_expressible: 'with rates that prices cannot express',
+} as const;
+export type SkipReason = keyof typeof skipReasons;
+
+/** Providers of the catalogue. Their models have no prefix in their names. */
+export const ownProviders: readonly string[] = [
+  'anthropic',
+  'cohere',
+  'deepseek',
+  'google',
+  'mistral',
+  'openai',
+];
+
+export interface Imported {
+  readonly models: readonly CatalogModel[];
+  readonly skipped: Readonly<Partial<Record<SkipReason, number>>>;
+}
+
+/** Collects models; of two with the same name, the first is kept. */
+export function createImport() {
+  const models = new Map<string, CatalogModel>();
+  const skipped: Partial<Record<SkipReason, number>> = {};
+  return {
+    add(found: CatalogModel | SkipReason): void {
+      if (typeof found === 'string') {
+        skipped[found] = (skipped[found] ?? 0) + 1;
+      } else if (!models.has(found.model)) {
+        models.set(found.model, found);
+      }
+    },
+    result: (): Imported => ({ models: [...models.values()], skipped }),
+  };
+}
