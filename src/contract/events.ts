@@ -121,6 +121,27 @@ const UnpricedModel = open({
   used_before: nullable(timestamp),
 });
 
+const PriceChangePending = open({
+  pending: Type.Integer({ description: 'Number of new pending changes.' }),
+  changes: Type.Array(
+    open({
+      id: text,
+      model: text,
+      provider: nullable(text),
+      rates: Type.Array(
+        open({
+          rate: text,
+          before: nullable(text),
+          after: nullable(text),
+          change_percent: nullable(Type.Number()),
+        }),
+      ),
+      source: Type.String({ description: 'The price list, with its date.' }),
+    }),
+    { description: 'The first 20 of them.' },
+  ),
+});
+
 const StatementDrift = open({
   statement_id: text,
   provider: text,
@@ -509,6 +530,25 @@ export const eventCatalog = {
       run_id: 'run_01hzy4t0000000000000000000',
       runs: 120,
       used_before: '2026-11-14T17:32:00.000Z',
+    },
+  ),
+  'price.change_pending': kind(
+    'An update would change list prices by more than 50 %: the changes wait for an operator. Sent once per update that proposes any.',
+    PriceChangePending,
+    {
+      pending: 1,
+      changes: [
+        {
+          id: 'pch_01hzy4t0000000000000000000',
+          model: 'gpt-4o',
+          provider: 'openai',
+          rates: [
+            { rate: 'input_usd_per_million', before: '2.5', after: '5', change_percent: 100 },
+            { rate: 'output_usd_per_million', before: '10', after: '12', change_percent: 20 },
+          ],
+          source: 'LiteLLM, as of 2026-11-15',
+        },
+      ],
     },
   ),
   'statement.drift': kind(

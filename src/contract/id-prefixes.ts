@@ -22,6 +22,7 @@ export const idPrefixes = {
   chn: 'chain budget',
   rlp: 'rate policy',
   prc: 'price',
+  pch: 'price change that waits for an operator',
   upr: 'policy for models without a price, with its default rates',
   pol: 'policy rule',
   apr: 'approval',

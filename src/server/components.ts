@@ -30,6 +30,7 @@ import {
 import { createCallers, createSignals } from '../capabilities/integration/deprecations/index.ts';
 import { createDeliveryCounts, registerWebhookMetrics } from '../capabilities/integration/webhooks/index.ts';
 import { createModelCapabilities } from '../capabilities/spend/models/index.ts';
+import { registerPriceMetrics } from '../capabilities/spend/price-updates/index.ts';
 import { createLatencies, createRunDigest } from '../capabilities/spend/runs/index.ts';
 import { DeprecationRegistry } from '../contract/deprecations.ts';
 import { createLastKnownPrices } from '../edge/index.ts';
@@ -68,6 +69,7 @@ export function createComponents(deps: AppDependencies) {
       registerLedgerMetrics(registry, { db, ledger, clock, drift });
       services.failOpen.register(registry);
       registerWebhookMetrics(registry, db, deliveries);
+      registerPriceMetrics(registry, db);
       signals.register(registry);
       attempts.register(registry);
       registerConnectionMetrics(registry, breakers);

@@ -27,7 +27,7 @@ import { createSpooledExports, usageRoutes } from '../capabilities/insight/usage
 import { connectionRoutes } from '../capabilities/integration/connections/index.ts';
 import { deprecationRoutes } from '../capabilities/integration/deprecations/index.ts';
 import { metaRoutes } from '../capabilities/integration/meta/index.ts';
-import { webhookRoutes } from '../capabilities/integration/webhooks/index.ts';
+import { subscribersOf, webhookRoutes } from '../capabilities/integration/webhooks/index.ts';
 import { budgetRoutes } from '../capabilities/spend/budgets/index.ts';
 import { chainRoutes } from '../capabilities/spend/chains/index.ts';
 import { creditRoutes } from '../capabilities/spend/credits/index.ts';
@@ -35,6 +35,7 @@ import { customerRoutes } from '../capabilities/spend/customers/index.ts';
 import { modelRoutes } from '../capabilities/spend/models/index.ts';
 import { planRoutes } from '../capabilities/spend/plans/index.ts';
 import { prepaidRoutes } from '../capabilities/spend/prepaid/index.ts';
+import { priceUpdateRoutes, supersedeForOperator } from '../capabilities/spend/price-updates/index.ts';
 import { rateLimitRoutes } from '../capabilities/spend/rate-limits/index.ts';
 import { lastRuns, runRoutes } from '../capabilities/spend/runs/index.ts';
 import { spendCapRoutes } from '../capabilities/spend/spend-caps/index.ts';
@@ -90,7 +91,16 @@ export function createRoutes(deps: AppDependencies, components: Components, open
     ...prepaidRoutes({ db, ids }),
     ...planRoutes({ db, ids }),
     ...rateLimitRoutes({ db, ids, readLimitPerMinute: config.readLimitPerMinute }),
-    ...modelRoutes({ db, ids, prices, capabilities, latenciesOf, unpricedPolicy: prices.unpricedPolicy }),
+    ...modelRoutes({
+      db,
+      ids,
+      prices,
+      capabilities,
+      latenciesOf,
+      unpricedPolicy: prices.unpricedPolicy,
+      supersedePending: supersedeForOperator,
+    }),
+    ...priceUpdateRoutes({ db, ids, subscribersOf }),
     ...unpricedModelRoutes({ db, ids, prices }),
     ...runRoutes({ ...runDependencies, bulkMaxRuns: config.bulkMaxRuns }),
     ...policyRoutes({

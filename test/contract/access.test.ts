@@ -9,6 +9,7 @@ import { generateKey } from '../../src/platform/http/routes/key-format.ts';
 import type { Route } from '../../src/platform/http/routes/route.ts';
 import { createWorld, type TestOrg, type World } from '../harness.ts';
 import { declaredRoutes } from '../support/declared-routes.ts';
+import { pendingPriceChange } from '../support/price-updates.ts';
 import { signIn } from '../support/sign-in.ts';
 import { statementBody } from '../support/statement-files.ts';
 
@@ -83,6 +84,7 @@ async function resourcesOf(org: TestOrg): Promise<Record<string, string>> {
     statement_id: await made('statements', statementBody()),
     connection_id: await made('connections', connectionBody),
     grant_id: await supportGrantOf(org),
+    change_id: await pendingPriceChange(world, `changing-${org.id}`),
     ...(await webhookOf(org)),
     ...(await policyOf(org)),
   };

@@ -7,6 +7,7 @@ import { dereferenced } from '../../src/platform/http/routes/openapi-references.
 import type { Route } from '../../src/platform/http/routes/route.ts';
 import { createWorld, engine, type TestAnswer, type TestOrg, type World } from '../harness.ts';
 import { declaredRoutes } from '../support/declared-routes.ts';
+import { pendingPriceChange, priceUpdate } from '../support/price-updates.ts';
 import { signIn } from '../support/sign-in.ts';
 import { statementBody } from '../support/statement-files.ts';
 
@@ -96,6 +97,7 @@ const makers: Record<string, () => Promise<string> | string> = {
   detector_id: () =>
     made('/safety-detectors', { name: fresh('a'), kind: 'words', words: ['a'], action: 'flag' }),
   eval_id: () => made('/evals', evalBody),
+  change_id: () => pendingPriceChange(world, fresh('changing')),
   cohort_id: () => made('/v1/benchmarks/cohorts', { name: fresh('a'), criteria: {} }),
   statement_id() {
     statements += 1;
@@ -265,6 +267,9 @@ const cases: Record<string, Case | readonly Case[]> = {
   'orgs.plan.put': { body: () => ({ plan_id: planId }), other: { plan_id: null }, prepare: makePlan },
   'orgs.rate_limits.put': { body: { read_rpm: 1_000 }, other: { read_rpm: 2_000 } },
   'models.prices.put': { body: price, other: { ...price, input_usd_per_million: '2' } },
+  'price_updates.create': { body: priceUpdate('1'), other: priceUpdate('2') },
+  'price_changes.approve': { body: {}, other: { reason: 'b' } },
+  'price_changes.reject': { body: {}, other: { reason: 'b' } },
   'models.org_prices.put': {
     body: { input_usd_per_million: '1' },
     other: { input_usd_per_million: '2' },

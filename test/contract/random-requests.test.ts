@@ -16,6 +16,7 @@ import {
 } from '../harness.ts';
 import { checkAnswer } from '../support/contract-check.ts';
 import { mutate, mutations } from '../support/mutations.ts';
+import { pendingPriceChange } from '../support/price-updates.ts';
 import {
   type CredentialName,
   type Id,
@@ -212,6 +213,7 @@ async function newCast(): Promise<Cast> {
       name: 'a',
       changes: {},
     }),
+    change_id: await pendingPriceChange(world, `updated-${own.id}`),
     decision_id: decision.json.decision_id,
     model: 'gpt-4o',
     plan_id: await make('/v1/admin/plans', world.operatorKey, { name: own.id, overage_policy: 'allow' }),

@@ -80,6 +80,7 @@ const hints: Readonly<Record<string, readonly string[]>> = {
   group_by: ['model', 'day', 'hour,team', 'status,customer_id', 'month,key_id', 'model,model', 'colour', ','],
   /** The first value is replaced by the caller's own org when the request is sent. */
   org_id: ['{org_id}', 'org_0', ''],
+  source: ['list', 'nightly', 'toString', ''],
   tag: ['a=b', '=', 'a='],
   timezone: ['UTC', 'Europe/Berlin', 'America/St_Johns', 'utc', 'Mars/Olympus', '+01:00', 'Etc/GMT+12'],
   cidrs: [
@@ -93,6 +94,11 @@ const hints: Readonly<Record<string, readonly string[]>> = {
     'fe80::1%eth0',
     '1.2.3',
   ],
+};
+
+/** Objects with names that other fields refer to. */
+const objectHints: Readonly<Record<string, readonly object[]>> = {
+  sources: [{ list: { name: 'List', url: 'https://list.example' } }, {}],
 };
 
 /** A cursor in the format of the service, for any list, with an arbitrary value inside. */
@@ -211,7 +217,9 @@ function makeValid(schema: JsonSchema, name: string): fc.Arbitrary<unknown> {
         },
       );
     case 'object':
-      return objectFor(schema);
+      return objectHints[name] === undefined
+        ? objectFor(schema)
+        : fc.oneof(fc.constantFrom(...objectHints[name]), objectFor(schema));
     default:
       return fc.jsonValue({ maxDepth: 2 });
   }

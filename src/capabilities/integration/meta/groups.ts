@@ -42,6 +42,8 @@ export const operationGroups = {
   capacity_scenarios: 'Planned changes for capacity forecasts.',
   statements: "Providers' statements of cost, compared with the ledger.",
   models: 'Models, their prices and capabilities.',
+  price_updates: 'Updates of model prices from price lists.',
+  price_changes: 'Price changes that wait for an operator.',
   unpriced_policy: 'What happens to calls of models without a price.',
   unpriced_models: 'Models that were used without a price.',
   evals: 'Evaluation scores of models.',

@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createWorld, type TestOrg, type World } from '../../../../test/harness.ts';
 import { eventually } from '../../../../test/support/eventually.ts';
+import { pendingPriceChange } from '../../../../test/support/price-updates.ts';
 import { postForm } from '../../../../test/support/sign-in.ts';
 import { statementBody } from '../../../../test/support/statement-files.ts';
 import { daysOf, recordDays } from '../../../../test/support/usage-history.ts';
@@ -286,6 +287,8 @@ test('every stored event matches the catalog', async () => {
   await leaveUnsettled();
   await call('POST', `${path}/statements`, statementBody());
   await world.runJob('compare-statements');
+  await listen(['price.change_pending']);
+  await pendingPriceChange(world, 'announced');
   await operator('PUT', '/residency', { home_region: 'eu' });
   await forecastEvent(path);
   await operator('POST', '/suspend', { reason: 'unpaid' });

@@ -4,4 +4,4 @@ export { type Backlog, createDeliveryCounts, readBacklog, registerWebhookMetrics
 export { webhookRoutes } from './routes.ts';
 export { createSender } from './sender.ts';
 export { removeOldDeliveries, removeOldEvents } from './tidying.ts';
-export { openWantedEvents, type WantedEvents } from './wanted-events.ts';
+export { openWantedEvents, subscribersOf, type WantedEvents } from './wanted-events.ts';

@@ -8,7 +8,7 @@
  * orgs without webhooks have no entry.
  */
 import type { EventType } from '../../../contract/events.ts';
-import type { Database } from '../../../platform/db/database.ts';
+import type { Database, Queryable } from '../../../platform/db/database.ts';
 import { onWebhooksChange } from './change-notifications.ts';
 import { wantsEvent } from './event-patterns.ts';
 import { selectListeners } from './queries.ts';
@@ -72,4 +72,10 @@ export async function openWantedEvents(db: Database): Promise<WantedEvents> {
       return ofOrg !== undefined && wantsEvent(ofOrg, type);
     },
   };
+}
+
+/** Returns the organizations with a webhook for the event, for events that belong to no organization. */
+export async function subscribersOf(db: Queryable, type: EventType): Promise<string[]> {
+  const listeners = await selectListeners(db);
+  return [...new Set(listeners.filter(({ events }) => wantsEvent(events, type)).map(({ org_id }) => org_id))];
 }
