@@ -39,6 +39,8 @@ test('sends the request and returns the response', async () => {
 test('does not follow redirects, and rejects responses that are too large', async () => {
   expect((await inside(`${url}/redirect`, {})).status).toBe(302);
   await expect(inside(`${url}/large`, {})).rejects.toThrow('more than');
+  const patient = createOutboundFetch({ allowPrivateNetworks: true, bytesMax: 2_000_000 });
+  expect((await (await patient(`${url}/large`, {})).arrayBuffer()).byteLength).toBe(2_000_000);
 });
 
 test('does not connect to private networks, by address or by name', async () => {

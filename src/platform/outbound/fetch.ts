@@ -10,8 +10,8 @@ import { boundInterimResponses } from './interim-responses.ts';
 
 const totalTimeoutMs = 10_000;
 /**
- * Maximum size of a response: several times that of identity providers' responses, and small enough to parse without
- * delaying other requests.
+ * Maximum size of a response by default: several times that of identity providers' responses, and small enough to parse
+ * without delaying other requests.
  */
 export const answerBytesMax = 65_536;
 
@@ -27,12 +27,13 @@ export interface FetchOptions {
 
 export interface OutboundOptions extends LookupOptions {
   readonly timeoutMs?: number;
+  readonly bytesMax?: number;
 }
 
 export type OutboundFetch = (url: string, options: FetchOptions) => Promise<Response>;
 
 export function createOutboundFetch(options: OutboundOptions): OutboundFetch {
-  const { allowPrivateNetworks, timeoutMs = totalTimeoutMs } = options;
+  const { allowPrivateNetworks, timeoutMs = totalTimeoutMs, bytesMax = answerBytesMax } = options;
   const lookup = checkedLookup(options);
 
   /** The handlers only collect data and settle: an error thrown in one of them would end the process. */
@@ -54,8 +55,8 @@ export function createOutboundFetch(options: OutboundOptions): OutboundFetch {
         response.on('data', (chunk: Buffer) => {
           bytes += chunk.length;
           parts.push(chunk);
-          if (bytes > answerBytesMax) {
-            request.destroy(new Error(`${url.host} answered more than ${answerBytesMax} bytes`));
+          if (bytes > bytesMax) {
+            request.destroy(new Error(`${url.host} answered more than ${bytesMax} bytes`));
           }
         });
         response.on('error', reject);
