@@ -46,7 +46,7 @@ const repeated = [
  * the contract.
  */
 const tools = [
-  'test/e2e/{command-line,demo,gateway-commands,init,upgrade}.test.ts',
+  'test/e2e/{command-line,demo,gateway-commands,init,prices,upgrade}.test.ts',
   'test/frozen-contract/{command,contract,every-name}.test.ts',
 ];
 /**

@@ -19,6 +19,7 @@ const commands: Record<string, () => Promise<Command>> = {
   restore: async () => (await import('./cli/restore.ts')).restoreCommand(),
   move: async () => (await import('./cli/move.ts')).moveCommand(),
   keys: async () => (await import('./cli/keys.ts')).keysCommand(),
+  prices: async () => (await import('./cli/prices.ts')).pricesCommand(),
   audit: async () => (await import('./cli/audit.ts')).auditCommand(),
   secrets: async () => (await import('./cli/secrets.ts')).secretsCommand(),
   'console-link': async () => (await import('./cli/console-link.ts')).consoleLinkCommand(),

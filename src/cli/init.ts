@@ -3,11 +3,11 @@
  * that runs as long as the command. The output is a shell script.
  */
 import { Command } from 'commander';
-import { type Config, loadConfig } from '../config/settings.ts';
+import { loadConfig } from '../config/settings.ts';
 import { scopes } from '../contract/scopes.ts';
 import { formatUsd, parseUsd } from '../kernel/money.ts';
-import { createLog } from '../platform/log.ts';
 import { createApi, isRunning, operatorKey, serviceUrl } from './running-service.ts';
+import { startTemporary } from './temporary-service.ts';
 import { print } from './with-database.ts';
 
 export function initCommand(): Command {
@@ -91,18 +91,4 @@ function script({ shownUrl, name, orgId, key, capNanos, serviceRuns }: ScriptInp
     `RUN=$(${start} | sed 's/^{"id":"\\([^"]*\\)".*/\\1/')`,
     post('runs/$RUN/complete', `{"cost_usd": "${part}"}`),
   ].join('\n');
-}
-
-/** Starts a temporary service on a free port. Its modules are loaded only here, since a running service makes them unnecessary. */
-async function startTemporary(config: Config, expectedUrl: string) {
-  const { startService } = await import('../server/service.ts');
-  try {
-    return await startService({
-      config: { ...config, host: '127.0.0.1', port: 0 },
-      log: createLog('silent'),
-    });
-  } catch (error) {
-    const { message } = error as Error;
-    throw new Error(`${message}\n        If the service is not at ${expectedUrl}, pass its URL with --url.`);
-  }
 }

@@ -52,6 +52,7 @@ describe.runIf(engine === 'embedded')('without a database', () => {
       'restore',
       'move',
       'keys',
+      'prices',
       'secrets',
       'audit',
       'config',

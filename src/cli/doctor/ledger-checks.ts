@@ -134,7 +134,7 @@ async function checkPrices(deployment: Deployment): Promise<Finding> {
     ? ok(finding)
     : warn(
         finding,
-        'Compare the prices with those of your providers, and update them with PUT /v1/admin/models/{model}.',
+        'Update them with `purser prices update`, and compare them with those of your providers.',
       );
 }
 
