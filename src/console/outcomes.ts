@@ -15,6 +15,7 @@ const outcomes = {
   redelivered: 'Delivery queued again.',
   approved: 'Approved.',
   denied: 'Denied.',
+  rejected: 'Rejected.',
   rule_created: 'Rule created.',
   cohort_created: 'Cohort created.',
   member_removed: 'Member removed.',

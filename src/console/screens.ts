@@ -32,6 +32,7 @@ import { customerScreens } from './pages/spend/customers.ts';
 import { limitFormScreens } from './pages/spend/limit-forms.ts';
 import { limitScreens } from './pages/spend/limits.ts';
 import { operatorPlanScreens } from './pages/spend/operator-plans.ts';
+import { operatorPriceChangeScreens } from './pages/spend/operator-price-changes.ts';
 import { operatorPriceScreens } from './pages/spend/operator-prices.ts';
 import { operatorRateScreens } from './pages/spend/operator-rates.ts';
 import { runScreens } from './pages/spend/runs.ts';
@@ -81,6 +82,7 @@ export const screens: readonly Screen[] = [
   ...deprecationScreens,
   ...operatorOrgScreens,
   ...operatorPlanScreens,
+  ...operatorPriceChangeScreens,
   ...operatorPriceScreens,
   ...operatorGrantScreens,
   ...operatorKeyScreens,

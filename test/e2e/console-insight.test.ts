@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { findBrowser } from '../support/browser.ts';
 import { newPair } from '../support/certificates.ts';
 import { walkThrough } from '../support/console-walk.ts';
+import { pendingPriceChange } from '../support/price-updates.ts';
 import { signIn } from '../support/sign-in.ts';
 
 const executable = findBrowser();
@@ -293,6 +294,26 @@ describe.skipIf(executable === undefined)('settings, benchmarks and operator pag
     await confirm('Remove');
     await page.waitForURL(/done=deleted/);
     expect((await asOperator('GET', `/orgs/${org.id}/prices`)).json.data).toEqual([]);
+  });
+
+  test('approves and rejects price changes that wait', async () => {
+    await pendingPriceChange(walk.world, 'maker/rising');
+    walk.world.clock.advanceSeconds(1);
+    await pendingPriceChange(walk.world, 'maker/falling');
+    const { page, look } = await walk.visitor(walk.world.operatorKey);
+    await look('/console/prices', 'Prices');
+    await page.getByRole('link', { name: 'Price changes' }).click();
+    expect(await page.getByRole('row', { name: /input_usd_per_million \$1 \$9 \+800%/ }).count()).toBe(2);
+    await page.getByRole('button', { name: 'Approve maker/rising' }).click();
+    await page.waitForURL(/done=approved/);
+    await page.getByRole('button', { name: 'Reject maker/falling' }).click();
+    await page.waitForURL(/done=rejected/);
+    expect(await page.getByText('No pending price changes').isVisible()).toBe(true);
+    const inputOf = async (model: string) =>
+      (await asOperator('GET', `/models/${encodeURIComponent(model)}`)).json.input_usd_per_million;
+    expect([await inputOf('maker/rising'), await inputOf('maker/falling')]).toEqual(['9', '1']);
+    await look('/console/prices/maker%2Frising', 'Model price');
+    expect(await page.getByLabel('Follow price updates').isChecked()).toBe(true);
   });
 
   test('sets the data region and the rate limits of an organization', async () => {

@@ -1,6 +1,7 @@
 /** Creates one resource of every kind, so that every page is linked and every list has a row. */
 import { expect } from 'vitest';
 import type { TestOrg, World } from '../harness.ts';
+import { pendingPriceChange } from './price-updates.ts';
 import { statementBody } from './statement-files.ts';
 
 export async function createFixtures(world: World, org: TestOrg): Promise<void> {
@@ -60,6 +61,7 @@ export async function createPendingWork(world: World, org: TestOrg): Promise<voi
   });
   await api('POST', '/evals', { suite: 's', model: 'm', score: 0.9, samples: 3 });
   await api('PUT', '/spend-cap', { cap_usd: '100' });
+  await pendingPriceChange(world, 'maker/fluctuating');
   const expires_at = new Date(world.clock.now().getTime() + 3_600_000).toISOString();
   for (const approval_required of [false, true]) {
     await api('PUT', '/support-access/settings', { allowed: true, approval_required });

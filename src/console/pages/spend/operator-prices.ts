@@ -59,6 +59,12 @@ const modelFields: readonly Field[] = [
   ...amountFields('input_usd_per_million'),
   ...termFields,
   effectiveFrom,
+  {
+    name: 'follows_updates',
+    label: 'Follow price updates',
+    kind: 'checkbox',
+    help: 'Price updates may replace this price. Otherwise it is kept until you change it.',
+  },
   { name: 'context_tokens', label: 'Context window (tokens)', kind: 'number', whenEmpty: 'null' },
   { name: 'max_output_tokens', label: 'Max output tokens', kind: 'number', whenEmpty: 'null' },
   {
@@ -110,6 +116,7 @@ export const operatorPriceScreens: readonly Screen[] = [
         ...amountValues(found),
         ...termValues(found),
         provider: found.provider ?? '',
+        follows_updates: String(found.follows_updates),
         context_tokens: String(found.context_tokens ?? ''),
         max_output_tokens: String(found.max_output_tokens ?? ''),
         regions: found.regions ?? [],
@@ -171,6 +178,12 @@ const status = {
   cell: (one: PriceView) => badge(humanize(one.status), tones[one.status] ?? 'plain'),
 };
 
+const setBy = {
+  title: 'Set by',
+  cell: (one: Responses['models.prices.read']['versions'][number]) =>
+    one.source ?? (one.follows_updates ? 'Catalogue' : 'Operator'),
+};
+
 async function list(visit: ScreenVisit) {
   const { api, query } = visit;
   const listed = await api.get<'models.prices.list'>(
@@ -196,7 +209,7 @@ async function list(visit: ScreenVisit) {
   });
   return view(
     'Prices',
-    html`${heading('Prices', html`${linkButton(visit, { path: `${listPath}/new`, label: 'New model', tone: 'primary' })}<a class="button" href="/console/unpriced-models">Models without a price</a>`, 'Standard prices per million tokens. Organizations may have custom prices.')}
+    html`${heading('Prices', html`${linkButton(visit, { path: `${listPath}/new`, label: 'New model', tone: 'primary' })}<a class="button" href="${listPath}/changes">Price changes</a><a class="button" href="/console/unpriced-models">Models without a price</a>`, 'Standard prices per million tokens. Organizations may have custom prices.')}
 ${filterBar(listPath, filters, query)}${card('Models', body)}`,
   );
 }
@@ -206,7 +219,7 @@ async function versions({ api, params }: ScreenVisit) {
   return view(
     'Price versions',
     html`${heading('Price versions', html`<a class="button" href="${pathOf(modelPath, params)}">Back to ${found.model}</a>`)}
-${card(found.model, table({ caption: 'Versions', rows: found.versions, columns: [from, ...inAndOut, terms, status] }))}`,
+${card(found.model, table({ caption: 'Versions', rows: found.versions, columns: [from, ...inAndOut, terms, status, setBy] }))}`,
   );
 }
 
