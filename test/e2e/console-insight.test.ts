@@ -281,6 +281,8 @@ describe.skipIf(executable === undefined)('settings, benchmarks and operator pag
     await page.getByLabel(/^Output, per million tokens/).fill('10');
     await page.getByRole('button', { name: 'Save price' }).click();
     await page.waitForURL(/done=saved/);
+    // The catalogue has hundreds of models before it in the list.
+    await look('/console/prices?model=maker%2Flarge', 'Prices');
     await page.getByRole('link', { name: 'maker/large' }).click();
     expect(await page.getByLabel(/^Output, per million tokens/).inputValue()).toBe('10');
     await look('/console/prices/maker%2Flarge/versions', 'Price versions');
@@ -303,7 +305,10 @@ describe.skipIf(executable === undefined)('settings, benchmarks and operator pag
     const { page, look } = await walk.visitor(walk.world.operatorKey);
     await look('/console/prices', 'Prices');
     await page.getByRole('link', { name: 'Price changes' }).click();
-    expect(await page.getByRole('row', { name: /input_usd_per_million \$1 \$9 \+800%/ }).count()).toBe(2);
+    await page.waitForURL(/\/prices\/changes/);
+    expect(
+      await page.getByRole('row', { name: /input_usd_per_million \$1\.00 \$9\.00 \+800%/ }).count(),
+    ).toBe(2);
     await page.getByRole('button', { name: 'Approve maker/rising' }).click();
     await page.waitForURL(/done=approved/);
     await page.getByRole('button', { name: 'Reject maker/falling' }).click();

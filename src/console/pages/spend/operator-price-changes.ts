@@ -84,11 +84,16 @@ function rates({ model, rates: rows }: ChangeView): Part {
     rows,
     columns: [
       { title: 'Rate', cell: (one) => html`<code>${one.rate}</code>` },
-      { title: 'Current', isNumber: true, cell: (one) => exactUsd(one.before) },
-      { title: 'New', isNumber: true, cell: (one) => exactUsd(one.after) },
+      { title: 'Current', isNumber: true, cell: (one) => amountText(one.rate, one.before) },
+      { title: 'New', isNumber: true, cell: (one) => amountText(one.rate, one.after) },
       { title: 'Change', isNumber: true, cell: (one) => percentText(one.change_percent) },
     ],
   });
+}
+
+/** A factor of all rates is the only amount that is not money. */
+function amountText(rate: string, amount: string | null): string {
+  return /^modifiers\[.*\]\.multiplier$/.test(rate) ? (amount ?? '–') : exactUsd(amount);
 }
 
 function percentText(percent: number | null): string {
