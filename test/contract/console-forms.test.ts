@@ -220,6 +220,7 @@ describe('a key', () => {
       [...(await open(path, as)).text.matchAll(/value="([a-z]+:[a-z]+)" checked/g)].map(([, scope]) => scope);
     expect(await checked('/console/keys/new')).toEqual([]);
     expect(await checked('/console/keys/new?preset=gateway')).toEqual(['edge:decide', 'runs:write']);
+    expect(await checked('/console/keys/new?preset=gateway_calls')).toEqual(['gateway:call']);
     expect(await checked('/console/keys/new?preset=read')).toEqual(
       scopes.filter((scope) => scope.endsWith(':read')).toSorted(),
     );

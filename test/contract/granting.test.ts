@@ -163,7 +163,8 @@ async function stateOf(path: string): Promise<unknown> {
 let token: Promise<string> | undefined;
 function supportToken(): Promise<string> {
   token ??= (async () => {
-    const scope = scopes.filter((name) => !['keys:write', 'org:write', 'webhooks:write'].includes(name));
+    const never = ['keys:write', 'org:write', 'webhooks:write', 'connections:write', 'gateway:call'];
+    const scope = scopes.filter((name) => !never.includes(name));
     const expires_at = new Date(world.clock.now().getTime() + 3_600_000).toISOString();
     const grant = await world.request('POST', '/v1/admin/support/grants', {
       key: world.operatorKey,

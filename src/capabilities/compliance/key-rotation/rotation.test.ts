@@ -68,6 +68,14 @@ async function storeSecrets() {
   const path = `${base}/webhooks/${subscription.json.id}/signing`;
   await world.request('POST', `${path}/rotate`, { key });
   await world.request('POST', `${path}/rotate`, { key, body: { force: true } });
+  const connection = await world.request('POST', `${base}/connections`, {
+    key,
+    body: { name: 'a', kind: 'openai', api_key: 'sk-old' },
+  });
+  await world.request('POST', `${base}/connections/${connection.json.id}/rotate`, {
+    key,
+    body: { api_key: 'sk-new' },
+  });
   await world.request('PUT', `${base}/retention-policy`, { key, body: { content_days: 30 } });
   const run = {
     external_id: 'mine',
@@ -92,7 +100,7 @@ test('encrypts everything with the new key while the service runs; then the old 
   const fingerprint = await stored.fingerprint();
   const [oldKey] = (await keysInFile()) as [Buffer];
   await addKey();
-  expect(await rotateAll()).toBeGreaterThanOrEqual(6);
+  expect(await rotateAll()).toBeGreaterThanOrEqual(8);
 
   // Digests that cannot be computed again stay valid: a repeated run is the same run, a different one a conflict.
   expect(await stored.fingerprint()).toBe(fingerprint);
@@ -110,6 +118,14 @@ test('encrypts everything with the new key while the service runs; then the old 
     expect(after.decrypt(secret, `webhook_subscription ${org.id} ${id}`)).toMatch(/^whsec_/);
     expect(after.decrypt(previous_secret, `webhook_subscription ${org.id} ${id}`)).toMatch(/^whsec_/);
   }
+  const [connection] = await world.db.query<{
+    id: string;
+    api_key: Uint8Array;
+    previous_api_key: Uint8Array;
+  }>('SELECT id, api_key, previous_api_key FROM connections WHERE org_id = $1', [org.id]);
+  const context = `connection ${org.id} ${connection?.id}`;
+  expect(after.decrypt(connection?.api_key as Uint8Array, context)).toBe('sk-new');
+  expect(after.decrypt(connection?.previous_api_key as Uint8Array, context)).toBe('sk-old');
   const [run] = await world.db.query<{ id: string; content: string }>('SELECT id, content FROM runs', []);
   const content = Buffer.from(run?.content ?? '', 'base64');
   expect(after.decrypt(content, `run_content:${org.id}:${run?.id}`)).toBe('kept content');

@@ -65,6 +65,7 @@ const weight = Type.Integer({
 const headers = Type.Unsafe<Record<string, string>>({
   type: 'object',
   maxProperties: headersMax,
+  propertyNames: { type: 'string', minLength: 1, maxLength: 100 },
   additionalProperties: { type: 'string', minLength: 1, maxLength: 1_000 },
   description:
     'Headers to add to each request, such as `openai-project`. Names are stored in lower case. Credentials and headers of the ' +

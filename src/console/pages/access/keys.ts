@@ -85,7 +85,7 @@ export const keyScreens = screensOf({
       label: 'Scopes',
       kind: 'checkboxes',
       options: [...credential.scopes].sort().map((value) => ({ value, label: value })),
-      help: 'Select at least one. A gateway needs edge:decide and runs:write.',
+      help: 'Select at least one. Calls through the gateway need gateway:call; a gateway of your own needs edge:decide and runs:write.',
     },
     expiry,
     ...attributionFormFields,
@@ -114,7 +114,12 @@ interface Preset {
 
 /** Scopes for common uses. */
 const presets: readonly Preset[] = [
-  { name: 'gateway', label: 'Gateway', holds: (scope) => ['edge:decide', 'runs:write'].includes(scope) },
+  { name: 'gateway_calls', label: 'Gateway calls', holds: (scope) => scope === 'gateway:call' },
+  {
+    name: 'gateway',
+    label: 'Your own gateway',
+    holds: (scope) => ['edge:decide', 'runs:write'].includes(scope),
+  },
   { name: 'read', label: 'Read-only', holds: (scope) => scope.endsWith(':read') },
   { name: 'all', label: 'All scopes', holds: () => true },
 ];
