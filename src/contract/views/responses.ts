@@ -1047,6 +1047,8 @@ export interface Responses {
       readonly request_usd?: string;
     }[];
     readonly units: Readonly<Record<string, string>>;
+    readonly follows_updates: boolean;
+    readonly source: string | null;
     readonly effective_from: string;
     readonly created_at: string;
     readonly context_tokens: number | null;
@@ -1085,6 +1087,8 @@ export interface Responses {
       readonly request_usd?: string;
     }[];
     readonly units: Readonly<Record<string, string>>;
+    readonly follows_updates: boolean;
+    readonly source: string | null;
     readonly effective_from: string;
     readonly created_at: string;
     readonly context_tokens: number | null;
@@ -1122,6 +1126,8 @@ export interface Responses {
         readonly request_usd?: string;
       }[];
       readonly units: Readonly<Record<string, string>>;
+      readonly follows_updates: boolean;
+      readonly source: string | null;
       readonly effective_from: string;
       readonly created_at: string;
     }[];
@@ -1402,6 +1408,61 @@ export interface Responses {
     readonly next_cursor: string | null;
   };
   readonly 'prepaid.read': Responses['orgs.prepaid.read'];
+  readonly 'price_changes.approve': Responses['price_changes.read'];
+  readonly 'price_changes.list': {
+    readonly data: readonly Responses['price_changes.read'][];
+    readonly next_cursor: string | null;
+  };
+  readonly 'price_changes.read': {
+    readonly id: string;
+    readonly model: string;
+    readonly provider: string | null;
+    readonly status: 'pending' | 'approved' | 'rejected' | 'superseded';
+    readonly priced_as: string | null;
+    readonly current_price_version: string;
+    readonly rates: readonly {
+      readonly rate: string;
+      readonly before: string | null;
+      readonly after: string | null;
+      readonly change_percent: number | null;
+    }[];
+    readonly effective_from: string | null;
+    readonly source: string;
+    readonly created_at: string;
+    readonly decided_at: string | null;
+    readonly decided_by: string | null;
+    readonly decision_reason: string | null;
+    readonly price_version: string | null;
+  };
+  readonly 'price_changes.reject': Responses['price_changes.read'];
+  readonly 'price_updates.create': {
+    readonly dry_run: boolean;
+    readonly effective_from: string;
+    readonly counts: {
+      readonly added: number;
+      readonly changed: number;
+      readonly pending: number;
+      readonly kept: number;
+      readonly skipped: number;
+      readonly unchanged: number;
+    };
+    readonly models: readonly {
+      readonly model: string;
+      readonly provider: string | null;
+      readonly status: 'added' | 'changed' | 'pending' | 'kept' | 'skipped' | 'unchanged';
+      readonly reason: 'operator_price' | 'name_of_operator_price' | 'rejected' | 'no_price' | 'too_many_versions' | null;
+      readonly priced_as: string | null;
+      readonly rates: readonly {
+        readonly rate: string;
+        readonly before: string | null;
+        readonly after: string | null;
+        readonly change_percent: number | null;
+      }[];
+      readonly price_version: string | null;
+      readonly change_id: string | null;
+      readonly source: string;
+    }[];
+  };
   readonly 'rate_limit_policies.list': {
     readonly data: readonly {
       readonly id: string;
