@@ -5,15 +5,18 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { hasTool } from '../support/containers.ts';
-import { installPythonTools } from '../support/python-tools.ts';
+import { install } from '../support/tool-cache.ts';
 
 const repository = resolve(import.meta.dirname, '../..');
 const manifests = join(repository, 'deploy/kubernetes');
-const bin = installPythonTools(['kubernetes-validate==1.37.0', 'podman-compose==1.6.0']);
-if (bin === undefined) {
-  process.stderr.write(
-    'Manifests and compose.yaml are not validated: Python or its package index is missing.\n',
-  );
+const tools = await install({
+  name: 'manifest-tools',
+  from: 'PyPI',
+  packages: ['kubernetes-validate==1.37.0', 'podman-compose==1.6.0'],
+});
+const bin = 'directory' in tools ? join(tools.directory, 'bin') : undefined;
+if ('missing' in tools) {
+  process.stderr.write(`Manifests and compose.yaml are not validated: ${tools.missing}\n`);
 }
 
 /** The oldest and the newest release of Kubernetes that are checked. */
