@@ -25,7 +25,13 @@ export const scopes = [
   'org:write',
 ];
 
-const scope = { workflow: 'support', deployment: 'eu-1', department: 'sales', customer_id: 'customer-1' };
+/** The scope of all requests of the bench. */
+export const scope = {
+  workflow: 'support',
+  deployment: 'eu-1',
+  department: 'sales',
+  customer_id: 'customer-1',
+};
 /** Far above the spend of a bench. */
 export const plenty = '1000000000';
 

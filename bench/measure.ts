@@ -13,6 +13,9 @@ export type Bar = { readonly atLeast: number } | { readonly atMost: number };
 export interface RowOptions {
   /** Uses much less data, to check that the row works. */
   readonly small: boolean;
+  /** Number of turns of each contender, for single rows that take turns by themselves. */
+  readonly pairs: number;
+  readonly secondsPerTurn: number;
   progress(text: string): void;
 }
 

@@ -45,6 +45,8 @@ export interface StartOptions {
   readonly settings?: Readonly<Record<string, string>>;
   /** Allows the bench to trigger a garbage collection. */
   readonly collectable?: boolean;
+  /** Runs all threads of the service on one core, with `taskset` (Linux). */
+  readonly oneCore?: boolean;
 }
 
 const script = (name: string) => fileURLToPath(new URL(name, import.meta.url));
@@ -57,12 +59,20 @@ const secretsKey = randomBytes(32).toString('base64');
 export async function startService({
   settings = {},
   collectable = false,
+  oneCore = false,
 }: StartOptions = {}): Promise<ServiceProcess> {
   const logFile = join(temporaryDirectory(), 'service.log');
   const logDescriptor = openSync(logFile, 'a');
   const nodeOptions = collectable ? ['--expose-gc', '--import', script('./collect-garbage.js')] : [];
+  const [command = '', ...args] = [
+    ...(oneCore ? ['taskset', '--cpu-list', '0'] : []),
+    process.execPath,
+    ...nodeOptions,
+    script('../dist/main.js'),
+    'serve',
+  ];
   const child = owned(
-    spawn(process.execPath, [...nodeOptions, script('../dist/main.js'), 'serve'], {
+    spawn(command, args, {
       env: {
         ...foreignSettings(),
         SVC_PORT: '0',
@@ -111,9 +121,14 @@ async function runCommand(words: readonly string[]): Promise<string> {
   return printed;
 }
 
-export async function startFloor(answer: Answer): Promise<ServerProcess> {
-  const child = owned(fork(script('./floor.js'), { execArgv: [] }));
-  const { port } = await askChild<AddressInfo>(child, answer);
+export function startFloor(answer: Answer): Promise<ServerProcess> {
+  return startBareServer('./floor.js', answer);
+}
+
+/** Starts a server of the bench that is written in plain JavaScript. It gets the message and sends its address when it listens. */
+export async function startBareServer(name: string, message: object): Promise<ServerProcess> {
+  const child = owned(fork(script(name), { execArgv: [] }));
+  const { port } = await askChild<AddressInfo>(child, message);
   return server(child, port);
 }
 
@@ -163,7 +178,7 @@ export function forgetPeak(pid: number): void {
   writeFileSync(`/proc/${pid}/clear_refs`, '5');
 }
 
-function server(child: ChildProcess, port: number): ServerProcess {
+export function server(child: ChildProcess, port: number): ServerProcess {
   return { pid: child.pid as number, port, stop: () => stop(child) };
 }
 

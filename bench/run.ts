@@ -22,12 +22,15 @@ import { edgeHalfLoad } from './rows/edge-half-load.ts';
 import { edgePostgres, edgePostgresTwo } from './rows/edge-postgres.ts';
 import { expiringHolds, expiringHoldsPostgres } from './rows/expiring-holds.ts';
 import { forecasts } from './rows/forecasts.ts';
+import { gateway } from './rows/gateway.ts';
+import { gatewayStreams } from './rows/gateway-streams.ts';
 import { growthKeyBudgets, growthLimits } from './rows/growth-limits.ts';
 import { growthOrgsFifty, growthOrgsThousand } from './rows/growth-orgs.ts';
 import { growthRuns } from './rows/growth-runs.ts';
 import { memoryBulk } from './rows/memory-bulk.ts';
 import { memoryOrgs } from './rows/memory-orgs.ts';
 import { naive } from './rows/naive.ts';
+import { parallelStreams } from './rows/parallel-streams.ts';
 import { policies } from './rows/policies.ts';
 import { readOrg } from './rows/read-org.ts';
 import { retention } from './rows/retention.ts';
@@ -57,6 +60,9 @@ const rows: readonly Row[] = [
   consolePages,
   webhooks,
   webhooksGrowth,
+  gateway,
+  gatewayStreams,
+  parallelStreams,
   policies,
   routing,
   auditExport,
@@ -107,7 +113,7 @@ const chosen = rows.filter(({ name }) => options.only?.includes(name) ?? true);
 for (const row of chosen.map((one) => judgeable(one, small))) {
   const progress = (text: string) => void process.stderr.write(`${row.name}: ${text}\n`);
   progress('starting');
-  const { raw, ...result } = await measured(row, { small, progress });
+  const { raw, ...result } = await measured(row, { small, pairs, secondsPerTurn, progress });
   killRemaining();
   process.stdout.write(rowText(result));
   results.push(result);
@@ -137,8 +143,7 @@ async function measured(row: Row, rowOptions: RowOptions): Promise<RowResult & {
     }
     const contenders = await row.prepare(rowOptions);
     try {
-      const { progress } = rowOptions;
-      const raw = await measurePairs(contenders, { pairs, secondsPerTurn, progress });
+      const raw = await measurePairs(contenders, rowOptions);
       return { row, figures: figuresOfPairs(row, raw), notes: (await contenders.notes?.()) ?? [], raw };
     } finally {
       await contenders.close();

@@ -1,0 +1,193 @@
+/** Calls through the gateway, beside a bare reverse proxy and the gateways of others, all to the same provider. */
+import {
+  direct,
+  floor,
+  type Provider,
+  peers,
+  purser,
+  startProvider,
+  type Way,
+} from '../gateway/contenders.ts';
+import { type Client, connectClient, requestBytes } from '../gateway/exchange.ts';
+import { percentile } from '../load.ts';
+import { type Bar, median, type RowOptions, type Sample, type SingleRow } from '../measure.ts';
+import { cpuMs } from '../processes.ts';
+
+interface Shape {
+  readonly name: string;
+  readonly connections: number;
+  readonly bodyBytes: number;
+  readonly stream: boolean;
+}
+
+const shapes: readonly Shape[] = [false, true].flatMap((stream) =>
+  [1, 32].flatMap((connections) =>
+    [1, 100].map((kilobytes) => ({
+      name: `${stream ? 'stream' : 'plain'}, ${connections} at once, ${kilobytes} KB`,
+      connections,
+      bodyBytes: kilobytes * 1_024,
+      stream,
+    })),
+  ),
+);
+
+/** The answer has the same size in all shapes. */
+const tokens = 50;
+const warmUpSeconds = 3;
+
+/** One turn of one way. For streams `latency` is that of the first byte. */
+interface Turn {
+  readonly calls: number;
+  readonly perSecond: number;
+  readonly p50Ms: number;
+  readonly p99Ms: number;
+  readonly cpuUs: number;
+}
+
+export const gateway: SingleRow = {
+  kind: 'single',
+  name: 'gateway',
+  what:
+    'chat completions through the gateway with eight limits and durable holds, embedded; through a bare reverse proxy ' +
+    '(the floor); and through the gateways of others, one process each, in turns. Added: latency of the whole answer, ' +
+    'or of the first byte of a stream, less that of the provider itself in the same round. Medians of the rounds',
+  toReach: targets(),
+  async measure(options) {
+    const provider = await startProvider();
+    await provider.behave({ tokens, everyMs: 0 });
+    const service = await purser(provider);
+    const others = await peers(provider);
+    const ways = [direct(provider), await floor(provider), service, ...others.started];
+    try {
+      return { figures: await allShapes(provider, ways, options), notes: others.notes };
+    } finally {
+      await Promise.all(ways.map((way) => way.stop()));
+    }
+  },
+};
+
+function targets(): Record<string, Bar> {
+  return Object.fromEntries(
+    shapes.flatMap(({ name, connections }) => [
+      ...(connections > 1 ? [[`${name}: requests/s of the floor's`, { atLeast: 0.6 }]] : []),
+      [`${name}: added p50 of Portkey's`, { atMost: 0.5 }],
+      [`${name}: added p50 of LiteLLM's`, { atMost: 0.1 }],
+    ]),
+  );
+}
+
+async function allShapes(provider: Provider, ways: readonly Way[], options: RowOptions): Promise<Sample> {
+  const figures: Record<string, number> = {};
+  for (const shape of shapes) {
+    options.progress(shape.name);
+    const turns = await rounds(provider, ways, shape, options);
+    Object.assign(figures, comparisons(shape, turns), absolutes(shape, turns));
+  }
+  return figures;
+}
+
+async function rounds(
+  provider: Provider,
+  ways: readonly Way[],
+  shape: Shape,
+  { pairs, secondsPerTurn }: RowOptions,
+): Promise<Map<string, Turn[]>> {
+  const turns = new Map<string, Turn[]>(ways.map(({ name }) => [name, []]));
+  for (const way of ways) {
+    await turn(way, shape, warmUpSeconds);
+  }
+  for (let round = 0; round < pairs; round += 1) {
+    for (const way of ways) {
+      await provider.behave({});
+      const result = await turn(way, shape, secondsPerTurn);
+      const { completed } = await provider.bill();
+      if (completed !== result.calls) {
+        throw new Error(
+          `${way.name} answered ${result.calls} calls, of which ${completed} reached the provider`,
+        );
+      }
+      turns.get(way.name)?.push(result);
+    }
+  }
+  return turns;
+}
+
+async function turn(way: Way, { connections, bodyBytes, stream }: Shape, seconds: number): Promise<Turn> {
+  const content = 'word '.repeat(Math.ceil(bodyBytes / 5)).slice(0, bodyBytes - 100);
+  const body = { model: 'gpt-4o', max_tokens: tokens, stream, messages: [{ role: 'user', content }] };
+  const request = requestBytes(way.port, { path: way.path, headers: way.headers, body });
+  const clients = await Promise.all(Array.from({ length: connections }, () => connectClient(way.port)));
+  const latenciesMs: number[] = [];
+  const cpuBeforeMs = cpuMs(way.pid);
+  const startedMs = performance.now();
+  try {
+    await Promise.all(clients.map((client) => repeat(client, request, seconds, stream, latenciesMs)));
+  } finally {
+    for (const client of clients) {
+      client.close();
+    }
+  }
+  const elapsedMs = performance.now() - startedMs;
+  latenciesMs.sort((a, b) => a - b);
+  return {
+    calls: latenciesMs.length,
+    perSecond: (latenciesMs.length * 1_000) / elapsedMs,
+    p50Ms: percentile(latenciesMs, 50),
+    p99Ms: percentile(latenciesMs, 99),
+    cpuUs: ((cpuMs(way.pid) - cpuBeforeMs) * 1_000) / latenciesMs.length,
+  };
+}
+
+async function repeat(
+  client: Client,
+  request: Buffer,
+  seconds: number,
+  stream: boolean,
+  latenciesMs: number[],
+): Promise<void> {
+  const endMs = performance.now() + seconds * 1_000;
+  do {
+    const { status, firstByteMs, totalMs } = await client.send(request);
+    if (status !== 200) {
+      throw new Error(`a call was answered with ${status}`);
+    }
+    latenciesMs.push(stream ? firstByteMs : totalMs);
+  } while (performance.now() < endMs);
+}
+
+/** Compares the service with the others within each round. */
+function comparisons({ name, connections }: Shape, turns: ReadonlyMap<string, readonly Turn[]>): Sample {
+  const of = (way: string) => turns.get(way) ?? [];
+  const added = (way: string, round: number) =>
+    (of(way)[round]?.p50Ms ?? Number.NaN) - (of('direct')[round]?.p50Ms ?? Number.NaN);
+  const ratio = (compare: (round: number) => number) =>
+    median(of('Purser').map((_, round) => compare(round)));
+  const figures: Record<string, number> = {};
+  if (connections > 1) {
+    figures[`${name}: requests/s of the floor's`] = ratio(
+      (round) => (of('Purser')[round]?.perSecond ?? 0) / (of('bare proxy')[round]?.perSecond ?? Number.NaN),
+    );
+  }
+  for (const peer of ['Portkey', 'LiteLLM'].filter((one) => of(one).length > 0)) {
+    figures[`${name}: added p50 of ${peer}'s`] = ratio(
+      (round) => added('Purser', round) / Math.max(added(peer, round), Number.EPSILON),
+    );
+  }
+  return figures;
+}
+
+function absolutes({ name }: Shape, turns: ReadonlyMap<string, readonly Turn[]>): Sample {
+  const of = (way: string, figure: keyof Turn) => median((turns.get(way) ?? []).map((one) => one[figure]));
+  return Object.fromEntries(
+    [...turns.keys()].flatMap((way) => [
+      [`${name}: ${way} requests/s`, of(way, 'perSecond')],
+      ...(way === 'direct'
+        ? [[`${name}: ${way} p50 ms`, of(way, 'p50Ms')]]
+        : [
+            [`${name}: ${way} added p50 ms`, of(way, 'p50Ms') - of('direct', 'p50Ms')],
+            [`${name}: ${way} added p99 ms`, of(way, 'p99Ms') - of('direct', 'p99Ms')],
+          ]),
+      [`${name}: ${way} CPU µs/request`, of(way, 'cpuUs')],
+    ]),
+  );
+}
