@@ -23,6 +23,12 @@ export type Fault =
   /** Closes the connection after this many chunks of a stream. */
   | { readonly cutAfter: number };
 
+export interface ToolCall {
+  readonly name: string;
+  /** As JSON. */
+  readonly input: string;
+}
+
 export interface ReceivedRequest {
   readonly method: string;
   readonly url: string;
@@ -42,6 +48,8 @@ export interface MockProvider {
   outputOf: (request: ReceivedRequest) => number;
   /** The text of an output token. */
   wordOf: (index: number) => string;
+  /** Returns the tool that an answer calls; undefined: it is a text. By default each answer to a request with tools calls one. */
+  toolOf: (body: Readonly<Record<string, unknown>>) => ToolCall | undefined;
   /** Waits before each chunk of a stream after the first. */
   beforeChunk: ((index: number) => Promise<void>) | undefined;
   close(): Promise<void>;
@@ -56,6 +64,7 @@ export async function startMockProvider(): Promise<MockProvider> {
     sent: [],
     fault: undefined,
     outputOf: () => 5,
+    toolOf: (body) => (Array.isArray(body.tools) ? { name: 'lookup', input: '{"q":"x"}' } : undefined),
     wordOf: (index) => `tok${index % 10} `,
     beforeChunk: undefined,
     async close() {
@@ -123,6 +132,7 @@ class Responder {
   readonly #cutAfter: number | undefined;
   readonly #call: BilledCall;
   readonly #output: number;
+  readonly #tool: ToolCall | undefined;
   readonly #sent: Buffer[] = [];
   #chunks = 0;
 
@@ -141,6 +151,7 @@ class Responder {
     this.#cutAfter = cutAfter;
     const max = Number(body.max_completion_tokens ?? body.max_tokens ?? body.max_output_tokens ?? 1_000_000);
     this.#output = Math.min(provider.outputOf(request), max);
+    this.#tool = provider.toolOf(body);
     this.#call = {
       path,
       model: String(body.model),
@@ -198,53 +209,47 @@ class Responder {
     };
   }
 
-  #hasTools(): boolean {
-    return Array.isArray(this.#body.tools);
-  }
-
   #completion() {
-    const message = this.#hasTools()
-      ? {
-          role: 'assistant',
-          content: null,
-          tool_calls: [
-            { id: 'call_1', type: 'function', function: { name: 'lookup', arguments: '{"q":"x"}' } },
-          ],
-        }
-      : { role: 'assistant', content: this.#text() };
+    const message =
+      this.#tool === undefined
+        ? { role: 'assistant', content: this.#text() }
+        : { role: 'assistant', content: null, tool_calls: [this.#chatToolCall(this.#tool.input)] };
     return {
       id: 'chatcmpl-1',
       object: 'chat.completion',
       created: 1,
       model: this.#call.model,
-      choices: [{ index: 0, message, finish_reason: this.#hasTools() ? 'tool_calls' : 'stop' }],
+      choices: [{ index: 0, message, finish_reason: this.#tool ? 'tool_calls' : 'stop' }],
       usage: this.#chatUsage(),
     };
   }
 
+  #chatToolCall(input: string) {
+    return { id: 'call_1', type: 'function', function: { name: this.#tool?.name, arguments: input } };
+  }
+
+  #outputItem() {
+    const content = [{ type: 'output_text', text: this.#text(), annotations: [] }];
+    return this.#tool === undefined
+      ? { type: 'message', id: 'msg_1', role: 'assistant', status: 'completed', content }
+      : {
+          type: 'function_call',
+          id: 'fc_1',
+          call_id: 'call_1',
+          name: this.#tool.name,
+          arguments: this.#tool.input,
+        };
+  }
+
   #responsesObject(status: string) {
     const { inputTokens, outputTokens } = this.#call;
-    const content = [{ type: 'output_text', text: this.#text(), annotations: [] }];
     return {
       id: 'resp_1',
       object: 'response',
       created_at: 1,
       status,
       model: this.#call.model,
-      output:
-        status !== 'completed'
-          ? []
-          : this.#hasTools()
-            ? [
-                {
-                  type: 'function_call',
-                  id: 'fc_1',
-                  call_id: 'call_1',
-                  name: 'lookup',
-                  arguments: '{"q":"x"}',
-                },
-              ]
-            : [{ type: 'message', id: 'msg_1', role: 'assistant', status, content }],
+      output: status === 'completed' ? [this.#outputItem()] : [],
       usage:
         status === 'completed'
           ? {
@@ -259,16 +264,17 @@ class Responder {
 
   #message() {
     const { inputTokens, outputTokens, model } = this.#call;
-    const content = this.#hasTools()
-      ? [{ type: 'tool_use', id: 'toolu_1', name: 'lookup', input: { q: 'x' } }]
-      : [{ type: 'text', text: this.#text() }];
+    const content =
+      this.#tool === undefined
+        ? [{ type: 'text', text: this.#text() }]
+        : [{ type: 'tool_use', id: 'toolu_1', name: this.#tool.name, input: JSON.parse(this.#tool.input) }];
     return {
       id: 'msg_1',
       type: 'message',
       role: 'assistant',
       model,
       content,
-      stop_reason: this.#hasTools() ? 'tool_use' : 'end_turn',
+      stop_reason: this.#tool ? 'tool_use' : 'end_turn',
       stop_sequence: null,
       usage: { input_tokens: inputTokens, output_tokens: outputTokens },
     };
@@ -329,10 +335,10 @@ class Responder {
         `data: ${JSON.stringify({ id: 'chatcmpl-1', object: 'chat.completion.chunk', created: 1, model: this.#call.model, choices, ...(includeUsage === true && { usage: usage ?? null }) })}\n\n`,
       );
     await chunk([{ index: 0, delta: { role: 'assistant', content: '' }, finish_reason: null }]);
-    if (this.#hasTools()) {
-      const call = { index: 0, id: 'call_1', type: 'function', function: { name: 'lookup', arguments: '' } };
+    if (this.#tool !== undefined) {
+      const call = { index: 0, ...this.#chatToolCall('') };
       await chunk([{ index: 0, delta: { tool_calls: [call] }, finish_reason: null }]);
-      const part = { index: 0, function: { arguments: '{"q":"x"}' } };
+      const part = { index: 0, function: { arguments: this.#tool.input } };
       await chunk([{ index: 0, delta: { tool_calls: [part] }, finish_reason: null }]);
       this.#call.outputTokens = this.#output;
     } else {
@@ -341,7 +347,7 @@ class Responder {
         await chunk([{ index: 0, delta: { content: this.#provider.wordOf(index) }, finish_reason: null }]);
       }
     }
-    await chunk([{ index: 0, delta: {}, finish_reason: this.#hasTools() ? 'tool_calls' : 'stop' }]);
+    await chunk([{ index: 0, delta: {}, finish_reason: this.#tool ? 'tool_calls' : 'stop' }]);
     if (includeUsage === true) {
       await chunk([], this.#chatUsage());
     }
@@ -357,15 +363,28 @@ class Responder {
       );
     };
     await event('response.created', { response: this.#responsesObject('in_progress') });
-    const item = { type: 'message', id: 'msg_1', role: 'assistant', status: 'in_progress', content: [] };
-    await event('response.output_item.added', { output_index: 0, item });
-    const part = { type: 'output_text', text: '', annotations: [] };
-    const at = { item_id: 'msg_1', output_index: 0, content_index: 0 };
-    await event('response.content_part.added', { ...at, part });
-    for (let index = 0; index < this.#output; index += 1) {
-      this.#call.outputTokens += 1;
-      await event('response.output_text.delta', { ...at, delta: this.#provider.wordOf(index) });
+    const item = this.#outputItem();
+    if (this.#tool === undefined) {
+      const started = { ...item, status: 'in_progress', content: [] };
+      await event('response.output_item.added', { output_index: 0, item: started });
+      const part = { type: 'output_text', text: '', annotations: [] };
+      const at = { item_id: 'msg_1', output_index: 0, content_index: 0 };
+      await event('response.content_part.added', { ...at, part });
+      for (let index = 0; index < this.#output; index += 1) {
+        this.#call.outputTokens += 1;
+        await event('response.output_text.delta', { ...at, delta: this.#provider.wordOf(index) });
+      }
+      const text = this.#text();
+      await event('response.output_text.done', { ...at, text });
+      await event('response.content_part.done', { ...at, part: { ...part, text } });
+    } else {
+      this.#call.outputTokens = this.#output;
+      await event('response.output_item.added', { output_index: 0, item: { ...item, arguments: '' } });
+      const at = { item_id: 'fc_1', output_index: 0 };
+      await event('response.function_call_arguments.delta', { ...at, delta: this.#tool.input });
+      await event('response.function_call_arguments.done', { ...at, arguments: this.#tool.input });
     }
+    await event('response.output_item.done', { output_index: 0, item });
     await event('response.completed', { response: this.#responsesObject('completed') });
   }
 
@@ -377,15 +396,16 @@ class Responder {
     await event('message_start', {
       message: { ...this.#message(), content: [], stop_reason: null, usage },
     });
-    const block = this.#hasTools()
-      ? { type: 'tool_use', id: 'toolu_1', name: 'lookup', input: {} }
-      : { type: 'text', text: '' };
+    const block =
+      this.#tool === undefined
+        ? { type: 'text', text: '' }
+        : { type: 'tool_use', id: 'toolu_1', name: this.#tool.name, input: {} };
     await event('content_block_start', { index: 0, content_block: block });
-    if (this.#hasTools()) {
+    if (this.#tool !== undefined) {
       this.#call.outputTokens = this.#output;
       await event('content_block_delta', {
         index: 0,
-        delta: { type: 'input_json_delta', partial_json: '{"q":"x"}' },
+        delta: { type: 'input_json_delta', partial_json: this.#tool.input },
       });
     } else {
       for (let index = 0; index < this.#output; index += 1) {
@@ -398,7 +418,7 @@ class Responder {
     }
     await event('content_block_stop', { index: 0 });
     await event('message_delta', {
-      delta: { stop_reason: this.#hasTools() ? 'tool_use' : 'end_turn', stop_sequence: null },
+      delta: { stop_reason: this.#tool ? 'tool_use' : 'end_turn', stop_sequence: null },
       usage: { output_tokens: this.#call.outputTokens },
     });
     await event('message_stop', {});
