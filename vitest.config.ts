@@ -86,6 +86,8 @@ const leftToEmbedded = ['test/contract/random-requests.test.ts', 'test/e2e/proce
 const neverOnPostgres = ['test/e2e/console*.test.ts', 'test/contract/http-edges.*.test.ts'];
 /** The container image, the manifests and the unit, checked with tools that a machine may lack. */
 const deployment = 'test/deploy/**/*.test.ts';
+/** Programs of others, installed by the tests: `npm run test:clients`. */
+const clients = 'test/clients/**/*.test.ts';
 /** PostgreSQL servers that a test starts by itself, with a standby, with a pooler, or too late: only the soak run has the time. */
 const ownServers = 'test/e2e/{failover,pooler,start-without-database,doctor-servers}.test.ts';
 const soakEnv = { PURSER_TEST_SOAK: '1' };
@@ -115,6 +117,7 @@ export default defineConfig({
             ownServers,
             faultTable,
             deployment,
+            clients,
           ],
           env: { PURSER_TEST_ENGINE: 'embedded' },
         },
@@ -132,6 +135,14 @@ export default defineConfig({
           ...common,
           name: 'soak-deploy',
           include: [deployment],
+        },
+      },
+      {
+        test: {
+          ...common,
+          name: 'soak-clients',
+          include: [clients],
+          env: { PURSER_TEST_ENGINE: 'embedded' },
         },
       },
       {

@@ -1,0 +1,46 @@
+/** The real clients of the gateway, at the versions that were measured (docs/decisions/0164-clients-of-the-gateway.md). */
+import { join } from 'node:path';
+import { install, type Tool } from '../support/tool-cache.ts';
+
+/** The programs of both packages are in packages per platform, and need no Node. */
+const platform = `${process.platform}-${process.arch}`;
+const rustTargets: Readonly<Record<string, string>> = {
+  'linux-x64': 'x86_64-unknown-linux-musl',
+  'linux-arm64': 'aarch64-unknown-linux-musl',
+  'darwin-x64': 'x86_64-apple-darwin',
+  'darwin-arm64': 'aarch64-apple-darwin',
+};
+
+/** Returns the path of the program, or undefined if it cannot be installed here. */
+export function claudeCode(): Promise<string | undefined> {
+  return client(
+    { name: 'claude-code', from: 'npm', packages: ['@anthropic-ai/claude-code@2.1.325'] },
+    `node_modules/@anthropic-ai/claude-code-${platform}/claude`,
+  );
+}
+
+export function codex(): Promise<string | undefined> {
+  return client(
+    { name: 'codex', from: 'npm', packages: ['@openai/codex@0.166.0'] },
+    `node_modules/@openai/codex-${platform}/vendor/${rustTargets[platform]}/bin/codex`,
+  );
+}
+
+/** Returns the Python interpreter that has the SDKs. */
+export function pythonSdks(): Promise<string | undefined> {
+  const packages = ['openai==3.49.0', 'anthropic==2.8.0', 'langchain-openai==1.7.3'];
+  return client({ name: 'python-sdks', from: 'PyPI', packages }, 'bin/python');
+}
+
+/** A client that is missing is a message, or a failure if PURSER_TEST_REQUIRE_ALL is set. */
+async function client(tool: Tool, program: string): Promise<string | undefined> {
+  const installed = await install(tool);
+  if ('directory' in installed) {
+    return join(installed.directory, program);
+  }
+  if (process.env.PURSER_TEST_REQUIRE_ALL === '1') {
+    throw new Error(`${installed.missing} (PURSER_TEST_REQUIRE_ALL is set)`);
+  }
+  process.stderr.write(`Not tested: ${installed.missing}\n`);
+  return undefined;
+}
