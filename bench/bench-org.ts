@@ -23,6 +23,7 @@ export const scopes = [
   'audit:read',
   'org:read',
   'org:write',
+  'connections:write',
 ];
 
 /** The scope of all requests of the bench. */

@@ -83,13 +83,14 @@ function purserWay(service: ServiceProcess, key: string): Way {
   return { ...service, name: 'Purser', path: `/openai${openAiPath}`, headers };
 }
 
-export async function connect(service: ServiceProcess, { id }: BenchOrg, provider: Provider): Promise<void> {
-  await service.post(`/v1/orgs/${id}/connections`, {
+export async function connect(service: ServiceProcess, org: BenchOrg, provider: Provider): Promise<void> {
+  const connection = {
     name: 'bench',
     kind: 'openai',
     base_url: `http://127.0.0.1:${provider.port}/v1`,
     api_key: 'provider',
-  });
+  };
+  await service.call('POST', `/v1/orgs/${org.id}/connections`, connection, org.key);
 }
 
 export async function gatewayKey(service: ServiceProcess, { id }: BenchOrg): Promise<string> {
