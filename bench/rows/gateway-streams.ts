@@ -37,10 +37,12 @@ export const gatewayStreams: SingleRow = {
     const service = await purser(provider, { collectable: true, oneCore: true });
     const ways = { direct: direct(provider), proxy: await floor(provider), service };
     try {
-      await all(service, 50);
       await service.service.memory();
       const idleBytes = residentBytes(service.pid, 'now');
       forgetPeak(service.pid);
+      progress('warming up');
+      await all(service, streams);
+      await provider.behave({});
       const results = [];
       for (let round = 1; round <= pairs; round += 1) {
         progress(`round ${round} of ${pairs}`);

@@ -17,6 +17,8 @@ import { startService } from '../processes.ts';
 const streams = 200;
 const budgetUsd = 0.05;
 const tokens = 100;
+/** Statuses with which the gateways deny a call. */
+const denials = [402, 422, 429];
 /** The streams overlap: the last one starts before the first one has ended. */
 const everyMs = 20;
 
@@ -26,7 +28,11 @@ export const parallelStreams: SingleRow = {
   what:
     `${streams} streams at once on a budget of $${budgetUsd}, at most ${tokens} tokens each: what the provider billed. ` +
     'Each gateway with the budget that it offers for one key; one process each',
-  toReach: { 'Purser: billed, cents': { atMost: budgetUsd * 100 } },
+  toReach: {
+    'Purser: billed, cents': { atMost: budgetUsd * 100 },
+    // A gateway that refuses everything spends nothing, too.
+    'Purser: of the budget, %': { atLeast: 75 },
+  },
   async measure({ progress }) {
     const provider = await startProvider();
     const notes: string[] = [];
@@ -65,6 +71,11 @@ const contenders: readonly {
   { name: 'Portkey, no budgets', start: portkey },
 ];
 
+interface LimitUsage {
+  readonly id: string;
+  readonly standing: { readonly settled: string; readonly held: string };
+}
+
 async function purserWithBudget(provider: Provider): Promise<Contender> {
   const service = await startService({ settings: { SVC_GATEWAY_ALLOW_PRIVATE_NETWORKS: 'true' } });
   const org = await benchOrg(service);
@@ -77,9 +88,10 @@ async function purserWithBudget(provider: Provider): Promise<Contender> {
     headers,
     path: '/openai/v1/chat/completions',
     async notes() {
-      const path = `/v1/orgs/${org.id}/budgets/${id}`;
-      const { spent_usd } = await service.call<{ spent_usd: string }>('GET', path, undefined, org.key);
-      return [`Purser: its own ledger has $${spent_usd} for the budget.`];
+      const path = `/v1/orgs/${org.id}/limits`;
+      const { data } = await service.call<{ data: LimitUsage[] }>('GET', path, undefined, org.key);
+      const usage = data.find((limit) => limit.id === id)?.standing;
+      return [`Purser: its own ledger has $${usage?.settled} settled and $${usage?.held} held.`];
     },
   };
 }
@@ -121,7 +133,12 @@ async function spend(provider: Provider, way: Contender): Promise<Spent> {
       }
     }),
   );
-  return { bill: await provider.bill(), refused: statuses.filter((status) => status !== 200).length };
+  const refused = statuses.filter((status) => status !== 200);
+  const broken = refused.find((status) => !denials.includes(status));
+  if (broken !== undefined) {
+    throw new Error(`a stream was answered with ${broken}`);
+  }
+  return { bill: await provider.bill(), refused: refused.length };
 }
 
 function figuresOf(name: string, { bill, refused }: Spent): Sample {
