@@ -74,6 +74,7 @@ describe.skipIf(path === undefined)('Claude Code with another base URL and key',
     world.gateway.provider.outputOf = () => 40;
     world.gateway.provider.beforeChunk = async (index) => {
       if (index === 10) {
+        await eventually(async () => expect(world.requests[0]?.status).toBe(200));
         program?.kill('SIGINT');
         await eventually(async () => expect(world.requests[0]?.endedMs).toBeDefined());
       }
