@@ -68,8 +68,9 @@ const tasksInBrowser = 'test/e2e/console{,-insight,-layout}.test.ts';
 const faultTable = 'test/faults/fault-table.test.ts';
 /**
  * Tests whose code path is the same on either engine. `npm test` runs them on PostgreSQL, which takes about 60 % of the time, and on
- * the embedded engine if the machine lacks PostgreSQL. The soak run adds the embedded engine. What is not listed runs on both engines in `npm test`: the ledger, the database layer, the edge, money,
- * idempotency, crashes. `random-requests` reaches every route on the embedded engine.
+ * the embedded engine if the machine lacks PostgreSQL. The soak run adds the embedded engine. What is not listed runs on both engines
+ * in `npm test`: the ledger, the database layer, the edge, money, idempotency, crashes. `random-requests` reaches every route on the
+ * embedded engine.
  */
 const sameOnEitherEngine = [
   'src/capabilities/{access,governance,integration}/**/*.test.ts',
@@ -171,6 +172,7 @@ export default defineConfig({
                 name: 'postgres',
                 include: [
                   'src/{capabilities,edge,ledger,platform/db}/**/*.test.ts',
+                  'src/gateway/{choices,failures,parallel-streams}.test.ts',
                   'test/{contract,e2e}/**/*.test.ts',
                 ],
                 exclude: [...neverOnPostgres, ...leftToEmbedded, ...tools, ...operations, ownServers],

@@ -3,6 +3,7 @@ import OpenAI from 'openai';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { eventually } from '../../test/support/eventually.ts';
 import { createGatewayWorld, type GatewayWorld, providerKey } from '../../test/support/gateway-world.ts';
+import { exchange } from '../../test/support/raw-socket.ts';
 
 let gateway: GatewayWorld;
 let openai: OpenAI;
@@ -163,6 +164,15 @@ test('every other path is 404 in the format of the provider, and reaches no prov
   });
   expect(await response.json()).toMatchObject({ type: 'error', error: { type: 'not_found_error' } });
   expect(gateway.provider.requests).toEqual([]);
+});
+
+test('an upgrade to WebSocket is answered with 426, so that clients use HTTP at once', async () => {
+  const head =
+    'GET /openai/v1/responses HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n' +
+    `Authorization: Bearer ${gateway.key}\r\n\r\n`;
+  const [answer] = await exchange(Number(new URL(gateway.url).port), head);
+  expect(answer?.status).toBe(426);
+  expect(JSON.parse(answer?.text ?? '')).toMatchObject({ error: { code: 'websocket_not_supported' } });
 });
 
 test('a call through a connection by name reaches that connection', async () => {

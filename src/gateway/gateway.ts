@@ -87,6 +87,14 @@ export function createGateway(deps: GatewayDependencies): Gateway {
         body: 'Purser gateway\n',
       };
     }
+    if (request.headers.upgrade?.toLowerCase() === 'websocket') {
+      // Codex then uses HTTP at once; after other statuses it repeats the upgrade for seconds.
+      throw new GatewayError(
+        426,
+        'websocket_not_supported',
+        'The gateway serves HTTP requests, not WebSockets.',
+      );
+    }
     const caller = await identifyCaller(deps, request);
     if (operation === undefined) {
       throw new GatewayError(
