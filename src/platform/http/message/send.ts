@@ -48,9 +48,10 @@ export function sendStream(request: IncomingMessage, response: ServerResponse, r
     return;
   }
   if (request.method === 'HEAD') {
-    // HEAD has no response body.
+    // HEAD has no response body, but the headers of one.
     body.destroy();
-    sendReply(request, response, { ...reply, body: '' }, false);
+    const coding: Reply['headers'] = request.httpVersion === '1.0' ? {} : { 'transfer-encoding': 'chunked' };
+    sendReply(request, response, { ...reply, headers: { ...headers, ...coding }, body: '' }, false);
     return;
   }
   if (body.destroyed && !body.readableEnded) {
