@@ -39,16 +39,19 @@ export const cacheWrite1hTokens = Type.Integer({
 
 export const unitName = Type.String({
   pattern: '^[a-z][a-z0-9_]*(:[A-Za-z0-9._/-]+)?$',
-  maxLength: 100,
+  maxLength: 64,
 });
+/** Maximum number of units of a price. */
 export const unitsMax = 64;
+/** Maximum number of different units of a run: a decision with all its fields fits into 64 KiB. */
+const unitsPerRunMax = 32;
 
 /** Not a `Type.Record`, which cannot limit the length of names. */
 export const unitCounts = Type.Unsafe<Record<string, number>>({
   type: 'object',
   propertyNames: unitName,
   additionalProperties: { type: 'integer', minimum: 0, maximum: tokensMax },
-  maxProperties: unitsMax,
+  maxProperties: unitsPerRunMax,
   examples: [{ web_search: 3 }],
   description:
     'Whole numbers of other units that the price charges, by name: `web_search`, `second`, `character`, `page`, `tool:<name>` …',

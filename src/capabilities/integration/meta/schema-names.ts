@@ -25,7 +25,7 @@ export const schemaNames: SchemaNames = {
   'meta.events': { item: 'EventType' },
   'meta.openapi': { response: 'OpenApiDocument' },
   'models.list': { item: 'Model' },
-  'models.org_prices.put': { body: 'PutOrgPrice' },
+  'models.org_prices.put': { response: 'OrgPrice', body: 'PutOrgPrice' },
   'models.org_prices.read': { response: 'OrgPriceHistory' },
   'models.org_prices.list': { item: 'OrgPrice' },
   'models.prices.read': { response: 'ModelPriceHistory' },

@@ -189,6 +189,7 @@ function orgPriceRoutes({ db, ids }: ModelDependencies): Route[] {
       description:
         'Either custom rates, or `discount_percent` off the list price in force at the time. Versions work as for ' +
         'list prices.',
+      bodyLimitBytes: bodyLimits.lists,
       access: operator,
       body: PutOrgPrice,
       success: 200,
