@@ -76,7 +76,7 @@ const sameOnEitherEngine = [
   'src/capabilities/{access,governance,integration}/**/*.test.ts',
   'src/capabilities/compliance/{audit,org-removal,residency,retention}/*.test.ts',
   'src/capabilities/insight/{benchmarks,forecasts,usage}/*.test.ts',
-  'src/capabilities/spend/{budgets,chains,credits,customers,models,plans,spend-caps}/*.test.ts',
+  'src/capabilities/spend/{budgets,chains,credits,customers,models,plans,price-lists,price-updates,spend-caps}/*.test.ts',
   'src/ledger/postgres/*.test.ts',
   'test/contract/{access,body-limits,catalog,console*,deprecations,field-errors,forms,granting,lists,openapi,ranges,request-rate}.test.ts',
   'test/e2e/{deprecation-usage,edge-fail-mode,fairness,idempotency,log-output,money-faults,process,revocation,safety,sign-in,webhooks}.test.ts',
