@@ -1,4 +1,4 @@
-/** What many streams at once really spend on a small budget, by the bill of the provider: Purser, and the gateways of others that have budgets. */
+/** Compares how much 200 parallel streams spend on a small budget through Purser and through other gateways, by the provider's bill. */
 import { benchOrg } from '../bench-org.ts';
 import {
   type Bill,

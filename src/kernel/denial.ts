@@ -175,7 +175,7 @@ function denialDetailsOf(overrun: Overrun): DeniedDetails {
   }
 }
 
-/** A place is free as soon as any request in flight ends. When that is cannot be known. */
+/** A place is free as soon as any request in flight ends, at an unknown time. So clients should retry soon. */
 const concurrencyRetrySeconds = 1;
 
 /** Denies a run at `depth`. It would be the deepest run of its chain, so the current depth is one less. */

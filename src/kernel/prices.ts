@@ -41,7 +41,7 @@ export interface TokenCounts {
   readonly images?: bigint;
 }
 
-/** What a run may use besides tokens at the highest rate, at most. */
+/** Upper bounds of charges that are not included in the highest token rates. */
 export interface OtherCharges {
   readonly images: bigint;
   /** Part of the input tokens. Their rate is too high to be assumed for all of the input. */

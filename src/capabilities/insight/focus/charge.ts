@@ -53,7 +53,7 @@ const pricePerNano = 10n ** BigInt(priceDecimals - 9);
 
 /** Runs may have no provider or model, but the specification requires both. */
 export const unknownName = 'unknown';
-/** Prefix of the tags that are fields of runs, so that they are told apart from the tags of runs. */
+/** Prefix of tags in the export that come from fields of runs. It prevents clashes with the tags of runs. */
 export const fieldTagPrefix = 'purser/';
 
 /** Returns the charge of a group. `provider` is used if the runs have none. */

@@ -95,7 +95,7 @@ function storedConnectionRoutes({ db, ids, breakers, ...rules }: ConnectionRoute
       path: '/v1/orgs/{id}/connections/{connection_id}',
       summary: 'Update a connection',
       description:
-        'Applies to the next call. A new `base_url` needs the key in the same request, so that nobody can send a stored key to ' +
+        'Applies to the next call. A new `base_url` needs the key in the same request, so that a stored key is never sent to ' +
         'another address. A key that is sent here replaces the old one at once; use `rotate` for an overlap.',
       access: admin,
       body: PatchConnection,

@@ -120,7 +120,7 @@ const modelsDev = {
       'by-the-hour': {
         cost: { input: 1, output: 2, tiers: [{ input: 3, tier: { type: 'time', size: 9 } }] },
       },
-      'dear-thoughts': { cost: { input: 1, output: 2, reasoning: 8 } },
+      'priced-reasoning': { cost: { input: 1, output: 2, reasoning: 8 } },
       'for-nothing': { cost: { input: 0, output: 0 } },
       'without-cost': {},
     },

@@ -120,7 +120,7 @@ describe('an update', () => {
       status: 'scheduled',
       effective_from: start,
     });
-    // The list of the day goes on without the scheduled price.
+    // The list is compared with the price in force, not with the scheduled one.
     expect((await update([entry('later', '1')])).counts.unchanged).toBe(1);
     world.clock.advanceSeconds(3_601);
     expect(await inputOf('later')).toBe('1.2');

@@ -19,7 +19,7 @@ export interface RateDifference {
 /** A change of more than this waits for an operator. */
 export const largeChangePercent = 50;
 
-/** What is charged instead of a rate that a price does not have; nothing, if there is no entry. */
+/** The rate that applies if a price lacks another one. A missing rate without an entry here is free. */
 const chargedAs: Readonly<Record<string, string>> = {
   cached_input_usd_per_million: 'input_usd_per_million',
   cache_write_usd_per_million: 'input_usd_per_million',
@@ -78,7 +78,7 @@ function percentOf(from: bigint, to: bigint): number | null {
   return from === 0n ? null : Number(((to - from) * 1_000n) / from) / 10;
 }
 
-/** What is charged for a rate: the rate itself, the one that applies instead, or that of the price without modifiers. */
+/** Returns the amount charged for a rate: its own, that of the rate that applies instead, or that of the flat price. */
 function charged(amounts: ReadonlyMap<string, string>, rate: string): bigint {
   const own = amounts.get(rate);
   if (own !== undefined) {
