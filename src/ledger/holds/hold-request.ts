@@ -20,6 +20,15 @@ export interface HoldRequest {
   readonly service?: HeldService;
   /** Present if the request has an `Idempotency-Key`. */
   readonly key?: RequestKey & { responseOf(held: Held): string };
+  /** Present if this service itself makes the call. */
+  readonly call?: HeldCall;
+}
+
+/** A call whose run is created at its settlement. If it is never settled, the held amount is posted: the call was made. */
+export interface HeldCall {
+  readonly holdId: string;
+  /** Depth of the run in its chain. */
+  readonly depth: number;
 }
 
 export interface Held {

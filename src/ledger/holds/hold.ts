@@ -24,6 +24,8 @@ export interface Hold extends Reservation {
   readonly service?: HeldService;
   /** Set if the amount is posted when the hold expires unsettled, whatever the setting of the org is. */
   readonly postIfUnsettled?: true;
+  /** Depth of the run in its chain. Left out for the first run of a chain, and if it is not known. */
+  readonly depth?: number;
   /** Ids of the last requests that increased the hold, oldest first; see `increase-hold.ts`. */
   readonly increases?: readonly string[];
 }
@@ -34,6 +36,27 @@ export interface HeldService {
   readonly region?: string;
   readonly inputTokens?: number;
 }
+
+/**
+ * The hold of a call that this service makes. Its run is created at the settlement, and has the number of the hold in its id, so
+ * that it can be named while the call lasts.
+ */
+export function holdOfCall(hold: Hold, { depth }: { readonly depth: number }): Hold {
+  return { ...hold, postIfUnsettled: true, ...(depth > 1 && { depth }) };
+}
+
+/** Returns the id of the run that a hold is for; null if it is not known yet. */
+export function runIdOf({ id, runId, surface }: Pick<Hold, 'id' | 'runId' | 'surface'>): string | null {
+  return runId ?? (surface === 'run' ? `run${id.slice(idPrefix)}` : null);
+}
+
+/** Returns the id of the hold of a call, from the id of its run. */
+export function holdIdOfCall(runId: string): string {
+  return `dec${runId.slice(idPrefix)}`;
+}
+
+/** Characters of `dec` and `run`. */
+const idPrefix = 3;
 
 /** Returns true if the amount of the hold is posted when it expires unsettled. */
 export function isPostedAtExpiry(
@@ -150,6 +173,7 @@ function holdText(hold: Hold, scope: string | number, shares: string | number): 
     `${hold.service === undefined ? '' : `,"service":${JSON.stringify(hold.service)}`}` +
     `${hold.degraded === true ? ',"degraded":true' : ''}` +
     `${hold.postIfUnsettled === true ? ',"postIfUnsettled":true' : ''}` +
+    `${hold.depth === undefined ? '' : `,"depth":${hold.depth}`}` +
     `${hold.increases === undefined ? '' : `,"increases":${JSON.stringify(hold.increases)}`}}`
   );
 }

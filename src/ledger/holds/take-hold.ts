@@ -6,13 +6,14 @@ import {
   applicableCounters,
   type Charge,
   type Counter,
+  type LimitWindow,
   reserveDebits,
 } from '../../kernel/admission.ts';
 import type { Denial } from '../../kernel/denial.ts';
 import { admitUpTo } from '../../kernel/fit.ts';
 import type { Limit } from '../../kernel/limits.ts';
 import type { Ids } from '../../platform/ids.ts';
-import type { Hold } from './hold.ts';
+import { type Hold, holdOfCall } from './hold.ts';
 import { holdKeyOf } from './hold-keys.ts';
 import { type AdmissionPreview, type Held, type HoldRequest, holdSecondsMax } from './hold-request.ts';
 import type { OrgLedgerState } from './org-ledger-state.ts';
@@ -37,8 +38,8 @@ export function admitHold(
   applicable: ApplicableCounters,
   nowMs: number,
 ): Admitted | Extract<Admission, { kind: 'denied' }> {
-  const { scope, amounts, fit } = request;
-  const charge: Charge = { scope, amounts, depth: null, atMs: nowMs };
+  const { scope, amounts, fit, call } = request;
+  const charge: Charge = { scope, amounts, depth: call?.depth ?? null, atMs: nowMs };
   const asked = { limits, charge, windows: applicable.counters, preFlight: true };
   if (fit === undefined) {
     const admission = admit(counters, asked);
@@ -78,7 +79,7 @@ export function takeHold(
     remaining.push(remainingOf(limit, counter));
   }
   const taken: Hold = {
-    id: ids.next('dec'),
+    id: request.call?.holdId ?? ids.next('dec'),
     orgId: request.orgId,
     runId: null,
     surface: request.surface,
@@ -91,7 +92,8 @@ export function takeHold(
     priceVersion: request.priceVersion,
     idempotency: null,
   };
-  const hold = request.service === undefined ? taken : { ...taken, service: request.service };
+  const served = request.service === undefined ? taken : { ...taken, service: request.service };
+  const hold = request.call === undefined ? served : holdOfCall(served, request.call);
   const held: Held = {
     kind: 'held',
     hold,
@@ -125,6 +127,22 @@ function withKey(held: Held, key: NonNullable<HoldRequest['key']>): Held {
 export function remainingOf({ capacity }: Limit, { settled, held }: Counter): bigint {
   const remaining = capacity - settled - held;
   return remaining > 0n ? remaining : 0n;
+}
+
+/** Returns the smallest amount in nanodollars that a limit of cost still allows; undefined if none applies. */
+export function smallestRemaining(
+  windows: readonly LimitWindow[],
+  remaining: (limitWindow: LimitWindow, index: number) => bigint,
+): bigint | undefined {
+  let smallest: bigint | undefined;
+  for (const [index, limitWindow] of windows.entries()) {
+    const { unit, kind, enforcement } = limitWindow.limit;
+    if (unit === 'usd' && kind !== 'credits' && enforcement === 'block') {
+      const amount = remaining(limitWindow, index);
+      smallest = smallest === undefined || amount < smallest ? amount : smallest;
+    }
+  }
+  return smallest;
 }
 
 /** Returns the extended expiry: never earlier than the current one, and at most one day after the admission. */

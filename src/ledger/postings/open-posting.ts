@@ -12,7 +12,7 @@ import {
 import type { Denial } from '../../kernel/denial.ts';
 import { admitUpTo } from '../../kernel/fit.ts';
 import type { OrgLedgerState } from '../holds/org-ledger-state.ts';
-import { remainingOf } from '../holds/take-hold.ts';
+import { remainingOf, smallestRemaining } from '../holds/take-hold.ts';
 import type { Posting } from '../posting.ts';
 import type { PostingEffect } from './accept-posting.ts';
 import { surfaceOf } from './effective-scope.ts';
@@ -68,20 +68,8 @@ export function openHold(orgState: OrgLedgerState, posting: Posting, nowMs: numb
       releaseReservation(orgState.counters, open.hold);
     }
   };
-  const remainingNanos = smallestRemaining(orgState, windows);
+  const remainingNanos = smallestRemaining(windows, ({ key, limit }) =>
+    remainingOf(limit, orgState.counters.get(key) as Counter),
+  );
   return { kind: 'opened', effect: { scope: hold.scope, atMs: nowMs, hold, remainingNanos, undo } };
-}
-
-function smallestRemaining(
-  { counters }: OrgLedgerState,
-  windows: readonly LimitWindow[],
-): bigint | undefined {
-  let smallest: bigint | undefined;
-  for (const { key, limit } of windows) {
-    if (limit.unit === 'usd' && limit.kind !== 'credits' && limit.enforcement === 'block') {
-      const remaining = remainingOf(limit, counters.get(key) as Counter);
-      smallest = smallest === undefined || remaining < smallest ? remaining : smallest;
-    }
-  }
-  return smallest;
 }

@@ -4,7 +4,7 @@ import { debitsOf } from '../../../kernel/admission.ts';
 import type { Unit } from '../../../kernel/limits.ts';
 import { formatUsd } from '../../../kernel/money.ts';
 import type { FailOpenLookup } from '../../../ledger/fail-open-lookup.ts';
-import type { Hold } from '../../../ledger/holds/hold.ts';
+import { type Hold, runIdOf } from '../../../ledger/holds/hold.ts';
 import type { HoldChange } from '../../../ledger/holds/hold-request.ts';
 import type { Ledger } from '../../../ledger/ledger.ts';
 import { findEnds } from '../../../ledger/postings/ledger-writes.ts';
@@ -133,7 +133,7 @@ function viewHold(hold: Hold, units: ReadonlyMap<string, Unit>): HoldView {
   const { scope, amounts } = hold;
   return {
     decision_id: hold.id,
-    run_id: hold.runId,
+    run_id: runIdOf(hold),
     surface: hold.surface,
     held_usd: formatUsd(amounts.usd),
     tokens: Number(amounts.tokens),
