@@ -1,6 +1,7 @@
 /**
- * A spool of lines in a directory that survives the process: a line is on disk, and synced, before `append` resolves. Lines
- * are written to segment files in groups. A segment is deleted once all of its lines were released.
+ * A spool of lines in a directory that survives the process: a line is on disk before `append` resolves, and synced unless that is
+ * left to the operating system. Lines are written to segment files in groups. A segment is deleted once all of its lines were
+ * released.
  *
  * Several processes may share the directory. Each writes to its own segments, whose names identify the process. Segments of
  * a process that has ended are taken over by renaming them. A process in another container or on another host cannot be
@@ -10,6 +11,7 @@
  * lost. Readers must therefore be idempotent.
  */
 import { createHash, randomUUID } from 'node:crypto';
+import { statSync, writeSync } from 'node:fs';
 import {
   appendFile,
   type FileHandle,
@@ -22,6 +24,7 @@ import {
   stat,
 } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { Durability } from './files/durable-files.ts';
 import { processRealm, processStart } from './process-identity.ts';
 import { ServiceUnavailable } from './service-unavailable.ts';
 
@@ -44,6 +47,8 @@ export interface SpooledLine {
 }
 
 export interface DurableSpoolOptions {
+  /** Default: `sync`. With `os` a line survives the end of the process, but not always a power cut. */
+  readonly durability?: Durability;
   readonly segmentBytesMax?: number;
   readonly idleMs?: number;
 }
@@ -64,6 +69,7 @@ const writeAttempts = 3;
 
 export class DurableSpool {
   readonly #directory: string;
+  readonly #durability: Durability;
   readonly #segmentBytesMax: number;
   readonly #idleMs: number;
   readonly #instance = randomUUID();
@@ -76,9 +82,14 @@ export class DurableSpool {
 
   constructor(
     directory: string,
-    { segmentBytesMax = defaultSegmentBytesMax, idleMs = defaultIdleMs }: DurableSpoolOptions = {},
+    {
+      durability = 'sync',
+      segmentBytesMax = defaultSegmentBytesMax,
+      idleMs = defaultIdleMs,
+    }: DurableSpoolOptions = {},
   ) {
     this.#directory = directory;
+    this.#durability = durability;
     this.#segmentBytesMax = segmentBytesMax;
     this.#idleMs = idleMs;
   }
@@ -98,7 +109,10 @@ export class DurableSpool {
       this.#unreleased.delete(segment);
       await rm(segment.path, { force: true });
     } else if (segment.lines === 0 && this.#flushing === undefined) {
-      await this.#retireCurrent();
+      // Without syncs lines come and go often, and a new file would cost more than they do.
+      this.#flushing = this.#durability === 'os' ? this.#emptyCurrent() : this.#retireCurrent();
+      await this.#flushing;
+      await this.#writeQueue();
     }
   }
 
@@ -141,9 +155,25 @@ export class DurableSpool {
     this.#unreleased.clear();
   }
 
+  async #emptyCurrent(): Promise<void> {
+    const segment = this.#current;
+    try {
+      await segment?.file.truncate(0);
+      if (segment !== undefined) {
+        segment.bytes = 0;
+      }
+    } catch {
+      await this.#retireCurrent();
+    }
+  }
+
   async #flush(): Promise<void> {
     // Lines of the same turn of the event loop are written together, and so are those that arrive during a write.
     await new Promise((resolve) => setImmediate(resolve));
+    await this.#writeQueue();
+  }
+
+  async #writeQueue(): Promise<void> {
     while (this.#queue.length > 0) {
       const batch = this.#queue;
       this.#queue = [];
@@ -167,9 +197,14 @@ export class DurableSpool {
       const segment = await this.#writableSegment();
       let inPlace: boolean;
       try {
-        await writeFully(segment.file, bytes, segment.bytes);
-        await segment.file.datasync();
-        inPlace = await isInPlace(segment);
+        if (this.#durability === 'sync') {
+          await writeFully(segment.file, bytes, segment.bytes);
+          await segment.file.datasync();
+        } else {
+          // Copies to the page cache, in less time than a thread of the pool needs to start.
+          writeFullySync(segment.file.fd, bytes, segment.bytes);
+        }
+        inPlace = isInPlace(segment);
       } catch (error) {
         // Removes a partial line. The file is not used again: after a failed sync its state on disk is unknown.
         await segment.file.truncate(segment.bytes).catch(() => undefined);
@@ -281,9 +316,14 @@ async function writeFully(file: FileHandle, bytes: Buffer, position: number): Pr
   }
 }
 
-async function isInPlace({ path, inode }: OpenSegment): Promise<boolean> {
-  const found = await stat(path, { bigint: true }).catch(ignoreMissing);
-  return found?.ino === inode;
+function writeFullySync(descriptor: number, bytes: Buffer, position: number): void {
+  for (let written = 0; written < bytes.length; ) {
+    written += writeSync(descriptor, bytes, written, null, position + written);
+  }
+}
+
+function isInPlace({ path, inode }: OpenSegment): boolean {
+  return statSync(path, { bigint: true, throwIfNoEntry: false })?.ino === inode;
 }
 
 /** A new file survives a power cut only once the entry in its directory is synced. */
