@@ -4,6 +4,7 @@ import { contradictedLock, lockedFieldError } from '../../../ledger/attribution.
 import type { Mark, Outcome, Posting } from '../../../ledger/posting.ts';
 import { findExistingRuns } from '../../../ledger/postings/ledger-writes.ts';
 import type { Queryable } from '../../../platform/db/database.ts';
+import { findCallInProgress, parentOfCall } from './calls-in-progress.ts';
 import type { RunCall, RunDependencies } from './dependencies.ts';
 import { type DraftContext, type Drafted, draftRun, isInvalid, needsPrice } from './drafts.ts';
 import { postRuns } from './post-runs.ts';
@@ -138,7 +139,7 @@ export async function draftEach(
 ): Promise<readonly (Drafted | LockedRun)[]> {
   const orgId = caller.tenantId;
   const limits = deps.orgLimits.peek(orgId) ?? (await deps.orgLimits.get(orgId));
-  const parents = bodies.some(hasParent) ? await loadParents(deps.db, orgId, bodies) : noParents;
+  const parents = bodies.some(hasParent) ? await loadParents(deps, orgId, bodies) : noParents;
   const context: DraftContext = {
     ids: deps.ids,
     keyId: caller.keyId,
@@ -189,11 +190,17 @@ function hasParent({ parent_run_id }: CreateRun): boolean {
 }
 
 async function loadParents(
-  db: Queryable,
+  { db, ledger }: RunDependencies,
   orgId: string,
   bodies: readonly CreateRun[],
 ): Promise<ReadonlyMap<string, ParentRow>> {
   const ids = [...new Set(bodies.flatMap(({ parent_run_id }) => parent_run_id ?? []))];
-  const rows = await findParents(db, orgId, ids);
-  return new Map(rows.map((row) => [row.id, row]));
+  const parents = new Map((await findParents(db, orgId, ids)).map((row) => [row.id, row]));
+  for (const id of ids) {
+    const hold = parents.has(id) ? undefined : await findCallInProgress(ledger, orgId, id);
+    if (hold !== undefined) {
+      parents.set(id, parentOfCall(hold, id));
+    }
+  }
+  return parents;
 }

@@ -35,6 +35,8 @@ export interface DraftContext {
   readonly attribution?: AttributionValues | undefined;
   /** Returns the time of a decision that was given fail-open. */
   failOpenAtMs(decisionId: string): number | undefined;
+  /** Id of the run, if it was chosen before. */
+  readonly runId?: string | undefined;
 }
 
 /** The posting, or the field errors of an invalid body. */
@@ -99,7 +101,7 @@ export function draftRun(stated: CreateRun, context: DraftContext, price: RunPri
     return fieldErrors;
   }
 
-  const runId = ids.next('run');
+  const runId = context.runId ?? ids.next('run');
   const ownChain = running || context.chained ? runId : null;
   const chainId = body.chain_id ?? (parent === undefined ? ownChain : (parent.chain_id ?? parent.id));
   // A settlement belongs where its decision belongs; the values of the key must not contradict the decision.

@@ -8,5 +8,6 @@ export { type RunDraft, readPaid, writeRuns } from './queries.ts';
 export { type RunRouteDependencies, runRoutes } from './routes.ts';
 export { createRunDigest } from './run-digest.ts';
 export { type CompleteRun, finishedStatuses } from './schema.ts';
+export { type CallPosting, draftCall, type EndedCall, settleCall } from './settle-call.ts';
 export { type InProgress, type StartedRun, startRun } from './start-run.ts';
 export { createUnsettledRuns } from './unsettled-runs.ts';

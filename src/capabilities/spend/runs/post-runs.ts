@@ -4,7 +4,7 @@ import type { Queryable } from '../../../platform/db/database.ts';
 import type { Contents } from './content-storage.ts';
 import type { RunCall, RunDependencies } from './dependencies.ts';
 import { needsAdmission } from './drafts.ts';
-import { giveBackUnusedRates, type PostingContext, postingSteps } from './posting-steps.ts';
+import { type PostingContext, postingSteps } from './posting-steps.ts';
 import type { RunDraft } from './queries.ts';
 import { type OnUndoError, runSteps } from './step-runner.ts';
 
@@ -12,8 +12,6 @@ export interface PostRunsOptions<View> {
   readonly bulk: boolean;
   readonly amountField: PostingContext['amountField'];
   readonly contents?: Contents;
-  /** False: the content is checked by the safety detectors and stored nowhere. Default: as the org's retention policy says. */
-  readonly keepsContent?: boolean;
   /** Builds the response from the outcomes, which are in the order of the postings. */
   respond(db: Queryable, outcomes: readonly Outcome<RunDraft>[]): Promise<View>;
 }
@@ -26,7 +24,7 @@ export async function postRuns<View>(
   deps: RunDependencies,
   call: RunCall,
   postings: readonly Posting<RunDraft>[],
-  { bulk, amountField, contents, keepsContent = true, respond }: PostRunsOptions<View>,
+  { bulk, amountField, contents, respond }: PostRunsOptions<View>,
 ): Promise<View> {
   const { storeResponse } = call;
   let stored: View | undefined;
@@ -35,7 +33,7 @@ export async function postRuns<View>(
     bulk,
     amountField,
     contents,
-    keepsContent,
+    keepsContent: true,
     storeResponse:
       storeResponse &&
       (async (tx, outcomes) => {
@@ -44,7 +42,6 @@ export async function postRuns<View>(
       }),
   };
   await runSteps(postingSteps, context, undoErrorLogger(context));
-  giveBackUnusedRates(context);
   countAllowed(context.admissions);
   return stored ?? respond(deps.db, context.outcomes);
 }

@@ -2,7 +2,7 @@
 import { invalidField } from '../../../contract/api-error.ts';
 import type { OrgLimits } from '../../../kernel/limits.ts';
 import { postingError } from '../../../ledger/ledger-errors.ts';
-import { type FittedRates, giveBackUnused } from '../../../ledger/limits/admission-rates.ts';
+import type { FittedRates } from '../../../ledger/limits/admission-rates.ts';
 import { decisionCounts } from '../../../ledger/metrics.ts';
 import type {
   GroupResult,
@@ -70,15 +70,6 @@ async function takeRatesOf(context: PostingContext): Promise<undefined> {
   context.fittedRates = fitted;
   context.takenRates = fitted.reservation?.debits ?? [];
   context.postings = [{ ...posting, fit: { ...posting.fit, atMost: fitted.units } }];
-}
-
-/** Gives back what was debited for more units than were held. */
-export function giveBackUnusedRates({ deps, call, postings, outcomes, fittedRates }: PostingContext): void {
-  const [posting] = postings;
-  const [outcome] = outcomes;
-  if (fittedRates !== undefined && posting?.fit !== undefined && outcome?.kind === 'posted' && outcome.hold) {
-    giveBackUnused(deps.rates, fittedRates, posting.fit, outcome.hold.amounts, call.now.getTime());
-  }
 }
 
 const policies: PostingStep = {

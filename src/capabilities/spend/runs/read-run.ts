@@ -1,5 +1,6 @@
 import { apiError } from '../../../contract/api-error.ts';
 import type { Queryable } from '../../../platform/db/database.ts';
+import { findCallInProgress, runOfCall } from './calls-in-progress.ts';
 import type { RunDependencies } from './dependencies.ts';
 import { findRun, type RunRow } from './queries.ts';
 import type { RunView } from './schema.ts';
@@ -11,7 +12,14 @@ export async function readRun(
   orgId: string,
   runId: string,
 ): Promise<RunView> {
-  const run = await requireRun(db, orgId, runId);
+  const run = await findRun(db, orgId, runId);
+  if (run === undefined) {
+    const call = await findCallInProgress(ledger, orgId, runId);
+    if (call === undefined) {
+      throw apiError('not_found');
+    }
+    return viewRun(runOfCall(call, runId), call);
+  }
   const hold =
     run.status === 'running' && run.decision_id !== null
       ? await ledger.findHold(orgId, run.decision_id)

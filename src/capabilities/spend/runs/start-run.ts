@@ -1,24 +1,37 @@
-/** Starts a run in progress for a caller in this process, which can reduce its output to what the limits allow. */
-import { apiError } from '../../../contract/api-error.ts';
+/** Admits a call that this service makes, through all checks of a run. */
+import type { Fit } from '../../../kernel/fit.ts';
 import { outputFit } from '../../../kernel/output-fit.ts';
-import type { Outcome, Posting } from '../../../ledger/posting.ts';
+import { type Hold, holdIdOfCall } from '../../../ledger/holds/hold.ts';
+import type { HoldRequest } from '../../../ledger/holds/hold-request.ts';
+import { smallestRemaining } from '../../../ledger/holds/take-hold.ts';
+import { giveBackUnused } from '../../../ledger/limits/admission-rates.ts';
+import type { Posting } from '../../../ledger/posting.ts';
 import { otherChargesOf, requestedRates } from '../../../ledger/service-fields.ts';
 import { draftRuns } from './create-runs.ts';
 import type { RunCall, RunDependencies } from './dependencies.ts';
-import { postRuns } from './post-runs.ts';
+import { countAllowed, postingContext, undoErrorLogger } from './post-runs.ts';
+import { checkSteps, type PostingContext, postGroup, rejectionError } from './posting-steps.ts';
 import type { RunDraft } from './queries.ts';
 import type { CreateRun } from './schema.ts';
+import { type Rejection, runSteps, type Step } from './step-runner.ts';
 
 export interface StartOptions {
   /** The least output that is useful, if less than `max_output_tokens` is acceptable; undefined: all of it or nothing. */
   readonly fitDownTo?: number | undefined;
   /** Text for the safety detectors. It is never stored. */
   readonly content?: string | undefined;
+  /** Called before a limit denies the call. Returns a promise if other calls are settled now, so that it may fit then. */
+  beforeDenial?(): Promise<void> | undefined;
 }
 
 export interface StartedRun {
   readonly runId: string;
+  /** True if the row of the run exists already, so that the run is completed instead of created. */
+  readonly isStored: boolean;
   readonly decisionId: string;
+  readonly chainId: string | null;
+  /** Depth in its chain. */
+  readonly depth: number;
   readonly heldNanos: bigint;
   /** The output that the hold covers. */
   readonly maxOutputTokens: number;
@@ -31,31 +44,128 @@ export type InProgress = Omit<CreateRun, 'status' | 'content' | 'decision_id' | 
   readonly max_output_tokens: number;
 };
 
+interface StartContext extends PostingContext {
+  readonly beforeDenial: StartOptions['beforeDenial'];
+  /** Set by the last step. */
+  started: Started | undefined;
+}
+
+type Started = Pick<StartedRun, 'isStored' | 'remainingNanos'> & { readonly hold: Hold };
+
 /**
- * Admits the run through all checks and takes its hold, which is durable when this resolves. If the run is never completed,
- * the held amount is posted when the hold expires, whatever the setting of the org is: the call was made.
+ * Admits the call and takes its hold, which is durable when this resolves. If the call is never settled, the held amount is
+ * posted when the hold expires, whatever the setting of the org is: the call was made.
  */
 export async function startRun(
   deps: RunDependencies,
   call: RunCall,
   body: InProgress,
-  { fitDownTo, content }: StartOptions,
+  { fitDownTo, content, beforeDenial }: StartOptions,
 ): Promise<StartedRun> {
-  const drafts = await draftRuns(deps, call, [{ ...body, status: 'running' }], {
+  const [draft] = await draftRuns(deps, call, [{ ...body, status: 'running' }], {
     record: false,
     bulk: false,
   });
-  const postings: Posting<RunDraft>[] = [];
-  for (const draft of drafts) {
-    postings.push({ ...draft, postIfUnsettled: true, fit: await fitOf(deps, call, body, fitDownTo) });
-  }
-  return postRuns(deps, call, postings, {
+  const { runId } = draft as Posting<RunDraft>;
+  const fit = await fitOf(deps, call, body, fitDownTo);
+  const posting = {
+    ...(draft as Posting<RunDraft>),
+    decisionId: holdIdOfCall(runId),
+    postIfUnsettled: true,
+    fit,
+  } as const;
+  const context: StartContext = {
+    ...(await postingContext(deps, call, [posting])),
     bulk: false,
     amountField: 'cost_usd',
     contents: [content],
     keepsContent: false,
-    respond: async (_, [outcome]) => startedRun(outcome, body.input_tokens),
-  });
+    storeResponse: undefined,
+    beforeDenial,
+    started: undefined,
+  };
+  await runSteps(startSteps, context, undoErrorLogger(context));
+  countAllowed(1);
+  const { hold, isStored, remainingNanos } = context.started as Started;
+  if (fit !== undefined && context.fittedRates !== undefined) {
+    giveBackUnused(deps.rates, context.fittedRates, fit, hold.amounts, call.now.getTime());
+  }
+  return {
+    runId,
+    isStored,
+    decisionId: hold.id,
+    chainId: posting.scope.chain_id,
+    depth: posting.depth,
+    heldNanos: hold.amounts.usd,
+    maxOutputTokens: Number(hold.amounts.tokens) - body.input_tokens,
+    remainingNanos,
+  };
+}
+
+/**
+ * Takes the hold. The run is created when the call is settled; only a run that uses a permit or was flagged is stored at once, with
+ * what the checks have found out.
+ */
+const takeHold: Step<StartContext> = {
+  name: 'hold',
+  check(context) {
+    const [posting] = context.postings;
+    return posting === undefined || posting.permit !== undefined || posting.run.flagged_by !== null
+      ? openRun(context)
+      : holdCall(context, posting);
+  },
+};
+
+const startSteps: readonly Step<StartContext>[] = [...checkSteps, takeHold];
+
+async function holdCall(context: StartContext, posting: Posting<RunDraft>): Promise<Rejection | undefined> {
+  const { ledger } = context.deps;
+  const request = holdRequestOf(context.orgId, posting);
+  let result = await ledger.hold(request);
+  const settling = result.kind === 'denied' ? context.beforeDenial?.() : undefined;
+  if (settling !== undefined) {
+    await settling;
+    result = await ledger.hold(request);
+  }
+  if (result.kind === 'denied') {
+    const { denial } = result;
+    return () => rejectionError(context, { kind: 'denied', index: 0, denial });
+  }
+  if (result.kind !== 'held') {
+    throw new Error('a call has no idempotency key');
+  }
+  const { hold, applicable, remaining } = result;
+  const remainingNanos = smallestRemaining(applicable.counters, (_, index) => remaining[index] as bigint);
+  context.started = { hold, isStored: false, remainingNanos };
+  return undefined;
+}
+
+function holdRequestOf(orgId: string, posting: Posting): HoldRequest {
+  const { scope, amounts, fit, service, holdSeconds, priceVersion, runId, depth } = posting;
+  return {
+    orgId,
+    surface: 'run',
+    scope,
+    amounts,
+    holdSeconds,
+    priceVersion,
+    ...(fit !== undefined && { fit }),
+    ...(service !== undefined && { service }),
+    call: { holdId: holdIdOfCall(runId), depth },
+  };
+}
+
+async function openRun(context: StartContext): Promise<Rejection | undefined> {
+  const result = await postGroup(context);
+  if (result.kind !== 'done') {
+    return () => rejectionError(context, result);
+  }
+  const [outcome] = result.outcomes;
+  if (outcome?.kind !== 'posted' || outcome.hold === null) {
+    throw new Error('a new run in progress has no hold');
+  }
+  context.started = { hold: outcome.hold, isStored: true, remainingNanos: outcome.remainingNanos };
+  return undefined;
 }
 
 async function fitOf(
@@ -63,7 +173,7 @@ async function fitOf(
   { caller, now }: RunCall,
   body: InProgress,
   fitDownTo: number | undefined,
-): Promise<Posting['fit']> {
+): Promise<Fit | undefined> {
   if (fitDownTo === undefined) {
     return undefined;
   }
@@ -79,18 +189,4 @@ async function fitOf(
       atMost: BigInt(body.max_output_tokens),
     })
   );
-}
-
-function startedRun(outcome: Outcome<RunDraft> | undefined, inputTokens: number): StartedRun {
-  if (outcome?.kind !== 'posted' || outcome.hold === null) {
-    throw apiError('conflict', 'A run with this `external_id` exists already.');
-  }
-  const { hold, posting, remainingNanos } = outcome;
-  return {
-    runId: posting.runId,
-    decisionId: hold.id,
-    heldNanos: hold.amounts.usd,
-    maxOutputTokens: Number(hold.amounts.tokens) - inputTokens,
-    remainingNanos,
-  };
 }

@@ -1,6 +1,6 @@
 /** Runs of holds that expired without a settlement, posted at the held amount (`on_unsettled` of the org). */
 import type { Amounts } from '../../../kernel/limits.ts';
-import type { Hold } from '../../../ledger/holds/hold.ts';
+import { type Hold, runIdOf } from '../../../ledger/holds/hold.ts';
 import type { Posting, RunUsage } from '../../../ledger/posting.ts';
 import type { UnsettledRun } from '../../../ledger/postings/existing-records.ts';
 import type { UnsettledRuns } from '../../../ledger/postings/unsettled-runs.ts';
@@ -89,9 +89,9 @@ function draftExpiry(
   }
   return {
     ...common,
-    runId: ids.next('run'),
+    runId: runIdOf(hold) ?? ids.next('run'),
     scope: hold.scope,
-    depth: 1,
+    depth: hold.depth ?? 1,
     amounts: heldAmounts(hold, 0n),
     usage: noUsage,
     run: {

@@ -1,0 +1,78 @@
+/** Creates the run of a call that `startRun` has admitted, at its end. */
+import { invalidFields } from '../../../contract/api-error.ts';
+import { holdIdOfCall } from '../../../ledger/holds/hold.ts';
+import { postingError } from '../../../ledger/ledger-errors.ts';
+import type { Mark, Posting } from '../../../ledger/posting.ts';
+import type { RunDependencies } from './dependencies.ts';
+import { type DraftContext, draftRun, isInvalid } from './drafts.ts';
+import { postGroup } from './posting-steps.ts';
+import type { RunDraft } from './queries.ts';
+import type { CompleteRun, CreateRun } from './schema.ts';
+
+export interface EndedCall {
+  readonly orgId: string;
+  readonly keyId: string;
+  readonly runId: string;
+  readonly model: string;
+  /** Who pays, as admitted, with the chain of the run. */
+  readonly attribution: Partial<CreateRun>;
+  readonly depth: number;
+  readonly admittedAt: Date;
+  readonly body: CompleteRun;
+  /** Set in addition to those of the ledger. */
+  readonly marks: readonly Mark[];
+}
+
+export type CallPosting = Posting<RunDraft>;
+
+/** Drafts the run at the price of its admission. Reads the database only if the price is not cached. */
+export async function draftCall(
+  deps: Pick<RunDependencies, 'ids' | 'prices'>,
+  call: EndedCall,
+  now: Date,
+): Promise<CallPosting> {
+  const { orgId, keyId, runId, model, attribution, depth, admittedAt, body, marks } = call;
+  const found = deps.prices.findForCall(orgId, model, admittedAt.getTime());
+  const price = found instanceof Promise ? await found : found;
+  // The clock may have been set back since the admission.
+  const startedAt = admittedAt < now ? admittedAt : now;
+  const context: DraftContext = {
+    ids: deps.ids,
+    keyId,
+    now,
+    record: false,
+    chained: false,
+    // The parent was found at the admission, and may have been deleted since. The chain is stated.
+    parentOf: (id) => ({ id, depth: depth - 1, chain_id: null }),
+    contentDigest: () => '',
+    failOpenAtMs: () => undefined,
+    runId,
+  };
+  const drafted = draftRun(
+    { ...attribution, ...body, model, decision_id: holdIdOfCall(runId), started_at: startedAt.toISOString() },
+    context,
+    price,
+  );
+  if (isInvalid(drafted)) {
+    throw invalidFields(drafted);
+  }
+  return marks.length === 0 ? drafted : { ...drafted, marks };
+}
+
+/** Posts the run and ends its hold. A run that an earlier attempt has posted stays as it is. */
+export async function settleCall(deps: RunDependencies, orgId: string, posting: CallPosting): Promise<void> {
+  const result = await postGroup({
+    deps,
+    orgId,
+    postings: [posting],
+    storeResponse: undefined,
+    bulk: false,
+    amountField: 'cost_usd',
+  });
+  if (result.kind === 'permit_spent') {
+    throw new Error('the run of a call uses no permit');
+  }
+  if (result.kind !== 'done' && result.kind !== 'settled_already') {
+    throw postingError(result, false);
+  }
+}
