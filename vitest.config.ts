@@ -172,7 +172,7 @@ export default defineConfig({
                 name: 'postgres',
                 include: [
                   'src/{capabilities,edge,ledger,platform/db}/**/*.test.ts',
-                  'src/gateway/{choices,failures,parallel-streams}.test.ts',
+                  'src/gateway/{choices,failures,in-progress,parallel-streams}.test.ts',
                   'test/{contract,e2e}/**/*.test.ts',
                 ],
                 exclude: [...neverOnPostgres, ...leftToEmbedded, ...tools, ...operations, ownServers],

@@ -1,4 +1,4 @@
-/** Admits a planned call as a run in progress, through all checks of a run. Its hold is durable when this resolves. */
+/** Admits a planned call through all checks of a run. Its hold is durable when this resolves. */
 import { contentCharactersMax } from '../capabilities/governance/safety/index.ts';
 import {
   type InProgress,
@@ -12,11 +12,16 @@ import type { Caller } from '../platform/http/routes/access.ts';
 import type { CallAttribution } from './attribution-headers.ts';
 import { promptText } from './body/prompt-text.ts';
 import type { CallPlan } from './plan-call.ts';
+import type { Settlements } from './settle/settlements.ts';
 
 export interface AdmittedCall {
   /** Null if the call was allowed while the ledger was away. */
   readonly runId: string | null;
+  /** True if the run is stored already: it is created at the settlement otherwise. */
+  readonly isStored: boolean;
   readonly decisionId: string;
+  readonly chainId: string | null;
+  readonly depth: number;
   readonly heldNanos: bigint;
   /** The output that the hold covers, of all alternative answers together. */
   readonly maxOutputTokens: number;
@@ -39,6 +44,7 @@ export interface FailOpenCall {
 export interface AdmitDependencies {
   readonly runs: RunDependencies;
   readonly failOpen: FailOpenAdmission | undefined;
+  readonly settlements: Pick<Settlements, 'post'>;
 }
 
 export interface AdmissionRequest {
@@ -72,6 +78,8 @@ export async function admitCall(deps: AdmitDependencies, request: AdmissionReque
     return await startRun(deps.runs, call, body, {
       fitDownTo: mayFit ? Math.min(plan.minOutputTokens, heldOutputTokens) : undefined,
       content: await contentOf(deps.runs, caller.tenantId, plan),
+      // What ended calls have not used is free once they are posted.
+      beforeDenial: () => deps.settlements.post(caller.tenantId),
     });
   } catch (error) {
     if (deps.failOpen?.isOutage(error) !== true) {
@@ -112,6 +120,9 @@ async function allowOpen(
   const verdict = JSON.parse(text) as { decision_id: string; held_usd: string };
   return {
     runId: null,
+    isStored: false,
+    chainId: body.chain_id ?? null,
+    depth: 1,
     decisionId: verdict.decision_id,
     heldNanos: parseUsd(verdict.held_usd) ?? 0n,
     maxOutputTokens: body.max_output_tokens,

@@ -284,9 +284,16 @@ test('a settlement that the ledger cannot take is kept on disk and posted later'
     return undefined;
   };
   const answer = await openai.chat.completions.create(chat).withResponse();
-  expect(answer.response.headers.get('x-svc-cost-usd')).toBeNull();
-  expect(await lastRun()).toMatchObject({ status: 'running' });
+  const { headers } = answer.response;
+  expect(await gateway.holds()).toBe(1);
   ledger.post = post;
   await gateway.world.runJob('retry-gateway-settlements');
-  expect(await lastRun()).toMatchObject({ status: 'succeeded', output_tokens: 5, marks: [] });
+  expect(await gateway.holds()).toBe(0);
+  expect(await lastRun()).toMatchObject({
+    id: headers.get('x-svc-run-id'),
+    status: 'succeeded',
+    output_tokens: 5,
+    cost_usd: headers.get('x-svc-cost-usd'),
+    marks: [],
+  });
 });

@@ -30,7 +30,7 @@ import { createSettlements } from './settle/settlements.ts';
 import { createOutputHistory } from './usage/output-history.ts';
 
 export interface GatewayDependencies
-  extends Omit<ChooseDependencies, 'ratios' | 'outputs'>,
+  extends Omit<ChooseDependencies, 'ratios' | 'outputs' | 'settlements'>,
     IdentifyDependencies {
   readonly increaseHold: IncreaseHold;
   readonly clock: Clock;
@@ -51,6 +51,8 @@ export interface Gateway {
   readonly endpoints: readonly RawEndpoint[];
   readonly jobs: readonly Job[];
   register(registry: Registry): void;
+  /** Posts the calls of an org that have ended and are not posted yet; undefined if there are none. */
+  postPending(orgId: string): Promise<unknown> | undefined;
   /** Ends the calls in progress and settles them. Called after the last response, while the database is still open. */
   finish(): Promise<void>;
 }
@@ -73,7 +75,7 @@ export function createGateway(deps: GatewayDependencies): Gateway {
     responseBytesMax: limits.bodyBytesMax,
     coverage: createHoldCoverage(deps.increaseHold),
   };
-  const choosing = { ...deps, ratios, outputs };
+  const choosing = { ...deps, ratios, outputs, settlements };
   let places = 0;
 
   async function answer(
@@ -195,6 +197,7 @@ export function createGateway(deps: GatewayDependencies): Gateway {
         drains: () => context.drains.size,
         pendingSettlements: () => settlements.pending,
       }),
+    postPending: (orgId) => settlements.post(orgId),
     async finish() {
       context.drains.close();
       await Promise.all([...context.inProgress].map((call) => call.cut()));

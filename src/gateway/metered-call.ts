@@ -17,7 +17,7 @@ import type { CuttableCall, GatewayContext } from './gateway-context.ts';
 import { isGrowing } from './hold-coverage.ts';
 import type { Operation } from './operations.ts';
 import { addsUsageChunk, bodyOf, type CallPlan } from './plan-call.ts';
-import type { SettledCall } from './settle/settlements.ts';
+import type { SettledCall, Settlement } from './settle/settlements.ts';
 import { createRelayFilter } from './stream/relay-filter.ts';
 import { relayStream, type StreamEnd } from './stream/relay-stream.ts';
 import { errorEvent, truncatedEnding } from './stream/stream-endings.ts';
@@ -135,22 +135,27 @@ export class CallInProgress implements CuttableCall {
       }
     }
     try {
-      return await settlements.settle({
+      const settlement: Settlement = {
         orgId: caller.tenantId,
         keyId: caller.keyId,
         runId: admitted.runId,
+        isStored: admitted.isStored,
         decisionId: admitted.decisionId,
         model: plan.model,
-        attribution,
+        attribution: { ...attribution, ...(admitted.chainId !== null && { chain_id: admitted.chainId }) },
+        depth: admitted.depth,
+        admittedAtMs: request.now.getTime(),
         body: {
           status: outcome.status,
+          ...plan.service,
           ...fields,
           // Zero tokens would be taken for missing usage, and posted at the held amount.
           ...(isFree && { cost_usd: '0' }),
           latency_ms: Math.max(0, Math.round(performance.now() - startedMs)),
         },
         marks,
-      });
+      };
+      return await settlements.settle(settlement, admitted.heldNanos);
     } finally {
       request.socket.removeListener('close', this.#onClose);
       inProgress.delete(this);

@@ -38,6 +38,8 @@ function billedNanos(): bigint {
 }
 
 async function postedNanos(): Promise<bigint> {
+  // Answered calls are posted before a request of their org is answered.
+  await gateway.runs();
   const [row] = await gateway.world.db.query<{ total: string | null }>(
     'SELECT sum(cost_nanos)::text AS total FROM runs WHERE org_id = $1',
     [gateway.org.id],

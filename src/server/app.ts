@@ -92,6 +92,7 @@ export function createApp(deps: AppDependencies): App {
     recordDenial: (error, route, caller, body) => refusals.note(error, route.id, caller, body),
     onRefusedCall: auditRefusedCalls(attempts),
     recordChange: recordCallersChange,
+    postPending: (orgId) => gateway?.postPending(orgId),
     customerDigest,
     processId: services.processes.id,
     keyReleases,

@@ -23,7 +23,7 @@ export interface GatewayWorld {
   /** Sets the daily cap of the org. */
   cap(usd: string): Promise<void>;
   runs(): Promise<RunSummary[]>;
-  /** Sums of the ledger: settled and held today. */
+  /** Number of open holds. */
   holds(): Promise<number>;
   close(): Promise<void>;
 }

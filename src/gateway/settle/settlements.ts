@@ -1,14 +1,19 @@
 /**
- * Settles the runs of calls. A settlement that fails because the ledger is away is written to disk and retried until the ledger
- * has it, also by the next process. If even the disk fails, the hold of the run expires, and its whole amount is posted.
+ * Settles calls. A settlement is on disk before the response ends, and is posted a moment later, together with others: one transaction
+ * for many calls. Until then its hold is open, so no limit is exceeded. A settlement that fails because the ledger is away is retried until
+ * the ledger has it, also by the next process. If even the disk fails, the hold expires, and its whole amount is posted.
  */
 import {
+  type CallPosting,
   type CompleteRun,
   completeRun,
   createRun,
+  draftCall,
   type RunDependencies,
+  settleCall,
 } from '../../capabilities/spend/runs/index.ts';
 import { ApiError } from '../../contract/api-error.ts';
+import { formatUsd } from '../../kernel/money.ts';
 import type { Mark } from '../../ledger/posting.ts';
 import { DurableSpool, type Segment } from '../../platform/durable-spool.ts';
 import type { Caller } from '../../platform/http/routes/access.ts';
@@ -19,24 +24,29 @@ import type { CallAttribution } from '../attribution-headers.ts';
 export interface Settlement {
   readonly orgId: string;
   readonly keyId: string;
-  /** Null for a call that was allowed while the ledger was away: its run is created now. */
+  /** Null for a call that was allowed while the ledger was away: its run gets an id when it is created. */
   readonly runId: string | null;
+  /** True if the run is stored already, and is completed. */
+  readonly isStored: boolean;
   readonly decisionId: string;
   readonly model: string;
-  /** For a call without a run: who pays for it. */
   readonly attribution: CallAttribution;
+  readonly depth: number;
+  readonly admittedAtMs: number;
   readonly body: CompleteRun;
   readonly marks: readonly Mark[];
 }
 
 export interface SettledCall {
-  /** Undefined if the settlement was postponed. */
+  /** Undefined if it is not known yet. */
   readonly costUsd: string | undefined;
 }
 
 export interface Settlements {
-  /** Resolves once the settlement is posted, or is on disk. Never rejects. */
-  settle(settlement: Settlement): Promise<SettledCall>;
+  /** Resolves once the settlement is on disk, or is posted. Never rejects. `heldNanos` is the cost if the actual one is unknown. */
+  settle(settlement: Settlement, heldNanos: bigint): Promise<SettledCall>;
+  /** Posts the settlements of an org that wait. Returns undefined if there are none, or if the ledger is away. */
+  post(orgId: string): Promise<void> | undefined;
   readonly pending: number;
   readonly job: Job;
   close(): Promise<void>;
@@ -50,45 +60,65 @@ export interface SettlementDependencies {
 
 interface PendingSettlement {
   readonly settlement: Settlement;
+  /** Undefined if it must be drafted first. */
+  readonly posting: CallPosting | undefined;
   /** Undefined if it could not be written to disk. */
   readonly segment: Segment | undefined;
 }
 
-const retriesPerBatch = 100;
+/** Time in which settlements are collected for one transaction. */
+const collectMs = 20;
+const postedTogetherMax = 500;
 const takeOverEveryMs = 10_000;
 const takeOverBytesMax = 67_108_864;
 
 export function createSettlements({ runs, clock, directory }: SettlementDependencies): Settlements {
   const { log } = runs;
-  const spool = new DurableSpool(directory);
-  const pending: PendingSettlement[] = [];
+  // A power cut may lose the last lines. Their holds are posted at the held amount then, which is never too little.
+  const spool = new DurableSpool(directory, { durability: 'os' });
+  const waiting: PendingSettlement[] = [];
+  /** Number of settlements of each org that wait or are being posted. */
+  const waitingOf = new Map<string, number>();
+  let postingNow: Promise<void> | undefined;
+  let timer: NodeJS.Timeout | undefined;
+  let isLedgerAway = false;
   let takenOverAtMs = Number.NEGATIVE_INFINITY;
 
-  async function post(settlement: Settlement): Promise<SettledCall> {
-    const { orgId, keyId, runId, decisionId, model, attribution, body, marks } = settlement;
+  /** Returns undefined if the price cannot be read now. */
+  async function draft(settlement: Settlement): Promise<CallPosting | undefined> {
+    const { runId, isStored, admittedAtMs, ...call } = settlement;
+    return runId === null || isStored
+      ? undefined
+      : draftCall(runs, { ...call, runId, admittedAt: new Date(admittedAtMs) }, clock.now());
+  }
+
+  async function post({ settlement, posting }: PendingSettlement): Promise<void> {
+    const { orgId, keyId, runId, isStored, decisionId, model, attribution, body, marks } = settlement;
+    const drafted = posting ?? (await draft(settlement));
+    if (drafted !== undefined) {
+      await settleCall(runs, orgId, drafted);
+      return;
+    }
     const call = { caller: callerOf(orgId, keyId), now: clock.now(), storeResponse: undefined };
     try {
-      const view =
-        runId === null
-          ? await createRun(runs, call, { ...attribution, ...body, model, decision_id: decisionId }, marks)
-          : await completeRun(runs, call, runId, body, marks);
-      return { costUsd: view.cost_usd ?? undefined };
+      await (runId !== null && isStored
+        ? completeRun(runs, call, runId, body, marks)
+        : createRun(runs, call, { ...attribution, ...body, model, decision_id: decisionId }, marks));
     } catch (error) {
-      if (error instanceof ApiError && error.code === 'conflict') {
-        // An earlier attempt was posted although its answer was lost.
-        return { costUsd: undefined };
+      // An earlier attempt was posted although its answer was lost.
+      if (!(error instanceof ApiError && error.code === 'conflict')) {
+        throw error;
       }
-      throw error;
     }
   }
 
   /** Returns true if the settlement needs no further attempt. */
-  async function retry(settlement: Settlement): Promise<boolean> {
+  async function isPosted(pending: PendingSettlement): Promise<boolean> {
     try {
-      await post(settlement);
+      await post(pending);
       return true;
     } catch (error) {
-      return isRejected(error, settlement);
+      return isRejected(error, pending.settlement);
     }
   }
 
@@ -104,6 +134,64 @@ export function createSettlements({ runs, clock, directory }: SettlementDependen
     return true;
   }
 
+  function add(pending: PendingSettlement): void {
+    const { orgId } = pending.settlement;
+    waiting.push(pending);
+    waitingOf.set(orgId, (waitingOf.get(orgId) ?? 0) + 1);
+  }
+
+  async function remove({ settlement, segment }: PendingSettlement): Promise<void> {
+    const left = (waitingOf.get(settlement.orgId) ?? 0) - 1;
+    if (left > 0) {
+      waitingOf.set(settlement.orgId, left);
+    } else {
+      waitingOf.delete(settlement.orgId);
+    }
+    if (segment !== undefined) {
+      await spool.release(segment);
+    }
+  }
+
+  /** Posts all that wait now. Stops at the first failure, after which the job tries again. */
+  async function postWaiting(): Promise<void> {
+    clearTimeout(timer);
+    timer = undefined;
+    isLedgerAway = false;
+    for (let left = waiting.length; left > 0 && !isLedgerAway; left -= postedTogetherMax) {
+      const batch = waiting.splice(0, Math.min(left, postedTogetherMax));
+      const posted = await Promise.all(batch.map(isPosted));
+      const failed = batch.filter((_, index) => !posted[index]);
+      waiting.unshift(...failed);
+      isLedgerAway = failed.length > 0;
+      for (const done of batch.filter((_, index) => posted[index])) {
+        await remove(done);
+      }
+    }
+  }
+
+  function postNow(): Promise<void> {
+    postingNow ??= postWaiting().finally(() => {
+      postingNow = undefined;
+      postSoon();
+    });
+    return postingNow;
+  }
+
+  async function postOrg(orgId: string): Promise<void> {
+    await postNow();
+    // The batch may have been taken before the settlements of the org arrived.
+    if (waitingOf.has(orgId) && !isLedgerAway) {
+      await postNow();
+    }
+  }
+
+  /** Collects for a moment. While the ledger is away, only the job tries. */
+  function postSoon(): void {
+    if (waiting.length > 0 && !isLedgerAway && postingNow === undefined) {
+      timer ??= setTimeout(postNow, collectMs);
+    }
+  }
+
   async function takeOver(): Promise<void> {
     takenOverAtMs = performance.now();
     for (const { text, segment } of await spool.takeOver(takeOverBytesMax)) {
@@ -112,33 +200,29 @@ export function createSettlements({ runs, clock, directory }: SettlementDependen
         await spool.setAside(text, 'the line is damaged');
         await spool.release(segment);
       } else {
-        pending.push({ settlement, segment });
+        add({ settlement, posting: undefined, segment });
       }
     }
   }
 
   return {
-    async settle(settlement) {
-      try {
-        return await post(settlement);
-      } catch (error) {
-        if (isRejected(error, settlement)) {
-          return { costUsd: undefined };
-        }
-        log.warn(
-          { tenant: settlement.orgId, run: settlement.runId },
-          'settlement of a gateway call postponed',
-        );
-        const segment = await spool.append(JSON.stringify(settlement)).catch((err) => {
-          log.error({ err }, 'cannot write a settlement of a gateway call to disk');
-          return undefined;
-        });
-        pending.push({ settlement, segment });
-        return { costUsd: undefined };
+    async settle(settlement, heldNanos) {
+      const posting = await draft(settlement).catch(() => undefined);
+      const segment = await spool.append(JSON.stringify(settlement)).catch((err) => {
+        log.error({ err }, 'cannot write a settlement of a gateway call to disk');
+        return undefined;
+      });
+      add({ settlement, posting, segment });
+      if (segment === undefined) {
+        await postNow();
+      } else {
+        postSoon();
       }
+      return { costUsd: posting && formatUsd(costOf(posting, heldNanos)) };
     },
+    post: (orgId) => (waitingOf.has(orgId) && !isLedgerAway ? postOrg(orgId) : undefined),
     get pending() {
-      return pending.length;
+      return waiting.length;
     },
     job: {
       id: 'retry-gateway-settlements',
@@ -147,21 +231,21 @@ export function createSettlements({ runs, clock, directory }: SettlementDependen
         if (performance.now() - takenOverAtMs >= takeOverEveryMs) {
           await takeOver();
         }
-        const batch = pending.splice(0, retriesPerBatch);
-        for (const [index, one] of batch.entries()) {
-          if (!(await retry(one.settlement))) {
-            pending.unshift(...batch.slice(index));
-            return false;
-          }
-          if (one.segment !== undefined) {
-            await spool.release(one.segment);
-          }
-        }
-        return pending.length > 0;
+        await postNow();
+        return false;
       },
     },
-    close: () => spool.close(),
+    async close() {
+      await postingNow;
+      await postNow();
+      clearTimeout(timer);
+      await spool.close();
+    },
   };
+}
+
+function costOf({ amounts, costAsHeld }: CallPosting, heldNanos: bigint): bigint {
+  return costAsHeld === undefined ? amounts.usd : heldNanos;
 }
 
 /** The caller was admitted when the call was made; its settlement does not depend on what happened to its key since. */
@@ -177,6 +261,7 @@ function parse(line: string): Settlement | undefined {
       typeof settlement.keyId === 'string' &&
       typeof settlement.decisionId === 'string' &&
       typeof settlement.model === 'string' &&
+      typeof settlement.admittedAtMs === 'number' &&
       typeof settlement.body === 'object' &&
       Array.isArray(settlement.marks);
     return isWhole ? (settlement as Settlement) : undefined;

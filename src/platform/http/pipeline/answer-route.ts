@@ -33,6 +33,8 @@ export interface AnswerRouteDependencies extends WriterDependencies {
   } & WriterDependencies['settings'];
   /** Counts the request of an admitted caller against its request rates. */
   readonly checkRequestRate: CheckRequestRate;
+  /** Posts what this process has acknowledged to an org and not posted yet, so that the request sees it; undefined: nothing. */
+  postPending?(orgId: string): Promise<unknown> | undefined;
   /** Called when the request of an admitted caller failed with an `ApiError`. */
   recordDenial(error: ApiError, route: Route, caller: Caller, body: object | undefined): void;
 }
@@ -178,6 +180,11 @@ export function createAnswerRoute(deps: AnswerRouteDependencies): AnswerRoute {
       context = await parseAndValidate(endpoint, request);
       const admitted = context;
       const { caller } = request;
+      const orgId = orgIdIn(route, request.match) ?? caller?.tenantId;
+      const pending = orgId === undefined ? undefined : deps.postPending?.(orgId);
+      if (pending !== undefined) {
+        await pending;
+      }
       return caller !== undefined && usesDatabaseDirectly(route, request)
         ? await databaseQueue.run(caller.tenantId, () => callHandler(route, admitted, request))
         : await callHandler(route, admitted, request);
@@ -249,12 +256,24 @@ function linesOf({ lines: field, body }: Route): JsonList | undefined {
 /** Runs the access checks of a credential that was found. Returns undefined for a public route. */
 export function admit(
   credential: Credential,
-  { access, method, path }: Route,
-  { params, queryString }: Match,
+  route: Route,
+  match: Match,
   origin: Pick<AccessRequest, 'address' | 'now' | 'arrivedElsewhere'>,
 ): Caller | undefined {
-  const pathOrgId = path.startsWith('/v1/orgs/{id}') ? params.id : params.org_id;
+  const { access, method } = route;
+  const { queryString } = match;
   return access.kind === 'public'
     ? undefined
-    : admitCaller({ credential, access, method, queryString, pathOrgId, ...origin });
+    : admitCaller({
+        credential,
+        access,
+        method,
+        queryString,
+        pathOrgId: orgIdIn(route, match),
+        ...origin,
+      });
+}
+
+function orgIdIn({ path }: Route, { params }: Match): string | undefined {
+  return path.startsWith('/v1/orgs/{id}') ? params.id : params.org_id;
 }

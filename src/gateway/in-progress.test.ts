@@ -1,0 +1,106 @@
+import OpenAI from 'openai';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { createGatewayWorld, type GatewayWorld } from '../../test/support/gateway-world.ts';
+import { parseUsd } from '../kernel/money.ts';
+
+let gateway: GatewayWorld;
+let openai: OpenAI;
+/** Lets the provider continue. */
+let proceed: () => void;
+
+beforeAll(async () => {
+  gateway = await createGatewayWorld();
+  openai = new OpenAI({ baseURL: `${gateway.url}/openai/v1`, apiKey: gateway.key, maxRetries: 0 });
+});
+afterAll(() => gateway.close());
+beforeEach(() => {
+  gateway.provider.beforeChunk = undefined;
+  gateway.world.clock.advanceSeconds(1);
+});
+
+const chat = { model: 'gpt-test', messages: [{ role: 'user' as const, content: 'Say hello' }] };
+const get = (path: string) => gateway.world.request('GET', path, { key: gateway.org.ownerKey });
+
+/** Starts a stream that waits at the provider, and returns the id of its run. */
+async function startStream() {
+  const gate = new Promise<void>((resolve) => {
+    proceed = resolve;
+  });
+  gateway.provider.beforeChunk = () => gate;
+  const { data, response } = await openai.chat.completions.create({ ...chat, stream: true }).withResponse();
+  gateway.provider.beforeChunk = undefined;
+  return { stream: data, runId: response.headers.get('x-svc-run-id') ?? '', headers: response.headers };
+}
+
+async function readToEnd(stream: AsyncIterable<unknown>): Promise<void> {
+  for await (const _ of stream) {
+    // Only its end matters.
+  }
+}
+
+test('a call in progress can be read as a run, and its children can name it', async () => {
+  const { stream, runId, headers } = await startStream();
+  const running = await get(`/v1/runs/${runId}`);
+  expect(running.json).toMatchObject({
+    id: runId,
+    status: 'running',
+    model: 'gpt-test',
+    chain_id: runId,
+    depth: 1,
+    cost_usd: null,
+    held_usd: headers.get('x-svc-held-usd'),
+  });
+  const child = await openai.chat.completions
+    .create(chat, { headers: { 'x-svc-parent-run': runId } })
+    .withResponse();
+  const stored = await get(`/v1/runs/${child.response.headers.get('x-svc-run-id')}`);
+  expect(stored.json).toMatchObject({ parent_run_id: runId, chain_id: runId, depth: 2, status: 'succeeded' });
+  const holds = await get(`/v1/orgs/${gateway.org.id}/holds`);
+  expect(holds.json.data).toMatchObject([{ run_id: runId, surface: 'run' }]);
+  proceed();
+  await readToEnd(stream);
+  expect((await get(`/v1/runs/${runId}`)).json).toMatchObject({ id: runId, status: 'succeeded', marks: [] });
+  const orphan = openai.chat.completions.create(chat, { headers: { 'x-svc-parent-run': 'run_unknown' } });
+  await expect(orphan).rejects.toMatchObject({ status: 400 });
+});
+
+test('a call whose hold expires is posted at the held amount under its id, and its late end corrects that', async () => {
+  const { stream, runId, headers } = await startStream();
+  gateway.world.clock.advanceSeconds(1_000);
+  await gateway.world.runJob('expire-holds');
+  expect((await get(`/v1/runs/${runId}`)).json).toMatchObject({
+    id: runId,
+    cost_usd: headers.get('x-svc-held-usd'),
+    marks: ['unsettled'],
+  });
+  proceed();
+  await readToEnd(stream);
+  const { json } = await get(`/v1/runs/${runId}`);
+  expect(json).toMatchObject({ id: runId, status: 'succeeded', output_tokens: 5, marks: ['late'] });
+  expect(parseUsd(json.cost_usd)).toBeLessThan(parseUsd(headers.get('x-svc-held-usd') ?? '') ?? 0n);
+  const { json: reconciliation } = await get(`/v1/orgs/${gateway.org.id}/ledger/reconciliation`);
+  expect(reconciliation.balanced).toBe(true);
+});
+
+test('a call that fits once the last one is settled is not denied', async () => {
+  const { response } = await openai.chat.completions.create(chat).withResponse();
+  const spent = await get(`/v1/orgs/${gateway.org.id}/spend-cap`);
+  const held = Number(response.headers.get('x-svc-held-usd'));
+  // Room for the hold of one call and the cost of several, but not for two holds.
+  await gateway.cap((Number(spent.json.spent_usd) + held * 1.5).toFixed(9));
+  for (let i = 0; i < 5; i += 1) {
+    await openai.chat.completions.create(chat);
+  }
+  await gateway.cap('1000');
+});
+
+test('a run that a detector flags is stored at its admission, with the flag', async () => {
+  await gateway.world.request('POST', `/v1/orgs/${gateway.org.id}/safety-detectors`, {
+    key: gateway.org.ownerKey,
+    body: { name: 'Greetings', kind: 'regex', pattern: 'hello', action: 'flag' },
+  });
+  const { response } = await openai.chat.completions.create(chat).withResponse();
+  const { json } = await get(`/v1/runs/${response.headers.get('x-svc-run-id')}`);
+  expect(json).toMatchObject({ status: 'succeeded', flagged_by: ['Greetings'], content: null });
+  expect(await gateway.holds()).toBe(0);
+});
