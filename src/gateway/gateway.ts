@@ -37,6 +37,8 @@ export interface GatewayDependencies
   readonly log: Log;
   /** Directory of the settlements that wait for the ledger. */
   readonly directory: string;
+  /** Time in which settlements are collected for one transaction. */
+  readonly collectMs: number;
   readonly lookup: LookupOptions;
   readonly limits: {
     readonly bodyBytesMax: number;
@@ -60,7 +62,7 @@ export interface Gateway {
 export function createGateway(deps: GatewayDependencies): Gateway {
   const { log, limits } = deps;
   const ratios = createTokenRatios();
-  const settlements = createSettlements({ runs: deps.runs, clock: deps.clock, directory: deps.directory });
+  const settlements = createSettlements(deps);
   const metrics = createGatewayMetrics();
   const outputs = createOutputHistory();
   const context: GatewayContext = {

@@ -1,4 +1,5 @@
 /** A call that costs money, from its body to its settlement. */
+import { isUtf8 } from 'node:buffer';
 import { performance } from 'node:perf_hooks';
 import { Readable } from 'node:stream';
 import type { Connection } from '../capabilities/integration/connections/index.ts';
@@ -164,7 +165,7 @@ export class CallInProgress implements CuttableCall {
   }
 
   #addDiscarded(body: Buffer): void {
-    const usage = usageOfBody(this.#given.operation.shape, parsed(body));
+    const usage = usageOfBody(this.#given.operation.shape, parsed(body.toString('utf8')));
     if (usage !== undefined) {
       this.#discarded = addUsage(this.#discarded, usage);
     }
@@ -177,7 +178,8 @@ export class CallInProgress implements CuttableCall {
     const total = setTimeout(() => body.destroy(), connection.timeouts.totalMs);
     const { bytes, isWhole } = await readAll(body, this.#context.responseBytesMax, signal);
     clearTimeout(total);
-    const usage = usageOfBody(operation.shape, parsed(bytes));
+    const text = bytes.toString('utf8');
+    const usage = usageOfBody(operation.shape, parsed(text));
     const isAccepted = status < 400;
     const settled = await this.settle({
       status: isAccepted && isWhole ? 'succeeded' : 'failed',
@@ -196,9 +198,11 @@ export class CallInProgress implements CuttableCall {
     const headers = {
       ...this.#headers(response, attempts),
       ...(settled.costUsd !== undefined && { 'x-svc-cost-usd': settled.costUsd }),
-      'content-length': String(bytes.length),
     };
-    return { status, headers, body: Readable.from([bytes], { objectMode: false }) };
+    // Text is sent at once, without the machinery of a stream; its bytes are those of the provider if they are valid UTF-8.
+    return isUtf8(bytes)
+      ? { status, headers, body: text }
+      : { status, headers, body: Readable.from([bytes], { objectMode: false }) };
   }
 
   #stream({ response, attempts, connection }: Extract<AttemptsResult, { kind: 'response' }>): StreamedReply {
@@ -307,9 +311,9 @@ export function keyRejected({ name }: Connection): GatewayError {
   );
 }
 
-function parsed(bytes: Buffer): unknown {
+function parsed(text: string): unknown {
   try {
-    return JSON.parse(bytes.toString('utf8'));
+    return JSON.parse(text);
   } catch {
     return undefined;
   }

@@ -56,6 +56,8 @@ export interface SettlementDependencies {
   readonly runs: RunDependencies;
   readonly clock: Clock;
   readonly directory: string;
+  /** Time in which settlements are collected for one transaction. */
+  readonly collectMs: number;
 }
 
 interface PendingSettlement {
@@ -66,13 +68,16 @@ interface PendingSettlement {
   readonly segment: Segment | undefined;
 }
 
-/** Time in which settlements are collected for one transaction. */
-const collectMs = 20;
 const postedTogetherMax = 500;
 const takeOverEveryMs = 10_000;
 const takeOverBytesMax = 67_108_864;
 
-export function createSettlements({ runs, clock, directory }: SettlementDependencies): Settlements {
+export function createSettlements({
+  runs,
+  clock,
+  directory,
+  collectMs,
+}: SettlementDependencies): Settlements {
   const { log } = runs;
   // A power cut may lose the last lines. Their holds are posted at the held amount then, which is never too little.
   const spool = new DurableSpool(directory, { durability: 'os' });

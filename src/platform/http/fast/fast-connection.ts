@@ -158,7 +158,7 @@ export class FastConnection implements FastResponder, PlainConnection {
     const bytes = Buffer.byteLength(body);
     const length = status === 204 || status === 304 ? '' : `content-length: ${bytes}\r\n`;
     this.socket.write(
-      `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${headerLinesOf(headers)}${length}${this.#host.commonLines()}\r\n${body}`,
+      `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? 'unknown'}\r\n${headerLinesOf(headers)}${length}${this.#host.commonLines()}\r\n${body}`,
       bytes === body.length ? 'latin1' : 'utf8',
     );
     this.#answered();
