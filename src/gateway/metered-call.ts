@@ -19,11 +19,11 @@ import { isGrowing } from './hold-coverage.ts';
 import type { Operation } from './operations.ts';
 import { addsUsageChunk, bodyOf, type CallPlan } from './plan-call.ts';
 import type { SettledCall, Settlement } from './settle/settlements.ts';
+import { createOpenStream, type OpenStream } from './stream/open-stream.ts';
 import { createRelayFilter } from './stream/relay-filter.ts';
 import { relayStream, type StreamEnd } from './stream/relay-stream.ts';
-import { errorEvent, truncatedEnding } from './stream/stream-endings.ts';
-import { type CallOutcome, settledUsage } from './usage/call-end.ts';
-import { addUsage, noUsage, usageOfBody } from './usage/call-usage.ts';
+import { type CallOutcome, type SettledUsage, settledUsage } from './usage/call-end.ts';
+import { addUsage, type CallUsage, noUsage, usageOfBody } from './usage/call-usage.ts';
 import { createStreamUsage, type StreamUsage } from './usage/stream-usage.ts';
 
 export interface AdmittedRequest {
@@ -122,13 +122,17 @@ export class CallInProgress implements CuttableCall {
     return this.#settled;
   }
 
+  #usageOf(outcome: CallOutcome): SettledUsage {
+    const { plan, admitted } = this.#given;
+    // An estimate stays within the hold, which was ahead of what was received.
+    const maxOutputTokens = this.#heldTokens?.() ?? outputCap(plan, admitted);
+    return settledUsage(outcome, { inputTokens: plan.inputTokens, maxOutputTokens }, this.#discarded);
+  }
+
   async #settleNow(outcome: CallOutcome): Promise<SettledCall> {
     const { plan, admitted, caller, attribution, request, startedMs, release } = this.#given;
     const { settlements, ratios, outputs, inProgress } = this.#context;
-    // An estimate stays within the hold, which was ahead of what was received.
-    const maxOutputTokens = this.#heldTokens?.() ?? outputCap(plan, admitted);
-    const bounds = { inputTokens: plan.inputTokens, maxOutputTokens };
-    const { usage, fields, isFree, marks } = settledUsage(outcome, bounds, this.#discarded);
+    const { usage, fields, isFree, marks } = this.#usageOf(outcome);
     if (outcome.isFinal && outcome.usage !== undefined) {
       outputs.learn(caller.keyId, plan.model, outcome.usage.outputTokens);
       if (!plan.input.hasUnseen && plan.input.imageTokens === 0) {
@@ -212,15 +216,18 @@ export class CallInProgress implements CuttableCall {
     const { timeouts } = connection;
     const coverage = this.#context.coverage({ orgId: this.#given.caller.tenantId, plan, admitted }, usage);
     this.#heldTokens = coverage?.heldTokens;
+    const { choices, includesUsage } = plan.call;
+    const open = createOpenStream({ shape, choices, includesUsage, mayTruncate: coverage !== undefined });
     this.#context.metrics.streamOpened();
     const relay = relayStream({
       source: response.body,
-      filter: createRelayFilter(usage, addsUsageChunk(plan.call)),
+      filter: createRelayFilter(usage, open, addsUsageChunk(plan.call)),
       totalMs: timeouts.totalMs,
       drainMs,
       mayDrain: () => plan.settings.onAbort === 'drain' && this.#context.drains.tryTake(this),
-      ...(coverage !== undefined && { cover: coverage.cover }),
-      endingOf: (end) => endingOf(end, usage, shape, plan, admitted),
+      // Output that has ended needs no larger hold: its usage follows.
+      ...(coverage !== undefined && { cover: () => (open.isOutputEnded ? undefined : coverage.cover()) }),
+      endingOf: (end) => endingOf(end, open, () => this.#usageOf(streamOutcome(end, usage)).usage),
       onEnd: async (end) => {
         this.#context.metrics.streamClosed();
         this.#context.drains.release(this);
@@ -269,20 +276,19 @@ function streamOutcome(end: StreamEnd, usage: StreamUsage): CallOutcome {
   };
 }
 
-function endingOf(
-  end: StreamEnd,
-  usage: StreamUsage,
-  shape: Extract<Operation, { kind: 'metered' }>['shape'],
-  plan: CallPlan,
-  admitted: AdmittedCall,
-): string {
+const failureMessages = {
+  broken: 'The stream of the provider broke off.',
+  cut: 'The gateway is stopping. Please try again.',
+};
+
+/** `posted` returns the usage that is posted for the call. */
+function endingOf(end: StreamEnd, open: OpenStream, posted: () => CallUsage): string {
   switch (end) {
     case 'broken':
-      return usage.isFinal ? '' : errorEvent(shape, 'The stream of the provider broke off.');
     case 'cut':
-      return errorEvent(shape, 'The gateway is stopping. Please try again.');
+      return open.isOutputEnded ? open.rest() : open.failed(failureMessages[end]);
     case 'truncated':
-      return truncatedEnding(shape, plan.model, admitted.runId ?? admitted.decisionId, usage.outputBytes);
+      return open.truncated(posted());
     default:
       return '';
   }
@@ -294,7 +300,7 @@ function outputCap(plan: CallPlan, admitted: AdmittedCall): number {
 }
 
 function isEventStream({ headers }: ProviderResponse): boolean {
-  return String(headers['content-type'] ?? '').startsWith('text/event-stream');
+  return /^text\/event-stream\b/i.test(String(headers['content-type'] ?? ''));
 }
 
 function unreachableError({ isTimeout, attempts }: Extract<AttemptsResult, { kind: 'unreachable' }>) {

@@ -124,6 +124,9 @@ async function answer(
   await respond.run().catch(() => response.destroy());
 }
 
+/** The header of OpenAI and that of Anthropic. */
+const requestIds = { 'x-request-id': 'req_mock', 'request-id': 'req_mock' };
+
 class Responder {
   readonly #provider: MockProvider;
   readonly #body: Record<string, unknown>;
@@ -195,7 +198,7 @@ class Responder {
   #json(value: object): void {
     const bytes = Buffer.from(JSON.stringify(value));
     this.#provider.sent.push(bytes);
-    this.#response.writeHead(200, { 'content-type': 'application/json', 'x-request-id': 'req_mock' });
+    this.#response.writeHead(200, { 'content-type': 'application/json', ...requestIds });
     this.#response.end(bytes);
   }
 
@@ -282,16 +285,21 @@ class Responder {
 
   #embeddings() {
     const inputs = Array.isArray(this.#body.input) ? this.#body.input : [this.#body.input];
+    const vector = [0.5, 0.25];
+    const embedding =
+      this.#body.encoding_format === 'base64'
+        ? Buffer.from(new Float32Array(vector).buffer).toString('base64')
+        : vector;
     return {
       object: 'list',
-      data: inputs.map((_, index) => ({ object: 'embedding', index, embedding: [0.1, 0.2] })),
+      data: inputs.map((_, index) => ({ object: 'embedding', index, embedding })),
       model: this.#call.model,
       usage: { prompt_tokens: this.#call.inputTokens, total_tokens: this.#call.inputTokens },
     };
   }
 
   async #stream(): Promise<void> {
-    this.#response.writeHead(200, { 'content-type': 'text/event-stream', 'x-request-id': 'req_mock' });
+    this.#response.writeHead(200, { 'content-type': 'text/event-stream', ...requestIds });
     if (this.#path.endsWith('/messages')) {
       await this.#streamMessage();
     } else if (this.#path.endsWith('/responses')) {
@@ -323,7 +331,7 @@ class Responder {
     const bytes = Buffer.from(text);
     this.#sent.push(bytes);
     if (!this.#response.write(bytes)) {
-      await Promise.race([once(this.#response, 'drain'), once(this.#response, 'close')]);
+      await drained(this.#response);
     }
   }
 
@@ -338,8 +346,10 @@ class Responder {
     if (this.#tool !== undefined) {
       const call = { index: 0, ...this.#chatToolCall('') };
       await chunk([{ index: 0, delta: { tool_calls: [call] }, finish_reason: null }]);
-      const part = { index: 0, function: { arguments: this.#tool.input } };
-      await chunk([{ index: 0, delta: { tool_calls: [part] }, finish_reason: null }]);
+      for (const piece of piecesOf(this.#tool.input)) {
+        const part = { index: 0, function: { arguments: piece } };
+        await chunk([{ index: 0, delta: { tool_calls: [part] }, finish_reason: null }]);
+      }
       this.#call.outputTokens = this.#output;
     } else {
       for (let index = 0; index < this.#output; index += 1) {
@@ -381,7 +391,9 @@ class Responder {
       this.#call.outputTokens = this.#output;
       await event('response.output_item.added', { output_index: 0, item: { ...item, arguments: '' } });
       const at = { item_id: 'fc_1', output_index: 0 };
-      await event('response.function_call_arguments.delta', { ...at, delta: this.#tool.input });
+      for (const delta of piecesOf(this.#tool.input)) {
+        await event('response.function_call_arguments.delta', { ...at, delta });
+      }
       await event('response.function_call_arguments.done', { ...at, arguments: this.#tool.input });
     }
     await event('response.output_item.done', { output_index: 0, item });
@@ -403,10 +415,10 @@ class Responder {
     await event('content_block_start', { index: 0, content_block: block });
     if (this.#tool !== undefined) {
       this.#call.outputTokens = this.#output;
-      await event('content_block_delta', {
-        index: 0,
-        delta: { type: 'input_json_delta', partial_json: this.#tool.input },
-      });
+      for (const piece of piecesOf(this.#tool.input)) {
+        const delta = { type: 'input_json_delta', partial_json: piece };
+        await event('content_block_delta', { index: 0, delta });
+      }
     } else {
       for (let index = 0; index < this.#output; index += 1) {
         this.#call.outputTokens += 1;
@@ -423,6 +435,22 @@ class Responder {
     });
     await event('message_stop', {});
   }
+}
+
+/** Resolves once more can be written, or the client has left. */
+function drained(response: ServerResponse): Promise<void> {
+  return new Promise((resolve) => {
+    const end = () => {
+      response.off('drain', end).off('close', end);
+      resolve();
+    };
+    response.on('drain', end).on('close', end);
+  });
+}
+
+/** The arguments of a tool come in pieces, as from a real provider. */
+function piecesOf(text: string): string[] {
+  return text.match(/.{1,7}/gsu) ?? [];
 }
 
 function wordsIn(value: unknown): number {

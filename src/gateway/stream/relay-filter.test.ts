@@ -40,6 +40,7 @@ test('events are the same for every boundary of chunks, and their bytes are thos
   );
 });
 
+const noOpenStream = { read: () => undefined };
 const usageChunk = `data: {"id":"1","choices":[],"usage":{"prompt_tokens":3,"completion_tokens":2}}\n\n`;
 const text = (value: string) =>
   `data: ${JSON.stringify({ id: '1', choices: [{ index: 0, delta: { content: value } }], usage: null })}\n\n`;
@@ -51,7 +52,7 @@ test('exactly the usage chunk is left out, for every boundary of chunks', () => 
       const tail = 'data: [DONE]\n\n: a comment\n\nincomplete';
       const bytes = Buffer.from(`${head}${usageChunk}${tail}`);
       const usage = createStreamUsage('chat');
-      const filter = createRelayFilter(usage, true);
+      const filter = createRelayFilter(usage, noOpenStream, true);
       const out = chunksOf(bytes, cuts).map((chunk) => filter.push(chunk));
       expect(Buffer.concat([...out, filter.end(true)]).toString()).toBe(`${head}${tail}`);
       expect(usage.usage()).toMatchObject({ inputTokens: 3, outputTokens: 2 });
@@ -61,10 +62,10 @@ test('exactly the usage chunk is left out, for every boundary of chunks', () => 
 });
 
 test('a client that requested usage gets every event, and an incomplete one only at the end of the provider', () => {
-  const filter = createRelayFilter(createStreamUsage('chat'), false);
+  const filter = createRelayFilter(createStreamUsage('chat'), noOpenStream, false);
   expect(filter.push(Buffer.from(`${usageChunk}data: {"id"`)).toString()).toBe(usageChunk);
   expect(filter.end(true).toString()).toBe('data: {"id"');
-  const broken = createRelayFilter(createStreamUsage('chat'), false);
+  const broken = createRelayFilter(createStreamUsage('chat'), noOpenStream, false);
   broken.push(Buffer.from('data: {"id"'));
   expect(broken.end(false).toString()).toBe('');
 });

@@ -4,7 +4,8 @@
  * request is left out.
  */
 import { eventOf, SseReader } from '../sse/sse-reader.ts';
-import type { StreamUsage } from '../usage/stream-usage.ts';
+import { dataOf, type StreamUsage } from '../usage/stream-usage.ts';
+import type { OpenStream } from './open-stream.ts';
 
 export interface RelayFilter {
   /** Returns the bytes to pass on now: those of all complete events. */
@@ -16,7 +17,11 @@ export interface RelayFilter {
 const noBytes: Buffer = Buffer.alloc(0);
 
 /** `dropUsageChunk`: the gateway has added `include_usage`. */
-export function createRelayFilter(usage: StreamUsage, dropUsageChunk: boolean): RelayFilter {
+export function createRelayFilter(
+  usage: StreamUsage,
+  open: Pick<OpenStream, 'read'>,
+  dropUsageChunk: boolean,
+): RelayFilter {
   const reader = new SseReader();
   return {
     push(chunk) {
@@ -25,8 +30,10 @@ export function createRelayFilter(usage: StreamUsage, dropUsageChunk: boolean): 
       }
       const kept: Buffer[] = [];
       for (const event of reader.push(chunk)) {
-        const isUsageChunk = usage.read(event);
+        const data = dataOf(event);
+        const isUsageChunk = usage.read(data);
         if (!isUsageChunk || !dropUsageChunk) {
+          open.read(data);
           kept.push(event.raw);
         }
       }
@@ -37,7 +44,7 @@ export function createRelayFilter(usage: StreamUsage, dropUsageChunk: boolean): 
     },
     end(isComplete) {
       const rest = reader.rest();
-      const isUsageChunk = rest.length > 0 && usage.read(eventOf(rest));
+      const isUsageChunk = rest.length > 0 && usage.read(dataOf(eventOf(rest)));
       return isComplete && !(isUsageChunk && dropUsageChunk) ? rest : noBytes;
     },
   };

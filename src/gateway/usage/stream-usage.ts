@@ -12,8 +12,8 @@ import {
 } from './call-usage.ts';
 
 export interface StreamUsage {
-  /** Reads one event. Returns true if it is the chunk that only reports usage, which `include_usage` adds. */
-  read(event: SseEvent): boolean;
+  /** Reads the data of one event. Returns true if it is the chunk that only reports usage, which `include_usage` adds. */
+  read(event: Fields): boolean;
   /** The usage that was reported; undefined if none was. Before the end it may be a part. */
   usage(): CallUsage | undefined;
   /** True if the usage is that of the whole response. */
@@ -33,7 +33,17 @@ export function createStreamUsage(shape: Shape): StreamUsage {
   }
 }
 
-function parse(data: string): Fields {
+/** The data of the event that ends a chat. */
+export const doneMarker: Fields = {};
+
+/** Returns the fields of the data of an event; none if it has no JSON. */
+export function dataOf({ data }: SseEvent): Fields {
+  if (data === '') {
+    return {};
+  }
+  if (data === '[DONE]') {
+    return doneMarker;
+  }
   try {
     return fieldsOf(JSON.parse(data));
   } catch {
@@ -41,27 +51,32 @@ function parse(data: string): Fields {
   }
 }
 
-/** OpenAI sends the usage in a last chunk without choices; other providers also in the last chunk with choices. */
+/**
+ * OpenAI sends the usage in a last chunk without choices; other providers in the last chunk with choices, or, as the count so far,
+ * in every chunk.
+ */
 function chatStream(): StreamUsage {
   let usage: CallUsage | undefined;
+  let isOutputEnded = false;
   let outputBytes = 0;
   return {
-    read({ data }) {
-      if (data === '' || data === '[DONE]') {
-        return false;
-      }
-      const chunk = parse(data);
+    read(chunk) {
+      isOutputEnded ||= chunk === doneMarker;
       const reported = chunk.usage == null ? undefined : usageOf('chat', chunk.usage, chunk.service_tier);
       usage = reported ?? usage;
       const choices = Array.isArray(chunk.choices) ? chunk.choices : [];
       for (const choice of choices) {
-        outputBytes += bytesOfText(fieldsOf(choice).delta);
+        const { delta, finish_reason: reason } = fieldsOf(choice);
+        outputBytes += bytesOfText(delta);
+        isOutputEnded ||= reason != null;
       }
-      return reported !== undefined && choices.length === 0;
+      const isUsageChunk = reported !== undefined && choices.length === 0;
+      isOutputEnded ||= isUsageChunk;
+      return isUsageChunk;
     },
     usage: () => usage,
     get isFinal() {
-      return usage !== undefined;
+      return usage !== undefined && isOutputEnded;
     },
     get outputBytes() {
       return outputBytes;
@@ -75,11 +90,7 @@ function responsesStream(): StreamUsage {
   let usage: CallUsage | undefined;
   let outputBytes = 0;
   return {
-    read({ data }) {
-      if (data === '' || data === '[DONE]') {
-        return false;
-      }
-      const event = parse(data);
+    read(event) {
       if (typeof event.type === 'string' && responsesEnds.has(event.type)) {
         const response = fieldsOf(event.response);
         usage = usageOf('responses', response.usage, response.service_tier) ?? usage;
@@ -104,11 +115,7 @@ function messagesStream(): StreamUsage {
   let isFinal = false;
   let outputBytes = 0;
   return {
-    read({ data }) {
-      if (data === '') {
-        return false;
-      }
-      const event = parse(data);
+    read(event) {
       switch (event.type) {
         case 'message_start':
           counts = messagesCounts(fieldsOf(event.message).usage, counts);

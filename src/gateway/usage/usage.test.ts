@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
-import { eventOf } from '../sse/sse-reader.ts';
 import { settledUsage } from './call-end.ts';
-import { addUsage, noUsage, runUsageOf, usageOfBody } from './call-usage.ts';
+import { addUsage, type Fields, noUsage, runUsageOf, usageOfBody } from './call-usage.ts';
 import { createStreamUsage } from './stream-usage.ts';
 
 test('usage of chat and of responses counts cached and audio tokens as parts of the input', () => {
@@ -75,7 +74,7 @@ test('usage of messages adds the cache to the input, and keeps its lifetimes and
 
 test('a stream of messages has its input from the start and its output from the last delta', () => {
   const usage = createStreamUsage('messages');
-  const read = (value: object) => usage.read(eventOf(Buffer.from(`data: ${JSON.stringify(value)}\n\n`)));
+  const read = (value: Fields) => usage.read(value);
   read({ type: 'message_start', message: { usage: { ...cacheUsage, output_tokens: 1 } } });
   expect(usage.isFinal).toBe(false);
   read({ type: 'content_block_delta', delta: { type: 'text_delta', text: 'hello' } });
@@ -88,6 +87,19 @@ test('a stream of messages has its input from the start and its output from the 
     outputTokens: 30,
     serverTools: { web_search: 3 },
   });
+});
+
+test('usage of a chat that each chunk reports is final only once the output has ended', () => {
+  const usage = createStreamUsage('chat');
+  const chunk = (tokens: number, reason: string | null) =>
+    usage.read({
+      choices: [{ index: 0, delta: { content: 'x' }, finish_reason: reason }],
+      usage: { prompt_tokens: 3, completion_tokens: tokens },
+    });
+  expect(chunk(1, null)).toBe(false);
+  expect([usage.isFinal, usage.usage()?.outputTokens]).toEqual([false, 1]);
+  chunk(2, 'stop');
+  expect([usage.isFinal, usage.usage()?.outputTokens]).toEqual([true, 2]);
 });
 
 test('a report that is not a usage report is no usage', () => {

@@ -1,0 +1,65 @@
+/** A streamed chat completion: each choice ends with a finish reason, and the stream with `[DONE]`. */
+import { type CallUsage, type Fields, fieldsOf } from '../usage/call-usage.ts';
+import { doneMarker } from '../usage/stream-usage.ts';
+import type { OpenStream, StreamedCall } from './open-stream.ts';
+import { interruptedCode, unnamedEvent } from './write-event.ts';
+
+/** SDKs take these from the last chunk, so the chunks of the gateway repeat them. */
+const repeatedFields = ['id', 'object', 'created', 'model', 'system_fingerprint', 'service_tier'] as const;
+const done = 'data: [DONE]\n\n';
+
+export function createOpenChat({
+  choices,
+  includesUsage,
+}: Pick<StreamedCall, 'choices' | 'includesUsage'>): OpenStream {
+  let head: Fields = {};
+  const open = new Set<number>();
+  const ended = new Set<number>();
+  let isDone = false;
+  const chunk = (fields: object) => unnamedEvent({ ...head, ...fields });
+  return {
+    read(event) {
+      isDone ||= event === doneMarker;
+      if (!Array.isArray(event.choices)) {
+        return;
+      }
+      if (head.id === undefined) {
+        head = Object.fromEntries(
+          repeatedFields.flatMap((name) => (event[name] === undefined ? [] : [[name, event[name]]])),
+        );
+      }
+      for (const choice of event.choices) {
+        const { index, finish_reason: reason } = fieldsOf(choice);
+        const number = typeof index === 'number' ? index : 0;
+        if (reason != null) {
+          open.delete(number);
+          ended.add(number);
+        } else if (!ended.has(number)) {
+          open.add(number);
+        }
+      }
+    },
+    get isOutputEnded() {
+      return ended.size >= choices && open.size === 0;
+    },
+    rest: () => (isDone ? '' : done),
+    truncated(usage) {
+      const withNull = includesUsage ? { usage: null } : {};
+      const ends = [...open].map((index) =>
+        chunk({ choices: [{ index, delta: {}, finish_reason: 'length' }], ...withNull }),
+      );
+      return ends.join('') + (includesUsage ? chunk({ choices: [], usage: usageFields(usage) }) : '') + done;
+    },
+    failed: (message) =>
+      unnamedEvent({ error: { message, type: 'api_error', param: null, code: interruptedCode } }),
+  };
+}
+
+function usageFields({ inputTokens, outputTokens, cachedInputTokens }: CallUsage): object {
+  return {
+    prompt_tokens: inputTokens,
+    completion_tokens: outputTokens,
+    total_tokens: inputTokens + outputTokens,
+    prompt_tokens_details: { cached_tokens: cachedInputTokens },
+  };
+}

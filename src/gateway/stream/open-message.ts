@@ -1,0 +1,41 @@
+/** A streamed message of Anthropic: blocks of content, then `message_delta` with the reason of the stop, then `message_stop`. */
+import type { OpenStream } from './open-stream.ts';
+import { namedEvent } from './write-event.ts';
+
+export function createOpenMessage(): OpenStream {
+  const openBlocks = new Set<unknown>();
+  let isOutputEnded = false;
+  let isStopped = false;
+  return {
+    read(event) {
+      switch (event.type) {
+        case 'content_block_start':
+          openBlocks.add(event.index);
+          break;
+        case 'content_block_stop':
+          openBlocks.delete(event.index);
+          break;
+        case 'message_delta':
+          isOutputEnded = true;
+          break;
+        case 'message_stop':
+          isStopped = true;
+          break;
+      }
+    },
+    get isOutputEnded() {
+      return isOutputEnded;
+    },
+    rest: () => (isStopped ? '' : namedEvent('message_stop', {})),
+    truncated({ outputTokens }) {
+      const stops = [...openBlocks].map((index) => namedEvent('content_block_stop', { index }));
+      const delta = { stop_reason: 'max_tokens', stop_sequence: null };
+      return (
+        stops.join('') +
+        namedEvent('message_delta', { delta, usage: { output_tokens: outputTokens } }) +
+        namedEvent('message_stop', {})
+      );
+    },
+    failed: (message) => namedEvent('error', { error: { type: 'api_error', message } }),
+  };
+}

@@ -1,0 +1,157 @@
+/**
+ * A streamed response of OpenAI's Responses API. Its last event contains the whole response, so the output is collected if the
+ * gateway may have to write that event.
+ */
+import { type CallUsage, type Fields, fieldsOf } from '../usage/call-usage.ts';
+import type { OpenStream } from './open-stream.ts';
+import { interruptedCode, namedEvent } from './write-event.ts';
+
+type Item = Record<string, unknown>;
+
+const ends = new Set(['response.completed', 'response.incomplete', 'response.failed', 'error']);
+
+export function createOpenResponse(keepsOutput: boolean): OpenStream {
+  let sequence = -1;
+  let isOutputEnded = false;
+  let response: Fields = {};
+  /** By output index. */
+  const items = new Map<number, Item>();
+  const openItems = new Set<number>();
+  /** Parts without their last event, as `output index/content index`. */
+  const openParts = new Set<string>();
+  const openTexts = new Set<string>();
+
+  const event = (type: string, fields: object) => {
+    sequence += 1;
+    return namedEvent(type, { sequence_number: sequence, ...fields });
+  };
+
+  function collect(given: Fields): void {
+    const index = Number(given.output_index);
+    const item = items.get(index);
+    const part = `${index}/${given.content_index}`;
+    switch (given.type) {
+      case 'response.created':
+      case 'response.queued':
+      case 'response.in_progress':
+        response = fieldsOf(given.response);
+        break;
+      case 'response.output_item.added':
+        items.set(index, { ...fieldsOf(given.item) });
+        openItems.add(index);
+        break;
+      case 'response.output_item.done':
+        items.set(index, { ...fieldsOf(given.item) });
+        openItems.delete(index);
+        break;
+      case 'response.content_part.added':
+        partsOf(item)[Number(given.content_index)] = { ...fieldsOf(given.part) };
+        openParts.add(part);
+        openTexts.add(part);
+        break;
+      case 'response.output_text.done':
+        openTexts.delete(part);
+        break;
+      case 'response.content_part.done':
+        partsOf(item)[Number(given.content_index)] = { ...fieldsOf(given.part) };
+        openParts.delete(part);
+        break;
+      case 'response.output_text.delta':
+        append(partsOf(item)[Number(given.content_index)], 'text', given.delta);
+        break;
+      case 'response.refusal.delta':
+        append(partsOf(item)[Number(given.content_index)], 'refusal', given.delta);
+        break;
+      case 'response.function_call_arguments.delta':
+        append(item, 'arguments', given.delta);
+        break;
+      case 'response.custom_tool_call_input.delta':
+        append(item, 'input', given.delta);
+        break;
+    }
+  }
+
+  /** Ends an open item. A call of a tool gets no event of its own: clients would run it with a part of its arguments. */
+  function itemEnd(index: number): string {
+    const item = items.get(index) as Item;
+    item.status = 'incomplete';
+    if (item.type !== 'message') {
+      return '';
+    }
+    const at = { item_id: item.id, output_index: index };
+    let partEnds = '';
+    for (const [content_index, part] of partsOf(item).entries()) {
+      const key = `${index}/${content_index}`;
+      if (openTexts.has(key) && part.type === 'output_text') {
+        partEnds += event('response.output_text.done', {
+          ...at,
+          content_index,
+          text: part.text,
+          logprobs: [],
+        });
+      }
+      if (openParts.has(key)) {
+        partEnds += event('response.content_part.done', { ...at, content_index, part });
+      }
+    }
+    return partEnds + event('response.output_item.done', { output_index: index, item });
+  }
+
+  return {
+    read(given) {
+      sequence = typeof given.sequence_number === 'number' ? given.sequence_number : sequence;
+      isOutputEnded ||= typeof given.type === 'string' && ends.has(given.type);
+      if (keepsOutput) {
+        collect(given);
+      }
+    },
+    get isOutputEnded() {
+      return isOutputEnded;
+    },
+    rest: () => '',
+    truncated(usage) {
+      const itemEnds = [...openItems].map(itemEnd).join('');
+      const output = [...items.keys()].sort((a, b) => a - b).map((index) => items.get(index));
+      const incomplete = {
+        ...response,
+        status: 'incomplete',
+        incomplete_details: { reason: 'max_output_tokens' },
+        output,
+        usage: usageFields(usage),
+      };
+      return itemEnds + event('response.incomplete', { response: incomplete });
+    },
+    // The reference documents the flat fields, OpenAI sends the object, and SDKs raise an exception only for the object.
+    failed: (message) => {
+      const error = { code: interruptedCode, message, param: null };
+      return event('error', { ...error, error: { type: 'api_error', ...error } });
+    },
+  };
+}
+
+/** Returns the parts of a message, which may be extended. */
+function partsOf(item: Item | undefined): Item[] {
+  if (item === undefined) {
+    return [];
+  }
+  if (!Array.isArray(item.content)) {
+    item.content = [];
+  }
+  return item.content as Item[];
+}
+
+function append(target: Item | undefined, name: string, delta: unknown): void {
+  if (target !== undefined && typeof delta === 'string') {
+    target[name] = `${typeof target[name] === 'string' ? target[name] : ''}${delta}`;
+  }
+}
+
+function usageFields({ inputTokens, outputTokens, cachedInputTokens }: CallUsage): object {
+  return {
+    input_tokens: inputTokens,
+    input_tokens_details: { cached_tokens: cachedInputTokens },
+    output_tokens: outputTokens,
+    output_tokens_details: { reasoning_tokens: 0 },
+    total_tokens: inputTokens + outputTokens,
+  };
+}

@@ -1,0 +1,42 @@
+/**
+ * Follows a streamed response, so that the gateway can end it properly itself: after a failure, or when its hold cannot be increased.
+ * One implementation per shape.
+ */
+import type { CallUsage, Fields, Shape } from '../usage/call-usage.ts';
+import { createOpenChat } from './open-chat.ts';
+import { createOpenMessage } from './open-message.ts';
+import { createOpenResponse } from './open-response.ts';
+
+export interface OpenStream {
+  /** Reads the data of an event that was passed on. */
+  read(event: Fields): void;
+  /** True once the provider has ended its output: only usage and the end of the stream may follow. */
+  readonly isOutputEnded: boolean;
+  /** Returns the events that end a stream whose output has ended, as far as they are missing. */
+  rest(): string;
+  /** Returns the events that end the stream as if the maximum output had been reached. `usage` is what is posted. */
+  truncated(usage: CallUsage): string;
+  /** Returns the event that tells the client that the stream has failed. */
+  failed(message: string): string;
+}
+
+export interface StreamedCall {
+  readonly shape: Shape;
+  /** Number of alternative answers. */
+  readonly choices: number;
+  /** True if the client requested the usage of a chat. */
+  readonly includesUsage: boolean;
+  /** True if the gateway may end the stream before the provider does: only then is output kept for its ending. */
+  readonly mayTruncate: boolean;
+}
+
+export function createOpenStream(call: StreamedCall): OpenStream {
+  switch (call.shape) {
+    case 'messages':
+      return createOpenMessage();
+    case 'responses':
+      return createOpenResponse(call.mayTruncate);
+    default:
+      return createOpenChat(call);
+  }
+}
