@@ -25,11 +25,13 @@ export function checkBaseUrl(
   if (url.protocol !== 'https:' && !(allowPrivateNetworks && url.protocol === 'http:')) {
     throw invalidField('base_url', 'invalid_value', 'Must start with https://.');
   }
-  if (url.username !== '' || url.password !== '' || url.search !== '' || url.hash !== '') {
+  if (url.username !== '' || url.password !== '' || !hasAllowedQuery(url, kind) || url.hash !== '') {
     throw invalidField(
       'base_url',
       'invalid_value',
-      'The URL must not contain credentials, a query or a fragment.',
+      kind === 'azure_openai'
+        ? 'The URL must not contain credentials, a fragment or a query other than `api-version`.'
+        : 'The URL must not contain credentials, a query or a fragment.',
     );
   }
   if (!mayConnect(url, allowPrivateNetworks)) {
@@ -38,12 +40,30 @@ export function checkBaseUrl(
   return normalized(url);
 }
 
+/** The URLs of deployments in Azure need their `api-version` with every request. */
+function hasAllowedQuery({ search, searchParams }: URL, kind: ConnectionKind): boolean {
+  return search === '' || (kind === 'azure_openai' && [...searchParams.keys()].join() === 'api-version');
+}
+
 /** The key of an environment variable belongs to the operator: it is only sent where the operator allows it. */
 export function maySendVariable(variable: KeyVariable, kind: ConnectionKind, baseUrl: string): boolean {
   const { baseUrl: allowed = defaultBaseUrls[kind] } = variable;
   return allowed !== undefined && normalized(new URL(allowed)) === baseUrl;
 }
 
-function normalized({ href }: URL): string {
-  return href.replace(/\/+$/, '');
+function normalized({ origin, pathname, search }: URL): string {
+  return `${origin}${pathname.replace(/\/+$/, '')}${search}`;
+}
+
+/** Returns the URL of an operation, whose path may have a query. Parameters of the connection replace those of the path. */
+export function urlBelow(baseUrl: string, path: string): URL {
+  const mark = baseUrl.indexOf('?');
+  if (mark === -1) {
+    return new URL(`${baseUrl}${path}`);
+  }
+  const url = new URL(`${baseUrl.slice(0, mark)}${path}`);
+  for (const [name, value] of new URLSearchParams(baseUrl.slice(mark))) {
+    url.searchParams.set(name, value);
+  }
+  return url;
 }

@@ -86,6 +86,11 @@ describe('creating', () => {
     [{ base_url: 'https://169.254.169.254/latest' }, 'base_url invalid_value'],
     [{ base_url: 'https://user:secret@api.example.com' }, 'base_url invalid_value'],
     [{ base_url: 'https://api.example.com/v1?key=a' }, 'base_url invalid_value'],
+    [{ base_url: 'https://api.example.com/v1?api-version=1' }, 'base_url invalid_value'],
+    [
+      { kind: 'azure_openai', base_url: 'https://a.openai.azure.com/openai/v1?api-version=1&b=2' },
+      'base_url invalid_value',
+    ],
     [{ base_url: 'https://api.example.com/v1#a' }, 'base_url invalid_value'],
     [{ api_key: undefined }, 'api_key required'],
     [{ api_key: 'two words' }, 'api_key invalid_format'],
@@ -113,6 +118,13 @@ describe('creating', () => {
     [{ unknown: 1 }, 'unknown unknown_field'],
   ])('rejects %o', async (more, problem) => {
     expect(fieldErrors(await call('POST', '', draft(more)))).toEqual([422, problem]);
+  });
+
+  test('keeps the API version of a deployment in Azure', async () => {
+    const base_url = 'https://a.openai.azure.com/openai/deployments/gpt-4o/?api-version=2024-10-21';
+    expect(await created({ kind: 'azure_openai', base_url })).toMatchObject({
+      base_url: 'https://a.openai.azure.com/openai/deployments/gpt-4o?api-version=2024-10-21',
+    });
   });
 
   test('accepts a name once per organization', async () => {

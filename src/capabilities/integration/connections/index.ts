@@ -1,3 +1,4 @@
+export { urlBelow } from './base-url.ts';
 export { type Breakers, createBreakers } from './breakers.ts';
 export {
   type Connection,

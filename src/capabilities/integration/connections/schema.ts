@@ -16,7 +16,7 @@ const name = Type.String({
 });
 const kind = choice(
   connectionKinds,
-  'The API of the provider. `openai_compatible`: any provider with the API of OpenAI. `azure_openai`: the v1 API of Azure OpenAI.',
+  'The API of the provider. `openai_compatible`: any provider with the API of OpenAI. `azure_openai`: the v1 API of Azure OpenAI, or one deployment.',
 );
 const baseUrl = Type.String({
   minLength: 1,
@@ -24,7 +24,8 @@ const baseUrl = Type.String({
   description:
     'URL of the API, as the SDK of the provider takes it: with `/v1` for the API of OpenAI, without it for that of Anthropic. ' +
     '`https`, without credentials, query and fragment. `http` and private addresses only if the deployment allows them. Required ' +
-    'for `openai_compatible` and `azure_openai` (`https://{resource}.openai.azure.com/openai/v1`). To change it, send the key too.',
+    'for `openai_compatible` and `azure_openai` (`https://{resource}.openai.azure.com/openai/v1`, or a deployment with its ' +
+    '`?api-version=`). To change it, send the key too.',
   examples: ['https://api.openai.com/v1'],
 });
 const apiKey = Type.String({
