@@ -1,8 +1,8 @@
 /** Sends requests to providers: pooled connections, only to allowed addresses, with the timeouts of each connection. */
-import type { Readable } from 'node:stream';
+import type { Readable, Transform } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import { Agent, type Dispatcher, errors } from 'undici';
-import type { Connection } from '../../capabilities/integration/connections/index.ts';
+import { type Connection, urlBelow } from '../../capabilities/integration/connections/index.ts';
 import { mayConnect } from '../../platform/outbound/addresses.ts';
 import {
   AddressNotAllowed,
@@ -22,7 +22,7 @@ export interface ProviderRequest {
 export interface ProviderResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
-  /** Decompressed. Fails if the response breaks off or is silent for too long. */
+  /** Decompressed, unless its encoding is unknown. Fails if the response breaks off or is silent for too long. */
   readonly body: Readable;
 }
 
@@ -66,7 +66,7 @@ export function createProviderClient(options: LookupOptions): ProviderClient {
 
   return {
     async send({ connection, method, path, headers, body }) {
-      const url = new URL(`${connection.baseUrl}${path}`);
+      const url = urlBelow(connection.baseUrl, path);
       if (!mayConnect(url, options.allowPrivateNetworks)) {
         throw new ProviderUnreachable(new AddressNotAllowed(`${url.host} is not allowed`).message, false);
       }
@@ -85,7 +85,12 @@ export function createProviderClient(options: LookupOptions): ProviderClient {
         throw unreachable(error, url.host);
       }
       const { statusCode: status, headers: received } = response;
-      return { status, headers: received, body: decompressed(response.body, received['content-encoding']) };
+      const decoder = decoderOf(received['content-encoding']);
+      if (decoder === undefined) {
+        return { status, headers: received, body: response.body };
+      }
+      const { 'content-encoding': _, ...others } = received;
+      return { status, headers: others, body: decoded(response.body, decoder) };
     },
     async close() {
       await Promise.all([...agents.values()].map((agent) => agent.destroy()));
@@ -100,23 +105,15 @@ function unreachable(error: unknown, host: string): ProviderUnreachable {
   return new ProviderUnreachable(`${host}: ${reason}`, isTimeout);
 }
 
-/** The gateway requests no compression; a provider that compresses nevertheless is decoded. */
-function decompressed(body: Readable, encoding: string | string[] | undefined): Readable {
-  const decoder = decoderOf(
-    String(encoding ?? 'identity')
-      .trim()
-      .toLowerCase(),
-  );
-  if (decoder === undefined) {
-    return body;
-  }
+function decoded(body: Readable, decoder: Transform): Readable {
   body.on('error', (error) => decoder.destroy(error));
   decoder.on('close', () => body.destroy());
   return body.pipe(decoder);
 }
 
-function decoderOf(encoding: string) {
-  switch (encoding) {
+/** The gateway requests no compression; a provider that compresses nevertheless is decoded. An unknown encoding is passed on. */
+function decoderOf(encoding: string | string[] | undefined): Transform | undefined {
+  switch (String(encoding).trim().toLowerCase()) {
     case 'gzip':
     case 'x-gzip':
       return createGunzip();

@@ -78,10 +78,9 @@ function credentials({ kind }: Connection, apiKey: string): Record<string, strin
   }
 }
 
-/** Headers of a response that are not passed on: its body is decoded and sent with a framing of its own. */
+/** Headers of a response that are not passed on: its body is sent with a framing of its own. */
 const notReturned = new Set([
   'content-length',
-  'content-encoding',
   'date',
   'server',
   'set-cookie',
