@@ -54,6 +54,14 @@ export const randomTests = {
     seeds: cheap,
     regressions: [],
   },
+  'gateway-stream-bytes': {
+    file: 'src/gateway/stream-bytes.test.ts',
+    projects: embedded,
+    only: 'random chunks',
+    seedsPerTurn: 5,
+    seeds: expensive,
+    regressions: [],
+  },
   'gateway-bodies': {
     file: 'src/gateway/body/edit-body.test.ts',
     projects: embedded,
