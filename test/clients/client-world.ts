@@ -97,6 +97,7 @@ export async function createClientWorld(): Promise<ClientWorld> {
   const environment = {
     PATH: process.env.PATH ?? '',
     TERM: 'dumb',
+    TZ: 'UTC',
     HTTP_PROXY: trapUrl,
     HTTPS_PROXY: trapUrl,
     NO_PROXY: '127.0.0.1',
