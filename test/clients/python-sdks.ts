@@ -11,9 +11,17 @@ export interface PythonSdks {
 }
 
 export interface Outcome {
-  readonly text?: string;
+  /** What the SDK returned, as JSON. */
+  readonly value?: unknown;
   readonly digest?: string;
-  readonly error?: { status: number | null; code: string | null; type: string | null; message: string };
+  readonly error?: {
+    /** Name of the class of the exception. */
+    class: string;
+    status: number | null;
+    code: string | null;
+    type: string | null;
+    message: string;
+  };
 }
 
 export function startPythonSdks(python: string, env: Readonly<Record<string, string>>): PythonSdks {

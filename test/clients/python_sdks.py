@@ -4,7 +4,7 @@ import hashlib
 import json
 import sys
 
-question = [{"role": "user", "content": "Say hello to the world"}]
+question = [{"role": "user", "content": "Say hello to the wörld"}]
 schema = {"type": "object", "properties": {"q": {"type": "string"}}}
 
 
@@ -13,6 +13,7 @@ def error_of(error):
     if isinstance(body, dict):
         body = body.get("error", body)
     return {
+        "class": type(error).__name__,
         "status": getattr(error, "status_code", None),
         "code": body.get("code") if isinstance(body, dict) else None,
         "type": body.get("type") if isinstance(body, dict) else None,
@@ -31,70 +32,83 @@ def raw(stream, mode):
     return {"digest": digest.hexdigest()}
 
 
-def with_openai(url, key, model, api, mode):
+def dump(value):
+    return value.model_dump(mode="json", warnings=False)
+
+
+def final_of(manager, get):
+    with manager as stream:
+        for _ in stream:
+            pass
+        return dump(get(stream))
+
+
+def with_openai(urls, key, model, api, mode):
     from openai import OpenAI
 
-    client = OpenAI(base_url=f"{url}/openai/v1", api_key=key)
+    client = OpenAI(base_url=urls["openai"], api_key=key)
     if api == "embeddings":
-        data = client.embeddings.create(model=model, input=["one two", "three"]).data
-        return {"vectors": len(data)}
+        return {"value": dump(client.embeddings.create(model=model, input=["one two", "three"]))}
     if api == "responses":
-        tool = {"type": "function", "name": "lookup", "parameters": schema}
+        tool = {"type": "function", "name": "lookup", "parameters": schema, "strict": False}
         calls = client.responses
-        body = {"model": model, "input": "Say hello to the world"}
-        text = lambda answer: answer.output_text
-        tools = lambda answer: [item.name for item in answer.output if item.type == "function_call"]
-        deltas = lambda events: "".join(e.delta for e in events if e.type == "response.output_text.delta")
+        body = {"model": model, "input": "Say hello to the wörld"}
+        final = lambda stream: stream.get_final_response()
     else:
         tool = {"type": "function", "function": {"name": "lookup", "parameters": schema}}
         calls = client.chat.completions
         body = {"model": model, "messages": question}
-        text = lambda answer: answer.choices[0].message.content
-        tools = lambda answer: [call.function.name for call in answer.choices[0].message.tool_calls or []]
-        deltas = lambda events: "".join(e.choices[0].delta.content or "" for e in events)
-    if mode in ("digest", "abort"):
-        return raw(calls.with_streaming_response.create(**body, stream=True), mode)
-    if mode == "stream":
-        return {"text": deltas(calls.create(**body, stream=True))}
-    if mode == "tools":
-        return {"tools": tools(calls.create(**body, tools=[tool]))}
-    return {"text": text(calls.create(**body))}
+        final = lambda stream: stream.get_final_completion()
+    return outcome_of(calls, body, tool, final, mode)
 
 
-def with_anthropic(url, key, model, api, mode):
+def with_anthropic(urls, key, model, api, mode):
     from anthropic import Anthropic
 
-    client = Anthropic(base_url=f"{url}/anthropic", api_key=key)
+    client = Anthropic(base_url=urls["anthropic"], api_key=key)
     body = {"model": model, "max_tokens": 50, "messages": question}
+    tool = {"name": "lookup", "input_schema": schema}
+    return outcome_of(client.messages, body, tool, lambda stream: stream.get_final_message(), mode)
+
+
+def outcome_of(calls, body, tool, final, mode):
     if mode in ("digest", "abort"):
-        return raw(client.messages.with_streaming_response.create(**body, stream=True), mode)
-    if mode == "stream":
-        with client.messages.stream(**body) as stream:
-            return {"text": "".join(stream.text_stream)}
-    if mode == "tools":
-        answer = client.messages.create(**body, tools=[{"name": "lookup", "input_schema": schema}])
-        return {"tools": [block.name for block in answer.content if block.type == "tool_use"]}
-    return {"text": client.messages.create(**body).content[0].text}
+        return raw(calls.with_streaming_response.create(**body, stream=True), mode)
+    if mode.startswith("tools"):
+        body["tools"] = [tool]
+    if mode.endswith("stream"):
+        return {"value": [dump(event) for event in calls.create(**body, stream=True)]}
+    if mode.endswith("helper"):
+        return {"value": final_of(calls.stream(**body), final)}
+    return {"value": dump(calls.create(**body))}
 
 
-def with_langchain(url, key, model, api, mode):
+def with_langchain(urls, key, model, api, mode):
     from langchain_openai import ChatOpenAI, OpenAIEmbeddings
 
-    options = {"model": model, "base_url": f"{url}/openai/v1", "api_key": key}
+    options = {"model": model, "base_url": urls["openai"], "api_key": key}
     if api == "embeddings":
         # Counting tokens would download a tokenizer.
         embeddings = OpenAIEmbeddings(**options, check_embedding_ctx_length=False)
-        return {"vectors": len(embeddings.embed_documents(["one two", "three"]))}
+        return {"value": embeddings.embed_documents(["one two", "three"])}
     chat = ChatOpenAI(**options, use_responses_api=api == "responses")
     if mode == "abort":
-        for _ in chat.stream("Say hello to the world"):
+        for _ in chat.stream("Say hello to the wörld"):
             return {"left": True}
-    if mode == "stream":
-        return {"text": "".join(chunk.text for chunk in chat.stream("Say hello to the world"))}
-    if mode == "tools":
-        lookup = {"name": "lookup", "description": "Looks up", "parameters": schema}
-        return {"tools": [call["name"] for call in chat.bind_tools([lookup]).invoke("Look up x").tool_calls]}
-    return {"text": chat.invoke("Say hello to the world").text}
+    if mode.startswith("tools"):
+        chat = chat.bind_tools([{"name": "lookup", "description": "Looks up", "parameters": schema}])
+    if mode.endswith("stream"):
+        return {"value": [message_of(chunk) for chunk in chat.stream("Say hello to the wörld")]}
+    return {"value": message_of(chat.invoke("Say hello to the wörld"))}
+
+
+def message_of(message):
+    """LangChain gives messages and parts random ids."""
+    return json.loads(json.dumps(dump(message)), object_hook=without_random_id)
+
+
+def without_random_id(fields):
+    return {name: value for name, value in fields.items() if name != "id" or not str(value).startswith(("lc_", "run-"))}
 
 
 sdks = {"openai": with_openai, "anthropic": with_anthropic, "langchain": with_langchain}
