@@ -9,6 +9,7 @@ import { DeprecationRegistry } from '../src/contract/deprecations.ts';
 import { buildOpenApi } from '../src/platform/http/routes/openapi.ts';
 import { dereferenced } from '../src/platform/http/routes/openapi-references.ts';
 import { declaredRoutes } from '../test/support/declared-routes.ts';
+import { readableJson } from './contract/readable-json.ts';
 import { forecastChart } from './forecast-chart.ts';
 import { licenceProblems, licencesDocument } from './release/licences.ts';
 import { readLockFile } from './release/lock-file.ts';
@@ -25,7 +26,7 @@ const openApi = buildOpenApi(declaredRoutes(), {
   schemaNames,
   deprecations: new DeprecationRegistry(),
 });
-const openApiJson = JSON.stringify(openApi, null, 2);
+const openApiJson = readableJson(openApi);
 const lock = readLockFile();
 const documents: Record<string, string> = {
   'docs/generated/openapi.json': `${openApiJson}\n`,

@@ -42,7 +42,7 @@ test('is valid OpenAPI 3.1 under a linter', async () => {
 });
 
 test('has exactly the declared operations, each with a unique id', () => {
-  const described = Object.entries(document.paths).flatMap(([path, item]) =>
+  const described = Object.entries(inlined.paths).flatMap(([path, item]) =>
     Object.keys(item as object).map((method) => `${method.toUpperCase()} ${path}`),
   );
   expect(described.sort()).toEqual(world.app.routes.map(({ method, path }) => `${method} ${path}`).sort());
@@ -79,7 +79,7 @@ describe('every operation lists its error statuses and codes', () => {
 
 test('names every resource, request, list and error response', () => {
   const unnamed = Object.values<Record<string, Operation>>(document.paths)
-    .flatMap((item) => Object.values(item))
+    .flatMap(({ parameters, ...item }) => Object.values(item))
     .flatMap(({ operationId, requestBody, responses }) => {
       const schemas = [requestBody, ...Object.values(responses)].flatMap(
         (one) => one?.content?.['application/json']?.schema ?? [],
@@ -95,6 +95,12 @@ test('names every resource, request, list and error response', () => {
   expect(post.responses[401]).toEqual({ $ref: '#/components/responses/Error401' });
   const { RunList } = document.components.schemas;
   expect(RunList.properties.data.items).toEqual({ $ref: '#/components/schemas/Run' });
+});
+
+test('repeats nothing that it can refer to', () => {
+  const operations = world.app.routes.length;
+  // 3,050 bytes when this was written, half of them descriptions and references to error responses.
+  expect(JSON.stringify(document).length / operations).toBeLessThan(3_200);
 });
 
 test('the error listing equals the catalog', async () => {

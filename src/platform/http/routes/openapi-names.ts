@@ -1,9 +1,15 @@
 /** Names of the schemas of an operation among the components of the OpenAPI document. */
 
 /** Names by operation id, where the name that follows from the id is not the one that users would expect. */
-export type SchemaNames = Readonly<
+type OperationSchemaNames = Readonly<
   Record<string, { readonly response?: string; readonly item?: string; readonly body?: string }>
 >;
+
+export interface SchemaNames {
+  readonly operations: OperationSchemaNames;
+  /** Names of lists of words (enumerations) that several schemas share, each with the path of one of its fields: `Budget.period`. */
+  readonly words: Readonly<Record<string, string>>;
+}
 
 export interface OperationNames {
   /** Operations with a lower rank name a schema that several operations share. */
@@ -17,8 +23,8 @@ export interface OperationNames {
 /** The operations that return the resource itself. */
 const resourceVerbs = ['read', 'create', 'put', 'change', 'list'];
 
-/** \`budgets.create\` takes \`CreateBudget\` and returns \`Budget\`; \`budgets.list\` returns \`BudgetList\`. */
-export function schemaNamesOf(operationId: string, names: SchemaNames): OperationNames {
+/** `budgets.create` takes `CreateBudget` and returns `Budget`; `budgets.list` returns `BudgetList`. */
+export function schemaNamesOf(operationId: string, names: OperationSchemaNames): OperationNames {
   const parts = operationId.split('.');
   const verb = parts.at(-1) ?? '';
   const resource = parts.slice(0, -1).map(singular).map(pascalCase).join('');
@@ -39,7 +45,7 @@ function singular(words: string): string {
   return words.replace(/ies$/, 'y').replace(/(?<!s)s$/, '');
 }
 
-function pascalCase(words: string): string {
+export function pascalCase(words: string): string {
   return words
     .split('_')
     .map((word) => word.charAt(0).toUpperCase() + word.slice(1))

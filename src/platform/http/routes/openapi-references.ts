@@ -1,9 +1,8 @@
 /** Resolves the references of an OpenAPI document to its own components. */
-
-type Json = Record<string, unknown>;
+import { type Json, mapValues } from './openapi-shared.ts';
 
 /**
- * Returns the document as if it had no shared schemas, responses and parameters. References to headers and to error envelopes
+ * Returns the document as if it had no shared schemas, responses and parameters, and as if each operation had its own parameters. References to headers and to error envelopes
  * stay, because they tell which header and which error code it is.
  */
 export function dereferenced<Document extends object>(document: Document): Document {
@@ -28,7 +27,23 @@ export function dereferenced<Document extends object>(document: Document): Docum
       ? resolve($ref)
       : Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, follow(inner)]));
   };
-  return follow(document) as Document;
+  const inlined = follow(document) as Document & { readonly paths?: Items; readonly webhooks?: Items };
+  return {
+    ...inlined,
+    ...(inlined.paths !== undefined && { paths: mapValues(inlined.paths, withOwnParameters) }),
+    ...(inlined.webhooks !== undefined && { webhooks: mapValues(inlined.webhooks, withOwnParameters) }),
+  };
+}
+
+type Items = Readonly<Record<string, Item>>;
+type Item = Readonly<Record<string, unknown>> & { readonly parameters?: readonly unknown[] };
+
+/** Gives each operation the parameters of its path, and a list of parameters even if it has none. */
+function withOwnParameters({ parameters: inPath = [], ...operations }: Item): Json {
+  return mapValues(operations, (operation) => ({
+    ...(operation as Json),
+    parameters: [...inPath, ...((operation as Item).parameters ?? [])],
+  }));
 }
 
 function isShared(reference: string): boolean {

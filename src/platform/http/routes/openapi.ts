@@ -4,7 +4,7 @@ import { type ErrorCode, errorCatalog, errorCodes } from '../../../contract/erro
 import { withComponents } from './openapi-components.ts';
 import type { SchemaNames } from './openapi-names.ts';
 import { describeWebhooks } from './openapi-webhooks.ts';
-import type { Route } from './route.ts';
+import { bodyLimits, type Route } from './route.ts';
 
 export interface ApiInfo {
   readonly version: string;
@@ -51,11 +51,12 @@ export function buildOpenApi(
     info: {
       title: 'Purser',
       version,
-      description: 'Control of what AI costs.',
+      description: `Control of what AI costs.\n\nRequest bodies, unless the operation states another limit: ${limitSentence(bodyLimits.usual)}`,
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: baseUrl }],
     externalDocs: { url: docsUrl },
+    security: [{ key: [] }, { session: [] }],
     tags: [...new Set(routes.map(tagOf))].map((name) => ({ name, description: groups[name] })),
     paths,
     webhooks: describeWebhooks(),
@@ -152,12 +153,14 @@ function operation(route: Route, deprecation: Deprecation | undefined): Json {
       .filter(Boolean)
       .join('\n\n'),
     tags: [tagOf(route)],
-    security: route.access.kind === 'public' ? [] : [{ key: [] }, { session: [] }],
+    ...(route.access.kind === 'public' && { security: [] }),
     parameters: parameters(route),
     ...(route.body !== undefined && {
       requestBody: {
-        description: limitSentence(route),
-        required: !route.bodyOptional,
+        ...(route.bodyLimitBytes !== bodyLimits.usual && {
+          description: limitSentence(route.bodyLimitBytes),
+        }),
+        ...(!route.bodyOptional && { required: true }),
         content: {
           'application/json': { schema: route.body },
           ...(route.lines !== undefined && {
@@ -170,9 +173,9 @@ function operation(route: Route, deprecation: Deprecation | undefined): Json {
   };
 }
 
-function limitSentence({ bodyLimitBytes }: Route): string {
-  return Number.isFinite(bodyLimitBytes)
-    ? `At most ${bodyLimitBytes} bytes, also after decompression.`
+function limitSentence(bytes: number): string {
+  return Number.isFinite(bytes)
+    ? `At most ${bytes} bytes, also after decompression.`
     : 'At most `SVC_BODY_LIMIT_BYTES` bytes, also after decompression.';
 }
 
@@ -210,13 +213,12 @@ function parameters(route: Route): Json[] {
   const query = Object.entries(route.query?.properties ?? {}).map(([name, schema]) => ({
     name,
     in: 'query',
-    required: required.has(name),
+    ...(required.has(name) && { required: true }),
     schema,
   }));
   const header = {
     name: 'Idempotency-Key',
     in: 'header',
-    required: false,
     description:
       'Makes a retry safe: requests with the same key and body have one effect and the same response, for 72 hours.',
     schema: { type: 'string', minLength: 1, maxLength: 255 },

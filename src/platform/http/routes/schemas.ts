@@ -34,10 +34,7 @@ export const name = Type.String({
 export const reason = Type.String({ minLength: 1, maxLength: 1_000 });
 
 /** RFC 3339 with offset. The format limits the years to those that databases and clients support. */
-export const timestamp = Type.String({
-  format: 'date-time',
-  description: 'RFC 3339 with offset.',
-});
+export const timestamp = Type.String({ format: 'date-time' });
 
 /** The pattern is for clients, which do not know the format `usd`; the format also limits the amount. */
 export const usdPattern = '^\\d{1,10}(\\.\\d{1,9})?$';
@@ -46,7 +43,7 @@ export const usdPattern = '^\\d{1,10}(\\.\\d{1,9})?$';
 export const usd = Type.String({
   format: 'usd',
   pattern: usdPattern,
-  description: 'US dollars as a decimal string: at most 9 decimals, no sign, no exponent, below 9 billion.',
+  description: 'US dollars as a decimal string.',
 });
 export const signedUsd = Type.String({
   format: 'signed-usd',

@@ -1,0 +1,27 @@
+/** Names the parameters of an OpenAPI document that several operations have. */
+import type { Operation } from './openapi-operation.ts';
+import { type Json, Shared } from './openapi-shared.ts';
+
+/** Of several parameters with one name, the one that most operations have is shared. */
+export function namedParameters(operations: readonly Operation[]): Shared {
+  const uses = new Map<string, { readonly parameter: Json; count: number }>();
+  for (const parameter of operations.flatMap(({ parameters }) => parameters)) {
+    const text = JSON.stringify(parameter);
+    const use = uses.get(text) ?? { parameter, count: 0 };
+    use.count += 1;
+    uses.set(text, use);
+  }
+  const shared = new Shared('parameters');
+  for (const { parameter, count } of [...uses.values()].sort((a, b) => b.count - a.count)) {
+    const name = nameOf(parameter);
+    if (!shared.isTaken(name) && (count > 1 || parameter.in === 'header')) {
+      shared.add(name, parameter);
+    }
+  }
+  return shared;
+}
+
+/** Parameters of paths and of queries can have the same name. */
+function nameOf(parameter: Json): string {
+  return parameter.in === 'path' ? `path_${parameter.name}` : String(parameter.name);
+}
