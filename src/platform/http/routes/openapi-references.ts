@@ -2,8 +2,8 @@
 import { type Json, mapValues } from './openapi-shared.ts';
 
 /**
- * Returns the document as if it had no shared schemas, responses and parameters, and as if each operation had its own parameters. References to headers and to error envelopes
- * stay, because they tell which header and which error code it is.
+ * Returns the document as if it had no shared schemas, responses and parameters, with complete operations. References to headers and to
+ * error envelopes stay, because they tell which header and which error code it is.
  */
 export function dereferenced<Document extends object>(document: Document): Document {
   const found = new Map<string, unknown>();
@@ -27,23 +27,29 @@ export function dereferenced<Document extends object>(document: Document): Docum
       ? resolve($ref)
       : Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, follow(inner)]));
   };
-  const inlined = follow(document) as Document & { readonly paths?: Items; readonly webhooks?: Items };
-  return {
-    ...inlined,
-    ...(inlined.paths !== undefined && { paths: mapValues(inlined.paths, withOwnParameters) }),
-    ...(inlined.webhooks !== undefined && { webhooks: mapValues(inlined.webhooks, withOwnParameters) }),
-  };
+  return completeOperations(follow(document) as Document);
 }
 
 type Items = Readonly<Record<string, Item>>;
 type Item = Readonly<Record<string, unknown>> & { readonly parameters?: readonly unknown[] };
 
-/** Gives each operation the parameters of its path, and a list of parameters even if it has none. */
-function withOwnParameters({ parameters: inPath = [], ...operations }: Item): Json {
-  return mapValues(operations, (operation) => ({
-    ...(operation as Json),
-    parameters: [...inPath, ...((operation as Item).parameters ?? [])],
-  }));
+/**
+ * Returns the document with everything that applies to an operation in the operation: the parameters of its path, an empty list if
+ * it has none, and the security requirements of the document if it states no others. References stay.
+ */
+export function completeOperations<Document extends object>(document: Document): Document {
+  const { security, paths, webhooks } = document as Partial<Record<'paths' | 'webhooks', Items>> & Json;
+  const complete = ({ parameters: inPath = [], ...operations }: Item): Json =>
+    mapValues(operations, (operation) => ({
+      ...(security !== undefined && { security }),
+      ...(operation as Json),
+      parameters: [...inPath, ...((operation as Item).parameters ?? [])],
+    }));
+  return {
+    ...document,
+    ...(paths !== undefined && { paths: mapValues(paths, complete) }),
+    ...(webhooks !== undefined && { webhooks: mapValues(webhooks, complete) }),
+  };
 }
 
 function isShared(reference: string): boolean {

@@ -3,6 +3,7 @@ import type { Deprecation, DeprecationRegistry } from '../../../contract/depreca
 import { type ErrorCode, errorCatalog, errorCodes } from '../../../contract/errors.ts';
 import { withComponents } from './openapi-components.ts';
 import type { SchemaNames } from './openapi-names.ts';
+import { responseSchema } from './openapi-response-schemas.ts';
 import { describeWebhooks } from './openapi-webhooks.ts';
 import { bodyLimits, type Route } from './route.ts';
 
@@ -243,7 +244,9 @@ function responses(route: Route, deprecated: boolean): Json {
     },
     ...((route.response ?? route.contentTypes) !== undefined && {
       content: {
-        ...(route.response !== undefined && { 'application/json': { schema: route.response } }),
+        ...(route.response !== undefined && {
+          'application/json': { schema: responseSchema(route.response) },
+        }),
         ...Object.fromEntries(
           (route.contentTypes ?? []).map((type) => [type, { schema: { type: 'string' } }]),
         ),

@@ -1,0 +1,34 @@
+/**
+ * Schemas of responses as clients may rely on them. Responses get new fields and bounds are raised, so the published schema has
+ * neither: a client that is generated from it accepts both. The declared schema of a route stays exact, for tests.
+ */
+import { type Json, mapValues } from './openapi-shared.ts';
+
+const bounds = new Set([
+  ...['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'minLength', 'maxLength'],
+  ...['minItems', 'maxItems', 'minProperties', 'maxProperties'],
+]);
+
+export function responseSchema(schema: unknown): unknown {
+  if (typeof schema !== 'object' || schema === null) {
+    return schema;
+  }
+  const entries = Object.entries(schema as Json).flatMap(([keyword, value]): [string, unknown][] => {
+    switch (keyword) {
+      case 'additionalProperties':
+        return value === false ? [] : [[keyword, responseSchema(value)]];
+      case 'properties':
+      case 'patternProperties':
+        return [[keyword, mapValues(value as Json, responseSchema)]];
+      case 'items':
+        return [[keyword, responseSchema(value)]];
+      case 'anyOf':
+      case 'oneOf':
+      case 'allOf':
+        return [[keyword, (value as unknown[]).map(responseSchema)]];
+      default:
+        return bounds.has(keyword) ? [] : [[keyword, value]];
+    }
+  });
+  return Object.fromEntries(entries);
+}
