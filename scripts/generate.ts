@@ -10,6 +10,7 @@ import { buildOpenApi } from '../src/platform/http/routes/openapi.ts';
 import { dereferenced } from '../src/platform/http/routes/openapi-references.ts';
 import { declaredRoutes } from '../test/support/declared-routes.ts';
 import { readableJson } from './contract/readable-json.ts';
+import { diagrams } from './diagrams.ts';
 import { forecastChart } from './forecast-chart.ts';
 import { licenceProblems, licencesDocument } from './release/licences.ts';
 import { readLockFile } from './release/lock-file.ts';
@@ -33,6 +34,7 @@ const documents: Record<string, string> = {
   'docs/generated/errors.md': errorsMarkdown(),
   'docs/generated/settings.md': settingsPage(),
   'docs/generated/forecasts.svg': forecastChart(),
+  ...diagrams(),
   'docs/generated/licences.md': licencesDocument(lock),
   'docs/generated/sbom.cdx.json': billOfMaterials(lock),
   'src/contract/views/responses.ts': responseTypes(dereferenced(JSON.parse(openApiJson))),
