@@ -1,7 +1,7 @@
 /**
  * The direction of imports:
  *
- *   main → cli → server → gateway → capabilities, console, edge → ledger → platform → contract, kernel, config
+ *   main → cli → server → gateway → capabilities, console, docs, edge → ledger → platform → contract, kernel, config
  *
  * `kernel` and `contract` import nothing outside themselves. Capabilities import each other only through index.ts. That
  * folders do not import each other in a circle is checked by scripts/check-layout.ts.
@@ -67,6 +67,12 @@ module.exports = {
       'The console calls the API like any other client, and imports no capability.',
       { path: '^src/console/' },
       { path: '^src/', pathNot: '^src/(console|platform|contract|kernel)/|^test/' },
+    ),
+    forbid(
+      'docs-render-what-they-are-given',
+      'The documentation is rendered from the contract and from documents, and imports no capability.',
+      { path: '^src/docs/' },
+      { path: '^src/', pathNot: '^src/(docs|platform|contract|kernel)/|^test/' },
     ),
     forbid(
       'capabilities-meet-through-index',

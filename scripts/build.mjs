@@ -18,8 +18,8 @@ const means = ['tsconfig.json', 'package-lock.json', 'scripts/build.mjs'];
 
 /** Entry points, loaded by path: the command line, the worker threads, and modules that fault-injection tests load. */
 const entries = [/^main\.ts$/, /-worker\.js$/, /^(server\/service|config\/settings|platform\/log)\.ts$/];
-/** The only bundled library; it has a file for each of its functions. All others stay in `node_modules`. */
-const libraryInside = /^typebox(\/|$)/;
+/** Bundled libraries: one has a file for each of its functions, of the other a tenth is used. All others stay in `node_modules`. */
+const libraryInside = /^(typebox|highlight\.js)(\/|$)/;
 
 /** @param {string} path */
 function changedAtMs(path) {

@@ -3,9 +3,9 @@
 import { memberPages } from '../capabilities/access/members/index.ts';
 import { returnPath, signInPages, visitorOf } from '../capabilities/access/sessions/index.ts';
 import { requiresSso, ssoPages } from '../capabilities/access/sso/index.ts';
-import { deprecationsPage } from '../capabilities/integration/deprecations/index.ts';
-import { docsPage, rootPage } from '../capabilities/integration/meta/index.ts';
+import { deprecationsMarkdown } from '../capabilities/integration/deprecations/index.ts';
 import { consolePages } from '../console/console.ts';
+import { docsPages, rootPage } from '../docs/index.ts';
 import type { Pipeline } from '../platform/http/pipeline/pipeline.ts';
 import type { Page } from '../platform/http/routes/page.ts';
 import { healthPages } from '../platform/http/server/health.ts';
@@ -38,8 +38,7 @@ export function createPages(
   return [
     ...healthPages(health, db, metrics),
     rootPage,
-    docsPage(openApi),
-    deprecationsPage(deprecations),
+    ...docsPages({ openApi, deprecations: () => deprecationsMarkdown(deprecations) }),
     ...signInPages({ db, ids, heads, sessions, backoff, findCredential, requiresSso, attempts }),
     ...links.pages,
     ...memberPages({ db, ids, heads, sessions, links: memberLinks }),

@@ -1,11 +1,9 @@
 /**
- * `/docs/deprecations`: everything that is deprecated now, with its dates and migration steps. Routes come from the
- * registry at the time of the request; settings and deliveries, which are not routes, come from the list of releases.
+ * `/docs/deprecations` as Markdown: everything that is deprecated now, with its dates and migration steps. Routes come from the
+ * registry at the time of the call; settings and deliveries, which are not routes, come from the list of releases.
  */
 import type { DeprecationRegistry } from '../../../contract/deprecations.ts';
 import { type LedgerDeprecation, type Release, releases } from '../../../contract/releases.ts';
-import type { Page } from '../../../platform/http/routes/page.ts';
-import { escapeHtml, htmlAnswer, inline } from '../meta/index.ts';
 import { anchorsOfOthers, type MigrationNote, migrationNotes } from './migration-notes.ts';
 
 interface Item {
@@ -21,30 +19,19 @@ interface Section extends MigrationNote {
   readonly items: readonly Item[];
 }
 
-export function deprecationsPage(registry: Pick<DeprecationRegistry, 'list'>): Page {
-  return {
-    path: '/docs/deprecations',
-    async handler() {
-      const sections = sectionsOf([...routeItems(registry), ...otherItems(releases)]);
-      return htmlAnswer({
-        title: 'Purser: deprecations',
-        menuLabel: 'Deprecations',
-        menu: `<h2>Deprecations</h2><ul>${sections
-          .map(({ anchor, title }) => `<li><a href="#${escapeHtml(anchor)}">${escapeHtml(title)}</a></li>`)
-          .join('')}</ul><p><a href="/docs">API reference</a></p>`,
-        main: `${introduction}${sections.map(renderSection).join('\n')}`,
-      });
-    },
-  };
+export function deprecationsMarkdown(registry: Pick<DeprecationRegistry, 'list'>): string {
+  const sections = sectionsOf([...routeItems(registry), ...otherItems(releases)]);
+  return `${introduction}\n${sections.map(sectionMarkdown).join('\n')}`;
 }
 
-const introduction = `<h1>Deprecations</h1>
-<p>Deprecated features keep working for their whole notice period, and <code>/v1</code> routes also after it: nothing is ever
-removed from <code>/v1</code>. Every response of a deprecated route has the headers <code>Deprecation</code> (since when),
-<code>Sunset</code> (until when) and <code>Link</code> (to this page and to the successor). The same list as JSON:
-<a href="/v1/meta/deprecations">deprecated routes</a>.</p>
-<p>A notice period is never shortened. A <code>/v1</code> route is served beside its <code>/v2</code> successor for at least 12
-months, an event shape until its published date, and a setting for at least two releases after the one that deprecated it.</p>
+const introduction = `# Deprecations
+
+Deprecated features keep working for their whole notice period, and \`/v1\` routes also after it: nothing is ever removed from \`/v1\`.
+Every response of a deprecated route has the headers \`Deprecation\` (since when), \`Sunset\` (until when) and \`Link\` (to the documentation
+and to the successor). The same list as data: [\`GET /v1/meta/deprecations\`](/v1/meta/deprecations).
+
+A notice period is never shortened. A \`/v1\` route is served beside its \`/v2\` successor for at least 12 months, an event shape until its
+published date, and a setting for at least two releases after the one that deprecated it.
 `;
 
 function routeItems(registry: Pick<DeprecationRegistry, 'list'>): Item[] {
@@ -89,17 +76,19 @@ function sectionsOf(items: readonly Item[]): Section[] {
   }));
 }
 
-function renderSection({ anchor, title, items, steps }: Section): string {
-  return `<section id="${escapeHtml(anchor)}"><h3>${escapeHtml(title)}</h3>
-${items.map(renderItem).join('')}${steps.map((step) => `<p>${inline(step)}</p>`).join('')}</section>`;
-}
+function sectionMarkdown({ anchor, title, items, steps }: Section): string {
+  const rows = items.map(
+    ({ surface, since, until, replacement }) =>
+      `| \`${surface}\` | ${since} | ${until} | ${replacement === undefined ? '' : `\`${replacement}\``} |`,
+  );
+  return `<a id="${anchor}"></a>
 
-function renderItem({ surface, since, until, replacement }: Item): string {
-  const rows = [
-    ['Announced', escapeHtml(since)],
-    ['Sunset', escapeHtml(until)],
-    ...(replacement === undefined ? [] : [['Replacement', `<code>${escapeHtml(replacement)}</code>`]]),
-  ];
-  const cells = rows.map(([name, value]) => `<tr><td>${name}</td><td>${value}</td></tr>`);
-  return `<p class="call">${escapeHtml(surface)}</p><table>${cells.join('')}</table>`;
+## ${title}
+
+| deprecated | announced | sunset | replacement |
+|---|---|---|---|
+${rows.join('\n')}
+
+${steps.join('\n\n')}
+`;
 }

@@ -1,4 +1,4 @@
 export { createCallers } from './callers.ts';
-export { deprecationsPage } from './docs-page.ts';
+export { deprecationsMarkdown } from './docs-page.ts';
 export { deprecationRoutes } from './routes.ts';
 export { createSignals } from './signals.ts';

@@ -8,7 +8,7 @@ beforeAll(async () => {
 });
 afterAll(() => world.close());
 
-const documents = ['/v1/openapi.json', '/docs'];
+const documents = ['/v1/openapi.json', '/docs', '/docs.md', '/docs/api/budgets'];
 const get = (path: string, known?: string) =>
   world.request('GET', path, known === undefined ? {} : { headers: { 'if-none-match': known } });
 

@@ -1,4 +1,4 @@
-/** The stylesheet, the script and the icon. Their paths contain a hash of the content, so browsers may cache them forever. */
+/** Stylesheets, scripts and the icon. Their paths contain a hash of the content, so browsers may cache them forever. */
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { Page } from '../routes/page.ts';
@@ -21,21 +21,27 @@ export interface Assets {
   readonly stylesheet: string;
   readonly script: string;
   readonly icon: string;
+  readonly docsStylesheet: string;
+  readonly docsScript: string;
   readonly pages: readonly Page[];
 }
 
-/** The assets of the console and of its sign-in pages. */
+/** The assets of the console, of its sign-in pages and of the documentation. */
 export const assets = readAssets();
 
 function readAssets(): Assets {
   const stylesheet = asset('console', 'css', 'text/css; charset=utf-8');
   const script = asset('console', 'js', 'text/javascript; charset=utf-8');
+  const docsStylesheet = asset('docs', 'css', 'text/css; charset=utf-8');
+  const docsScript = asset('docs', 'js', 'text/javascript; charset=utf-8');
   const icon = asset('icon', 'svg', 'image/svg+xml');
   return {
     stylesheet: stylesheet.path,
     script: script.path,
     icon: icon.path,
-    pages: [stylesheet, script, icon].map(({ path, contentType, body }) => ({
+    docsStylesheet: docsStylesheet.path,
+    docsScript: docsScript.path,
+    pages: [stylesheet, script, icon, docsStylesheet, docsScript].map(({ path, contentType, body }) => ({
       path,
       handler: async () => ({
         status: 200,
