@@ -14,8 +14,8 @@ const permissive = new Set([
   'PostgreSQL',
 ]);
 
-/** Libraries that the build copies into `dist` (scripts/build.mjs), whose licences require their text to go with the copy. */
-const bundled = ['typebox'];
+/** Libraries that the build copies into `dist` (scripts/build.mjs), whose licences require their text to go with the copy; with the file of the text. */
+const bundled: Readonly<Record<string, string>> = { typebox: 'license', 'highlight.js': 'LICENSE' };
 
 export function licenceProblems(lock: LockFile): string[] {
   return distinctPackages(lock)
@@ -39,7 +39,7 @@ export function licencesDocument(lock: LockFile, licenceText = readLicence): str
     '|---|---|---|',
     ...rows,
     '',
-    ...bundled.flatMap((name) => [
+    ...Object.keys(bundled).flatMap((name) => [
       `## ${name}`,
       '',
       'Part of the files in `dist`.',
@@ -53,5 +53,5 @@ export function licencesDocument(lock: LockFile, licenceText = readLicence): str
 }
 
 function readLicence(name: string): string {
-  return readFileSync(new URL(`../../node_modules/${name}/license`, import.meta.url), 'utf8');
+  return readFileSync(new URL(`../../node_modules/${name}/${bundled[name]}`, import.meta.url), 'utf8');
 }

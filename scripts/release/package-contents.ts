@@ -17,6 +17,8 @@ const documents: Readonly<Record<string, string>> = {
 const folders: Readonly<Record<string, RegExp>> = {
   assets: /^[a-z][\w.-]*\.(css|js|json|svg|woff2)$/,
   dist: /^[\w./-]+\.js$/,
+  // What the documentation site shows.
+  docs: /^((guides|operations)\/[\w-]+\.md|concepts\.md|generated\/(settings\.md|examples\.json)|(generated|images)\/[\w-]+\.(png|svg))$/,
   migrations: /^\d{4}_\w+\.sql$/,
 };
 

@@ -1,6 +1,6 @@
 /** The package of a release: its files, the licences of its dependencies and its bill of materials. */
 import { execFileSync } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -26,7 +26,7 @@ beforeAll(() => {
     'LICENSE',
     'README.md',
     'CHANGELOG.md',
-    'docs/generated',
+    'docs',
   ]) {
     cpSync(join(repository, path), join(directory, path), { recursive: true });
   }
@@ -38,7 +38,7 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
-test('contains the program, its migrations and assets, and nothing else', () => {
+test('contains the program, its migrations, assets and documentation, and nothing else', () => {
   const folder = (name: string) => readdirSync(join(repository, name)).map((file) => `${name}/${file}`);
   expect([...files.keys()].sort()).toEqual(
     [
@@ -49,6 +49,14 @@ test('contains the program, its migrations and assets, and nothing else', () => 
       ...folder('assets'),
       'dist/main.js',
       'dist/platform/pglite-worker.js',
+      ...folder('docs/guides'),
+      ...folder('docs/images'),
+      ...folder('docs/operations'),
+      ...['docs/concepts.md', 'docs/generated/examples.json'].filter((file) =>
+        existsSync(join(repository, file)),
+      ),
+      'docs/generated/forecasts.svg',
+      'docs/generated/settings.md',
       ...folder('migrations'),
       'npm-shrinkwrap.json',
       'package.json',
