@@ -42,10 +42,11 @@ const repeated = [
   'test/frozen-contract/published.test.ts',
 ];
 /**
- * Slow tests of tools around the service: the command line, upgrades of the packaged program, and the rules that hold the code to
- * the contract.
+ * Slow tests of tools around the service: samples of the documentation, the command line, upgrades of the packaged program, and the
+ * rules that hold the code to the contract.
  */
 const tools = [
+  'test/e2e/samples.test.ts',
   'test/e2e/{command-line,demo,gateway-commands,init,prices,upgrade}.test.ts',
   'test/frozen-contract/{command,contract,every-name}.test.ts',
 ];
@@ -63,7 +64,7 @@ const operations = [
  * Whole tasks in a browser. `npm test` opens every page in a browser (`console-pages`), and sends every form without one
  * (test/contract/console*.test.ts).
  */
-const tasksInBrowser = 'test/e2e/console{,-insight,-layout}.test.ts';
+const tasksInBrowser = 'test/e2e/{console,console-insight,console-layout,docs-site}.test.ts';
 /** Every kind of fault in turn, with processes and databases of its own: minutes. `npm run faults` runs it with more rounds. */
 const faultTable = 'test/faults/fault-table.test.ts';
 /**
@@ -84,7 +85,7 @@ const sameOnEitherEngine = [
 /** Tests of which parts are about the embedded engine alone, or need it to reach every route. */
 const leftToEmbedded = ['test/contract/random-requests.test.ts', 'test/e2e/process-in-place.test.ts'];
 /** A browser shows the same answer whatever engine stored it, and what is refused before any query never meets one. */
-const neverOnPostgres = ['test/e2e/console*.test.ts', 'test/contract/http-edges.*.test.ts'];
+const neverOnPostgres = ['test/e2e/{console*,docs-site}.test.ts', 'test/contract/http-edges.*.test.ts'];
 /** The container image, the manifests and the unit, checked with tools that a machine may lack. */
 const deployment = 'test/deploy/**/*.test.ts';
 /** Programs of others, installed by the tests: `npm run test:clients`. */

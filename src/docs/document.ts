@@ -11,6 +11,8 @@ export interface SiteDocument {
   readonly markdown: string;
   /** Each table row that starts with a code gets an anchor of that name. */
   readonly rowAnchors?: true;
+  /** Deeper headings are the same in every section, and have no anchor. */
+  readonly anchorDepthMax?: number;
 }
 
 /** Returns the text of the first heading. */

@@ -1,8 +1,8 @@
 /** The page of event types, from the event catalog: a section per type, with an example of its data. */
 import { eventKind, eventTypes } from '../contract/events.ts';
 import type { SiteDocument } from './document.ts';
-import { fieldTable } from './field-table.ts';
-import type { JsonSchema } from './json-schema.ts';
+import { depthMax, fieldTable } from './field-table.ts';
+import { type JsonSchema, noSchemas } from './json-schema.ts';
 
 export function eventsPage(): SiteDocument {
   const sections = eventTypes.map((type) => {
@@ -17,7 +17,7 @@ ${meaning}
 ${JSON.stringify(example, null, 2)}
 \`\`\`
 
-${fieldTable(data as unknown as JsonSchema)}`;
+${fieldTable(data as unknown as JsonSchema, noSchemas, depthMax)}`;
   });
   const rows = eventTypes.map((type) => `| [\`${type}\`](#${type}) | ${eventKind(type).meaning} |`);
   return {

@@ -1,5 +1,5 @@
 /** The fields of an object as a Markdown table; fields of nested objects and of items are listed below their own. */
-import { type JsonSchema, type Lookup, nothing, resolved, typeName } from './json-schema.ts';
+import { type JsonSchema, linkTo, noSchemas, resolved, type Schemas, typeName } from './json-schema.ts';
 
 interface Field {
   readonly name: string;
@@ -8,11 +8,11 @@ interface Field {
 }
 
 /** Deeper fields are in the OpenAPI document. */
-const depthMax = 3;
+export const depthMax = 3;
 
-/** Returns an empty text for an object without fields. */
-export function fieldTable(schema: JsonSchema, lookup: Lookup = nothing): string {
-  const fields = fieldsOf(schema, lookup, '', 1);
+/** Returns an empty text for an object without fields. A `firstDepth` of `depthMax` leaves out nested fields. */
+export function fieldTable(schema: JsonSchema, schemas: Schemas = noSchemas, firstDepth = 1): string {
+  const fields = fieldsOf(schema, schemas, '', firstDepth);
   return fields.length === 0 ? '' : rowsOf(['field', 'type', ''], fields);
 }
 
@@ -21,30 +21,33 @@ export function rowsOf(header: readonly [string, string, string], fields: readon
   return `| ${header.join(' | ')} |\n|---|---|---|\n${rows.join('\n')}\n`;
 }
 
-function fieldsOf(schema: JsonSchema, lookup: Lookup, prefix: string, depth: number): Field[] {
-  const { properties = {}, required = [] } = resolved(schema, lookup);
+function fieldsOf(schema: JsonSchema, schemas: Schemas, prefix: string, depth: number): Field[] {
+  const { properties = {}, required = [] } = resolved(schema, schemas);
   return Object.entries(properties).flatMap(([name, field]) => {
-    const { description = '' } = resolved(field, lookup);
+    const { description = '' } = resolved(field, schemas);
     const optional = required.includes(name) ? '' : ', optional';
     const row = {
       name: `${prefix}${name}`,
-      type: `${typeName(field, lookup)}${optional}`,
+      type: `${typeName(field, schemas)}${optional}`,
       text: description,
     };
-    return depth === depthMax ? [row] : [row, ...innerFields(field, lookup, row.name, depth)];
+    return depth === depthMax ? [row] : [row, ...innerFields(field, schemas, row.name, depth)];
   });
 }
 
-function innerFields(field: JsonSchema, lookup: Lookup, name: string, depth: number): Field[] {
-  const { items, anyOf, oneOf, properties } = resolved(field, lookup);
+function innerFields(field: JsonSchema, schemas: Schemas, name: string, depth: number): Field[] {
+  if (linkTo(field, schemas) !== undefined) {
+    return [];
+  }
+  const { items, anyOf, oneOf, properties } = resolved(field, schemas);
   if (items !== undefined) {
-    return fieldsOf(items, lookup, `${name}[].`, depth + 1);
+    return linkTo(items, schemas) === undefined ? fieldsOf(items, schemas, `${name}[].`, depth + 1) : [];
   }
   if (properties !== undefined) {
-    return fieldsOf(field, lookup, `${name}.`, depth + 1);
+    return fieldsOf(field, schemas, `${name}.`, depth + 1);
   }
-  const object = (anyOf ?? oneOf)?.find((choice) => resolved(choice, lookup).properties !== undefined);
-  return object === undefined ? [] : fieldsOf(object, lookup, `${name}.`, depth + 1);
+  const object = (anyOf ?? oneOf)?.find((choice) => resolved(choice, schemas).properties !== undefined);
+  return object === undefined ? [] : innerFields(object, schemas, name, depth);
 }
 
 /** A cell ends at a line break or a vertical bar. */

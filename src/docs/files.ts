@@ -4,6 +4,7 @@ import { readFile } from 'node:fs/promises';
 import { posix } from 'node:path';
 import type { SectionName, SiteDocument } from './document.ts';
 import { isPicture } from './links.ts';
+import type { Examples } from './reference-examples.ts';
 
 const root = new URL('../../', import.meta.url);
 const readText = (file: string) => readFileSync(new URL(file, root), 'utf8');
@@ -40,6 +41,12 @@ export function fileDocuments(readme: string): SiteDocument[] {
         })),
     ),
   ];
+}
+
+/** Returns the recorded responses of the operations. */
+export function readExamples(): Examples {
+  const file = 'docs/generated/examples.json';
+  return existsSync(new URL(file, root)) ? (JSON.parse(readText(file)) as Examples) : {};
 }
 
 /** Returns the content of a picture by its path on the site; undefined if there is no such picture. */

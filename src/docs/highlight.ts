@@ -15,9 +15,14 @@ for (const [name, language] of Object.entries(languages)) {
   hljs.registerLanguage(name, language);
 }
 
+// Short names: a page has thousands.
+hljs.configure({ classPrefix: 'h-' });
+/** Commas and brackets have the color of the text. */
+const plain = /<span class="h-punctuation">(.*?)<\/span>/g;
+
 /** Escapes the code, highlighted or not. */
 export function highlight(code: string, language: string): string {
   return hljs.getLanguage(language) === undefined
     ? escapeHtml(code)
-    : hljs.highlight(code, { language, ignoreIllegals: true }).value;
+    : hljs.highlight(code, { language, ignoreIllegals: true }).value.replaceAll(plain, '$1');
 }

@@ -7,37 +7,52 @@ export interface JsonSchema {
   readonly enum?: readonly unknown[];
   readonly format?: string;
   readonly description?: string;
-  readonly default?: unknown;
   readonly properties?: Readonly<Record<string, JsonSchema>>;
   readonly required?: readonly string[];
   readonly items?: JsonSchema;
   readonly anyOf?: readonly JsonSchema[];
   readonly oneOf?: readonly JsonSchema[];
-  readonly allOf?: readonly JsonSchema[];
-  readonly additionalProperties?: boolean | JsonSchema;
-  readonly patternProperties?: Readonly<Record<string, JsonSchema>>;
 }
 
-/** Returns the schema that a reference names. */
-export type Lookup = (reference: string) => JsonSchema | undefined;
+export interface Schemas {
+  /** Returns the schema that a reference names. */
+  lookup(reference: string): JsonSchema | undefined;
+  /** Anchors of schemas that are described elsewhere on the page, by name. */
+  readonly linked: ReadonlyMap<string, string>;
+}
 
-export const nothing: Lookup = () => undefined;
+export const noSchemas: Schemas = { lookup: () => undefined, linked: new Map() };
 
-/** Follows references, and the first of several alternatives that is not null. */
-export function resolved(schema: JsonSchema, lookup: Lookup): JsonSchema {
-  if (schema.$ref !== undefined) {
-    const { $ref: _, ...own } = schema;
-    return { ...resolved(lookup(schema.$ref) ?? {}, lookup), ...own };
+export function nameOfReference(reference: string | undefined): string | undefined {
+  return reference?.replace('#/components/schemas/', '');
+}
+
+/** Returns a link to the description of the schema, if it is elsewhere on the page. */
+export function linkTo({ $ref }: JsonSchema, { linked }: Schemas): string | undefined {
+  const name = nameOfReference($ref) ?? '';
+  const anchor = linked.get(name);
+  return anchor === undefined ? undefined : `[${name}](#${anchor})`;
+}
+
+/** Follows a reference. What stands beside the reference takes precedence. */
+export function resolved(schema: JsonSchema, schemas: Schemas): JsonSchema {
+  if (schema.$ref === undefined) {
+    return schema;
   }
-  return schema;
+  const { $ref, ...own } = schema;
+  return { ...resolved(schemas.lookup($ref) ?? {}, schemas), ...own };
 }
 
 /** Returns the type in words, such as `date-time or null` or `list of string`. */
-export function typeName(schema: JsonSchema, lookup: Lookup): string {
-  const { type, enum: words, const: only, format, items, anyOf, oneOf } = resolved(schema, lookup);
+export function typeName(schema: JsonSchema, schemas: Schemas): string {
+  const link = linkTo(schema, schemas);
+  if (link !== undefined) {
+    return link;
+  }
+  const { type, enum: words, const: only, format, items, anyOf, oneOf } = resolved(schema, schemas);
   const choices = anyOf ?? oneOf;
   if (choices !== undefined) {
-    return [...new Set(choices.map((choice) => typeName(choice, lookup)))].join(' or ');
+    return [...new Set(choices.map((choice) => typeName(choice, schemas)))].join(' or ');
   }
   if (only !== undefined) {
     return `\`${String(only)}\``;
@@ -46,7 +61,7 @@ export function typeName(schema: JsonSchema, lookup: Lookup): string {
     return words.map((word) => `\`${String(word)}\``).join(', ');
   }
   if (items !== undefined) {
-    return `list of ${typeName(items, lookup)}`;
+    return `list of ${typeName(items, schemas)}`;
   }
   return format ?? [type ?? 'any'].flat().join(' or ');
 }

@@ -47,14 +47,14 @@ ${hasMarkdown && html`<link rel="alternate" type="text/markdown" href="${markdow
 <body class="docs"><a class="skip" href="#main">Skip to content</a>
 <header class="top"><a class="brand" href="/docs">Purser</a><span class="org">Documentation</span>
 <form class="docs-search" role="search" action="/docs/search"><label class="hidden" for="q">Search the documentation</label><input id="q" name="q" type="search" placeholder="Search" maxlength="200" autocomplete="off" value="${query ?? ''}"><button>Search</button></form>
-<div class="top-end"><a href="/console">Console</a></div></header>
-<div class="frame docs-frame"><nav class="docs-menu" aria-label="Documentation">${menu.map((group) => menuGroup(group, path))}</nav>
-<main id="main" tabindex="-1">${contents(headings)}<article class="prose">${body}</article>${hasMarkdown && html`<p class="docs-end"><a href="${markdownPath}">This page as Markdown</a></p>`}</main></div></body></html>`);
+<div class="top-end"><a class="docs-menu-jump" href="#menu">Menu</a><a href="/console">Console</a></div></header>
+<div class="frame docs-frame"><nav id="menu" class="docs-menu" aria-label="Documentation">${menu.map((group) => menuGroup(group, path))}</nav>
+<main id="main" tabindex="-1"><article class="prose">${body}</article>${hasMarkdown && html`<p class="docs-end"><a href="${markdownPath}">This page as Markdown</a></p>`}</main>${contents(headings)}</div></body></html>`);
 }
 
 /** Groups are closed, except the one of the page: all of them are longer than the page. */
 function menuGroup({ title, entries }: MenuGroup, path: string): Part {
-  const isOpen = entries.some((entry) => entry.path === path) || title === 'Start';
+  const isOpen = path === '/docs' || title === 'Start' || entries.some((entry) => entry.path === path);
   return html`<details${isOpen && html` open`}><summary class="docs-menu-title">${title}</summary><ul class="docs-menu-list">${entries.map((entry) => html`<li><a class="docs-menu-link" href="${entry.path}"${entry.path === path && html` aria-current="page"`}>${entry.title}</a></li>`)}</ul></details>`;
 }
 
@@ -62,6 +62,6 @@ function contents(headings: readonly Heading[]): Part {
   const shown = headings.filter(({ depth }) => depth === 2);
   return (
     shown.length > 2 &&
-    html`<details class="contents"><summary class="docs-menu-title">On this page</summary><ul class="contents-list">${shown.map(({ anchor, text }) => html`<li><a href="#${anchor}">${text}</a></li>`)}</ul></details>`
+    html`<nav class="contents" aria-label="On this page"><h2 class="contents-title">On this page</h2><ul class="contents-list">${shown.map(({ anchor, text }) => html`<li><a class="contents-link" href="#${anchor}">${text}</a></li>`)}</ul></nav>`
   );
 }

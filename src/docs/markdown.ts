@@ -32,13 +32,13 @@ const ownAnchor = /^<a id="([\w.-]+)"><\/a>\s*$/;
 
 export interface ParseOptions {
   readonly rowAnchors?: boolean | undefined;
-  /** Deeper headings do not start a section of their own. */
-  readonly sectionDepthMax?: number;
+  /** Deeper headings have no anchor, and do not start a section of their own. */
+  readonly anchorDepthMax?: number | undefined;
 }
 
 export function parseMarkdown(
   markdown: string,
-  { rowAnchors = false, sectionDepthMax = 6 }: ParseOptions = {},
+  { rowAnchors = false, anchorDepthMax = 6 }: ParseOptions = {},
 ): ParsedMarkdown {
   const tokens: Token[] = [];
   const anchors = new Map<object, string>();
@@ -64,13 +64,14 @@ export function parseMarkdown(
     if (token.type === 'heading') {
       const { depth } = token as Tokens.Heading;
       const text = plainText([token]).trim();
+      if (depth > anchorDepthMax) {
+        continue;
+      }
       const anchor = unique(next ?? slug(text));
       next = undefined;
       anchors.set(token, anchor);
       headings.push({ anchor, text, depth });
-      if (depth <= sectionDepthMax) {
-        sections.push({ anchor: depth === 1 ? '' : anchor, title: text, text: '' });
-      }
+      sections.push({ anchor: depth === 1 ? '' : anchor, title: text, text: '' });
       continue;
     }
     if (rowAnchors && token.type === 'table') {
@@ -139,8 +140,11 @@ export function renderMarkdown({ tokens, anchors }: ParsedMarkdown, resolve: Res
   renderer.use({
     renderer: {
       heading(token) {
-        const anchor = anchors.get(token) ?? '';
+        const anchor = anchors.get(token);
         const text = this.parser.parseInline(token.tokens);
+        if (anchor === undefined) {
+          return `<h${token.depth}>${text}</h${token.depth}>\n`;
+        }
         const self =
           token.depth === 1
             ? ''

@@ -16,7 +16,7 @@ export interface Parameter {
   readonly schema: JsonSchema;
 }
 
-interface Content {
+export interface Content {
   readonly content?: Readonly<Record<string, { readonly schema?: JsonSchema }>>;
 }
 
@@ -54,4 +54,14 @@ export function lookupIn(document: object): (reference: string) => object | unde
       .reduce<unknown>((place, part) => (place as Record<string, unknown> | undefined)?.[part], document) as
       | object
       | undefined;
+}
+
+/** Returns the response of a successful request: the first that is declared. */
+export function successOf(responses: Operation['responses']): Content | undefined {
+  const [success] = Object.values(responses);
+  return success === undefined || '$ref' in success ? undefined : success;
+}
+
+export function jsonSchemaOf(content: Content | undefined): JsonSchema | undefined {
+  return content?.content?.['application/json']?.schema;
 }

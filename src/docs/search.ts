@@ -1,6 +1,6 @@
 /** Search over all sections of the site. The index is built at the first search, in slices, so that requests are not delayed. */
 import MiniSearch from 'minisearch';
-import { type SiteDocument, titleOf } from './document.ts';
+import { type SectionName, type SiteDocument, titleOf } from './document.ts';
 import { parseMarkdown } from './markdown.ts';
 
 export interface Found {
@@ -17,6 +17,9 @@ export interface Search {
 
 interface Entry extends Found {
   readonly id: number;
+  /** The last part of the address: the name of a file, an operation or an error code. */
+  readonly name: string;
+  readonly section: SectionName;
   readonly text: string;
 }
 
@@ -31,16 +34,20 @@ export async function createSearch(
   documents: readonly SiteDocument[],
   pause: () => Promise<void>,
 ): Promise<Search> {
+  const entries: Entry[] = [];
   const index = new MiniSearch<Entry>({
-    fields: ['title', 'page', 'text'],
+    fields: ['title', 'name', 'page', 'text'],
     storeFields: [],
+    processTerm: stem,
     searchOptions: {
-      boost: { title: 6, page: 2 },
+      boost: { title: 6, name: 4, page: 3 },
+      boostDocument: (id) => weights[entries[id as number]?.section ?? 'api'],
       prefix: true,
+      weights: { fuzzy: 0.15, prefix: 0.4 },
+      processTerm: (term) => [term, ...(synonyms[stem(term)] ?? [])].map(stem),
       fuzzy: (term) => (term.length > 4 ? 0.2 : false),
     },
   });
-  const entries: Entry[] = [];
   for (const document of documents) {
     const added = entriesOf(document, entries.length);
     entries.push(...added);
@@ -54,13 +61,11 @@ export async function createSearch(
         return [];
       }
       const words = withoutFillers(text);
-      const withAll = index.search(words, { combineWith: 'AND' });
-      const withSome = withAll.length < resultsMax ? index.search(words) : [];
-      const ids = new Set([...withAll, ...withSome].map(({ id }) => id as number));
-      const found = [...ids].flatMap((id) => entries[id] ?? []);
+      const found = index.search(words).flatMap(({ id }) => entries[id as number] ?? []);
       // What is called exactly so comes first, whatever its length.
-      const isNamed = ({ title }: Entry) => normalized(title) === normalized(text);
-      const named = found.filter(isNamed).sort((a, b) => a.id - b.id);
+      const isNamed = ({ title, name }: Entry) =>
+        [title, name].some((one) => normalized(one) === normalized(text));
+      const named = found.filter(isNamed).sort((a, b) => rankOf(a) - rankOf(b) || a.id - b.id);
       return [...named, ...found.filter((entry) => !isNamed(entry))]
         .slice(0, resultsMax)
         .map(({ href, title, page, text: whole }) => ({
@@ -85,17 +90,57 @@ function withoutFillers(text: string): string {
   return words.length === 0 ? text : words.join(' ');
 }
 
+/** Whole pages come before sections of the same name, and guides before the reference. */
+function rankOf({ href, section }: Entry): number {
+  return (href.includes('#') ? 0 : -10) - weights[section];
+}
+
+/** Cuts endings, so that words are found in other forms: retries, retry. Wrong cuts do no harm: they are the same everywhere. */
+function stem(term: string): string {
+  const lower = term.toLowerCase();
+  return lower.length < 5
+    ? lower
+    : lower.replace(/(?<=..)(?:ies|ied|y)$/, 'i').replace(/(?<=...)(?:ing|ed|ely|ly|es|s|e)$/, '');
+}
+
+/** Words of readers, as stems, with the words of the documentation. */
+const synonyms: Readonly<Record<string, readonly string[]>> = {
+  block: ['denied', 'denial'],
+  reject: ['denied', 'denial'],
+  refus: ['denied', 'denial'],
+  down: ['unavailable'],
+  outag: ['unavailable'],
+  login: ['sign-in'],
+  postgr: ['postgresql'],
+  delet: ['erase', 'remove'],
+  bill: ['invoice', 'statement'],
+};
+
 const normalized = (text: string) => text.toLowerCase().replaceAll(/[\s_-]+/g, ' ');
 
-function entriesOf({ path, section, markdown, rowAnchors }: SiteDocument, firstId: number): Entry[] {
+/** Guides answer questions; the reference is for those who know what they look for, and find it by name. */
+const weights: Readonly<Record<SectionName, number>> = {
+  start: 1.2,
+  guides: 2.5,
+  operations: 2,
+  reference: 1.2,
+  api: 1,
+};
+
+function entriesOf(
+  { path, section, markdown, rowAnchors, anchorDepthMax }: SiteDocument,
+  firstId: number,
+): Entry[] {
   const page = titleOf(markdown);
-  return parseMarkdown(markdown, { rowAnchors, sectionDepthMax: section === 'api' ? 2 : 6 })
+  return parseMarkdown(markdown, { rowAnchors, anchorDepthMax })
     .sections.filter(({ anchor }) => !unindexed.has(anchor))
     .map(({ anchor, title, text }, index) => ({
       id: firstId + index,
       href: anchor === '' ? path : `${path}#${anchor}`,
       title,
       page,
+      section,
+      name: (anchor === '' ? path.split('/').at(-1) : anchor) ?? '',
       text: text.replaceAll(/\s+/g, ' ').trim(),
       excerpt: '',
     }));

@@ -6,7 +6,7 @@ import { type Rendered, rendered } from '../platform/http/routes/rendered.ts';
 import { type SiteDocument, titleOf } from './document.ts';
 import { errorsPage } from './errors-page.ts';
 import { eventsPage } from './events-page.ts';
-import { fileDocuments, readReadme } from './files.ts';
+import { fileDocuments, readExamples, readReadme } from './files.ts';
 import { docsHtml, pageHeaders } from './layout.ts';
 import { linkResolver, rewriteLinks } from './links.ts';
 import { llmsText } from './llms.ts';
@@ -33,15 +33,15 @@ export function createSite(openApi: OpenApi, deprecations: string): Site {
     errorsPage(),
     eventsPage(),
     { path: '/docs/deprecations', section: 'reference', markdown: deprecations },
-    ...referenceDocuments(openApi),
+    ...referenceDocuments(openApi, readExamples()),
   ];
   const byPath = new Map(documents.map((document) => [document.path, document]));
   const cache = new Map<string, Rendered>();
   let search: Promise<Search> | undefined;
 
   function renderPage(document: SiteDocument, theme: Theme): Rendered {
-    const { path, source = '', markdown, rowAnchors } = document;
-    const parsed = parseMarkdown(markdown, { rowAnchors });
+    const { path, source = '', markdown, rowAnchors, anchorDepthMax } = document;
+    const parsed = parseMarkdown(markdown, { rowAnchors, anchorDepthMax });
     const text = docsHtml({
       theme,
       title: titleOf(markdown),

@@ -1,0 +1,63 @@
+/** The groups of operations, each with a page of the reference. */
+import { type OpenApi, type Operation, operationsOf } from './openapi.ts';
+
+export interface Group {
+  readonly path: string;
+  readonly title: string;
+  readonly description: string;
+  readonly operations: readonly Operation[];
+}
+
+/** Parts of large groups with a page of their own, so that no page is longer than 100 KB. The first part is the tag. */
+const parts: Readonly<Record<string, string>> = {
+  'orgs.prepaid': 'Prepaid balances of organizations, for operators.',
+  'orgs.plan': 'Plans of organizations, for operators.',
+  'orgs.rate_limits': 'Rate limits of organizations, for operators.',
+  'models.prices': 'Prices of models, for operators.',
+  'models.org_prices': 'Prices of models for one organization, for operators.',
+  'webhooks.signing': 'Secrets that sign the deliveries of a subscription.',
+  'webhooks.deliveries': 'Deliveries of a subscription.',
+  'webhooks.org_secret': 'The deprecated webhook secret of an organization.',
+};
+
+const words: Readonly<Record<string, string>> = {
+  sso: 'single sign-on',
+  orgs: 'organizations',
+  org: 'organization',
+};
+
+export function groupsOf(openApi: OpenApi): Group[] {
+  const operations = operationsOf(openApi);
+  return openApi.tags.flatMap(({ name: tag, description }) => {
+    const own = operations.filter(({ tags }) => tags.includes(tag));
+    const names = Object.keys(parts).filter((part) => part.startsWith(`${tag}.`));
+    const partOf = ({ operationId }: Operation) => names.find((part) => operationId.startsWith(`${part}.`));
+    return [
+      groupNamed(
+        tag,
+        description,
+        own.filter((operation) => partOf(operation) === undefined),
+      ),
+      ...names.map((name) =>
+        groupNamed(
+          name,
+          parts[name] ?? '',
+          own.filter((operation) => partOf(operation) === name),
+        ),
+      ),
+    ].filter(({ operations: all }) => all.length > 0);
+  });
+}
+
+function groupNamed(name: string, description: string, operations: readonly Operation[]): Group {
+  const title = name
+    .split('.')
+    .map((part) => words[part] ?? part.replaceAll('_', ' '))
+    .join(': ');
+  return {
+    path: `/docs/api/${name.replaceAll(/[._]/g, '-')}`,
+    title: title.charAt(0).toUpperCase() + title.slice(1),
+    description,
+    operations,
+  };
+}
