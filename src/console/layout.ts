@@ -3,6 +3,7 @@ import { Readable } from 'node:stream';
 import { assets } from '../platform/http/html/assets.ts';
 import { type Theme, themes } from '../platform/http/html/theme.ts';
 import type { PageAnswer } from '../platform/http/routes/page.ts';
+import { guideOf } from './guides.ts';
 import { html, link, type Markup, type Part, render } from './html.ts';
 import { isCurrent, type MenuGroup } from './navigation.ts';
 
@@ -63,7 +64,7 @@ export function signedInPage(frame: SignedInFrame): PageAnswer {
     autoRefresh && html`<noscript><meta http-equiv="refresh" content="${refreshSeconds}"></noscript>`;
   const opening = html`${htmlOpening(frame, refresh)}<a class="skip" href="#main">Skip to content</a>
 <header class="top"><a class="brand" href="/console">Purser</a><span class="org">${orgName}</span>
-<div class="top-end"><span class="role" title="Your role">${role}</span>${themeSwitch(theme, back)}
+<div class="top-end"><a href="${guideOf(menu, url)}">Documentation</a><span class="role" title="Your role">${role}</span>${themeSwitch(theme, back)}
 <form method="post" action="${signOut}" class="inline"><button class="link">Sign out</button></form></div></header>
 ${banner}
 <div class="frame"><nav class="menu" aria-label="Main">${menu.map((group) => html`<div class="menu-group"><h2>${group.title}</h2><ul>${group.entries.map((entry) => html`<li><a href="${entry.path}"${isCurrent(entry, url) && html` aria-current="page"`}>${entry.title}</a></li>`)}</ul></div>`)}</nav>
