@@ -103,6 +103,18 @@ test('repeats nothing that it can refer to', () => {
   expect(JSON.stringify(document).length / operations).toBeLessThan(3_200);
 });
 
+test('names the address of each error code in the documentation', async () => {
+  const { schemas } = (await world.request('GET', '/v1/openapi.json')).json.components;
+  const { text } = await world.request('GET', '/docs/errors');
+  const names = Object.keys(schemas).filter((name) => name.startsWith('Error_'));
+  expect(names).toHaveLength(32);
+  for (const name of names) {
+    const code = name.slice('Error_'.length);
+    expect(schemas[name].externalDocs).toEqual({ url: `http://localhost/docs/errors#${code}` });
+    expect(text).toContain(`id="${code}"`);
+  }
+});
+
 test('the error listing equals the catalog', async () => {
   const { json } = await world.request('GET', '/v1/meta/errors');
   expect(json.data).toHaveLength(32);

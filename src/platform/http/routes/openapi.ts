@@ -73,7 +73,7 @@ export function buildOpenApi(
             'something must come from a page of the service itself. A bearer token takes precedence over the cookie.',
         },
       },
-      schemas: Object.fromEntries(codes.map((code) => [errorSchemaName(code), errorSchema(code)])),
+      schemas: Object.fromEntries(codes.map((code) => [errorSchemaName(code), errorSchema(code, docsUrl)])),
       headers: {
         TraceId: {
           description: 'Locates the request in the logs of the service.',
@@ -291,11 +291,12 @@ function oneOf(codes: readonly ErrorCode[]): Json {
   return refs.length === 1 ? { ...refs[0] } : { oneOf: refs };
 }
 
-function errorSchema(code: ErrorCode): Json {
+function errorSchema(code: ErrorCode, docsUrl: string): Json {
   const { details, meaning } = errorCatalog[code];
   return {
     type: 'object',
     description: meaning,
+    externalDocs: { url: `${docsUrl}/errors#${code}` },
     required: ['error'],
     properties: {
       error: {
