@@ -18,7 +18,7 @@ export function committedSite(): { readonly site: Site; readonly openApi: OpenAp
 /** Returns a sentence for each problem. */
 export function docsProblems({ site, openApi }: ReturnType<typeof committedSite>): string[] {
   const publicPaths = operationsOf(openApi)
-    .filter(({ method, security }) => method === 'GET' && security.length === 0)
+    .filter(({ method, isPublic }) => method === 'GET' && isPublic)
     .map(({ path }) => path);
   const tooLong = site.documents
     .filter(({ section }) => section === 'api')

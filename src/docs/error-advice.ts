@@ -34,7 +34,7 @@ export const errorAdvice: Readonly<Record<ErrorCode, string>> = {
     'Wait and send the same request with the same key: you get the response of the first one. See [idempotency](../guides/idempotency.md).',
   gone: 'Use another key or resource. This one does not come back.',
   payload_too_large:
-    'Send less at once: split a batch into several. The maximum is on each operation in the [API reference](/docs/api).',
+    'Send less at once: split a batch into several. The maximum is `SVC_BODY_LIMIT_BYTES`; most operations accept less ([settings](settings.md)).',
   validation_failed:
     'Correct every field in `details.fields`; all invalid fields are listed at once, with a code and a message each.',
   insufficient_cohort_size:

@@ -1,47 +1,79 @@
 /** The parts of the OpenAPI document that the reference shows. */
 import type { JsonSchema } from './json-schema.ts';
 
-export interface OpenApi {
-  readonly info: { readonly version: string };
-  readonly servers: readonly { readonly url: string }[];
-  readonly tags: readonly { readonly name: string; readonly description: string }[];
-  readonly paths: Readonly<Record<string, Readonly<Record<string, DeclaredOperation>>>>;
+interface Reference {
+  readonly $ref: string;
+}
+
+interface Content {
+  readonly content?: Readonly<Record<string, { readonly schema?: JsonSchema }>>;
 }
 
 export interface Parameter {
   readonly name: string;
   readonly in: 'path' | 'query' | 'header';
-  readonly required: boolean;
+  readonly required?: boolean;
   readonly description?: string;
   readonly schema: JsonSchema;
 }
 
-export interface Content {
-  readonly content?: Readonly<Record<string, { readonly schema?: JsonSchema }>>;
-}
-
-export interface DeclaredOperation {
+interface DeclaredOperation {
   readonly operationId: string;
   readonly summary: string;
-  readonly description: string;
+  readonly description?: string;
   readonly tags: readonly string[];
   readonly deprecated?: boolean;
-  readonly security: readonly object[];
-  readonly parameters: readonly (Parameter | { readonly $ref: string })[];
-  readonly requestBody?: Content & { readonly description?: string; readonly required?: boolean };
-  readonly responses: Readonly<
-    Record<string, (Content & { readonly description: string }) | { readonly $ref: string }>
-  >;
+  readonly security?: readonly object[];
+  readonly parameters?: readonly (Parameter | Reference)[];
+  readonly requestBody?: Content & { readonly description?: string };
+  readonly responses: Readonly<Record<string, Content | Reference>>;
 }
 
-export interface Operation extends DeclaredOperation {
+type PathItem = { readonly parameters?: DeclaredOperation['parameters'] } & Readonly<
+  Partial<Record<(typeof methods)[number], DeclaredOperation>>
+>;
+
+export interface OpenApi {
+  readonly info: { readonly version: string };
+  readonly servers: readonly { readonly url: string }[];
+  readonly tags: readonly { readonly name: string; readonly description: string }[];
+  readonly security?: readonly object[];
+  readonly paths: Readonly<Record<string, PathItem>>;
+}
+
+/** An operation with what it inherits from its path and the document, and without references, except to schemas. */
+export interface Operation extends Omit<DeclaredOperation, 'parameters' | 'responses' | 'security'> {
   readonly method: string;
   readonly path: string;
+  readonly isPublic: boolean;
+  readonly parameters: readonly Parameter[];
+  readonly responses: Readonly<Record<string, Content>>;
 }
 
-export function operationsOf({ paths }: OpenApi): Operation[] {
-  return Object.entries(paths).flatMap(([path, item]) =>
-    Object.entries(item).map(([method, operation]) => ({ ...operation, method: method.toUpperCase(), path })),
+const methods = ['get', 'put', 'post', 'patch', 'delete'] as const;
+
+export function operationsOf(openApi: OpenApi): Operation[] {
+  const find = lookupIn(openApi);
+  const followed = <T extends object>(value: T | Reference) =>
+    ('$ref' in value ? find(value.$ref) : value) as T;
+  return Object.entries(openApi.paths).flatMap(([path, item]) =>
+    methods.flatMap((method) => {
+      const operation = item[method];
+      if (operation === undefined) {
+        return [];
+      }
+      const { security = openApi.security ?? [], parameters = [], responses } = operation;
+      return {
+        ...operation,
+        method: method.toUpperCase(),
+        path,
+        isPublic: security.length === 0,
+        parameters: [...(item.parameters ?? []), ...parameters].map((each) => followed<Parameter>(each)),
+        responses: Object.fromEntries(
+          Object.entries(responses).map(([status, response]) => [status, followed<Content>(response)]),
+        ),
+      };
+    }),
   );
 }
 
@@ -58,8 +90,7 @@ export function lookupIn(document: object): (reference: string) => object | unde
 
 /** Returns the response of a successful request: the first that is declared. */
 export function successOf(responses: Operation['responses']): Content | undefined {
-  const [success] = Object.values(responses);
-  return success === undefined || '$ref' in success ? undefined : success;
+  return Object.values(responses)[0];
 }
 
 export function jsonSchemaOf(content: Content | undefined): JsonSchema | undefined {

@@ -1,5 +1,5 @@
 /** An operation of the reference: samples, parameters, body, response and errors. */
-import { type ErrorCode, errorCodes } from '../contract/errors.ts';
+import { errorCodes } from '../contract/errors.ts';
 import { fieldTable, rowsOf } from './field-table.ts';
 import { type JsonSchema, linkTo, type Schemas, typeName } from './json-schema.ts';
 import { jsonSchemaOf, type lookupIn, type Operation, type Parameter, successOf } from './openapi.ts';
@@ -26,10 +26,15 @@ export function operationMarkdown(
   { find, shared, bodies, example }: OperationContext,
 ): string {
   const schemas = schemasOf(find, shared);
-  const { operationId, summary, description, requestBody, responses, deprecated } = operation;
-  const parameters = operation.parameters.map((each) =>
-    '$ref' in each ? (find(each.$ref) as Parameter) : each,
-  );
+  const {
+    operationId,
+    summary,
+    description = '',
+    parameters,
+    requestBody,
+    responses,
+    deprecated,
+  } = operation;
   const body = jsonSchemaOf(requestBody);
   const success = Object.keys(responses)[0] ?? '';
   const answer = jsonSchemaOf(successOf(responses));
@@ -43,7 +48,7 @@ ${description}
 
 ${samplesMarkdown(operation)}
 
-${part('Parameters', parameterTable(parameters, schemas))}${part('Body', body && `${fieldTable(body, schemasOf(find, bodies))}\n${requestBody?.description ?? ''}`)}${part(`Response ${success}`, `${answer === undefined ? '' : answerMarkdown(answer, schemas)}\n${example}`)}${part('Errors', errorLinks(responses, find))}`;
+${part('Parameters', parameterTable(parameters, schemas))}${part('Body', body && `${fieldTable(body, schemasOf(find, bodies))}\n${requestBody?.description ?? ''}`)}${part(`Response ${success}`, `${answer === undefined ? '' : answerMarkdown(answer, schemas)}\n${example}`)}${part('Errors', errorLinks(responses))}`;
 }
 
 function samplesMarkdown(operation: Operation): string {
@@ -66,7 +71,7 @@ function parameterTable(parameters: readonly Parameter[], schemas: Schemas): str
     ? ''
     : rowsOf(
         ['name', 'type', ''],
-        parameters.map(({ name, in: place, required, description, schema }) => ({
+        parameters.map(({ name, in: place, required = false, description, schema }) => ({
           name,
           type: `${typeName(schema, schemas)}, in ${place}${required ? '' : ', optional'}`,
           text: description ?? schema.description ?? '',
@@ -75,15 +80,14 @@ function parameterTable(parameters: readonly Parameter[], schemas: Schemas): str
 }
 
 /** The codes of each status, from the references to their schemas. */
-function errorLinks(responses: Operation['responses'], find: ReturnType<typeof lookupIn>): string {
+function errorLinks(responses: Operation['responses']): string {
   const found = Object.entries(responses)
     .filter(([status]) => Number(status) >= 400)
     .map(([status, response]) => {
-      const whole = '$ref' in response ? find(response.$ref) : response;
       const named = new Set(
-        [...JSON.stringify(whole).matchAll(/schemas\/Error_(\w+)/g)].map(([, code]) => code),
+        [...JSON.stringify(response).matchAll(/schemas\/Error_(\w+)/g)].map(([, code]) => code),
       );
-      const codes = errorCodes.filter((code: ErrorCode) => named.has(code));
+      const codes = errorCodes.filter((code) => named.has(code));
       return `${status}: ${codes.map((code) => `[\`${code}\`](/docs/errors#${code})`).join(', ')}`;
     });
   return found.length === 0 ? '' : `${found.join('. ')}.`;

@@ -9,7 +9,7 @@ export interface Samples {
 }
 
 /** The part of an operation that a sample depends on. */
-export type SampledOperation = Pick<Operation, 'operationId' | 'method' | 'path' | 'security' | 'responses'>;
+export type SampledOperation = Pick<Operation, 'operationId' | 'method' | 'path' | 'isPublic' | 'responses'>;
 
 interface Call {
   readonly method: string;
@@ -31,10 +31,9 @@ export function variablesOf(operation: SampledOperation): string[] {
   return variables(callOf(operation));
 }
 
-function callOf({ operationId, method, path, security, responses }: SampledOperation): Call {
+function callOf({ operationId, method, path, isPublic, responses }: SampledOperation): Call {
   const { query, body } = exampleRequests[operationId] ?? {};
   const search = query === undefined ? '' : `?${new URLSearchParams(query)}`;
-  const isPublic = security.length === 0;
   return {
     method,
     path:
