@@ -9,7 +9,7 @@ import { heldOf, LedgerWorld, openLedgerOn, postedOf, verdictOf } from '../../te
 import { engine, openPlace } from '../../test/support/test-database.ts';
 import type { Fit } from '../kernel/fit.ts';
 import { type Limit, WILDCARD } from '../kernel/limits.ts';
-import type { Hold } from './holds/hold.ts';
+import { type Hold, holdIdOfCall, runIdOf } from './holds/hold.ts';
 import { holdKeyOf, type RequestKey } from './holds/hold-keys.ts';
 import type { Held, HoldIncrease, HoldRequest, HoldResult, IncreaseResult } from './holds/hold-request.ts';
 import type { Ledger } from './ledger.ts';
@@ -335,6 +335,40 @@ describe('a hold', () => {
       chargedAtMs: opened.chargedAtMs,
     });
     await expectNoDrift(orgId);
+  });
+
+  test('of a call has the number of its run, survives a restart, and is settled by that run once', async () => {
+    const orgId = await world.orgWith(cap('10'));
+    const runId = world.ids.next('run');
+    const call = { holdId: holdIdOfCall(runId), depth: 3 };
+    const hold = await world.held(orgId, '4', { surface: 'run', call });
+    expect(runIdOf(hold)).toBe(runId);
+    await world.restart();
+    const restored = await world.ledger.findHold(orgId, hold.id);
+    expect(restored).toMatchObject({ depth: 3, postIfUnsettled: true, runId: null, surface: 'run' });
+    const settled = { runId, decisionId: hold.id };
+    expect(await world.posted(orgId, '3', settled)).toMatchObject({ marks: [], posting: { runId } });
+    expect(verdictOf(await world.post(orgId, '3', settled))).toBe('settled_already');
+    expect(await counterOf(orgId, 'cap')).toBe(at('3'));
+    await expectNoDrift(orgId);
+  });
+
+  test('of a call counts in the limits of its chain, whose depth is checked', async () => {
+    const chain = { match: { chain_id: WILDCARD }, span: lifetime } as const;
+    const orgId = await world.orgWith(
+      limitOf({ id: 'depth', kind: 'chain_depth', capacity: 2n, ...chain }),
+      limitOf({ id: 'cost', kind: 'chain_cost', capacity: usd('5'), ...chain }),
+    );
+    const scope = scopeOf({ chain_id: 'chain' });
+    const take = (depth: number) =>
+      world.hold(orgId, '2', {
+        surface: 'run',
+        scope,
+        call: { holdId: holdIdOfCall(world.ids.next('run')), depth },
+      });
+    expect(verdicts([await take(1), await take(2)])).toEqual({ held: 2 });
+    // Too deep, then too expensive.
+    expect(verdicts([await take(3), await take(2)])).toEqual({ chain_budget_exceeded: 2 });
   });
 
   test('of a decision can be adopted by a run in progress', async () => {

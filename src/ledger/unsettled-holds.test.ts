@@ -9,7 +9,7 @@ import { LedgerWorld, openLedgerOn, verdictOf } from '../../test/support/ledger-
 import { engine, openPlace } from '../../test/support/test-database.ts';
 import type { Limit } from '../kernel/limits.ts';
 import { type Database, DatabaseUnavailable } from '../platform/db/database.ts';
-import type { Hold } from './holds/hold.ts';
+import { type Hold, holdIdOfCall } from './holds/hold.ts';
 import type { Posting } from './posting.ts';
 import { findEnds } from './postings/ledger-writes.ts';
 
@@ -496,4 +496,17 @@ test('a hold that asks for it is posted in an org that releases the others, also
   ]);
   expect(await world.ledger.findHold(orgId, released.hold?.id ?? '')).toBeUndefined();
   expect((await stateOf(orgId)).counters).toHaveLength(1);
+});
+
+test('an unsettled call is posted under the id of its run, and its late settlement takes the place of that', async () => {
+  const orgId = await world.orgWith(cap);
+  const runId = world.ids.next('run');
+  const call = { holdId: holdIdOfCall(runId), depth: 1 };
+  const hold = await world.held(orgId, '3', { surface: 'run', holdSeconds, call });
+  world.clock.advanceSeconds(holdSeconds + 1);
+  await world.expireAll();
+  expect(await entriesOf(orgId)).toEqual([{ run_id: runId, usd_nanos: usd('3'), marks: ['unsettled'] }]);
+  await world.posted(orgId, '1', { runId, decisionId: hold.id });
+  expect((await entriesOf(orgId)).map(({ run_id }) => run_id)).toEqual([runId, runId, runId]);
+  await expectNoDrift(orgId);
 });

@@ -12,7 +12,7 @@ import {
 } from '../../src/kernel/limits.ts';
 import { calendarWindow, fixedWindow, lifetime, type Window } from '../../src/kernel/windows.ts';
 import { EmbeddedLedger } from '../../src/ledger/embedded/embedded-ledger.ts';
-import type { Hold } from '../../src/ledger/holds/hold.ts';
+import { type Hold, runIdOf } from '../../src/ledger/holds/hold.ts';
 import type { Held, HoldRequest, HoldResult } from '../../src/ledger/holds/hold-request.ts';
 import type { Ledger } from '../../src/ledger/ledger.ts';
 import { notifyLimitChanged, notifyLimitsChanged } from '../../src/ledger/limits/change-notifications.ts';
@@ -59,7 +59,7 @@ function unsettledRunsOf(ids: Ids): UnsettledRuns<unknown> {
     async postingsFor(_, __, holds) {
       return holds.map((hold) => ({
         kind: 'expire',
-        runId: hold.runId ?? ids.next('run'),
+        runId: runIdOf(hold) ?? ids.next('run'),
         ...(hold.runId !== null && { runExists: true }),
         externalId: null,
         entryId: ids.next('ent'),
