@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { themeOf } from '../platform/http/html/theme.ts';
-import type { Page, PageAnswer, Visit } from '../platform/http/routes/page.ts';
+import { type Page, type PageAnswer, redirectTo, type Visit } from '../platform/http/routes/page.ts';
 import type { OpenApi } from './openapi.ts';
 import type { Site } from './site.ts';
 
@@ -30,6 +30,10 @@ export function docsPages({ openApi, deprecations }: DocsDependencies): Page[] {
     const theme = themeOf(visit.headers.cookie);
     const site = await currentSite();
     const page = site.page(path, theme);
+    const withoutSlash = path.replace(/\/+$/, '');
+    if (page === undefined && withoutSlash !== path && site.page(withoutSlash, theme) !== undefined) {
+      return redirectTo(withoutSlash);
+    }
     if (page !== undefined) {
       return { status: 200, contentType: page.contentType, body: page.text, headers: page.headers };
     }
@@ -48,7 +52,7 @@ export function docsPages({ openApi, deprecations }: DocsDependencies): Page[] {
   }
 
   return [
-    ...['/docs', '/docs.md', '/docs/*'].map((path): Page => ({ path, handler: answer })),
+    ...['/docs', '/docs/', '/docs.md', '/docs/*'].map((path): Page => ({ path, handler: answer })),
     {
       path: '/docs/search',
       async handler({ query, headers }) {

@@ -30,7 +30,7 @@ interface DeclaredOperation {
 }
 
 type PathItem = { readonly parameters?: DeclaredOperation['parameters'] } & Readonly<
-  Partial<Record<(typeof methods)[number], DeclaredOperation>>
+  Partial<Record<Method, DeclaredOperation>>
 >;
 
 export interface OpenApi {
@@ -51,17 +51,15 @@ export interface Operation extends Omit<DeclaredOperation, 'parameters' | 'respo
 }
 
 const methods = ['get', 'put', 'post', 'patch', 'delete'] as const;
+type Method = (typeof methods)[number];
 
 export function operationsOf(openApi: OpenApi): Operation[] {
   const find = lookupIn(openApi);
   const followed = <T extends object>(value: T | Reference) =>
     ('$ref' in value ? find(value.$ref) : value) as T;
   return Object.entries(openApi.paths).flatMap(([path, item]) =>
-    methods.flatMap((method) => {
-      const operation = item[method];
-      if (operation === undefined) {
-        return [];
-      }
+    methodsIn(item).map((method) => {
+      const operation = item[method] as DeclaredOperation;
       const { security = openApi.security ?? [], parameters = [], responses } = operation;
       return {
         ...operation,
@@ -75,6 +73,11 @@ export function operationsOf(openApi: OpenApi): Operation[] {
       };
     }),
   );
+}
+
+/** Returns the methods of a path, in the order of their declaration. */
+function methodsIn(item: PathItem): Method[] {
+  return Object.keys(item).filter((name): name is Method => methods.some((method) => method === name));
 }
 
 /** Returns the object that `#/components/…` names. */

@@ -25,7 +25,9 @@ interface Entry extends Found {
 
 const resultsMax = 30;
 const excerptCharacters = 220;
-export const queryCharactersMax = 200;
+const queryCharactersMax = 200;
+/** Bounds the work of a search, which anyone may request. */
+const wordsMax = 8;
 /** The list of all operations on the start page repeats the reference. */
 const unindexed = new Set(['all-operations']);
 
@@ -42,10 +44,10 @@ export async function createSearch(
     searchOptions: {
       boost: { title: 6, name: 4, page: 3 },
       boostDocument: (id) => weights[entries[id as number]?.section ?? 'api'],
-      prefix: true,
+      prefix: (term) => term.length > 2,
       weights: { fuzzy: 0.15, prefix: 0.4 },
       processTerm: (term) => [term, ...(synonyms[stem(term)] ?? [])].map(stem),
-      fuzzy: (term) => (term.length > 4 ? 0.2 : false),
+      fuzzy: (term) => (term.length > 4 && term.length < 20 ? 0.2 : false),
     },
   });
   for (const document of documents) {
@@ -60,7 +62,7 @@ export async function createSearch(
       if (text === '') {
         return [];
       }
-      const words = withoutFillers(text);
+      const words = tellingWords(text);
       const found = index.search(words).flatMap(({ id }) => entries[id as number] ?? []);
       // What is called exactly so comes first, whatever its length.
       const isNamed = ({ title, name }: Entry) =>
@@ -80,14 +82,16 @@ export async function createSearch(
 
 /** Words of questions that say nothing about the subject. */
 const fillers = new Set(
-  'a an and are be can do does for from how i in is it me my of on or that the this to was we what when where which who why with you'.split(
+  'a an and are at be can do does for from how i in is it me my of on or that the this to was we what when where which who why with you'.split(
     ' ',
   ),
 );
 
-function withoutFillers(text: string): string {
-  const words = text.split(/\s+/).filter((word) => !fillers.has(word.toLowerCase().replaceAll(/\W/g, '')));
-  return words.length === 0 ? text : words.join(' ');
+/** Returns the words of a query that say something, at most `wordsMax`. */
+function tellingWords(text: string): string {
+  const words = text.split(/[\s\p{P}]+/u).filter((word) => word !== '');
+  const telling = words.filter((word) => !fillers.has(word.toLowerCase().replaceAll(/\W/g, '')));
+  return (telling.length === 0 ? words : telling).slice(0, wordsMax).join(' ');
 }
 
 /** Whole pages come before sections of the same name, and guides before the reference. */
