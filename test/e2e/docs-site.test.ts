@@ -143,7 +143,7 @@ describe.skipIf(executable === undefined)('the documentation', () => {
     const page = await walk.stranger();
     const answer = await page.goto(`${walk.url}/docs/guides/nothing`);
     expect(answer?.status()).toBe(404);
-    await page.getByRole('link', { name: 'introduction' }).click();
+    await page.locator('article').getByRole('link', { name: 'introduction' }).click();
     expect(page.url()).toBe(`${walk.url}/docs`);
   });
 });
