@@ -1,0 +1,44 @@
+/** Runs the shell blocks of documents in order, as a reader would. */
+import { execFileSync } from 'node:child_process';
+import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+
+export const repository = resolve(import.meta.dirname, '../..');
+
+/** Returns the shell blocks of a document, with the text that `replacements` name replaced. */
+export function shellBlocks(document: string, replacements: Readonly<Record<string, string>>): string[] {
+  const text = readFileSync(join(repository, document), 'utf8');
+  return [...text.matchAll(/^```sh\n(.*?)^```$/gms)].map(([, block = '']) =>
+    Object.entries(replacements).reduce((result, [from, to]) => result.replaceAll(from, to), block),
+  );
+}
+
+/** Runs all blocks in one shell, so that variables are kept between blocks, as for a reader. */
+export function runBlocks(
+  blocks: readonly string[],
+  options: { readonly cwd: string; readonly env: NodeJS.ProcessEnv },
+): string {
+  const script = ['set -euo pipefail', ...blocks].join('\n');
+  return execFileSync('bash', ['-c', script], { ...options, encoding: 'utf8', stdio: 'pipe' });
+}
+
+/**
+ * Readers run the blocks in the repository; tests run them in an empty folder, so that they leave no files behind.
+ * Returns a directory with an `npm` that works in the repository. It skips `npm ci` and `npm test`, which have already
+ * run, and installs packages by a link to those of the repository.
+ */
+export function npmInTheRepository(folder: string): string {
+  const bin = join(folder, 'bin');
+  mkdirSync(bin);
+  const npm = execFileSync('which', ['npm'], { encoding: 'utf8' }).trim();
+  const script = `#!/bin/sh
+case "$1" in
+  ci|test) exit 0 ;;
+  install) exec ln -sfn '${repository}/node_modules' node_modules ;;
+esac
+cd '${repository}' && exec '${npm}' "$@"
+`;
+  writeFileSync(join(bin, 'npm'), script);
+  chmodSync(join(bin, 'npm'), 0o755);
+  return bin;
+}
