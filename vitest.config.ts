@@ -91,7 +91,7 @@ const deployment = 'test/deploy/**/*.test.ts';
 /** Programs of others, installed by the tests: `npm run test:clients`. */
 const clients = 'test/clients/**/*.test.ts';
 /** PostgreSQL servers that a test starts by itself, with a standby, with a pooler, or too late: only the soak run has the time. */
-const ownServers = 'test/e2e/{failover,pooler,start-without-database,doctor-servers}.test.ts';
+const ownServers = 'test/e2e/{failover,failover-guide,pooler,start-without-database,doctor-servers}.test.ts';
 const soakEnv = { PURSER_TEST_SOAK: '1' };
 /** The contract over sockets instead of injected requests. Leaves out files that need no server, or that always use sockets. */
 const socketEnv = { PURSER_TEST_ENGINE: 'embedded', PURSER_TEST_TRANSPORT: 'sockets' };
