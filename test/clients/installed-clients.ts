@@ -32,8 +32,8 @@ export function pythonSdks(): Promise<string | undefined> {
   return client({ name: 'python-sdks', from: 'PyPI', packages }, 'bin/python');
 }
 
-/** A client that is missing is a message, or a failure if PURSER_TEST_REQUIRE_ALL is set. */
-async function client(tool: Tool, program: string): Promise<string | undefined> {
+/** Returns the path of the program. A client that is missing is a message, or a failure if PURSER_TEST_REQUIRE_ALL is set. */
+export async function client(tool: Tool, program: string): Promise<string | undefined> {
   const installed = await install(tool);
   if ('directory' in installed) {
     return join(installed.directory, program);

@@ -50,6 +50,14 @@ test('has exactly the declared operations, each with a unique id', () => {
   expect(new Set(ids).size).toBe(ids.length);
 });
 
+test('operation ids make unique names of methods', () => {
+  const items = [...Object.values(inlined.paths), ...Object.values(inlined.webhooks)] as object[];
+  const ids = items.flatMap((item) => Object.values(item).map(({ operationId }) => String(operationId)));
+  expect(ids.filter((id) => !/^[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)+$/.test(id))).toEqual([]);
+  const methods = ids.map((id) => id.replaceAll(/[._]/g, ''));
+  expect(methods.filter((method, index) => methods.indexOf(method) !== index)).toEqual([]);
+});
+
 test('the schemas of bodies and queries are valid', () => {
   const ajv = new Ajv2020();
   for (const { id, body, query } of world.app.routes) {
