@@ -44,6 +44,7 @@ export function checkProject(project: Project): string[] {
     return edited;
   }
   const contract = JSON.parse(contractText) as FrozenContract;
+  const current = currentOf(project);
   return [
     ...checkCodes(contract, evidence),
     ...checkFieldErrors(contract, evidence),
@@ -61,8 +62,8 @@ export function checkProject(project: Project): string[] {
     ...checkDeprecations(contract, releases, evidence),
     ...checkSuccessions(contract, releases, evidence),
     ...checkChangelog(changelog, releases, packageVersion),
-    ...checkReleased(project.releasedText, currentOf(project)),
-    ...checkPublished(publishedText, currentOf(project)),
+    ...checkReleased(project.releasedText, current),
+    ...checkPublished(publishedText, current),
   ];
 }
 
