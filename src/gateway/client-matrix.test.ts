@@ -83,7 +83,7 @@ interface Call {
   readonly api: string;
   readonly model: string;
   /** Returns the object of the SDK. */
-  plain(sdks: Sdks, body?: object): Promise<object>;
+  plain(sdks: Sdks, body?: object, options?: { signal: AbortSignal }): Promise<object>;
   /** Starts a stream; `with` sets more fields of the body. */
   stream?(sdks: Sdks, body?: object): Promise<Stream>;
   /** Returns the final object of the stream helper. */
@@ -105,7 +105,8 @@ function openAiCalls(name: 'openai' | 'compat'): Call[] {
     {
       api: `${name}, chat`,
       model: 'gpt-test',
-      plain: (sdks, body) => sdks[name].chat.completions.create({ ...chat, ...body, stream: false }),
+      plain: (sdks, body, options) =>
+        sdks[name].chat.completions.create({ ...chat, ...body, stream: false }, options),
       stream: (sdks, body) => sdks[name].chat.completions.create({ ...chat, ...body, stream: true }),
       helper: (sdks, body) => sdks[name].chat.completions.stream({ ...chat, ...body }).finalChatCompletion(),
       tools: { tools: [{ type: 'function', function: { name: 'lookup', parameters: schema } }] },
@@ -113,7 +114,8 @@ function openAiCalls(name: 'openai' | 'compat'): Call[] {
     {
       api: `${name}, responses`,
       model: 'gpt-test',
-      plain: (sdks, body) => sdks[name].responses.create({ ...response, ...body, stream: false }),
+      plain: (sdks, body, options) =>
+        sdks[name].responses.create({ ...response, ...body, stream: false }, options),
       stream: (sdks, body) => sdks[name].responses.create({ ...response, ...body, stream: true }),
       helper: (sdks, body) => sdks[name].responses.stream({ ...response, ...body }).finalResponse(),
       tools: { tools: [{ type: 'function', name: 'lookup', parameters: schema, strict: false }] },
@@ -121,7 +123,8 @@ function openAiCalls(name: 'openai' | 'compat'): Call[] {
     {
       api: `${name}, embeddings`,
       model: 'embed-test',
-      plain: (sdks) => sdks[name].embeddings.create({ model: 'embed-test', input: ['one two', 'three'] }),
+      plain: (sdks, _, options) =>
+        sdks[name].embeddings.create({ model: 'embed-test', input: ['one two', 'three'] }, options),
     },
   ];
 }
@@ -132,7 +135,8 @@ const calls: readonly Call[] = [
   {
     api: 'anthropic, messages',
     model: 'claude-test',
-    plain: (sdks, body) => sdks.anthropic.messages.create({ ...message, ...body, stream: false }),
+    plain: (sdks, body, options) =>
+      sdks.anthropic.messages.create({ ...message, ...body, stream: false }, options),
     stream: (sdks, body) => sdks.anthropic.messages.create({ ...message, ...body, stream: true }),
     helper: (sdks, body) => sdks.anthropic.messages.stream({ ...message, ...body }).finalMessage(),
     tools: { tools: [{ name: 'lookup', input_schema: schema }] },
@@ -241,6 +245,19 @@ describe.each(calls)('$api', ({ model, plain }) => {
     await expectBilledOnce(model);
   });
 
+  test('a client that leaves before the response pays what the provider bills', async () => {
+    const abort = new AbortController();
+    gateway.provider.fault = () => {
+      abort.abort();
+      return undefined;
+    };
+    const error = await errorOf(plain(through, {}, { signal: abort.signal }));
+    expect(error.constructor.name).toBe('APIUserAbortError');
+    await eventually(async () => expect(gateway.provider.bill[0]?.isComplete).toBe(true));
+    await expectBilledOnce(model);
+    expect([sent, gateway.provider.requests.length]).toEqual([1, 1]);
+  });
+
   test('a denied call is one request, and raises the error of status 402', async () => {
     await gateway.cap('0.000001');
     const error = await errorOf(plain(through));
@@ -281,14 +298,6 @@ describe.each(streams)('$api, streamed', ({ api, model, stream, helper, tools })
   test('the stream helper of the SDK returns the same object', async () => {
     const provided = await asProvided(helper);
     expect(withoutNullUsage(await helper(through))).toEqual(provided);
-    await expectBilledOnce(model);
-  });
-
-  test.runIf(api.endsWith('chat'))('a client that requests usage gets the same chunks', async () => {
-    const requested = { stream_options: { include_usage: true } };
-    const provided = await asProvided(async (sdks) => eventsOf(await stream(sdks, requested)));
-    expect(await eventsOf(await stream(through, requested))).toEqual(provided);
-    expect(provided.at(-1)).toMatchObject({ choices: [], usage: { completion_tokens: 5 } });
     await expectBilledOnce(model);
   });
 
@@ -357,6 +366,17 @@ describe.each(streams)('$api, streamed', ({ api, model, stream, helper, tools })
     await expectFailedFree();
   });
 });
+
+test.each(streams.filter(({ api }) => api.endsWith('chat')))(
+  'a client that requests usage gets the same chunks: $api',
+  async ({ model, stream }) => {
+    const requested = { stream_options: { include_usage: true } };
+    const provided = await asProvided(async (sdks) => eventsOf(await stream(sdks, requested)));
+    expect(await eventsOf(await stream(through, requested))).toEqual(provided);
+    expect(provided.at(-1)).toMatchObject({ choices: [], usage: { completion_tokens: 5 } });
+    await expectBilledOnce(model);
+  },
+);
 
 function failOnce(status: number): void {
   gateway.provider.fault = () =>

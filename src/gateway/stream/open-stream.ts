@@ -1,11 +1,8 @@
 /**
  * Follows a streamed response, so that the gateway can end it properly itself: after a failure, or when its hold cannot be increased.
- * One implementation per shape.
+ * One implementation per shape (`create-open-stream.ts`).
  */
 import type { CallUsage, Fields, Shape } from '../usage/call-usage.ts';
-import { createOpenChat } from './open-chat.ts';
-import { createOpenMessage } from './open-message.ts';
-import { createOpenResponse } from './open-response.ts';
 
 export interface OpenStream {
   /** Reads the data of an event that was passed on. */
@@ -28,15 +25,4 @@ export interface StreamedCall {
   readonly includesUsage: boolean;
   /** True if the gateway may end the stream before the provider does: only then is output kept for its ending. */
   readonly mayTruncate: boolean;
-}
-
-export function createOpenStream(call: StreamedCall): OpenStream {
-  switch (call.shape) {
-    case 'messages':
-      return createOpenMessage();
-    case 'responses':
-      return createOpenResponse(call.mayTruncate);
-    default:
-      return createOpenChat(call);
-  }
 }
