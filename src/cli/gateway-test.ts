@@ -67,7 +67,7 @@ async function gatewayTest({ connection: wanted, model, ...options }: GatewayTes
 }
 
 interface TestTarget {
-  /** The dialect, or the connection for compatible providers: the gateway chooses among the connections of a dialect. */
+  /** The connection; `anthropic` for those of Anthropic, among which the gateway chooses. */
   readonly label: string;
   readonly path: string;
   readonly model: string | undefined;
@@ -124,16 +124,11 @@ async function tested(url: string, key: string, { label, path, model }: TestTarg
   }
 }
 
+/** A connection with the API of OpenAI is called by its name, so that no other connection can answer for it. */
 function placeOf({ kind, name }: TestedConnection): Pick<TestTarget, 'label' | 'path'> {
-  switch (kind) {
-    case 'anthropic':
-      return { label: 'anthropic', path: '/anthropic/v1/messages' };
-    case 'openai':
-    case 'azure_openai':
-      return { label: 'openai', path: '/openai/v1/chat/completions' };
-    case 'openai_compatible':
-      return { label: `compat/${name}`, path: `/compat/${name}/v1/chat/completions` };
-  }
+  return kind === 'anthropic'
+    ? { label: 'anthropic', path: '/anthropic/v1/messages' }
+    : { label: name, path: `/compat/${name}/v1/chat/completions` };
 }
 
 /** Returns the message of an error in the format of OpenAI, Anthropic or Purser: all have it at `error.message`. */

@@ -180,7 +180,7 @@ test('gateway-test calls each provider and reports the answers', async () => {
   ]);
   expect(gatewayCalls).toMatchObject([
     {
-      path: '/openai/v1/chat/completions',
+      path: '/compat/openai/v1/chat/completions',
       key: expect.stringMatching(/^Bearer svc_/),
       body: { model: 'gpt-4o-mini' },
     },
@@ -189,7 +189,7 @@ test('gateway-test calls each provider and reports the answers', async () => {
   answer = { status: 402, body: { error: { message: 'The budget is used up.' } } };
   const failed = await run(['gateway-test', '--model', 'llama-4', '--url', frontUrl]);
   expect(failed.code).toBe(1);
-  expect(failed.stdout).toContain('compat/groq: llama-4 returned 402');
+  expect(failed.stdout).toContain('groq: llama-4 returned 402');
   expect(failed.stdout).toContain('The budget is used up.');
   expect(failed.stderr).toBe('purser: 2 of the calls failed\n');
   expect(gatewayCalls.map(({ path }) => path)).toContain('/compat/groq/v1/chat/completions');
