@@ -518,7 +518,7 @@ describe('the documentation', () => {
       'read-limit-setting',
     ]);
     for (const id of ids) {
-      const section = text.split(`<section id="${id}">`)[1]?.split('</section>')[0] ?? '';
+      const section = text.split(`<h2 id="${id}">`)[1]?.split(/<h2|<\/article>/)[0] ?? '';
       expect(section).toContain('2026-07-22');
       expect(section.match(/<p>/g)?.length, id).toBeGreaterThanOrEqual(2);
     }
