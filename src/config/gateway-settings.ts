@@ -1,6 +1,6 @@
 /** Declarations of the settings of the gateway. */
 import { type KeyVariable, parseKeyVariables } from './parsers.ts';
-import { flag, integer, type Setting } from './setting.ts';
+import { flag, integer, type Setting, url } from './setting.ts';
 
 export const gatewaySettings = {
   gateway: flag(
@@ -32,6 +32,16 @@ export const gatewaySettings = {
   gatewayAllowPrivateNetworks: flag(
     'SVC_GATEWAY_ALLOW_PRIVATE_NETWORKS',
     'Allow connections to providers at private and local addresses, and without TLS.',
+  ),
+  gatewayOpenaiUrl: url(
+    'SVC_GATEWAY_OPENAI_BASE_URL',
+    'https://api.openai.com/v1',
+    'URL of new connections to OpenAI that name none, for example that of a region or of an egress proxy.',
+  ),
+  gatewayAnthropicUrl: url(
+    'SVC_GATEWAY_ANTHROPIC_BASE_URL',
+    'https://api.anthropic.com',
+    'URL of new connections to Anthropic that name none.',
   ),
   gatewayApiKeys: {
     name: 'SVC_GATEWAY_API_KEY_ENVS',

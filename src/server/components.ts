@@ -169,11 +169,13 @@ export function createComponents(deps: AppDependencies) {
     pendingHolds: new WeakMap(),
   };
 
+  const providerUrls = { openai: config.gatewayOpenaiUrl, anthropic: config.gatewayAnthropicUrl };
   const connections = createConnections({
     db,
     secrets,
     breakers,
     keyVariables: config.gatewayApiKeys,
+    defaultUrls: providerUrls,
     nowMs: () => clock.now().getTime(),
   });
   const gatewaySettings = createGatewaySettings(db);
@@ -228,6 +230,7 @@ export function createComponents(deps: AppDependencies) {
     increaseDependencies,
     edgeDependencies,
     breakers,
+    providerUrls,
     connections,
     gatewaySettings,
     recordCallersChange,

@@ -6,6 +6,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
 import {
+  type AttemptFailure,
   type Connection,
   ConnectionKeyUnavailable,
   type Connections,
@@ -20,6 +21,8 @@ export interface ForwardedCall {
   readonly headers: IncomingHttpHeaders;
   /** Returns the body for a connection; the fields for a maximum differ between providers. */
   bodyFor(connection: Connection): Buffer | undefined;
+  /** Called before each attempt. */
+  onAttempt?(connection: Connection): void;
   /** Called with the body of each response that is not passed on: it may report usage. */
   onDiscarded?(status: number, body: Buffer): void;
 }
@@ -84,6 +87,7 @@ async function attemptOnce(
   call: ForwardedCall,
   attempts: number,
 ): Promise<AttemptsResult> {
+  call.onAttempt?.(connection);
   const send = (apiKey: string) =>
     client.send({
       connection,
@@ -101,7 +105,7 @@ async function attemptOnce(
     }
     const { status } = response;
     if (isRetryable(status) || isKeyRejected(status)) {
-      connections.failed(connection.id);
+      connections.failed(connection.id, { reason: 'status', status });
     } else {
       connections.succeeded(connection.id);
     }
@@ -111,11 +115,18 @@ async function attemptOnce(
     if (!(error instanceof ProviderUnreachable) && !(error instanceof ConnectionKeyUnavailable)) {
       throw error;
     }
-    connections.failed(connection.id);
-    countAttempt('unreachable');
     const isTimeout = error instanceof ProviderUnreachable && error.isTimeout;
+    connections.failed(connection.id, { reason: reasonOf(error, isTimeout) });
+    countAttempt('unreachable');
     return { kind: 'unreachable', isTimeout, attempts };
   }
+}
+
+function reasonOf(error: Error, isTimeout: boolean): Exclude<AttemptFailure['reason'], 'status'> {
+  if (error instanceof ConnectionKeyUnavailable) {
+    return 'key_unavailable';
+  }
+  return isTimeout ? 'timeout' : 'unreachable';
 }
 
 function isRetryable(status: number): boolean {

@@ -3,18 +3,21 @@ import { invalidField } from '../../../contract/api-error.ts';
 import { mayConnect } from '../../../platform/outbound/addresses.ts';
 import type { ConnectionKind, KeyVariable } from './connection.ts';
 
-export const defaultBaseUrls: Readonly<Partial<Record<ConnectionKind, string>>> = {
-  openai: 'https://api.openai.com/v1',
-  anthropic: 'https://api.anthropic.com',
-};
+/** URLs of connections that name none, by kind. */
+export type DefaultUrls = Readonly<Partial<Record<ConnectionKind, string>>>;
+
+export interface BaseUrlRules {
+  readonly allowPrivateNetworks: boolean;
+  readonly defaultUrls: DefaultUrls;
+}
 
 /** Returns the normalized URL, or rejects it. */
 export function checkBaseUrl(
   text: string | undefined,
   kind: ConnectionKind,
-  allowPrivateNetworks: boolean,
+  { allowPrivateNetworks, defaultUrls }: BaseUrlRules,
 ): string {
-  const given = text ?? defaultBaseUrls[kind];
+  const given = text ?? defaultUrls[kind];
   if (given === undefined) {
     throw invalidField('base_url', 'required', `Required for the kind \`${kind}\`.`);
   }
@@ -46,8 +49,12 @@ function hasAllowedQuery({ search, searchParams }: URL, kind: ConnectionKind): b
 }
 
 /** The key of an environment variable belongs to the operator: it is only sent where the operator allows it. */
-export function maySendVariable(variable: KeyVariable, kind: ConnectionKind, baseUrl: string): boolean {
-  const { baseUrl: allowed = defaultBaseUrls[kind] } = variable;
+export function maySendVariable(
+  variable: KeyVariable,
+  { kind, baseUrl }: { readonly kind: ConnectionKind; readonly baseUrl: string },
+  defaultUrls: DefaultUrls,
+): boolean {
+  const { baseUrl: allowed = defaultUrls[kind] } = variable;
   return allowed !== undefined && normalized(new URL(allowed)) === baseUrl;
 }
 

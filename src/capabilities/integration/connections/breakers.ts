@@ -8,6 +8,7 @@ import {
   phaseOf,
   tryHalfOpen,
 } from '../../../kernel/circuit-breaker.ts';
+import type { AttemptFailure } from './connection.ts';
 import type { BreakerView } from './schema.ts';
 
 export const breakerRules: BreakerRules = {
@@ -24,7 +25,7 @@ const entriesMax = 10_000;
 
 export interface Breakers {
   succeeded(connectionId: string): void;
-  failed(connectionId: string): void;
+  failed(connectionId: string, failure: AttemptFailure): void;
   /** Returns whether a call may try the connection first. Half-open: true once per interval. */
   mayTry(connectionId: string): boolean;
   view(connectionId: string): BreakerView;
@@ -36,18 +37,16 @@ export interface Breakers {
 
 export function createBreakers(nowMs: () => number, rules: BreakerRules = breakerRules): Breakers {
   const states = new Map<string, BreakerState>();
+  /** Kept while the breaker is closed again, so that a connection that fails now and then shows why. */
+  const lastFailures = new Map<string, AttemptFailure & { readonly atMs: number }>();
   let opened = 0;
 
   function set(connectionId: string, state: BreakerState | undefined): void {
     if (state === undefined) {
       states.delete(connectionId);
-      return;
+    } else {
+      setBounded(states, connectionId, state);
     }
-    if (states.size >= entriesMax && !states.has(connectionId)) {
-      const [oldest = ''] = states.keys();
-      states.delete(oldest);
-    }
-    states.set(connectionId, state);
   }
 
   return {
@@ -57,9 +56,11 @@ export function createBreakers(nowMs: () => number, rules: BreakerRules = breake
         set(connectionId, afterSuccess(state, rules, nowMs()));
       }
     },
-    failed(connectionId) {
+    failed(connectionId, failure) {
+      const atMs = nowMs();
+      setBounded(lastFailures, connectionId, { ...failure, atMs });
       const before = states.get(connectionId);
-      const after = afterFailure(before, rules, nowMs());
+      const after = afterFailure(before, rules, atMs);
       if (after.openedAtMs !== null && after.openedAtMs !== before?.openedAtMs) {
         opened += 1;
       }
@@ -78,6 +79,7 @@ export function createBreakers(nowMs: () => number, rules: BreakerRules = breake
     },
     view(connectionId) {
       const state = states.get(connectionId);
+      const last = lastFailures.get(connectionId);
       return {
         state: phaseOf(state, nowMs()),
         consecutive_failures: state?.consecutiveFailures ?? 0,
@@ -85,6 +87,14 @@ export function createBreakers(nowMs: () => number, rules: BreakerRules = breake
           state == null || state.openedAtMs === null
             ? null
             : new Date(state.openedAtMs + state.waitMs).toISOString(),
+        last_failure:
+          last === undefined
+            ? null
+            : {
+                at: new Date(last.atMs).toISOString(),
+                reason: last.reason,
+                status: last.reason === 'status' ? last.status : null,
+              },
       };
     },
     notClosed() {
@@ -95,4 +105,12 @@ export function createBreakers(nowMs: () => number, rules: BreakerRules = breake
     },
     opened: () => opened,
   };
+}
+
+function setBounded<Value>(map: Map<string, Value>, key: string, value: Value): void {
+  if (map.size >= entriesMax && !map.has(key)) {
+    const [oldest = ''] = map.keys();
+    map.delete(oldest);
+  }
+  map.set(key, value);
 }

@@ -25,6 +25,7 @@ const open = (variables: Record<string, string | undefined> = {}): Connections =
     keyVariables: new Map(
       Object.entries(variables).map(([name, value]) => [name, { value, baseUrl: undefined }]),
     ),
+    defaultUrls: { openai: 'https://api.openai.com/v1' },
     breakers,
     nowMs: () => world.clock.now().getTime(),
   });
@@ -119,7 +120,7 @@ test('a failing connection is tried last until its trial succeeds', async () => 
   const id = prime?.id as string;
   for (let failures = 0; failures < 5; failures += 1) {
     expect(await order()).toEqual(['prime', 'spare']);
-    connections.failed(id);
+    connections.failed(id, { reason: 'status', status: 500 + failures });
   }
   expect(await order()).toEqual(['spare', 'prime']);
   expect([breakers.view(id).state, breakers.opened(), breakers.notClosed()]).toEqual([
@@ -127,6 +128,8 @@ test('a failing connection is tried last until its trial succeeds', async () => 
     1,
     [{ connectionId: id, phase: 'open' }],
   ]);
+  const lastFailure = { at: new Date(nowMs).toISOString(), reason: 'status', status: 504 };
+  expect(breakers.view(id)).toMatchObject({ consecutive_failures: 5, last_failure: lastFailure });
   nowMs += 5_000;
   expect(breakers.view(id).state).toBe('half_open');
   expect([await order(), await order()]).toEqual([
@@ -139,6 +142,11 @@ test('a failing connection is tried last until its trial succeeds', async () => 
     'closed',
     [],
   ]);
+  expect(breakers.view(id).last_failure, 'stays visible when the connection works again').toEqual(
+    lastFailure,
+  );
+  connections.failed(id, { reason: 'timeout' });
+  expect(breakers.view(id).last_failure).toMatchObject({ reason: 'timeout', status: null });
 });
 
 test('settings of the gateway are cached until they change', async () => {

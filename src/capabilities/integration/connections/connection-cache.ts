@@ -2,7 +2,7 @@
 import { NotifiedCache } from '../../../platform/cache/notified-cache.ts';
 import type { Database } from '../../../platform/db/database.ts';
 import type { Secrets } from '../../../platform/secrets/secrets.ts';
-import { maySendVariable } from './base-url.ts';
+import { type DefaultUrls, maySendVariable } from './base-url.ts';
 import type { Breakers } from './breakers.ts';
 import { type LoadedConnection, orderCandidates, parseModels } from './candidates.ts';
 import { onConnectionsChange } from './change-notifications.ts';
@@ -14,6 +14,7 @@ export interface ConnectionCacheDependencies {
   readonly db: Database;
   readonly secrets: Secrets;
   readonly keyVariables: ReadonlyMap<string, KeyVariable>;
+  readonly defaultUrls: DefaultUrls;
   readonly breakers: Breakers;
   nowMs(): number;
   /** Returns a number from 0 to below 1. Default: `Math.random`. */
@@ -67,7 +68,7 @@ function loaded(deps: ConnectionCacheDependencies, row: ConnectionRow): LoadedCo
 
 /** Decrypts the keys once. They are only reachable through functions, so that a logged connection does not contain them. */
 function keysOf(
-  { secrets, keyVariables, nowMs }: ConnectionCacheDependencies,
+  { secrets, keyVariables, defaultUrls, nowMs }: ConnectionCacheDependencies,
   row: ConnectionRow,
 ): Pick<LoadedConnection, 'apiKey' | 'previousApiKey'> {
   const context = keyContext(row.org_id, row.id);
@@ -79,7 +80,8 @@ function keysOf(
     }
   };
   const variable = row.api_key_env === null ? undefined : keyVariables.get(row.api_key_env);
-  const isAllowed = variable !== undefined && maySendVariable(variable, row.kind, row.base_url);
+  const target = { kind: row.kind, baseUrl: row.base_url };
+  const isAllowed = variable !== undefined && maySendVariable(variable, target, defaultUrls);
   const key = row.api_key_env === null ? decrypted(row.api_key) : isAllowed ? variable.value : undefined;
   const previous = decrypted(row.previous_api_key);
   const previousUntilMs = row.previous_until?.getTime() ?? 0;

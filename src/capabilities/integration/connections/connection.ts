@@ -68,5 +68,12 @@ export interface Connections {
   /** Call when the provider has responded, also with a status of the client's fault (4xx other than 401, 403, 408 and 429). */
   succeeded(connectionId: string): void;
   /** Call when an attempt failed: 408, 429, 5xx, 401 and 403 of the provider, a timeout, or a lost connection. */
-  failed(connectionId: string): void;
+  failed(connectionId: string, failure: AttemptFailure): void;
 }
+
+export const failureReasons = ['status', 'timeout', 'unreachable', 'key_unavailable'] as const;
+
+/** Why an attempt failed. Without text of the provider, which may contain a part of the key. */
+export type AttemptFailure =
+  | { readonly reason: 'status'; readonly status: number }
+  | { readonly reason: Exclude<(typeof failureReasons)[number], 'status'> };

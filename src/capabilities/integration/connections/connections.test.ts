@@ -57,7 +57,7 @@ describe('creating', () => {
       weight: 100,
       timeouts: { connect_ms: 10_000, first_byte_ms: 600_000, idle_ms: 300_000, total_ms: 3_600_000 },
       headers: {},
-      breaker: { state: 'closed', consecutive_failures: 0, retry_at: null },
+      breaker: { state: 'closed', consecutive_failures: 0, retry_at: null, last_failure: null },
     });
     expect((await call('GET', `/${connection.id}`)).json).toEqual(connection);
   });

@@ -1,6 +1,7 @@
 export { urlBelow } from './base-url.ts';
 export { type Breakers, createBreakers } from './breakers.ts';
 export {
+  type AttemptFailure,
   type Connection,
   ConnectionKeyUnavailable,
   type ConnectionKind,

@@ -2,7 +2,7 @@ import { type Static, Type } from 'typebox';
 import { breakerPhases } from '../../../kernel/circuit-breaker.ts';
 import { listParameters } from '../../../platform/http/routes/list.ts';
 import { choice, closed, id, nullable, partial, timestamp } from '../../../platform/http/routes/schemas.ts';
-import { connectionKinds } from './connection.ts';
+import { connectionKinds, failureReasons } from './connection.ts';
 import { headersMax } from './extra-headers.ts';
 
 export const modelsMax = 100;
@@ -103,6 +103,20 @@ export const BreakerView = closed({
   ),
   consecutive_failures: Type.Integer(),
   retry_at: nullable(timestamp),
+  last_failure: Type.Union(
+    [
+      closed({
+        at: timestamp,
+        reason: choice(
+          failureReasons,
+          '`status`: the provider answered with `status`. `key_unavailable`: the key cannot be decrypted, or its variable is not set.',
+        ),
+        status: nullable(Type.Integer()),
+      }),
+      Type.Null(),
+    ],
+    { description: 'Since the process started. Kept when the connection works again.' },
+  ),
 });
 export type BreakerView = Static<typeof BreakerView>;
 

@@ -4,7 +4,7 @@ import type { Queryable, Transaction } from '../../../platform/db/database.ts';
 import type { Ids } from '../../../platform/ids.ts';
 import type { Secrets } from '../../../platform/secrets/secrets.ts';
 import { lockOrg } from '../../access/orgs/index.ts';
-import { checkBaseUrl, maySendVariable } from './base-url.ts';
+import { type BaseUrlRules, checkBaseUrl, maySendVariable } from './base-url.ts';
 import { notifyConnectionsChange } from './change-notifications.ts';
 import type { ConnectionKind, KeyVariable } from './connection.ts';
 import { keyContext } from './encrypted-columns.ts';
@@ -29,9 +29,8 @@ import {
   type StoredConnectionView,
 } from './schema.ts';
 
-export interface ConnectionRules {
+export interface ConnectionRules extends BaseUrlRules {
   readonly secrets: Secrets;
-  readonly allowPrivateNetworks: boolean;
   /** Environment variables that connections may take their key from. */
   readonly keyVariables: ReadonlyMap<string, KeyVariable>;
 }
@@ -80,7 +79,7 @@ export async function createConnection(
   body: CreateConnection,
 ): Promise<ConnectionRow> {
   const id = ids.next('con');
-  const base_url = checkBaseUrl(body.base_url, body.kind, rules.allowPrivateNetworks);
+  const base_url = checkBaseUrl(body.base_url, body.kind, rules);
   const key = keyColumns(rules, { orgId, id }, { kind: body.kind, base_url }, body, now);
   if (key === undefined) {
     throw invalidField('api_key', 'required', 'Send `api_key` or `api_key_env`.');
@@ -127,10 +126,7 @@ export async function patchConnection(
   const others = body.name === undefined ? [] : await lockedConnections(tx, name.orgId);
   return changeConnection(tx, name, now, (before) => {
     const { kind } = before;
-    const base_url =
-      body.base_url === undefined
-        ? before.base_url
-        : checkBaseUrl(body.base_url, kind, rules.allowPrivateNetworks);
+    const base_url = body.base_url === undefined ? before.base_url : checkBaseUrl(body.base_url, kind, rules);
     const key = keyColumns(rules, name, { kind, base_url }, body, now);
     if (key === undefined && base_url !== before.base_url) {
       throw invalidField(
@@ -224,7 +220,7 @@ type KeyColumns = Pick<ConnectionRow, 'api_key' | 'api_key_last_four' | 'api_key
 
 /** Returns the columns of the new key; undefined if the request has none. */
 function keyColumns(
-  { secrets, keyVariables }: ConnectionRules,
+  { secrets, keyVariables, defaultUrls }: ConnectionRules,
   { orgId, id }: ConnectionName,
   target: { readonly kind: ConnectionKind; readonly base_url: string },
   { api_key, api_key_env }: { readonly api_key?: string; readonly api_key_env?: string },
@@ -242,7 +238,7 @@ function keyColumns(
         'The operator has not listed this variable in SVC_GATEWAY_API_KEY_ENVS.',
       );
     }
-    if (!maySendVariable(variable, target.kind, target.base_url)) {
+    if (!maySendVariable(variable, { kind: target.kind, baseUrl: target.base_url }, defaultUrls)) {
       throw invalidField(
         'api_key_env',
         'invalid_value',
