@@ -1,6 +1,7 @@
 /** State and services that all calls of the gateway share. */
 import type { Connections } from '../capabilities/integration/connections/index.ts';
 import type { TokenRatios } from './body/token-ratios.ts';
+import type { CallStatus } from './call-status.ts';
 import type { ProviderClient } from './forward/provider-client.ts';
 import type { GatewayMetrics } from './gateway-metrics.ts';
 import type { HoldCoverage } from './hold-coverage.ts';
@@ -14,7 +15,7 @@ export interface GatewayContext {
   readonly ratios: TokenRatios;
   readonly outputs: OutputHistory;
   readonly metrics: GatewayMetrics;
-  readonly inProgress: Set<CuttableCall>;
+  readonly inProgress: Set<OngoingCall>;
   readonly drains: Drains;
   /** Maximum size of a response that is not streamed. */
   readonly responseBytesMax: number;
@@ -22,7 +23,8 @@ export interface GatewayContext {
 }
 
 /** A call in progress. */
-export interface CuttableCall {
+export interface OngoingCall {
+  status(): CallStatus;
   /** Ends the call now, because the process stops. Resolves once it is settled or on disk. */
   cut(): Promise<void>;
 }
@@ -47,6 +49,10 @@ export class Drains {
     }
     this.#holders.add(holder);
     return true;
+  }
+
+  has(holder: object): boolean {
+    return this.#holders.has(holder);
   }
 
   release(holder: object): void {

@@ -14,6 +14,7 @@ import type { LookupOptions } from '../platform/outbound/checked-lookup.ts';
 import type { Clock } from '../platform/time/clock.ts';
 import { callHeadersOf } from './attribution-headers.ts';
 import { createTokenRatios } from './body/token-ratios.ts';
+import type { CallStatus } from './call-status.ts';
 import { type ChooseDependencies, chooseAndAdmit } from './choose-and-admit.ts';
 import { dialectErrorReply, GatewayError } from './errors/dialect-errors.ts';
 import { createProviderClient } from './forward/provider-client.ts';
@@ -55,6 +56,8 @@ export interface Gateway {
   register(registry: Registry): void;
   /** Posts the calls of an org that have ended and are not posted yet; undefined if there are none. */
   postPending(orgId: string): Promise<unknown> | undefined;
+  /** The calls of all orgs that this process forwards. */
+  callsInProgress(): readonly CallStatus[];
   /** Ends the calls in progress and settles them. Called after the last response, while the database is still open. */
   finish(): Promise<void>;
 }
@@ -200,6 +203,7 @@ export function createGateway(deps: GatewayDependencies): Gateway {
         pendingSettlements: () => settlements.pending,
       }),
     postPending: (orgId) => settlements.post(orgId),
+    callsInProgress: () => [...context.inProgress].map((call) => call.status()),
     async finish() {
       context.drains.close();
       await Promise.all([...context.inProgress].map((call) => call.cut()));

@@ -4,17 +4,19 @@ import { performance } from 'node:perf_hooks';
 import { Readable } from 'node:stream';
 import type { Connection } from '../capabilities/integration/connections/index.ts';
 import { formatUsd } from '../kernel/money.ts';
+import { worstCaseOutputCost } from '../kernel/prices.ts';
 import type { Reply, StreamedReply } from '../platform/http/message/reply.ts';
 import type { Caller } from '../platform/http/routes/access.ts';
 import type { RawRequest } from '../platform/http/routes/raw-endpoint.ts';
 import type { AdmittedCall } from './admit-call.ts';
 import type { CallAttribution } from './attribution-headers.ts';
+import type { CallState, CallStatus } from './call-status.ts';
 import { GatewayError } from './errors/dialect-errors.ts';
 import { type AttemptsResult, attemptCall } from './forward/attempts.ts';
 import type { ProviderResponse } from './forward/provider-client.ts';
 import { responseHeaders } from './forward/provider-headers.ts';
 import { readAll } from './forward/read-all.ts';
-import type { CuttableCall, GatewayContext } from './gateway-context.ts';
+import type { GatewayContext, OngoingCall } from './gateway-context.ts';
 import { isGrowing } from './hold-coverage.ts';
 import type { Operation } from './operations.ts';
 import { addsUsageChunk, bodyOf, type CallPlan } from './plan-call.ts';
@@ -65,7 +67,7 @@ export async function forwardCall(
   }
 }
 
-export class CallInProgress implements CuttableCall {
+export class CallInProgress implements OngoingCall {
   readonly #context: GatewayContext;
   readonly #given: AdmittedRequest;
   readonly #left = new AbortController();
@@ -75,6 +77,10 @@ export class CallInProgress implements CuttableCall {
   #cutRelay: (() => Promise<void>) | undefined;
   /** Set for a stream whose hold is increased while it lasts. */
   #heldTokens: (() => number) | undefined;
+  #connection: Connection | undefined;
+  #attempts = 0;
+  /** Set once a response is streamed. */
+  #streamUsage: StreamUsage | undefined;
 
   constructor(context: GatewayContext, given: AdmittedRequest) {
     this.#context = context;
@@ -92,6 +98,47 @@ export class CallInProgress implements CuttableCall {
     await this.#settled;
   }
 
+  status(): CallStatus {
+    const { caller, request, operation, plan, admitted } = this.#given;
+    const usage = this.#streamUsage;
+    return {
+      orgId: caller.tenantId,
+      decisionId: admitted.decisionId,
+      runId: admitted.runId,
+      keyId: caller.keyId,
+      memberId: caller.attribution?.values.member_id ?? null,
+      startedAt: request.now,
+      operation: operation.shape,
+      isStream: plan.call.isStream,
+      model: plan.model,
+      connection: this.#connection,
+      attempts: this.#attempts,
+      state: this.#state(),
+      heldNanos: this.#heldNanos(),
+      inputTokens: plan.inputTokens,
+      maxOutputTokens: outputCap(plan, admitted),
+      outputBytes: usage?.outputBytes ?? 0,
+      outputTokens: usage?.isFinal === true ? (usage.usage()?.outputTokens ?? null) : null,
+    };
+  }
+
+  #state(): CallState {
+    if (this.#settled !== undefined) {
+      return 'settling';
+    }
+    if (this.#context.drains.has(this)) {
+      return 'draining';
+    }
+    return this.#streamUsage === undefined ? 'waiting' : 'streaming';
+  }
+
+  /** The amount of the admission, and that of the increases since. */
+  #heldNanos(): bigint {
+    const { plan, admitted } = this.#given;
+    const added = (this.#heldTokens?.() ?? admitted.maxOutputTokens) - admitted.maxOutputTokens;
+    return admitted.heldNanos + worstCaseOutputCost(plan.rates, BigInt(added));
+  }
+
   async forward(): Promise<Reply | StreamedReply> {
     const { plan, operation, request, admitted } = this.#given;
     const { client, connections, metrics } = this.#context;
@@ -103,6 +150,10 @@ export class CallInProgress implements CuttableCall {
         path: `${operation.providerPath}${operation.query}`,
         headers: request.headers,
         bodyFor: (connection) => bodyOf(plan, connection, outputCap(plan, admitted)),
+        onAttempt: (connection) => {
+          this.#connection = connection;
+          this.#attempts += 1;
+        },
         onDiscarded: (_, body) => this.#addDiscarded(body),
       },
       // A client that leaves before the first byte ends the retries, and not the attempt in progress.
@@ -214,6 +265,7 @@ export class CallInProgress implements CuttableCall {
     const { operation, plan, admitted } = this.#given;
     const { shape } = operation;
     const usage = createStreamUsage(shape);
+    this.#streamUsage = usage;
     const { timeouts } = connection;
     const coverage = this.#context.coverage({ orgId: this.#given.caller.tenantId, plan, admitted }, usage);
     this.#heldTokens = coverage?.heldTokens;

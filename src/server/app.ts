@@ -65,8 +65,8 @@ export function createApp(deps: AppDependencies): App {
       deprecations,
     }),
   );
-  const routes = createRoutes(deps, components, openApi);
   const gateway = createAppGateway(deps, components);
+  const routes = createRoutes(deps, components, gateway, openApi);
   const pages = createPages(deps, components, openApi, () => pipeline);
   const pipeline = createPipeline({
     router: buildRouter(routes, pages, gateway?.endpoints),

@@ -42,12 +42,19 @@ import { spendCapRoutes } from '../capabilities/spend/spend-caps/index.ts';
 import { unpricedModelRoutes } from '../capabilities/spend/unpriced-models/index.ts';
 import { version } from '../config/version.ts';
 import { edgeRoutes } from '../edge/index.ts';
+import { type Gateway, gatewayCallRoutes } from '../gateway/index.ts';
 import type { Route } from '../platform/http/routes/route.ts';
 import { secretsKeyFile } from '../platform/secrets/key-ring.ts';
 import type { Components } from './components.ts';
 import type { AppDependencies } from './dependencies.ts';
 
-export function createRoutes(deps: AppDependencies, components: Components, openApi: () => object): Route[] {
+/** `gateway`: undefined if it is turned off; its routes exist nevertheless. */
+export function createRoutes(
+  deps: AppDependencies,
+  components: Components,
+  gateway: Gateway | undefined,
+  openApi: () => object,
+): Route[] {
   const { config, db, ids, log, baseUrl, services } = deps;
   const { ledger, orgLimits, prices, secrets, auditSigner, auditHeads: heads } = services;
   const {
@@ -126,6 +133,10 @@ export function createRoutes(deps: AppDependencies, components: Components, open
       allowPrivateNetworks: config.gatewayAllowPrivateNetworks,
       keyVariables: config.gatewayApiKeys,
       defaultUrls: providerUrls,
+    }),
+    ...gatewayCallRoutes({
+      callsInProgress: () => gateway?.callsInProgress() ?? [],
+      processes: services.processes,
     }),
     ...webhookRoutes({ db, ids, secrets, allowPrivateNetworks }),
     ...retentionRoutes({ db }),

@@ -2,7 +2,8 @@
 import { wordPattern } from '../../ledger/service-fields.ts';
 
 /** Shapes of requests and responses. Each is one operation of a dialect. */
-export type Shape = 'chat' | 'responses' | 'embeddings' | 'messages';
+export const shapes = ['chat', 'responses', 'embeddings', 'messages'] as const;
+export type Shape = (typeof shapes)[number];
 
 export interface CallUsage {
   /** All input tokens, including cached ones and those written to a cache. */

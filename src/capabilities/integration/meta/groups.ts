@@ -34,7 +34,7 @@ export const operationGroups = {
   safety_detectors: 'Detectors for the content of runs, and their actions.',
   webhooks: 'Events delivered to receivers of the organization: subscriptions, signatures and deliveries.',
   connections: 'Connections of the gateway to model providers.',
-  gateway: 'Settings of the gateway of an organization.',
+  gateway: 'The gateway of an organization: settings and calls in progress.',
   usage: 'Usage over time and by dimension.',
   benchmark_participation: 'Participation of an organization in benchmarks.',
   benchmarks: 'Anonymous comparison with other organizations.',
