@@ -1,7 +1,7 @@
 /** `purser gateway-key`: creates a key for calls through the gateway, with a budget, and prints how clients use it. */
 import { Command, InvalidArgumentError } from 'commander';
+import { clientEnvironment, clientSnippets } from '../contract/gateway-clients.ts';
 import { type Period, periods } from '../kernel/windows.ts';
-import { clientSettings } from './gateway-clients.ts';
 import { type OrgAccess, openOrg, withOrgKey } from './org-access.ts';
 import { print } from './with-database.ts';
 
@@ -20,6 +20,7 @@ export function gatewayKeyCommand(): Command {
       parseBudget,
     )
     .option('--name <name>', 'name of the key (default: "gateway" and the person)')
+    .option('--env', 'print only the variables of the SDKs, for `eval "$(…)"`')
     .option('--org <id>', 'organization (default: the only one)')
     .option('--url <url>', 'URL of the service (default: from the settings)')
     .action(gatewayKey);
@@ -34,6 +35,7 @@ interface GatewayKeyOptions {
   readonly member?: string;
   readonly budget?: Budget;
   readonly name?: string;
+  readonly env?: true;
   readonly org?: string;
   readonly url?: string;
 }
@@ -49,7 +51,7 @@ function parseBudget(text: string): Budget {
   return { limitUsd, period: known };
 }
 
-async function gatewayKey({ member, budget, name, ...options }: GatewayKeyOptions): Promise<void> {
+async function gatewayKey({ member, budget, name, env, ...options }: GatewayKeyOptions): Promise<void> {
   const access = await openOrg(options);
   const { api, operator, orgId, url } = access;
   if (budget !== undefined && member !== undefined) {
@@ -72,7 +74,22 @@ async function gatewayKey({ member, budget, name, ...options }: GatewayKeyOption
     process.stderr.write(`budget of ${member ?? 'the key'}: $${budget.limitUsd} per ${budget.period}\n`);
   }
   process.stderr.write(`created the key ${key.id}; it is shown once:\n`);
-  print(clientSettings(url, key.secret));
+  print(env === true ? clientEnvironment(url, key.secret) : shellText(url, key.secret));
+}
+
+/** The snippets for a shell, with titles as comments. The environment of the SDKs replaces those in other languages. */
+function shellText(url: string, key: string): string {
+  return clientSnippets(url, key)
+    .filter(({ language }) => language === 'sh' || language === 'text')
+    .map(({ title, note, language, text }) => {
+      const lines = language === 'sh' ? text : commented(text);
+      return `${commented(note === undefined ? title : `${title}: ${note}`)}\n${lines}`;
+    })
+    .join('\n\n');
+}
+
+function commented(text: string): string {
+  return text.replaceAll(/^/gm, '# ');
 }
 
 /** Changes the budget of this scope and period if there is one, so that repeating the command does not add another. */
