@@ -64,7 +64,7 @@ const operations = [
  * Whole tasks in a browser. `npm test` opens every page in a browser (`console-pages`), and sends every form without one
  * (test/contract/console*.test.ts).
  */
-const tasksInBrowser = 'test/e2e/{console,console-insight,console-layout,docs-site}.test.ts';
+const tasksInBrowser = 'test/e2e/{console,console-gateway,console-insight,console-layout,docs-site}.test.ts';
 /** Every kind of fault in turn, with processes and databases of its own: minutes. `npm run faults` runs it with more rounds. */
 const faultTable = 'test/faults/fault-table.test.ts';
 /**

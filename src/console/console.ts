@@ -28,12 +28,14 @@ export interface ConsoleDependencies {
   visitorOf(visit: Visit): Promise<{ readonly credential: Credential } | PageAnswer>;
   /** Returns the requested path if it is a page of the console. */
   returnPath(requested: string | null): string;
+  /** Returns the URL of the service. */
+  baseUrl(): string;
 }
 
 /** Maximum size of a form, for pasted word lists and policies. Forms are read only after authentication. */
 const screenFormBytes = 1_048_576;
 
-export function consolePages({ ask, examine, visitorOf, returnPath }: ConsoleDependencies): Page[] {
+export function consolePages({ ask, examine, visitorOf, returnPath, baseUrl }: ConsoleDependencies): Page[] {
   const deniedTo = createDenied(screens);
 
   function pageOf(screen: Screen): Page {
@@ -102,6 +104,7 @@ export function consolePages({ ask, examine, visitorOf, returnPath }: ConsoleDep
       reportProgress: report,
       denied,
       credential,
+      baseUrl: baseUrl(),
       org,
     });
     const title = screen.longWork;

@@ -40,6 +40,8 @@ export interface ScreenVisit {
    */
   readonly denied: Denied;
   readonly credential: Credential;
+  /** URL of the service, for addresses that visitors copy. */
+  readonly baseUrl: string;
   /** A placeholder with the admin path for operators, who have no organization. */
   readonly org: VisitedOrg;
 }

@@ -25,6 +25,9 @@ import { spendScreens } from './pages/insight/spend.ts';
 import { statementScreens } from './pages/insight/statements.ts';
 import { deprecationScreens } from './pages/integration/deprecations.ts';
 import { gatewayScreens } from './pages/integration/gateway.ts';
+import { gatewayCallScreens } from './pages/integration/gateway-calls.ts';
+import { gatewayDeveloperScreens } from './pages/integration/gateway-developers.ts';
+import { gatewayKeyScreens } from './pages/integration/gateway-keys.ts';
 import { webhookDetailScreens } from './pages/integration/webhook.ts';
 import { webhookScreens } from './pages/integration/webhooks.ts';
 import { creditScreens } from './pages/spend/credits.ts';
@@ -62,6 +65,9 @@ export const screens: readonly Screen[] = [
   ...keyScreens,
   ...keyPageScreens,
   ...gatewayScreens,
+  ...gatewayCallScreens,
+  ...gatewayDeveloperScreens,
+  ...gatewayKeyScreens,
   ...webhookScreens,
   ...webhookDetailScreens,
   ...policyScreens,

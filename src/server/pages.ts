@@ -64,6 +64,7 @@ export function createPages(
       examine: (request) => pipeline().checkAccess(request),
       visitorOf: async (visit) => (await supportEntry.visitorOf(visit)) ?? visitorOf(sessions, visit),
       returnPath,
+      baseUrl,
     }),
   ];
 }

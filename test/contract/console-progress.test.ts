@@ -316,7 +316,7 @@ test('a page about long-running work refreshes itself without JavaScript, until 
   await world.request('DELETE', `/v1/orgs/${org.id}/customers/acme`, { key: org.ownerKey });
   const going = await open('/console/customers/erased?done=erasing');
   expect(going).toMatch(renewal);
-  expect(going).toContain('refreshing automatically. <a href="/console/customers/erased?still=yes">');
+  expect(going).toContain('Refreshing automatically. <a href="/console/customers/erased?still=yes">');
   expect(await open('/console/customers/erased?still=yes')).not.toMatch(/http-equiv="refresh"/);
   world.clock.advanceSeconds(11);
   await world.runJob('erase-customers');

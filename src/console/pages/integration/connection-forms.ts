@@ -5,8 +5,8 @@ import type { Field, Values } from '../../forms.ts';
 import { html } from '../../html.ts';
 import { pathOf } from '../../operations.ts';
 import type { Screen, ScreenVisit } from '../../screen.ts';
+import { gatewayPath } from './gateway-tabs.ts';
 
-export const gatewayPath = '/console/gateway';
 export const connectionPath = `${gatewayPath}/connections/{connection_id}`;
 
 export type ConnectionView = Responses['connections.read'];

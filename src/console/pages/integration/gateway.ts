@@ -13,7 +13,7 @@ import {
 } from '../../components.ts';
 import { filterQuery } from '../../filters.ts';
 import { formScreens } from '../../form-screens.ts';
-import { count, milliseconds, time } from '../../format.ts';
+import { ago, count, milliseconds, time } from '../../format.ts';
 import { html, link, type Markup, type Part, path } from '../../html.ts';
 import { listing } from '../../listing.ts';
 import { pathOf } from '../../operations.ts';
@@ -23,9 +23,9 @@ import {
   type ConnectionView,
   connectionFormScreens,
   connectionPath,
-  gatewayPath,
   kindLabels,
 } from './connection-forms.ts';
+import { gatewayPath, gatewayTabs, newKeyPath } from './gateway-tabs.ts';
 
 const settingsPage = `${gatewayPath}/settings`;
 type GatewayView = Responses['gateway.read'];
@@ -119,6 +119,19 @@ function breakerBadge({ breaker }: ConnectionView): Markup {
   return badge(breakerLabels[breaker.state], tones[breaker.state]);
 }
 
+const failureLabels = {
+  timeout: 'No answer in time',
+  unreachable: 'Could not be reached',
+  key_unavailable: 'Key not available',
+} as const;
+
+function failureText({ reason, status }: NonNullable<ConnectionView['breaker']['last_failure']>): string {
+  if (reason !== 'status') {
+    return failureLabels[reason];
+  }
+  return status === 401 || status === 403 ? `Key rejected (${status})` : `Status ${status}`;
+}
+
 function keySource({ api_key_env, api_key_last_four }: ConnectionView): Part {
   return api_key_env === null
     ? html`<code>…${api_key_last_four ?? ''}</code>`
@@ -130,12 +143,14 @@ function modelList({ models }: ConnectionView): Part {
 }
 
 async function overview(visit: ScreenVisit) {
-  const { api, org, query } = visit;
+  const { api, org, query, now } = visit;
   const create = linkButton(visit, {
     path: `${gatewayPath}/connections/new`,
     label: 'New connection',
-    tone: 'primary',
   });
+  const createKey =
+    visit.credential.scopes.has('gateway:call') &&
+    linkButton(visit, { path: newKeyPath, label: 'New gateway key', tone: 'primary' });
   const [listed, settings] = await Promise.all([
     api.get<'connections.list'>(link(`${org.path}/connections`, { ...filterQuery(query), limit: '50' })),
     api.tryGet<'gateway.read'>(`${org.path}/gateway`),
@@ -157,12 +172,17 @@ async function overview(visit: ScreenVisit) {
       { title: 'Models', cell: modelList },
       { title: 'Priority', isNumber: true, cell: (one) => count(one.priority) },
       { title: 'Weight', isNumber: true, cell: (one) => count(one.weight) },
-      { title: 'State', cell: breakerBadge },
+      {
+        title: 'State',
+        cell: (one) =>
+          html`${breakerBadge(one)}${one.breaker.last_failure !== null && html`<span class="sub">${failureText(one.breaker.last_failure)} ${ago(one.breaker.last_failure.at, now)}</span>`}`,
+      },
     ],
   });
   return view(
     'Gateway',
-    html`${heading('Gateway', create, 'Providers that calls through Purser are sent to.')}
+    html`${heading('Gateway', html`${createKey}${create}`, 'Calls of SDKs and tools through Purser, and the providers that they are sent to.')}
+${gatewayTabs(gatewayPath)}
 ${card('Connections', body)}
 ${cardOf('Settings', settings, (found) => settingsBody(visit, found))}`,
   );
@@ -225,6 +245,12 @@ ${card(
     ['State', breakerBadge(connection)],
     ['Failures in a row', count(breaker.consecutive_failures)],
     ['Next try', time(breaker.retry_at, org.timezone)],
+    [
+      'Last failure',
+      breaker.last_failure === null
+        ? 'none since the process started'
+        : html`${failureText(breaker.last_failure)}, ${time(breaker.last_failure.at, org.timezone)}`,
+    ],
   ])}<p class="sub">Of the process that served this page.</p>`,
 )}`,
   );

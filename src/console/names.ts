@@ -1,0 +1,54 @@
+/** Names of API keys and members, which rows of other lists contain only by id. */
+import type { Responses } from '../contract/views/responses.ts';
+import { type Api, ApiFailure } from './api.ts';
+import { html, link, type Part, path } from './html.ts';
+import type { VisitedOrg } from './screen.ts';
+
+type KeyView = Responses['keys.read'];
+
+/** Reads all keys at once, up to a page; then the given ones that are not among them. */
+export async function keysById(
+  api: Api,
+  org: VisitedOrg,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, KeyView>> {
+  const wanted = [...new Set(ids)];
+  const listed = wanted.length === 0 ? undefined : await api.tryGet<'keys.list'>(pageOf(`${org.path}/keys`));
+  if (listed === undefined || listed instanceof ApiFailure) {
+    return new Map();
+  }
+  const keys = new Map(listed.data.map((key) => [key.id, key]));
+  const missing = listed.next_cursor === null ? [] : wanted.filter((id) => !keys.has(id));
+  const read = await Promise.all(missing.map((id) => api.tryGet<'keys.read'>(org.path + path`/keys/${id}`)));
+  for (const key of read) {
+    if (!(key instanceof ApiFailure)) {
+      keys.set(key.id, key);
+    }
+  }
+  return keys;
+}
+
+/** Returns the names of members by id. `member_id` of a run may also be any other text. */
+export async function memberNames(
+  api: Api,
+  org: VisitedOrg,
+  ids: readonly (string | null)[],
+): Promise<ReadonlyMap<string, string>> {
+  const isListed = ids.some((id) => id?.startsWith('mem_'));
+  const listed = isListed ? await api.tryGet<'members.list'>(pageOf(`${org.path}/members`)) : undefined;
+  return listed === undefined || listed instanceof ApiFailure
+    ? new Map()
+    : new Map(listed.data.map(({ id, name, email }) => [id, email ?? name]));
+}
+
+function pageOf(list: string): string {
+  return link(list, { limit: '200' });
+}
+
+/** A link to the key, with its name, or its id if the visitor may not read keys. */
+export function keyLink(id: string, keys: ReadonlyMap<string, KeyView>): Part {
+  const key = keys.get(id);
+  return key === undefined
+    ? html`<code>${id}</code>`
+    : html`<a href="${path`/console/keys/${id}`}">${key.name}</a>`;
+}

@@ -1,0 +1,17 @@
+/** The tabs of the gateway pages. */
+import { html, type Markup } from '../../html.ts';
+
+export const gatewayPath = '/console/gateway';
+export const callsPath = `${gatewayPath}/calls`;
+export const developersPath = `${gatewayPath}/developers`;
+export const newKeyPath = `${gatewayPath}/keys/new`;
+
+const tabs = [
+  [gatewayPath, 'Connections'],
+  [callsPath, 'Live calls'],
+  [developersPath, 'Spend by developer'],
+] as const;
+
+export function gatewayTabs(current: (typeof tabs)[number][0]): Markup {
+  return html`<nav class="tabs" aria-label="Gateway">${tabs.map(([path, title]) => html`<a href="${path}"${path === current && html` aria-current="page"`}>${title}</a>`)}</nav>`;
+}

@@ -1,0 +1,208 @@
+/** The gateway pages of the console: new keys with their snippets, calls in progress, and spend of each developer. */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type Scope, scopes } from '../../src/contract/scopes.ts';
+import { eventually } from '../support/eventually.ts';
+import { createGatewayWorld, type GatewayWorld } from '../support/gateway-world.ts';
+import { cookieOf, postForm } from '../support/sign-in.ts';
+
+let gateway: GatewayWorld;
+let cookie: string;
+beforeAll(async () => {
+  gateway = await createGatewayWorld();
+  cookie = await signedIn(gateway.org.ownerKey);
+});
+afterAll(() => gateway.close());
+
+async function signedIn(key: string): Promise<string> {
+  return cookieOf(await postForm(gateway.world, '/console/login', { key }));
+}
+
+async function signedInWithout(...without: Scope[]): Promise<string> {
+  const held = scopes.filter((scope) => !without.includes(scope));
+  return signedIn((await gateway.world.mintKey(gateway.org, 'admin', held)).secret);
+}
+
+const open = async (path: string, as = cookie) => {
+  const { status, text } = await gateway.world.request('GET', path, { headers: { cookie: as } });
+  expect([path, status]).toEqual([path, 200]);
+  return text;
+};
+const api = (method: string, path: string, body?: object) =>
+  gateway.world.request(method, `/v1/orgs/${gateway.org.id}${path}`, {
+    key: gateway.org.ownerKey,
+    ...(body && { body }),
+  });
+const form = (fields: Record<string, string>, as = cookie) =>
+  postForm(gateway.world, '/console/gateway/keys/new', fields, { cookie: as });
+const keysNamed = async (name: string) =>
+  (await api('GET', '/keys?limit=200')).json.data.filter((key: { name: string }) => key.name === name);
+const budgetsOf = async (scope: string) => (await api('GET', `/budgets?${scope}`)).json.data;
+const secretIn = (text: string) => /id="secret">([^<]+)</.exec(text)?.[1] ?? '';
+
+const call = (key: string, more: object = {}) =>
+  fetch(`${gateway.url}/openai/v1/chat/completions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    body: JSON.stringify({
+      model: 'gpt-test',
+      max_tokens: 20,
+      messages: [{ role: 'user', content: 'canary-of-the-prompt' }],
+      ...more,
+    }),
+  });
+
+describe('a new gateway key', () => {
+  test('is shown once, in the snippets of every client, with a daily budget of its member', async () => {
+    const fields = { name: 'Laptop', member_id: 'amy', budget_usd: '$5', once: 'token-1' };
+    const first = await form(fields);
+    expect(first.status, first.text).toBe(200);
+    const secret = secretIn(first.text);
+    expect(secret).toMatch(/^svc_\w{20}/);
+    for (const line of [
+      `export OPENAI_API_KEY=${secret}`,
+      `Authorization: Bearer ${secret}`,
+      `api_key=&quot;${secret}&quot;`,
+      `ANTHROPIC_AUTH_TOKEN=${secret} claude`,
+      `PURSER_KEY=${secret} codex`,
+      `OpenAI API Key:           ${secret}`,
+    ]) {
+      expect(first.text).toContain(line);
+    }
+    expect(await keysNamed('Laptop')).toMatchObject([
+      {
+        role: 'member',
+        scopes: ['gateway:call'],
+        attribution: { member_id: 'amy' },
+        attribution_locked: ['member_id'],
+      },
+    ]);
+    expect((await call(secret)).status).toBe(200);
+
+    const again = await form(fields);
+    expect(secretIn(again.text), 'a reload creates nothing').toBe(secret);
+    expect(await keysNamed('Laptop')).toHaveLength(1);
+    await form({ ...fields, name: 'Desktop', budget_usd: '7', once: 'token-2' });
+    expect(await budgetsOf('scope_kind=member&scope_id=amy')).toMatchObject([
+      { period: 'day', limit_usd: '7' },
+    ]);
+    expect(await open('/console/gateway')).not.toContain(secret);
+  });
+
+  test('of a service has no member, and a budget of its own', async () => {
+    const { text } = await form({ name: 'Nightly job', member_id: '', budget_usd: '2', once: 'token-3' });
+    expect(secretIn(text)).not.toBe('');
+    const [key] = await keysNamed('Nightly job');
+    expect(key).toMatchObject({ attribution: {}, attribution_locked: [] });
+    expect(await budgetsOf(`scope_kind=key&scope_id=${key.id}`)).toMatchObject([{ limit_usd: '2' }]);
+  });
+
+  test('is not created if its budget is invalid or not allowed', async () => {
+    const invalid = await form({ name: 'Invalid', member_id: 'bob', budget_usd: 'much', once: 'token-4' });
+    expect(invalid.status).toBe(422);
+    expect(invalid.text).toMatch(/id="field-budget_usd-fault">/);
+    expect(invalid.text).toContain('value="bob"');
+    expect(await keysNamed('Invalid')).toEqual([]);
+
+    const narrow = await signedInWithout('budgets:write');
+    const denied = await form({ name: 'Denied', member_id: '', budget_usd: '2', once: 'token-5' }, narrow);
+    expect([denied.status, secretIn(denied.text)]).toEqual([403, '']);
+    expect(await keysNamed('Denied'), 'no key without its budget works').toMatchObject([
+      { status: 'revoked' },
+    ]);
+    expect((await form({ name: '', once: 'token-6' })).status).toBe(422);
+  });
+
+  test('is offered only to visitors who may create one', async () => {
+    const button = 'href="/console/gateway/keys/new"';
+    expect(await open('/console/gateway')).toContain(button);
+    for (const scope of ['keys:write', 'gateway:call'] as const) {
+      expect(await open('/console/gateway', await signedInWithout(scope))).not.toContain(button);
+    }
+  });
+});
+
+test('the page of live calls shows names and figures, no content, and refreshes itself', async () => {
+  expect(await open('/console/gateway/calls')).toMatch(/data-refresh=.*No calls in progress/s);
+  let goOn: () => void = () => undefined;
+  const released = new Promise<void>((resolve) => {
+    goOn = resolve;
+  });
+  gateway.provider.beforeChunk = (index) => (index < 3 ? Promise.resolve() : released);
+  const { text } = await form({ name: 'Live key', member_id: 'eve', once: 'token-7' });
+  const response = await call(secretIn(text), { stream: true });
+  await eventually(async () => {
+    const page = await open('/console/gateway/calls');
+    const row = page.split('<tbody')[1]?.replaceAll(/<[^>]+>/g, ' ') ?? '';
+    expect(row).toMatch(
+      /streaming\s+Live key\s+eve\s+gpt-test\s+chat, streamed\s+openai\s+\$0\.\d+\s+\d+ bytes/,
+    );
+    expect(page).toContain(`/console/runs/${response.headers.get('x-svc-run-id')}`);
+    expect(page).not.toMatch(/canary|tok0/);
+  });
+  const unnamed = await open('/console/gateway/calls', await signedInWithout('keys:read'));
+  expect(unnamed).not.toContain('Live key');
+  expect(unnamed).toMatch(/<code>key_\w+<\/code>/);
+  goOn();
+  gateway.provider.beforeChunk = undefined;
+  await response.text();
+});
+
+describe('spend by developer', () => {
+  const rowsOf = (page: string) =>
+    (page.split('<tbody')[1]?.split('</tbody>')[0] ?? '').split('</tr>').map((row) =>
+      row
+        .replaceAll(/<span class="hidden">[^<]*<\/span>/g, '')
+        .replaceAll(/<[^>]+>/g, ' ')
+        .replaceAll(/\s+/g, ' ')
+        .trim(),
+    );
+  let secret: string;
+
+  beforeAll(async () => {
+    const { text } = await form({ name: 'Spender', member_id: 'dan', budget_usd: '0.5', once: 'token-8' });
+    secret = secretIn(text);
+    const body = { model: 'gpt-test', cost_usd: '0.4', member_id: 'dan' };
+    await gateway.world.request('POST', '/v1/runs', { key: gateway.org.ownerKey, body });
+    for (let denied = 0; denied < 2; denied += 1) {
+      expect((await call(secret, { max_tokens: 20_000 })).status).toBe(402);
+    }
+    await eventually(async () => {
+      await gateway.world.runJob('record-refusals');
+      expect((await api('GET', '/refusals')).json.data.length).toBeGreaterThan(0);
+    });
+  });
+
+  test('shows spend, calls, denials and the budget of each member, with its runs', async () => {
+    for (const range of ['today', '7d', '30d']) {
+      const page = await open(`/console/gateway/developers?range=${range}`);
+      const row = rowsOf(page).find((one) => one.includes('dan'));
+      expect(row).toMatch(/dan \$0\.40 \d+% 1 2 \$0\.10 of \$0\.50 left Gateway: dan Runs/);
+      expect(page).toMatch(/href="\/console\/runs\?member_id=dan&amp;from=/);
+    }
+    const runs = await open(
+      (
+        /href="(\/console\/runs\?member_id=dan[^"]*)"/.exec(await open('/console/gateway/developers'))?.[1] ??
+        ''
+      ).replaceAll('&amp;', '&'),
+    );
+    expect(runs).toContain('$0.40');
+  });
+
+  test('groups by key, with its name', async () => {
+    expect((await call(secret)).status).toBe(200);
+    await eventually(async () => {
+      const page = await open('/console/gateway/developers?by=key_id');
+      expect(rowsOf(page).find((row) => row.includes('Spender'))).toMatch(/Spender \$0\.0\d+ \d+% 1 2 /);
+    });
+  });
+
+  test('shows a dash and the missing scope instead of a wrong number', async () => {
+    const row = async (scope: Scope) => {
+      const page = await open('/console/gateway/developers', await signedInWithout(scope));
+      expect(page).toContain(`Requires <code>${scope}</code>`);
+      return rowsOf(page).find((one) => one.includes('dan'));
+    };
+    expect(await row('budgets:read')).toMatch(/ 2 – Runs$/);
+    expect(await row('keys:read')).toMatch(/ – \$0\.\d+ of \$0\.50 left/);
+  });
+});
