@@ -31,7 +31,8 @@ export function clientSnippets(url: string, key: string): readonly ClientSnippet
     {
       title: 'curl',
       language: 'sh',
-      text: `curl ${openai}/chat/completions -H 'Authorization: Bearer ${key}' -H 'Content-Type: application/json' \\
+      text: `curl ${openai}/chat/completions \\
+  -H 'Authorization: Bearer ${key}' -H 'Content-Type: application/json' \\
   -d '{"model": "${openAiModel}", "messages": [{"role": "user", "content": "Say hello."}]}'`,
     },
     {
@@ -39,7 +40,10 @@ export function clientSnippets(url: string, key: string): readonly ClientSnippet
       language: 'typescript',
       text: `import OpenAI from 'openai';
 
-const client = new OpenAI({ baseURL: '${openai}', apiKey: '${key}' });
+const client = new OpenAI({
+  baseURL: '${openai}',
+  apiKey: '${key}',
+});
 const answer = await client.chat.completions.create({
   model: '${openAiModel}',
   messages: [{ role: 'user', content: 'Say hello.' }],
@@ -51,7 +55,10 @@ console.log(answer.choices[0].message.content);`,
       language: 'python',
       text: `from openai import OpenAI
 
-client = OpenAI(base_url="${openai}", api_key="${key}")
+client = OpenAI(
+    base_url="${openai}",
+    api_key="${key}",
+)
 answer = client.chat.completions.create(
     model="${openAiModel}",
     messages=[{"role": "user", "content": "Say hello."}],
@@ -63,7 +70,10 @@ print(answer.choices[0].message.content)`,
       language: 'typescript',
       text: `import Anthropic from '@anthropic-ai/sdk';
 
-const client = new Anthropic({ baseURL: '${anthropic}', apiKey: '${key}' });
+const client = new Anthropic({
+  baseURL: '${anthropic}',
+  apiKey: '${key}',
+});
 const answer = await client.messages.create({
   model: '${anthropicModel}',
   max_tokens: 100,
@@ -76,7 +86,10 @@ console.log(answer.content);`,
       language: 'python',
       text: `from anthropic import Anthropic
 
-client = Anthropic(base_url="${anthropic}", api_key="${key}")
+client = Anthropic(
+    base_url="${anthropic}",
+    api_key="${key}",
+)
 answer = client.messages.create(
     model="${anthropicModel}",
     max_tokens=100,
