@@ -116,8 +116,8 @@ async function developers(visit: ScreenVisit) {
     'Spend by developer',
     html`${heading('Gateway', undefined, html`All runs since ${day(from, org.timezone)}, through the gateway or not.`)}
 ${gatewayTabs(developersPath)}
-<div class="presets" role="group" aria-label="Range">${ranges.map(([name, label]) => choose('range', name, label, name === range))}</div>
-<div class="presets" role="group" aria-label="Group by">${groupings.map(([name, , label]) => choose('by', name, label, name === field))}</div>
+<div class="choices"><div class="presets" role="group" aria-label="Range">${ranges.map(([name, label]) => choose('range', name, label, name === range))}</div>
+<div class="presets" role="group" aria-label="Group by">${groupings.map(([name, , label]) => choose('by', name, label, name === field))}</div></div>
 ${card('Spend by developer', html`${body}${notes(budgets, denials, { field, isAttributed })}`)}`,
   );
 }
