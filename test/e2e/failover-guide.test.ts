@@ -38,7 +38,7 @@ test.skipIf(bin === undefined)('nothing is lost when the primary of the guide is
     replacements[port] = String(await freePort());
   }
   const stopAll = `trap 'kill $(jobs -p) 2>/dev/null || true; for db in db-a db-b; do pg_ctl -D $PWD/$db -m immediate stop; done > /dev/null 2>&1 || true' EXIT`;
-  const output = runBlocks([stopAll, ...shellBlocks(guide, replacements)], {
+  const output = await runBlocks([stopAll, ...shellBlocks(guide, replacements)], {
     cwd: directory,
     env: { ...process.env, PATH: `${programs}:${process.env.PATH}` },
   });

@@ -1,7 +1,8 @@
 /** Runs the shell blocks of documents in order, as a reader would. */
-import { execFileSync } from 'node:child_process';
+import { execFile, execFileSync } from 'node:child_process';
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { promisify } from 'node:util';
 
 export const repository = resolve(import.meta.dirname, '../..');
 
@@ -13,13 +14,17 @@ export function shellBlocks(document: string, replacements: Readonly<Record<stri
   );
 }
 
-/** Runs all blocks in one shell, so that variables are kept between blocks, as for a reader. */
-export function runBlocks(
+/**
+ * Runs all blocks in one shell, so that variables are kept between blocks, as for a reader. Does not block this process, which may run
+ * the provider that they call.
+ */
+export async function runBlocks(
   blocks: readonly string[],
   options: { readonly cwd: string; readonly env: NodeJS.ProcessEnv },
-): string {
+): Promise<string> {
   const script = ['set -euo pipefail', ...blocks].join('\n');
-  return execFileSync('bash', ['-c', script], { ...options, encoding: 'utf8', stdio: 'pipe' });
+  const { stdout } = await promisify(execFile)('bash', ['-c', script], options);
+  return stdout;
 }
 
 /**

@@ -308,6 +308,11 @@ export interface Responses {
       readonly state: 'closed' | 'open' | 'half_open';
       readonly consecutive_failures: number;
       readonly retry_at: string | null;
+      readonly last_failure: {
+        readonly at: string;
+        readonly reason: 'status' | 'timeout' | 'unreachable' | 'key_unavailable';
+        readonly status: number | null;
+      } | null;
     };
   };
   readonly 'connections.rotate': Responses['connections.read'];
@@ -691,6 +696,30 @@ export interface Responses {
         readonly expected_at_window_end: string | null;
       }[];
     }[];
+  };
+  readonly 'gateway.calls.list': {
+    readonly data: readonly {
+      readonly decision_id: string;
+      readonly run_id: string | null;
+      readonly started_at: string;
+      readonly state: 'waiting' | 'streaming' | 'draining' | 'settling';
+      readonly key_id: string;
+      readonly member_id: string | null;
+      readonly model: string;
+      readonly operation: 'chat' | 'responses' | 'embeddings' | 'messages';
+      readonly stream: boolean;
+      readonly connection_id: string | null;
+      readonly connection_name: string | null;
+      readonly attempts: number;
+      readonly held_usd: string;
+      readonly input_tokens: number;
+      readonly max_output_tokens: number;
+      readonly output_tokens: number | null;
+      readonly output_bytes: number;
+    }[];
+    readonly next_cursor: string | null;
+    readonly process_id: string;
+    readonly processes: number;
   };
   readonly 'gateway.put': Responses['gateway.read'];
   readonly 'gateway.read': {
