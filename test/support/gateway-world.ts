@@ -104,16 +104,7 @@ export async function createGatewayWorld(
     },
   );
   const org = await world.createOrg();
-  for (const [model, [input, output]] of Object.entries(prices)) {
-    await world.request('PUT', `/v1/admin/models/${model}`, {
-      key: world.operatorKey,
-      body: {
-        provider: model.startsWith('claude') ? 'anthropic' : 'openai',
-        input_usd_per_million: input,
-        output_usd_per_million: output,
-      },
-    });
-  }
+  await putPrices(world);
   const { secret } = await world.mintKey(org, 'member', ['gateway:call']);
   const { url } = await world.listen();
   const answer: GatewayWorld = Object.assign(result, {
@@ -145,4 +136,54 @@ export async function createGatewayWorld(
     },
   });
   return answer;
+}
+
+export interface ConnectedWorld {
+  world: World;
+  readonly provider: MockProvider;
+  readonly org: TestOrg;
+  readonly key: string;
+  /** Creates a connection of the org over the API. Returns its id. */
+  connect(fields: object): Promise<string>;
+  close(): Promise<void>;
+}
+
+/** Like a gateway world, with the connections and settings of the database. */
+export async function createConnectedWorld(env: Record<string, string> = {}): Promise<ConnectedWorld> {
+  const provider = await startMockProvider();
+  const world = await createWorld({ SVC_GATEWAY_ALLOW_PRIVATE_NETWORKS: 'true', ...env });
+  const org = await world.createOrg();
+  await putPrices(world);
+  const { secret } = await world.mintKey(org, 'member', ['gateway:call']);
+  const connected: ConnectedWorld = {
+    world,
+    provider,
+    org,
+    key: secret,
+    async connect(fields) {
+      const { json } = await connected.world.request('POST', `/v1/orgs/${org.id}/connections`, {
+        key: org.ownerKey,
+        body: { api_key: providerKey, ...fields },
+      });
+      return json.id;
+    },
+    async close() {
+      await connected.world.close();
+      await provider.close();
+    },
+  };
+  return connected;
+}
+
+async function putPrices(world: World): Promise<void> {
+  for (const [model, [input, output]] of Object.entries(prices)) {
+    await world.request('PUT', `/v1/admin/models/${model}`, {
+      key: world.operatorKey,
+      body: {
+        provider: model.startsWith('claude') ? 'anthropic' : 'openai',
+        input_usd_per_million: input,
+        output_usd_per_million: output,
+      },
+    });
+  }
 }

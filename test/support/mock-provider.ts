@@ -8,6 +8,7 @@ import type { AddressInfo } from 'node:net';
 import { setImmediate } from 'node:timers/promises';
 
 export interface BilledCall {
+  readonly request: ReceivedRequest;
   readonly path: string;
   readonly model: string;
   readonly inputTokens: number;
@@ -20,7 +21,9 @@ export type Fault =
   | { readonly status: number; readonly retryAfter?: string; readonly body?: string }
   /** Closes the connection without a response. */
   | 'reset'
-  /** Closes the connection after this many chunks of a stream. */
+  /** Generates and bills the whole answer, and sends nothing. */
+  | 'silent'
+  /** Closes the connection after this many chunks of a stream, or bytes of another response. */
   | { readonly cutAfter: number };
 
 export interface ToolCall {
@@ -51,7 +54,7 @@ export interface MockProvider {
   /** Returns the tool that an answer calls; undefined: it is a text. By default each answer to a request with tools calls one. */
   toolOf: (body: Readonly<Record<string, unknown>>) => ToolCall | undefined;
   /** Waits before each chunk of a stream after the first. */
-  beforeChunk: ((index: number) => Promise<void>) | undefined;
+  beforeChunk: ((index: number, request: ReceivedRequest) => Promise<void>) | undefined;
   close(): Promise<void>;
 }
 
@@ -105,7 +108,7 @@ async function answer(
     message.socket.destroy();
     return;
   }
-  if (fault !== undefined && 'status' in fault) {
+  if (typeof fault === 'object' && 'status' in fault) {
     const retry = fault.retryAfter === undefined ? {} : { 'retry-after': fault.retryAfter };
     response.writeHead(fault.status, { 'content-type': 'application/json', ...retry });
     response.end(fault.body ?? JSON.stringify({ error: { message: 'fault', type: 'fault', code: 'fault' } }));
@@ -120,7 +123,7 @@ async function answer(
     return;
   }
   const body = JSON.parse(request.text || '{}') as Record<string, unknown>;
-  const respond = new Responder(provider, request, body, path, response, fault?.cutAfter);
+  const respond = new Responder(provider, request, body, path, response, fault);
   await respond.run().catch(() => response.destroy());
 }
 
@@ -133,6 +136,7 @@ class Responder {
   readonly #path: string;
   readonly #response: ServerResponse;
   readonly #cutAfter: number | undefined;
+  readonly #isSilent: boolean;
   readonly #call: BilledCall;
   readonly #output: number;
   readonly #tool: ToolCall | undefined;
@@ -145,17 +149,19 @@ class Responder {
     body: Record<string, unknown>,
     path: string,
     response: ServerResponse,
-    cutAfter: number | undefined,
+    fault: 'silent' | { readonly cutAfter: number } | undefined,
   ) {
     this.#provider = provider;
     this.#body = body;
     this.#path = path;
     this.#response = response;
-    this.#cutAfter = cutAfter;
+    this.#isSilent = fault === 'silent';
+    this.#cutAfter = fault === 'silent' ? undefined : fault?.cutAfter;
     const max = Number(body.max_completion_tokens ?? body.max_tokens ?? body.max_output_tokens ?? 1_000_000);
     this.#output = Math.min(provider.outputOf(request), max);
     this.#tool = provider.toolOf(body);
     this.#call = {
+      request,
       path,
       model: String(body.model),
       inputTokens: wordsIn(body.messages ?? body.input ?? ''),
@@ -170,7 +176,9 @@ class Responder {
       return;
     }
     this.#provider.bill.push(this.#call);
-    if (this.#path.endsWith('/embeddings')) {
+    if (this.#isSilent) {
+      this.#call.outputTokens = this.#output;
+    } else if (this.#path.endsWith('/embeddings')) {
       this.#plain(this.#embeddings());
     } else if (this.#body.stream === true) {
       await this.#stream();
@@ -191,6 +199,12 @@ class Responder {
   }
 
   #plain(value: object): void {
+    if (this.#cutAfter !== undefined) {
+      const bytes = Buffer.from(JSON.stringify(value));
+      this.#response.writeHead(200, { 'content-type': 'application/json', 'content-length': bytes.length });
+      this.#response.write(bytes.subarray(0, this.#cutAfter), () => this.#response.destroy());
+      return;
+    }
     this.#call.isComplete = true;
     this.#json(value);
   }
@@ -322,7 +336,7 @@ class Responder {
       throw new Error('cut');
     }
     if (this.#chunks > 0) {
-      await this.#provider.beforeChunk?.(this.#chunks);
+      await this.#provider.beforeChunk?.(this.#chunks, this.#call.request);
     }
     if (this.#response.destroyed) {
       throw new Error('the client has left');
