@@ -266,7 +266,7 @@ export async function createWorld(
 
   async function end(): Promise<void> {
     agent.destroy();
-    await Promise.all(servers.map((server) => server.drain(0)));
+    await Promise.all(servers.map((server) => server.drain(0, app.endStreams)));
     // Like a stopping service: a job that fails to stop does not prevent the rest from being closed.
     await Promise.allSettled(app.jobs.map((job) => job.stop?.()));
     await app.finish().catch(() => undefined);

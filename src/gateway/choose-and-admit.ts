@@ -9,6 +9,7 @@ import { GatewayError } from './errors/dialect-errors.ts';
 import { endUserOf } from './parse-call.ts';
 import { type CallPlan, type PlanDependencies, type PlanRequest, planCall } from './plan-call.ts';
 import type { OutputHistory } from './usage/output-history.ts';
+import { showsAllOutput } from './usage/visible-output.ts';
 
 /** The model name that leaves the choice to the routing policy of the org. */
 export const autoModel = 'purser/auto';
@@ -70,12 +71,9 @@ async function admitPlan(
   return { plan, admitted, attribution };
 }
 
-/** Reasoning that is not shown cannot be counted while it is received, so the whole output of these models is held. */
-const hidesReasoning = /(^|\/)(o\d|gpt-5)/;
-
 /** Returns the output to hold at first. Only a hold of a stream that shows its output can be increased in time. */
 export function outputToHold({ outputs }: ChooseDependencies, { keyId }: Caller, plan: CallPlan): number {
-  const isVisible = plan.call.isStream && !hidesReasoning.test(plan.model) && plan.call.thinkingTokens === 0;
+  const isVisible = plan.call.isStream && showsAllOutput(plan.model, plan.call.thinkingTokens);
   const expected =
     plan.settings.hold === 'expected' && isVisible ? outputs.expected(keyId, plan.model) : undefined;
   return expected === undefined

@@ -5,7 +5,7 @@ import type { Reply, StreamedReply } from '../platform/http/message/reply.ts';
 import type { Caller } from '../platform/http/routes/access.ts';
 import type { RawRequest } from '../platform/http/routes/raw-endpoint.ts';
 import { GatewayError } from './errors/dialect-errors.ts';
-import { type AttemptsResult, attemptCall } from './forward/attempts.ts';
+import { type AttemptsResult, attemptCall, notAttempted } from './forward/attempts.ts';
 import { responseHeaders } from './forward/provider-headers.ts';
 import { readAll } from './forward/read-all.ts';
 import type { GatewayContext } from './gateway-context.ts';
@@ -65,7 +65,7 @@ async function findStored(
   operation: FreeCall['operation'],
   body: Buffer | undefined,
 ): Promise<AttemptsResult> {
-  let last: AttemptsResult = { kind: 'unreachable', isTimeout: false, attempts: 0 };
+  let last: AttemptsResult = notAttempted;
   for (const candidate of candidates) {
     if (last.kind === 'response') {
       last.response.body.destroy();

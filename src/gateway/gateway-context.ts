@@ -4,7 +4,7 @@ import type { TokenRatios } from './body/token-ratios.ts';
 import type { CallStatus } from './call-status.ts';
 import type { ProviderClient } from './forward/provider-client.ts';
 import type { GatewayMetrics } from './gateway-metrics.ts';
-import type { HoldCoverage } from './hold-coverage.ts';
+import type { HoldCoverage, IncreaseHold } from './hold-coverage.ts';
 import type { Settlements } from './settle/settlements.ts';
 import type { OutputHistory } from './usage/output-history.ts';
 
@@ -20,6 +20,7 @@ export interface GatewayContext {
   /** Maximum size of a response that is not streamed. */
   readonly responseBytesMax: number;
   readonly coverage: HoldCoverage;
+  readonly increaseHold: IncreaseHold;
 }
 
 /** A call in progress. */
@@ -27,6 +28,8 @@ export interface OngoingCall {
   status(): CallStatus;
   /** Ends the call now, because the process stops. Resolves once it is settled or on disk. */
   cut(): Promise<void>;
+  /** Resolves once the call is settled or on disk. */
+  settled(): Promise<void>;
 }
 
 /** Places for responses that are read to their end after their client has left. */

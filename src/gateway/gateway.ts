@@ -3,6 +3,7 @@
  * ledger like any other: calls are admitted as runs in progress.
  */
 import { performance } from 'node:perf_hooks';
+import { setTimeout as pause } from 'node:timers/promises';
 import type { Registry } from 'prom-client';
 import { ApiError } from '../contract/api-error.ts';
 import { logged, type Reply, type StreamedReply } from '../platform/http/message/reply.ts';
@@ -58,8 +59,13 @@ export interface Gateway {
   postPending(orgId: string): Promise<unknown> | undefined;
   /** The calls of all orgs that this process forwards. */
   callsInProgress(): readonly CallStatus[];
-  /** Ends the calls in progress and settles them. Called after the last response, while the database is still open. */
-  finish(): Promise<void>;
+  /** Ends the calls in progress, in the format of their dialect, and settles them, because the process stops. */
+  cut(): Promise<void>;
+  /**
+   * Waits for responses that are read after their client has left, at most this long, then ends and settles what is still in
+   * progress. Called after the last response, while the database is still open.
+   */
+  finish(waitMs: number): Promise<void>;
 }
 
 export function createGateway(deps: GatewayDependencies): Gateway {
@@ -79,8 +85,15 @@ export function createGateway(deps: GatewayDependencies): Gateway {
     drains: new Drains(limits.drainsMax),
     responseBytesMax: limits.bodyBytesMax,
     coverage: createHoldCoverage(deps.increaseHold),
+    increaseHold: deps.increaseHold,
   };
   const choosing = { ...deps, ratios, outputs, settlements };
+
+  async function cut(): Promise<void> {
+    context.drains.close();
+    await Promise.all([...context.inProgress].map((call) => call.cut()));
+  }
+
   let places = 0;
 
   async function answer(
@@ -204,9 +217,11 @@ export function createGateway(deps: GatewayDependencies): Gateway {
       }),
     postPending: (orgId) => settlements.post(orgId),
     callsInProgress: () => [...context.inProgress].map((call) => call.status()),
-    async finish() {
-      context.drains.close();
-      await Promise.all([...context.inProgress].map((call) => call.cut()));
+    cut,
+    async finish(waitMs) {
+      const settled = Promise.all([...context.inProgress].map((call) => call.settled()));
+      await Promise.race([settled, pause(waitMs, undefined, { ref: false })]);
+      await cut();
       await context.client.close();
       await settlements.close();
     },

@@ -22,8 +22,12 @@ export interface StreamCoverage {
 /** Returns undefined if the hold covers the whole output already. */
 export type HoldCoverage = (call: CoveredCall, usage: StreamUsage) => StreamCoverage | undefined;
 
-/** Increases a hold by this many output tokens. Returns false if a limit denies it or the ledger is away. */
-export type IncreaseHold = (orgId: string, decisionId: string, outputTokens: number) => Promise<boolean>;
+/** Increases a hold. Returns false if a limit denies it or the ledger is away. */
+export type IncreaseHold = (
+  orgId: string,
+  decisionId: string,
+  by: { readonly output_tokens: number } | { readonly cost_usd: string; readonly tokens: number },
+) => Promise<boolean>;
 
 /** The hold is increased when this many tokens are left, so that the stream rarely waits for it. */
 const aheadTokens = 2_048;
@@ -49,7 +53,7 @@ export function createHoldCoverage(increase: IncreaseHold): HoldCoverage {
         !isIncreased && step >= Math.min(most, stepTokensLeast);
         step = Math.floor(step / 2)
       ) {
-        isIncreased = await increase(orgId, admitted.decisionId, step);
+        isIncreased = await increase(orgId, admitted.decisionId, { output_tokens: step });
         held += isIncreased ? step : 0;
       }
       isExhausted = !isIncreased;

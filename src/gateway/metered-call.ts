@@ -24,10 +24,11 @@ import type { SettledCall, Settlement } from './settle/settlements.ts';
 import { createOpenStream } from './stream/create-open-stream.ts';
 import type { OpenStream } from './stream/open-stream.ts';
 import { createRelayFilter } from './stream/relay-filter.ts';
-import { relayStream, type StreamEnd } from './stream/relay-stream.ts';
-import { type CallOutcome, type SettledUsage, settledUsage } from './usage/call-end.ts';
+import { type Relay, relayStream, type StreamEnd } from './stream/relay-stream.ts';
+import { type CallOutcome, type DiscardedUsage, type SettledUsage, settledUsage } from './usage/call-end.ts';
 import { addUsage, type CallUsage, noUsage, usageOfBody } from './usage/call-usage.ts';
 import { createStreamUsage, type StreamUsage } from './usage/stream-usage.ts';
+import { showsAllOutput } from './usage/visible-output.ts';
 
 export interface AdmittedRequest {
   readonly request: RawRequest;
@@ -56,13 +57,7 @@ export async function forwardCall(
     return await call.forward();
   } catch (error) {
     // Nothing of the response was passed on. What the provider has done is not known, so nothing is assumed to be free.
-    await call.settle({
-      status: 'failed',
-      usage: undefined,
-      isFinal: false,
-      outputBytes: 0,
-      isAccepted: true,
-    });
+    await call.settle({ ...nothingReceived, status: 'failed', isAccepted: true });
     throw error;
   }
 }
@@ -71,10 +66,20 @@ export class CallInProgress implements OngoingCall {
   readonly #context: GatewayContext;
   readonly #given: AdmittedRequest;
   readonly #left = new AbortController();
+  /** Ends the request to the provider. */
+  readonly #cut = new AbortController();
   readonly #onClose = () => this.#left.abort();
-  #discarded = noUsage;
+  readonly #onHalfClose = () => {
+    this.#left.abort();
+    this.#relay?.leave();
+  };
+  #discarded: DiscardedUsage = { usage: noUsage, isEstimated: false };
   #settled: Promise<SettledCall> | undefined;
-  #cutRelay: (() => Promise<void>) | undefined;
+  #resolveSettled: () => void = () => undefined;
+  readonly #hasSettled = new Promise<void>((resolve) => {
+    this.#resolveSettled = resolve;
+  });
+  #relay: Relay | undefined;
   /** Set for a stream whose hold is increased while it lasts. */
   #heldTokens: (() => number) | undefined;
   #connection: Connection | undefined;
@@ -90,12 +95,21 @@ export class CallInProgress implements OngoingCall {
       this.#left.abort();
     }
     given.request.socket.once('close', this.#onClose);
+    // Most clients that close their sending side have left. With `drain` nothing is lost by finding out at the next write.
+    if (given.plan.settings.onAbort === 'close') {
+      given.request.socket.once('end', this.#onHalfClose);
+    }
   }
 
   async cut(): Promise<void> {
     this.#left.abort();
-    await this.#cutRelay?.();
-    await this.#settled;
+    await this.#relay?.cut();
+    this.#cut.abort();
+    await this.settled();
+  }
+
+  settled(): Promise<void> {
+    return this.#hasSettled;
   }
 
   status(): CallStatus {
@@ -155,13 +169,16 @@ export class CallInProgress implements OngoingCall {
           this.#attempts += 1;
         },
         onDiscarded: (_, body) => this.#addDiscarded(body),
+        onUnanswered: () => this.#addUnanswered(),
+        coverAnother: () => this.#coverAnother(),
+        cut: this.#cut.signal,
       },
       // A client that leaves before the first byte ends the retries, and not the attempt in progress.
       this.#left.signal,
     );
     if (result.kind === 'unreachable') {
       await this.settle({ ...nothingReceived, status: 'failed' });
-      throw unreachableError(result);
+      throw this.#cut.signal.aborted ? stoppingError() : unreachableError(result);
     }
     return isEventStream(result.response) && result.response.status < 400
       ? this.#stream(result)
@@ -184,11 +201,11 @@ export class CallInProgress implements OngoingCall {
   async #settleNow(outcome: CallOutcome): Promise<SettledCall> {
     const { plan, admitted, caller, attribution, request, startedMs, release } = this.#given;
     const { settlements, ratios, outputs, inProgress } = this.#context;
-    const { usage, fields, isFree, marks } = this.#usageOf(outcome);
+    const { fields, isFree, marks } = this.#usageOf(outcome);
     if (outcome.isFinal && outcome.usage !== undefined) {
       outputs.learn(caller.keyId, plan.model, outcome.usage.outputTokens);
       if (!plan.input.hasUnseen && plan.input.imageTokens === 0) {
-        ratios.learn(caller.tenantId, plan.model, plan.input.textScore, usage.inputTokens);
+        ratios.learn(caller.tenantId, plan.model, plan.input.textScore, outcome.usage.inputTokens);
       }
     }
     try {
@@ -215,16 +232,39 @@ export class CallInProgress implements OngoingCall {
       return await settlements.settle(settlement, admitted.heldNanos);
     } finally {
       request.socket.removeListener('close', this.#onClose);
+      request.socket.removeListener('end', this.#onHalfClose);
       inProgress.delete(this);
       release();
+      this.#resolveSettled();
     }
   }
 
   #addDiscarded(body: Buffer): void {
     const usage = usageOfBody(this.#given.operation.shape, parsed(body.toString('utf8')));
     if (usage !== undefined) {
-      this.#discarded = addUsage(this.#discarded, usage);
+      this.#discarded = { ...this.#discarded, usage: addUsage(this.#discarded.usage, usage) };
     }
+  }
+
+  #showsAllOutput(): boolean {
+    const { model, call } = this.#given.plan;
+    return showsAllOutput(model, call.thinkingTokens);
+  }
+
+  /** The provider may have generated the whole answer that it did not send. */
+  #addUnanswered(): void {
+    const { plan, admitted } = this.#given;
+    const bound = { ...noUsage, inputTokens: plan.inputTokens, outputTokens: admitted.maxOutputTokens };
+    this.#discarded = { usage: addUsage(this.#discarded.usage, bound), isEstimated: true };
+  }
+
+  /** Another attempt may cost as much as the unanswered one: the hold must cover both. */
+  #coverAnother(): Promise<boolean> {
+    const { plan, admitted, caller } = this.#given;
+    return this.#context.increaseHold(caller.tenantId, admitted.decisionId, {
+      cost_usd: formatUsd(admitted.heldNanos),
+      tokens: plan.inputTokens + admitted.maxOutputTokens,
+    });
   }
 
   async #plain({ response, attempts, connection }: Extract<AttemptsResult, { kind: 'response' }>) {
@@ -241,11 +281,14 @@ export class CallInProgress implements OngoingCall {
       status: isAccepted && isWhole ? 'succeeded' : 'failed',
       usage,
       isFinal: usage !== undefined,
-      outputBytes: bytes.length,
+      // An answer that breaks off was generated completely before.
+      outputBytes: isWhole && this.#showsAllOutput() ? bytes.length : Number.POSITIVE_INFINITY,
       isAccepted,
     });
     if (!isWhole) {
-      throw new GatewayError(502, 'response_interrupted', 'The response of the provider broke off.');
+      throw this.#cut.signal.aborted
+        ? stoppingError()
+        : new GatewayError(502, 'response_interrupted', 'The response of the provider broke off.');
     }
     if (status === 401) {
       // The message of the provider contains a part of the key.
@@ -272,6 +315,8 @@ export class CallInProgress implements OngoingCall {
     const { choices, includesUsage } = plan.call;
     const open = createOpenStream({ shape, choices, includesUsage, mayTruncate: coverage !== undefined });
     this.#context.metrics.streamOpened();
+    const outcomeOf = (end: StreamEnd, isBehind: boolean) =>
+      streamOutcome(end, usage, !isBehind && this.#showsAllOutput());
     const relay = relayStream({
       source: response.body,
       filter: createRelayFilter(usage, open, addsUsageChunk(plan.call)),
@@ -280,14 +325,14 @@ export class CallInProgress implements OngoingCall {
       mayDrain: () => plan.settings.onAbort === 'drain' && this.#context.drains.tryTake(this),
       // Output that has ended needs no larger hold: its usage follows.
       ...(coverage !== undefined && { cover: () => (open.isOutputEnded ? undefined : coverage.cover()) }),
-      endingOf: (end) => endingOf(end, open, () => this.#usageOf(streamOutcome(end, usage)).usage),
-      onEnd: async (end) => {
+      endingOf: (end, isBehind) => endingOf(end, open, () => this.#usageOf(outcomeOf(end, isBehind)).usage),
+      onEnd: async (end, isBehind) => {
         this.#context.metrics.streamClosed();
         this.#context.drains.release(this);
-        await this.settle(streamOutcome(end, usage));
+        await this.settle(outcomeOf(end, isBehind));
       },
     });
-    this.#cutRelay = relay.cut;
+    this.#relay = relay;
     return {
       status: response.status,
       headers: this.#headers(response, attempts),
@@ -315,24 +360,27 @@ export class CallInProgress implements OngoingCall {
   }
 }
 
-const nothingReceived = { usage: undefined, isFinal: false, outputBytes: 0, isAccepted: false };
+const nothingReceived = {
+  usage: undefined,
+  isFinal: false,
+  outputBytes: Number.POSITIVE_INFINITY,
+  isAccepted: false,
+};
 
-function streamOutcome(end: StreamEnd, usage: StreamUsage): CallOutcome {
+function streamOutcome(end: StreamEnd, usage: StreamUsage, isBounded: boolean): CallOutcome {
   const isComplete = end === 'complete';
   return {
     status: isComplete || end === 'truncated' ? 'succeeded' : end === 'left' ? 'cancelled' : 'failed',
     usage: usage.usage(),
     isFinal: usage.isFinal,
-    outputBytes: usage.outputBytes,
+    outputBytes: isBounded ? usage.outputBytes : Number.POSITIVE_INFINITY,
     isAccepted: true,
     isTruncated: end === 'truncated',
   };
 }
 
-const failureMessages = {
-  broken: 'The stream of the provider broke off.',
-  cut: 'The gateway is stopping. Please try again.',
-};
+const stopping = 'The gateway is stopping. Please try again.';
+const failureMessages = { broken: 'The stream of the provider broke off.', cut: stopping };
 
 /** `posted` returns the usage that is posted for the call. */
 function endingOf(end: StreamEnd, open: OpenStream, posted: () => CallUsage): string {
@@ -350,6 +398,10 @@ function endingOf(end: StreamEnd, open: OpenStream, posted: () => CallUsage): st
 /** The maximum in the body: that of the hold or, if the hold can grow, that of the plan. */
 function outputCap(plan: CallPlan, admitted: AdmittedCall): number {
   return isGrowing(plan) && plan.call.isStream ? plan.maxOutputTokens : admitted.maxOutputTokens;
+}
+
+function stoppingError(): GatewayError {
+  return new GatewayError(503, 'service_unavailable', stopping);
 }
 
 function isEventStream({ headers }: ProviderResponse): boolean {

@@ -1,5 +1,6 @@
 /** Parses the body of a metered call: the fields that the gateway reads. All others are the business of the provider. */
 
+import { isStorable } from '../platform/http/message/json-errors.ts';
 import { repeatedNames } from './body/edit-body.ts';
 import { objectStartOf } from './body/json-positions.ts';
 import { GatewayError } from './errors/dialect-errors.ts';
@@ -49,7 +50,7 @@ export function parseCall(shape: Shape, bytes: Buffer): ParsedCall {
   if (repeated !== undefined) {
     throw invalid(repeated, 'must not be repeated');
   }
-  if (typeof body.model !== 'string' || body.model === '' || body.model.length > modelMax) {
+  if (!isLabel(body.model)) {
     throw invalid('model', `must be a string of 1 to ${modelMax} characters`);
   }
   if (body.background === true) {
@@ -76,7 +77,12 @@ export function parseCall(shape: Shape, bytes: Buffer): ParsedCall {
 /** Returns the end user that the body names, if there is one. */
 export function endUserOf({ shape, body }: ParsedCall): string | undefined {
   const user = shape === 'messages' ? fieldsOf(body.metadata).user_id : (body.user ?? body.safety_identifier);
-  return typeof user === 'string' && user !== '' && user.length <= modelMax ? user : undefined;
+  return isLabel(user) ? user : undefined;
+}
+
+/** Other texts can neither be stored nor be limited. */
+function isLabel(value: unknown): value is string {
+  return typeof value === 'string' && value !== '' && value.length <= modelMax && isStorable(value);
 }
 
 export function parseObject(bytes: Buffer): Fields {

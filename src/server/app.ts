@@ -27,8 +27,10 @@ export interface App {
   readonly jobs: readonly Job[];
   /** The deprecations in force. */
   readonly deprecations: DeprecationRegistry;
-  /** Writes buffered data. Called after the last response, while the database is still open. */
-  finish(): Promise<void>;
+  /** Ends streamed responses in progress properly, because the process stops. */
+  endStreams(): Promise<void>;
+  /** Writes buffered data. Called after the last response, while the database is still open. Waits for work without a client. */
+  finish(waitMs?: number): Promise<void>;
 }
 
 export function createApp(deps: AppDependencies): App {
@@ -122,8 +124,11 @@ export function createApp(deps: AppDependencies): App {
     fastPath: config.httpFastPath ? { fastHandler, serve: pipeline.serve } : undefined,
     jobs: [...createJobs(deps, components), ...(gateway?.jobs ?? [])],
     deprecations,
-    async finish() {
-      await gateway?.finish();
+    async endStreams() {
+      await gateway?.cut();
+    },
+    async finish(waitMs = 0) {
+      await gateway?.finish(waitMs);
       await callers.flush();
       await attempts.flush();
     },

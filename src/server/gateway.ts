@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { decideRoute } from '../capabilities/governance/routing/index.ts';
 import { increaseHold } from '../capabilities/insight/ledger/index.ts';
 import { createGateway, type Gateway } from '../gateway/index.ts';
+import { withLastKnown } from '../platform/cache/last-known.ts';
 import type { Components } from './components.ts';
 import type { AppDependencies } from './dependencies.ts';
 
@@ -19,14 +20,19 @@ export function createAppGateway(deps: AppDependencies, components: Components):
     return undefined;
   }
   const { failOpen } = edgeDependencies;
+  const lookups: GatewayLookups = {
+    connections: deps.gateway?.connections ?? components.connections,
+    settings: deps.gateway?.settings ?? components.gatewaySettings,
+    prices: services.prices,
+    capabilities,
+  };
   const gateway = createGateway({
     clock,
     log,
-    connections: deps.gateway?.connections ?? components.connections,
-    settings: deps.gateway?.settings ?? components.gatewaySettings,
+    ...(failOpen === undefined
+      ? lookups
+      : lastKnownLookups(lookups, (error) => failOpen.decisions.isOutage(error))),
     runs: components.runDependencies,
-    prices: services.prices,
-    capabilities,
     findCredential,
     peekCredential: (token) => credentials.peek(token),
     backoff,
@@ -48,11 +54,11 @@ export function createAppGateway(deps: AppDependencies, components: Components):
       const { text } = await decideRoute(components.routingDependencies, { caller, now, body }, undefined);
       return rankedModels(text);
     },
-    increaseHold: (orgId, holdId, outputTokens) =>
+    increaseHold: (orgId, holdId, body) =>
       increaseHold(components.increaseDependencies, {
         orgId,
         holdId,
-        body: { output_tokens: outputTokens },
+        body,
         now: clock.now(),
         storeResponse: undefined,
         requestId: null,
@@ -72,6 +78,40 @@ export function createAppGateway(deps: AppDependencies, components: Components):
   });
   gateway.register(components.metrics.registry);
   return gateway;
+}
+
+type GatewayLookups = Pick<
+  Parameters<typeof createGateway>[0],
+  'connections' | 'settings' | 'prices' | 'capabilities'
+>;
+
+const lastKnownMax = 10_000;
+
+/** Without these a call could not be planned while the database is unavailable, and so not be allowed either. */
+function lastKnownLookups(
+  { connections, settings, prices, capabilities }: GatewayLookups,
+  isOutage: (error: unknown) => boolean,
+): GatewayLookups {
+  const kept = <Args extends readonly unknown[], Value>(
+    find: (...args: Args) => Value | Promise<Value>,
+    keyOf: (...args: Args) => string,
+  ) => withLastKnown(find, { keyOf, isOutage, maxEntries: lastKnownMax });
+  const priceKey = (orgId: string, model: string) => `${orgId} ${model}`;
+  return {
+    connections: {
+      ...connections,
+      candidates: kept(connections.candidates, (orgId, wanted, model) =>
+        JSON.stringify([orgId, wanted, model]),
+      ),
+    },
+    settings: { find: kept(settings.find, (orgId) => orgId) },
+    prices: {
+      ...prices,
+      find: kept(prices.find, priceKey),
+      findForCall: kept(prices.findForCall, priceKey),
+    },
+    capabilities: { all: kept(capabilities.all, () => '') },
+  };
 }
 
 interface RoutedModels {

@@ -2,6 +2,7 @@
 import { once } from 'node:events';
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { performance } from 'node:perf_hooks';
 import { setTimeout as pause } from 'node:timers/promises';
 import { bootstrapOperator } from '../capabilities/access/keys/index.ts';
 import type { Config } from '../config/settings.ts';
@@ -192,10 +193,13 @@ async function serve(
   async function drain(): Promise<void> {
     health.set('draining', true);
     log.info('draining: no new connections, waiting for requests in flight');
-    await connections.drain(config.drainSeconds * 1_000);
+    const deadlineMs = performance.now() + config.drainSeconds * 1_000;
+    await connections.drain(config.drainSeconds * 1_000, app.endStreams);
     probes.stop();
     await jobs.stop();
-    await app.finish().catch((error) => log.warn({ err: error }, 'what was only in memory is lost'));
+    await app
+      .finish(Math.max(0, deadlineMs - performance.now()))
+      .catch((error) => log.warn({ err: error }, 'what was only in memory is lost'));
     await services.close();
     await db.close();
     await Promise.race([tracing.stop(), pause(2_000, undefined, { ref: false })]).catch(() => undefined);

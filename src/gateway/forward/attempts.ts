@@ -25,6 +25,12 @@ export interface ForwardedCall {
   onAttempt?(connection: Connection): void;
   /** Called with the body of each response that is not passed on: it may report usage. */
   onDiscarded?(status: number, body: Buffer): void;
+  /** Called for each attempt that the provider may charge for although it sent no response. */
+  onUnanswered?(): void;
+  /** Called before another attempt follows such an attempt. Resolves to false if the cost of both cannot be held. */
+  coverAnother?(): Promise<boolean>;
+  /** Ends the attempt in progress, because the process stops. */
+  readonly cut?: AbortSignal;
 }
 
 export type AttemptsResult =
@@ -34,7 +40,19 @@ export type AttemptsResult =
       readonly response: ProviderResponse;
       readonly attempts: number;
     }
-  | { readonly kind: 'unreachable'; readonly isTimeout: boolean; readonly attempts: number };
+  | {
+      readonly kind: 'unreachable';
+      readonly isTimeout: boolean;
+      readonly mayBeCharged: boolean;
+      readonly attempts: number;
+    };
+
+export const notAttempted = {
+  kind: 'unreachable',
+  isTimeout: false,
+  mayBeCharged: false,
+  attempts: 0,
+} as const satisfies AttemptsResult;
 
 export interface AttemptDependencies {
   readonly client: ProviderClient;
@@ -57,7 +75,7 @@ export async function attemptCall(
   signal: AbortSignal,
 ): Promise<AttemptsResult> {
   const waitMs = deps.wait ?? defaultWait;
-  let last: AttemptsResult = { kind: 'unreachable', isTimeout: false, attempts: 0 };
+  let last: AttemptsResult = notAttempted;
   for (let attempt = 1; attempt <= attemptsMax; attempt += 1) {
     const connection = candidates[(attempt - 1) % candidates.length] as Connection;
     if (attempt > candidates.length) {
@@ -72,6 +90,8 @@ export async function attemptCall(
     }
     if (last.kind === 'response') {
       await discard(last.response, call);
+    } else if (last.mayBeCharged && (await call.coverAnother?.()) === false) {
+      return last;
     }
     last = await attemptOnce(deps, connection, call, attempt);
     if (last.kind === 'response' && !isRetryable(last.response.status)) {
@@ -95,6 +115,7 @@ async function attemptOnce(
       path: call.path,
       headers: requestHeaders(call.headers, connection, apiKey),
       body: call.bodyFor(connection),
+      signal: call.cut,
     });
   try {
     let response = await send(connection.apiKey());
@@ -115,10 +136,14 @@ async function attemptOnce(
     if (!(error instanceof ProviderUnreachable) && !(error instanceof ConnectionKeyUnavailable)) {
       throw error;
     }
-    const isTimeout = error instanceof ProviderUnreachable && error.isTimeout;
+    const { isTimeout, mayBeCharged } =
+      error instanceof ProviderUnreachable ? error : { isTimeout: false, mayBeCharged: false };
     connections.failed(connection.id, { reason: reasonOf(error, isTimeout) });
     countAttempt('unreachable');
-    return { kind: 'unreachable', isTimeout, attempts };
+    if (mayBeCharged) {
+      call.onUnanswered?.();
+    }
+    return { kind: 'unreachable', isTimeout, mayBeCharged, attempts };
   }
 }
 

@@ -17,6 +17,8 @@ export interface ProviderRequest {
   readonly path: string;
   readonly headers: Record<string, string | string[]>;
   readonly body: Buffer | undefined;
+  /** Ends the request and its response, because the process stops. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 export interface ProviderResponse {
@@ -34,11 +36,14 @@ export interface ProviderClient {
 /** The provider could not be reached, or did not start a response in time. */
 export class ProviderUnreachable extends Error {
   readonly isTimeout: boolean;
+  /** True if the provider may have accepted the request, and charge for it. */
+  readonly mayBeCharged: boolean;
 
-  constructor(message: string, isTimeout: boolean) {
+  constructor(message: string, isTimeout: boolean, mayBeCharged = false) {
     super(message);
     this.name = 'ProviderUnreachable';
     this.isTimeout = isTimeout;
+    this.mayBeCharged = mayBeCharged;
   }
 }
 
@@ -65,7 +70,7 @@ export function createProviderClient(options: LookupOptions): ProviderClient {
   }
 
   return {
-    async send({ connection, method, path, headers, body }) {
+    async send({ connection, method, path, headers, body, signal }) {
       const url = urlBelow(connection.baseUrl, path);
       if (!mayConnect(url, options.allowPrivateNetworks)) {
         throw new ProviderUnreachable(new AddressNotAllowed(`${url.host} is not allowed`).message, false);
@@ -80,9 +85,10 @@ export function createProviderClient(options: LookupOptions): ProviderClient {
           body: body ?? null,
           headersTimeout: connection.timeouts.firstByteMs,
           bodyTimeout: connection.timeouts.idleMs,
+          signal,
         });
       } catch (error) {
-        throw unreachable(error, url.host);
+        throw unreachable(error, url.host, signal?.aborted === true);
       }
       const { statusCode: status, headers: received } = response;
       const decoder = decoderOf(received['content-encoding']);
@@ -98,11 +104,15 @@ export function createProviderClient(options: LookupOptions): ProviderClient {
   };
 }
 
-function unreachable(error: unknown, host: string): ProviderUnreachable {
-  const isTimeout =
-    error instanceof errors.HeadersTimeoutError || error instanceof errors.ConnectTimeoutError;
+/**
+ * A provider that is silent until the timeout may work on the request, and charge for it. One that closes the connection
+ * without a response has failed, as after a 5xx.
+ */
+function unreachable(error: unknown, host: string, isAborted: boolean): ProviderUnreachable {
+  const isSilent = error instanceof errors.HeadersTimeoutError;
+  const isTimeout = isSilent || error instanceof errors.ConnectTimeoutError;
   const reason = error instanceof Error ? ((error as NodeJS.ErrnoException).code ?? error.name) : 'unknown';
-  return new ProviderUnreachable(`${host}: ${reason}`, isTimeout);
+  return new ProviderUnreachable(`${host}: ${reason}`, isTimeout, isSilent || isAborted);
 }
 
 function decoded(body: Readable, decoder: Transform): Readable {

@@ -27,16 +27,21 @@ export interface RelayOptions {
   readonly drainMs: number;
   /** Called after each chunk. Resolves to false if no more output can be held: the stream is then ended. */
   cover?(): Promise<boolean> | undefined;
-  /** Returns the bytes that the gateway adds at an end that is not the provider's. */
-  endingOf(end: StreamEnd): string;
+  /**
+   * Returns the bytes that the gateway adds at an end that is not the provider's. `isBehind`: the client was slower than the
+   * provider, so the provider may have sent any number of bytes more.
+   */
+  endingOf(end: StreamEnd, isBehind: boolean): string;
   /** Called once. The client sees the end of the stream when this has resolved. */
-  onEnd(end: StreamEnd): Promise<void>;
+  onEnd(end: StreamEnd, isBehind: boolean): Promise<void>;
 }
 
 export interface Relay {
   readonly body: Readable;
   /** Ends the stream now, because the process stops. Resolves once the call is settled. */
   cut(): Promise<void>;
+  /** Handles a client that has closed its sending side like one that has left. */
+  leave(): void;
 }
 
 export function relayStream(options: RelayOptions): Relay {
@@ -69,16 +74,17 @@ export function relayStream(options: RelayOptions): Relay {
   async function finish(kind: StreamEnd): Promise<void> {
     clearTimeout(totalTimer);
     clearTimeout(drainTimer);
+    const isBehind = source.isPaused();
     if (hasClient) {
       pass(filter.end(kind === 'complete'));
-      pass(Buffer.from(options.endingOf(kind)));
+      pass(Buffer.from(options.endingOf(kind, isBehind)));
     } else {
       filter.end(false);
     }
     if (kind !== 'complete') {
       source.destroy();
     }
-    await options.onEnd(kind);
+    await options.onEnd(kind, isBehind);
     if (hasClient) {
       body.push(null);
     }
@@ -141,5 +147,9 @@ export function relayStream(options: RelayOptions): Relay {
   // Data flows only once the client reads.
   source.pause();
 
-  return { body, cut: () => end(hasClient ? 'cut' : 'left') };
+  return {
+    body,
+    cut: () => end(hasClient ? 'cut' : 'left'),
+    leave: () => void body.destroy(new Error('the client has left')),
+  };
 }

@@ -8,7 +8,7 @@ export interface CallOutcome {
   readonly usage: CallUsage | undefined;
   /** True if `usage` is that of the whole response. */
   readonly isFinal: boolean;
-  /** Bytes of output that were received: an upper bound of the tokens that can be seen. */
+  /** Upper bound of the output tokens that were received: their bytes. Infinite if the provider may have generated any number. */
   readonly outputBytes: number;
   /** True if the provider has accepted the call, so that it may charge for it. */
   readonly isAccepted: boolean;
@@ -28,17 +28,27 @@ export interface SettledUsage {
   readonly marks: readonly Mark[];
 }
 
+/** Usage of attempts before the response. */
+export interface DiscardedUsage {
+  readonly usage: CallUsage;
+  /** True if it contains upper bounds of attempts without a response. */
+  readonly isEstimated: boolean;
+}
+
 /** Tokens that a provider may have generated and that were not received when the connection was closed. */
 const inFlightTokens = 512;
 
-/** `discarded` is the usage of failed attempts before this response. */
-export function settledUsage(outcome: CallOutcome, bounds: CallBounds, discarded: CallUsage): SettledUsage {
+export function settledUsage(
+  outcome: CallOutcome,
+  bounds: CallBounds,
+  discarded: DiscardedUsage,
+): SettledUsage {
   const marks: Mark[] = outcome.isTruncated === true ? ['truncated'] : [];
   const own = ownUsage(outcome, bounds);
-  if (own.isEstimated) {
+  if (own.isEstimated || discarded.isEstimated) {
     marks.push('usage_estimated');
   }
-  const usage = addUsage(discarded, own.usage);
+  const usage = addUsage(discarded.usage, own.usage);
   return {
     usage,
     fields: runUsageOf(usage),

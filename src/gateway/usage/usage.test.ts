@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import { settledUsage } from './call-end.ts';
 import { addUsage, type Fields, noUsage, runUsageOf, usageOfBody } from './call-usage.ts';
 import { createStreamUsage } from './stream-usage.ts';
+import { showsAllOutput } from './visible-output.ts';
 
 test('usage of chat and of responses counts cached and audio tokens as parts of the input', () => {
   const chat = usageOfBody('chat', {
@@ -118,21 +119,52 @@ test('a report that is not a usage report is no usage', () => {
 });
 
 const bounds = { inputTokens: 500, maxOutputTokens: 1_000 };
+const none = { usage: noUsage, isEstimated: false };
 const received = { usage: undefined, isFinal: false, outputBytes: 100, isAccepted: true } as const;
 
 test('without a report the usage is an upper bound of what was received, and marked', () => {
-  const bounded = settledUsage({ status: 'cancelled', ...received }, bounds, noUsage);
+  const bounded = settledUsage({ status: 'cancelled', ...received }, bounds, none);
   expect(bounded.fields).toMatchObject({ input_tokens: 500, output_tokens: 612 });
   expect(bounded.marks).toEqual(['usage_estimated']);
-  const long = settledUsage({ status: 'cancelled', ...received, outputBytes: 9_000 }, bounds, noUsage);
+  const long = settledUsage({ status: 'cancelled', ...received, outputBytes: 9_000 }, bounds, none);
   expect(long.fields.output_tokens).toBe(1_000);
 });
 
 test('a call that the provider did not accept is free, except for attempts that reported usage', () => {
-  const free = settledUsage({ status: 'failed', ...received, isAccepted: false }, bounds, noUsage);
+  const free = settledUsage({ status: 'failed', ...received, isAccepted: false }, bounds, none);
   expect([free.isFree, free.fields.input_tokens]).toEqual([true, 0]);
   const attempt = { ...noUsage, inputTokens: 7, outputTokens: 2 };
-  const paid = settledUsage({ status: 'failed', ...received, isAccepted: false }, bounds, attempt);
+  const paid = settledUsage({ status: 'failed', ...received, isAccepted: false }, bounds, {
+    usage: attempt,
+    isEstimated: false,
+  });
   expect([paid.isFree, paid.fields.input_tokens, paid.fields.output_tokens]).toEqual([false, 7, 2]);
   expect(addUsage(attempt, attempt)).toMatchObject({ inputTokens: 14, outputTokens: 4 });
+});
+
+test('an answer of unknown length is bounded by the maximum, and an unanswered attempt marks the call', () => {
+  const unknown = { ...received, outputBytes: Number.POSITIVE_INFINITY };
+  expect(settledUsage({ status: 'failed', ...unknown }, bounds, none).fields.output_tokens).toBe(1_000);
+  const usage = { ...noUsage, inputTokens: 500, outputTokens: 1_000 };
+  const whole = {
+    status: 'succeeded',
+    ...unknown,
+    usage: { ...noUsage, inputTokens: 3 },
+    isFinal: true,
+  } as const;
+  const settled = settledUsage(whole, bounds, { usage, isEstimated: true });
+  expect([settled.fields.input_tokens, settled.fields.output_tokens]).toEqual([503, 1_000]);
+  expect(settled.marks).toEqual(['usage_estimated']);
+});
+
+test.each([
+  ['gpt-4o', 0, true],
+  ['claude-sonnet-4-5', 0, true],
+  ['claude-sonnet-4-5', 1_024, false],
+  ['o3-mini', 0, false],
+  ['openai/gpt-5.1', 0, false],
+  ['gemini-2.5-flash', 0, false],
+  ['gemini-2.0-flash', 0, true],
+])('output of %s with %d thinking tokens: shown completely is %s', (model, thinkingTokens, isShown) => {
+  expect(showsAllOutput(model, thinkingTokens)).toBe(isShown);
 });

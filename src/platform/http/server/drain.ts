@@ -2,13 +2,19 @@
 import { once } from 'node:events';
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
+import { setTimeout as pause } from 'node:timers/promises';
 import type { FastPath } from '../fast/fast-path.ts';
 
 const sweepEveryMs = 50;
+/** Time for streamed responses to be ended properly after the deadline. */
+const endStreamsMs = 5_000;
 
 export interface Drainable {
-  /** Resolves when the last connection is closed. Destroys connections that are still open after `withinMs`. */
-  drain(withinMs: number): Promise<void>;
+  /**
+   * Resolves when the last connection is closed. After `withinMs`, calls `endStreams`, then destroys connections that are still
+   * open.
+   */
+  drain(withinMs: number, endStreams?: () => Promise<void>): Promise<void>;
 }
 
 export function drainable(server: Server, fastPath: FastPath | undefined): Drainable {
@@ -19,21 +25,30 @@ export function drainable(server: Server, fastPath: FastPath | undefined): Drain
     socket.once('close', () => sockets.delete(socket));
   });
   return {
-    async drain(withinMs) {
+    async drain(withinMs, endStreams) {
       const closed = once(server, 'close');
       server.close();
-      const deadlineMs = Date.now() + withinMs;
+      let isOverdue = false;
+      const deadline = setTimeout(async () => {
+        if (endStreams !== undefined) {
+          await Promise.race([endStreams().catch(() => undefined), pause(endStreamsMs)]);
+          // Until the connections of the ended responses are idle.
+          await pause(2 * sweepEveryMs);
+        }
+        isOverdue = true;
+      }, withinMs);
       const sweep = setInterval(() => {
         // A keep-alive connection becomes idle once its last response is sent.
         server.closeIdleConnections();
         fastPath?.closeIdle();
         for (const socket of sockets) {
-          if (socket.bytesRead === 0 || Date.now() > deadlineMs) {
+          if (socket.bytesRead === 0 || isOverdue) {
             socket.destroy();
           }
         }
       }, sweepEveryMs);
       await closed;
+      clearTimeout(deadline);
       clearInterval(sweep);
     },
   };

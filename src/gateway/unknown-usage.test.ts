@@ -1,0 +1,211 @@
+/** Calls whose usage the provider does not report: they are posted as an upper bound, never below what the provider bills. */
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { eventually } from '../../test/support/eventually.ts';
+import { connectionTo, createGatewayWorld, type GatewayWorld } from '../../test/support/gateway-world.ts';
+
+let gateway: GatewayWorld;
+let usual: Pick<GatewayWorld, 'connections' | 'settings'>;
+const sockets: Socket[] = [];
+
+beforeAll(async () => {
+  gateway = await createGatewayWorld();
+  usual = { connections: gateway.connections, settings: gateway.settings };
+});
+afterAll(() => gateway.close());
+beforeEach(() => {
+  gateway.world.clock.advanceSeconds(1);
+  const { provider } = gateway;
+  provider.fault = undefined;
+  provider.beforeChunk = undefined;
+  provider.outputOf = () => 5;
+  provider.wordOf = (index) => `tok${index % 10} `;
+  provider.requests.length = 0;
+  provider.bill.length = 0;
+});
+afterEach(async () => {
+  Object.assign(gateway, usual);
+  for (const socket of sockets.splice(0)) {
+    socket.destroy();
+  }
+  await eventually(async () => expect(await gateway.holds()).toBe(0));
+});
+
+const messages = [{ role: 'user', content: 'Say hello to the world' }];
+const paths = { chat: '/openai/v1/chat/completions', messages: '/anthropic/v1/messages' };
+
+function post(path: string, body: object): Promise<Response> {
+  return fetch(gateway.url + path, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${gateway.key}`, 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  });
+}
+const chat = (more: object = {}) =>
+  post(paths.chat, { model: 'gpt-test', max_tokens: 100, messages, ...more });
+
+async function lastRun() {
+  const [run] = await gateway.runs();
+  return run;
+}
+
+/** Sums of the bill of the provider. */
+function billed() {
+  const { bill } = gateway.provider;
+  return {
+    input: bill.reduce((total, { inputTokens }) => total + inputTokens, 0),
+    output: bill.reduce((total, { outputTokens }) => total + outputTokens, 0),
+  };
+}
+
+async function spentNanos(): Promise<bigint> {
+  const [row] = await gateway.world.db.query<{ total: string | null }>(
+    'SELECT sum(cost_nanos)::text AS total FROM runs WHERE org_id = $1',
+    [gateway.org.id],
+  );
+  return BigInt(row?.total ?? 0);
+}
+
+/** Connections whose provider must answer within 300 ms. */
+function withShortTimeout(): void {
+  const timeouts = { connectMs: 2_000, firstByteMs: 300, idleMs: 20_000, totalMs: 60_000 };
+  gateway.connections = [connectionTo(gateway.provider.url, 'openai', { timeouts })];
+}
+
+test('each attempt that the provider does not answer in time is posted as an upper bound', async () => {
+  await gateway.cap('100');
+  withShortTimeout();
+  gateway.provider.fault = () => 'silent';
+  const response = await chat();
+  expect([response.status, (await response.json()).error.code]).toEqual([504, 'provider_timeout']);
+  expect(gateway.provider.bill).toHaveLength(3);
+  const run = await lastRun();
+  expect(run).toMatchObject({ status: 'failed', output_tokens: 300, marks: ['usage_estimated'] });
+  expect(run?.input_tokens).toBeGreaterThanOrEqual(billed().input);
+});
+
+test('the bound of an unanswered attempt is added to the usage of the response that follows it', async () => {
+  withShortTimeout();
+  gateway.provider.fault = () => (gateway.provider.requests.length === 1 ? 'silent' : undefined);
+  const response = await chat();
+  expect([response.status, response.headers.get('x-svc-attempts')]).toEqual([200, '2']);
+  const run = await lastRun();
+  expect(run).toMatchObject({ status: 'succeeded', output_tokens: 105, marks: ['usage_estimated'] });
+  expect(run?.input_tokens).toBeGreaterThanOrEqual(billed().input);
+});
+
+test('no other attempt follows an unanswered one if the limits do not allow the cost of both', async () => {
+  withShortTimeout();
+  const heldUsd = (await chat()).headers.get('x-svc-held-usd');
+  const before = await spentNanos();
+  gateway.world.clock.advanceSeconds(1);
+  const capNanos = before + BigInt(Math.round(Number(heldUsd) * 1.5e9));
+  await gateway.cap((Number(capNanos) / 1e9).toFixed(9));
+  gateway.provider.requests.length = 0;
+  gateway.provider.bill.length = 0;
+  gateway.provider.fault = () => 'silent';
+  expect((await chat()).status).toBe(504);
+  expect(gateway.provider.requests).toHaveLength(1);
+  expect(await lastRun()).toMatchObject({ status: 'failed', output_tokens: 100, marks: ['usage_estimated'] });
+  expect(await spentNanos()).toBeLessThanOrEqual(capNanos);
+  await gateway.cap('100');
+});
+
+test.each([
+  ['chat', paths.chat, 'gpt-test'],
+  ['messages', paths.messages, 'claude-test'],
+])(
+  'a response of %s that breaks off was generated completely, and is bounded by its maximum',
+  async (_, path, model) => {
+    gateway.provider.outputOf = () => 900;
+    gateway.provider.fault = () => ({ cutAfter: 40 });
+    const response = await post(path, { model, max_tokens: 950, messages });
+    expect(response.status).toBe(502);
+    expect(billed().output).toBe(900);
+    expect(await lastRun()).toMatchObject({
+      status: 'failed',
+      output_tokens: 950,
+      marks: ['usage_estimated'],
+    });
+  },
+);
+
+test('a stream of a model that hides its reasoning is bounded by its maximum when it breaks off', async () => {
+  await gateway.world.request('PUT', '/v1/admin/models/o3-test', {
+    key: gateway.world.operatorKey,
+    body: { provider: 'openai', input_usd_per_million: '1', output_usd_per_million: '10' },
+  });
+  gateway.provider.fault = () => ({ cutAfter: 3 });
+  await (await chat({ model: 'o3-test', stream: true, max_tokens: 5_000 })).text();
+  expect(await lastRun()).toMatchObject({ output_tokens: 5_000, marks: ['usage_estimated'] });
+});
+
+/** Opens a stream on a socket of its own. */
+async function openRaw(body: object): Promise<Socket> {
+  const { hostname, port } = new URL(gateway.url);
+  const socket = connect({ host: hostname, port: Number(port), allowHalfOpen: true });
+  sockets.push(socket);
+  socket.on('error', () => undefined);
+  await once(socket, 'connect');
+  const text = JSON.stringify({ model: 'gpt-test', stream: true, messages, ...body });
+  socket.write(
+    `POST ${paths.chat} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${gateway.key}\r\n` +
+      `content-type: application/json\r\ncontent-length: ${Buffer.byteLength(text)}\r\n\r\n${text}`,
+  );
+  return socket;
+}
+
+test('close: a client that reads slower than the provider sends is charged for what it has not read', async () => {
+  gateway.settings = { ...gateway.settings, onAbort: 'close' };
+  gateway.provider.outputOf = () => 100_000;
+  gateway.provider.wordOf = () => 'a';
+  const socket = await openRaw({ max_tokens: 100_000 });
+  await once(socket, 'readable');
+  // The provider sends until all buffers on the way are full.
+  let sent = 0;
+  await eventually(() => {
+    const before = sent;
+    sent = billed().output;
+    expect([sent > 0, sent]).toEqual([true, before]);
+  });
+  socket.destroy();
+  await eventually(async () => expect(await lastRun()).toMatchObject({ status: 'cancelled' }));
+  expect((await lastRun())?.output_tokens).toBeGreaterThanOrEqual(billed().output);
+});
+
+/** Opens a stream whose provider waits after some chunks; the client then closes its sending side. */
+async function halfClose(): Promise<{ socket: Socket; proceed: () => void; text: () => string }> {
+  let proceed = () => {};
+  const gate = new Promise<void>((resolve) => {
+    proceed = resolve;
+  });
+  gateway.provider.outputOf = () => 20;
+  gateway.provider.beforeChunk = (index) => (index < 5 ? Promise.resolve() : gate);
+  const socket = await openRaw({ max_tokens: 100 });
+  let text = '';
+  socket.on('data', (chunk) => {
+    text += chunk;
+  });
+  await eventually(() => expect(text).toContain('tok2'));
+  socket.end();
+  return { socket, proceed, text: () => text };
+}
+
+test('close: a client that closes its sending side has left, also while the provider sends nothing', async () => {
+  gateway.settings = { ...gateway.settings, onAbort: 'close' };
+  const { proceed } = await halfClose();
+  await eventually(async () =>
+    expect(await lastRun()).toMatchObject({ status: 'cancelled', marks: ['usage_estimated'] }),
+  );
+  proceed();
+});
+
+test('drain: a client that closes its sending side still receives its stream', async () => {
+  const { proceed, text } = await halfClose();
+  proceed();
+  await eventually(() => expect(text()).toContain('[DONE]'));
+  await eventually(async () =>
+    expect(await lastRun()).toMatchObject({ status: 'succeeded', output_tokens: 20, marks: [] }),
+  );
+});
