@@ -1,0 +1,99 @@
+/** Calls while the database is unavailable, in each fail mode that an operator can choose. */
+import { afterEach, expect, test } from 'vitest';
+import type { World } from '../../test/harness.ts';
+import { type ConnectedWorld, createConnectedWorld } from '../../test/support/gateway-world.ts';
+import { DatabaseUnavailable } from '../platform/db/database.ts';
+
+let gateway: ConnectedWorld;
+afterEach(() => gateway?.close());
+
+async function begin(mode: 'open' | 'closed'): Promise<void> {
+  gateway = await createConnectedWorld({ SVC_EDGE_FAIL_MODE: mode });
+  const { provider, connect } = gateway;
+  await connect({ name: 'openai', kind: 'openai', base_url: `${provider.url}/v1` });
+  await connect({ name: 'anthropic', kind: 'anthropic', base_url: provider.url });
+}
+
+const messages = [{ role: 'user', content: 'Say hello to the world' }];
+
+async function send(shape: 'chat' | 'messages', more: object = {}): Promise<Response> {
+  const { url } = await gateway.world.listen();
+  const [path, model] =
+    shape === 'chat'
+      ? ['/openai/v1/chat/completions', 'gpt-test']
+      : ['/anthropic/v1/messages', 'claude-test'];
+  return fetch(url + path, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${gateway.key}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ model, max_tokens: 50, messages, ...more }),
+  });
+}
+
+const ofOrg = (path: string) => gateway.world.request('GET', path, { key: gateway.org.ownerKey });
+const runs = async () => (await ofOrg('/v1/runs?limit=200')).json.data;
+const holds = async () => (await ofOrg(`/v1/orgs/${gateway.org.id}/holds`)).json.data;
+
+/** Makes the database and the ledger fail, and bypasses all caches. Returns a function that restores them. */
+function takeAway({ db, services: { ledger } }: World): () => void {
+  const away = () => Promise.reject(new DatabaseUnavailable('away'));
+  const before = {
+    db: { query: db.query, transaction: db.transaction, notificationsHealthy: db.notificationsHealthy },
+    ledger: { hold: ledger.hold, decide: ledger.decide, post: ledger.post, increase: ledger.increase },
+  };
+  Object.assign(db, { query: away, transaction: away, notificationsHealthy: () => false });
+  Object.assign(ledger, { hold: away, decide: () => undefined, post: away, increase: away });
+  return () => {
+    Object.assign(db, before.db);
+    Object.assign(ledger, before.ledger);
+  };
+}
+
+test('closed: calls are 503 in the format of the dialect, and do not reach the provider', async () => {
+  await begin('closed');
+  expect([(await send('chat')).status, (await send('messages')).status]).toEqual([200, 200]);
+  const restore = takeAway(gateway.world);
+  const chat = await send('chat');
+  expect([chat.status, chat.headers.get('retry-after')]).toEqual([503, '1']);
+  expect((await chat.json()).error).toMatchObject({ type: 'api_error', code: 'service_unavailable' });
+  const claude = await send('messages');
+  expect(await claude.json()).toMatchObject({ type: 'error', error: { type: 'overloaded_error' } });
+  expect(gateway.provider.requests).toHaveLength(2);
+  restore();
+  expect((await send('chat')).status).toBe(200);
+});
+
+test.each(['the same process', 'the next process'])(
+  'open: calls are allowed, and posted as degraded by %s',
+  async (by) => {
+    await begin('open');
+    expect([(await send('chat')).status, (await send('messages')).status]).toEqual([200, 200]);
+    gateway.provider.bill.length = 0;
+    const restore = takeAway(gateway.world);
+    for (const more of [{}, { stream: true }]) {
+      for (const shape of ['chat', 'messages'] as const) {
+        const response = await send(shape, more);
+        expect([response.status, response.headers.get('x-svc-cost-usd')]).toEqual([200, null]);
+        await response.text();
+      }
+    }
+    restore();
+    if (by === 'the next process') {
+      gateway.world = await gateway.world.restart();
+    }
+    await gateway.world.runJob('import-fail-open-decisions');
+    await gateway.world.runJob('retry-gateway-settlements');
+    const degraded = (await runs()).filter(({ marks }: { marks: string[] }) => marks.includes('degraded'));
+    expect(degraded).toHaveLength(4);
+    for (const { status, input_tokens, output_tokens, marks } of degraded) {
+      expect({ status, input_tokens, output_tokens, marks }).toEqual({
+        status: 'succeeded',
+        input_tokens: gateway.provider.bill[0]?.inputTokens,
+        output_tokens: 5,
+        marks: ['degraded'],
+      });
+    }
+    expect(await holds()).toEqual([]);
+    const { json } = await ofOrg(`/v1/orgs/${gateway.org.id}/ledger/reconciliation`);
+    expect(json.balanced).toBe(true);
+  },
+);
