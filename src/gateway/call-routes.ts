@@ -39,8 +39,9 @@ const GatewayCallView = closed({
   output_tokens: nullable(
     Type.Integer({ description: 'Null until the provider reports it, which most do at the end.' }),
   ),
-  output_bytes: Type.Integer({
-    description: 'Text received so far, in bytes. A token has at least one.',
+  output_tokens_at_most: Type.Integer({
+    minimum: 0,
+    description: 'Upper bound of the output tokens that were received so far.',
   }),
 });
 type GatewayCallView = Static<typeof GatewayCallView>;
@@ -136,6 +137,6 @@ function view(call: CallStatus): GatewayCallView {
     input_tokens: call.inputTokens,
     max_output_tokens: call.maxOutputTokens,
     output_tokens: call.outputTokens,
-    output_bytes: call.outputBytes,
+    output_tokens_at_most: call.outputBound,
   };
 }

@@ -23,8 +23,8 @@ export interface CallStatus {
   /** An upper bound, as it was held. */
   readonly inputTokens: number;
   readonly maxOutputTokens: number;
-  /** Bytes of text received so far. */
-  readonly outputBytes: number;
+  /** Upper bound of the output tokens that were received so far. */
+  readonly outputBound: number;
   /** As the provider has reported; null before that. */
   readonly outputTokens: number | null;
 }

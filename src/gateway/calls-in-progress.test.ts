@@ -100,7 +100,7 @@ test('shows a stream with its key, member, connection and hold, and that it is d
           held_usd: response.headers.get('x-svc-held-usd'),
           max_output_tokens: 100,
           output_tokens: null,
-          output_bytes: 'assistant'.length + 'tok0 tok1 '.length,
+          output_tokens_at_most: 'assistant'.length + 'tok0 tok1 '.length,
         },
       ],
       next_cursor: null,
@@ -127,7 +127,7 @@ test('shows a call as waiting until the provider answers', async () => {
   await eventually(async () => {
     expect(waiting).toHaveLength(1);
     expect((await list()).data).toMatchObject([
-      { state: 'waiting', stream: false, connection_name: 'slow', member_id: null, output_bytes: 0 },
+      { state: 'waiting', stream: false, connection_name: 'slow', member_id: null, output_tokens_at_most: 0 },
     ]);
   });
   gateway.connections = connections;

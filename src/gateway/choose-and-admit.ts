@@ -8,6 +8,7 @@ import { estimatedInputTokens, inputPartsOf } from './body/estimate-input.ts';
 import { GatewayError } from './errors/dialect-errors.ts';
 import { endUserOf } from './parse-call.ts';
 import { type CallPlan, type PlanDependencies, type PlanRequest, planCall } from './plan-call.ts';
+import { inFlightTokens } from './usage/call-end.ts';
 import type { OutputHistory } from './usage/output-history.ts';
 import { showsAllOutput } from './usage/visible-output.ts';
 
@@ -35,7 +36,6 @@ export interface ChosenCall {
 }
 
 export type ChooseRequest = Omit<PlanRequest, 'model'> & {
-  readonly caller: Caller;
   readonly attribution: CallAttribution;
 };
 
@@ -71,14 +71,23 @@ async function admitPlan(
   return { plan, admitted, attribution };
 }
 
-/** Returns the output to hold at first. Only a hold of a stream that shows its output can be increased in time. */
-export function outputToHold({ outputs }: ChooseDependencies, { keyId }: Caller, plan: CallPlan): number {
-  const isVisible = plan.call.isStream && showsAllOutput(plan.model, plan.call.thinkingTokens);
+/**
+ * Returns the output to hold at first: the expected one, and what may be on its way when the stream is ended. Only a hold of a stream
+ * that shows its output can be increased in time.
+ */
+export function outputToHold(
+  { outputs }: ChooseDependencies,
+  { tenantId, keyId }: Caller,
+  { model, ...plan }: CallPlan,
+): number {
+  const isVisible = plan.call.isStream && showsAllOutput(model, plan.call.thinkingTokens);
   const expected =
-    plan.settings.hold === 'expected' && isVisible ? outputs.expected(keyId, plan.model) : undefined;
+    plan.settings.hold === 'expected' && isVisible
+      ? outputs.expected({ orgId: tenantId, keyId, model })
+      : undefined;
   return expected === undefined
     ? plan.maxOutputTokens
-    : Math.min(plan.maxOutputTokens, Math.max(expected, plan.minOutputTokens));
+    : Math.min(plan.maxOutputTokens, Math.max(expected, plan.minOutputTokens) + inFlightTokens);
 }
 
 async function admitBest(deps: ChooseDependencies, request: ChooseRequest): Promise<ChosenCall> {
@@ -128,8 +137,9 @@ async function rank(
   { caller, now, call, attribution, orgId }: ChooseRequest,
   model: string,
 ): Promise<readonly string[]> {
-  const inputTokens = estimatedInputTokens(inputPartsOf(call.body, model), {
-    ratio: ratios.of(orgId, model),
+  const input = inputPartsOf(call.body, model);
+  const inputTokens = estimatedInputTokens(input, {
+    ratio: ratios.of({ orgId, keyId: caller.keyId, model }, input),
     unseenTokens: 0,
     contextTokens: undefined,
     hasTools: call.hasTools,

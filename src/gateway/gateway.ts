@@ -24,6 +24,7 @@ import { Drains, type GatewayContext } from './gateway-context.ts';
 import { createGatewayMetrics } from './gateway-metrics.ts';
 import { createHoldCoverage, type IncreaseHold } from './hold-coverage.ts';
 import { type IdentifyDependencies, identifyCaller } from './identify-caller.ts';
+import { type CountsStore, createLearnedCounts } from './learned/learned-counts.ts';
 import { forwardCall } from './metered-call.ts';
 import { listModels } from './models-list.ts';
 import { dialectOf, type Operation, operationOf, prefixes } from './operations.ts';
@@ -35,6 +36,8 @@ export interface GatewayDependencies
   extends Omit<ChooseDependencies, 'ratios' | 'outputs' | 'settlements'>,
     IdentifyDependencies {
   readonly increaseHold: IncreaseHold;
+  /** What was learned from earlier calls, of any process. */
+  readonly learned: CountsStore;
   readonly clock: Clock;
   readonly log: Log;
   /** Directory of the settlements that wait for the ledger. */
@@ -70,10 +73,11 @@ export interface Gateway {
 
 export function createGateway(deps: GatewayDependencies): Gateway {
   const { log, limits } = deps;
-  const ratios = createTokenRatios();
+  const learned = createLearnedCounts(deps.learned, log);
+  const ratios = createTokenRatios(learned);
   const settlements = createSettlements(deps);
   const metrics = createGatewayMetrics();
-  const outputs = createOutputHistory();
+  const outputs = createOutputHistory(learned);
   const context: GatewayContext = {
     client: createProviderClient(deps.lookup),
     connections: deps.connections,
@@ -208,7 +212,7 @@ export function createGateway(deps: GatewayDependencies): Gateway {
 
   return {
     endpoints: Object.values(prefixes).map(endpoint),
-    jobs: [settlements.job],
+    jobs: [settlements.job, learned.job],
     register: (registry) =>
       metrics.register(registry, {
         inProgress: () => places,
@@ -223,6 +227,7 @@ export function createGateway(deps: GatewayDependencies): Gateway {
       await Promise.race([settled, pause(waitMs, undefined, { ref: false })]);
       await cut();
       await context.client.close();
+      await learned.flush();
       await settlements.close();
     },
   };

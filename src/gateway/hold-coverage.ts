@@ -4,6 +4,7 @@
  */
 import type { AdmittedCall } from './admit-call.ts';
 import type { CallPlan } from './plan-call.ts';
+import { inFlightTokens } from './usage/call-end.ts';
 import type { StreamUsage } from './usage/stream-usage.ts';
 
 export interface CoveredCall {
@@ -29,14 +30,16 @@ export type IncreaseHold = (
   by: { readonly output_tokens: number } | { readonly cost_usd: string; readonly tokens: number },
 ) => Promise<boolean>;
 
-/** The hold is increased when this many tokens are left, so that the stream rarely waits for it. */
-const aheadTokens = 2_048;
-const stepTokensMin = 512;
+/** The hold is increased when less than this share of it is left, so that the stream rarely waits for it. */
+const aheadShare = 0.25;
+const stepTokensMin = 1_024;
 const stepTokensLeast = 64;
+/** An increase that a limit denies is tried again with this share of it. */
+const smallerShare = 0.25;
 
 export function createHoldCoverage(increase: IncreaseHold): HoldCoverage {
   return ({ orgId, plan, admitted }, usage) => {
-    if (admitted.runId === null || admitted.maxOutputTokens >= plan.maxOutputTokens || !isGrowing(plan)) {
+    if (coversOutput(plan, admitted)) {
       return undefined;
     }
     let held = admitted.maxOutputTokens;
@@ -44,15 +47,12 @@ export function createHoldCoverage(increase: IncreaseHold): HoldCoverage {
     /** True once not even the smallest increase was possible: no more is requested ahead of the output. */
     let isExhausted = false;
 
-    /** Increases by as much as is held, or by half as much each time that a limit denies it. */
+    /** Doubles the hold, or increases it by less if a limit denies that. */
     async function grow(): Promise<boolean> {
       const most = Math.min(plan.maxOutputTokens - held, Math.max(stepTokensMin, held));
+      const least = Math.min(most, Math.max(stepTokensLeast, neededTokens(usage, plan) - held));
       let isIncreased = false;
-      for (
-        let step = most;
-        !isIncreased && step >= Math.min(most, stepTokensLeast);
-        step = Math.floor(step / 2)
-      ) {
+      for (let step = most; !isIncreased && step >= least; step = smallerStep(step, least)) {
         isIncreased = await increase(orgId, admitted.decisionId, { output_tokens: step });
         held += isIncreased ? step : 0;
       }
@@ -63,7 +63,7 @@ export function createHoldCoverage(increase: IncreaseHold): HoldCoverage {
 
     /** Increases until the output is covered. */
     async function growToCover(): Promise<boolean> {
-      while (boundOf(usage, plan) > held) {
+      while (neededTokens(usage, plan) > held) {
         inFlight ??= grow();
         if (!(await inFlight)) {
           return false;
@@ -74,11 +74,11 @@ export function createHoldCoverage(increase: IncreaseHold): HoldCoverage {
 
     return {
       cover() {
-        const bound = boundOf(usage, plan);
-        if (bound > held) {
+        const needed = neededTokens(usage, plan);
+        if (needed > held) {
           return growToCover();
         }
-        if (!isExhausted && bound + aheadTokens > held && held < plan.maxOutputTokens) {
+        if (!isExhausted && held < plan.maxOutputTokens && needed > held * (1 - aheadShare)) {
           inFlight ??= grow();
         }
         return undefined;
@@ -88,12 +88,25 @@ export function createHoldCoverage(increase: IncreaseHold): HoldCoverage {
   };
 }
 
+/** Returns the next smaller step, the least one last, and 0 after it. */
+function smallerStep(step: number, least: number): number {
+  return step === least ? 0 : Math.max(least, Math.floor(step * smallerShare));
+}
+
+/** True if the first hold covers the whole output, or cannot be increased. */
+export function coversOutput(plan: CallPlan, { runId, maxOutputTokens }: AdmittedCall): boolean {
+  return runId === null || maxOutputTokens >= plan.maxOutputTokens || !isGrowing(plan);
+}
+
 /** True if the maximum in the body is that of the plan, and not that of the first hold. */
 export function isGrowing({ settings }: CallPlan): boolean {
   return settings.hold === 'expected';
 }
 
-/** A token has at least one byte, and no response has more tokens than its maximum. */
-function boundOf({ outputBytes }: StreamUsage, { maxOutputTokens }: CallPlan): number {
-  return Math.min(outputBytes, maxOutputTokens);
+/**
+ * Returns the output that the hold must cover: what was received, and what is on its way, since both are charged if the stream is
+ * ended. No response has more tokens than its maximum.
+ */
+function neededTokens({ outputBound }: StreamUsage, { maxOutputTokens }: CallPlan): number {
+  return Math.min(outputBound + inFlightTokens, maxOutputTokens);
 }

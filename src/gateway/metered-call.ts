@@ -17,7 +17,7 @@ import type { ProviderResponse } from './forward/provider-client.ts';
 import { responseHeaders } from './forward/provider-headers.ts';
 import { readAll } from './forward/read-all.ts';
 import type { GatewayContext, OngoingCall } from './gateway-context.ts';
-import { isGrowing } from './hold-coverage.ts';
+import { coversOutput, isGrowing } from './hold-coverage.ts';
 import type { Operation } from './operations.ts';
 import { addsUsageChunk, bodyOf, type CallPlan } from './plan-call.ts';
 import type { SettledCall, Settlement } from './settle/settlements.ts';
@@ -27,6 +27,7 @@ import { createRelayFilter } from './stream/relay-filter.ts';
 import { type Relay, relayStream, type StreamEnd } from './stream/relay-stream.ts';
 import { type CallOutcome, type DiscardedUsage, type SettledUsage, settledUsage } from './usage/call-end.ts';
 import { addUsage, type CallUsage, noUsage, usageOfBody } from './usage/call-usage.ts';
+import { bytesOf, scoreBoundOf } from './usage/output-bound.ts';
 import { createStreamUsage, type StreamUsage } from './usage/stream-usage.ts';
 import { showsAllOutput } from './usage/visible-output.ts';
 
@@ -131,7 +132,7 @@ export class CallInProgress implements OngoingCall {
       heldNanos: this.#heldNanos(),
       inputTokens: plan.inputTokens,
       maxOutputTokens: outputCap(plan, admitted),
-      outputBytes: usage?.outputBytes ?? 0,
+      outputBound: usage?.outputBound ?? 0,
       outputTokens: usage?.isFinal === true ? (usage.usage()?.outputTokens ?? null) : null,
     };
   }
@@ -203,9 +204,10 @@ export class CallInProgress implements OngoingCall {
     const { settlements, ratios, outputs, inProgress } = this.#context;
     const { fields, isFree, marks } = this.#usageOf(outcome);
     if (outcome.isFinal && outcome.usage !== undefined) {
-      outputs.learn(caller.keyId, plan.model, outcome.usage.outputTokens);
+      const subject = { orgId: caller.tenantId, keyId: caller.keyId, model: plan.model };
+      outputs.learn(subject, outcome.usage.outputTokens);
       if (!plan.input.hasUnseen && plan.input.imageTokens === 0) {
-        ratios.learn(caller.tenantId, plan.model, plan.input.textScore, outcome.usage.inputTokens);
+        ratios.learn(subject, plan.input, outcome.usage.inputTokens);
       }
     }
     try {
@@ -282,7 +284,7 @@ export class CallInProgress implements OngoingCall {
       usage,
       isFinal: usage !== undefined,
       // An answer that breaks off was generated completely before.
-      outputBytes: isWhole && this.#showsAllOutput() ? bytes.length : Number.POSITIVE_INFINITY,
+      outputBound: isWhole && this.#showsAllOutput() ? bytes.length : Number.POSITIVE_INFINITY,
       isAccepted,
     });
     if (!isWhole) {
@@ -307,7 +309,8 @@ export class CallInProgress implements OngoingCall {
   #stream({ response, attempts, connection }: Extract<AttemptsResult, { kind: 'response' }>): StreamedReply {
     const { operation, plan, admitted } = this.#given;
     const { shape } = operation;
-    const usage = createStreamUsage(shape);
+    const bound = coversOutput(plan, admitted) ? bytesOf : scoreBoundOf(plan.model);
+    const usage = createStreamUsage(shape, bound);
     this.#streamUsage = usage;
     const { timeouts } = connection;
     const coverage = this.#context.coverage({ orgId: this.#given.caller.tenantId, plan, admitted }, usage);
@@ -363,7 +366,7 @@ export class CallInProgress implements OngoingCall {
 const nothingReceived = {
   usage: undefined,
   isFinal: false,
-  outputBytes: Number.POSITIVE_INFINITY,
+  outputBound: Number.POSITIVE_INFINITY,
   isAccepted: false,
 };
 
@@ -373,7 +376,7 @@ function streamOutcome(end: StreamEnd, usage: StreamUsage, isBounded: boolean): 
     status: isComplete || end === 'truncated' ? 'succeeded' : end === 'left' ? 'cancelled' : 'failed',
     usage: usage.usage(),
     isFinal: usage.isFinal,
-    outputBytes: isBounded ? usage.outputBytes : Number.POSITIVE_INFINITY,
+    outputBound: isBounded ? usage.outputBound : Number.POSITIVE_INFINITY,
     isAccepted: true,
     isTruncated: end === 'truncated',
   };

@@ -9,6 +9,7 @@ import type { ModelCapabilitiesCache } from '../capabilities/spend/models/index.
 import type { CallPrices } from '../capabilities/spend/unpriced-models/index.ts';
 import { affordableOutputTokens, type Rates, worstCaseCost } from '../kernel/prices.ts';
 import { requestedRates } from '../ledger/service-fields.ts';
+import type { Caller } from '../platform/http/routes/access.ts';
 import type { OnLimit } from './attribution-headers.ts';
 import { type BodyChanges, editBody } from './body/edit-body.ts';
 import { estimatedInputTokens, type InputParts, inputPartsOf } from './body/estimate-input.ts';
@@ -51,6 +52,7 @@ const unknownContextTokens = 200_000;
 
 export interface PlanRequest {
   readonly orgId: string;
+  readonly caller: Caller;
   readonly operation: Operation;
   readonly call: ParsedCall;
   readonly model: string;
@@ -78,7 +80,7 @@ export async function planCall(deps: PlanDependencies, request: PlanRequest): Pr
   const contextTokens = numberOf(known?.context_tokens);
   const input = inputPartsOf(call.body, model);
   const inputTokens = estimatedInputTokens(input, {
-    ratio: deps.ratios.of(orgId, model),
+    ratio: deps.ratios.of({ orgId, keyId: request.caller.keyId, model }, input),
     unseenTokens: settings.unseenInputTokens ?? contextTokens ?? unknownContextTokens,
     contextTokens,
     hasTools: call.hasTools,

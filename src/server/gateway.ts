@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import { decideRoute } from '../capabilities/governance/routing/index.ts';
 import { increaseHold } from '../capabilities/insight/ledger/index.ts';
-import { createGateway, type Gateway } from '../gateway/index.ts';
+import { countsStore, createGateway, type Gateway } from '../gateway/index.ts';
 import { withLastKnown } from '../platform/cache/last-known.ts';
 import type { Components } from './components.ts';
 import type { AppDependencies } from './dependencies.ts';
@@ -14,7 +14,7 @@ import type { AppDependencies } from './dependencies.ts';
 const collectMs = { alone: 100, shared: 20 };
 
 export function createAppGateway(deps: AppDependencies, components: Components): Gateway | undefined {
-  const { config, clock, log, services } = deps;
+  const { config, clock, db, log, services } = deps;
   const { credentials, findCredential, backoff, refusals, capabilities, edgeDependencies } = components;
   if (!config.gateway) {
     return undefined;
@@ -66,6 +66,7 @@ export function createAppGateway(deps: AppDependencies, components: Components):
         () => true,
         () => false,
       ),
+    learned: countsStore(db),
     directory: join(config.dataDir, 'gateway'),
     collectMs: config.databaseUrl === undefined ? collectMs.alone : collectMs.shared,
     lookup: { allowPrivateNetworks: config.gatewayAllowPrivateNetworks },

@@ -715,7 +715,7 @@ export interface Responses {
       readonly input_tokens: number;
       readonly max_output_tokens: number;
       readonly output_tokens: number | null;
-      readonly output_bytes: number;
+      readonly output_tokens_at_most: number;
     }[];
     readonly next_cursor: string | null;
     readonly process_id: string;

@@ -1,7 +1,10 @@
+import { pino } from 'pino';
 import { expect, test } from 'vitest';
+import { createLearnedCounts } from '../learned/learned-counts.ts';
 import { estimatedInputTokens, inputPartsOf } from './estimate-input.ts';
 import { imageTokens, sizeOfBase64 } from './image-tokens.ts';
-import { createTokenRatios, familyOf } from './token-ratios.ts';
+import { familyOf } from './model-family.ts';
+import { createTokenRatios, safeRatio, safeRatioOfOthers } from './token-ratios.ts';
 
 const rules = { ratio: 2.1, unseenTokens: 50_000, contextTokens: 128_000, hasTools: false };
 
@@ -57,18 +60,59 @@ test('images count by the published formulas', () => {
   expect(parts.textBytes).toBeLessThan(100);
 });
 
-test('a ratio is learned from many calls of the same org and family only', () => {
-  const ratios = createTokenRatios();
-  for (let call = 0; call < 1_000; call += 1) {
-    ratios.learn('org_1', 'gpt-4o', 1_000, 800);
+const input = inputPartsOf(
+  { messages: [{ role: 'user', content: 'A sentence of plain prose. '.repeat(100) }] },
+  'm',
+);
+const dense = inputPartsOf({ messages: [{ role: 'user', content: 'x7Qz9Kp2'.repeat(200) }] }, 'm');
+
+function inMemory() {
+  return createTokenRatios(
+    createLearnedCounts({ load: async () => [], merge: async () => [] }, pino({ level: 'silent' })),
+  );
+}
+
+test('a ratio is learned from many calls of the same org and family only: the 99.9th percentile plus 5 %', () => {
+  const ratios = inMemory();
+  const claude = { orgId: 'org_1', keyId: 'key_1', model: 'claude-sonnet-4-5' };
+  for (let call = 0; call < 999; call += 1) {
+    ratios.learn(claude, input, input.textScore * 1.29);
   }
-  ratios.learn('org_1', 'gpt-4o', 1_000, 3_000);
-  expect(ratios.of('org_1', 'gpt-4o-mini')).toBeCloseTo(0.81 * 1.05, 2);
-  expect(ratios.of('org_2', 'gpt-4o')).toBe(2.1);
-  expect(ratios.of('org_1', 'claude-sonnet-4-5')).toBe(2.8);
-  expect([familyOf('openai/gpt-4o'), familyOf('claude-3-5-haiku'), familyOf('llama-3.1-70b')]).toEqual([
-    'gpt-4',
-    'claude',
-    'llama-3',
-  ]);
+  expect(ratios.of(claude, input)).toBe(safeRatioOfOthers);
+  ratios.learn(claude, input, input.textScore * 1.29);
+  expect(ratios.of({ ...claude, model: 'anthropic/claude-opus-4-1' }, input)).toBeCloseTo(1.3 * 1.05, 5);
+  expect(ratios.of({ ...claude, orgId: 'org_2' }, input)).toBe(safeRatioOfOthers);
+  expect(ratios.of({ ...claude, model: 'llama-3.1-70b' }, input)).toBe(safeRatioOfOthers);
+  expect(ratios.of({ ...claude, model: 'gpt-4o' }, input)).toBe(safeRatio);
+  // One call in a thousand is the percentile; the second one is above it.
+  ratios.learn(claude, input, input.textScore * 2.5);
+  expect(ratios.of(claude, input)).toBeCloseTo(1.3 * 1.05, 5);
+  ratios.learn(claude, input, input.textScore * 2.5);
+  expect(ratios.of(claude, input)).toBeCloseTo(2.5 * 1.05, 5);
+});
+
+test('a key that sends text with few tokens lowers neither the estimates of other keys and texts, nor any below o200k', () => {
+  const ratios = inMemory();
+  const easy = { orgId: 'org_1', keyId: 'key_1', model: 'claude-sonnet-4-5' };
+  for (let call = 0; call < 5_000; call += 1) {
+    ratios.learn(easy, input, input.textScore * 0.3);
+    ratios.learn({ ...easy, model: 'gpt-4o' }, input, input.textScore * 0.3);
+  }
+  expect(ratios.of(easy, input)).toBe(safeRatio);
+  expect(ratios.of({ ...easy, model: 'gpt-4o' }, input)).toBe(safeRatio);
+  // Another key, and text of another class.
+  expect(ratios.of({ ...easy, keyId: 'key_2' }, input)).toBe(safeRatioOfOthers);
+  expect(ratios.of(easy, dense)).toBe(safeRatioOfOthers);
+  // Few calls of another key that need more decide, although they are a small part of all.
+  for (let call = 0; call < 20; call += 1) {
+    ratios.learn({ ...easy, keyId: 'key_2' }, input, input.textScore * 1.8);
+  }
+  expect(ratios.of(easy, input)).toBeCloseTo(1.8 * 1.05, 1);
+});
+
+test('models that share a tokenizer are one family', () => {
+  expect(
+    ['openai/gpt-4o', 'gpt-4.1-mini', 'gpt-5', 'o3', 'gpt-4-turbo', 'text-embedding-3-small'].map(familyOf),
+  ).toEqual(['o200k', 'o200k', 'o200k', 'o200k', 'cl100k', 'cl100k']);
+  expect([familyOf('claude-3-5-haiku'), familyOf('llama-3.1-70b')]).toEqual(['claude', 'llama-3']);
 });

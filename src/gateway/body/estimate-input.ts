@@ -1,29 +1,34 @@
 /**
- * Estimates the input tokens of a request as an upper bound, without a tokenizer: text by its characters, images by the
+ * Estimates the input tokens of a request as an upper bound, without a tokenizer: text by its score (`text-score.ts`), images by the
  * published formulas, and what the request only refers to by the size of the model's context or the org's setting.
  */
 import type { Fields } from '../usage/call-usage.ts';
 import { fieldsOf } from '../usage/call-usage.ts';
 import { imageTokens, sizeOfBase64 } from './image-tokens.ts';
-import { textScore } from './text-score.ts';
+import { familyOf } from './model-family.ts';
+import { cachedTextScore } from './score-cache.ts';
+import { type TextScore, textScore } from './text-score.ts';
 
 export interface InputParts {
   readonly textBytes: number;
   readonly textScore: number;
+  /** Script and density of the text: ratios are learned for each class, because tokenizers differ in them. */
+  readonly textClass: string;
   readonly imageTokens: number;
   /** Messages, content parts and tools: each adds a few tokens that separate it from the next. */
   readonly parts: number;
+  /** Tokens that the provider adds to a request with tools. */
+  readonly toolFrameTokens: number;
   /** True if the request refers to content that is not in it: an earlier response, a file, a document or a URL. */
   readonly hasUnseen: boolean;
 }
 
 /** Tokens that formats add: around each message, part and tool, and once for all. */
 const tokensPerPart = 12;
+const tokensOfFrame = 32;
 /** Anthropic's system prompt for tools alone has about 350 tokens; 700 with tools that the provider runs. */
-const tokensOfFrame = 64;
 const tokensOfToolFrame = 800;
-/** A list of token ids as the input of embeddings: a token each. */
-const tokensPerNumber = 1;
+const tokensOfOpenAiToolFrame = 64;
 
 /** Names of fields whose text is data and not read as text: images and files in base64, and signatures of reasoning. */
 const dataFields = new Set(['data', 'file_data', 'b64_json', 'encrypted_content']);
@@ -63,16 +68,37 @@ const unseenTypes = new Set([
   'prompt',
 ]);
 
+/** Fields whose value is read as JSON, whatever its names are: schemas of tools and answers, and arguments of tools. */
+const jsonFields = new Set(['input_schema', 'parameters', 'schema', 'arguments']);
+/** Parts whose field `input` has the arguments of a tool. */
+const toolCallTypes = new Set(['tool_use', 'server_tool_use', 'mcp_tool_use', 'custom_tool_call']);
+
 /** Tools that the provider runs: their results become input of the same call. */
 const serverToolTypes =
   /^(web_search|web_fetch|code_execution|code_interpreter|file_search|mcp|tool_search|image_generation)/;
 
+/** Scores of names of fields. Bounded, because clients choose the names in schemas. */
+const nameScores = new Map<string, TextScore>();
+const nameScoresMax = 2_000;
+
+function nameScore(name: string): TextScore {
+  const known = nameScores.get(name);
+  if (known !== undefined) {
+    return known;
+  }
+  const score = textScore(name);
+  if (nameScores.size < nameScoresMax && name.length <= 40) {
+    nameScores.set(name, score);
+  }
+  return score;
+}
+
 class Collector {
   textBytes = 0;
   textScore = 0;
+  textLength = 0;
   imageTokens = 0;
   parts = 0;
-  numbers = 0;
   hasUnseen = false;
   readonly #model: string;
 
@@ -84,7 +110,8 @@ class Collector {
     if (typeof value === 'string') {
       this.#addText(value, name);
     } else if (typeof value === 'number') {
-      this.numbers += 1;
+      // In a list of token ids, the input of embeddings, each is a token.
+      this.#addTokens(1);
     } else if (Array.isArray(value)) {
       for (const item of value) {
         this.add(item, '');
@@ -92,16 +119,22 @@ class Collector {
     } else if (typeof value === 'object' && value !== null) {
       this.#addObject(value as Fields);
     } else {
-      this.textBytes += 5;
-      this.textScore += 1;
+      this.#addTokens(1);
     }
   }
 
+  #addTokens(tokens: number): void {
+    this.textBytes += tokens;
+    this.textScore += tokens;
+    this.textLength += tokens;
+  }
+
   #addText(text: string, name: string): void {
-    const { bytes, score } = textScore(text);
-    const { bytes: nameBytes, score: nameScore } = textScore(name);
-    this.textBytes += bytes + nameBytes + 2;
-    this.textScore += score + nameScore + 1;
+    const { bytes, score } = cachedTextScore(text);
+    const ofName = nameScore(name);
+    this.textBytes += bytes + ofName.bytes + 2;
+    this.textScore += score + ofName.score + 1;
+    this.textLength += text.length + name.length + 2;
   }
 
   #addObject(object: Fields): void {
@@ -113,8 +146,12 @@ class Collector {
     if (typeof type === 'string' && (unseenTypes.has(type) || serverToolTypes.test(type))) {
       this.hasUnseen = true;
     }
+    const isToolCall = typeof type === 'string' && toolCallTypes.has(type);
     for (const [name, value] of Object.entries(object)) {
-      if (unseenFields.has(name) && value != null) {
+      if (jsonFields.has(name) || (isToolCall && name === 'input')) {
+        // Names have no meaning for the provider in it: all of it is text.
+        this.#addText(typeof value === 'string' ? value : JSON.stringify(value), name);
+      } else if (unseenFields.has(name) && value != null) {
         this.hasUnseen = true;
       } else if (!(dataFields.has(name) && typeof value === 'string')) {
         this.add(value, name);
@@ -163,12 +200,25 @@ export function inputPartsOf(body: Fields, model: string): InputParts {
     }
   }
   return {
-    textBytes: collector.textBytes + collector.numbers * tokensPerNumber,
-    textScore: collector.textScore + collector.numbers * tokensPerNumber,
+    textBytes: collector.textBytes,
+    textScore: collector.textScore,
+    textClass: textClassOf(collector),
     imageTokens: collector.imageTokens,
     parts: collector.parts,
+    toolFrameTokens: familyOf(model) === 'o200k' ? tokensOfOpenAiToolFrame : tokensOfToolFrame,
     hasUnseen: collector.hasUnseen,
   };
+}
+
+/** The share of bytes beyond ASCII above which a text counts as one of another script. */
+const otherScriptShare = 0.05;
+/** Tokens per byte: prose is below the first, code and JSON below the second, random text above. */
+const densities = [0.28, 0.42];
+
+function textClassOf({ textBytes, textLength, textScore: score }: Collector): string {
+  const script = textBytes - textLength > textBytes * otherScriptShare ? 'other' : 'ascii';
+  const density = score / Math.max(1, textBytes);
+  return `${script}-${densities.filter((bound) => density >= bound).length}`;
 }
 
 export interface EstimateRules {
@@ -183,7 +233,7 @@ export interface EstimateRules {
 
 export function estimatedInputTokens(input: InputParts, rules: EstimateRules): number {
   const text = Math.min(input.textBytes, Math.ceil(input.textScore * rules.ratio));
-  const frame = tokensOfFrame + (rules.hasTools ? tokensOfToolFrame : 0) + input.parts * tokensPerPart;
+  const frame = tokensOfFrame + (rules.hasTools ? input.toolFrameTokens : 0) + input.parts * tokensPerPart;
   const tokens = text + frame + input.imageTokens + (input.hasUnseen ? rules.unseenTokens : 0);
   return rules.contextTokens === undefined ? tokens : Math.min(tokens, rules.contextTokens);
 }

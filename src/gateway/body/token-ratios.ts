@@ -1,98 +1,97 @@
 /**
- * The ratio of input tokens to the text score, per org and family of models. It starts high and is learned from settled calls:
- * the 99.9th percentile plus 5 %. An org learns from its own calls only, so that none can lower the estimates of others.
+ * The ratio of input tokens to the text score, per org, family of models and class of text. It starts high and is learned from
+ * settled calls: the 99.9th percentile plus 5 %, of at least 1,000 calls. It is never below the ratio that is safe for o200k.
+ *
+ * Calls that need few tokens cannot lower the estimate of others: an org learns from its own calls only; keys are divided into
+ * groups, and the group with the highest percentile decides; a group with few calls of its own uses the safe start.
  */
-export interface TokenRatios {
-  of(orgId: string, model: string): number;
-  /** Adds a call whose input was text only. */
-  learn(orgId: string, model: string, textScore: number, inputTokens: number): void;
+import { type LearnedCounts, percentileBucket, sumOf } from '../learned/learned-counts.ts';
+import type { InputParts } from './estimate-input.ts';
+import { familyOf } from './model-family.ts';
+
+export interface RatioSubject {
+  readonly orgId: string;
+  readonly keyId: string;
+  readonly model: string;
 }
 
-/** Above the ratio of every kind of text that the score was chosen for, also random words. */
-const initialRatio = 2.1;
-/** Tokenizers of other families make more tokens than o200k. */
-const initialRatioOfOthers = 2.8;
+export interface TokenRatios {
+  of(subject: RatioSubject, input: InputParts): number;
+  /** Adds a call whose input was text only. */
+  learn(subject: RatioSubject, input: InputParts, inputTokens: number): void;
+}
+
+/** The score is an upper bound of o200k's count by experience. This margin is for words that pass as members of its vocabulary. */
+export const safeRatio = 1.2;
+/** Other tokenizers make more tokens than o200k, above all of scripts other than Latin. */
+export const safeRatioOfOthers = 2;
+
 const samplesMin = 1_000;
+const samplesOfGroupMin = 20;
 const percentile = 0.999;
 const margin = 1.05;
 /** Shorter texts say little about the ratio: the tokens around messages are most of them. */
 const scoreMin = 200;
+const tokensPerPart = 12;
 
-const bucketWidth = 0.01;
-const buckets = 400;
-const histogramsMax = 5_000;
-/** Older samples lose half of their weight when this many were counted. */
-const samplesMax = 100_000;
+const keyGroups = 8;
+const bucketsPerGroup = 48;
+const shape = { buckets: keyGroups * bucketsPerGroup, samplesMax: 100_000 };
+/** Upper bound of the first bucket, and the width of the others. */
+const lowestRatio = 0.8;
+const bucketWidth = 0.05;
+/** For the last bucket, which has no upper bound. The bytes of the text are then the smaller estimate. */
+const highestRatio = 16;
 
-interface Histogram {
-  readonly counts: Float64Array;
-  samples: number;
-  ratio: number | undefined;
-}
-
-export function createTokenRatios(): TokenRatios {
-  /** Least recently used first. */
-  const histograms = new Map<string, Histogram>();
-
-  function find(orgId: string, model: string): Histogram | undefined {
-    return histograms.get(`${orgId} ${familyOf(model)}`);
-  }
-
+export function createTokenRatios(learned: LearnedCounts): TokenRatios {
   return {
-    of(orgId, model) {
-      const found = find(orgId, model);
-      if (found === undefined || found.samples < samplesMin) {
-        return isOpenAi(model) ? initialRatio : initialRatioOfOthers;
+    of({ orgId, keyId, model }, { textClass }) {
+      const family = familyOf(model);
+      const start = family === 'o200k' ? safeRatio : safeRatioOfOthers;
+      const counts = learned.find(orgId, nameOf(family, textClass));
+      if (counts === undefined || sumOf(counts) < samplesMin) {
+        return start;
       }
-      found.ratio ??= learnedRatio(found);
-      return found.ratio;
+      const own = groupOf(keyId) * bucketsPerGroup;
+      return sumOf(counts, own, own + bucketsPerGroup) < samplesOfGroupMin
+        ? Math.max(start, learnedRatio(counts))
+        : learnedRatio(counts);
     },
-    learn(orgId, model, textScore, inputTokens) {
-      if (textScore < scoreMin || inputTokens <= 0) {
+    learn({ orgId, keyId, model }, { textClass, textScore, parts }, inputTokens) {
+      if (textScore < scoreMin || textScore < parts * tokensPerPart * 2 || inputTokens <= 0) {
         return;
       }
-      const name = `${orgId} ${familyOf(model)}`;
-      const histogram = histograms.get(name) ?? {
-        counts: new Float64Array(buckets),
-        samples: 0,
-        ratio: undefined,
-      };
-      histograms.delete(name);
-      histograms.set(name, histogram);
-      if (histograms.size > histogramsMax) {
-        histograms.delete(histograms.keys().next().value as string);
-      }
-      const bucket = Math.min(buckets - 1, Math.floor(inputTokens / textScore / bucketWidth));
-      histogram.counts[bucket] = (histogram.counts[bucket] as number) + 1;
-      histogram.samples += 1;
-      histogram.ratio = undefined;
-      if (histogram.samples >= samplesMax) {
-        histogram.counts.forEach((count, index) => {
-          histogram.counts[index] = count / 2;
-        });
-        histogram.samples /= 2;
-      }
+      const bucket = Math.ceil((inputTokens / textScore - lowestRatio) / bucketWidth);
+      const inGroup = Math.max(0, Math.min(bucketsPerGroup - 1, bucket));
+      const name = nameOf(familyOf(model), textClass);
+      learned.add(orgId, name, groupOf(keyId) * bucketsPerGroup + inGroup, shape);
     },
   };
 }
 
-function learnedRatio({ counts, samples }: Histogram): number {
-  let seen = 0;
-  for (let bucket = 0; bucket < counts.length; bucket += 1) {
-    seen += counts[bucket] as number;
-    if (seen >= samples * percentile) {
-      return (bucket + 1) * bucketWidth * margin;
+/** Returns the highest ratio of all groups of keys. */
+function learnedRatio(counts: Int32Array): number {
+  let ratio = safeRatio;
+  for (let first = 0; first < counts.length; first += bucketsPerGroup) {
+    const bucket = percentileBucket(counts, percentile, first, first + bucketsPerGroup);
+    if (bucket === bucketsPerGroup - 1) {
+      return highestRatio;
+    }
+    if (bucket !== undefined) {
+      ratio = Math.max(ratio, (lowestRatio + bucket * bucketWidth) * margin);
     }
   }
-  return buckets * bucketWidth * margin;
+  return ratio;
 }
 
-/** Returns the family of a model: its name up to the first digit after a letter, such as `gpt-4` or `claude`. */
-export function familyOf(model: string): string {
-  const name = model.slice(model.lastIndexOf('/') + 1).toLowerCase();
-  return /^(claude|[a-z]+-?\d+)/.exec(name)?.[0] ?? name;
+function nameOf(family: string, textClass: string): string {
+  return `ratio ${family} ${textClass}`;
 }
 
-function isOpenAi(model: string): boolean {
-  return /(^|\/)(gpt|o\d|text-embedding|chatgpt)/.test(model.toLowerCase());
+function groupOf(keyId: string): number {
+  let hash = 0;
+  for (let at = 0; at < keyId.length; at += 1) {
+    hash = (Math.imul(hash, 31) + keyId.charCodeAt(at)) | 0;
+  }
+  return (hash >>> 0) % keyGroups;
 }

@@ -56,7 +56,7 @@ test('exactly the usage chunk is left out, for every boundary of chunks', () => 
       const out = chunksOf(bytes, cuts).map((chunk) => filter.push(chunk));
       expect(Buffer.concat([...out, filter.end(true)]).toString()).toBe(`${head}${tail}`);
       expect(usage.usage()).toMatchObject({ inputTokens: 3, outputTokens: 2 });
-      expect(usage.outputBytes).toBe(texts.reduce((sum, one) => sum + Buffer.byteLength(one), 0));
+      expect(usage.outputBound).toBe(texts.reduce((sum, one) => sum + Buffer.byteLength(one), 0));
     }),
   );
 });

@@ -8,8 +8,11 @@ export interface CallOutcome {
   readonly usage: CallUsage | undefined;
   /** True if `usage` is that of the whole response. */
   readonly isFinal: boolean;
-  /** Upper bound of the output tokens that were received: their bytes. Infinite if the provider may have generated any number. */
-  readonly outputBytes: number;
+  /**
+   * Upper bound of the output tokens that were received: their bytes, or a closer one. Infinite if the provider may have generated any
+   * number.
+   */
+  readonly outputBound: number;
   /** True if the provider has accepted the call, so that it may charge for it. */
   readonly isAccepted: boolean;
   readonly isTruncated?: boolean;
@@ -36,7 +39,7 @@ export interface DiscardedUsage {
 }
 
 /** Tokens that a provider may have generated and that were not received when the connection was closed. */
-const inFlightTokens = 512;
+export const inFlightTokens = 512;
 
 export function settledUsage(
   outcome: CallOutcome,
@@ -59,7 +62,7 @@ export function settledUsage(
 }
 
 function ownUsage(
-  { usage, isFinal, outputBytes, isAccepted }: CallOutcome,
+  { usage, isFinal, outputBound, isAccepted }: CallOutcome,
   { inputTokens, maxOutputTokens }: CallBounds,
 ): { readonly usage: CallUsage; readonly isEstimated: boolean } {
   if (usage !== undefined && isFinal) {
@@ -68,7 +71,7 @@ function ownUsage(
   if (!isAccepted) {
     return { usage: usage ?? noUsage, isEstimated: false };
   }
-  const received = Math.min(maxOutputTokens, outputBytes + inFlightTokens);
+  const received = Math.min(maxOutputTokens, outputBound + inFlightTokens);
   const known = usage ?? { ...noUsage, inputTokens };
   return {
     usage: { ...known, outputTokens: Math.max(known.outputTokens, received) },

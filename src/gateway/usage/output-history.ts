@@ -1,37 +1,40 @@
-/** Outputs of the last calls, per key and model: how much to hold at first with `hold: expected`. */
+/** Outputs of earlier calls, per key and model: how much to hold at first with `hold: expected`. */
+import { type LearnedCounts, percentileBucket, sumOf } from '../learned/learned-counts.ts';
+
+export interface OutputSubject {
+  readonly orgId: string;
+  readonly keyId: string;
+  readonly model: string;
+}
+
 export interface OutputHistory {
-  learn(keyId: string, model: string, outputTokens: number): void;
-  /** Returns the 95th percentile; undefined while too few calls were made. */
-  expected(keyId: string, model: string): number | undefined;
+  learn(subject: OutputSubject, outputTokens: number): void;
+  /** Returns the 95th percentile, rounded up; undefined while too few calls were made. */
+  expected(subject: OutputSubject): number | undefined;
 }
 
 const percentile = 0.95;
 const samplesMin = 20;
-const samplesMax = 400;
-const historiesMax = 10_000;
+/** Each bucket ends at 1.2 times the end of the one before: the last one at about 100,000 tokens. */
+const shape = { buckets: 64, samplesMax: 400 };
+const growth = 1.2;
 
-export function createOutputHistory(): OutputHistory {
-  /** Least recently used first; the samples of each are a ring. */
-  const histories = new Map<string, { samples: number[]; next: number }>();
+export function createOutputHistory(learned: LearnedCounts): OutputHistory {
   return {
-    learn(keyId, model, outputTokens) {
-      const name = `${keyId} ${model}`;
-      const history = histories.get(name) ?? { samples: [], next: 0 };
-      histories.delete(name);
-      histories.set(name, history);
-      if (histories.size > historiesMax) {
-        histories.delete(histories.keys().next().value as string);
-      }
-      history.samples[history.next] = outputTokens;
-      history.next = (history.next + 1) % samplesMax;
+    learn({ orgId, keyId, model }, outputTokens) {
+      const bucket = Math.ceil(Math.log(Math.max(1, outputTokens)) / Math.log(growth));
+      learned.add(orgId, nameOf(keyId, model), Math.min(shape.buckets - 1, bucket), shape);
     },
-    expected(keyId, model) {
-      const samples = histories.get(`${keyId} ${model}`)?.samples ?? [];
-      if (samples.length < samplesMin) {
+    expected({ orgId, keyId, model }) {
+      const counts = learned.find(orgId, nameOf(keyId, model));
+      if (counts === undefined || sumOf(counts) < samplesMin) {
         return undefined;
       }
-      const sorted = [...samples].sort((a, b) => a - b);
-      return sorted[Math.min(sorted.length - 1, Math.ceil(sorted.length * percentile) - 1)];
+      return Math.ceil(growth ** (percentileBucket(counts, percentile) as number));
     },
   };
+}
+
+function nameOf(keyId: string, model: string): string {
+  return `output ${keyId} ${model}`;
 }

@@ -10,6 +10,7 @@ import {
   usageOf,
   usageOfCounts,
 } from './call-usage.ts';
+import { bytesOf, type OutputBound } from './output-bound.ts';
 
 export interface StreamUsage {
   /** Reads the data of one event. Returns true if it is the chunk that only reports usage, which `include_usage` adds. */
@@ -18,18 +19,18 @@ export interface StreamUsage {
   usage(): CallUsage | undefined;
   /** True if the usage is that of the whole response. */
   readonly isFinal: boolean;
-  /** Bytes of text in the output so far. A token has at least one byte, so this is an upper bound of visible tokens. */
-  readonly outputBytes: number;
+  /** An upper bound of the tokens in the output so far that can be seen. */
+  readonly outputBound: number;
 }
 
-export function createStreamUsage(shape: Shape): StreamUsage {
+export function createStreamUsage(shape: Shape, boundOf: OutputBound = bytesOf): StreamUsage {
   switch (shape) {
     case 'messages':
-      return messagesStream();
+      return messagesStream(boundOf);
     case 'responses':
-      return responsesStream();
+      return responsesStream(boundOf);
     default:
-      return chatStream();
+      return chatStream(boundOf);
   }
 }
 
@@ -55,10 +56,10 @@ export function dataOf({ data }: SseEvent): Fields {
  * OpenAI sends the usage in a last chunk without choices; other providers in the last chunk with choices, or, as the count so far,
  * in every chunk.
  */
-function chatStream(): StreamUsage {
+function chatStream(boundOf: OutputBound): StreamUsage {
   let usage: CallUsage | undefined;
   let isOutputEnded = false;
-  let outputBytes = 0;
+  let outputBound = 0;
   return {
     read(chunk) {
       isOutputEnded ||= chunk === doneMarker;
@@ -67,7 +68,7 @@ function chatStream(): StreamUsage {
       const choices = Array.isArray(chunk.choices) ? chunk.choices : [];
       for (const choice of choices) {
         const { delta, finish_reason: reason } = fieldsOf(choice);
-        outputBytes += bytesOfText(delta);
+        outputBound += boundOfText(delta, boundOf);
         isOutputEnded ||= reason != null;
       }
       const isUsageChunk = reported !== undefined && choices.length === 0;
@@ -78,24 +79,24 @@ function chatStream(): StreamUsage {
     get isFinal() {
       return usage !== undefined && isOutputEnded;
     },
-    get outputBytes() {
-      return outputBytes;
+    get outputBound() {
+      return Math.ceil(outputBound);
     },
   };
 }
 
 const responsesEnds = new Set(['response.completed', 'response.incomplete', 'response.failed']);
 
-function responsesStream(): StreamUsage {
+function responsesStream(boundOf: OutputBound): StreamUsage {
   let usage: CallUsage | undefined;
-  let outputBytes = 0;
+  let outputBound = 0;
   return {
     read(event) {
       if (typeof event.type === 'string' && responsesEnds.has(event.type)) {
         const response = fieldsOf(event.response);
         usage = usageOf('responses', response.usage, response.service_tier) ?? usage;
       } else if (typeof event.delta === 'string') {
-        outputBytes += Buffer.byteLength(event.delta);
+        outputBound += boundOf(event.delta);
       }
       return false;
     },
@@ -103,17 +104,17 @@ function responsesStream(): StreamUsage {
     get isFinal() {
       return usage !== undefined;
     },
-    get outputBytes() {
-      return outputBytes;
+    get outputBound() {
+      return Math.ceil(outputBound);
     },
   };
 }
 
 /** `message_start` has the input; `message_delta` events have cumulative counts, of which the last is final. */
-function messagesStream(): StreamUsage {
+function messagesStream(boundOf: OutputBound): StreamUsage {
   let counts: MessagesCounts | undefined;
   let isFinal = false;
-  let outputBytes = 0;
+  let outputBound = 0;
   return {
     read(event) {
       switch (event.type) {
@@ -125,10 +126,10 @@ function messagesStream(): StreamUsage {
           isFinal = true;
           break;
         case 'content_block_start':
-          outputBytes += bytesOfText(event.content_block);
+          outputBound += boundOfText(event.content_block, boundOf);
           break;
         case 'content_block_delta':
-          outputBytes += bytesOfText(event.delta);
+          outputBound += boundOfText(event.delta, boundOf);
           break;
       }
       return false;
@@ -137,23 +138,23 @@ function messagesStream(): StreamUsage {
     get isFinal() {
       return isFinal;
     },
-    get outputBytes() {
-      return outputBytes;
+    get outputBound() {
+      return Math.ceil(outputBound);
     },
   };
 }
 
-/** Returns the bytes of all text in a value, at any depth: text, reasoning, names and arguments of tools. */
-function bytesOfText(value: unknown): number {
+/** Returns the bound of all text in a value, at any depth: text, reasoning, names and arguments of tools. */
+function boundOfText(value: unknown, boundOf: OutputBound): number {
   if (typeof value === 'string') {
-    return Buffer.byteLength(value);
+    return boundOf(value);
   }
   if (typeof value !== 'object' || value === null) {
     return 0;
   }
-  let bytes = 0;
+  let bound = 0;
   for (const inner of Object.values(value)) {
-    bytes += bytesOfText(inner);
+    bound += boundOfText(inner, boundOf);
   }
-  return bytes;
+  return bound;
 }

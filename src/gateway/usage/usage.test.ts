@@ -120,13 +120,13 @@ test('a report that is not a usage report is no usage', () => {
 
 const bounds = { inputTokens: 500, maxOutputTokens: 1_000 };
 const none = { usage: noUsage, isEstimated: false };
-const received = { usage: undefined, isFinal: false, outputBytes: 100, isAccepted: true } as const;
+const received = { usage: undefined, isFinal: false, outputBound: 100, isAccepted: true } as const;
 
 test('without a report the usage is an upper bound of what was received, and marked', () => {
   const bounded = settledUsage({ status: 'cancelled', ...received }, bounds, none);
   expect(bounded.fields).toMatchObject({ input_tokens: 500, output_tokens: 612 });
   expect(bounded.marks).toEqual(['usage_estimated']);
-  const long = settledUsage({ status: 'cancelled', ...received, outputBytes: 9_000 }, bounds, none);
+  const long = settledUsage({ status: 'cancelled', ...received, outputBound: 9_000 }, bounds, none);
   expect(long.fields.output_tokens).toBe(1_000);
 });
 
@@ -143,7 +143,7 @@ test('a call that the provider did not accept is free, except for attempts that 
 });
 
 test('an answer of unknown length is bounded by the maximum, and an unanswered attempt marks the call', () => {
-  const unknown = { ...received, outputBytes: Number.POSITIVE_INFINITY };
+  const unknown = { ...received, outputBound: Number.POSITIVE_INFINITY };
   expect(settledUsage({ status: 'failed', ...unknown }, bounds, none).fields.output_tokens).toBe(1_000);
   const usage = { ...noUsage, inputTokens: 500, outputTokens: 1_000 };
   const whole = {

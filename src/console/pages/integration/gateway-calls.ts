@@ -103,9 +103,10 @@ function connection({ connection_id, connection_name }: CallView): Part {
 }
 
 /** Most providers report tokens at the end of a stream, so until then the received text is shown. */
-function output({ output_tokens, output_bytes, max_output_tokens }: CallView): Markup {
-  const received = output_tokens === null ? `${count(output_bytes)} bytes` : `${count(output_tokens)} tokens`;
-  return html`${received}<span class="sub">at most ${count(max_output_tokens)} tokens</span>`;
+function output({ output_tokens, output_tokens_at_most, max_output_tokens }: CallView): Markup {
+  const received =
+    output_tokens === null ? `≤ ${count(output_tokens_at_most)} tokens` : `${count(output_tokens)} tokens`;
+  return html`${received}<span class="sub">maximum ${count(max_output_tokens)}</span>`;
 }
 
 function scopeNote({ process_id, processes }: Responses['gateway.calls.list']): Markup | false {
