@@ -19,6 +19,7 @@ import { readAll } from './forward/read-all.ts';
 import type { GatewayContext, OngoingCall } from './gateway-context.ts';
 import { coversOutput, isGrowing } from './hold-coverage.ts';
 import type { Operation } from './operations.ts';
+import { scoreBoundOf } from './output-score.ts';
 import { addsUsageChunk, bodyOf, type CallPlan } from './plan-call.ts';
 import type { SettledCall, Settlement } from './settle/settlements.ts';
 import { createOpenStream } from './stream/create-open-stream.ts';
@@ -27,7 +28,7 @@ import { createRelayFilter } from './stream/relay-filter.ts';
 import { type Relay, relayStream, type StreamEnd } from './stream/relay-stream.ts';
 import { type CallOutcome, type DiscardedUsage, type SettledUsage, settledUsage } from './usage/call-end.ts';
 import { addUsage, type CallUsage, noUsage, usageOfBody } from './usage/call-usage.ts';
-import { bytesOf, scoreBoundOf } from './usage/output-bound.ts';
+import { bytesOf } from './usage/output-bound.ts';
 import { createStreamUsage, type StreamUsage } from './usage/stream-usage.ts';
 import { showsAllOutput } from './usage/visible-output.ts';
 
