@@ -51,7 +51,7 @@ async function outgrowLimit(tool?: { name: string; input: string }): Promise<voi
     'SELECT sum(cost_nanos)::text AS total FROM runs WHERE org_id = $1',
     [gateway.org.id],
   );
-  await gateway.cap((Number(row?.total) / 1e9 + 0.005).toFixed(9));
+  await gateway.cap((Number(row?.total) / 1e9 + 0.01).toFixed(9));
 }
 
 async function expectTruncated(outputTokens: number | undefined): Promise<void> {
