@@ -17,7 +17,7 @@ export function welcome(config: Config, url: string): string {
   const steps = [
     ['First budget', `${commandName()} init --name Acme`],
     ['Console', `${commandName()} console-link`],
-    ['API reference', config.docsUrl ?? `${shown}/docs`],
+    ['Documentation', config.docsUrl ?? `${shown}/docs`],
     ...(existsSync(keyFile) ? [['Operator key', shortPath(keyFile)]] : []),
     ['Check it', `${commandName()} doctor`],
     ['Stop', 'Ctrl+C'],
