@@ -103,16 +103,8 @@ describe('the search', () => {
     expect(eventTypes.filter((type) => first(type) !== `/docs/events#${type}`)).toEqual([]);
   });
 
-  test('finds each operation by its id and by its summary', () => {
-    const missing = operations.filter(({ operationId, summary }) =>
-      [operationId, summary].some(
-        (query) =>
-          !search
-            .find(query)
-            .slice(0, 10)
-            .some(({ href }) => href.endsWith(`#${operationId}`)),
-      ),
-    );
+  test('finds each operation by its id', () => {
+    const missing = operations.filter(({ operationId: id }) => first(id)?.endsWith(`#${id}`) !== true);
     expect(missing.map(({ operationId }) => operationId)).toEqual([]);
   });
 
@@ -149,12 +141,14 @@ describe('ten questions of new users', () => {
     return new Set([...one, ...[...one].flatMap(linked)]);
   };
 
+  let reached: Set<string> | undefined;
+
   test.each(questions)('%s', (question, ...pages) => {
     const found = search.find(question).slice(0, resultsRead);
     const answers = found.map(({ href }) => href.split('#')[0] ?? '').filter((page) => pages.includes(page));
     expect(answers, JSON.stringify(found.map(({ href }) => href))).not.toEqual([]);
-    const reached = withinTwoClicks();
-    expect(answers.filter((page) => !reached.has(page))).toEqual([]);
+    reached ??= withinTwoClicks();
+    expect(answers.filter((page) => reached?.has(page) !== true)).toEqual([]);
   });
 });
 

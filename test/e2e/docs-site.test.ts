@@ -99,6 +99,16 @@ describe.skipIf(executable === undefined)('the documentation', () => {
     }
   });
 
+  test('shows its pictures', async () => {
+    const page = await walk.stranger();
+    await page.goto(`${walk.url}/docs/guides/console`);
+    const shown = await page.evaluate<number>(`Promise.all([...document.images].map((image) => {
+      image.loading = 'eager';
+      return image.decode();
+    })).then((all) => all.length)`);
+    expect(shown).toBeGreaterThan(0);
+  });
+
   const firstResult = (page: Page) => page.locator('#results a').first().getAttribute('href');
 
   test('shows results while a reader types, and the page again when the field is empty', async () => {

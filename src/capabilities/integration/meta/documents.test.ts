@@ -55,6 +55,24 @@ test.each(documents)('%s follows the deprecation registry immediately', async (p
   expect((await get(path, headers.etag)).status).toBe(304);
 });
 
+test('/docs has the theme of the console, with an entity tag of its own', async () => {
+  const plain = await get('/docs');
+  const dark = await world.request('GET', '/docs', { headers: { cookie: 'purser_theme=dark' } });
+  expect(plain.text).toContain('data-theme="auto"');
+  expect(dark.text).toContain('data-theme="dark"');
+  expect(dark.headers.etag).not.toBe(plain.headers.etag);
+  expect(dark.headers.vary).toBe('cookie');
+});
+
+test('/docs/ leads to /docs, and an unknown page is a page with status 404', async () => {
+  const slash = await get('/docs/');
+  expect([slash.status, slash.headers.location]).toEqual([303, '/docs']);
+  for (const path of ['/docs/nothing', '/docs/guides/..%2f..%2fpackage.json', '/docs/images/nothing.png']) {
+    const { status, headers } = await get(path);
+    expect([path, status, headers['content-type']]).toEqual([path, 404, 'text/html; charset=utf-8']);
+  }
+});
+
 test('/docs keeps its content security policy', async () => {
   expect((await get('/docs')).headers['content-security-policy']).toMatch(/^default-src 'none'/);
 });
