@@ -63,8 +63,8 @@ export function signedInPage(frame: SignedInFrame): PageAnswer {
   const refresh =
     autoRefresh && html`<noscript><meta http-equiv="refresh" content="${refreshSeconds}"></noscript>`;
   const opening = html`${htmlOpening(frame, refresh)}<a class="skip" href="#main">Skip to content</a>
-<header class="top"><a class="brand" href="/console">Purser</a><span class="org">${orgName}</span>
-<div class="top-end"><a href="${guideOf(menu, url)}">Documentation</a><span class="role" title="Your role">${role}</span>${themeSwitch(theme, back)}
+<header class="top"><a class="brand" href="/console">Purser</a><span class="org">${orgName}</span><a href="${guideOf(menu, url)}">Documentation</a>
+<div class="top-end"><span class="role" title="Your role">${role}</span>${themeSwitch(theme, back)}
 <form method="post" action="${signOut}" class="inline"><button class="link">Sign out</button></form></div></header>
 ${banner}
 <div class="frame"><nav class="menu" aria-label="Main">${menu.map((group) => html`<div class="menu-group"><h2>${group.title}</h2><ul>${group.entries.map((entry) => html`<li><a href="${entry.path}"${isCurrent(entry, url) && html` aria-current="page"`}>${entry.title}</a></li>`)}</ul></div>`)}</nav>
