@@ -16,7 +16,7 @@ import { type FaultPoint, noFaults } from '../src/platform/faults.ts';
 import { openFastPath } from '../src/platform/http/fast/fast-path.ts';
 import { generateKey } from '../src/platform/http/routes/key-format.ts';
 import type { Route } from '../src/platform/http/routes/route.ts';
-import { buildRouter, type Router } from '../src/platform/http/routes/router.ts';
+import type { Router } from '../src/platform/http/routes/router.ts';
 import { type Drainable, drainable } from '../src/platform/http/server/drain.ts';
 import { createHttpServer } from '../src/platform/http/server/server.ts';
 import { createIds } from '../src/platform/ids.ts';
@@ -170,7 +170,6 @@ export async function createWorld(
     // Tests of the complete service do not check this timeout: the machine may be busy.
     samlAnswerMsMax: 60_000,
   });
-  const router = buildRouter(app.routes, []);
   let orgs = 0;
 
   const world: World = {
@@ -180,7 +179,7 @@ export async function createWorld(
     clock,
     operatorKey,
     logLines,
-    router,
+    router: app.router,
     baseUrl,
     fault: undefined,
     async request(method, path, { key, body, raw, headers = {}, address = defaultAddress } = {}) {
@@ -203,7 +202,7 @@ export async function createWorld(
         response = await injected(app, sent, address);
       }
       const answer = { ...response, json: parseOrUndefined(response.text) };
-      const route = routeOf(router, method, path);
+      const route = routeOf(app.router, method, path);
       if (path.startsWith('/v1')) {
         checkAnswer(answer, route, method);
       }

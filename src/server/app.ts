@@ -9,7 +9,7 @@ import type { HeadersOfUnread } from '../platform/http/message/unread-head.ts';
 import { createPipeline, type RequestHandler } from '../platform/http/pipeline/pipeline.ts';
 import { cachedOpenApi } from '../platform/http/routes/openapi.ts';
 import type { Route } from '../platform/http/routes/route.ts';
-import { buildRouter } from '../platform/http/routes/router.ts';
+import { buildRouter, type Router } from '../platform/http/routes/router.ts';
 import type { Job } from '../platform/jobs/jobs.ts';
 import { createComponents } from './components.ts';
 import type { AppDependencies } from './dependencies.ts';
@@ -20,6 +20,8 @@ import { createRoutes } from './routes.ts';
 
 export interface App {
   readonly routes: readonly Route[];
+  /** Finds routes, pages and the endpoints of the gateway. */
+  readonly router: Router;
   readonly handler: RequestHandler;
   readonly headersOfUnread: HeadersOfUnread;
   /** Options of the fast HTTP path; undefined if `SVC_HTTP_FAST_PATH` turns it off. */
@@ -70,8 +72,9 @@ export function createApp(deps: AppDependencies): App {
   const gateway = createAppGateway(deps, components);
   const routes = createRoutes(deps, components, gateway, openApi);
   const pages = createPages(deps, components, openApi, () => pipeline);
+  const router = buildRouter(routes, pages, gateway?.endpoints);
   const pipeline = createPipeline({
-    router: buildRouter(routes, pages, gateway?.endpoints),
+    router,
     db,
     clock,
     log,
@@ -119,6 +122,7 @@ export function createApp(deps: AppDependencies): App {
 
   return {
     routes,
+    router,
     handler: pipeline.handle,
     headersOfUnread: pipeline.headersOfUnread,
     fastPath: config.httpFastPath ? { fastHandler, serve: pipeline.serve } : undefined,
