@@ -32,7 +32,7 @@ export async function makePlace({ migrated }: { migrated: boolean }): Promise<Pl
   }
   const cluster = inject('postgresUrl');
   const name = `purser_${randomBytes(8).toString('hex')}`;
-  const template = migrated ? `TEMPLATE ${inject('postgresTemplate')}` : '';
+  const template = migrated ? `TEMPLATE ${inject('postgresTemplate')} STRATEGY FILE_COPY` : '';
   await onCluster(cluster, `CREATE DATABASE ${name} ${template}`);
   return {
     dataDir,
@@ -51,8 +51,9 @@ function patientUrl(url: string): string {
   return patient.href;
 }
 
-/** On a busy machine a thousand callers may wait for a long time, and no test checks how long. */
+/** On a busy machine a thousand callers may wait for a long time, and so may a statement. No test checks how long. */
 const waitMsMax = 300_000;
+const silenceMsMax = 300_000;
 
 export async function openPlace(place: Place): Promise<Database> {
   const log = createLog('silent');
@@ -68,6 +69,7 @@ export async function openPlace(place: Place): Promise<Database> {
     connections: 10,
     log,
     waitMsMax,
+    silenceMsMax,
   });
 }
 

@@ -30,11 +30,11 @@ export interface PostgresOptions {
   readonly timelineFile?: string;
   /** Maximum time that a caller waits for a connection. */
   readonly waitMsMax?: number;
+  /** Maximum time without a response. Longer than the server's own timeout: fires if the server or the network is silent. */
+  readonly silenceMsMax?: number;
 }
 
 const waitingCallersMax = 1_000;
-/** Longer than the server's own timeout: only fires if the server or the network does not respond at all. */
-const silenceTimeoutMs = 7_000;
 const notificationTimeoutMs = 2_000;
 const sessionDefaults = { statement_timeout: '5000', idle_in_transaction_session_timeout: '30000' };
 
@@ -46,11 +46,12 @@ export async function openPostgres({
   log,
   timelineFile,
   waitMsMax = 3_000,
+  silenceMsMax = 7_000,
 }: PostgresOptions): Promise<Database> {
   const settings: pg.ClientConfig = {
     types,
     connectionTimeoutMillis: waitMsMax,
-    query_timeout: silenceTimeoutMs,
+    query_timeout: silenceMsMax,
     // Statements are sent without waiting for the results of earlier ones.
     pipeline: true,
     keepAlive: true,
