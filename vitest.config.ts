@@ -1,6 +1,7 @@
 import { defineConfig } from 'vitest/config';
 import { findPgBouncer } from './test/support/pgbouncer.ts';
 import { findPostgres } from './test/support/postgres-cluster.ts';
+import { ProcessesFirst } from './test/support/sequencer.ts';
 
 /**
  * The same tests on two engines: the embedded one always, PostgreSQL wherever the machine has it.
@@ -27,16 +28,21 @@ const common = {
   // No test is about its duration: these only end a test that would never end, on however busy a machine.
   testTimeout: 600_000,
   hookTimeout: 600_000,
+  // The default is a second, which is short for a busy machine.
+  expect: { poll: { timeout: 300_000, interval: 20 } },
 };
 
 /** Repeated tests: a few rounds in `npm test`, many under PURSER_TEST_SOAK (test/support/rounds.ts). */
 const repeated = [
+  'src/kernel/routing.test.ts',
   'src/kernel/workload.test.ts',
   'src/ledger/workload.test.ts',
   'src/platform/jobs/checkpoint-job.test.ts',
   'src/platform/http/fast/fast-path.test.ts',
+  'test/contract/money.test.ts',
   'test/contract/random-requests.test.ts',
   'test/e2e/kill-nine.test.ts',
+  'test/e2e/money-faults-embedded.test.ts',
   'test/e2e/provider-bills.test.ts',
   'test/e2e/statement-month.test.ts',
   'test/frozen-contract/published.test.ts',
@@ -61,6 +67,12 @@ const operations = [
   'src/platform/db/transfer/transfer.test.ts',
 ];
 /**
+ * Several processes around a part that `npm test` covers in one process, with the same faults: deliveries of webhooks, their secrets
+ * and a receiver that follows the guide (`dispatcher`, `secrets`, `packages/client`), and rates that processes share, with Redis and
+ * while it is away (`redis-rate-limiter`, `conformance` of rates).
+ */
+const severalProcesses = 'test/e2e/{shared-rates,webhooks}.test.ts';
+/**
  * Whole tasks in a browser. `npm test` opens every page in a browser (`console-pages`), and sends every form without one
  * (test/contract/console*.test.ts).
  */
@@ -70,17 +82,18 @@ const faultTable = 'test/faults/fault-table.test.ts';
 /**
  * Tests whose code path is the same on either engine. `npm test` runs them on PostgreSQL, which takes about 60 % of the time, and on
  * the embedded engine if the machine lacks PostgreSQL. The soak run adds the embedded engine. What is not listed runs on both engines
- * in `npm test`: the ledger, the database layer, the edge, money, idempotency, crashes. `random-requests` reaches every route on the
- * embedded engine.
+ * in `npm test`: the ledger and its HTTP API, the database layer, the edge, every denial about money over HTTP, idempotency, crashes.
+ * Capabilities use an engine only through `Database` and `Ledger`, whose conformance suites run on both. `random-requests` reaches
+ * every route on the embedded engine.
  */
 const sameOnEitherEngine = [
-  'src/capabilities/{access,governance,integration}/**/*.test.ts',
-  'src/capabilities/compliance/{audit,org-removal,residency,retention}/*.test.ts',
-  'src/capabilities/insight/{benchmarks,forecasts,usage}/*.test.ts',
-  'src/capabilities/spend/{budgets,chains,credits,customers,models,plans,price-lists,price-updates,spend-caps}/*.test.ts',
+  'src/capabilities/{access,governance,integration,spend}/**/*.test.ts',
+  'src/capabilities/compliance/{audit,key-rotation,org-removal,residency,retention}/*.test.ts',
+  'src/capabilities/insight/{benchmarks,focus,forecasts,statements,usage}/*.test.ts',
   'src/ledger/postgres/*.test.ts',
-  'test/contract/{access,body-limits,catalog,console*,deprecations,field-errors,forms,granting,lists,openapi,ranges,request-rate}.test.ts',
-  'test/e2e/{deprecation-usage,edge-fail-mode,fairness,idempotency,log-output,money-faults,process,revocation,safety,sign-in,webhooks}.test.ts',
+  'src/platform/db/migrate.test.ts',
+  'test/contract/{access,attribution,body-limits,catalog,console*,deprecations,field-errors,forms,granting,lists,openapi,ranges,request-rate}.test.ts',
+  'test/e2e/{deprecation-usage,edge-fail-mode,fairness,idempotency,log-output,money-faults,process,revocation,safety,sign-in,statement-month}.test.ts',
 ];
 /** Tests of which parts are about the embedded engine alone, or need it to reach every route. */
 const leftToEmbedded = ['test/contract/random-requests.test.ts', 'test/e2e/process-in-place.test.ts'];
@@ -103,6 +116,7 @@ export default defineConfig({
     pool: 'forks',
     // More than most machines that run them have cores for: many files wait for processes, clocks and browsers.
     maxWorkers: 4,
+    sequence: { sequencer: ProcessesFirst },
     // Keeps what files were transformed to for the next project and the next command, for as long as nothing in them changes.
     experimental: { fsModuleCache: true },
     projects: [
@@ -114,6 +128,7 @@ export default defineConfig({
           exclude: [
             ...tools,
             ...operations,
+            severalProcesses,
             ...(postgres ? sameOnEitherEngine : []),
             tasksInBrowser,
             ownServers,
@@ -128,7 +143,15 @@ export default defineConfig({
         test: {
           ...common,
           name: 'soak-embedded',
-          include: [...repeated, ...tools, ...operations, ...sameOnEitherEngine, tasksInBrowser, faultTable],
+          include: [
+            ...repeated,
+            ...tools,
+            ...operations,
+            severalProcesses,
+            ...sameOnEitherEngine,
+            tasksInBrowser,
+            faultTable,
+          ],
           env: { PURSER_TEST_ENGINE: 'embedded', ...soakEnv },
         },
       },
@@ -176,7 +199,14 @@ export default defineConfig({
                   'src/gateway/{choices,failures,in-progress,parallel-streams}.test.ts',
                   'test/{contract,e2e}/**/*.test.ts',
                 ],
-                exclude: [...neverOnPostgres, ...leftToEmbedded, ...tools, ...operations, ownServers],
+                exclude: [
+                  ...neverOnPostgres,
+                  ...leftToEmbedded,
+                  ...tools,
+                  ...operations,
+                  severalProcesses,
+                  ownServers,
+                ],
                 env: { PURSER_TEST_ENGINE: 'postgres' },
               },
             },
@@ -189,8 +219,10 @@ export default defineConfig({
                   ownServers,
                   'test/e2e/{command-line,demo,init,upgrade}.test.ts',
                   'src/ledger/workload.test.ts',
+                  'test/contract/money.test.ts',
                   'test/e2e/{kill-nine,money-faults-postgres,provider-bills,statement-month}.test.ts',
                   ...operations,
+                  severalProcesses,
                   faultTable,
                 ],
                 exclude: neverOnPostgres,

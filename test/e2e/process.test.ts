@@ -11,6 +11,7 @@ import { endAllProcesses, runPurser } from '../support/child-process.ts';
 import { inspectDatabase } from '../support/database-inspection.ts';
 import { eventually } from '../support/eventually.ts';
 import { startFaulty } from '../support/faulty-service.ts';
+import { rounds } from '../support/rounds.ts';
 import { operatorKey, type ServiceProcess, settingsOf, startPurser } from '../support/service-process.ts';
 import { engine, makePlace, type Place } from '../support/test-database.ts';
 
@@ -50,13 +51,14 @@ describe('the first start', () => {
 describe('a start that cannot work ends, and says why', () => {
   test('a bad setting', async () => {
     const bad = {
+      SVC_DATABASE_URL: 'mysql://user:hunter2@localhost/db',
+      SVC_BOOTSTRAP_OPERATOR_KEY: 'svc_live_hunter2',
       SVC_PORT: 'eighty',
       SVC_IDEMPOTENCY_INFLIGHT_TAKEOVER_SECS: '0',
       SVC_TRUSTED_PROXIES: '10.0.0.0/99',
-      SVC_DATABASE_URL: 'mysql://user:hunter2@localhost/db',
-      SVC_BOOTSTRAP_OPERATOR_KEY: 'svc_live_hunter2',
     };
-    for (const [name, value] of Object.entries(bad)) {
+    // src/config/settings.test.ts checks the message of every setting.
+    for (const [name, value] of Object.entries(bad).slice(0, rounds(1, 5))) {
       const { code, stdout, stderr } = await runPurser(['serve'], { ...settings, [name]: value });
       expect(code).toBe(1);
       expect(stderr).toMatch(new RegExp(`^purser: ${name} is invalid: must be .+\n$`));
