@@ -1,8 +1,9 @@
 /** Request rates of an org, over HTTP. */
-import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { insertLimit, type LimitRow, newLimit } from '../../src/ledger/limits/limits.ts';
 import { routeClass } from '../../src/ledger/limits/request-rates.ts';
 import { createWorld, type TestOrg, type World } from '../harness.ts';
+import { eventually } from '../support/eventually.ts';
 import { endAllRedis, findRedis, startRedis } from '../support/redis.ts';
 
 let world: World;
@@ -137,9 +138,7 @@ describe('reads per minute', () => {
   test.runIf(findRedis() !== undefined)('a Redis that all share counts them too', async () => {
     const redis = await startRedis();
     const limited = await createWorld({ SVC_REDIS_URL: redis.url });
-    await vi.waitFor(() => expect(limited.services.rates).toMatchObject({ connected: true }), {
-      timeout: 10_000,
-    });
+    await eventually(() => expect(limited.services.rates).toMatchObject({ connected: true }));
     const whose = await limited.createOrg();
     await setReadRpm(whose, 2, limited);
     expect(await statuses(3, () => readOrg(whose, whose.ownerKey, limited))).toEqual([200, 200, 429]);

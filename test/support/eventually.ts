@@ -3,7 +3,7 @@
  */
 import { vi } from 'vitest';
 
-const waitedMs = 60_000;
+const waitedMs = 300_000;
 
 export function eventually<Seen>(look: () => Seen | Promise<Seen>): Promise<Seen> {
   return vi.waitFor(look, { timeout: waitedMs, interval: 20 });

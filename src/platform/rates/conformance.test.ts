@@ -1,6 +1,7 @@
 /** The guarantees of both limiters. Redis uses its own clock, so tests wait in real time; waits are a few seconds at most. */
 import { setTimeout as pause } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { eventually } from '../../../test/support/eventually.ts';
 import { endAllRedis, findRedis, type RedisServer, startRedis } from '../../../test/support/redis.ts';
 import { createLog } from '../log.ts';
 import { createInMemoryRateLimiter } from './in-memory-rate-limiter.ts';
@@ -34,7 +35,7 @@ async function inRedis(): Promise<Subject> {
     // Long, because the machine may be busy and the tests would not notice a fallback to memory.
     answerWithinMs: 10_000,
   });
-  await vi.waitFor(() => expect(limiter.connected).toBe(true), { timeout: 10_000 });
+  await eventually(() => expect(limiter.connected).toBe(true));
   return {
     limiter,
     nowMs: () => Date.now(),

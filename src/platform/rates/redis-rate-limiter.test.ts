@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createClient } from '@redis/client';
 import fc from 'fast-check';
-import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { eventually } from '../../../test/support/eventually.ts';
 import { freePort } from '../../../test/support/free-port.ts';
 import { endAllRedis, findRedis, type RedisServer, startRedis } from '../../../test/support/redis.ts';
@@ -31,7 +31,7 @@ function newLimiter(options: Pick<RedisOptions, 'url'> & Partial<RedisOptions>):
   return limiter;
 }
 async function connected(limiter: RedisRateLimiter): Promise<RedisRateLimiter> {
-  await vi.waitFor(() => expect(limiter.connected).toBe(true), { timeout: 15_000 });
+  await eventually(() => expect(limiter.connected).toBe(true));
   return limiter;
 }
 afterEach(async () => {
@@ -200,16 +200,13 @@ async function joinCluster(nodes: readonly RedisServer[]): Promise<void> {
   const bus = await second?.sendCommand(['CONFIG', 'GET', 'cluster-port']);
   const busPort = String(Array.isArray(bus) ? bus[1] : Object.values(bus as object)[0]);
   await first?.sendCommand(['CLUSTER', 'MEET', '127.0.0.1', String(nodes[1]?.port), busPort]);
-  await vi.waitFor(
-    async () => {
-      for (const client of clients) {
-        const info = String(await client.sendCommand(['CLUSTER', 'INFO']));
-        expect(info).toContain('cluster_state:ok');
-        expect(info).toContain('cluster_known_nodes:2');
-      }
-    },
-    { timeout: 20_000, interval: 100 },
-  );
+  await eventually(async () => {
+    for (const client of clients) {
+      const info = String(await client.sendCommand(['CLUSTER', 'INFO']));
+      expect(info).toContain('cluster_state:ok');
+      expect(info).toContain('cluster_known_nodes:2');
+    }
+  });
   for (const client of clients) {
     client.destroy();
   }

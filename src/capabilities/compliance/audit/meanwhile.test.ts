@@ -1,8 +1,9 @@
 /** Reads of the log during concurrent appends, and while retention removes its oldest entries. */
 import { once } from 'node:events';
 import { get, type IncomingMessage } from 'node:http';
-import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { createWorld, engine, seededBytes, type TestOrg, type World } from '../../../../test/harness.ts';
+import { eventually } from '../../../../test/support/eventually.ts';
 import { createIds, type Ids } from '../../../platform/ids.ts';
 import { appendAudit, appendDated } from './audit.ts';
 import type { AuditDraft } from './chain.ts';
@@ -194,7 +195,7 @@ describe('an export during appends', () => {
         // this transaction holds.
         const waits = () =>
           world.db.query(`SELECT 1 AS one FROM pg_locks WHERE NOT granted AND locktype = 'transactionid'`);
-        await vi.waitUntil(async () => isDone || (await waits()).length > 0, { timeout: 20_000 });
+        await eventually(async () => expect(isDone || (await waits()).length > 0).toBe(true));
       }
       expect(isDone).toBe(false);
     });
