@@ -23,6 +23,7 @@ import { type FaultyService, startFaulty } from '../support/faulty-service.ts';
 import { amountsOf, limitOf, scopeOf } from '../support/ledger-values.ts';
 import { LedgerWorld } from '../support/ledger-world.ts';
 import { countedBy, createSpendingOrg, nanos, type SpendingOrg, spending } from '../support/money.ts';
+import { rounds } from '../support/rounds.ts';
 import { seedsOf } from '../support/seeds.ts';
 import {
   type ServiceAnswer,
@@ -38,8 +39,6 @@ const { seeds } = seedsOf('money-faults-embedded');
 const unavailable = { status: 503, code: 'service_unavailable' };
 const openIds = async (service: ServiceProcess, org: SpendingOrg) =>
   (await spending(service, org).holds()).map(({ decision_id }) => decision_id);
-
-afterEach(endAllProcesses);
 
 function aHold(id: string): Hold {
   return {
@@ -60,10 +59,15 @@ function aHold(id: string): Hold {
 
 describe.runIf(engine === 'embedded')('a crash between the two stores', () => {
   let place: Place;
+  /** The service that the test before has left running. */
+  let leftRunning: ServiceProcess | undefined;
   beforeAll(async () => {
     place = await makePlace({ migrated: true });
   });
-  afterAll(() => place?.remove());
+  afterAll(async () => {
+    await endAllProcesses();
+    await place?.remove();
+  });
   const inPlace = (name: string) => join(place.dataDir, name);
 
   test('after the posting and before the log forgets: the hold does not come back', async () => {
@@ -84,6 +88,7 @@ describe.runIf(engine === 'embedded')('a crash between the two stores', () => {
     cpSync(inPlace('holds-before'), inPlace('holds'), { recursive: true });
 
     const restarted = await startPurser(settingsOf(place));
+    leftRunning = restarted;
     expect(await openIds(restarted, org)).toEqual([open]);
     const after = spending(restarted, org);
     expect((await after.run({ decision_id: settled, cost_usd: '0.5', external_id: 'settles' })).json.id).toBe(
@@ -101,7 +106,7 @@ describe.runIf(engine === 'embedded')('a crash between the two stores', () => {
   });
 
   test('after the log was written and before the posting: no hold stays for a run that never was', async () => {
-    const service = await startPurser(settingsOf(place));
+    const service = leftRunning ?? (await startPurser(settingsOf(place)));
     const org = await createSpendingOrg(service);
     const through = spending(service, org);
     await through.cap('10');
@@ -309,10 +314,11 @@ describe.runIf(engine === 'embedded')("the database's thread", () => {
   beforeAll(async () => {
     place = await makePlace({ migrated: true });
   });
+  afterEach(endAllProcesses);
   afterAll(() => place?.remove());
 
-  const title =
-    'dies under load, three times: 503 until it is back, and nothing is lost or posted twice (seed %d)';
+  const deathsMax = rounds(1, 3);
+  const title = `dies under load ${deathsMax} times: 503 until it is back, and nothing is lost or posted twice (seed %d)`;
   test.each(seeds)(title, async (seed) => {
     const settings = { ...settingsOf(place), SVC_IDEMPOTENCY_INFLIGHT_TAKEOVER_SECS: '1' };
     const service: FaultyService = await startFaulty(settings);
@@ -326,7 +332,7 @@ describe.runIf(engine === 'embedded')("the database's thread", () => {
     expect((await other.decide({ estimated_cost_usd: '0.1' })).status).toBe(200);
     const spenders = startSpenders({ org, clients: 8, seed, services: () => [service] });
 
-    for (let deaths = 0; deaths < 3; deaths += 1) {
+    for (let deaths = 0; deaths < deathsMax; deaths += 1) {
       const before = spenders.answers();
       await eventually(() => expect(spenders.answers()).toBeGreaterThan(before + 50));
       const { backAgain } = await service.endDatabaseThread();
