@@ -163,6 +163,14 @@ test('gateway-key creates a key of the person with a budget, and prints settings
     { scope_kind: 'member', scope_id: 'amy', period: 'day', limit_usd: '30' },
     { scope_kind: 'key', period: 'month', limit_usd: '1.5' },
   ]);
+  const env = await run(['gateway-key', '--member', 'amy', '--env']);
+  expect(env.stdout.split('\n').map((line) => line.replace(/=.*/, ''))).toEqual([
+    'export OPENAI_BASE_URL',
+    'export OPENAI_API_KEY',
+    'export ANTHROPIC_BASE_URL',
+    'export ANTHROPIC_API_KEY',
+    '',
+  ]);
   const bad = await run(['gateway-key', '--budget', 'much']);
   expect([bad.code, bad.stderr]).toEqual([1, expect.stringContaining('such as 20/day')]);
 });
