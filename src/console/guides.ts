@@ -9,7 +9,7 @@ const guides: Readonly<Record<string, string>> = {
   '/console/customers': '/docs/guides/limits',
   '/console/statements': '/docs/guides/statements',
   '/console/forecasts': '/docs/guides/forecasts',
-  '/console/refusals': '/docs/guides/decisions#denials',
+  '/console/refusals': '/docs/guides/why-blocked',
   '/console/policies': '/docs/guides/policies',
   '/console/approvals': '/docs/guides/policies',
   '/console/safety': '/docs/guides/safety',
