@@ -29,6 +29,8 @@ testCodingAgent(
     },
     // The clock of the gateway starts at noon, and the cap is one per day.
     denial: { status: 402, shownReset: ({ stdout }) => stdout, reset: /resets at 2026-11-16T00:00:00/ },
+    // It requests the rest of the answer, which is denied.
+    truncation: { statuses: [200, 402], shown: /402 .* resets at/ },
   },
   ({ world, run }) => {
     test('accepts the key of the gateway as an API key', async () => {

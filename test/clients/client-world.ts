@@ -34,6 +34,15 @@ export interface ClientWorld {
   settledRuns(): Promise<RunSummary[]>;
   /** Expects that the runs of the requests have the tokens that the provider billed. */
   expectBilled(): Promise<void>;
+  /**
+   * Lets the provider send more than the limit allows to hold for the next stream, while the first hold of the stream still fits. Needs
+   * `expectedHolds`.
+   */
+  outgrowLimit(firstHoldUsd: number): Promise<void>;
+  /** Sets `hold: expected`, and makes enough calls to know the usual output of both models. */
+  expectedHolds(): Promise<void>;
+  /** Expects that the last run was ended by its limit. */
+  expectTruncated(): Promise<void>;
   /** Forgets requests and faults before the next test. */
   reset(): void;
   close(): Promise<void>;
@@ -44,8 +53,9 @@ export interface ClientRequest {
   readonly url: string;
   readonly headers: IncomingMessage['headers'];
   status: number | undefined;
-  /** The run of the call, if it was admitted. */
+  /** The run of the call and what was held for it, if it was admitted. */
   runId: string | undefined;
+  heldUsd: number | undefined;
   /** Time at which the response was complete, or at which the client left. */
   endedMs: number | undefined;
 }
@@ -124,7 +134,32 @@ export async function createClientWorld(): Promise<ClientWorld> {
     elsewhere,
     environment,
     run: (program) => run(program, environment),
+    async expectedHolds() {
+      gateway.settings = { ...gateway.settings, hold: 'expected' };
+      for (let call = 0; call < 20; call += 1) {
+        await plainCall(gateway, '/openai/v1/responses', { model: 'gpt-test', input: 'Hello' });
+        const messages = [{ role: 'user', content: 'Hello' }];
+        await plainCall(gateway, '/anthropic/v1/messages', {
+          model: 'claude-test',
+          max_tokens: 50,
+          messages,
+        });
+      }
+      gateway.provider.requests.length = 0;
+      gateway.provider.bill.length = 0;
+    },
+    async outgrowLimit(firstHoldUsd) {
+      const spent = await spentUsd(gateway);
+      gateway.provider.outputOf = () => 2_000;
+      await gateway.cap((spent + firstHoldUsd + 0.005).toFixed(9));
+    },
+    async expectTruncated() {
+      const run = (await settledRuns()).at(-1);
+      expect(run).toMatchObject({ status: 'succeeded' });
+      expect(run?.marks).toEqual(expect.arrayContaining(['truncated', 'usage_estimated']));
+    },
     reset() {
+      gateway.settings = { ...gateway.settings, hold: 'worst_case' };
       requests.length = 0;
       elsewhere.length = 0;
       gateway.provider.fault = undefined;
@@ -145,6 +180,23 @@ export async function createClientWorld(): Promise<ClientWorld> {
   };
 }
 
+async function plainCall({ url, key }: GatewayWorld, path: string, body: object): Promise<void> {
+  const response = await fetch(`${url}${path}`, {
+    method: 'POST',
+    headers: { 'x-api-key': key, 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  });
+  expect([response.status, (await response.text()).length > 0]).toEqual([200, true]);
+}
+
+async function spentUsd({ world, org }: GatewayWorld): Promise<number> {
+  const [row] = await world.db.query<{ total: string | null }>(
+    'SELECT sum(cost_nanos)::text AS total FROM runs WHERE org_id = $1',
+    [org.id],
+  );
+  return Number(row?.total ?? 0) / 1e9;
+}
+
 async function listen(server: Server): Promise<string> {
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -153,7 +205,15 @@ async function listen(server: Server): Promise<string> {
 
 function received(request: IncomingMessage): ClientRequest {
   const { method = '', url = '', headers } = request;
-  return { method, url, headers, status: undefined, runId: undefined, endedMs: undefined };
+  return {
+    method,
+    url,
+    headers,
+    status: undefined,
+    runId: undefined,
+    heldUsd: undefined,
+    endedMs: undefined,
+  };
 }
 
 function forward(
@@ -171,6 +231,7 @@ function forward(
   const upstream = send(new URL(url, target), { method, headers }, (answer) => {
     record.status = answer.statusCode;
     record.runId = answer.headers['x-svc-run-id'] as string | undefined;
+    record.heldUsd = record.runId === undefined ? undefined : Number(answer.headers['x-svc-held-usd']);
     response.writeHead(answer.statusCode ?? 502, answer.rawHeaders);
     answer.pipe(response);
     answer.on('error', () => response.destroy());

@@ -54,6 +54,7 @@ testCodingAgent(
       shownReset: ({ stderr }) => stderr,
       reset: /hit your usage limit.* at .*\b12:00 AM/,
     },
+    truncation: { statuses: [200], shown: /tok0 tok1[\s\S]*Incomplete response returned/ },
   },
   ({ world, run }) => {
     test('makes no other request', async () => {

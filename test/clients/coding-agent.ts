@@ -24,6 +24,8 @@ export interface CodingAgent {
   readonly tool: ToolCall & { readonly options: readonly string[]; readonly resultMark: string };
   /** The status of the one request that a limit has denied, and what the user sees of the time of the reset. */
   readonly denial: { readonly status: number; shownReset(ended: Ended): string; readonly reset: RegExp };
+  /** The statuses of its requests if a limit ends the first response, and what the user sees. */
+  readonly truncation: { readonly statuses: readonly number[]; readonly shown: RegExp };
 }
 
 export interface AgentTests {
@@ -112,6 +114,18 @@ export function testCodingAgent(agent: CodingAgent, more: (tests: AgentTests) =>
       expect(endMs(world, agent, denied) - usualMs).toBeLessThan(denialMsMax);
       expect(world.gateway.provider.requests).toEqual([]);
       expect(await world.gateway.holds()).toBe(0);
+    });
+
+    test('an answer that outgrows its limit is not requested again and again', async () => {
+      await world.expectedHolds();
+      await run();
+      const [usual] = responseRequests(world, agent);
+      world.requests.length = 0;
+      await world.outgrowLimit(usual?.heldUsd ?? 0);
+      const ended = await run();
+      expect(responseRequests(world, agent).map(({ status }) => status)).toEqual(agent.truncation.statuses);
+      expect(ended.stdout + ended.stderr).toMatch(agent.truncation.shown);
+      await world.expectTruncated();
     });
 
     test.each([429, 500])('a single status %i of the provider does not reach it', async (status) => {

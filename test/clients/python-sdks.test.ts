@@ -154,6 +154,27 @@ describe.skipIf(python === undefined)('Python SDKs with another base URL and key
     });
   });
 
+  test.each(streamed)('a stream that outgrows its limit ends properly: $sdk, $api', async (call) => {
+    const mode = call.sdk === 'anthropic' ? 'helper' : 'stream';
+    await world.expectedHolds();
+    await through(call, mode);
+    await world.outgrowLimit(world.requests.at(-1)?.heldUsd ?? 0);
+    const { value } = await through(call, mode);
+    expect(JSON.stringify(Array.isArray(value) ? value.slice(-3) : value)).toMatch(
+      /"finish_reason":"length"|"reason":"max_output_tokens"|"stop_reason":"max_tokens"/,
+    );
+    await world.expectTruncated();
+  });
+
+  test.each(streamed)('a stream that breaks off raises an exception: $sdk, $api', async (call) => {
+    world.gateway.provider.outputOf = () => 50;
+    world.gateway.provider.fault = () => ({ cutAfter: 20 });
+    const { error } = await through(call, 'stream');
+    expect(error?.message).toContain('The stream of the provider broke off.');
+    expect(world.requests).toHaveLength(1);
+    expect(await world.settledRuns()).toMatchObject([{ status: 'failed', marks: ['usage_estimated'] }]);
+  });
+
   describe.each(withHelper)('$sdk, $api', (call) => {
     test('the stream helper of the SDK returns the same object, also with tools', async () => {
       await expectAsProvided(call, 'helper');

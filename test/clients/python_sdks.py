@@ -66,7 +66,7 @@ def with_anthropic(urls, key, model, api, mode):
     from anthropic import Anthropic
 
     client = Anthropic(base_url=urls["anthropic"], api_key=key)
-    body = {"model": model, "max_tokens": 50, "messages": question}
+    body = {"model": model, "max_tokens": 20_000, "messages": question}
     tool = {"name": "lookup", "input_schema": schema}
     return outcome_of(client.messages, body, tool, lambda stream: stream.get_final_message(), mode)
 
