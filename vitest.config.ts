@@ -34,6 +34,7 @@ const common = {
 
 /** Repeated tests: a few rounds in `npm test`, many under PURSER_TEST_SOAK (test/support/rounds.ts). */
 const repeated = [
+  'src/gateway/expected-holds.test.ts',
   'src/kernel/routing.test.ts',
   'src/kernel/workload.test.ts',
   'src/ledger/workload.test.ts',
@@ -196,7 +197,8 @@ export default defineConfig({
                 name: 'postgres',
                 include: [
                   'src/{capabilities,edge,ledger,platform/db}/**/*.test.ts',
-                  'src/gateway/{choices,failures,in-progress,parallel-streams}.test.ts',
+                  'src/gateway/{choices,expected-holds,failures,in-progress,parallel-streams}.test.ts',
+                  'src/gateway/learned/*.test.ts',
                   'test/{contract,e2e}/**/*.test.ts',
                 ],
                 exclude: [
@@ -218,7 +220,7 @@ export default defineConfig({
                   ...leftToEmbedded,
                   ownServers,
                   'test/e2e/{command-line,demo,init,upgrade}.test.ts',
-                  'src/ledger/workload.test.ts',
+                  'src/{gateway/expected-holds,ledger/workload}.test.ts',
                   'test/contract/money.test.ts',
                   'test/e2e/{kill-nine,money-faults-postgres,provider-bills,statement-month}.test.ts',
                   ...operations,

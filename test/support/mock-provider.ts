@@ -51,6 +51,8 @@ export interface MockProvider {
   outputOf: (request: ReceivedRequest) => number;
   /** The text of an output token. */
   wordOf: (index: number) => string;
+  /** Output tokens in one chunk of a stream. */
+  tokensPerChunk: number;
   /** Returns the tool that an answer calls; undefined: it is a text. By default each answer to a request with tools calls one. */
   toolOf: (body: Readonly<Record<string, unknown>>) => ToolCall | undefined;
   /** Waits before each chunk of a stream after the first. */
@@ -69,6 +71,7 @@ export async function startMockProvider(): Promise<MockProvider> {
     outputOf: () => 5,
     toolOf: (body) => (Array.isArray(body.tools) ? { name: 'lookup', input: '{"q":"x"}' } : undefined),
     wordOf: (index) => `tok${index % 10} `,
+    tokensPerChunk: 1,
     beforeChunk: undefined,
     async close() {
       server.closeAllConnections();
@@ -196,6 +199,16 @@ class Responder {
 
   #text(): string {
     return Array.from({ length: this.#output }, (_, index) => this.#provider.wordOf(index)).join('');
+  }
+
+  /** Yields the text of each chunk of a stream, which is billed as it is generated. */
+  *#generated(): Generator<string> {
+    const { tokensPerChunk, wordOf } = this.#provider;
+    for (let index = 0; index < this.#output; index += tokensPerChunk) {
+      const count = Math.min(tokensPerChunk, this.#output - index);
+      this.#call.outputTokens += count;
+      yield Array.from({ length: count }, (_, offset) => wordOf(index + offset)).join('');
+    }
   }
 
   #plain(value: object): void {
@@ -366,9 +379,8 @@ class Responder {
       }
       this.#call.outputTokens = this.#output;
     } else {
-      for (let index = 0; index < this.#output; index += 1) {
-        this.#call.outputTokens += 1;
-        await chunk([{ index: 0, delta: { content: this.#provider.wordOf(index) }, finish_reason: null }]);
+      for (const content of this.#generated()) {
+        await chunk([{ index: 0, delta: { content }, finish_reason: null }]);
       }
     }
     await chunk([{ index: 0, delta: {}, finish_reason: this.#tool ? 'tool_calls' : 'stop' }]);
@@ -394,9 +406,8 @@ class Responder {
       const part = { type: 'output_text', text: '', annotations: [] };
       const at = { item_id: 'msg_1', output_index: 0, content_index: 0 };
       await event('response.content_part.added', { ...at, part });
-      for (let index = 0; index < this.#output; index += 1) {
-        this.#call.outputTokens += 1;
-        await event('response.output_text.delta', { ...at, delta: this.#provider.wordOf(index) });
+      for (const delta of this.#generated()) {
+        await event('response.output_text.delta', { ...at, delta });
       }
       const text = this.#text();
       await event('response.output_text.done', { ...at, text });
@@ -434,12 +445,8 @@ class Responder {
         await event('content_block_delta', { index: 0, delta });
       }
     } else {
-      for (let index = 0; index < this.#output; index += 1) {
-        this.#call.outputTokens += 1;
-        await event('content_block_delta', {
-          index: 0,
-          delta: { type: 'text_delta', text: this.#provider.wordOf(index) },
-        });
+      for (const text of this.#generated()) {
+        await event('content_block_delta', { index: 0, delta: { type: 'text_delta', text } });
       }
     }
     await event('content_block_stop', { index: 0 });
