@@ -1,4 +1,7 @@
-/** `hold: expected`: many parallel streams of very different lengths under a cap, until nothing more fits. */
+/**
+ * `hold: expected`: many parallel streams of very different lengths under a cap, until nothing more fits. How many of them have to be
+ * ended depends on their order; `choices.test.ts` ends one for certain.
+ */
 import { setTimeout } from 'node:timers/promises';
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -141,14 +144,5 @@ test('streams of 1 to 8,000 tokens never exceed the cap, use at least 90 % of it
     // A whole stream is charged exactly, an ended one at least what was delivered.
     const charged = Number(run?.output_tokens);
     expect(isTruncated ? charged >= tokens : charged === tokens).toBe(true);
-  }
-  expect(delivered.some(({ isTruncated }) => isTruncated)).toBe(true);
-  if (process.env.PURSER_TEST_REPORT === '1') {
-    const truncated = delivered.filter(({ isTruncated }) => isTruncated).length;
-    const tokens = delivered.reduce((sum, one) => sum + one.tokens, 0);
-    const used = Number((spentNanos * 1_000n) / capNanos) / 10;
-    process.stderr.write(
-      `calls ${delivered.length}, truncated ${truncated}, delivered ${tokens}, used ${used} %\n`,
-    );
   }
 });
