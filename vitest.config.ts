@@ -42,6 +42,7 @@ const repeated = [
   'src/platform/http/fast/fast-path.test.ts',
   'test/contract/money.test.ts',
   'test/contract/random-requests.test.ts',
+  'test/e2e/gateway-chaos.test.ts',
   'test/e2e/kill-nine.test.ts',
   'test/e2e/money-faults-embedded.test.ts',
   'test/e2e/provider-bills.test.ts',
@@ -64,7 +65,7 @@ const tools = [
  * `money-faults-*`.
  */
 const operations = [
-  'test/e2e/{backup,database-away,disk-full,doctor,edge-fail-open,move,power-cut,readiness,regions,retention}.test.ts',
+  'test/e2e/{backup,database-away,disk-full,doctor,edge-fail-open,gateway-fail-open,move,power-cut,readiness,regions,retention}.test.ts',
   'src/platform/db/transfer/transfer.test.ts',
 ];
 /**
@@ -197,7 +198,7 @@ export default defineConfig({
                 name: 'postgres',
                 include: [
                   'src/{capabilities,edge,ledger,platform/db}/**/*.test.ts',
-                  'src/gateway/{choices,expected-holds,failures,in-progress,parallel-streams}.test.ts',
+                  'src/gateway/{choices,expected-holds,failures,in-progress,outage,parallel-streams,stopping}.test.ts',
                   'src/gateway/learned/*.test.ts',
                   'test/{contract,e2e}/**/*.test.ts',
                 ],
@@ -222,7 +223,7 @@ export default defineConfig({
                   'test/e2e/{command-line,demo,init,upgrade}.test.ts',
                   'src/{gateway/expected-holds,ledger/workload}.test.ts',
                   'test/contract/money.test.ts',
-                  'test/e2e/{kill-nine,money-faults-postgres,provider-bills,statement-month}.test.ts',
+                  'test/e2e/{gateway-chaos,kill-nine,money-faults-postgres,provider-bills,statement-month}.test.ts',
                   ...operations,
                   severalProcesses,
                   faultTable,

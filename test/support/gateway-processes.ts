@@ -2,6 +2,8 @@
  * Services in processes of their own with the gateway in front of a mock provider. Each call has a number, so that what the
  * ledger has posted for it can be compared with what the provider has billed for it.
  */
+import { existsSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'vitest';
 import { scopes } from '../../src/contract/scopes.ts';
@@ -83,6 +85,8 @@ export async function createGatewayProcesses(
       return org;
     },
     async expireHolds(org) {
+      // Settlements on disk are posted first, also those of killed processes.
+      await eventually(() => expect(settlementsOnDisk(place)).toEqual([]));
       if (engine === 'postgres') {
         await inspectDatabase(place, async (db) => {
           const holds = await selectAllHolds(db, org.id);
@@ -112,6 +116,11 @@ export async function createGatewayProcesses(
     expect((await first().request('PUT', `/v1/admin/models/${model}`, { body })).status).toBeLessThan(300);
   }
   return world;
+}
+
+function settlementsOnDisk({ dataDir }: Place): string[] {
+  const directory = join(dataDir, 'gateway');
+  return existsSync(directory) ? readdirSync(directory).filter((name) => name.endsWith('.spool')) : [];
 }
 
 /** The text of a prompt that names its call. */

@@ -47,6 +47,13 @@ export const randomTests = {
     seeds: expensive,
     regressions: [],
   },
+  'gateway-chaos': {
+    file: 'test/e2e/gateway-chaos.test.ts',
+    projects: both,
+    seedsPerTurn: 1,
+    seeds: expensive,
+    regressions: [],
+  },
   'gateway-streams': {
     file: 'src/gateway/stream/relay-filter.test.ts',
     projects: embedded,
