@@ -159,7 +159,9 @@ function playPlans(plans: readonly PlannedCall[], controllers: ReadonlyMap<numbe
 async function settle(org: SpendingOrg): Promise<void> {
   for (const service of world.services) {
     await eventually(async () =>
-      expect((await service.request('GET', '/metrics')).text).toContain('svc_gateway_calls_in_progress 0\n'),
+      expect((await service.request('GET', '/metrics')).text).toMatch(
+        /svc_gateway_calls_in_progress 0\n.*svc_gateway_settlements_pending 0\n/s,
+      ),
     );
   }
   await world.expireHolds(org);

@@ -2,7 +2,7 @@
  * Services in processes of their own with the gateway in front of a mock provider. Each call has a number, so that what the
  * ledger has posted for it can be compared with what the provider has billed for it.
  */
-import { existsSync, readdirSync } from 'node:fs';
+import { existsSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'vitest';
@@ -118,9 +118,12 @@ export async function createGatewayProcesses(
   return world;
 }
 
-function settlementsOnDisk({ dataDir }: Place): string[] {
+/** Returns the files with settlements that are not posted yet. */
+export function settlementsOnDisk({ dataDir }: Place): string[] {
   const directory = join(dataDir, 'gateway');
-  return existsSync(directory) ? readdirSync(directory).filter((name) => name.endsWith('.spool')) : [];
+  return existsSync(directory)
+    ? readdirSync(directory).filter((name) => statSync(join(directory, name)).size > 0)
+    : [];
 }
 
 /** The text of a prompt that names its call. */
