@@ -119,7 +119,7 @@ export async function createGatewayProcesses(
 }
 
 /** Returns the files with settlements that are not posted yet. */
-export function settlementsOnDisk({ dataDir }: Place): string[] {
+function settlementsOnDisk({ dataDir }: Place): string[] {
   const directory = join(dataDir, 'gateway');
   return existsSync(directory)
     ? readdirSync(directory).filter((name) => statSync(join(directory, name)).size > 0)
