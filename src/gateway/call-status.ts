@@ -1,5 +1,9 @@
 /** The status of a call in progress, as the list of calls shows it. It has no content. */
+import { worstCaseOutputCost } from '../kernel/prices.ts';
+import type { AdmittedRequest } from './admitted-request.ts';
+import { outputCap } from './hold-coverage.ts';
 import type { Shape } from './usage/call-usage.ts';
+import type { StreamUsage } from './usage/stream-usage.ts';
 
 export const callStates = ['waiting', 'streaming', 'draining', 'settling'] as const;
 export type CallState = (typeof callStates)[number];
@@ -27,4 +31,38 @@ export interface CallStatus {
   readonly outputBound: number;
   /** As the provider has reported; null before that. */
   readonly outputTokens: number | null;
+}
+
+/** What is known of the call since its admission. */
+export interface CallProgress extends Pick<CallStatus, 'state' | 'connection' | 'attempts'> {
+  /** The output that the hold covers now, if it grows. */
+  readonly heldTokens: number | undefined;
+  /** Undefined before a response is streamed. */
+  readonly usage: StreamUsage | undefined;
+}
+
+export function statusOf(
+  { caller, request, operation, plan, admitted }: AdmittedRequest,
+  { state, connection, attempts, heldTokens = admitted.maxOutputTokens, usage }: CallProgress,
+): CallStatus {
+  const addedTokens = BigInt(heldTokens - admitted.maxOutputTokens);
+  return {
+    orgId: caller.tenantId,
+    decisionId: admitted.decisionId,
+    runId: admitted.runId,
+    keyId: caller.keyId,
+    memberId: caller.attribution?.values.member_id ?? null,
+    startedAt: request.now,
+    operation: operation.shape,
+    isStream: plan.call.isStream,
+    model: plan.model,
+    connection,
+    attempts,
+    state,
+    heldNanos: admitted.heldNanos + worstCaseOutputCost(plan.rates, addedTokens),
+    inputTokens: plan.inputTokens,
+    maxOutputTokens: outputCap(plan, admitted),
+    outputBound: usage?.outputBound ?? 0,
+    outputTokens: usage?.isFinal === true ? (usage.usage()?.outputTokens ?? null) : null,
+  };
 }

@@ -4,12 +4,12 @@ import type { Connection } from '../capabilities/integration/connections/index.t
 import type { Reply, StreamedReply } from '../platform/http/message/reply.ts';
 import type { Caller } from '../platform/http/routes/access.ts';
 import type { RawRequest } from '../platform/http/routes/raw-endpoint.ts';
+import { keyRejected } from './errors/call-errors.ts';
 import { GatewayError } from './errors/dialect-errors.ts';
 import { type AttemptsResult, attemptCall, notAttempted } from './forward/attempts.ts';
 import { responseHeaders } from './forward/provider-headers.ts';
 import { readAll } from './forward/read-all.ts';
 import type { GatewayContext } from './gateway-context.ts';
-import { keyRejected } from './metered-call.ts';
 import type { Operation } from './operations.ts';
 import { parseObject } from './parse-call.ts';
 

@@ -98,6 +98,11 @@ export function coversOutput(plan: CallPlan, { runId, maxOutputTokens }: Admitte
   return runId === null || maxOutputTokens >= plan.maxOutputTokens || !isGrowing(plan);
 }
 
+/** The maximum in the body: that of the hold or, if the hold can grow, that of the plan. */
+export function outputCap(plan: CallPlan, admitted: AdmittedCall): number {
+  return isGrowing(plan) && plan.call.isStream ? plan.maxOutputTokens : admitted.maxOutputTokens;
+}
+
 /** True if the maximum in the body is that of the plan, and not that of the first hold. */
 export function isGrowing({ settings }: CallPlan): boolean {
   return settings.hold === 'expected';

@@ -4,45 +4,29 @@ import { performance } from 'node:perf_hooks';
 import { Readable } from 'node:stream';
 import type { Connection } from '../capabilities/integration/connections/index.ts';
 import { formatUsd } from '../kernel/money.ts';
-import { worstCaseOutputCost } from '../kernel/prices.ts';
 import type { Reply, StreamedReply } from '../platform/http/message/reply.ts';
-import type { Caller } from '../platform/http/routes/access.ts';
-import type { RawRequest } from '../platform/http/routes/raw-endpoint.ts';
-import type { AdmittedCall } from './admit-call.ts';
-import type { CallAttribution } from './attribution-headers.ts';
-import type { CallState, CallStatus } from './call-status.ts';
+import type { AdmittedRequest } from './admitted-request.ts';
+import { callHeaders } from './call-headers.ts';
+import { type CallState, type CallStatus, statusOf } from './call-status.ts';
+import { keyRejected, stoppingError, unreachableError } from './errors/call-errors.ts';
 import { GatewayError } from './errors/dialect-errors.ts';
 import { type AttemptsResult, attemptCall } from './forward/attempts.ts';
 import type { ProviderResponse } from './forward/provider-client.ts';
-import { responseHeaders } from './forward/provider-headers.ts';
 import { readAll } from './forward/read-all.ts';
 import type { GatewayContext, OngoingCall } from './gateway-context.ts';
-import { coversOutput, isGrowing } from './hold-coverage.ts';
-import type { Operation } from './operations.ts';
+import { coversOutput, outputCap } from './hold-coverage.ts';
 import { scoreBoundOf } from './output-score.ts';
-import { addsUsageChunk, bodyOf, type CallPlan } from './plan-call.ts';
+import { addsUsageChunk, bodyOf } from './plan-call.ts';
 import type { SettledCall, Settlement } from './settle/settlements.ts';
 import { createOpenStream } from './stream/create-open-stream.ts';
-import type { OpenStream } from './stream/open-stream.ts';
 import { createRelayFilter } from './stream/relay-filter.ts';
 import { type Relay, relayStream, type StreamEnd } from './stream/relay-stream.ts';
+import { endingOf, streamOutcome } from './stream/stream-outcome.ts';
 import { type CallOutcome, type DiscardedUsage, type SettledUsage, settledUsage } from './usage/call-end.ts';
-import { addUsage, type CallUsage, noUsage, usageOfBody } from './usage/call-usage.ts';
+import { addUsage, noUsage, usageOfBody } from './usage/call-usage.ts';
 import { bytesOf } from './usage/output-bound.ts';
 import { createStreamUsage, type StreamUsage } from './usage/stream-usage.ts';
 import { showsAllOutput } from './usage/visible-output.ts';
-
-export interface AdmittedRequest {
-  readonly request: RawRequest;
-  readonly operation: Extract<Operation, { kind: 'metered' }>;
-  readonly caller: Caller;
-  readonly plan: CallPlan;
-  readonly admitted: AdmittedCall;
-  readonly attribution: CallAttribution;
-  readonly startedMs: number;
-  /** Frees the place of the call. */
-  release(): void;
-}
 
 /** Time to read the rest of a response after its client has left. */
 const drainMs = 30_000;
@@ -115,27 +99,13 @@ export class CallInProgress implements OngoingCall {
   }
 
   status(): CallStatus {
-    const { caller, request, operation, plan, admitted } = this.#given;
-    const usage = this.#streamUsage;
-    return {
-      orgId: caller.tenantId,
-      decisionId: admitted.decisionId,
-      runId: admitted.runId,
-      keyId: caller.keyId,
-      memberId: caller.attribution?.values.member_id ?? null,
-      startedAt: request.now,
-      operation: operation.shape,
-      isStream: plan.call.isStream,
-      model: plan.model,
+    return statusOf(this.#given, {
+      state: this.#state(),
       connection: this.#connection,
       attempts: this.#attempts,
-      state: this.#state(),
-      heldNanos: this.#heldNanos(),
-      inputTokens: plan.inputTokens,
-      maxOutputTokens: outputCap(plan, admitted),
-      outputBound: usage?.outputBound ?? 0,
-      outputTokens: usage?.isFinal === true ? (usage.usage()?.outputTokens ?? null) : null,
-    };
+      heldTokens: this.#heldTokens?.(),
+      usage: this.#streamUsage,
+    });
   }
 
   #state(): CallState {
@@ -146,13 +116,6 @@ export class CallInProgress implements OngoingCall {
       return 'draining';
     }
     return this.#streamUsage === undefined ? 'waiting' : 'streaming';
-  }
-
-  /** The amount of the admission, and that of the increases since. */
-  #heldNanos(): bigint {
-    const { plan, admitted } = this.#given;
-    const added = (this.#heldTokens?.() ?? admitted.maxOutputTokens) - admitted.maxOutputTokens;
-    return admitted.heldNanos + worstCaseOutputCost(plan.rates, BigInt(added));
   }
 
   async forward(): Promise<Reply | StreamedReply> {
@@ -298,7 +261,7 @@ export class CallInProgress implements OngoingCall {
       throw keyRejected(connection);
     }
     const headers = {
-      ...this.#headers(response, attempts),
+      ...callHeaders(this.#given, response, attempts),
       ...(settled.costUsd !== undefined && { 'x-svc-cost-usd': settled.costUsd }),
     };
     // Text is sent at once, without the machinery of a stream; its bytes are those of the provider if they are valid UTF-8.
@@ -339,27 +302,9 @@ export class CallInProgress implements OngoingCall {
     this.#relay = relay;
     return {
       status: response.status,
-      headers: this.#headers(response, attempts),
+      headers: callHeaders(this.#given, response, attempts),
       body: relay.body,
       silentMsMax: timeouts.idleMs + silenceMarginMs,
-    };
-  }
-
-  #headers({ headers }: ProviderResponse, attempts: number): Record<string, string | string[]> {
-    const { plan, admitted } = this.#given;
-    const isFitted = outputCap(plan, admitted) < plan.maxOutputTokens;
-    return {
-      ...responseHeaders(headers),
-      'x-svc-run-id': admitted.runId ?? admitted.decisionId,
-      'x-svc-held-usd': formatUsd(admitted.heldNanos),
-      ...(admitted.remainingNanos !== undefined && {
-        'x-svc-remaining-usd': formatUsd(admitted.remainingNanos),
-      }),
-      'x-svc-model': plan.model,
-      'x-svc-attempts': String(attempts),
-      ...(isFitted && {
-        'x-svc-fitted-max-tokens': String(Math.floor(admitted.maxOutputTokens / plan.call.choices)),
-      }),
     };
   }
 }
@@ -371,59 +316,8 @@ const nothingReceived = {
   isAccepted: false,
 };
 
-function streamOutcome(end: StreamEnd, usage: StreamUsage, isBounded: boolean): CallOutcome {
-  const isComplete = end === 'complete';
-  return {
-    status: isComplete || end === 'truncated' ? 'succeeded' : end === 'left' ? 'cancelled' : 'failed',
-    usage: usage.usage(),
-    isFinal: usage.isFinal,
-    outputBound: isBounded ? usage.outputBound : Number.POSITIVE_INFINITY,
-    isAccepted: true,
-    isTruncated: end === 'truncated',
-  };
-}
-
-const stopping = 'The gateway is stopping. Please try again.';
-const failureMessages = { broken: 'The stream of the provider broke off.', cut: stopping };
-
-/** `posted` returns the usage that is posted for the call. */
-function endingOf(end: StreamEnd, open: OpenStream, posted: () => CallUsage): string {
-  switch (end) {
-    case 'broken':
-    case 'cut':
-      return open.isOutputEnded ? open.rest() : open.failed(failureMessages[end]);
-    case 'truncated':
-      return open.truncated(posted());
-    default:
-      return '';
-  }
-}
-
-/** The maximum in the body: that of the hold or, if the hold can grow, that of the plan. */
-function outputCap(plan: CallPlan, admitted: AdmittedCall): number {
-  return isGrowing(plan) && plan.call.isStream ? plan.maxOutputTokens : admitted.maxOutputTokens;
-}
-
-function stoppingError(): GatewayError {
-  return new GatewayError(503, 'service_unavailable', stopping);
-}
-
 function isEventStream({ headers }: ProviderResponse): boolean {
   return /^text\/event-stream\b/i.test(String(headers['content-type'] ?? ''));
-}
-
-function unreachableError({ isTimeout, attempts }: Extract<AttemptsResult, { kind: 'unreachable' }>) {
-  return isTimeout
-    ? new GatewayError(504, 'provider_timeout', 'The provider did not answer in time.', { attempts })
-    : new GatewayError(502, 'provider_unreachable', 'The provider could not be reached.', { attempts });
-}
-
-export function keyRejected({ name }: Connection): GatewayError {
-  return new GatewayError(
-    502,
-    'provider_key_rejected',
-    `The provider rejected the key of the connection ${name}.`,
-  );
 }
 
 function parsed(text: string): unknown {

@@ -1,0 +1,19 @@
+/** A request whose call was admitted. */
+import type { Caller } from '../platform/http/routes/access.ts';
+import type { RawRequest } from '../platform/http/routes/raw-endpoint.ts';
+import type { AdmittedCall } from './admit-call.ts';
+import type { CallAttribution } from './attribution-headers.ts';
+import type { Operation } from './operations.ts';
+import type { CallPlan } from './plan-call.ts';
+
+export interface AdmittedRequest {
+  readonly request: RawRequest;
+  readonly operation: Extract<Operation, { kind: 'metered' }>;
+  readonly caller: Caller;
+  readonly plan: CallPlan;
+  readonly admitted: AdmittedCall;
+  readonly attribution: CallAttribution;
+  readonly startedMs: number;
+  /** Frees the place of the call. */
+  release(): void;
+}

@@ -1,0 +1,29 @@
+/** Errors of calls that the provider did not answer as the client expects. */
+import type { Connection } from '../../capabilities/integration/connections/index.ts';
+import { GatewayError } from './dialect-errors.ts';
+
+export const stopping = 'The gateway is stopping. Please try again.';
+
+export function stoppingError(): GatewayError {
+  return new GatewayError(503, 'service_unavailable', stopping);
+}
+
+export function unreachableError({
+  isTimeout,
+  attempts,
+}: {
+  readonly isTimeout: boolean;
+  readonly attempts: number;
+}): GatewayError {
+  return isTimeout
+    ? new GatewayError(504, 'provider_timeout', 'The provider did not answer in time.', { attempts })
+    : new GatewayError(502, 'provider_unreachable', 'The provider could not be reached.', { attempts });
+}
+
+export function keyRejected({ name }: Connection): GatewayError {
+  return new GatewayError(
+    502,
+    'provider_key_rejected',
+    `The provider rejected the key of the connection ${name}.`,
+  );
+}

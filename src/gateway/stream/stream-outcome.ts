@@ -1,0 +1,35 @@
+/** What the end of a stream means for its call, and what the client receives of it. */
+import { stopping } from '../errors/call-errors.ts';
+import type { CallOutcome } from '../usage/call-end.ts';
+import type { CallUsage } from '../usage/call-usage.ts';
+import type { StreamUsage } from '../usage/stream-usage.ts';
+import type { OpenStream } from './open-stream.ts';
+import type { StreamEnd } from './relay-stream.ts';
+
+/** `isBounded` is false if more output may have been generated than what was received shows. */
+export function streamOutcome(end: StreamEnd, usage: StreamUsage, isBounded: boolean): CallOutcome {
+  const isComplete = end === 'complete';
+  return {
+    status: isComplete || end === 'truncated' ? 'succeeded' : end === 'left' ? 'cancelled' : 'failed',
+    usage: usage.usage(),
+    isFinal: usage.isFinal,
+    outputBound: isBounded ? usage.outputBound : Number.POSITIVE_INFINITY,
+    isAccepted: true,
+    isTruncated: end === 'truncated',
+  };
+}
+
+const failureMessages = { broken: 'The stream of the provider broke off.', cut: stopping };
+
+/** `posted` returns the usage that is posted for the call. */
+export function endingOf(end: StreamEnd, open: OpenStream, posted: () => CallUsage): string {
+  switch (end) {
+    case 'broken':
+    case 'cut':
+      return open.isOutputEnded ? open.rest() : open.failed(failureMessages[end]);
+    case 'truncated':
+      return open.truncated(posted());
+    default:
+      return '';
+  }
+}
