@@ -15,7 +15,7 @@ const documents: Readonly<Record<string, string>> = {
 
 /** Folders of the program, and the files in them that belong to it. Source maps are left out: they name files that are not there. */
 const folders: Readonly<Record<string, RegExp>> = {
-  assets: /^[a-z][\w.-]*\.(css|js|json|svg|woff2)$/,
+  assets: /^[a-z][\w.-]*\.(bin|css|js|json|svg|woff2)$/,
   dist: /^[\w./-]+\.js$/,
   // What the documentation site shows.
   docs: /^((guides|operations)\/[\w-]+\.md|concepts\.md|generated\/(settings\.md|examples\.json)|(generated|images)\/[\w-]+\.(png|svg))$/,
