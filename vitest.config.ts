@@ -34,7 +34,6 @@ const common = {
 
 /** Repeated tests: a few rounds in `npm test`, many under PURSER_TEST_SOAK (test/support/rounds.ts). */
 const repeated = [
-  'src/gateway/expected-holds.test.ts',
   'src/kernel/routing.test.ts',
   'src/kernel/workload.test.ts',
   'src/ledger/workload.test.ts',
@@ -42,7 +41,6 @@ const repeated = [
   'src/platform/http/fast/fast-path.test.ts',
   'test/contract/money.test.ts',
   'test/contract/random-requests.test.ts',
-  'test/e2e/gateway-chaos.test.ts',
   'test/e2e/kill-nine.test.ts',
   'test/e2e/money-faults-embedded.test.ts',
   'test/e2e/provider-bills.test.ts',
@@ -79,6 +77,11 @@ const severalProcesses = 'test/e2e/{shared-rates,webhooks}.test.ts';
  * (test/contract/console*.test.ts).
  */
 const tasksInBrowser = 'test/e2e/{console,console-gateway,console-insight,console-layout,docs-site}.test.ts';
+/**
+ * The gateway with thousands of calls, processes that are killed, and databases that are away. `npm test` has the same in small and in one
+ * process (`parallel-streams`, `choices`, `stopping`, `outage`).
+ */
+const gatewayUnderLoad = ['src/gateway/expected-holds.test.ts', 'test/e2e/gateway-{chaos,kill}.test.ts'];
 /** Every kind of fault in turn, with processes and databases of its own: minutes. `npm run faults` runs it with more rounds. */
 const faultTable = 'test/faults/fault-table.test.ts';
 /**
@@ -134,6 +137,7 @@ export default defineConfig({
             ...(postgres ? sameOnEitherEngine : []),
             tasksInBrowser,
             ownServers,
+            ...gatewayUnderLoad,
             faultTable,
             deployment,
             clients,
@@ -152,6 +156,7 @@ export default defineConfig({
             severalProcesses,
             ...sameOnEitherEngine,
             tasksInBrowser,
+            ...gatewayUnderLoad,
             faultTable,
           ],
           env: { PURSER_TEST_ENGINE: 'embedded', ...soakEnv },
@@ -198,7 +203,7 @@ export default defineConfig({
                 name: 'postgres',
                 include: [
                   'src/{capabilities,edge,ledger,platform/db}/**/*.test.ts',
-                  'src/gateway/{choices,expected-holds,failures,in-progress,outage,parallel-streams,stopping}.test.ts',
+                  'src/gateway/{choices,failures,in-progress,outage,parallel-streams,stopping}.test.ts',
                   'src/gateway/learned/*.test.ts',
                   'test/{contract,e2e}/**/*.test.ts',
                 ],
@@ -209,6 +214,7 @@ export default defineConfig({
                   ...operations,
                   severalProcesses,
                   ownServers,
+                  ...gatewayUnderLoad,
                 ],
                 env: { PURSER_TEST_ENGINE: 'postgres' },
               },
@@ -220,10 +226,11 @@ export default defineConfig({
                 include: [
                   ...leftToEmbedded,
                   ownServers,
+                  ...gatewayUnderLoad,
                   'test/e2e/{command-line,demo,init,upgrade}.test.ts',
-                  'src/{gateway/expected-holds,ledger/workload}.test.ts',
+                  'src/ledger/workload.test.ts',
                   'test/contract/money.test.ts',
-                  'test/e2e/{gateway-chaos,kill-nine,money-faults-postgres,provider-bills,statement-month}.test.ts',
+                  'test/e2e/{kill-nine,money-faults-postgres,provider-bills,statement-month}.test.ts',
                   ...operations,
                   severalProcesses,
                   faultTable,
