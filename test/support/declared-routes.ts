@@ -9,6 +9,7 @@ import { loadConfig } from '../../src/config/settings.ts';
 import { createFailOpenDecisions } from '../../src/edge/index.ts';
 import { createOrgLimits } from '../../src/ledger/limits/org-limits.ts';
 import { PostgresLedger } from '../../src/ledger/postgres/postgres-ledger.ts';
+import { oneGroup } from '../../src/platform/db/citus/tenant-groups.ts';
 import type { Database } from '../../src/platform/db/database.ts';
 import { noFaults } from '../../src/platform/faults.ts';
 import type { Route } from '../../src/platform/http/routes/route.ts';
@@ -36,6 +37,7 @@ export function declaredApp(): App {
   };
   const db: Database = {
     engine: 'embedded',
+    tenantGroups: oneGroup,
     query: notUsed,
     transaction: notUsed,
     listen: () => undefined,

@@ -1,5 +1,6 @@
 /** All checks of `purser doctor`, in the order of the report. */
 import type { Check, Finding } from './check.ts';
+import { citusChecks } from './citus-checks.ts';
 import { databaseChecks } from './database-checks.ts';
 import { withinMs } from './deadline.ts';
 import type { Deployment } from './deployment.ts';
@@ -33,7 +34,7 @@ function checksFor({ engine }: Deployment): readonly Check[] {
     ...diskChecks,
     ...serviceChecks,
     ...databaseChecks,
-    ...(engine === 'postgres' ? [...postgresChecks, ...notificationChecks] : []),
+    ...(engine === 'postgres' ? [...postgresChecks, ...notificationChecks, ...citusChecks] : []),
     ...redisChecks,
     ...secretsChecks,
     ...ledgerChecks,

@@ -53,6 +53,17 @@ export interface DatabaseStats {
   readonly formerPrimaries?: readonly string[];
 }
 
+/**
+ * Groups of tenants whose rows one statement may lock, and one transaction may change without a two-phase commit. On one PostgreSQL
+ * all tenants are one group; on a Citus cluster those of a shard are.
+ */
+export interface TenantGroups {
+  /** Returns the group of a tenant; undefined if it is not known yet, and then looks it up for the next call. */
+  groupOf(tenantId: string): number | undefined;
+  /** Splits the items into those of each group. */
+  split<Item>(items: readonly Item[], tenantOf: (item: Item) => string): Promise<Item[][]>;
+}
+
 export interface TransactionOptions {
   /** Disables the statement timeout: for migrations, which may also wait for those of another process. */
   readonly patient?: boolean;
@@ -60,6 +71,7 @@ export interface TransactionOptions {
 
 export interface Database extends Queryable {
   readonly engine: 'embedded' | 'postgres';
+  readonly tenantGroups: TenantGroups;
   /** Commits when `work` resolves and rolls back when it throws. Deadlocks are retried, so `work` may run several times. */
   transaction<Result>(
     work: (tx: Transaction) => Promise<Result>,

@@ -18,6 +18,7 @@ import {
   requireReadable,
 } from './applied-migrations.ts';
 import { finishBackfill } from './backfill.ts';
+import { distributeNewTables } from './citus/distribute.ts';
 import { type Database, isLockTimeout, type Transaction } from './database.ts';
 import { isRequired, type Migration } from './migration-files.ts';
 import { describeBuilds, olderProcesses } from './running-builds.ts';
@@ -61,6 +62,7 @@ export async function migrate(
       done.push(migration);
     }
   }
+  await distributeNewTables(db);
   return done;
 }
 

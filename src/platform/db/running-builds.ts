@@ -14,7 +14,8 @@ export async function olderProcesses(db: Queryable, version: string): Promise<Ru
   return builds.filter(({ build }) => build === null || isNewer(version, build));
 }
 
-async function runningBuilds(db: Queryable): Promise<RunningBuild[]> {
+/** Returns the processes that use the database. */
+export async function runningBuilds(db: Queryable): Promise<RunningBuild[]> {
   const [table] = await db.query<{ name: string | null }>(
     `SELECT to_regclass('processes')::text AS name`,
     [],

@@ -9,6 +9,7 @@ import { existsSync, renameSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { type Durability, makeDirectory, syncDirectory, syncTree } from '../../files/durable-files.ts';
 import type { Log } from '../../log.ts';
+import { oneGroup } from '../citus/tenant-groups.ts';
 import {
   type Database,
   DatabaseUnavailable,
@@ -105,6 +106,7 @@ export async function openPglite({
 
   return {
     engine: 'embedded',
+    tenantGroups: oneGroup,
     query: (sql, params) => mutex.take(async () => connect().query(sql, params)),
     insertRows: (table, columns, rows) => mutex.take(async () => connect().insertRows(table, columns, rows)),
     transaction: (work, options) =>

@@ -2,6 +2,7 @@
 import pg from 'pg';
 import type { Log } from '../../log.ts';
 import { OverCapacity } from '../../service-unavailable.ts';
+import { openTenantGroups } from '../citus/tenant-groups.ts';
 import {
   type Database,
   DatabaseUnavailable,
@@ -199,18 +200,21 @@ export async function openPostgres({
     return (answered as PromiseFulfilledResult<Row[]>).value;
   }
 
+  const query: Queryable['query'] = (sql, params) =>
+    withConnection((connection, pooledTransactions) =>
+      pooledTransactions ? queryPooled(connection, sql, params) : connection.query(sql, params),
+    );
+
   await finder.find();
-  await withConnection((connection) => connection.query('SELECT 1'));
+  const tenantGroups = await openTenantGroups({ query });
   await changeListener.start();
   finder.watch();
   let closing: Promise<void> | undefined;
 
   return {
     engine: 'postgres',
-    query: (sql, params) =>
-      withConnection((connection, pooledTransactions) =>
-        pooledTransactions ? queryPooled(connection, sql, params) : connection.query(sql, params),
-      ),
+    tenantGroups,
+    query,
     transaction: (work, options) =>
       retryTransaction(() =>
         withConnection(

@@ -1,0 +1,134 @@
+/**
+ * Where each table of the schema lives on a Citus cluster:
+ *
+ *   distributed   by its tenant column, on the workers. All of them are colocated: the rows of a tenant are on one worker.
+ *   reference     a copy on every node, because distributed tables refer to it.
+ *   coordinator   on the coordinator alone: small, and searched before the tenant is known.
+ *
+ * `migrations/placement.json` declares the tables that are not distributed.
+ */
+import { readFile } from 'node:fs/promises';
+import type { Queryable } from '../database.ts';
+
+export const tenantColumns = ['org_id', 'tenant_id'] as const;
+
+export interface Placements {
+  readonly reference: readonly string[];
+  readonly coordinator: readonly string[];
+  /**
+   * Tables of the coordinator that are never written together with others. Citus does not know of them, so that it takes no
+   * part in their transactions. It knows of all others, and commits them in one step with what is written on the workers.
+   */
+  readonly untracked: readonly string[];
+}
+
+export async function readPlacements(
+  file: URL = new URL('../../../../migrations/placement.json', import.meta.url),
+): Promise<Placements> {
+  return JSON.parse(await readFile(file, 'utf8')) as Placements;
+}
+
+export type PlacementKind = 'distributed' | 'reference' | 'coordinator' | 'untracked';
+
+export interface PlacedTable {
+  readonly name: string;
+  readonly kind: PlacementKind;
+  /** Null if the table is not distributed. */
+  readonly tenantColumn: string | null;
+  /** As Citus has it at present; `untracked` if Citus does not know the table. */
+  readonly present: PlacementKind;
+  readonly presentColumn: string | null;
+  readonly colocationId: number | null;
+}
+
+interface TableRow {
+  readonly name: string;
+  readonly columns: readonly string[];
+  /** Unique indexes and primary keys, with their columns. */
+  readonly unique_indexes: readonly { readonly name: string; readonly columns: readonly string[] }[];
+  readonly method: string | null;
+  readonly model: string | null;
+  readonly present_column: string | null;
+  readonly colocation_id: number | null;
+}
+
+/** Some table cannot be placed. The message names each, with the reason. */
+export class UnplacedTables extends Error {
+  override readonly name = 'UnplacedTables';
+}
+
+/** Returns all tables of the schema, with their declared and their present placement. */
+export async function placedTables(db: Queryable, placements: Placements): Promise<PlacedTable[]> {
+  const rows = await db.query<TableRow>(
+    `SELECT c.relname::text AS name,
+            ARRAY(SELECT a.attname::text FROM pg_attribute a
+                   WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped) AS columns,
+            coalesce((SELECT jsonb_agg(jsonb_build_object('name', i.indexrelid::regclass::text, 'columns',
+                        ARRAY(SELECT a.attname::text FROM pg_attribute a
+                               WHERE a.attrelid = c.oid AND a.attnum = ANY(i.indkey))))
+                       FROM pg_index i WHERE i.indrelid = c.oid AND i.indisunique), '[]') AS unique_indexes,
+            p.partmethod::text AS method, p.repmodel::text AS model, p.colocationid::int4 AS colocation_id,
+            CASE WHEN p.partkey IS NOT NULL THEN column_to_column_name(p.logicalrelid, p.partkey) END AS present_column
+       FROM pg_class c LEFT JOIN pg_dist_partition p ON p.logicalrelid = c.oid
+      WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind IN ('r', 'p') AND NOT c.relispartition
+        AND NOT EXISTS (SELECT 1 FROM pg_depend d WHERE d.objid = c.oid AND d.deptype = 'e')
+      ORDER BY c.relname::text COLLATE "C"`,
+    [],
+  );
+  const problems: string[] = [];
+  const tables = rows.map((row): PlacedTable => {
+    const kind = kindOf(row.name, placements);
+    const tenantColumn = kind === 'distributed' ? (tenantColumnOf(row) ?? null) : null;
+    if (kind === 'distributed') {
+      problems.push(...problemsOf(row, tenantColumn));
+    }
+    return {
+      name: row.name,
+      kind,
+      tenantColumn,
+      present: presentKind(row),
+      presentColumn: row.present_column,
+      colocationId: row.colocation_id,
+    };
+  });
+  if (problems.length > 0) {
+    throw new UnplacedTables(`cannot be distributed: ${problems.join('; ')}`);
+  }
+  return tables;
+}
+
+function kindOf(name: string, { reference, coordinator, untracked }: Placements): PlacementKind {
+  if (untracked.includes(name)) {
+    return 'untracked';
+  }
+  if (reference.includes(name)) {
+    return 'reference';
+  }
+  return coordinator.includes(name) ? 'coordinator' : 'distributed';
+}
+
+function tenantColumnOf({ columns }: TableRow): string | undefined {
+  return tenantColumns.find((column) => columns.includes(column));
+}
+
+function problemsOf({ name, unique_indexes }: TableRow, tenantColumn: string | null): string[] {
+  if (tenantColumn === null) {
+    return [
+      `table ${name} has no column ${tenantColumns.join(' or ')}, and migrations/placement.json does not declare it`,
+    ];
+  }
+  return unique_indexes
+    .filter(({ columns }) => !columns.includes(tenantColumn))
+    .map((index) => `the unique index ${index.name} of table ${name} does not contain ${tenantColumn}`);
+}
+
+/** Citus marks tables with a partition method and a replication model. */
+function presentKind({ method, model }: TableRow): PlacementKind {
+  if (method === null) {
+    return 'untracked';
+  }
+  if (method === 'h') {
+    return 'distributed';
+  }
+  return model === 't' ? 'reference' : 'coordinator';
+}

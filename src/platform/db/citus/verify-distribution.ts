@@ -1,0 +1,66 @@
+/** Compares the tables and shards of a Citus cluster with what the schema declares. */
+import type { Queryable } from '../database.ts';
+import { nodeAddress, readNodes } from './citus-cluster.ts';
+import {
+  type PlacedTable,
+  type Placements,
+  placedTables,
+  readPlacements,
+  UnplacedTables,
+} from './placement.ts';
+
+/** Returns what is wrong with the distribution of a database, in sentences; an empty list if nothing is. */
+export async function distributionProblems(db: Queryable, placements?: Placements): Promise<string[]> {
+  try {
+    const tables = await placedTables(db, placements ?? (await readPlacements()));
+    return [
+      ...tables.flatMap(tableProblem),
+      ...colocationProblem(tables),
+      ...(await nodeProblems(db)),
+      ...(await shardProblems(db)),
+    ];
+  } catch (error) {
+    if (error instanceof UnplacedTables) {
+      return [error.message];
+    }
+    throw error;
+  }
+}
+
+function tableProblem({ name, kind, present, tenantColumn, presentColumn }: PlacedTable): string[] {
+  if (kind !== present) {
+    return [`table ${name} must be a ${kind} table, but is a ${present} one`];
+  }
+  return kind === 'distributed' && tenantColumn !== presentColumn
+    ? [`table ${name} is distributed by ${presentColumn}, not by ${tenantColumn}`]
+    : [];
+}
+
+function colocationProblem(tables: readonly PlacedTable[]): string[] {
+  const groups = new Set(
+    tables.flatMap(({ present, colocationId }) => (present === 'distributed' ? [colocationId] : [])),
+  );
+  return groups.size > 1 ? ['the distributed tables are not colocated with each other'] : [];
+}
+
+async function nodeProblems(db: Queryable): Promise<string[]> {
+  const nodes = await readNodes(db);
+  const inactive = nodes.filter(({ isActive }) => !isActive);
+  return [
+    ...inactive.map((node) => `node ${nodeAddress(node)} is not active`),
+    ...(nodes.some(({ isCoordinator }) => isCoordinator) ? [] : ['the coordinator has no address']),
+  ];
+}
+
+async function shardProblems(db: Queryable): Promise<string[]> {
+  const rows = await db.query<{ name: string; shards: number }>(
+    `SELECT s.logicalrelid::regclass::text AS name, count(*)::int4 AS shards
+       FROM pg_dist_shard s JOIN pg_class c ON c.oid = s.logicalrelid
+      WHERE c.relnamespace = current_schema()::regnamespace
+        AND NOT EXISTS (SELECT 1 FROM pg_dist_placement p JOIN pg_dist_node n USING (groupid)
+                         WHERE p.shardid = s.shardid AND p.shardstate = 1 AND n.noderole = 'primary')
+      GROUP BY 1 ORDER BY 1`,
+    [],
+  );
+  return rows.map(({ name, shards }) => `${shards} shards of table ${name} have no active placement`);
+}
