@@ -189,9 +189,10 @@ export async function findStoredKeys(
     fingerprint: string;
     body: Uint8Array | null;
   }>(
-    `SELECT tenant_id AS org_id, substr(key_digest, ${digestPrefix.length + 1}) AS digest, fingerprint, body
-       FROM unnest($1::text[], $2::text[]) AS w(tenant_id, key_digest) JOIN idempotency_keys USING (tenant_id, key_digest)
-      WHERE expires_at > $3`,
+    `SELECT k.tenant_id AS org_id, substr(k.key_digest, ${digestPrefix.length + 1}) AS digest, k.fingerprint, k.body
+       FROM unnest($1::text[], $2::text[]) AS w(tenant_id, key_digest)
+       JOIN idempotency_keys k ON k.tenant_id = w.tenant_id AND k.key_digest = w.key_digest
+      WHERE k.expires_at > $3 AND k.tenant_id = ANY($1)`,
     [digests.map(({ orgId }) => orgId), digests.map(({ id }) => digestPrefix + id), new Date(nowMs)],
   );
   return rows.map(({ org_id, digest, fingerprint, body }) => ({

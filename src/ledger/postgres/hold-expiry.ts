@@ -166,16 +166,19 @@ async function findOverdueOf(db: Queryable, orgId: string, dueAt: Date): Promise
 
 /** Takes or renews the lease of an org, and with it the lock of the org; false if another process has the lease. */
 export async function leaseExpiry(tx: Queryable, orgId: string, processId: string): Promise<boolean> {
+  // Read apart: a function of time has no place in the update of a table that may be on another server.
+  const [time] = await tx.query<{ now: Date; until: Date }>(
+    'SELECT clock_timestamp() AS now, clock_timestamp() + make_interval(secs => $1) AS until',
+    [leaseSeconds],
+  );
   const rows = await tx.query(
-    `INSERT INTO ledger_orgs AS org (org_id, expiry_process_id, expiry_until)
-     VALUES ($1, $2, clock_timestamp() + make_interval(secs => $3))
+    `INSERT INTO ledger_orgs AS org (org_id, expiry_process_id, expiry_until) VALUES ($1, $2, $3)
      ON CONFLICT (org_id) DO UPDATE
-       SET expiry_process_id = excluded.expiry_process_id,
-           expiry_until = clock_timestamp() + make_interval(secs => $3)
+       SET expiry_process_id = excluded.expiry_process_id, expiry_until = excluded.expiry_until
        WHERE org.expiry_process_id = excluded.expiry_process_id OR org.expiry_until IS NULL
-          OR org.expiry_until <= clock_timestamp()
+          OR org.expiry_until <= $4::timestamptz
      RETURNING 1 AS one`,
-    [orgId, processId, leaseSeconds],
+    [orgId, processId, time?.until, time?.now],
   );
   return rows.length > 0;
 }

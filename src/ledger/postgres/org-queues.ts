@@ -20,6 +20,8 @@ export interface QueuedOrg<Run> {
 }
 
 export interface BatchExecutor<Run> {
+  /** Returns the group of an org: orgs of different groups are not executed together. Undefined: the org is executed alone. */
+  groupOf(orgId: string): number | undefined;
   /** Executes the commands of those orgs that no other transaction has locked. Returns the other orgs. */
   executeFree(batch: readonly QueuedOrg<Run>[]): Promise<readonly QueuedOrg<Run>[]>;
   /** The same, but waits a short time for locks. Returns the orgs that need a transaction of their own. */
@@ -31,8 +33,12 @@ export interface BatchExecutor<Run> {
 const waitingMax = 20_000;
 const commandsPerOrg = 500;
 const orgsPerBatch = 64;
-/** Batches of several orgs at the same time: while the database executes one, the process prepares the next. */
-const batchesMax = 2;
+/** Batches of a group at the same time: while the database executes one, the process prepares the next. */
+const batchesPerGroup = 2;
+/** Batches at the same time: each needs a connection. */
+const batchesMax = 6;
+/** Orgs whose group is not known yet, each of which has a batch of its own. */
+const withoutGroup = -1;
 /** More holds and runs than this make a batch of its own. */
 const smallSize = 50;
 
@@ -40,10 +46,12 @@ export class OrgQueues<Run> {
   readonly #places = new FairShare({ capacity: waitingMax });
   readonly #waiting = new Map<string, QueuedCommand<Run>[]>();
   readonly #busy = new Set<string>();
-  /** Orgs with waiting commands that are in no batch. */
-  readonly #ready = new Set<string>();
+  /** Orgs with waiting commands that are in no batch, by group. */
+  readonly #ready = new Map<number, Set<string>>();
   readonly #executor: BatchExecutor<Run>;
-  #batches = 0;
+  #running = 0;
+  /** Running batches of each group. */
+  readonly #batches = new Map<number, number>();
   #isScheduled = false;
 
   constructor(executor: BatchExecutor<Run>) {
@@ -67,14 +75,24 @@ export class OrgQueues<Run> {
         waiting.push(queued);
       }
       if (!this.#busy.has(orgId)) {
-        this.#ready.add(orgId);
-        this.#schedule();
+        this.#makeReady(orgId);
       }
     });
   }
 
+  #makeReady(orgId: string): void {
+    const group = this.#executor.groupOf(orgId) ?? withoutGroup;
+    const ready = this.#ready.get(group);
+    if (ready === undefined) {
+      this.#ready.set(group, new Set([orgId]));
+    } else {
+      ready.add(orgId);
+    }
+    this.#schedule();
+  }
+
   #schedule(): void {
-    if (!this.#isScheduled && this.#ready.size > 0 && this.#batches < batchesMax) {
+    if (!this.#isScheduled && this.#nextGroup() !== undefined) {
       this.#isScheduled = true;
       // Commands that arrive in the same turn of the event loop join the batch.
       setImmediate(() => {
@@ -84,45 +102,92 @@ export class OrgQueues<Run> {
     }
   }
 
-  #start(): void {
-    while (this.#ready.size > 0 && this.#batches < batchesMax) {
-      const batch: QueuedOrg<Run>[] = [];
-      for (const orgId of this.#ready) {
-        const org = this.#take(orgId);
-        if (isSmall(org)) {
-          batch.push(org);
-        } else {
-          // Not counted among the batches: a large one may take seconds.
-          void this.#runAlone(org);
-        }
-        if (batch.length === orgsPerBatch) {
-          break;
-        }
+  /** Returns a group with waiting orgs that may have another batch. */
+  #nextGroup(): number | undefined {
+    if (this.#running >= batchesMax) {
+      return undefined;
+    }
+    for (const group of this.#ready.keys()) {
+      if ((this.#batches.get(group) ?? 0) < batchesPerGroup) {
+        return group;
       }
+    }
+    return undefined;
+  }
+
+  #start(): void {
+    this.#regroup();
+    for (let group = this.#nextGroup(); group !== undefined; group = this.#nextGroup()) {
+      const batch = this.#takeBatch(group);
       if (batch.length > 0) {
-        void this.#run(batch);
+        void this.#run(group, batch);
       }
     }
   }
 
-  #take(orgId: string): QueuedOrg<Run> {
+  /** Moves orgs whose group has become known. */
+  #regroup(): void {
+    for (const orgId of this.#ready.get(withoutGroup) ?? []) {
+      if (this.#executor.groupOf(orgId) !== undefined) {
+        this.#removeReady(withoutGroup, orgId);
+        this.#makeReady(orgId);
+      }
+    }
+  }
+
+  #takeBatch(group: number): QueuedOrg<Run>[] {
+    const batch: QueuedOrg<Run>[] = [];
+    for (const orgId of this.#ready.get(group) ?? []) {
+      const org = this.#take(group, orgId);
+      if (isSmall(org)) {
+        batch.push(org);
+      } else {
+        // Not counted among the batches: a large one may take seconds.
+        void this.#runAlone(org);
+      }
+      if (batch.length === (group === withoutGroup ? 1 : orgsPerBatch)) {
+        break;
+      }
+    }
+    return batch;
+  }
+
+  #countBatch(group: number, change: 1 | -1): void {
+    this.#running += change;
+    const running = (this.#batches.get(group) ?? 0) + change;
+    if (running === 0) {
+      this.#batches.delete(group);
+    } else {
+      this.#batches.set(group, running);
+    }
+  }
+
+  #take(group: number, orgId: string): QueuedOrg<Run> {
     const waiting = this.#waiting.get(orgId) ?? [];
     const commands = waiting.splice(0, commandsPerOrg);
     this.#places.release(orgId, commands.length);
-    this.#ready.delete(orgId);
+    this.#removeReady(group, orgId);
     this.#busy.add(orgId);
     return { orgId, commands };
   }
 
-  async #run(batch: readonly QueuedOrg<Run>[]): Promise<void> {
+  #removeReady(group: number, orgId: string): void {
+    const ready = this.#ready.get(group);
+    ready?.delete(orgId);
+    if (ready?.size === 0) {
+      this.#ready.delete(group);
+    }
+  }
+
+  async #run(group: number, batch: readonly QueuedOrg<Run>[]): Promise<void> {
     const [only] = batch;
-    this.#batches += 1;
+    this.#countBatch(group, 1);
     if (batch.length === 1 && only !== undefined) {
       await this.#runAlone(only);
-      this.#batches -= 1;
+      this.#countBatch(group, -1);
     } else {
       const locked = await this.#executor.executeFree(batch);
-      this.#batches -= 1;
+      this.#countBatch(group, -1);
       this.#finish(batch, locked);
       void this.#runLocked(locked);
     }
@@ -151,7 +216,7 @@ export class OrgQueues<Run> {
       const { orgId } = org;
       this.#busy.delete(orgId);
       if ((this.#waiting.get(orgId)?.length ?? 0) > 0) {
-        this.#ready.add(orgId);
+        this.#makeReady(orgId);
       } else {
         this.#waiting.delete(orgId);
       }

@@ -22,8 +22,9 @@ export async function selectCounters(
     return [];
   }
   const rows = await tx.query<CounterAmounts & { org_id: string; key: string; window_end: Date }>(
-    `SELECT org_id, key, settled, held, alerted, window_end
-       FROM unnest($1::text[], $2::text[]) AS w(org_id, key) JOIN counters USING (org_id, key)`,
+    `SELECT c.org_id, c.key, settled, held, alerted, window_end
+       FROM unnest($1::text[], $2::text[]) AS w(org_id, key) JOIN counters c ON c.org_id = w.org_id AND c.key = w.key
+      WHERE c.org_id = ANY($1)`,
     [keys.map(({ orgId }) => orgId), keys.map(({ key }) => key)],
   );
   return rows.map(({ org_id, key, settled, held, alerted, window_end }) => ({

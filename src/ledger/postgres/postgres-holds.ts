@@ -24,15 +24,23 @@ export async function selectHolds(
   ids: readonly OfOrg[],
   digests: readonly OfOrg[] = [],
 ): Promise<Hold[]> {
-  const byId = `SELECT record FROM unnest($1::text[], $2::text[]) AS w(org_id, id) JOIN holds h USING (org_id, id)`;
-  const byDigest = `SELECT record FROM unnest($3::text[], $4::text[]) AS w(org_id, idempotency_digest)
-    JOIN holds h USING (org_id, idempotency_digest) WHERE idempotency_digest IS NOT NULL`;
+  // Both parts name all orgs: a part without any would be in no shard.
+  const orgIds = [...new Set([...ids, ...digests].map(({ orgId }) => orgId))];
+  const byId = `SELECT record FROM unnest($2::text[], $3::text[]) AS w(org_id, id)
+    JOIN holds h ON h.org_id = w.org_id AND h.id = w.id WHERE h.org_id = ANY($1)`;
+  const byDigest = `SELECT record FROM unnest($4::text[], $5::text[]) AS w(org_id, digest)
+    JOIN holds h ON h.org_id = w.org_id AND h.idempotency_digest = w.digest
+   WHERE h.idempotency_digest IS NOT NULL AND h.org_id = ANY($1)`;
   if (digests.length > 0) {
     return holdsOf(
-      await db.query<HoldRow>(`${byId} UNION ${byDigest}`, [...columnsOf(ids), ...columnsOf(digests)]),
+      await db.query<HoldRow>(`${byId} UNION ${byDigest}`, [
+        orgIds,
+        ...columnsOf(ids),
+        ...columnsOf(digests),
+      ]),
     );
   }
-  return ids.length === 0 ? [] : holdsOf(await db.query<HoldRow>(byId, columnsOf(ids)));
+  return ids.length === 0 ? [] : holdsOf(await db.query<HoldRow>(byId, [orgIds, ...columnsOf(ids)]));
 }
 
 function columnsOf(all: readonly OfOrg[]): [orgIds: string[], ids: string[]] {
@@ -131,7 +139,7 @@ export async function updateHolds(tx: Queryable, holds: readonly Hold[]): Promis
       `UPDATE holds h SET record = u.record, expires_at = u.expires_at, chain_id = u.chain_id
          FROM unnest($1::text[], $2::text[], $3::text[], $4::timestamptz[], $5::text[])
                 AS u(org_id, id, record, expires_at, chain_id)
-        WHERE h.org_id = u.org_id AND h.id = u.id`,
+        WHERE h.org_id = u.org_id AND h.id = u.id AND h.org_id = ANY($1)`,
       [
         chunk.map(({ orgId }) => orgId),
         chunk.map(({ id }) => id),
@@ -147,7 +155,7 @@ export async function deleteHolds(tx: Queryable, ids: readonly OfOrg[]): Promise
   if (ids.length > 0) {
     await tx.query(
       `DELETE FROM holds h USING unnest($1::text[], $2::text[]) AS w(org_id, id)
-        WHERE h.org_id = w.org_id AND h.id = w.id`,
+        WHERE h.org_id = w.org_id AND h.id = w.id AND h.org_id = ANY($1)`,
       columnsOf(ids),
     );
   }

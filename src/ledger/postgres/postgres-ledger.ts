@@ -48,6 +48,7 @@ export class PostgresLedger<Run = unknown> implements Ledger<Run> {
   readonly #options: PostgresLedgerOptions<Run>;
   readonly #orgLimits: OrgLimitsCache;
   readonly #queues = new OrgQueues<Run>({
+    groupOf: (orgId) => this.#options.db.tenantGroups.groupOf(orgId),
     executeFree: (batch) => this.#tryBatch(batch, lockFreeOrgs),
     executeSoon: (batch) => this.#tryBatch(batch, lockOrgs),
     executeAlone: (org) => this.#executeAlone(org),

@@ -277,7 +277,8 @@ export async function findExistingRuns(
            FROM unnest($1::text[], $2::text[]) AS wanted(org_id, external_id)
           CROSS JOIN LATERAL (
             SELECT run_id, content_digest FROM run_identities there
-             WHERE there.org_id = wanted.org_id AND there.external_id = wanted.external_id LIMIT 1
+             WHERE there.org_id = wanted.org_id AND there.external_id = wanted.external_id AND there.org_id = ANY($1)
+             LIMIT 1
           ) AS known`,
         [wanted.map(({ orgId }) => orgId), wanted.map(({ externalId }) => externalId)],
       );

@@ -198,7 +198,8 @@ export async function writeRuns(tx: Transaction, posted: readonly Posted<RunDraf
 async function deleteRuns(tx: Transaction, replaced: readonly Posted<RunDraft>[]): Promise<void> {
   await tx.query(
     `DELETE FROM runs USING unnest($1::text[], $2::timestamptz[], $3::text[]) AS replaced(org_id, charged_at, id)
-      WHERE runs.org_id = replaced.org_id AND runs.charged_at = replaced.charged_at AND runs.id = replaced.id`,
+      WHERE runs.org_id = replaced.org_id AND runs.charged_at = replaced.charged_at AND runs.id = replaced.id
+        AND runs.org_id = ANY($1)`,
     [
       replaced.map(({ orgId }) => orgId),
       replaced.map(({ chargedAtMs }) => new Date(chargedAtMs)),
