@@ -94,17 +94,22 @@ export async function reserve(
     fence: randomBytes(16).toString('hex'),
     cipherKey: Buffer.from(hkdfSync('sha256', request.key, scope, 'stored answer', 32)),
   };
-  let isMine: boolean;
-  try {
-    isMine = await insertReservation(db, reservation, fingerprint, takeover);
-  } catch (error) {
-    takeover.onUncertain(reservation);
-    throw error;
-  }
-  if (isMine) {
+  const certainly = (write: Promise<boolean>) =>
+    write.catch((error: unknown) => {
+      takeover.onUncertain(reservation);
+      throw error;
+    });
+  if (await certainly(insertReservation(db, reservation, fingerprint, takeover))) {
     return { kind: 'mine', reservation };
   }
   const stored = await findReservation(db, tenantId, reservation.keyDigest);
+  if (
+    stored?.status === null &&
+    stored.fingerprint === fingerprint &&
+    (await certainly(takeOverFromDead(db, reservation, stored, takeover)))
+  ) {
+    return { kind: 'mine', reservation };
+  }
   if (stored !== undefined && stored.fingerprint !== fingerprint) {
     throw apiError('idempotency_key_conflict');
   }
@@ -217,25 +222,53 @@ async function insertReservation(
     // A process that has no row just now, because others found it dead while it was paused, leaves `process_id` empty:
     // its reservation is taken over by age alone.
     `INSERT INTO idempotency_keys AS held (tenant_id, key_digest, fingerprint, owner, process_id, reserved_at, expires_at)
-     VALUES ($1, $2, $3, $4, (SELECT id FROM processes WHERE id = $7), now(), now() + make_interval(days => coalesce(
-              (SELECT idempotency_days FROM retention_policies WHERE org_id = $1), $6)))
+     SELECT $1, $2, $3, $4, (SELECT id FROM processes WHERE id = $7), now(), now() + make_interval(days => coalesce(
+              (SELECT idempotency_days FROM retention_policies WHERE org_id = $1), $6))
      ON CONFLICT (tenant_id, key_digest) DO UPDATE
        SET fingerprint = excluded.fingerprint, owner = excluded.owner, process_id = excluded.process_id,
            reserved_at = excluded.reserved_at, expires_at = excluded.expires_at,
            status = NULL, body = NULL, customer_digest = NULL
-       WHERE held.expires_at <= now()
+       WHERE held.expires_at <= excluded.reserved_at
           OR (held.status IS NULL AND held.fingerprint = excluded.fingerprint
-              AND (held.reserved_at <= now() - make_interval(secs => $5)
-                   OR (held.process_id IS NOT NULL
-                       AND NOT EXISTS (SELECT 1 FROM processes WHERE id = held.process_id))))
+              AND held.reserved_at AT TIME ZONE 'UTC'
+                  <= (excluded.reserved_at AT TIME ZONE 'UTC') - make_interval(secs => $5))
      RETURNING 1 AS one`,
     [tenantId, keyDigest, fingerprint, fence, afterSeconds, storedForDays, processId],
   );
   return rows.length > 0;
 }
 
+/**
+ * Takes over a reservation whose process is dead. Not a part of the insert: the table of processes and that of the keys may be on
+ * different servers.
+ */
+async function takeOverFromDead(
+  db: Queryable,
+  { tenantId, keyDigest, fence }: Reservation,
+  stored: StoredRow,
+  { processId }: Takeover,
+): Promise<boolean> {
+  if (stored.process_id === null) {
+    return false;
+  }
+  const alive = await db.query<{ id: string }>('SELECT id FROM processes WHERE id = ANY($1)', [
+    [stored.process_id, processId],
+  ]);
+  if (alive.some(({ id }) => id === stored.process_id)) {
+    return false;
+  }
+  const taken = await db.query(
+    `UPDATE idempotency_keys SET owner = $4, process_id = $5, reserved_at = now()
+      WHERE tenant_id = $1 AND key_digest = $2 AND owner = $3 AND status IS NULL RETURNING 1 AS one`,
+    [tenantId, keyDigest, stored.owner, fence, alive.length > 0 ? processId : null],
+  );
+  return taken.length > 0;
+}
+
 interface StoredRow {
   readonly fingerprint: string;
+  readonly owner: string;
+  readonly process_id: string | null;
   readonly status: number | null;
   readonly body: Uint8Array | null;
 }
@@ -246,7 +279,7 @@ async function findReservation(
   keyDigest: string,
 ): Promise<StoredRow | undefined> {
   const [row] = await db.query<StoredRow>(
-    'SELECT fingerprint, status, body FROM idempotency_keys WHERE tenant_id = $1 AND key_digest = $2',
+    'SELECT fingerprint, owner, process_id, status, body FROM idempotency_keys WHERE tenant_id = $1 AND key_digest = $2',
     [tenantId, keyDigest],
   );
   return row;

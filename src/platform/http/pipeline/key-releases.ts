@@ -99,7 +99,7 @@ async function deleteReservations(db: Queryable, reservations: readonly Reservat
     `DELETE FROM idempotency_keys held
       USING unnest($1::text[], $2::text[], $3::text[]) AS released(tenant_id, key_digest, owner)
       WHERE held.tenant_id = released.tenant_id AND held.key_digest = released.key_digest
-        AND held.owner = released.owner AND held.status IS NULL`,
+        AND held.owner = released.owner AND held.status IS NULL AND held.tenant_id = ANY($1)`,
     [
       reservations.map(({ tenantId }) => tenantId),
       reservations.map(({ keyDigest }) => keyDigest),
