@@ -82,7 +82,9 @@ test('counts waiting deliveries only for subscriptions with new events', async (
   const wanting = await subscribe(world, org, 'https://receiver.example/', ['budget.*']);
   await makeBudget(world, org);
   const counted: unknown[] = [];
-  const db: Pick<Database, 'transaction'> = {
+  const db: Pick<Database, 'query' | 'transaction' | 'tenantGroups'> = {
+    query: (sql, params) => world.db.query(sql, params),
+    tenantGroups: world.db.tenantGroups,
     transaction: (work) =>
       world.db.transaction((tx) =>
         work({

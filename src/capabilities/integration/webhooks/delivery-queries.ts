@@ -123,7 +123,7 @@ export async function recordOutcomes(tx: Queryable, outcomes: readonly Outcome[]
        FROM unnest($1::text[], $2::text[], $3::text[], $4::int4[], $5::timestamptz[], $6::text[], $7::text[],
                    $8::timestamptz[], $9::text[], $10::timestamptz[])
             AS r(org_id, subscription_id, id, attempt_count, was_due_at, state, failure, due_at, attempt, at)
-      WHERE d.org_id = r.org_id AND d.subscription_id = r.subscription_id AND d.id = r.id`,
+      WHERE d.org_id = r.org_id AND d.subscription_id = r.subscription_id AND d.id = r.id AND d.org_id = ANY($1)`,
     [
       outcomes.map(({ org_id }) => org_id),
       outcomes.map(({ subscription_id }) => subscription_id),

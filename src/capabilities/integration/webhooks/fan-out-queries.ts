@@ -9,11 +9,25 @@ export interface WaitingEvent {
   readonly created_at: Date;
 }
 
-/** Locks the events, so that concurrent processes select different events. */
-export async function lockWaitingEvents(tx: Queryable, limit: number): Promise<WaitingEvent[]> {
-  return tx.query<WaitingEvent>(
-    'SELECT tenant_id, id, type, created_at FROM outbox WHERE fanned_out_at IS NULL LIMIT $1 FOR UPDATE SKIP LOCKED',
+/** Returns tenants with waiting events. */
+export async function findTenantsWithEvents(db: Queryable, limit: number): Promise<string[]> {
+  const rows = await db.query<{ tenant_id: string }>(
+    'SELECT DISTINCT tenant_id FROM (SELECT tenant_id FROM outbox WHERE fanned_out_at IS NULL LIMIT $1) AS waiting',
     [limit],
+  );
+  return rows.map(({ tenant_id }) => tenant_id);
+}
+
+/** Locks the events of these tenants, so that concurrent processes select different events. */
+export async function lockWaitingEvents(
+  tx: Queryable,
+  tenantIds: readonly string[],
+  limit: number,
+): Promise<WaitingEvent[]> {
+  return tx.query<WaitingEvent>(
+    `SELECT tenant_id, id, type, created_at FROM outbox
+      WHERE fanned_out_at IS NULL AND tenant_id = ANY($1) LIMIT $2 FOR UPDATE SKIP LOCKED`,
+    [tenantIds, limit],
   );
 }
 
@@ -25,7 +39,7 @@ export async function markFannedOut(
   await tx.query(
     `UPDATE outbox o SET fanned_out_at = $3
        FROM unnest($1::text[], $2::text[]) AS e(tenant_id, id)
-      WHERE o.tenant_id = e.tenant_id AND o.id = e.id`,
+      WHERE o.tenant_id = e.tenant_id AND o.id = e.id AND o.tenant_id = ANY($1)`,
     [events.map(({ tenant_id }) => tenant_id), events.map(({ id }) => id), now],
   );
 }

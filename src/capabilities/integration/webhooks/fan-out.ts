@@ -10,12 +10,17 @@ import type { Ids } from '../../../platform/ids.ts';
 import type { SharedClock } from '../../../platform/time/clock.ts';
 import { countWaiting, insertDeliveries, type NewDelivery } from './delivery-queries.ts';
 import { wantsEvent } from './event-patterns.ts';
-import { lockWaitingEvents, markFannedOut, type WaitingEvent } from './fan-out-queries.ts';
+import {
+  findTenantsWithEvents,
+  lockWaitingEvents,
+  markFannedOut,
+  type WaitingEvent,
+} from './fan-out-queries.ts';
 import { type SubscriptionRow, selectSubscriptions } from './queries.ts';
 import { type SubscriptionQueue, wakeQueues } from './subscription-queues.ts';
 
 export interface FanOutDependencies {
-  readonly db: Pick<Database, 'transaction'>;
+  readonly db: Pick<Database, 'query' | 'transaction' | 'tenantGroups'>;
   readonly clock: SharedClock;
   readonly ids: Ids;
 }
@@ -28,10 +33,33 @@ const clockSkewMs = 5_000;
  */
 export const waitingMax = 50_000;
 
-/** Processes one batch. Returns true if there may be more. */
-export async function fanOut({ db, clock, ids }: FanOutDependencies): Promise<boolean> {
+/** Processes one batch of each group of tenants. Returns true if there may be more. */
+export async function fanOut(deps: FanOutDependencies): Promise<boolean> {
+  const { db } = deps;
+  const tenantIds = await findTenantsWithEvents(db, eventsPerBatch);
+  const groups = await db.tenantGroups.split(tenantIds, (tenantId) => tenantId);
+  const failures: unknown[] = [];
+  let isMore = false;
+  for (const group of groups) {
+    try {
+      isMore = (await fanOutTo(deps, group)) || isMore;
+    } catch (error) {
+      // The shards of the other tenants may be available.
+      failures.push(error);
+    }
+  }
+  if (failures.length > 0) {
+    throw failures[0];
+  }
+  return isMore;
+}
+
+async function fanOutTo(
+  { db, clock, ids }: FanOutDependencies,
+  tenantIds: readonly string[],
+): Promise<boolean> {
   return db.transaction(async (tx) => {
-    const events = await lockWaitingEvents(tx, eventsPerBatch);
+    const events = await lockWaitingEvents(tx, tenantIds, eventsPerBatch);
     if (events.length === 0) {
       return false;
     }

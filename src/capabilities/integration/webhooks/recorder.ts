@@ -1,7 +1,7 @@
 /**
  * Writes the outcomes of attempts. Outcomes that arrive about the same time share a transaction, so that many
- * deliveries need few commits. While the database is unavailable the recorder waits; after a restart, unrecorded
- * deliveries are sent again.
+ * deliveries need few commits. While the database is unavailable the recorder waits, for each group of tenants separately; after a
+ * restart, unrecorded deliveries are sent again.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Database } from '../../../platform/db/database.ts';
@@ -34,17 +34,16 @@ interface Waiting {
 }
 
 export function createRecorder(db: Database, onFailing: OnFailing): Recorder {
-  let waiting: Waiting[] = [];
-  let isWriting = false;
+  /** Waiting outcomes by group of tenants; a group with an entry is being written. */
+  const waiting = new Map<number | string, Waiting[]>();
   let stopped = false;
 
-  async function writeAll(): Promise<void> {
-    while (waiting.length > 0) {
-      if (waiting.length < outcomesPerBatch) {
+  async function writeAll(group: number | string, outcomes: Waiting[]): Promise<void> {
+    while (outcomes.length > 0) {
+      if (outcomes.length < outcomesPerBatch) {
         await pause(gatherMs);
       }
-      const batch = waiting.slice(0, outcomesPerBatch);
-      waiting = waiting.slice(outcomesPerBatch);
+      const batch = outcomes.splice(0, outcomesPerBatch);
       try {
         const { failing, at } = await patiently(() => write(batch.map(({ outcome }) => outcome)));
         // Runs in a separate transaction: if it must be repeated, the write is not repeated.
@@ -58,7 +57,7 @@ export function createRecorder(db: Database, onFailing: OnFailing): Recorder {
         }
       }
     }
-    isWriting = false;
+    waiting.delete(group);
   }
 
   async function patiently<Result>(work: () => Promise<Result>): Promise<Result> {
@@ -89,11 +88,16 @@ export function createRecorder(db: Database, onFailing: OnFailing): Recorder {
   return {
     add(outcome) {
       return new Promise((resolve, reject) => {
-        waiting.push({ outcome, resolve, reject });
-        if (!isWriting) {
-          isWriting = true;
-          void writeAll();
+        // A tenant whose group is not known yet is a group of its own.
+        const group = db.tenantGroups.groupOf(outcome.org_id) ?? outcome.org_id;
+        const others = waiting.get(group);
+        if (others !== undefined) {
+          others.push({ outcome, resolve, reject });
+          return;
         }
+        const outcomes = [{ outcome, resolve, reject }];
+        waiting.set(group, outcomes);
+        void writeAll(group, outcomes);
       });
     },
     stop() {

@@ -116,18 +116,20 @@ export async function releaseQueue(
     // The lease has expired and another process has claimed the queue.
     return;
   }
+  const [next] = await tx.query<{ due_at: Date | null }>(
+    `SELECT min(due_at) AS due_at FROM webhook_deliveries d
+      WHERE d.org_id = $1 AND d.subscription_id = $2 AND d.state = 'waiting'
+        AND NOT EXISTS (SELECT 1 FROM webhook_subscriptions s
+                         WHERE s.org_id = $1 AND s.id = $2 AND s.status = 'paused' AND s.deleted_at IS NULL)`,
+    params,
+  );
   await tx.query(
     `UPDATE webhook_lanes
-        SET owner = NULL, leased_until = NULL, next_due_at = next.due_at,
-            failing_since = CASE WHEN next.due_at IS NULL THEN NULL ELSE failing_since END,
+        SET owner = NULL, leased_until = NULL, next_due_at = $5::timestamptz,
+            failing_since = CASE WHEN $5::timestamptz IS NULL THEN NULL ELSE failing_since END,
             slow_at = CASE WHEN $3::bool IS NULL THEN slow_at WHEN $3 THEN $4::timestamptz ELSE NULL END
-       FROM (SELECT min(due_at) AS due_at FROM webhook_deliveries d
-              WHERE d.org_id = $1 AND d.subscription_id = $2 AND d.state = 'waiting'
-                AND NOT EXISTS (SELECT 1 FROM webhook_subscriptions s
-                                 WHERE s.org_id = $1 AND s.id = $2 AND s.status = 'paused' AND s.deleted_at IS NULL)
-            ) AS next
       WHERE org_id = $1 AND subscription_id = $2`,
-    [...params, isSlow ?? null, at],
+    [...params, isSlow ?? null, at, next?.due_at ?? null],
   );
 }
 
