@@ -7,7 +7,7 @@ import type { Job } from '../../../platform/jobs/jobs.ts';
 import type { SharedClock } from '../../../platform/time/clock.ts';
 import { type Appending, recordChange } from '../../compliance/audit/index.ts';
 import { approvalChange } from './approvals.ts';
-import { type Ended, endOfRule, endOverdue } from './queries.ts';
+import { type Ended, endOfRule, endOverdue, findOrgsWithOverdue } from './queries.ts';
 
 const perBatch = 200;
 
@@ -20,17 +20,27 @@ export function approvalExpiry({ db, ids, heads, clock }: ExpiryDependencies): J
   return {
     id: 'expire-approvals',
     everyMs: 1_000,
-    runOnce: () =>
-      db.transaction(async (tx) => {
-        const now = await agreedNow(tx, clock);
-        const ended = await endOverdue(tx, now, perBatch);
-        for (const one of ended) {
-          const actor = { kind: 'service', id: 'approvals', at: now } as const;
-          await recordChange(tx, { ids, heads }, actor, 'approvals.expire', expired(one));
-        }
-        return ended.length === perBatch;
-      }),
+    async runOnce() {
+      const now = await agreedNow(db, clock);
+      const orgIds = await findOrgsWithOverdue(db, now, perBatch);
+      let isMore = false;
+      for (const group of await db.tenantGroups.split(orgIds, (orgId) => orgId)) {
+        isMore = (await endBatch(group, now)) || isMore;
+      }
+      return isMore;
+    },
   };
+
+  function endBatch(orgIds: readonly string[], now: Date): Promise<boolean> {
+    return db.transaction(async (tx) => {
+      const ended = await endOverdue(tx, orgIds, now, perBatch);
+      for (const one of ended) {
+        const actor = { kind: 'service', id: 'approvals', at: now } as const;
+        await recordChange(tx, { ids, heads }, actor, 'approvals.expire', expired(one));
+      }
+      return ended.length === perBatch;
+    });
+  }
 }
 
 /**

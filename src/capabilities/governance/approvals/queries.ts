@@ -148,7 +148,7 @@ async function endLive(
   if (ended.length > 0) {
     await tx.query(
       `UPDATE approvals SET state = 'expired', ended_at = $3, ended_because = $4
-        WHERE (org_id, id) IN (SELECT unnest($1::text[]), unnest($2::text[]))`,
+        WHERE org_id = ANY($1) AND (org_id, id) IN (SELECT unnest($1::text[]), unnest($2::text[]))`,
       [found.map(({ org_id }) => org_id), found.map(({ id }) => id), at, because],
     );
   }
@@ -173,12 +173,27 @@ export async function endOfRule(tx: Transaction, orgId: string, ruleId: string, 
   return endLive(tx, found, at, 'rule_changed');
 }
 
-/** Ends expired approvals. Rows locked by a concurrent decision are skipped until the next run. */
-export async function endOverdue(tx: Transaction, at: Date, limit: number): Promise<Ended[]> {
-  const found = await tx.query<ApprovalRow>(
-    `SELECT ${columns} FROM approvals WHERE ${live} AND expires_at <= $1 ORDER BY expires_at LIMIT $2
-        FOR UPDATE SKIP LOCKED`,
+/** Returns the orgs of the approvals that expired first. */
+export async function findOrgsWithOverdue(db: Queryable, at: Date, limit: number): Promise<string[]> {
+  const rows = await db.query<{ org_id: string }>(
+    `SELECT DISTINCT org_id FROM (
+       SELECT org_id FROM approvals WHERE ${live} AND expires_at <= $1 ORDER BY expires_at LIMIT $2) AS overdue`,
     [at, limit],
+  );
+  return rows.map(({ org_id }) => org_id);
+}
+
+/** Ends expired approvals of these orgs. Rows locked by a concurrent decision are skipped until the next run. */
+export async function endOverdue(
+  tx: Transaction,
+  orgIds: readonly string[],
+  at: Date,
+  limit: number,
+): Promise<Ended[]> {
+  const found = await tx.query<ApprovalRow>(
+    `SELECT ${columns} FROM approvals WHERE ${live} AND org_id = ANY($1) AND expires_at <= $2 ORDER BY expires_at LIMIT $3
+        FOR UPDATE SKIP LOCKED`,
+    [orgIds, at, limit],
   );
   return endLive(tx, found, at, 'time');
 }

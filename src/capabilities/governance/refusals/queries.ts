@@ -47,12 +47,12 @@ export async function insertRefusals(db: Queryable, rows: readonly RefusalRow[])
   );
 }
 
-/** Deletes all but the latest entries of each org. */
+/** Deletes all but the latest entries of each org. The orgs are of one group. */
 export async function deleteBeyond(db: Queryable, orgIds: readonly string[], kept: number): Promise<void> {
   await db.query(
     `DELETE FROM refusals USING unnest($1::text[]) AS org (id)
-      WHERE refusals.org_id = org.id
-        AND refusals.id <= (SELECT beyond.id FROM refusals AS beyond WHERE beyond.org_id = org.id
+      WHERE refusals.org_id = org.id AND refusals.org_id = ANY($1)
+        AND refusals.id <= (SELECT beyond.id FROM refusals AS beyond WHERE beyond.org_id = org.id AND beyond.org_id = ANY($1)
                              ORDER BY beyond.id DESC OFFSET $2 LIMIT 1)`,
     [orgIds, kept],
   );

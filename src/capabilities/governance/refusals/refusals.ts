@@ -71,7 +71,9 @@ export function createRefusals({ db, ids, clock }: RefusalDependencies): Refusal
       }
       throw error;
     }
-    await deleteBeyond(db, [...taken.keys()], keptPerOrg);
+    for (const orgIds of await db.tenantGroups.split([...taken.keys()], (orgId) => orgId)) {
+      await deleteBeyond(db, orgIds, keptPerOrg);
+    }
   }
 
   return {
