@@ -82,17 +82,30 @@ export async function hasMacs(tx: Queryable): Promise<boolean> {
   return (await tx.query('SELECT 1 AS one FROM audit_chains WHERE mac IS NOT NULL LIMIT 1', [])).length > 0;
 }
 
-/** Locks and returns the heads of up to `limit` tenants after this one. */
+/**
+ * Locks and returns the heads of up to `limit` tenants after this one. An update that changes nothing locks them: on a distributed
+ * database `FOR UPDATE` takes the rows of one shard only.
+ */
 export async function lockHeads(
   tx: Queryable,
   after: string,
   limit: number,
 ): Promise<(StoredHead & { readonly tenantId: string })[]> {
-  const rows = await tx.query<HeadRow & { tenant_id: string }>(
-    'SELECT tenant_id, seq, hash, mac FROM audit_chains WHERE tenant_id > $1 ORDER BY tenant_id LIMIT $2 FOR UPDATE',
+  const page = await tx.query<{ tenant_id: string }>(
+    'SELECT tenant_id FROM audit_chains WHERE tenant_id > $1 ORDER BY tenant_id LIMIT $2',
     [after, limit],
   );
-  return rows.map(({ tenant_id, seq, hash, mac }) => ({ tenantId: tenant_id, seq: Number(seq), hash, mac }));
+  const rows = await tx.query<HeadRow & { tenant_id: string }>(
+    'UPDATE audit_chains SET seq = seq WHERE tenant_id = ANY($1) RETURNING tenant_id, seq, hash, mac',
+    [page.map(({ tenant_id }) => tenant_id)],
+  );
+  const byTenant = new Map(rows.map((row) => [row.tenant_id, row]));
+  return page.flatMap(({ tenant_id }) => {
+    const row = byTenant.get(tenant_id);
+    return row === undefined
+      ? []
+      : [{ tenantId: tenant_id, seq: Number(row.seq), hash: row.hash, mac: row.mac }];
+  });
 }
 
 export async function updateMacs(
@@ -101,7 +114,7 @@ export async function updateMacs(
 ): Promise<void> {
   await tx.query(
     `UPDATE audit_chains c SET mac = decode(n.mac, 'hex') FROM unnest($1::text[], $2::text[]) AS n(tenant_id, mac)
-      WHERE c.tenant_id = n.tenant_id`,
+      WHERE c.tenant_id = n.tenant_id AND c.tenant_id = ANY($1)`,
     [heads.map(({ tenantId }) => tenantId), heads.map(({ mac }) => mac.toString('hex'))],
   );
 }

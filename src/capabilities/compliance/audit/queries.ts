@@ -240,17 +240,25 @@ export async function upsertAnchor(tx: Queryable, tenantId: string, anchor: Stor
   );
 }
 
-/** Locks and returns the anchors of up to `limit` tenants after this one. */
+/**
+ * Locks and returns the anchors of up to `limit` tenants after this one. An update that changes nothing locks them: on a
+ * distributed database `FOR UPDATE` takes the rows of one shard only.
+ */
 export async function readAnchors(
   db: Queryable,
   after: string,
   limit: number,
 ): Promise<(StoredToken & { readonly tenant_id: string })[]> {
-  const rows = await db.query<PlaceRow & { tenant_id: string; token: string }>(
-    'SELECT tenant_id, seq, hash, token FROM audit_anchors WHERE tenant_id > $1 ORDER BY tenant_id LIMIT $2 FOR UPDATE',
+  const page = await db.query<{ tenant_id: string }>(
+    'SELECT tenant_id FROM audit_anchors WHERE tenant_id > $1 ORDER BY tenant_id LIMIT $2',
     [after, limit],
   );
-  return rows.map((row) => ({ ...row, seq: Number(row.seq) }));
+  const rows = await db.query<PlaceRow & { tenant_id: string; token: string }>(
+    'UPDATE audit_anchors SET seq = seq WHERE tenant_id = ANY($1) RETURNING tenant_id, seq, hash, token',
+    [page.map(({ tenant_id }) => tenant_id)],
+  );
+  const byTenant = new Map(rows.map((row) => [row.tenant_id, { ...row, seq: Number(row.seq) }]));
+  return page.flatMap(({ tenant_id }) => byTenant.get(tenant_id) ?? []);
 }
 
 export async function updateTokens(
@@ -259,7 +267,7 @@ export async function updateTokens(
 ): Promise<void> {
   await tx.query(
     `UPDATE audit_anchors a SET token = n.token FROM unnest($1::text[], $2::text[]) AS n(tenant_id, token)
-      WHERE a.tenant_id = n.tenant_id`,
+      WHERE a.tenant_id = n.tenant_id AND a.tenant_id = ANY($1)`,
     [anchors.map(({ tenant_id }) => tenant_id), anchors.map(({ token }) => token)],
   );
 }

@@ -53,7 +53,7 @@ export async function deleteSome(
   limit: number,
 ): Promise<number> {
   const rows = await db.query(
-    `DELETE FROM "${name}" WHERE ctid = ANY (ARRAY(SELECT ctid FROM "${name}" WHERE ${column} = $1 LIMIT $2)) RETURNING 1 AS one`,
+    `DELETE FROM "${name}" WHERE ${column} = $1 AND ctid = ANY (ARRAY(SELECT ctid FROM "${name}" WHERE ${column} = $1 LIMIT $2)) RETURNING 1 AS one`,
     [orgId, limit],
   );
   return rows.length;

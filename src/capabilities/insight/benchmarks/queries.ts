@@ -128,11 +128,18 @@ export async function findWaiting(
   { week, since, wanted, most }: Waiting,
 ): Promise<Candidate[]> {
   const rows = await tx.query<{ org_id: string; industry: string | null; size_band: string | null }>(
-    `SELECT p.org_id, p.industry, p.size_band ${waitingFrom}
-      ORDER BY md5(p.org_id || $6) LIMIT $5 FOR SHARE OF p`,
+    `SELECT p.org_id, p.industry, p.size_band ${waitingFrom} ORDER BY md5(p.org_id || $6) LIMIT $5`,
     [week, wanted.industry, wanted.sizeBand, since, most, week.toISOString()],
   );
-  return rows.map(({ org_id, industry, size_band }) => ({ orgId: org_id, industry, sizeBand: size_band }));
+  // An update that changes nothing locks them: on a distributed database `FOR SHARE` takes the rows of one shard only.
+  const locked = await tx.query<{ org_id: string }>(
+    'UPDATE benchmark_participants SET enabled = enabled WHERE org_id = ANY($1) AND enabled RETURNING org_id',
+    [rows.map(({ org_id }) => org_id)],
+  );
+  const taking = new Set(locked.map(({ org_id }) => org_id));
+  return rows
+    .filter(({ org_id }) => taking.has(org_id))
+    .map(({ org_id, industry, size_band }) => ({ orgId: org_id, industry, sizeBand: size_band }));
 }
 
 export async function insertMembers(
