@@ -25,13 +25,24 @@ export interface OrgRow {
 const columns = `id, name, slug, timezone, home_region, residency_mode, status, suspension_reason, ip_allow_list, created_at, updated_at,
   on_unsettled`;
 
-/** Strictly increasing, because other regions treat the later version as the newer one. Read under the row's lock. */
-const laterThanBefore = `greatest(clock_timestamp(), directory_changed_at + interval '1 microsecond')`;
+/** Reads the time as text, which keeps the microseconds. */
+async function databaseTime(db: Queryable): Promise<string> {
+  const [row] = await db.query<{ now: string }>('SELECT clock_timestamp()::text AS now', []);
+  return row?.now ?? '';
+}
+
+/**
+ * Strictly increasing, because other regions treat the later version as the newer one. `now` is the parameter with the time of the
+ * database. In UTC, because the sum does not depend on the time zone of the session then.
+ */
+function laterThanBefore(now: string): string {
+  return `greatest(${now}::timestamptz, (directory_changed_at AT TIME ZONE 'UTC' + interval '1 microsecond') AT TIME ZONE 'UTC')`;
+}
 
 /** Returns false if the slug is taken. */
 export async function insertOrg(tx: Queryable, org: OrgRow): Promise<boolean> {
   const statement = `INSERT INTO orgs (${columns}, directory_changed_at)
-                     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, CASE WHEN $5::text IS NOT NULL THEN clock_timestamp() END)
+                     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
                      ON CONFLICT (slug) DO NOTHING RETURNING 1 AS one`;
   const inserted = await tx.query(statement, [
     org.id,
@@ -46,6 +57,7 @@ export async function insertOrg(tx: Queryable, org: OrgRow): Promise<boolean> {
     org.created_at,
     org.updated_at,
     org.on_unsettled,
+    org.home_region === null ? null : await databaseTime(tx),
   ]);
   return inserted.length > 0;
 }
@@ -77,7 +89,7 @@ export async function updateOrg(tx: Queryable, org: OrgRow): Promise<void> {
   await tx.query(
     `UPDATE orgs SET name = $2, slug = $3, timezone = $4, home_region = $5, residency_mode = $6, status = $7,
                      suspension_reason = $8, ip_allow_list = $9, updated_at = $10, on_unsettled = $11,
-                     directory_changed_at = CASE WHEN coalesce($5, home_region) IS NOT NULL THEN ${laterThanBefore}
+                     directory_changed_at = CASE WHEN coalesce($5, home_region) IS NOT NULL THEN ${laterThanBefore('$12')}
                                                  ELSE directory_changed_at END
       WHERE id = $1`,
     [
@@ -92,6 +104,7 @@ export async function updateOrg(tx: Queryable, org: OrgRow): Promise<void> {
       org.ip_allow_list,
       org.updated_at,
       org.on_unsettled,
+      await databaseTime(tx),
     ],
   );
 }
@@ -99,8 +112,8 @@ export async function updateOrg(tx: Queryable, org: OrgRow): Promise<void> {
 /** Marks a change that other regions must receive, if the org has or had a home region. */
 export async function touchDirectory(tx: Queryable, orgId: string): Promise<void> {
   await tx.query(
-    `UPDATE orgs SET directory_changed_at = ${laterThanBefore} WHERE id = $1 AND directory_changed_at IS NOT NULL`,
-    [orgId],
+    `UPDATE orgs SET directory_changed_at = ${laterThanBefore('$2')} WHERE id = $1 AND directory_changed_at IS NOT NULL`,
+    [orgId, await databaseTime(tx)],
   );
 }
 
