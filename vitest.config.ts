@@ -1,4 +1,5 @@
 import { defineConfig } from 'vitest/config';
+import { findCitus } from './test/support/citus-cluster.ts';
 import { findPgBouncer } from './test/support/pgbouncer.ts';
 import { findPostgres } from './test/support/postgres-cluster.ts';
 import { ProcessesFirst } from './test/support/sequencer.ts';
@@ -110,6 +111,23 @@ const deployment = 'test/deploy/**/*.test.ts';
 const clients = 'test/clients/**/*.test.ts';
 /** PostgreSQL servers that a test starts by itself, with a standby, with a pooler, or too late: only the soak run has the time. */
 const ownServers = 'test/e2e/{failover,failover-guide,pooler,start-without-database,doctor-servers}.test.ts';
+/** Clusters with Citus: `npm run test:citus`. */
+const citus = 'test/citus/**/*.test.ts';
+const onPostgres = [
+  'src/{capabilities,edge,ledger,platform/db}/**/*.test.ts',
+  'src/gateway/{choices,failures,in-progress,outage,parallel-streams,stopping}.test.ts',
+  'src/gateway/learned/*.test.ts',
+  'test/{contract,e2e}/**/*.test.ts',
+];
+const notOnPostgres = [
+  ...neverOnPostgres,
+  ...leftToEmbedded,
+  ...tools,
+  ...operations,
+  severalProcesses,
+  ownServers,
+  ...gatewayUnderLoad,
+];
 const soakEnv = { PURSER_TEST_SOAK: '1' };
 /** The contract over sockets instead of injected requests. Leaves out files that need no server, or that always use sockets. */
 const socketEnv = { PURSER_TEST_ENGINE: 'embedded', PURSER_TEST_TRANSPORT: 'sockets' };
@@ -141,6 +159,7 @@ export default defineConfig({
             faultTable,
             deployment,
             clients,
+            citus,
           ],
           env: { PURSER_TEST_ENGINE: 'embedded' },
         },
@@ -201,21 +220,8 @@ export default defineConfig({
               test: {
                 ...common,
                 name: 'postgres',
-                include: [
-                  'src/{capabilities,edge,ledger,platform/db}/**/*.test.ts',
-                  'src/gateway/{choices,failures,in-progress,outage,parallel-streams,stopping}.test.ts',
-                  'src/gateway/learned/*.test.ts',
-                  'test/{contract,e2e}/**/*.test.ts',
-                ],
-                exclude: [
-                  ...neverOnPostgres,
-                  ...leftToEmbedded,
-                  ...tools,
-                  ...operations,
-                  severalProcesses,
-                  ownServers,
-                  ...gatewayUnderLoad,
-                ],
+                include: onPostgres,
+                exclude: notOnPostgres,
                 env: { PURSER_TEST_ENGINE: 'postgres' },
               },
             },
@@ -239,6 +245,19 @@ export default defineConfig({
                 env: { PURSER_TEST_ENGINE: 'postgres', ...soakEnv },
               },
             },
+            ...(findCitus() === undefined
+              ? []
+              : [
+                  {
+                    test: {
+                      ...common,
+                      name: 'soak-citus-postgres',
+                      include: [...onPostgres, citus],
+                      exclude: notOnPostgres,
+                      env: { PURSER_TEST_ENGINE: 'postgres', PURSER_TEST_CITUS: '1' },
+                    },
+                  },
+                ]),
             ...(findPgBouncer() === undefined
               ? []
               : [

@@ -12,11 +12,13 @@ import { readCatalog } from '../../src/capabilities/spend/models/catalog.ts';
 import { seedModels } from '../../src/capabilities/spend/models/index.ts';
 import { version } from '../../src/config/version.ts';
 import { ensureMonths } from '../../src/ledger/partitions.ts';
+import { distribute } from '../../src/platform/db/citus/distribute.ts';
 import type { Database } from '../../src/platform/db/database.ts';
 import { migrate, readMigrations } from '../../src/platform/db/migrate.ts';
 import { openPglite } from '../../src/platform/db/pglite/pglite.ts';
 import { openPostgres } from '../../src/platform/db/postgres/postgres.ts';
 import { createLog } from '../../src/platform/log.ts';
+import { createOnAllNodes, findCitus, joinNodes, startCitusCluster } from './citus-cluster.ts';
 import { startOfClock } from './clock.ts';
 import { beginSegment, lighten } from './light-template.ts';
 import { startPgBouncer } from './pgbouncer.ts';
@@ -28,6 +30,8 @@ declare module 'vitest' {
     embeddedTemplate: string;
     postgresUrl: string;
     postgresTemplate: string;
+    /** The nodes of a Citus cluster, that of `postgresUrl` first; empty unless PURSER_TEST_CITUS is set. */
+    citusNodes: string[];
     /** Leads to the same server through a pooler; empty unless PURSER_TEST_POOLER is set. */
     poolerUrl: string;
   }
@@ -40,7 +44,12 @@ const clocks = [startOfClock, new Date()];
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   removeAbandoned();
   project.provide('embeddedTemplate', await embeddedTemplate());
-  const cluster = project.name.endsWith('postgres') ? await postgresTemplate(project) : undefined;
+  const isCitus = project.config.env.PURSER_TEST_CITUS !== undefined;
+  const open = isCitus ? citusTemplate : postgresTemplate;
+  const cluster = project.name.endsWith('postgres') ? await open(project) : undefined;
+  if (!isCitus) {
+    project.provide('citusNodes', []);
+  }
   const pooler =
     cluster !== undefined && project.config.env.PURSER_TEST_POOLER !== undefined
       ? await startPgBouncer(cluster.url)
@@ -111,6 +120,35 @@ async function postgresTemplate(project: TestProject): Promise<Cluster> {
   await db.close();
   project.provide('postgresUrl', cluster.url);
   project.provide('postgresTemplate', template);
+  return cluster;
+}
+
+async function citusTemplate(project: TestProject): Promise<Cluster> {
+  const bin = findCitus();
+  if (bin === undefined) {
+    throw new Error('PostgreSQL 15 or newer with Citus is needed for these tests');
+  }
+  const cluster = await startCitusCluster(bin, scratch);
+  const urls = [cluster.coordinator, ...cluster.workers].map(({ url }) => url);
+  const template = 'purser_template';
+  try {
+    await createOnAllNodes(urls, template);
+    await joinNodes(urls, template);
+    const db = await openPostgres({ url: databaseUrl(cluster.url, template), connections: 2, log: silent });
+    await migrate(db, await readMigrations(), { build: version });
+    await distribute(db);
+    await prepare(db);
+    await db.close();
+    // Ends the background processes of Citus in the template: a database that is in use cannot be copied.
+    await cluster.stop();
+    await cluster.start();
+  } catch (error) {
+    await cluster.remove();
+    throw error;
+  }
+  project.provide('postgresUrl', cluster.url);
+  project.provide('postgresTemplate', template);
+  project.provide('citusNodes', urls);
   return cluster;
 }
 

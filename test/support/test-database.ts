@@ -2,12 +2,12 @@
 import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import pg from 'pg';
 import { inject } from 'vitest';
 import type { Database } from '../../src/platform/db/database.ts';
 import { openPglite } from '../../src/platform/db/pglite/pglite.ts';
 import { openPostgres } from '../../src/platform/db/postgres/postgres.ts';
 import { createLog } from '../../src/platform/log.ts';
+import { createOnAllNodes, dropOnAllNodes } from './citus-cluster.ts';
 import { databaseUrl } from './global-setup.ts';
 import { copyLight } from './light-template.ts';
 import { scratch } from './scratch.ts';
@@ -32,14 +32,16 @@ export async function makePlace({ migrated }: { migrated: boolean }): Promise<Pl
   }
   const cluster = inject('postgresUrl');
   const name = `purser_${randomBytes(8).toString('hex')}`;
-  const template = migrated ? `TEMPLATE ${inject('postgresTemplate')} STRATEGY FILE_COPY` : '';
-  await onCluster(cluster, `CREATE DATABASE ${name} ${template}`);
+  // A database that is not migrated is not distributed either: only the coordinator has it.
+  const citusNodes = inject('citusNodes');
+  const nodes = citusNodes.length > 0 && migrated ? citusNodes : [cluster];
+  await createOnAllNodes(nodes, name, migrated ? inject('postgresTemplate') : undefined);
   return {
     dataDir,
     databaseUrl: databaseUrl(cluster, name),
     async remove() {
       removeDirectory();
-      await onCluster(cluster, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
+      await dropOnAllNodes(nodes, name);
     },
   };
 }
@@ -71,11 +73,4 @@ export async function openPlace(place: Place): Promise<Database> {
     waitMsMax,
     silenceMsMax,
   });
-}
-
-async function onCluster(url: string, sql: string): Promise<void> {
-  const client = new pg.Client(url);
-  await client.connect();
-  await client.query(sql);
-  await client.end();
 }
