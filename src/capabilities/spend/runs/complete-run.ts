@@ -8,13 +8,14 @@ import { findRunPrice } from './run-price.ts';
 import type { CompleteRun, RunView } from './schema.ts';
 import { viewRun } from './view.ts';
 
-/** `marks` are set in addition to those of the ledger. */
+/** `marks` are set in addition to those of the ledger; `responseId` is the provider's id of the response. */
 export async function completeRun(
   deps: RunDependencies,
   call: RunCall,
   runId: string,
   body: CompleteRun,
   marks: readonly Mark[] = [],
+  responseId?: string,
 ): Promise<RunView> {
   const orgId = call.caller.tenantId;
   const run = await requireRun(deps.db, orgId, runId);
@@ -31,7 +32,9 @@ export async function completeRun(
   if (isInvalid(drafted)) {
     throw invalidFields(drafted);
   }
-  return postRuns(deps, call, [marks.length === 0 ? drafted : { ...drafted, marks }], {
+  const named =
+    responseId === undefined ? drafted : { ...drafted, run: { ...drafted.run, response_id: responseId } };
+  return postRuns(deps, call, [marks.length === 0 ? named : { ...named, marks }], {
     bulk: false,
     amountField: 'cost_usd',
     respond: async (db) => viewRun(await requireRun(db, orgId, runId)),

@@ -13,15 +13,19 @@ import { findRunPrice } from './run-price.ts';
 import type { BulkResult, CreateRun, RunView } from './schema.ts';
 import { viewRun } from './view.ts';
 
-/** `marks` are set in addition to those of the ledger. */
+/** `marks` are set in addition to those of the ledger; `responseId` is the provider's id of the response. */
 export async function createRun(
   deps: RunDependencies,
   call: RunCall,
   body: CreateRun,
   marks: readonly Mark[] = [],
+  responseId?: string,
 ): Promise<RunView> {
   const drafts = await draftRuns(deps, call, [body], { record: false, bulk: false });
-  const postings = marks.length === 0 ? drafts : drafts.map((draft) => ({ ...draft, marks }));
+  const postings =
+    marks.length === 0 && responseId === undefined
+      ? drafts
+      : drafts.map((draft) => ({ ...draft, marks, run: { ...draft.run, response_id: responseId } }));
   return postRuns(deps, call, postings, {
     bulk: false,
     amountField: 'cost_usd',

@@ -1,3 +1,4 @@
+export { createBulkThrottle } from './bulk-throttle.ts';
 export { completeRun } from './complete-run.ts';
 export { createRun } from './create-runs.ts';
 export type { RunCall, RunDependencies } from './dependencies.ts';
@@ -5,9 +6,11 @@ export { enqueueRunEvents } from './events.ts';
 export { createLatencies } from './latencies.ts';
 export { lastRuns } from './past-runs.ts';
 export { type RunDraft, readPaid, writeRuns } from './queries.ts';
+export { type RecordedRun, type ReportedRun, recordRuns } from './record-runs.ts';
+export { expiredResponsesJob, isResponseId } from './responses.ts';
 export { type RunRouteDependencies, runRoutes } from './routes.ts';
 export { createRunDigest } from './run-digest.ts';
-export { type CompleteRun, finishedStatuses } from './schema.ts';
+export { type CompleteRun, type CreateRun, finishedStatuses } from './schema.ts';
 export { type CallPosting, draftCall, type EndedCall, settleCall } from './settle-call.ts';
 export { type InProgress, type StartedRun, startRun } from './start-run.ts';
 export { createUnsettledRuns } from './unsettled-runs.ts';

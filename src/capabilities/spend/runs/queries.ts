@@ -8,6 +8,7 @@ import type { PaidSoFar } from '../../../ledger/postings/existing-records.ts';
 import { tagsWith } from '../../../ledger/scope.ts';
 import { insertEach, type Queryable, senderOf, type Transaction } from '../../../platform/db/database.ts';
 import { type PageOf, selectPage } from '../../../platform/http/routes/list.ts';
+import { insertResponses } from './responses.ts';
 import { type RunFilters, type RunStatus, runSorts } from './schema.ts';
 
 export interface RunRow extends Readonly<Record<LabelDimension, string | null>> {
@@ -71,6 +72,8 @@ export type RunDraft = Pick<
   | 'cache_write_1h_tokens'
   | 'units'
 > & {
+  /** The provider's id of the response, if it is known. Stored apart from the run (`responses.ts`). */
+  readonly response_id?: string | undefined;
   /** For an adjustment: the sum of the earlier ones, as far as known when it was computed. */
   readonly adjustedBefore?: bigint;
   /** For an adjustment that prices the run: the price version that it replaces. */
@@ -182,6 +185,7 @@ export async function writeRuns(tx: Transaction, posted: readonly Posted<RunDraf
   }
   const fresh = posted.filter(({ posting }) => createsRun(posting) || posting.kind === 'resettle');
   await insertEach(senderOf(tx, fresh), 'runs', columns, fresh, postedRow);
+  await insertResponses(tx, posted);
   for (const one of posted) {
     const { kind, runExists } = one.posting;
     if (kind === 'complete') {

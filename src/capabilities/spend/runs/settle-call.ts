@@ -21,6 +21,8 @@ export interface EndedCall {
   readonly body: CompleteRun;
   /** Set in addition to those of the ledger. */
   readonly marks: readonly Mark[];
+  /** The provider's id of the response, if it sent one. */
+  readonly responseId?: string | undefined;
 }
 
 export type CallPosting = Posting<RunDraft>;
@@ -56,7 +58,10 @@ export async function draftCall(
   if (isInvalid(drafted)) {
     throw invalidFields(drafted);
   }
-  return marks.length === 0 ? drafted : { ...drafted, marks };
+  const { responseId } = call;
+  const named =
+    responseId === undefined ? drafted : { ...drafted, run: { ...drafted.run, response_id: responseId } };
+  return marks.length === 0 ? named : { ...named, marks };
 }
 
 /** Posts the run and ends its hold. A run that an earlier attempt has posted stays as it is. */

@@ -4,6 +4,7 @@
  * costs uses real prices only (`Prices.find`).
  */
 import type { Rates } from '../../../kernel/prices.ts';
+import type { Tariff } from '../../../kernel/rate-modifiers.ts';
 import { NotifiedCache } from '../../../platform/cache/notified-cache.ts';
 import type { Database } from '../../../platform/db/database.ts';
 import { type PriceInForce, type Prices, ratesOf, type UnpricedPolicy } from '../models/index.ts';
@@ -68,9 +69,12 @@ function policyOf(row: UnpricedPolicyRow | undefined): UnpricedPolicy {
   }
   const { id: versionId, on_unpriced: unpriced } = row;
   const rates = unpriced === 'record' ? free : ratesOf(row);
-  // Units have no default rates; a call is not refused because of them.
-  const tariff = { rates, modifiers: [], unitNanos: new Map<string, bigint>(), hasFreeUnits: true };
-  return { onUnpriced: unpriced, price: { ...tariff, versionId, model: null, unpriced } };
+  return { onUnpriced: unpriced, price: { ...tariffOf(rates), versionId, model: null, unpriced } };
+}
+
+/** Units have no default rates; a call is not refused because of them. */
+function tariffOf(rates: Rates): Tariff {
+  return { rates, modifiers: [], unitNanos: new Map<string, bigint>(), hasFreeUnits: true };
 }
 
 const free: Rates = {
@@ -82,4 +86,12 @@ const free: Rates = {
   audioOutputNanosPerMillion: null,
   imageNanosEach: null,
   requestNanosEach: null,
+};
+
+/** The price of a run that is recorded although its model has no price, whatever the policy of the org is. */
+export const unpricedAtNoCost: PriceInForce = {
+  ...tariffOf(free),
+  versionId: '',
+  model: null,
+  unpriced: 'record',
 };

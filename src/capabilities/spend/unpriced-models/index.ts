@@ -1,3 +1,3 @@
-export { type CallPrices, createCallPrices, isDefaultRates } from './call-prices.ts';
+export { type CallPrices, createCallPrices, isDefaultRates, unpricedAtNoCost } from './call-prices.ts';
 export { unpricedModelRoutes } from './routes.ts';
 export { recordUnpricedUse } from './unpriced-use.ts';

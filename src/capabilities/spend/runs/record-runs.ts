@@ -1,0 +1,174 @@
+/** Records runs that others report after the fact: past the checks, each on its own, at the time and the price of its start. */
+
+import type { Attribution } from '../../../contract/attribution.ts';
+import type { FieldError } from '../../../contract/errors.ts';
+import type { Mark, Outcome, Posting } from '../../../ledger/posting.ts';
+import type { Transaction } from '../../../platform/db/database.ts';
+import { unpricedAtNoCost } from '../unpriced-models/index.ts';
+import { draftEach, isLocked } from './create-runs.ts';
+import type { RunCall, RunDependencies } from './dependencies.ts';
+import { isInvalid } from './drafts.ts';
+import { postGroup } from './posting-steps.ts';
+import type { RunDraft } from './queries.ts';
+import { findForeignResponses } from './responses.ts';
+import type { CreateRun } from './schema.ts';
+
+export interface ReportedRun {
+  readonly body: CreateRun & { readonly external_id: string };
+  /** The provider's id of the response, if it is known: no other run may be recorded for it. */
+  readonly responseId: string | undefined;
+  readonly marks: readonly Mark[];
+}
+
+export type RecordedRun =
+  | { readonly kind: 'recorded' }
+  /** Recorded before, under its `external_id` or by another run for the same response. */
+  | { readonly kind: 'known' }
+  | { readonly kind: 'invalid'; readonly fieldErrors: readonly FieldError[] };
+
+/**
+ * Returns what became of each run. The values of the key take precedence where they are locked, and a model without a price is
+ * recorded at no cost, marked `unpriced`: the money is spent, so a run is not rejected for either.
+ */
+export async function recordRuns(
+  deps: RunDependencies,
+  call: RunCall,
+  runs: readonly ReportedRun[],
+): Promise<readonly RecordedRun[]> {
+  const results: RecordedRun[] = runs.map(() => ({ kind: 'known' }));
+  const drafts = await draftEach(
+    withPriceForAll(deps),
+    call,
+    runs.map(({ body }) => withoutLocked(body, call.caller.attribution)),
+    true,
+  );
+  let pending: PendingRun[] = drafts.flatMap((drafted, index) => {
+    const run = runs[index] as ReportedRun;
+    if (isLocked(drafted) || isInvalid(drafted)) {
+      const fieldErrors = isLocked(drafted) ? [] : drafted;
+      results[index] = { kind: 'invalid', fieldErrors };
+      return [];
+    }
+    const posting = {
+      ...drafted,
+      ...(run.marks.length > 0 && { marks: run.marks }),
+      run: { ...drafted.run, response_id: run.responseId },
+    };
+    return [{ index, posting, responseId: run.responseId }];
+  });
+  // Each round either posts, or leaves out a response that another transaction has recorded in the meantime.
+  for (;;) {
+    pending = await withoutRecorded(deps, call.caller.tenantId, pending);
+    const outcomes = pending.length === 0 ? [] : await post(deps, call.caller.tenantId, pending);
+    if (outcomes === undefined) {
+      continue;
+    }
+    for (const [position, { index }] of pending.entries()) {
+      results[index] = { kind: outcomes[position]?.kind === 'posted' ? 'recorded' : 'known' };
+    }
+    return results;
+  }
+}
+
+interface PendingRun {
+  readonly index: number;
+  readonly posting: Posting<RunDraft>;
+  readonly responseId: string | undefined;
+}
+
+class ResponseRecordedElsewhere extends Error {}
+
+/** Returns undefined, and posts nothing, if another run was recorded for one of the responses meanwhile. */
+async function post(
+  deps: RunDependencies,
+  orgId: string,
+  pending: readonly PendingRun[],
+): Promise<readonly Outcome<RunDraft>[] | undefined> {
+  const storeResponse = async (tx: Transaction, outcomes: readonly Outcome<RunDraft>[]): Promise<void> => {
+    const posted = outcomes.flatMap(({ kind, posting }) => (kind === 'posted' ? [posting] : []));
+    const foreign = await findForeignResponses(
+      tx,
+      orgId,
+      posted.map(({ run, runId }) => ({ responseId: run.response_id, runId })),
+    );
+    if (foreign.size > 0) {
+      throw new ResponseRecordedElsewhere();
+    }
+  };
+  try {
+    const result = await postGroup(
+      {
+        deps,
+        orgId,
+        postings: pending.map(({ posting }) => posting),
+        storeResponse: pending.some(({ responseId }) => responseId !== undefined) ? storeResponse : undefined,
+        bulk: true,
+        amountField: 'cost_usd',
+      },
+      // A run whose `external_id` exists with other content was recorded before: the first report counts.
+      true,
+    );
+    return result.kind === 'done' ? result.outcomes : [];
+  } catch (error) {
+    if (error instanceof ResponseRecordedElsewhere) {
+      return undefined;
+    }
+    throw error;
+  }
+}
+
+/** Leaves out runs for responses that have a run, and all but the first of those for one response. */
+async function withoutRecorded(
+  { db }: RunDependencies,
+  orgId: string,
+  pending: readonly PendingRun[],
+): Promise<PendingRun[]> {
+  const foreign = await findForeignResponses(
+    db,
+    orgId,
+    pending.map(({ responseId, posting }) => ({ responseId, runId: posting.runId })),
+  );
+  const seen = new Set<string>();
+  return pending.filter(({ responseId }) => {
+    if (responseId === undefined) {
+      return true;
+    }
+    const isFirst = !seen.has(responseId) && !foreign.has(responseId);
+    seen.add(responseId);
+    return isFirst;
+  });
+}
+
+function withPriceForAll(deps: RunDependencies): RunDependencies {
+  const { prices } = deps;
+  return {
+    ...deps,
+    prices: {
+      ...prices,
+      findForCall(orgId, name, atMs) {
+        const found = prices.findForCall(orgId, name, atMs);
+        return found instanceof Promise
+          ? found.then((price) => price ?? unpricedAtNoCost)
+          : (found ?? unpricedAtNoCost);
+      },
+    },
+  };
+}
+
+/** Leaves out fields that the key fixes. */
+function withoutLocked<Body extends CreateRun>(body: Body, attribution: Attribution | undefined): Body {
+  if (attribution === undefined || attribution.locked.length === 0) {
+    return body;
+  }
+  const rest = { ...body };
+  for (const field of attribution.locked) {
+    if (field === 'tags') {
+      const fixed = attribution.values.tags ?? {};
+      const tags = Object.entries(body.tags ?? {}).filter(([name]) => !Object.hasOwn(fixed, name));
+      rest.tags = Object.fromEntries(tags);
+    } else {
+      delete rest[field];
+    }
+  }
+  return rest;
+}
