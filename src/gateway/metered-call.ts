@@ -23,7 +23,7 @@ import { createRelayFilter } from './stream/relay-filter.ts';
 import { type Relay, relayStream, type StreamEnd } from './stream/relay-stream.ts';
 import { endingOf, streamOutcome } from './stream/stream-outcome.ts';
 import { type CallOutcome, type DiscardedUsage, type SettledUsage, settledUsage } from './usage/call-end.ts';
-import { addUsage, noUsage, usageOfBody } from './usage/call-usage.ts';
+import { addUsage, fieldsOf, noUsage, responseIdOf, usageOfBody } from './usage/call-usage.ts';
 import { bytesOf } from './usage/output-bound.ts';
 import { createStreamUsage, type StreamUsage } from './usage/stream-usage.ts';
 import { showsAllOutput } from './usage/visible-output.ts';
@@ -194,6 +194,7 @@ export class CallInProgress implements OngoingCall {
           latency_ms: Math.max(0, Math.round(performance.now() - startedMs)),
         },
         marks,
+        ...(outcome.responseId !== undefined && { responseId: outcome.responseId }),
       };
       return await settlements.settle(settlement, admitted.heldNanos);
     } finally {
@@ -241,7 +242,8 @@ export class CallInProgress implements OngoingCall {
     const { bytes, isWhole } = await readAll(body, this.#context.responseBytesMax, signal);
     clearTimeout(total);
     const text = bytes.toString('utf8');
-    const usage = usageOfBody(operation.shape, parsed(text));
+    const answer = parsed(text);
+    const usage = usageOfBody(operation.shape, answer);
     const isAccepted = status < 400;
     const settled = await this.settle({
       status: isAccepted && isWhole ? 'succeeded' : 'failed',
@@ -250,6 +252,7 @@ export class CallInProgress implements OngoingCall {
       // An answer that breaks off was generated completely before.
       outputBound: isWhole && this.#showsAllOutput() ? bytes.length : Number.POSITIVE_INFINITY,
       isAccepted,
+      responseId: responseIdOf(fieldsOf(answer)),
     });
     if (!isWhole) {
       throw this.#cut.signal.aborted

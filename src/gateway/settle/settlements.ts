@@ -35,6 +35,8 @@ export interface Settlement {
   readonly admittedAtMs: number;
   readonly body: CompleteRun;
   readonly marks: readonly Mark[];
+  /** The provider's id of the response; absent if it sent none. */
+  readonly responseId?: string;
 }
 
 export interface SettledCall {
@@ -98,7 +100,8 @@ export function createSettlements({
   }
 
   async function post({ settlement, posting }: PendingSettlement): Promise<void> {
-    const { orgId, keyId, runId, isStored, decisionId, model, attribution, body, marks } = settlement;
+    const { orgId, keyId, runId, isStored, decisionId, model, attribution, body, marks, responseId } =
+      settlement;
     const drafted = posting ?? (await draft(settlement));
     if (drafted !== undefined) {
       await settleCall(runs, orgId, drafted);
@@ -107,8 +110,14 @@ export function createSettlements({
     const call = { caller: callerOf(orgId, keyId), now: clock.now(), storeResponse: undefined };
     try {
       await (runId !== null && isStored
-        ? completeRun(runs, call, runId, body, marks)
-        : createRun(runs, call, { ...attribution, ...body, model, decision_id: decisionId }, marks));
+        ? completeRun(runs, call, runId, body, marks, responseId)
+        : createRun(
+            runs,
+            call,
+            { ...attribution, ...body, model, decision_id: decisionId },
+            marks,
+            responseId,
+          ));
     } catch (error) {
       // An earlier attempt was posted although its answer was lost.
       if (!(error instanceof ApiError && error.code === 'conflict')) {

@@ -16,6 +16,7 @@ export function streamOutcome(end: StreamEnd, usage: StreamUsage, isBounded: boo
     outputBound: isBounded ? usage.outputBound : Number.POSITIVE_INFINITY,
     isAccepted: true,
     isTruncated: end === 'truncated',
+    responseId: usage.responseId,
   };
 }
 

@@ -16,6 +16,8 @@ export interface CallOutcome {
   /** True if the provider has accepted the call, so that it may charge for it. */
   readonly isAccepted: boolean;
   readonly isTruncated?: boolean;
+  /** The provider's id of the response, if it sent one. */
+  readonly responseId?: string | undefined;
 }
 
 export interface CallBounds {

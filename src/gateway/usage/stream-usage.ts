@@ -6,6 +6,7 @@ import {
   fieldsOf,
   type MessagesCounts,
   messagesCounts,
+  responseIdOf,
   type Shape,
   usageOf,
   usageOfCounts,
@@ -19,6 +20,8 @@ export interface StreamUsage {
   usage(): CallUsage | undefined;
   /** True if the usage is that of the whole response. */
   readonly isFinal: boolean;
+  /** The provider's id of the response; undefined if it sent none yet. */
+  readonly responseId: string | undefined;
   /** An upper bound of the tokens in the output so far that can be seen. */
   readonly outputBound: number;
 }
@@ -60,8 +63,10 @@ function chatStream(boundOf: OutputBound): StreamUsage {
   let usage: CallUsage | undefined;
   let isOutputEnded = false;
   let outputBound = 0;
+  let responseId: string | undefined;
   return {
     read(chunk) {
+      responseId ??= responseIdOf(chunk);
       isOutputEnded ||= chunk === doneMarker;
       const reported = chunk.usage == null ? undefined : usageOf('chat', chunk.usage, chunk.service_tier);
       usage = reported ?? usage;
@@ -79,6 +84,9 @@ function chatStream(boundOf: OutputBound): StreamUsage {
     get isFinal() {
       return usage !== undefined && isOutputEnded;
     },
+    get responseId() {
+      return responseId;
+    },
     get outputBound() {
       return Math.ceil(outputBound);
     },
@@ -90,8 +98,10 @@ const responsesEnds = new Set(['response.completed', 'response.incomplete', 'res
 function responsesStream(boundOf: OutputBound): StreamUsage {
   let usage: CallUsage | undefined;
   let outputBound = 0;
+  let responseId: string | undefined;
   return {
     read(event) {
+      responseId ??= event.response === undefined ? undefined : responseIdOf(fieldsOf(event.response));
       if (typeof event.type === 'string' && responsesEnds.has(event.type)) {
         const response = fieldsOf(event.response);
         usage = usageOf('responses', response.usage, response.service_tier) ?? usage;
@@ -104,6 +114,9 @@ function responsesStream(boundOf: OutputBound): StreamUsage {
     get isFinal() {
       return usage !== undefined;
     },
+    get responseId() {
+      return responseId;
+    },
     get outputBound() {
       return Math.ceil(outputBound);
     },
@@ -115,11 +128,13 @@ function messagesStream(boundOf: OutputBound): StreamUsage {
   let counts: MessagesCounts | undefined;
   let isFinal = false;
   let outputBound = 0;
+  let responseId: string | undefined;
   return {
     read(event) {
       switch (event.type) {
         case 'message_start':
           counts = messagesCounts(fieldsOf(event.message).usage, counts);
+          responseId ??= responseIdOf(fieldsOf(event.message));
           break;
         case 'message_delta':
           counts = messagesCounts(event.usage, counts);
@@ -137,6 +152,9 @@ function messagesStream(boundOf: OutputBound): StreamUsage {
     usage: () => counts && usageOfCounts(counts),
     get isFinal() {
       return isFinal;
+    },
+    get responseId() {
+      return responseId;
     },
     get outputBound() {
       return Math.ceil(outputBound);
