@@ -44,6 +44,8 @@ export interface RateMeter<State> {
   giveBack(rate: Rate, state: State, amount: bigint, nowMs: number): State;
   /** Returns the time from which the state equals that of an untouched meter and can be deleted. */
   untouchedAtMs(rate: Rate, state: State): number;
+  /** Returns the amount that is left right after a take. */
+  remaining(rate: Rate, state: State): bigint;
 }
 
 export interface Bucket {
@@ -114,6 +116,7 @@ export const tokenBucket: RateMeter<Bucket> = {
     }
     return rate.limit === 0n ? Number.POSITIVE_INFINITY : atMs + fillMs(rate, missing);
   },
+  remaining: (_rate, bucket) => wholeUnits(bucket),
 };
 
 /** Entries of calls that came close together, oldest first. */
@@ -174,6 +177,10 @@ export const rollingWindow: RateMeter<Rolling> = {
   },
   untouchedAtMs({ windowSeconds }, state) {
     return (state.at(-1)?.lastAtMs ?? Number.NEGATIVE_INFINITY) + windowSeconds * 1_000;
+  },
+  remaining(rate, state) {
+    const left = shareOf(rate) - total(state);
+    return left > 0n ? left : 0n;
   },
 };
 

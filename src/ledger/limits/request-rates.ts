@@ -1,5 +1,10 @@
 import { type Limit, type MatchField, type OrgLimits, WILDCARD } from '../../kernel/limits.ts';
-import type { CheckRequestRate, RoutePlace } from '../../platform/http/pipeline/request-rate.ts';
+import { rateLimitHeaders } from '../../platform/http/pipeline/rate-limit-headers.ts';
+import type {
+  CheckRequestRate,
+  RequestRateVerdict,
+  RoutePlace,
+} from '../../platform/http/pipeline/request-rate.ts';
 import { type Caller, platformTenant } from '../../platform/http/routes/access.ts';
 import {
   allowed,
@@ -42,7 +47,7 @@ export function createRequestRate(deps: RequestRateDependencies): CheckRequestRa
     { keyId }: Caller,
     route: RoutePlace,
     nowMs: number,
-  ): RateVerdict | Promise<RateVerdict> | undefined {
+  ): ReturnType<CheckRequestRate> {
     const rates = ratesOf(limits);
     if (rates.length === 0) {
       return undefined;
@@ -60,16 +65,17 @@ export function createRequestRate(deps: RequestRateDependencies): CheckRequestRa
     if (debits.length === 0) {
       return undefined;
     }
-    const emitDenial = (verdict: RateVerdict): RateVerdict => {
+    const reported = (verdict: RateVerdict): RequestRateVerdict => {
       const denyingLimit = verdict.allowed ? undefined : debitedLimits[verdict.index];
       const take = verdict.allowed ? undefined : debits[verdict.index];
       if (denyingLimit !== undefined && take !== undefined) {
         limitEvents.rateDenied(limits.orgId, { key_id: keyId }, denyingLimit, take.key, 'rate_limited');
       }
-      return verdict;
+      const names = debitedLimits.map(({ id }) => id);
+      return { ...verdict, headers: rateLimitHeaders(names, debits, verdict) };
     };
     const verdict = limiter.take(debits, nowMs);
-    return verdict instanceof Promise ? verdict.then(emitDenial) : emitDenial(verdict);
+    return verdict instanceof Promise ? verdict.then(reported) : reported(verdict);
   }
 
   return (caller, route, nowMs) => {
@@ -108,7 +114,7 @@ export function routeClass({ kind, path }: RoutePlace): RouteClass {
   if (kind === 'read') {
     return 'read';
   }
-  if (path.startsWith('/v1/runs')) {
+  if (path.startsWith('/v1/runs') || path.startsWith('/otlp/')) {
     return 'runs';
   }
   return edgePaths.some((prefix) => path.startsWith(prefix)) ? 'edge' : 'write';
@@ -160,6 +166,7 @@ function requestRates(
         burst: limit,
         amount: 1n,
         rolling: true,
+        reports: true,
       },
     });
   }
@@ -170,7 +177,14 @@ function requestRates(
         limit: policy,
         match,
         expiresAtMs,
-        take: { key: `${orgId}:${id}`, limit: capacity, windowSeconds: span.seconds, burst, amount: 1n },
+        take: {
+          key: `${orgId}:${id}`,
+          limit: capacity,
+          windowSeconds: span.seconds,
+          burst,
+          amount: 1n,
+          reports: true,
+        },
       });
     }
   }

@@ -53,6 +53,7 @@ export function createInMemoryRateLimiter({ share, metersMax }: MemoryOptions): 
     take(debits, nowMs) {
       const shares = share();
       const undo: (() => void)[] = [];
+      const remaining: bigint[] = [];
       let denied: { index: number; retryAfterSeconds: number; available: AvailableAmount[] } | undefined;
       for (const [index, take] of debits.entries()) {
         const table = tableOf(take);
@@ -64,12 +65,17 @@ export function createInMemoryRateLimiter({ share, metersMax }: MemoryOptions): 
             retryAfterSeconds: Math.max(denied?.retryAfterSeconds ?? 1, taking.retryAfterSeconds),
             available: [...(denied?.available ?? []), { index, amount: taking.available }],
           };
-        } else if (restore !== undefined) {
-          undo.push(restore);
+        } else {
+          if (restore !== undefined) {
+            undo.push(restore);
+          }
+          if (take.reports === true) {
+            remaining.push(table.remaining(take, rateOf(take, shares)));
+          }
         }
       }
       if (denied === undefined) {
-        return allowed;
+        return remaining.length === 0 ? allowed : { allowed: true, remaining };
       }
       // In reverse order, in case two debits belong to one meter.
       for (const restore of undo.reverse()) {
@@ -122,6 +128,12 @@ class MeterTable<State> {
       this.#meters.set(key, { state: taking.state, rate });
     }
     return taking;
+  }
+
+  /** Returns what is left after a take that was allowed. */
+  remaining({ key }: RateDebit, rate: Rate): bigint {
+    const stored = this.#meters.get(key);
+    return stored === undefined ? 0n : this.#meter.remaining(rate, stored.state);
   }
 
   giveBack({ key, amount }: RateDebit, rate: Rate, nowMs: number): void {

@@ -17,10 +17,16 @@ export interface RateDebit {
   readonly amount: bigint;
   /** True for a rolling window, which allows at most `limit` and ignores `burst`, instead of a token bucket. */
   readonly rolling?: boolean;
+  /** True if the verdict must have what is left of this debit. All debits of one call agree on it. */
+  readonly reports?: true;
 }
 
 export type RateVerdict =
-  | { readonly allowed: true }
+  | {
+      readonly allowed: true;
+      /** The amount that is left of each debit, if the debits report it. */
+      readonly remaining?: readonly bigint[];
+    }
   | {
       readonly allowed: false;
       /** Index of the first debit that was denied. */

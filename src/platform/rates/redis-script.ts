@@ -12,8 +12,8 @@ import { type AvailableAmount, allowed, type RateDebit, type RateVerdict } from 
  * KEYS: one per debit. ARGV: 'take' or 'back', then for each debit its kind, limit, burst, window and tick (the window is
  * in ticks, a tick in milliseconds) and amount.
  *
- * Returns an empty list if all debits were allowed. Otherwise nothing was taken, and the list has four numbers for each
- * denied debit: its index, then for a bucket its level, its remainder and how far its time is ahead; for a rolling window
+ * If all debits were allowed, returns -1 and the amount that is left of each. Otherwise nothing was taken, and the list has four
+ * numbers for each denied debit: its index, then for a bucket its level, its remainder and how far its time is ahead; for a rolling window
  * the amount that it allows now, the wait in milliseconds and a zero.
  */
 export const rateScript = `
@@ -62,6 +62,9 @@ end
 function bucket.back(state, take)
   state.level = state.level + take.amount
   bucket.fill(state, take)
+end
+function bucket.left(state)
+  return math.max(0, state.level)
 end
 function bucket.save(key, state, take)
   local windowMs = take.window * take.tick
@@ -122,6 +125,13 @@ function rolling.back(state, take)
     end
   end
 end
+function rolling.left(state, take)
+  local total = 0
+  for i = 3, #state, 3 do
+    total = total + state[i]
+  end
+  return math.max(0, take.limit - total)
+end
 function rolling.save(key, state, take)
   if #state == 0 then
     redis.call('DEL', key)
@@ -134,6 +144,7 @@ end
 local sorts = { bucket = bucket, rolling = rolling }
 local action = ARGV[1]
 local refused = {}
+local left = { -1 }
 for i, key in ipairs(KEYS) do
   local at = 2 + (i - 1) * 6
   local take = {
@@ -156,6 +167,8 @@ for i, key in ipairs(KEYS) do
       for _, number in ipairs(why) do
         refused[#refused + 1] = number
       end
+    elseif action == 'take' then
+      left[#left + 1] = sort.left(meter.state, take)
     end
   end
 end
@@ -165,6 +178,7 @@ if #refused == 0 then
       sorts[meter.take.sort].save(key, meter.state, meter.take)
     end
   end
+  return left
 end
 return refused
 `;
@@ -194,10 +208,18 @@ export function scriptCall(action: 'take' | 'back', debits: readonly RateDebit[]
   return { keys, args };
 }
 
+/** The first number of a reply, instead of the index of a denied debit. */
+const allowedReply = -1;
+
 export function verdictOf(debits: readonly RateDebit[], reply: readonly number[]): RateVerdict {
-  const [first] = reply;
-  if (first === undefined) {
-    return allowed;
+  const [first = allowedReply, ...left] = reply;
+  if (first === allowedReply) {
+    return debits[0]?.reports === true
+      ? {
+          allowed: true,
+          remaining: debits.map((take, index) => BigInt(left[index] ?? 0) << exact(take).shift),
+        }
+      : allowed;
   }
   let retryAfterSeconds = 1;
   const available: AvailableAmount[] = [];

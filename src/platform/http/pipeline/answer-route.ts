@@ -23,6 +23,7 @@ import type { Endpoint, Match } from '../routes/router.ts';
 import { onePerField } from '../routes/validation.ts';
 import { type ItemErrors, itemErrorsOf } from './item-errors.ts';
 import { type StillAdmitted, whileAdmitted } from './long-stream.ts';
+import type { RateLimitHeaders } from './rate-limit-headers.ts';
 import { type CheckRequestRate, throwIfRateLimited } from './request-rate.ts';
 import { createWriter, type WriterDependencies } from './write.ts';
 
@@ -53,6 +54,8 @@ export interface RouteRequest {
   readonly requestIdentity?: HandlerContext['requestIdentity'];
   /** Repeats the access checks, for responses that are streamed or take long to compute. */
   readonly stillAdmitted?: StillAdmitted | undefined;
+  /** Receives the header fields of the request rates that apply. */
+  onRates?(headers: RateLimitHeaders): void;
   /** Receives the progress of long work. */
   readonly onProgress?: ((progress: Progress) => void) | undefined;
 }
@@ -105,7 +108,7 @@ export function createAnswerRoute(deps: AnswerRouteDependencies): AnswerRoute {
     const { match, caller, address, traceId, now, requestIdentity } = request;
     const { route } = endpoint;
     const rate = caller && deps.checkRequestRate(caller, route, now.getTime());
-    throwIfRateLimited(rate instanceof Promise ? await rate : rate);
+    throwIfRateLimited(rate instanceof Promise ? await rate : rate, (headers) => request.onRates?.(headers));
 
     const query = queryOf(endpoint, match.queryString);
     const read =

@@ -5,6 +5,8 @@ import type { RequestHead } from '../message/request-head.ts';
 const exposedHeaders = [
   'x-svc-trace-id',
   'Retry-After',
+  'RateLimit',
+  'RateLimit-Policy',
   'Idempotent-Replayed',
   'Deprecation',
   'Sunset',

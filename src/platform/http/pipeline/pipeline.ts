@@ -116,6 +116,7 @@ export function createPipeline(deps: PipelineDependencies): Pipeline {
       params: {},
       credential: undefined,
       caller: undefined,
+      rateHeaders: undefined,
     };
     const span = tracer.startSpan(request.method ?? '', { kind: SpanKind.SERVER });
     let reply: Reply | StreamedReply;
@@ -128,6 +129,7 @@ export function createPipeline(deps: PipelineDependencies): Pipeline {
     }
     const headers = {
       ...reply.headers,
+      ...context.rateHeaders,
       ...('servedBy' in reply ? undefined : deprecationOf(context.endpoint, context.credential)),
       ...corsHeaders(request, settings.corsOrigins),
       'x-svc-trace-id': context.traceId,
@@ -186,6 +188,9 @@ export function createPipeline(deps: PipelineDependencies): Pipeline {
       keyLines: headerLines(context.request, 'idempotency-key'),
       stillAdmitted: stillAdmittedTo(context, endpoint, match),
       requestIdentity: context.incoming,
+      onRates: (headers) => {
+        context.rateHeaders = headers;
+      },
     });
   }
 
@@ -308,6 +313,9 @@ function rawRequestOf(context: RequestContext): RawRequest {
     socket: request.socket,
     identified(caller) {
       context.caller = caller;
+    },
+    onRates(headers) {
+      context.rateHeaders = headers;
     },
     readBody: (limitBytes, tenantId) =>
       incoming.readBytes({ limitBytes, memory: bodyMemoryOf(tenantId, address) }),

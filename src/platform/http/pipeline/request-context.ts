@@ -2,6 +2,7 @@ import type { HttpRequest } from '../message/http-request.ts';
 import type { RequestHead } from '../message/request-head.ts';
 import type { Caller, Credential } from '../routes/access.ts';
 import type { Endpoint } from '../routes/router.ts';
+import type { RateLimitHeaders } from './rate-limit-headers.ts';
 import type { Sent, UnverifiedMark } from './regions.ts';
 
 /** State of one request in the pipeline. The checks fill it in; the response headers, the log and the metrics read it. */
@@ -22,4 +23,6 @@ export interface RequestContext {
   credential: Credential | undefined;
   /** Set once every access check has passed; undefined for a public route. */
   caller: Caller | undefined;
+  /** Header fields of the response, if a request rate applies to the caller. */
+  rateHeaders: RateLimitHeaders | undefined;
 }

@@ -3,6 +3,10 @@ import { apiErrorWithDetails } from '../../../contract/api-error.ts';
 import type { RateVerdict } from '../../rates/rate-limiter.ts';
 import type { Caller } from '../routes/access.ts';
 import type { Route } from '../routes/route.ts';
+import type { RateLimitHeaders } from './rate-limit-headers.ts';
+
+/** A verdict with the header fields of the response, if a request rate applies. */
+export type RequestRateVerdict = RateVerdict & { readonly headers?: RateLimitHeaders };
 
 /**
  * Returns a promise only if it must wait, so that the usual request does not. Undefined: the caller has no request
@@ -12,11 +16,18 @@ export type CheckRequestRate = (
   caller: Caller,
   route: RoutePlace,
   nowMs: number,
-) => RateVerdict | Promise<RateVerdict> | undefined;
+) => RequestRateVerdict | Promise<RequestRateVerdict> | undefined;
 
 export type RoutePlace = Pick<Route, 'kind' | 'path'>;
 
-export function throwIfRateLimited(verdict: RateVerdict | undefined): void {
+/** Calls `onRates` with the header fields first, because they belong to every response. */
+export function throwIfRateLimited(
+  verdict: RequestRateVerdict | undefined,
+  onRates: (headers: RateLimitHeaders) => void,
+): void {
+  if (verdict?.headers !== undefined) {
+    onRates(verdict.headers);
+  }
   if (verdict?.allowed === false) {
     throw apiErrorWithDetails(
       'rate_limited',

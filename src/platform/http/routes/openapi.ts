@@ -85,6 +85,19 @@ export function buildOpenApi(
           schema: { type: 'string' },
         },
         Authenticate: { description: 'How to authenticate.', schema: { type: 'string' } },
+        RateLimit: {
+          description:
+            'What is left of the request rates that apply to the request, as a structured field of draft-ietf-httpapi-ratelimit-headers: ' +
+            '`r` requests, all of them available again after `t` seconds. Left out if no request rate applies.',
+          schema: { type: 'string' },
+          example: '"read_rpm";r=99;t=60',
+        },
+        RateLimitPolicy: {
+          description:
+            'The request rates that apply to the request, by their ids: `q` requests per `w` seconds. Left out if none applies.',
+          schema: { type: 'string' },
+          example: '"read_rpm";q=100;w=60',
+        },
         RetryAfter: { description: 'Seconds to wait.', schema: { type: 'integer', minimum: 1 } },
         ...(routes.some(({ path }) => deprecations.find(path) !== undefined) && deprecationHeaderSchemas),
       },
@@ -230,6 +243,10 @@ function parameters(route: Route): Json[] {
 function responses(route: Route, deprecated: boolean): Json {
   const everywhere = {
     'x-svc-trace-id': { $ref: '#/components/headers/TraceId' },
+    ...((route.access.kind === 'org' || route.access.kind === 'operator_or_admin') && {
+      RateLimit: { $ref: '#/components/headers/RateLimit' },
+      'RateLimit-Policy': { $ref: '#/components/headers/RateLimitPolicy' },
+    }),
     ...(deprecated && {
       Deprecation: { $ref: '#/components/headers/Deprecation' },
       Sunset: { $ref: '#/components/headers/Sunset' },

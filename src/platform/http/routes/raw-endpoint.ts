@@ -13,7 +13,7 @@ export interface RawEndpoint {
   readonly path: string;
   handler(request: RawRequest): Promise<Reply | StreamedReply>;
   /** Returns the response for an error that `handler` threw, or that a check before it threw. */
-  refused(error: ApiError, request: RawHead): Reply;
+  refused(error: ApiError, request: RawHead): Reply | StreamedReply;
 }
 
 /** A request as it was received, before its body is read. */
@@ -32,6 +32,8 @@ export interface RawRequest extends RawHead {
   readonly socket: Socket;
   /** Names the caller in the log line of the request. */
   identified(caller: Caller): void;
+  /** Receives header fields of the response about the request rates of the caller. */
+  onRates(headers: Readonly<Record<'ratelimit' | 'ratelimit-policy', string>>): void;
   /** Reads the body, decompressed. May be called once; throws if the body is larger. */
   readBody(limitBytes: number, tenantId: string): Buffer | Promise<Buffer>;
 }
