@@ -4,6 +4,7 @@ import { distinctPackages, type LockFile } from './lock-file.ts';
 
 /** Licences that allow distribution in a product with any licence. */
 const permissive = new Set([
+  '(Apache-2.0 AND BSD-3-Clause)',
   '0BSD',
   'Apache-2.0',
   'BlueOak-1.0.0',

@@ -17,6 +17,7 @@ import { createAppGateway } from './gateway.ts';
 import { createJobs } from './jobs.ts';
 import { createPages } from './pages.ts';
 import { createRoutes } from './routes.ts';
+import { createAppTelemetry } from './telemetry.ts';
 
 export interface App {
   readonly routes: readonly Route[];
@@ -72,7 +73,8 @@ export function createApp(deps: AppDependencies): App {
   const gateway = createAppGateway(deps, components);
   const routes = createRoutes(deps, components, gateway, openApi);
   const pages = createPages(deps, components, openApi, () => pipeline);
-  const router = buildRouter(routes, pages, gateway?.endpoints);
+  const telemetry = createAppTelemetry(deps, components, gateway);
+  const router = buildRouter(routes, pages, [telemetry.endpoint, ...(gateway?.endpoints ?? [])]);
   const pipeline = createPipeline({
     router,
     db,

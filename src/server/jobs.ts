@@ -12,6 +12,7 @@ import { exhaustionWatch } from '../capabilities/insight/forecasts/index.ts';
 import { driftWatch } from '../capabilities/insight/ledger/index.ts';
 import { statementDriftJob } from '../capabilities/insight/statements/index.ts';
 import { createSender, webhookJobs } from '../capabilities/integration/webhooks/index.ts';
+import { expiredResponsesJob } from '../capabilities/spend/runs/index.ts';
 import { version } from '../config/version.ts';
 import { ledgerJobs } from '../ledger/jobs.ts';
 import { expiredKeysJob } from '../platform/http/pipeline/idempotency.ts';
@@ -42,6 +43,7 @@ export function createJobs(deps: AppDependencies, components: Components): Job[]
   return [
     expiredKeysJob(db),
     keyReleases.job,
+    expiredResponsesJob(db),
     purgeRemovedOrgs(db, clock),
     ...ledgerJobs({ db, clock, ledger }),
     ...(db.engine === 'embedded' ? [checkpointJob(db)] : []),

@@ -1,0 +1,153 @@
+/**
+ * The attributes that are read, by name. All others, among them prompts and responses, are skipped without being decoded.
+ */
+import { tokensMax } from '../../../ledger/scope.ts';
+
+export type AttributeValue = string | number | boolean;
+export type Attributes = ReadonlyMap<string, AttributeValue>;
+
+/** Names in order of preference: the current GenAI conventions, earlier ones, OpenInference, OpenLLMetry. */
+export const names = {
+  operation: ['gen_ai.operation.name', 'llm.request.type'],
+  spanKind: ['openinference.span.kind'],
+  frameworkKind: ['traceloop.span.kind'],
+  provider: ['gen_ai.provider.name', 'gen_ai.system', 'llm.provider', 'llm.system', 'llm.vendor'],
+  requestModel: ['gen_ai.request.model', 'llm.request.model', 'llm.model_name', 'embedding.model_name'],
+  responseModel: ['gen_ai.response.model', 'llm.response.model'],
+  responseId: ['gen_ai.response.id'],
+  inputTokens: [
+    'gen_ai.usage.input_tokens',
+    'gen_ai.usage.prompt_tokens',
+    'llm.usage.prompt_tokens',
+    'llm.token_count.prompt',
+  ],
+  outputTokens: [
+    'gen_ai.usage.output_tokens',
+    'gen_ai.usage.completion_tokens',
+    'llm.usage.completion_tokens',
+    'llm.token_count.completion',
+  ],
+  cachedTokens: [
+    'gen_ai.usage.cache_read.input_tokens',
+    'gen_ai.usage.cache_read_input_tokens',
+    'llm.token_count.prompt_details.cache_read',
+  ],
+  cacheWriteTokens: [
+    'gen_ai.usage.cache_creation.input_tokens',
+    'gen_ai.usage.cache_creation_input_tokens',
+    'llm.token_count.prompt_details.cache_write',
+  ],
+  reasoningTokens: [
+    'gen_ai.usage.reasoning.output_tokens',
+    'gen_ai.usage.reasoning_tokens',
+    'llm.usage.reasoning_tokens',
+    'llm.token_count.completion_details.reasoning',
+  ],
+  audioInputTokens: ['llm.token_count.prompt_details.audio'],
+  audioOutputTokens: ['llm.token_count.completion_details.audio'],
+  cost: ['gen_ai.usage.cost', 'llm.cost.total'],
+  serviceTier: [
+    'openai.response.service_tier',
+    'gen_ai.openai.response.service_tier',
+    'openai.request.service_tier',
+    'gen_ai.openai.request.service_tier',
+  ],
+  errorType: ['error.type'],
+  serverAddress: ['server.address'],
+  serverPort: ['server.port'],
+  apiBase: ['gen_ai.openai.api_base', 'openai.api_base', 'llm.openai.api_base'],
+  /** The run that the emitter says has recorded the call: its own word, or a captured response header of the gateway. */
+  runId: ['purser.run_id', 'http.response.header.x-svc-run-id'],
+  customer: [
+    'purser.customer',
+    'traceloop.association.properties.customer_id',
+    'enduser.id',
+    'user.id',
+    'traceloop.association.properties.user_id',
+    'gen_ai.user',
+  ],
+  workflow: ['purser.workflow', 'gen_ai.workflow.name', 'traceloop.workflow.name', 'service.name'],
+  deployment: ['purser.deployment', 'deployment.environment.name', 'deployment.environment'],
+  department: ['purser.department', 'department'],
+  team: ['purser.team', 'team.id', 'team'],
+  action: ['purser.action'],
+} as const satisfies Record<string, readonly string[]>;
+
+/** Attributes of the events of Claude Code and Codex. */
+const eventNames = [
+  'event.name',
+  'event.kind',
+  'event.timestamp',
+  'event.sequence',
+  'session.id',
+  'conversation.id',
+  'request_id',
+  'model',
+  'duration_ms',
+  'cost_usd',
+  'input_tokens',
+  'output_tokens',
+  'cache_read_tokens',
+  'cache_creation_tokens',
+  'input_token_count',
+  'output_token_count',
+  'cached_token_count',
+  'cache_write_token_count',
+  'reasoning_token_count',
+  'service_tier',
+  'user.email',
+  'user.account_uuid',
+  'user.account_id',
+] as const;
+
+const tagPrefix = 'purser.tag.';
+const read = new Set<string>([...Object.values(names).flat(), ...eventNames]);
+
+export function isRead(name: string): boolean {
+  return read.has(name) || name.startsWith(tagPrefix);
+}
+
+/** Longer names and values are skipped: none of those that are read are. */
+export const nameBytesMax = 100;
+export const valueBytesMax = 1_000;
+/** Maximum number of attributes that are kept of a resource or a record: more than there are names, with all tags. */
+export const attributesMax = 100;
+
+/** Returns the first value that is there, of the record and then of its resource. */
+export function attributeOf(
+  wanted: readonly string[],
+  ...sources: readonly Attributes[]
+): AttributeValue | undefined {
+  for (const source of sources) {
+    for (const name of wanted) {
+      const value = source.get(name);
+      if (value !== undefined && value !== '') {
+        return value;
+      }
+    }
+  }
+  return undefined;
+}
+
+export function textOf(wanted: readonly string[], ...sources: readonly Attributes[]): string | undefined {
+  const value = attributeOf(wanted, ...sources);
+  return value === undefined ? undefined : String(value);
+}
+
+/** Returns a count; some exporters send numbers as text. Undefined for anything else. */
+export function countOf(wanted: readonly string[], source: Attributes): number | undefined {
+  const value = Number(attributeOf(wanted, source) ?? Number.NaN);
+  return Number.isFinite(value) && value >= 0 ? Math.min(Math.ceil(value), tokensMax) : undefined;
+}
+
+export function tagsOf(...sources: readonly Attributes[]): Record<string, string> {
+  const tags: Record<string, string> = {};
+  for (const source of sources) {
+    for (const [name, value] of source) {
+      if (name.startsWith(tagPrefix) && name.length > tagPrefix.length) {
+        tags[name.slice(tagPrefix.length)] ??= String(value);
+      }
+    }
+  }
+  return tags;
+}

@@ -1,0 +1,130 @@
+/** Reads OTLP requests in JSON. Values that are not as the protocol defines them are left out. */
+import { parseJsonObject } from '../../../platform/http/message/json.ts';
+import {
+  type Attributes,
+  type AttributeValue,
+  attributesMax,
+  isRead,
+  nameBytesMax,
+  valueBytesMax,
+} from './attributes.ts';
+import {
+  errorStatus,
+  eventNameMax,
+  idOf,
+  millisecondsOf,
+  spanIdLength,
+  type TelemetryRecord,
+  traceIdLength,
+} from './telemetry-record.ts';
+
+/** Maximum number of resources in a request, which also bounds the values in it. */
+const resourcesMax = 10_000;
+
+/** Throws an `ApiError` if the bytes are not JSON, or have too many values. */
+export function decodeTracesJson(bytes: Buffer): Iterable<TelemetryRecord> {
+  return decode(bytes, ['resourceSpans', 'scopeSpans', 'spans'], spanOf);
+}
+
+export function decodeLogsJson(bytes: Buffer): Iterable<TelemetryRecord> {
+  return decode(bytes, ['resourceLogs', 'scopeLogs', 'logRecords'], logRecordOf);
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+type Context = Pick<TelemetryRecord, 'resource' | 'scopeName'>;
+
+function* decode(
+  bytes: Buffer,
+  [resources, scopes, records]: readonly [string, string, string],
+  recordOf: (record: Fields, context: Context) => TelemetryRecord,
+): Generator<TelemetryRecord> {
+  const { value } = parseJsonObject(bytes, { field: resources, max: resourcesMax });
+  for (const resource of listOf((value as Fields)[resources])) {
+    const ofResource = attributesOf(fieldsOf(resource.resource).attributes);
+    for (const scope of listOf(resource[scopes])) {
+      const context = { resource: ofResource, scopeName: textOf(fieldsOf(scope.scope).name, nameBytesMax) };
+      for (const record of listOf(scope[records])) {
+        yield recordOf(record, context);
+      }
+    }
+  }
+}
+
+function spanOf(span: Fields, context: Context): TelemetryRecord {
+  return {
+    traceId: hexOf(span.traceId, traceIdLength),
+    spanId: hexOf(span.spanId, spanIdLength),
+    parentSpanId: hexOf(span.parentSpanId, spanIdLength),
+    startMs: timeOf(span.startTimeUnixNano),
+    endMs: timeOf(span.endTimeUnixNano),
+    isError: fieldsOf(span.status).code === errorStatus || fieldsOf(span.status).code === 'STATUS_CODE_ERROR',
+    eventName: '',
+    attributes: attributesOf(span.attributes),
+    ...context,
+  };
+}
+
+function logRecordOf(record: Fields, context: Context): TelemetryRecord {
+  const timeMs = timeOf(record.timeUnixNano) || timeOf(record.observedTimeUnixNano);
+  return {
+    traceId: hexOf(record.traceId, traceIdLength),
+    spanId: hexOf(record.spanId, spanIdLength),
+    parentSpanId: '',
+    startMs: timeMs,
+    endMs: timeMs,
+    isError: false,
+    eventName:
+      textOf(fieldsOf(record.body).stringValue, eventNameMax) || textOf(record.eventName, eventNameMax),
+    attributes: attributesOf(record.attributes),
+    ...context,
+  };
+}
+
+function attributesOf(list: unknown): Attributes {
+  const attributes = new Map<string, AttributeValue>();
+  for (const { key, value } of listOf(list)) {
+    const name = textOf(key, nameBytesMax);
+    const scalar = isRead(name) ? scalarOf(fieldsOf(value)) : undefined;
+    if (scalar !== undefined && attributes.size < attributesMax) {
+      attributes.set(name, scalar);
+    }
+  }
+  return attributes;
+}
+
+/** 64-bit integers are text in JSON; some exporters send numbers. */
+function scalarOf({ stringValue, boolValue, intValue, doubleValue }: Fields): AttributeValue | undefined {
+  if (typeof stringValue === 'string') {
+    return stringValue.length <= valueBytesMax ? stringValue : undefined;
+  }
+  if (typeof boolValue === 'boolean') {
+    return boolValue;
+  }
+  const number = intValue ?? doubleValue;
+  return typeof number === 'number' || (typeof number === 'string' && number.length <= 30)
+    ? Number(number)
+    : undefined;
+}
+
+function timeOf(nanos: unknown): number {
+  if (typeof nanos === 'number' && Number.isInteger(nanos)) {
+    return millisecondsOf(BigInt(nanos));
+  }
+  return typeof nanos === 'string' && /^\d{1,20}$/.test(nanos) ? millisecondsOf(BigInt(nanos)) : 0;
+}
+
+function hexOf(id: unknown, length: number): string {
+  return typeof id === 'string' ? idOf(id.toLowerCase(), length) : '';
+}
+
+function textOf(value: unknown, max: number): string {
+  return typeof value === 'string' && value.length <= max ? value : '';
+}
+
+function fieldsOf(value: unknown): Fields {
+  return typeof value === 'object' && value !== null ? (value as Fields) : {};
+}
+
+function listOf(value: unknown): readonly Fields[] {
+  return Array.isArray(value) ? value.map(fieldsOf) : [];
+}

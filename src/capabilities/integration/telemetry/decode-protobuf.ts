@@ -1,0 +1,227 @@
+/**
+ * Reads OTLP requests in Protobuf (opentelemetry-proto 1.x). Only the fields and attributes that are used are decoded; the reader
+ * passes over the bytes of all others, among them the content of calls.
+ */
+import { BinaryReader, WireType } from '@bufbuild/protobuf/wire';
+import {
+  type Attributes,
+  type AttributeValue,
+  attributesMax,
+  isRead,
+  nameBytesMax,
+  valueBytesMax,
+} from './attributes.ts';
+import {
+  errorStatus,
+  eventNameMax,
+  idOf,
+  millisecondsOf,
+  spanIdLength,
+  type TelemetryRecord,
+  traceIdLength,
+} from './telemetry-record.ts';
+
+/** Throws if the bytes are not a valid message. A generator, so that the caller can pause between records. */
+export function decodeTraces(bytes: Uint8Array): Iterable<TelemetryRecord> {
+  return decode(bytes, spanOf);
+}
+
+export function decodeLogs(bytes: Uint8Array): Iterable<TelemetryRecord> {
+  return decode(bytes, logRecordOf);
+}
+
+type Context = Pick<TelemetryRecord, 'resource' | 'scopeName'>;
+/** Numbers of the fields; those of traces and of logs are the same. */
+const fields = {
+  request: { resources: 1 },
+  resource: { resource: 1, scopes: 2 },
+  scope: { scope: 1, records: 2 },
+} as const;
+
+function* decode(
+  bytes: Uint8Array,
+  recordOf: (record: Uint8Array, context: Context) => TelemetryRecord,
+): Generator<TelemetryRecord> {
+  for (const ofResource of messages(bytes, fields.request.resources)) {
+    // Fields may be in any order, so what applies to all records is read first.
+    let resource: Attributes = new Map();
+    for (const found of messages(ofResource, fields.resource.resource)) {
+      resource = attributesOf(found, 1);
+    }
+    for (const ofScope of messages(ofResource, fields.resource.scopes)) {
+      let scopeName = '';
+      for (const found of messages(ofScope, fields.scope.scope)) {
+        scopeName = scopeNameOf(found);
+      }
+      for (const found of messages(ofScope, fields.scope.records)) {
+        yield recordOf(found, { resource, scopeName });
+      }
+    }
+  }
+}
+
+function spanOf(bytes: Uint8Array, context: Context): TelemetryRecord {
+  let traceId = '';
+  let spanId = '';
+  let parentSpanId = '';
+  let startMs = 0;
+  let endMs = 0;
+  let isError = false;
+  eachField(bytes, (field, type, reader) => {
+    if (type === WireType.LengthDelimited && field === 1) {
+      traceId = hexOf(reader, traceIdLength);
+    } else if (type === WireType.LengthDelimited && field === 2) {
+      spanId = hexOf(reader, spanIdLength);
+    } else if (type === WireType.LengthDelimited && field === 4) {
+      parentSpanId = hexOf(reader, spanIdLength);
+    } else if (type === WireType.Bit64 && field === 7) {
+      startMs = timeOf(reader);
+    } else if (type === WireType.Bit64 && field === 8) {
+      endMs = timeOf(reader);
+    } else if (type === WireType.LengthDelimited && field === 15) {
+      isError = isErrorStatus(reader.bytes());
+    } else {
+      reader.skip(type, field);
+    }
+  });
+  const attributes = attributesOf(bytes, 9);
+  return { traceId, spanId, parentSpanId, startMs, endMs, isError, eventName: '', attributes, ...context };
+}
+
+function logRecordOf(bytes: Uint8Array, context: Context): TelemetryRecord {
+  let traceId = '';
+  let spanId = '';
+  let timeMs = 0;
+  let observedMs = 0;
+  let eventName = '';
+  let body = '';
+  eachField(bytes, (field, type, reader) => {
+    if (type === WireType.Bit64 && field === 1) {
+      timeMs = timeOf(reader);
+    } else if (type === WireType.Bit64 && field === 11) {
+      observedMs = timeOf(reader);
+    } else if (type === WireType.LengthDelimited && field === 5) {
+      // The body of an event is its name. Any other is longer, or not text, and is not decoded.
+      const value = scalarOf(reader.bytes(), eventNameMax);
+      body = typeof value === 'string' ? value : '';
+    } else if (type === WireType.LengthDelimited && field === 9) {
+      traceId = hexOf(reader, traceIdLength);
+    } else if (type === WireType.LengthDelimited && field === 10) {
+      spanId = hexOf(reader, spanIdLength);
+    } else if (type === WireType.LengthDelimited && field === 12) {
+      eventName = shortText(reader.bytes(), eventNameMax) ?? '';
+    } else {
+      reader.skip(type, field);
+    }
+  });
+  const attributes = attributesOf(bytes, 6);
+  const startMs = timeMs === 0 ? observedMs : timeMs;
+  return {
+    ...{ traceId, spanId, parentSpanId: '', startMs, endMs: startMs, isError: false },
+    eventName: body === '' ? eventName : body,
+    attributes,
+    ...context,
+  };
+}
+
+/** Reads the list of attributes in a message. */
+function attributesOf(bytes: Uint8Array, listField: number): Attributes {
+  const attributes = new Map<string, AttributeValue>();
+  for (const pair of messages(bytes, listField)) {
+    const name = nameOf(pair);
+    if (name === undefined || !isRead(name) || attributes.size >= attributesMax) {
+      continue;
+    }
+    for (const found of messages(pair, 2)) {
+      const value = scalarOf(found, valueBytesMax);
+      if (value !== undefined) {
+        attributes.set(name, value);
+      }
+    }
+  }
+  return attributes;
+}
+
+function nameOf(pair: Uint8Array): string | undefined {
+  let name: string | undefined;
+  for (const found of messages(pair, 1)) {
+    name = shortText(found, nameBytesMax);
+  }
+  return name;
+}
+
+/** Returns undefined for lists, maps, bytes and long texts. */
+function scalarOf(bytes: Uint8Array, bytesMax: number): AttributeValue | undefined {
+  let value: AttributeValue | undefined;
+  eachField(bytes, (field, type, reader) => {
+    if (field === 1 && type === WireType.LengthDelimited) {
+      value = shortText(reader.bytes(), bytesMax);
+    } else if (field === 2 && type === WireType.Varint) {
+      value = reader.bool();
+    } else if (field === 3 && type === WireType.Varint) {
+      value = Number(reader.int64());
+    } else if (field === 4 && type === WireType.Bit64) {
+      value = reader.double();
+    } else {
+      reader.skip(type, field);
+    }
+  });
+  return value;
+}
+
+function scopeNameOf(bytes: Uint8Array): string {
+  let name = '';
+  for (const found of messages(bytes, 1)) {
+    name = shortText(found, nameBytesMax) ?? '';
+  }
+  return name;
+}
+
+function isErrorStatus(bytes: Uint8Array): boolean {
+  let code = 0;
+  eachField(bytes, (field, type, reader) => {
+    if (field === 3 && type === WireType.Varint) {
+      code = reader.int32();
+    } else {
+      reader.skip(type, field);
+    }
+  });
+  return code === errorStatus;
+}
+
+function eachField(
+  bytes: Uint8Array,
+  onField: (field: number, type: WireType, reader: BinaryReader) => void,
+): void {
+  const reader = new BinaryReader(bytes);
+  while (reader.pos < reader.len) {
+    const [field, type] = reader.tag();
+    onField(field, type, reader);
+  }
+}
+
+/** Returns each occurrence of a field with a length: messages, texts, bytes. */
+function* messages(bytes: Uint8Array, wanted: number): Generator<Uint8Array> {
+  const reader = new BinaryReader(bytes);
+  while (reader.pos < reader.len) {
+    const [field, type] = reader.tag();
+    if (field === wanted && type === WireType.LengthDelimited) {
+      yield reader.bytes();
+    } else {
+      reader.skip(type, field);
+    }
+  }
+}
+
+function hexOf(reader: BinaryReader, length: number): string {
+  const bytes = reader.bytes();
+  return bytes.length * 2 === length ? idOf(Buffer.from(bytes).toString('hex'), length) : '';
+}
+
+function timeOf(reader: BinaryReader): number {
+  return millisecondsOf(BigInt(reader.fixed64()));
+}
+
+function shortText(bytes: Uint8Array, bytesMax: number): string | undefined {
+  return bytes.length <= bytesMax ? Buffer.from(bytes).toString('utf8') : undefined;
+}

@@ -1,0 +1,2 @@
+export { addressOf } from './spans.ts';
+export { createTelemetry, type Telemetry } from './telemetry.ts';

@@ -1,0 +1,54 @@
+/** A call to a model, as telemetry reports it. */
+
+export const conventions = ['gen_ai', 'openinference', 'openllmetry', 'claude_code', 'codex'] as const;
+export type Convention = (typeof conventions)[number];
+
+export interface ModelCall {
+  readonly convention: Convention;
+  /** Identifies the call in the org: a span, or an event. */
+  readonly externalId: string;
+  readonly chainId: string;
+  /** The span of the call and the one around it; empty for an event. */
+  readonly spanKey: string;
+  readonly parentKey: string;
+  readonly requestModel: string | undefined;
+  readonly responseModel: string | undefined;
+  readonly responseId: string | undefined;
+  /** The session of a coding agent, which is the chain of its calls through the gateway. */
+  readonly session: string | undefined;
+  /** True if the emitter says where the call was recorded, or that it went to this service. */
+  readonly isRecordedElsewhere: boolean;
+  readonly isFailed: boolean;
+  readonly startMs: number;
+  readonly endMs: number;
+  readonly usage: CallTokens;
+  /** The cost in USD that the emitter has computed, if any. */
+  readonly statedCost: number | undefined;
+  readonly serviceTier: string | undefined;
+  readonly labels: CallLabels;
+}
+
+export interface CallTokens {
+  /** With cached ones and those written to a cache. */
+  readonly input: number;
+  readonly cached: number;
+  readonly cacheWrite: number;
+  /** With those of reasoning. */
+  readonly output: number;
+  readonly reasoning: number;
+  readonly audioInput: number;
+  readonly audioOutput: number;
+  /** False if the emitter reports no counts at all. */
+  readonly isKnown: boolean;
+}
+
+export interface CallLabels {
+  readonly provider?: string | undefined;
+  readonly action?: string | undefined;
+  readonly workflow?: string | undefined;
+  readonly deployment?: string | undefined;
+  readonly department?: string | undefined;
+  readonly team?: string | undefined;
+  readonly customer_id?: string | undefined;
+  readonly tags: Readonly<Record<string, string>>;
+}

@@ -1,0 +1,103 @@
+/** The run of a reported call. */
+
+import { tagsMax, tokensMax } from '../../../ledger/scope.ts';
+import { wordPattern } from '../../../ledger/service-fields.ts';
+import { isStorable } from '../../../platform/http/message/json-errors.ts';
+import { isResponseId, type ReportedRun } from '../../spend/runs/index.ts';
+import type { CallTokens, ModelCall } from './model-call.ts';
+
+const labelMax = 200;
+const tagNameMax = 64;
+const latencyMsMax = 31_536_000_000;
+const isTier = new RegExp(wordPattern);
+
+/**
+ * `model` is the name to price the call by. The cost that the emitter states is used if `usesStatedCost`, and is kept as metadata
+ * otherwise. A time in the future is that of a clock that is ahead: the call is recorded now.
+ */
+export function runOfCall(
+  call: ModelCall,
+  { model, usesStatedCost, now }: { model: string; usesStatedCost: boolean; now: Date },
+): ReportedRun {
+  const nowMs = now.getTime();
+  const endMs = Math.min(call.endMs || call.startMs || nowMs, nowMs);
+  const startMs = Math.min(call.startMs || endMs, endMs);
+  const { usage, labels } = call;
+  const cost = statedCost(call);
+  const isFree = call.isFailed && !usage.isKnown;
+  const responseId = call.responseId;
+  return {
+    body: {
+      external_id: call.externalId,
+      model,
+      status: call.isFailed ? 'failed' : 'succeeded',
+      ...labelsOf(labels),
+      ...(call.chainId !== '' && isLabel(call.chainId) && { chain_id: call.chainId }),
+      tags: tagsOf(labels.tags),
+      ...tokenFields(usage),
+      ...(usesStatedCost && cost !== undefined ? { cost_usd: cost } : isFree && { cost_usd: '0' }),
+      ...(call.serviceTier !== undefined &&
+        isTier.test(call.serviceTier) && { service_tier: call.serviceTier }),
+      started_at: new Date(startMs).toISOString(),
+      finished_at: new Date(endMs).toISOString(),
+      latency_ms: Math.min(endMs - startMs, latencyMsMax),
+      metadata: metadataOf(call, cost),
+    },
+    responseId: responseId !== undefined && isResponseId(responseId) ? responseId : undefined,
+    marks: usage.isKnown || call.isFailed ? [] : ['usage_missing'],
+  };
+}
+
+function tokenFields({ input, cached, cacheWrite, output, audioInput, audioOutput }: CallTokens) {
+  return {
+    input_tokens: Math.min(input, tokensMax),
+    cached_input_tokens: cached,
+    cache_write_tokens: cacheWrite,
+    output_tokens: Math.min(output, tokensMax),
+    ...(audioInput > 0 && { audio_input_tokens: audioInput }),
+    ...(audioOutput > 0 && { audio_output_tokens: audioOutput }),
+  };
+}
+
+function metadataOf(call: ModelCall, cost: string | undefined): Record<string, unknown> {
+  const { convention, responseId, responseModel, usage } = call;
+  return {
+    telemetry: convention,
+    ...(responseId !== undefined && isLabel(responseId) && { response_id: responseId }),
+    ...(responseModel !== undefined && isLabel(responseModel) && { response_model: responseModel }),
+    ...(usage.reasoning > 0 && { reasoning_tokens: usage.reasoning }),
+    ...(cost !== undefined && { stated_cost_usd: cost }),
+  };
+}
+
+/** Returns the amount as the API takes it: nine decimals, no exponent. */
+function statedCost({ statedCost: amount }: ModelCall): string | undefined {
+  return amount === undefined || amount >= 1e9 ? undefined : trimmed(amount.toFixed(9));
+}
+
+function trimmed(decimal: string): string {
+  return decimal.replace(/\.?0+$/, '');
+}
+
+function labelsOf({ tags: _, ...labels }: ModelCall['labels']): Record<string, string> {
+  const kept: Record<string, string> = {};
+  for (const [field, value] of Object.entries(labels)) {
+    if (value !== undefined && isLabel(value)) {
+      kept[field] = value;
+    }
+  }
+  return kept;
+}
+
+/** Values that a run cannot have are left out: the call counts without them. */
+function tagsOf(tags: Readonly<Record<string, string>>): Record<string, string> {
+  const valid = Object.entries(tags).filter(
+    ([name, value]) =>
+      isLabel(name, tagNameMax) && name !== '__proto__' && value.length <= labelMax && isStorable(value),
+  );
+  return Object.fromEntries(valid.slice(0, tagsMax));
+}
+
+export function isLabel(text: string, max = labelMax): boolean {
+  return text.length > 0 && text.length <= max && isStorable(text);
+}

@@ -1,0 +1,166 @@
+/**
+ * Calls to models among spans: the GenAI semantic conventions (current and earlier ones), OpenInference and OpenLLMetry. Spans of
+ * agents, chains, tools and workflows are not calls, although some repeat the usage of the calls inside them.
+ */
+import { countOf, names, tagsOf, textOf } from './attributes.ts';
+import type { CallLabels, CallTokens, Convention, ModelCall } from './model-call.ts';
+import type { TelemetryRecord } from './telemetry-record.ts';
+
+/** `gen_ai.operation.name` and `llm.request.type` of calls. */
+const callOperations = new Set([
+  'chat',
+  'completion',
+  'embedding',
+  'embeddings',
+  'generate_content',
+  'messages',
+  'rerank',
+  'responses',
+  'text_completion',
+]);
+/** `openinference.span.kind` of calls. */
+const callKinds = new Set(['LLM', 'EMBEDDING']);
+
+/** Coding agents, whose calls are taken from their events. */
+const agentScopes = ['com.anthropic.claude_code', 'codex'];
+
+/** The host and port of this service, if it serves the gateway. */
+export interface GatewayAddress {
+  readonly host: string;
+  readonly port: number;
+}
+
+/** Returns undefined for a span that is not a call to a model. */
+export function callOfSpan(
+  span: TelemetryRecord,
+  gateway: GatewayAddress | undefined,
+): ModelCall | undefined {
+  const convention = conventionOf(span);
+  if (convention === undefined || span.traceId === '' || span.spanId === '') {
+    return undefined;
+  }
+  const { attributes } = span;
+  return {
+    convention,
+    externalId: `${span.traceId}:${span.spanId}`,
+    chainId: span.traceId,
+    spanKey: `${span.traceId}:${span.spanId}`,
+    parentKey: span.parentSpanId === '' ? '' : `${span.traceId}:${span.parentSpanId}`,
+    requestModel: textOf(names.requestModel, attributes),
+    responseModel: textOf(names.responseModel, attributes),
+    responseId: textOf(names.responseId, attributes),
+    session: undefined,
+    isRecordedElsewhere: textOf(names.runId, attributes) !== undefined || isSentTo(gateway, span),
+    isFailed: span.isError || textOf(names.errorType, attributes) !== undefined,
+    startMs: span.startMs,
+    endMs: span.endMs,
+    usage: tokensOf(span),
+    statedCost: amountOf(textOf(names.cost, attributes)),
+    serviceTier: textOf(names.serviceTier, attributes),
+    labels: labelsOf(span),
+  };
+}
+
+function conventionOf({ attributes, scopeName }: TelemetryRecord): Convention | undefined {
+  const isOfAgent = agentScopes.some((scope) => scopeName.startsWith(scope));
+  const hasModel = textOf([...names.requestModel, ...names.responseModel], attributes) !== undefined;
+  if (isOfAgent || !hasModel) {
+    return undefined;
+  }
+  const kind = textOf(names.spanKind, attributes);
+  if (kind !== undefined) {
+    return callKinds.has(kind.toUpperCase()) ? 'openinference' : undefined;
+  }
+  if (textOf(names.frameworkKind, attributes) !== undefined) {
+    return undefined;
+  }
+  const operation = textOf(names.operation, attributes);
+  if (operation !== undefined && !callOperations.has(operation.toLowerCase())) {
+    return undefined;
+  }
+  const isLlmetry = attributes.has('llm.request.type') || attributes.has('llm.vendor');
+  const isCall = operation !== undefined || countOf(names.inputTokens, attributes) !== undefined;
+  return !isCall ? undefined : isLlmetry ? 'openllmetry' : 'gen_ai';
+}
+
+/**
+ * The conventions count cached tokens and reasoning as parts of input and output. Where they are more than the whole, the emitter has
+ * left them out of it.
+ */
+function tokensOf({ attributes }: TelemetryRecord): CallTokens {
+  const input = countOf(names.inputTokens, attributes);
+  const output = countOf(names.outputTokens, attributes);
+  const cached = countOf(names.cachedTokens, attributes) ?? 0;
+  const cacheWrite = countOf(names.cacheWriteTokens, attributes) ?? 0;
+  const audioInput = countOf(names.audioInputTokens, attributes) ?? 0;
+  const audioOutput = countOf(names.audioOutputTokens, attributes) ?? 0;
+  const reasoning = countOf(names.reasoningTokens, attributes) ?? 0;
+  return {
+    input: withParts(input ?? 0, cached + cacheWrite + audioInput),
+    cached,
+    cacheWrite,
+    output: withParts(output ?? 0, Math.max(reasoning, audioOutput)),
+    reasoning,
+    audioInput,
+    audioOutput,
+    isKnown: input !== undefined || output !== undefined,
+  };
+}
+
+function withParts(whole: number, parts: number): number {
+  return parts > whole ? whole + parts : whole;
+}
+
+function labelsOf({ attributes, resource }: TelemetryRecord): CallLabels {
+  return {
+    provider: textOf(names.provider, attributes),
+    action: textOf(names.action, attributes, resource),
+    workflow: workflowOf(textOf(names.workflow, attributes, resource)),
+    deployment: textOf(names.deployment, attributes, resource),
+    department: textOf(names.department, attributes, resource),
+    team: textOf(names.team, attributes, resource),
+    customer_id: textOf(names.customer, attributes, resource),
+    tags: tagsOf(attributes, resource),
+  };
+}
+
+/** SDKs name a service without a name `unknown_service`, with the name of the process. */
+export function workflowOf(name: string | undefined): string | undefined {
+  return name?.startsWith('unknown_service') ? undefined : name;
+}
+
+function isSentTo(gateway: GatewayAddress | undefined, { attributes }: TelemetryRecord): boolean {
+  if (gateway === undefined) {
+    return false;
+  }
+  const base = textOf(names.apiBase, attributes);
+  const url = base === undefined ? undefined : urlOf(base);
+  const host = url?.hostname ?? textOf(names.serverAddress, attributes);
+  const port = url === undefined ? countOf(names.serverPort, attributes) : portOf(url);
+  return (
+    host?.toLowerCase() === gateway.host &&
+    (port === gateway.port || (port === undefined && defaultPorts.includes(gateway.port)))
+  );
+}
+
+const defaultPorts = [443, 80];
+
+/** Returns the address of a service by its URL. */
+export function addressOf(url: string): GatewayAddress | undefined {
+  const parsed = urlOf(url);
+  return parsed && { host: parsed.hostname, port: portOf(parsed) };
+}
+
+function urlOf(text: string): URL | undefined {
+  return URL.canParse(text) ? new URL(text) : undefined;
+}
+
+function portOf({ port, protocol }: URL): number {
+  return port === '' ? (protocol === 'http:' ? 80 : 443) : Number(port);
+}
+
+/** Returns an amount of USD that is not negative. */
+export function amountOf(text: string | undefined): number | undefined {
+  const amount = text === undefined ? Number.NaN : Number(text);
+  return Number.isFinite(amount) && amount >= 0 ? amount : undefined;
+}

@@ -1,0 +1,27 @@
+/** The receiver of OpenTelemetry with its dependencies. */
+import { addressOf, createTelemetry, type Telemetry } from '../capabilities/integration/telemetry/index.ts';
+import type { Gateway } from '../gateway/index.ts';
+import type { Components } from './components.ts';
+import type { AppDependencies } from './dependencies.ts';
+
+/** `gateway`: undefined if it is turned off. */
+export function createAppTelemetry(
+  { config, log, baseUrl }: AppDependencies,
+  components: Components,
+  gateway: Gateway | undefined,
+): Telemetry {
+  const { credentials, findCredential, backoff, checkRequestRate, runDependencies } = components;
+  const telemetry = createTelemetry({
+    log,
+    runs: runDependencies,
+    findCredential,
+    peekCredential: (token) => credentials.peek(token),
+    backoff,
+    checkRequestRate,
+    bodyBytesMax: config.bodyLimitBytes,
+    postPending: (orgId) => gateway?.postPending(orgId),
+    gatewayAddress: () => (gateway === undefined ? undefined : addressOf(baseUrl())),
+  });
+  telemetry.register(components.metrics.registry);
+  return telemetry;
+}
