@@ -57,6 +57,52 @@ async function statuses(count: number, call: () => Promise<{ status: number }>):
   return all;
 }
 
+describe('the header fields RateLimit and RateLimit-Policy', () => {
+  const fields = ({ headers }: { headers: Record<string, string | undefined> }) => [
+    headers['ratelimit-policy'],
+    headers.ratelimit,
+  ];
+
+  test('are not sent where no rate applies', async () => {
+    expect(fields(await readOrg(org))).toEqual([undefined, undefined]);
+    await setReadRpm(org, 5);
+    expect(fields(await mint(org))).toEqual([undefined, undefined]);
+  });
+
+  test('say what is left of a rolling window, also with an error and a denial', async () => {
+    await setReadRpm(org, 2);
+    expect(fields(await readOrg(org))).toEqual(['"read_rpm";q=2;w=60', '"read_rpm";r=1;t=60']);
+    world.clock.advanceSeconds(20);
+    const missing = await world.request('GET', '/v1/runs/run_none', { key: org.ownerKey });
+    expect([missing.status, ...fields(missing)]).toEqual([404, '"read_rpm";q=2;w=60', '"read_rpm";r=0;t=60']);
+    const denied = await readOrg(org);
+    expect([denied.status, denied.headers['retry-after'], ...fields(denied)]).toEqual([
+      429,
+      '40',
+      '"read_rpm";q=2;w=60',
+      '"read_rpm";r=0;t=40',
+    ]);
+  });
+
+  test('say what is left of a token bucket, and its burst', async () => {
+    await addPolicy(org, { id: 'rlp_bucket', capacity: 6n, burst: 3n, window_seconds: 60 });
+    const policy = '"rlp_bucket";q=6;w=60;purser-burst=3';
+    // A unit is added every ten seconds.
+    expect(fields(await readOrg(org))).toEqual([policy, '"rlp_bucket";r=2;t=10']);
+    expect(fields(await readOrg(org))).toEqual([policy, '"rlp_bucket";r=1;t=20']);
+    world.clock.advanceSeconds(10);
+    expect(fields(await readOrg(org))).toEqual([policy, '"rlp_bucket";r=1;t=20']);
+  });
+
+  test('list every rate that applies, and on a denial what is left of those that deny', async () => {
+    await setReadRpm(org, 1);
+    await addPolicy(org, { id: 'rlp_wide', capacity: 100n, burst: null, window_seconds: 60 });
+    const policies = '"read_rpm";q=1;w=60, "rlp_wide";q=100;w=60';
+    expect(fields(await readOrg(org))).toEqual([policies, '"read_rpm";r=0;t=60, "rlp_wide";r=99;t=1']);
+    expect(fields(await readOrg(org))).toEqual([policies, '"read_rpm";r=0;t=60']);
+  });
+});
+
 describe('reads per minute', () => {
   test('reject the sixth read of five, with the time to wait in the header and in the details', async () => {
     await setReadRpm(org, 5);

@@ -84,6 +84,16 @@ describe.each(subjects)('the rate limiter in $name', ({ open }) => {
     expect(await waitFor({ ...calls, amount: 4n })).toBe(3_600);
   });
 
+  test('returns what is left of debits that report it', async () => {
+    const [one, other] = [bucket({ reports: true }), bucket({ rolling: true, limit: 3n, reports: true })];
+    expect(await take(one, other)).toEqual({ allowed: true, remaining: [3n, 2n] });
+    expect(await take({ ...one, amount: 2n })).toEqual({ allowed: true, remaining: [1n] });
+    expect(await take(other)).toEqual({ allowed: true, remaining: [1n] });
+    expect(await take({ ...one, amount: 2n }, other)).toMatchObject({ allowed: false, index: 0 });
+    expect(await take(other)).toEqual({ allowed: true, remaining: [0n] });
+    expect(await take(bucket())).toEqual({ allowed: true });
+  });
+
   test('allows a denied call after the time to wait', async () => {
     const calls = bucket({ limit: 2n, windowSeconds: 2, burst: 2n });
     await take({ ...calls, amount: 2n });
