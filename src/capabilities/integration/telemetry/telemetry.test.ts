@@ -632,7 +632,7 @@ describe('access and errors', () => {
   });
 
   test('a request rate of the org is 429 with the time to wait', async () => {
-    await world.request('PUT', `/v1/admin/orgs/${org.id}/rate-limits`, {
+    const { status } = await world.request('PUT', `/v1/admin/orgs/${org.id}/rate-limits`, {
       key: world.operatorKey,
       body: {
         policies: [
@@ -647,7 +647,9 @@ describe('access and errors', () => {
         ],
       },
     });
-    await send('traces', json({}));
+    expect(status).toBe(200);
+    const allowed = await send('traces', json({}));
+    expect(allowed.headers.ratelimit).toMatch(/^"rlp_\w+";r=0;t=60$/);
     const limited = await send('traces', json({}));
     expect([limited.status, limited.json.code, Number(limited.headers['retry-after'])]).toEqual([
       429,

@@ -1,0 +1,107 @@
+/** Bytes that are not telemetry: every request is decoded or rejected, and never harms the process. */
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import {
+  type Batch,
+  logsJson,
+  logsProtobuf,
+  type SpanShape,
+  spanId,
+  tracesJson,
+  tracesProtobuf,
+} from '../../../../test/support/otlp.ts';
+import { seedsOf } from '../../../../test/support/seeds.ts';
+import { decodeLogsJson, decodeTracesJson } from './decode-json.ts';
+import { decodeLogs, decodeTraces } from './decode-protobuf.ts';
+
+const { forAll } = seedsOf('telemetry-bytes');
+
+const batch: Batch<SpanShape> = {
+  resource: { 'service.name': 'a service' },
+  scope: 'a scope',
+  records: [1, 2].map((number) => ({
+    spanId: spanId(number),
+    startMs: 1_000,
+    endMs: 2_000,
+    attributes: {
+      'gen_ai.request.model': 'gpt-test',
+      'gen_ai.usage.input_tokens': 12,
+      'gen_ai.usage.cost': 0.5,
+      'gen_ai.input.messages': 'a prompt',
+    },
+  })),
+};
+const events = {
+  records: [{ timeMs: 5, body: 'claude_code.api_request', attributes: { model: 'm', output_tokens: 7 } }],
+};
+
+test('both encodings of traces and of logs have the same records', () => {
+  const traces = [...decodeTraces(tracesProtobuf(batch))];
+  expect(traces).toHaveLength(2);
+  expect(traces).toEqual([...decodeTracesJson(Buffer.from(JSON.stringify(tracesJson(batch))))]);
+  expect(traces[0]?.attributes.has('gen_ai.input.messages')).toBe(false);
+  const logs = [...decodeLogs(logsProtobuf(events))];
+  expect(logs).toHaveLength(1);
+  expect(logs).toEqual([...decodeLogsJson(Buffer.from(JSON.stringify(logsJson(events))))]);
+});
+
+/** Returns the number of records, or -1 for bytes that are not a message. */
+function countOf(decode: () => Iterable<unknown>): number {
+  try {
+    return [...decode()].length;
+  } catch (error) {
+    expect(error).toBeInstanceOf(Error);
+    return -1;
+  }
+}
+
+test('random bytes are records or an error', () => {
+  forAll(
+    fc.property(fc.uint8Array({ maxLength: 300 }), (bytes) => {
+      for (const decode of [decodeTraces, decodeLogs, decodeTracesJson, decodeLogsJson]) {
+        expect(countOf(() => decode(Buffer.from(bytes)))).toBeLessThan(300);
+      }
+    }),
+  );
+});
+
+test('a message with changed, missing or repeated bytes is records or an error', () => {
+  const valid = tracesProtobuf(batch);
+  const index = fc.nat({ max: valid.length });
+  forAll(
+    fc.property(index, index, fc.nat({ max: 255 }), (from, to, byte) => {
+      const changed = Buffer.concat([valid.subarray(0, from), Buffer.from([byte]), valid.subarray(to)]);
+      expect(countOf(() => decodeTraces(changed))).toBeLessThan(valid.length);
+    }),
+  );
+});
+
+test('groups that are nested deeply are an error', () => {
+  expect(countOf(() => decodeTraces(Buffer.alloc(1_000_000, 0x0b)))).toBe(-1);
+});
+
+test('JSON of any shape is records or an error', () => {
+  const keys = fc.constantFrom(
+    'resourceSpans',
+    'scopeSpans',
+    'spans',
+    'attributes',
+    'key',
+    'value',
+    'intValue',
+  );
+  const { tree } = fc.letrec((tie) => ({
+    tree: fc.oneof(
+      { depthSize: 'small', withCrossShrink: true },
+      fc.jsonValue(),
+      fc.array(tie('tree'), { maxLength: 3 }),
+      fc.dictionary(keys, tie('tree'), { maxKeys: 3 }),
+    ),
+  }));
+  forAll(
+    fc.property(tree, (value) => {
+      const bytes = Buffer.from(JSON.stringify({ resourceSpans: value }));
+      expect(countOf(() => decodeTracesJson(bytes))).toBeLessThan(1_000);
+    }),
+  );
+});
