@@ -68,11 +68,11 @@ const operations = [
   'src/platform/db/transfer/transfer.test.ts',
 ];
 /**
- * Several processes around a part that `npm test` covers in one process, with the same faults: deliveries of webhooks, their secrets
+ * Several processes around a part that `npm test` covers in one process, with the same faults: telemetry, deliveries of webhooks, their secrets
  * and a receiver that follows the guide (`dispatcher`, `secrets`, `packages/client`), and rates that processes share, with Redis and
  * while it is away (`redis-rate-limiter`, `conformance` of rates).
  */
-const severalProcesses = 'test/e2e/{shared-rates,webhooks}.test.ts';
+const severalProcesses = 'test/e2e/{shared-rates,telemetry-load,webhooks}.test.ts';
 /**
  * Whole tasks in a browser. `npm test` opens every page in a browser (`console-pages`), and sends every form without one
  * (test/contract/console*.test.ts).
@@ -98,6 +98,7 @@ const sameOnEitherEngine = [
   'src/capabilities/insight/{benchmarks,focus,forecasts,statements,usage}/*.test.ts',
   'src/ledger/postgres/*.test.ts',
   'src/platform/db/migrate.test.ts',
+  'test/monitoring.test.ts',
   'test/contract/{access,attribution,body-limits,catalog,console*,deprecations,field-errors,forms,granting,lists,openapi,ranges,request-rate}.test.ts',
   'test/e2e/{deprecation-usage,edge-fail-mode,fairness,idempotency,log-output,money-faults,process,revocation,safety,sign-in,statement-month}.test.ts',
 ];

@@ -32,6 +32,12 @@ export function pythonSdks(): Promise<string | undefined> {
   return client({ name: 'python-sdks', from: 'PyPI', packages }, 'bin/python');
 }
 
+/** Returns the Python interpreter that has the SDK of OpenTelemetry. */
+export function pythonTelemetry(): Promise<string | undefined> {
+  const packages = ['opentelemetry-sdk==1.45.2', 'opentelemetry-exporter-otlp-proto-http==1.45.2'];
+  return client({ name: 'python-telemetry', from: 'PyPI', packages }, 'bin/python');
+}
+
 /** Returns the path of the program. A client that is missing is a message, or a failure if PURSER_TEST_REQUIRE_ALL is set. */
 export async function client(tool: Tool, program: string): Promise<string | undefined> {
   const installed = await install(tool);

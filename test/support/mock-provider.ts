@@ -51,6 +51,8 @@ export interface MockProvider {
   outputOf: (request: ReceivedRequest) => number;
   /** The text of an output token. */
   wordOf: (index: number) => string;
+  /** The ids of responses end with it. */
+  responseId: string;
   /** Output tokens in one chunk of a stream. */
   tokensPerChunk: number;
   /** Returns the tool that an answer calls; undefined: it is a text. By default each answer to a request with tools calls one. */
@@ -71,6 +73,7 @@ export async function startMockProvider(): Promise<MockProvider> {
     outputOf: () => 5,
     toolOf: (body) => (Array.isArray(body.tools) ? { name: 'lookup', input: '{"q":"x"}' } : undefined),
     wordOf: (index) => `tok${index % 10} `,
+    responseId: '1',
     tokensPerChunk: 1,
     beforeChunk: undefined,
     async close() {
@@ -245,7 +248,7 @@ class Responder {
         ? { role: 'assistant', content: this.#text() }
         : { role: 'assistant', content: null, tool_calls: [this.#chatToolCall(this.#tool.input)] };
     return {
-      id: 'chatcmpl-1',
+      id: `chatcmpl-${this.#provider.responseId}`,
       object: 'chat.completion',
       created: 1,
       model: this.#call.model,
@@ -274,7 +277,7 @@ class Responder {
   #responsesObject(status: string) {
     const { inputTokens, outputTokens } = this.#call;
     return {
-      id: 'resp_1',
+      id: `resp_${this.#provider.responseId}`,
       object: 'response',
       created_at: 1,
       status,
@@ -299,7 +302,7 @@ class Responder {
         ? [{ type: 'text', text: this.#text() }]
         : [{ type: 'tool_use', id: 'toolu_1', name: this.#tool.name, input: JSON.parse(this.#tool.input) }];
     return {
-      id: 'msg_1',
+      id: `msg_${this.#provider.responseId}`,
       type: 'message',
       role: 'assistant',
       model,
@@ -367,7 +370,7 @@ class Responder {
       ?.include_usage;
     const chunk = (choices: object[], usage?: object | null) =>
       this.#write(
-        `data: ${JSON.stringify({ id: 'chatcmpl-1', object: 'chat.completion.chunk', created: 1, model: this.#call.model, choices, ...(includeUsage === true && { usage: usage ?? null }) })}\n\n`,
+        `data: ${JSON.stringify({ id: `chatcmpl-${this.#provider.responseId}`, object: 'chat.completion.chunk', created: 1, model: this.#call.model, choices, ...(includeUsage === true && { usage: usage ?? null }) })}\n\n`,
       );
     await chunk([{ index: 0, delta: { role: 'assistant', content: '' }, finish_reason: null }]);
     if (this.#tool !== undefined) {

@@ -39,6 +39,14 @@ const both: readonly Project[] = ['embedded', 'postgres'];
 const fastPathTitle = 'to random streams of bytes';
 
 export const randomTests = {
+  'telemetry-bytes': {
+    file: 'src/capabilities/integration/telemetry/decode.test.ts',
+    projects: embedded,
+    inSoakRunOf: embedded,
+    seedsPerTurn: 20,
+    seeds: cheap,
+    regressions: [],
+  },
   'gateway-calls': {
     file: 'src/gateway/parallel-streams.test.ts',
     projects: both,
