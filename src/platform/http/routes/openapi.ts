@@ -243,10 +243,8 @@ function parameters(route: Route): Json[] {
 function responses(route: Route, deprecated: boolean): Json {
   const everywhere = {
     'x-svc-trace-id': { $ref: '#/components/headers/TraceId' },
-    ...((route.access.kind === 'org' || route.access.kind === 'operator_or_admin') && {
-      RateLimit: { $ref: '#/components/headers/RateLimit' },
-      'RateLimit-Policy': { $ref: '#/components/headers/RateLimitPolicy' },
-    }),
+    RateLimit: { $ref: '#/components/headers/RateLimit' },
+    'RateLimit-Policy': { $ref: '#/components/headers/RateLimitPolicy' },
     ...(deprecated && {
       Deprecation: { $ref: '#/components/headers/Deprecation' },
       Sunset: { $ref: '#/components/headers/Sunset' },
