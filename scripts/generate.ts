@@ -8,10 +8,11 @@ import { version } from '../src/config/version.ts';
 import { DeprecationRegistry } from '../src/contract/deprecations.ts';
 import { buildOpenApi } from '../src/platform/http/routes/openapi.ts';
 import { dereferenced } from '../src/platform/http/routes/openapi-references.ts';
-import { declaredRoutes } from '../test/support/declared-routes.ts';
+import { declaredApp } from '../test/support/declared-routes.ts';
 import { readableJson } from './contract/readable-json.ts';
 import { diagrams } from './diagrams.ts';
 import { forecastChart } from './forecast-chart.ts';
+import { monitoringDocuments } from './monitoring/documents.ts';
 import { licenceProblems, licencesDocument } from './release/licences.ts';
 import { readLockFile } from './release/lock-file.ts';
 import { billOfMaterials } from './release/sbom.ts';
@@ -19,7 +20,8 @@ import { responseTypes } from './response-types.ts';
 import { settingsPage } from './settings-page.ts';
 
 const baseUrl = 'http://localhost:8080';
-const openApi = buildOpenApi(declaredRoutes(), {
+const app = declaredApp();
+const openApi = buildOpenApi(app.routes, {
   version,
   baseUrl,
   docsUrl: `${baseUrl}/docs`,
@@ -35,6 +37,7 @@ const documents: Record<string, string> = {
   'docs/generated/settings.md': settingsPage(),
   'docs/generated/forecasts.svg': forecastChart(),
   ...diagrams(),
+  ...monitoringDocuments(app.metrics),
   'docs/generated/licences.md': licencesDocument(lock),
   'docs/generated/sbom.cdx.json': billOfMaterials(lock),
   'src/contract/views/responses.ts': responseTypes(dereferenced(JSON.parse(openApiJson))),

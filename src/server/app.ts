@@ -1,4 +1,5 @@
 /** The app: the pipeline over all routes and pages, the fast path of decisions, and the jobs. */
+import type { Registry } from 'prom-client';
 import { auditRefusedCalls } from '../capabilities/compliance/audit/index.ts';
 import { operationGroups, schemaNames } from '../capabilities/integration/meta/index.ts';
 import { version } from '../config/version.ts';
@@ -30,6 +31,8 @@ export interface App {
   readonly jobs: readonly Job[];
   /** The deprecations in force. */
   readonly deprecations: DeprecationRegistry;
+  /** The metrics on `/metrics`. */
+  readonly metrics: Registry;
   /** Ends streamed responses in progress properly, because the process stops. */
   endStreams(): Promise<void>;
   /** Writes buffered data. Called after the last response, while the database is still open. Waits for work without a client. */
@@ -130,6 +133,7 @@ export function createApp(deps: AppDependencies): App {
     fastPath: config.httpFastPath ? { fastHandler, serve: pipeline.serve } : undefined,
     jobs: [...createJobs(deps, components), ...(gateway?.jobs ?? [])],
     deprecations,
+    metrics: metrics.registry,
     async endStreams() {
       await gateway?.cut();
     },
