@@ -1,12 +1,12 @@
 /** The calls that this process forwards at the moment. */
 import { type Static, Type } from 'typebox';
 import { formatUsd } from '../kernel/money.ts';
+import { shapes } from '../kernel/providers/call-usage.ts';
 import { label } from '../ledger/scope.ts';
 import { decodeCursor, encodeCursor, listParameters, pageSize } from '../platform/http/routes/list.ts';
 import { type Route, read } from '../platform/http/routes/route.ts';
 import { choice, closed, id, nullable, page, timestamp } from '../platform/http/routes/schemas.ts';
 import { type CallStatus, callStates } from './call-status.ts';
-import { shapes } from './usage/call-usage.ts';
 
 export interface CallRouteDependencies {
   /** Returns the calls of all orgs. */

@@ -1,9 +1,9 @@
 /** The status of a call in progress, as the list of calls shows it. It has no content. */
 import { worstCaseOutputCost } from '../kernel/prices.ts';
+import type { Shape } from '../kernel/providers/call-usage.ts';
+import type { StreamUsage } from '../kernel/providers/stream-usage.ts';
 import type { AdmittedRequest } from './admitted-request.ts';
 import { outputCap } from './hold-coverage.ts';
-import type { Shape } from './usage/call-usage.ts';
-import type { StreamUsage } from './usage/stream-usage.ts';
 
 export const callStates = ['waiting', 'streaming', 'draining', 'settling'] as const;
 export type CallState = (typeof callStates)[number];

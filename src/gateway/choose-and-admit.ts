@@ -1,16 +1,17 @@
 /** Chooses the model of a call and admits it: the requested model, the best one, or the next cheaper one that fits. */
 import { ApiError } from '../contract/api-error.ts';
 import { worstCaseCost } from '../kernel/prices.ts';
+import { inFlightTokens } from '../kernel/providers/call-end.ts';
+import { estimatedInputTokens } from '../kernel/providers/estimate-input.ts';
+import { showsAllOutput } from '../kernel/providers/visible-output.ts';
 import type { Caller } from '../platform/http/routes/access.ts';
 import { type AdmitDependencies, type AdmittedCall, admitCall } from './admit-call.ts';
 import type { CallAttribution } from './attribution-headers.ts';
-import { estimatedInputTokens, inputPartsOf } from './body/estimate-input.ts';
+import { inputPartsOf } from './body/input-parts.ts';
 import { GatewayError } from './errors/dialect-errors.ts';
 import { endUserOf } from './parse-call.ts';
 import { type CallPlan, type PlanDependencies, type PlanRequest, planCall } from './plan-call.ts';
-import { inFlightTokens } from './usage/call-end.ts';
 import type { OutputHistory } from './usage/output-history.ts';
-import { showsAllOutput } from './usage/visible-output.ts';
 
 /** The model name that leaves the choice to the routing policy of the org. */
 export const autoModel = 'purser/auto';

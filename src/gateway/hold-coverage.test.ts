@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
+import type { StreamUsage } from '../kernel/providers/stream-usage.ts';
 import type { AdmittedCall } from './admit-call.ts';
 import { createHoldCoverage, type StreamCoverage } from './hold-coverage.ts';
 import type { CallPlan } from './plan-call.ts';
-import type { StreamUsage } from './usage/stream-usage.ts';
 
 const plan = { maxOutputTokens: 8_192, settings: { hold: 'expected' } } as unknown as CallPlan;
 /** Tokens that may be on their way when a stream is ended. */

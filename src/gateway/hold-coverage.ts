@@ -2,10 +2,11 @@
  * Keeps the hold of a stream ahead of its output (`hold: expected`): the hold starts with the expected output and is increased
  * before more than it covers is passed on.
  */
+
+import { inFlightTokens } from '../kernel/providers/call-end.ts';
+import type { StreamUsage } from '../kernel/providers/stream-usage.ts';
 import type { AdmittedCall } from './admit-call.ts';
 import type { CallPlan } from './plan-call.ts';
-import { inFlightTokens } from './usage/call-end.ts';
-import type { StreamUsage } from './usage/stream-usage.ts';
 
 export interface CoveredCall {
   readonly orgId: string;

@@ -3,7 +3,17 @@ import { isUtf8 } from 'node:buffer';
 import { performance } from 'node:perf_hooks';
 import { Readable } from 'node:stream';
 import type { Connection } from '../capabilities/integration/connections/index.ts';
+import { isResponseId } from '../capabilities/spend/runs/index.ts';
 import { formatUsd } from '../kernel/money.ts';
+import {
+  type CallOutcome,
+  type DiscardedUsage,
+  type SettledUsage,
+  settledUsage,
+} from '../kernel/providers/call-end.ts';
+import { addUsage, fieldsOf, noUsage, responseIdOf, usageOfBody } from '../kernel/providers/call-usage.ts';
+import { createStreamUsage, type StreamUsage } from '../kernel/providers/stream-usage.ts';
+import { showsAllOutput } from '../kernel/providers/visible-output.ts';
 import type { Reply, StreamedReply } from '../platform/http/message/reply.ts';
 import type { AdmittedRequest } from './admitted-request.ts';
 import { callHeaders } from './call-headers.ts';
@@ -22,11 +32,7 @@ import { createOpenStream } from './stream/create-open-stream.ts';
 import { createRelayFilter } from './stream/relay-filter.ts';
 import { type Relay, relayStream, type StreamEnd } from './stream/relay-stream.ts';
 import { endingOf, streamOutcome } from './stream/stream-outcome.ts';
-import { type CallOutcome, type DiscardedUsage, type SettledUsage, settledUsage } from './usage/call-end.ts';
-import { addUsage, fieldsOf, noUsage, responseIdOf, usageOfBody } from './usage/call-usage.ts';
 import { bytesOf } from './usage/output-bound.ts';
-import { createStreamUsage, type StreamUsage } from './usage/stream-usage.ts';
-import { showsAllOutput } from './usage/visible-output.ts';
 
 /** Time to read the rest of a response after its client has left. */
 const drainMs = 30_000;
@@ -194,7 +200,8 @@ export class CallInProgress implements OngoingCall {
           latency_ms: Math.max(0, Math.round(performance.now() - startedMs)),
         },
         marks,
-        ...(outcome.responseId !== undefined && { responseId: outcome.responseId }),
+        ...(outcome.responseId !== undefined &&
+          isResponseId(outcome.responseId) && { responseId: outcome.responseId }),
       };
       return await settlements.settle(settlement, admitted.heldNanos);
     } finally {

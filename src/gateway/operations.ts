@@ -1,6 +1,6 @@
 /** The operations that the gateway serves. Every other path below its prefixes is 404: nothing passes unmetered. */
 import type { Dialect, WantedConnection } from '../capabilities/integration/connections/index.ts';
-import type { Shape } from './usage/call-usage.ts';
+import type { Shape } from '../kernel/providers/call-usage.ts';
 
 interface Target {
   readonly dialect: Dialect;

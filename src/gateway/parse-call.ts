@@ -1,10 +1,11 @@
 /** Parses the body of a metered call: the fields that the gateway reads. All others are the business of the provider. */
 
+import { maxFieldsOf, thinkingTokensOf } from '../kernel/providers/call-request.ts';
+import { type Fields, fieldsOf, type Shape } from '../kernel/providers/call-usage.ts';
 import { isStorable } from '../platform/http/message/json-errors.ts';
 import { repeatedNames } from './body/edit-body.ts';
 import { objectStartOf } from './body/json-positions.ts';
 import { GatewayError } from './errors/dialect-errors.ts';
-import { type Fields, fieldsOf, type Shape } from './usage/call-usage.ts';
 
 export interface ParsedCall {
   readonly shape: Shape;
@@ -25,12 +26,6 @@ export interface ParsedCall {
   readonly hasTools: boolean;
 }
 
-const maxFieldsOf: Readonly<Record<Shape, readonly string[]>> = {
-  chat: ['max_completion_tokens', 'max_tokens'],
-  responses: ['max_output_tokens'],
-  messages: ['max_tokens'],
-  embeddings: [],
-};
 const modelMax = 200;
 const choicesMax = 1_000;
 
@@ -69,7 +64,7 @@ export function parseCall(shape: Shape, bytes: Buffer): ParsedCall {
     maxFields,
     maxOutputTokens: maxima.length === 0 ? undefined : Math.min(...maxima),
     choices: shape === 'chat' && body.n != null ? Math.max(1, Math.min(countOf(body.n, 'n'), choicesMax)) : 1,
-    thinkingTokens: thinkingOf(body),
+    thinkingTokens: thinkingTokensOf(body),
     hasTools: Array.isArray(body.tools) || Array.isArray(body.functions),
   };
 }
@@ -96,11 +91,6 @@ export function parseObject(bytes: Buffer): Fields {
     throw new GatewayError(400, 'invalid_json', 'The body must be a JSON object.');
   }
   return fieldsOf(body);
-}
-
-function thinkingOf(body: Fields): number {
-  const { budget_tokens: budget } = fieldsOf(body.thinking);
-  return typeof budget === 'number' && budget > 0 ? Math.ceil(budget) : 0;
 }
 
 function countOf(value: unknown, name: string): number {

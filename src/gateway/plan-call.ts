@@ -8,16 +8,18 @@ import type {
 import type { ModelCapabilitiesCache } from '../capabilities/spend/models/index.ts';
 import type { CallPrices } from '../capabilities/spend/unpriced-models/index.ts';
 import { affordableOutputTokens, type Rates, worstCaseCost } from '../kernel/prices.ts';
+import { defaultMaxField } from '../kernel/providers/call-request.ts';
+import { serviceTierOf } from '../kernel/providers/call-usage.ts';
+import { estimatedInputTokens, type InputParts } from '../kernel/providers/estimate-input.ts';
 import { requestedRates } from '../ledger/service-fields.ts';
 import type { Caller } from '../platform/http/routes/access.ts';
 import type { OnLimit } from './attribution-headers.ts';
 import { type BodyChanges, editBody } from './body/edit-body.ts';
-import { estimatedInputTokens, type InputParts, inputPartsOf } from './body/estimate-input.ts';
+import { inputPartsOf } from './body/input-parts.ts';
 import type { TokenRatios } from './body/token-ratios.ts';
 import { GatewayError } from './errors/dialect-errors.ts';
 import type { Operation } from './operations.ts';
 import type { ParsedCall } from './parse-call.ts';
-import { serviceTierOf } from './usage/call-usage.ts';
 
 export interface PlanDependencies {
   readonly connections: Connections;
@@ -192,7 +194,7 @@ export function bodyOf({ call, model }: CallPlan, connection: Connection, maxOut
       }
     }
     if (call.maxFields.length === 0) {
-      changes[defaultMaxField(call, connection)] = each;
+      changes[defaultMaxField(call.shape, connection.kind !== 'openai_compatible')] = each;
     }
   }
   if (addsUsageChunk(call)) {
@@ -207,16 +209,4 @@ export function bodyOf({ call, model }: CallPlan, connection: Connection, maxOut
 /** True if the gateway requests the chunk with the usage, which the client did not. */
 export function addsUsageChunk({ shape, isStream, includesUsage }: ParsedCall): boolean {
   return shape === 'chat' && isStream && !includesUsage;
-}
-
-/** OpenAI's reasoning models reject `max_tokens`; many compatible providers know no other name. */
-function defaultMaxField({ shape }: ParsedCall, { kind }: Connection): string {
-  switch (shape) {
-    case 'responses':
-      return 'max_output_tokens';
-    case 'messages':
-      return 'max_tokens';
-    default:
-      return kind === 'openai_compatible' ? 'max_tokens' : 'max_completion_tokens';
-  }
 }

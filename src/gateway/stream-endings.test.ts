@@ -3,8 +3,8 @@ import OpenAI from 'openai';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { eventually } from '../../test/support/eventually.ts';
 import { createGatewayWorld, type GatewayWorld } from '../../test/support/gateway-world.ts';
+import { noUsage } from '../kernel/providers/call-usage.ts';
 import { createOpenChat } from './stream/open-chat.ts';
-import { noUsage } from './usage/call-usage.ts';
 
 let gateway: GatewayWorld;
 let openai: OpenAI;

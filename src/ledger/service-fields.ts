@@ -9,11 +9,9 @@ import {
   type Tariff,
   unitCost,
 } from '../kernel/rate-modifiers.ts';
+import { wordPattern } from '../kernel/service-words.ts';
 import type { HeldService } from './holds/hold.ts';
 import { tokens, tokensMax } from './scope.ts';
-
-/** Short and lower-case, so that there is only one spelling. */
-export const wordPattern = '^[a-z0-9][a-z0-9._-]{0,63}$';
 
 export const serviceTier = Type.String({
   pattern: wordPattern,

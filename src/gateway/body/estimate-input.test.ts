@@ -1,9 +1,11 @@
 import { pino } from 'pino';
 import { expect, test } from 'vitest';
+import { estimatedInputTokens } from '../../kernel/providers/estimate-input.ts';
+import { imageTokens } from '../../kernel/providers/image-tokens.ts';
+import { familyOf } from '../../kernel/providers/model-family.ts';
 import { createLearnedCounts } from '../learned/learned-counts.ts';
-import { estimatedInputTokens, inputPartsOf } from './estimate-input.ts';
-import { imageTokens, sizeOfBase64 } from './image-tokens.ts';
-import { familyOf } from './model-family.ts';
+import { sizeOfBase64 } from './image-size.ts';
+import { inputPartsOf } from './input-parts.ts';
 import { createTokenRatios, safeRatio, safeRatioOfOthers } from './token-ratios.ts';
 
 const rules = { ratio: 2.1, unseenTokens: 50_000, contextTokens: 128_000, hasTools: false };

@@ -3,7 +3,8 @@
  * a digest takes a fraction of the time of a score. The texts themselves are not kept.
  */
 import { hash } from 'node:crypto';
-import { type TextScore, textScore } from './text-score.ts';
+import type { TextScore } from '../../kernel/providers/estimate-input.ts';
+import { textScore } from './text-score.ts';
 
 /** For shorter texts the digest would take as long as the score. */
 const lengthMin = 1_024;

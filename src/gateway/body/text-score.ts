@@ -4,13 +4,8 @@
  * from left to right, and costs more than these, because o200k may cut it elsewhere. Families of models differ by a factor, which is
  * learned (`token-ratios.ts`).
  */
+import type { TextScore } from '../../kernel/providers/estimate-input.ts';
 import { hashStart, hashStep, isInVocabulary } from './vocabulary.ts';
-
-export interface TextScore {
-  /** Bytes in UTF-8. No tokenizer makes more tokens than bytes. */
-  readonly bytes: number;
-  readonly score: number;
-}
 
 /** The cost of a string of the vocabulary inside a longer word, in tokens. A single character costs 1. */
 const pieceCost = 1.5;

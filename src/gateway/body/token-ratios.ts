@@ -5,9 +5,10 @@
  * Calls that need few tokens cannot lower the estimate of others: an org learns from its own calls only; keys are divided into
  * groups, and the group with the highest percentile decides; a group with few calls of its own uses the safe start.
  */
+
+import type { InputParts } from '../../kernel/providers/estimate-input.ts';
+import { familyOf } from '../../kernel/providers/model-family.ts';
 import { type LearnedCounts, percentileBucket, sumOf } from '../learned/learned-counts.ts';
-import type { InputParts } from './estimate-input.ts';
-import { familyOf } from './model-family.ts';
 
 export interface RatioSubject {
   readonly orgId: string;

@@ -1,9 +1,10 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { seedsOf } from '../../../test/support/seeds.ts';
-import { SseReader } from '../sse/sse-reader.ts';
-import { createStreamUsage } from '../usage/stream-usage.ts';
-import { createRelayFilter } from './relay-filter.ts';
+import { SseReader } from '../../kernel/providers/sse-reader.ts';
+import { createStreamUsage } from '../../kernel/providers/stream-usage.ts';
+import { bytesOf } from '../usage/output-bound.ts';
+import { bufferOperations, createRelayFilter } from './relay-filter.ts';
 
 const { forAll } = seedsOf('gateway-streams');
 
@@ -26,9 +27,9 @@ test('events are the same for every boundary of chunks, and their bytes are thos
   forAll(
     fc.property(events, fc.array(fc.nat(400), { maxLength: 12 }), ([end, lines], cuts) => {
       const bytes = Buffer.from(lines.map((one) => `${one.join(end)}${end}${end}`).join(''));
-      const whole = new SseReader();
+      const whole = new SseReader(bufferOperations);
       const expected = whole.push(bytes);
-      const reader = new SseReader();
+      const reader = new SseReader(bufferOperations);
       const read = chunksOf(bytes, cuts).flatMap((chunk) => reader.push(chunk));
       expect(read.map(({ type, data }) => [type, data])).toEqual(
         expected.map(({ type, data }) => [type, data]),
@@ -51,7 +52,7 @@ test('exactly the usage chunk is left out, for every boundary of chunks', () => 
       const head = texts.map(text).join('');
       const tail = 'data: [DONE]\n\n: a comment\n\nincomplete';
       const bytes = Buffer.from(`${head}${usageChunk}${tail}`);
-      const usage = createStreamUsage('chat');
+      const usage = createStreamUsage('chat', bytesOf);
       const filter = createRelayFilter(usage, noOpenStream, true);
       const out = chunksOf(bytes, cuts).map((chunk) => filter.push(chunk));
       expect(Buffer.concat([...out, filter.end(true)]).toString()).toBe(`${head}${tail}`);
@@ -62,16 +63,16 @@ test('exactly the usage chunk is left out, for every boundary of chunks', () => 
 });
 
 test('a client that requested usage gets every event, and an incomplete one only at the end of the provider', () => {
-  const filter = createRelayFilter(createStreamUsage('chat'), noOpenStream, false);
+  const filter = createRelayFilter(createStreamUsage('chat', bytesOf), noOpenStream, false);
   expect(filter.push(Buffer.from(`${usageChunk}data: {"id"`)).toString()).toBe(usageChunk);
   expect(filter.end(true).toString()).toBe('data: {"id"');
-  const broken = createRelayFilter(createStreamUsage('chat'), noOpenStream, false);
+  const broken = createRelayFilter(createStreamUsage('chat', bytesOf), noOpenStream, false);
   broken.push(Buffer.from('data: {"id"'));
   expect(broken.end(false).toString()).toBe('');
 });
 
 test('an event that is too long is passed on unread', () => {
-  const reader = new SseReader(10);
+  const reader = new SseReader(bufferOperations, 10);
   expect(reader.push(Buffer.from('data: 0123456789'))).toEqual([]);
   expect(reader.isOverlong).toBe(true);
   expect(reader.rest().toString()).toBe('data: 0123456789');

@@ -3,8 +3,8 @@
  * event, so that the gateway can end a stream with an event of its own. Only the chunk with the usage that the client did not
  * request is left out.
  */
-import { eventOf, SseReader } from '../sse/sse-reader.ts';
-import { dataOf, type StreamUsage } from '../usage/stream-usage.ts';
+import { type ByteOperations, eventOf, SseReader } from '../../kernel/providers/sse-reader.ts';
+import { dataOf, type StreamUsage } from '../../kernel/providers/stream-usage.ts';
 import type { OpenStream } from './open-stream.ts';
 
 export interface RelayFilter {
@@ -15,6 +15,10 @@ export interface RelayFilter {
 }
 
 const noBytes: Buffer = Buffer.alloc(0);
+export const bufferOperations: ByteOperations<Buffer> = {
+  concat: (parts) => Buffer.concat(parts),
+  decode: (bytes) => bytes.toString('utf8'),
+};
 
 /** `dropUsageChunk`: the gateway has added `include_usage`. */
 export function createRelayFilter(
@@ -22,7 +26,7 @@ export function createRelayFilter(
   open: Pick<OpenStream, 'read'>,
   dropUsageChunk: boolean,
 ): RelayFilter {
-  const reader = new SseReader();
+  const reader = new SseReader(bufferOperations);
   return {
     push(chunk) {
       if (reader.isOverlong) {
@@ -44,7 +48,7 @@ export function createRelayFilter(
     },
     end(isComplete) {
       const rest = reader.rest();
-      const isUsageChunk = rest.length > 0 && usage.read(dataOf(eventOf(rest)));
+      const isUsageChunk = rest.length > 0 && usage.read(dataOf(eventOf(rest, rest.toString('utf8'))));
       return isComplete && !(isUsageChunk && dropUsageChunk) ? rest : noBytes;
     },
   };

@@ -1,8 +1,9 @@
 /** What the end of a stream means for its call, and what the client receives of it. */
+
+import type { CallOutcome } from '../../kernel/providers/call-end.ts';
+import type { CallUsage } from '../../kernel/providers/call-usage.ts';
+import type { StreamUsage } from '../../kernel/providers/stream-usage.ts';
 import { stopping } from '../errors/call-errors.ts';
-import type { CallOutcome } from '../usage/call-end.ts';
-import type { CallUsage } from '../usage/call-usage.ts';
-import type { StreamUsage } from '../usage/stream-usage.ts';
 import type { OpenStream } from './open-stream.ts';
 import type { StreamEnd } from './relay-stream.ts';
 

@@ -1,6 +1,7 @@
 /** The schemas of modifiers and unit prices. */
 import { Type } from 'typebox';
-import { unitName, unitsMax, wordPattern } from '../../../ledger/service-fields.ts';
+import { wordPattern } from '../../../kernel/service-words.ts';
+import { unitName, unitsMax } from '../../../ledger/service-fields.ts';
 import { choice, closed, nullable, usd } from '../../../platform/http/routes/schemas.ts';
 
 const rate = (of: string) => Type.Optional(Type.String({ ...usd, description: `US dollars ${of}.` }));

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { wordPattern } from '../../../ledger/service-fields.ts';
+import { wordPattern } from '../../../kernel/service-words.ts';
 import { listParameters } from '../../../platform/http/routes/list.ts';
 import { choice, closed, id, nullable, timestamp, usd } from '../../../platform/http/routes/schemas.ts';
 import { nameSteps } from './name-resolution.ts';

@@ -1,5 +1,4 @@
 /** Reads usage, the end and the amount of output from the events of a streamed response. */
-import type { SseEvent } from '../sse/sse-reader.ts';
 import {
   type CallUsage,
   type Fields,
@@ -11,7 +10,10 @@ import {
   usageOf,
   usageOfCounts,
 } from './call-usage.ts';
-import { bytesOf, type OutputBound } from './output-bound.ts';
+import type { SseEvent } from './sse-reader.ts';
+
+/** Returns an upper bound of the tokens of a text. */
+export type OutputBound = (text: string) => number;
 
 export interface StreamUsage {
   /** Reads the data of one event. Returns true if it is the chunk that only reports usage, which `include_usage` adds. */
@@ -26,7 +28,7 @@ export interface StreamUsage {
   readonly outputBound: number;
 }
 
-export function createStreamUsage(shape: Shape, boundOf: OutputBound = bytesOf): StreamUsage {
+export function createStreamUsage(shape: Shape, boundOf: OutputBound): StreamUsage {
   switch (shape) {
     case 'messages':
       return messagesStream(boundOf);
@@ -41,7 +43,7 @@ export function createStreamUsage(shape: Shape, boundOf: OutputBound = bytesOf):
 export const doneMarker: Fields = {};
 
 /** Returns the fields of the data of an event; none if it has no JSON. */
-export function dataOf({ data }: SseEvent): Fields {
+export function dataOf({ data }: Pick<SseEvent, 'data'>): Fields {
   if (data === '') {
     return {};
   }

@@ -74,7 +74,7 @@ test('usage of messages adds the cache to the input, and keeps its lifetimes and
 });
 
 test('a stream of messages has its input from the start and its output from the last delta', () => {
-  const usage = createStreamUsage('messages');
+  const usage = createStreamUsage('messages', (text) => text.length);
   const read = (value: Fields) => usage.read(value);
   read({ type: 'message_start', message: { usage: { ...cacheUsage, output_tokens: 1 } } });
   expect(usage.isFinal).toBe(false);
@@ -91,7 +91,7 @@ test('a stream of messages has its input from the start and its output from the 
 });
 
 test('usage of a chat that each chunk reports is final only once the output has ended', () => {
-  const usage = createStreamUsage('chat');
+  const usage = createStreamUsage('chat', (text) => text.length);
   const chunk = (tokens: number, reason: string | null) =>
     usage.read({
       choices: [{ index: 0, delta: { content: 'x' }, finish_reason: reason }],

@@ -1,6 +1,8 @@
 /** The usage with which a call is settled, whatever has happened to its response. */
-import type { Mark } from '../../ledger/posting.ts';
 import { addUsage, type CallUsage, noUsage, type RunUsageFields, runUsageOf } from './call-usage.ts';
+
+/** Marks of the run of a call. */
+export type UsageMark = 'truncated' | 'usage_estimated';
 
 export interface CallOutcome {
   readonly status: 'succeeded' | 'failed' | 'cancelled';
@@ -30,7 +32,7 @@ export interface SettledUsage {
   readonly fields: RunUsageFields;
   /** Set if the call cost nothing: neither input nor output was charged. */
   readonly isFree: boolean;
-  readonly marks: readonly Mark[];
+  readonly marks: readonly UsageMark[];
 }
 
 /** Usage of attempts before the response. */
@@ -48,7 +50,7 @@ export function settledUsage(
   bounds: CallBounds,
   discarded: DiscardedUsage,
 ): SettledUsage {
-  const marks: Mark[] = outcome.isTruncated === true ? ['truncated'] : [];
+  const marks: UsageMark[] = outcome.isTruncated === true ? ['truncated'] : [];
   const own = ownUsage(outcome, bounds);
   if (own.isEstimated || discarded.isEstimated) {
     marks.push('usage_estimated');

@@ -1,13 +1,26 @@
 /**
- * Estimates the input tokens of a request as an upper bound, without a tokenizer: text by its score (`text-score.ts`), images by the
+ * Estimates the input tokens of a request as an upper bound, without a tokenizer: text by the score of its reader, images by the
  * published formulas, and what the request only refers to by the size of the model's context or the org's setting.
  */
-import type { Fields } from '../usage/call-usage.ts';
-import { fieldsOf } from '../usage/call-usage.ts';
-import { imageTokens, sizeOfBase64 } from './image-tokens.ts';
+import { type Fields, fieldsOf } from './call-usage.ts';
+import { type ImageSize, imageTokens } from './image-tokens.ts';
 import { familyOf } from './model-family.ts';
-import { cachedTextScore } from './score-cache.ts';
-import { type TextScore, textScore } from './text-score.ts';
+
+export interface TextScore {
+  /** Bytes of the text in UTF-8. No tokenizer makes more tokens than bytes. */
+  readonly bytes: number;
+  /** The tokens that the text may have, for a ratio of one. */
+  readonly score: number;
+}
+
+/** Reads the parts of a request that only some runtimes can read well. */
+export interface InputReaders {
+  scoreOfText(text: string): TextScore;
+  /** Names of fields are few, so that their scores can be kept. */
+  scoreOfName(name: string): TextScore;
+  /** Returns the size of an image in base64; undefined if it is not known. */
+  sizeOfImage(base64: string): ImageSize | undefined;
+}
 
 export interface InputParts {
   readonly textBytes: number;
@@ -77,22 +90,6 @@ const toolCallTypes = new Set(['tool_use', 'server_tool_use', 'mcp_tool_use', 'c
 const serverToolTypes =
   /^(web_search|web_fetch|code_execution|code_interpreter|file_search|mcp|tool_search|image_generation)/;
 
-/** Scores of names of fields. Bounded, because clients choose the names in schemas. */
-const nameScores = new Map<string, TextScore>();
-const nameScoresMax = 2_000;
-
-function nameScore(name: string): TextScore {
-  const known = nameScores.get(name);
-  if (known !== undefined) {
-    return known;
-  }
-  const score = textScore(name);
-  if (nameScores.size < nameScoresMax && name.length <= 40) {
-    nameScores.set(name, score);
-  }
-  return score;
-}
-
 class Collector {
   textBytes = 0;
   textScore = 0;
@@ -101,9 +98,11 @@ class Collector {
   parts = 0;
   hasUnseen = false;
   readonly #model: string;
+  readonly #readers: InputReaders;
 
-  constructor(model: string) {
+  constructor(model: string, readers: InputReaders) {
     this.#model = model;
+    this.#readers = readers;
   }
 
   add(value: unknown, name: string): void {
@@ -130,8 +129,8 @@ class Collector {
   }
 
   #addText(text: string, name: string): void {
-    const { bytes, score } = cachedTextScore(text);
-    const ofName = nameScore(name);
+    const { bytes, score } = this.#readers.scoreOfText(text);
+    const ofName = this.#readers.scoreOfName(name);
     this.textBytes += bytes + ofName.bytes + 2;
     this.textScore += score + ofName.score + 1;
     this.textLength += text.length + name.length + 2;
@@ -181,14 +180,15 @@ class Collector {
 
   #countImage(url: string | undefined, detail: unknown): void {
     const comma = url?.startsWith('data:') === true ? url.indexOf(',') : -1;
-    const size = url === undefined || comma === -1 ? undefined : sizeOfBase64(url.slice(comma + 1));
+    const size =
+      url === undefined || comma === -1 ? undefined : this.#readers.sizeOfImage(url.slice(comma + 1));
     this.imageTokens += imageTokens(this.#model, size, detail === 'low' ? 'low' : 'high');
   }
 }
 
 /** Returns the parts of a request that become input tokens. */
-export function inputPartsOf(body: Fields, model: string): InputParts {
-  const collector = new Collector(model);
+export function inputPartsOf(body: Fields, model: string, readers: InputReaders): InputParts {
+  const collector = new Collector(model, readers);
   for (const [name, value] of Object.entries(body)) {
     if (unseenFields.has(name) && value != null) {
       collector.hasUnseen = true;

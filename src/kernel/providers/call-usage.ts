@@ -1,6 +1,5 @@
 /** Usage of a call as its provider reports it, in each shape, and its conversion to the usage of a run. */
-import { isResponseId } from '../../capabilities/spend/runs/index.ts';
-import { wordPattern } from '../../ledger/service-fields.ts';
+import { wordPattern } from '../service-words.ts';
 
 /** Shapes of requests and responses. Each is one operation of a dialect. */
 export const shapes = ['chat', 'responses', 'embeddings', 'messages'] as const;
@@ -201,9 +200,9 @@ function toolCounts(tools: Fields): Record<string, number> {
   return counts;
 }
 
-/** Returns the id of a response or of a chunk of it; undefined if it has none that can be kept. */
+/** Returns the id of a response or of a chunk of it, as its provider has sent it. */
 export function responseIdOf({ id }: Fields): string | undefined {
-  return typeof id === 'string' && isResponseId(id) ? id : undefined;
+  return typeof id === 'string' ? id : undefined;
 }
 
 export type Fields = Readonly<Record<string, unknown>>;

@@ -2,9 +2,9 @@
  * Splits a stream of server-sent events into events, whatever the boundaries of its chunks. Each event keeps its bytes, so
  * that events can be forwarded unchanged or left out. Line breaks are LF, CRLF or CR, as in the HTML standard.
  */
-export interface SseEvent {
+export interface SseEvent<Bytes extends Uint8Array = Uint8Array> {
   /** The bytes of the event, including the empty line that ends it. */
-  readonly raw: Buffer;
+  readonly raw: Bytes;
   /** The value of the last `event` field; empty if there is none. */
   readonly type: string;
   /** The values of all `data` fields, joined by line breaks. */
@@ -13,15 +13,21 @@ export interface SseEvent {
 
 const lf = 0x0a;
 const cr = 0x0d;
-const noBytes: Buffer = Buffer.alloc(0);
 
 /** Longer events are not read, only passed on. No known provider sends such events. */
 const defaultEventBytesMax = 33_554_432;
 
-export class SseReader {
+/** The operations on bytes of a runtime: those of Node's `Buffer` are the fastest, and not every runtime has it. */
+export interface ByteOperations<Bytes extends Uint8Array> {
+  concat(parts: readonly Bytes[]): Bytes;
+  decode(bytes: Bytes): string;
+}
+
+export class SseReader<Bytes extends Uint8Array> {
+  readonly #operations: ByteOperations<Bytes>;
   readonly #eventBytesMax: number;
   /** Bytes of the event that is not complete yet. */
-  #pending: Buffer[] = [];
+  #pending: Bytes[] = [];
   #pendingBytes = 0;
   /** True at the start of a line of the pending event. */
   #isLineStart = true;
@@ -31,7 +37,8 @@ export class SseReader {
   #endsWithCr = false;
   #isOverlong = false;
 
-  constructor(eventBytesMax = defaultEventBytesMax) {
+  constructor(operations: ByteOperations<Bytes>, eventBytesMax = defaultEventBytesMax) {
+    this.#operations = operations;
     this.#eventBytesMax = eventBytesMax;
   }
 
@@ -41,18 +48,18 @@ export class SseReader {
   }
 
   /** Returns the events that are complete with this chunk. */
-  push(chunk: Buffer): SseEvent[] {
+  push(chunk: Bytes): SseEvent<Bytes>[] {
     if (this.#isOverlong) {
       return [];
     }
-    const events: SseEvent[] = [];
+    const events: SseEvent<Bytes>[] = [];
     let start = 0;
     for (let at = 0; at < chunk.length; at += 1) {
       const byte = chunk[at];
       if (this.#endsWithCr) {
         this.#endsWithCr = false;
         const end = byte === lf ? at + 1 : at;
-        events.push(this.#take(chunk.subarray(start, end)));
+        events.push(this.#take(chunk.subarray(start, end) as Bytes));
         start = end;
         this.#afterCr = false;
         if (byte === lf) {
@@ -64,7 +71,7 @@ export class SseReader {
       } else if (byte === lf || byte === cr) {
         this.#afterCr = byte === cr;
         if (this.#isLineStart && byte === lf) {
-          events.push(this.#take(chunk.subarray(start, at + 1)));
+          events.push(this.#take(chunk.subarray(start, at + 1) as Bytes));
           start = at + 1;
         } else if (this.#isLineStart) {
           this.#endsWithCr = true;
@@ -75,19 +82,19 @@ export class SseReader {
         this.#isLineStart = false;
       }
     }
-    this.#keep(chunk.subarray(start));
+    this.#keep(chunk.subarray(start) as Bytes);
     return events;
   }
 
   /** Returns the bytes that belong to no complete event. Called at the end of the stream. */
-  rest(): Buffer {
-    const rest = Buffer.concat(this.#pending);
+  rest(): Bytes {
+    const rest = this.#operations.concat(this.#pending);
     this.#pending = [];
     this.#pendingBytes = 0;
     return rest;
   }
 
-  #keep(bytes: Buffer): void {
+  #keep(bytes: Bytes): void {
     if (bytes.length === 0) {
       return;
     }
@@ -96,19 +103,20 @@ export class SseReader {
     this.#isOverlong = this.#pendingBytes > this.#eventBytesMax;
   }
 
-  #take(last: Buffer): SseEvent {
-    const raw = this.#pending.length === 0 ? last : Buffer.concat([...this.#pending, last]);
+  #take(last: Bytes): SseEvent<Bytes> {
+    const raw = this.#pending.length === 0 ? last : this.#operations.concat([...this.#pending, last]);
     this.#pending = [];
     this.#pendingBytes = 0;
     this.#isLineStart = true;
-    return eventOf(raw);
+    return eventOf(raw, this.#operations.decode(raw));
   }
 }
 
-export function eventOf(raw: Buffer): SseEvent {
+/** `text`: the bytes as text. */
+export function eventOf<Bytes extends Uint8Array>(raw: Bytes, text: string): SseEvent<Bytes> {
   let type = '';
   let data: string | undefined;
-  for (const line of raw.toString('utf8').split(/\r\n|\r|\n/)) {
+  for (const line of text.split(/\r\n|\r|\n/)) {
     const colon = line.indexOf(':');
     const name = colon === -1 ? line : line.slice(0, colon);
     if (name !== 'data' && name !== 'event') {
@@ -121,5 +129,5 @@ export function eventOf(raw: Buffer): SseEvent {
       data = data === undefined ? value : `${data}\n${value}`;
     }
   }
-  return { raw: raw.length === 0 ? noBytes : raw, type, data: data ?? '' };
+  return { raw, type, data: data ?? '' };
 }
