@@ -9,6 +9,7 @@ import { DeprecationRegistry } from '../src/contract/deprecations.ts';
 import { buildOpenApi } from '../src/platform/http/routes/openapi.ts';
 import { dereferenced } from '../src/platform/http/routes/openapi-references.ts';
 import { declaredApp } from '../test/support/declared-routes.ts';
+import { clientFiles } from './client-types.ts';
 import { readableJson } from './contract/readable-json.ts';
 import { diagrams } from './diagrams.ts';
 import { forecastChart } from './forecast-chart.ts';
@@ -41,6 +42,7 @@ const documents: Record<string, string> = {
   'docs/generated/licences.md': licencesDocument(lock),
   'docs/generated/sbom.cdx.json': billOfMaterials(lock),
   'src/contract/views/responses.ts': responseTypes(dereferenced(JSON.parse(openApiJson))),
+  ...clientFiles(JSON.parse(openApiJson)),
 };
 const root = new URL('../', import.meta.url);
 

@@ -2,18 +2,7 @@
  * Renders the JSON responses of the OpenAPI document as TypeScript types, by operation id. The console reads the API through
  * them, so that a change of a response schema is a compile error on every page that no longer fits.
  */
-
-interface Schema {
-  readonly type?: string | readonly string[];
-  readonly enum?: readonly unknown[];
-  readonly const?: unknown;
-  readonly anyOf?: readonly Schema[];
-  readonly properties?: Readonly<Record<string, Schema>>;
-  readonly required?: readonly string[];
-  readonly items?: Schema;
-  readonly additionalProperties?: boolean | Schema;
-  readonly patternProperties?: Readonly<Record<string, Schema>>;
-}
+import { type NameOf, objectType, type Schema, typeText } from './schema-types.ts';
 
 interface Operation {
   readonly operationId: string;
@@ -59,7 +48,7 @@ export function responseTypes(openApi: object): string {
   }
   const entries = schemas.map(([id, schema]) => {
     const others = new Map([...owners].filter(([, owner]) => owner !== id));
-    return `  readonly '${id}': ${render(schema, others, '  ')};\n`;
+    return `  readonly '${id}': ${typeText(schema, ownerIn(others), '  ')};\n`;
   });
   return header + entries.join('') + footer;
 }
@@ -76,65 +65,15 @@ function jsonResponse({ responses }: Operation): Schema | undefined {
     .find((schema) => schema !== undefined);
 }
 
-/** `owners`: operation ids by the shape of their response. */
-function render(schema: Schema, owners: ReadonlyMap<string, string>, indent = ''): string {
-  const owner = owners.size > 0 && schema.properties ? owners.get(shapeOf(schema)) : undefined;
-  if (owner !== undefined) {
-    const isNullable = Array.isArray(schema.type) && schema.type.includes('null');
-    return `Responses['${owner}']${isNullable ? ' | null' : ''}`;
-  }
-  if (schema.anyOf !== undefined) {
-    return schema.anyOf.map((part) => render(part, owners, indent)).join(' | ');
-  }
-  if (schema.enum !== undefined) {
-    return schema.enum.map(literal).join(' | ');
-  }
-  if ('const' in schema) {
-    return literal(schema.const);
-  }
-  const types = [schema.type ?? []].flat();
-  return types.length === 0
-    ? 'unknown'
-    : types.map((type) => typeOf(type, schema, owners, indent)).join(' | ');
+/** Names a type by the operation that returns it. `owners`: operation ids by the shape of their response. */
+function ownerIn(owners: ReadonlyMap<string, string>): NameOf {
+  return (schema) => {
+    const owner = schema.properties === undefined ? undefined : owners.get(shapeOf(schema));
+    return owner === undefined ? undefined : `Responses['${owner}']`;
+  };
 }
 
 /** The type of an object, written out. */
 function shapeOf(schema: Schema): string {
-  return objectType(schema, new Map(), '');
-}
-
-function literal(value: unknown): string {
-  return typeof value === 'string' ? `'${value}'` : String(value);
-}
-
-function typeOf(type: string, schema: Schema, owners: ReadonlyMap<string, string>, indent: string): string {
-  switch (type) {
-    case 'integer':
-    case 'number':
-      return 'number';
-    case 'array': {
-      const item = render(schema.items ?? {}, owners, indent);
-      return `readonly ${/ \| /.test(item) && !item.startsWith('{') ? `(${item})` : item}[]`;
-    }
-    case 'object':
-      return objectType(schema, owners, indent);
-    default:
-      return type;
-  }
-}
-
-function objectType(schema: Schema, owners: ReadonlyMap<string, string>, indent: string): string {
-  const { properties, required = [], additionalProperties, patternProperties } = schema;
-  if (properties === undefined) {
-    const values =
-      Object.values(patternProperties ?? {})[0] ??
-      (typeof additionalProperties === 'object' ? additionalProperties : {});
-    return `Readonly<Record<string, ${render(values, owners, indent)}>>`;
-  }
-  const inner = `${indent}  `;
-  const lines = Object.entries(properties).map(
-    ([name, part]) =>
-      `${inner}readonly ${/^\w+$/.test(name) ? name : `'${name}'`}${required.includes(name) ? '' : '?'}: ${render(part, owners, inner)};\n`,
-  );
-  return `{\n${lines.join('')}${indent}}`;
+  return objectType(schema, () => undefined, '');
 }
