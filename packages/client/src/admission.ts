@@ -1,0 +1,54 @@
+/** The decision before a call: allowed with a hold, denied, or, if the service is away, as the fail mode says. */
+import { isUnavailable, PurserApiError, PurserConnectionError } from './errors.ts';
+import type { Decision, DecisionRequest } from './generated/types.ts';
+import type { ErrorHook } from './settlements.ts';
+import type { Transport } from './transport.ts';
+
+export type FailMode = 'open' | 'closed';
+
+export interface AdmissionOptions {
+  readonly transport: Transport;
+  /** Time for a decision, retries included. */
+  readonly timeoutMs: number;
+  readonly failMode: FailMode;
+  readonly onError: ErrorHook;
+}
+
+/**
+ * Returns the decision; undefined if the call may be made without one, because the service is away and the fail mode is open. Throws a
+ * `PurserApiError` if the call is denied.
+ */
+export async function decide(
+  { transport, timeoutMs, failMode, onError }: AdmissionOptions,
+  body: DecisionRequest,
+  signal?: AbortSignal,
+): Promise<Decision | undefined> {
+  try {
+    const decision = await transport.send({
+      method: 'POST',
+      path: '/v1/edge/decision',
+      body,
+      deadlineMs: timeoutMs,
+      ...(signal !== undefined && { signal }),
+    });
+    return decision as Decision;
+  } catch (error) {
+    if (!isUnavailable(error) || failMode === 'closed') {
+      throw error instanceof PurserConnectionError ? unavailable(error) : error;
+    }
+    onError(error, { operation: 'decide' });
+    return undefined;
+  }
+}
+
+/** Denies in the same way as a service that cannot decide. */
+function unavailable(cause: PurserConnectionError): PurserApiError {
+  const error = new PurserApiError({
+    status: 503,
+    code: 'service_unavailable',
+    message: `${cause.message} The call is denied, because the fail mode is \`closed\`.`,
+    details: {},
+  });
+  error.cause = cause;
+  return error;
+}
