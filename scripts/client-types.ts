@@ -36,6 +36,7 @@ interface OpenApi {
 }
 
 const generated = (what: string) => `// biome-ignore-all format: written by scripts/generate.ts
+// biome-ignore-all assist/source/organizeImports: written by scripts/generate.ts
 /** ${what} Generated from the OpenAPI document: do not edit, run \`npm run generate\`. */
 `;
 const errorPrefix = 'Error_';

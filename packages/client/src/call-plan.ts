@@ -13,17 +13,7 @@ import {
 import type { ErrorFormat } from '../../../src/kernel/providers/error-body.ts';
 import { estimateInput } from './estimate.ts';
 import type { DecisionRequest } from './generated/types.ts';
-
-export interface PlanOptions {
-  /** Maximum output of a call that sets none. */
-  readonly defaultMaxOutputTokens: number;
-  /** Input tokens that are assumed for content that a request only refers to. */
-  readonly unseenInputTokens: number;
-  /** Replaces the estimate, such as by a tokenizer. */
-  readonly estimateInputTokens?: (body: Readonly<Record<string, unknown>>) => number;
-  /** What to do if a limit does not allow the whole call: deny it, or lower its maximum output to what is allowed. */
-  readonly onLimit: 'refuse' | 'fit';
-}
+import type { MeterOptions } from './meter-options.ts';
 
 export interface CallPlan {
   readonly shape: Shape;
@@ -60,7 +50,7 @@ export const formatOf = (shape: Shape): ErrorFormat => (shape === 'messages' ? '
 /** A request that cannot be metered is not sent. */
 export class UnmeteredCallError extends Error {}
 
-export function planCall(shape: Shape, text: string, options: PlanOptions): CallPlan {
+export function planCall(shape: Shape, text: string, options: MeterOptions): CallPlan {
   const body = parsed(text);
   const { model } = body;
   if (typeof model !== 'string' || model === '') {

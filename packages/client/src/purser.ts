@@ -9,16 +9,16 @@ import {
   merged,
   noContextStorage,
 } from './attribution.ts';
-import type { PlanOptions } from './call-plan.ts';
 import { defaultUnseenTokens } from './estimate.ts';
 import type { Api } from './generated/api.ts';
 import type { DecisionRequest } from './generated/types.ts';
 import { type GuardedCall, type GuardRequest, guardCall } from './guard.ts';
+import type { MeterOptions } from './meter-options.ts';
 import type { RequestOptions } from './request-options.ts';
 import { createSettlements, type ErrorHook } from './settlements.ts';
 import type { Spool } from './spool.ts';
 import { createTransport } from './transport.ts';
-import { type MeterOptions, wrapSdk } from './wrap.ts';
+import { wrapSdk } from './wrap.ts';
 
 export interface PurserOptions {
   /** Address of the service, without `/v1`. Default: the environment variable `PURSER_URL`, or `http://localhost:8080`. */
@@ -44,9 +44,7 @@ export interface PurserOptions {
   readonly contextStorage?: ContextStorage;
 }
 
-export interface WrapOptions
-  extends Partial<Omit<MeterOptions, 'estimateInputTokens'>>,
-    Pick<PlanOptions, 'estimateInputTokens'> {
+export interface WrapOptions extends Partial<MeterOptions> {
   /** Attribution of the calls of this SDK. That of `withRun` wins. */
   readonly attribution?: Attribution;
 }

@@ -172,5 +172,5 @@ function queryText(query: object | undefined): string {
   const entries = Object.entries(query ?? {}).filter(([, value]) => value != null);
   return entries.length === 0
     ? ''
-    : `?${new URLSearchParams(entries.map(([name, value]) => [name, String(value)]))}`;
+    : `?${new URLSearchParams(Object.fromEntries(entries.map(([name, value]) => [name, String(value)])))}`;
 }

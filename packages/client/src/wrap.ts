@@ -17,7 +17,6 @@ import {
   bodyToSend,
   type CallPlan,
   formatOf,
-  type PlanOptions,
   planCall,
   shapeOfRequest,
   UnmeteredCallError,
@@ -25,17 +24,13 @@ import {
 import { PurserApiError } from './errors.ts';
 import { utf8Length } from './estimate.ts';
 import type { Decision, DecisionRequest } from './generated/types.ts';
+import type { MeterOptions } from './meter-options.ts';
 import { meteredStream } from './metered-stream.ts';
 import type { Settlement } from './spool.ts';
 
 /** Clients of `openai` and `@anthropic-ai/sdk`, also of other versions and providers. */
 export interface SdkClient {
   withOptions(options: { fetch: typeof fetch }): unknown;
-}
-
-export interface MeterOptions extends PlanOptions {
-  /** What to do if the caller aborts: read the rest for its exact usage, or close the connection and settle an upper bound. */
-  readonly onAbort: 'drain' | 'close';
 }
 
 export interface MeterDependencies {
