@@ -5,7 +5,12 @@ import {
 } from '../../../contract/attribution.ts';
 import { currentScopeGeneration, type Role } from '../../../contract/scopes.ts';
 import type { Queryable } from '../../../platform/db/database.ts';
-import { type Condition, type PageOf, selectPage } from '../../../platform/http/routes/list.ts';
+import {
+  type Condition,
+  type PageOf,
+  searchCondition,
+  selectPage,
+} from '../../../platform/http/routes/list.ts';
 import type { ResidencyMode } from '../orgs/index.ts';
 import { type KeyFilters, type KeyStatus, keySorts } from './schema.ts';
 import { scopesInForce } from './scopes-in-force.ts';
@@ -260,6 +265,7 @@ export async function listKeys(
     where: [
       owned,
       ['name = ?', query.name],
+      searchCondition(['name', 'id'], query.search),
       ['role = ?', query.role],
       ...attributionLabels.map((label): Condition => [`attribution ->> '${label}' = ?`, query[label]]),
       ...statusConditions(query.status, now),

@@ -3,7 +3,7 @@ import { attributionFields, attributionLabels } from '../../../contract/attribut
 import { forEachName } from '../../../contract/run-dimensions.ts';
 import { orgRoles, type Scope, scopes } from '../../../contract/scopes.ts';
 import { label, tags } from '../../../ledger/scope.ts';
-import { listParameters } from '../../../platform/http/routes/list.ts';
+import { listParameters, searchFilter } from '../../../platform/http/routes/list.ts';
 import {
   choice,
   closed,
@@ -147,5 +147,6 @@ export const KeyFilters = listParameters(keySorts, {
   role: Type.Optional(choice([...orgRoles, 'operator'])),
   status: Type.Optional(choice(keyStatuses)),
   ...forEachName(attributionLabels, Type.Optional(label)),
+  ...searchFilter('the name or id'),
 });
 export type KeyFilters = Static<typeof KeyFilters>;

@@ -1,6 +1,11 @@
 import type { OrgRole } from '../../../contract/scopes.ts';
 import type { Queryable } from '../../../platform/db/database.ts';
-import { type Condition, type PageOf, selectPage } from '../../../platform/http/routes/list.ts';
+import {
+  type Condition,
+  type PageOf,
+  searchCondition,
+  selectPage,
+} from '../../../platform/http/routes/list.ts';
 import { type MemberFilters, type MemberStatus, memberSorts } from './schema.ts';
 
 export interface MemberRow {
@@ -152,6 +157,7 @@ export async function listMembers(
       ['org_id = ?', orgId],
       ['role = ?', query.role],
       ['email = ?', query.email?.toLowerCase()],
+      searchCondition(['name', 'email', 'id'], query.search),
       statusCondition(query.status),
     ],
     sorts: memberSorts,

@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { orgRoles } from '../../../contract/scopes.ts';
-import { listParameters } from '../../../platform/http/routes/list.ts';
+import { listParameters, searchFilter } from '../../../platform/http/routes/list.ts';
 import {
   choice,
   closed,
@@ -68,5 +68,6 @@ export const MemberFilters = listParameters(memberSorts, {
   status: Type.Optional(choice(memberStatuses, 'Default: all except removed members.')),
   role: Type.Optional(choice(orgRoles)),
   email: Type.Optional(Type.String({ minLength: 1, maxLength: 254 })),
+  ...searchFilter('the name, email address or id'),
 });
 export type MemberFilters = Static<typeof MemberFilters>;

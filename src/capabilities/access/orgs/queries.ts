@@ -1,7 +1,7 @@
 import type { Static } from 'typebox';
 import type { OnUnsettled } from '../../../kernel/limits.ts';
 import type { Queryable } from '../../../platform/db/database.ts';
-import { type PageOf, selectPage } from '../../../platform/http/routes/list.ts';
+import { type PageOf, searchCondition, selectPage } from '../../../platform/http/routes/list.ts';
 import { type OrgFilters, orgSorts } from './schema.ts';
 
 export type ResidencyMode = 'forward' | 'strict';
@@ -125,6 +125,7 @@ export async function listOrgs(db: Queryable, query: Static<typeof OrgFilters>):
       ['status = ?', query.status],
       ['slug = ?', query.slug],
       ['name = ?', query.name],
+      searchCondition(['name', 'slug', 'id'], query.search),
     ],
     sorts: orgSorts,
     defaultSort: '-created_at',

@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { unsettledTreatments } from '../../../kernel/limits.ts';
-import { listParameters } from '../../../platform/http/routes/list.ts';
+import { listParameters, searchFilter } from '../../../platform/http/routes/list.ts';
 import {
   choice,
   closed,
@@ -77,6 +77,7 @@ export const OrgFilters = listParameters(orgSorts, {
   status: Type.Optional(status),
   slug: Type.Optional(Type.String({ minLength: 1, maxLength: 63 })),
   name: Type.Optional(Type.String({ minLength: 1, maxLength: 200 })),
+  ...searchFilter('the name, slug or id'),
 });
 
 export const allowListMax = 1_000;

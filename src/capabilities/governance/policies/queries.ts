@@ -1,5 +1,10 @@
 import type { Queryable, Transaction } from '../../../platform/db/database.ts';
-import { type ListQuery, type PageOf, selectPage } from '../../../platform/http/routes/list.ts';
+import {
+  type ListQuery,
+  type PageOf,
+  searchCondition,
+  selectPage,
+} from '../../../platform/http/routes/list.ts';
 import type { SwitchedRule } from './rules.ts';
 import { type PolicyFilters, policySorts, versionSorts } from './schema.ts';
 
@@ -76,6 +81,7 @@ export async function listPolicies(
       ['(deleted_at IS NULL) = ?', true],
       ['effect = ?', query.effect],
       ['enabled = ?', query.enabled],
+      searchCondition(['reason', 'id'], query.search),
     ],
     sorts: policySorts,
     defaultSort: 'priority',

@@ -2,7 +2,7 @@ import { type Static, Type } from 'typebox';
 import { orgRoles } from '../../../contract/scopes.ts';
 import { effects } from '../../../kernel/policy.ts';
 import { label, metadata, scopeFields, tags, tokens } from '../../../ledger/scope.ts';
-import { listParameters } from '../../../platform/http/routes/list.ts';
+import { listParameters, searchFilter } from '../../../platform/http/routes/list.ts';
 import {
   choice,
   closed,
@@ -97,6 +97,7 @@ export const policySorts = { priority: 'int8', created_at: 'timestamptz' } as co
 export const PolicyFilters = listParameters(policySorts, {
   effect: Type.Optional(effect),
   enabled: Type.Optional(Type.Boolean()),
+  ...searchFilter('the reason or id'),
 });
 export type PolicyFilters = Static<typeof PolicyFilters>;
 

@@ -1,6 +1,6 @@
 /** Statements about subscriptions and secrets. Those about deliveries and queues are in separate files. */
 import type { Queryable } from '../../../platform/db/database.ts';
-import { type PageOf, selectPage } from '../../../platform/http/routes/list.ts';
+import { type PageOf, searchCondition, selectPage } from '../../../platform/http/routes/list.ts';
 import { type SubscriptionFilters, type SubscriptionStatus, subscriptionSorts } from './schema.ts';
 
 export interface SubscriptionRow {
@@ -123,6 +123,7 @@ export async function listSubscriptions(
     where: [
       ['org_id = ? AND deleted_at IS NULL', orgId],
       ['status = ?', query.status],
+      searchCondition(['url', 'id'], query.search),
     ],
     sorts: subscriptionSorts,
     defaultSort: '-created_at',

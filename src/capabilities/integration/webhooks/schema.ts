@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { listParameters } from '../../../platform/http/routes/list.ts';
+import { listParameters, searchFilter } from '../../../platform/http/routes/list.ts';
 import { choice, closed, id, nullable, partial, timestamp } from '../../../platform/http/routes/schemas.ts';
 
 const url = Type.String({
@@ -66,6 +66,7 @@ export type PatchSubscription = Static<typeof PatchSubscription>;
 export const subscriptionSorts = { created_at: 'timestamptz' } as const;
 export const SubscriptionFilters = listParameters(subscriptionSorts, {
   status: Type.Optional(choice(subscriptionStatuses)),
+  ...searchFilter('the URL or id'),
 });
 export type SubscriptionFilters = Static<typeof SubscriptionFilters>;
 

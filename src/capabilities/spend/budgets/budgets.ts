@@ -11,7 +11,7 @@ import {
 import { insertLimit, type LimitRow, listLimits, newLimit } from '../../../ledger/limits/limits.ts';
 import { isReadableByAll } from '../../../ledger/limits/readable-matches.ts';
 import type { Queryable, Transaction } from '../../../platform/db/database.ts';
-import type { Condition, PageOf } from '../../../platform/http/routes/list.ts';
+import { type Condition, type PageOf, searchCondition } from '../../../platform/http/routes/list.ts';
 import type { Ids } from '../../../platform/ids.ts';
 import {
   type BudgetFilters,
@@ -96,6 +96,10 @@ export async function listBudgets(
       // The match of a budget has at most one field.
       [`? IN (SELECT value FROM jsonb_each_text(match))`, query.scope_id],
       ['period = ?', query.period],
+      searchCondition(
+        ['name', `(SELECT string_agg(value, ' ') FROM jsonb_each_text(match))`, 'id'],
+        query.search,
+      ),
     ],
     sorts: budgetSorts,
     defaultSort: '-created_at',

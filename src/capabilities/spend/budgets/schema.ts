@@ -8,7 +8,7 @@ import {
   spendingFields,
   viewedSpending,
 } from '../../../ledger/limits/limit-fields.ts';
-import { listParameters } from '../../../platform/http/routes/list.ts';
+import { listParameters, searchFilter } from '../../../platform/http/routes/list.ts';
 import { choice, closed, id, name, nullable, partial } from '../../../platform/http/routes/schemas.ts';
 
 const scopeKind = Type.Unsafe<ScopeKind>({
@@ -51,5 +51,6 @@ export const BudgetFilters = listParameters(budgetSorts, {
   scope_kind: Type.Optional(scopeKind),
   scope_id: Type.Optional(Type.String({ minLength: 1, maxLength: 200 })),
   period: Type.Optional(choice(periods)),
+  ...searchFilter('the name, `scope_id` or id'),
 });
 export type BudgetFilters = Static<typeof BudgetFilters>;

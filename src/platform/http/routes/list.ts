@@ -37,6 +37,25 @@ export function listParameters<Filters extends TProperties>(sorts: SortFields, f
   });
 }
 
+/** The filter `search` of a list. `fields` describes what is searched, such as “the name or id”. */
+export function searchFilter(fields: string) {
+  return {
+    search: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: 200,
+        description: `Part of ${fields}, in upper or lower case.`,
+      }),
+    ),
+  };
+}
+
+/** The condition of the filter `search`. It has no wildcards. Joined columns are separated, so that no match spans two. */
+export function searchCondition(columns: readonly string[], search: string | undefined): Condition {
+  const texts = columns.map((column) => `lower(coalesce(${column}, ''))`).join(` || E'\\n' || `);
+  return [`position(lower(?) IN ${texts}) > 0`, search];
+}
+
 /** A condition with one `?` for its value. It is left out if the value is undefined: the filter is not set. */
 export type Condition = readonly [sql: string, value: unknown];
 
