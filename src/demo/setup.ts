@@ -68,7 +68,7 @@ async function setBudgets(
   const departments = await spent(`from=${quarterStart}&group_by=department`);
   const costOf = (workflow: string) => month.data.find((row) => row.workflow === workflow)?.cost_usd ?? '0';
   await owner.call('POST', `${org}/budgets`, {
-    name: 'Total',
+    name: 'Company total',
     scope_kind: 'org',
     period: 'month',
     limit_usd: above(month.total.cost_usd, 1.35),
@@ -159,13 +159,13 @@ async function setRules(org: string, owner: Caller): Promise<void> {
     models: ['claude-opus-*'],
     expression: 'department != "engineering"',
     priority: 10,
-    reason: 'The most expensive models are reserved for engineering.',
+    reason: 'Premium models are reserved for Engineering.',
   });
   await owner.call('POST', `${org}/policies`, {
     effect: 'require_approval',
     actions: ['email.send_bulk', 'payment.*'],
     priority: 20,
-    reason: 'Bulk messages and payments need an approval.',
+    reason: 'Bulk email and payments need approval.',
   });
   await owner.call('PATCH', `${org}/safety-detectors/email`, { enabled: true, action: 'flag' });
   await owner.call('PATCH', `${org}/safety-detectors/credit_card`, { enabled: true, action: 'block' });
