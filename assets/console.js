@@ -69,10 +69,28 @@ document.addEventListener(
   true,
 );
 document.addEventListener('keydown', (event) => {
-  const open = event.key === 'Escape' ? document.querySelector('details.ask[open]') : null;
+  const open =
+    event.key === 'Escape' ? document.querySelector('details.ask[open], details.account[open]') : null;
   if (open !== null) {
     open.open = false;
     open.querySelector('summary').focus();
+  }
+});
+
+/** A click elsewhere closes the account menu. */
+document.addEventListener('click', (event) => {
+  const account = document.querySelector('details.account[open]');
+  if (account !== null && !account.contains(event.target)) {
+    account.open = false;
+  }
+});
+
+/** The key / moves the focus to the search box, unless the visitor types. */
+document.addEventListener('keydown', (event) => {
+  const isTyping = event.target.closest?.('input, textarea, select, [contenteditable]');
+  if (event.key === '/' && !isTyping && !event.ctrlKey && !event.metaKey && !event.altKey) {
+    event.preventDefault();
+    document.querySelector('.search input')?.focus();
   }
 });
 

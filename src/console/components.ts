@@ -1,6 +1,7 @@
 /** HTML components of pages. */
 import { randomUUID } from 'node:crypto';
 import { ApiFailure, type FieldError } from './api.ts';
+import { capitalized } from './format.ts';
 import { html, link, type Markup, type Part } from './html.ts';
 import type { ScreenVisit } from './screen.ts';
 
@@ -49,7 +50,13 @@ export function empty(title: string, text: Part, action?: Part): Markup {
 
 export type Tone = 'good' | 'warn' | 'bad' | 'plain' | 'info';
 
+/** A state, such as “Active”. */
 export function badge(text: string, tone: Tone = 'plain'): Markup {
+  return chip(capitalized(text), tone);
+}
+
+/** A value that is shown as it is, such as a tag or an error code. */
+export function chip(text: string, tone: Tone = 'plain'): Markup {
   return html`<span class="badge ${tone}">${text}</span>`;
 }
 

@@ -8,13 +8,14 @@ import { themeOf } from '../platform/http/html/theme.ts';
 import type { CheckAccess, InProcessClient } from '../platform/http/pipeline/in-process-client.ts';
 import type { Credential } from '../platform/http/routes/access.ts';
 import { type Page, type PageAnswer, redirectTo, type Visit } from '../platform/http/routes/page.ts';
+import { accountOf } from './account-menu.ts';
 import { ApiFailure, apiFailure, apiFor } from './api.ts';
 import { bannerOf } from './banner.ts';
 import { errorBody, errorTitle } from './errors.ts';
 import { html, type Markup } from './html.ts';
 import { plainPage, signedInPage } from './layout.ts';
-import { entryOf, operatorMenu, orgMenu } from './navigation.ts';
-import { createDenied } from './operations.ts';
+import { entryOf, operatorMenu, orgMenu, searchPath } from './navigation.ts';
+import { createDenied, openableMenu } from './operations.ts';
 import { doneText } from './outcomes.ts';
 import { firstStep, followProgress, untilDone } from './progress-stream.ts';
 import { type Audience, type Screen, type ScreenAnswer, type VisitedOrg, view } from './screen.ts';
@@ -87,12 +88,13 @@ export function consolePages({ ask, examine, visitorOf, returnPath, baseUrl }: C
     const menu = credential.org === null ? operatorMenu : orgMenu;
     const frame = {
       theme: themeOf(visit.headers.cookie),
-      menu,
+      menu: openableMenu(menu, api, org),
       url: visit.url,
       // The response to a form can only be reached by submitting the form again.
       back: screen.method === 'POST' ? entryOf(menu, visit.url) : visit.url,
       orgName: org.name,
-      role: credential.role,
+      account: accountOf(credential, api, org),
+      ...(screen.path === searchPath && { search: visit.query.get('q') ?? '' }),
       done: doneText(visit.query.get('done')),
       ...bannerOf(credential, org.timezone),
     };

@@ -1,11 +1,12 @@
-/** The frame around every page: skip link, menu, role, theme switch, and the message about the last action. */
+/** The frame around every page: skip link, search, account menu, menu, and the message about the last action. */
 import { Readable } from 'node:stream';
 import { assets } from '../platform/http/html/assets.ts';
-import { type Theme, themes } from '../platform/http/html/theme.ts';
+import type { Theme } from '../platform/http/html/theme.ts';
 import type { PageAnswer } from '../platform/http/routes/page.ts';
+import { type Account, accountMenu } from './account-menu.ts';
 import { guideOf } from './guides.ts';
 import { html, link, type Markup, type Part, render } from './html.ts';
-import { isCurrent, type MenuGroup } from './navigation.ts';
+import { isCurrent, type MenuGroup, searchPath } from './navigation.ts';
 
 export interface Frame {
   readonly theme: Theme;
@@ -23,7 +24,9 @@ export interface SignedInFrame extends Omit<Frame, 'body'> {
   /** Target of the theme switch. */
   readonly back: string;
   readonly orgName: string;
-  readonly role: string;
+  readonly account: Account;
+  /** The current search, shown in the search box. */
+  readonly search?: string;
   /** Message about the last action. */
   readonly done: string | undefined;
   /** True if something on the page is in progress. */
@@ -51,7 +54,8 @@ export function signedInPage(frame: SignedInFrame): PageAnswer {
     url,
     back,
     orgName,
-    role,
+    account,
+    search = '',
     done,
     autoRefresh,
     banner,
@@ -63,9 +67,9 @@ export function signedInPage(frame: SignedInFrame): PageAnswer {
   const refresh =
     autoRefresh && html`<noscript><meta http-equiv="refresh" content="${refreshSeconds}"></noscript>`;
   const opening = html`${htmlOpening(frame, refresh)}<a class="skip" href="#main">Skip to content</a>
-<header class="top"><a class="brand" href="/console">Purser</a><span class="org">${orgName}</span><a href="${guideOf(menu, url)}">Documentation</a>
-<div class="top-end"><span class="role" title="Your role">${role}</span>${themeSwitch(theme, back)}
-<form method="post" action="${signOut}" class="inline"><button class="link">Sign out</button></form></div></header>
+<header class="top"><a class="brand" href="/console">Purser</a><span class="org">${orgName}</span>
+<form method="get" action="${searchPath}" class="search" role="search" aria-label="Search"><input type="search" name="q" value="${search}" aria-label="Search by name or ID" placeholder="Search by name or ID" maxlength="200" autocomplete="off"></form>
+<div class="top-end"><a href="${guideOf(menu, url)}">Docs</a>${accountMenu({ account, orgName, theme, back, signOut })}</div></header>
 ${banner}
 <div class="frame"><nav class="menu" aria-label="Main">${menu.map((group) => html`<div class="menu-group"><h2>${group.title}</h2><ul>${group.entries.map((entry) => html`<li><a href="${entry.path}"${isCurrent(entry, url) && html` aria-current="page"`}>${entry.title}</a></li>`)}</ul></div>`)}</nav>
 <main id="main" tabindex="-1"${autoRefresh && html` data-refresh="${refreshSeconds}"`}>${autoRefresh && refreshNotice(url)}${done !== undefined && html`<p class="done" role="status">${done}</p>`}`;
@@ -122,10 +126,4 @@ function htmlPage(status: number, body: PageAnswer['body'], formAction: string):
     body,
     headers: { ...pageHeaders, 'content-security-policy': `${policy}; ${formAction}` },
   };
-}
-
-const themeNames: Readonly<Record<Theme, string>> = { auto: 'System', light: 'Light', dark: 'Dark' };
-
-function themeSwitch(theme: Theme, back: string): Markup {
-  return html`<form method="post" action="/console/theme" class="themes" aria-label="Theme"><input type="hidden" name="back" value="${back}">${themes.map((name) => html`<button name="theme" value="${name}" aria-pressed="${name === theme ? 'true' : 'false'}">${themeNames[name]}</button>`)}</form>`;
 }

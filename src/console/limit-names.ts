@@ -71,7 +71,7 @@ export function usageMeter(limit: LimitView, standing: LimitUsage): Markup {
 export function remainingText(limit: LimitView, standing: LimitUsage): Markup {
   const held = Number(standing.held);
   const whole = inUnit(limit.unit, limit.limit);
-  return html`${remaining(limit, standing)} ${overspend(limit, standing) > 0 ? `the limit of ${whole}` : `of ${whole} remaining`}${held > 0 && html`, ${inUnit(limit.unit, held)} held`}`;
+  return html`${remaining(limit, standing)} ${overspend(limit, standing) > 0 ? `the limit of ${whole}` : `of ${whole} remaining`}${held > 0 && html`, ${inUnit(limit.unit, held)} reserved`}`;
 }
 
 /** The remaining amount of a limit, or the overspend of a limit that is exceeded. */

@@ -5,15 +5,15 @@ import { html, link, type Part, path } from './html.ts';
 import type { VisitedOrg } from './screen.ts';
 
 type KeyView = Responses['keys.read'];
+export type KeysById = ReadonlyMap<string, KeyView>;
 
 /** Reads all keys at once, up to a page; then the given ones that are not among them. */
-export async function keysById(
-  api: Api,
-  org: VisitedOrg,
-  ids: readonly string[],
-): Promise<ReadonlyMap<string, KeyView>> {
+export async function keysById(api: Api, org: VisitedOrg, ids: readonly string[]): Promise<KeysById> {
   const wanted = [...new Set(ids)];
-  const listed = wanted.length === 0 ? undefined : await api.tryGet<'keys.list'>(pageOf(`${org.path}/keys`));
+  const listed =
+    wanted.length === 0 || api.denied('GET', `${org.path}/keys`) !== undefined
+      ? undefined
+      : await api.tryGet<'keys.list'>(pageOf(`${org.path}/keys`));
   if (listed === undefined || listed instanceof ApiFailure) {
     return new Map();
   }
@@ -34,7 +34,8 @@ export async function memberNames(
   org: VisitedOrg,
   ids: readonly (string | null)[],
 ): Promise<ReadonlyMap<string, string>> {
-  const isListed = ids.some((id) => id?.startsWith('mem_'));
+  const isListed =
+    ids.some((id) => id?.startsWith('mem_')) && api.denied('GET', `${org.path}/members`) === undefined;
   const listed = isListed ? await api.tryGet<'members.list'>(pageOf(`${org.path}/members`)) : undefined;
   return listed === undefined || listed instanceof ApiFailure
     ? new Map()
@@ -46,9 +47,44 @@ function pageOf(list: string): string {
 }
 
 /** A link to the key, with its name, or its id if the visitor may not read keys. */
-export function keyLink(id: string, keys: ReadonlyMap<string, KeyView>): Part {
+export function keyLink(id: string, keys: KeysById): Part {
   const key = keys.get(id);
   return key === undefined
     ? html`<code>${id}</code>`
     : html`<a href="${path`/console/keys/${id}`}">${key.name}</a>`;
+}
+
+/** Names of those who act: API keys and members. */
+export interface Actors {
+  readonly keys: KeysById;
+  readonly members: ReadonlyMap<string, string>;
+}
+
+export async function actorsById(
+  api: Api,
+  org: VisitedOrg,
+  ids: readonly (string | null)[],
+): Promise<Actors> {
+  const [keys, members] = await Promise.all([
+    keysById(
+      api,
+      org,
+      ids.flatMap((id) => (id?.startsWith('key_') ? [id] : [])),
+    ),
+    memberNames(api, org, ids),
+  ]);
+  return { keys, members };
+}
+
+/** A link to the key or member, with its name; the id of anything else, such as an operator. */
+export function actorLink(id: string, { keys, members }: Actors): Part {
+  const name = members.get(id);
+  return name === undefined
+    ? keyLink(id, keys)
+    : html`<a href="${path`/console/settings/members/${id}`}">${name}</a>`;
+}
+
+/** The name of the key or member as text, or its id. */
+export function actorName(id: string, { keys, members }: Actors): string {
+  return members.get(id) ?? keys.get(id)?.name ?? id;
 }

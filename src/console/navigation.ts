@@ -1,8 +1,14 @@
 /** The navigation menus of organizations and operators. */
+import type { Call } from './screen.ts';
+
+/** The results of the search box in the header. */
+export const searchPath = '/console/search';
 
 export interface MenuEntry {
   readonly title: string;
   readonly path: string;
+  /** The operation that the page and the pages below it cannot do without. Visitors who may not call it do not see the entry. */
+  readonly call?: Call;
 }
 
 export interface MenuGroup {
@@ -15,37 +21,38 @@ export const orgMenu: readonly MenuGroup[] = [
     title: 'Spend',
     entries: [
       { title: 'Overview', path: '/console' },
-      { title: 'Spend', path: '/console/spend' },
-      { title: 'Runs', path: '/console/runs' },
-      { title: 'Limits', path: '/console/limits' },
-      { title: 'Customers', path: '/console/customers' },
-      { title: 'Statements', path: '/console/statements' },
-      { title: 'Forecasts', path: '/console/forecasts' },
-      { title: 'Denials', path: '/console/refusals' },
+      { title: 'Spend', path: '/console/spend', call: 'GET {org}/usage' },
+      { title: 'Runs', path: '/console/runs', call: 'GET /v1/runs' },
+      { title: 'Limits', path: '/console/limits', call: 'GET {org}/limits' },
+      { title: 'Customers', path: '/console/customers', call: 'GET {org}/customers' },
+      { title: 'Statements', path: '/console/statements', call: 'GET {org}/statements' },
+      { title: 'Forecasts', path: '/console/forecasts', call: 'GET /v1/capacity/forecasts' },
+      { title: 'Blocked requests', path: '/console/refusals', call: 'GET {org}/refusals' },
     ],
   },
   {
     title: 'Governance',
     entries: [
-      { title: 'Policies', path: '/console/policies' },
-      { title: 'Approvals', path: '/console/approvals' },
-      { title: 'Safety', path: '/console/safety' },
-      { title: 'Routing', path: '/console/routing' },
+      { title: 'Policies', path: '/console/policies', call: 'GET {org}/policies' },
+      { title: 'Approvals', path: '/console/approvals', call: 'GET {org}/approvals' },
+      { title: 'Safety', path: '/console/safety', call: 'GET {org}/safety-detectors' },
+      { title: 'Routing', path: '/console/routing', call: 'GET {org}/routing-policy' },
     ],
   },
   {
     title: 'Integration',
     entries: [
-      { title: 'API keys', path: '/console/keys' },
-      { title: 'Gateway', path: '/console/gateway' },
-      { title: 'Webhooks', path: '/console/webhooks' },
+      { title: 'Get started', path: '/console/get-started' },
+      { title: 'API keys', path: '/console/keys', call: 'GET {org}/keys' },
+      { title: 'Gateway', path: '/console/gateway', call: 'GET {org}/connections' },
+      { title: 'Webhooks', path: '/console/webhooks', call: 'GET {org}/webhooks' },
     ],
   },
   {
     title: 'Organization',
     entries: [
-      { title: 'Audit log', path: '/console/audit' },
-      { title: 'Benchmarks', path: '/console/benchmarks' },
+      { title: 'Audit log', path: '/console/audit', call: 'GET {org}/audit-log' },
+      { title: 'Benchmarks', path: '/console/benchmarks', call: 'GET /v1/benchmarks/cohorts' },
       { title: 'Settings', path: '/console/settings' },
     ],
   },
@@ -65,6 +72,31 @@ export const operatorMenu: readonly MenuGroup[] = [
     ],
   },
 ];
+
+/** The pages of the settings, below the entry of the menu. */
+export const settingsPages: readonly MenuEntry[] = [
+  { title: 'Organization', path: '/console/settings' },
+  { title: 'Members', path: '/console/settings/members', call: 'GET {org}/members' },
+  { title: 'Single sign-on', path: '/console/settings/sso', call: 'GET {org}/sso' },
+  { title: 'Sessions', path: '/console/settings/sessions', call: 'GET {org}/sessions' },
+  { title: 'Retention', path: '/console/settings/retention', call: 'GET {org}/retention-policy' },
+  { title: 'Unpriced models', path: '/console/settings/unpriced-models', call: 'GET {org}/unpriced-policy' },
+  { title: 'Support access', path: '/console/settings/support', call: 'GET {org}/support-access' },
+  { title: 'Deprecations', path: '/console/settings/deprecations', call: 'GET {org}/deprecations/usage' },
+];
+
+/** Forms of the settings that load values of the organization. */
+const settingsForms: readonly MenuEntry[] = [
+  { title: 'Organization', path: '/console/settings/organization', call: 'GET {org}' },
+  { title: 'IP allowlist', path: '/console/settings/addresses', call: 'GET {org}/ip-allow-list' },
+];
+
+/** Returns the operation that a page cannot do without: that of the closest entry above it. */
+export function readCallOf(url: string): Call | undefined {
+  const entries = [...orgMenu, ...operatorMenu].flatMap((group) => group.entries);
+  const above = [...entries, ...settingsPages, ...settingsForms].filter((entry) => isCurrent(entry, url));
+  return above.toSorted((a, b) => b.path.length - a.path.length)[0]?.call;
+}
 
 /** Returns the path of the menu entry that a page belongs to. */
 export function entryOf(menu: readonly MenuGroup[], url: string): string {

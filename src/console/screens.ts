@@ -19,8 +19,10 @@ import { routingScreens } from './pages/governance/routing.ts';
 import { safetyScreens } from './pages/governance/safety.ts';
 import { benchmarkScreens } from './pages/insight/benchmarks.ts';
 import { forecastScreens } from './pages/insight/forecasts.ts';
+import { getStartedScreens } from './pages/insight/get-started.ts';
 import { overviewScreens } from './pages/insight/overview.ts';
 import { reconciliationScreens } from './pages/insight/reconciliation.ts';
+import { searchScreens } from './pages/insight/search.ts';
 import { spendScreens } from './pages/insight/spend.ts';
 import { statementScreens } from './pages/insight/statements.ts';
 import { deprecationScreens } from './pages/integration/deprecations.ts';
@@ -53,6 +55,8 @@ const notFoundPage: Screen = {
 
 export const screens: readonly Screen[] = [
   ...overviewScreens,
+  ...searchScreens,
+  ...getStartedScreens,
   ...spendScreens,
   ...statementScreens,
   ...denialScreens,

@@ -95,8 +95,8 @@ describe('a meter', () => {
   });
 
   test('has a text for screen readers', () => {
-    expect(of(10, 5, 100)).toContain('Budget: $10 settled, $5 held, $85 of $100 remaining');
-    expect(of(150, 50, 100)).toContain('Budget: $150 settled, $50 held, $100 over the limit of $100');
+    expect(of(10, 5, 100)).toContain('Budget: $10 spent, $5 reserved, $85 of $100 remaining');
+    expect(of(150, 50, 100)).toContain('Budget: $150 spent, $50 reserved, $100 over the limit of $100');
   });
 
   test('stays within its bounds if the limit is exceeded', () => {

@@ -1,4 +1,4 @@
-/** Usage bar of a limit: settled, held and remaining. */
+/** Usage bar of a limit: spent, reserved and remaining. */
 import { html, type Markup } from '../html.ts';
 
 export interface Meter {
@@ -24,6 +24,6 @@ export function meter({ label, settled, held, limit, format }: Meter): Markup {
     used > limit
       ? `${format(used - limit)} over the limit of ${format(limit)}`
       : `${format(limit - used)} of ${format(limit)} remaining`;
-  const text = `${label}: ${format(settled)} settled, ${format(held)} held, ${rest}`;
+  const text = `${label}: ${format(settled)} spent, ${format(held)} reserved, ${rest}`;
   return html`<svg class="meter ${state}" viewBox="0 0 ${width} 10" preserveAspectRatio="none" role="img" aria-label="${text}"><rect class="meter-left" width="${width}" height="10"/><rect class="meter-held" x="${place(settled)}" width="${place(held)}" height="10"/><rect class="meter-settled" width="${place(settled)}" height="10"/></svg>`;
 }

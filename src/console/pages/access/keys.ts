@@ -21,6 +21,7 @@ import type { Field, Values } from '../../forms.ts';
 import { html, link, type Markup, type Part, path as urlPath } from '../../html.ts';
 import { listing } from '../../listing.ts';
 import { type Screen, type ScreenVisit, view } from '../../screen.ts';
+import { quickStarts } from '../../snippets.ts';
 import {
   attributionBody,
   attributionCell,
@@ -30,6 +31,7 @@ import {
   withInvalidTags,
 } from './key-attribution.ts';
 import { scopeList, statusTones } from './key-cells.ts';
+import { presetLinks, presetValues } from './key-presets.ts';
 
 type KeyView = Responses['keys.read'];
 
@@ -91,44 +93,13 @@ export const keyScreens = screensOf({
     ...attributionFormFields,
   ],
   load: async (visit) => ({
-    role: 'member',
-    scopes: presetScopes(visit.query.get('preset'), visit.credential),
+    ...presetValues(visit.query.get('preset'), visit.credential),
     name: visit.query.get('name') ?? '',
     ...ownAttribution(visit),
   }),
   body: attributionBody,
-  presets: ({ credential }) =>
-    html`<p class="presets">Presets: ${presets
-      .filter(({ name }) => presetScopes(name, credential).length > 0)
-      .map(
-        ({ name, label }) =>
-          html`<a class="button" href="${link('/console/keys/new', { preset: name })}">${label}</a> `,
-      )}</p>`,
+  presets: presetLinks,
 });
-
-interface Preset {
-  readonly name: string;
-  readonly label: string;
-  holds(scope: string): boolean;
-}
-
-/** Scopes for common uses. */
-const presets: readonly Preset[] = [
-  { name: 'gateway_calls', label: 'Gateway calls', holds: (scope) => scope === 'gateway:call' },
-  {
-    name: 'gateway',
-    label: 'Your own gateway',
-    holds: (scope) => ['edge:decide', 'runs:write'].includes(scope),
-  },
-  { name: 'read', label: 'Read-only', holds: (scope) => scope.endsWith(':read') },
-  { name: 'all', label: 'All scopes', holds: () => true },
-];
-
-/** Limited to the visitor's own scopes: the API rejects others. */
-function presetScopes(name: string | null, { scopes }: ScreenVisit['credential']): string[] {
-  const preset = presets.find((one) => one.name === name);
-  return preset === undefined ? [] : [...scopes].filter((scope) => preset.holds(scope));
-}
 
 /** A key without scopes cannot call anything. The API accepts it, but in a form it is a mistake. */
 export function withoutScopes({ scopes }: Readonly<Record<string, unknown>>): ApiFailure | undefined {
@@ -150,7 +121,7 @@ export const operatorKeyScreens = screensOf({
 });
 
 function screensOf(pages: KeyPages): readonly Screen[] {
-  const { audience, listPath, createIntro, fields, load, presets: presetLinks, body } = pages;
+  const { audience, listPath, createIntro, fields, load, presets, body } = pages;
   const keyPath = `${listPath}/{key_id}`;
   return [
     { path: listPath, audience, handler: (visit) => list(visit, pages) },
@@ -163,7 +134,7 @@ function screensOf(pages: KeyPages): readonly Screen[] {
       back: listPath,
       fields,
       ...(load && { load }),
-      ...(presetLinks && { above: presetLinks }),
+      ...(presets && { above: presets }),
       check: (values) => withoutScopes(values) ?? withInvalidTags(values),
       ...(body && { body }),
       call: 'POST {org}/keys',
@@ -206,7 +177,12 @@ function screensOf(pages: KeyPages): readonly Screen[] {
 }
 
 /** The only page that shows the secret. */
-function secretPage(title: string, key: Responses['keys.mint'], { org }: ScreenVisit, listPath: string) {
+function secretPage(
+  title: string,
+  key: Responses['keys.mint'],
+  { org, baseUrl }: ScreenVisit,
+  listPath: string,
+) {
   return view(
     title,
     html`${heading(title)}${secretBox('Your new API key.', key.secret)}
@@ -220,6 +196,7 @@ ${card(
     ...attributionEntries(key),
   ]),
 )}
+${quickStarts(key.scopes, { url: baseUrl, key: key.secret, orgId: org.id })}
 <p><a class="button" href="${listPath}">All API keys</a></p>`,
   );
 }

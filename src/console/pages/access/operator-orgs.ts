@@ -58,7 +58,7 @@ export const operatorOrgScreens: readonly Screen[] = [
   ...formScreens<'orgs.create'>({
     path: `${listPath}/new`,
     audience: 'operator',
-    title: 'New organization',
+    title: 'Create organization',
     submit: 'Create organization',
     back: listPath,
     fields: () => orgFields,
@@ -237,7 +237,7 @@ async function list(visit: ScreenVisit) {
   });
   return view(
     'Organizations',
-    html`${heading('Organizations', create('New organization'))}
+    html`${heading('Organizations', create('Create organization'))}
 ${filterBar(listPath, filters, query)}${card('Organizations', body)}`,
   );
 }
@@ -267,8 +267,8 @@ ${card(
   ]),
 )}
 ${cardOf('Plan', plan, (answer) => html`<p>${answer.plan === null ? 'No plan.' : `${answer.plan.name}: ${answer.plan.monthly_runs === null ? 'unlimited' : count(answer.plan.monthly_runs)} runs per month.`}</p><p class="form-end">${to(`${here}/plan`, 'Change plan')}</p>`)}
-${cardOf('Prepaid', prepaid, ({ enabled, topped_up_usd }) => html`<p>${badge(enabled ? 'enabled' : 'disabled', enabled ? 'info' : 'plain')} ${exactUsd(topped_up_usd)} total top-ups.</p><div class="form-end">${to(`${here}/top-up`, 'Top up')}${enabled ? confirmButton(visit, { path: `${here}/prepaid/off`, label: 'Disable prepaid' }, 'Runs will no longer be charged to the balance.') : confirmButton(visit, { path: `${here}/prepaid/on`, label: 'Enable prepaid' }, 'Runs that the balance does not cover will be denied.')}</div>`)}
-${card('Data region', html`<p>${org.home_region === null ? 'No data region.' : `${org.home_region}. Requests to other regions are ${org.residency_mode === 'strict' ? 'denied' : 'forwarded'}.`}</p><p class="form-end">${to(`${here}/residency`, 'Change data region')}</p>`)}
+${cardOf('Prepaid', prepaid, ({ enabled, topped_up_usd }) => html`<p>${badge(enabled ? 'enabled' : 'disabled', enabled ? 'info' : 'plain')} ${exactUsd(topped_up_usd)} total top-ups.</p><div class="form-end">${to(`${here}/top-up`, 'Top up')}${enabled ? confirmButton(visit, { path: `${here}/prepaid/off`, label: 'Disable prepaid' }, 'Runs will no longer be charged to the balance.') : confirmButton(visit, { path: `${here}/prepaid/on`, label: 'Enable prepaid' }, 'Runs that the balance does not cover will be blocked.')}</div>`)}
+${card('Data region', html`<p>${org.home_region === null ? 'No data region.' : `${org.home_region}. Requests to other regions are ${org.residency_mode === 'strict' ? 'blocked' : 'forwarded'}.`}</p><p class="form-end">${to(`${here}/residency`, 'Change data region')}</p>`)}
 ${cardOf('Rate limits', rates, ({ read_rpm, policies }) => html`<p>${read_rpm === null ? 'Default read limit' : `${count(read_rpm)} read requests per minute`}; ${policies.length === 0 ? 'no other rate limits or quotas' : `rate limits and quotas: ${policies.map(({ name }) => name).join(', ')}`}.</p><p class="form-end">${to(`${here}/rates`, 'Change rate limits')}</p>`)}
 ${card('Account recovery', html`<p>For an organization that has locked itself out by its IP allowlist.</p><div class="form-end">${confirmButton(visit, { path: `${here}/clear-addresses`, label: 'Clear IP allowlist' }, 'The organization can then be used from any IP address.')}</div>`)}
 ${card(org.status === 'active' ? 'Suspend' : 'Reinstate', org.status === 'active' ? html`<p>Blocks all API and console access. Nothing is deleted.</p><div class="form-end">${to(`${here}/suspend`, 'Suspend organization', 'danger')}</div>` : html`<p>Restores API and console access.</p><div class="form-end">${actionButton(visit, { path: `${here}/reinstate`, label: 'Reinstate organization', tone: 'primary' })}</div>`)}

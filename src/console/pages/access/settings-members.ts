@@ -124,7 +124,7 @@ async function list(visit: ScreenVisit) {
   });
   return view(
     'Members',
-    html`${heading('Members', invite)}${settingsTabs('/members')}${filterBar(listPath, filters, query)}${card('Members', body)}`,
+    html`${heading('Members', invite)}${settingsTabs('/members', visit)}${filterBar(listPath, filters, query)}${card('Members', body)}`,
   );
 }
 
@@ -151,7 +151,7 @@ function actions({ id, name, status }: MemberView, visit: ScreenVisit): Markup |
   const at = path`/console/settings/members/${id}`;
   return (
     status !== 'removed' &&
-    html`<div class="actions">${actionButton(visit, { path: `${at}/link`, label: 'New sign-in link', about: `for ${name}`, once: true })}
+    html`<div class="actions">${actionButton(visit, { path: `${at}/link`, label: 'Create sign-in link', about: `for ${name}`, once: true })}
 ${confirmButton(visit, { path: `${at}/remove`, label: 'Remove', about: name }, `Remove ${name}? Their sessions end immediately.`)}</div>`
   );
 }

@@ -61,7 +61,7 @@ async function list(visit: ScreenVisit, listPath: string) {
   return view(
     'Sessions',
     html`${heading('Sessions', undefined, 'Your sessions; admins see all. Ended sessions stop working within a second.')}
-${listPath === orgPath && settingsTabs('/sessions')}${filterBar(listPath, filters, query)}${card('Sessions', body)}`,
+${listPath === orgPath && settingsTabs('/sessions', visit)}${filterBar(listPath, filters, query)}${card('Sessions', body)}`,
   );
 }
 
@@ -71,7 +71,7 @@ function sessionColumns(listPath: string, visit: ScreenVisit): Column<Item<'sess
     {
       title: 'User',
       cell: (one) =>
-        html`${one.name}${one.current && html` ${badge('this session', 'info')}`}<span class="sub">${one.role}, ${methods[one.method] ?? one.method}</span>`,
+        html`${one.name}${one.current && html` ${badge('This device', 'info')}`}<span class="sub">${one.role}, ${methods[one.method] ?? one.method}</span>`,
     },
     {
       title: 'IP address',

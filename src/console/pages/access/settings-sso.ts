@@ -163,7 +163,7 @@ async function overview(visit: ScreenVisit) {
   const found = await api.tryGet<'sso.read'>(`${org.path}/sso`);
   return view(
     'Single sign-on',
-    html`${heading('Single sign-on', undefined, 'Sign in with your identity provider.')}${settingsTabs('/sso')}
+    html`${heading('Single sign-on', undefined, 'Sign in with your identity provider.')}${settingsTabs('/sso', visit)}
 ${found instanceof ApiFailure ? panel(found.code === 'not_found' ? none(visit) : notice(found)) : connection(found, visit)}`,
   );
 }

@@ -84,7 +84,7 @@ async function overview(visit: ScreenVisit) {
   ]);
   return view(
     'Support access',
-    html`${heading('Support access', linkButton(visit, { path: `${here}/settings`, label: 'Edit' }))}${settingsTabs('/support')}
+    html`${heading('Support access', linkButton(visit, { path: `${here}/settings`, label: 'Edit' }))}${settingsTabs('/support', visit)}
 ${cardOf('Settings', settings, ({ allowed, approval_required }) => html`<p>${allowed ? badge('allowed', 'good') : badge('not allowed', 'bad')} ${!allowed ? 'Operators cannot be granted access.' : approval_required ? 'Grants need approval by an admin.' : 'Grants need no approval; each one is listed here.'}</p>`)}
 ${cardOf('Grants', grants, ({ data }) => (data.length === 0 ? empty('No grants', 'Support has not requested access to your organization.') : grantTable(data, visit)))}
 ${cardOf('Support activity', accesses, (listed) => listing({ listed, path: here, query, none: empty('No activity', 'Every support request, allowed or denied, is logged here before it is served.'), caption: 'Support access', columns: accessColumns(org.timezone) }))}`,

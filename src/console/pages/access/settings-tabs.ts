@@ -1,19 +1,12 @@
 /** The tabs of the settings pages. */
 import { html, type Markup } from '../../html.ts';
+import { settingsPages } from '../../navigation.ts';
+import { openable } from '../../operations.ts';
+import type { ScreenVisit } from '../../screen.ts';
 
 export const settingsPath = '/console/settings';
 
-const tabs = [
-  ['', 'Organization'],
-  ['/members', 'Members'],
-  ['/sso', 'Single sign-on'],
-  ['/sessions', 'Sessions'],
-  ['/retention', 'Retention'],
-  ['/unpriced-models', 'Unpriced models'],
-  ['/support', 'Support access'],
-  ['/deprecations', 'Deprecations'],
-] as const;
-
-export function settingsTabs(current: (typeof tabs)[number][0]): Markup {
-  return html`<nav class="tabs" aria-label="Settings">${tabs.map(([path, title]) => html`<a href="${settingsPath}${path}"${path === current && html` aria-current="page"`}>${title}</a>`)}</nav>`;
+/** The tabs that the visitor may open; `current` is the path below the settings. */
+export function settingsTabs(current: string, { api, org }: Pick<ScreenVisit, 'api' | 'org'>): Markup {
+  return html`<nav class="tabs" aria-label="Settings">${openable(settingsPages, api, org).map(({ path, title }) => html`<a href="${path}"${path === settingsPath + current && html` aria-current="page"`}>${title}</a>`)}</nav>`;
 }

@@ -1,6 +1,6 @@
 /** Settings of the organization: name, time zone, IP allowlist, plan, data region and rate limits. */
 import type { Responses } from '../../../contract/views/responses.ts';
-import { badge, cardOf, definitionList, heading, linkButton, table } from '../../components.ts';
+import { badge, cardOf, chip, definitionList, heading, linkButton, table } from '../../components.ts';
 import { formScreens } from '../../form-screens.ts';
 import { count, day, inUnit, seconds } from '../../format.ts';
 import { html, type Markup, type Part } from '../../html.ts';
@@ -15,8 +15,8 @@ const timezones = ['UTC', ...Intl.supportedValuesOf('timeZone').filter((zone) =>
 );
 
 const unsettledLabels: Readonly<Record<OrgView['on_unsettled'], string>> = {
-  release: 'Release the held amount',
-  post_held: 'Post the held amount as cost',
+  release: 'Release the reserved amount',
+  post_held: 'Charge the reserved amount',
 };
 
 export const settingsScreens: readonly Screen[] = [
@@ -45,11 +45,11 @@ export const settingsScreens: readonly Screen[] = [
       },
       {
         name: 'on_unsettled',
-        label: 'Holds that expire unsettled',
+        label: 'Reservations that expire unsettled',
         kind: 'select',
         required: true,
         options: Object.entries(unsettledLabels).map(([value, label]) => ({ value, label })),
-        help: 'Post the held amount if calls are made even when their callers crash or forget to report the cost. A late report corrects it.',
+        help: 'Charge the reserved amount if calls are made even when their callers crash or forget to report the cost. A late report corrects it.',
       },
     ],
     async load({ api, org }) {
@@ -94,7 +94,7 @@ async function overview(visit: ScreenVisit) {
   ]);
   return view(
     'Settings',
-    html`${heading('Settings')}${settingsTabs('')}
+    html`${heading('Settings')}${settingsTabs('', visit)}
 ${cardOf('Organization', read, (found) => organization(found, visit))}
 ${cardOf('IP allowlist', allowed, (found) => allowlist(found, visit))}
 ${cardOf('Plan', plan, planDetails)}
@@ -110,20 +110,20 @@ function organization(org: OrgView, visit: ScreenVisit): Markup {
     ['ID', html`<code>${id}</code>`],
     ['Slug', html`<code>${slug}</code>`],
     ['Time zone', timezone],
-    ['Holds that expire unsettled', unsettledLabels[on_unsettled]],
+    ['Reservations that expire unsettled', unsettledLabels[on_unsettled]],
     ['Created', day(created_at, visit.org.timezone)],
   ])}<p class="form-end">${linkButton(visit, { path: `${settingsPath}/organization`, label: 'Edit' })}</p>`;
 }
 
 function allowlist({ cidrs }: Responses['org.ip_allow_list.read'], visit: ScreenVisit): Markup {
-  return html`<p>${cidrs.length === 0 ? html`${badge('any IP address')}` : cidrs.map((cidr) => html`<code>${cidr}</code> `)}</p>
+  return html`<p>${cidrs.length === 0 ? html`${badge('Any IP address')}` : cidrs.map((cidr) => html`<code>${cidr}</code> `)}</p>
 <p class="form-end">${linkButton(visit, { path: `${settingsPath}/addresses`, label: 'Edit IP allowlist' })}</p>`;
 }
 
 function dataRegion({ home_region, residency_mode }: OrgView): Markup {
   return home_region === null
     ? html`<p>No data region set. All regions serve this organization.</p>`
-    : html`<p>${badge(home_region, 'info')} Data is stored in this region. Requests to other regions are ${residency_mode === 'strict' ? 'denied' : 'forwarded'}.</p>`;
+    : html`<p>${chip(home_region, 'info')} Data is stored in this region. Requests to other regions are ${residency_mode === 'strict' ? 'blocked' : 'forwarded'}.</p>`;
 }
 
 function readLimit(readRpm: number | null): Markup {
@@ -143,7 +143,7 @@ function rateTable(rates: Responses['rate_limit_policies.list']['data']): Part {
           { title: 'Limit', isNumber: true, cell: ({ unit, limit }) => inUnit(unit, limit) },
           { title: 'Unit', cell: ({ unit }) => (unit === 'concurrent' ? 'in flight' : unit) },
           {
-            title: 'Window',
+            title: 'Period',
             cell: ({ window_seconds }) => (window_seconds === 0 ? '–' : seconds(window_seconds)),
           },
         ],
@@ -158,6 +158,6 @@ function planDetails({ plan }: Responses['plan.read']): Part {
         ['Plan', plan.name],
         ['Runs per month', upTo(plan.monthly_runs)],
         ['Tokens per month', upTo(plan.monthly_tokens)],
-        ['Overage', plan.overage_policy === 'block' ? 'denied' : 'allowed'],
+        ['Overage', plan.overage_policy === 'block' ? 'Blocked' : 'Allowed'],
       ]);
 }

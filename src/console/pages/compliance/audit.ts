@@ -6,6 +6,7 @@ import {
   alert,
   badge,
   card,
+  chip,
   definitionList,
   empty,
   heading,
@@ -18,6 +19,8 @@ import { count, humanize, time } from '../../format.ts';
 import { instantOf, localTime } from '../../forms.ts';
 import { html, link, type Markup, type Part } from '../../html.ts';
 import { listing } from '../../listing.ts';
+import { type Actors, actorLink, actorsById } from '../../names.ts';
+import { searchPath } from '../../navigation.ts';
 import { type Screen, type ScreenAnswer, type ScreenVisit, view } from '../../screen.ts';
 
 const listPath = '/console/audit';
@@ -61,6 +64,11 @@ async function list(visit: ScreenVisit, failure?: ApiFailure) {
   const listed = await api.get<'audit.list'>(
     link(`${org.path}/audit-log`, { ...filterQuery(query, exportFields), sort: '-seq', limit: '50' }),
   );
+  const actors = await actorsById(
+    api,
+    org,
+    listed.data.flatMap(({ actor, target }) => [actor.id, target.id]),
+  );
   const body = listing({
     listed,
     path: listPath,
@@ -75,16 +83,16 @@ async function list(visit: ScreenVisit, failure?: ApiFailure) {
       {
         title: 'Actor',
         cell: (entry) =>
-          html`${humanize(entry.actor.kind)}<span class="sub"><code>${entry.actor.id}</code></span>`,
+          html`${actorLink(entry.actor.id, actors)}<span class="sub">${humanize(entry.actor.kind)}</span>`,
       },
       {
         title: 'Action',
-        cell: (entry) => html`${entry.action}${entry.code !== null && html` ${badge(entry.code, 'bad')}`}`,
+        cell: (entry) => html`${entry.action}${entry.code !== null && html` ${chip(entry.code, 'bad')}`}`,
       },
       {
         title: 'Target',
         cell: (entry) =>
-          html`${humanize(entry.target.kind)}<span class="sub"><code>${entry.target.id}</code></span>`,
+          html`${humanize(entry.target.kind)}<span class="sub">${targetLink(entry.target.id, actors)}</span>`,
       },
       { title: 'IP address', cell: (entry) => entry.address ?? '–' },
     ],
@@ -96,6 +104,14 @@ async function list(visit: ScreenVisit, failure?: ApiFailure) {
 ${failure !== undefined && alert('The export failed.', failure.fields)}${exportForm(org.timezone, now, query)}${filterBar(listPath, filters, query, exportFields)}${card('Entries', body)}`,
     failure?.status,
   );
+}
+
+/** The search opens the page of an id, and shows its audit entries if it has none or was deleted. */
+function targetLink(id: string, actors: Actors): Part {
+  const isActor = actors.keys.has(id) || actors.members.has(id);
+  return isActor
+    ? actorLink(id, actors)
+    : html`<a href="${link(searchPath, { q: id })}"><code>${id}</code></a>`;
 }
 
 function details(entry: EntryView): Markup {

@@ -74,7 +74,7 @@ async function overview(visit: ScreenVisit) {
   ]);
   const page = view(
     'Retention',
-    html`${heading('Retention', linkButton(visit, { path: `${here}/edit`, label: 'Edit' }))}${settingsTabs('/retention')}
+    html`${heading('Retention', linkButton(visit, { path: `${here}/edit`, label: 'Edit' }))}${settingsTabs('/retention', visit)}
 ${cardOf('Retention periods', policy, (found) => html`${found.legal_hold && html`<p>${badge('legal hold', 'warn')} All deletion is paused.</p>`}${found.failing_since !== null && html`<p>${badge('failing', 'bad')} Deletion has failed since ${time(found.failing_since, org.timezone)}${found.failing.length > 0 && html` for ${found.failing.map((kind) => kind.replaceAll('_', ' ')).join(', ')}`}. It is retried every ten minutes.</p>`}${definitionList(periods.map(([name, label]) => [label, periodText(found[name])] as const))}`)}
 ${cardOf('Deletion history', runs, (listed) => listing({ listed, path: here, query, none: empty('No deletions yet', 'Data past its retention period is deleted daily and listed here.'), caption: 'Deletion history', columns: runColumns(org.timezone) }))}`,
   );

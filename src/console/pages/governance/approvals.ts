@@ -6,6 +6,7 @@ import { filterQuery } from '../../filters.ts';
 import { actionScreen } from '../../form-screens.ts';
 import { ago, capitalized, time } from '../../format.ts';
 import { html, link, type Markup, type Part, path } from '../../html.ts';
+import { type Actors, actorLink, actorName, actorsById } from '../../names.ts';
 import { type Screen, type ScreenVisit, view } from '../../screen.ts';
 
 const listPath = '/console/approvals';
@@ -52,14 +53,19 @@ async function list(visit: ScreenVisit, failure?: ApiFailure) {
       limit: '50',
     }),
   );
+  const actors = await actorsById(
+    api,
+    org,
+    data.flatMap(({ key_id, decided_by }) => [key_id, decided_by]),
+  );
   const body =
     data.length === 0
       ? empty(
-          state === 'pending' ? 'No pending approvals' : `No ${state} approvals`,
+          state === 'pending' ? 'Nothing to review' : `No ${state} requests`,
           'Requests that need approval by a rule appear here.',
           html`<a class="button" href="/console/policies">View policies</a>`,
         )
-      : html`${state === 'pending' ? data.map((one) => request(one, visit)) : decided(data, org.timezone)}${nextPage(listPath, query, next_cursor)}`;
+      : html`${state === 'pending' ? data.map((one) => request(one, visit, actors)) : decided(data, org.timezone, actors)}${nextPage(listPath, query, next_cursor)}`;
   return view(
     'Approvals',
     html`${heading('Approvals', undefined, 'Requests that need a decision. You cannot approve requests from your own API key.')}
@@ -68,16 +74,16 @@ async function list(visit: ScreenVisit, failure?: ApiFailure) {
   );
 }
 
-function request(approval: ApprovalView, { now, params, form, denied }: ScreenVisit): Markup {
+function request(approval: ApprovalView, { now, params, form, denied }: ScreenVisit, actors: Actors): Markup {
   const { id, attempted, model, action, key_id, requested_at, expires_at, reason, rule_id } = approval;
-  const about = `${attempted} for ${key_id}`;
+  const about = `${attempted} for ${actorName(key_id, actors)}`;
   const approve = path`/console/approvals/${id}/approve`;
   const denial = denied(approve);
   const typed = (name: string) => (params.approval_id === id ? form.get(name) : null);
   return card(
     attempted,
     html`<p>${reason} <a href="${path`/console/policies/${rule_id}`}">View rule</a></p>
-<p class="quiet">API key <code>${key_id}</code> requested model <code>${model}</code>${action !== null && html`, action <code>${action}</code>`}, ${ago(requested_at, now)}. Expires ${ago(expires_at, now)}.</p>
+<p class="quiet">${actorLink(key_id, actors)} requested ${action !== null && html`<code>${action}</code> on `}<code>${model}</code> ${ago(requested_at, now)} · expires ${ago(expires_at, now)}</p>
 ${
   denial === undefined
     ? html`<form method="post" class="filters" action="${approve}">
@@ -97,7 +103,7 @@ const tones: Readonly<Record<string, Tone>> = {
   expired: 'plain',
 };
 
-function decided(approvals: readonly ApprovalView[], timezone: string): Part {
+function decided(approvals: readonly ApprovalView[], timezone: string, actors: Actors): Part {
   return card(
     'Decided requests',
     table({
@@ -109,13 +115,13 @@ function decided(approvals: readonly ApprovalView[], timezone: string): Part {
           cell: (one) => html`<span class="nowrap">${time(one.requested_at, timezone)}</span>`,
         },
         { title: 'Request', cell: (one) => html`${one.attempted}<span class="sub">${one.reason}</span>` },
-        { title: 'API key', cell: (one) => html`<code>${one.key_id}</code>` },
+        { title: 'API key', cell: (one) => actorLink(one.key_id, actors) },
         { title: 'Status', cell: (one) => badge(one.state, tones[one.state] ?? 'plain') },
         { title: 'Uses', isNumber: true, cell: (one) => `${one.uses_made} of ${one.uses ?? 'unlimited'}` },
         {
           title: 'Decided by',
           cell: (one) =>
-            html`${one.decided_by !== null && html`<code>${one.decided_by}</code>`}<span class="sub">${one.decision_reason}</span>`,
+            html`${one.decided_by !== null && actorLink(one.decided_by, actors)}<span class="sub">${one.decision_reason}</span>`,
         },
       ],
     }),

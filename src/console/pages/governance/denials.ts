@@ -5,6 +5,7 @@ import { type Filter, filterBar, filterQuery } from '../../filters.ts';
 import { ago, count, humanize } from '../../format.ts';
 import { html, link } from '../../html.ts';
 import { listing } from '../../listing.ts';
+import { keyLink, keysById } from '../../names.ts';
 import { type Screen, view } from '../../screen.ts';
 
 const path = '/console/refusals';
@@ -27,15 +28,20 @@ export const denialScreens: readonly Screen[] = [
       const listed = await api.get<'refusals.list'>(
         link(`${org.path}/refusals`, { ...filterQuery(query), limit: '50' }),
       );
+      const keys = await keysById(
+        api,
+        org,
+        listed.data.map(({ key_id }) => key_id),
+      );
       const list = listing({
         listed,
         path,
         query,
         none: empty(
-          'No denials',
-          'Requests denied by limits, policies, rate limits or detectors appear here within seconds.',
+          'No blocked requests',
+          'Requests blocked by limits, policies, rate limits or detectors appear here within seconds.',
         ),
-        caption: 'Denials',
+        caption: 'Blocked requests',
         columns: [
           { title: 'Time', cell: (row) => html`<span class="nowrap">${ago(row.last_at, now)}</span>` },
           {
@@ -50,7 +56,7 @@ export const denialScreens: readonly Screen[] = [
           {
             title: 'API key',
             cell: (row) =>
-              html`<code>${row.key_id}</code><span class="sub">${humanize(row.operation)}</span>`,
+              html`${keyLink(row.key_id, keys)}<span class="sub">${humanize(row.operation)}</span>`,
           },
           {
             title: 'Count',
@@ -60,9 +66,9 @@ export const denialScreens: readonly Screen[] = [
         ],
       });
       return view(
-        'Denials',
-        html`${heading('Denials', undefined, 'Requests denied by limits, policies, rate limits or detectors. The last 1,000 are kept; identical ones within a second are grouped.')}
-${filterBar(path, filters, query)}${card('Recent denials', list)}`,
+        'Blocked requests',
+        html`${heading('Blocked requests', undefined, 'Requests blocked by limits, policies, rate limits or detectors. The last 1,000 are kept; identical ones within a second are grouped.')}
+${filterBar(path, filters, query)}${card('Recently blocked', list)}`,
       );
     },
   },

@@ -16,6 +16,7 @@ import { count, time } from '../../format.ts';
 import type { Field, Values } from '../../forms.ts';
 import { html, link, path } from '../../html.ts';
 import { listing } from '../../listing.ts';
+import { actorLink, actorsById } from '../../names.ts';
 import { pathOf } from '../../operations.ts';
 import { type Screen, type ScreenVisit, view } from '../../screen.ts';
 import { conditions, effectBadge, type PolicyView } from './policy-labels.ts';
@@ -73,7 +74,7 @@ const fields: readonly Field[] = [
     label: 'Reason',
     kind: 'text',
     required: true,
-    help: 'Shown to the caller of a denied request.',
+    help: 'Shown to the caller when a request is blocked.',
   },
   { name: 'enabled', label: 'Enabled', kind: 'checkbox' },
 ];
@@ -93,7 +94,7 @@ export const policyScreens: readonly Screen[] = [
   { path: listPath, audience: 'org', handler: list },
   ...formScreens({
     path: `${listPath}/new`,
-    title: 'New rule',
+    title: 'Create rule',
     intro: 'The first matching rule by priority decides. Requests without a match are allowed.',
     submit: 'Create rule',
     back: listPath,
@@ -165,7 +166,7 @@ async function list(visit: ScreenVisit) {
       { title: 'Priority', isNumber: true, cell: (rule) => count(rule.priority) },
       {
         title: 'Effect',
-        cell: (rule) => html`${effectBadge(rule.effect)}${!rule.enabled && html` ${badge('off')}`}`,
+        cell: (rule) => html`${effectBadge(rule.effect)}${!rule.enabled && html` ${badge('Disabled')}`}`,
       },
       { title: 'Applies to', cell: conditions },
       {
@@ -180,7 +181,7 @@ async function list(visit: ScreenVisit) {
   });
   return view(
     'Policies',
-    html`${heading('Policies', html`${create('New rule')}${linkButton(visit, { path: `${listPath}/try`, label: 'Test request' })}`, 'Rules on models and actions, in order of evaluation.')}
+    html`${heading('Policies', html`${create('Create rule')}${linkButton(visit, { path: `${listPath}/try`, label: 'Test request' })}`, 'Rules on models and actions, in order of evaluation.')}
 ${card('Rules', body)}`,
   );
 }
@@ -192,6 +193,11 @@ async function versions({ api, org, params, query }: ScreenVisit) {
       ...filterQuery(query),
     }),
   );
+  const actors = await actorsById(
+    api,
+    org,
+    found.data.map(({ changed_by }) => changed_by),
+  );
   return view(
     'Rule versions',
     html`${heading('Rule versions', html`<a class="button" href="${pathOf(rulePath, params)}">Back to rule</a>`)}
@@ -200,7 +206,7 @@ ${found.data.map(({ version, changed_at, changed_by, deleted, policy }) =>
     `Version ${version}${deleted ? ', deleted' : ''}`,
     definitionList([
       ['Updated', time(changed_at, org.timezone)],
-      ['Updated by', html`<code>${changed_by}</code>`],
+      ['Updated by', actorLink(changed_by, actors)],
       ['Effect', effectBadge(policy.effect)],
       ['Applies to', conditions(policy)],
       ['Priority', count(policy.priority)],

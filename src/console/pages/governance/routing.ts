@@ -82,7 +82,7 @@ const policyFields: readonly Field[] = [
 ];
 
 const filters: readonly Filter[] = [
-  { name: 'suite', label: 'Suite' },
+  { name: 'suite', label: 'Eval suite' },
   { name: 'model', label: 'Model' },
 ];
 
@@ -118,12 +118,12 @@ export const routingScreens: readonly Screen[] = [
   }),
   ...formScreens({
     path: `${listPath}/evals/new`,
-    title: 'New eval result',
+    title: 'Create eval result',
     intro: 'Only the latest result of a suite and model is used.',
     submit: 'Save result',
     back: listPath,
     fields: () => [
-      { name: 'suite', label: 'Suite', kind: 'text', required: true },
+      { name: 'suite', label: 'Eval suite', kind: 'text', required: true },
       { name: 'model', label: 'Model', kind: 'text', required: true },
       { name: 'score', label: 'Score', kind: 'number', required: true, help: 'From 0 to 1.' },
       { name: 'samples', label: 'Samples', kind: 'number', required: true },
@@ -180,7 +180,7 @@ ${cardOf('Latest results', evals, ({ data, next_cursor }) => (data.length === 0 
 function policyDetails(policy: RoutingPolicyView): Markup {
   return definitionList([
     ['Candidates', policy.candidates.map((name) => html`<code>${name}</code> `)],
-    ['Suite', policy.suite],
+    ['Eval suite', policy.suite],
     ['Minimum score', `${policy.min_score} with at least ${count(policy.min_samples)} samples`],
     ['Max result age', `${count(policy.max_age_days)} days`],
     ['Optimize for', policy.objective],
@@ -256,7 +256,7 @@ function evalTable(
     caption: 'Eval results',
     rows: evals,
     columns: [
-      { title: 'Suite', cell: (one) => one.suite },
+      { title: 'Eval suite', cell: (one) => one.suite },
       { title: 'Model', cell: (one) => one.model },
       { title: 'Score', isNumber: true, cell: (one) => one.score.toFixed(3) },
       { title: 'Samples', isNumber: true, cell: (one) => count(one.samples) },
@@ -293,7 +293,7 @@ function trial(): readonly Screen[] {
   return formScreens<'routing.decide'>({
     path: `${listPath}/try`,
     title: 'Test routing',
-    intro: 'See which model a request would be routed to. No hold is taken.',
+    intro: 'See which model a request would be routed to. Nothing is reserved.',
     submit: 'Test',
     back: listPath,
     fields: () => [

@@ -48,7 +48,7 @@ export const safetyScreens: readonly Screen[] = [
   { path: listPath, audience: 'org', handler: list },
   ...formScreens({
     path: `${listPath}/new`,
-    title: 'New detector',
+    title: 'Create detector',
     intro: 'Matches words or a pattern in the content of runs.',
     submit: 'Create detector',
     back: listPath,
@@ -162,7 +162,7 @@ async function list(visit: ScreenVisit) {
   );
   return view(
     'Safety',
-    html`${heading('Safety', html`${linkButton(visit, { path: `${listPath}/new`, label: 'New detector', tone: 'primary' })}${linkButton(visit, { path: `${listPath}/try`, label: 'Test detectors' })}<a class="button" href="/console/runs?flagged=true">Flagged runs</a>`, html`Detect sensitive content in the <code>content</code> of runs. Detectors are off by default.`)}
+    html`${heading('Safety', html`${linkButton(visit, { path: `${listPath}/new`, label: 'Create detector', tone: 'primary' })}${linkButton(visit, { path: `${listPath}/try`, label: 'Test detectors' })}<a class="button" href="/console/runs?flagged=true">Flagged runs</a>`, html`Detect sensitive content in the <code>content</code> of runs. Detectors are off by default.`)}
 ${card(
   'Detectors',
   table({

@@ -69,7 +69,7 @@ export const benchmarkScreens: readonly Screen[] = [
   }),
   ...formScreens({
     path: `${listPath}/new`,
-    title: 'New cohort',
+    title: 'Create cohort',
     intro: 'Compare with all participants, or with those of an industry or size.',
     submit: 'Create cohort',
     back: listPath,
@@ -98,7 +98,7 @@ async function overview(visit: ScreenVisit) {
   ]);
   return view(
     'Benchmarks',
-    html`${heading('Benchmarks', html`${create('New cohort')}${linkButton(visit, { path: `${listPath}/participation`, label: 'Participation' })}`, 'Compare your costs with similar organizations, anonymously.')}
+    html`${heading('Benchmarks', html`${create('Create cohort')}${linkButton(visit, { path: `${listPath}/participation`, label: 'Participation' })}`, 'Compare your costs with similar organizations, anonymously.')}
 ${cardOf('Participation', participation, participationStatus)}
 ${cardOf('Cohorts', cohorts, (listed) => listing({ listed, path: listPath, query, none: empty('No cohorts yet', 'Choose who to compare with.', create('Create cohort')), caption: 'Cohorts', columns: cohortColumns(org.timezone) }))}`,
   );

@@ -54,7 +54,7 @@ async function overview(visit: ScreenVisit) {
   const { api, org, query } = visit;
   const create = linkButton(visit, {
     path: `${listPath}/scenarios/new`,
-    label: 'New scenario',
+    label: 'Create scenario',
     tone: 'primary',
   });
   const parameters = { ...filterQuery(query), horizon_days: query.get('horizon_days') || '30' };

@@ -5,7 +5,6 @@ import { calendarWindow } from '../../../kernel/windows.ts';
 import { ApiFailure, type Listed } from '../../api.ts';
 import {
   badge,
-  card,
   cardOf,
   empty,
   heading,
@@ -22,6 +21,7 @@ import { html, link, type Markup, type Part } from '../../html.ts';
 import { limitName, remainingText, usageMeter, usedShare } from '../../limit-names.ts';
 import { type Screen, type ScreenVisit, seeOther, view } from '../../screen.ts';
 import type { DenialView, LimitView, UsageRow, UsageView } from '../../views.ts';
+import { getStartedCard } from './get-started.ts';
 import {
   type CapacityView,
   monthChart,
@@ -98,7 +98,7 @@ async function overview(visit: ScreenVisit) {
         ? forecast
         : monthProjection(byDay.data, forecast, month);
   const body = html`${heading('Overview', undefined, html`Spend and limits of ${org.name}. Times in ${org.timezone}.`)}
-${!(byDay instanceof ApiFailure) && byDay.data.length === 0 && firstSteps(visit)}
+${!(byDay instanceof ApiFailure) && byDay.data.length === 0 && (await getStartedCard(visit))}
 <div class="stats">${[
     spendStat(
       'Today',
@@ -131,7 +131,7 @@ ${byDayAndModel instanceof ApiFailure || byDay instanceof ApiFailure ? cardOf('S
 </div>
 <div class="grid wide">
 ${cardOf('Limits closest to exhaustion', limits, ({ data }) => nearestLimits(data, visit))}
-${cardOf('Recent denials', denials, ({ data }) => denialList(data, now))}
+${cardOf('Recently blocked', denials, ({ data }) => denialList(data, now))}
 </div>
 <div class="grid">
 ${cardOf('Top models', byModel, (found) => topList('model', found, 'model'))}
@@ -139,20 +139,6 @@ ${cardOf('Top customers', byCustomer, (found) => topList('customer', found, 'cus
 ${cardOf('Top workflows', byWorkflow, (found) => topList('workflow', found, 'workflow'))}
 </div>`;
   return view('Overview', body);
-}
-
-/** Onboarding steps, without those that the visitor may not take. */
-function firstSteps(visit: ScreenVisit): Markup {
-  const cap = '/console/limits/spend-cap';
-  const key = '/console/keys/new';
-  return card(
-    'Get started',
-    html`<ol>
-${offered(visit, cap, html`<li>Set a <a href="${cap}">daily spend cap</a> or a <a href="/console/limits/budgets/new">budget</a>.</li>`)}
-${offered(visit, key, html`<li><a href="${key}">Create an API key</a> for your gateway, with the scopes <code>edge:decide</code> and <code>runs:write</code>.</li>`)}
-<li>In a gateway that guards spend limits only: call <code>POST /v1/edge/decision</code> before each model call, and post the run afterwards.</li>
-<li>In an agent that needs every check (policies, safety, plans, chains, credits): call <code>POST /v1/runs</code> with <code>"status": "running"</code> before, and <code>POST /v1/runs/{run_id}/complete</code> afterwards. See the <a href="/docs">API reference</a>.</li></ol>`,
-  );
 }
 
 function sumOf(rows: readonly Pick<UsageRow, 'cost_usd'>[]): number {
@@ -259,10 +245,10 @@ function nearestLimits(limits: readonly LimitView[], visit: ScreenVisit): Part {
 
 function denialList(denials: readonly DenialView[], now: Date): Part {
   if (denials.length === 0) {
-    return html`<p class="quiet">No recent denials.</p>`;
+    return html`<p class="quiet">Nothing blocked recently.</p>`;
   }
   return html`${table({
-    caption: 'Recent denials',
+    caption: 'Recently blocked',
     rows: denials,
     columns: [
       {
@@ -277,7 +263,7 @@ function denialList(denials: readonly DenialView[], now: Date): Part {
       },
       { title: 'Time', cell: (row) => html`<span class="nowrap">${ago(row.last_at, now)}</span>` },
     ],
-  })}<p class="more"><a href="/console/refusals">All denials</a></p>`;
+  })}<p class="more"><a href="/console/refusals">All blocked requests</a></p>`;
 }
 
 /** The largest rows, including the row of runs without the field, and the sum of all others. */

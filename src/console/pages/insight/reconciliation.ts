@@ -23,7 +23,7 @@ const totalNames: Readonly<Record<string, string>> = {
   prepaid_usd: 'Prepaid used',
 };
 const sources = ['entries', 'runs', 'usage', 'tallies'] as const;
-const sourceNames = { entries: 'Postings', runs: 'Runs', usage: 'Usage', tallies: 'Counters' } as const;
+const sourceNames = { entries: 'Ledger', runs: 'Runs', usage: 'Usage', tallies: 'Counters' } as const;
 
 export const reconciliationScreens: readonly Screen[] = [
   actionScreen<'ledger.reconciliation'>({
@@ -38,7 +38,7 @@ export const reconciliationScreens: readonly Screen[] = [
 
 function reconciled(found: ReconciliationView, timezone: string): Markup {
   return html`${heading('Reconciliation', html`<a class="button" href="${back}">Back to limits</a>`, 'Recomputes ledger, runs, usage and counters at one instant and compares them.')}
-${panel(html`<p>${found.balanced ? badge('Balanced', 'good') : badge('Not balanced', 'bad')}</p>
+${panel(html`<p>${found.balanced ? badge('All balanced', 'good') : badge('Not balanced', 'bad')}</p>
 ${definitionList([
   ['Difference', exactUsd(found.drift_usd)],
   ['Counters compared', count(found.counters_checked)],
@@ -83,10 +83,10 @@ function counters(found: readonly CounterView[], timezone: string): Part {
         cell: (one) => html`${kindName(one.kind)}<span class="sub"><code>${one.limit_id}</code></span>`,
       },
       { title: 'Period start', cell: (one) => time(one.window_start, timezone) },
-      { title: 'Settled', isNumber: true, cell: (one) => amount(one, one.settled) },
-      { title: 'Settled by postings', isNumber: true, cell: (one) => amount(one, one.settled_by_entries) },
-      { title: 'Held', isNumber: true, cell: (one) => amount(one, one.held) },
-      { title: 'Held by holds', isNumber: true, cell: (one) => amount(one, one.held_by_holds) },
+      { title: 'Spent', isNumber: true, cell: (one) => amount(one, one.settled) },
+      { title: 'Spent by postings', isNumber: true, cell: (one) => amount(one, one.settled_by_entries) },
+      { title: 'Reserved', isNumber: true, cell: (one) => amount(one, one.held) },
+      { title: 'Reserved by calls', isNumber: true, cell: (one) => amount(one, one.held_by_holds) },
       {
         title: 'Difference',
         isNumber: true,

@@ -82,7 +82,7 @@ function valuesFrom({ name, description, changes }: ScenarioView): Values {
 export const scenarioScreens: readonly Screen[] = [
   ...formScreens({
     path: `${back}/scenarios/new`,
-    title: 'New scenario',
+    title: 'Create scenario',
     intro:
       'Describe what changes; leave the rest blank. Save to get more lines. Seasonality can be set by the API.',
     submit: 'Create scenario',

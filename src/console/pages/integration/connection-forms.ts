@@ -130,7 +130,7 @@ export const apiPath = ({ org, params }: ScreenVisit) =>
 export const connectionFormScreens: readonly Screen[] = [
   ...formScreens({
     path: `${gatewayPath}/connections/new`,
-    title: 'New connection',
+    title: 'Create connection',
     intro: 'The gateway sends calls to this provider, with its key.',
     submit: 'Create connection',
     back: gatewayPath,

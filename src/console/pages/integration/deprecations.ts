@@ -4,7 +4,7 @@ import { ApiFailure } from '../../api.ts';
 import { badge, card, cardOf, empty, heading, nextPage, notice, table } from '../../components.ts';
 import { filterQuery } from '../../filters.ts';
 import { count, time } from '../../format.ts';
-import { html, link, type Markup } from '../../html.ts';
+import { html, link, type Markup, path } from '../../html.ts';
 import { type Screen, type ScreenVisit, view } from '../../screen.ts';
 import { settingsPath, settingsTabs } from '../access/settings-tabs.ts';
 
@@ -18,7 +18,7 @@ export const deprecationScreens: readonly Screen[] = [
     path: orgPage,
     audience: 'org',
     handler: (visit) =>
-      shown(visit, orgPage, `${visit.org.path}/deprecations/usage`, settingsTabs('/deprecations')),
+      shown(visit, orgPage, `${visit.org.path}/deprecations/usage`, settingsTabs('/deprecations', visit)),
   },
   {
     path: operatorPage,
@@ -61,7 +61,8 @@ function callsTable(calls: readonly CallsView[], timezone: string, isForOperator
         : []),
       {
         title: 'API key',
-        cell: (one) => html`${one.key_name ?? '–'}<span class="sub"><code>${one.key_id}</code></span>`,
+        cell: (one) =>
+          html`${isForOperators || one.key_name === null ? (one.key_name ?? '–') : html`<a href="${path`/console/keys/${one.key_id}`}">${one.key_name}</a>`}<span class="sub"><code>${one.key_id}</code></span>`,
       },
       { title: 'Calls', isNumber: true, cell: (one) => count(one.calls) },
       {

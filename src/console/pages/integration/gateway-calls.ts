@@ -74,7 +74,7 @@ async function calls({ api, org, query, now }: ScreenVisit) {
         cell: (call) => html`${call.model}<span class="sub">${operation(call)}</span>`,
       },
       { title: 'Connection', cell: connection },
-      { title: 'Held', isNumber: true, cell: (call) => usd(call.held_usd) },
+      { title: 'Reserved', isNumber: true, cell: (call) => usd(call.held_usd) },
       { title: 'Output so far', isNumber: true, cell: output },
       {
         title: '',
@@ -112,6 +112,6 @@ function output({ output_tokens, output_tokens_at_most, max_output_tokens }: Cal
 function scopeNote({ process_id, processes }: Responses['gateway.calls.list']): Markup | false {
   return (
     processes > 1 &&
-    html`<p class="sub">Calls of the process <code>${process_id}</code>, one of ${count(processes)}: each refresh may be answered by another one. <a href="/console/limits/holds">Open holds</a> include the calls of all processes.</p>`
+    html`<p class="sub">Calls of the process <code>${process_id}</code>, one of ${count(processes)}: each refresh may be answered by another one. <a href="/console/limits/holds">Open reservations</a> include the calls of all processes.</p>`
   );
 }

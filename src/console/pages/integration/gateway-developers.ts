@@ -93,7 +93,7 @@ async function developers(visit: ScreenVisit) {
       cell: (row) => (total === 0 ? '–' : percent(Number(row.cost_usd) / total)),
     },
     { title: 'Calls', isNumber: true, cell: (row) => count(row.runs) },
-    { title: 'Denied', isNumber: true, cell: (row) => deniedOf(row[field] ?? null) },
+    { title: 'Blocked', isNumber: true, cell: (row) => deniedOf(row[field] ?? null) },
     {
       title: 'Budget',
       cell: ({ [field]: value = null }) =>
@@ -225,7 +225,7 @@ function notes(
   { byKey }: Denials,
   { field, isAttributed }: { readonly field: Field; readonly isAttributed: boolean },
 ): Markup {
-  return html`<p class="sub">Denied: ${deniedNote()}. ${
+  return html`<p class="sub">Blocked: ${deniedNote()}. ${
     budgets instanceof ApiFailure
       ? html`Budget: ${requirement(budgets)}.`
       : !budgets.isComplete && 'Only the first 1,000 budgets are considered.'
@@ -236,7 +236,7 @@ function notes(
       return requirement(byKey);
     }
     return isAttributed
-      ? html`of the latest 1,000 <a href="/console/refusals">denials</a>${field === 'member_id' && ', by the member of their key'}`
+      ? html`of the latest 1,000 <a href="/console/refusals">blocked requests</a>${field === 'member_id' && ', by the member of their key'}`
       : html`Requires <code>keys:read</code>`;
   }
 }

@@ -5,8 +5,9 @@ import type { Responses } from '../../../contract/views/responses.ts';
 import { ApiFailure } from '../../api.ts';
 import { card, heading, onceField, secretBox } from '../../components.ts';
 import { formScreens } from '../../form-screens.ts';
-import { html, link, type Markup, path } from '../../html.ts';
+import { html, link, path } from '../../html.ts';
 import { type Screen, type ScreenVisit, view } from '../../screen.ts';
+import { snippetBody } from '../../snippets.ts';
 import { developersPath, gatewayPath, newKeyPath } from './gateway-tabs.ts';
 
 type NewKey = Responses['keys.mint'];
@@ -20,7 +21,7 @@ interface Entered {
 
 export const gatewayKeyScreens: readonly Screen[] = formScreens<'keys.mint'>({
   path: newKeyPath,
-  title: 'New gateway key',
+  title: 'Create gateway key',
   intro: 'A key for an SDK, Claude Code, Codex or Cursor. It can only make calls through the gateway.',
   submit: 'Create key',
   back: gatewayPath,
@@ -132,16 +133,7 @@ async function quickstart({ baseUrl }: ScreenVisit, key: NewKey) {
   return view(
     'Gateway key created',
     html`${heading('Gateway key created', undefined, key.name)}${secretBox('Your new gateway key.', key.secret)}
-${clientSnippets(baseUrl, key.secret).map((snippet, index) => card(snippet.title, html`${snippet.note !== undefined && html`<p class="sub">${snippet.note}</p>`}${snippetBox(snippet, index)}`))}
+${clientSnippets(baseUrl, key.secret).map((snippet, index) => card(snippet.title, snippetBody(snippet, `snippet-${index}`)))}
 <p class="actions"><a class="button" href="${gatewayPath}">Gateway</a> <a class="button" href="${developersPath}">Spend by developer</a></p>`,
   );
-}
-
-function snippetBox(
-  { title, text }: { readonly title: string; readonly text: string },
-  index: number,
-): Markup {
-  const id = `snippet-${index}`;
-  return html`<pre class="snippet" id="${id}" tabindex="0" role="group" aria-label="${title}">${text}</pre>
-<p class="snippet-copy"><button class="button needs-script" type="button" data-copy="${id}">Copy<span class="hidden"> ${title}</span></button></p>`;
 }

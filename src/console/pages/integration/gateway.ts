@@ -146,11 +146,11 @@ async function overview(visit: ScreenVisit) {
   const { api, org, query, now } = visit;
   const create = linkButton(visit, {
     path: `${gatewayPath}/connections/new`,
-    label: 'New connection',
+    label: 'Create connection',
   });
   const createKey =
     visit.credential.scopes.has('gateway:call') &&
-    linkButton(visit, { path: newKeyPath, label: 'New gateway key', tone: 'primary' });
+    linkButton(visit, { path: newKeyPath, label: 'Create gateway key', tone: 'primary' });
   const [listed, settings] = await Promise.all([
     api.get<'connections.list'>(link(`${org.path}/connections`, { ...filterQuery(query), limit: '50' })),
     api.tryGet<'gateway.read'>(`${org.path}/gateway`),

@@ -35,7 +35,7 @@ export const webhookScreens: readonly Screen[] = [
   { path: listPath, audience: 'org', handler: list },
   ...formScreens({
     path: `${listPath}/new`,
-    title: 'New webhook',
+    title: 'Create webhook',
     intro: 'Each event is sent at least once, with retries for three days.',
     submit: 'Create webhook',
     back: listPath,
@@ -59,7 +59,7 @@ export function signingBadge({ event_version }: SubscriptionView): Markup {
 
 async function list(visit: ScreenVisit) {
   const { api, org, query } = visit;
-  const create = linkButton(visit, { path: `${listPath}/new`, label: 'New webhook', tone: 'primary' });
+  const create = linkButton(visit, { path: `${listPath}/new`, label: 'Create webhook', tone: 'primary' });
   const listed = await api.get<'webhooks.list'>(
     link(`${org.path}/webhooks`, { ...filterQuery(query), limit: '50' }),
   );

@@ -31,7 +31,7 @@ const packName: Field = { name: 'name', label: 'Name', kind: 'text', whenEmpty: 
 export const creditScreens: readonly Screen[] = [
   ...formScreens({
     path: '/console/limits/credits/new',
-    title: 'New credit pack',
+    title: 'Create credit pack',
     intro: 'Credits of a customer. Its runs use them, earliest expiry first.',
     submit: 'Create credit pack',
     back,
@@ -89,19 +89,19 @@ export const creditScreens: readonly Screen[] = [
       const list =
         data.length === 0
           ? empty(
-              'No open holds',
-              'A hold reserves the expected cost of a call in progress. It ends when the run is posted or the hold expires.',
+              'No open reservations',
+              'The maximum cost of a call in progress is reserved until the run is reported or the reservation expires.',
             )
-          : html`${definitionList([['Held on this page', usd(sum)]])}${table({
-              caption: 'Open holds',
+          : html`${definitionList([['Reserved on this page', usd(sum)]])}${table({
+              caption: 'Open reservations',
               rows: data,
               columns: [
-                { title: 'Admitted', cell: (hold) => time(hold.admitted_at, org.timezone) },
+                { title: 'Time', cell: (hold) => time(hold.admitted_at, org.timezone) },
                 { title: 'Model', cell: (hold) => hold.model ?? '–' },
                 { title: 'Workflow', cell: (hold) => hold.workflow ?? '–' },
                 { title: 'Customer', cell: (hold) => hold.customer_id ?? '–' },
                 { title: 'Expires', cell: (hold) => ago(hold.expires_at, now) },
-                { title: 'Held', isNumber: true, cell: (hold) => exactUsd(hold.held_usd) },
+                { title: 'Reserved', isNumber: true, cell: (hold) => exactUsd(hold.held_usd) },
                 {
                   title: '',
                   cell: (hold) =>
@@ -110,16 +110,16 @@ export const creditScreens: readonly Screen[] = [
                       {
                         path: path`/console/limits/holds/${hold.decision_id}/void`,
                         label: 'Void',
-                        about: `hold of ${hold.model ?? 'a call'}`,
+                        about: `reservation of ${hold.model ?? 'a call'}`,
                       },
-                      'Releases the held amount. If the call still has a cost, it is posted late.',
+                      'Releases the reserved amount. If the call still has a cost, it is charged late.',
                     ),
                 },
               ],
             })}${nextPage('/console/limits/holds', query, next_cursor)}`;
       return view(
-        'Open holds',
-        html`${heading('Open holds', undefined, 'Spend held for calls in progress, oldest first.')}${card('Holds', list)}`,
+        'Open reservations',
+        html`${heading('Open reservations', undefined, 'Spend reserved for calls in progress, oldest first.')}${card('Reservations', list)}`,
       );
     },
   },

@@ -86,10 +86,13 @@ ${filterBar(listPath, filters, query)}${card('Customers', body)}`,
 
 function newLimitAndPack(visit: ScreenVisit, customer_id?: string): Part {
   return [
-    linkButton(visit, { path: link('/console/limits/customers/new', { customer_id }), label: 'New limit' }),
+    linkButton(visit, {
+      path: link('/console/limits/customers/new', { customer_id }),
+      label: 'Create limit',
+    }),
     linkButton(visit, {
       path: link('/console/limits/credits/new', { customer_id }),
-      label: 'New credit pack',
+      label: 'Create credit pack',
     }),
   ];
 }

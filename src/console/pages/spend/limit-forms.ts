@@ -129,7 +129,7 @@ function deletion(path: string, question: string) {
 const budgets: readonly Screen[] = [
   ...formScreens({
     path: '/console/limits/budgets/new',
-    title: 'New budget',
+    title: 'Create budget',
     intro: 'Limit spend per calendar period.',
     submit: 'Create budget',
     back,
@@ -164,7 +164,7 @@ const budgets: readonly Screen[] = [
 const customerLimits: readonly Screen[] = [
   ...formScreens({
     path: '/console/limits/customers/new',
-    title: 'New customer limit',
+    title: 'Create customer limit',
     intro: 'Limit the spend of a customer per calendar period.',
     submit: 'Create limit',
     back,

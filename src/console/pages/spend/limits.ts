@@ -34,18 +34,18 @@ async function list(visit: ScreenVisit) {
   const body = html`${heading('Limits', actions(visit), 'Spending limits and current usage. Limits hold even under concurrent requests.')}
 <nav class="tabs" aria-label="Kind of limit">${tabs.map(([name, title]) => html`<a href="${link(listPath, { kind: name })}"${name === kind && html` aria-current="page"`}>${title}</a>`)}</nav>
 ${filterBar(listPath, [], query, ['kind'])}${card(kind === '' ? 'All limits' : kindName(kind), data.length === 0 ? emptyState(kind, visit) : html`${limitTable(data, org.timezone)}${nextPage(listPath, query, next_cursor)}`)}
-<p class="legend-line quiet"><span class="key settled">Settled</span>, <span class="key held">held</span> for calls in progress, and remaining. <a href="/console/limits/holds">Open holds</a></p>`;
+<p class="legend-line quiet"><span class="key settled">Spent</span>, <span class="key held">reserved</span> for calls in progress, and remaining. <a href="/console/limits/holds">Open reservations</a></p>`;
   return view('Limits', body);
 }
 
 function actions(visit: ScreenVisit): Part {
   return [
-    linkButton(visit, { path: `${listPath}/budgets/new`, label: 'New budget', tone: 'primary' }),
+    linkButton(visit, { path: `${listPath}/budgets/new`, label: 'Create budget', tone: 'primary' }),
     linkButton(visit, { path: `${listPath}/spend-cap`, label: 'Set spend cap' }),
-    linkButton(visit, { path: `${listPath}/customers/new`, label: 'New customer limit' }),
-    linkButton(visit, { path: `${listPath}/credits/new`, label: 'New credit pack' }),
+    linkButton(visit, { path: `${listPath}/customers/new`, label: 'Create customer limit' }),
+    linkButton(visit, { path: `${listPath}/credits/new`, label: 'Create credit pack' }),
     linkButton(visit, { path: `${listPath}/chain`, label: 'Set chain limit' }),
-    actionButton(visit, { path: `${listPath}/reconcile`, label: 'Reconcile ledger' }),
+    actionButton(visit, { path: `${listPath}/reconcile`, label: 'Reconcile' }),
   ];
 }
 
@@ -62,13 +62,13 @@ function emptyState(kind: string, visit: ScreenVisit): Markup {
       return empty(
         'No credit packs yet',
         'Customers with credit packs can spend only their credits.',
-        button('credits/new', 'New credit pack'),
+        button('credits/new', 'Create credit pack'),
       );
     case 'customer':
       return empty(
         'No customer limits yet',
         html`Limit one customer, or all other customers with <code>*</code>.`,
-        button('customers/new', 'New customer limit'),
+        button('customers/new', 'Create customer limit'),
       );
     case 'spend_cap':
       return empty(
@@ -107,8 +107,8 @@ export function limitTable(limits: readonly LimitView[], timezone: string): Mark
             ? html`<span class="quiet">${limit.kind === 'rate' && limit.unit !== 'concurrent' ? 'Rolling rate' : countedSeparately(limit)}</span>`
             : usageMeter(limit, limit.standing),
       },
-      { title: 'Settled', isNumber: true, cell: (limit) => amount(limit, limit.standing?.settled) },
-      { title: 'Held', isNumber: true, cell: (limit) => amount(limit, limit.standing?.held) },
+      { title: 'Spent', isNumber: true, cell: (limit) => amount(limit, limit.standing?.settled) },
+      { title: 'Reserved', isNumber: true, cell: (limit) => amount(limit, limit.standing?.held) },
       {
         title: 'Remaining',
         isNumber: true,

@@ -14,7 +14,7 @@ export const operatorPlanScreens: readonly Screen[] = [
   ...formScreens({
     path: `${listPath}/new`,
     audience: 'operator',
-    title: 'New plan',
+    title: 'Create plan',
     intro: 'Plans cannot be edited. Assign organizations to a new plan instead.',
     submit: 'Create plan',
     back: listPath,
@@ -45,7 +45,7 @@ export const operatorPlanScreens: readonly Screen[] = [
 
 async function list(visit: ScreenVisit) {
   const { api, query } = visit;
-  const create = linkButton(visit, { path: `${listPath}/new`, label: 'New plan', tone: 'primary' });
+  const create = linkButton(visit, { path: `${listPath}/new`, label: 'Create plan', tone: 'primary' });
   const listed = await api.get<'plans.list'>(
     link('/v1/admin/plans', { ...filterQuery(query), sort: 'name', limit: '50' }),
   );

@@ -95,7 +95,7 @@ export const operatorPriceScreens: readonly Screen[] = [
   ...formScreens({
     path: `${listPath}/new`,
     audience: 'operator',
-    title: 'New model',
+    title: 'Create model',
     submit: 'Save price',
     back: listPath,
     fields: () => [{ name: 'model', label: 'Model', kind: 'text', required: true }, ...modelFields],
@@ -209,7 +209,7 @@ async function list(visit: ScreenVisit) {
   });
   return view(
     'Prices',
-    html`${heading('Prices', html`${linkButton(visit, { path: `${listPath}/new`, label: 'New model', tone: 'primary' })}<a class="button" href="${listPath}/changes">Price changes</a><a class="button" href="/console/unpriced-models">Models without a price</a>`, 'Standard prices per million tokens. Organizations may have custom prices.')}
+    html`${heading('Prices', html`${linkButton(visit, { path: `${listPath}/new`, label: 'Create model', tone: 'primary' })}<a class="button" href="${listPath}/changes">Price changes</a><a class="button" href="/console/unpriced-models">Models without a price</a>`, 'Standard prices per million tokens. Organizations may have custom prices.')}
 ${filterBar(listPath, filters, query)}${card('Models', body)}`,
   );
 }
@@ -257,7 +257,7 @@ async function ofOrg(visit: ScreenVisit) {
   });
   return view(
     'Custom prices',
-    html`${heading('Custom prices', html`${linkButton(visit, { path: `${here}/new`, label: 'New price', tone: 'primary' })}<a class="button" href="${pathOf('/console/orgs/{org_id}', params)}">Back to organization</a>`)}
+    html`${heading('Custom prices', html`${linkButton(visit, { path: `${here}/new`, label: 'Create price', tone: 'primary' })}<a class="button" href="${pathOf('/console/orgs/{org_id}', params)}">Back to organization</a>`)}
 ${card('Custom prices', body)}`,
   );
 }

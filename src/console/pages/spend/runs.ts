@@ -6,6 +6,7 @@ import {
   badge,
   card,
   cardOf,
+  chip,
   definitionList,
   empty,
   heading,
@@ -17,6 +18,7 @@ import { actionScreen, formScreens } from '../../form-screens.ts';
 import { count, exactUsd, humanize, milliseconds, time, usd } from '../../format.ts';
 import { html, link, type Markup, type Part, path } from '../../html.ts';
 import { listing } from '../../listing.ts';
+import { type KeysById, keyLink, keysById } from '../../names.ts';
 import { pathOf } from '../../operations.ts';
 import { type Screen, type ScreenVisit, view } from '../../screen.ts';
 import { type RunView, runTree } from './run-tree.ts';
@@ -25,13 +27,13 @@ const listPath = '/console/runs';
 const runPath = `${listPath}/{run_id}`;
 const statuses = ['running', 'succeeded', 'failed', 'cancelled'];
 const markLabels: Readonly<Record<string, string>> = {
-  over_hold: 'exceeded hold',
+  over_hold: 'exceeded reservation',
   late: 'late',
-  degraded: 'fail-open decision',
+  degraded: 'offline decision',
   backfill: 'backfilled',
   unpriced: 'no price',
-  usage_missing: 'no usage: held amount posted',
-  unsettled: 'hold expired: held amount posted',
+  usage_missing: 'no usage: reserved amount charged',
+  unsettled: 'reservation expired: reserved amount charged',
   flagged: 'flagged',
 };
 const filters: readonly Filter[] = [
@@ -47,7 +49,7 @@ const filters: readonly Filter[] = [
   { name: 'provider', label: 'Provider', isRare: true },
   { name: 'member_id', label: 'Member', isRare: true },
   { name: 'key_id', label: 'API key ID', isRare: true },
-  { name: 'tag', label: 'Tag (name=value)', isRare: true },
+  { name: 'tag', label: 'Tag', isRare: true },
   {
     name: 'mark',
     label: 'Mark',
@@ -166,14 +168,17 @@ async function one(visit: ScreenVisit) {
     run.chain_id === null
       ? { parent_run_id: run.id, limit: String(chainShown) }
       : { chain_id: run.chain_id, sort: 'charged_at', limit: String(chainShown) };
-  const chain = await api.tryGet<'runs.list'>(link('/v1/runs', related));
+  const [chain, keys] = await Promise.all([
+    api.tryGet<'runs.list'>(link('/v1/runs', related)),
+    keysById(api, org, [run.key_id]),
+  ]);
   const adjust =
     run.cost_usd !== null &&
     linkButton(visit, { path: `${pathOf(runPath, params)}/adjust`, label: 'Adjust cost' });
   const reprice =
     isUnpriced(run) && actionButton(visit, { path: `${pathOf(runPath, params)}/reprice`, label: 'Reprice' });
   const body = html`${heading(`${run.model} run`, html`${reprice}${adjust}`, html`<code>${run.id}</code>`)}
-${card('Details', definitionList(details(run, org.timezone)))}
+${card('Details', definitionList(details(run, org.timezone, keys)))}
 ${card('Cost', definitionList(costs(run)))}
 ${cardOf('Chain', chain, ({ data, next_cursor }) => chainBody(run, data, next_cursor !== null))}
 ${Object.keys(run.metadata).length > 0 && card('Metadata', html`<pre class="scroll" tabindex="0">${JSON.stringify(run.metadata, null, 2)}</pre>`)}`;
@@ -184,7 +189,7 @@ function filtered(name: string, value: string | null): Part {
   return value === null ? '–' : html`<a href="${link(listPath, { [name]: value })}">${value}</a>`;
 }
 
-function details(run: RunView, timezone: string): (readonly [string, Part])[] {
+function details(run: RunView, timezone: string, keys: KeysById): (readonly [string, Part])[] {
   return [
     ['Status', html`${statusBadge(run.status)} ${marks(run)}`],
     ['Model', filtered('model', run.model)],
@@ -202,7 +207,10 @@ function details(run: RunView, timezone: string): (readonly [string, Part])[] {
         : html`<a href="${path`/console/customers/of/${run.customer_id}`}">${run.customer_id}</a>`,
     ],
     ['External ID', run.external_id ?? '–'],
-    ['API key', html`<code>${filtered('key_id', run.key_id)}</code>`],
+    [
+      'API key',
+      html`${keyLink(run.key_id, keys)} <a href="${link(listPath, { key_id: run.key_id })}">View runs</a>`,
+    ],
     ['Started', time(run.started_at, timezone)],
     ['Finished', time(run.finished_at, timezone)],
     ['Charged', time(run.charged_at, timezone)],
@@ -214,7 +222,7 @@ function details(run: RunView, timezone: string): (readonly [string, Part])[] {
         ? '–'
         : Object.entries(run.tags).map(
             ([name, value]) =>
-              html`<a href="${link(listPath, { tag: `${name}=${value}` })}">${badge(`${name}=${value}`)}</a> `,
+              html`<a href="${link(listPath, { tag: `${name}=${value}` })}">${chip(`${name}=${value}`)}</a> `,
           ),
     ],
   ];
@@ -249,7 +257,7 @@ function priceText({ price_source, price_version, status }: RunView): Part {
     case 'default_rates':
       return html`${badge('default rates', 'warn')} ${price_version} <span class="quiet">The model had no price. Reprice the run once it has one.</span>`;
     case 'none':
-      return html`${badge('no price', 'warn')} <span class="quiet">The held amount or $0 was posted. Reprice the run once the model has a price.</span>`;
+      return html`${badge('no price', 'warn')} <span class="quiet">The reserved amount or $0 was charged. Reprice the run once the model has a price.</span>`;
     default:
       return price_version ?? (status === 'running' ? '–' : 'reported by client');
   }
@@ -262,10 +270,10 @@ function unitsText({ units }: RunView): string {
 
 function costText(run: RunView): Part {
   if (run.cost_usd === null) {
-    return html`${exactUsd(run.held_usd)} held`;
+    return html`${exactUsd(run.held_usd)} reserved`;
   }
   return run.marks.includes('unsettled')
-    ? html`${exactUsd(run.cost_usd)} <span class="quiet">The hold expired before the run was settled, so the held amount was posted. Completing the run corrects the cost.</span>`
+    ? html`${exactUsd(run.cost_usd)} <span class="quiet">The reservation expired before the run was settled, so the reserved amount was charged. Completing the run corrects the cost.</span>`
     : exactUsd(run.cost_usd);
 }
 

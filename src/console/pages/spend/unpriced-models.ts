@@ -102,7 +102,7 @@ async function overview(visit: ScreenVisit) {
   ]);
   return view(
     'Models without a price',
-    html`${heading('Models without a price', linkButton(visit, { path: `${here}/edit`, label: 'Edit' }))}${settingsTabs('/unpriced-models')}
+    html`${heading('Models without a price', linkButton(visit, { path: `${here}/edit`, label: 'Edit' }))}${settingsTabs('/unpriced-models', visit)}
 ${cardOf('What happens to their calls', policy, policyDetails)}
 ${filterBar(here, filters, query)}${cardOf('Models used without a price', models, (listed) =>
   listing<UnpricedModel>({
