@@ -84,13 +84,16 @@ function pictureAnswer(path: string, content: Buffer): PageAnswer {
   };
 }
 
-/** Start page for people who open the base URL in a browser. */
+/** Opens the console for people who open the base URL in a browser, and the documentation for all other clients. */
 export const rootPage: Page = {
   path: '/',
-  handler: async () => ({
+  handler: async ({ headers }) => ({
     status: 302,
     contentType: 'text/plain; charset=utf-8',
     body: 'The API is at /v1, its documentation at /docs.\n',
-    headers: { location: '/docs' },
+    headers: {
+      location: headers.accept?.includes('text/html') ? '/console' : '/docs',
+      vary: 'accept',
+    },
   }),
 };
