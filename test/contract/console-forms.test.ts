@@ -38,20 +38,34 @@ function formsOf(text: string): string[] {
     .filter((action) => !/^\/console\/(theme|logout|support\/leave)$/.test(action));
 }
 
-async function formsOffered(as: string): Promise<string[]> {
+interface Offered {
+  readonly forms: readonly string[];
+  /** Linked pages that the visitor may not open. */
+  readonly forbidden: readonly string[];
+}
+
+/** Follows every link that a visitor is offered. */
+async function offeredTo(as: string): Promise<Offered> {
   const found = new Set<string>();
+  const forbidden: string[] = [];
   await followLinks('org', async (path) => {
-    const { text } = await open(path, as);
+    const { status, text } = await open(path, as);
+    if (status === 403) {
+      forbidden.push(path);
+    }
     for (const action of formsOf(text)) {
       found.add(action);
     }
     return text;
   });
   // Forms about sessions come last, because they can sign the visitor out.
-  return [...found].sort((a, b) => Number(a.includes('/sessions/')) - Number(b.includes('/sessions/')));
+  const forms = [...found].sort(
+    (a, b) => Number(a.includes('/sessions/')) - Number(b.includes('/sessions/')),
+  );
+  return { forms, forbidden };
 }
 
-describe('a form', () => {
+describe('an action', () => {
   const reads = scopes.filter((scope) => scope.endsWith(':read'));
   test.each<[OrgRole, string, readonly Scope[]]>([
     ['viewer', 'every scope', scopes],
@@ -59,27 +73,32 @@ describe('a form', () => {
     ['admin', 'every scope', scopes],
     ['owner', 'read scopes alone', reads],
     ['admin', 'read scopes, budgets:write and keys:write', [...reads, 'budgets:write', 'keys:write']],
+    ['admin', 'budgets:write alone', ['budgets:write']],
+    ['member', 'the scopes of a gateway', ['edge:decide', 'runs:write']],
+    ['viewer', 'runs:read alone', ['runs:read']],
+    ['owner', 'gateway:call alone', ['gateway:call']],
   ])(
-    'is not shown to the role %s with %s if that role or its scopes do not permit it',
+    'is not offered to the role %s with %s if that role or its scopes do not permit it',
     async (role, _, held) => {
       // A form that is allowed takes effect, so every case has its own org.
       const theirs = await world.createOrg();
       await createFixtures(world, theirs);
       await createPendingWork(world, theirs);
       const as = await signedInAs(role, held, theirs);
+      const { forms, forbidden } = await offeredTo(as);
       const refused: string[] = [];
-      for (const action of await formsOffered(as)) {
+      for (const action of forms) {
         const { status, text } = await postForm(world, action, {}, { cookie: as });
         if (status === 403) {
           refused.push(`${action}: ${/Code <code>(\w+)/.exec(text)?.[1]}`);
         }
       }
-      expect(refused).toEqual([]);
+      expect({ forbidden, refused }).toEqual({ forbidden: [], refused: [] });
     },
   );
 
   test('is shown to an owner, for every operation', async () => {
-    const offered = await formsOffered(cookie);
+    const { forms: offered } = await offeredTo(cookie);
     const missing = screens
       .filter(({ method, audience }) => method === 'POST' && audience !== 'operator')
       .map(({ path }) => path)

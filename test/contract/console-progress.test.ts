@@ -69,7 +69,7 @@ const simulation: Work = {
   fields: rule,
   route: 'policies.simulate',
   stop: 2,
-  title: 'New rule',
+  title: 'Create rule',
   step: /2 of 3 runs/,
   result: 'Would change',
 };

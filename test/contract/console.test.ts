@@ -231,7 +231,7 @@ test('an org sees its home region and its read limit, which operators set', asyn
   await asOperator('PUT', `/orgs/${id}/rate-limits`, { read_rpm: 6_000 });
   for (const [mode, words] of [
     ['forward', 'Requests to other regions are forwarded.'],
-    ['strict', 'Requests to other regions are denied.'],
+    ['strict', 'Requests to other regions are blocked.'],
   ]) {
     await asOperator('PUT', `/orgs/${id}/residency`, { home_region: 'eu', mode });
     expect(await settings()).toContain(words);

@@ -27,7 +27,7 @@ describe.skipIf(executable === undefined)('the gateway pages', () => {
     await plain.goto(`${walk.url}/console/login?return_to=/console/gateway`);
     await plain.getByLabel('API key').fill(org.ownerKey);
     await plain.getByRole('button', { name: 'Sign in' }).click();
-    await plain.getByRole('link', { name: 'New gateway key' }).click();
+    await plain.getByRole('link', { name: 'Create gateway key' }).click();
     await plain.getByLabel('Name').fill('Laptop');
     await plain.getByLabel('Member').fill('amy');
     await plain.getByLabel('Budget per day').fill('5');

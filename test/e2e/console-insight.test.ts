@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { findBrowser } from '../support/browser.ts';
 import { newPair } from '../support/certificates.ts';
-import { walkThrough } from '../support/console-walk.ts';
+import { openAccountMenu, walkThrough } from '../support/console-walk.ts';
 import { pendingPriceChange } from '../support/price-updates.ts';
 import { signIn } from '../support/sign-in.ts';
 
@@ -118,7 +118,7 @@ describe.skipIf(executable === undefined)('settings, benchmarks and operator pag
     await look('/console/settings/sessions?status=revoked', 'Sessions');
     expect(await page.getByRole('row', { name: /viewer, API key/ }).isVisible()).toBe(true);
     await operator.look('/console/sessions', 'Sessions');
-    expect(await operator.page.getByRole('row', { name: /this session/ }).isVisible()).toBe(true);
+    expect(await operator.page.getByRole('row', { name: /This device/ }).isVisible()).toBe(true);
   });
 
   test('requires approval of support grants, and shows them and their activity', async () => {
@@ -150,6 +150,7 @@ describe.skipIf(executable === undefined)('settings, benchmarks and operator pag
       /Operator key_\w+ has access until 15 Nov 2026, \d\d:\d\d: “Ticket 7: denied runs”/,
     );
     await operator.look('/console/limits', 'Not covered by the support grant', 403);
+    await openAccountMenu(operator.page);
     await operator.page.getByRole('button', { name: 'Sign out' }).click();
     await operator.page.waitForURL(/\/console\/orgs$/);
     await operator.look('/console/grants', 'Support grants');
@@ -186,7 +187,7 @@ describe.skipIf(executable === undefined)('settings, benchmarks and operator pag
     await page.getByLabel('Industry').fill('Software');
     await page.getByRole('button', { name: 'Save' }).click();
     await page.waitForURL(/done=saved/);
-    await look('/console/benchmarks/new', 'New cohort');
+    await look('/console/benchmarks/new', 'Create cohort');
     await page.getByLabel('Name').fill('Peers');
     await page.getByLabel('Industry').fill('software');
     await page.getByRole('button', { name: 'Create cohort' }).click();
@@ -225,12 +226,12 @@ describe.skipIf(executable === undefined)('settings, benchmarks and operator pag
     const { page, look, confirm } = await walk.visitor(world.operatorKey);
     await look('/console', 'Organizations');
     await look('/console/plans', 'Plans');
-    await look('/console/plans/new', 'New plan');
+    await look('/console/plans/new', 'Create plan');
     await page.getByLabel('Name').fill('Starter');
     await page.getByLabel('Runs per month').fill('1,000');
     await page.getByRole('button', { name: 'Create plan' }).click();
     await page.waitForURL(/done=plan_created/);
-    await look('/console/orgs/new', 'New organization');
+    await look('/console/orgs/new', 'Create organization');
     await page.getByLabel('Name', { exact: true }).fill('Contoso');
     await page.getByRole('button', { name: 'Create organization' }).click();
     await page.waitForURL(/\/console\/orgs\/org_\w+\?done=org_created/);
@@ -275,7 +276,7 @@ describe.skipIf(executable === undefined)('settings, benchmarks and operator pag
     const org = await walk.world.createOrg();
     const { page, look, confirm } = await walk.visitor(walk.world.operatorKey);
     await look('/console/prices', 'Prices');
-    await look('/console/prices/new', 'New model');
+    await look('/console/prices/new', 'Create model');
     await page.getByLabel('Model').fill('maker/large');
     await page.getByLabel('Input, per million tokens', { exact: true }).fill('2.50');
     await page.getByLabel(/^Output, per million tokens/).fill('10');

@@ -112,7 +112,7 @@ describe.skipIf(executable === undefined)('the layout of the console', () => {
     const { page, look } = owner;
     await spent(owner);
     for (const [path, title, caption, wanted] of [
-      ['/console/limits', 'Limits', 'Limits', ['Remaining', 'Settled', 'Resets']],
+      ['/console/limits', 'Limits', 'Limits', ['Remaining', 'Spent', 'Resets']],
       ['/console/runs', 'Runs', 'Runs', ['Cost', 'Status', 'Input tokens']],
       ['/console/keys', 'API keys', 'API keys', ['Role', 'Last used']],
       ['/console/customers', 'Customers', 'Customers', ['Total spend', 'Remaining credits']],

@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest';
 import { expectGood, findBrowser } from '../support/browser.ts';
 import { createFixtures, createPendingWork } from '../support/console-fixtures.ts';
 import { followLinks, pageTemplates, type Side } from '../support/console-links.ts';
-import { walkThrough } from '../support/console-walk.ts';
+import { openAccountMenu, walkThrough } from '../support/console-walk.ts';
 import { startCuttingProxy } from '../support/cutting-proxy.ts';
 
 const executable = findBrowser();
@@ -55,9 +55,11 @@ describe.skipIf(executable === undefined)('the pages of the console', () => {
     expect(await page.evaluate('document.activeElement.textContent')).toBe('Skip to content');
     await page.keyboard.press('Enter');
     expect(await page.evaluate('document.activeElement.id')).toBe('main');
+    await openAccountMenu(page);
     await page.getByRole('button', { name: 'Dark' }).click();
     await page.waitForURL(`${walk.url}/console/refusals?code=rate_limited`);
     expect(await page.evaluate('getComputedStyle(document.documentElement).colorScheme')).toBe('dark');
+    await openAccountMenu(page);
     await page.getByRole('button', { name: 'System' }).click();
     await page.waitForLoadState();
     expect(await page.evaluate('document.documentElement.dataset.theme')).toBe('auto');
@@ -70,6 +72,7 @@ describe.skipIf(executable === undefined)('the pages of the console', () => {
     await page.getByLabel('API key').fill(org.ownerKey);
     await page.getByRole('button', { name: 'Sign in' }).click();
     expect(await page.getByRole('heading', { level: 1 }).textContent()).toBe('Overview');
+    await openAccountMenu(page);
     await page.getByRole('button', { name: 'Sign out' }).click();
     expect(new URL(page.url()).pathname).toBe('/console/login');
   });

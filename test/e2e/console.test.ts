@@ -14,8 +14,8 @@ describe.skipIf(executable === undefined)('the console', () => {
     const { page, look } = await walk.owner();
     await look('/console', 'Overview');
     expect(await page.getByRole('heading', { name: 'Get started' }).isVisible()).toBe(true);
-    await look('/console/refusals', 'Denials');
-    expect(await page.getByText('No denials').isVisible()).toBe(true);
+    await look('/console/refusals', 'Blocked requests');
+    expect(await page.getByText('No blocked requests').isVisible()).toBe(true);
     await look('/console/no-such-page', 'Page not found', 404);
   });
 
@@ -82,7 +82,7 @@ describe.skipIf(executable === undefined)('the console', () => {
   test('creates a budget with field errors beside the fields, changes and deletes it', async () => {
     const { page, look, press, confirm, arrived, api } = await walk.owner();
     await api('POST', '/v1/runs', { model: 'm', workflow: 'research', cost_usd: '0.75' });
-    await look('/console/limits/budgets/new', 'New budget');
+    await look('/console/limits/budgets/new', 'Create budget');
     await page.getByLabel('Name', { exact: true }).fill('Research');
     await page.getByLabel('Applies to').selectOption('workflow');
     await page.getByLabel('Limit').fill('much');
@@ -101,7 +101,7 @@ describe.skipIf(executable === undefined)('the console', () => {
     expect(made).toMatchObject({ name: 'Research', limit_usd: '1250.5', scope_id: 'research' });
     await look('/console/limits', 'Limits');
     const bar = page.getByRole('img', {
-      name: 'Research: $0.75 settled, $0.00 held, $1,249.75 of $1,250.50 remaining',
+      name: 'Research: $0.75 spent, $0.00 reserved, $1,249.75 of $1,250.50 remaining',
     });
     expect(await bar.isVisible()).toBe(true);
     await page.getByRole('link', { name: 'Research' }).click();
@@ -120,8 +120,8 @@ describe.skipIf(executable === undefined)('the console', () => {
     for (const [path, title] of [
       ['/console/limits/spend-cap', 'Daily spend cap'],
       ['/console/limits/chain', 'Chain limit'],
-      ['/console/limits/customers/new', 'New customer limit'],
-      ['/console/limits/credits/new', 'New credit pack'],
+      ['/console/limits/customers/new', 'Create customer limit'],
+      ['/console/limits/credits/new', 'Create credit pack'],
     ] as const) {
       await look(path, title);
     }
@@ -135,7 +135,7 @@ describe.skipIf(executable === undefined)('the console', () => {
     await look(`/console/limits/credits/${pack.id}`, 'Credit pack');
     expect(await page.getByLabel('Expires').inputValue()).toBe('2026-12-24T18:00');
     await api('POST', '/v1/edge/decision', { model: 'held-one', estimated_cost_usd: '0.5' });
-    await look('/console/limits/holds', 'Open holds');
+    await look('/console/limits/holds', 'Open reservations');
     await confirm('Void');
     await arrived('voided');
     expect((await api('GET', '/holds')).json.data).toEqual([]);
@@ -167,7 +167,7 @@ describe.skipIf(executable === undefined)('the console', () => {
     await api('PUT', '/spend-cap', { cap_usd: '5' });
     await api('POST', '/v1/runs', { model: 'small', cost_usd: '2' });
     await look('/console/limits', 'Limits');
-    await press('Reconcile ledger');
+    await press('Reconcile');
     expect(await page.getByText('Balanced').isVisible()).toBe(true);
     expect(await page.getByRole('row', { name: 'Cost $2.00 $2.00 $2.00 –' }).isVisible()).toBe(true);
     await expectGood(page);
@@ -255,7 +255,7 @@ describe.skipIf(executable === undefined)('the console', () => {
     const receiver = await startReceiver();
     const webhooks = controlWebhooks(walk.world);
     await look('/console/webhooks', 'Webhooks');
-    await page.getByRole('link', { name: 'New webhook' }).first().click();
+    await page.getByRole('link', { name: 'Create webhook' }).first().click();
     await page.getByLabel('Endpoint URL').fill(receiver.url);
     await page.getByLabel('Events').fill('webhook.*, budget.*');
     await expectGood(page);
@@ -317,7 +317,7 @@ describe.skipIf(executable === undefined)('the console', () => {
     const { page, look, press, arrived, api } = await walk.owner();
     await api('POST', '/v1/runs', { model: 'planner', action: 'plan', cost_usd: '0.25' });
     await look('/console/policies', 'Policies');
-    await look('/console/policies/new', 'New rule');
+    await look('/console/policies/new', 'Create rule');
     await page.getByLabel('Effect').selectOption('require_approval');
     await page.getByLabel('Actions').fill('delete_*');
     await page.getByLabel('Condition').fill('cost_usd >');
@@ -375,7 +375,7 @@ describe.skipIf(executable === undefined)('the console', () => {
     await page.getByLabel('Content').fill('write to jo@example.com');
     await press('Test');
     expect(await page.getByRole('row', { name: /email yes block/ }).isVisible()).toBe(true);
-    await look('/console/safety/new', 'New detector');
+    await look('/console/safety/new', 'Create detector');
   });
 
   test('charts cost and score of models, and tests which one is chosen', async () => {
@@ -412,7 +412,7 @@ describe.skipIf(executable === undefined)('the console', () => {
   test('creates and changes a forecast scenario, and keeps parts without a form field', async () => {
     const { page, look, press, arrived, api } = await walk.owner();
     await look('/console/forecasts', 'Forecasts');
-    await look('/console/forecasts/scenarios/new', 'New scenario');
+    await look('/console/forecasts/scenarios/new', 'Create scenario');
     await page.getByLabel('Name', { exact: true }).fill('Growth');
     await page.getByLabel('Monthly growth').fill('20');
     for (const [line, [from, to, percent]] of [
@@ -491,7 +491,7 @@ describe.skipIf(executable === undefined)('the console', () => {
     const { page, look } = await walk.visitor(secret);
     await look('/console', 'Overview');
     expect(await page.getByText('Requires budgets:read').count()).toBeGreaterThan(0);
-    expect(await page.getByRole('heading', { name: 'Recent denials' }).isVisible()).toBe(true);
+    expect(await page.getByRole('heading', { name: 'Recently blocked' }).isVisible()).toBe(true);
   });
 
   test('shows who has support access, why and until when, and records every page view', async () => {

@@ -7,7 +7,9 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import typescript from 'typescript';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { decisionSnippets, reportingSnippets } from '../../src/contract/decision-clients.ts';
 import { exampleRequests } from '../../src/docs/example-requests.ts';
 import { type OpenApi, type Operation, operationsOf } from '../../src/docs/openapi.ts';
 import { type Samples, samplesOf } from '../../src/docs/samples.ts';
@@ -140,5 +142,37 @@ describe.each(runners)('in $language', ({ language, fileName, command: [program,
         .split('\n')
         .filter((line) => line !== ''),
     ).toEqual([]);
+  });
+});
+
+describe('the code on the page of a new API key', () => {
+  const programs = { sh: ['bash', '-c'], typescript: [process.execPath, '--input-type=module', '-e'] };
+
+  test('requests a decision and settles it, in every language', async () => {
+    const org = await world.createOrg();
+    const price = { input_usd_per_million: '1', output_usd_per_million: '2' };
+    await world.request('PUT', '/v1/admin/models/gpt-4o-mini', { key: world.operatorKey, body: price });
+    const { secret } = await world.mintKey(org, 'member', ['edge:decide', 'runs:write', 'runs:read']);
+    const { url } = await world.listen();
+    const snippets = decisionSnippets(url, secret);
+    expect(snippets.map(({ language }) => language)).toEqual(['sh', 'typescript', 'python']);
+    for (const { language, text } of snippets) {
+      const [program = 'python3', ...options] =
+        language === 'python' || language === 'text' ? ['python3', '-c'] : programs[language];
+      const code = language === 'typescript' ? typescript.transpile(text, { target: 99 }) : text;
+      // 1,200 input and 310 output tokens at these prices.
+      expect([language, (await run(program, [...options, code])).stdout]).toEqual([
+        language,
+        expect.stringContaining('0.00182'),
+      ]);
+    }
+    const { data } = (await world.request('GET', '/v1/runs', { key: org.ownerKey })).json;
+    expect(data).toHaveLength(snippets.length);
+    for (const { decision_id, cost_usd } of data) {
+      expect([decision_id, cost_usd]).toEqual([expect.stringMatching(/^dec_/), '0.00182']);
+    }
+    for (const { text } of reportingSnippets(url, secret, org.id)) {
+      expect((await run('bash', ['-c', text])).stdout).toMatch(/^model,.*\ngpt-4o-mini,/s);
+    }
   });
 });

@@ -88,6 +88,28 @@ export async function expectGood(page: Page): Promise<void> {
   await page.setViewportSize(wide ?? { width: 1_280, height: 900 });
 }
 
+/**
+ * Checks that axe finds nothing at all on a page, as it is shown now. `mode` names the colors and the screen: a page whose
+ * elements were all checked in the same mode is not checked again.
+ */
+export async function expectNoViolations(page: Page, mode: string): Promise<void> {
+  const parts = (await page.evaluate<string[]>(partsOfPage)).map((part) => `${mode}: ${part}`);
+  if (parts.every((part) => partsSeen.has(part))) {
+    return;
+  }
+  await page.evaluate(axeSource);
+  const { violations } = await page.evaluate<AxeResults>(
+    "axe.run(document, { preload: false, resultTypes: ['violations'] })",
+  );
+  expect(
+    violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ target }) => target.join(' ')).join(', ')}`),
+    `${page.url()}, ${mode}`,
+  ).toEqual([]);
+  for (const part of parts) {
+    partsSeen.add(part);
+  }
+}
+
 async function expectNoFaults(page: Page, colors: string, only: readonly string[]): Promise<void> {
   const options = { preload: false, resultTypes: ['violations'], ...(only.length > 0 && { runOnly: only }) };
   const { violations } = await page.evaluate<AxeResults>(`axe.run(document, ${JSON.stringify(options)})`);

@@ -35,6 +35,10 @@ export interface Walk {
   stranger(options?: { readonly javaScriptEnabled?: boolean }): Promise<Page>;
 }
 
+export async function openAccountMenu(page: Page): Promise<void> {
+  await page.locator('details.account > summary').click();
+}
+
 /**
  * One world and one browser per test file. Fails tests whose pages call other hosts, violate the content policy or
  * throw.
