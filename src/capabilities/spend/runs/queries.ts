@@ -1,15 +1,12 @@
-import type { Static } from 'typebox';
 import { apiError } from '../../../contract/api-error.ts';
-import { type LabelDimension, runDimensionNames } from '../../../contract/run-dimensions.ts';
+import type { LabelDimension } from '../../../contract/run-dimensions.ts';
 import type { Debit } from '../../../kernel/credits.ts';
 import type { Hold } from '../../../ledger/holds/hold.ts';
 import { createsRun, type Posted } from '../../../ledger/posting.ts';
 import type { PaidSoFar } from '../../../ledger/postings/existing-records.ts';
-import { tagsWith } from '../../../ledger/scope.ts';
 import { insertEach, type Queryable, senderOf, type Transaction } from '../../../platform/db/database.ts';
-import { type PageOf, selectPage } from '../../../platform/http/routes/list.ts';
 import { insertResponses } from './responses.ts';
-import { type RunFilters, type RunStatus, runSorts } from './schema.ts';
+import type { RunStatus } from './schema.ts';
 
 export interface RunRow extends Readonly<Record<LabelDimension, string | null>> {
   readonly org_id: string;
@@ -125,7 +122,7 @@ const columns = {
   created_at: 'timestamptz',
 } as const satisfies Record<keyof RunRow, string>;
 
-const columnNames = Object.keys(columns).join(', ');
+export const columnNames = Object.keys(columns).join(', ');
 
 /** Returns the row of a posted run. Not applicable to corrections, which post only the difference. */
 export function postedRow(posted: Posted<RunDraft>): RunRow {
@@ -392,38 +389,4 @@ export async function latestRuns(db: Queryable, orgId: string, limit: number): P
     `SELECT ${columnNames} FROM runs WHERE org_id = $1 ORDER BY charged_at DESC, id DESC LIMIT $2`,
     [orgId, limit],
   );
-}
-
-/** The SQL form of `isWithoutPrice` (view.ts). */
-const withoutPrice = `marks @> ARRAY['unpriced'] AND (price_version IS NULL OR starts_with(price_version, 'upr_'))`;
-
-export async function listRuns(
-  db: Queryable,
-  orgId: string,
-  query: Static<typeof RunFilters>,
-): Promise<PageOf<RunRow>> {
-  const tag = query.tag === undefined ? undefined : tagsWith(query.tag);
-  return selectPage<RunRow>(db, {
-    select: `SELECT ${columnNames} FROM runs`,
-    where: [
-      ['org_id = ?', orgId],
-      ...runDimensionNames.map((name) => [`${name} = ?`, query[name]] as const),
-      ['parent_run_id = ?', query.parent_run_id],
-      ['external_id = ?', query.external_id],
-      ['decision_id = ?', query.decision_id],
-      ['tags @> ?::jsonb', tag],
-      [
-        query.flagged ? 'flagged_by IS NOT NULL AND ?::bool' : 'flagged_by IS NULL AND NOT ?::bool',
-        query.flagged,
-      ],
-      ['flagged_by IS NOT NULL AND ? = ANY(flagged_by)', query.flagged_by],
-      ['marks @> ARRAY[?::text]', query.mark],
-      [`(${withoutPrice}) = ?::bool`, query.unpriced],
-      ['charged_at >= ?', query.from === undefined ? undefined : new Date(query.from)],
-      ['charged_at < ?', query.to === undefined ? undefined : new Date(query.to)],
-    ],
-    sorts: runSorts,
-    defaultSort: '-charged_at',
-    query,
-  });
 }

@@ -1,14 +1,13 @@
 import { admissionErrorCodes } from '../../../contract/errors.ts';
 import { decisionCounts } from '../../../ledger/metrics.ts';
 import { bodyLimits, posting, type Route, read } from '../../../platform/http/routes/route.ts';
-import { page } from '../../../platform/http/routes/schemas.ts';
 import { adjustRun } from './adjust-run.ts';
 import { createBulkThrottle } from './bulk-throttle.ts';
 import { completeRun } from './complete-run.ts';
 import { createRun, createRuns } from './create-runs.ts';
 import { createRunsSkipping } from './create-runs-skipping.ts';
 import type { RunDependencies } from './dependencies.ts';
-import { listRuns } from './queries.ts';
+import { listRuns } from './list-runs.ts';
 import { readRun } from './read-run.ts';
 import { repriceRun } from './reprice-run.ts';
 import {
@@ -20,6 +19,7 @@ import {
   CompleteRun,
   CreateRun,
   RunFilters,
+  RunPage,
   RunView,
 } from './schema.ts';
 import { viewRun } from './view.ts';
@@ -96,12 +96,15 @@ export function runRoutes(deps: RunRouteDependencies): Route[] {
       id: 'runs.list',
       path: '/v1/runs',
       summary: 'List runs',
+      description:
+        'Sorted by the time of the charge, the newest first, unless `sort` says otherwise. `total_tokens` are input and output tokens. ' +
+        'Runs without a cost or a latency sort as the lowest.',
       access: reader,
       query: RunFilters,
-      response: page(RunView),
+      response: RunPage,
       async handler({ query, caller }) {
-        const { data, next_cursor } = await listRuns(deps.db, caller.tenantId, query);
-        return { data: data.map((run) => viewRun(run)), next_cursor };
+        const { data, ...page } = await listRuns(deps.db, caller.tenantId, query);
+        return { data: data.map((run) => viewRun(run)), ...page };
       },
     }),
     read({

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { forEachName, runDimensionNames } from '../../../contract/run-dimensions.ts';
+import { forEachName, labelDimensions, runDimensionNames } from '../../../contract/run-dimensions.ts';
 import type { Mark } from '../../../ledger/posting.ts';
 import {
   estimate,
@@ -12,6 +12,7 @@ import {
   tokens,
 } from '../../../ledger/scope.ts';
 import { serviceFields } from '../../../ledger/service-fields.ts';
+import { unsetParameter } from '../../../ledger/unset-fields.ts';
 import { listParameters } from '../../../platform/http/routes/list.ts';
 import {
   choice,
@@ -241,7 +242,13 @@ export const BulkResult = closed({
 });
 export type BulkResult = Static<typeof BulkResult>;
 
-export const runSorts = { charged_at: 'timestamptz' } as const;
+/** Runs in progress have no cost and may have no latency; they come before those with the value 0. */
+export const runSorts = {
+  charged_at: 'timestamptz',
+  cost_usd: 'int8',
+  total_tokens: 'int8',
+  latency_ms: 'int8',
+} as const;
 const filter = Type.Optional(label);
 export const RunFilters = listParameters(runSorts, {
   ...forEachName(runDimensionNames, filter),
@@ -250,6 +257,7 @@ export const RunFilters = listParameters(runSorts, {
   external_id: filter,
   decision_id: filter,
   tag: Type.Optional(tagCondition),
+  without: unsetParameter(labelDimensions),
   flagged: Type.Optional(
     Type.Boolean({
       description: 'Only runs that a safety detector flagged, or only runs that none flagged.',
@@ -272,4 +280,28 @@ export const RunFilters = listParameters(runSorts, {
   ),
   from: Type.Optional(timestamp),
   to: Type.Optional(timestamp),
+  count: Type.Optional(
+    Type.Boolean({ description: 'Also returns the number of runs that match the filters, as `count`.' }),
+  ),
+});
+export type RunFilters = Static<typeof RunFilters>;
+
+export const RunPage = closed({
+  data: Type.Array(RunView),
+  next_cursor: Type.Unsafe<string | null>({
+    type: ['string', 'null'],
+    description: 'Null on the last page.',
+  }),
+  prev_cursor: Type.Unsafe<string | null>({
+    type: ['string', 'null'],
+    description: 'The cursor of the previous page. Null on the first page.',
+  }),
+  count: Type.Optional(
+    closed({
+      value: Type.Integer({ minimum: 0 }),
+      exact: Type.Boolean({
+        description: 'False if the range has more runs than are counted: there are at least `value`.',
+      }),
+    }),
+  ),
 });

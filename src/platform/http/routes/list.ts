@@ -59,10 +59,19 @@ export function searchCondition(columns: readonly string[], search: string | und
 /** A condition with one `?` for its value. It is left out if the value is undefined: the filter is not set. */
 export type Condition = readonly [sql: string, value: unknown];
 
-export interface Listing {
+/** A sort field that is not a column of the same name. */
+export interface ComputedSort<Row> {
+  /** An expression of the columns that is never null. */
+  readonly sql: string;
+  /** Returns the value of the expression for a row. */
+  of(row: Row): bigint;
+}
+
+export interface Listing<Row> {
   readonly select: string;
   readonly where: readonly Condition[];
   readonly sorts: SortFields;
+  readonly computedSorts?: Readonly<Partial<Record<string, ComputedSort<Row>>>>;
   readonly defaultSort: string;
   readonly query: ListQuery;
 }
@@ -72,48 +81,129 @@ export interface PageOf<Item> {
   readonly next_cursor: string | null;
 }
 
+/** A page of a list that can also be read backwards. */
+export interface TwoWayPageOf<Item> extends PageOf<Item> {
+  /** Null on the first page. */
+  readonly prev_cursor: string | null;
+}
+
 export async function selectPage<Row extends { readonly id: string }>(
   db: Queryable,
-  { select, where, sorts, defaultSort, query }: Listing,
+  listing: Listing<Row>,
 ): Promise<PageOf<Row>> {
+  const { data, next_cursor } = await selectTwoWayPage(db, listing);
+  return { data, next_cursor };
+}
+
+export async function selectTwoWayPage<Row extends { readonly id: string }>(
+  db: Queryable,
+  { select, where, sorts, computedSorts = {}, defaultSort, query }: Listing<Row>,
+): Promise<TwoWayPageOf<Row>> {
   const sort = query.sort ?? defaultSort;
   const descending = sort.startsWith('-');
   const field = descending ? sort.slice(1) : sort;
+  const computed = computedSorts[field];
+  const column = computed?.sql ?? field;
   const limit = query.limit ?? pageSize.fallback;
 
   const params: unknown[] = [];
-  const conditions: string[] = [];
-  for (const [sql, value] of where) {
-    if (value !== undefined) {
-      params.push(value);
-      conditions.push(sql.replace('?', `$${params.length}`));
-    }
-  }
+  const conditions = conditionsSql(where, params);
+  const backwards = query.cursor !== undefined && sortOfCursor(query.cursor) === backwardSort(sort);
+  // The rows before a position are the first ones after it in the opposite order.
+  const down = descending !== backwards;
   if (query.cursor !== undefined) {
-    const { value, id } = decodeCursor(query.cursor, sort, sorts[field]);
+    const { value, id } = decodeCursor(query.cursor, backwards ? backwardSort(sort) : sort, sorts[field]);
     params.push(value, id);
-    const comparison = descending ? '<' : '>';
     conditions.push(
-      `(${field}, id) ${comparison} ($${params.length - 1}::${sorts[field]}, $${params.length})`,
+      `(${column}, id) ${down ? '<' : '>'} ($${params.length - 1}::${sorts[field]}, $${params.length})`,
     );
   }
   params.push(limit + 1);
   const filter = conditions.length > 0 ? `WHERE ${conditions.join(' AND ')}` : '';
-  const direction = descending ? 'DESC' : 'ASC';
+  const direction = down ? 'DESC' : 'ASC';
   const rows = await db.query<Row>(
-    `${select} ${filter} ORDER BY ${field} ${direction}, id ${direction} LIMIT $${params.length}`,
+    `${select} ${filter} ORDER BY ${column} ${direction}, id ${direction} LIMIT $${params.length}`,
     params,
   );
   const data = rows.slice(0, limit);
-  const last = data.at(-1);
-  const more = rows.length > limit && last !== undefined;
-  return { data, next_cursor: more ? encodeCursor(sort, last[field as keyof Row], last.id) : null };
+  if (backwards) {
+    data.reverse();
+  }
+  const more = rows.length > limit;
+  const cursorAt = (row: Row | undefined, madeFor: string) =>
+    row === undefined ? null : encodeCursor(madeFor, computed?.of(row) ?? row[field as keyof Row], row.id);
+  return {
+    data,
+    // Behind a page that was read backwards is the row of its cursor.
+    next_cursor: more || backwards ? cursorAt(data.at(-1), sort) : null,
+    prev_cursor: (backwards ? more : query.cursor !== undefined)
+      ? cursorAt(data[0], backwardSort(sort))
+      : null,
+  };
+}
+
+function conditionsSql(where: readonly Condition[], params: unknown[]): string[] {
+  return where.flatMap(([sql, value]) => {
+    if (value === undefined) {
+      return [];
+    }
+    params.push(value);
+    return [sql.replace('?', `$${params.length}`)];
+  });
+}
+
+/** The number of rows that match; a lower bound unless `exact`. */
+export interface BoundedCount {
+  readonly value: number;
+  readonly exact: boolean;
+}
+
+export interface CountRequest {
+  readonly table: string;
+  /** Conditions that an index answers: at most `rowsMax` of these rows are read. */
+  readonly scanned: readonly Condition[];
+  readonly where: readonly Condition[];
+  readonly rowsMax: number;
+}
+
+/** Counts rows at a bounded cost, however many there are. */
+export async function countRows(
+  db: Queryable,
+  { table, scanned, where, rowsMax }: CountRequest,
+): Promise<BoundedCount> {
+  const params: unknown[] = [];
+  const within = conditionsSql(scanned, params);
+  const matches = conditionsSql(where, params);
+  const [found] = await db.query<{ matching: number; read: number }>(
+    `SELECT count(*) FILTER (WHERE ${['true', ...matches].join(' AND ')})::int4 AS matching, count(*)::int4 AS read
+       FROM (SELECT * FROM ${table} WHERE ${within.join(' AND ')} LIMIT ${rowsMax + 1}) AS found`,
+    params,
+  );
+  const { matching = 0, read = 0 } = found ?? {};
+  return read > rowsMax
+    ? { value: Math.min(matching, rowsMax), exact: false }
+    : { value: matching, exact: true };
 }
 
 /** Encodes a position in a list. The cursor is valid only with the same `sort`. */
 export function encodeCursor(sort: string, value: unknown, id: string): string {
   const text = typeof value === 'bigint' ? String(value) : value;
   return Buffer.from(JSON.stringify([sort, text, id])).toString('base64url');
+}
+
+/** The sort order that a cursor for the rows before its position is made for. */
+function backwardSort(sort: string): string {
+  return `before ${sort}`;
+}
+
+/** Returns the sort order that a cursor was made for; undefined if it is not a cursor. */
+function sortOfCursor(cursor: string): unknown {
+  try {
+    const [madeFor] = JSON.parse(Buffer.from(cursor, 'base64url').toString('utf8')) as unknown[];
+    return madeFor;
+  } catch {
+    return undefined;
+  }
 }
 
 export function decodeCursor(cursor: string, sort: string, type: SortFields[string] | undefined) {
@@ -135,7 +225,7 @@ function fitsType(value: string, type: SortFields[string] | undefined): boolean 
     case 'timestamptz':
       return isInstant(value);
     case 'int8':
-      return /^-?\d{1,18}$/.test(value);
+      return /^-?\d{1,19}$/.test(value) && BigInt.asIntN(64, BigInt(value)) === BigInt(value);
     default:
       return true;
   }

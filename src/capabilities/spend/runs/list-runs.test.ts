@@ -1,0 +1,147 @@
+/** The list of runs: sort orders, pages in both directions, the number of runs, and runs without a value. */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createWorld, type TestOrg, type World } from '../../../../test/harness.ts';
+import { countRows } from '../../../platform/http/routes/list.ts';
+import { runSorts } from './schema.ts';
+
+let world: World;
+let org: TestOrg;
+/** Runs with equal values in each sort field, and some without a cost or a latency. */
+const runs = [
+  { model: 'a', cost_usd: '2', input_tokens: 10, output_tokens: 5, latency_ms: 100, team: 'web' },
+  { model: 'b', cost_usd: '1', input_tokens: 5, output_tokens: 10, latency_ms: 100, tags: { env: 'live' } },
+  { model: 'c', cost_usd: '2', input_tokens: 0, output_tokens: 0, team: 'web', tags: { env: 'test' } },
+  { model: 'd', cost_usd: '0', input_tokens: 15, output_tokens: 0, latency_ms: 0 },
+  { model: 'e', cost_usd: '2', input_tokens: 1, output_tokens: 0, latency_ms: 7, customer_id: 'acme' },
+  { model: 'f', status: 'running', estimated_cost_usd: '9', team: 'web' },
+  { model: 'g', cost_usd: '8999999999', input_tokens: 15, output_tokens: 0, latency_ms: 7 },
+];
+beforeAll(async () => {
+  world = await createWorld();
+  org = await world.createOrg();
+  for (const body of runs) {
+    // Ids are sorted by time.
+    world.clock.advanceSeconds(1);
+    const { status } = await world.request('POST', '/v1/runs', { key: org.ownerKey, body });
+    expect(status).toBe(201);
+  }
+  const foreign = await world.createOrg();
+  await world.request('POST', '/v1/runs', { key: foreign.ownerKey, body: { model: 'x', cost_usd: '5' } });
+});
+afterAll(() => world.close());
+
+const list = (query: string) => world.request('GET', `/v1/runs?${query}`, { key: org.ownerKey });
+const modelsIn = ({ json }: Awaited<ReturnType<typeof list>>): string =>
+  json.data.map(({ model }: { model: string }) => model).join('');
+
+describe('sort orders', () => {
+  test.each([
+    ['cost_usd', 'fdbaceg'],
+    ['total_tokens', 'cfeabdg'],
+    ['latency_ms', 'cfdegab'],
+    ['charged_at', 'abcdefg'],
+  ])(
+    '%s sorts runs with equal values by their id, and runs without a value as the lowest',
+    async (sort, expected) => {
+      expect(modelsIn(await list(`sort=${sort}`))).toBe(expected);
+      expect(modelsIn(await list(`sort=-${sort}`))).toBe([...expected].reverse().join(''));
+    },
+  );
+
+  const orders = Object.keys(runSorts).flatMap((field) => [field, `-${field}`]);
+  test.each(orders)('%s has every run on exactly one page, forwards and backwards', async (sort) => {
+    const all = modelsIn(await list(`sort=${sort}`));
+    for (const limit of [1, 2, 3, 7]) {
+      const forwards: string[] = [];
+      const backwards: string[] = [];
+      let page = await list(`sort=${sort}&limit=${limit}`);
+      expect(page.json.prev_cursor).toBeNull();
+      for (;;) {
+        forwards.push(modelsIn(page));
+        if (page.json.next_cursor === null) {
+          break;
+        }
+        page = await list(`sort=${sort}&limit=${limit}&cursor=${page.json.next_cursor}`);
+      }
+      for (;;) {
+        backwards.unshift(modelsIn(page));
+        if (page.json.prev_cursor === null) {
+          break;
+        }
+        page = await list(`sort=${sort}&limit=${limit}&cursor=${page.json.prev_cursor}`);
+        expect(page.json.next_cursor).not.toBeNull();
+      }
+      expect(forwards.join('')).toBe(all);
+      expect(backwards).toEqual(forwards);
+    }
+  });
+
+  test('a cursor of another order, or with a value that is not one, is rejected', async () => {
+    const { json } = await list('sort=cost_usd&limit=2');
+    const cursors = [
+      json.next_cursor,
+      ...[['cost_usd', '1e3', 'run_1'], ['cost_usd', '99999999999999999999', 'run_1'], 7].map((value) =>
+        Buffer.from(JSON.stringify(value)).toString('base64url'),
+      ),
+    ];
+    for (const [index, cursor] of cursors.entries()) {
+      const { status, json: answer } = await list(
+        `sort=${index === 0 ? 'latency_ms' : 'cost_usd'}&cursor=${cursor}`,
+      );
+      expect([status, answer.error.details.fields[0].field]).toEqual([422, 'cursor']);
+    }
+  });
+
+  test('filters apply to each of them', async () => {
+    expect(modelsIn(await list('sort=-cost_usd&team=web'))).toBe('caf');
+    expect(modelsIn(await list('sort=-latency_ms&status=succeeded&limit=2'))).toBe('ba');
+  });
+});
+
+describe('runs without a value', () => {
+  test.each([
+    ['team', 'gedb'],
+    ['team,customer_id', 'gdb'],
+    ['tag:env', 'gfeda'],
+    ['team,tag:env', 'ged'],
+  ])('without=%s', async (without, expected) => {
+    expect(modelsIn(await list(`without=${without}`))).toBe(expected);
+  });
+
+  test.each(['model', 'colour', 'tag:', ',', 'team&team=web'])('without=%s is rejected', async (without) => {
+    const { status, json } = await list(`without=${without}`);
+    expect([status, json.error.details.fields[0]]).toMatchObject([
+      422,
+      { field: 'without', code: 'invalid_value' },
+    ]);
+  });
+});
+
+describe('the number of runs', () => {
+  test('is returned on request, for the filters and the range', async () => {
+    const countOf = async (query: string) => (await list(`count=true&limit=1&${query}`)).json.count;
+    expect(await countOf('')).toEqual({ value: 7, exact: true });
+    expect(await countOf('team=web&sort=-cost_usd')).toEqual({ value: 3, exact: true });
+    expect(await countOf('without=team')).toEqual({ value: 4, exact: true });
+    expect(await countOf(`from=${new Date(world.clock.now().getTime() + 1_000).toISOString()}`)).toEqual({
+      value: 0,
+      exact: true,
+    });
+    expect((await list('limit=1')).json).not.toHaveProperty('count');
+  });
+
+  test('is a lower bound beyond the number of runs that are read', async () => {
+    const count = (rowsMax: number, model?: string) =>
+      countRows(world.db, {
+        table: 'runs',
+        scanned: [['org_id = ?', org.id]],
+        where: [['model = ?', model]],
+        rowsMax,
+      });
+    expect(await count(7)).toEqual({ value: 7, exact: true });
+    expect(await count(6)).toEqual({ value: 6, exact: false });
+    expect(await count(7, 'a')).toEqual({ value: 1, exact: true });
+    const { value, exact } = await count(3, 'a');
+    expect([value <= 1, exact]).toEqual([true, false]);
+  });
+});

@@ -1,0 +1,87 @@
+/** The list of runs: filters, sort orders and the number of runs. */
+import { labelDimensions, runDimensionNames } from '../../../contract/run-dimensions.ts';
+import { tagsWith } from '../../../ledger/scope.ts';
+import { parseUnset } from '../../../ledger/unset-fields.ts';
+import type { Queryable } from '../../../platform/db/database.ts';
+import {
+  type BoundedCount,
+  type ComputedSort,
+  type Condition,
+  countRows,
+  selectTwoWayPage,
+  type TwoWayPageOf,
+} from '../../../platform/http/routes/list.ts';
+import { columnNames, type RunRow } from './queries.ts';
+import { type RunFilters, runSorts } from './schema.ts';
+
+export interface ListedRuns extends TwoWayPageOf<RunRow> {
+  /** Undefined unless requested. */
+  readonly count?: BoundedCount;
+}
+
+/** Counting as many runs of a range takes about as long as reading a page of usage. */
+export const countedRunsMax = 25_000;
+
+/**
+ * The expressions of the indexes of migration 0064, which must be the same here. Without a value a run sorts before those with
+ * the value 0.
+ */
+const computedSorts = {
+  cost_usd: { sql: 'coalesce(cost_nanos, -1)', of: ({ cost_nanos }) => cost_nanos ?? -1n },
+  total_tokens: {
+    sql: '(input_tokens + output_tokens)',
+    of: ({ input_tokens, output_tokens }) => input_tokens + output_tokens,
+  },
+  latency_ms: { sql: 'coalesce(latency_ms, -1)', of: ({ latency_ms }) => latency_ms ?? -1n },
+} as const satisfies Readonly<Partial<Record<keyof typeof runSorts, ComputedSort<RunRow>>>>;
+
+/** The SQL form of `isWithoutPrice` (view.ts). */
+const withoutPrice = `marks @> ARRAY['unpriced'] AND (price_version IS NULL OR starts_with(price_version, 'upr_'))`;
+
+export async function listRuns(db: Queryable, orgId: string, query: RunFilters): Promise<ListedRuns> {
+  const range: readonly Condition[] = [
+    ['org_id = ?', orgId],
+    ['charged_at >= ?', query.from === undefined ? undefined : new Date(query.from)],
+    ['charged_at < ?', query.to === undefined ? undefined : new Date(query.to)],
+  ];
+  const filters = filtersOf(query);
+  const page = await selectTwoWayPage<RunRow>(db, {
+    select: `SELECT ${columnNames} FROM runs`,
+    where: [...range, ...filters],
+    sorts: runSorts,
+    computedSorts,
+    defaultSort: '-charged_at',
+    query,
+  });
+  return query.count === true
+    ? {
+        ...page,
+        count: await countRows(db, {
+          table: 'runs',
+          scanned: range,
+          where: filters,
+          rowsMax: countedRunsMax,
+        }),
+      }
+    : page;
+}
+
+function filtersOf(query: RunFilters): Condition[] {
+  const unset = parseUnset(query.without, labelDimensions, query);
+  return [
+    ...runDimensionNames.map((name) => [`${name} = ?`, query[name]] as const),
+    ...unset.fields.map((name) => [`${name} IS NULL AND ?::bool`, true] as const),
+    ...unset.tags.map((name) => [`coalesce(tags ->> ?, '') = ''`, name] as const),
+    ['parent_run_id = ?', query.parent_run_id],
+    ['external_id = ?', query.external_id],
+    ['decision_id = ?', query.decision_id],
+    ['tags @> ?::jsonb', query.tag === undefined ? undefined : tagsWith(query.tag)],
+    [
+      query.flagged ? 'flagged_by IS NOT NULL AND ?::bool' : 'flagged_by IS NULL AND NOT ?::bool',
+      query.flagged,
+    ],
+    ['flagged_by IS NOT NULL AND ? = ANY(flagged_by)', query.flagged_by],
+    ['marks @> ARRAY[?::text]', query.mark],
+    [`(${withoutPrice}) = ?::bool`, query.unpriced],
+  ];
+}
