@@ -179,6 +179,7 @@ export const exampleRequests: Readonly<Record<string, ExampleRequest>> = {
   'capacity_scenarios.create': { body: { name: 'No change', changes: {} } },
   'capacity_scenarios.change': { body: { name: 'Baseline' } },
   'usage.read': { query: { group_by: 'model' } },
+  'usage.series': { query: { group_by: 'model', interval: 'day' } },
   'holds.extend': { body: { seconds: 300 } },
   'holds.increase': { body: { cost_usd: '0.05' } },
   'decisions.extend': { body: { seconds: 300 } },

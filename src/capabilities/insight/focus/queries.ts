@@ -72,7 +72,7 @@ export async function readCharges(
  * range starts in the current month, or it is restricted to a status, which corrections do not have.
  */
 function selectCorrections(plan: FocusPlan, params: Params): string | undefined {
-  const { orgId, range, now, filters, tags, groupBy } = plan;
+  const { orgId, range, now, filters, tags, withoutTags = [], groupBy } = plan;
   const monthMs = Date.UTC(now.getUTCFullYear(), now.getUTCMonth());
   if (range.fromMs >= monthMs || filters.status !== undefined) {
     return undefined;
@@ -88,9 +88,13 @@ function selectCorrections(plan: FocusPlan, params: Params): string | undefined 
     "date_trunc('month', booked_at AT TIME ZONE 'UTC') > date_trunc('month', charged_at AT TIME ZONE 'UTC')",
     ...usageDimensions.flatMap((name) => {
       const value = filters[name];
+      if (value === '') {
+        return [`${name} IS NULL`];
+      }
       return value === undefined ? [] : [`${name} = ${params.add(value, 'text')}`];
     }),
     ...(tags === undefined ? [] : [`tags @> ${params.add(tags, 'jsonb')}`]),
+    ...withoutTags.map((name) => `coalesce(tags ->> ${params.add(name, 'text')}, '') = ''`),
   ];
   return `SELECT ${values.join(', ')}, to_char(booked_at AT TIME ZONE 'UTC', 'YYYY-MM') AS corrected_in, usd_nanos
             FROM ledger_entries WHERE ${conditions.join(' AND ')}`;

@@ -6,9 +6,17 @@ import type { Span } from './schema.ts';
 
 /** A grouping: a column, a tag, or time spans given by their start. */
 export type GroupBy =
-  | { readonly kind: 'field'; readonly name: UsageDimension }
-  | { readonly kind: 'tag'; readonly name: string }
+  | ({ readonly kind: 'field'; readonly name: UsageDimension } & AmongValues)
+  | ({ readonly kind: 'tag'; readonly name: string } & AmongValues)
   | { readonly kind: 'span'; readonly name: Span; readonly startsMs: readonly number[] };
+
+interface AmongValues {
+  /**
+   * Groups by these values only. The value of a group is then the number of its value in the list, from 1; 0 without a value and -1
+   * for all other values together.
+   */
+  readonly among?: readonly string[];
+}
 
 export interface RowsRequest {
   readonly orgId: string;
@@ -17,6 +25,8 @@ export interface RowsRequest {
   readonly filters: Readonly<Partial<Record<UsageDimension, string>>>;
   /** Tags that the runs must have, as JSON. */
   readonly tags?: string | undefined;
+  /** Names of tags that the runs must not have. */
+  readonly withoutTags?: readonly string[];
   readonly groupBy: readonly GroupBy[];
 }
 
@@ -93,9 +103,12 @@ export function selectRows(wanted: RowsRequest, params: Params): string {
 }
 
 /** Returns whether the totals are sufficient, which are few rows however many scopes there are. */
-export function isTimeOnly({ filters, tags, groupBy }: RowsRequest): boolean {
+export function isTimeOnly({ filters, tags, withoutTags = [], groupBy }: RowsRequest): boolean {
   return (
-    tags === undefined && Object.keys(filters).length === 0 && groupBy.every(({ kind }) => kind === 'span')
+    tags === undefined &&
+    withoutTags.length === 0 &&
+    Object.keys(filters).length === 0 &&
+    groupBy.every(({ kind }) => kind === 'span')
   );
 }
 
@@ -126,17 +139,20 @@ function placedParts(
 }
 
 function groupedValue(one: GroupBy, index: number, params: Params): string {
-  switch (one.kind) {
-    case 'field':
-      return one.name;
-    case 'tag':
-      return `coalesce(tags ->> ${params.add(one.name, 'text')}, '')`;
-    case 'span':
-      return `part.n${index}`;
+  if (one.kind === 'span') {
+    return `part.n${index}`;
   }
+  const value = one.kind === 'field' ? one.name : tagValue(one.name, params);
+  return one.among === undefined
+    ? value
+    : `CASE WHEN ${value} = '' THEN 0 ELSE coalesce(array_position(${params.add(one.among, 'text[]')}, ${value}), -1) END`;
 }
 
-function conditionsOf({ orgId, filters, tags }: RowsRequest, params: Params) {
+function tagValue(name: string, params: Params): string {
+  return `coalesce(tags ->> ${params.add(name, 'text')}, '')`;
+}
+
+function conditionsOf({ orgId, filters, tags, withoutTags = [] }: RowsRequest, params: Params) {
   const org = params.add(orgId, 'text');
   const conditions = usageDimensions.flatMap((name) => {
     const value = filters[name];
@@ -145,6 +161,7 @@ function conditionsOf({ orgId, filters, tags }: RowsRequest, params: Params) {
   if (tags !== undefined) {
     conditions.push(` AND tags @> ${params.add(tags, 'jsonb')}`);
   }
+  conditions.push(...withoutTags.map((name) => ` AND ${tagValue(name, params)} = ''`));
   return (column: string, from: string, to: string) =>
     `WHERE org_id = ${org} AND ${column} >= ${from} AND ${column} < ${to}${conditions.join('')}`;
 }

@@ -1,7 +1,13 @@
 import { type Static, Type } from 'typebox';
-import { forEachName, usageDimensions } from '../../../contract/run-dimensions.ts';
+import {
+  forEachName,
+  labelDimensions,
+  type UsageDimension,
+  usageDimensions,
+} from '../../../contract/run-dimensions.ts';
 import { tagPrefix } from '../../../kernel/limits.ts';
 import { label, tagCondition } from '../../../ledger/scope.ts';
+import { unsetParameter } from '../../../ledger/unset-fields.ts';
 import { pageParameters } from '../../../platform/http/routes/list.ts';
 import { choice, closed, nullable, timestamp } from '../../../platform/http/routes/schemas.ts';
 import { finishedStatuses } from '../../spend/runs/index.ts';
@@ -14,6 +20,11 @@ export const dimensionsMax = 2;
 
 export const usageFormats = ['json', 'csv', 'ndjson'] as const;
 
+/** Dimensions that runs may have no value for. */
+export const optionalDimensions: readonly UsageDimension[] = usageDimensions.filter((name) =>
+  labelDimensions.some((label) => label === name),
+);
+
 /** Conditions of the runs that count. */
 export const usageConditions = {
   ...forEachName(usageDimensions, Type.Optional(label)),
@@ -24,20 +35,12 @@ export const usageConditions = {
     ),
   ),
   tag: Type.Optional(tagCondition),
+  without: unsetParameter(optionalDimensions),
 };
 const UsageConditions = closed(usageConditions);
 export type UsageConditions = Static<typeof UsageConditions>;
 
-export const UsageQuery = closed({
-  group_by: Type.Optional(
-    Type.String({
-      maxLength: 200,
-      description:
-        `Up to ${dimensionsMax} of ${dimensions.join(', ')}, separated by commas. Default: one row without ` +
-        'grouping.',
-      examples: ['model', 'tag:environment,day'],
-    }),
-  ),
+export const usageRangeParameters = {
   from: Type.Optional(
     Type.String({
       ...timestamp,
@@ -49,6 +52,19 @@ export const UsageQuery = closed({
   to: Type.Optional(
     Type.String({ ...timestamp, description: 'Exclusive. At most 366 days after `from`. Default: now.' }),
   ),
+};
+
+export const UsageQuery = closed({
+  group_by: Type.Optional(
+    Type.String({
+      maxLength: 200,
+      description:
+        `Up to ${dimensionsMax} of ${dimensions.join(', ')}, separated by commas. Default: one row without ` +
+        'grouping.',
+      examples: ['model', 'tag:environment,day'],
+    }),
+  ),
+  ...usageRangeParameters,
   ...usageConditions,
   compare: Type.Optional(
     choice(
@@ -133,13 +149,18 @@ export type UsageRow = Static<typeof UsageRow>;
 export const UsageTotal = closed({ ...sums, ...compared });
 export type UsageTotal = Static<typeof UsageTotal>;
 
-export const UsageView = closed({
+/** The period that a response covers. */
+export const viewedRange = {
   from: Type.String({
     ...timestamp,
     description: 'Start of the period: `from`, rounded down to 15 minutes.',
   }),
   to: Type.String({ ...timestamp, description: 'End of the period: `to`, rounded up to 15 minutes.' }),
   timezone: Type.String({ description: 'Time zone of hours, days and months.' }),
+};
+
+export const UsageView = closed({
+  ...viewedRange,
   previous: Type.Optional(closed({ from: timestamp, to: timestamp })),
   total: UsageTotal,
   data: Type.Array(UsageRow),

@@ -6,6 +6,7 @@ import { tagPrefix } from '../../../kernel/limits.ts';
 import { bucketMs, dayMs, type TimeRange } from '../../../kernel/rollup-parts.ts';
 import { calendarWindow } from '../../../kernel/windows.ts';
 import { tagsWith } from '../../../ledger/scope.ts';
+import { parseUnset } from '../../../ledger/unset-fields.ts';
 import type { Queryable } from '../../../platform/db/database.ts';
 import { decodeCursor, encodeCursor, pageSize } from '../../../platform/http/routes/list.ts';
 import { isInstant } from '../../../platform/http/routes/validation.ts';
@@ -15,6 +16,7 @@ import type { GroupBy, RowsRequest } from './rows.ts';
 import {
   dimensions,
   dimensionsMax,
+  optionalDimensions,
   spans,
   type UsageConditions,
   type UsageQuery,
@@ -61,12 +63,16 @@ export async function planUsage(
 }
 
 /** Returns the conditions of the runs that count. */
-export function conditionsOf(query: UsageConditions): Pick<RowsRequest, 'filters' | 'tags'> {
+export function conditionsOf(
+  query: UsageConditions,
+): Pick<RowsRequest, 'filters' | 'tags'> & Required<Pick<RowsRequest, 'withoutTags'>> {
+  const unset = parseUnset(query.without, optionalDimensions, query);
+  const filters = usageDimensions.flatMap((name) => (query[name] === undefined ? [] : [[name, query[name]]]));
   return {
-    filters: Object.fromEntries(
-      usageDimensions.flatMap((name) => (query[name] === undefined ? [] : [[name, query[name]]])),
-    ),
+    // In usage, the value of a field that runs do not have is empty.
+    filters: Object.fromEntries([...filters, ...unset.fields.map((name) => [name, ''])]),
     tags: query.tag === undefined ? undefined : tagsWith(query.tag),
+    withoutTags: unset.tags,
   };
 }
 
@@ -94,14 +100,14 @@ export async function readUsage(
   };
 }
 
-function viewRange({ fromMs, toMs }: TimeRange): { from: string; to: string } {
+export function viewRange({ fromMs, toMs }: TimeRange): { from: string; to: string } {
   return { from: new Date(fromMs).toISOString(), to: new Date(toMs).toISOString() };
 }
 
 /** A requested grouping, before its time range is known. */
 export type RequestedGroupBy = GroupBy | { readonly kind: 'span'; readonly name: (typeof spans)[number] };
 
-function placed(one: RequestedGroupBy, timezone: string, range: TimeRange): GroupBy {
+export function placed(one: RequestedGroupBy, timezone: string, range: TimeRange): GroupBy {
   return one.kind === 'span' ? { ...one, startsMs: spanStarts(one.name, timezone, range) } : one;
 }
 

@@ -32,7 +32,7 @@ export function viewCompared({ previous, ...sums }: Sums & Pick<UsageGroup, 'pre
 
 const percentileRanks = [0.5, 0.9, 0.95, 0.99] as const;
 
-function viewSums(sums: Sums): UsageSums {
+export function viewSums(sums: Sums): UsageSums {
   const cost = BigInt(sums.usd_nanos);
   const returned = BigInt(sums.value_nanos) - cost;
   const [p50 = null, p90 = null, p95 = null, p99 = null] = percentiles(sums.latencies, percentileRanks) ?? [];

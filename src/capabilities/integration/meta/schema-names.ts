@@ -54,6 +54,8 @@ export const schemaNames: SchemaNames = {
     'support_access.settings.read': { response: 'SupportAccessSettings' },
     'unpriced_models.totals': { item: 'UnpricedModelTotal' },
     'usage.read': { item: 'UsageRow', response: 'Usage' },
+    'usage.series': { response: 'UsageSeries' },
+    'usage.values': { response: 'UsageValues' },
     'webhooks.org_secret.read': { response: 'OrgWebhookSecret' },
     'webhooks.redeliver': { response: 'WebhookRedelivery' },
     'webhooks.signing.read': { response: 'WebhookSigning' },

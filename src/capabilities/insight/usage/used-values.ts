@@ -1,0 +1,56 @@
+/** The values that runs of a period have, for suggestions in forms: each field at once, instead of a report by each. */
+import { usageDimensions } from '../../../contract/run-dimensions.ts';
+import { dayMs } from '../../../kernel/rollup-parts.ts';
+import type { Queryable } from '../../../platform/db/database.ts';
+import { findTimezone } from './queries.ts';
+import { type UsageValuesQuery, type UsageValuesView, usedValuesDefault } from './series-schema.ts';
+import { usageRange } from './usage.ts';
+
+type Used = UsageValuesView['tags'][string];
+
+interface Row {
+  readonly is_tag: boolean;
+  readonly name: string;
+  readonly value: string;
+}
+
+/** Reads whole days in UTC, which a suggestion does not need to be finer than. */
+export async function readUsedValues(
+  db: Queryable,
+  orgId: string,
+  query: UsageValuesQuery,
+  now: Date,
+): Promise<UsageValuesView> {
+  const { limit = usedValuesDefault } = query;
+  const requested = usageRange(query, await findTimezone(db, orgId), now);
+  const from = new Date(Math.floor(requested.fromMs / dayMs) * dayMs);
+  const to = new Date(Math.ceil(requested.toMs / dayMs) * dayMs);
+  const rows = await db.query<Row>(
+    `WITH found AS MATERIALIZED (
+       SELECT ${usageDimensions.join(', ')}, tags, sum(usd_nanos) AS usd_nanos FROM usage_days
+        WHERE org_id = $1 AND day >= $2 AND day < $3 GROUP BY ${usageDimensions.join(', ')}, tags
+     ), used AS (
+       ${usageDimensions.map((name) => `SELECT false AS is_tag, '${name}' AS name, ${name} AS value, sum(usd_nanos) AS cost FROM found WHERE ${name} <> '' GROUP BY ${name}`).join(' UNION ALL ')}
+       UNION ALL
+       SELECT true, tag.key, tag.value, sum(usd_nanos) FROM found CROSS JOIN LATERAL jsonb_each_text(tags) AS tag
+        GROUP BY tag.key, tag.value
+     )
+     SELECT is_tag, name, value FROM (
+       SELECT *, row_number() OVER (PARTITION BY is_tag, name ORDER BY cost DESC, value) AS place FROM used
+     ) AS ranked WHERE place <= $4 ORDER BY is_tag, name, place`,
+    [orgId, from, to, limit + 1],
+  );
+  const usedOf = (isTag: boolean, name: string): Used => {
+    const values = rows.filter((row) => row.is_tag === isTag && row.name === name).map(({ value }) => value);
+    return { values: values.slice(0, limit), more: values.length > limit };
+  };
+  const tagNames = [...new Set(rows.filter((row) => row.is_tag).map(({ name }) => name))];
+  return {
+    from: from.toISOString(),
+    to: to.toISOString(),
+    fields: Object.fromEntries(
+      usageDimensions.map((name) => [name, usedOf(false, name)]),
+    ) as UsageValuesView['fields'],
+    tags: Object.fromEntries(tagNames.map((name) => [name, usedOf(true, name)])),
+  };
+}
