@@ -4,14 +4,60 @@ import { formatUsd } from '../../../kernel/money.ts';
 import type { Queryable } from '../../../platform/db/database.ts';
 import { decodeCursor, encodeCursor, type PageOf, pageSize } from '../../../platform/http/routes/list.ts';
 import { type CustomerLimitUsageDependencies, customerLimitUsage } from './customer-limit-usage.ts';
-import type { CustomerFilters, CustomerView } from './schema.ts';
+import {
+  emptyPeriod,
+  isByPeriod,
+  type PeriodPlan,
+  pageByPeriod,
+  periodsOf,
+  planPeriod,
+} from './customer-periods.ts';
+import type { CustomerFilters, CustomerPeriod, CustomerView } from './schema.ts';
 
 export async function listCustomers(
   { db, ledger }: CustomerLimitUsageDependencies,
   orgId: string,
-  { limit = pageSize.fallback, sort = 'customer_id', cursor, customer_id: only }: CustomerFilters,
+  query: CustomerFilters,
   { now, withCredits }: { readonly now: Date; readonly withCredits: boolean },
 ): Promise<PageOf<CustomerView>> {
+  const plan = await planPeriod(db, orgId, query, now);
+  const { ids, periods, next_cursor } = await findPage(db, orgId, query, plan);
+  const [totals, limitUsage] = await Promise.all([
+    selectTotals(db, orgId, ids),
+    customerLimitUsage({ db, ledger }, orgId, ids, now),
+  ]);
+  return {
+    data: ids.map((id) => {
+      const { limits = [], credits_usd = null } = limitUsage.get(id) ?? {};
+      return {
+        customer_id: id,
+        ...(totals.get(id) ?? { cost_usd: '0', runs: 0 }),
+        limits,
+        credits_usd: withCredits ? credits_usd : null,
+        ...(plan && { period: periods.get(id) ?? emptyPeriod(plan) }),
+      };
+    }),
+    next_cursor,
+  };
+}
+
+interface CustomerPage {
+  readonly ids: readonly string[];
+  readonly periods: ReadonlyMap<string, CustomerPeriod>;
+  readonly next_cursor: string | null;
+}
+
+async function findPage(
+  db: Queryable,
+  orgId: string,
+  query: CustomerFilters,
+  plan: PeriodPlan | undefined,
+): Promise<CustomerPage> {
+  const { limit = pageSize.fallback, sort = 'customer_id', cursor, customer_id: only } = query;
+  if (plan !== undefined && isByPeriod(sort)) {
+    const { periods, next_cursor } = await pageByPeriod(db, plan, query);
+    return { ids: [...periods.keys()], periods, next_cursor };
+  }
   const after = cursor === undefined ? null : decodeCursor(cursor, sort, 'text').id;
   const found = await selectCustomerIds(db, {
     orgId,
@@ -21,21 +67,10 @@ export async function listCustomers(
     most: limit + 1,
   });
   const ids = found.slice(0, limit);
-  const [totals, limitUsage] = await Promise.all([
-    selectTotals(db, orgId, ids),
-    customerLimitUsage({ db, ledger }, orgId, ids, now),
-  ]);
   const last = ids.at(-1);
   return {
-    data: ids.map((id) => {
-      const { limits = [], credits_usd = null } = limitUsage.get(id) ?? {};
-      return {
-        customer_id: id,
-        ...(totals.get(id) ?? { cost_usd: '0', runs: 0 }),
-        limits,
-        credits_usd: withCredits ? credits_usd : null,
-      };
-    }),
+    ids,
+    periods: plan === undefined ? new Map() : await periodsOf(db, plan, ids),
     next_cursor: found.length > limit && last !== undefined ? encodeCursor(sort, last, last) : null,
   };
 }

@@ -109,7 +109,8 @@ export function customerRoutes({ db, ids, ledger }: CustomerDependencies): Route
       path: '/v1/orgs/{id}/customers',
       summary: 'List customers',
       description:
-        'Every customer that has usage, a limit or a credit pack, with the usage of its limits and its remaining credits.',
+        'Every customer that has usage, a limit or a credit pack, with the usage of its limits and its remaining credits. With a ' +
+        'period, also the usage in it; sorted by that usage, only customers with usage in the period are listed.',
       access: reader,
       query: CustomerFilters,
       response: page(CustomerView),

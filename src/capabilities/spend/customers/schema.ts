@@ -7,7 +7,15 @@ import {
   viewedSpending,
 } from '../../../ledger/limits/limit-fields.ts';
 import { listParameters } from '../../../platform/http/routes/list.ts';
-import { choice, closed, id, nullable, partial, usd } from '../../../platform/http/routes/schemas.ts';
+import {
+  choice,
+  closed,
+  id,
+  nullable,
+  partial,
+  timestamp,
+  usd,
+} from '../../../platform/http/routes/schemas.ts';
 
 const customerId = Type.String({
   ...scopeValueOrWildcard,
@@ -29,6 +37,23 @@ export const CustomerLimitFilters = listParameters(customerLimitSorts, {
 });
 export type CustomerLimitFilters = Static<typeof CustomerLimitFilters>;
 
+export const CustomerPeriod = closed({
+  cost_usd: Type.String(),
+  runs: Type.Integer({ description: 'Runs that were charged in the period.' }),
+  last_active_on: nullable(
+    Type.String({
+      description:
+        'The last day of the period with runs, as `YYYY-MM-DD` in the time zone of the organization; null without runs.',
+    }),
+  ),
+  trend: Type.Optional(
+    Type.Array(Type.String(), {
+      description: 'The cost of each day of the period, in order. Only if requested.',
+    }),
+  ),
+});
+export type CustomerPeriod = Static<typeof CustomerPeriod>;
+
 export const CustomerView = closed({
   customer_id: Type.String(),
   cost_usd: Type.String({ ...usd, description: 'Total cost of all its runs.' }),
@@ -49,13 +74,35 @@ export const CustomerView = closed({
         'Remaining credits in its live packs. Null: it has no live pack, or the caller lacks `credits:read`.',
     }),
   ),
+  period: Type.Optional(CustomerPeriod),
 });
 export type CustomerView = Static<typeof CustomerView>;
 
-export const customerSorts = { customer_id: 'text' } as const;
+export const customerSorts = {
+  customer_id: 'text',
+  'period.cost_usd': 'int8',
+  'period.runs': 'int8',
+  'period.last_active_on': 'int8',
+} as const;
 export const CustomerFilters = listParameters(customerSorts, {
   customer_id: Type.Optional(
     Type.String({ minLength: 1, maxLength: 200, description: 'Only this customer.' }),
+  ),
+  from: Type.Optional(
+    Type.String({
+      ...timestamp,
+      description:
+        'Start of the period, whose usage is returned as `period`. Default: 30 days before `to`, if anything else about the ' +
+        'period is requested.',
+    }),
+  ),
+  to: Type.Optional(
+    Type.String({ ...timestamp, description: 'Exclusive. At most 366 days after `from`. Default: now.' }),
+  ),
+  trend: Type.Optional(
+    Type.Boolean({
+      description: 'Also returns the cost of each day of the period, which has at most 92 days.',
+    }),
   ),
 });
 export type CustomerFilters = Static<typeof CustomerFilters>;
