@@ -48,7 +48,7 @@ function textOfType(type: string, schema: Schema, nameOf: NameOf, indent: string
       return 'number';
     case 'array': {
       const item = typeText(schema.items ?? {}, nameOf, indent);
-      return `readonly ${/ \| /.test(item) && !item.startsWith('{') ? `(${item})` : item}[]`;
+      return `readonly ${/ \| /.test(item) && !/^\{.*\}$/s.test(item) ? `(${item})` : item}[]`;
     }
     case 'object':
       return objectType(schema, nameOf, indent);
