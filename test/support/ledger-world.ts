@@ -397,6 +397,7 @@ export function rowOf(orgId: string, limit: Limit): LimitRow {
     enforcement: limit.enforcement,
     alert_thresholds: limit.thresholds,
     expires_at: limit.expiresAtMs === null ? null : new Date(limit.expiresAtMs),
+    owner: null,
     created_at: new Date(limit.createdAtMs),
     updated_at: new Date(limit.createdAtMs),
   };

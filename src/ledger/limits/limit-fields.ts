@@ -10,6 +10,7 @@ import { periods } from '../../kernel/windows.ts';
 import {
   choice,
   type closed,
+  contact,
   nullable,
   timestamp,
   timezone,
@@ -47,6 +48,13 @@ export const windowTimezone = nullable(
   Type.String({ ...timezone, description: "An IANA time zone. Null: the org's time zone." }),
 );
 
+export const owner = nullable(
+  Type.String({
+    ...contact,
+    description: 'Whom to ask about it, such as an e-mail address or a channel. Shown to those it denies.',
+  }),
+);
+
 /** A value of a scope field. The wildcard is not allowed. */
 export const scopeValue = Type.String({ minLength: 1, maxLength: 200, not: { const: WILDCARD } });
 export const scopeValueOrWildcard = Type.String({ minLength: 1, maxLength: 200 });
@@ -58,12 +66,14 @@ export const spendingFields = {
   enforcement,
   alert_thresholds: alertThresholds,
   timezone: windowTimezone,
+  owner,
 };
 export const optionalSpendingFields = {
   ...spendingFields,
   enforcement: Type.Optional(enforcement),
   alert_thresholds: Type.Optional(alertThresholds),
   timezone: Type.Optional(windowTimezone),
+  owner: Type.Optional(owner),
 };
 
 export const viewedTimes = { created_at: timestamp, updated_at: timestamp };
@@ -73,7 +83,7 @@ type SpendingView = Static<ReturnType<typeof closed<typeof viewedSpending>>>;
 
 type SpendingColumns = Pick<
   LimitRow,
-  'period' | 'capacity' | 'enforcement' | 'alert_thresholds' | 'timezone'
+  'period' | 'capacity' | 'enforcement' | 'alert_thresholds' | 'timezone' | 'owner'
 >;
 type SpendingFields = Static<ReturnType<typeof closed<typeof spendingFields>>>;
 
@@ -94,6 +104,7 @@ export function viewSpending(row: LimitRow): SpendingView {
     enforcement: row.enforcement,
     alert_thresholds: [...row.alert_thresholds],
     timezone: row.timezone,
+    owner: row.owner,
     ...viewTimes(row),
   };
 }

@@ -40,12 +40,14 @@ export interface LimitRow {
   readonly enforcement: 'block' | 'alert';
   readonly alert_thresholds: readonly number[];
   readonly expires_at: Date | null;
+  /** Whom to ask about the limit. */
+  readonly owner: string | null;
   readonly created_at: Date;
   readonly updated_at: Date;
 }
 
 const columns = `org_id, id, kind, name, unit, match, period, window_seconds, timezone, capacity, burst, enforcement,
-                 alert_thresholds, expires_at, created_at, updated_at`;
+                 alert_thresholds, expires_at, created_at, updated_at, owner`;
 
 /** Returns a row with defaults for the fields that most limits do not set. */
 export function newLimit(
@@ -62,6 +64,7 @@ export function newLimit(
     enforcement: 'block',
     alert_thresholds: [],
     expires_at: null,
+    owner: null,
     created_at: now,
     updated_at: now,
     ...row,
@@ -121,7 +124,7 @@ function spanOf({ period, window_seconds, timezone }: LimitRow): Span {
 /** Throws a unique violation of `limits_one_of_a_kind` or `limits_customer_period` if such a limit exists. */
 export async function insertLimit(tx: Transaction, row: LimitRow): Promise<void> {
   await tx.query(
-    `INSERT INTO limits (${columns}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)`,
+    `INSERT INTO limits (${columns}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)`,
     [
       row.org_id,
       row.id,
@@ -139,6 +142,7 @@ export async function insertLimit(tx: Transaction, row: LimitRow): Promise<void>
       row.expires_at,
       row.created_at,
       row.updated_at,
+      row.owner,
     ],
   );
   await notifyLimitChanged(tx, row.org_id);
@@ -149,7 +153,7 @@ export async function insertLimit(tx: Transaction, row: LimitRow): Promise<void>
 export async function updateLimit(tx: Transaction, row: LimitRow): Promise<void> {
   const [changed] = await tx.query<{ moved: boolean }>(
     `UPDATE limits SET name = $3, period = $4, window_seconds = $5, timezone = $6, capacity = $7, burst = $8,
-                       enforcement = $9, alert_thresholds = $10, expires_at = $11, updated_at = $12
+                       enforcement = $9, alert_thresholds = $10, expires_at = $11, updated_at = $12, owner = $13
        FROM limits AS before
       WHERE limits.org_id = $1 AND limits.id = $2 AND before.org_id = $1 AND before.id = $2
       RETURNING (before.period, before.window_seconds, before.timezone)
@@ -167,6 +171,7 @@ export async function updateLimit(tx: Transaction, row: LimitRow): Promise<void>
       row.alert_thresholds,
       row.expires_at,
       row.updated_at,
+      row.owner,
     ],
   );
   await notifyLimitChanged(tx, row.org_id);
@@ -234,6 +239,14 @@ export async function findLimit(
     [orgId, id, kind],
   );
   return row;
+}
+
+export async function findLimitsEvenEnded(
+  db: Queryable,
+  orgId: string,
+  ids: readonly string[],
+): Promise<(LimitRow & { readonly ended_at: Date | null })[]> {
+  return db.query(`SELECT ${columns}, ended_at FROM limits WHERE org_id = $1 AND id = ANY($2)`, [orgId, ids]);
 }
 
 /** Locks the row, so that it cannot change between read and update. */

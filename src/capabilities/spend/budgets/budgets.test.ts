@@ -40,6 +40,7 @@ describe('creating', () => {
       enforcement: 'block',
       alert_thresholds: [50, 80, 100],
       timezone: null,
+      owner: null,
       created_at: world.clock.now().toISOString(),
       updated_at: world.clock.now().toISOString(),
     });
@@ -118,6 +119,8 @@ describe('creating', () => {
       { alert_thresholds: Array.from({ length: 21 }, (_, i) => i + 1) },
       'alert_thresholds too_many',
     ],
+    ['a blank owner', { owner: ' ' }, 'owner invalid_format'],
+    ['a long owner', { owner: 'o'.repeat(201) }, 'owner out_of_range'],
     ['an unknown field', { colour: 'red' }, 'colour unknown_field'],
   ])('rejects %s', async (_, fields, fault) => {
     expect(refusalOf(await send('POST', '', { ...minimal, ...fields }))).toEqual(invalid(fault));
@@ -140,6 +143,7 @@ describe('changing', () => {
       limit_usd: '12.5',
       enforcement: 'alert',
       alert_thresholds: [],
+      owner: '#ai-spend',
     };
     const { status, json } = await send('PATCH', `/${budget.id}`, patch);
     expect(status).toBe(200);

@@ -41,6 +41,7 @@ describe('creating', () => {
       enforcement: 'block',
       alert_thresholds: [50, 80, 100],
       timezone: null,
+      owner: null,
       created_at: world.clock.now().toISOString(),
       updated_at: world.clock.now().toISOString(),
     });

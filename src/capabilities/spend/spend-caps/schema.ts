@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { alertThresholds, viewedTimes, windowTimezone } from '../../../ledger/limits/limit-fields.ts';
+import { alertThresholds, owner, viewedTimes, windowTimezone } from '../../../ledger/limits/limit-fields.ts';
 import { closed, id, usd } from '../../../platform/http/routes/schemas.ts';
 
 export const SpendCapView = closed({
@@ -7,6 +7,7 @@ export const SpendCapView = closed({
   cap_usd: usd,
   timezone: windowTimezone,
   alert_thresholds: alertThresholds,
+  owner,
   ...viewedTimes,
 });
 export type SpendCapView = Static<typeof SpendCapView>;
@@ -15,5 +16,6 @@ export const PutSpendCap = closed({
   cap_usd: usd,
   timezone: Type.Optional(windowTimezone),
   alert_thresholds: Type.Optional(alertThresholds),
+  owner: Type.Optional(owner),
 });
 export type PutSpendCap = Static<typeof PutSpendCap>;

@@ -41,6 +41,7 @@ test('PUT sets the cap, with defaults for fields that are left out', async () =>
     cap_usd: '25.5',
     timezone: null,
     alert_thresholds: [50, 80, 100],
+    owner: null,
     created_at: world.clock.now().toISOString(),
     updated_at: world.clock.now().toISOString(),
   });
@@ -64,8 +65,13 @@ test('PUT sets the cap, with defaults for fields that are left out', async () =>
 });
 
 test('PUT replaces the cap and keeps the id', async () => {
-  const first = await send('PUT', '', { cap_usd: '1', timezone: 'Asia/Tokyo', alert_thresholds: [90] });
-  expect(first.json).toMatchObject({ timezone: 'Asia/Tokyo', alert_thresholds: [90] });
+  const first = await send('PUT', '', {
+    cap_usd: '1',
+    timezone: 'Asia/Tokyo',
+    alert_thresholds: [90],
+    owner: '#ops',
+  });
+  expect(first.json).toMatchObject({ timezone: 'Asia/Tokyo', alert_thresholds: [90], owner: '#ops' });
   const version = await limitsVersion(world, org.id);
   world.clock.advanceSeconds(60);
   const second = await send('PUT', '', { cap_usd: '0' });
@@ -74,6 +80,7 @@ test('PUT replaces the cap and keeps the id', async () => {
     cap_usd: '0',
     timezone: null,
     alert_thresholds: [50, 80, 100],
+    owner: null,
     updated_at: world.clock.now().toISOString(),
   });
   expect(await limitsVersion(world, org.id)).toBe(version + 1n);

@@ -24,6 +24,7 @@ export function viewSpendCap(row: LimitRow): SpendCapView {
     cap_usd: formatUsd(row.capacity),
     timezone: row.timezone,
     alert_thresholds: [...row.alert_thresholds],
+    owner: row.owner,
     ...viewTimes(row),
   };
 }
@@ -45,9 +46,9 @@ export async function putSpendCap(
   ids: Ids,
   now: Date,
   orgId: string,
-  { cap_usd, timezone = null, alert_thresholds = [...defaultThresholds] }: PutSpendCap,
+  { cap_usd, timezone = null, alert_thresholds = [...defaultThresholds], owner = null }: PutSpendCap,
 ) {
-  const columns = spendingColumns({ timezone, alert_thresholds });
+  const columns = spendingColumns({ timezone, alert_thresholds, owner });
   await lockOrgLimits(tx, orgId);
   return putOnlyLimit(tx, ids, now, orgId, {
     kind: 'spend_cap',

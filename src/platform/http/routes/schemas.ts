@@ -31,6 +31,8 @@ export const name = Type.String({
   pattern: '\\S',
   description: 'Up to 200 characters, not only white space.',
 });
+/** A person or place to ask, as free text. */
+export const contact = Type.String({ minLength: 1, maxLength: 200, pattern: '\\S' });
 export const reason = Type.String({ minLength: 1, maxLength: 1_000 });
 
 /** RFC 3339 with offset. The format limits the years to those that databases and clients support. */
