@@ -31,6 +31,7 @@ describe('a rule', () => {
         priority: 10,
         reason: 'because',
         enabled: true,
+        owner: null,
         created_at: world.clock.now().toISOString(),
         updated_at: world.clock.now().toISOString(),
       },
@@ -38,13 +39,19 @@ describe('a rule', () => {
     const path = `/policies/${created.json.id}`;
     expect((await here.call('GET', path)).json).toEqual(created.json);
     world.clock.advanceSeconds(1);
-    const changed = await here.call('PATCH', path, { models: null, expression: 'cost_usd > 1', priority: 5 });
+    const changed = await here.call('PATCH', path, {
+      models: null,
+      expression: 'cost_usd > 1',
+      priority: 5,
+      owner: 'security@example.com',
+    });
     expect(changed.json).toEqual({
       ...created.json,
       version: 2,
       models: null,
       expression: 'cost_usd > 1',
       priority: 5,
+      owner: 'security@example.com',
       updated_at: world.clock.now().toISOString(),
     });
     world.clock.advanceSeconds(1);

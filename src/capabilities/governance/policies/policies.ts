@@ -28,6 +28,7 @@ export function viewPolicy(row: PolicyRow): PolicyView {
     priority: Number(row.priority),
     reason: row.reason,
     enabled: row.enabled,
+    owner: row.owner,
     created_at: row.created_at.toISOString(),
     updated_at: row.updated_at.toISOString(),
   };
@@ -58,6 +59,7 @@ export async function createPolicy(
     id: ids.next('pol'),
     version: 1n,
     ...ruleOf(body),
+    owner: body.owner ?? null,
     created_at: now,
     updated_at: now,
     deleted_at: null,

@@ -10,6 +10,8 @@ import { type PolicyFilters, policySorts, versionSorts } from './schema.ts';
 
 export interface PolicyRow extends SwitchedRule {
   readonly org_id: string;
+  /** Whom to ask about the rule. */
+  readonly owner: string | null;
   readonly created_at: Date;
   readonly updated_at: Date;
   readonly deleted_at: Date | null;
@@ -28,6 +30,7 @@ const columnNames = [
   'priority',
   'reason',
   'enabled',
+  'owner',
   'updated_at',
   'deleted_at',
 ] as const satisfies readonly (keyof PolicyRow)[];
@@ -59,6 +62,17 @@ export async function findPolicy(
     [orgId, policyId],
   );
   return row;
+}
+
+export async function findPoliciesEvenDeleted(
+  db: Queryable,
+  orgId: string,
+  policyIds: readonly string[],
+): Promise<PolicyRow[]> {
+  return db.query<PolicyRow>(`SELECT ${columns} FROM policies WHERE org_id = $1 AND id = ANY($2)`, [
+    orgId,
+    policyIds,
+  ]);
 }
 
 /** Returns all rules that are not deleted, the oldest first. */

@@ -200,7 +200,14 @@ async function withStoredResponse<View>(
 
 function viewVersion({ version, changed_at, changed_by, body }: VersionRow): PolicyVersionView {
   const { deleted, ...policy } = body as PolicyView & { readonly deleted: boolean };
-  return { version: Number(version), changed_at: changed_at.toISOString(), changed_by, deleted, policy };
+  return {
+    version: Number(version),
+    changed_at: changed_at.toISOString(),
+    changed_by,
+    deleted,
+    // Versions of 0.1.0 have no owner.
+    policy: { ...policy, owner: policy.owner ?? null },
+  };
 }
 
 async function attributedRequest(

@@ -6,6 +6,7 @@ import { listParameters, searchFilter } from '../../../platform/http/routes/list
 import {
   choice,
   closed,
+  contact,
   id,
   nullable,
   partial,
@@ -44,6 +45,13 @@ const priority = Type.Integer({
   maximum: priorityMax,
   description: 'The lowest number is evaluated first; among equal numbers, the oldest rule.',
 });
+const owner = nullable(
+  Type.String({
+    ...contact,
+    description:
+      'Whom to ask about the rule, such as an e-mail address or a channel. Shown to those it denies.',
+  }),
+);
 const enabled = Type.Boolean({ description: 'Default: true.' });
 
 export const PolicyView = closed({
@@ -56,6 +64,7 @@ export const PolicyView = closed({
   priority: Type.Integer(),
   reason: Type.String(),
   enabled: Type.Boolean(),
+  owner,
   created_at: timestamp,
   updated_at: timestamp,
 });
@@ -78,6 +87,7 @@ export const CreatePolicy = closed({
   priority,
   reason,
   enabled: Type.Optional(enabled),
+  owner: Type.Optional(owner),
 });
 export type CreatePolicy = Static<typeof CreatePolicy>;
 
@@ -90,6 +100,7 @@ export const PatchPolicy = partial({
   priority,
   reason,
   enabled,
+  owner,
 });
 export type PatchPolicy = Static<typeof PatchPolicy>;
 
