@@ -12,6 +12,8 @@ export class ApiError extends Error {
   readonly code: ErrorCode;
   readonly status: number;
   readonly details: object;
+  /** The limit that denied the request, for the record of denials. Not part of the envelope. */
+  limitId: string | undefined;
 
   constructor(code: ErrorCode, status: number, message: string, details: object) {
     super(message);
@@ -19,6 +21,12 @@ export class ApiError extends Error {
     this.code = code;
     this.status = status;
     this.details = details;
+  }
+
+  /** Names the limit that denied, and returns this error: a new one would collect the stack again. */
+  deniedBy(limitId: string | undefined): this {
+    this.limitId = limitId;
+    return this;
   }
 
   get envelope(): Envelope {

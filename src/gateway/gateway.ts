@@ -51,7 +51,15 @@ export interface GatewayDependencies
     readonly drainsMax: number;
   };
   /** Called for a call that a check has denied. */
-  recordDenial(error: ApiError, caller: Caller, body: object): void;
+  recordDenial(denied: DeniedCall): void;
+}
+
+export interface DeniedCall {
+  readonly error: ApiError;
+  readonly caller: Caller;
+  readonly traceId: string;
+  /** Attribution and model, as far as they were read. */
+  readonly body: object;
 }
 
 export interface Gateway {
@@ -172,7 +180,7 @@ export function createGateway(deps: GatewayDependencies): Gateway {
     } catch (error) {
       release();
       if (error instanceof ApiError) {
-        deps.recordDenial(error, caller, subject);
+        deps.recordDenial({ error, caller, traceId: request.traceId, body: subject });
       }
       throw error;
     }

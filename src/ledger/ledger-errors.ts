@@ -17,6 +17,10 @@ import type { PostingRejection } from './posting.ts';
  * quota.
  */
 export function denialError(denial: Denial, surface: 'edge' | 'run'): ApiError {
+  return errorOf(denial, surface).deniedBy(denial.by?.limit.id);
+}
+
+function errorOf(denial: Denial, surface: 'edge' | 'run'): ApiError {
   switch (denial.code) {
     case 'quota_exhausted': {
       const status = denial.details.quota_kind === 'window' && surface === 'run' ? 429 : 402;
@@ -42,8 +46,9 @@ function inFlightMessage({ by }: Denial): string {
 }
 
 /** Adds the index of the run in a bulk request to an error. */
-export function withRunIndex({ code, status, message, details }: ApiError, index: number): ApiError {
-  return new ApiError(code, status, message, { ...details, run_index: index });
+export function withRunIndex(error: ApiError, index: number): ApiError {
+  const { code, status, message, details, limitId } = error;
+  return new ApiError(code, status, message, { ...details, run_index: index }).deniedBy(limitId);
 }
 
 /** Returns the stored response; throws if it was erased or belongs to a different request. */

@@ -99,7 +99,7 @@ export function createApp(deps: AppDependencies): App {
     regions,
     checkRequestRate,
     signalDeprecation: signals.signal,
-    recordDenial: (error, route, caller, body) => refusals.note(error, route.id, caller, body),
+    recordDenial: ({ route, ...failed }) => refusals.note({ ...failed, operation: route.id }),
     onRefusedCall: auditRefusedCalls(attempts),
     recordChange: recordCallersChange,
     postPending: (orgId) => gateway?.postPending(orgId),

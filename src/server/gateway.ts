@@ -75,7 +75,7 @@ export function createAppGateway(deps: AppDependencies, components: Components):
       callsMax: config.gatewayStreamsMax,
       drainsMax: config.gatewayDrainsMax,
     },
-    recordDenial: (error, caller, body) => refusals.note(error, 'gateway.call', caller, body),
+    recordDenial: (denied) => refusals.note({ ...denied, operation: 'gateway.call' }),
   });
   gateway.register(components.metrics.registry);
   return gateway;

@@ -114,7 +114,9 @@ async function webhookOf(org: TestOrg): Promise<{ sub_id: string; delivery_id: s
 }
 
 /** Creates a policy for a model that no other request here uses, and a request for its approval. */
-async function policyOf(org: TestOrg): Promise<{ policy_id: string; approval_id: string }> {
+async function policyOf(
+  org: TestOrg,
+): Promise<{ policy_id: string; approval_id: string; refusal_id: string }> {
   const policy = await world.request('POST', `/v1/orgs/${org.id}/policies`, {
     key: org.ownerKey,
     body: policyBody,
@@ -123,7 +125,13 @@ async function policyOf(org: TestOrg): Promise<{ policy_id: string; approval_id:
     key: org.ownerKey,
     body: { model: 'governed', cost_usd: '0.1' },
   });
-  return { policy_id: policy.json.id, approval_id: asked.json.error.details.approval_id };
+  await world.runJob('record-refusals');
+  const denied = await world.request('GET', `/v1/orgs/${org.id}/refusals`, { key: org.ownerKey });
+  return {
+    policy_id: policy.json.id,
+    approval_id: asked.json.error.details.approval_id,
+    refusal_id: denied.json.data[0].id,
+  };
 }
 
 const policyBody = { effect: 'require_approval', models: ['governed'], priority: 1, reason: 'a' };

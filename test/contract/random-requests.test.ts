@@ -163,6 +163,7 @@ async function newCast(): Promise<Cast> {
     delivery_id: await make(`/v1/orgs/${own.id}/webhooks/${sub_id}/test`, own.ownerKey, {}),
     policy_id,
     approval_id: asked.json.error.details.approval_id,
+    refusal_id: await deniedRequest(own),
     eval_id: await make(`/v1/orgs/${own.id}/evals`, own.ownerKey, {
       suite: 'a',
       model: 'roomy',
@@ -248,6 +249,13 @@ async function newCast(): Promise<Cast> {
     },
     resources,
   };
+}
+
+/** Returns the record of the run that needs an approval. */
+async function deniedRequest(own: TestOrg): Promise<string> {
+  await world.runJob('record-refusals');
+  const { json } = await world.request('GET', `/v1/orgs/${own.id}/refusals`, { key: own.ownerKey });
+  return json.data[0].id;
 }
 
 /** Returns a run that was settled before its model had a price. */

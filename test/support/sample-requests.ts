@@ -152,6 +152,10 @@ const makers: Record<string, (sample: SampleWorld, org: TestOrg) => Promise<stri
     const { json } = await sample.world.request('POST', '/v1/runs', { key: secret, body });
     return json.error.details.approval_id;
   },
+  async REFUSAL_ID(sample, org) {
+    await sample.world.runJob('record-refusals');
+    return (await inOrg(sample, org, 'GET', '/refusals')).json.data[0].id;
+  },
   DETECTOR_ID: made('/safety-detectors', () => ({
     name: fresh('Names'),
     kind: 'words',

@@ -169,7 +169,7 @@ export function rateDenial(
       : burstLimitError(limit, debit.amount, surface);
   const part = overBurst === undefined ? parts[0] : parts.find(({ sum }) => sum > debit.burst);
   return {
-    error,
+    error: error.deniedBy(limit.id),
     index: part?.index ?? 0,
     enqueueEvent: (limitEvents, orgId, scope) =>
       limitEvents.rateDenied(orgId, scope, limit, debit.key, error.code),

@@ -14,19 +14,27 @@ export interface RefusalRow {
   readonly workflow: string | null;
   readonly customer_id: string | null;
   readonly details: Record<string, unknown>;
+  /** Null: not denied by one limit, or an entry of 0.1.0. */
+  readonly limit_id: string | null;
+  /** The first denied requests. Null in entries of 0.1.0. */
+  readonly trace_ids: readonly string[] | null;
   readonly count: bigint;
   readonly first_at: Date;
   readonly last_at: Date;
 }
 
 const columns =
-  'org_id, id, code, message, operation, key_id, model, action, workflow, customer_id, details, count, first_at, last_at';
+  'org_id, id, code, message, operation, key_id, model, action, workflow, customer_id, details, count, first_at, last_at, limit_id, trace_ids';
 
 export async function insertRefusals(db: Queryable, rows: readonly RefusalRow[]): Promise<void> {
   await db.query(
     `INSERT INTO refusals (${columns})
-     SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[],
-                          $9::text[], $10::text[], $11::jsonb[], $12::int8[], $13::timestamptz[], $14::timestamptz[])
+     SELECT org_id, id, code, message, operation, key_id, model, action, workflow, customer_id, details, count, first_at,
+            last_at, limit_id, ARRAY(SELECT jsonb_array_elements_text(trace_ids))
+       FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[],
+                   $9::text[], $10::text[], $11::jsonb[], $12::int8[], $13::timestamptz[], $14::timestamptz[],
+                   $15::text[], $16::jsonb[])
+         AS entry (${columns})
      ON CONFLICT DO NOTHING`,
     [
       rows.map((row) => row.org_id),
@@ -43,6 +51,9 @@ export async function insertRefusals(db: Queryable, rows: readonly RefusalRow[])
       rows.map((row) => row.count),
       rows.map((row) => row.first_at),
       rows.map((row) => row.last_at),
+      rows.map((row) => row.limit_id),
+      // As JSON: an array of arrays must be rectangular.
+      rows.map((row) => JSON.stringify(row.trace_ids)),
     ],
   );
 }
@@ -56,6 +67,18 @@ export async function deleteBeyond(db: Queryable, orgIds: readonly string[], kep
                              ORDER BY beyond.id DESC OFFSET $2 LIMIT 1)`,
     [orgIds, kept],
   );
+}
+
+export async function findRefusal(
+  db: Queryable,
+  orgId: string,
+  refusalId: string,
+): Promise<RefusalRow | undefined> {
+  const [row] = await db.query<RefusalRow>(`SELECT ${columns} FROM refusals WHERE org_id = $1 AND id = $2`, [
+    orgId,
+    refusalId,
+  ]);
+  return row;
 }
 
 export function listRefusals(
@@ -74,6 +97,12 @@ export function listRefusals(
       ['action = ?', query.action],
       ['workflow = ?', query.workflow],
       ['customer_id = ?', query.customer_id],
+      // Entries of 0.1.0 name a budget only in their details.
+      [`coalesce(limit_id, details ->> 'budget_id') = ?`, query.limit_id],
+      [`details ->> 'rule_id' = ?`, query.rule_id],
+      ['? = ANY(trace_ids)', query.trace_id?.toLowerCase()],
+      ['last_at >= ?', query.from],
+      ['first_at < ?', query.to],
     ],
     sorts: refusalSorts,
     defaultSort: '-last_at',

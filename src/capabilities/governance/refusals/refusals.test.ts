@@ -86,6 +86,177 @@ describe('a denied request', () => {
   });
 });
 
+describe('a denied request can be found', () => {
+  const traceOf = (answer: { readonly headers: object }) =>
+    (answer.headers as Record<string, string>)['x-svc-trace-id'];
+  const idsOf = async (query: string) => (await listed(query)).map(({ id }: { id: string }) => id);
+
+  test('by the trace id of each of the requests that were counted together', async () => {
+    await send('PUT', '/spend-cap', { cap_usd: '0' });
+    const key = org.ownerKey;
+    const traces = [
+      traceOf(await run({ model: 'm', cost_usd: '1' })),
+      traceOf(await run({ model: 'm', cost_usd: '1' })),
+    ];
+    const decision = { model: 'm', estimated_cost_usd: '1' };
+    const edge = traceOf(await world.request('POST', '/v1/edge/decision', { key, body: decision }));
+    await write();
+    const [id] = await idsOf(`?trace_id=${traces[1]}`);
+    expect(await idsOf(`?trace_id=${String(traces[0]).toUpperCase()}`)).toEqual([id]);
+    expect(await listed(`?trace_id=${edge}`)).toMatchObject([{ operation: 'edge.decide', trace_id: edge }]);
+    expect(await listed(`?trace_id=${'0'.repeat(32)}`)).toEqual([]);
+    expect((await send('GET', `/refusals/${id}`)).json).toMatchObject({
+      id,
+      count: 2,
+      trace_id: traces[0],
+      trace_ids: traces,
+    });
+    expect(refusalOf(await send('GET', '/refusals?trace_id=abc'))).toEqual([
+      422,
+      'validation_failed',
+      'trace_id invalid_format',
+    ]);
+  });
+
+  test('up to a number of trace ids, while all denials are counted', async () => {
+    await send('PUT', '/spend-cap', { cap_usd: '0' });
+    for (let i = 0; i < 102; i += 1) {
+      await run({ model: 'm', cost_usd: '1' });
+    }
+    await write();
+    const [entry] = await listed();
+    expect(entry.count).toBe(102);
+    const { trace_ids } = (await send('GET', `/refusals/${entry.id}`)).json;
+    expect(new Set(trace_ids).size).toBe(100);
+  });
+
+  test('by key, limit and time range', async () => {
+    const { id: limit_id } = (
+      await send('POST', '/budgets', { name: 'All', scope_kind: 'org', period: 'day', limit_usd: '0' })
+    ).json;
+    const other = await world.mintKey(org, 'member', ['runs:write']);
+    const at = world.clock.now();
+    await run({ model: 'm', cost_usd: '1' });
+    world.clock.advanceSeconds(60);
+    await world.request('POST', '/v1/runs', { key: other.secret, body: { model: 'm', cost_usd: '1' } });
+    await write();
+    const [second, first] = await idsOf('');
+    const time = (seconds: number) =>
+      encodeURIComponent(new Date(at.getTime() + seconds * 1_000).toISOString());
+    expect(await idsOf(`?key_id=${other.id}`)).toEqual([second]);
+    expect(await idsOf(`?limit_id=${limit_id}`)).toEqual([second, first]);
+    expect(await idsOf(`?from=${time(30)}`)).toEqual([second]);
+    expect(await idsOf(`?to=${time(30)}`)).toEqual([first]);
+    expect(await idsOf(`?from=${time(0)}&to=${time(60)}`)).toEqual([first]);
+    expect(await idsOf(`?from=${time(61)}`)).toEqual([]);
+    expect(refusalOf(await send('GET', '/refusals?from=yesterday'))).toEqual([
+      422,
+      'validation_failed',
+      'from invalid_format',
+    ]);
+  });
+
+  test('by its id, only in its own org', async () => {
+    await send('PUT', '/spend-cap', { cap_usd: '0' });
+    await run({ model: 'm', cost_usd: '1' });
+    await write();
+    const [id] = await idsOf('');
+    const other = await world.createOrg();
+    const path = `/v1/orgs/${other.id}/refusals/${id}`;
+    expect((await world.request('GET', path, { key: other.ownerKey })).status).toBe(404);
+    expect((await send('GET', '/refusals/rfl_none')).status).toBe(404);
+  });
+});
+
+describe('the cause of a denied request', () => {
+  /** Reads the latest denial as a member that may read nothing but runs. */
+  async function latestAsMember() {
+    await write();
+    const { secret } = await world.mintKey(org, 'member', ['runs:read']);
+    const get = (path: string) => world.request('GET', `/v1/orgs/${org.id}${path}`, { key: secret });
+    const [{ id }] = (await get('/refusals')).json.data;
+    return (await get(`/refusals/${id}`)).json;
+  }
+
+  test('is the limit with its name and owner, also after it was deleted', async () => {
+    const owner = 'finance@example.com';
+    const budget = {
+      name: 'Triage',
+      scope_kind: 'workflow',
+      scope_id: 'triage',
+      period: 'month',
+      limit_usd: '1',
+    };
+    const { id } = (await send('POST', '/budgets', { ...budget, owner })).json;
+    await run({ model: 'm', cost_usd: '2', workflow: 'triage' });
+    expect(await latestAsMember()).toMatchObject({
+      code: 'budget_exceeded',
+      limit_id: id,
+      cause: { kind: 'budget', id, name: 'Triage', owner, deleted: false },
+    });
+    await send('PATCH', `/budgets/${id}`, { owner: '#ai-spend' });
+    expect((await latestAsMember()).cause.owner).toBe('#ai-spend');
+    await send('DELETE', `/budgets/${id}`);
+    expect((await latestAsMember()).cause).toMatchObject({ name: 'Triage', deleted: true });
+  });
+
+  test('is the spend cap, the quota, the rule or the detector', async () => {
+    const { id: capId } = (await send('PUT', '/spend-cap', { cap_usd: '1', owner: '#ops' })).json;
+    await run({ model: 'm', cost_usd: '2' });
+    expect((await latestAsMember()).cause).toMatchObject({ kind: 'spend_cap', id: capId, owner: '#ops' });
+    const rule = {
+      effect: 'block',
+      models: ['x'],
+      priority: 1,
+      reason: 'No.',
+      owner: 'security@example.com',
+    };
+    const { id: ruleId } = (await send('POST', '/policies', rule)).json;
+    world.clock.advanceSeconds(1);
+    await run({ model: 'x', cost_usd: '0' });
+    expect((await latestAsMember()).cause).toEqual({
+      kind: 'policy',
+      id: ruleId,
+      name: 'No.',
+      owner: 'security@example.com',
+      deleted: false,
+    });
+    expect(await listed(`?rule_id=${ruleId}`)).toHaveLength(1);
+    await send('PATCH', '/safety-detectors/email', { enabled: true, action: 'block' });
+    world.clock.advanceSeconds(1);
+    await run({ model: 'm', cost_usd: '0', content: 'jo@example.com' });
+    expect((await latestAsMember()).cause).toMatchObject({ kind: 'detector', id: 'email', owner: null });
+    const quota = { name: 'Night', unit: 'usd', limit: '0.5', window_seconds: 3_600, kind: 'quota' };
+    await world.request('PUT', `/v1/admin/orgs/${org.id}/rate-limits`, {
+      key: world.operatorKey,
+      body: { policies: [quota] },
+    });
+    world.clock.advanceSeconds(1);
+    await run({ model: 'm', cost_usd: '0.6' });
+    expect(await latestAsMember()).toMatchObject({
+      code: 'quota_exhausted',
+      cause: { kind: 'quota', name: 'Night' },
+    });
+  });
+
+  test('of an entry from before an upgrade is found in its details', async () => {
+    const budget = { name: 'Old', scope_kind: 'org', period: 'month', limit_usd: '1' };
+    const { id } = (await send('POST', '/budgets', budget)).json;
+    await world.db.query(
+      `INSERT INTO refusals (org_id, id, code, message, operation, key_id, details, count, first_at, last_at)
+       VALUES ($1, 'rfl_old', 'budget_exceeded', '', 'runs.create', 'key', $2, 1, now(), now())`,
+      [org.id, JSON.stringify({ budget_id: id })],
+    );
+    expect((await send('GET', '/refusals/rfl_old')).json).toMatchObject({
+      limit_id: id,
+      trace_id: null,
+      trace_ids: [],
+      cause: { name: 'Old' },
+    });
+    expect(await listed(`?limit_id=${id}`)).toHaveLength(1);
+  });
+});
+
 test('invalid requests are not listed', async () => {
   expect((await run({ model: 'm', cost_usd: 'much' })).status).toBe(422);
   expect((await send('GET', '/budgets/none')).status).toBe(404);

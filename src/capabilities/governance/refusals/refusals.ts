@@ -7,12 +7,20 @@ import type { Ids } from '../../../platform/ids.ts';
 import type { Job } from '../../../platform/jobs/jobs.ts';
 import type { Clock } from '../../../platform/time/clock.ts';
 import { deleteBeyond, insertRefusals, type RefusalRow } from './queries.ts';
-import { type RecordedCode, recordedCodes } from './schema.ts';
+import { type RecordedCode, recordedCodes, traceIdsMax } from './schema.ts';
 
 export interface Refusals {
-  /** `body` is the request body; undefined if it was not read. */
-  note(refusal: ApiError, operation: string, caller: Caller, body: object | undefined): void;
+  note(denied: DeniedRequest): void;
   readonly job: Job;
+}
+
+export interface DeniedRequest {
+  readonly error: ApiError;
+  readonly operation: string;
+  readonly caller: Caller;
+  readonly traceId: string;
+  /** The request body; undefined if it was not read. */
+  readonly body: object | undefined;
 }
 
 export interface RefusalDependencies {
@@ -21,17 +29,20 @@ export interface RefusalDependencies {
   readonly clock: Clock;
 }
 
-type MutableRow = { -readonly [Name in keyof RefusalRow]: RefusalRow[Name] };
+type MutableRow = { -readonly [Name in keyof RefusalRow]: RefusalRow[Name] } & { trace_ids: string[] };
 
 const writeEveryMs = 1_000;
 const entriesPerOrgMax = 200;
 const entriesMax = 10_000;
 const keptPerOrg = 1_000;
+/** All entries together; beyond it an entry keeps only its first trace id. */
+const traceIdsQueuedMax = 100_000;
 const recorded: ReadonlySet<string> = new Set(recordedCodes);
 
 export function createRefusals({ db, ids, clock }: RefusalDependencies): Refusals {
   /** Queued entries by org, then by count key. */
   let queued = new Map<string, Map<string, MutableRow>>();
+  let traceIdsQueued = 0;
   const places = new FairShare({ capacity: entriesMax, perTenantMax: entriesPerOrgMax });
 
   function add(name: string, row: MutableRow): void {
@@ -44,8 +55,19 @@ export function createRefusals({ db, ids, clock }: RefusalDependencies): Refusal
     if (existing !== undefined) {
       existing.count += row.count;
       existing.last_at = row.last_at;
+      addTraceIds(existing, row.trace_ids);
     } else if (places.tryTake(row.org_id)) {
       ofOrg.set(name, row);
+      traceIdsQueued += row.trace_ids.length;
+    }
+  }
+
+  function addTraceIds({ trace_ids }: MutableRow, added: readonly string[]): void {
+    const free = Math.min(traceIdsMax - trace_ids.length, traceIdsQueuedMax - traceIdsQueued);
+    if (free > 0) {
+      const kept = added.slice(0, free);
+      trace_ids.push(...kept);
+      traceIdsQueued += kept.length;
     }
   }
 
@@ -56,6 +78,7 @@ export function createRefusals({ db, ids, clock }: RefusalDependencies): Refusal
     const taken = queued;
     queued = new Map();
     places.clear();
+    traceIdsQueued = 0;
     try {
       await insertRefusals(
         db,
@@ -77,7 +100,7 @@ export function createRefusals({ db, ids, clock }: RefusalDependencies): Refusal
   }
 
   return {
-    note(error, operation, { tenantId, keyId, attribution }, body) {
+    note({ error, operation, caller: { tenantId, keyId, attribution }, traceId, body }) {
       if (!recorded.has(error.code)) {
         return;
       }
@@ -96,6 +119,8 @@ export function createRefusals({ db, ids, clock }: RefusalDependencies): Refusal
         workflow: textOf(subject.workflow),
         customer_id: textOf(subject.customer_id),
         details,
+        limit_id: error.limitId ?? null,
+        trace_ids: [traceId],
         count: 1n,
         first_at: at,
         last_at: at,
@@ -142,6 +167,7 @@ function countKey(row: MutableRow): string {
     row.action,
     row.workflow,
     row.customer_id,
+    row.limit_id,
     cause,
   ]);
 }

@@ -37,7 +37,16 @@ export interface AnswerRouteDependencies extends WriterDependencies {
   /** Posts what this process has acknowledged to an org and not posted yet, so that the request sees it; undefined: nothing. */
   postPending?(orgId: string): Promise<unknown> | undefined;
   /** Called when the request of an admitted caller failed with an `ApiError`. */
-  recordDenial(error: ApiError, route: Route, caller: Caller, body: object | undefined): void;
+  recordDenial(failed: FailedRequest): void;
+}
+
+export interface FailedRequest {
+  readonly error: ApiError;
+  readonly route: Route;
+  readonly caller: Caller;
+  readonly traceId: string;
+  /** Undefined if the body was not read. */
+  readonly body: object | undefined;
 }
 
 /** A request of a route, from a socket or from within the process. */
@@ -144,7 +153,7 @@ export function createAnswerRoute(deps: AnswerRouteDependencies): AnswerRoute {
       itemErrors,
       recordDenial: (error, denied) => {
         if (caller !== undefined) {
-          deps.recordDenial(error, route, caller, denied);
+          deps.recordDenial({ error, route, caller, traceId, body: denied });
         }
       },
       progress: async (progress) => {
@@ -192,8 +201,9 @@ export function createAnswerRoute(deps: AnswerRouteDependencies): AnswerRoute {
         ? await databaseQueue.run(caller.tenantId, () => callHandler(route, admitted, request))
         : await callHandler(route, admitted, request);
     } catch (error) {
-      if (error instanceof ApiError && request.caller !== undefined) {
-        deps.recordDenial(error, route, request.caller, context?.body as object | undefined);
+      const { caller, traceId } = request;
+      if (error instanceof ApiError && caller !== undefined) {
+        deps.recordDenial({ error, route, caller, traceId, body: context?.body as object | undefined });
       }
       throw error;
     }

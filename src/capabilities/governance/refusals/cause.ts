@@ -1,0 +1,55 @@
+/** The limits, rules and detectors behind denials, as they are now: their names, and whom to ask. */
+import { findLimitsEvenEnded } from '../../../ledger/limits/limits.ts';
+import type { Queryable } from '../../../platform/db/database.ts';
+import { findPoliciesEvenDeleted } from '../policies/index.ts';
+import type { RefusalRow } from './queries.ts';
+import type { RefusalView } from './schema.ts';
+
+type Cause = RefusalView['cause'];
+type Denied = Pick<RefusalRow, 'limit_id' | 'details'>;
+
+/** Entries of 0.1.0 name a budget only in their details. */
+export function denyingLimitId({ limit_id, details }: Denied): string | null {
+  return limit_id ?? textOf(details.budget_id);
+}
+
+/** Returns a function that finds the cause of each of these denials. */
+export async function findCauses(
+  db: Queryable,
+  orgId: string,
+  denials: readonly Denied[],
+): Promise<(denied: Denied) => Cause> {
+  const limitIds = present(denials.map(denyingLimitId));
+  const ruleIds = present(denials.map(({ details }) => textOf(details.rule_id)));
+  const limits = byId(limitIds.length === 0 ? [] : await findLimitsEvenEnded(db, orgId, limitIds));
+  const rules = byId(ruleIds.length === 0 ? [] : await findPoliciesEvenDeleted(db, orgId, ruleIds));
+  return (denied) => {
+    const limit = limits.get(denyingLimitId(denied) ?? '');
+    if (limit !== undefined) {
+      const { id, kind, name, owner, ended_at } = limit;
+      return { kind, id, name, owner, deleted: ended_at !== null };
+    }
+    const rule = rules.get(textOf(denied.details.rule_id) ?? '');
+    if (rule !== undefined) {
+      const { id, reason, owner, deleted_at } = rule;
+      return { kind: 'policy', id, name: reason, owner, deleted: deleted_at !== null };
+    }
+    const detectorId = textOf(denied.details.detector_id);
+    const name = textOf(denied.details.detector);
+    return detectorId === null
+      ? null
+      : { kind: 'detector', id: detectorId, name, owner: null, deleted: false };
+  };
+}
+
+function byId<Row extends { readonly id: string }>(rows: readonly Row[]): ReadonlyMap<string, Row> {
+  return new Map(rows.map((row) => [row.id, row]));
+}
+
+function present(ids: readonly (string | null)[]): string[] {
+  return [...new Set(ids)].filter((id) => id !== null);
+}
+
+function textOf(value: unknown): string | null {
+  return typeof value === 'string' ? value : null;
+}
