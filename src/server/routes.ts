@@ -149,7 +149,7 @@ export function createRoutes(
     }),
     ...auditRoutes({ db, ids, heads, signer: auditSigner, softwareVersion: version }),
     ...forecastRoutes({ db, ids, ledger, orgLimits, prices }),
-    ...ledgerRoutes({ ...increaseDependencies, drift }),
+    ...ledgerRoutes({ ...increaseDependencies, drift, timezoneOf }),
     ...edgeRoutes(edgeDependencies),
     ...deprecationRoutes({ db, registry: deprecations, callers, docsUrl }),
     ...metaRoutes(openApi),

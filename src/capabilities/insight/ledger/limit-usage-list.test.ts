@@ -1,5 +1,5 @@
 /** All limits in one list, with their settled and held amounts. */
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createWorld, type TestOrg, type World } from '../../../../test/harness.ts';
 
 let world: World;
@@ -60,4 +60,98 @@ test('filters by kind and by customer, and paginates', async () => {
   const first = await own('GET', 'limits?limit=1');
   const second = await own('GET', `limits?limit=1&cursor=${first.json.next_cursor}`);
   expect(second.json.data[0].id).not.toBe(first.json.data[0].id);
+});
+
+describe('a list of many limits', () => {
+  let lister: TestOrg;
+  const call = async (path: string, body?: object) =>
+    (
+      await world.request(body === undefined ? 'GET' : 'POST', `/v1/orgs/${lister.id}/${path}`, {
+        key: lister.ownerKey,
+        ...(body !== undefined && { body }),
+      })
+    ).json;
+  const names = async (query: string) =>
+    (await call(`limits${query}`)).data.map(({ name }: { name: string | null }) => name);
+  beforeAll(async () => {
+    lister = await world.createOrg();
+    const budget = async (name: string, limit_usd: string, more: object) => {
+      await call('budgets', { name, period: 'month', limit_usd, enforcement: 'alert', ...more });
+      // The list is in the order of creation.
+      world.clock.advanceSeconds(1);
+    };
+    await budget('All', '100', { scope_kind: 'org', owner: 'Finance@example.com' });
+    await budget('Code Review', '10', { scope_kind: 'workflow', scope_id: 'review' });
+    await budget('Triage', '5', { scope_kind: 'workflow', scope_id: 'triage' });
+    await budget('Research', '20', { scope_kind: 'team', scope_id: 'research' });
+    await budget('Nightly', '1', { scope_kind: 'tag:job', scope_id: 'night' });
+    await budget('Each team', '1', { scope_kind: 'team', scope_id: '*' });
+    await call('customer-limits', { customer_id: 'acme', period: 'month', limit_usd: '5' });
+    for (const [workflow, cost_usd] of [
+      ['review', '8'],
+      ['triage', '7'],
+    ]) {
+      const body = { model: 'm', cost_usd, workflow };
+      await world.request('POST', '/v1/runs', { key: lister.ownerKey, body });
+    }
+  });
+
+  test.each<[string, (string | null)[]]>([
+    ['?search=REVIEW', ['Code Review']],
+    ['?search=finance%40', ['All']],
+    ['?search=acme', [null]],
+    ['?search=%25', []],
+    ['?scope_kind=org', ['All']],
+    ['?scope_kind=workflow', ['Code Review', 'Triage']],
+    ['?scope_kind=workflow&search=triage', ['Triage']],
+    ['?scope_kind=customer', [null]],
+    ['?scope_kind=tag%3Ajob', ['Nightly']],
+    ['?scope_kind=team&scope_id=*', ['Each team']],
+    ['?scope_id=research', ['Research']],
+    ['?state=exhausted', ['Triage']],
+    ['?state=near', ['Code Review']],
+    ['?state=ok', ['All', 'Research', 'Nightly', null]],
+    ['?state=ok&kind=budget', ['All', 'Research', 'Nightly']],
+    ['?state=near&scope_kind=team', []],
+  ])('filters by %s', async (query, expected) => {
+    expect(await names(query)).toEqual(expected);
+  });
+
+  test('shows the state and settings of each', async () => {
+    const [triage] = (await call('limits?search=triage')).data;
+    expect(triage).toMatchObject({
+      state: 'exhausted',
+      period: 'month',
+      window_seconds: null,
+      timezone: null,
+      alert_thresholds: [50, 80, 100],
+      owner: null,
+    });
+    expect((await call('limits?search=each')).data).toMatchObject([{ state: null, standing: null }]);
+  });
+
+  test('pages through limits of one state, each once', async () => {
+    const seen: (string | null)[] = [];
+    let cursor: string | null = '';
+    while (cursor !== null) {
+      const page: { data: { name: string | null }[]; next_cursor: string | null } = await call(
+        `limits?state=ok&limit=3${cursor && `&cursor=${cursor}`}`,
+      );
+      expect(page.data.length).toBeLessThanOrEqual(3);
+      seen.push(...page.data.map(({ name }) => name));
+      cursor = page.next_cursor;
+    }
+    expect(seen).toEqual(['All', 'Research', 'Nightly', null]);
+  });
+
+  test.each([
+    ['?state=full', 'state invalid_value'],
+    ['?scope_kind=colour', 'scope_kind invalid_value'],
+    ['?search=', 'search empty'],
+  ])('rejects %s', async (query, fault) => {
+    const { error } = await call(`limits${query}`);
+    expect(
+      error.details.fields.map((one: { field: string; code: string }) => `${one.field} ${one.code}`),
+    ).toEqual([fault]);
+  });
 });

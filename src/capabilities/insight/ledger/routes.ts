@@ -1,15 +1,19 @@
 import type { Ledger } from '../../../ledger/ledger.ts';
+import type { TimezoneOf } from '../../../ledger/limits/org-timezone.ts';
 import type { DriftGauge } from '../../../ledger/metrics.ts';
 import { type Route, read } from '../../../platform/http/routes/route.ts';
 import { page } from '../../../platform/http/routes/schemas.ts';
 import type { IncreaseDependencies } from './hold-increases.ts';
 import { holdRoutes } from './hold-routes.ts';
 import { listHolds } from './holds.ts';
+import { readLimitDetail } from './limit-detail.ts';
+import { LimitDetail, LimitDetailQuery, LimitFilters, LimitUsageView } from './limit-schema.ts';
 import { listLimitUsage } from './limit-usage-list.ts';
 import { reconcile } from './reconciliation.ts';
-import { HoldFilters, HoldView, LimitFilters, LimitUsageView, ReconciliationView } from './schema.ts';
+import { HoldFilters, HoldView, ReconciliationView } from './schema.ts';
 
 export interface LedgerRouteDependencies extends IncreaseDependencies {
+  readonly timezoneOf: TimezoneOf;
   readonly ledger: IncreaseDependencies['ledger'] & Pick<Ledger, 'inspect' | 'limitUsage'>;
   readonly drift: DriftGauge;
 }
@@ -29,6 +33,17 @@ export function ledgerRoutes(deps: LedgerRouteDependencies): Route[] {
       query: LimitFilters,
       response: page(LimitUsageView),
       handler: ({ params, query }) => listLimitUsage(deps, params.id, query),
+    }),
+    read({
+      id: 'limits.read',
+      path: '/v1/orgs/{id}/limits/{limit_id}',
+      summary: 'Read a limit with its usage, past windows and alerts',
+      description: 'A limit of any kind, by its id.',
+      access: reader,
+      query: LimitDetailQuery,
+      response: LimitDetail,
+      handler: ({ params, query, now }) =>
+        readLimitDetail(deps, params.id, params.limit_id, { ...query, now }),
     }),
     read({
       id: 'holds.list',

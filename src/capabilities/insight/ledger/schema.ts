@@ -7,7 +7,7 @@ import { choice, closed, id, nullable, timestamp, usd } from '../../../platform/
 
 const text = nullable(Type.String());
 /** A decimal string for money, an integer for everything else. */
-const amount = Type.Unsafe<string | number>({ type: ['string', 'integer'] });
+export const amount = Type.Unsafe<string | number>({ type: ['string', 'integer'] });
 
 export const HoldView = closed({
   decision_id: id,
@@ -116,41 +116,3 @@ export const ReconciliationView = closed({
   }),
 });
 export type ReconciliationView = Static<typeof ReconciliationView>;
-
-export const limitSorts = { created_at: 'timestamptz' } as const;
-export const LimitFilters = listParameters(limitSorts, {
-  kind: Type.Optional(choice(limitKinds)),
-  customer_id: Type.Optional(
-    Type.String({
-      minLength: 1,
-      maxLength: 200,
-      description: 'Limits of one customer; `*`: limits for each customer.',
-    }),
-  ),
-});
-export type LimitFilters = Static<typeof LimitFilters>;
-
-export const LimitUsageView = closed({
-  id,
-  kind: choice(limitKinds),
-  name: nullable(Type.String()),
-  unit: choice(limitUnits),
-  match: Type.Record(Type.String(), Type.String(), {
-    description: 'Fields that a run must match. `*`: each value separately.',
-  }),
-  enforcement: choice(['block', 'alert']),
-  limit: amount,
-  standing: Type.Union([
-    closed({
-      settled: amount,
-      held: amount,
-      remaining: amount,
-      window_start: nullable(Type.String({ format: 'date-time' })),
-      window_end: nullable(Type.String({ format: 'date-time' })),
-    }),
-    Type.Null(),
-  ]),
-  expires_at: nullable(Type.String({ format: 'date-time' })),
-  created_at: timestamp,
-});
-export type LimitUsageView = Static<typeof LimitUsageView>;
