@@ -62,6 +62,9 @@ export const exampleRequests: Readonly<Record<string, ExampleRequest>> = {
       allowed_email_domains: ['example.com'],
     },
   },
+  'sso.tests.create': {
+    body: { settings: { kind: 'oidc', issuer: 'https://login.example.com', client_id: 'purser' } },
+  },
   'console_links.make': { body: { org_id: '$ORG_ID', role: 'viewer' } },
   'budgets.create': {
     body: { name: 'Support', scope_kind: 'workflow', scope_id: 'support', period: 'month', limit_usd: '500' },
@@ -164,6 +167,7 @@ export const exampleRequests: Readonly<Record<string, ExampleRequest>> = {
     body: {
       url: 'https://receiver.example.com/purser',
       events: ['limit.threshold_reached', 'limit.exhausted'],
+      create_secret: true,
     },
   },
   'webhooks.change': { body: { description: 'Alerts of the platform team' } },

@@ -173,6 +173,7 @@ const makers: Record<string, (sample: SampleWorld, org: TestOrg) => Promise<stri
     kind: 'openai',
     api_key: 'sk-example',
   })),
+  TEST_ID: made('/sso/tests', () => ({ settings: identityProvider })),
   SUB_ID: made('/webhooks', () => webhook),
   SCENARIO_ID: made('/capacity-scenarios', () => ({ name: fresh('Baseline'), changes: {} })),
   PLAN_NAME: async () => fresh('Team'),
@@ -231,6 +232,7 @@ const preparations: Record<string, (sample: SampleWorld, org: TestOrg) => Promis
   },
   'webhooks.deliveries.list': delivery,
   'webhooks.deliveries.read': delivery,
+  'webhooks.deliveries.payload': delivery,
   'webhooks.deliveries.redeliver': delivery,
   async 'routing.decide'(sample, org) {
     await inOrg(sample, org, 'POST', '/evals', evaluation);

@@ -7,6 +7,7 @@ import { notifyWebhooksChanged } from './change-notifications.ts';
 import {
   type DeliveryRow,
   findDelivery,
+  findEvent,
   insertDeliveries,
   listDeliveries,
   requeueDelivery,
@@ -14,8 +15,15 @@ import {
 } from './delivery-queries.ts';
 import { testEvent } from './event-patterns.ts';
 import { insertFannedOut } from './fan-out-queries.ts';
+import { payloadOf } from './message.ts';
 import { findSubscription, lockSubscription, type SubscriptionRow } from './queries.ts';
-import type { DeliveryFilters, DeliveryView, RedeliveredRange, RedeliverRange } from './schema.ts';
+import type {
+  DeliveryFilters,
+  DeliveryView,
+  EventPayload,
+  RedeliveredRange,
+  RedeliverRange,
+} from './schema.ts';
 import { type SubscriptionQueue, wakeQueues } from './subscription-queues.ts';
 import type { SubscriptionName } from './subscriptions.ts';
 
@@ -61,6 +69,21 @@ export async function readDelivery(
     throw apiError('not_found');
   }
   return viewDelivery(row);
+}
+
+/** Returns what the delivery sends, or sent. */
+export async function readPayload(
+  db: Queryable,
+  name: SubscriptionName,
+  deliveryId: string,
+): Promise<EventPayload> {
+  const { event_id } = await readDelivery(db, name, deliveryId);
+  const event = await findEvent(db, name.orgId, event_id);
+  if (event === undefined) {
+    throw apiError('not_found', 'The event of this delivery was deleted.');
+  }
+  const { type, created_at: createdAt, data } = event;
+  return payloadOf({ id: event_id, type, createdAt, orgId: name.orgId, data });
 }
 
 /** Creates an event for this subscription only. */

@@ -183,6 +183,24 @@ export async function findDelivery(
   return row;
 }
 
+export interface StoredEvent {
+  readonly type: string;
+  readonly created_at: Date;
+  readonly data: object;
+}
+
+export async function findEvent(
+  db: Queryable,
+  orgId: string,
+  eventId: string,
+): Promise<StoredEvent | undefined> {
+  const [row] = await db.query<StoredEvent>(
+    'SELECT type, created_at, data FROM outbox WHERE tenant_id = $1 AND id = $2',
+    [orgId, eventId],
+  );
+  return row;
+}
+
 /** Requeues a delivery, from the start of the retry schedule. */
 export async function requeueDelivery(
   tx: Queryable,

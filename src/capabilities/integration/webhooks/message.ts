@@ -2,6 +2,7 @@
 import { deprecationHeaders } from '../../../contract/deprecation-headers.ts';
 import { eventVersionHeader, orgSignedDelivery, signatureHeader } from '../../../contract/webhook-signing.ts';
 import type { Receiver } from './receivers.ts';
+import type { EventPayload } from './schema.ts';
 import type { Post } from './sender.ts';
 import { orgSignature, ownSignature } from './signatures.ts';
 
@@ -13,6 +14,11 @@ export interface Event {
   readonly data: object;
 }
 
+/** Returns the body of every attempt, before it is serialized. */
+export function payloadOf({ id, type, createdAt, orgId, data }: Event): EventPayload {
+  return { id, type, created_at: createdAt.toISOString(), org_id: orgId, data };
+}
+
 export interface MessageContext {
   readonly docsUrl: string;
   readonly userAgent: string;
@@ -20,12 +26,11 @@ export interface MessageContext {
 
 export function messageOf(
   { url, own, orgSecret }: Receiver,
-  { id, type, createdAt, orgId, data }: Event,
+  event: Event,
   now: Date,
   { docsUrl, userAgent }: MessageContext,
 ): Post {
-  const event = { id, type, created_at: createdAt.toISOString(), org_id: orgId, data };
-  const body = Buffer.from(JSON.stringify(event));
+  const body = Buffer.from(JSON.stringify(payloadOf(event)));
   const common = { 'content-type': 'application/json', 'user-agent': userAgent };
   if (own === null) {
     return {

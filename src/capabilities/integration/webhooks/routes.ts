@@ -4,12 +4,21 @@ import { type Change, type Route, read, write } from '../../../platform/http/rou
 import { closed, page } from '../../../platform/http/routes/schemas.ts';
 import type { Ids } from '../../../platform/ids.ts';
 import type { Secrets } from '../../../platform/secrets/secrets.ts';
-import { readDeliveries, readDelivery, redeliver, redeliverRange, sendTest } from './deliveries.ts';
+import {
+  readDeliveries,
+  readDelivery,
+  readPayload,
+  redeliver,
+  redeliverRange,
+  sendTest,
+} from './deliveries.ts';
 import { findSubscription, listSubscriptions, type SubscriptionRow } from './queries.ts';
 import {
+  CreatedSubscription,
   CreateSubscription,
   DeliveryFilters,
   DeliveryView,
+  EventPayload,
   OrgSecretView,
   PatchSubscription,
   RedeliveredRange,
@@ -52,7 +61,7 @@ export function webhookRoutes(deps: WebhookDependencies): Route[] {
   ];
 }
 
-function subscriptionRoutes({ db, ids, ...rules }: WebhookDependencies): Route[] {
+function subscriptionRoutes({ db, ids, secrets, ...rules }: WebhookDependencies): Route[] {
   return [
     write({
       id: 'webhooks.create',
@@ -60,17 +69,22 @@ function subscriptionRoutes({ db, ids, ...rules }: WebhookDependencies): Route[]
       path: '/v1/orgs/{id}/webhooks',
       summary: 'Create a webhook subscription',
       description:
-        'Events from then on are posted to `url`. Create a secret for the subscription next, with ' +
-        "`signing/rotate`: until then the organization's secret signs, which is deprecated.",
+        'Events from then on are posted to `url`. Set `create_secret`, or create a secret for the subscription next, ' +
+        "with `signing/rotate`: until then the organization's secret signs, which is deprecated.",
       access: admin,
       body: CreateSubscription,
       success: 201,
-      response: SubscriptionView,
+      response: CreatedSubscription,
       errors: ['conflict'],
       async handler({ params, body, now }, tx) {
         const row = await createSubscription(tx, ids, rules, now, params.id, body);
-        const after = viewSubscription(row);
-        return { body: after, changes: [subscriptionChange(row, { after })] };
+        const signed =
+          body.create_secret === true
+            ? await rotateSigning(tx, secrets, { orgId: params.id, id: row.id }, now, false)
+            : undefined;
+        const after = viewSubscription(signed?.row ?? row);
+        const secret = signed && { secret: signed.answer.secret };
+        return { body: { ...after, ...secret }, changes: [subscriptionChange(row, { after })] };
       },
     }),
     read({
@@ -231,6 +245,17 @@ function deliveryRoutes({ db, ids }: WebhookDependencies): Route[] {
       access: reader,
       response: DeliveryView,
       handler: ({ params }) => readDelivery(db, subscriptionName(params), params.delivery_id),
+    }),
+    read({
+      id: 'webhooks.deliveries.payload',
+      path: '/v1/orgs/{id}/webhooks/{sub_id}/deliveries/{delivery_id}/payload',
+      summary: 'Get the payload of a delivery',
+      description:
+        'The event, as it is posted to the receiver. Requires the access that creating a subscription requires, ' +
+        'because an event may contain anything about the organization.',
+      access: admin,
+      response: EventPayload,
+      handler: ({ params }) => readPayload(db, subscriptionName(params), params.delivery_id),
     }),
     write({
       id: 'webhooks.deliveries.redeliver',

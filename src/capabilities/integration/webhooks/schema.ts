@@ -57,8 +57,22 @@ export const CreateSubscription = closed({
   url,
   events: eventPatterns,
   description: Type.Optional(description),
+  create_secret: Type.Optional(
+    Type.Boolean({
+      description:
+        'Creates a secret of its own with the subscription, so that no delivery is signed with the ' +
+        "organization's secret. Default: false.",
+    }),
+  ),
 });
 export type CreateSubscription = Static<typeof CreateSubscription>;
+
+export const CreatedSubscription = closed({
+  ...SubscriptionView.properties,
+  secret: Type.Optional(
+    Type.String({ description: 'Only if `create_secret` was set. It is shown only once.' }),
+  ),
+});
 
 export const PatchSubscription = partial({ url, events: eventPatterns, description });
 export type PatchSubscription = Static<typeof PatchSubscription>;
@@ -156,6 +170,15 @@ export const DeliveryView = closed({
   ended_at: nullable(timestamp),
 });
 export type DeliveryView = Static<typeof DeliveryView>;
+
+export const EventPayload = closed({
+  id,
+  type: Type.String(),
+  created_at: timestamp,
+  org_id: id,
+  data: Type.Unsafe<object>({ type: 'object', description: 'Depends on the type.' }),
+});
+export type EventPayload = Static<typeof EventPayload>;
 
 const deliverySorts = { created_at: 'timestamptz' } as const;
 export const DeliveryFilters = listParameters(deliverySorts, {

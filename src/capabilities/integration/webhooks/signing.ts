@@ -46,6 +46,7 @@ export interface RotatedSecret {
   readonly before: SigningView;
   readonly after: SigningView;
   readonly answer: RotatedSigning;
+  readonly row: SubscriptionRow;
 }
 
 export async function rotateSigning(
@@ -73,7 +74,8 @@ export async function rotateSigning(
     };
   });
   const after = viewSigning(secrets, change.after, now);
-  return { before: viewSigning(secrets, change.before, now), after, answer: { ...after, secret } };
+  const before = viewSigning(secrets, change.before, now);
+  return { before, after, answer: { ...after, secret }, row: change.after };
 }
 
 function viewOrgSecret(secrets: Secrets, orgId: string, row: OrgSecretRow): OrgSecretView {

@@ -127,6 +127,37 @@ describe('the secret of a subscription', () => {
     expect(world.logLines.join('')).not.toContain(secret);
   });
 
+  test('can be created with the subscription, so that no delivery is signed with the secret of the org', async () => {
+    const { secret, ...made } = await create({ create_secret: true });
+    expect(secret).toMatch(/^whsec_[\w-]{43}$/);
+    expect(made.event_version).toBe(2);
+    expect((await call('GET', `/${made.id}`)).json).toEqual(made);
+    expect((await call('GET', `/${made.id}/signing`)).json).toMatchObject({
+      event_version: 2,
+      overlap_ends_at: null,
+      previous_fingerprint: null,
+    });
+    const entries = await audited('webhooks.create');
+    expect(entries.at(-1)?.after).toMatchObject({ id: made.id, event_version: 2 });
+    expect(JSON.stringify(entries)).not.toContain('whsec_');
+    expect(await create({ create_secret: false })).not.toHaveProperty('secret');
+    expect(fields(await call('POST', '', { body: { ...body, create_secret: 'yes' } }))).toEqual([
+      'create_secret invalid_type',
+    ]);
+  });
+
+  test('created with the subscription is the same for a repeated request', async () => {
+    const headers = { 'idempotency-key': 'subscribe with a secret' };
+    const request = { body: { ...body, create_secret: true }, headers };
+    const [first, again] = [await call('POST', '', request), await call('POST', '', request)];
+    expect(first.json.secret).toMatch(/^whsec_/);
+    expect(again.text).toBe(first.text);
+    const stored = await world.db.query<{ text: string }>(
+      'SELECT idempotency_keys::text AS text FROM idempotency_keys',
+    );
+    expect(stored.filter(({ text }) => text.includes(first.json.secret))).toEqual([]);
+  });
+
   test('overlaps for a day after a rotation; another rotation requires force, and ends the oldest', async () => {
     const { id } = await create();
     const rotate = (force?: boolean) =>
@@ -238,6 +269,36 @@ describe('listing and redelivering deliveries', () => {
     const wrong = await call('GET', `/${id}/deliveries?cursor=abc&state=lost`);
     expect(fields(wrong)).toEqual(['state invalid_value']);
     expect(fields(await call('GET', `/${id}/deliveries?cursor=abc`))).toEqual(['cursor invalid_value']);
+  });
+
+  test('the payload of a delivery is what receivers get, for those who may create subscriptions', async () => {
+    org = await world.createOrg();
+    const { id } = await create();
+    const delivery = (await call('POST', `/${id}/test`)).json;
+    const path = `/${id}/deliveries/${delivery.id}/payload`;
+    const payload = await call('GET', path);
+    expect(payload.json).toEqual({
+      id: delivery.event_id,
+      type: 'webhook.test',
+      created_at: world.clock.now().toISOString(),
+      org_id: org.id,
+      data: { subscription_id: id, message: 'This is a test.' },
+    });
+    const asKey = async (role: 'admin' | 'member', scope: 'webhooks:read' | 'webhooks:write') =>
+      world.request('GET', `/v1/orgs/${org.id}/webhooks${path}`, {
+        key: (await world.mintKey(org, role, [scope])).secret,
+      });
+    expect((await asKey('admin', 'webhooks:read')).json.error.code).toBe('missing_scope');
+    expect((await asKey('member', 'webhooks:write')).json.error.code).toBe('forbidden');
+    expect((await asKey('admin', 'webhooks:write')).status).toBe(200);
+    expect((await call('GET', `/${id}/deliveries/dlv_none/payload`)).status).toBe(404);
+    const other = await create();
+    expect((await call('GET', `/${other.id}/deliveries/${delivery.id}/payload`)).status).toBe(404);
+    await world.db.query('DELETE FROM outbox WHERE id = $1', [delivery.event_id]);
+    expect((await call('GET', path)).json.error).toMatchObject({
+      code: 'not_found',
+      message: 'The event of this delivery was deleted.',
+    });
   });
 
   test('redelivery requires a time range, and a subscription that is not disabled', async () => {
