@@ -1,7 +1,7 @@
 /** The run of a reported call. */
 
+import { wordPattern } from '../../../kernel/service-words.ts';
 import { tagsMax, tokensMax } from '../../../ledger/scope.ts';
-import { wordPattern } from '../../../ledger/service-fields.ts';
 import { isStorable } from '../../../platform/http/message/json-errors.ts';
 import { isResponseId, type ReportedRun } from '../../spend/runs/index.ts';
 import type { CallTokens, ModelCall } from './model-call.ts';
