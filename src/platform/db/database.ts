@@ -100,7 +100,15 @@ function isReported(error: unknown): error is Error & ReportedError {
 }
 
 export function isUniqueViolation(error: unknown, constraint: string): boolean {
-  return isReported(error) && error.code === '23505' && error.constraint === constraint;
+  return isReported(error) && error.code === '23505' && violatedConstraint(error) === constraint;
+}
+
+/**
+ * An error of a shard of a distributed table names the constraint in its message alone, with the number of the shard behind the
+ * name.
+ */
+function violatedConstraint({ constraint, message }: Error & ReportedError): string | undefined {
+  return constraint ?? /"([^"]+)_\d+"$/.exec(message)?.[1];
 }
 
 /** An earlier statement of the transaction failed, so all later ones fail too. */

@@ -33,6 +33,12 @@ export async function distribute(db: Database, options: DistributeOptions = {}):
       `processes of Purser are running: ${describeBuilds(running)}; stop them, then try again`,
     );
   }
+  const unplaceable = (await placedTables(db, options.placements ?? (await readPlacements()))).flatMap(
+    (table) => table.problems,
+  );
+  if (unplaceable.length > 0) {
+    throw new CitusUnavailable(`cannot be distributed: ${unplaceable.join('; ')}`);
+  }
   const placed = await placeTables(db, options);
   const problems = await distributionProblems(db, options.placements);
   if (problems.length > 0) {
@@ -41,7 +47,10 @@ export async function distribute(db: Database, options: DistributeOptions = {}):
   return placed;
 }
 
-/** Places the tables that a migration has added to a distributed database. Does nothing on others. */
+/**
+ * Places the tables that a migration has added to a distributed database. Does nothing on others. A table that cannot be placed
+ * stays on the coordinator, and `purser doctor` reports it.
+ */
 export async function distributeNewTables(db: Database): Promise<void> {
   if (await isDistributed(db)) {
     await placeTables(db, {});
@@ -54,7 +63,9 @@ async function placeTables(db: Database, { placements, onTable }: DistributeOpti
   await distributeFunctions(db);
   let placed = 0;
   for (const kind of order) {
-    for (const { name } of tables.filter((table) => table.kind === kind && !isPlaced(table))) {
+    for (const { name } of tables.filter(
+      (table) => table.kind === kind && !isPlaced(table) && table.problems.length === 0,
+    )) {
       const table = await db.transaction((tx) => placeTable(tx, name, declared), { patient: true });
       if (table !== undefined) {
         placed += 1;
@@ -91,7 +102,10 @@ async function placeTable(
       await tx.query('SELECT create_reference_table($1::text::regclass)', [name]);
       break;
     case 'coordinator':
-      await tx.query('SELECT citus_add_local_table_to_metadata($1::text::regclass, cascade_via_foreign_keys => true)', [name]);
+      await tx.query(
+        'SELECT citus_add_local_table_to_metadata($1::text::regclass, cascade_via_foreign_keys => true)',
+        [name],
+      );
       break;
     case 'distributed': {
       const [first] = tables.filter(

@@ -39,6 +39,8 @@ export interface PlacedTable {
   readonly present: PlacementKind;
   readonly presentColumn: string | null;
   readonly colocationId: number | null;
+  /** Reasons why the table cannot be distributed. */
+  readonly problems: readonly string[];
 }
 
 interface TableRow {
@@ -50,11 +52,6 @@ interface TableRow {
   readonly model: string | null;
   readonly present_column: string | null;
   readonly colocation_id: number | null;
-}
-
-/** Some table cannot be placed. The message names each, with the reason. */
-export class UnplacedTables extends Error {
-  override readonly name = 'UnplacedTables';
 }
 
 /** Returns all tables of the schema, with their declared and their present placement. */
@@ -75,13 +72,9 @@ export async function placedTables(db: Queryable, placements: Placements): Promi
       ORDER BY c.relname::text COLLATE "C"`,
     [],
   );
-  const problems: string[] = [];
-  const tables = rows.map((row): PlacedTable => {
+  return rows.map((row) => {
     const kind = kindOf(row.name, placements);
     const tenantColumn = kind === 'distributed' ? (tenantColumnOf(row) ?? null) : null;
-    if (kind === 'distributed') {
-      problems.push(...problemsOf(row, tenantColumn));
-    }
     return {
       name: row.name,
       kind,
@@ -89,12 +82,9 @@ export async function placedTables(db: Queryable, placements: Placements): Promi
       present: presentKind(row),
       presentColumn: row.present_column,
       colocationId: row.colocation_id,
+      problems: kind === 'distributed' ? problemsOf(row, tenantColumn) : [],
     };
   });
-  if (problems.length > 0) {
-    throw new UnplacedTables(`cannot be distributed: ${problems.join('; ')}`);
-  }
-  return tables;
 }
 
 function kindOf(name: string, { reference, coordinator, untracked }: Placements): PlacementKind {

@@ -1,33 +1,24 @@
 /** Compares the tables and shards of a Citus cluster with what the schema declares. */
 import type { Queryable } from '../database.ts';
 import { nodeAddress, readNodes } from './citus-cluster.ts';
-import {
-  type PlacedTable,
-  type Placements,
-  placedTables,
-  readPlacements,
-  UnplacedTables,
-} from './placement.ts';
+import { type PlacedTable, type Placements, placedTables, readPlacements } from './placement.ts';
 
 /** Returns what is wrong with the distribution of a database, in sentences; an empty list if nothing is. */
 export async function distributionProblems(db: Queryable, placements?: Placements): Promise<string[]> {
-  try {
-    const tables = await placedTables(db, placements ?? (await readPlacements()));
-    return [
-      ...tables.flatMap(tableProblem),
-      ...colocationProblem(tables),
-      ...(await nodeProblems(db)),
-      ...(await shardProblems(db)),
-    ];
-  } catch (error) {
-    if (error instanceof UnplacedTables) {
-      return [error.message];
-    }
-    throw error;
-  }
+  const tables = await placedTables(db, placements ?? (await readPlacements()));
+  return [
+    ...tables.flatMap(tableProblems),
+    ...colocationProblem(tables),
+    ...(await nodeProblems(db)),
+    ...(await shardProblems(db)),
+  ];
 }
 
-function tableProblem({ name, kind, present, tenantColumn, presentColumn }: PlacedTable): string[] {
+function tableProblems(table: PlacedTable): readonly string[] {
+  const { name, kind, present, tenantColumn, presentColumn, problems } = table;
+  if (problems.length > 0) {
+    return problems;
+  }
   if (kind !== present) {
     return [`table ${name} must be a ${kind} table, but is a ${present} one`];
   }
