@@ -218,12 +218,14 @@ async function insertReservation(
   fingerprint: string,
   { processId, afterSeconds }: Takeover,
 ): Promise<boolean> {
+  // Not a parameter: a distributed database accepts none in this place.
+  const takeover = `make_interval(secs => ${Number(afterSeconds)})`;
   const rows = await db.query(
     // A process that has no row just now, because others found it dead while it was paused, leaves `process_id` empty:
     // its reservation is taken over by age alone.
     `INSERT INTO idempotency_keys AS held (tenant_id, key_digest, fingerprint, owner, process_id, reserved_at, expires_at)
-     SELECT $1, $2, $3, $4, (SELECT id FROM processes WHERE id = $7), now(), now() + make_interval(days => coalesce(
-              (SELECT idempotency_days FROM retention_policies WHERE org_id = $1), $6))
+     SELECT $1, $2, $3, $4, (SELECT id FROM processes WHERE id = $6), now(), now() + make_interval(days => coalesce(
+              (SELECT idempotency_days FROM retention_policies WHERE org_id = $1), $5))
      ON CONFLICT (tenant_id, key_digest) DO UPDATE
        SET fingerprint = excluded.fingerprint, owner = excluded.owner, process_id = excluded.process_id,
            reserved_at = excluded.reserved_at, expires_at = excluded.expires_at,
@@ -231,9 +233,9 @@ async function insertReservation(
        WHERE held.expires_at <= excluded.reserved_at
           OR (held.status IS NULL AND held.fingerprint = excluded.fingerprint
               AND held.reserved_at AT TIME ZONE 'UTC'
-                  <= (excluded.reserved_at AT TIME ZONE 'UTC') - make_interval(secs => $5))
+                  <= (excluded.reserved_at AT TIME ZONE 'UTC') - ${takeover})
      RETURNING 1 AS one`,
-    [tenantId, keyDigest, fingerprint, fence, afterSeconds, storedForDays, processId],
+    [tenantId, keyDigest, fingerprint, fence, storedForDays, processId],
   );
   return rows.length > 0;
 }
