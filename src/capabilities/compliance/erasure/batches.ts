@@ -50,7 +50,7 @@ const daysPerBatch = 31;
 /** The part of a counter key after the first colon: the value that the counter is for, or several values as JSON. */
 const counterValue = `substr(counter_key, strpos(counter_key, ':') + 1)`;
 const renamedValue = `CASE WHEN ${counterValue} = $2 THEN $3
-  ELSE regexp_replace(replace(${counterValue}, $5, to_json($3::text)::text), $4, '\\1' || $3 || '\\2', 'g') END`;
+  ELSE regexp_replace(replace(${counterValue}, $5, $6), $4, '\\1' || $3 || '\\2', 'g') END`;
 
 /** Fields of a match whose value may be the id of a customer. */
 const holdsCustomers = `(key = 'customer_id' OR key LIKE 'tag:%')`;
@@ -70,7 +70,7 @@ export async function eraseLimits(tx: Transaction, { orgId, from, to, now }: Bat
     const rows = await tx.query(
       `UPDATE ${table} SET counter_key = left(counter_key, strpos(counter_key, ':')) || ${renamedValue}
         WHERE org_id = $1 AND strpos(counter_key, ':') > 0 AND ${counterValue} ~ $4 RETURNING 1 AS one`,
-      [orgId, from, to, namePattern(from), JSON.stringify(from)],
+      [orgId, from, to, namePattern(from), JSON.stringify(from), JSON.stringify(to)],
     );
     renamed += rows.length;
   }
@@ -145,6 +145,11 @@ async function eraseRows(
  */
 const renamedJson = (column: string) => `replace(${column}::text, $4, to_json($3::text)::text)::jsonb`;
 const containsId = (column: string) => `strpos(${column}::text, $4) > 0`;
+/**
+ * A text as a JSON string, and null as JSON null. In updates, a distributed database allows immutable functions only, which
+ * `to_jsonb` and `jsonb_build_object` are not.
+ */
+const jsonString = (text: string) => `(jsonb_object(ARRAY['text', ${text}]) -> 'text')`;
 /** Replaces the id within a name that the caller chose. */
 const renamedName = (column: string) => `regexp_replace(${column}, $6, '\\1' || $3 || '\\2', 'g')`;
 /**
@@ -152,7 +157,7 @@ const renamedName = (column: string) => `regexp_replace(${column}, $6, '\\1' || 
  * other tags are deleted.
  */
 const keptTags = (tags: string) => `(
-  SELECT jsonb_object_agg(tag.key, ${renamedName('tag.value')}) FROM jsonb_each_text(nullif(${tags}, 'null')) AS tag
+  SELECT jsonb_object(array_agg(tag.key), array_agg(${renamedName('tag.value')})) FROM jsonb_each_text(nullif(${tags}, 'null')) AS tag
    WHERE EXISTS (SELECT 1 FROM limits WHERE org_id = $1 AND ended_at IS NULL AND (match ->> ('tag:' || tag.key)) IS NOT NULL))`;
 /** Assignments for the dimension columns of a row of the customer. */
 const erasedDimensions = (names: readonly RunDimensionName[]) => {
@@ -201,7 +206,7 @@ const holdEnds: BatchedTable = {
   // stored the idempotent response here, so it is deleted too.
   set: `body = jsonb_set(jsonb_set(jsonb_set(row.body - 'idempotency',
                  '{scope,customer_id}', to_jsonb($3::text)),
-                 '{scope,chain_id}', coalesce(to_jsonb(${renamedName(`(row.body #>> '{scope,chain_id}')`)}), 'null')),
+                 '{scope,chain_id}', ${jsonString(renamedName(`(row.body #>> '{scope,chain_id}')`))}),
                  '{scope,tags}', coalesce(${keptTags(`row.body #> '{scope,tags}'`)}, 'null'))
                || '{"shares": []}'`,
 };
@@ -212,11 +217,11 @@ const events: BatchedTable = {
   where: `${containsId('data')} OR (data ->> 'matched') ~ $6`,
   // The value of a tag may contain the id.
   set: `data = ${renamedJson('row.data')}
-          || CASE WHEN (row.data ->> 'matched') ~ $6 THEN jsonb_build_object('matched', ${renamedName(`(row.data ->> 'matched')`)}::jsonb)
+          || CASE WHEN (row.data ->> 'matched') ~ $6 THEN jsonb_set('{}', '{matched}', ${renamedName(`(row.data ->> 'matched')`)}::jsonb)
              ELSE '{}' END
-          || CASE WHEN row.type = 'run.finished' THEN jsonb_build_object(
+          || CASE WHEN row.type = 'run.finished' THEN '{"tags": {}}' || jsonb_object(ARRAY[
           'external_id', CASE WHEN row.data ->> 'external_id' ~ $6 THEN NULL ELSE row.data ->> 'external_id' END,
-          'tags', '{}'::jsonb, 'chain_id', ${renamedName(`(row.data ->> 'chain_id')`)}) ELSE '{}' END`,
+          'chain_id', ${renamedName(`(row.data ->> 'chain_id')`)}]) ELSE '{}' END`,
 };
 /** Deletes stored webhook responses, because they may repeat the event. */
 const deleteResponses = `
@@ -268,10 +273,10 @@ export async function eraseKeyAttributions(
 ): Promise<BatchResult> {
   const digests = await tx.query<{ digest: string }>(
     `UPDATE keys SET attribution = attribution
-         || CASE WHEN attribution ->> 'customer_id' = $2 THEN jsonb_build_object('customer_id', $3::text) ELSE '{}' END
-         || CASE WHEN attribution -> 'tags' IS NULL THEN '{}' ELSE jsonb_build_object('tags', (
-              SELECT jsonb_object_agg(name, CASE WHEN value = $2 THEN $3 ELSE value END)
-                FROM jsonb_each_text(attribution -> 'tags') AS tag(name, value))) END
+         || CASE WHEN attribution ->> 'customer_id' = $2 THEN jsonb_object(ARRAY['customer_id', $3::text]) ELSE '{}' END
+         || CASE WHEN attribution -> 'tags' IS NULL THEN '{}' ELSE jsonb_set('{}', '{tags}', coalesce((
+              SELECT jsonb_object(array_agg(name), array_agg(CASE WHEN value = $2 THEN $3 ELSE value END))
+                FROM jsonb_each_text(attribution -> 'tags') AS tag(name, value)), '{}')) END
       WHERE org_id = $1 AND (attribution ->> 'customer_id' = $2 OR EXISTS (
               SELECT 1 FROM jsonb_each_text(attribution -> 'tags') AS tag(name, value) WHERE value = $2))
       RETURNING digest`,

@@ -36,12 +36,22 @@ export async function insertErasure(tx: Queryable, row: ErasureRow): Promise<voi
   );
 }
 
-/** Erasures that are not finished, in orgs without a legal hold. */
-const isOpen = `finished_at IS NULL
-  AND NOT EXISTS (SELECT 1 FROM retention_policies p WHERE p.org_id = customer_erasures.org_id AND p.legal_hold)`;
+/** Erasures that are not finished, in orgs without a legal hold. $1 are the orgs with one. */
+const isOpen = 'finished_at IS NULL AND org_id <> ALL($1)';
+
+async function findLegalHolds(db: Queryable): Promise<string[]> {
+  const rows = await db.query<{ org_id: string }>(
+    'SELECT org_id FROM retention_policies WHERE legal_hold',
+    [],
+  );
+  return rows.map(({ org_id }) => org_id);
+}
 
 export async function findOpenErasure(db: Queryable, id: string): Promise<ErasureRow | undefined> {
-  const [row] = await db.query<ErasureRow>(`${selectErasures} WHERE ${isOpen} AND id = $1`, [id]);
+  const [row] = await db.query<ErasureRow>(`${selectErasures} WHERE ${isOpen} AND id = $2`, [
+    await findLegalHolds(db),
+    id,
+  ]);
   return row;
 }
 
@@ -51,8 +61,8 @@ export async function findNextErasure(
   after: Pick<ErasureRow, 'requested_at' | 'id'> | undefined,
 ): Promise<ErasureRow | undefined> {
   const [row] = await db.query<ErasureRow>(
-    `${selectErasures} WHERE ${isOpen} AND (requested_at, id) > ($1, $2) ORDER BY requested_at, id LIMIT 1`,
-    [after?.requested_at ?? new Date(0), after?.id ?? ''],
+    `${selectErasures} WHERE ${isOpen} AND (requested_at, id) > ($2, $3) ORDER BY requested_at, id LIMIT 1`,
+    [await findLegalHolds(db), after?.requested_at ?? new Date(0), after?.id ?? ''],
   );
   return row;
 }
