@@ -1,3 +1,4 @@
+import { excludedAssignments } from '../../../platform/db/assignments.ts';
 import type { Queryable } from '../../../platform/db/database.ts';
 
 export interface DetectorRow {
@@ -28,7 +29,7 @@ export async function selectDetectors(db: Queryable, orgId: string): Promise<Det
 export async function upsertDetector(tx: Queryable, row: DetectorRow): Promise<void> {
   await tx.query(
     `INSERT INTO safety_detectors (${columns}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
-     ON CONFLICT (org_id, id) DO UPDATE SET (${columns}) = ROW ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
+     ON CONFLICT (org_id, id) DO UPDATE SET ${excludedAssignments(columns, ['org_id', 'id'])}`,
     [
       row.org_id,
       row.id,

@@ -1,3 +1,4 @@
+import { excludedAssignments } from '../../../platform/db/assignments.ts';
 import type { Queryable } from '../../../platform/db/database.ts';
 import { type PageOf, selectPage } from '../../../platform/http/routes/list.ts';
 import { type ScenarioChanges, type ScenarioFilters, scenarioSorts } from './scenario-schema.ts';
@@ -18,7 +19,7 @@ const columns = 'org_id, id, name, description, changes, created_at, updated_at'
 export async function upsertScenario(tx: Queryable, row: ScenarioRow): Promise<void> {
   await tx.query(
     `INSERT INTO capacity_scenarios (${columns}) VALUES ($1, $2, $3, $4, $5, $6, $7)
-     ON CONFLICT (org_id, id) DO UPDATE SET (${columns}) = ROW ($1, $2, $3, $4, $5, $6, $7)`,
+     ON CONFLICT (org_id, id) DO UPDATE SET ${excludedAssignments(columns, ['org_id', 'id'])}`,
     [
       row.org_id,
       row.id,
@@ -104,17 +105,29 @@ export async function claimDueOrgs(
     limit,
   }: { now: Date; bookedAfter: Date; checkedBefore: Date; limit: number },
 ): Promise<DueOrg[]> {
-  return db.query<DueOrg>(
-    `INSERT INTO forecast_checks AS there (org_id, checked_at, after_group)
-     SELECT posted.org_id, $1, ''
+  const due = await db.query<{ org_id: string }>(
+    `SELECT posted.org_id
        FROM ledger_orgs posted LEFT JOIN forecast_checks checked ON checked.org_id = posted.org_id
-      WHERE posted.last_at > $2 AND coalesce(checked.checked_at < $3, true)
+      WHERE posted.last_at > $1 AND coalesce(checked.checked_at < $2, true)
         AND EXISTS (SELECT 1 FROM limits WHERE limits.org_id = posted.org_id AND limits.ended_at IS NULL)
-      ORDER BY checked.checked_at NULLS FIRST, posted.org_id LIMIT $4
-     ON CONFLICT (org_id) DO UPDATE SET checked_at = excluded.checked_at WHERE there.checked_at < $3
-     RETURNING org_id, after_group`,
-    [now, bookedAfter, checkedBefore, limit],
+      ORDER BY checked.checked_at NULLS FIRST, posted.org_id LIMIT $3`,
+    [bookedAfter, checkedBefore, limit],
   );
+  if (due.length === 0) {
+    return [];
+  }
+  const orgIds = due.map(({ org_id }) => org_id);
+  const known = await db.query<DueOrg>(
+    `UPDATE forecast_checks SET checked_at = $2 WHERE org_id = ANY($1) AND checked_at < $3
+     RETURNING org_id, after_group`,
+    [orgIds, now, checkedBefore],
+  );
+  const added = await db.query<DueOrg>(
+    `INSERT INTO forecast_checks (org_id, checked_at, after_group) SELECT unnest($1::text[]), $2, ''
+     ON CONFLICT DO NOTHING RETURNING org_id, after_group`,
+    [orgIds, now],
+  );
+  return [...known, ...added];
 }
 
 /** Stores the cursor of the next check, and when it is due: immediately if this check was incomplete. */

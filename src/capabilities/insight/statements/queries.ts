@@ -235,9 +235,9 @@ export async function markReconciled(
   id: string,
   now: Date,
 ): Promise<StatementRow | undefined> {
-  const [row] = await tx.query<StatementRow>(
-    `UPDATE statements SET reconciled_at = $3 WHERE org_id = $1 AND id = $2 AND reconciled_at IS NULL RETURNING ${columns}`,
+  const marked = await tx.query(
+    `UPDATE statements SET reconciled_at = $3 WHERE org_id = $1 AND id = $2 AND reconciled_at IS NULL RETURNING 1 AS one`,
     [orgId, id, now],
   );
-  return row;
+  return marked.length === 0 ? undefined : findStatement(tx, orgId, id);
 }

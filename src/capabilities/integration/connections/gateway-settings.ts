@@ -1,6 +1,8 @@
 /** How the gateway treats the calls of an org: defaults, storage, cache. */
+
 import { invalidField } from '../../../contract/api-error.ts';
 import { NotifiedCache } from '../../../platform/cache/notified-cache.ts';
+import { excludedAssignments } from '../../../platform/db/assignments.ts';
 import type { Database, Queryable, Transaction } from '../../../platform/db/database.ts';
 import { lockOrg } from '../../access/orgs/index.ts';
 import { notifyGatewaySettingsChange, onGatewaySettingsChange } from './change-notifications.ts';
@@ -89,7 +91,7 @@ export async function putGatewaySettings(
   const before = await readGatewaySettings(tx, orgId);
   await tx.query(
     `INSERT INTO gateway_settings (${columns}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
-     ON CONFLICT (org_id) DO UPDATE SET (${columns}) = ROW (excluded.*)`,
+     ON CONFLICT (org_id) DO UPDATE SET ${excludedAssignments(columns, ['org_id'])}`,
     [
       orgId,
       after.default_max_output_tokens,

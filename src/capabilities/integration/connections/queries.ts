@@ -1,3 +1,4 @@
+import { assignments } from '../../../platform/db/assignments.ts';
 import type { Queryable } from '../../../platform/db/database.ts';
 import { type PageOf, selectPage } from '../../../platform/http/routes/list.ts';
 import type { ConnectionKind } from './connection.ts';
@@ -62,7 +63,7 @@ export async function insertConnection(tx: Queryable, row: ConnectionRow): Promi
 
 export async function updateConnection(tx: Queryable, row: ConnectionRow): Promise<void> {
   await tx.query(
-    `UPDATE connections SET (${columns}) = ROW (${placeholders}) WHERE org_id = $1 AND id = $2`,
+    `UPDATE connections SET ${assignments(columns, placeholders, ['org_id', 'id'])} WHERE org_id = $1 AND id = $2`,
     valuesOf(row),
   );
 }

@@ -1,4 +1,5 @@
 /** Statements about subscriptions and secrets. Those about deliveries and queues are in separate files. */
+import { assignments } from '../../../platform/db/assignments.ts';
 import type { Queryable } from '../../../platform/db/database.ts';
 import { type PageOf, searchCondition, selectPage } from '../../../platform/http/routes/list.ts';
 import { type SubscriptionFilters, type SubscriptionStatus, subscriptionSorts } from './schema.ts';
@@ -45,11 +46,13 @@ function valuesOf(row: SubscriptionRow): unknown[] {
   ];
 }
 
+const placeholders = '$1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15';
+
 /** Inserts the subscription and its empty queue. */
 export async function insertSubscription(tx: Queryable, row: SubscriptionRow): Promise<void> {
   await tx.query(
     `INSERT INTO webhook_subscriptions (${columns})
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)`,
+     VALUES (${placeholders})`,
     valuesOf(row),
   );
   await tx.query('INSERT INTO webhook_lanes (org_id, subscription_id) VALUES ($1, $2)', [row.org_id, row.id]);
@@ -58,7 +61,7 @@ export async function insertSubscription(tx: Queryable, row: SubscriptionRow): P
 export async function updateSubscription(tx: Queryable, row: SubscriptionRow): Promise<void> {
   await tx.query(
     `UPDATE webhook_subscriptions
-        SET (${columns}) = ROW ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)
+        SET ${assignments(columns, placeholders, ['org_id', 'id'])}
       WHERE org_id = $1 AND id = $2`,
     valuesOf(row),
   );

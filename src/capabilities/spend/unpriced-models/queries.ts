@@ -106,34 +106,40 @@ const bounded = (sum: string) => `least(${sum}, ${Number.MAX_SAFE_INTEGER})::int
 
 /** Adds the uses to those of their models. Each model occurs once in `uses`. */
 export async function addUses(tx: Queryable, uses: readonly ModelUse[]): Promise<CountedUse[]> {
-  return tx.query<CountedUse>(
-    `WITH used AS (
-       SELECT * FROM unnest($1::text[], $2::text[], $3::int8[], $4::int8[], $5::int8[], $6::timestamptz[])
-                  AS u(org_id, model, runs, input_tokens, output_tokens, at)
-     ), before AS (
-       SELECT m.org_id, m.model, m.last_used_at FROM unpriced_models m JOIN used USING (org_id, model)
-     ), counted AS (
-       INSERT INTO unpriced_models AS m
-              (org_id, model, runs, input_tokens, output_tokens, first_used_at, last_used_at)
-       SELECT org_id, model, runs, ${bounded('input_tokens')}, ${bounded('output_tokens')}, at, at
-         FROM used ORDER BY org_id, model
-       ON CONFLICT (org_id, model) DO UPDATE SET runs = m.runs + excluded.runs,
-         input_tokens = ${bounded('m.input_tokens + excluded.input_tokens')},
-         output_tokens = ${bounded('m.output_tokens + excluded.output_tokens')},
-         last_used_at = greatest(m.last_used_at, excluded.last_used_at)
-       RETURNING m.org_id, m.model, m.runs
-     )
-     SELECT counted.org_id, counted.model, counted.runs, before.last_used_at AS used_before
-       FROM counted LEFT JOIN before USING (org_id, model)`,
+  const names = [uses.map(({ orgId }) => orgId), uses.map(({ model }) => model)];
+  const before = await tx.query<{ org_id: string; model: string; last_used_at: Date }>(
+    `SELECT m.org_id, m.model, m.last_used_at
+       FROM unnest($1::text[], $2::text[]) AS used(org_id, model)
+       JOIN unpriced_models m ON m.org_id = used.org_id AND m.model = used.model
+      WHERE m.org_id = ANY($1)`,
+    names,
+  );
+  const counted = await tx.query<Omit<CountedUse, 'used_before'>>(
+    `INSERT INTO unpriced_models AS m
+            (org_id, model, runs, input_tokens, output_tokens, first_used_at, last_used_at)
+     SELECT org_id, model, runs, ${bounded('input_tokens')}, ${bounded('output_tokens')}, at, at
+       FROM unnest($1::text[], $2::text[], $3::int8[], $4::int8[], $5::int8[], $6::timestamptz[])
+              AS u(org_id, model, runs, input_tokens, output_tokens, at)
+      ORDER BY org_id, model
+     ON CONFLICT (org_id, model) DO UPDATE SET runs = m.runs + excluded.runs,
+       input_tokens = ${bounded('m.input_tokens + excluded.input_tokens')},
+       output_tokens = ${bounded('m.output_tokens + excluded.output_tokens')},
+       last_used_at = greatest(m.last_used_at, excluded.last_used_at)
+     RETURNING m.org_id, m.model, m.runs`,
     [
-      uses.map(({ orgId }) => orgId),
-      uses.map(({ model }) => model),
+      ...names,
       uses.map(({ runs }) => runs),
       uses.map(({ inputTokens }) => inputTokens),
       uses.map(({ outputTokens }) => outputTokens),
       uses.map(({ atMs }) => new Date(atMs)),
     ],
   );
+  return counted.map(({ org_id, model, runs }) => ({
+    org_id,
+    model,
+    runs,
+    used_before: before.find((one) => one.org_id === org_id && one.model === model)?.last_used_at ?? null,
+  }));
 }
 
 /** Keeps the `most` models of an org that were used last: the names come from callers. */
