@@ -49,11 +49,18 @@ const settings = [
   'max_worker_processes=400',
   'max_prepared_transactions=600',
   'max_locks_per_transaction=512',
+  // Tests make rows fail with triggers.
+  'citus.enable_unsafe_triggers=on',
   // Moving shards while they are written to.
   'wal_level=logical',
   'max_replication_slots=40',
   'max_wal_senders=40',
 ];
+
+/** Writes the errors of the servers to a directory that their user can write to. */
+const logDirectory = process.env.PURSER_TEST_SERVER_LOGS;
+const logSettings =
+  logDirectory === undefined ? [] : ['logging_collector=on', `log_directory=${logDirectory}`];
 
 /** Each database needs the extension and the nodes of its own: see `joinNodes`. */
 export async function startCitusCluster(
@@ -62,7 +69,9 @@ export async function startCitusCluster(
   more: readonly string[] = [],
 ): Promise<CitusCluster> {
   const servers = await Promise.all(
-    Array.from({ length: workerCount + 1 }, () => startCluster(bin, where, [...settings, ...more])),
+    Array.from({ length: workerCount + 1 }, () =>
+      startCluster(bin, where, [...settings, ...logSettings, ...more]),
+    ),
   );
   const [coordinator, ...workers] = servers as [Cluster, ...Cluster[]];
   const each = async (act: (server: Cluster) => Promise<void>) => {
