@@ -40,6 +40,7 @@ import { runSingle } from './rows/run-single.ts';
 import { safety } from './rows/safety.ts';
 import { start } from './rows/start.ts';
 import { statementMonth, statementMonthPostgres } from './rows/statement-month.ts';
+import { telemetry } from './rows/telemetry.ts';
 import { usageExport } from './rows/usage-export.ts';
 import { webhooks, webhooksGrowth } from './rows/webhooks.ts';
 
@@ -52,6 +53,7 @@ const rows: readonly Row[] = [
   bulkEmbedded,
   bulkPostgres,
   bulkBesideEdge,
+  telemetry,
   growthLimits,
   growthKeyBudgets,
   growthOrgsFifty,
