@@ -125,7 +125,7 @@ function rows(listed: Listed<RunView>, timezone: string, query: URLSearchParams)
     query,
     none: empty(
       'No runs yet',
-      html`Post a run with <code>POST /v1/runs</code> after each model call. See the <a href="/docs#runs.create">API reference</a>.`,
+      html`Post a run with <code>POST /v1/runs</code> after each model call. See the <a href="/docs#runs.create">API reference</a>. Programs that emit OpenTelemetry can <a href="/docs/guides/opentelemetry">send it</a> instead.`,
     ),
     caption: 'Runs',
     columns: [
