@@ -1,8 +1,11 @@
 /** OpenTelemetry over HTTP: each convention, in both encodings, recorded once. */
+import { once } from 'node:events';
+import { connect } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { BinaryReader } from '@bufbuild/protobuf/wire';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { createWorld, type TestOrg, type World } from '../../../../test/harness.ts';
+import { eventually } from '../../../../test/support/eventually.ts';
 import {
   type Batch,
   type EventShape,
@@ -629,6 +632,29 @@ describe('access and errors', () => {
     const bomb = gzipSync(Buffer.alloc(33_554_433));
     const answer = await send('traces', { raw: bomb, headers });
     expect([answer.status, answer.json.code]).toEqual([413, 8]);
+  });
+
+  test('too many requests of an org at once are 429 with the time to wait, and others are served', async () => {
+    const { port } = await world.listen();
+    const head =
+      `POST /otlp/v1/traces HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${org.ownerKey}\r\n` +
+      'content-type: application/json\r\ncontent-length: 2\r\n\r\n';
+    // Each has sent its head, and waits with its body.
+    const slow = Array.from({ length: 32 }, () => connect(port, '127.0.0.1'));
+    for (const socket of slow) {
+      socket.write(head);
+    }
+    await eventually(async () => {
+      const limited = await send('traces', json({}));
+      expect([limited.status, limited.json.code, limited.headers['retry-after']]).toEqual([429, 8, '1']);
+    });
+    const other = await world.createOrg();
+    expect((await send('traces', json({}), other.ownerKey)).status).toBe(200);
+    for (const socket of slow) {
+      socket.end('{}');
+      await once(socket, 'data');
+    }
+    expect((await send('traces', json({}))).status).toBe(200);
   });
 
   test('a request rate of the org is 429 with the time to wait', async () => {
