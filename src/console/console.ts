@@ -138,7 +138,7 @@ export function consolePages({ ask, examine, visitorOf, returnPath, baseUrl }: C
           // `still` in the URL turns it off. In a support session it is always off, since every refresh would be
           // recorded.
           autoRefresh:
-            answer.autoRefresh === true && !visit.query.has('still') && credential.support === undefined,
+            !visit.query.has('still') && credential.support === undefined && (answer.autoRefresh ?? false),
         });
     }
   }

@@ -1,6 +1,7 @@
-/** Titles and one-line explanations of denials. */
-import { humanize, usd } from './format.ts';
-import { html, type Markup } from './html.ts';
+/** Titles and one-line explanations of denials, and what was missing. */
+import { formatUsd, parseUsd } from '../kernel/money.ts';
+import { count, day, humanize, usd } from './format.ts';
+import { html, type Markup, type Part } from './html.ts';
 import type { DenialView } from './views.ts';
 
 const titles: Readonly<Record<string, string>> = {
@@ -24,22 +25,83 @@ export function denialTitle(code: string): string {
   return titles[code] ?? humanize(code);
 }
 
-export function denialReason({ code, details, message }: DenialView): Markup {
-  const text = (name: string) => (details[name] === undefined ? '' : String(details[name]));
-  const money = (name: string) => usd(text(name));
+/** The kind of check, with the name of the limit where it has one. */
+export function denialName({ code, details, cause }: DenialView): string {
+  const title = details.scope_kind === 'customer' ? 'Customer limit' : denialTitle(code);
+  const isNamed =
+    cause !== null && cause.name !== null && cause.kind !== 'policy' && cause.kind !== 'detector';
+  return isNamed ? `${title}: ${cause.name}` : title;
+}
+
+/** What a limit lacked for a request, formatted. */
+export interface Shortfall {
+  readonly limit: string;
+  /** Undefined where the denial does not say. */
+  readonly needed: string | undefined;
+  readonly remaining: string;
+  /** When the limit starts again; undefined if it does not. */
+  readonly resetsAt: string | undefined;
+}
+
+/** Returns what was missing; undefined for checks that do not count. */
+export function shortfallOf({ code, details }: Pick<DenialView, 'code' | 'details'>): Shortfall | undefined {
+  const text = (name: string) => (details[name] == null ? undefined : String(details[name]));
+  const money = (limit: string | undefined, spent: string | undefined, resetsAt: string | undefined) => ({
+    limit: usd(limit),
+    needed: text('attempted_usd') === undefined ? undefined : usd(text('attempted_usd')),
+    remaining: usd(difference(limit, spent)),
+    resetsAt,
+  });
+  const counted = (unit: string, used: string | undefined, resetsAt: string | undefined) => ({
+    limit: `${count(text('limit'))} ${unit}`,
+    needed: undefined,
+    remaining: count(Math.max(0, Number(text('limit')) - Number(used))),
+    resetsAt,
+  });
   switch (code) {
     case 'spend_cap_exceeded':
-      return html`${money('spent_usd')} of ${money('cap_usd')} used, ${money('attempted_usd')} requested`;
+      return money(text('cap_usd'), text('spent_usd'), text('resets_at'));
     case 'budget_exceeded':
-      return html`${money('spent_usd')} of ${money('limit_usd')} used, budget of the ${text('scope_kind') === 'org' ? 'organization' : text('scope_kind').replace(/^tag:/, 'tag ')}`;
+      return money(text('limit_usd'), text('spent_usd'), text('period_end'));
     case 'credits_exhausted':
-      return html`${money('available_usd')} of credits remaining, ${money('attempted_usd')} requested`;
+      return { ...money(undefined, undefined, undefined), remaining: usd(text('available_usd')) };
     case 'plan_limit_exceeded':
-      return html`${text('used')} of ${text('limit')} ${text('limit_kind')} used this month`;
+      return counted(text('limit_kind') ?? '', text('used'), undefined);
     case 'quota_exhausted':
-      return html`${text('used')} of ${text('limit')} ${text('unit')} used (${text('quota_kind')})`;
+      // A request above the burst limit is denied however much remains; only the message explains it.
+      if (text('quota_kind') === 'window' && text('window_end') === undefined) {
+        return undefined;
+      }
+      return text('unit') === 'usd'
+        ? money(text('limit'), text('used'), text('window_end'))
+        : counted(text('unit') ?? '', text('used'), text('window_end'));
     case 'chain_budget_exceeded':
-      return html`${text('reason')}: ${text('current')} of ${text('limit')} used, ${text('attempted')} requested`;
+      return text('reason') === 'cost'
+        ? { ...money(text('limit'), text('current'), undefined), needed: usd(text('attempted')) }
+        : {
+            ...counted(text('reason') === 'depth' ? 'levels' : 'tokens', text('current'), undefined),
+            needed: count(text('attempted')),
+          };
+    default:
+      return undefined;
+  }
+}
+
+/** What is left of a decimal amount, exactly; zero if it is exceeded. */
+function difference(limit: string | undefined, spent: string | undefined): string | undefined {
+  const left = (parseUsd(limit ?? '') ?? 0n) - (parseUsd(spent ?? '') ?? 0n);
+  return formatUsd(left > 0n ? left : 0n);
+}
+
+/** Explains a denial in one line. */
+export function denialReason(denial: DenialView, timezone: string): Markup {
+  const { code, details, message } = denial;
+  const text = (name: string) => (details[name] === undefined ? '' : String(details[name]));
+  const shortfall = shortfallOf(denial);
+  if (shortfall !== undefined) {
+    return html`${shortfallText(shortfall, timezone)}`;
+  }
+  switch (code) {
     case 'policy_blocked':
     case 'policy_approval_required':
       return html`${text('reason')} <span class="quiet">(${text('attempted')})</span>`;
@@ -48,4 +110,12 @@ export function denialReason({ code, details, message }: DenialView): Markup {
     default:
       return html`${message}`;
   }
+}
+
+function shortfallText({ limit, needed, remaining, resetsAt }: Shortfall, timezone: string): Part {
+  const left = limit === '–' ? `${remaining} remaining` : `${remaining} of ${limit} remaining`;
+  return [
+    needed === undefined ? left : `Needs ${needed}; ${left}`,
+    resetsAt !== undefined && html`, resets ${day(resetsAt, timezone)}`,
+  ];
 }

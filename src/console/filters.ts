@@ -1,7 +1,7 @@
 /** The filters above a list: a GET form, so that the URL of a filtered list can be bookmarked and shared. */
 import { humanize } from './format.ts';
 import type { Option } from './forms.ts';
-import { html, type Markup } from './html.ts';
+import { html, link, type Markup } from './html.ts';
 
 export interface Filter {
   /** The name of the API's query parameter. */
@@ -9,6 +9,8 @@ export interface Filter {
   readonly label: string;
   /** Omitted for a text field. */
   readonly options?: readonly Option[];
+  /** Default: text. */
+  readonly type?: 'text' | 'date' | 'search';
   /** Label of the option that does not filter. Default: All. */
   readonly all?: string;
   /** Shown under “More filters”, which is folded unless such a filter is set. */
@@ -26,29 +28,31 @@ function unlisted(filters: readonly Filter[], query: URLSearchParams, own: reado
     .map((name) => ({ name, label: humanize(name) }));
 }
 
-/** `own`: query parameters of the page that are not filters. */
+/** `own`: query parameters of the page that are not filters. `kept`: those that stay when a filter is changed. */
 export function filterBar(
   path: string,
   filters: readonly Filter[],
   query: URLSearchParams,
   own: readonly string[] = [],
+  kept: readonly string[] = [],
 ): Markup | false {
   const all = [...filters, ...unlisted(filters, query, own)];
+  const keptValues = Object.fromEntries(kept.map((name) => [name, query.get(name) ?? '']));
   const field = (filter: Filter) =>
     html`<div class="field"><label for="filter-${filter.name}">${filter.label}</label>${control(filter, query.get(filter.name) ?? '')}</div>`;
   const rare = all.filter(({ isRare }) => isRare);
   const isFolded = rare.every(({ name }) => (query.get(name) ?? '') === '');
   return (
     all.length > 0 &&
-    html`<form method="get" action="${path}" class="filters" role="search" aria-label="Filters" data-submit-on-change>${all.filter(({ isRare }) => !isRare).map(field)}
+    html`<form method="get" action="${path}" class="filters" role="search" aria-label="Filters" data-submit-on-change>${Object.entries(keptValues).map(([name, value]) => value !== '' && html`<input type="hidden" name="${name}" value="${value}">`)}${all.filter(({ isRare }) => !isRare).map(field)}
 ${rare.length > 0 && html`<details class="more-filters"${!isFolded && html` open`}><summary>More filters</summary><div class="filters">${rare.map(field)}</div></details>`}
-<button class="button">Apply</button>${isFiltered(query, own) && html`<a class="button" href="${path}">Clear filters</a>`}</form>`
+<button class="button">Apply</button>${isFiltered(query, own) && html`<a class="button" href="${link(path, keptValues)}">Clear filters</a>`}</form>`
   );
 }
 
-function control({ name, options, all = 'All' }: Filter, value: string): Markup {
+function control({ name, options, all = 'All', type = 'text' }: Filter, value: string): Markup {
   return options === undefined
-    ? html`<input type="text" id="filter-${name}" name="${name}" value="${value}" autocomplete="off">`
+    ? html`<input type="${type}" id="filter-${name}" name="${name}" value="${value}" autocomplete="off">`
     : html`<select id="filter-${name}" name="${name}"><option value="">${all}</option>${options.map((option) => html`<option value="${option.value}"${option.value === value && html` selected`}>${option.label}</option>`)}</select>`;
 }
 

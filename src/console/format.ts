@@ -1,4 +1,5 @@
 /** Formats amounts, counts and times for people. `exactUsd` does not round. */
+import { Temporal } from 'temporal-polyfill';
 import { html, type Markup } from './html.ts';
 
 const wholeDollars = new Intl.NumberFormat('en-US', { maximumFractionDigits: 0 });
@@ -100,6 +101,14 @@ function dateFormat(timezone: string, style: 'minute' | 'day'): Intl.DateTimeFor
     dateFormats.set(name, format);
   }
   return format;
+}
+
+/** The time of day with seconds, such as “14:03:22”. */
+export function clockTime(at: Date, timezone: string): string {
+  const { hour, minute, second } = Temporal.Instant.fromEpochMilliseconds(at.getTime()).toZonedDateTimeISO(
+    timezone,
+  );
+  return [hour, minute, second].map((part) => String(part).padStart(2, '0')).join(':');
 }
 
 /** An instant in the organization's time zone; the title has the exact one. */

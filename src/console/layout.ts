@@ -29,8 +29,8 @@ export interface SignedInFrame extends Omit<Frame, 'body'> {
   readonly search?: string;
   /** Message about the last action. */
   readonly done: string | undefined;
-  /** True if something on the page is in progress. */
-  readonly autoRefresh: boolean;
+  /** True if something on the page is in progress; a number of seconds if the page says itself that it is refreshed. */
+  readonly autoRefresh: boolean | number;
   /** Above the page, for visits by operators. */
   readonly banner?: Part;
   /** Target of “Sign out”. */
@@ -64,15 +64,17 @@ export function signedInPage(frame: SignedInFrame): PageAnswer {
     theme,
   } = frame;
   // Only without JavaScript. With JavaScript only the content is replaced, which neither flickers nor moves the focus.
+  const everySeconds = autoRefresh === true ? refreshSeconds : autoRefresh;
   const refresh =
-    autoRefresh && html`<noscript><meta http-equiv="refresh" content="${refreshSeconds}"></noscript>`;
+    everySeconds !== false &&
+    html`<noscript><meta http-equiv="refresh" content="${everySeconds}"></noscript>`;
   const opening = html`${htmlOpening(frame, refresh)}<a class="skip" href="#main">Skip to content</a>
 <header class="top"><a class="brand" href="/console">Purser</a><span class="org">${orgName}</span>
 <form method="get" action="${searchPath}" class="search" role="search" aria-label="Search"><input type="search" name="q" value="${search}" aria-label="Search by name or ID" placeholder="Search by name or ID" maxlength="200" autocomplete="off"></form>
 <div class="top-end"><a href="${guideOf(menu, url)}">Docs</a>${accountMenu({ account, orgName, theme, back, signOut })}</div></header>
 ${banner}
 <div class="frame"><nav class="menu" aria-label="Main">${menu.map((group) => html`<div class="menu-group"><h2>${group.title}</h2><ul>${group.entries.map((entry) => html`<li><a href="${entry.path}"${isCurrent(entry, url) && html` aria-current="page"`}>${entry.title}</a></li>`)}</ul></div>`)}</nav>
-<main id="main" tabindex="-1"${autoRefresh && html` data-refresh="${refreshSeconds}"`}>${autoRefresh && refreshNotice(url)}${done !== undefined && html`<p class="done" role="status">${done}</p>`}`;
+<main id="main" tabindex="-1"${everySeconds !== false && html` data-refresh="${everySeconds}"`}>${autoRefresh === true && refreshNotice(url)}${done !== undefined && html`<p class="done" role="status">${done}</p>`}`;
   const closing = html`</main></div>${htmlClosing}`;
   return htmlPage(
     frame.status,

@@ -1,5 +1,6 @@
 /** Names and usage of limits, worded the same on every page. */
 import { meter } from './charts/meter.ts';
+import { badge } from './components.ts';
 import { capitalized, humanize, inUnit } from './format.ts';
 import { html, type Markup, type Part, path } from './html.ts';
 import type { LimitUsage, LimitView } from './views.ts';
@@ -88,6 +89,15 @@ function overspend({ limit }: LimitView, { settled, held }: LimitUsage): number 
   return over < 1e-9 ? 0 : over;
 }
 
+/** The state of a limit that needs attention. */
+export function stateBadge(limit: LimitView): Markup | false {
+  if (limit.state === 'near') {
+    return badge('Near limit', 'warn');
+  }
+  const isOver = limit.standing !== null && overspend(limit, limit.standing) > 0;
+  return limit.state === 'exhausted' && badge(isOver ? 'Over limit' : 'Exhausted', 'bad');
+}
+
 /** The used share of a limit, including holds. A limit of zero is used up. */
 export function usedShare(limit: LimitView): number {
   const { standing } = limit;
@@ -106,15 +116,29 @@ export function limitSubtitle(limit: LimitView): string {
     .join(' · ');
 }
 
-/** Links to the form of a limit that the organization sets; the others are set by operators. */
-export function limitLink(limit: LimitView): Part {
-  const target = editPath(limit);
-  return target === undefined
-    ? html`<strong>${limitName(limit)}</strong>`
-    : html`<a href="${target}">${limitName(limit)}</a>`;
+export function limitLink(limit: LimitView): Markup {
+  return html`<a href="${limitPath(limit)}">${limitName(limit)}</a>`;
 }
 
-function editPath({ kind, id }: LimitView): string | undefined {
+/** The page of a limit. */
+export function limitPath({ id }: Pick<LimitView, 'id'>): string {
+  return path`/console/limits/${id}`;
+}
+
+const operatorKinds: readonly string[] = ['prepaid', 'plan_runs', 'plan_tokens', 'quota', 'rate'];
+
+export function managedByOperator(kind: string): boolean {
+  return operatorKinds.includes(kind);
+}
+
+/** The form of a limit that the organization sets; the others are set by operators. */
+export function limitEditPath({
+  kind,
+  id,
+}: {
+  readonly kind: string;
+  readonly id: string;
+}): string | undefined {
   switch (kind) {
     case 'budget':
       return path`/console/limits/budgets/${id}`;

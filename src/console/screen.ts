@@ -63,8 +63,11 @@ export interface View {
   readonly status: number;
   readonly title: string;
   readonly body: Markup;
-  /** True if something on the page is in progress: the page is then refreshed every few seconds. */
-  readonly autoRefresh?: boolean;
+  /**
+   * True if something on the page is in progress: the page is then refreshed every few seconds. A number: it is refreshed
+   * every so many seconds, and says so itself.
+   */
+  readonly autoRefresh?: boolean | number;
 }
 
 export interface SeeOther {

@@ -12,6 +12,7 @@ import { supportScreens } from './pages/access/settings-support.ts';
 import { auditScreens } from './pages/compliance/audit.ts';
 import { retentionScreens } from './pages/compliance/settings-retention.ts';
 import { approvalScreens } from './pages/governance/approvals.ts';
+import { denialPageScreens } from './pages/governance/denial-page.ts';
 import { denialScreens } from './pages/governance/denials.ts';
 import { policyScreens } from './pages/governance/policies.ts';
 import { policyTrialScreens } from './pages/governance/policy-simulation.ts';
@@ -35,6 +36,7 @@ import { webhookScreens } from './pages/integration/webhooks.ts';
 import { creditScreens } from './pages/spend/credits.ts';
 import { customerScreens } from './pages/spend/customers.ts';
 import { limitFormScreens } from './pages/spend/limit-forms.ts';
+import { limitPageScreens } from './pages/spend/limit-page.ts';
 import { limitScreens } from './pages/spend/limits.ts';
 import { operatorPlanScreens } from './pages/spend/operator-plans.ts';
 import { operatorPriceChangeScreens } from './pages/spend/operator-price-changes.ts';
@@ -60,8 +62,10 @@ export const screens: readonly Screen[] = [
   ...spendScreens,
   ...statementScreens,
   ...denialScreens,
+  ...denialPageScreens,
   ...runScreens,
   ...limitScreens,
+  ...limitPageScreens,
   ...limitFormScreens,
   ...creditScreens,
   ...reconciliationScreens,

@@ -57,8 +57,8 @@ describe('a figure that the caller may not read', () => {
 
   test('is not shown as a missing limit, if limits may not be read', async () => {
     const text = await pageOf('/console', ['budgets:read']);
-    expect(stat(text, 'Today')).toBe('$20.00 Requires budgets:read');
-    expect(stat(text, 'This month')).toBe('$20.00 Requires budgets:read');
+    expect(stat(text, 'Today')).toBe('$20.00 15 Nov Requires budgets:read');
+    expect(stat(text, 'This month')).toBe('$20.00 1 Nov – 30 Nov Requires budgets:read');
     expect(text).not.toMatch(/No daily cap|No monthly budget/);
   });
 
@@ -97,8 +97,10 @@ describe('the overview', () => {
           .replaceAll(/\s+/g, ' ')
           .trim(),
       ),
-    ).toEqual(['(no customer) 1 $17.00', 'acme 1 $3.00', '']);
-    expect(card).toContain('<span class="quiet">(no customer)</span>');
+    ).toEqual(['(no customer) 1 $17.00 85%', 'acme 1 $3.00 15%', '']);
+    expect(card).toMatch(
+      /<a class="quiet" href="\/console\/usage\?group_by=customer_id&amp;from=[-\d]+&amp;to=[-\d]+">\(no customer\)<\/a>/,
+    );
   });
 
   test('sums up the rows that are not among the largest', async () => {
@@ -112,13 +114,13 @@ describe('the overview', () => {
     const { cookie } = await signIn(world, many.ownerKey, many.id);
     const { text } = await world.request('GET', '/console', { headers: { cookie } });
     const [, card = ''] = text.split('<h2>Top customers</h2>');
-    const other = /<td[^>]*><span class="quiet">Other<\/span>.*?<\/tr>/.exec(card)?.[0] ?? '';
+    const other = /<td[^>]*><a class="quiet"[^>]*>Other<\/a>.*?<\/tr>/.exec(card)?.[0] ?? '';
     expect(
       other
         .replaceAll(/<[^>]+>/g, ' ')
         .replaceAll(/\s+/g, ' ')
         .trim(),
-    ).toBe('Other 2 $3.00');
+    ).toBe('Other 2 $3.00 8%');
   });
 
   test('shows by how much an alert-only limit is exceeded', async () => {
@@ -163,5 +165,5 @@ test('limits that will be exhausted are named and linked, from every part of the
     'Finance Budget · department finance $3.00 $2.00 exhausted',
     '',
   ]);
-  expect(card).toMatch(/<a href="\/console\/limits\/budgets\/bud_\w+">Finance<\/a>/);
+  expect(card).toMatch(/<a href="\/console\/limits\/bud_\w+">Finance<\/a>/);
 });

@@ -24,6 +24,11 @@ export async function createFixtures(world: World, org: TestOrg): Promise<void> 
     expect([path, made.status]).toEqual([path, 201]);
   }
   await world.request('POST', '/v1/runs', { ...asOwner, body: run });
+  // A denied request, which is listed once it was written.
+  expect((await world.request('POST', '/v1/runs', { ...asOwner, body: { ...run, model: 'x' } })).status).toBe(
+    403,
+  );
+  await world.runJob('record-refusals');
   await world.request('PUT', `/v1/orgs/${org.id}/unpriced-policy`, {
     ...asOwner,
     body: { on_unpriced: 'hold_default', input_usd_per_million: '5', output_usd_per_million: '20' },

@@ -1,75 +1,88 @@
-/** Recent denials and their reasons. */
-import { badge, card, empty, heading } from '../../components.ts';
-import { denialCodes, denialReason, denialTitle } from '../../denial-texts.ts';
+/** Blocked requests and their reasons. */
+import { ApiFailure } from '../../api.ts';
+import { alert, badge, card, empty, heading } from '../../components.ts';
+import { dayFilters, instantsOf } from '../../day-range.ts';
+import { denialCodes, denialName, denialReason, denialTitle } from '../../denial-texts.ts';
 import { type Filter, filterBar, filterQuery } from '../../filters.ts';
 import { ago, count, humanize } from '../../format.ts';
-import { html, link } from '../../html.ts';
+import { html, link, type Markup, path } from '../../html.ts';
 import { listing } from '../../listing.ts';
 import { keyLink, keysById } from '../../names.ts';
-import { type Screen, view } from '../../screen.ts';
+import { type Screen, type ScreenVisit, view } from '../../screen.ts';
+import type { DenialView } from '../../views.ts';
 
-const path = '/console/refusals';
+const listPath = '/console/refusals';
 const filters: readonly Filter[] = [
   {
     name: 'code',
     label: 'Reason',
     options: denialCodes.map((code) => ({ value: code, label: denialTitle(code) })),
   },
+  { name: 'trace_id', label: 'Trace ID' },
+  ...dayFilters,
   { name: 'model', label: 'Model' },
-  { name: 'customer_id', label: 'Customer' },
-  { name: 'workflow', label: 'Workflow' },
+  { name: 'customer_id', label: 'Customer', isRare: true },
+  { name: 'workflow', label: 'Workflow', isRare: true },
+  { name: 'action', label: 'Action', isRare: true },
+  { name: 'key_id', label: 'API key ID', isRare: true },
 ];
 
-export const denialScreens: readonly Screen[] = [
-  {
-    path,
-    audience: 'org',
-    async handler({ api, org, query, now }) {
-      const listed = await api.get<'refusals.list'>(
-        link(`${org.path}/refusals`, { ...filterQuery(query), limit: '50' }),
-      );
-      const keys = await keysById(
-        api,
-        org,
-        listed.data.map(({ key_id }) => key_id),
-      );
-      const list = listing({
-        listed,
-        path,
-        query,
-        none: empty(
-          'No blocked requests',
-          'Requests blocked by limits, policies, rate limits or detectors appear here within seconds.',
-        ),
-        caption: 'Blocked requests',
-        columns: [
-          { title: 'Time', cell: (row) => html`<span class="nowrap">${ago(row.last_at, now)}</span>` },
-          {
-            title: 'Reason',
-            cell: (row) =>
-              html`<strong>${denialTitle(row.code)}</strong><span class="sub">${denialReason(row)}</span>`,
-          },
-          { title: 'Model', cell: (row) => row.model ?? '–' },
-          { title: 'Action', cell: (row) => row.action ?? '–' },
-          { title: 'Customer', cell: (row) => row.customer_id ?? '–' },
-          { title: 'Workflow', cell: (row) => row.workflow ?? '–' },
-          {
-            title: 'API key',
-            cell: (row) =>
-              html`${keyLink(row.key_id, keys)}<span class="sub">${humanize(row.operation)}</span>`,
-          },
-          {
-            title: 'Count',
-            isNumber: true,
-            cell: (row) => (row.count > 1 ? badge(`× ${count(row.count)}`) : '1'),
-          },
-        ],
-      });
-      return view(
-        'Blocked requests',
-        html`${heading('Blocked requests', undefined, 'Requests blocked by limits, policies, rate limits or detectors. The last 1,000 are kept; identical ones within a second are grouped.')}
-${filterBar(path, filters, query)}${card('Recently blocked', list)}`,
-      );
-    },
-  },
-];
+export const denialScreens: readonly Screen[] = [{ path: listPath, audience: 'org', handler: list }];
+
+async function list(visit: ScreenVisit) {
+  const { api, org, query } = visit;
+  const found = await api.tryGet<'refusals.list'>(
+    link(`${org.path}/refusals`, { ...filterQuery(query), ...instantsOf(query, org.timezone), limit: '50' }),
+  );
+  if (found instanceof ApiFailure && found.code !== 'validation_failed') {
+    throw found;
+  }
+  return view(
+    'Blocked requests',
+    html`${heading('Blocked requests', undefined, 'Requests blocked by limits, policies, rate limits or detectors. The last 1,000 are kept; identical ones within a second are grouped.')}
+${filterBar(listPath, filters, query)}${card('Recent', found instanceof ApiFailure ? alert('Invalid filters.', found.fields) : await rows(found, visit))}`,
+    found instanceof ApiFailure ? found.status : 200,
+  );
+}
+
+async function rows(
+  listed: { readonly data: readonly DenialView[]; readonly next_cursor: string | null },
+  { api, org, query, now }: ScreenVisit,
+): Promise<Markup> {
+  const keys = await keysById(
+    api,
+    org,
+    listed.data.map(({ key_id }) => key_id),
+  );
+  return listing({
+    listed,
+    path: listPath,
+    query,
+    none: empty(
+      'No blocked requests',
+      'Requests blocked by limits, policies, rate limits or detectors appear here within seconds.',
+    ),
+    caption: 'Blocked requests',
+    columns: [
+      { title: 'Time', cell: (row) => html`<span class="nowrap">${ago(row.last_at, now)}</span>` },
+      {
+        title: 'Reason',
+        cell: (row) =>
+          html`<a href="${path`/console/refusals/${row.id}`}">${denialName(row)}</a><span class="sub">${denialReason(row, org.timezone)}</span>`,
+      },
+      { title: 'Model', cell: (row) => row.model ?? '–' },
+      { title: 'Action', cell: (row) => row.action ?? '–' },
+      { title: 'Customer', cell: (row) => row.customer_id ?? '–' },
+      { title: 'Workflow', cell: (row) => row.workflow ?? '–' },
+      {
+        title: 'API key',
+        cell: (row) => html`${keyLink(row.key_id, keys)}<span class="sub">${humanize(row.operation)}</span>`,
+      },
+      {
+        title: 'Count',
+        isNumber: true,
+        cell: (row) => (row.count > 1 ? badge(`× ${count(row.count)}`) : '1'),
+      },
+    ],
+  });
+}

@@ -18,6 +18,7 @@ import { html, link, path } from '../../html.ts';
 import { listing } from '../../listing.ts';
 import { actorLink, actorsById } from '../../names.ts';
 import { pathOf } from '../../operations.ts';
+import { contactLink, ownerField } from '../../owner.ts';
 import { type Screen, type ScreenVisit, view } from '../../screen.ts';
 import { conditions, effectBadge, type PolicyView } from './policy-labels.ts';
 import { simulated } from './policy-simulation.ts';
@@ -76,6 +77,7 @@ const fields: readonly Field[] = [
     required: true,
     help: 'Shown to the caller when a request is blocked.',
   },
+  ownerField,
   { name: 'enabled', label: 'Enabled', kind: 'checkbox' },
 ];
 
@@ -138,6 +140,7 @@ function valuesOf(rule: PolicyView): Values {
     expression: rule.expression ?? '',
     priority: String(rule.priority),
     reason: rule.reason,
+    owner: rule.owner ?? '',
     enabled: String(rule.enabled),
   };
 }
@@ -211,6 +214,7 @@ ${found.data.map(({ version, changed_at, changed_by, deleted, policy }) =>
       ['Applies to', conditions(policy)],
       ['Priority', count(policy.priority)],
       ['Reason', policy.reason],
+      ['Owner', policy.owner === null ? '–' : contactLink(policy.owner)],
       ['Enabled', policy.enabled ? 'yes' : 'no'],
     ]),
   ),

@@ -19,6 +19,21 @@ export interface MonthChart {
   readonly month: { readonly start: string; readonly today: string };
 }
 
+/** Returns the first day on which the budget is expected to be used up; undefined if not in this month, or no budget. */
+export function exhaustionDate({ days, forecast, budget, month }: MonthChart): string | undefined {
+  const costOf = (date: string) =>
+    days.reduce((sum, { day, cost_usd }) => sum + (day === date ? Number(cost_usd) : 0), 0);
+  let spent = days.reduce(
+    (sum, { day = '', cost_usd }) => sum + (day >= month.start && day < month.today ? Number(cost_usd) : 0),
+    0,
+  );
+  return forecast.days.find(({ date, cost_usd }) => {
+    const expected = Number(cost_usd.expected);
+    spent += date === month.today ? Math.max(expected, costOf(date)) : expected;
+    return budget !== undefined && spent > budget;
+  })?.date;
+}
+
 /** The remaining budget per day, or without a budget the cumulative spend. */
 export function monthChart({ days, forecast, budget, month }: MonthChart): Markup {
   const costs = new Map(days.map(({ day = '', cost_usd }) => [day, Number(cost_usd)]));
@@ -51,7 +66,8 @@ export function monthChart({ days, forecast, budget, month }: MonthChart): Marku
   const expected = projected('expected');
   const hasBand = ahead.some(({ cost_usd }) => cost_usd.high !== null);
   const last = expected.at(-1) ?? shown(spent);
-  const title = budget === undefined ? 'Spend this month' : 'Remaining monthly budget';
+  const name = budget === undefined ? 'Spend this month' : 'Remaining monthly budget';
+  const title = `${name}, ${daySpan(dates)}`;
   return lineChart({
     id: 'month',
     title,
@@ -62,7 +78,7 @@ export function monthChart({ days, forecast, budget, month }: MonthChart): Marku
             budget,
             spent,
             last,
-            runsOut: dates[expected.findIndex((left) => left !== null && left < 0)],
+            runsOut: exhaustionDate({ days, forecast, budget, month }),
           }),
     labels: dates.map(shortDate),
     lines: [
@@ -133,7 +149,11 @@ export async function usageByDayAndModel(usage: QueryCosts): Promise<readonly Co
 }
 
 /** Stacks the most expensive models of `byModel`, the first at the bottom, and the rest of each day on top. */
-export function spendPerDay(byDay: readonly CostRow[], byModel: readonly CostRow[]): Markup {
+export function spendPerDay(
+  byDay: readonly CostRow[],
+  byModel: readonly CostRow[],
+  linkOf?: (day: string) => string,
+): Markup {
   const first = byDay[0]?.day;
   const last = byDay.at(-1)?.day;
   const dates = first === undefined || last === undefined ? [] : datesBetween(first, last);
@@ -163,9 +183,10 @@ export function spendPerDay(byDay: readonly CostRow[], byModel: readonly CostRow
   const total = byDay.reduce((sum, { cost_usd }) => sum + Number(cost_usd), 0);
   return barChart({
     id: 'days',
-    title: 'Spend per day',
+    title: dates.length === 0 ? 'Spend per day' : `Spend per day, ${daySpan(dates)}`,
     summary: `${usd(total)} in ${dates.length} days${top.length > 0 ? `, most of it for ${top[0]}` : ''}.`,
     labels: dates.map(shortDate),
+    ...(linkOf !== undefined && { links: dates.map(linkOf) }),
     parts: [
       ...parts,
       // Smaller amounts are floating-point errors.
@@ -182,6 +203,10 @@ export function spendPerDay(byDay: readonly CostRow[], byModel: readonly CostRow
     formatTick: shortUsd,
     format: usd,
   });
+}
+
+function daySpan(dates: readonly string[]): string {
+  return [dates[0], dates.at(-1)].map((date) => shortDate(date ?? '')).join(' – ');
 }
 
 const nanodollar = 1e-9;

@@ -3,9 +3,12 @@ import { ApiFailure } from '../../api.ts';
 import { actionCard, confirmButton } from '../../components.ts';
 import { actionScreen, formScreens } from '../../form-screens.ts';
 import type { Field, Values } from '../../forms.ts';
-import { html, type Markup } from '../../html.ts';
+import { html, link, type Markup } from '../../html.ts';
+import { limitPath } from '../../limit-names.ts';
 import { pathOf } from '../../operations.ts';
-import type { Screen, ScreenVisit } from '../../screen.ts';
+import type { Outcome } from '../../outcomes.ts';
+import { ownerField } from '../../owner.ts';
+import { type Screen, type ScreenVisit, seeOther } from '../../screen.ts';
 
 const back = '/console/limits';
 
@@ -55,6 +58,7 @@ const spending: readonly Field[] = [
     help: 'Defaults to the time zone of the organization.',
     placeholder: 'Europe/Berlin',
   },
+  ownerField,
 ];
 const name: Field = { name: 'name', label: 'Name', kind: 'text', required: true };
 
@@ -126,8 +130,14 @@ function deletion(path: string, question: string) {
     );
 }
 
+/** Opens the page of the limit that a form created. */
+function openCreated(done: Outcome) {
+  return async (_: ScreenVisit, created: { readonly id: string }) =>
+    seeOther(link(limitPath(created), { done }));
+}
+
 const budgets: readonly Screen[] = [
-  ...formScreens({
+  ...formScreens<'budgets.create'>({
     path: '/console/limits/budgets/new',
     title: 'Create budget',
     intro: 'Limit spend per calendar period.',
@@ -136,14 +146,14 @@ const budgets: readonly Screen[] = [
     fields: () => [name, ...scopeFields, ...spending],
     call: 'POST {org}/budgets',
     body: budgetBody,
-    done: 'budget_created',
+    show: openCreated('budget_created'),
   }),
   ...formScreens({
     path: '/console/limits/budgets/{budget_id}',
     title: 'Budget',
     intro: 'Changes apply to the next request. The scope cannot be changed; create a new budget instead.',
     submit: 'Save',
-    back,
+    back: '/console/limits/{budget_id}',
     fields: () => [name, ...spending],
     load: loader('/budgets/{budget_id}'),
     call: 'PATCH {org}/budgets/{budget_id}',
@@ -162,7 +172,7 @@ const budgets: readonly Screen[] = [
 ];
 
 const customerLimits: readonly Screen[] = [
-  ...formScreens({
+  ...formScreens<'customer_limits.create'>({
     path: '/console/limits/customers/new',
     title: 'Create customer limit',
     intro: 'Limit the spend of a customer per calendar period.',
@@ -180,13 +190,13 @@ const customerLimits: readonly Screen[] = [
     ],
     call: 'POST {org}/customer-limits',
     body: withDefaults,
-    done: 'limit_created',
+    show: openCreated('limit_created'),
   }),
   ...formScreens({
     path: '/console/limits/customers/{limit_id}',
     title: 'Customer limit',
     submit: 'Save',
-    back,
+    back: '/console/limits/{limit_id}',
     fields: () => spending,
     load: loader('/customer-limits/{limit_id}'),
     call: 'PATCH {org}/customer-limits/{limit_id}',
@@ -224,7 +234,7 @@ const spendCap: readonly Screen[] = [
     back,
     fields: () => [
       { name: 'cap_usd', label: 'Cap', kind: 'money', required: true },
-      ...spending.filter((field) => field.name === 'alert_thresholds' || field.name === 'timezone'),
+      ...spending.filter((field) => ['alert_thresholds', 'timezone', 'owner'].includes(field.name)),
     ],
     load: singletonLoader('/spend-cap'),
     call: 'PUT {org}/spend-cap',

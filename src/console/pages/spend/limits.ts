@@ -1,9 +1,29 @@
 /** All limits with their usage, and links to the forms of those that the organization sets. */
-import { actionButton, badge, card, empty, heading, linkButton, nextPage, table } from '../../components.ts';
-import { filterBar, filterQuery } from '../../filters.ts';
-import { day, inUnit } from '../../format.ts';
+import {
+  actionButton,
+  badge,
+  card,
+  empty,
+  heading,
+  linkButton,
+  nextPage,
+  table,
+  type Visitor,
+} from '../../components.ts';
+import { type Filter, filterBar, filterQuery, isFiltered } from '../../filters.ts';
+import { capitalized, day, inUnit } from '../../format.ts';
 import { html, link, type Markup, type Part } from '../../html.ts';
-import { fieldName, kindName, limitLink, limitSubtitle, remaining, usageMeter } from '../../limit-names.ts';
+import {
+  fieldName,
+  kindName,
+  limitEditPath,
+  limitLink,
+  limitName,
+  limitSubtitle,
+  remaining,
+  stateBadge,
+  usageMeter,
+} from '../../limit-names.ts';
 import { type Screen, type ScreenVisit, view } from '../../screen.ts';
 import type { LimitView } from '../../views.ts';
 
@@ -23,6 +43,39 @@ const tabs = [
   ['chain_cost', 'Chains'],
 ] as const;
 
+const scopes = [
+  'org',
+  'workflow',
+  'deployment',
+  'department',
+  'team',
+  'member',
+  'key',
+  'model',
+  'provider',
+  'customer',
+];
+const scopeLabels: Readonly<Record<string, string>> = { org: 'Entire organization', key: 'API key' };
+const filters: readonly Filter[] = [
+  { name: 'search', label: 'Name, scope or owner', type: 'search' },
+  {
+    name: 'scope_kind',
+    label: 'Applies to',
+    options: scopes.map((value) => ({ value, label: scopeLabels[value] ?? capitalized(value) })),
+  },
+  {
+    name: 'state',
+    label: 'State',
+    options: [
+      { value: 'near', label: 'Near limit' },
+      { value: 'exhausted', label: 'Exhausted or over' },
+      { value: 'ok', label: 'Below 80%' },
+    ],
+  },
+];
+/** Query parameters of the page that are not in the filter bar. */
+const own = ['kind'];
+
 export const limitScreens: readonly Screen[] = [{ path: listPath, audience: 'org', handler: list }];
 
 async function list(visit: ScreenVisit) {
@@ -31,9 +84,11 @@ async function list(visit: ScreenVisit) {
   const { data, next_cursor } = await api.get<'limits.list'>(
     link(`${org.path}/limits`, { ...filterQuery(query), limit: '100' }),
   );
+  // The tabs keep the filters.
+  const others = Object.fromEntries(filters.map(({ name }) => [name, query.get(name) ?? undefined]));
   const body = html`${heading('Limits', actions(visit), 'Spending limits and current usage. Limits hold even under concurrent requests.')}
-<nav class="tabs" aria-label="Kind of limit">${tabs.map(([name, title]) => html`<a href="${link(listPath, { kind: name })}"${name === kind && html` aria-current="page"`}>${title}</a>`)}</nav>
-${filterBar(listPath, [], query, ['kind'])}${card(kind === '' ? 'All limits' : kindName(kind), data.length === 0 ? emptyState(kind, visit) : html`${limitTable(data, org.timezone)}${nextPage(listPath, query, next_cursor)}`)}
+<nav class="tabs" aria-label="Kind of limit">${tabs.map(([name, title]) => html`<a href="${link(listPath, { ...others, kind: name })}"${name === kind && html` aria-current="page"`}>${title}</a>`)}</nav>
+${filterBar(listPath, filters, query, own, own)}${card(kind === '' ? 'All limits' : kindName(kind), html`${data.length > 0 ? limitTable(data, org.timezone, visit) : next_cursor === null && emptyState(kind, visit)}${data.length === 0 && next_cursor !== null && html`<p class="quiet">None among the limits examined so far.</p>`}${nextPage(listPath, query, next_cursor)}`)}
 <p class="legend-line quiet"><span class="key settled">Spent</span>, <span class="key held">reserved</span> for calls in progress, and remaining. <a href="/console/limits/holds">Open reservations</a></p>`;
   return view('Limits', body);
 }
@@ -50,6 +105,13 @@ function actions(visit: ScreenVisit): Part {
 }
 
 function emptyState(kind: string, visit: ScreenVisit): Markup {
+  if (isFiltered(visit.query, own)) {
+    return empty(
+      'No matches',
+      'Try removing a filter.',
+      html`<a class="button" href="${link(listPath, { kind })}">Clear filters</a>`,
+    );
+  }
   const button = (target: string, label: string) =>
     linkButton(visit, { path: `${listPath}/${target}`, label, tone: 'primary' });
   switch (kind) {
@@ -91,14 +153,16 @@ function emptyState(kind: string, visit: ScreenVisit): Markup {
   }
 }
 
-export function limitTable(limits: readonly LimitView[], timezone: string): Markup {
+/** `visitor`: adds links to the forms that they may use. */
+export function limitTable(limits: readonly LimitView[], timezone: string, visitor?: Visitor): Markup {
   return table({
     caption: 'Limits',
     rows: limits,
     columns: [
       {
         title: 'Limit',
-        cell: (limit) => html`${limitLink(limit)}<span class="sub">${limitSubtitle(limit)}</span>`,
+        cell: (limit) =>
+          html`${limitLink(limit)} ${stateBadge(limit)}<span class="sub">${limitSubtitle(limit)}</span>`,
       },
       {
         title: 'Usage',
@@ -121,8 +185,16 @@ export function limitTable(limits: readonly LimitView[], timezone: string): Mark
         cell: (limit) =>
           limit.enforcement === 'block' ? badge('block', 'info') : badge('alert only', 'plain'),
       },
+      ...(visitor === undefined
+        ? []
+        : [{ title: '', cell: (limit: LimitView) => editButton(limit, visitor) }]),
     ],
   });
+}
+
+function editButton(limit: LimitView, visitor: Visitor): Part {
+  const edit = limitEditPath(limit);
+  return edit !== undefined && linkButton(visitor, { path: edit, label: 'Edit', about: limitName(limit) });
 }
 
 /** Links a budget of each value to the spend of these values. */

@@ -13,6 +13,7 @@ import {
   linkButton,
   type Tone,
 } from '../../components.ts';
+import { dayFilters, instantsOf } from '../../day-range.ts';
 import { type Filter, filterBar, filterQuery } from '../../filters.ts';
 import { actionScreen, formScreens } from '../../form-screens.ts';
 import { count, exactUsd, humanize, milliseconds, time, usd } from '../../format.ts';
@@ -38,6 +39,7 @@ const markLabels: Readonly<Record<string, string>> = {
 };
 const filters: readonly Filter[] = [
   { name: 'status', label: 'Status', options: statuses.map((value) => ({ value, label: humanize(value) })) },
+  ...dayFilters,
   { name: 'model', label: 'Model' },
   { name: 'workflow', label: 'Workflow' },
   { name: 'customer_id', label: 'Customer' },
@@ -104,7 +106,9 @@ export const runScreens: readonly Screen[] = [
 ];
 
 async function list({ api, org, query }: ScreenVisit) {
-  const found = await api.tryGet<'runs.list'>(link('/v1/runs', { ...filterQuery(query), limit: '50' }));
+  const found = await api.tryGet<'runs.list'>(
+    link('/v1/runs', { ...filterQuery(query), ...instantsOf(query, org.timezone), limit: '50' }),
+  );
   if (found instanceof ApiFailure && found.code !== 'validation_failed') {
     throw found;
   }

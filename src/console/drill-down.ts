@@ -1,0 +1,27 @@
+/** Links from a figure to the runs behind it, and to their usage: the filters of the API, and the days in the URL. */
+import type { DayRange } from './day-range.ts';
+import { link } from './html.ts';
+import type { LimitView } from './views.ts';
+
+type Filters = Readonly<Record<string, string | undefined>>;
+
+export function runsLink(filters: Filters, days?: DayRange): string {
+  return link('/console/runs', { ...filters, ...days });
+}
+
+export function usageLink(filters: Filters, days?: DayRange): string {
+  return link('/console/usage', { ...filters, ...days });
+}
+
+/** Returns the filters of the runs that count in a limit; undefined if they cannot be listed: it counts each value apart. */
+export function matchFilters(match: LimitView['match']): Filters | undefined {
+  const fields = Object.entries(match);
+  if (fields.some(([, value]) => value === '*')) {
+    return undefined;
+  }
+  return Object.fromEntries(
+    fields.map(([field, value]) =>
+      field.startsWith('tag:') ? ['tag', `${field.slice('tag:'.length)}=${value}`] : [field, value],
+    ),
+  );
+}

@@ -1,0 +1,211 @@
+/** One limit: usage now and in past periods, alerts, owner. Its form is a page of its own. */
+import type { Responses } from '../../../contract/views/responses.ts';
+import { meter } from '../../charts/meter.ts';
+import { badge, card, definitionList, empty, heading, linkButton, stat, table } from '../../components.ts';
+import { daysOf } from '../../day-range.ts';
+import { matchFilters, runsLink } from '../../drill-down.ts';
+import { ago, capitalized, count, day, inUnit, percent, time } from '../../format.ts';
+import { html, link, type Markup, type Part } from '../../html.ts';
+import {
+  fieldName,
+  kindName,
+  limitEditPath,
+  limitName,
+  limitSubtitle,
+  managedByOperator,
+  remaining,
+  remainingText,
+  scopeName,
+  stateBadge,
+  usageMeter,
+  usedShare,
+} from '../../limit-names.ts';
+import { pathOf } from '../../operations.ts';
+import { contactLink } from '../../owner.ts';
+import { type Screen, type ScreenVisit, view } from '../../screen.ts';
+
+type Limit = Responses['limits.read'];
+
+export const limitPageScreens: readonly Screen[] = [
+  { path: '/console/limits/{limit_id}', audience: 'org', handler: page },
+];
+
+async function page(visit: ScreenVisit) {
+  const { api, org, params } = visit;
+  const limit = await api.get<'limits.read'>(org.path + pathOf('/limits/{limit_id}', params));
+  const name = limitName(limit);
+  const edit = limitEditPath(limit);
+  const actions = edit !== undefined && linkButton(visit, { path: edit, label: 'Edit', tone: 'primary' });
+  return view(
+    name,
+    html`${heading(name, actions, html`${limitSubtitle(limit)} ${stateBadge(limit)}`)}
+${usageNow(limit, visit)}
+<div class="grid wide">
+${card('Details', details(limit, visit))}
+${card('Alerts', alerts(limit, visit))}
+</div>
+${limit.windows.length > 0 && card('Past periods', pastPeriods(limit, visit))}
+<p class="form-end"><a class="button" href="/console/limits">All limits</a> <a class="button" href="${link('/console/refusals', { limit_id: limit.id })}">Blocked requests</a> <a class="button" href="${link('/console/audit', { target_id: limit.id })}">Changes</a></p>`,
+  );
+}
+
+function usageNow(limit: Limit, { org }: ScreenVisit): Markup {
+  const { standing, unit } = limit;
+  if (standing === null) {
+    return card('Usage', withoutUsage(limit));
+  }
+  const used = usedShare(limit);
+  const runs = runsOfWindow(limit, standing, org.timezone);
+  return html`<div class="stats">
+${stat('Settled', inUnit(unit, standing.settled), runs)}
+${stat('Held', inUnit(unit, standing.held), html`<a href="/console/limits/holds">Open holds</a>`)}
+${stat('Remaining', remaining(limit, standing), `of ${inUnit(unit, limit.limit)}`)}
+${stat('Used', percent(used), resets(limit, org.timezone))}
+</div>
+${card('Usage', html`${usageMeter(limit, standing)}<p class="legend-line quiet">${remainingText(limit, standing)}</p>`)}`;
+}
+
+function withoutUsage({ kind, unit, match }: Limit): Part {
+  const field = Object.keys(match).find((name) => match[name] === '*');
+  if (kind === 'rate' && unit !== 'concurrent') {
+    return html`<p>A rolling rate: it has no single usage.</p>`;
+  }
+  if (field === undefined || field === 'chain_id') {
+    return html`<p>Counted separately for each chain.</p>`;
+  }
+  const query = field.startsWith('tag:') ? { tag: field.slice('tag:'.length) } : { by: field };
+  return html`<p>Counted separately for each ${fieldName(field)}. <a href="${link('/console/spend', query)}">Spend per ${fieldName(field)}</a></p>`;
+}
+
+function resets({ standing, expires_at }: Limit, timezone: string): Part {
+  const at = standing?.window_end;
+  if (at != null) {
+    return html`Resets ${day(at, timezone)}`;
+  }
+  return expires_at === null ? 'Does not reset' : html`Expires ${day(expires_at, timezone)}`;
+}
+
+/** Links to the runs that count in the current period. */
+function runsOfWindow(
+  limit: Limit,
+  { window_start, window_end }: { readonly window_start: string | null; readonly window_end: string | null },
+  timezone: string,
+): Part {
+  const filters = matchFilters(limit.match);
+  if (filters === undefined) {
+    return undefined;
+  }
+  const days =
+    window_start === null || window_end === null
+      ? undefined
+      : daysOf(Date.parse(window_start), Date.parse(window_end), timezone);
+  return html`<a href="${runsLink(filters, days)}">View runs</a>`;
+}
+
+function details(limit: Limit, { org }: ScreenVisit): Markup {
+  const { kind, owner, match, period, window_seconds, timezone, enforcement, alert_thresholds } = limit;
+  const scope = scopeName(match);
+  return definitionList(
+    [
+      ['Owner', ownerOf(kind, owner)] as const,
+      ['Kind', kindName(kind)] as const,
+      ['Applies to', scope === '' ? 'Entire organization' : capitalized(scope)] as const,
+      period !== null && (['Period', capitalized(period)] as const),
+      window_seconds !== null && (['Period', `${count(window_seconds)} s`] as const),
+      period !== null && (['Time zone', timezone ?? `${org.timezone} (organization)`] as const),
+      [
+        'When exceeded',
+        enforcement === 'block' ? badge('Block', 'info') : badge('Alert only', 'plain'),
+      ] as const,
+      alert_thresholds.length > 0 &&
+        (['Alert at', alert_thresholds.map((threshold) => `${threshold}%`).join(', ')] as const),
+      ['Created', time(limit.created_at, org.timezone)] as const,
+      ['ID', html`<code>${limit.id}</code>`] as const,
+    ].filter((entry) => entry !== false),
+  );
+}
+
+function ownerOf(kind: string, owner: string | null): Part {
+  if (owner !== null) {
+    return contactLink(owner);
+  }
+  return managedByOperator(kind) ? 'Managed by your operator' : html`<span class="quiet">Not set</span>`;
+}
+
+function alerts({ alerts: sent, match }: Limit, { org, now }: ScreenVisit): Markup {
+  const hasValues = Object.values(match).includes('*');
+  if (sent.length === 0) {
+    return empty(
+      'No alerts sent',
+      html`Alerts are events; receive them with a <a href="/console/webhooks">webhook</a>.`,
+    );
+  }
+  return table({
+    caption: 'Alerts',
+    rows: sent,
+    columns: [
+      {
+        title: 'Sent',
+        cell: ({ at }) =>
+          html`<span class="nowrap">${time(at, org.timezone)}</span><span class="sub">${ago(at, now)}</span>`,
+      },
+      {
+        title: 'Alert',
+        cell: ({ threshold }) =>
+          threshold === null
+            ? badge('Blocked requests', 'bad')
+            : badge(`${threshold}% reached`, threshold >= 100 ? 'bad' : 'warn'),
+      },
+      ...(hasValues ? [{ title: 'For', cell: ({ value }: Limit['alerts'][number]) => value ?? '–' }] : []),
+      { title: 'Period from', cell: ({ window_start }) => day(window_start, org.timezone) },
+    ],
+  });
+}
+
+/** Compared with the limit as it is now; earlier amounts of the limit are in the audit log. */
+function pastPeriods(limit: Limit, { org }: ScreenVisit): Markup {
+  const whole = Number(limit.limit);
+  const filters = matchFilters(limit.match);
+  return table({
+    caption: 'Past periods',
+    rows: limit.windows,
+    columns: [
+      {
+        title: 'Period',
+        cell: ({ window_start, window_end }) => {
+          const days = daysOf(Date.parse(window_start), Date.parse(window_end), org.timezone);
+          const isDay = days.from === days.to;
+          return html`<span class="nowrap">${day(window_start, org.timezone)}${!isDay && html` – ${day(lastInstant(window_end), org.timezone)}`}</span>${window_end < limit.created_at && html`<span class="sub">before this limit</span>`}`;
+        },
+      },
+      {
+        title: 'Usage',
+        cell: ({ settled, window_start }) =>
+          meter({
+            label: window_start.slice(0, 10),
+            settled: Number(settled),
+            held: 0,
+            limit: whole,
+            format: (value) => inUnit(limit.unit, value),
+          }),
+      },
+      { title: 'Settled', isNumber: true, cell: ({ settled }) => inUnit(limit.unit, settled) },
+      {
+        title: 'Of limit',
+        isNumber: true,
+        cell: ({ settled }) => (whole === 0 ? '–' : percent(Number(settled) / whole)),
+      },
+      {
+        title: '',
+        cell: ({ window_start, window_end }) =>
+          filters !== undefined &&
+          html`<a href="${runsLink(filters, daysOf(Date.parse(window_start), Date.parse(window_end), org.timezone))}">View runs<span class="hidden"> from ${window_start.slice(0, 10)}</span></a>`,
+      },
+    ],
+  });
+}
+
+/** The last millisecond before the end of a period, whose day is the last of the period. */
+function lastInstant(end: string): string {
+  return new Date(Date.parse(end) - 1).toISOString();
+}
