@@ -27,11 +27,11 @@ describe.skipIf(executable === undefined)('the console', () => {
     await walk.world.runJob('record-refusals');
     await look('/console', 'Overview');
     const refused = page.getByRole('row', { name: /Daily spend cap/ });
-    expect(await refused.textContent()).toContain('$2.00 of $5.00 used, $9.00 requested');
+    expect(await refused.textContent()).toContain('Needs $9.00; $3.00 of $5.00 remaining');
     const bars = page.getByRole('img', { name: /Daily spend cap: \$2\.00 settled/ });
     expect(await bars.count()).toBeGreaterThan(0);
     const models = page.getByRole('table', { name: 'Top models' });
-    expect(await models.getByRole('row', { name: 'small 1 $2.00' }).isVisible()).toBe(true);
+    expect(await models.getByRole('row', { name: 'small 1 $2.00 100%' }).isVisible()).toBe(true);
   });
 
   test('filters runs, adjusts a cost, and shows a run with its chain', async () => {
@@ -104,7 +104,8 @@ describe.skipIf(executable === undefined)('the console', () => {
       name: 'Research: $0.75 spent, $0.00 reserved, $1,249.75 of $1,250.50 remaining',
     });
     expect(await bar.isVisible()).toBe(true);
-    await page.getByRole('link', { name: 'Research' }).click();
+    await page.getByRole('link', { name: 'Research', exact: true }).click();
+    await page.getByRole('link', { name: 'Edit', exact: true }).click();
     await page.getByLabel('Limit').fill('2000');
     await press('Save');
     await arrived('saved');
