@@ -37,7 +37,10 @@ export async function setUp(orgId: string, { owner, agent }: Keys, now: Date): P
   const dayStart = new Date(Date.UTC(now.getUTCFullYear(), month, now.getUTCDate())).toISOString();
 
   const today = await spent(`from=${dayStart}`);
-  await owner.call('PUT', `${org}/spend-cap`, { cap_usd: above(today.total.cost_usd, 1.12) });
+  await owner.call('PUT', `${org}/spend-cap`, {
+    cap_usd: above(today.total.cost_usd, 1.12),
+    owner: 'finance@example.com',
+  });
   await setBudgets(org, owner, spent, { monthStart, quarterStart });
   await setCustomers(org, owner, spent, monthStart, now);
   await setRules(org, owner);
@@ -73,6 +76,7 @@ async function setBudgets(
     period: 'month',
     limit_usd: above(month.total.cost_usd, 1.35),
     alert_thresholds,
+    owner: 'finance@example.com',
   });
   await owner.call('POST', `${org}/budgets`, {
     name: 'Code review',
@@ -81,6 +85,7 @@ async function setBudgets(
     period: 'month',
     limit_usd: above(costOf('code-review'), 1.001),
     alert_thresholds,
+    owner: 'platform-team@example.com',
   });
   await owner.call('POST', `${org}/budgets`, {
     name: 'Support replies',
@@ -160,12 +165,14 @@ async function setRules(org: string, owner: Caller): Promise<void> {
     expression: 'department != "engineering"',
     priority: 10,
     reason: 'Premium models are reserved for Engineering.',
+    owner: '#ai-platform',
   });
   await owner.call('POST', `${org}/policies`, {
     effect: 'require_approval',
     actions: ['email.send_bulk', 'payment.*'],
     priority: 20,
     reason: 'Bulk email and payments need approval.',
+    owner: 'security@example.com',
   });
   await owner.call('PATCH', `${org}/safety-detectors/email`, { enabled: true, action: 'flag' });
   await owner.call('PATCH', `${org}/safety-detectors/credit_card`, { enabled: true, action: 'block' });

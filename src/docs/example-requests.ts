@@ -67,7 +67,14 @@ export const exampleRequests: Readonly<Record<string, ExampleRequest>> = {
   },
   'console_links.make': { body: { org_id: '$ORG_ID', role: 'viewer' } },
   'budgets.create': {
-    body: { name: 'Support', scope_kind: 'workflow', scope_id: 'support', period: 'month', limit_usd: '500' },
+    body: {
+      name: 'Support',
+      scope_kind: 'workflow',
+      scope_id: 'support',
+      period: 'month',
+      limit_usd: '500',
+      owner: 'finance@example.com',
+    },
   },
   'budgets.change': { body: { limit_usd: '750', alert_thresholds: [80, 100] } },
   'spend_cap.put': { body: { cap_usd: '50' } },
