@@ -8,6 +8,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { freePort } from '../../test/support/free-port.ts';
+import { liteLlm, liteLlmSettings } from '../../test/support/litellm.ts';
 import { install } from '../../test/support/tool-cache.ts';
 import { owned, type ServerProcess, server, temporaryDirectory } from '../processes.ts';
 
@@ -47,7 +48,6 @@ export async function startPortkey(providerPort: number): Promise<GatewayServer 
   };
 }
 
-export const liteLlmVersion = '1.106.2';
 const liteLlmKey = 'sk-key-of-the-bench';
 
 /**
@@ -62,8 +62,7 @@ export async function startLiteLlm(
   providerPort: number,
   budget?: LiteLlmBudget,
 ): Promise<GatewayServer | Absent> {
-  const packages = [`litellm[proxy]==${liteLlmVersion}`];
-  const installed = await install({ name: 'litellm', from: 'PyPI', packages });
+  const installed = await install(liteLlm);
   if ('missing' in installed) {
     return installed;
   }
@@ -76,12 +75,7 @@ export async function startLiteLlm(
   }
   const port = await freePort();
   const options = ['--config', config, '--host', '127.0.0.1', '--port', String(port), '--num_workers', '1'];
-  const started = await start(join(installed.directory, 'bin/litellm'), options, port, {
-    LITELLM_MODE: 'PRODUCTION',
-    LITELLM_LOG: 'ERROR',
-    // Otherwise prices are downloaded at the start.
-    LITELLM_LOCAL_MODEL_COST_MAP: 'True',
-  });
+  const started = await start(join(installed.directory, 'bin/litellm'), options, port, liteLlmSettings);
   return { ...started, headers: { authorization: `Bearer ${liteLlmKey}` } };
 }
 

@@ -1,4 +1,6 @@
 /** Compares how much 200 parallel streams spend on a small budget through Purser and through other gateways, by the provider's bill. */
+
+import { liteLlmVersion } from '../../test/support/litellm.ts';
 import { benchOrg } from '../bench-org.ts';
 import {
   type Bill,
@@ -10,7 +12,7 @@ import {
   type Way,
 } from '../gateway/contenders.ts';
 import { connectClient, requestBytes } from '../gateway/exchange.ts';
-import { type LiteLlmBudget, liteLlmVersion, startLiteLlm, startPortkey } from '../gateway/peers.ts';
+import { type LiteLlmBudget, startLiteLlm, startPortkey } from '../gateway/peers.ts';
 import type { Sample, SingleRow } from '../measure.ts';
 import { startService } from '../processes.ts';
 

@@ -1,17 +1,25 @@
-/** A proxy between a browser and the service that can cut all connections at once, like a killed service. */
+/** A proxy between a client and the service that can cut all connections, like a killed service, and refuse new ones. */
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
 export interface CuttingProxy {
   readonly url: string;
   cut(): void;
+  /** Cuts all connections, and those to come until `restore`. */
+  refuse(): void;
+  restore(): void;
   close(): Promise<void>;
 }
 
 export async function startCuttingProxy(url: string): Promise<CuttingProxy> {
   const { port, hostname } = new URL(url);
   const sockets = new Set<Socket>();
+  let isRefusing = false;
   const server = createServer((client) => {
+    if (isRefusing) {
+      client.destroy();
+      return;
+    }
     const upstream = connect(Number(port), hostname);
     for (const socket of [client, upstream]) {
       sockets.add(socket);
@@ -31,6 +39,13 @@ export async function startCuttingProxy(url: string): Promise<CuttingProxy> {
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     cut,
+    refuse() {
+      isRefusing = true;
+      cut();
+    },
+    restore() {
+      isRefusing = false;
+    },
     async close() {
       cut();
       server.close();
