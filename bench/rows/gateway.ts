@@ -34,6 +34,11 @@ const shapes: readonly Shape[] = [false, true].flatMap((stream) =>
 /** The answer has the same size in all shapes. */
 const tokens = 50;
 const warmUpSeconds = 3;
+/**
+ * Before the first shape, with 32 at once and 1 KB, plain and streamed. A gateway runs for weeks; the first thousand calls run on code that is not
+ * compiled yet, which takes ten times as long and is slower the more a gateway does.
+ */
+const firstWarmUpSeconds = 10;
 
 /** One turn of one way. For streams `latency` is that of the first byte. */
 interface Turn {
@@ -78,6 +83,12 @@ function targets(): Record<string, Bar> {
 
 async function allShapes(provider: Provider, ways: readonly Way[], options: RowOptions): Promise<Sample> {
   const figures: Record<string, number> = {};
+  options.progress('warming up');
+  for (const shape of shapes.filter(({ connections, bodyBytes }) => connections > 1 && bodyBytes === 1_024)) {
+    for (const way of ways) {
+      await turn(way, shape, firstWarmUpSeconds);
+    }
+  }
   for (const shape of shapes) {
     options.progress(shape.name);
     const turns = await rounds(provider, ways, shape, options);
