@@ -134,6 +134,8 @@ test.each(seeds)(
       `gateway-chaos: ${counted.join(', ')}, ${restarts} restarts; ${figures.join('; ')}\n`,
     );
   },
+  // Thousands of calls take longer than other tests on a busy machine.
+  3_600_000,
 );
 
 /** Lets the provider follow the plan of each call, by the number in its prompt. */
