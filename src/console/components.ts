@@ -63,7 +63,15 @@ export function chip(text: string, tone: Tone = 'plain'): Markup {
 export interface Column<Row> {
   readonly title: string;
   readonly isNumber?: true;
+  /** A link that sorts the rows by this column. */
+  readonly sort?: SortLink;
   cell(row: Row): Part;
+}
+
+export interface SortLink {
+  readonly href: string;
+  /** Undefined if the rows are sorted by another column. */
+  readonly order: 'ascending' | 'descending' | undefined;
 }
 
 export interface TableOptions<Row> {
@@ -72,18 +80,24 @@ export interface TableOptions<Row> {
   readonly rows: readonly Row[];
   /** Content below a row, in the full width of the table. */
   below?(row: Row): Part;
+  /** Cells of a last row with totals, one per column; empty where there is none. */
+  readonly totals?: readonly Part[];
 }
 
 /**
  * On a narrow screen each row is a card, with the column's title beside each value. That layout hides the table from screen
  * readers, hence the roles.
  */
-export function table<Row>({ caption, columns, rows, below }: TableOptions<Row>): Markup {
+export function table<Row>({ caption, columns, rows, below, totals }: TableOptions<Row>): Markup {
   const row = (one: Row) =>
     html`<tr role="row">${columns.map(({ title, cell, isNumber }) => html`<td role="cell"${isNumber && html` class="number"`}${title !== '' && html` data-title="${title}"`}>${cell(one)}</td>`)}</tr>${below && html`<tr role="row" class="below"><td role="cell" colspan="${columns.length}">${below(one)}</td></tr>`}`;
+  const head = ({ title, isNumber, sort }: Column<Row>) =>
+    html`<th scope="col" role="columnheader"${isNumber && html` class="number"`}${sort?.order !== undefined && html` aria-sort="${sort.order}"`}>${title === '' ? html`<span class="hidden">Actions</span>` : sort === undefined ? title : html`<a class="sort" href="${sort.href}">${title}</a>`}</th>`;
+  const foot = ({ title, isNumber }: Column<Row>, index: number) =>
+    html`<td role="cell"${isNumber && html` class="number"`}${title !== '' && html` data-title="${title}"`}>${totals?.[index]}</td>`;
   return html`<div class="scroll" tabindex="0" role="group" aria-label="${caption}"><table class="stacks" role="table"><caption class="hidden">${caption}</caption>
-<thead role="rowgroup"><tr role="row">${columns.map(({ title, isNumber }) => html`<th scope="col" role="columnheader"${isNumber && html` class="number"`}>${title === '' ? html`<span class="hidden">Actions</span>` : title}</th>`)}</tr></thead>
-<tbody role="rowgroup">${rows.map(row)}</tbody></table></div>`;
+<thead role="rowgroup"><tr role="row">${columns.map(head)}</tr></thead>
+<tbody role="rowgroup">${rows.map(row)}${totals !== undefined && html`<tr role="row" class="totals">${columns.map(foot)}</tr>`}</tbody></table></div>`;
 }
 
 /** A list of names and values. */

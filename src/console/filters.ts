@@ -11,6 +11,8 @@ export interface Filter {
   readonly options?: readonly Option[];
   /** Default: text. */
   readonly type?: 'text' | 'date' | 'search';
+  /** Values that a text field suggests. */
+  readonly suggestions?: readonly Option[];
   /** Label of the option that does not filter. Default: All. */
   readonly all?: string;
   /** Shown under “More filters”, which is folded unless such a filter is set. */
@@ -38,22 +40,38 @@ export function filterBar(
 ): Markup | false {
   const all = [...filters, ...unlisted(filters, query, own)];
   const keptValues = Object.fromEntries(kept.map((name) => [name, query.get(name) ?? '']));
-  const field = (filter: Filter) =>
-    html`<div class="field"><label for="filter-${filter.name}">${filter.label}</label>${control(filter, query.get(filter.name) ?? '')}</div>`;
   const rare = all.filter(({ isRare }) => isRare);
   const isFolded = rare.every(({ name }) => (query.get(name) ?? '') === '');
   return (
     all.length > 0 &&
-    html`<form method="get" action="${path}" class="filters" role="search" aria-label="Filters" data-submit-on-change>${Object.entries(keptValues).map(([name, value]) => value !== '' && html`<input type="hidden" name="${name}" value="${value}">`)}${all.filter(({ isRare }) => !isRare).map(field)}
-${rare.length > 0 && html`<details class="more-filters"${!isFolded && html` open`}><summary>More filters</summary><div class="filters">${rare.map(field)}</div></details>`}
+    html`<form method="get" action="${path}" class="filters" role="search" aria-label="Filters" data-submit-on-change>${Object.entries(keptValues).map(([name, value]) => value !== '' && html`<input type="hidden" name="${name}" value="${value}">`)}${filterFields(
+      all.filter(({ isRare }) => !isRare),
+      query,
+    )}
+${rare.length > 0 && html`<details class="more-filters"${!isFolded && html` open`}><summary>More filters</summary><div class="filters">${filterFields(rare, query)}</div></details>`}
 <button class="button">Apply</button>${isFiltered(query, own) && html`<a class="button" href="${link(path, keptValues)}">Clear filters</a>`}</form>`
   );
 }
 
-function control({ name, options, all = 'All', type = 'text' }: Filter, value: string): Markup {
-  return options === undefined
-    ? html`<input type="${type}" id="filter-${name}" name="${name}" value="${value}" autocomplete="off">`
-    : html`<select id="filter-${name}" name="${name}"><option value="">${all}</option>${options.map((option) => html`<option value="${option.value}"${option.value === value && html` selected`}>${option.label}</option>`)}</select>`;
+/** The fields of filters, with their values in the address. */
+export function filterFields(filters: readonly Filter[], query: URLSearchParams): Markup[] {
+  return filters.map(
+    (filter) =>
+      html`<div class="field"><label for="filter-${filter.name}">${filter.label}</label>${control(filter, query.get(filter.name) ?? '')}</div>`,
+  );
+}
+
+function control(
+  { name, options, suggestions = [], all = 'All', type = 'text' }: Filter,
+  value: string,
+): Markup {
+  if (options === undefined) {
+    return html`<input type="${type}" id="filter-${name}" name="${name}" value="${value}" autocomplete="off"${suggestions.length > 0 && html` list="values-${name}"`}>${suggestions.length > 0 && html`<datalist id="values-${name}">${suggestions.map((option) => html`<option value="${option.value}"${option.label !== option.value && html` label="${option.label}"`}></option>`)}</datalist>`}`;
+  }
+  // A value of the address that is not among the options, such as one of another period, stays selected.
+  const isListed = value === '' || options.some((option) => option.value === value);
+  const shown = isListed ? options : [...options, { value, label: value }];
+  return html`<select id="filter-${name}" name="${name}"><option value="">${all}</option>${shown.map((option) => html`<option value="${option.value}"${option.value === value && html` selected`}>${option.label}</option>`)}</select>`;
 }
 
 /** The query for the API. A filter that the API does not know is passed on, so that the API rejects it. */

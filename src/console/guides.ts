@@ -4,7 +4,7 @@ import { entryOf, type MenuGroup } from './navigation.ts';
 const guides: Readonly<Record<string, string>> = {
   '/console': '/docs/guides/console',
   '/console/get-started': '/docs/guides/decisions',
-  '/console/spend': '/docs/guides/usage',
+  '/console/usage': '/docs/guides/usage',
   '/console/runs': '/docs/guides/decisions',
   '/console/limits': '/docs/guides/limits',
   '/console/customers': '/docs/guides/limits',

@@ -11,12 +11,14 @@ export interface Listing<Item> extends Omit<TableOptions<Item>, 'rows'> {
   readonly query: URLSearchParams;
   /** The empty state of an unfiltered list. */
   readonly none: Part;
+  /** Replaces the link to the next page. */
+  readonly pages?: Part;
 }
 
-export function listing<Item>({ listed, path, query, none, ...options }: Listing<Item>): Markup {
+export function listing<Item>({ listed, path, query, none, pages, ...options }: Listing<Item>): Markup {
   const { data, next_cursor } = listed;
   if (data.length > 0) {
-    return html`${table({ ...options, rows: data })}${nextPage(path, query, next_cursor)}`;
+    return html`${table({ ...options, rows: data })}${pages ?? nextPage(path, query, next_cursor)}`;
   }
   return isFiltered(query)
     ? empty('No matches', 'Try removing a filter.', html`<a class="button" href="${path}">Clear filters</a>`)

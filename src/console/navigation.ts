@@ -21,7 +21,7 @@ export const orgMenu: readonly MenuGroup[] = [
     title: 'Spend',
     entries: [
       { title: 'Overview', path: '/console' },
-      { title: 'Spend', path: '/console/spend', call: 'GET {org}/usage' },
+      { title: 'Usage', path: '/console/usage', call: 'GET {org}/usage' },
       { title: 'Runs', path: '/console/runs', call: 'GET /v1/runs' },
       { title: 'Limits', path: '/console/limits', call: 'GET {org}/limits' },
       { title: 'Customers', path: '/console/customers', call: 'GET {org}/customers' },

@@ -24,8 +24,8 @@ import { getStartedScreens } from './pages/insight/get-started.ts';
 import { overviewScreens } from './pages/insight/overview.ts';
 import { reconciliationScreens } from './pages/insight/reconciliation.ts';
 import { searchScreens } from './pages/insight/search.ts';
-import { spendScreens } from './pages/insight/spend.ts';
 import { statementScreens } from './pages/insight/statements.ts';
+import { usageScreens } from './pages/insight/usage.ts';
 import { deprecationScreens } from './pages/integration/deprecations.ts';
 import { gatewayScreens } from './pages/integration/gateway.ts';
 import { gatewayCallScreens } from './pages/integration/gateway-calls.ts';
@@ -59,7 +59,7 @@ export const screens: readonly Screen[] = [
   ...overviewScreens,
   ...searchScreens,
   ...getStartedScreens,
-  ...spendScreens,
+  ...usageScreens,
   ...statementScreens,
   ...denialScreens,
   ...denialPageScreens,

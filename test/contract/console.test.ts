@@ -124,10 +124,10 @@ test('pages show the current name of the org, and every page view of support is 
     const { json } = await world.request('GET', `/v1/orgs/${id}/support-access`, { key: ownerKey });
     return json.data.flatMap(({ operation }: { operation: string | null }) => operation ?? []);
   };
-  expect((await looks()).toSorted()).toEqual(['org.read', 'runs.list']);
+  expect((await looks()).toSorted()).toEqual(['org.read', 'runs.list', 'usage.values']);
   // The page of a form that support may not use calls no API, and yet the page view is recorded.
   expect((await open('/console/limits/budgets/new', support)).status).toBe(403);
-  expect((await looks()).toSorted()).toEqual(['org.read', 'org.read', 'runs.list']);
+  expect((await looks()).toSorted()).toEqual(['org.read', 'org.read', 'runs.list', 'usage.values']);
 });
 
 test('resources of another org can be neither viewed nor changed', async () => {
@@ -179,29 +179,30 @@ test('the audit log can be exported by everyone who may read it, including suppo
   expect((await asSupport('runs:read')).status).toBe(403);
 });
 
-test('spend can be exported as CSV and in FOCUS columns, by everyone who may read it', async () => {
+test('usage can be exported as CSV and in FOCUS columns, by everyone who may read it', async () => {
   const files = {
-    csv: ['spend.csv', 'text/csv; charset=utf-8', /^day,team,runs,/],
+    csv: ['usage.csv', 'text/csv; charset=utf-8', /^team,runs,.*,previous_cost_usd,/],
+    csv_days: ['usage-per-day.csv', 'text/csv; charset=utf-8', /^day,team,runs,/],
     focus_csv: ['focus.csv', 'text/csv; charset=utf-8', /^BilledCost,BillingAccountId,.*\r\n.+/s],
     focus_parquet: ['focus.parquet', 'application/vnd.apache.parquet', /^PAR1.*PAR1$/s],
   } as const;
-  const range = 'from=2026-11-10T00:00&to=2026-11-16T00:00';
+  const range = 'from=2026-11-10&to=2026-11-16';
   for (const [format, [fileName, type, content]] of Object.entries(files)) {
-    const file = await open(`/console/spend/export?by=team&${range}&format=${format}`);
+    const file = await open(`/console/usage/export?group_by=team&${range}&format=${format}`);
     expect(file.headers).toMatchObject({
       'content-type': type,
       'content-disposition': `attachment; filename="${fileName}"`,
     });
     expect(file.text).toMatch(content);
   }
-  const tooLong = await open('/console/spend/export?tag=env&from=2024-01-01T00:00&to=2026-11-16T00:00');
+  const tooLong = await open(
+    '/console/usage/export?group_by=tag:env&from=2024-01-01&to=2026-11-16&format=csv',
+  );
   expect([tooLong.status, tooLong.headers['content-type']]).toEqual([422, 'text/html; charset=utf-8']);
   expect(tooLong.text).toContain('<code>to</code>');
-  expect(tooLong.text).toMatch(
-    /<details class="fold" open>.*name="tag" value="env".*name="from" value="2024-01-01T00:00"/s,
-  );
+  expect(tooLong.text).toMatch(/name="from" value="2024-01-01" required/);
   const asSupport = async (scope: string) =>
-    (await open(`/console/spend/export?${range}`, await supportCookie([scope]))).status;
+    (await open(`/console/usage/export?${range}&format=csv`, await supportCookie([scope]))).status;
   expect([await asSupport('runs:read'), await asSupport('audit:read')]).toEqual([200, 403]);
 });
 

@@ -113,9 +113,9 @@ describe.skipIf(executable === undefined)('the layout of the console', () => {
     await spent(owner);
     for (const [path, title, caption, wanted] of [
       ['/console/limits', 'Limits', 'Limits', ['Remaining', 'Spent', 'Resets']],
-      ['/console/runs', 'Runs', 'Runs', ['Cost', 'Status', 'Input tokens']],
+      ['/console/runs', 'Runs', 'Runs', ['Cost', 'Status', 'Tokens', 'Latency']],
       ['/console/keys', 'API keys', 'API keys', ['Role', 'Last used']],
-      ['/console/customers', 'Customers', 'Customers', ['Total spend', 'Remaining credits']],
+      ['/console/customers', 'Customers', 'Customers', ['Spend', 'Total spend', 'Remaining credits']],
     ] as const) {
       await look(path, title);
       await page.setViewportSize(narrow);

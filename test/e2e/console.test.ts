@@ -43,8 +43,7 @@ describe.skipIf(executable === undefined)('the console', () => {
     const search = await run({ ...chain, model: 'searcher', action: 'search', parent_run_id: plan });
     await run({ ...chain, model: 'reader', action: 'read <b>', parent_run_id: search });
     await look('/console/runs', 'Runs');
-    await page.getByLabel('Workflow').fill('research');
-    await press('Apply');
+    await page.getByLabel('Workflow').selectOption('research');
     await page.waitForURL(/workflow=research/);
     expect(await page.getByRole('row').count()).toBe(1 + 3);
     await look(`/console/runs/${plan}`, 'planner run');

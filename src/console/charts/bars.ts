@@ -1,7 +1,8 @@
-/** Stacked bar chart. */
+/** Stacked bar chart, whose bars and segments may be links. */
 import { html, type Markup } from '../html.ts';
 import { chart } from './frame.ts';
-import { plane, slotAt } from './plane.ts';
+import { cellLink, linked } from './links.ts';
+import { plane, type Size, slotAt } from './plane.ts';
 import { round } from './scale.ts';
 
 export interface BarPart {
@@ -9,16 +10,24 @@ export interface BarPart {
   readonly className: string;
   /** One value per label. */
   readonly values: readonly number[];
+  /** A link to all bars of this part, in the legend. */
+  readonly href?: string | undefined;
+  /** A link to the segment at a label. */
+  segmentHref?(index: number): string | undefined;
 }
 
 export interface BarChart {
   readonly id: string;
   readonly title: string;
   readonly summary: string;
+  /** Default: half. */
+  readonly size?: Size;
   readonly labels: readonly string[];
   readonly parts: readonly BarPart[];
-  /** Target of each bar. */
-  readonly links?: readonly string[];
+  /** False if the labels are not times. Default: true. */
+  readonly isOverTime?: boolean;
+  /** A link to a whole bar. */
+  barHref?(index: number): string | undefined;
   formatTick(value: number): string;
   format(value: number): string;
 }
@@ -26,39 +35,55 @@ export interface BarChart {
 const gapShare = 0.28;
 
 export function barChart(input: BarChart): Markup {
-  const { id, title, summary, labels, parts, links, formatTick, format } = input;
-  const slot = slotAt('half', labels.length);
+  const { id, title, summary, size = 'half', labels, parts, isOverTime = true, formatTick, format } = input;
+  const slot = slotAt(size, labels.length);
   const sums = labels.map((_, index) => parts.reduce((sum, { values }) => sum + (values[index] ?? 0), 0));
-  const area = plane('half', Math.max(0, ...sums), labels, slot.middle, formatTick);
+  const area = plane(size, Math.max(0, ...sums), labels, slot.middle, formatTick);
   const barWidth = round(slot.width * (1 - gapShare));
+  const barHref = (index: number) => input.barHref?.(index);
+  const segmentHref = (part: BarPart, index: number) => part.segmentHref?.(index);
   const bars = labels.map((label, index) => {
     let below = 0;
-    const bar = parts.map(({ name, className, values }) => {
-      const value = values[index] ?? 0;
+    const segments = parts.map((part) => {
+      const value = part.values[index] ?? 0;
       const y = area.y(below + value);
       const height = round(area.y(below) - y);
       below += value;
       return (
         height > 0 &&
-        html`<rect class="${className}" x="${round(slot.middle(index) - barWidth / 2)}" y="${y}" width="${barWidth}" height="${height}"><title>${label}, ${name}: ${format(value)}</title></rect>`
+        linked(
+          segmentHref(part, index) ?? barHref(index),
+          html`<rect class="${part.className}" x="${round(slot.middle(index) - barWidth / 2)}" y="${y}" width="${barWidth}" height="${height}"><title>${label}, ${part.name}: ${format(value)}</title></rect>`,
+        )
       );
     });
-    // Not in the order of the keyboard: the table has the same links.
-    return links?.[index] === undefined
-      ? bar
-      : html`<a class="bar" href="${links[index]}" tabindex="-1" aria-label="${label}: ${format(sums[index] ?? 0)}">${bar}</a>`;
+    // The whole column is a link, also where the bar is low.
+    const column =
+      barHref(index) !== undefined &&
+      linked(
+        barHref(index),
+        html`<rect class="column" x="${round(slot.middle(index) - slot.width / 2)}" y="0" width="${round(slot.width)}" height="${area.height}"><title>${label}: ${format(sums[index] ?? 0)}</title></rect>`,
+      );
+    return [column, segments];
   });
+  const hasLinks = input.barHref !== undefined || parts.some((part) => part.segmentHref !== undefined);
   return chart({
     id,
     title,
     summary,
     width: area.width,
     height: area.height,
-    endsNow: true,
-    ...(links !== undefined && { links }),
+    endsNow: isOverTime,
+    hasLinks,
     drawing: [area.axes, bars],
     legend: parts.length > 1 ? parts : [],
     columns: ['', ...parts.map(({ name }) => name)],
-    rows: labels.map((label, index) => [label, ...parts.map(({ values }) => format(values[index] ?? 0))]),
+    rows: labels.map((label, index) => [
+      cellLink(barHref(index), label),
+      ...parts.map((part) => {
+        const value = part.values[index] ?? 0;
+        return cellLink(value === 0 ? undefined : segmentHref(part, index), format(value));
+      }),
+    ]),
   });
 }

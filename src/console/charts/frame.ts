@@ -16,17 +16,18 @@ export interface Frame {
   readonly legend?: readonly LegendEntry[];
   readonly columns: readonly string[];
   /** The first cell names the row; the others are numbers. */
-  readonly rows: readonly (readonly string[])[];
+  readonly rows: readonly (readonly Part[])[];
   /** Set for a time series: on narrow screens it starts scrolled to its end. */
-  readonly endsNow?: true;
-  /** Target of each row, if the drawing has links. Screen readers and the keyboard find them in the table. */
-  readonly links?: readonly string[];
+  readonly endsNow?: boolean;
+  /** True if the drawing has links, which an image must not contain. Its table must have the same links. */
+  readonly hasLinks?: boolean;
 }
 
 export interface LegendEntry {
   readonly name: string;
   /** A class of the stylesheet, such as `series-1`. */
   readonly className: string;
+  readonly href?: string | undefined;
 }
 
 export function chart({
@@ -39,16 +40,16 @@ export function chart({
   legend = [],
   columns,
   rows,
-  endsNow,
-  links,
+  endsNow = false,
+  hasLinks = false,
 }: Frame): Markup {
   return html`<figure class="chart" aria-labelledby="${id}-name">
 <figcaption id="${id}-name">${title}</figcaption>
-${legend.length > 0 && html`<ul class="legend">${legend.map((entry) => html`<li><svg class="swatch" viewBox="0 0 10 10" aria-hidden="true"><rect class="${entry.className}" width="10" height="10" rx="2"/></svg>${entry.name}</li>`)}</ul>`}
-<div class="chart-scroll${endsNow && ' from-end'}" tabindex="0" role="group" aria-label="${title}"><svg viewBox="0 0 ${width} ${height}"${width >= fullWidth && html` class="full"`} role="${links === undefined ? 'img' : 'group'}" aria-labelledby="${id}-title ${id}-desc">
+${legend.length > 0 && html`<ul class="legend">${legend.map((entry) => html`<li><svg class="swatch" viewBox="0 0 10 10" aria-hidden="true"><rect class="${entry.className}" width="10" height="10" rx="2"/></svg>${entry.href === undefined ? entry.name : html`<a href="${entry.href}">${entry.name}</a>`}</li>`)}</ul>`}
+<div class="chart-scroll${endsNow && ' from-end'}" tabindex="0" role="group" aria-label="${title}"><svg viewBox="0 0 ${width} ${height}"${width >= fullWidth && html` class="full"`} role="${hasLinks ? 'group' : 'img'}" aria-labelledby="${id}-title ${id}-desc">
 <title id="${id}-title">${title}</title><desc id="${id}-desc">${summary}</desc>${drawing}</svg></div>
 <details class="as-table"><summary>View as table</summary><div class="scroll"><table>
 <thead><tr>${columns.map((column, index) => html`<th scope="col"${index > 0 && html` class="number"`}>${column}</th>`)}</tr></thead>
-<tbody>${rows.map(([name, ...cells], index) => html`<tr><th scope="row">${links?.[index] === undefined ? name : html`<a href="${links[index]}">${name}</a>`}</th>${cells.map((cell) => html`<td class="number">${cell}</td>`)}</tr>`)}</tbody>
+<tbody>${rows.map(([name, ...cells]) => html`<tr><th scope="row">${name}</th>${cells.map((cell) => html`<td class="number">${cell}</td>`)}</tr>`)}</tbody>
 </table></div></details></figure>`;
 }

@@ -1,6 +1,7 @@
 /** Line chart with an optional range band and horizontal marks. */
 import { html, type Markup, type Part } from '../html.ts';
 import { chart } from './frame.ts';
+import { cellLink, linked } from './links.ts';
 import { plane, pointAt, type Size } from './plane.ts';
 import { round } from './scale.ts';
 
@@ -11,6 +12,8 @@ export interface Line {
   readonly dashed?: true;
   /** One value per label; null where the line is not drawn. */
   readonly values: readonly (number | null)[];
+  /** A link to the whole line, in the legend. */
+  readonly href?: string | undefined;
 }
 
 export interface Band {
@@ -34,6 +37,10 @@ export interface LineChart {
   readonly lines: readonly Line[];
   readonly band?: Band | undefined;
   readonly marks?: readonly Mark[];
+  /** Draws values below zero instead of cutting them off. */
+  readonly showsNegative?: true;
+  /** A link to the values at a label. */
+  pointHref?(index: number): string | undefined;
   /** Formats axis labels. */
   formatTick(value: number): string;
   /** Formats table cells. */
@@ -45,9 +52,17 @@ export function lineChart(input: LineChart): Markup {
   const x = pointAt(size, labels.length);
   const values = [...lines.flatMap((line) => line.values), ...(band?.high ?? [])].map((value) => value ?? 0);
   const largest = Math.max(0, ...values, ...marks.map((mark) => mark.value));
-  const area = plane(size, largest, labels, x, formatTick);
+  const area = plane(size, largest, labels, x, formatTick, input.showsNegative ? Math.min(0, ...values) : 0);
+  const step = x(1) - x(0) || area.right - area.left;
   const drawing: Part = [
     area.axes,
+    input.pointHref !== undefined &&
+      labels.map((label, index) =>
+        linked(
+          input.pointHref?.(index),
+          html`<rect class="column" x="${round(x(index) - step / 2)}" y="0" width="${round(step)}" height="${area.height}"><title>${label}</title></rect>`,
+        ),
+      ),
     band && html`<path class="band" d="${bandPath(band, x, area.y)}"/>`,
     marks.map(
       ({ name, value }) =>
@@ -68,13 +83,14 @@ export function lineChart(input: LineChart): Markup {
     height: area.height,
     endsNow: true,
     drawing,
+    hasLinks: input.pointHref !== undefined,
     legend: [
-      ...lines.map(({ name, className }) => ({ name, className })),
+      ...lines.map(({ name, className, href }) => ({ name, className, href })),
       ...(band === undefined ? [] : [{ name: band.name, className: 'band' }]),
     ],
     columns: ['', ...lines.map(({ name }) => name), ...(band === undefined ? [] : ['Low', 'High'])],
     rows: labels.map((label, index) => [
-      label,
+      cellLink(input.pointHref?.(index), label),
       ...lines.map((line) => cell(line.values[index])),
       ...(band === undefined ? [] : [cell(band.low[index]), cell(band.high[index])]),
     ]),
@@ -91,9 +107,11 @@ function linePath(values: readonly (number | null)[], x: Place, y: Place): strin
         isDrawing = false;
         return '';
       }
-      const command = isDrawing ? 'L' : 'M';
+      const place = `${round(x(index))} ${y(value)}`;
+      // The line of no length is a dot: a value without neighbors is drawn too.
+      const drawn = isDrawing ? `L${place}` : `M${place}h0`;
       isDrawing = true;
-      return `${command}${round(x(index))} ${y(value)}`;
+      return drawn;
     })
     .join('');
 }

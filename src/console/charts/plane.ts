@@ -1,6 +1,6 @@
 /** The axes of line and bar charts: amounts on y, labels on x. */
 import { html, type Markup } from '../html.ts';
-import { round, shownLabels, ticksUpTo } from './scale.ts';
+import { round, shownLabels, ticksBetween } from './scale.ts';
 
 export interface Plane {
   readonly width: number;
@@ -22,6 +22,7 @@ const top = 12;
 const left = 52;
 const rightMargin = 8;
 const bottomMargin = 26;
+const lastLabelRoom = 40;
 
 export function plane(
   size: Size,
@@ -29,15 +30,18 @@ export function plane(
   labels: readonly string[],
   x: (index: number) => number,
   format: (value: number) => string,
+  lowest = 0,
 ): Plane {
   const { width, height, labelsMost } = sizes[size];
   const right = width - rightMargin;
   const bottom = height - bottomMargin;
-  const ticks = ticksUpTo(largest);
-  const y = (value: number) => round(bottom - (Math.max(0, value) / ticks.max) * (bottom - top));
+  const { min, max, values } = ticksBetween(lowest, largest);
+  const y = (value: number) => round(bottom - ((Math.max(min, value) - min) / (max - min)) * (bottom - top));
   const shown = shownLabels(labels.length, labelsMost);
-  const axes = html`${ticks.values.map((value) => html`<line class="rule" x1="${left}" x2="${right}" y1="${y(value)}" y2="${y(value)}"/><text class="tick end" x="${left - 8}" y="${y(value) + 4}">${format(value)}</text>`)}
-${labels.map((label, index) => shown.has(index) && html`<text class="tick ${index === labels.length - 1 ? 'end' : 'middle'}" x="${index === labels.length - 1 ? right : round(x(index))}" y="${height - 8}">${label}</text>`)}`;
+  // Centered, the last label would not fit, unless it is that of a wide bar.
+  const isAtEdge = (index: number) => index === labels.length - 1 && right - x(index) < lastLabelRoom;
+  const axes = html`${values.map((value) => html`<line class="rule" x1="${left}" x2="${right}" y1="${y(value)}" y2="${y(value)}"/><text class="tick end" x="${left - 8}" y="${y(value) + 4}">${format(value)}</text>`)}
+${labels.map((label, index) => shown.has(index) && html`<text class="tick ${isAtEdge(index) ? 'end' : 'middle'}" x="${isAtEdge(index) ? right : round(x(index))}" y="${height - 8}">${label}</text>`)}`;
   return { width, height, left, right, bottom, y, axes };
 }
 

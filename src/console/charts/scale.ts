@@ -17,6 +17,22 @@ export function ticksUpTo(largest: number): Ticks {
   return { max: steps * step, values: Array.from({ length: steps + 1 }, (_, index) => index * step) };
 }
 
+/** Ticks from zero, or a round minimum below it, to a round maximum. */
+export function ticksBetween(lowest: number, largest: number): Ticks & { readonly min: number } {
+  if (!(lowest < 0)) {
+    return { min: 0, ...ticksUpTo(largest) };
+  }
+  const { values } = ticksUpTo(Math.max(largest, -lowest));
+  const step = (values[1] ?? 1) - (values[0] ?? 0);
+  const below = Math.ceil(-lowest / step - 1e-9);
+  const above = Math.max(0, Math.ceil(largest / step - 1e-9));
+  return {
+    min: -below * step,
+    max: above * step,
+    values: Array.from({ length: below + above + 1 }, (_, index) => (index - below) * step),
+  };
+}
+
 /** Rounds coordinates to a tenth, which halves the size of the page without a visible difference. */
 export function round(value: number): number {
   return Math.round(value * 10) / 10;

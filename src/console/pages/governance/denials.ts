@@ -1,13 +1,14 @@
 /** Blocked requests and their reasons. */
 import { ApiFailure } from '../../api.ts';
 import { alert, badge, card, empty, heading } from '../../components.ts';
-import { dayFilters, instantsOf } from '../../day-range.ts';
+import { dayFilters } from '../../day-range.ts';
 import { denialCodes, denialName, denialReason, denialTitle } from '../../denial-texts.ts';
 import { type Filter, filterBar, filterQuery } from '../../filters.ts';
 import { ago, count, humanize } from '../../format.ts';
 import { html, link, type Markup, path } from '../../html.ts';
 import { listing } from '../../listing.ts';
 import { keyLink, keysById } from '../../names.ts';
+import { periodOf } from '../../periods.ts';
 import { type Screen, type ScreenVisit, view } from '../../screen.ts';
 import type { DenialView } from '../../views.ts';
 
@@ -32,7 +33,7 @@ export const denialScreens: readonly Screen[] = [{ path: listPath, audience: 'or
 async function list(visit: ScreenVisit) {
   const { api, org, query } = visit;
   const found = await api.tryGet<'refusals.list'>(
-    link(`${org.path}/refusals`, { ...filterQuery(query), ...instantsOf(query, org.timezone), limit: '50' }),
+    link(`${org.path}/refusals`, { ...filterQuery(query), ...periodOf(visit, 'all').api, limit: '50' }),
   );
   if (found instanceof ApiFailure && found.code !== 'validation_failed') {
     throw found;

@@ -4,7 +4,7 @@ import { ApiFailure } from '../../api.ts';
 import { barChart } from '../../charts/bars.ts';
 import { lineChart } from '../../charts/line.ts';
 import { shortDate, shortUsd, usd } from '../../format.ts';
-import type { Markup } from '../../html.ts';
+import { link, type Markup } from '../../html.ts';
 import type { UsageRow, UsageView } from '../../views.ts';
 
 export type CapacityView = Responses['forecasts.capacity'];
@@ -148,11 +148,14 @@ export async function usageByDayAndModel(usage: QueryCosts): Promise<readonly Co
   return rows;
 }
 
-/** Stacks the most expensive models of `byModel`, the first at the bottom, and the rest of each day on top. */
+/**
+ * Stacks the most expensive models of `byModel`, the first at the bottom, and the rest of each day on top. Each bar and segment leads to
+ * the usage of its day; `filters` are those of the page.
+ */
 export function spendPerDay(
   byDay: readonly CostRow[],
   byModel: readonly CostRow[],
-  linkOf?: (day: string) => string,
+  filters: Readonly<Record<string, string>> = {},
 ): Markup {
   const first = byDay[0]?.day;
   const last = byDay.at(-1)?.day;
@@ -172,10 +175,13 @@ export function spendPerDay(
     .sort((a, b) => b[1] - a[1])
     .slice(0, shownModels)
     .map(([model]) => model);
+  const usageOn = (index: number, more: Readonly<Record<string, string>> = {}) =>
+    link('/console/usage', { ...filters, ...more, range: 'custom', from: dates[index], to: dates[index] });
   const parts = top.map((model, index) => ({
     name: model,
     className: `series-${index + 1}`,
     values: valuesOf(byModel.filter((row) => row.model === model)),
+    segmentHref: (at: number) => usageOn(at, { model, group_by: 'workflow' }),
   }));
   const others = valuesOf(byDay).map((sum, index) =>
     parts.reduce((rest, { values }) => rest - (values[index] ?? 0), sum),
@@ -186,7 +192,7 @@ export function spendPerDay(
     title: dates.length === 0 ? 'Spend per day' : `Spend per day, ${daySpan(dates)}`,
     summary: `${usd(total)} in ${dates.length} days${top.length > 0 ? `, most of it for ${top[0]}` : ''}.`,
     labels: dates.map(shortDate),
-    ...(linkOf !== undefined && { links: dates.map(linkOf) }),
+    barHref: (index) => usageOn(index),
     parts: [
       ...parts,
       // Smaller amounts are floating-point errors.

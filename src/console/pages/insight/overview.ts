@@ -84,7 +84,7 @@ ${!(byDay instanceof ApiFailure) && byDay.data.length === 0 && (await getStarted
 ${overviewStats(visit, { byDay, caps, budgets, budget, forecast, approvals, month, monthDays })}
 <div class="grid wide">
 ${byDay instanceof ApiFailure || forecast instanceof ApiFailure ? cardOf('This month', byDay instanceof ApiFailure ? byDay : forecast, () => '') : html`<section class="card">${monthChart({ days: byDay.data, forecast, budget: budget && Number(budget.limit), month })}<p class="more">${budget !== undefined && html`Budget ${limitLink(budget)} · `}<a href="${usageLink({}, { from: month.start, to: today })}">Usage this month</a> · <a href="/console/forecasts">Forecasts</a></p></section>`}
-${byDayAndModel instanceof ApiFailure || byDay instanceof ApiFailure ? cardOf('Spend per day', byDay instanceof ApiFailure ? byDay : byDayAndModel, () => '') : html`<section class="card">${spendPerDay(byDay.data, byDayAndModel, (day) => usageLink({}, { from: day, to: day }))}<p class="more"><a href="${usageLink({}, days)}">Usage by model</a></p></section>`}
+${byDayAndModel instanceof ApiFailure || byDay instanceof ApiFailure ? cardOf('Spend per day', byDay instanceof ApiFailure ? byDay : byDayAndModel, () => '') : html`<section class="card">${spendPerDay(byDay.data, byDayAndModel)}<p class="more"><a href="${usageLink({}, days)}">Usage by model</a></p></section>`}
 </div>
 <div class="grid wide">
 ${cardOf('Limits closest to exhaustion', limits, () => nearest)}

@@ -1,7 +1,5 @@
 /** End customers: spend, limits, credits and erasure. */
-import type { Item } from '../../../contract/views/responses.ts';
 import { ApiFailure, type Listed } from '../../api.ts';
-import { meter } from '../../charts/meter.ts';
 import {
   actionCard,
   badge,
@@ -15,7 +13,7 @@ import {
   statOf,
   table,
 } from '../../components.ts';
-import { type Filter, filterBar, filterQuery } from '../../filters.ts';
+import { filterQuery } from '../../filters.ts';
 import { actionScreen } from '../../form-screens.ts';
 import { count, time, usd } from '../../format.ts';
 import { html, link, type Markup, type Part, path } from '../../html.ts';
@@ -24,18 +22,17 @@ import { pathOf } from '../../operations.ts';
 import { type Screen, type ScreenVisit, view } from '../../screen.ts';
 import type { LimitView, UsageRow } from '../../views.ts';
 import { type QueryUsage, spendPerDay, usageByDayAndModel } from '../insight/overview-charts.ts';
+import { listCustomers, listPath } from './customer-list.ts';
 import { limitTable } from './limits.ts';
 
-const listPath = '/console/customers';
 const erasuresPath = `${listPath}/erased`;
 const customerPath = `${listPath}/of/{customer_id}`;
-const filters: readonly Filter[] = [{ name: 'customer_id', label: 'Customer' }];
 const usageDays = 30;
 const dayMs = 86_400_000;
 const usuallyErasedWithinMs = 3_600_000;
 
 export const customerScreens: readonly Screen[] = [
-  { path: listPath, audience: 'org', handler: list },
+  { path: listPath, audience: 'org', handler: listCustomers },
   { path: erasuresPath, audience: 'org', handler: erasures },
   { path: customerPath, audience: 'org', handler: one },
   actionScreen({
@@ -46,45 +43,7 @@ export const customerScreens: readonly Screen[] = [
   }),
 ];
 
-async function list(visit: ScreenVisit) {
-  const { api, org, query } = visit;
-  const listed = await api.get<'customers.list'>(
-    link(`${org.path}/customers`, { ...filterQuery(query), limit: '50' }),
-  );
-  const body = listing({
-    listed,
-    path: listPath,
-    query,
-    none: empty(
-      'No customers yet',
-      html`Customers appear here when runs have a <code>customer_id</code>, or when they get a limit or credits.`,
-      linkButton(visit, {
-        path: '/console/limits/customers/new',
-        label: 'Create customer limit',
-        tone: 'primary',
-      }),
-    ),
-    caption: 'Customers',
-    columns: [
-      {
-        title: 'Customer',
-        cell: (one) =>
-          html`<a href="${path`/console/customers/of/${one.customer_id}`}">${one.customer_id}</a>`,
-      },
-      { title: 'Total spend', isNumber: true, cell: (one) => usd(one.cost_usd) },
-      { title: 'Runs', isNumber: true, cell: (one) => count(one.runs) },
-      { title: 'Limits', cell: ownLimits },
-      { title: 'Remaining credits', isNumber: true, cell: (one) => usd(one.credits_usd) },
-    ],
-  });
-  return view(
-    'Customers',
-    html`${heading('Customers', html`${newLimitAndPack(visit)}<a class="button" href="${erasuresPath}">Erased customers</a>`, 'Spend, limits and credits per end customer.')}
-${filterBar(listPath, filters, query)}${card('Customers', body)}`,
-  );
-}
-
-function newLimitAndPack(visit: ScreenVisit, customer_id?: string): Part {
+function newLimitAndPack(visit: ScreenVisit, customer_id: string): Part {
   return [
     linkButton(visit, {
       path: link('/console/limits/customers/new', { customer_id }),
@@ -95,21 +54,6 @@ function newLimitAndPack(visit: ScreenVisit, customer_id?: string): Part {
       label: 'Create credit pack',
     }),
   ];
-}
-
-function ownLimits({ customer_id, limits }: Item<'customers.list'>): Part {
-  return limits.length === 0
-    ? html`<span class="quiet">default</span>`
-    : limits.map(
-        ({ period, limit_usd, spent_usd }) =>
-          html`<div>${meter({
-            label: `${customer_id}, per ${period}`,
-            settled: Number(spent_usd),
-            held: 0,
-            limit: Number(limit_usd),
-            format: usd,
-          })}<span class="sub">${usd(spent_usd)} of ${usd(limit_usd)} this ${period}</span></div>`,
-      );
 }
 
 async function one(visit: ScreenVisit) {
@@ -132,7 +76,7 @@ async function one(visit: ScreenVisit) {
   }
   return view(
     customer_id,
-    html`${heading(customer_id, html`<a class="button" href="${link('/console/runs', { customer_id })}">View runs</a>${newLimitAndPack(visit, customer_id)}`)}
+    html`${heading(customer_id, html`<a class="button" href="${link('/console/usage', { customer_id })}">View usage</a><a class="button" href="${link('/console/runs', { customer_id })}">View runs</a>${newLimitAndPack(visit, customer_id)}`)}
 <div class="stats">${stat('Total spend', usd(customer.cost_usd), `${count(customer.runs)} runs`)}
 ${statOf(
   `Last ${usageDays} days`,
@@ -141,19 +85,23 @@ ${statOf(
   ({ total }) => `${count(total.runs)} runs`,
 )}
 ${stat('Remaining credits', usd(customer.credits_usd), customer.credits_usd === null ? 'No active credit packs' : 'In active credit packs')}</div>
-<div class="grid wide">${byDay instanceof ApiFailure || byDay.data.length === 0 ? cardOf('Spend per day', byDay, () => html`<p class="quiet">No spend in the last ${usageDays} days.</p>`) : html`<section class="card">${spendPerDay(byDay.data, byDayAndModel instanceof ApiFailure ? [] : byDayAndModel)}</section>`}
-${cardOf('By model', byModel, ({ data }) => modelTable(data))}</div>
+<div class="grid wide">${byDay instanceof ApiFailure || byDay.data.length === 0 ? cardOf('Spend per day', byDay, () => html`<p class="quiet">No spend in the last ${usageDays} days.</p>`) : html`<section class="card">${spendPerDay(byDay.data, byDayAndModel instanceof ApiFailure ? [] : byDayAndModel, { customer_id })}</section>`}
+${cardOf('By model', byModel, ({ data }) => modelTable(data, customer_id))}</div>
 ${cardOf('Limits and credits', limits, ({ data }) => html`${data.length === 0 ? html`<p class="quiet">No own limits or credits.</p>` : limitTable(data, org.timezone)}${customer.limits.length === 0 && defaultLimit(forAll)}`)}
 ${actionCard('Erase', confirmButton(visit, { path: `${pathOf(customerPath, params)}/erase`, label: 'Erase customer', tone: 'danger' }, html`Erase “${customer_id}”? This cannot be undone.`), html`<p>Replaces the customer ID with a random one everywhere, and ends its limits and credit packs. Totals are kept.</p>`)}`,
   );
 }
 
-function modelTable(rows: readonly UsageRow[]): Markup {
+function modelTable(rows: readonly UsageRow[], customer_id: string): Markup {
   return table({
     caption: `By model, last ${usageDays} days`,
     rows,
     columns: [
-      { title: 'Model', cell: (row) => row.model ?? '(no model)' },
+      {
+        title: 'Model',
+        cell: ({ model }) =>
+          html`<a href="${link('/console/usage', { customer_id, model: model ?? undefined, group_by: 'workflow', range: '30d' })}">${model ?? '(no model)'}</a>`,
+      },
       { title: 'Runs', isNumber: true, cell: (row) => count(row.runs) },
       { title: 'Cost', isNumber: true, cell: (row) => usd(row.cost_usd) },
     ],

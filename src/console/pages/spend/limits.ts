@@ -203,8 +203,7 @@ function countedSeparately({ kind, match }: LimitView): Part {
   if (kind !== 'budget' || field === undefined) {
     return 'Counted separately';
   }
-  const query = field.startsWith('tag:') ? { tag: field.slice('tag:'.length) } : { by: field };
-  return html`<a href="${link('/console/spend', query)}">Spend per ${fieldName(field)}</a>`;
+  return html`<a href="${link('/console/usage', { group_by: field })}">Spend per ${fieldName(field)}</a>`;
 }
 
 function amount(limit: LimitView, value: string | number | undefined): Part {

@@ -1,82 +1,19 @@
 /** Runs: list, details with the chain, and cost adjustment. */
-import { ApiFailure, type Listed } from '../../api.ts';
-import {
-  actionButton,
-  alert,
-  badge,
-  card,
-  cardOf,
-  chip,
-  definitionList,
-  empty,
-  heading,
-  linkButton,
-  type Tone,
-} from '../../components.ts';
-import { dayFilters, instantsOf } from '../../day-range.ts';
-import { type Filter, filterBar, filterQuery } from '../../filters.ts';
+import { actionButton, badge, card, cardOf, definitionList, heading, linkButton } from '../../components.ts';
 import { actionScreen, formScreens } from '../../form-screens.ts';
-import { count, exactUsd, humanize, milliseconds, time, usd } from '../../format.ts';
-import { html, link, type Markup, type Part, path } from '../../html.ts';
-import { listing } from '../../listing.ts';
-import { type KeysById, keyLink, keysById } from '../../names.ts';
+import { count, exactUsd, milliseconds, time, usd } from '../../format.ts';
+import { html, link, type Part, path } from '../../html.ts';
 import { pathOf } from '../../operations.ts';
 import { type Screen, type ScreenVisit, view } from '../../screen.ts';
+import { listPath, listRuns } from './run-list.ts';
+import { marks, statusBadge } from './run-marks.ts';
 import { type RunView, runTree } from './run-tree.ts';
 
-const listPath = '/console/runs';
 const runPath = `${listPath}/{run_id}`;
-const statuses = ['running', 'succeeded', 'failed', 'cancelled'];
-const markLabels: Readonly<Record<string, string>> = {
-  over_hold: 'exceeded reservation',
-  late: 'late',
-  degraded: 'offline decision',
-  backfill: 'backfilled',
-  unpriced: 'no price',
-  usage_missing: 'no usage: reserved amount charged',
-  unsettled: 'reservation expired: reserved amount charged',
-  flagged: 'flagged',
-};
-const filters: readonly Filter[] = [
-  { name: 'status', label: 'Status', options: statuses.map((value) => ({ value, label: humanize(value) })) },
-  ...dayFilters,
-  { name: 'model', label: 'Model' },
-  { name: 'workflow', label: 'Workflow' },
-  { name: 'customer_id', label: 'Customer' },
-  { name: 'team', label: 'Team' },
-  { name: 'chain_id', label: 'Chain', isRare: true },
-  { name: 'department', label: 'Department', isRare: true },
-  { name: 'deployment', label: 'Deployment', isRare: true },
-  { name: 'action', label: 'Action', isRare: true },
-  { name: 'provider', label: 'Provider', isRare: true },
-  { name: 'member_id', label: 'Member', isRare: true },
-  { name: 'key_id', label: 'API key ID', isRare: true },
-  { name: 'tag', label: 'Tag', isRare: true },
-  {
-    name: 'mark',
-    label: 'Mark',
-    options: Object.entries(markLabels)
-      .filter(([value]) => value !== 'flagged')
-      .map(([value, label]) => ({ value, label })),
-    isRare: true,
-  },
-  {
-    name: 'unpriced',
-    label: 'Price',
-    options: [{ value: 'true', label: 'Without a price, not repriced' }],
-    isRare: true,
-  },
-  {
-    name: 'flagged',
-    label: 'Flagged',
-    options: [{ value: 'true', label: 'Flagged' }],
-    isRare: true,
-  },
-];
 const chainShown = 200;
 
 export const runScreens: readonly Screen[] = [
-  { path: listPath, audience: 'org', handler: list },
+  { path: listPath, audience: 'org', handler: listRuns },
   { path: runPath, audience: 'org', handler: one },
   ...formScreens({
     path: `${runPath}/adjust`,
@@ -104,66 +41,6 @@ export const runScreens: readonly Screen[] = [
     back: runPath,
   }),
 ];
-
-async function list({ api, org, query }: ScreenVisit) {
-  const found = await api.tryGet<'runs.list'>(
-    link('/v1/runs', { ...filterQuery(query), ...instantsOf(query, org.timezone), limit: '50' }),
-  );
-  if (found instanceof ApiFailure && found.code !== 'validation_failed') {
-    throw found;
-  }
-  const body =
-    found instanceof ApiFailure ? alert('Invalid filters.', found.fields) : rows(found, org.timezone, query);
-  return view(
-    'Runs',
-    html`${heading('Runs', undefined, 'Every model call, newest first.')}
-${filterBar(listPath, filters, query)}${card('Runs', body)}`,
-    found instanceof ApiFailure ? found.status : 200,
-  );
-}
-
-function rows(listed: Listed<RunView>, timezone: string, query: URLSearchParams): Markup {
-  return listing({
-    listed,
-    path: listPath,
-    query,
-    none: empty(
-      'No runs yet',
-      html`Post a run with <code>POST /v1/runs</code> after each model call. See the <a href="/docs#runs.create">API reference</a>. Programs that emit OpenTelemetry can <a href="/docs/guides/opentelemetry">send it</a> instead.`,
-    ),
-    caption: 'Runs',
-    columns: [
-      {
-        title: 'Time',
-        cell: (run) =>
-          html`<a class="nowrap" href="${path`/console/runs/${run.id}`}">${time(run.charged_at, timezone)}</a>`,
-      },
-      {
-        title: 'Model',
-        cell: (run) =>
-          html`${run.model}${run.action !== null && html`<span class="sub">${run.action}</span>`}`,
-      },
-      { title: 'Status', cell: (run) => html`${statusBadge(run.status)} ${marks(run)}` },
-      { title: 'Workflow', cell: (run) => run.workflow ?? '–' },
-      { title: 'Customer', cell: (run) => run.customer_id ?? '–' },
-      { title: 'Input tokens', isNumber: true, cell: (run) => count(run.input_tokens) },
-      { title: 'Output tokens', isNumber: true, cell: (run) => count(run.output_tokens) },
-      { title: 'Cost', isNumber: true, cell: (run) => usd(run.cost_usd) },
-    ],
-  });
-}
-
-const tones: Readonly<Record<string, Tone>> = { succeeded: 'good', failed: 'bad', running: 'info' };
-
-function statusBadge(status: string): Markup {
-  return badge(status, tones[status] ?? 'plain');
-}
-
-function marks(run: RunView): Markup[] {
-  return run.marks.map((mark) =>
-    badge(markLabels[mark] ?? humanize(mark), mark === 'backfill' ? 'plain' : 'warn'),
-  );
-}
 
 async function one(visit: ScreenVisit) {
   const { api, org, params } = visit;

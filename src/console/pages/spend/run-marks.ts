@@ -1,0 +1,30 @@
+/** Status and marks of runs. */
+import { badge, type Tone } from '../../components.ts';
+import { humanize } from '../../format.ts';
+import type { Markup } from '../../html.ts';
+import type { RunView } from './run-tree.ts';
+
+export const markLabels: Readonly<Record<string, string>> = {
+  over_hold: 'exceeded hold',
+  late: 'late',
+  degraded: 'fail-open decision',
+  backfill: 'backfilled',
+  unpriced: 'no price',
+  usage_missing: 'no usage: held amount posted',
+  unsettled: 'hold expired: held amount posted',
+  usage_estimated: 'estimated usage',
+  truncated: 'truncated',
+  flagged: 'flagged',
+};
+
+const tones: Readonly<Record<string, Tone>> = { succeeded: 'good', failed: 'bad', running: 'info' };
+
+export function statusBadge(status: string): Markup {
+  return badge(status, tones[status] ?? 'plain');
+}
+
+export function marks(run: RunView): Markup[] {
+  return run.marks.map((mark) =>
+    badge(markLabels[mark] ?? humanize(mark), mark === 'backfill' ? 'plain' : 'warn'),
+  );
+}
