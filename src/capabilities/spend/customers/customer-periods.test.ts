@@ -71,7 +71,7 @@ test('a list without a period has none, and one sorted by it has the last 30 day
   const { json } = await list('sort=-period.cost_usd');
   expect(json.data.map(({ period }: { period: { cost_usd: string } }) => period.cost_usd)).toEqual([
     '50',
-    '5',
+    '15',
     '2',
     '2',
   ]);
