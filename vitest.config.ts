@@ -42,6 +42,7 @@ const repeated = [
   'src/platform/http/fast/fast-path.test.ts',
   'test/contract/money.test.ts',
   'test/contract/random-requests.test.ts',
+  'test/e2e/client-spool.test.ts',
   'test/e2e/kill-nine.test.ts',
   'test/e2e/money-faults-embedded.test.ts',
   'test/e2e/provider-bills.test.ts',
@@ -53,7 +54,7 @@ const repeated = [
  * rules that hold the code to the contract.
  */
 const tools = [
-  'test/e2e/samples.test.ts',
+  'test/e2e/{client-package,samples}.test.ts',
   'test/e2e/{command-line,demo,gateway-commands,init,prices,upgrade}.test.ts',
   'test/frozen-contract/{command,contract,every-name}.test.ts',
 ];
@@ -106,7 +107,10 @@ const sameOnEitherEngine = [
 /** Tests of which parts are about the embedded engine alone, or need it to reach every route. */
 const leftToEmbedded = ['test/contract/random-requests.test.ts', 'test/e2e/process-in-place.test.ts'];
 /** A browser shows the same answer whatever engine stored it, and what is refused before any query never meets one. */
-const neverOnPostgres = ['test/e2e/{console*,docs-site}.test.ts', 'test/contract/http-edges.*.test.ts'];
+const neverOnPostgres = [
+  'test/e2e/{client-*,console*,docs-site}.test.ts',
+  'test/contract/http-edges.*.test.ts',
+];
 /** The container image, the manifests and the unit, checked with tools that a machine may lack. */
 const deployment = 'test/deploy/**/*.test.ts';
 /** Programs of others, installed by the tests: `npm run test:clients`. */

@@ -40,7 +40,8 @@ function buildTypes(outdir) {
   const ts = require('typescript');
   const root = resolve(folder, '../..');
   const config = ts.readConfigFile(join(root, 'tsconfig.json'), ts.sys.readFile).config;
-  const { options } = ts.convertCompilerOptionsFromJson(config.compilerOptions, root);
+  const { tsBuildInfoFile: _, ...compilerOptions } = config.compilerOptions;
+  const { options } = ts.convertCompilerOptionsFromJson(compilerOptions, root);
   const declarations = new Map();
   const program = ts.createProgram(
     entries.map((name) => join(sources, `${name}.ts`)),
@@ -48,7 +49,6 @@ function buildTypes(outdir) {
       ...options,
       noEmit: false,
       incremental: false,
-      tsBuildInfoFile: undefined,
       declaration: true,
       emitDeclarationOnly: true,
       rootDir: root,

@@ -28,6 +28,7 @@ export async function decide(
       method: 'POST',
       path: '/v1/edge/decision',
       body,
+      timeoutMs,
       deadlineMs: timeoutMs,
       ...(signal !== undefined && { signal }),
     });

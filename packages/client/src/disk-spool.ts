@@ -89,10 +89,10 @@ export function createDiskSpool({ directory, maxBytes = 67_108_864, sync = false
       forget(name);
       remember(target, size);
     },
-    async leftBehind() {
+    async leftBehind(onUnreadable) {
       const found: Settlement[] = [];
       for (const name of await opened) {
-        const settlement = await readSettlement(join(directory, name));
+        const settlement = await readSettlement(join(directory, name), onUnreadable);
         if (settlement !== undefined) {
           found.push(settlement);
         }
@@ -107,15 +107,18 @@ function fileName(externalId: string): string {
   return `${Buffer.from(externalId).toString('hex')}${suffix}`;
 }
 
-/** Returns undefined for a file that another process has posted and removed. */
-async function readSettlement(path: string): Promise<Settlement | undefined> {
+/** Returns undefined for a file that another process has posted and removed, or that is not a settlement. */
+async function readSettlement(
+  path: string,
+  onUnreadable: (error: unknown) => void,
+): Promise<Settlement | undefined> {
   try {
     return JSON.parse(await readFile(path, 'utf8')) as Settlement;
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') {
-      return undefined;
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') {
+      onUnreadable(error);
     }
-    throw error;
+    return undefined;
   }
 }
 

@@ -53,28 +53,34 @@ const isUpper = (unit: number) => unit >= 0x41 && unit <= 0x5a;
 const isDigit = (unit: number) => unit >= 0x30 && unit <= 0x39;
 const space = 0x20;
 
-/** A single space belongs to the word after it; every other character that is not a letter is a token of its own. */
+const isLetter = (unit: number) => isLower(unit) || isUpper(unit);
+
+/**
+ * A single space belongs to the word after it; every other character that is not a letter is a token of its own, except that two digits
+ * of a number are one. A word that follows another one or a digit without a space is rarely a known one, above all in random text.
+ */
 export function scoreOfText(text: string): TextScore {
   let score = 0;
   let word = 0;
+  let isGlued = false;
   let before = 0;
   const endWord = () => {
-    score += word > longWord ? word / lettersPerTokenOfLong : Math.ceil(word / lettersPerToken);
+    const perToken = isGlued || word > longWord ? lettersPerTokenOfLong : lettersPerToken;
+    score += Math.ceil(word / perToken);
     word = 0;
   };
   for (let at = 0; at < text.length; at += 1) {
     const unit = text.charCodeAt(at);
-    if (isLower(unit)) {
+    if (!isLower(unit) && !(isUpper(unit) && isUpper(before))) {
+      endWord();
+    }
+    if (isLetter(unit)) {
+      isGlued = word === 0 ? isLetter(before) || isDigit(before) : isGlued;
       word += 1;
+    } else if (isDigit(unit)) {
+      score += isDigit(before) ? 0.5 : 1;
     } else {
-      if (!isUpper(unit) || !isUpper(before)) {
-        endWord();
-      }
-      if (isUpper(unit)) {
-        word += 1;
-      } else {
-        score += unit === space && before !== space ? 0 : isDigit(unit) ? 0.5 : 1;
-      }
+      score += unit === space && before !== space ? 0 : 1;
     }
     before = unit;
   }

@@ -32,7 +32,7 @@ export function createPurser({ spool, ...options }: PurserOptions = {}): Purser 
 
 let shared: Purser | undefined;
 
-/** The client that the environment describes: `PURSER_URL`, `PURSER_KEY`, `PURSER_FAIL_MODE`, `PURSER_SPOOL`. */
+/** The client that the environment describes: `PURSER_URL`, `PURSER_KEY`, `PURSER_FAIL_MODE`, `PURSER_TIMEOUT_MS`, `PURSER_SPOOL`. */
 export function purser(): Purser {
   shared ??= createPurser();
   return shared;

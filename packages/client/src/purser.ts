@@ -27,7 +27,7 @@ export interface PurserOptions {
   readonly key?: string;
   /** What `guard` and `wrap` do if Purser is away. Default: the environment variable `PURSER_FAIL_MODE`, or `closed`. */
   readonly failMode?: FailMode;
-  /** Time for a decision of `guard` and `wrap`. Default: 250. */
+  /** Time for a decision of `guard` and `wrap`. Default: the environment variable `PURSER_TIMEOUT_MS`, or 250. */
   readonly timeoutMs?: number;
   /** Time for one attempt of any other request. Default: 10,000. */
   readonly requestTimeoutMs?: number;
@@ -89,7 +89,7 @@ export function createPurser(options: PurserOptions = {}): Purser {
   const storage = options.contextStorage ?? globalContextStorage() ?? noContextStorage;
   const admission: AdmissionOptions = {
     transport,
-    timeoutMs: options.timeoutMs ?? 250,
+    timeoutMs: timeoutOf(options.timeoutMs ?? environment('PURSER_TIMEOUT_MS') ?? 250),
     failMode: failModeOf(options.failMode ?? environment('PURSER_FAIL_MODE') ?? 'closed'),
     onError: safely(onError),
   };
@@ -129,6 +129,9 @@ const meterDefaults: MeterOptions = {
   onAbort: 'drain',
 };
 
+/** A timer takes no more. */
+const timeoutMsMax = 2_147_483_647;
+
 function environment(name: string): string | undefined {
   const { process } = globalThis as { process?: { env?: Record<string, string | undefined> } };
   return process?.env?.[name] || undefined;
@@ -146,6 +149,14 @@ function failModeOf(mode: string): FailMode {
     throw new TypeError('The fail mode must be `open` or `closed`.');
   }
   return mode;
+}
+
+function timeoutOf(value: number | string): number {
+  const ms = Number(value);
+  if (!(ms > 0 && ms <= timeoutMsMax)) {
+    throw new TypeError(`The timeout must be a number of milliseconds up to ${timeoutMsMax}.`);
+  }
+  return ms;
 }
 
 /** An error of the hook must not break a call. */

@@ -103,7 +103,7 @@ export function createSettlements(options: SettlementsOptions): Settlements {
 
   async function replay(): Promise<void> {
     try {
-      for (const settlement of (await spool?.leftBehind()) ?? []) {
+      for (const settlement of (await spool?.leftBehind(reportSpool)) ?? []) {
         track(post(settlement, true).catch(reportSpool));
       }
     } catch (error) {

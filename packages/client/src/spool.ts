@@ -12,8 +12,8 @@ export interface Spool {
   remove(externalId: string): Promise<void>;
   /** Sets a settlement aside that the service will never accept. */
   reject(externalId: string): Promise<void>;
-  /** Returns the settlements that earlier processes have left. */
-  leftBehind(): Promise<readonly Settlement[]>;
+  /** Returns the settlements that earlier processes have left. Those that cannot be read are reported. */
+  leftBehind(onUnreadable: (error: unknown) => void): Promise<readonly Settlement[]>;
 }
 
 export class SpoolFullError extends PurserError {

@@ -46,7 +46,8 @@ beforeAll(async () => {
     url: gateway.url,
     key,
     // No test is about its duration.
-    timeoutMs: 60_000,
+    timeoutMs: 600_000,
+    requestTimeoutMs: 600_000,
     onError: (error) => errors.push(error),
   });
   direct = sdks();
@@ -254,4 +255,81 @@ test('a caller that requests the usage chunk gets it', async () => {
   expect(await eventsOf(await chat.stream(wrapped, requested))).toEqual(provided);
   expect(provided.at(-1)).toMatchObject({ choices: [], usage: { completion_tokens: 5 } });
   await expectBilledOnce(chat.model);
+});
+
+const question = [{ role: 'user' as const, content: 'Say hello' }];
+
+test('a call without a maximum gets the default one, and its hold covers no more', async () => {
+  const sdk = purser.wrap(direct.openai, { defaultMaxOutputTokens: 300 });
+  await sdk.chat.completions.create({ model: 'gpt-test', messages: question, n: 2 });
+  expect(JSON.parse(gateway.provider.requests[0]?.text ?? '')).toMatchObject({ max_tokens: 300, n: 2 });
+  await sdk.responses.create({ model: 'gpt-test', input: 'Say hello', max_output_tokens: 20 });
+  expect(JSON.parse(gateway.provider.requests[1]?.text ?? '')).toMatchObject({ max_output_tokens: 20 });
+  expect(await runs()).toHaveLength(2);
+});
+
+test('with `fit` the maximum output is lowered to what the limits allow', async () => {
+  await gateway.cap('0.004');
+  const sdk = purser.wrap(direct.openai, { onLimit: 'fit' });
+  await sdk.chat.completions.create({ model: 'gpt-test', messages: question, max_tokens: 8_000 });
+  const { max_tokens: sent } = JSON.parse(gateway.provider.requests[0]?.text ?? '') as { max_tokens: number };
+  expect(sent).toBeLessThan(400);
+  expect(sent).toBeGreaterThanOrEqual(256);
+  await expectBilledOnce('gpt-test');
+});
+
+test('with `close` an aborted stream ends at the provider, and an upper bound is charged', async () => {
+  let leave: () => void = () => undefined;
+  const left = new Promise<void>((resolve) => {
+    leave = resolve;
+  });
+  gateway.provider.beforeChunk = (index) => (index < 4 ? Promise.resolve() : left);
+  const sdk = purser.wrap(direct.openai, { onAbort: 'close' });
+  const stream = await sdk.chat.completions.create({
+    model: 'gpt-test',
+    messages: question,
+    max_tokens: 100,
+    stream: true,
+  });
+  for await (const _ of stream) {
+    stream.controller.abort();
+  }
+  await eventually(async () => expect(await runs()).toHaveLength(1));
+  leave();
+  const [run] = await runs();
+  expect(run).toMatchObject({ status: 'cancelled', output_tokens: 100, metadata: { usage_estimated: true } });
+});
+
+test('calls have the attribution of withRun, of the SDK and of the client, the nearest first', async () => {
+  const sdk = purser.wrap(direct.openai, {
+    attribution: { team: 'red', workflow: 'chat', tags: { a: '1' } },
+  });
+  await purser.withRun({ team: 'blue', customer: 'acme', tags: { b: '2' } }, () =>
+    sdk.embeddings.create({ model: 'embed-test', input: 'one' }),
+  );
+  expect(await runs()).toMatchObject([
+    { team: 'blue', workflow: 'chat', customer_id: 'acme', tags: { a: '1', b: '2' } },
+  ]);
+});
+
+test('a response in the background is rejected, and requests that cost nothing pass unmetered', async () => {
+  const error = await errorOf(
+    wrapped.openai.responses.create({ model: 'gpt-test', input: 'x', background: true }),
+  );
+  expect(error.status).toBe(400);
+  expect(gateway.provider.requests).toEqual([]);
+  await errorOf(wrapped.openai.files.retrieve('file_1'));
+  expect(gateway.provider.requests.at(-1)?.url).toBe('/v1/files/file_1');
+  expect(await runs()).toEqual([]);
+});
+
+test('a provider that cannot be reached leaves no hold', async () => {
+  gateway.provider.fault = () => 'reset';
+  const error = await errorOf(wrapped.openai.embeddings.create({ model: 'embed-test', input: 'x' }));
+  expect(error.constructor.name).toBe('APIConnectionError');
+  expect(await runs()).toEqual([]);
+});
+
+test('only clients of the SDKs can be wrapped', () => {
+  expect(() => purser.wrap({})).toThrow(TypeError);
 });
