@@ -99,16 +99,17 @@ export function meteredStream(options: MeteredStreamOptions): ReadableStream<Uin
 
   return new ReadableStream<Uint8Array>({
     start(controller) {
-      signal?.addEventListener(
-        'abort',
-        () => {
-          if (!hasLeft && !isEnded) {
-            void leave();
-            controller.error(signal.reason);
-          }
-        },
-        { once: true },
-      );
+      const abort = () => {
+        if (!hasLeft && !isEnded) {
+          void leave();
+          controller.error(signal?.reason);
+        }
+      };
+      // The caller may have left before the first byte arrived.
+      if (signal?.aborted) {
+        abort();
+      }
+      signal?.addEventListener('abort', abort, { once: true });
     },
     async pull(controller) {
       let next = await step();

@@ -70,13 +70,13 @@ export function createSettlements(options: SettlementsOptions): Settlements {
       try {
         await inTurn(() => postOnce(transport, settlement));
         if (isInSpool) {
-          await spool?.remove(settlement.external_id);
+          await spool?.remove(settlement.external_id).catch(reportSpool);
         }
         return;
       } catch (error) {
         if (!isUnavailable(error) && !(error instanceof PurserApiError && error.isTransient)) {
           onError(error, { operation: 'settle', settlement });
-          if (isInSpool) {
+          if (isInSpool && isRejectedForGood(error)) {
             await spool?.reject(settlement.external_id).catch(reportSpool);
           }
           return;
@@ -138,6 +138,11 @@ export function createSettlements(options: SettlementsOptions): Settlements {
       closed.abort();
     },
   };
+}
+
+/** The next process may have another key: what a wrong one could not post stays in the spool. */
+function isRejectedForGood(error: unknown): boolean {
+  return error instanceof PurserApiError && ![401, 402, 403, 410].includes(error.status);
 }
 
 async function postOnce(transport: Transport, settlement: Settlement): Promise<void> {

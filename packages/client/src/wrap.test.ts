@@ -111,6 +111,14 @@ function withoutNullUsage(event: object): object {
   return usage === null ? rest : event;
 }
 
+/** An SDK that sends every call as a stream. */
+function streaming<Client extends OpenAI | Anthropic>(sdk: Client): Client {
+  const { fetch: send } = sdk as unknown as { fetch: typeof fetch };
+  const asStream: typeof fetch = (input, init) =>
+    send(input, { ...init, body: String(init?.body).replace('"stream":false', '"stream":true') });
+  return sdk.withOptions({ fetch: asStream }) as Client;
+}
+
 function failOnce(status: number): void {
   gateway.provider.fault = () =>
     gateway.provider.requests.length === 1 ? { status, retryAfter } : undefined;
@@ -219,6 +227,26 @@ describe.each(streams)('$api, streamed', ({ api, model, stream, helper, tools })
       leave();
     }
     expect(received).toBeLessThan(5);
+    await eventually(async () => expect(gateway.provider.bill[0]?.isComplete).toBe(true));
+    await eventually(async () => expect(await runs()).toHaveLength(1));
+    await expectBilledOnce(model);
+  });
+
+  test('a caller that aborts a stream before its response pays what the provider bills', async () => {
+    const abort = new AbortController();
+    gateway.provider.fault = () => {
+      abort.abort();
+      return undefined;
+    };
+    const { plain } = calls.find((call) => call.api === api) as Call;
+    // `plain` takes a signal; the body decides whether the response is a stream.
+    const asStream = {
+      ...wrapped,
+      openai: streaming(wrapped.openai),
+      anthropic: streaming(wrapped.anthropic),
+    };
+    const error = await errorOf(plain(asStream, {}, { signal: abort.signal }));
+    expect(error.constructor.name).toBe('APIUserAbortError');
     await eventually(async () => expect(gateway.provider.bill[0]?.isComplete).toBe(true));
     await eventually(async () => expect(await runs()).toHaveLength(1));
     await expectBilledOnce(model);
