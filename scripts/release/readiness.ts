@@ -9,6 +9,8 @@ export interface ReleaseState {
   readonly tags: readonly string[];
   readonly packageVersion: string;
   readonly lockVersion: string;
+  /** Problems of the package of the client. */
+  readonly clientProblems: readonly string[];
   readonly releases: readonly Release[];
   readonly changelog: string;
   readonly notServedYet: readonly string[];
@@ -38,6 +40,7 @@ export function releaseProblems(state: ReleaseState): string[] {
     ...(tags.includes(`v${packageVersion}`) ? [`The tag v${packageVersion} exists.`] : []),
     ...notesProblems(state.changelog, packageVersion),
     ...(notServedYet.length > 0 ? [`Not served yet: ${notServedYet.join(', ')}.`] : []),
+    ...state.clientProblems,
     ...state.contractProblems,
     ...state.licenceProblems,
   ];

@@ -24,6 +24,7 @@ import { parseArgs } from 'node:util';
 import { isNewer, isVersion } from '../../src/kernel/versions.ts';
 import { checkProject } from '../contract/project.ts';
 import { readProject } from '../contract/read-project.ts';
+import { clientFolder, clientProblems } from './client-package.ts';
 import { licenceProblems } from './licences.ts';
 import { readLockFile } from './lock-file.ts';
 import { pack } from './pack.ts';
@@ -93,6 +94,7 @@ async function requireReady(): Promise<string> {
     tags: git('tag', '--list').split('\n'),
     packageVersion: project.packageVersion,
     lockVersion: lock.version,
+    clientProblems: clientProblems(root, project.packageVersion),
     releases: project.releases,
     changelog: project.changelog,
     notServedYet: project.notServedYet,
@@ -112,6 +114,7 @@ async function beginVersion(version: string): Promise<void> {
   }
   writeTexts(withNextVersion(readTexts(), version));
   npm('version', version, '--no-git-tag-version', '--ignore-scripts');
+  npm('--prefix', clientFolder, 'version', version, '--no-git-tag-version', '--ignore-scripts');
   npm('run', 'contract:record');
   print(`Began ${version}. Commit the changes.`);
 }

@@ -13,6 +13,7 @@ const ready: ReleaseState = {
   tags: ['v0.0.9'],
   packageVersion: '0.1.0',
   lockVersion: '0.1.0',
+  clientProblems: [],
   releases: [{ version: '0.1.0', date: 'unreleased', ...entry }],
   changelog: '# Changelog\n\n## 0.1.0 (unreleased)\n\n- Budgets.\n',
   notServedYet: [],
@@ -31,6 +32,7 @@ const unready: readonly (readonly [string, Partial<ReleaseState>, string])[] = [
     { packageVersion: '0.2.0', lockVersion: '0.2.0' },
     'the release ledger at 0.1.0',
   ],
+  ['a problem of the client', { clientProblems: ['The client is unready.'] }, 'The client is unready.'],
   ['another version in the lock file', { lockVersion: '0.0.9' }, 'package-lock.json at 0.0.9'],
   [
     'a version that is released',
