@@ -39,7 +39,16 @@ export function npmInTheRepository(folder: string): string {
   const script = `#!/bin/sh
 case "$1" in
   ci|test) exit 0 ;;
-  install) exec ln -sfn '${repository}/node_modules' node_modules ;;
+  install)
+    case "$2" in
+      # A folder is linked next to the installed packages.
+      ./packages/*)
+        (cd '${repository}/packages/client' && node build.mjs --no-types)
+        rm -f node_modules && mkdir -p node_modules/@purser
+        ln -sfn '${repository}/node_modules'/* node_modules/
+        exec ln -sfn "${repository}/$2" node_modules/@purser/ ;;
+      *) test -d node_modules || ln -sfn '${repository}/node_modules' node_modules; exit 0 ;;
+    esac ;;
 esac
 cd '${repository}' && exec '${npm}' "$@"
 `;
