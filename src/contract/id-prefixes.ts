@@ -4,6 +4,7 @@ export const idPrefixes = {
   key: 'API key',
   mem: 'member',
   ses: 'session',
+  sst: 'test of single sign-on',
   sgr: 'support grant',
   sse: 'support session',
   sac: 'support access',

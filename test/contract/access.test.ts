@@ -83,6 +83,9 @@ async function resourcesOf(org: TestOrg): Promise<Record<string, string>> {
     scenario_id: await made('capacity-scenarios', scenarioBody),
     statement_id: await made('statements', statementBody()),
     connection_id: await made('connections', connectionBody),
+    test_id: await made('sso/tests', {
+      settings: { issuer: 'https://login.example.com', client_id: 'a' },
+    }),
     grant_id: await supportGrantOf(org),
     change_id: await pendingPriceChange(world, `changing-${org.id}`),
     ...(await webhookOf(org)),
@@ -345,6 +348,7 @@ function validBody(route: Route): object {
     'members.invite': { email: 'bob@example.com', role: 'viewer' },
     'members.change': { name: 'b' },
     'sso.put': { issuer: 'https://login.example.com', client_id: 'a' },
+    'sso.tests.create': { settings: { issuer: 'https://login.example.com', client_id: 'a' } },
     'keys.mint': { name: 'a', role: 'viewer', scopes: [] },
     'keys.change': { name: 'b' },
     'keys.rotate': {},

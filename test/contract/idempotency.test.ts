@@ -215,6 +215,10 @@ const cases: Record<string, Case | readonly Case[]> = {
     body: { issuer: 'https://login.example.com', client_id: 'a' },
     other: { issuer: 'https://login.example.com', client_id: 'b' },
   },
+  'sso.tests.create': {
+    body: { settings: { issuer: 'https://login.example.com', client_id: 'a' } },
+    other: { settings: { issuer: 'https://login.example.com', client_id: 'b' } },
+  },
   'sso.remove': {
     async prepare(path) {
       await asOwner('PUT', path, { issuer: 'https://login.example.com', client_id: 'a' });

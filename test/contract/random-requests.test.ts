@@ -161,6 +161,9 @@ async function newCast(): Promise<Cast> {
     cohort_id: await make('/v1/benchmarks/cohorts', own.ownerKey, { name: 'a', criteria: {} }),
     sub_id,
     delivery_id: await make(`/v1/orgs/${own.id}/webhooks/${sub_id}/test`, own.ownerKey, {}),
+    test_id: await make(`/v1/orgs/${own.id}/sso/tests`, own.ownerKey, {
+      settings: { issuer: 'https://login.example.com', client_id: 'a' },
+    }),
     policy_id,
     approval_id: asked.json.error.details.approval_id,
     refusal_id: await deniedRequest(own),

@@ -77,6 +77,15 @@ export function checkResponseText(base64: string, acsUrl: string): string {
   return requestId;
 }
 
+/**
+ * Returns the request that an unchecked response claims to answer; undefined if it names none. Only decides which checks
+ * follow.
+ */
+export function claimedRequestId(base64: string): string | undefined {
+  const bytes = Buffer.from(base64, 'base64');
+  return bytes.length > responseBytesMax ? undefined : valuesOf(bytes.toString('latin1'), answeredRequest)[0];
+}
+
 function valuesOf(text: string, attribute: RegExp): string[] {
   return [...text.matchAll(attribute)].map(([, double, single]) => double ?? single ?? '');
 }

@@ -1,5 +1,6 @@
 import type { EncryptedColumn } from '../../../platform/secrets/encrypted-columns.ts';
 import { secretContext } from './connection.ts';
+import { testContext } from './sign-in-tests.ts';
 import { attemptContext } from './sign-ins.ts';
 
 export const encryptedColumns: readonly EncryptedColumn[] = [
@@ -10,6 +11,15 @@ export const encryptedColumns: readonly EncryptedColumn[] = [
     key: { org_id: 'text' },
     contextOf: ({ org_id }) => secretContext(org_id as string),
   },
+  ...(['sealed', 'result'] as const).map(
+    (column): EncryptedColumn => ({
+      table: 'sso_tests',
+      column,
+      type: 'bytea',
+      key: { org_id: 'text', id: 'text' },
+      contextOf: ({ org_id, id }) => testContext(org_id as string, id as string),
+    }),
+  ),
   {
     table: 'sso_attempts',
     column: 'sealed',

@@ -32,8 +32,15 @@ export interface Oidc {
   /**
    * Completes a sign-in. `currentUrl` is the requested callback URL with its query. Throws if the response is invalid.
    */
-  finish(connection: ConnectionRow, currentUrl: URL, state: string, proof: OidcProof): Promise<Person>;
+  finish(
+    connection: ConnectionRow,
+    currentUrl: URL,
+    state: string,
+    proof: OidcProof,
+  ): Promise<{ readonly person: Person; readonly claims: Claims }>;
 }
+
+export type Claims = Readonly<Record<string, unknown>>;
 
 export function createOidc(deps: OidcDependencies): Oidc {
   const { secrets, fetch, allowPrivateNetworks } = deps;
@@ -99,7 +106,7 @@ export function createOidc(deps: OidcDependencies): Oidc {
         configuration.serverMetadata().userinfo_endpoint === undefined
           ? {}
           : await oidc.fetchUserInfo(configuration, tokens.access_token, claims.sub);
-      return personOf(connection, claims, more);
+      return { person: personOf(connection, claims, more), claims: { ...more, ...claims } };
     },
   };
 }
@@ -151,8 +158,6 @@ function checkClaims(claims: oidc.IDToken, { client_id }: ConnectionRow): void {
     }
   }
 }
-
-type Claims = Readonly<Record<string, unknown>>;
 
 function personOf({ issuer, groups_attribute }: ConnectionRow, idToken: Claims, userinfo: Claims): Person {
   const claims: Claims = { ...userinfo, ...idToken };

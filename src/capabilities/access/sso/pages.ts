@@ -22,10 +22,10 @@ import {
   showRefusal,
   signInAnswer,
 } from '../sessions/index.ts';
-import { type Assertion, checkResponseText } from './assertion.ts';
+import { checkResponseText, claimedRequestId } from './assertion.ts';
 import { isSameProvider, serviceUrls } from './connection.ts';
 import { createOidc, type OidcProof } from './oidc.ts';
-import { displayName, emailOf, type Person, rulesFor } from './person.ts';
+import { type Person, rulesFor } from './person.ts';
 import {
   type AttemptRow,
   type ConnectionRow,
@@ -33,9 +33,11 @@ import {
   findConnection,
   useAssertion,
 } from './queries.ts';
-import { authorizeUrl, serviceMetadata, verifyResponse } from './saml.ts';
+import { authorizeUrl, personOf, serviceMetadata, verifyResponse } from './saml.ts';
 import type { SsoKind } from './schema.ts';
+import { createSignInTests, isTestToken } from './sign-in-tests.ts';
 import { createSignIns } from './sign-ins.ts';
+import { causeOf, createTestPages } from './test-pages.ts';
 
 /** Maximum size of the posted form: a response of 64 KiB, in base64 and percent-encoded. */
 const assertionFormBytes = 131_072;
@@ -63,6 +65,7 @@ export function ssoPages(deps: SsoPageDependencies): Page[] {
   const oidc = createOidc(deps);
   const signIns = createSignIns(deps);
   const samlThread = new SamlThread(deps.samlAnswerMsMax);
+  const testPages = createTestPages({ ...deps, oidc, samlThread, tests: createSignInTests(deps) });
   // Every started sign-in counts like a failed one: the person is not known yet, and each start stores a row.
   const begun = new AuthBackoff(begunPerMinuteMax, deps.clock);
 
@@ -102,7 +105,7 @@ export function ssoPages(deps: SsoPageDependencies): Page[] {
     return connection;
   }
 
-  async function login(visit: Visit, kind: SsoKind): Promise<PageAnswer> {
+  function limitStarts(visit: Visit): void {
     const seconds = begun.failed(visit.address);
     if (seconds !== undefined) {
       throw apiErrorWithDetails(
@@ -111,6 +114,10 @@ export function ssoPages(deps: SsoPageDependencies): Page[] {
         'Too many sign-ins from your address. Try again later.',
       );
     }
+  }
+
+  async function login(visit: Visit, kind: SsoKind): Promise<PageAnswer> {
+    limitStarts(visit);
     const { org, connection } = await requireConnection(visit.params.org_slug);
     const return_to = returnPath(visit.query.get('return_to'));
     const urls = serviceUrls(baseUrl(), org.slug, connection.kind);
@@ -135,19 +142,26 @@ export function ssoPages(deps: SsoPageDependencies): Page[] {
 
   /** Completes only sign-ins of the org in the URL; `checkWhoAnswers` in `oidc.ts` gives the reason. */
   async function orgCallback(visit: Visit): Promise<PageAnswer> {
+    const state = visit.query.get('state') ?? '';
+    if (isTestToken(state, 'oidc')) {
+      return testPages.finishOidc(visit, state, visit.params.org_slug ?? '');
+    }
     const { org } = await requireConnection(visit.params.org_slug);
     return finishOidc(visit, org.id);
   }
 
   async function finishOidc(visit: Visit, orgId?: string): Promise<PageAnswer> {
     const state = visit.query.get('state') ?? '';
+    if (isTestToken(state, 'oidc')) {
+      return testPages.finishOidc(visit, state);
+    }
     const attempt = await signIns.take(state, 'oidc', visit.now, orgId);
     return refusing(attempt.org_id, visit, async () => {
       signIns.checkBrowser(visit, attempt);
       const connection = await connectionOf(attempt);
       const currentUrl = new URL(`${baseUrl()}${visit.url}`);
       const proof = signIns.proofOf<OidcProof>(attempt);
-      const person = await believing(() => oidc.finish(connection, currentUrl, state, proof), visit);
+      const { person } = await believing(() => oidc.finish(connection, currentUrl, state, proof), visit);
       if (await isSignedInElsewhere(visit, attempt)) {
         const member = await recognize(visit, connection, person, async (_, memberId) => memberId);
         return confirmation(visit, attempt, member);
@@ -160,11 +174,15 @@ export function ssoPages(deps: SsoPageDependencies): Page[] {
   }
 
   async function assertionPosted(visit: Visit): Promise<PageAnswer> {
+    const response = (await visit.form()).get('SAMLResponse') ?? '';
+    const claimedId = claimedRequestId(response);
+    if (claimedId !== undefined && isTestToken(claimedId, 'saml')) {
+      return testPages.finishSaml(visit, claimedId, response);
+    }
     const { org, connection } = await requireConnection(visit.params.org_slug);
     if (connection.kind !== 'saml') {
       throw apiError('not_found', 'Single sign-on is not available at this address.');
     }
-    const response = (await visit.form()).get('SAMLResponse') ?? '';
     return refusing(org.id, visit, async () => {
       const urls = serviceUrls(baseUrl(), org.slug, 'saml');
       const requestId = checkResponseText(response, urls.acsUrl);
@@ -294,7 +312,7 @@ export function ssoPages(deps: SsoPageDependencies): Page[] {
     try {
       return await work();
     } catch (error) {
-      log.warn({ traceId, reason: reasonOf(error) }, 'identity provider cannot be reached');
+      log.warn({ traceId, reason: causeOf(error) }, 'identity provider cannot be reached');
       throw apiError(
         'service_unavailable',
         'The identity provider of the organization does not respond correctly. Try again later.',
@@ -310,7 +328,7 @@ export function ssoPages(deps: SsoPageDependencies): Page[] {
     try {
       return await work();
     } catch (error) {
-      log.info({ traceId, reason: reasonOf(error) }, 'sign-in response rejected');
+      log.info({ traceId, reason: causeOf(error) }, 'sign-in response rejected');
       throw error instanceof ApiError
         ? error
         : apiError('forbidden', 'The response of the identity provider is invalid. Start again.');
@@ -338,6 +356,14 @@ export function ssoPages(deps: SsoPageDependencies): Page[] {
   }
 
   return [
+    {
+      path: '/sso/tests/{token}',
+      async handler(visit) {
+        limitStarts(visit);
+        return testPages.start(visit);
+      },
+      refused: showRefusal,
+    },
     { path: '/sso/{org_slug}/login', handler: (visit) => login(visit, 'oidc'), refused: showRefusal },
     { path: '/sso/callback', handler: callback, refused: showRefusal },
     {
@@ -373,27 +399,6 @@ export function ssoPages(deps: SsoPageDependencies): Page[] {
   ];
 }
 
-/** E-mail addresses from the provider count as verified, because the org chose the provider. */
-function personOf({ issuer, groups_attribute }: ConnectionRow, { nameId, attributes }: Assertion): Person {
-  const first = (...names: string[]) => names.map((name) => attributes.get(name)?.[0]).find(Boolean);
-  const email =
-    first('email', 'mail', 'http://schemas.xmlsoap.org/ws/2005/05/identity/claims/emailaddress') ?? nameId;
-  return {
-    issuer,
-    subject: nameId,
-    email: emailOf(email),
-    name: displayName(
-      first('name', 'displayName', 'http://schemas.microsoft.com/identity/claims/displayname'),
-    ),
-    groups: attributes.get(groups_attribute) ?? [],
-  };
-}
-
 function changedMeanwhile(): ApiError {
   return apiError('forbidden', 'The sign-in settings were changed in the meantime. Start again.');
-}
-
-function reasonOf(error: unknown): string {
-  const { message, cause } = error as Error;
-  return cause instanceof Error ? `${message}: ${cause.message}` : String(message);
 }

@@ -4,6 +4,7 @@ import type { Caller } from '../../../platform/http/routes/access.ts';
 import { checkMayGrantMembership } from '../../../platform/http/routes/granting.ts';
 import { bodyLimits, type Change, type Route, read, write } from '../../../platform/http/routes/route.ts';
 import { closed } from '../../../platform/http/routes/schemas.ts';
+import type { Ids } from '../../../platform/ids.ts';
 import type { Secrets } from '../../../platform/secrets/secrets.ts';
 import { findOrg, lockOrg, type OrgRow } from '../orgs/index.ts';
 import { endFederated, endUnfederated } from '../sessions/index.ts';
@@ -13,6 +14,7 @@ import { PutSso, SsoView } from './schema.ts';
 
 export interface SsoRouteDependencies {
   readonly db: Database;
+  readonly ids: Ids;
   readonly secrets: Secrets;
   readonly allowPrivateNetworks: boolean;
   baseUrl(): string;
@@ -25,7 +27,12 @@ const needsEveryScope =
   'The caller must have every scope (otherwise `forbidden`), because the identity provider decides who signs ' +
   'in as an owner.';
 
-export function ssoRoutes({ db, secrets, allowPrivateNetworks, baseUrl }: SsoRouteDependencies): Route[] {
+export function ssoRoutes({
+  db,
+  secrets,
+  allowPrivateNetworks,
+  baseUrl,
+}: Omit<SsoRouteDependencies, 'ids'>): Route[] {
   const view = (row: ConnectionRow, { slug }: OrgRow) =>
     viewConnection(row, serviceUrls(baseUrl(), slug, row.kind));
 
@@ -117,7 +124,7 @@ export function ssoRoutes({ db, secrets, allowPrivateNetworks, baseUrl }: SsoRou
  * The identity provider vouches for e-mail addresses and groups, so it can sign in a person as any member, including an
  * owner.
  */
-function checkMaySetSignIn(caller: Caller): void {
+export function checkMaySetSignIn(caller: Caller): void {
   checkMayGrantMembership(caller, 'owner');
 }
 

@@ -8,6 +8,7 @@ import type { SamlThread } from '../../../platform/saml/saml-thread.ts';
 import { systemClock } from '../../../platform/time/clock.ts';
 import { type Assertion, readAssertion } from './assertion.ts';
 import type { ServiceUrls } from './connection.ts';
+import { displayName, emailOf, type Person } from './person.ts';
 import type { ConnectionRow } from './queries.ts';
 
 const clockSkewMs = 60_000;
@@ -85,4 +86,23 @@ export async function verifyResponse(
     now: systemClock.now(),
     clockSkewMs,
   });
+}
+
+/** E-mail addresses from the provider count as verified, because the org chose the provider. */
+export function personOf(
+  { issuer, groups_attribute }: ConnectionRow,
+  { nameId, attributes }: Assertion,
+): Person {
+  const first = (...names: string[]) => names.map((name) => attributes.get(name)?.[0]).find(Boolean);
+  const email =
+    first('email', 'mail', 'http://schemas.xmlsoap.org/ws/2005/05/identity/claims/emailaddress') ?? nameId;
+  return {
+    issuer,
+    subject: nameId,
+    email: emailOf(email),
+    name: displayName(
+      first('name', 'displayName', 'http://schemas.microsoft.com/identity/claims/displayname'),
+    ),
+    groups: attributes.get(groups_attribute) ?? [],
+  };
 }

@@ -1,9 +1,10 @@
-/** Deletes expired sign-in attempts and assertions. */
+/** Deletes expired sign-in attempts, assertions and tests. */
 
 import type { Database } from '../../../platform/db/database.ts';
 import type { Job } from '../../../platform/jobs/jobs.ts';
 import type { Clock } from '../../../platform/time/clock.ts';
 import { deleteOver } from './queries.ts';
+import { deleteExpiredTests } from './test-queries.ts';
 
 const batch = 500;
 
@@ -11,6 +12,11 @@ export function ssoTidying({ db, clock }: { readonly db: Database; readonly cloc
   return {
     id: 'delete-old-sign-ins',
     everyMs: 600_000,
-    runOnce: async () => (await deleteOver(db, clock.now(), batch)) === batch,
+    async runOnce() {
+      const now = clock.now();
+      const signIns = await deleteOver(db, now, batch);
+      const tests = await deleteExpiredTests(db, now, batch);
+      return Math.max(signIns, tests) === batch;
+    },
   };
 }

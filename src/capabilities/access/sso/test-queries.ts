@@ -1,0 +1,89 @@
+/** Statements about tests of single sign-on. */
+import type { Queryable } from '../../../platform/db/database.ts';
+import type { SsoKind } from './schema.ts';
+
+export const testStatuses = ['pending', 'started', 'finished'] as const;
+export type TestStatus = (typeof testStatuses)[number];
+
+export interface TestRow {
+  readonly org_id: string;
+  readonly id: string;
+  readonly digest: string;
+  readonly kind: SsoKind;
+  readonly status: TestStatus;
+  readonly sealed: Uint8Array;
+  readonly browser_digest: string | null;
+  readonly result: Uint8Array | null;
+  readonly created_at: Date;
+  readonly expires_at: Date;
+}
+
+const columns = 'org_id, id, digest, kind, status, sealed, browser_digest, result, created_at, expires_at';
+
+export async function insertTest(tx: Queryable, row: TestRow): Promise<void> {
+  await tx.query(`INSERT INTO sso_tests (${columns}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`, [
+    row.org_id,
+    row.id,
+    row.digest,
+    row.kind,
+    row.status,
+    row.sealed,
+    row.browser_digest,
+    row.result,
+    row.created_at,
+    row.expires_at,
+  ]);
+}
+
+export async function findTest(
+  db: Queryable,
+  orgId: string,
+  id: string,
+  now: Date,
+): Promise<TestRow | undefined> {
+  const [row] = await db.query<TestRow>(
+    `SELECT ${columns} FROM sso_tests WHERE org_id = $1 AND id = $2 AND expires_at > $3`,
+    [orgId, id, now],
+  );
+  return row;
+}
+
+export async function countTests(db: Queryable, orgId: string, now: Date): Promise<number> {
+  const [row] = await db.query<{ count: number }>(
+    'SELECT count(*)::int4 AS count FROM sso_tests WHERE org_id = $1 AND expires_at > $2',
+    [orgId, now],
+  );
+  return row?.count ?? 0;
+}
+
+export async function findTestByDigest(
+  db: Queryable,
+  digest: string,
+  now: Date,
+): Promise<TestRow | undefined> {
+  const [row] = await db.query<TestRow>(
+    `SELECT ${columns} FROM sso_tests WHERE digest = $1 AND expires_at > $2`,
+    [digest, now],
+  );
+  return row;
+}
+
+/** Moves the test to its next status. Returns false if another request was first. */
+export async function updateTest(db: Queryable, row: TestRow, before: TestStatus): Promise<boolean> {
+  const updated = await db.query(
+    `UPDATE sso_tests SET status = $3, sealed = $4, browser_digest = $5, result = $6, expires_at = $7
+      WHERE org_id = $1 AND id = $2 AND status = $8 RETURNING 1 AS one`,
+    [row.org_id, row.id, row.status, row.sealed, row.browser_digest, row.result, row.expires_at, before],
+  );
+  return updated.length > 0;
+}
+
+/** Deletes up to `limit` expired tests; returns their number. */
+export async function deleteExpiredTests(db: Queryable, now: Date, limit: number): Promise<number> {
+  const deleted = await db.query(
+    `DELETE FROM sso_tests WHERE (org_id, id) IN (
+       SELECT org_id, id FROM sso_tests WHERE expires_at <= $1 LIMIT $2) RETURNING 1 AS one`,
+    [now, limit],
+  );
+  return deleted.length;
+}
