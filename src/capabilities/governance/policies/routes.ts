@@ -6,6 +6,7 @@ import type { Caller } from '../../../platform/http/routes/access.ts';
 import {
   bodyLimits,
   posting,
+  publicRead,
   type Route,
   read,
   type StoreResponse,
@@ -33,6 +34,7 @@ import {
   VersionFilters,
 } from './schema.ts';
 import { type PastRun, simulate } from './simulation.ts';
+import { VariableList, variableViews } from './variables.ts';
 
 export interface PolicyDependencies {
   readonly db: Database;
@@ -48,6 +50,13 @@ const simulatedRunsDefault = 200;
 
 export function policyRoutes({ db, ids, timezoneOf, lastRuns }: PolicyDependencies): Route[] {
   return [
+    publicRead({
+      id: 'policies.variables',
+      path: '/v1/meta/policy-variables',
+      summary: 'List the variables of policy expressions',
+      response: VariableList,
+      handler: async () => ({ data: variableViews(), next_cursor: null }),
+    }),
     write({
       id: 'policies.create',
       method: 'POST',
