@@ -29,6 +29,8 @@ export interface App {
   /** Options of the fast HTTP path; undefined if `SVC_HTTP_FAST_PATH` turns it off. */
   readonly fastPath: FastPathOptions | undefined;
   readonly jobs: readonly Job[];
+  /** Records the runs of a job that the app does not have. */
+  observeJob(job: Job): Job;
   /** The deprecations in force. */
   readonly deprecations: DeprecationRegistry;
   /** The metrics on `/metrics`. */
@@ -61,6 +63,7 @@ export function createApp(deps: AppDependencies): App {
     recordCallersChange,
     edgeDependencies,
     checkRequestRate,
+    jobHistory,
   } = components;
   const openApi = cachedOpenApi(
     () => routes,
@@ -131,7 +134,8 @@ export function createApp(deps: AppDependencies): App {
     handler: pipeline.handle,
     headersOfUnread: pipeline.headersOfUnread,
     fastPath: config.httpFastPath ? { fastHandler, serve: pipeline.serve } : undefined,
-    jobs: [...createJobs(deps, components), ...(gateway?.jobs ?? [])],
+    jobs: [...createJobs(deps, components), ...(gateway?.jobs ?? [])].map(jobHistory.observe),
+    observeJob: jobHistory.observe,
     deprecations,
     metrics: metrics.registry,
     async endStreams() {

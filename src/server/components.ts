@@ -41,6 +41,7 @@ import { createDriftGauge, registerLedgerMetrics } from '../ledger/metrics.ts';
 import { AuthBackoff } from '../platform/http/pipeline/auth-backoff.ts';
 import { createKeyReleases } from '../platform/http/pipeline/key-releases.ts';
 import type { WriterDependencies } from '../platform/http/pipeline/write.ts';
+import { createJobHistory } from '../platform/jobs/job-history.ts';
 import { registerLogMetrics } from '../platform/log-destination.ts';
 import { createMetrics } from '../platform/observability/metrics.ts';
 import type { AppDependencies } from './dependencies.ts';
@@ -193,7 +194,12 @@ export function createComponents(deps: AppDependencies) {
     now: () => clock.now(),
   };
 
+  const jobHistory = createJobHistory(clock);
+  const startedAt = clock.now();
+
   return {
+    jobHistory,
+    startedAt,
     docsUrl,
     deprecations,
     callers,

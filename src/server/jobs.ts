@@ -10,6 +10,7 @@ import { emptyMonthsJob, retentionJob } from '../capabilities/compliance/retenti
 import { approvalExpiry } from '../capabilities/governance/approvals/index.ts';
 import { exhaustionWatch } from '../capabilities/insight/forecasts/index.ts';
 import { driftWatch } from '../capabilities/insight/ledger/index.ts';
+import { summarizeOrgs } from '../capabilities/insight/org-summaries/index.ts';
 import { statementDriftJob } from '../capabilities/insight/statements/index.ts';
 import { createSender, webhookJobs } from '../capabilities/integration/webhooks/index.ts';
 import { expiredResponsesJob } from '../capabilities/spend/runs/index.ts';
@@ -56,6 +57,7 @@ export function createJobs(deps: AppDependencies, components: Components): Job[]
     expiringKeys({ db, ids, clock }),
     exhaustionWatch({ db, ids, clock, ledger, orgLimits, wants: services.events.wants }),
     statementDriftJob({ db, ids, clock }),
+    summarizeOrgs({ db, ledger, clock }),
     keyUses.job,
     ...credentials.jobs,
     ...webhookJobs({

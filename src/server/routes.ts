@@ -4,7 +4,7 @@ import { keyRoutes } from '../capabilities/access/keys/index.ts';
 import { memberRoutes } from '../capabilities/access/members/index.ts';
 import { orgRoutes } from '../capabilities/access/orgs/index.ts';
 import { sessionRoutes } from '../capabilities/access/sessions/index.ts';
-import { ssoRoutes } from '../capabilities/access/sso/index.ts';
+import { ssoRoutes, ssoTestRoutes } from '../capabilities/access/sso/index.ts';
 import { supportRoutes } from '../capabilities/access/support/index.ts';
 import { auditRoutes } from '../capabilities/compliance/audit/index.ts';
 import { erasureRoutes } from '../capabilities/compliance/erasure/index.ts';
@@ -21,7 +21,9 @@ import { safetyRoutes } from '../capabilities/governance/safety/index.ts';
 import { benchmarkRoutes } from '../capabilities/insight/benchmarks/index.ts';
 import { focusRoutes } from '../capabilities/insight/focus/index.ts';
 import { forecastRoutes } from '../capabilities/insight/forecasts/index.ts';
+import { installationRoutes } from '../capabilities/insight/installation/index.ts';
 import { ledgerRoutes } from '../capabilities/insight/ledger/index.ts';
+import { orgSummaryRoutes } from '../capabilities/insight/org-summaries/index.ts';
 import { statementRoutes } from '../capabilities/insight/statements/index.ts';
 import { createSpooledExports, usageRoutes } from '../capabilities/insight/usage/index.ts';
 import { connectionRoutes } from '../capabilities/integration/connections/index.ts';
@@ -44,6 +46,7 @@ import { version } from '../config/version.ts';
 import { edgeRoutes } from '../edge/index.ts';
 import { type Gateway, gatewayCallRoutes } from '../gateway/index.ts';
 import type { Route } from '../platform/http/routes/route.ts';
+import { unreadyReasonsOf } from '../platform/http/server/process-health.ts';
 import { secretsKeyFile } from '../platform/secrets/key-ring.ts';
 import type { Components } from './components.ts';
 import type { AppDependencies } from './dependencies.ts';
@@ -78,16 +81,21 @@ export function createRoutes(
     recordCallersChange,
     timezoneOf,
     erasureDependencies,
+    metrics,
+    jobHistory,
+    startedAt,
   } = components;
   const exports = createSpooledExports({ db, spoolDir: config.spoolDir });
   return [
     ...orgRoutes({ db, ids }),
+    ...orgSummaryRoutes({ db, ledger }),
     ...orgRemovalRoutes(),
     ...residencyRoutes({ db }),
     ...supportRoutes({ db, ids }),
     ...keyRoutes({ db, ids, environment: config.keyEnvironment }),
     ...memberRoutes({ db, ids, links: memberLinks }),
     ...ssoRoutes({ db, secrets, allowPrivateNetworks, baseUrl }),
+    ...ssoTestRoutes({ db, ids, secrets, allowPrivateNetworks, baseUrl }),
     ...sessionRoutes({ db, sessions }),
     ...links.routes,
     ...budgetRoutes({ db, ids }),
@@ -151,6 +159,16 @@ export function createRoutes(
     ...forecastRoutes({ db, ids, ledger, orgLimits, prices }),
     ...ledgerRoutes({ ...increaseDependencies, drift, timezoneOf }),
     ...edgeRoutes(edgeDependencies),
+    ...installationRoutes({
+      db,
+      processes: services.processes,
+      metrics,
+      jobHistory,
+      version,
+      region: config.region,
+      startedAt,
+      notReady: () => unreadyReasonsOf(deps.health),
+    }),
     ...deprecationRoutes({ db, registry: deprecations, callers, docsUrl }),
     ...metaRoutes(openApi),
   ];

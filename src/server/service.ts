@@ -184,7 +184,7 @@ async function serve(
     throw error;
   });
   health.set('starting', false);
-  const jobs = startJobs([...app.jobs, backfillJob(db, migrations)], log);
+  const jobs = startJobs([...app.jobs, app.observeJob(backfillJob(db, migrations))], log);
   unreadable.addEventListener('abort', () => void jobs.stop());
   const url = urlOf(config.host, address.port);
   const shownUrl = localUrl(config.host, address.port);

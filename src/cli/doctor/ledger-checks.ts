@@ -1,8 +1,14 @@
 /** Checks of the data: holds, drift of the ledger, prices, webhooks, retention. */
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
+import {
+  overdueHoldSeconds,
+  overdueWebhookSeconds,
+  pricesWarnDays,
+} from '../../capabilities/insight/installation/index.ts';
 import { findRecentlyBooked, reconcile } from '../../capabilities/insight/ledger/index.ts';
 import { type Backlog, readBacklog } from '../../capabilities/integration/webhooks/index.ts';
+import { pricesStoredAt } from '../../capabilities/spend/models/index.ts';
 import { formatUsd } from '../../kernel/money.ts';
 import { inspectOrg } from '../../ledger/postgres/inspect-org.ts';
 import type { Database } from '../../platform/db/database.ts';
@@ -33,7 +39,6 @@ async function migratedDatabase({ database }: Deployment): Promise<Database | un
   return row?.name == null ? undefined : database.db;
 }
 
-const holdOverdueSeconds = { warn: 60, fail: 600 };
 const fullShare = 0.8;
 
 interface OpenHolds {
@@ -48,12 +53,12 @@ async function checkHolds(deployment: Deployment): Promise<Finding> {
     return skip(notVisible);
   }
   const finding = `${holds.open} open holds, the oldest is ${Math.round(holds.overdue)} s overdue.`;
-  if (holds.overdue > holdOverdueSeconds.warn) {
+  if (holds.overdue > overdueHoldSeconds.warn) {
     const remedy =
       service === undefined
         ? 'Start the service: it releases expired holds.'
         : 'See the job expire-holds in the log of the service, and locks in the database.';
-    return holds.overdue > holdOverdueSeconds.fail ? fail(finding, remedy) : warn(finding, remedy);
+    return holds.overdue > overdueHoldSeconds.fail ? fail(finding, remedy) : warn(finding, remedy);
   }
   const share = holds.open / config.holdsMax;
   if (engine === 'embedded' && share >= fullShare) {
@@ -117,7 +122,6 @@ async function findDriftingOrgs(db: Database): Promise<string[]> {
   return drifting;
 }
 
-const priceDays = 90;
 const dayMs = 86_400_000;
 
 /** The prices that come with a version count as stored when the database was created. */
@@ -127,23 +131,17 @@ async function checkPrices(deployment: Deployment): Promise<Finding> {
     return skip('No prices are stored yet.');
   }
   const storedMs =
-    'query' in dates ? await pricesStoredMs(dates) : await pricesOfServiceStoredMs(dates, deployment);
+    'query' in dates
+      ? ((await pricesStoredAt(dates))?.getTime() ?? 0)
+      : await pricesOfServiceStoredMs(dates, deployment);
   const days = Math.floor((Date.now() - storedMs) / dayMs);
   const finding = `The latest price was stored ${days} days ago.`;
-  return days < priceDays
+  return days < pricesWarnDays
     ? ok(finding)
     : warn(
         finding,
         'Update them with `purser prices update`, and compare them with those of your providers.',
       );
-}
-
-async function pricesStoredMs(db: Database): Promise<number> {
-  const [row] = await db.query<{ last: Date | null }>(
-    `SELECT greatest((SELECT max(created_at) FROM model_prices), (SELECT min(applied_at) FROM schema_migrations)) AS last`,
-    [],
-  );
-  return row?.last?.getTime() ?? 0;
 }
 
 async function pricesOfServiceStoredMs(service: RunningService, { config }: Deployment): Promise<number> {
@@ -152,8 +150,6 @@ async function pricesOfServiceStoredMs(service: RunningService, { config }: Depl
   const created = statSync(join(config.dataDir, 'database'), { throwIfNoEntry: false });
   return Math.max(created?.birthtimeMs ?? 0, ...data.map(({ created_at }) => Date.parse(created_at)));
 }
-
-const webhookOverdueSeconds = { warn: 300, fail: 3_600 };
 
 async function checkWebhooks(deployment: Deployment): Promise<Finding> {
   const backlog = await webhookBacklog(deployment);
@@ -165,13 +161,15 @@ async function checkWebhooks(deployment: Deployment): Promise<Finding> {
     deployment.service === undefined
       ? 'Start the service: it sends deliveries.'
       : 'Start more processes, and look for slow receivers in GET /v1/orgs/{id}/webhooks/{sub_id}/deliveries.';
-  if (backlog.overdueSeconds > webhookOverdueSeconds.fail) {
+  if (backlog.overdueSeconds > overdueWebhookSeconds.fail) {
     return fail(finding, remedy);
   }
-  return backlog.overdueSeconds > webhookOverdueSeconds.warn ? warn(finding, remedy) : ok(finding);
+  return backlog.overdueSeconds > overdueWebhookSeconds.warn ? warn(finding, remedy) : ok(finding);
 }
 
-async function webhookBacklog(deployment: Deployment): Promise<Backlog | undefined> {
+async function webhookBacklog(
+  deployment: Deployment,
+): Promise<Pick<Backlog, 'waiting' | 'overdueSeconds'> | undefined> {
   const db = await migratedDatabase(deployment);
   if (db !== undefined) {
     return readBacklog(db);

@@ -111,6 +111,18 @@ interface ProcessRow {
   readonly silent: boolean;
 }
 
+export interface ListedProcess {
+  readonly id: string;
+  /** Null for builds before 0.1.0. */
+  readonly build: string | null;
+  readonly seen_at: Date;
+}
+
+/** Returns the processes that use the database. */
+export function listProcesses(db: Queryable): Promise<ListedProcess[]> {
+  return db.query<ListedProcess>('SELECT id, build, seen_at FROM processes ORDER BY id', []);
+}
+
 interface ThisProcess {
   readonly id: string;
   readonly build: string;

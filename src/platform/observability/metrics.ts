@@ -12,6 +12,8 @@ export interface Metrics extends RequestMetrics {
   /** For a route that counts its requests itself. */
   countsOf(route: string): RouteCounts;
   text(): Promise<string>;
+  /** Returns the current value of a metric, summed over its labels; undefined if there is no such metric. */
+  value(name: string): Promise<number | undefined>;
   /** For the metrics of components that are created later. */
   readonly registry: Registry;
   readonly contentType: string;
@@ -75,6 +77,10 @@ export function createMetrics({ db, renderEveryMs, registerMore }: MetricsOption
     registry,
     contentType: registry.contentType,
     text: coalesced(() => registry.metrics(), { everyMs: renderEveryMs }),
+    async value(name) {
+      const metric = await registry.getSingleMetric(name)?.get();
+      return metric?.values.reduce((sum, { value }) => sum + value, 0);
+    },
     countsOf: (route) => requests.of(route),
     observe(method, route, status, seconds) {
       requests.of(route).answered(knownMethods.has(method) ? method : 'other', status, seconds);

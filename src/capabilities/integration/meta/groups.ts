@@ -55,6 +55,7 @@ export const operationGroups = {
   platform_retention: "Retention of the operators' audit log.",
   snapshots: 'Snapshots of the embedded database, for backups.',
   secrets: 'Rotation of the key that encrypts stored secrets.',
+  installation: 'The state of the installation, for operators.',
   deprecations: 'Deprecated routes and their callers.',
   meta: 'Information about the service.',
 } as const;

@@ -24,15 +24,23 @@ export function createDeliveryCounts(): DeliveryCounts {
 export interface Backlog {
   readonly waiting: number;
   readonly overdueSeconds: number;
+  /** Events that were not fanned out yet. */
+  readonly events: number;
+  readonly oldestEventSeconds: number;
 }
 
+const emptyBacklog: Backlog = { waiting: 0, overdueSeconds: 0, events: 0, oldestEventSeconds: 0 };
+
 export async function readBacklog(db: Queryable): Promise<Backlog> {
-  const [row] = await db.query<{ waiting: number; overdue: number }>(
+  const [row] = await db.query<Backlog>(
     `SELECT (SELECT count(*) FROM webhook_deliveries WHERE state = 'waiting')::float8 AS waiting,
             (SELECT greatest(coalesce(extract(epoch FROM now() - min(next_due_at)), 0), 0)
-               FROM webhook_lanes WHERE next_due_at IS NOT NULL)::float8 AS overdue`,
+               FROM webhook_lanes WHERE next_due_at IS NOT NULL)::float8 AS "overdueSeconds",
+            events.count::float8 AS events,
+            greatest(coalesce(extract(epoch FROM now() - events.oldest), 0), 0)::float8 AS "oldestEventSeconds"
+       FROM (SELECT count(*) AS count, min(created_at) AS oldest FROM outbox WHERE fanned_out_at IS NULL) AS events`,
   );
-  return { waiting: row?.waiting ?? 0, overdueSeconds: row?.overdue ?? 0 };
+  return row ?? emptyBacklog;
 }
 
 /** Maximum age of the cached backlog. Counting the backlog reads all of it, so it is not done for every scrape. */
@@ -53,6 +61,7 @@ export function registerWebhookMetrics(registry: Registry, db: Database, counts:
     },
   });
   const backlog = backlogOf(db);
+  registerEventMetrics(registry, backlog);
   new Gauge({
     name: 'svc_webhook_deliveries_waiting',
     help: 'Deliveries that wait for an attempt, including those of paused subscriptions.',
@@ -71,8 +80,27 @@ export function registerWebhookMetrics(registry: Registry, db: Database, counts:
   });
 }
 
+function registerEventMetrics(registry: Registry, backlog: () => Promise<Backlog>): void {
+  new Gauge({
+    name: 'svc_events_waiting',
+    help: 'Events that were not queued for their subscriptions yet.',
+    registers: [registry],
+    async collect() {
+      this.set((await backlog()).events);
+    },
+  });
+  new Gauge({
+    name: 'svc_oldest_event_seconds',
+    help: 'Age of the oldest event that was not queued for its subscriptions yet.',
+    registers: [registry],
+    async collect() {
+      this.set((await backlog()).oldestEventSeconds);
+    },
+  });
+}
+
 function backlogOf(db: Database): () => Promise<Backlog> {
-  let last: Backlog = { waiting: 0, overdueSeconds: 0 };
+  let last = emptyBacklog;
   let reading: Promise<Backlog> | undefined;
   let readAtMs = Number.NEGATIVE_INFINITY;
 

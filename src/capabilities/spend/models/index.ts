@@ -27,7 +27,7 @@ export {
 export { followsUpdates, invalidForm, modelNameForm, viewModelPrice } from './models.ts';
 export { priceColumnsOf, viewPriceColumns } from './price-columns.ts';
 export { createPrices, type ListedPrice, type PriceInForce, type Prices } from './prices.ts';
-export { lockAllModels, lockModel, type ModelPriceRow, modelsOfVersions } from './queries.ts';
+export { lockAllModels, lockModel, type ModelPriceRow, modelsOfVersions, pricesStoredAt } from './queries.ts';
 export {
   columnsOf,
   noRates,

@@ -310,3 +310,12 @@ export async function insertFirstCapabilities(
   );
   return written.length;
 }
+
+/** Returns when the newest price was stored. The prices that come with a version count from the creation of the database. */
+export async function pricesStoredAt(db: Queryable): Promise<Date | null> {
+  const [row] = await db.query<{ last: Date | null }>(
+    `SELECT greatest((SELECT max(created_at) FROM model_prices), (SELECT min(applied_at) FROM schema_migrations)) AS last`,
+    [],
+  );
+  return row?.last ?? null;
+}

@@ -46,3 +46,9 @@ export class ProcessHealth {
     publishHealth(this.state, [...this.#reasons], monotonicMs());
   }
 }
+
+/** Returns the reasons of `/readyz`; empty if the process is ready. */
+export function unreadyReasonsOf(health: Pick<ProcessHealth, 'answer'>): readonly string[] {
+  const { reasons = [] } = JSON.parse(health.answer('/readyz').body) as { reasons?: readonly string[] };
+  return reasons;
+}

@@ -1,0 +1,2 @@
+export { installationRoutes } from './routes.ts';
+export { overdueHoldSeconds, overdueWebhookSeconds, pricesWarnDays } from './thresholds.ts';

@@ -1,0 +1,2 @@
+export { summarizeOrgs } from './job.ts';
+export { orgSummaryRoutes } from './routes.ts';
