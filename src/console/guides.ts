@@ -25,6 +25,8 @@ const guides: Readonly<Record<string, string>> = {
   '/console/plans': '/docs/guides/limits',
   '/console/prices': '/docs/guides/prices',
   '/console/grants': '/docs/guides/support-access',
+  '/console/health': '/docs/operations/running',
+  '/console/retention': '/docs/guides/retention',
   '/console/deprecations': '/docs/guides/deprecations',
   '/console/operator-keys': '/docs/guides/keys',
   '/console/sessions': '/docs/guides/sign-in',

@@ -10,6 +10,7 @@ import { sessionScreens } from './pages/access/settings-sessions.ts';
 import { ssoScreens } from './pages/access/settings-sso.ts';
 import { supportScreens } from './pages/access/settings-support.ts';
 import { auditScreens } from './pages/compliance/audit.ts';
+import { operatorRetentionScreens } from './pages/compliance/operator-retention.ts';
 import { retentionScreens } from './pages/compliance/settings-retention.ts';
 import { approvalScreens } from './pages/governance/approvals.ts';
 import { denialPageScreens } from './pages/governance/denial-page.ts';
@@ -21,6 +22,7 @@ import { safetyScreens } from './pages/governance/safety.ts';
 import { benchmarkScreens } from './pages/insight/benchmarks.ts';
 import { forecastScreens } from './pages/insight/forecasts.ts';
 import { getStartedScreens } from './pages/insight/get-started.ts';
+import { operatorHealthScreens } from './pages/insight/operator-health.ts';
 import { overviewScreens } from './pages/insight/overview.ts';
 import { reconciliationScreens } from './pages/insight/reconciliation.ts';
 import { searchScreens } from './pages/insight/search.ts';
@@ -101,5 +103,7 @@ export const screens: readonly Screen[] = [
   ...operatorGrantScreens,
   ...operatorKeyScreens,
   ...operatorRateScreens,
+  ...operatorHealthScreens,
+  ...operatorRetentionScreens,
   notFoundPage,
 ];

@@ -1,5 +1,6 @@
 /** For operators: support grants, which allow access to an organization. */
 import type { Responses } from '../../../contract/views/responses.ts';
+import { ApiFailure } from '../../api.ts';
 import {
   actionButton,
   badge,
@@ -14,9 +15,9 @@ import {
 import { type Filter, filterBar, filterQuery } from '../../filters.ts';
 import { actionScreen, formScreens } from '../../form-screens.ts';
 import { time } from '../../format.ts';
-import { html, link, type Markup, path } from '../../html.ts';
+import { html, link, type Markup, type Part, path } from '../../html.ts';
 import { listing } from '../../listing.ts';
-import { type Screen, type ScreenVisit, view } from '../../screen.ts';
+import { type Screen, type ScreenVisit, seeOther, view } from '../../screen.ts';
 import { grantableScopes } from './operator-scopes.ts';
 import { type GrantView, grantTones } from './settings-support.ts';
 
@@ -36,7 +37,7 @@ const filters: readonly Filter[] = [
 
 export const operatorGrantScreens: readonly Screen[] = [
   { path: listPath, audience: 'operator', handler: list },
-  ...formScreens({
+  ...formScreens<'support.grants.create'>({
     path: `${listPath}/new`,
     audience: 'operator',
     title: 'Request access',
@@ -60,7 +61,7 @@ export const operatorGrantScreens: readonly Screen[] = [
       ...body,
       expires_at: new Date(now.getTime() + Number(hours) * hourMs).toISOString(),
     }),
-    done: 'grant_made',
+    show: async (_visit, { org_id }) => seeOther(link(path`/console/orgs/${org_id}`, { done: 'grant_made' })),
   }),
   actionScreen<'support.sessions.open'>({
     path: `${listPath}/{grant_id}/open`,
@@ -119,8 +120,33 @@ function actions({ id, status, reason }: GrantView, visit: ScreenVisit): Markup 
   return (
     (status === 'active' || status === 'pending') &&
     html`<div class="actions">${status === 'active' && actionButton(visit, { path: `${at}/open`, label: 'Open session', tone: 'primary', about: reason, once: true })}
-${confirmButton(visit, { path: `${at}/revoke`, label: 'Revoke', about: reason }, 'Its sessions end immediately.')}</div>`
+${confirmButton(visit, { path: `${at}/revoke`, label: 'Revoke', about: reason, thing: reason }, 'Its sessions end immediately.')}</div>`
   );
+}
+
+/** Opens a session under the organization's active grant; without one, leads to the form that requests it. */
+export function openConsoleButton(
+  visit: ScreenVisit,
+  orgId: string,
+  grants: Responses['support.grants.list'] | ApiFailure,
+): Part {
+  const listed = grants instanceof ApiFailure ? [] : grants.data;
+  const active = listed.find(({ status }) => status === 'active');
+  if (active !== undefined) {
+    return actionButton(visit, {
+      path: path`/console/grants/${active.id}/open`,
+      label: 'Open console',
+      tone: 'primary',
+      once: true,
+    });
+  }
+  return listed.some(({ status }) => status === 'pending')
+    ? badge('Access requested', 'warn')
+    : linkButton(visit, {
+        path: link('/console/grants/new', { org_id: orgId }),
+        label: 'Open console',
+        tone: 'primary',
+      });
 }
 
 /** The token is a bearer token for the API, and signs in to the organization's console. */

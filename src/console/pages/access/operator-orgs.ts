@@ -15,13 +15,16 @@ import {
 } from '../../components.ts';
 import { type Filter, filterBar, filterQuery } from '../../filters.ts';
 import { actionScreen, formScreens } from '../../form-screens.ts';
-import { count, day, exactUsd, time } from '../../format.ts';
+import { capitalized, count, day, exactUsd, time } from '../../format.ts';
 import type { Field } from '../../forms.ts';
 import { html, link, type Markup, path } from '../../html.ts';
 import { listing } from '../../listing.ts';
 import { pathOf } from '../../operations.ts';
 import { type Screen, type ScreenVisit, seeOther, view } from '../../screen.ts';
+import { checkTypedName, typedNameField } from '../../typed-name.ts';
 import { withoutScopes } from './keys.ts';
+import { openConsoleButton } from './operator-grants.ts';
+import { asOf, defaultSort, figureColumns, figureStats, sortFilter } from './operator-org-figures.ts';
 import { everyScope } from './operator-scopes.ts';
 
 const listPath = '/console/orgs';
@@ -31,13 +34,13 @@ const apiPath = '/v1/admin/orgs/{org_id}';
 type OrgView = Responses['orgs.read'];
 
 const filters: readonly Filter[] = [
-  { name: 'name', label: 'Name' },
-  { name: 'slug', label: 'Slug' },
+  { name: 'search', label: 'Name, slug or ID' },
   {
     name: 'status',
     label: 'Status',
-    options: ['active', 'suspended'].map((value) => ({ value, label: value })),
+    options: ['active', 'suspended'].map((value) => ({ value, label: capitalized(value) })),
   },
+  sortFilter,
 ];
 
 const orgFields: readonly Field[] = [
@@ -101,12 +104,20 @@ export const operatorOrgScreens: readonly Screen[] = [
     done: 'reinstated',
     back: orgPath,
   }),
-  actionScreen({
+  ...formScreens({
     path: `${orgPath}/remove`,
     audience: 'operator',
+    title: 'Remove organization',
+    intro:
+      'Deletes all data of the organization: runs, limits, API keys and the audit log. This cannot be undone.',
+    submit: async (visit) => `Remove organization “${(await found(visit)).name}”`,
+    isDestructive: true,
+    back: orgPath,
+    fields: async (visit) => [typedNameField((await found(visit)).name)],
+    check: async (body, visit) => checkTypedName(body, (await found(visit)).name),
     call: `DELETE ${apiPath}`,
-    done: 'org_removed',
-    back: listPath,
+    send: ({ api, params }) => api.send<never>('DELETE', pathOf(apiPath, params)),
+    show: async () => seeOther(link(listPath, { done: 'org_removed' })),
   }),
   actionScreen({
     path: `${orgPath}/clear-addresses`,
@@ -199,15 +210,19 @@ function found({ api, params }: ScreenVisit): Promise<OrgView> {
   return api.get<'orgs.read'>(pathOf(apiPath, params));
 }
 
-function statusBadge({ status }: OrgView): Markup {
-  return badge(status, status === 'active' ? 'good' : 'bad');
+function statusBadge({ status }: Pick<OrgView, 'status'>): Markup {
+  return badge(capitalized(status), status === 'active' ? 'good' : 'bad');
 }
 
 async function list(visit: ScreenVisit) {
-  const { api, query } = visit;
+  const { api, query, now } = visit;
   const create = (label: string) => linkButton(visit, { path: `${listPath}/new`, label, tone: 'primary' });
-  const listed = await api.get<'orgs.list'>(
-    link('/v1/admin/orgs', { ...filterQuery(query), sort: '-created_at', limit: '50' }),
+  const listed = await api.get<'orgs.summaries.list'>(
+    link('/v1/admin/org-summaries', {
+      ...filterQuery(query),
+      sort: query.get('sort') || defaultSort,
+      limit: '50',
+    }),
   );
   const body = listing({
     listed,
@@ -223,11 +238,9 @@ async function list(visit: ScreenVisit) {
       {
         title: 'Name',
         cell: (org) =>
-          html`<a href="${path`/console/orgs/${org.id}`}">${org.name}</a><span class="sub"><code>${org.id}</code></span>`,
+          html`<a href="${path`/console/orgs/${org.id}`}">${org.name}</a><span class="sub">${org.slug}</span>`,
       },
-      { title: 'Slug', cell: (org) => org.slug },
-      { title: 'Data region', cell: (org) => org.home_region ?? '–' },
-      { title: 'Time zone', cell: (org) => org.timezone },
+      ...figureColumns(now),
       {
         title: 'Created',
         cell: (org) => html`<span class="nowrap">${day(org.created_at, 'UTC')}</span>`,
@@ -238,24 +251,29 @@ async function list(visit: ScreenVisit) {
   return view(
     'Organizations',
     html`${heading('Organizations', create('Create organization'))}
-${filterBar(listPath, filters, query)}${card('Organizations', body)}`,
+${filterBar(listPath, filters, query)}${card('Organizations', html`${body}${asOf(listed.data)}`)}`,
   );
 }
 
 async function one(visit: ScreenVisit) {
-  const { api, params } = visit;
+  const { api, params, now } = visit;
   const here = pathOf(orgPath, params);
   const to = (path: string, label: string, tone?: Action['tone']) =>
     linkButton(visit, { path, label, ...(tone && { tone }) });
-  const [org, plan, prepaid, rates] = await Promise.all([
+  const [org, figures, grants, plan, prepaid, rates] = await Promise.all([
     found(visit),
+    api.tryGet<'orgs.summary.read'>(pathOf(`${apiPath}/summary`, params)),
+    api.tryGet<'support.grants.list'>(
+      link('/v1/admin/support/grants', { org_id: params.org_id, sort: '-created_at', limit: '50' }),
+    ),
     api.tryGet<'orgs.plan.read'>(pathOf(`${apiPath}/plan`, params)),
     api.tryGet<'orgs.prepaid.read'>(pathOf(`${apiPath}/prepaid`, params)),
     api.tryGet<'orgs.rate_limits.read'>(pathOf(`${apiPath}/rate-limits`, params)),
   ]);
   return view(
     org.name,
-    html`${heading(org.name, html`${to(`${here}/edit`, 'Edit')}${to(`${here}/key`, 'Create API key')}<a class="button" href="${here}/prices">Custom prices</a>${to(link('/console/grants/new', { org_id: org.id }), 'Request access')}`)}
+    html`${heading(org.name, html`${openConsoleButton(visit, org.id, grants)}${to(`${here}/edit`, 'Edit')}${to(`${here}/key`, 'Create API key')}<a class="button" href="${here}/prices">Custom prices</a>`)}
+${figureStats(figures, now)}
 ${card(
   'Organization',
   definitionList([
@@ -272,6 +290,6 @@ ${card('Data region', html`<p>${org.home_region === null ? 'No data region.' : `
 ${cardOf('Rate limits', rates, ({ read_rpm, policies }) => html`<p>${read_rpm === null ? 'Default read limit' : `${count(read_rpm)} read requests per minute`}; ${policies.length === 0 ? 'no other rate limits or quotas' : `rate limits and quotas: ${policies.map(({ name }) => name).join(', ')}`}.</p><p class="form-end">${to(`${here}/rates`, 'Change rate limits')}</p>`)}
 ${card('Account recovery', html`<p>For an organization that has locked itself out by its IP allowlist.</p><div class="form-end">${confirmButton(visit, { path: `${here}/clear-addresses`, label: 'Clear IP allowlist' }, 'The organization can then be used from any IP address.')}</div>`)}
 ${card(org.status === 'active' ? 'Suspend' : 'Reinstate', org.status === 'active' ? html`<p>Blocks all API and console access. Nothing is deleted.</p><div class="form-end">${to(`${here}/suspend`, 'Suspend organization', 'danger')}</div>` : html`<p>Restores API and console access.</p><div class="form-end">${actionButton(visit, { path: `${here}/reinstate`, label: 'Reinstate organization', tone: 'primary' })}</div>`)}
-${org.status === 'suspended' && card('Remove', html`<p>Deletes all data of the organization: runs, limits, API keys and the audit log.</p><div class="form-end">${confirmButton(visit, { path: `${here}/remove`, label: 'Remove organization' }, html`Remove “${org.name}”? This cannot be undone.`)}</div>`)}`,
+${card('Remove', html`<p>Deletes all data of the organization: runs, limits, API keys and the audit log.${org.status === 'active' && ' Suspend it first.'}</p><div class="form-end">${to(`${here}/remove`, 'Remove organization', 'danger')}</div>`)}`,
   );
 }

@@ -1,4 +1,4 @@
-/** The audit log: search, export and verification. */
+/** The audit log of an organization, or of operators: search, export and verification. */
 import type { Item, Responses } from '../../../contract/views/responses.ts';
 import { ApiFailure } from '../../api.ts';
 import {
@@ -46,10 +46,11 @@ const formats = ['ndjson', 'cef', 'ocsf'];
 const weekMs = 7 * 86_400_000;
 
 export const auditScreens: readonly Screen[] = [
-  { path: listPath, audience: 'org', handler: (visit) => list(visit) },
-  { path: `${listPath}/export`, audience: 'org', handler: exported },
+  { path: listPath, audience: 'everyone', handler: (visit) => list(visit) },
+  { path: `${listPath}/export`, audience: 'everyone', handler: exported },
   actionScreen<'audit.verify'>({
     path: `${listPath}/verify`,
+    audience: 'everyone',
     call: 'GET {org}/audit-log/verify',
     done: 'saved',
     back: listPath,
@@ -121,7 +122,7 @@ function details(entry: EntryView): Markup {
       ? []
       : [html`<h3>${name}</h3><pre class="scroll" tabindex="0">${JSON.stringify(value, null, 2)}</pre>`];
   });
-  return html`<details class="entry"><summary>Entry ${count(entry.seq)}</summary>${parts}${entry.trace_id !== null && html`<p>Trace ID <code>${entry.trace_id}</code></p>`}</details>`;
+  return html`<details class="entry"><summary>Entry ${count(entry.seq)}</summary>${parts}${entry.trace_id !== null && html`<p>Trace ID <code>${entry.trace_id}</code></p>`}<p>Actor ID <code>${entry.actor.id}</code></p></details>`;
 }
 
 function exportForm(timezone: string, now: Date, query: URLSearchParams): Markup {

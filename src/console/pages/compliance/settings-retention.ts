@@ -85,7 +85,7 @@ ${cardOf('Deletion history', runs, (listed) => listing({ listed, path: here, que
   return { ...page, autoRefresh };
 }
 
-function periodText(days: number | null): string {
+export function periodText(days: number | null): string {
   return days === null
     ? 'Forever'
     : days === 0
