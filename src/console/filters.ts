@@ -1,6 +1,6 @@
 /** The filters above a list: a GET form, so that the URL of a filtered list can be bookmarked and shared. */
 import { humanize } from './format.ts';
-import type { Option } from './forms.ts';
+import { instantOf, type Option } from './forms.ts';
 import { html, link, type Markup } from './html.ts';
 
 export interface Filter {
@@ -17,6 +17,8 @@ export interface Filter {
   readonly all?: string;
   /** Shown under “More filters”, which is folded unless such a filter is set. */
   readonly isRare?: true;
+  /** A time, entered in the time zone of the organization. Use `withInstants` for the query of the API. */
+  readonly isTime?: true;
 }
 
 /** Query parameters of a list that are not filters. */
@@ -85,6 +87,19 @@ export function filterQuery(
       .filter(([name]) => !excluded.includes(name))
       .map(([name, value]) => [name, value.trim() || undefined]),
   );
+}
+
+/** Converts the local times in the query to instants. */
+export function withInstants(
+  query: Record<string, string | undefined>,
+  filters: readonly Filter[],
+  timezone: string,
+): Record<string, string | undefined> {
+  const times = filters.flatMap(({ name, isTime }) => {
+    const value = isTime && query[name];
+    return value ? [[name, instantOf(value, timezone)]] : [];
+  });
+  return { ...query, ...Object.fromEntries(times) };
 }
 
 export function isFiltered(query: URLSearchParams, own: readonly string[] = []): boolean {

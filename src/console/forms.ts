@@ -6,6 +6,9 @@ import { Temporal } from 'temporal-polyfill';
 import type { ApiFailure, FieldError } from './api.ts';
 import { alert, onceInput } from './components.ts';
 import { html, type Markup, type Part } from './html.ts';
+import { type Option, type OptionGroup, optionGroups } from './option-groups.ts';
+
+export type { Option } from './option-groups.ts';
 
 export type FieldKind =
   | 'text'
@@ -37,16 +40,17 @@ export interface Field {
   readonly help?: Part;
   readonly required?: true;
   readonly options?: readonly Option[];
+  /** The options of check boxes that are shown in groups. */
+  readonly groups?: readonly OptionGroup[];
   /** The fields of a group, or of each line. */
   readonly parts?: readonly Field[];
   readonly placeholder?: string;
+  /** Values that a text field suggests. Others can be entered. */
+  readonly suggestions?: readonly Option[];
+  /** Content below the field, such as a reference. */
+  readonly aside?: Part;
   /** Value of an empty field. Default: it is omitted; a list is sent empty. `null` removes a value. */
   readonly whenEmpty?: 'null';
-}
-
-export interface Option {
-  readonly value: string;
-  readonly label: string;
 }
 
 /** Values by field name; names in groups and lines have dots, such as `model_mix.0.percent`. */
@@ -64,6 +68,7 @@ export interface FormOptions {
   /** Token of this rendered form, so that a resubmission has no second effect. */
   readonly once: string;
   readonly submit: string;
+  readonly isDestructive?: boolean;
   readonly cancel?: string;
   /** Content beside the submit button. */
   readonly more?: Part;
@@ -71,14 +76,15 @@ export interface FormOptions {
 
 const emptyLines = 3;
 
-export function form({ action, fields, state, once, submit, cancel, more }: FormOptions): Markup {
+export function form(options: FormOptions): Markup {
+  const { action, fields, state, once, submit, isDestructive, cancel, more } = options;
   const { failure, values } = state;
   const fieldErrors = failure?.fields ?? [];
   const others = fieldErrors.filter((fieldError) => !fields.some(({ name }) => isAbout(name, fieldError)));
   return html`<form method="post" action="${action}" class="form">${onceInput(once)}
 ${failure !== undefined && alert(failure.fields.length > 0 ? 'Check the highlighted fields.' : failure.message, others)}
 ${fields.map((field) => fieldOf(field, values, fieldErrors))}
-<div class="form-end"><button class="button primary">${submit}</button>${cancel !== undefined && html`<a class="button" href="${cancel}">Cancel</a>`}${more}</div></form>`;
+<div class="form-end"><button class="button ${isDestructive ? 'danger' : 'primary'}">${submit}</button>${cancel !== undefined && html`<a class="button" href="${cancel}">Cancel</a>`}${more}</div></form>`;
 }
 
 /** The form, read-only. */
@@ -104,16 +110,20 @@ function fieldOf(field: Field, values: Values, allErrors: readonly FieldError[])
   const describedBy = [help !== undefined && `${id}-help`, isInvalid && `${id}-fault`]
     .filter(Boolean)
     .join(' ');
-  const common = html`id="${id}" name="${name}"${describedBy !== '' && html` aria-describedby="${describedBy}"`}${isInvalid && html` aria-invalid="true"`}${required && html` required`}`;
+  const common = html`id="${id}" name="${name}"${describedBy !== '' && html` aria-describedby="${describedBy}"`}${isInvalid && html` aria-invalid="true"`}${required && html` required`}${field.suggestions !== undefined && html` list="${id}-list"`}`;
   const notes = html`${help !== undefined && html`<p class="help" id="${id}-help">${help}</p>`}${isInvalid && html`<p class="fault" id="${id}-fault">${[...new Set(fieldErrors.map(({ message }) => message))].join(' ')}</p>`}`;
   if (kind === 'checkbox') {
     return html`<div class="field"><label class="check"><input type="checkbox" ${common} value="true"${value === 'true' && html` checked`}> ${label}</label>${notes}</div>`;
   }
   if (kind === 'checkboxes') {
     const chosen = new Set([value ?? []].flat());
-    return html`<fieldset class="field" id="${id}"><legend>${label}</legend><div class="checks">${(field.options ?? []).map((option) => html`<label class="check"><input type="checkbox" name="${name}" value="${option.value}"${chosen.has(option.value) && html` checked`}> ${option.label}</label>`)}</div>${notes}</fieldset>`;
+    return html`<fieldset class="field" id="${id}"><legend>${label}</legend>${field.groups ? optionGroups(name, field.groups, chosen) : html`<div class="checks">${(field.options ?? []).map((option) => html`<label class="check"><input type="checkbox" name="${name}" value="${option.value}"${chosen.has(option.value) && html` checked`}> ${option.label}</label>`)}</div>`}${notes}</fieldset>`;
   }
-  return html`<div class="field"><label for="${id}">${label}${required !== true && !name.includes('.') && html` <span class="optional">optional</span>`}</label>${control(field, common, textOf(value))}${notes}</div>`;
+  return html`<div class="field"><label for="${id}">${label}${required !== true && !name.includes('.') && html` <span class="optional">optional</span>`}</label>${control(field, common, textOf(value))}${field.suggestions !== undefined && suggestionList(`${id}-list`, field.suggestions)}${notes}${field.aside}</div>`;
+}
+
+function suggestionList(id: string, suggestions: readonly Option[]): Markup {
+  return html`<datalist id="${id}">${suggestions.map(({ value, label }) => html`<option value="${value}">${label}</option>`)}</datalist>`;
 }
 
 /** Errors of a part are shown beside the part; the others at the end. */

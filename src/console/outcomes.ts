@@ -7,7 +7,6 @@ const outcomes = {
   limit_created: 'Limit created.',
   pack_created: 'Credit pack created.',
   key_revoked: 'API key revoked.',
-  webhook_created: 'Webhook created. Create a signing secret before you use it.',
   connection_created: 'Connection created.',
   paused: 'Paused. Events are queued.',
   resumed: 'Resumed.',

@@ -103,12 +103,13 @@ describe('an action', () => {
       .filter(({ method, audience }) => method === 'POST' && audience !== 'operator')
       .map(({ path }) => path)
       .filter((path) => !offered.some((action) => patternOf(path).test(action)));
-    // The crawl opens one page of each kind: its webhook is not paused and has no deliveries, and its detector is
-    // built-in.
+    // The crawl opens one page of each kind: its webhook is not paused and its delivery waits, its detector is built-in,
+    // and single sign-on is not set up.
     expect(missing).toEqual([
       '/console/webhooks/{sub_id}/resume',
       '/console/webhooks/{sub_id}/deliveries/{delivery_id}/redeliver',
       '/console/safety/{detector_id}/delete',
+      '/console/settings/sso/test',
       '/console/settings/sso/remove',
     ]);
   });

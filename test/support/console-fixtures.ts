@@ -23,6 +23,9 @@ export async function createFixtures(world: World, org: TestOrg): Promise<void> 
     const made = await world.request('POST', `/v1/orgs/${org.id}${path}`, { ...asOwner, body });
     expect([path, made.status]).toEqual([path, 201]);
   }
+  const webhooks = `/v1/orgs/${org.id}/webhooks`;
+  const [webhook] = (await world.request('GET', webhooks, asOwner)).json.data;
+  await world.request('POST', `${webhooks}/${webhook.id}/test`, asOwner);
   await world.request('POST', '/v1/runs', { ...asOwner, body: run });
   // A denied request, which is listed once it was written.
   expect((await world.request('POST', '/v1/runs', { ...asOwner, body: { ...run, model: 'x' } })).status).toBe(

@@ -212,7 +212,7 @@ async function one(visit: ScreenVisit) {
   const here = pathOf(connectionPath, params);
   const buttons = html`${linkButton(visit, { path: `${here}/edit`, label: 'Edit' })}
 ${linkButton(visit, { path: `${here}/rotate`, label: 'Rotate key' })}
-${confirmButton(visit, { path: `${here}/delete`, label: 'Delete' }, 'Calls are no longer sent to this provider. Its key is deleted.')}`;
+${confirmButton(visit, { path: `${here}/delete`, label: 'Delete connection', thing: connection.name }, 'Calls are no longer sent to this provider. Its key is deleted.')}`;
   const page = view(
     connection.name,
     html`${heading(connection.name, buttons, connection.base_url)}

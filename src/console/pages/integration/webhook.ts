@@ -3,7 +3,6 @@ import type { Item, Responses } from '../../../contract/views/responses.ts';
 import { ApiFailure } from '../../api.ts';
 import {
   actionButton,
-  badge,
   card,
   cardOf,
   confirmButton,
@@ -13,17 +12,24 @@ import {
   linkButton,
   nextPage,
   secretBox,
-  type Tone,
   table,
 } from '../../components.ts';
-import { type Filter, filterBar, filterQuery } from '../../filters.ts';
+import { type Filter, filterBar, filterQuery, isFiltered, withInstants } from '../../filters.ts';
 import { actionScreen, formScreens } from '../../form-screens.ts';
 import { count, humanize, milliseconds, time } from '../../format.ts';
 import { localTime } from '../../forms.ts';
 import { html, link, type Markup, type Part, path } from '../../html.ts';
 import { pathOf } from '../../operations.ts';
 import { type Screen, type ScreenVisit, seeOther, view } from '../../screen.ts';
-import { type SubscriptionView, signingBadge, subscriptionFields, subscriptionStatus } from './webhooks.ts';
+import { deliveryScreens, deliveryStatus } from './webhook-delivery.ts';
+import {
+  type SubscriptionView,
+  signatureNote,
+  signingBadge,
+  subscriptionBody,
+  subscriptionFields,
+  subscriptionStatus,
+} from './webhooks.ts';
 
 const subPath = '/console/webhooks/{sub_id}';
 const dayMs = 86_400_000;
@@ -41,6 +47,8 @@ const filters: readonly Filter[] = [
     options: ['waiting', 'delivered', 'failed'].map((value) => ({ value, label: value })),
   },
   { name: 'event_type', label: 'Event' },
+  { name: 'from', label: 'From', isTime: true },
+  { name: 'to', label: 'To', isTime: true },
 ];
 
 /** Query parameters that report a redelivery. */
@@ -67,15 +75,19 @@ export const webhookDetailScreens: readonly Screen[] = [
   { path: subPath, audience: 'org', handler: one },
   ...formScreens({
     path: `${subPath}/edit`,
-    title: 'Webhook',
+    title: 'Edit webhook',
     submit: 'Save',
-    back: '/console/webhooks',
-    fields: () => subscriptionFields,
+    back: subPath,
+    async fields(visit) {
+      const { events } = await visit.api.get<'webhooks.read'>(apiPath(visit));
+      return subscriptionFields(visit, events);
+    },
     async load(visit) {
       const { url, events, description } = await visit.api.get<'webhooks.read'>(apiPath(visit));
       return { url, events, description: description ?? '' };
     },
     call: 'PATCH {org}/webhooks/{sub_id}',
+    body: subscriptionBody,
     done: 'saved',
   }),
   action('/pause', 'POST', '/pause', 'paused'),
@@ -83,6 +95,7 @@ export const webhookDetailScreens: readonly Screen[] = [
   action('/test', 'POST', '/test', 'test_sent'),
   action('/delete', 'DELETE', '', 'deleted'),
   action('/deliveries/{delivery_id}/redeliver', 'POST', '/deliveries/{delivery_id}/redeliver', 'redelivered'),
+  ...deliveryScreens,
   ...formScreens<'webhooks.redeliver'>({
     path: `${subPath}/redeliver`,
     title: 'Redeliver',
@@ -135,7 +148,7 @@ export const webhookDetailScreens: readonly Screen[] = [
       view(
         'Signing secret created',
         html`${heading('Signing secret created')}${secretBox('New deliveries are signed with this secret.', secret)}
-<p>Deliveries carry <code>X-Svc-Signature: t=…,v1=…</code>. A previous secret stays valid for 24 hours.</p>
+${signatureNote}<p>A previous secret stays valid for 24 hours.</p>
 <p><a class="button" href="${pathOf(subPath, params)}">Back to webhook</a></p>`,
       ),
   }),
@@ -175,7 +188,10 @@ async function one(visit: ScreenVisit) {
   const [signing, deliveries] = await Promise.all([
     api.tryGet<'webhooks.signing.read'>(apiPath(visit, '/signing')),
     api.tryGet<'webhooks.deliveries.list'>(
-      link(apiPath(visit, '/deliveries'), { ...filterQuery(query, notFilters), limit: '50' }),
+      link(apiPath(visit, '/deliveries'), {
+        ...withInstants(filterQuery(query, notFilters), filters, org.timezone),
+        limit: '50',
+      }),
     ),
   ]);
   const here = pathOf(subPath, params);
@@ -213,7 +229,7 @@ function buttons(sub: SubscriptionView, here: string, visit: ScreenVisit): Marku
 ${linkButton(visit, { path: `${here}/redeliver`, label: 'Redeliver' })}
 ${linkButton(visit, { path: `${here}/edit`, label: 'Edit' })}
 ${sub.status === 'active' ? actionButton(visit, { path: `${here}/pause`, label: 'Pause' }) : actionButton(visit, { path: `${here}/resume`, label: 'Resume', tone: 'primary' })}
-${confirmButton(visit, { path: `${here}/delete`, label: 'Delete' }, 'Pending deliveries will be dropped. This cannot be undone.')}`;
+${confirmButton(visit, { path: `${here}/delete`, label: 'Delete webhook', thing: sub.url }, 'Pending deliveries will be dropped. This cannot be undone.')}`;
 }
 
 function signingBody(sub: SubscriptionView, signing: SigningView, here: string, visit: ScreenVisit): Part {
@@ -241,8 +257,6 @@ function signingBody(sub: SubscriptionView, signing: SigningView, here: string, 
   )}</p>`;
 }
 
-const tones: Readonly<Record<string, Tone>> = { delivered: 'good', failed: 'bad', waiting: 'info' };
-
 function deliveryList(
   deliveries: readonly DeliveryView[],
   here: string,
@@ -251,10 +265,13 @@ function deliveryList(
 ): Part {
   const { timezone } = visit.org;
   if (deliveries.length === 0) {
-    return empty(
-      'No deliveries',
-      'Deliveries of subscribed events appear here. Send a test event to see one.',
-    );
+    return isFiltered(visit.query, notFilters)
+      ? empty(
+          'No matches',
+          'Try removing a filter.',
+          html`<a class="button" href="${here}">Clear filters</a>`,
+        )
+      : empty('No deliveries', 'Deliveries of subscribed events appear here. Send a test event to see one.');
   }
   return html`${table({
     caption: 'Deliveries',
@@ -263,12 +280,12 @@ function deliveryList(
       { title: 'Time', cell: (one) => html`<span class="nowrap">${time(one.created_at, timezone)}</span>` },
       {
         title: 'Event',
-        cell: (one) => html`${one.event_type}<span class="sub"><code>${one.event_id}</code></span>`,
+        cell: (one) =>
+          html`<a href="${here}${path`/deliveries/${one.id}`}">${one.event_type}</a><span class="sub"><code>${one.event_id}</code></span>`,
       },
       {
         title: 'Status',
-        cell: (one) =>
-          html`${badge(one.state, tones[one.state] ?? 'plain')}${one.failure !== null && html`<span class="sub">${humanize(one.failure)}</span>`}${one.next_attempt_at !== null && html`<span class="sub">next attempt ${time(one.next_attempt_at, timezone)}</span>`}`,
+        cell: (one) => deliveryStatus(one, timezone),
       },
       { title: 'Attempts', cell: (one) => attempts(one.attempts, timezone) },
       {

@@ -1,49 +1,62 @@
 /** Webhook subscriptions: list and form. */
 import type { Responses } from '../../../contract/views/responses.ts';
-import { badge, card, empty, heading, linkButton, type Tone } from '../../components.ts';
+import { badge, card, empty, heading, linkButton, secretBox, type Tone } from '../../components.ts';
 import { filterQuery } from '../../filters.ts';
 import { formScreens } from '../../form-screens.ts';
 import type { Field } from '../../forms.ts';
 import { html, link, type Markup, path } from '../../html.ts';
 import { listing } from '../../listing.ts';
 import { type Screen, type ScreenVisit, view } from '../../screen.ts';
+import { eventsField, withoutIncluded } from './event-picker.ts';
 
 const listPath = '/console/webhooks';
 
 export type SubscriptionView = Responses['webhooks.read'];
 
-export const subscriptionFields: readonly Field[] = [
-  {
-    name: 'url',
-    label: 'Endpoint URL',
-    kind: 'url',
-    required: true,
-    placeholder: 'https://hooks.example.com/purser',
-  },
-  {
-    name: 'events',
-    label: 'Events',
-    kind: 'list',
-    required: true,
-    help: html`One per line: a type such as <code>budget.created</code>, a group such as <code>limit.*</code>, or <code>*</code> for all. <a href="/v1/meta/events">All event types</a>`,
-    placeholder: 'limit.*',
-  },
-  { name: 'description', label: 'Description', kind: 'text', whenEmpty: 'null' },
-];
+/** `selected`: the events of an existing webhook. */
+export async function subscriptionFields(
+  { api, org }: ScreenVisit,
+  selected: readonly string[] = [],
+): Promise<readonly Field[]> {
+  return [
+    {
+      name: 'url',
+      label: 'Endpoint URL',
+      kind: 'url',
+      required: true,
+      placeholder: 'https://hooks.example.com/purser',
+    },
+    await eventsField(api, org.id, selected),
+    { name: 'description', label: 'Description', kind: 'text', whenEmpty: 'null' },
+  ];
+}
+
+/** Converts the values of the form to the body of the API. */
+export function subscriptionBody(body: Record<string, unknown>): Record<string, unknown> {
+  return { ...body, events: withoutIncluded(body.events as string[]) };
+}
 
 export const webhookScreens: readonly Screen[] = [
   { path: listPath, audience: 'org', handler: list },
-  ...formScreens({
+  ...formScreens<'webhooks.create'>({
     path: `${listPath}/new`,
     title: 'Create webhook',
     intro: 'Each event is sent at least once, with retries for three days.',
     submit: 'Create webhook',
     back: listPath,
-    fields: () => subscriptionFields,
+    fields: (visit) => subscriptionFields(visit),
     call: 'POST {org}/webhooks',
-    done: 'webhook_created',
+    body: (body) => ({ ...subscriptionBody(body), create_secret: true }),
+    show: async (_visit, { id, secret = '' }) =>
+      view(
+        'Webhook created',
+        html`${heading('Webhook created', html`<a class="button primary" href="${path`/console/webhooks/${id}`}">Open webhook</a>`)}${secretBox('Deliveries are signed with this secret.', secret)}${signatureNote}`,
+      ),
   }),
 ];
+
+/** How receivers use the secret. */
+export const signatureNote = html`<p>Deliveries carry <code>X-Svc-Signature: t=…,v1=…</code>. <a href="/docs/guides/webhooks">Verify signatures</a></p>`;
 
 const tones: Readonly<Record<string, Tone>> = { active: 'good', paused: 'warn', disabled: 'bad' };
 

@@ -1,0 +1,69 @@
+/** The events of a webhook as check boxes: all, a group such as `limit.*`, or single types, each with an example. */
+import type { Item } from '../../../contract/views/responses.ts';
+import type { Api } from '../../api.ts';
+import { capitalized, humanize } from '../../format.ts';
+import type { Field } from '../../forms.ts';
+import { html, type Markup } from '../../html.ts';
+import type { ExplainedOption, OptionGroup } from '../../option-groups.ts';
+
+type EventEntry = Item<'meta.events'>;
+
+const everything = '*';
+/** The values of an event that do not depend on its type. */
+const exampleHead = { id: 'evt_01hzy4t0000000000000000000', created_at: '2026-11-16T09:30:00.000Z' };
+
+/** `selected`: patterns of an existing subscription, which may have types that this version does not list. */
+export async function eventsField(api: Api, orgId: string, selected: readonly string[] = []): Promise<Field> {
+  const { data } = await api.get<'meta.events'>('/v1/meta/events');
+  const groups = [...new Set(data.map(({ type }) => groupOf(type)))].map((group): OptionGroup => {
+    const entries = data.filter(({ type }) => groupOf(type) === group);
+    const title = capitalized(humanize(group));
+    const all = { value: `${group}.*`, label: `All ${title.toLowerCase()} events, including future ones` };
+    return {
+      title,
+      options: [...(entries.length > 1 ? [all] : []), ...entries.map((entry) => optionOf(entry, orgId))],
+    };
+  });
+  const listed = new Set(
+    groups.flatMap(({ options }) => options.map(({ value }) => value)).concat(everything),
+  );
+  const others = selected.filter((pattern) => !listed.has(pattern));
+  return {
+    name: 'events',
+    label: 'Events',
+    kind: 'checkboxes',
+    required: true,
+    help: 'Select at least one. A group includes its events.',
+    groups: [
+      { title: 'All events', options: [{ value: everything, label: 'All events, including future ones' }] },
+      ...groups,
+      ...(others.length > 0
+        ? [{ title: 'Other', options: others.map((value) => ({ value, label: value })) }]
+        : []),
+    ],
+  };
+}
+
+function groupOf(type: string): string {
+  return type.split('.')[0] ?? type;
+}
+
+function optionOf({ type, meaning, example }: EventEntry, orgId: string): ExplainedOption {
+  return {
+    value: type,
+    label: type,
+    help: explanation(type, meaning, { ...exampleHead, type, org_id: orgId, data: example }),
+  };
+}
+
+function explanation(type: string, meaning: string, payload: object): Markup {
+  return html`<p class="help">${meaning}</p><details class="example"><summary>Example<span class="hidden"> of ${type}</span></summary><pre class="scroll" tabindex="0">${JSON.stringify(payload, null, 2)}</pre></details>`;
+}
+
+/** Drops patterns that another selected pattern includes. */
+export function withoutIncluded(patterns: readonly string[]): string[] {
+  if (patterns.includes(everything)) {
+    return [everything];
+  }
+  return patterns.filter((pattern) => pattern.endsWith('.*') || !patterns.includes(`${groupOf(pattern)}.*`));
+}

@@ -1,0 +1,78 @@
+/** One delivery of a webhook: its payload and attempts. */
+import type { Responses } from '../../../contract/views/responses.ts';
+import {
+  actionButton,
+  badge,
+  card,
+  cardOf,
+  definitionList,
+  heading,
+  type Tone,
+  table,
+} from '../../components.ts';
+import { capitalized, humanize, milliseconds, time } from '../../format.ts';
+import { html, type Markup, type Part } from '../../html.ts';
+import { pathOf } from '../../operations.ts';
+import { type Screen, type ScreenVisit, view } from '../../screen.ts';
+
+const deliveryPath = '/console/webhooks/{sub_id}/deliveries/{delivery_id}';
+
+type DeliveryView = Responses['webhooks.deliveries.read'];
+
+export const deliveryScreens: readonly Screen[] = [
+  { path: deliveryPath, audience: 'org', handler: delivery },
+];
+
+const tones: Readonly<Record<string, Tone>> = { delivered: 'good', failed: 'bad', waiting: 'info' };
+const labels: Readonly<Record<string, string>> = { waiting: 'Pending' };
+
+export function deliveryStatus({ state, failure, next_attempt_at }: DeliveryView, timezone: string): Markup {
+  return html`${badge(labels[state] ?? capitalized(state), tones[state] ?? 'plain')}${failure !== null && html`<span class="sub">${humanize(failure)}</span>`}${next_attempt_at !== null && html`<span class="sub">next attempt ${time(next_attempt_at, timezone)}</span>`}`;
+}
+
+async function delivery(visit: ScreenVisit) {
+  const { api, org, params } = visit;
+  const apiPath = org.path + pathOf('/webhooks/{sub_id}/deliveries/{delivery_id}', params);
+  const [found, payload] = await Promise.all([
+    api.get<'webhooks.deliveries.read'>(apiPath),
+    api.tryGet<'webhooks.deliveries.payload'>(`${apiPath}/payload`),
+  ]);
+  const buttons = html`<a class="button" href="${pathOf('/console/webhooks/{sub_id}', params)}">Back to webhook</a>${
+    found.state !== 'waiting' &&
+    actionButton(visit, { path: `${pathOf(deliveryPath, params)}/redeliver`, label: 'Redeliver' })
+  }`;
+  return view(
+    'Delivery',
+    html`${heading(`Delivery of ${found.event_type}`, buttons)}
+${card(
+  'Details',
+  definitionList([
+    ['Status', deliveryStatus(found, org.timezone)],
+    ['Created', time(found.created_at, org.timezone)],
+    ['Ended', time(found.ended_at, org.timezone)],
+    ['Event ID', html`<code>${found.event_id}</code>`],
+    ['Delivery ID', html`<code>${found.id}</code>`],
+  ]),
+)}
+${cardOf('Payload', payload, (event) => html`<pre class="snippet scroll" tabindex="0">${JSON.stringify(event, null, 2)}</pre>`)}
+${card('Attempts', attemptTable(found.attempts, org.timezone))}`,
+  );
+}
+
+function attemptTable(attempts: DeliveryView['attempts'], timezone: string): Part {
+  return attempts.length === 0
+    ? html`<p class="quiet">No attempts yet.</p>`
+    : table({
+        caption: 'Attempts',
+        rows: attempts,
+        columns: [
+          { title: 'Time', cell: (one) => html`<span class="nowrap">${time(one.at, timezone)}</span>` },
+          { title: 'Response', cell: (one) => one.status ?? humanize(one.error ?? '') },
+          { title: 'Latency', isNumber: true, cell: (one) => milliseconds(one.latency_ms) },
+          {
+            title: 'Body',
+            cell: (one) => one.response !== null && one.response !== '' && html`<code>${one.response}</code>`,
+          },
+        ],
+      });
+}
