@@ -79,7 +79,7 @@ const severalProcesses = 'test/e2e/{shared-rates,telemetry-load,webhooks}.test.t
  * (test/contract/console*.test.ts).
  */
 const tasksInBrowser =
-  'test/e2e/{console,console-accessibility,console-blocked,console-gateway,console-insight,console-layout,console-usage,console-without-script,docs-site}.test.ts';
+  'test/e2e/{console,console-accessibility,console-blocked,console-gateway,console-insight,console-layout,console-tasks-admin,console-usage,console-without-script,docs-site}.test.ts';
 /**
  * The gateway with thousands of calls, processes that are killed, and databases that are away. `npm test` has the same in small and in one
  * process (`parallel-streams`, `choices`, `stopping`, `outage`).

@@ -94,8 +94,30 @@ document.addEventListener('keydown', (event) => {
   }
 });
 
+document.addEventListener('click', (event) => {
+  const open = event.target.closest?.('[data-close]')?.closest('details.ask');
+  if (open) {
+    event.preventDefault();
+    open.open = false;
+    open.querySelector('summary').focus();
+  }
+});
+
 /** On a small screen the menu is a line that is pushed about: it begins where one is. */
 document.querySelector('.menu [aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'center' });
+
+/** Adds an example to a condition. What is there already is put in parentheses, so that it keeps its meaning. */
+document.addEventListener('click', (event) => {
+  const button = event.target.closest?.('[data-insert]');
+  if (!button) {
+    return;
+  }
+  const field = document.getElementById(button.dataset.into);
+  const before = field.value.trim();
+  const example = button.dataset.insert;
+  field.value = before === '' ? example : `(${before}) && (${example})`;
+  field.focus();
+});
 
 /** Filters apply as soon as one is chosen. */
 document.addEventListener('change', (event) => {

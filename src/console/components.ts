@@ -157,6 +157,8 @@ export interface Action {
   readonly fields?: Readonly<Record<string, string>>;
   /** Context of the label for screen readers. */
   readonly about?: string;
+  /** The name of what a confirmed action changes, for the button that confirms it. */
+  readonly thing?: string | undefined;
   /** Set if the response is a page, for example with a secret: a reload must not repeat the action. */
   readonly once?: true;
 }
@@ -170,13 +172,17 @@ export function actionButton(visitor: Visitor, action: Action): Markup | false {
   );
 }
 
-/** A button with a confirmation, in a `details` element so that it works without JavaScript. */
+/**
+ * A button with a confirmation, in a `details` element so that it works without JavaScript: “Cancel” then loads the page
+ * again.
+ */
 export function confirmButton(visitor: Visitor, action: Action, question: Part): Markup | false {
-  const { path, label, about } = action;
+  const { path, label, about, thing } = action;
+  const named = thing === undefined || thing === '' ? label : `${label} “${thing}”`;
   return (
     visitor.denied(path) === undefined &&
     html`<details class="ask"><summary class="button">${label}${about !== undefined && html`<span class="hidden"> ${about}</span>`}</summary>
-<form method="post" action="${path}" class="ask-box">${hiddenFields(action)}<p>${question}</p><button class="button danger">${label}</button></form></details>`
+<form method="post" action="${path}" class="ask-box">${hiddenFields(action)}<p>${question}</p><div class="form-end"><button class="button danger">${named}</button><a class="button" href="" data-close>Cancel</a></div></form></details>`
   );
 }
 

@@ -27,7 +27,9 @@ export interface FormPage<Id extends OperationId> {
   readonly audience?: Audience;
   readonly title: string;
   readonly intro?: Part;
-  readonly submit: string;
+  readonly submit: string | ((visit: ScreenVisit) => string | Promise<string>);
+  /** Set if what the form does cannot be undone. */
+  readonly isDestructive?: true;
   /** Target after a success and of “Cancel”; a template with the parameters of `path`. */
   readonly back: string;
   fields(visit: ScreenVisit): readonly Field[] | Promise<readonly Field[]>;
@@ -39,9 +41,9 @@ export interface FormPage<Id extends OperationId> {
   /** Prefix of the fields in the body, such as `changes.`, which the API includes in its field errors. */
   readonly within?: string;
   /** Rejects input that the API would accept. */
-  check?(body: Body): ApiFailure | undefined;
+  check?(body: Body, visit: ScreenVisit): ApiFailure | undefined | Promise<ApiFailure | undefined>;
   /** Content above the form. */
-  above?(visit: ScreenVisit): Part;
+  above?(visit: ScreenVisit): Part | Promise<Part>;
   /** Replaces the single call of the API where several are needed. */
   send?(visit: ScreenVisit, body: Body): Promise<Responses[Id] | ApiFailure>;
   readonly done?: Outcome;
@@ -57,12 +59,14 @@ export interface FormPage<Id extends OperationId> {
     readonly call: Call;
     run(visit: ScreenVisit, body: Body): Promise<Markup | ApiFailure>;
   };
-  /** Content below the form, such as the delete button. */
-  below?(visit: ScreenVisit): Part;
+  /** Content below the form, such as the delete button. `stored`: what `load` returns. */
+  below?(visit: ScreenVisit, stored: Values): Part;
 }
 
 interface Shown {
   readonly values: Values;
+  /** What `load` has returned, if it was called. */
+  readonly stored?: Values | undefined;
   readonly failure?: ApiFailure;
   readonly result?: Part;
 }
@@ -71,15 +75,22 @@ interface Shown {
 export function formScreens<Id extends OperationId = never>(page: FormPage<Id>): readonly Screen[] {
   const { path, audience = 'org', title, intro, submit, back, attempt, call } = page;
   const takesLong = attempt !== undefined || page.longWork === true;
-  async function shown(visit: ScreenVisit, { values, failure, result }: Shown): Promise<ScreenAnswer> {
-    const body = html`${heading(title, undefined, subject(visit, intro))}${page.above?.(visit)}
+  async function below(visit: ScreenVisit, loaded: Values | undefined): Promise<Part> {
+    return page.below?.(visit, loaded ?? (await page.load?.(visit)) ?? {});
+  }
+  async function shown(
+    visit: ScreenVisit,
+    { values, stored, failure, result }: Shown,
+  ): Promise<ScreenAnswer> {
+    const body = html`${heading(title, undefined, subject(visit, intro))}${await page.above?.(visit)}
 ${panel(
   form({
     action: pathOf(path, visit.params),
     fields: await page.fields(visit),
     state: { values, failure },
     once: randomUUID(),
-    submit,
+    submit: typeof submit === 'string' ? submit : await submit(visit),
+    ...(page.isDestructive && { isDestructive: true }),
     cancel: pathOf(back, visit.params),
     more:
       attempt &&
@@ -87,7 +98,7 @@ ${panel(
       html`<button class="button" name="attempt" value="yes">${attempt.label}</button>`,
   }),
 )}
-${result !== undefined && html`<div role="status">${result}</div>`}${page.below?.(visit)}`;
+${result !== undefined && html`<div role="status">${result}</div>`}${await below(visit, stored)}`;
     return view(title, body, failure?.status ?? 200);
   }
   /** Visitors who may not change the values may still see them. */
@@ -97,7 +108,7 @@ ${result !== undefined && html`<div role="status">${result}</div>`}${page.below?
     return view(
       title,
       html`${heading(title, undefined, subject(visit, intro))}
-${panel(html`<p class="note">${requirement(denied)}</p>${values !== undefined && formAsText(fields, values)}<div class="form-end"><a class="button" href="${pathOf(back, visit.params)}">Back</a></div>`)}${page.below?.(visit)}`,
+${panel(html`<p class="note">${requirement(denied)}</p>${values !== undefined && formAsText(fields, values)}<div class="form-end"><a class="button" href="${pathOf(back, visit.params)}">Back</a></div>`)}${await below(visit, values)}`,
       values === undefined ? denied.status : 200,
     );
   }
@@ -109,7 +120,7 @@ ${panel(html`<p class="note">${requirement(denied)}</p>${values !== undefined &&
       const result = await attempt.run(visit, body);
       return shown(visit, result instanceof ApiFailure ? { values, failure: result } : { values, result });
     }
-    const mistake = page.check?.(body);
+    const mistake = await page.check?.(body, visit);
     if (mistake !== undefined) {
       return shown(visit, { values, failure: mistake });
     }
@@ -128,8 +139,8 @@ ${panel(html`<p class="note">${requirement(denied)}</p>${values !== undefined &&
     if (denied !== undefined) {
       return readOnly(visit, denied);
     }
-    const values = (await page.load?.(visit)) ?? prefilled(await page.fields(visit), visit.query);
-    return shown(visit, { values });
+    const stored = await page.load?.(visit);
+    return shown(visit, { values: stored ?? prefilled(await page.fields(visit), visit.query), stored });
   }
   return [
     { path, audience, handler: opened },

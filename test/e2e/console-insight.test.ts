@@ -84,7 +84,7 @@ describe.skipIf(executable === undefined)('settings, benchmarks and operator pag
       just_in_time: true,
     });
     await look('/console/settings/sso', 'Single sign-on');
-    await confirm('Remove');
+    await confirm('Remove SSO');
     await page.waitForURL(/done=deleted/);
     expect((await api('GET', '/sso')).status).toBe(404);
   });
@@ -223,7 +223,7 @@ describe.skipIf(executable === undefined)('settings, benchmarks and operator pag
 
   test('creates an organization with a plan and an API key, suspends, reinstates and removes it', async () => {
     const { world } = walk;
-    const { page, look, confirm } = await walk.visitor(world.operatorKey);
+    const { page, look, press } = await walk.visitor(world.operatorKey);
     await look('/console', 'Organizations');
     await look('/console/plans', 'Plans');
     await look('/console/plans/new', 'Create plan');
@@ -267,7 +267,9 @@ describe.skipIf(executable === undefined)('settings, benchmarks and operator pag
     }
     await asOperator('POST', `/orgs/${id}/suspend`, {});
     await look(here, 'Contoso');
-    await confirm('Remove organization');
+    await page.getByRole('link', { name: 'Remove organization' }).click();
+    await page.getByLabel('Type “Contoso” to confirm').fill('Contoso');
+    await press('Remove organization “Contoso”');
     await page.waitForURL(/done=org_removed/);
     expect(await page.getByRole('link', { name: 'Contoso' }).count()).toBe(0);
   });

@@ -52,12 +52,12 @@ describe.skipIf(executable === undefined)('the layout of the console', () => {
     }
   });
 
-  test('shows the confirmation of an erasure inside the screen, and closes it by the keyboard', async () => {
+  test('shows the confirmation of a deletion inside the screen, and closes it by the keyboard', async () => {
     const owner = await walk.owner();
     const { page, look } = owner;
     await spent(owner);
-    await look('/console/customers/of/acme', 'acme');
-    await page.locator('summary', { hasText: 'Erase customer' }).click();
+    await look('/console/limits/spend-cap', 'Daily spend cap');
+    await page.locator('summary', { hasText: 'Remove spend cap' }).click();
     await expectInside(page, page.locator('.ask[open] .ask-box'));
     await expectGood(page);
     await page.keyboard.press('Escape');

@@ -110,7 +110,10 @@ describe.skipIf(executable === undefined)('the console', () => {
     await arrived('saved');
     expect((await api('GET', `/budgets/${made.id}`)).json.limit_usd).toBe('2000');
     await look(`/console/limits/budgets/${made.id}`, 'Budget');
-    await confirm('Delete');
+    await page.locator('summary', { hasText: 'Delete budget' }).click();
+    await page.getByRole('link', { name: 'Cancel' }).last().click();
+    expect(await page.locator('.ask[open]').count()).toBe(0);
+    await confirm('Delete budget');
     await arrived('deleted');
     expect((await api('GET', '/budgets')).json.data).toEqual([]);
   });
@@ -142,7 +145,7 @@ describe.skipIf(executable === undefined)('the console', () => {
   });
 
   test('shows spend, limits and credits of customers, and erases one', async () => {
-    const { page, look, confirm, api } = await walk.owner();
+    const { page, look, press, api } = await walk.owner();
     const name = 'acme & sons/north';
     await api('POST', '/customer-limits', { customer_id: name, period: 'month', limit_usd: '10' });
     await api('POST', '/credit-packs', { customer_id: name, amount_usd: '20' });
@@ -154,7 +157,13 @@ describe.skipIf(executable === undefined)('the console', () => {
     await page.getByRole('heading', { name, level: 1 }).waitFor();
     expect(await page.getByRole('table', { name: 'Limits' }).getByRole('row').count()).toBe(1 + 2);
     await expectGood(page);
-    await confirm('Erase customer');
+    await page.getByRole('link', { name: 'Erase customer' }).click();
+    await page.getByLabel('to confirm').fill('acme');
+    await press(`Erase customer “${name}”`);
+    expect(await page.locator('#field-typed_name-fault').textContent()).toBe(`Must be “${name}”.`);
+    await expectGood(page);
+    await page.getByLabel('to confirm').fill(name);
+    await press(`Erase customer “${name}”`);
     await page.waitForURL(/customers\/erased\?done=erasing/);
     expect(await page.getByRole('row', { name: /erased|erasing/ }).count()).toBe(1);
     await look('/console/customers', 'Customers');
@@ -250,37 +259,46 @@ describe.skipIf(executable === undefined)('the console', () => {
     expect((await run({ team: 'search' })).status).toBe(403);
   });
 
-  test('creates a webhook and its signing secret, and redelivers an event', async () => {
-    const { page, look, press, confirm, arrived } = await walk.owner();
+  test('creates a webhook with its signing secret, shows a payload, and redelivers an event', async () => {
+    const { page, look, press, arrived, api } = await walk.owner();
     const receiver = await startReceiver();
     const webhooks = controlWebhooks(walk.world);
     await look('/console/webhooks', 'Webhooks');
     await page.getByRole('link', { name: 'Create webhook' }).first().click();
     await page.getByLabel('Endpoint URL').fill(receiver.url);
-    await page.getByLabel('Events').fill('webhook.*, budget.*');
+    await page.locator('.option-group > summary', { hasText: /^Webhook/ }).click();
+    await page.getByLabel('All webhook events').check();
+    await page.locator('.option-group > summary', { hasText: /^Budget/ }).click();
+    await page.getByLabel('budget.created').check();
+    await page.getByText('Example of budget.created').click();
     await expectGood(page);
     await press('Create webhook');
-    await arrived('webhook_created');
-    expect(await page.getByText('still signed with the organization secret (v1)').isVisible()).toBe(true);
-    await page.getByRole('link', { name: receiver.url }).click();
-    await confirm('Create signing secret');
-    expect(await page.locator('#secret').textContent()).toMatch(/^\S{20,}$/);
-    await page.getByRole('link', { name: 'Back to webhook' }).click();
+    expect(await page.locator('#secret').textContent()).toMatch(/^whsec_\S{20,}$/);
+    await page.getByRole('link', { name: 'Open webhook' }).click();
+    const [made] = (await api('GET', '/webhooks')).json.data;
+    expect(made).toMatchObject({ events: ['webhook.*', 'budget.created'], event_version: 2 });
     await press('Send test event');
     await arrived('test_sent');
     await webhooks.deliver();
     const here = new URL(page.url()).pathname;
     await look(here, 'Webhook');
+    await page.getByRole('link', { name: 'webhook.test' }).click();
+    expect(await page.locator('pre').textContent()).toContain('"message": "This is a test."');
+    await expectGood(page);
+    await look(`${here}?from=2026-11-01T00%3A00&to=2026-11-02T00%3A00`, 'Webhook');
+    expect(await page.getByText('No matches').isVisible()).toBe(true);
+    await look(`${here}?from=2026-11-01T00%3A00`, 'Webhook');
     await page
-      .getByRole('row', { name: /webhook\.test .*delivered/ })
+      .getByRole('row', { name: /webhook\.test .*Delivered/ })
       .getByRole('button', { name: 'Redeliver' })
       .click();
     await arrived('redelivered');
     await webhooks.deliver();
     const tests = receiver.received.filter(({ event }) => event.type === 'webhook.test');
     expect(tests.map(({ event }) => event.id)).toEqual([tests[0]?.event.id, tests[0]?.event.id]);
-    await look(`${here}/edit`, 'Webhook');
-    expect(await page.getByLabel('Events').inputValue()).toBe('webhook.*\nbudget.*');
+    await look(`${here}/edit`, 'Edit webhook');
+    expect(await page.getByLabel('All webhook events').isChecked()).toBe(true);
+    expect(await page.getByLabel('budget.created').isChecked()).toBe(true);
     await webhooks.stop();
     await receiver.close();
   });

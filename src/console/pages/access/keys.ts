@@ -261,6 +261,6 @@ function actions(key: KeyView, listPath: string, visit: ScreenVisit): Markup | f
     key.status !== 'revoked' &&
     !outranks(key.role, role) &&
     html`<div class="actions">${mayRotate && linkButton(visit, { path: `${at}/rotate`, label: 'Rotate', about: key.name })}
-${confirmButton(visit, { path: `${at}/revoke`, label: 'Revoke', about: key.name }, html`Revoke “${key.name}”? Requests with this key will fail immediately. This cannot be undone.`)}</div>`
+${confirmButton(visit, { path: `${at}/revoke`, label: 'Revoke', about: key.name, thing: key.name }, html`Revoke “${key.name}”? Requests with this key will fail immediately. This cannot be undone.`)}</div>`
   );
 }

@@ -152,6 +152,6 @@ function actions({ id, name, status }: MemberView, visit: ScreenVisit): Markup |
   return (
     status !== 'removed' &&
     html`<div class="actions">${actionButton(visit, { path: `${at}/link`, label: 'Create sign-in link', about: `for ${name}`, once: true })}
-${confirmButton(visit, { path: `${at}/remove`, label: 'Remove', about: name }, `Remove ${name}? Their sessions end immediately.`)}</div>`
+${confirmButton(visit, { path: `${at}/remove`, label: 'Remove', about: name, thing: name }, `Remove ${name}? Their sessions end immediately.`)}</div>`
   );
 }

@@ -2,8 +2,10 @@
 import type { Responses } from '../../../contract/views/responses.ts';
 import { ApiFailure } from '../../api.ts';
 import {
+  actionButton,
   badge,
   card,
+  cardOf,
   confirmButton,
   definitionList,
   empty,
@@ -17,6 +19,7 @@ import type { Field, Values } from '../../forms.ts';
 import { html, type Markup, type Part } from '../../html.ts';
 import { type Screen, type ScreenVisit, view } from '../../screen.ts';
 import { settingsPath, settingsTabs } from './settings-tabs.ts';
+import { testCard, testStarted } from './sso-test.ts';
 
 const here = `${settingsPath}/sso`;
 
@@ -95,12 +98,21 @@ export const ssoScreens: readonly Screen[] = [
       title: kind === 'oidc' ? 'Configure OIDC' : 'Configure SAML',
       submit: 'Save',
       back: here,
+      above: (visit) => endpoints(visit, kind),
       fields: () => [...kinds[kind], ...common],
       load: (visit) => valuesOf(visit, kind),
       call: 'PUT {org}/sso',
       body: (body) => ({ ...apiBody(body), kind }),
     }),
   ),
+  actionScreen<'sso.tests.create'>({
+    path: `${here}/test`,
+    call: 'POST {org}/sso/tests',
+    body: () => ({}),
+    done: 'saved',
+    back: here,
+    show: async (_visit, test) => view('Test sign-in', testStarted(test)),
+  }),
   actionScreen({
     path: `${here}/remove`,
     call: 'DELETE {org}/sso',
@@ -159,13 +171,51 @@ async function valuesOf({ api, org }: ScreenVisit, kind: SsoView['kind']): Promi
 }
 
 async function overview(visit: ScreenVisit) {
-  const { api, org } = visit;
-  const found = await api.tryGet<'sso.read'>(`${org.path}/sso`);
-  return view(
+  const { api, org, query } = visit;
+  const testId = query.get('test');
+  const [found, test] = await Promise.all([
+    api.tryGet<'sso.read'>(`${org.path}/sso`),
+    testId === null
+      ? undefined
+      : api.tryGet<'sso.tests.read'>(`${org.path}/sso/tests/${encodeURIComponent(testId)}`),
+  ]);
+  const isWaiting = test !== undefined && !(test instanceof ApiFailure) && test.status !== 'finished';
+  const page = view(
     'Single sign-on',
     html`${heading('Single sign-on', undefined, 'Sign in with your identity provider.')}${settingsTabs('/sso', visit)}
+${test !== undefined && testCard(test)}
 ${found instanceof ApiFailure ? panel(found.code === 'not_found' ? none(visit) : notice(found)) : connection(found, visit)}`,
   );
+  return { ...page, autoRefresh: isWaiting };
+}
+
+/** The URLs to register with the identity provider, which asks for them before there are settings to save. */
+async function endpoints({ api, org }: ScreenVisit, kind: SsoView['kind']): Promise<Part> {
+  const found = await api.tryGet<'sso.endpoints'>(`${org.path}/sso/endpoints`);
+  return cardOf(
+    'For your identity provider',
+    found,
+    ({ oidc, saml }) =>
+      html`<p>Register these with your identity provider first.</p>${definitionList(
+        kind === 'oidc'
+          ? [
+              [
+                'Redirect URIs',
+                html`${address(oidc.redirect_url)}<br>${address(oidc.org_redirect_url)}<br><span class="quiet">Register both if in doubt.</span>`,
+              ],
+              ['Sign-in URL', address(oidc.login_url)],
+            ]
+          : [
+              ['Entity ID and metadata URL', address(saml.sp_entity_id)],
+              ['Assertion consumer service URL', address(saml.acs_url)],
+              ['Sign-in URL', address(saml.login_url)],
+            ],
+      )}`,
+  );
+}
+
+function address(url: string | null): Markup {
+  return html`<code>${url}</code>`;
 }
 
 function none(visit: ScreenVisit): Markup {
@@ -177,7 +227,6 @@ function none(visit: ScreenVisit): Markup {
 }
 
 function connection(sso: SsoView, visit: ScreenVisit): Part {
-  const address = (url: string | null) => html`<code>${url}</code>`;
   const ours: readonly (readonly [string, Part])[] =
     sso.kind === 'oidc'
       ? [['Redirect URIs', html`${address(sso.redirect_url)}<br>${address(sso.org_redirect_url)}`]]
@@ -200,7 +249,7 @@ ${definitionList([
   ['Default role', sso.default_role ?? noRole],
   ['Email domains', sso.allowed_email_domains.join(', ') || 'all'],
   ['New members', sso.just_in_time ? 'created on first sign-in' : 'must be invited'],
-])}<div class="form-end">${linkButton(visit, { path: `${here}/${sso.kind}`, label: 'Edit' })}${confirmButton(visit, { path: `${here}/remove`, label: 'Remove' }, 'Members can no longer sign in by SSO. Their accounts are kept.')}</div>`,
+])}<div class="form-end">${actionButton(visit, { path: `${here}/test`, label: 'Test sign-in', once: true })}${linkButton(visit, { path: `${here}/${sso.kind}`, label: 'Edit' })}${confirmButton(visit, { path: `${here}/remove`, label: 'Remove SSO' }, 'Members can no longer sign in by SSO. Their accounts are kept.')}</div>`,
   )}
 ${card('For your identity provider', definitionList([['Sign-in URL', address(sso.login_url)], ...ours]))}`;
 }

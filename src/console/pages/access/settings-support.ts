@@ -125,7 +125,7 @@ function decisions({ id, status, reason }: GrantView, visit: ScreenVisit): Marku
     status === 'active' &&
     confirmButton(
       visit,
-      { path: `${at}/revoke`, label: 'Revoke', about: reason },
+      { path: `${at}/revoke`, label: 'Revoke', about: reason, thing: reason },
       'Its sessions end immediately.',
     )
   );

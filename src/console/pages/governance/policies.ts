@@ -22,13 +22,14 @@ import { contactLink, ownerField } from '../../owner.ts';
 import { type Screen, type ScreenVisit, view } from '../../screen.ts';
 import { conditions, effectBadge, type PolicyView } from './policy-labels.ts';
 import { simulated } from './policy-simulation.ts';
+import { variableReference } from './policy-variables.ts';
 
 const listPath = '/console/policies';
 const rulePath = `${listPath}/{policy_id}`;
 /** Rules per page. */
 const rulesPerPage = 200;
 
-const fields: readonly Field[] = [
+const fixedFields: readonly Field[] = [
   {
     name: 'effect',
     label: 'Effect',
@@ -81,6 +82,13 @@ const fields: readonly Field[] = [
   { name: 'enabled', label: 'Enabled', kind: 'checkbox' },
 ];
 
+async function fields({ api }: ScreenVisit): Promise<readonly Field[]> {
+  const { data } = await api.get<'policies.variables'>('/v1/meta/policy-variables');
+  return fixedFields.map((field) =>
+    field.name === 'expression' ? { ...field, aside: variableReference(data) } : field,
+  );
+}
+
 /** The API does not accept null in a new rule: empty fields are omitted. */
 function forCreation(body: Record<string, unknown>): Record<string, unknown> {
   return Object.fromEntries(Object.entries(body).filter(([, value]) => value !== null));
@@ -100,7 +108,7 @@ export const policyScreens: readonly Screen[] = [
     intro: 'The first matching rule by priority decides. Requests without a match are allowed.',
     submit: 'Create rule',
     back: listPath,
-    fields: () => fields,
+    fields,
     load: async () => ({ effect: 'block', priority: '100', enabled: 'true' }),
     call: 'POST {org}/policies',
     body: forCreation,
@@ -113,15 +121,15 @@ export const policyScreens: readonly Screen[] = [
     intro: 'Saving creates a new version and ends approvals for the previous one.',
     submit: 'Save',
     back: listPath,
-    fields: () => fields,
+    fields,
     load: async ({ api, org, params }) =>
       valuesOf(await api.get<'policies.read'>(org.path + pathOf('/policies/{policy_id}', params))),
     call: 'PATCH {org}/policies/{policy_id}',
     done: 'saved',
     attempt,
-    below: (visit) =>
+    below: (visit, { reason }) =>
       html`${card('Versions', html`<p><a href="${pathOf(`${rulePath}/versions`, visit.params)}">Version history</a></p>`)}
-${actionCard('Delete', confirmButton(visit, { path: pathOf(`${rulePath}/delete`, visit.params), label: 'Delete rule' }, 'It stops applying with the next request. This cannot be undone.'))}`,
+${actionCard('Delete', confirmButton(visit, { path: pathOf(`${rulePath}/delete`, visit.params), label: 'Delete rule', thing: String(reason) }, 'It stops applying with the next request. This cannot be undone.'))}`,
   }),
   actionScreen({
     path: `${rulePath}/delete`,

@@ -132,13 +132,17 @@ export const safetyScreens: readonly Screen[] = [
     },
     call: 'PATCH {org}/safety-detectors/{detector_id}',
     done: 'saved',
-    below: (visit) =>
+    below: (visit, { name: thing }) =>
       visit.params.detector_id?.startsWith('det_') === true &&
       actionCard(
         'Delete',
         confirmButton(
           visit,
-          { path: `${pathOf(detectorPath, visit.params)}/delete`, label: 'Delete detector' },
+          {
+            path: `${pathOf(detectorPath, visit.params)}/delete`,
+            label: 'Delete detector',
+            thing: String(thing),
+          },
           'It will no longer check runs. This cannot be undone.',
         ),
       ),

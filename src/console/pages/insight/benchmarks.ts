@@ -151,7 +151,11 @@ async function compared(visit: ScreenVisit) {
     'Delete',
     confirmButton(
       visit,
-      { path: `${pathOf(cohortPath, params)}/delete`, label: 'Delete cohort' },
+      {
+        path: `${pathOf(cohortPath, params)}/delete`,
+        label: 'Delete cohort',
+        thing: answer instanceof ApiFailure ? undefined : answer.name,
+      },
       'It will be deleted for the entire organization. Participation does not change.',
     ),
   );

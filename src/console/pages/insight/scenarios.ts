@@ -112,12 +112,16 @@ export const scenarioScreens: readonly Screen[] = [
       return { description: null, ...next, changes: { ...kept, ...changes } };
     },
     within: 'changes.',
-    below: (visit) =>
+    below: (visit, { name: thing }) =>
       actionCard(
         'Delete',
         confirmButton(
           visit,
-          { path: `${pathOf(scenarioPath, visit.params)}/delete`, label: 'Delete scenario' },
+          {
+            path: `${pathOf(scenarioPath, visit.params)}/delete`,
+            label: 'Delete scenario',
+            thing: String(thing),
+          },
           'It will be deleted for the entire organization.',
         ),
       ),

@@ -57,7 +57,7 @@ export const creditScreens: readonly Screen[] = [
     },
     call: 'PATCH {org}/credit-packs/{pack_id}',
     done: 'saved',
-    below: (visit) =>
+    below: (visit, { name: thing }) =>
       actionCard(
         'Void',
         confirmButton(
@@ -65,6 +65,7 @@ export const creditScreens: readonly Screen[] = [
           {
             path: pathOf('/console/limits/credits/{pack_id}/void', visit.params),
             label: 'Void credit pack',
+            thing: String(thing),
             tone: 'danger',
           },
           'Unused credits are forfeited. This cannot be undone.',

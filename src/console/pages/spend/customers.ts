@@ -5,7 +5,6 @@ import {
   badge,
   card,
   cardOf,
-  confirmButton,
   empty,
   heading,
   linkButton,
@@ -14,7 +13,6 @@ import {
   table,
 } from '../../components.ts';
 import { filterQuery } from '../../filters.ts';
-import { actionScreen } from '../../form-screens.ts';
 import { count, time, usd } from '../../format.ts';
 import { html, link, type Markup, type Part, path } from '../../html.ts';
 import { listing } from '../../listing.ts';
@@ -22,11 +20,10 @@ import { pathOf } from '../../operations.ts';
 import { type Screen, type ScreenVisit, view } from '../../screen.ts';
 import type { LimitView, UsageRow } from '../../views.ts';
 import { type QueryUsage, spendPerDay, usageByDayAndModel } from '../insight/overview-charts.ts';
+import { customerErasureScreens, customerPath, erasuresPath } from './customer-erasure.ts';
 import { listCustomers, listPath } from './customer-list.ts';
 import { limitTable } from './limits.ts';
 
-const erasuresPath = `${listPath}/erased`;
-const customerPath = `${listPath}/of/{customer_id}`;
 const usageDays = 30;
 const dayMs = 86_400_000;
 const usuallyErasedWithinMs = 3_600_000;
@@ -35,12 +32,7 @@ export const customerScreens: readonly Screen[] = [
   { path: listPath, audience: 'org', handler: listCustomers },
   { path: erasuresPath, audience: 'org', handler: erasures },
   { path: customerPath, audience: 'org', handler: one },
-  actionScreen({
-    path: `${customerPath}/erase`,
-    call: 'DELETE {org}/customers/{customer_id}',
-    done: 'erasing',
-    back: erasuresPath,
-  }),
+  ...customerErasureScreens,
 ];
 
 function newLimitAndPack(visit: ScreenVisit, customer_id: string): Part {
@@ -88,7 +80,7 @@ ${stat('Remaining credits', usd(customer.credits_usd), customer.credits_usd === 
 <div class="grid wide">${byDay instanceof ApiFailure || byDay.data.length === 0 ? cardOf('Spend per day', byDay, () => html`<p class="quiet">No spend in the last ${usageDays} days.</p>`) : html`<section class="card">${spendPerDay(byDay.data, byDayAndModel instanceof ApiFailure ? [] : byDayAndModel, { customer_id })}</section>`}
 ${cardOf('By model', byModel, ({ data }) => modelTable(data, customer_id))}</div>
 ${cardOf('Limits and credits', limits, ({ data }) => html`${data.length === 0 ? html`<p class="quiet">No own limits or credits.</p>` : limitTable(data, org.timezone)}${customer.limits.length === 0 && defaultLimit(forAll)}`)}
-${actionCard('Erase', confirmButton(visit, { path: `${pathOf(customerPath, params)}/erase`, label: 'Erase customer', tone: 'danger' }, html`Erase “${customer_id}”? This cannot be undone.`), html`<p>Replaces the customer ID with a random one everywhere, and ends its limits and credit packs. Totals are kept.</p>`)}`,
+${actionCard('Erase', linkButton(visit, { path: `${pathOf(customerPath, params)}/erase`, label: 'Erase customer', tone: 'danger' }), html`<p>Replaces the customer ID with a random one everywhere, and ends its limits and credit packs. Totals are kept.</p>`)}`,
   );
 }
 

@@ -9,6 +9,7 @@ import { pathOf } from '../../operations.ts';
 import type { Outcome } from '../../outcomes.ts';
 import { ownerField } from '../../owner.ts';
 import { type Screen, type ScreenVisit, seeOther } from '../../screen.ts';
+import { customerSuggestions, scopeSuggestions } from './limit-suggestions.ts';
 
 const back = '/console/limits';
 
@@ -118,13 +119,19 @@ function loader(path: string) {
     valuesFrom(await api.get<LimitSettings>(org.path + pathOf(path, params)));
 }
 
-function deletion(path: string, question: string) {
-  return (visit: ScreenVisit): Markup | false =>
+/** `nameField`: the field that names the limit. */
+function deletion(path: string, label: string, nameField: string, question: string) {
+  return (visit: ScreenVisit, stored: Values): Markup | false =>
     actionCard(
       'Delete',
       confirmButton(
         visit,
-        { path: `${pathOf(path, visit.params)}/delete`, label: 'Delete', tone: 'danger' },
+        {
+          path: `${pathOf(path, visit.params)}/delete`,
+          label,
+          tone: 'danger',
+          thing: String(stored[nameField] ?? ''),
+        },
         question,
       ),
     );
@@ -143,7 +150,14 @@ const budgets: readonly Screen[] = [
     intro: 'Limit spend per calendar period.',
     submit: 'Create budget',
     back,
-    fields: () => [name, ...scopeFields, ...spending],
+    async fields(visit) {
+      const suggestions = await scopeSuggestions(visit);
+      return [
+        name,
+        ...scopeFields.map((field) => (field.name === 'scope_id' ? { ...field, suggestions } : field)),
+        ...spending,
+      ];
+    },
     call: 'POST {org}/budgets',
     body: budgetBody,
     show: openCreated('budget_created'),
@@ -160,6 +174,8 @@ const budgets: readonly Screen[] = [
     done: 'saved',
     below: deletion(
       '/console/limits/budgets/{budget_id}',
+      'Delete budget',
+      'name',
       'The budget will stop limiting spend. This cannot be undone.',
     ),
   }),
@@ -178,12 +194,13 @@ const customerLimits: readonly Screen[] = [
     intro: 'Limit the spend of a customer per calendar period.',
     submit: 'Create limit',
     back,
-    fields: () => [
+    fields: async (visit) => [
       {
         name: 'customer_id',
         label: 'Customer',
         kind: 'text',
         required: true,
+        suggestions: await customerSuggestions(visit),
         help: 'The customer_id of runs, or * as the default for all other customers.',
       },
       ...spending,
@@ -203,6 +220,8 @@ const customerLimits: readonly Screen[] = [
     done: 'saved',
     below: deletion(
       '/console/limits/customers/{limit_id}',
+      'Delete limit of',
+      'customer_id',
       'The default customer limit (*), if any, applies instead.',
     ),
   }),

@@ -232,7 +232,12 @@ async function ofOrg(visit: ScreenVisit) {
   const remove = (one: OrgPriceView) =>
     confirmButton(
       visit,
-      { path: `${here}/${encodeURIComponent(one.model)}/remove`, label: 'Remove', about: one.model },
+      {
+        path: `${here}/${encodeURIComponent(one.model)}/remove`,
+        label: 'Remove',
+        about: one.model,
+        thing: one.model,
+      },
       'The standard price will apply from now on.',
     );
   const body = listing<OrgPriceView>({

@@ -1,0 +1,25 @@
+/** The variables of conditions, with examples that can be inserted. */
+import type { Item } from '../../../contract/views/responses.ts';
+import { table } from '../../components.ts';
+import { html, type Markup } from '../../html.ts';
+
+/** The script of the pages adds the example to the field: alone, or to what is there. */
+export function variableReference(variables: readonly Item<'policies.variables'>[]): Markup {
+  return html`<details class="example reference"><summary>Variables and examples</summary>${table({
+    caption: 'Variables of conditions',
+    rows: variables,
+    columns: [
+      {
+        title: 'Variable',
+        cell: ({ name, type }) => html`<code>${name}</code><span class="sub">${type}</span>`,
+      },
+      { title: 'Meaning', cell: ({ meaning }) => meaning },
+      { title: 'Example', cell: ({ example }) => html`<code>${example}</code>` },
+      {
+        title: '',
+        cell: ({ name, example }) =>
+          html`<button type="button" class="button needs-script" data-insert="${example}" data-into="field-expression">Insert<span class="hidden"> example of ${name}</span></button>`,
+      },
+    ],
+  })}</details>`;
+}

@@ -1,0 +1,80 @@
+/** Values that the forms of limits suggest: those that runs had lately. */
+import { ApiFailure } from '../../api.ts';
+import { capitalized } from '../../format.ts';
+import type { Option } from '../../forms.ts';
+import { link } from '../../html.ts';
+import type { ScreenVisit } from '../../screen.ts';
+
+/** Dimensions of usage that a budget can be for. */
+const dimensions = ['department', 'team', 'workflow', 'deployment', 'model', 'provider'] as const;
+type Dimension = (typeof dimensions)[number];
+/** Queried if the kind of the budget is not known yet. */
+const usualDimensions: readonly Dimension[] = ['department', 'team', 'workflow', 'deployment'];
+const days = 90;
+const dayMs = 86_400_000;
+const valuesMax = '50';
+
+/** Values of the kind of scope in the URL, or else of the usual kinds. */
+export async function scopeSuggestions(visit: ScreenVisit): Promise<readonly Option[]> {
+  const kind = visit.query.get('scope_kind');
+  if (kind === 'key') {
+    return keySuggestions(visit);
+  }
+  if (kind === 'member') {
+    return memberSuggestions(visit);
+  }
+  const known = dimensions.filter((dimension) => dimension === kind);
+  const found = await Promise.all(
+    (known.length > 0 ? known : usualDimensions).map((dimension) => valuesOf(visit, dimension)),
+  );
+  return found.flat();
+}
+
+async function valuesOf({ api, org, now }: ScreenVisit, dimension: Dimension): Promise<readonly Option[]> {
+  const from = new Date(now.getTime() - days * dayMs).toISOString();
+  const query = { group_by: dimension, from, limit: valuesMax };
+  return optionsOf(
+    await api.tryGet<'usage.read'>(link(`${org.path}/usage`, query)),
+    (row) => row[dimension] ?? '',
+    () => capitalized(dimension),
+  );
+}
+
+async function keySuggestions({ api, org }: ScreenVisit): Promise<readonly Option[]> {
+  const found = await api.tryGet<'keys.list'>(link(`${org.path}/keys`, { limit: '200' }));
+  return optionsOf(
+    found,
+    ({ id }) => id,
+    ({ name }) => name,
+  );
+}
+
+async function memberSuggestions({ api, org }: ScreenVisit): Promise<readonly Option[]> {
+  const found = await api.tryGet<'members.list'>(link(`${org.path}/members`, { limit: '200' }));
+  return optionsOf(
+    found,
+    ({ id }) => id,
+    ({ name }) => name,
+  );
+}
+
+export async function customerSuggestions({ api, org }: ScreenVisit): Promise<readonly Option[]> {
+  const found = await api.tryGet<'customers.list'>(link(`${org.path}/customers`, { limit: valuesMax }));
+  return optionsOf(
+    found,
+    ({ customer_id }) => customer_id,
+    () => 'Customer',
+  );
+}
+
+/** Visitors who may not read the values get no suggestions. */
+function optionsOf<Row>(
+  found: { readonly data: readonly Row[] } | ApiFailure,
+  value: (row: Row) => string,
+  label: (row: Row) => string,
+): Option[] {
+  const rows = found instanceof ApiFailure ? [] : found.data;
+  return rows
+    .map((row) => ({ value: value(row), label: label(row) }))
+    .filter((option) => option.value !== '');
+}
