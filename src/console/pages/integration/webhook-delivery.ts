@@ -1,4 +1,4 @@
-/** One delivery of a webhook: its payload and attempts. */
+/** Deliveries of a webhook: their list, and the page of one with its payload and attempts. */
 import type { Responses } from '../../../contract/views/responses.ts';
 import {
   actionButton,
@@ -6,18 +6,23 @@ import {
   card,
   cardOf,
   definitionList,
+  empty,
   heading,
   type Tone,
   table,
 } from '../../components.ts';
+import { isFiltered } from '../../filters.ts';
 import { capitalized, humanize, milliseconds, time } from '../../format.ts';
-import { html, type Markup, type Part } from '../../html.ts';
+import { html, type Markup, type Part, path } from '../../html.ts';
 import { pathOf } from '../../operations.ts';
 import { type Screen, type ScreenVisit, view } from '../../screen.ts';
 
 const deliveryPath = '/console/webhooks/{sub_id}/deliveries/{delivery_id}';
 
 type DeliveryView = Responses['webhooks.deliveries.read'];
+
+/** Query parameters of the webhook's page that report a redelivery. */
+export const notFilters = ['redelivering', 'more'];
 
 export const deliveryScreens: readonly Screen[] = [
   { path: deliveryPath, audience: 'org', handler: delivery },
@@ -75,4 +80,60 @@ function attemptTable(attempts: DeliveryView['attempts'], timezone: string): Par
           },
         ],
       });
+}
+
+export function deliveryList(
+  deliveries: readonly DeliveryView[],
+  here: string,
+  visit: ScreenVisit,
+  next: Part,
+): Part {
+  const { timezone } = visit.org;
+  if (deliveries.length === 0) {
+    return isFiltered(visit.query, notFilters)
+      ? empty(
+          'No matches',
+          'Try removing a filter.',
+          html`<a class="button" href="${here}">Clear filters</a>`,
+        )
+      : empty('No deliveries', 'Deliveries of subscribed events appear here. Send a test event to see one.');
+  }
+  return html`${table({
+    caption: 'Deliveries',
+    rows: deliveries,
+    columns: [
+      { title: 'Time', cell: (one) => html`<span class="nowrap">${time(one.created_at, timezone)}</span>` },
+      {
+        title: 'Event',
+        cell: (one) =>
+          html`<a href="${here}${path`/deliveries/${one.id}`}">${one.event_type}</a><span class="sub"><code>${one.event_id}</code></span>`,
+      },
+      {
+        title: 'Status',
+        cell: (one) => deliveryStatus(one, timezone),
+      },
+      { title: 'Attempts', cell: (one) => attempts(one.attempts, timezone) },
+      {
+        title: '',
+        cell: (one) =>
+          one.state !== 'waiting' &&
+          actionButton(visit, {
+            path: `${here}${path`/deliveries/${one.id}/redeliver`}`,
+            label: 'Redeliver',
+            about: one.event_type,
+          }),
+      },
+    ],
+  })}${next}`;
+}
+
+function attempts(made: DeliveryView['attempts'], timezone: string): Part {
+  const last = made.at(-1);
+  return (
+    last !== undefined &&
+    html`<details><summary>${made.length}, last: ${last.status ?? humanize(last.error ?? '')}</summary><ul class="attempts">${made.map(
+      (attempt) =>
+        html`<li>${time(attempt.at, timezone)}: <strong>${attempt.status ?? humanize(attempt.error ?? '')}</strong>, ${milliseconds(attempt.latency_ms)}${attempt.response !== null && attempt.response !== '' && html`<span class="sub">${attempt.response}</span>`}</li>`,
+    )}</ul></details>`
+  );
 }

@@ -1,5 +1,5 @@
 /** One webhook: deliveries, signing and actions. */
-import type { Item, Responses } from '../../../contract/views/responses.ts';
+import type { Responses } from '../../../contract/views/responses.ts';
 import { ApiFailure } from '../../api.ts';
 import {
   actionButton,
@@ -7,21 +7,19 @@ import {
   cardOf,
   confirmButton,
   definitionList,
-  empty,
   heading,
   linkButton,
   nextPage,
   secretBox,
-  table,
 } from '../../components.ts';
-import { type Filter, filterBar, filterQuery, isFiltered, withInstants } from '../../filters.ts';
+import { type Filter, filterBar, filterQuery, withInstants } from '../../filters.ts';
 import { actionScreen, formScreens } from '../../form-screens.ts';
-import { count, humanize, milliseconds, time } from '../../format.ts';
+import { count, time } from '../../format.ts';
 import { localTime } from '../../forms.ts';
-import { html, link, type Markup, type Part, path } from '../../html.ts';
+import { html, link, type Markup, type Part } from '../../html.ts';
 import { pathOf } from '../../operations.ts';
 import { type Screen, type ScreenVisit, seeOther, view } from '../../screen.ts';
-import { deliveryScreens, deliveryStatus } from './webhook-delivery.ts';
+import { deliveryList, deliveryScreens, notFilters } from './webhook-delivery.ts';
 import {
   type SubscriptionView,
   signatureNote,
@@ -35,8 +33,6 @@ const subPath = '/console/webhooks/{sub_id}';
 const dayMs = 86_400_000;
 const soonWithinMs = 60_000;
 
-type DeliveryView = Item<'webhooks.deliveries.list'>;
-type AttemptView = DeliveryView['attempts'][number];
 type SigningView = Responses['webhooks.signing.read'];
 type Redelivered = Responses['webhooks.redeliver'];
 
@@ -44,15 +40,16 @@ const filters: readonly Filter[] = [
   {
     name: 'state',
     label: 'Status',
-    options: ['waiting', 'delivered', 'failed'].map((value) => ({ value, label: value })),
+    options: [
+      { value: 'waiting', label: 'Pending' },
+      { value: 'delivered', label: 'Delivered' },
+      { value: 'failed', label: 'Failed' },
+    ],
   },
   { name: 'event_type', label: 'Event' },
   { name: 'from', label: 'From', isTime: true },
   { name: 'to', label: 'To', isTime: true },
 ];
-
-/** Query parameters that report a redelivery. */
-const notFilters = ['redelivering', 'more'];
 
 const apiPath = ({ org, params }: ScreenVisit, rest = '') =>
   org.path + pathOf(`/webhooks/{sub_id}${rest}`, params);
@@ -255,60 +252,4 @@ function signingBody(sub: SubscriptionView, signing: SigningView, here: string, 
         ? 'The previous secret stays valid for 24 hours.'
         : 'Deliveries will be signed with it, in format v2. Prepare the receiver first.',
   )}</p>`;
-}
-
-function deliveryList(
-  deliveries: readonly DeliveryView[],
-  here: string,
-  visit: ScreenVisit,
-  next: Part,
-): Part {
-  const { timezone } = visit.org;
-  if (deliveries.length === 0) {
-    return isFiltered(visit.query, notFilters)
-      ? empty(
-          'No matches',
-          'Try removing a filter.',
-          html`<a class="button" href="${here}">Clear filters</a>`,
-        )
-      : empty('No deliveries', 'Deliveries of subscribed events appear here. Send a test event to see one.');
-  }
-  return html`${table({
-    caption: 'Deliveries',
-    rows: deliveries,
-    columns: [
-      { title: 'Time', cell: (one) => html`<span class="nowrap">${time(one.created_at, timezone)}</span>` },
-      {
-        title: 'Event',
-        cell: (one) =>
-          html`<a href="${here}${path`/deliveries/${one.id}`}">${one.event_type}</a><span class="sub"><code>${one.event_id}</code></span>`,
-      },
-      {
-        title: 'Status',
-        cell: (one) => deliveryStatus(one, timezone),
-      },
-      { title: 'Attempts', cell: (one) => attempts(one.attempts, timezone) },
-      {
-        title: '',
-        cell: (one) =>
-          one.state !== 'waiting' &&
-          actionButton(visit, {
-            path: `${here}${path`/deliveries/${one.id}/redeliver`}`,
-            label: 'Redeliver',
-            about: one.event_type,
-          }),
-      },
-    ],
-  })}${next}`;
-}
-
-function attempts(made: readonly AttemptView[], timezone: string): Part {
-  const last = made.at(-1);
-  return (
-    last !== undefined &&
-    html`<details><summary>${made.length}, last: ${last.status ?? humanize(last.error ?? '')}</summary><ul class="attempts">${made.map(
-      (attempt) =>
-        html`<li>${time(attempt.at, timezone)}: <strong>${attempt.status ?? humanize(attempt.error ?? '')}</strong>, ${milliseconds(attempt.latency_ms)}${attempt.response !== null && attempt.response !== '' && html`<span class="sub">${attempt.response}</span>`}</li>`,
-    )}</ul></details>`
-  );
 }
