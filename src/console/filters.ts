@@ -9,16 +9,14 @@ export interface Filter {
   readonly label: string;
   /** Omitted for a text field. */
   readonly options?: readonly Option[];
-  /** Default: text. */
-  readonly type?: 'text' | 'date' | 'search';
+  /** Default: text. A `datetime-local` is in the time zone of the organization: use `withInstants`. */
+  readonly type?: 'text' | 'date' | 'datetime-local' | 'search';
   /** Values that a text field suggests. */
   readonly suggestions?: readonly Option[];
   /** Label of the option that does not filter. Default: All. */
   readonly all?: string;
   /** Shown under “More filters”, which is folded unless such a filter is set. */
   readonly isRare?: true;
-  /** A time, entered in the time zone of the organization. Use `withInstants` for the query of the API. */
-  readonly isTime?: true;
 }
 
 /** Query parameters of a list that are not filters. */
@@ -95,8 +93,8 @@ export function withInstants(
   filters: readonly Filter[],
   timezone: string,
 ): Record<string, string | undefined> {
-  const times = filters.flatMap(({ name, isTime }) => {
-    const value = isTime && query[name];
+  const times = filters.flatMap(({ name, type }) => {
+    const value = type === 'datetime-local' && query[name];
     return value ? [[name, instantOf(value, timezone)]] : [];
   });
   return { ...query, ...Object.fromEntries(times) };

@@ -47,8 +47,8 @@ const filters: readonly Filter[] = [
     ],
   },
   { name: 'event_type', label: 'Event' },
-  { name: 'from', label: 'From', isTime: true },
-  { name: 'to', label: 'To', isTime: true },
+  { name: 'from', label: 'From', type: 'datetime-local' },
+  { name: 'to', label: 'To', type: 'datetime-local' },
 ];
 
 const apiPath = ({ org, params }: ScreenVisit, rest = '') =>
