@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createWorld, engine, type World } from '../../../../test/harness.ts';
-import { version } from '../../../config/version.ts';
 import { checksOf, type Figures, worstOf } from './checks.ts';
 
 let world: World;
@@ -15,7 +14,7 @@ const read = async () =>
 test('names the version, engine, migrations, processes and jobs', async () => {
   const found = await read();
   expect(found).toMatchObject({
-    version,
+    version: expect.stringMatching(/^\d+\.\d+\.\d+/),
     engine,
     region: 'eu',
     database_version: expect.stringMatching(/^PostgreSQL \d+/),
@@ -26,7 +25,11 @@ test('names the version, engine, migrations, processes and jobs', async () => {
   });
   expect(found.migrations.applied).toBeGreaterThan(40);
   expect(found.processes).toEqual([
-    expect.objectContaining({ id: world.services.processes.id, version, current: true }),
+    expect.objectContaining({
+      id: world.services.processes.id,
+      version: found.version,
+      current: true,
+    }),
   ]);
   expect(found.jobs.map(({ id }: { id: string }) => id)).toEqual(
     expect.arrayContaining(['send-webhooks', 'summarize-orgs', 'purge-removed-orgs']),
