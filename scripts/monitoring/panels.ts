@@ -197,6 +197,8 @@ export const dashboards: readonly Dashboard[] = [
           by: 'outcome',
           unit: 'reqps',
         },
+        { title: 'Events waiting', metric: 'svc_events_waiting', form: 'max', unit: 'short' },
+        { title: 'Oldest event', metric: 'svc_oldest_event_seconds', form: 'max', unit: 's' },
         { title: 'Deliveries waiting', metric: 'svc_webhook_deliveries_waiting', form: 'max', unit: 'short' },
         {
           title: 'Oldest overdue delivery',
