@@ -20,7 +20,7 @@ let purser: Purser;
 /** Requests that reached the service or its stand-in: method, path and idempotency key. */
 const sent: { method: string; path: string; key: string | null }[] = [];
 /** Replaces the answer to the n-th request. */
-let fault: ((attempt: number) => Promise<Response> | undefined) | undefined;
+let fault: ((attempt: number) => Promise<Response | undefined> | undefined) | undefined;
 
 const counted: typeof fetch = async (input, init) => {
   const { pathname, search } = new URL(String(input));

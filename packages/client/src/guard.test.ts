@@ -70,11 +70,8 @@ test.each([
   ['chat', { object: 'chat.completion', usage: { prompt_tokens: 11, completion_tokens: 3 } }],
   ['responses', { object: 'response', usage: { input_tokens: 11, output_tokens: 3 } }],
   ['messages', { type: 'message', usage: { input_tokens: 11, output_tokens: 3 } }],
-])('the usage in a response of %s is charged', async (_, response) => {
-  await purser.guard(
-    { ...request, external_id: `detected ${response.object ?? response.type}` },
-    () => response,
-  );
+])('the usage in a response of %s is charged', async (api, response) => {
+  await purser.guard({ ...request, external_id: `detected ${api}` }, () => response);
   await purser.flush();
   expect(await newestRun()).toMatchObject({ input_tokens: 11, output_tokens: 3, cost_usd: '0.000041' });
 });

@@ -225,6 +225,7 @@ export interface Responses {
     readonly enforcement: 'block' | 'alert';
     readonly alert_thresholds: readonly number[];
     readonly timezone: string | null;
+    readonly owner: string | null;
     readonly created_at: string;
     readonly updated_at: string;
   };
@@ -352,6 +353,7 @@ export interface Responses {
     readonly enforcement: 'block' | 'alert';
     readonly alert_thresholds: readonly number[];
     readonly timezone: string | null;
+    readonly owner: string | null;
     readonly created_at: string;
     readonly updated_at: string;
   };
@@ -378,6 +380,12 @@ export interface Responses {
         readonly spent_usd: string;
       }[];
       readonly credits_usd: string | null;
+      readonly period?: {
+        readonly cost_usd: string;
+        readonly runs: number;
+        readonly last_active_on: string | null;
+        readonly trend?: readonly string[];
+      };
     }[];
     readonly next_cursor: string | null;
   };
@@ -738,6 +746,70 @@ export interface Responses {
     readonly data: readonly Responses['decisions.extend'][];
     readonly next_cursor: string | null;
   };
+  readonly 'installation.read': {
+    readonly status: 'ok' | 'warn' | 'fail';
+    readonly checks: readonly {
+      readonly id: string;
+      readonly status: 'ok' | 'warn' | 'fail';
+      readonly finding: string;
+      readonly remedy: string;
+    }[];
+    readonly version: string;
+    readonly engine: 'embedded' | 'postgres';
+    readonly database_version: string;
+    readonly region: string | null;
+    readonly process_started_at: string;
+    readonly processes: readonly {
+      readonly id: string;
+      readonly version: string | null;
+      readonly seen_at: string;
+      readonly current: boolean;
+    }[];
+    readonly migrations: {
+      readonly applied: number;
+      readonly last_applied: string | null;
+      readonly last_applied_at: string | null;
+      readonly due: readonly string[];
+      readonly postponed: readonly string[];
+    };
+    readonly queues: {
+      readonly events_waiting: number;
+      readonly events_oldest_seconds: number;
+      readonly webhook_deliveries_waiting: number;
+      readonly webhook_overdue_seconds: number;
+    };
+    readonly holds: {
+      readonly open: number;
+      readonly overdue: number;
+      readonly overdue_seconds: number;
+    };
+    readonly spools: {
+      readonly fail_open_decisions: number;
+      readonly fail_open_bytes: number;
+      readonly gateway_settlements: number;
+    };
+    readonly ledger_drift_usd: number;
+    readonly retention_failing_orgs: number;
+    readonly prices: {
+      readonly newest_at: string | null;
+      readonly changes_pending: number;
+    };
+    readonly database_connections: {
+      readonly used: number;
+      readonly idle: number;
+      readonly waiting: number;
+    };
+    readonly jobs: readonly {
+      readonly id: string;
+      readonly every_seconds: number;
+      readonly last_started_at: string | null;
+      readonly last_ended_at: string | null;
+      readonly running: boolean;
+      readonly failures: number;
+      readonly last_error: string | null;
+      readonly last_failed_at: string | null;
+    }[];
+  };
   readonly 'keys.change': Responses['keys.read'];
   readonly 'keys.list': {
     readonly data: readonly Responses['keys.read'][];
@@ -859,10 +931,51 @@ export interface Responses {
         readonly window_start: string | null;
         readonly window_end: string | null;
       } | null;
+      readonly state: 'ok' | 'near' | 'exhausted' | null;
+      readonly period: 'day' | 'week' | 'month' | 'quarter' | 'year' | null;
+      readonly window_seconds: number | null;
+      readonly timezone: string | null;
+      readonly alert_thresholds: readonly number[];
+      readonly owner: string | null;
       readonly expires_at: string | null;
       readonly created_at: string;
     }[];
     readonly next_cursor: string | null;
+  };
+  readonly 'limits.read': {
+    readonly id: string;
+    readonly kind: 'rate' | 'plan_runs' | 'plan_tokens' | 'prepaid' | 'quota' | 'spend_cap' | 'budget' | 'customer' | 'chain_cost' | 'chain_depth' | 'chain_tokens' | 'credits';
+    readonly name: string | null;
+    readonly unit: 'usd' | 'tokens' | 'requests' | 'concurrent';
+    readonly match: Readonly<Record<string, string>>;
+    readonly enforcement: 'block' | 'alert';
+    readonly limit: string | number;
+    readonly standing: {
+      readonly settled: string | number;
+      readonly held: string | number;
+      readonly remaining: string | number;
+      readonly window_start: string | null;
+      readonly window_end: string | null;
+    } | null;
+    readonly state: 'ok' | 'near' | 'exhausted' | null;
+    readonly period: 'day' | 'week' | 'month' | 'quarter' | 'year' | null;
+    readonly window_seconds: number | null;
+    readonly timezone: string | null;
+    readonly alert_thresholds: readonly number[];
+    readonly owner: string | null;
+    readonly expires_at: string | null;
+    readonly created_at: string;
+    readonly windows: readonly {
+      readonly window_start: string;
+      readonly window_end: string;
+      readonly settled: string | number;
+    }[];
+    readonly alerts: readonly {
+      readonly threshold: number | null;
+      readonly at: string;
+      readonly window_start: string | null;
+      readonly value: string | null;
+    }[];
   };
   readonly 'members.change': Responses['members.read'];
   readonly 'members.invite': {
@@ -1296,6 +1409,27 @@ export interface Responses {
   };
   readonly 'orgs.read': Responses['org.read'];
   readonly 'orgs.reinstate': Responses['org.read'];
+  readonly 'orgs.summaries.list': {
+    readonly data: readonly Responses['orgs.summary.read'][];
+    readonly next_cursor: string | null;
+  };
+  readonly 'orgs.summary.read': {
+    readonly id: string;
+    readonly name: string;
+    readonly slug: string;
+    readonly status: 'active' | 'suspended';
+    readonly created_at: string;
+    readonly month_start: string;
+    readonly spend_usd: string;
+    readonly runs: number;
+    readonly prepaid_balance_usd: string | null;
+    readonly nearest_limit: {
+      readonly kind: 'rate' | 'plan_runs' | 'plan_tokens' | 'prepaid' | 'quota' | 'spend_cap' | 'budget' | 'customer' | 'chain_cost' | 'chain_depth' | 'chain_tokens' | 'credits';
+      readonly used_percent: number;
+    } | null;
+    readonly last_active_at: string | null;
+    readonly as_of: string | null;
+  };
   readonly 'orgs.suspend': Responses['org.read'];
   readonly 'plan.read': Responses['orgs.plan.read'];
   readonly 'plans.create': Responses['plans.read'];
@@ -1396,6 +1530,7 @@ export interface Responses {
     readonly priority: number;
     readonly reason: string;
     readonly enabled: boolean;
+    readonly owner: string | null;
     readonly created_at: string;
     readonly updated_at: string;
   };
@@ -1425,6 +1560,15 @@ export interface Responses {
         readonly reason: string | null;
       };
     }[];
+  };
+  readonly 'policies.variables': {
+    readonly data: readonly {
+      readonly name: string;
+      readonly type: string;
+      readonly meaning: string;
+      readonly example: string;
+    }[];
+    readonly next_cursor: string | null;
   };
   readonly 'policies.versions': {
     readonly data: readonly {
@@ -1525,11 +1669,45 @@ export interface Responses {
       readonly workflow: string | null;
       readonly customer_id: string | null;
       readonly details: Readonly<Record<string, unknown>>;
+      readonly limit_id: string | null;
+      readonly cause: {
+        readonly kind: 'rate' | 'plan_runs' | 'plan_tokens' | 'prepaid' | 'quota' | 'spend_cap' | 'budget' | 'customer' | 'chain_cost' | 'chain_depth' | 'chain_tokens' | 'credits' | 'policy' | 'detector';
+        readonly id: string;
+        readonly name: string | null;
+        readonly owner: string | null;
+        readonly deleted: boolean;
+      } | null;
+      readonly trace_id: string | null;
       readonly count: number;
       readonly first_at: string;
       readonly last_at: string;
     }[];
     readonly next_cursor: string | null;
+  };
+  readonly 'refusals.read': {
+    readonly id: string;
+    readonly code: 'rate_limited' | 'policy_blocked' | 'policy_approval_required' | 'policy_expression_error' | 'content_safety_blocked' | 'plan_limit_exceeded' | 'quota_exhausted' | 'spend_cap_exceeded' | 'budget_exceeded' | 'chain_budget_exceeded' | 'credits_exhausted' | 'no_model_passes_eval';
+    readonly message: string;
+    readonly operation: string;
+    readonly key_id: string;
+    readonly model: string | null;
+    readonly action: string | null;
+    readonly workflow: string | null;
+    readonly customer_id: string | null;
+    readonly details: Readonly<Record<string, unknown>>;
+    readonly limit_id: string | null;
+    readonly cause: {
+      readonly kind: 'rate' | 'plan_runs' | 'plan_tokens' | 'prepaid' | 'quota' | 'spend_cap' | 'budget' | 'customer' | 'chain_cost' | 'chain_depth' | 'chain_tokens' | 'credits' | 'policy' | 'detector';
+      readonly id: string;
+      readonly name: string | null;
+      readonly owner: string | null;
+      readonly deleted: boolean;
+    } | null;
+    readonly trace_id: string | null;
+    readonly count: number;
+    readonly first_at: string;
+    readonly last_at: string;
+    readonly trace_ids: readonly string[];
   };
   readonly 'residency.put': Responses['residency.read'];
   readonly 'residency.read': {
@@ -1655,6 +1833,11 @@ export interface Responses {
   readonly 'runs.list': {
     readonly data: readonly Responses['runs.read'][];
     readonly next_cursor: string | null;
+    readonly prev_cursor: string | null;
+    readonly count?: {
+      readonly value: number;
+      readonly exact: boolean;
+    };
   };
   readonly 'runs.read': {
     readonly id: string;
@@ -1779,8 +1962,21 @@ export interface Responses {
     readonly cap_usd: string;
     readonly timezone: string | null;
     readonly alert_thresholds: readonly number[];
+    readonly owner: string | null;
     readonly created_at: string;
     readonly updated_at: string;
+  };
+  readonly 'sso.endpoints': {
+    readonly oidc: {
+      readonly login_url: string;
+      readonly redirect_url: string;
+      readonly org_redirect_url: string;
+    };
+    readonly saml: {
+      readonly login_url: string;
+      readonly sp_entity_id: string;
+      readonly acs_url: string;
+    };
   };
   readonly 'sso.put': Responses['sso.read'];
   readonly 'sso.read': {
@@ -1808,6 +2004,45 @@ export interface Responses {
     readonly acs_url: string | null;
     readonly created_at: string;
     readonly updated_at: string;
+  };
+  readonly 'sso.tests.create': {
+    readonly id: string;
+    readonly kind: 'oidc' | 'saml';
+    readonly status: 'pending' | 'started' | 'finished';
+    readonly result: {
+      readonly outcome: 'allowed' | 'refused' | 'failed';
+      readonly reason: string | null;
+      readonly detail: string | null;
+      readonly subject: string | null;
+      readonly email: string | null;
+      readonly name: string | null;
+      readonly groups: readonly string[];
+      readonly role: 'viewer' | 'member' | 'admin' | 'owner' | null;
+      readonly member: 'existing' | 'new' | null;
+      readonly claims: Readonly<Record<string, unknown>>;
+    } | null;
+    readonly created_at: string;
+    readonly expires_at: string;
+    readonly start_url: string;
+  };
+  readonly 'sso.tests.read': {
+    readonly id: string;
+    readonly kind: 'oidc' | 'saml';
+    readonly status: 'pending' | 'started' | 'finished';
+    readonly result: {
+      readonly outcome: 'allowed' | 'refused' | 'failed';
+      readonly reason: string | null;
+      readonly detail: string | null;
+      readonly subject: string | null;
+      readonly email: string | null;
+      readonly name: string | null;
+      readonly groups: readonly string[];
+      readonly role: 'viewer' | 'member' | 'admin' | 'owner' | null;
+      readonly member: 'existing' | 'new' | null;
+      readonly claims: Readonly<Record<string, unknown>>;
+    } | null;
+    readonly created_at: string;
+    readonly expires_at: string;
   };
   readonly 'statements.compare': {
     readonly statement_id: string;
@@ -2085,11 +2320,100 @@ export interface Responses {
     }[];
     readonly next_cursor: string | null;
   };
+  readonly 'usage.series': {
+    readonly from: string;
+    readonly to: string;
+    readonly timezone: string;
+    readonly interval: 'hour' | 'day' | 'month';
+    readonly points: readonly string[];
+    readonly series: readonly {
+      readonly kind: 'all' | 'value' | 'unset' | 'other';
+      readonly value: string | null;
+      readonly points: readonly ({
+        readonly runs: number;
+        readonly failed_runs: number;
+        readonly input_tokens: number;
+        readonly output_tokens: number;
+        readonly cost_usd: string;
+        readonly value_usd: string;
+        readonly latency_p95_ms?: number | null;
+      } | null)[];
+    }[];
+  };
+  readonly 'usage.values': {
+    readonly from: string;
+    readonly to: string;
+    readonly fields: {
+      readonly key_id: {
+        readonly values: readonly string[];
+        readonly more: boolean;
+      };
+      readonly model: {
+        readonly values: readonly string[];
+        readonly more: boolean;
+      };
+      readonly provider: {
+        readonly values: readonly string[];
+        readonly more: boolean;
+      };
+      readonly workflow: {
+        readonly values: readonly string[];
+        readonly more: boolean;
+      };
+      readonly deployment: {
+        readonly values: readonly string[];
+        readonly more: boolean;
+      };
+      readonly department: {
+        readonly values: readonly string[];
+        readonly more: boolean;
+      };
+      readonly team: {
+        readonly values: readonly string[];
+        readonly more: boolean;
+      };
+      readonly customer_id: {
+        readonly values: readonly string[];
+        readonly more: boolean;
+      };
+      readonly status: {
+        readonly values: readonly string[];
+        readonly more: boolean;
+      };
+      readonly member_id: {
+        readonly values: readonly string[];
+        readonly more: boolean;
+      };
+    };
+    readonly tags: Readonly<Record<string, {
+      readonly values: readonly string[];
+      readonly more: boolean;
+    }>>;
+  };
   readonly 'webhooks.change': Responses['webhooks.read'];
-  readonly 'webhooks.create': Responses['webhooks.read'];
+  readonly 'webhooks.create': {
+    readonly id: string;
+    readonly url: string;
+    readonly events: readonly string[];
+    readonly description: string | null;
+    readonly status: 'active' | 'paused' | 'disabled';
+    readonly disabled_reason: 'gone' | 'failing' | null;
+    readonly disabled_at: string | null;
+    readonly event_version: 1 | 2;
+    readonly created_at: string;
+    readonly updated_at: string;
+    readonly secret?: string;
+  };
   readonly 'webhooks.deliveries.list': {
     readonly data: readonly Responses['webhooks.deliveries.read'][];
     readonly next_cursor: string | null;
+  };
+  readonly 'webhooks.deliveries.payload': {
+    readonly id: string;
+    readonly type: string;
+    readonly created_at: string;
+    readonly org_id: string;
+    readonly data: Readonly<Record<string, unknown>>;
   };
   readonly 'webhooks.deliveries.read': {
     readonly id: string;

@@ -1,4 +1,5 @@
 // biome-ignore-all format: written by scripts/generate.ts
+// biome-ignore-all assist/source/organizeImports: written by scripts/generate.ts
 /** The operations of the API, by operation id. Generated from the OpenAPI document: do not edit, run `npm run generate`. */
 import type { ListRequest, RequestOptions } from '../request-options.ts';
 import type {
@@ -54,6 +55,7 @@ import type {
   CreateRun,
   CreateRuns,
   CreateSafetyDetector,
+  CreateSsoTest,
   CreateStatement,
   CreateSupportGrant,
   CreateWebhook,
@@ -82,6 +84,7 @@ import type {
   Hold,
   HoldList,
   IncreaseHold,
+  Installation,
   InviteMember,
   IpAllowList,
   Key,
@@ -90,6 +93,7 @@ import type {
   LedgerReconciliation,
   Limit,
   LimitList,
+  LimitWithHistory,
   LinearForecast,
   MakeConsoleLink,
   Member,
@@ -110,6 +114,8 @@ import type {
   OrgPriceHistory,
   OrgPriceList,
   OrgRateLimits,
+  OrgSummary,
+  OrgSummaryList,
   OrgWebhookSecret,
   Plan,
   PlanList,
@@ -118,6 +124,7 @@ import type {
   PolicyEvaluation,
   PolicyList,
   PolicySimulation,
+  PolicyVariableList,
   PolicyVersion,
   PolicyVersionList,
   Prepaid,
@@ -148,15 +155,16 @@ import type {
   RedeliverWebhook,
   Refusal,
   RefusalList,
+  RefusalWithTraceIds,
   Residency,
   RetentionPolicy,
   RetentionRun,
   RetentionRunList,
   RotateConnection,
-  RotatedWebhookSigning,
   RotateKey,
   RotateSecret,
   RotateWebhookSigning,
+  RotatedWebhookSigning,
   RoutingDecision,
   RoutingPolicy,
   RoutingRequest,
@@ -173,6 +181,9 @@ import type {
   Snapshot,
   SpendCap,
   Sso,
+  SsoEndpoints,
+  SsoTest,
+  SsoTestWithUrl,
   Statement,
   StatementComparison,
   StatementDifference,
@@ -193,12 +204,16 @@ import type {
   UnpricedPolicy,
   Usage,
   UsageRow,
+  UsageSeries,
+  UsageValues,
   Webhook,
   WebhookDelivery,
   WebhookDeliveryList,
   WebhookList,
+  WebhookPayload,
   WebhookRedelivery,
   WebhookSigning,
+  WebhookWithSecret,
 } from './types.ts';
 
 export interface Api {
@@ -213,6 +228,7 @@ export interface Api {
       readonly status?: 'active' | 'suspended';
       readonly slug?: string;
       readonly name?: string;
+      readonly search?: string;
     }, options?: RequestOptions): ListRequest<Org, OrgList>;
     /** Get an organization as an operator. */
     read(orgId: string, options?: RequestOptions): Promise<Org>;
@@ -227,6 +243,20 @@ export interface Api {
     readonly ipAllowList: {
       /** Clear the IP allow-list of an organization as an operator. */
       clear(orgId: string, options?: RequestOptions): Promise<void>;
+    };
+    readonly summaries: {
+      /** List organizations with their spend, balance and activity. */
+      list(query?: {
+        readonly limit?: number;
+        readonly cursor?: string;
+        readonly sort?: 'created_at' | '-created_at' | 'name' | '-name' | 'spend_usd' | '-spend_usd' | 'runs' | '-runs' | 'used_percent' | '-used_percent' | 'last_active_at' | '-last_active_at';
+        readonly status?: 'active' | 'suspended';
+        readonly search?: string;
+      }, options?: RequestOptions): ListRequest<OrgSummary, OrgSummaryList>;
+    };
+    readonly summary: {
+      /** Get the spend, balance and activity of an organization. */
+      read(orgId: string, options?: RequestOptions): Promise<OrgSummary>;
     };
     readonly keys: {
       /** Create a key in an organization as an operator. */
@@ -353,6 +383,7 @@ export interface Api {
       readonly workflow?: string;
       readonly deployment?: string;
       readonly customer_id?: string;
+      readonly search?: string;
     }, options?: RequestOptions): ListRequest<Key, KeyList>;
     /** Get a key. */
     read(orgId: string, keyId: string, options?: RequestOptions): Promise<Key>;
@@ -380,6 +411,7 @@ export interface Api {
       readonly workflow?: string;
       readonly deployment?: string;
       readonly customer_id?: string;
+      readonly search?: string;
     }, options?: RequestOptions): ListRequest<Key, KeyList>;
     /** Get an operator key. */
     read(keyId: string, options?: RequestOptions): Promise<Key>;
@@ -399,6 +431,7 @@ export interface Api {
       readonly status?: 'invited' | 'active' | 'removed';
       readonly role?: 'viewer' | 'member' | 'admin' | 'owner';
       readonly email?: string;
+      readonly search?: string;
     }, options?: RequestOptions): ListRequest<Member, MemberList>;
     /** Get a member. */
     read(orgId: string, memberId: string, options?: RequestOptions): Promise<Member>;
@@ -416,6 +449,14 @@ export interface Api {
     read(orgId: string, options?: RequestOptions): Promise<Sso>;
     /** Remove single sign-on. */
     remove(orgId: string, options?: RequestOptions): Promise<void>;
+    /** Get the URLs to register with an identity provider. */
+    endpoints(orgId: string, options?: RequestOptions): Promise<SsoEndpoints>;
+    readonly tests: {
+      /** Test single sign-on. */
+      create(orgId: string, body?: CreateSsoTest, options?: RequestOptions): Promise<SsoTestWithUrl>;
+      /** Get a test of single sign-on. */
+      read(orgId: string, testId: string, options?: RequestOptions): Promise<SsoTest>;
+    };
   };
   readonly sessions: {
     /** List console sessions. */
@@ -460,6 +501,7 @@ export interface Api {
       readonly scope_kind?: 'org' | 'workflow' | 'deployment' | 'department' | 'key' | 'member' | 'team' | 'model' | 'provider' | string;
       readonly scope_id?: string;
       readonly period?: 'day' | 'week' | 'month' | 'quarter' | 'year';
+      readonly search?: string;
     }, options?: RequestOptions): ListRequest<Budget, BudgetList>;
     /** Read a budget. */
     read(orgId: string, budgetId: string, options?: RequestOptions): Promise<Budget>;
@@ -505,8 +547,11 @@ export interface Api {
     list(orgId: string, query?: {
       readonly limit?: number;
       readonly cursor?: string;
-      readonly sort?: 'customer_id' | '-customer_id';
+      readonly sort?: 'customer_id' | '-customer_id' | 'period.cost_usd' | '-period.cost_usd' | 'period.runs' | '-period.runs' | 'period.last_active_on' | '-period.last_active_on';
       readonly customer_id?: string;
+      readonly from?: string;
+      readonly to?: string;
+      readonly trend?: boolean;
     }, options?: RequestOptions): ListRequest<Customer, CustomerList>;
     /** Erase an end customer. */
     erase(orgId: string, customerId: string, options?: RequestOptions): Promise<void>;
@@ -663,7 +708,7 @@ export interface Api {
     list(query?: {
       readonly limit?: number;
       readonly cursor?: string;
-      readonly sort?: 'charged_at' | '-charged_at';
+      readonly sort?: 'charged_at' | '-charged_at' | 'cost_usd' | '-cost_usd' | 'total_tokens' | '-total_tokens' | 'latency_ms' | '-latency_ms';
       readonly key_id?: string;
       readonly model?: string;
       readonly provider?: string;
@@ -680,12 +725,14 @@ export interface Api {
       readonly external_id?: string;
       readonly decision_id?: string;
       readonly tag?: string;
+      readonly without?: string;
       readonly flagged?: boolean;
       readonly flagged_by?: string;
       readonly mark?: 'over_hold' | 'late' | 'degraded' | 'backfill' | 'unpriced' | 'usage_missing' | 'unsettled' | 'usage_estimated' | 'truncated';
       readonly unpriced?: boolean;
       readonly from?: string;
       readonly to?: string;
+      readonly count?: boolean;
     }, options?: RequestOptions): ListRequest<Run, RunList>;
     /** Create runs in bulk. */
     createBulk(body: CreateRuns, query?: {
@@ -702,6 +749,8 @@ export interface Api {
     adjust(runId: string, body: AdjustRun, options?: RequestOptions): Promise<RunAdjustment>;
   };
   readonly policies: {
+    /** List the variables of policy expressions. */
+    variables(options?: RequestOptions): Promise<PolicyVariableList>;
     /** Create a policy rule. */
     create(orgId: string, body: CreatePolicy, options?: RequestOptions): Promise<Policy>;
     /** List policy rules. */
@@ -711,6 +760,7 @@ export interface Api {
       readonly sort?: 'priority' | '-priority' | 'created_at' | '-created_at';
       readonly effect?: 'allow' | 'block' | 'require_approval';
       readonly enabled?: boolean;
+      readonly search?: string;
     }, options?: RequestOptions): ListRequest<Policy, PolicyList>;
     /** Read a policy rule. */
     read(orgId: string, policyId: string, options?: RequestOptions): Promise<Policy>;
@@ -782,7 +832,14 @@ export interface Api {
       readonly action?: string;
       readonly workflow?: string;
       readonly customer_id?: string;
+      readonly limit_id?: string;
+      readonly rule_id?: string;
+      readonly trace_id?: string;
+      readonly from?: string;
+      readonly to?: string;
     }, options?: RequestOptions): ListRequest<Refusal, RefusalList>;
+    /** Read a denied request. */
+    read(orgId: string, refusalId: string, options?: RequestOptions): Promise<RefusalWithTraceIds>;
   };
   readonly evals: {
     /** Record an eval result. */
@@ -831,10 +888,38 @@ export interface Api {
       readonly status?: 'running' | 'succeeded' | 'failed' | 'cancelled';
       readonly member_id?: string;
       readonly tag?: string;
+      readonly without?: string;
       readonly compare?: 'previous';
       readonly limit?: number;
       readonly cursor?: string;
     }, options?: RequestOptions): ListRequest<UsageRow, Usage>;
+    /** Read usage over time. */
+    series(orgId: string, query?: {
+      readonly interval?: 'hour' | 'day' | 'month';
+      readonly group_by?: string;
+      readonly top?: number;
+      readonly latency?: boolean;
+      readonly from?: string;
+      readonly to?: string;
+      readonly key_id?: string;
+      readonly model?: string;
+      readonly provider?: string;
+      readonly workflow?: string;
+      readonly deployment?: string;
+      readonly department?: string;
+      readonly team?: string;
+      readonly customer_id?: string;
+      readonly status?: 'running' | 'succeeded' | 'failed' | 'cancelled';
+      readonly member_id?: string;
+      readonly tag?: string;
+      readonly without?: string;
+    }, options?: RequestOptions): Promise<UsageSeries>;
+    /** List the values in use. */
+    values(orgId: string, query?: {
+      readonly from?: string;
+      readonly to?: string;
+      readonly limit?: number;
+    }, options?: RequestOptions): Promise<UsageValues>;
     /** Export cost and usage in FOCUS 1.2. */
     focus(orgId: string, query?: {
       readonly group_by?: string;
@@ -851,6 +936,7 @@ export interface Api {
       readonly status?: 'running' | 'succeeded' | 'failed' | 'cancelled';
       readonly member_id?: string;
       readonly tag?: string;
+      readonly without?: string;
       readonly format?: 'csv' | 'parquet';
     }, options?: RequestOptions): Promise<Response>;
   };
@@ -937,13 +1023,14 @@ export interface Api {
   };
   readonly webhooks: {
     /** Create a webhook subscription. */
-    create(orgId: string, body: CreateWebhook, options?: RequestOptions): Promise<Webhook>;
+    create(orgId: string, body: CreateWebhook, options?: RequestOptions): Promise<WebhookWithSecret>;
     /** List webhook subscriptions. */
     list(orgId: string, query?: {
       readonly limit?: number;
       readonly cursor?: string;
       readonly sort?: 'created_at' | '-created_at';
       readonly status?: 'active' | 'paused' | 'disabled';
+      readonly search?: string;
     }, options?: RequestOptions): ListRequest<Webhook, WebhookList>;
     /** Get a webhook subscription. */
     read(orgId: string, subId: string, options?: RequestOptions): Promise<Webhook>;
@@ -977,6 +1064,8 @@ export interface Api {
       }, options?: RequestOptions): ListRequest<WebhookDelivery, WebhookDeliveryList>;
       /** Get a delivery. */
       read(orgId: string, subId: string, deliveryId: string, options?: RequestOptions): Promise<WebhookDelivery>;
+      /** Get the payload of a delivery. */
+      payload(orgId: string, subId: string, deliveryId: string, options?: RequestOptions): Promise<WebhookPayload>;
       /** Redeliver an event. */
       redeliver(orgId: string, subId: string, deliveryId: string, options?: RequestOptions): Promise<WebhookDelivery>;
     };
@@ -1158,7 +1247,15 @@ export interface Api {
       readonly sort?: 'created_at' | '-created_at';
       readonly kind?: 'rate' | 'plan_runs' | 'plan_tokens' | 'prepaid' | 'quota' | 'spend_cap' | 'budget' | 'customer' | 'chain_cost' | 'chain_depth' | 'chain_tokens' | 'credits';
       readonly customer_id?: string;
+      readonly scope_kind?: 'org' | 'workflow' | 'deployment' | 'department' | 'key' | 'member' | 'team' | 'model' | 'provider' | 'customer' | string;
+      readonly scope_id?: string;
+      readonly search?: string;
+      readonly state?: 'ok' | 'near' | 'exhausted';
     }, options?: RequestOptions): ListRequest<Limit, LimitList>;
+    /** Read a limit with its usage, past windows and alerts. */
+    read(orgId: string, limitId: string, query?: {
+      readonly windows?: number;
+    }, options?: RequestOptions): Promise<LimitWithHistory>;
   };
   readonly holds: {
     /** List open holds. */
@@ -1189,6 +1286,10 @@ export interface Api {
   readonly edge: {
     /** Decide whether a model call is allowed. */
     decide(body: DecisionRequest, options?: RequestOptions): Promise<Decision>;
+  };
+  readonly installation: {
+    /** Get the state of the installation. */
+    read(options?: RequestOptions): Promise<Installation>;
   };
   readonly meta: {
     /** List deprecated routes. */

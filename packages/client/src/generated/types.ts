@@ -1,4 +1,5 @@
 // biome-ignore-all format: written by scripts/generate.ts
+// biome-ignore-all assist/source/organizeImports: written by scripts/generate.ts
 /** The resources, requests, lists and events of the API. Generated from the OpenAPI document: do not edit, run `npm run generate`. */
 
 export interface AdjustRun {
@@ -249,6 +250,7 @@ export interface Budget {
   readonly enforcement: Enforcement;
   readonly alert_thresholds: readonly number[];
   readonly timezone: string | null;
+  readonly owner: string | null;
   readonly created_at: string;
   readonly updated_at: string;
 }
@@ -496,6 +498,7 @@ export interface ChangeBudget {
   readonly enforcement?: Enforcement;
   readonly alert_thresholds?: readonly number[];
   readonly timezone?: string | null;
+  readonly owner?: string | null;
 }
 
 export interface ChangeCapacityScenario {
@@ -575,6 +578,7 @@ export interface ChangeCustomerLimit {
   readonly enforcement?: Enforcement;
   readonly alert_thresholds?: readonly number[];
   readonly timezone?: string | null;
+  readonly owner?: string | null;
 }
 
 export interface ChangeKey {
@@ -621,6 +625,7 @@ export interface ChangePolicy {
   readonly priority?: number;
   readonly reason?: string;
   readonly enabled?: boolean;
+  readonly owner?: string | null;
 }
 
 export interface ChangeSafetyDetector {
@@ -784,6 +789,7 @@ export interface CreateBudget {
   readonly enforcement?: Enforcement;
   readonly alert_thresholds?: readonly number[];
   readonly timezone?: string | null;
+  readonly owner?: string | null;
 }
 
 export interface CreateCapacityScenario {
@@ -829,6 +835,7 @@ export interface CreateCustomerLimit {
   readonly enforcement?: Enforcement;
   readonly alert_thresholds?: readonly number[];
   readonly timezone?: string | null;
+  readonly owner?: string | null;
 }
 
 export interface CreateEval {
@@ -862,6 +869,7 @@ export interface CreatePolicy {
   readonly priority: number;
   readonly reason: string;
   readonly enabled?: boolean;
+  readonly owner?: string | null;
 }
 
 export interface CreatePriceUpdate {
@@ -991,6 +999,32 @@ export interface CreateSafetyDetector {
   readonly enabled?: boolean;
 }
 
+export interface CreateSsoTest {
+  readonly settings?: CreateSsoTest_settings;
+}
+
+export interface CreateSsoTest_settings {
+  readonly kind?: 'oidc' | 'saml';
+  readonly issuer?: string;
+  readonly client_id?: string;
+  readonly client_secret?: string;
+  readonly scope?: string;
+  readonly idp_entity_id?: string;
+  readonly idp_sso_url?: string;
+  readonly idp_certificate?: string;
+  readonly groups_attribute?: string;
+  readonly role_mapping?: readonly CreateSsoTest_settings_role_mapping[];
+  readonly default_role?: 'viewer' | 'member' | 'admin' | 'owner' | null;
+  readonly allowed_email_domains?: readonly string[];
+  readonly just_in_time?: boolean;
+  readonly required?: boolean;
+}
+
+export interface CreateSsoTest_settings_role_mapping {
+  readonly group: string;
+  readonly role: MemberRole;
+}
+
 export interface CreateStatement {
   readonly pages?: readonly CreateStatement_pages[];
   readonly csv?: string;
@@ -1012,6 +1046,7 @@ export interface CreateWebhook {
   readonly url: string;
   readonly events: readonly string[];
   readonly description?: string | null;
+  readonly create_secret?: boolean;
 }
 
 export interface CreditPack {
@@ -1068,6 +1103,7 @@ export interface Customer {
   readonly runs: number;
   readonly limits: readonly Customer_limits[];
   readonly credits_usd: string | null;
+  readonly period?: Customer_period;
 }
 
 export interface CustomerErasure {
@@ -1092,6 +1128,7 @@ export interface CustomerLimit {
   readonly enforcement: Enforcement;
   readonly alert_thresholds: readonly number[];
   readonly timezone: string | null;
+  readonly owner: string | null;
   readonly created_at: string;
   readonly updated_at: string;
 }
@@ -1144,6 +1181,13 @@ export interface Customer_limits {
   readonly period: 'day' | 'week' | 'month' | 'quarter' | 'year';
   readonly limit_usd: string;
   readonly spent_usd: string;
+}
+
+export interface Customer_period {
+  readonly cost_usd: string;
+  readonly runs: number;
+  readonly last_active_on: string | null;
+  readonly trend?: readonly string[];
 }
 
 export interface Decision {
@@ -1469,6 +1513,89 @@ export interface IncreaseHold {
   readonly tokens?: number;
 }
 
+export interface Installation {
+  readonly status: 'ok' | 'warn' | 'fail';
+  readonly checks: readonly Installation_checks[];
+  readonly version: string;
+  readonly engine: 'embedded' | 'postgres';
+  readonly database_version: string;
+  readonly region: string | null;
+  readonly process_started_at: string;
+  readonly processes: readonly Installation_processes[];
+  readonly migrations: Installation_migrations;
+  readonly queues: Installation_queues;
+  readonly holds: Installation_holds;
+  readonly spools: Installation_spools;
+  readonly ledger_drift_usd: number;
+  readonly retention_failing_orgs: number;
+  readonly prices: Installation_prices;
+  readonly database_connections: Installation_database_connections;
+  readonly jobs: readonly Installation_jobs[];
+}
+
+export interface Installation_checks {
+  readonly id: string;
+  readonly status: 'ok' | 'warn' | 'fail';
+  readonly finding: string;
+  readonly remedy: string;
+}
+
+export interface Installation_database_connections {
+  readonly used: number;
+  readonly idle: number;
+  readonly waiting: number;
+}
+
+export interface Installation_holds {
+  readonly open: number;
+  readonly overdue: number;
+  readonly overdue_seconds: number;
+}
+
+export interface Installation_jobs {
+  readonly id: string;
+  readonly every_seconds: number;
+  readonly last_started_at: string | null;
+  readonly last_ended_at: string | null;
+  readonly running: boolean;
+  readonly failures: number;
+  readonly last_error: string | null;
+  readonly last_failed_at: string | null;
+}
+
+export interface Installation_migrations {
+  readonly applied: number;
+  readonly last_applied: string | null;
+  readonly last_applied_at: string | null;
+  readonly due: readonly string[];
+  readonly postponed: readonly string[];
+}
+
+export interface Installation_prices {
+  readonly newest_at: string | null;
+  readonly changes_pending: number;
+}
+
+export interface Installation_processes {
+  readonly id: string;
+  readonly version: string | null;
+  readonly seen_at: string;
+  readonly current: boolean;
+}
+
+export interface Installation_queues {
+  readonly events_waiting: number;
+  readonly events_oldest_seconds: number;
+  readonly webhook_deliveries_waiting: number;
+  readonly webhook_overdue_seconds: number;
+}
+
+export interface Installation_spools {
+  readonly fail_open_decisions: number;
+  readonly fail_open_bytes: number;
+  readonly gateway_settlements: number;
+}
+
 export interface InviteMember {
   readonly email: string;
   readonly name?: string;
@@ -1673,6 +1800,12 @@ export interface Limit {
     readonly window_start: string | null;
     readonly window_end: string | null;
   } | null;
+  readonly state: 'ok' | 'near' | 'exhausted' | null;
+  readonly period: 'day' | 'week' | 'month' | 'quarter' | 'year' | null;
+  readonly window_seconds: number | null;
+  readonly timezone: string | null;
+  readonly alert_thresholds: readonly number[];
+  readonly owner: string | null;
   readonly expires_at: string | null;
   readonly created_at: string;
 }
@@ -1760,6 +1893,46 @@ export interface LimitThresholdReachedEvent {
 }
 
 export type LimitUnit = 'usd' | 'tokens' | 'requests' | 'concurrent';
+
+export interface LimitWithHistory {
+  readonly id: string;
+  readonly kind: LimitKind;
+  readonly name: string | null;
+  readonly unit: LimitUnit;
+  readonly match: Readonly<Record<string, string>>;
+  readonly enforcement: 'block' | 'alert';
+  readonly limit: string | number;
+  readonly standing: {
+    readonly settled: string | number;
+    readonly held: string | number;
+    readonly remaining: string | number;
+    readonly window_start: string | null;
+    readonly window_end: string | null;
+  } | null;
+  readonly state: 'ok' | 'near' | 'exhausted' | null;
+  readonly period: 'day' | 'week' | 'month' | 'quarter' | 'year' | null;
+  readonly window_seconds: number | null;
+  readonly timezone: string | null;
+  readonly alert_thresholds: readonly number[];
+  readonly owner: string | null;
+  readonly expires_at: string | null;
+  readonly created_at: string;
+  readonly windows: readonly LimitWithHistory_windows[];
+  readonly alerts: readonly LimitWithHistory_alerts[];
+}
+
+export interface LimitWithHistory_alerts {
+  readonly threshold: number | null;
+  readonly at: string;
+  readonly window_start: string | null;
+  readonly value: string | null;
+}
+
+export interface LimitWithHistory_windows {
+  readonly window_start: string;
+  readonly window_end: string;
+  readonly settled: string | number;
+}
 
 export interface LinearForecast {
   readonly deployment: string;
@@ -2243,6 +2416,31 @@ export interface OrgRetentionPolicyUpdatedEventData {
   readonly updated_at: string | null;
 }
 
+export interface OrgSummary {
+  readonly id: string;
+  readonly name: string;
+  readonly slug: string;
+  readonly status: 'active' | 'suspended';
+  readonly created_at: string;
+  readonly month_start: string;
+  readonly spend_usd: string;
+  readonly runs: number;
+  readonly prepaid_balance_usd: string | null;
+  readonly nearest_limit: OrgSummary_nearest_limit;
+  readonly last_active_at: string | null;
+  readonly as_of: string | null;
+}
+
+export interface OrgSummaryList {
+  readonly data: readonly OrgSummary[];
+  readonly next_cursor: string | null;
+}
+
+export type OrgSummary_nearest_limit = {
+  readonly kind: LimitKind;
+  readonly used_percent: number;
+} | null;
+
 export interface OrgSuspendedEvent {
   readonly id: string;
   readonly type: 'org.suspended';
@@ -2329,6 +2527,7 @@ export interface Policy {
   readonly priority: number;
   readonly reason: string;
   readonly enabled: boolean;
+  readonly owner: string | null;
   readonly created_at: string;
   readonly updated_at: string;
 }
@@ -2401,6 +2600,18 @@ export interface PolicySimulation_draft {
   readonly block: number;
   readonly require_approval: number;
   readonly error: number;
+}
+
+export interface PolicyVariable {
+  readonly name: string;
+  readonly type: string;
+  readonly meaning: string;
+  readonly example: string;
+}
+
+export interface PolicyVariableList {
+  readonly data: readonly PolicyVariable[];
+  readonly next_cursor: string | null;
 }
 
 export type PolicyVerdict = 'allow' | 'block' | 'require_approval' | 'error';
@@ -2717,6 +2928,7 @@ export interface PutSpendCap {
   readonly cap_usd: string;
   readonly timezone?: string | null;
   readonly alert_thresholds?: readonly number[];
+  readonly owner?: string | null;
 }
 
 export interface PutSso {
@@ -2729,16 +2941,11 @@ export interface PutSso {
   readonly idp_sso_url?: string;
   readonly idp_certificate?: string;
   readonly groups_attribute?: string;
-  readonly role_mapping?: readonly PutSso_role_mapping[];
+  readonly role_mapping?: readonly CreateSsoTest_settings_role_mapping[];
   readonly default_role?: 'viewer' | 'member' | 'admin' | 'owner' | null;
   readonly allowed_email_domains?: readonly string[];
   readonly just_in_time?: boolean;
   readonly required?: boolean;
-}
-
-export interface PutSso_role_mapping {
-  readonly group: string;
-  readonly role: MemberRole;
 }
 
 export interface PutSupportAccessSetting {
@@ -2824,6 +3031,15 @@ export interface Refusal {
   readonly workflow: string | null;
   readonly customer_id: string | null;
   readonly details: Readonly<Record<string, unknown>>;
+  readonly limit_id: string | null;
+  readonly cause: {
+    readonly kind: 'rate' | 'plan_runs' | 'plan_tokens' | 'prepaid' | 'quota' | 'spend_cap' | 'budget' | 'customer' | 'chain_cost' | 'chain_depth' | 'chain_tokens' | 'credits' | 'policy' | 'detector';
+    readonly id: string;
+    readonly name: string | null;
+    readonly owner: string | null;
+    readonly deleted: boolean;
+  } | null;
+  readonly trace_id: string | null;
   readonly count: number;
   readonly first_at: string;
   readonly last_at: string;
@@ -2832,6 +3048,32 @@ export interface Refusal {
 export interface RefusalList {
   readonly data: readonly Refusal[];
   readonly next_cursor: string | null;
+}
+
+export interface RefusalWithTraceIds {
+  readonly id: string;
+  readonly code: 'rate_limited' | 'policy_blocked' | 'policy_approval_required' | 'policy_expression_error' | 'content_safety_blocked' | 'plan_limit_exceeded' | 'quota_exhausted' | 'spend_cap_exceeded' | 'budget_exceeded' | 'chain_budget_exceeded' | 'credits_exhausted' | 'no_model_passes_eval';
+  readonly message: string;
+  readonly operation: string;
+  readonly key_id: string;
+  readonly model: string | null;
+  readonly action: string | null;
+  readonly workflow: string | null;
+  readonly customer_id: string | null;
+  readonly details: Readonly<Record<string, unknown>>;
+  readonly limit_id: string | null;
+  readonly cause: {
+    readonly kind: 'rate' | 'plan_runs' | 'plan_tokens' | 'prepaid' | 'quota' | 'spend_cap' | 'budget' | 'customer' | 'chain_cost' | 'chain_depth' | 'chain_tokens' | 'credits' | 'policy' | 'detector';
+    readonly id: string;
+    readonly name: string | null;
+    readonly owner: string | null;
+    readonly deleted: boolean;
+  } | null;
+  readonly trace_id: string | null;
+  readonly count: number;
+  readonly first_at: string;
+  readonly last_at: string;
+  readonly trace_ids: readonly string[];
 }
 
 export interface Residency {
@@ -3087,6 +3329,13 @@ export interface RunFinishedEvent {
 export interface RunList {
   readonly data: readonly Run[];
   readonly next_cursor: string | null;
+  readonly prev_cursor: string | null;
+  readonly count?: RunList_count;
+}
+
+export interface RunList_count {
+  readonly value: number;
+  readonly exact: boolean;
 }
 
 export interface RunUnsettledEvent {
@@ -3200,6 +3449,7 @@ export interface SpendCap {
   readonly cap_usd: string;
   readonly timezone: string | null;
   readonly alert_thresholds: readonly number[];
+  readonly owner: string | null;
   readonly created_at: string;
   readonly updated_at: string;
 }
@@ -3250,11 +3500,60 @@ export interface Sso {
   readonly updated_at: string;
 }
 
+export interface SsoEndpoints {
+  readonly oidc: SsoEndpoints_oidc;
+  readonly saml: SsoEndpoints_saml;
+}
+
+export interface SsoEndpoints_oidc {
+  readonly login_url: string;
+  readonly redirect_url: string;
+  readonly org_redirect_url: string;
+}
+
+export interface SsoEndpoints_saml {
+  readonly login_url: string;
+  readonly sp_entity_id: string;
+  readonly acs_url: string;
+}
+
 export interface SsoEventData {
   readonly kind: string | null;
   readonly required: boolean;
   readonly updated_at: string | null;
 }
+
+export interface SsoTest {
+  readonly id: string;
+  readonly kind: 'oidc' | 'saml';
+  readonly status: 'pending' | 'started' | 'finished';
+  readonly result: SsoTest_result;
+  readonly created_at: string;
+  readonly expires_at: string;
+}
+
+export interface SsoTestWithUrl {
+  readonly id: string;
+  readonly kind: 'oidc' | 'saml';
+  readonly status: 'pending' | 'started' | 'finished';
+  readonly result: SsoTest_result;
+  readonly created_at: string;
+  readonly expires_at: string;
+  readonly start_url: string;
+}
+
+export type SsoTest_result = {
+  readonly outcome: 'allowed' | 'refused' | 'failed';
+  readonly reason: string | null;
+  readonly detail: string | null;
+  readonly subject: string | null;
+  readonly email: string | null;
+  readonly name: string | null;
+  readonly groups: readonly string[];
+  readonly role: 'viewer' | 'member' | 'admin' | 'owner' | null;
+  readonly member: 'existing' | 'new' | null;
+  readonly claims: Readonly<Record<string, unknown>>;
+} | null;
 
 export interface SsoUpdatedEvent {
   readonly id: string;
@@ -3600,6 +3899,56 @@ export interface UsageRow {
   readonly change?: Usage_total_change;
 }
 
+export interface UsageSeries {
+  readonly from: string;
+  readonly to: string;
+  readonly timezone: string;
+  readonly interval: 'hour' | 'day' | 'month';
+  readonly points: readonly string[];
+  readonly series: readonly UsageSeries_series[];
+}
+
+export interface UsageSeries_series {
+  readonly kind: 'all' | 'value' | 'unset' | 'other';
+  readonly value: string | null;
+  readonly points: readonly UsageSeries_series_points[];
+}
+
+export type UsageSeries_series_points = {
+  readonly runs: number;
+  readonly failed_runs: number;
+  readonly input_tokens: number;
+  readonly output_tokens: number;
+  readonly cost_usd: string;
+  readonly value_usd: string;
+  readonly latency_p95_ms?: number | null;
+} | null;
+
+export interface UsageValues {
+  readonly from: string;
+  readonly to: string;
+  readonly fields: UsageValues_fields;
+  readonly tags: Readonly<Record<string, UsageValues_fields_key_id>>;
+}
+
+export interface UsageValues_fields {
+  readonly key_id: UsageValues_fields_key_id;
+  readonly model: UsageValues_fields_key_id;
+  readonly provider: UsageValues_fields_key_id;
+  readonly workflow: UsageValues_fields_key_id;
+  readonly deployment: UsageValues_fields_key_id;
+  readonly department: UsageValues_fields_key_id;
+  readonly team: UsageValues_fields_key_id;
+  readonly customer_id: UsageValues_fields_key_id;
+  readonly status: UsageValues_fields_key_id;
+  readonly member_id: UsageValues_fields_key_id;
+}
+
+export interface UsageValues_fields_key_id {
+  readonly values: readonly string[];
+  readonly more: boolean;
+}
+
 export interface Usage_previous {
   readonly from: string;
   readonly to: string;
@@ -3712,6 +4061,14 @@ export interface WebhookList {
   readonly next_cursor: string | null;
 }
 
+export interface WebhookPayload {
+  readonly id: string;
+  readonly type: string;
+  readonly created_at: string;
+  readonly org_id: string;
+  readonly data: Readonly<Record<string, unknown>>;
+}
+
 export interface WebhookRedelivery {
   readonly redelivering: number;
   readonly more: boolean;
@@ -3738,6 +4095,20 @@ export interface WebhookTestEvent {
 export interface WebhookTestEventData {
   readonly subscription_id: string;
   readonly message: string;
+}
+
+export interface WebhookWithSecret {
+  readonly id: string;
+  readonly url: string;
+  readonly events: readonly string[];
+  readonly description: string | null;
+  readonly status: 'active' | 'paused' | 'disabled';
+  readonly disabled_reason: 'gone' | 'failing' | null;
+  readonly disabled_at: string | null;
+  readonly event_version: WebhookEventVersion;
+  readonly created_at: string;
+  readonly updated_at: string;
+  readonly secret?: string;
 }
 
 /** The details of each error code. */

@@ -5,13 +5,13 @@ import type { Markup } from '../../html.ts';
 import type { RunView } from './run-tree.ts';
 
 export const markLabels: Readonly<Record<string, string>> = {
-  over_hold: 'exceeded hold',
+  over_hold: 'exceeded reservation',
   late: 'late',
-  degraded: 'fail-open decision',
+  degraded: 'offline decision',
   backfill: 'backfilled',
   unpriced: 'no price',
-  usage_missing: 'no usage: held amount posted',
-  unsettled: 'hold expired: held amount posted',
+  usage_missing: 'no usage: reserved amount charged',
+  unsettled: 'reservation expired: reserved amount charged',
   usage_estimated: 'estimated usage',
   truncated: 'truncated',
   flagged: 'flagged',

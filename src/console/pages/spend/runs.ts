@@ -1,8 +1,18 @@
 /** Runs: list, details with the chain, and cost adjustment. */
-import { actionButton, badge, card, cardOf, definitionList, heading, linkButton } from '../../components.ts';
+import {
+  actionButton,
+  badge,
+  card,
+  cardOf,
+  chip,
+  definitionList,
+  heading,
+  linkButton,
+} from '../../components.ts';
 import { actionScreen, formScreens } from '../../form-screens.ts';
 import { count, exactUsd, milliseconds, time, usd } from '../../format.ts';
 import { html, link, type Part, path } from '../../html.ts';
+import { type KeysById, keyLink, keysById } from '../../names.ts';
 import { pathOf } from '../../operations.ts';
 import { type Screen, type ScreenVisit, view } from '../../screen.ts';
 import { listPath, listRuns } from './run-list.ts';
