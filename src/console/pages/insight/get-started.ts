@@ -1,4 +1,5 @@
 /** Onboarding: a checklist of steps, ticked off from the state of the organization, and code for the first call. */
+import type { Item } from '../../../contract/views/responses.ts';
 import { ApiFailure, type Listed } from '../../api.ts';
 import { badge, card, heading, linkButton, requirement } from '../../components.ts';
 import { html, type Markup, type Part } from '../../html.ts';
@@ -23,7 +24,7 @@ interface Step {
 }
 
 /** The key of the code samples until a key is created. */
-const keyPlaceholder = '$PURSER_API_KEY';
+const keyPlaceholder = 'YOUR_API_KEY';
 
 async function page(visit: ScreenVisit) {
   const steps = await readSteps(visit);
@@ -31,7 +32,7 @@ async function page(visit: ScreenVisit) {
     'Get started',
     html`${heading('Get started', undefined, progressText(steps))}
 ${card('Checklist', checklist(steps))}
-${quickStarts(['gateway:call', 'edge:decide', 'runs:write'], { url: visit.baseUrl, key: keyPlaceholder, orgId: visit.org.id })}
+<div id="code">${quickStarts(['gateway:call', 'edge:decide', 'runs:write'], { url: visit.baseUrl, key: keyPlaceholder, orgId: visit.org.id })}</div>
 <p class="quiet">The page of a new API key shows this code with the key filled in.</p>`,
   );
 }
@@ -95,7 +96,7 @@ async function readSteps(visit: ScreenVisit): Promise<readonly Step[]> {
     {
       title: 'Create an API key for your service',
       text: html`With the preset “Gateway” for calls through the gateway, or “Own gateway” to request decisions yourself.`,
-      isDone: keys instanceof ApiFailure ? keys : keys.data.some(({ scopes }) => isForService(scopes)),
+      isDone: keys instanceof ApiFailure ? keys : keys.data.some(isForService),
       actions: [
         button('/console/keys/new?preset=gateway_calls', 'Create gateway key', 'primary'),
         button('/console/keys/new?preset=gateway', 'Create key for own gateway'),
@@ -110,9 +111,9 @@ async function readSteps(visit: ScreenVisit): Promise<readonly Step[]> {
     },
     {
       title: 'Send the first call',
-      text: html`Use the code below, or <a href="/docs/guides/decisions">read how decisions work</a>.`,
+      text: html`Copy the code for curl, TypeScript or Python. <a href="/docs/guides/decisions">How decisions work</a>`,
       isDone: isAnyListed(runs),
-      actions: html`<a class="button" href="${getStartedPath}">Show code</a>`,
+      actions: html`<a class="button" href="${getStartedPath}#code">Show code</a>`,
     },
     {
       title: 'Send alerts to your systems',
@@ -135,8 +136,8 @@ function isAnyListed(listed: Listed<unknown> | ApiFailure): boolean | ApiFailure
   return listed instanceof ApiFailure ? listed : listed.data.length > 0;
 }
 
-/** A key that can send calls and cannot manage keys: not the key that somebody signs in with. */
-function isForService(scopes: readonly string[]): boolean {
+/** A key that can send calls and cannot manage keys: not the key of somebody who configures the organization. */
+function isForService({ role, scopes }: Item<'keys.list'>): boolean {
   const sendsCalls = ['gateway:call', 'edge:decide', 'runs:write'].some((scope) => scopes.includes(scope));
-  return sendsCalls && !scopes.includes('keys:write');
+  return sendsCalls && (role === 'member' || !scopes.includes('keys:write'));
 }
