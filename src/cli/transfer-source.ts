@@ -6,8 +6,13 @@ import { version } from '../config/version.ts';
 import { readStoredHolds, recordBatches } from '../ledger/embedded/stored-holds.ts';
 import { isInstanceTable } from '../ledger/instance-tables.ts';
 import { readHoldRecords } from '../ledger/postgres/stored-holds.ts';
+import { isDistributed } from '../platform/db/citus/citus-cluster.ts';
 import { openPglite } from '../platform/db/pglite/pglite.ts';
-import { openPgliteBulk, openPostgresBulk } from '../platform/db/transfer/bulk-connection.ts';
+import {
+  type BulkConnection,
+  openPgliteBulk,
+  openPostgresBulk,
+} from '../platform/db/transfer/bulk-connection.ts';
 import { openDatabaseSource } from '../platform/db/transfer/database-source.ts';
 import type { TransferSource } from '../platform/db/transfer/frames.ts';
 import { createLog } from '../platform/log.ts';
@@ -48,6 +53,7 @@ export async function withPostgresSource<Result>(
 ): Promise<Result> {
   const connection = await openPostgresBulk(url);
   try {
+    await requireOneServer(connection);
     await connection.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
     return await work(
       await openDatabaseSource(connection, {
@@ -61,5 +67,14 @@ export async function withPostgresSource<Result>(
     );
   } finally {
     await connection.close();
+  }
+}
+
+/** A snapshot covers one server: rows that are read from several would not agree with each other. */
+async function requireOneServer(connection: BulkConnection): Promise<void> {
+  if (await isDistributed({ engine: 'postgres', query: (sql) => connection.query(sql) })) {
+    throw new Error(
+      'the database is distributed over a Citus cluster; use the physical backups of its nodes with a common restore point (citus_create_restore_point)',
+    );
   }
 }

@@ -52,7 +52,7 @@ describe('an empty database', () => {
     expect(world.distributed).toContain('distributed ledger_entries by org_id');
     expect(world.distributed).toContain('distributed audit_log by tenant_id');
     expect(world.distributed).toContain('copied orgs to every node');
-    expect(world.distributed).toContain('kept keys on the coordinator');
+    expect(world.distributed).toContain('kept sessions on the coordinator');
     await withDatabase(world.url, async (db) => {
       expect(await distributionProblems(db)).toEqual([]);
     });
@@ -104,10 +104,13 @@ describe('a filled database', () => {
     const place = { ...world.place, databaseUrl: url };
     const before = await startPurser(settingsOf(place));
     const orgs = [await createSpendingOrg(before, 'One'), await createSpendingOrg(before, 'Two')];
+    const runIds = new Map<string, string>();
     for (const org of orgs) {
       const through = spending(before, org);
       expect((await through.cap('10')).status).toBe(200);
-      expect((await through.run({ cost_usd: '2.5', external_id: 'first' })).status).toBe(201);
+      const run = await through.run({ cost_usd: '2.5', external_id: 'first' });
+      expect(run.status).toBe(201);
+      runIds.set(org.id, run.json.id);
       expect((await through.decide({ estimated_cost_usd: '1' })).status).toBe(200);
     }
     const running = await migrateAt(url, '--distribute');
@@ -122,7 +125,8 @@ describe('a filled database', () => {
       const { settled, held } = await balanceOf(through);
       expect({ settled, held }).toEqual({ settled: '2.5', held: '1' });
       // The same external id is the same run; 6.5 of 10 dollars are left.
-      expect((await through.run({ cost_usd: '2.5', external_id: 'first' })).status).toBe(200);
+      const again = await through.run({ cost_usd: '2.5', external_id: 'first' });
+      expect(again.json.id).toBe(runIds.get(org.id));
       expect((await through.decide({ estimated_cost_usd: '6.6' })).status).toBe(402);
       expect((await through.decide({ estimated_cost_usd: '6.5' })).status).toBe(200);
       await through.balanced();

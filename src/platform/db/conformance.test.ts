@@ -1,7 +1,7 @@
 /** The guarantees of both engines. Run by both test projects. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { eventually } from '../../../test/support/eventually.ts';
-import { engine, makePlace, openPlace, type Place } from '../../../test/support/test-database.ts';
+import { engine, isCitus, makePlace, openPlace, type Place } from '../../../test/support/test-database.ts';
 import { createLog } from '../log.ts';
 import { type Database, DatabaseUnavailable, insertEach, insertMany, isUniqueViolation } from './database.ts';
 import { migrate, readMigrations } from './migrate.ts';
@@ -374,7 +374,8 @@ describe('migrations', () => {
     await fresh.remove();
   });
 
-  test('can be replayed without changing the schema', async () => {
+  // Databases are distributed after these migrations; they are not replayed on a cluster.
+  test.skipIf(isCitus)('can be replayed without changing the schema', async () => {
     const schema = () =>
       db.query(
         `SELECT table_name, column_name, data_type, is_nullable, column_default FROM information_schema.columns

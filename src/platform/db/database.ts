@@ -58,6 +58,8 @@ export interface DatabaseStats {
  * all tenants are one group; on a Citus cluster those of a shard are.
  */
 export interface TenantGroups {
+  /** True if all tenants are one group. */
+  readonly isOne: boolean;
   /** Returns the group of a tenant; undefined if it is not known yet, and then looks it up for the next call. */
   groupOf(tenantId: string): number | undefined;
   /** Splits the items into those of each group. */

@@ -18,7 +18,9 @@ import {
   requireReadable,
 } from './applied-migrations.ts';
 import { finishBackfill } from './backfill.ts';
+import { isDistributed } from './citus/citus-cluster.ts';
 import { distributeNewTables } from './citus/distribute.ts';
+import { splitStatements } from './citus/sql-statements.ts';
 import { type Database, isLockTimeout, type Transaction } from './database.ts';
 import { isRequired, type Migration } from './migration-files.ts';
 import { describeBuilds, olderProcesses } from './running-builds.ts';
@@ -149,7 +151,11 @@ async function apply(db: Database, tx: Transaction, migration: Migration): Promi
   if (db.engine === 'postgres') {
     await tx.query(`SET LOCAL lock_timeout = ${lockTimeoutMs}`);
   }
-  await tx.query(migration.sql);
+  for (const sql of (await isDistributed({ engine: db.engine, query: tx.query }))
+    ? splitStatements(migration.sql)
+    : [migration.sql]) {
+    await tx.query(sql);
+  }
   await insertApplied(tx, migration);
   return true;
 }

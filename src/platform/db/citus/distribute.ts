@@ -11,6 +11,7 @@ import {
   type PlacementKind,
   type Placements,
   placedTables,
+  presentKindOf,
   readPlacements,
 } from './placement.ts';
 import { distributionProblems } from './verify-distribution.ts';
@@ -58,48 +59,47 @@ export async function distributeNewTables(db: Database): Promise<void> {
 }
 
 async function placeTables(db: Database, { placements, onTable }: DistributeOptions): Promise<number> {
-  const declared = placements ?? (await readPlacements());
-  const tables = await placedTables(db, declared);
+  const tables = await placedTables(db, placements ?? (await readPlacements()));
   await distributeFunctions(db);
   let placed = 0;
+  let colocateWith = tables.find(({ kind, present }) => kind === 'distributed' && present === kind)?.name;
   for (const kind of order) {
-    for (const { name } of tables.filter(
-      (table) => table.kind === kind && !isPlaced(table) && table.problems.length === 0,
-    )) {
-      const table = await db.transaction((tx) => placeTable(tx, name, declared), { patient: true });
-      if (table !== undefined) {
+    for (const table of tables.filter((one) => one.kind === kind && isToBePlaced(one))) {
+      if (await db.transaction((tx) => placeTable(tx, table, colocateWith), { patient: true })) {
         placed += 1;
         onTable?.(table);
+      }
+      if (kind === 'distributed') {
+        colocateWith ??= table.name;
       }
     }
   }
   return placed;
 }
 
-function isPlaced({ kind, present }: PlacedTable): boolean {
-  return kind === present;
+function isToBePlaced({ kind, present, problems }: PlacedTable): boolean {
+  return kind !== present && problems.length === 0;
 }
 
-/** Returns undefined if another process has placed the table. */
+/** Returns false if another process has placed the table, or if it was placed together with one that refers to it. */
 async function placeTable(
   tx: Transaction,
-  name: string,
-  placements: Placements,
-): Promise<PlacedTable | undefined> {
+  { name, kind, present, tenantColumn }: PlacedTable,
+  colocateWith: string | undefined,
+): Promise<boolean> {
   await lockMigrations(tx);
-  const tables = await placedTables(tx, placements);
-  const table = tables.find((one) => one.name === name);
-  if (table === undefined || isPlaced(table)) {
-    return undefined;
+  if ((await presentKindOf(tx, name)) === kind) {
+    return false;
   }
-  if (table.present === 'distributed' || table.present === 'reference') {
+  if (present === 'distributed' || present === 'reference') {
     throw new CitusUnavailable(
-      `table ${name} is a ${table.present} table, but must be on ${table.kind === 'distributed' ? 'the workers, by tenant' : `the coordinator (${table.kind})`}; run \`SELECT undistribute_table('${name}')\`, then try again`,
+      `table ${name} is a ${present} table, but must be a ${kind} one; run \`SELECT undistribute_table('${name}')\`, then try again`,
     );
   }
-  switch (table.kind) {
+  switch (kind) {
     case 'reference':
       await tx.query('SELECT create_reference_table($1::text::regclass)', [name]);
+      await removeCopiedRows(tx, name);
       break;
     case 'coordinator':
       await tx.query(
@@ -107,24 +107,18 @@ async function placeTable(
         [name],
       );
       break;
-    case 'distributed': {
-      const [first] = tables.filter(
-        ({ kind, present }) => kind === 'distributed' && present === 'distributed',
-      );
+    case 'distributed':
       await tx.query('SELECT create_distributed_table($1::text::regclass, $2, colocate_with => $3)', [
         name,
-        table.tenantColumn,
-        first?.name ?? 'none',
+        tenantColumn,
+        colocateWith ?? 'none',
       ]);
+      await removeCopiedRows(tx, name);
       break;
-    }
     case 'untracked':
       break;
   }
-  if (table.kind === 'distributed' || table.kind === 'reference') {
-    await removeCopiedRows(tx, name);
-  }
-  return table;
+  return true;
 }
 
 /** Rows that were copied to the workers stay in the table of the coordinator, invisible, and occupy space. */

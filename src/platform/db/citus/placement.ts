@@ -112,8 +112,18 @@ function problemsOf({ name, unique_indexes }: TableRow, tenantColumn: string | n
     .map((index) => `the unique index ${index.name} of table ${name} does not contain ${tenantColumn}`);
 }
 
+/** Returns the placement that a table has at present. */
+export async function presentKindOf(db: Queryable, name: string): Promise<PlacementKind> {
+  const [row] = await db.query<Pick<TableRow, 'method' | 'model'>>(
+    `SELECT partmethod::text AS method, repmodel::text AS model FROM pg_dist_partition
+      WHERE logicalrelid = $1::text::regclass`,
+    [name],
+  );
+  return presentKind(row ?? { method: null, model: null });
+}
+
 /** Citus marks tables with a partition method and a replication model. */
-function presentKind({ method, model }: TableRow): PlacementKind {
+function presentKind({ method, model }: Pick<TableRow, 'method' | 'model'>): PlacementKind {
   if (method === null) {
     return 'untracked';
   }

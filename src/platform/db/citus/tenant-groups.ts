@@ -9,6 +9,7 @@ import { hasCitus } from './citus-cluster.ts';
 
 /** The groups of a database that is not distributed. */
 export const oneGroup: TenantGroups = {
+  isOne: true,
   groupOf: () => 0,
   split: async (items) => (items.length === 0 ? [] : [[...items]]),
 };
@@ -61,6 +62,7 @@ function groupsByShard(db: Queryable, table: string, nowMs: () => number): Tenan
   }
 
   return {
+    isOne: false,
     groupOf(tenantId) {
       const group = cached(tenantId);
       if (group === undefined) {

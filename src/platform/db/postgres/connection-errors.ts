@@ -13,6 +13,13 @@ export function isConnectionError(error: unknown): boolean {
   return error instanceof Error && !(error instanceof TypeError) && !(error instanceof RangeError);
 }
 
+/** True if the server could not reach another one, such as a worker of Citus: the connection to the server itself is sound. */
+export function isErrorOfOtherServer(error: unknown): boolean {
+  return (
+    error instanceof pg.DatabaseError && error.severity === 'ERROR' && (error.code ?? '').startsWith('08')
+  );
+}
+
 export function asUnavailable(error: unknown): DatabaseUnavailable {
   if (error instanceof DatabaseUnavailable) {
     return error;

@@ -13,7 +13,7 @@ import {
 import { LocalNotifications, runTransaction } from '../transaction.ts';
 import { types } from '../wire/values.ts';
 import { ChangeListener, type NotificationConnections } from './change-listener.ts';
-import { asUnavailable, isConnectionError } from './connection-errors.ts';
+import { asUnavailable, isConnectionError, isErrorOfOtherServer } from './connection-errors.ts';
 import { Connector, formerPrimaryState, type PoolerMode } from './connector.ts';
 import { parseDatabaseUrl } from './database-url.ts';
 import { PrimaryFinder } from './primary-finder.ts';
@@ -166,7 +166,7 @@ export async function openPostgres({
           return result.rows as Row[];
         } catch (error) {
           if (isConnectionError(error)) {
-            broken = true;
+            broken ||= !isErrorOfOtherServer(error);
             throw asUnavailable(error);
           }
           throw error;
