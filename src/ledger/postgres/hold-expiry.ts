@@ -8,6 +8,7 @@
  */
 import { performance } from 'node:perf_hooks';
 import { agreedNow } from '../../platform/db/agreed-now.ts';
+import { type Searched, searchGroups } from '../../platform/db/citus/search-groups.ts';
 import type { Database, Queryable } from '../../platform/db/database.ts';
 import type { SharedClock } from '../../platform/time/clock.ts';
 
@@ -89,7 +90,12 @@ export class HoldExpiry {
       return [];
     }
     this.#searchedAtMs = this.#nowMs();
-    return findOverdue(db, dueAt, processId, [...this.#backlogs.keys()]);
+    const exceptOrgIds = [...this.#backlogs.keys()];
+    return searchGroups(
+      db,
+      () => listOrgIds(db),
+      (orgIds) => findOverdue(db, { dueAt, processId, exceptOrgIds, orgIds }),
+    );
   }
 
   /** Throws the first error after all orgs have had their turn. */
@@ -139,21 +145,31 @@ interface OverdueRow {
   readonly id: string;
 }
 
+interface OverdueSearch {
+  readonly dueAt: Date;
+  readonly processId: string;
+  readonly exceptOrgIds: readonly string[];
+  readonly orgIds: Searched;
+}
+
 /** Returns the longest overdue holds, except those of the given orgs and of orgs that another process has leased. */
 function findOverdue(
   db: Queryable,
-  dueAt: Date,
-  processId: string,
-  exceptOrgIds: readonly string[],
+  { dueAt, processId, exceptOrgIds, orgIds }: OverdueSearch,
 ): Promise<OverdueRow[]> {
+  const isSearched = (column: string) => (orgIds === null ? '' : `AND ${column} = ANY($5)`);
   return db.query<OverdueRow>(
     `SELECT org_id, id FROM holds
-      WHERE expires_at <= $1 AND org_id <> ALL($2)
-        AND NOT EXISTS (SELECT 1 FROM ledger_orgs leased WHERE leased.org_id = holds.org_id
+      WHERE expires_at <= $1 AND org_id <> ALL($2) ${isSearched('org_id')}
+        AND NOT EXISTS (SELECT 1 FROM ledger_orgs leased WHERE leased.org_id = holds.org_id ${isSearched('leased.org_id')}
                            AND leased.expiry_process_id <> $3 AND leased.expiry_until > now())
       ORDER BY expires_at LIMIT $4`,
-    [dueAt, exceptOrgIds, processId, foundMax],
+    [dueAt, exceptOrgIds, processId, foundMax, ...(orgIds === null ? [] : [orgIds])],
   );
+}
+
+async function listOrgIds(db: Queryable): Promise<string[]> {
+  return (await db.query<{ id: string }>('SELECT id FROM orgs', [])).map(({ id }) => id);
 }
 
 async function findOverdueOf(db: Queryable, orgId: string, dueAt: Date): Promise<string[]> {
