@@ -1,4 +1,5 @@
 /** Statements about events that are fanned out from the outbox to deliveries. */
+import type { Searched } from '../../../platform/db/citus/search-groups.ts';
 import type { Queryable } from '../../../platform/db/database.ts';
 import { enqueueEvent, type OutgoingEvent } from '../../../platform/outbox/outbox.ts';
 
@@ -10,12 +11,24 @@ export interface WaitingEvent {
 }
 
 /** Returns tenants with waiting events. */
-export async function findTenantsWithEvents(db: Queryable, limit: number): Promise<string[]> {
+export async function findTenantsWithEvents(
+  db: Queryable,
+  limit: number,
+  tenants: Searched,
+): Promise<string[]> {
   const rows = await db.query<{ tenant_id: string }>(
-    'SELECT DISTINCT tenant_id FROM (SELECT tenant_id FROM outbox WHERE fanned_out_at IS NULL LIMIT $1) AS waiting',
-    [limit],
+    `SELECT DISTINCT tenant_id FROM (
+       SELECT tenant_id FROM outbox WHERE fanned_out_at IS NULL ${tenants === null ? '' : 'AND tenant_id = ANY($2)'}
+        LIMIT $1) AS waiting`,
+    tenants === null ? [limit] : [limit, tenants],
   );
   return rows.map(({ tenant_id }) => tenant_id);
+}
+
+/** Returns the orgs with subscriptions. */
+export async function listSubscribedOrgs(db: Queryable): Promise<string[]> {
+  const rows = await db.query<{ org_id: string }>('SELECT DISTINCT org_id FROM webhook_lanes', []);
+  return rows.map(({ org_id }) => org_id);
 }
 
 /** Locks the events of these tenants, so that concurrent processes select different events. */

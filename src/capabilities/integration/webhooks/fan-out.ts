@@ -5,6 +5,7 @@
  */
 
 import { agreedNow } from '../../../platform/db/agreed-now.ts';
+import { searchGroups } from '../../../platform/db/citus/search-groups.ts';
 import type { Database, Transaction } from '../../../platform/db/database.ts';
 import type { Ids } from '../../../platform/ids.ts';
 import type { SharedClock } from '../../../platform/time/clock.ts';
@@ -12,6 +13,7 @@ import { countWaiting, insertDeliveries, type NewDelivery } from './delivery-que
 import { wantsEvent } from './event-patterns.ts';
 import {
   findTenantsWithEvents,
+  listSubscribedOrgs,
   lockWaitingEvents,
   markFannedOut,
   type WaitingEvent,
@@ -36,7 +38,11 @@ export const waitingMax = 50_000;
 /** Processes one batch of each group of tenants. Returns true if there may be more. */
 export async function fanOut(deps: FanOutDependencies): Promise<boolean> {
   const { db } = deps;
-  const tenantIds = await findTenantsWithEvents(db, eventsPerBatch);
+  const tenantIds = await searchGroups(
+    db,
+    () => listSubscribedOrgs(db),
+    (tenants) => findTenantsWithEvents(db, eventsPerBatch, tenants),
+  );
   const groups = await db.tenantGroups.split(tenantIds, (tenantId) => tenantId);
   const failures: unknown[] = [];
   let isMore = false;
