@@ -257,7 +257,7 @@ export default defineConfig({
                   {
                     test: {
                       ...common,
-                      name: 'soak-citus-postgres',
+                      name: 'soak-citus',
                       include: [...onPostgres, citus],
                       exclude: notOnPostgres,
                       env: { PURSER_TEST_ENGINE: 'postgres', PURSER_TEST_CITUS: '1' },

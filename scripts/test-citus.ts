@@ -7,6 +7,6 @@ if (findCitus() === undefined) {
   process.stderr.write(`${citusMissing}: its tests are ${isRequired ? 'required' : 'skipped'}.\n`);
   process.exitCode = isRequired ? 1 : 0;
 } else {
-  const args = ['vitest', 'run', '--project', 'soak-citus-postgres', ...process.argv.slice(2)];
+  const args = ['vitest', 'run', '--project', 'soak-citus', ...process.argv.slice(2)];
   process.exitCode = spawnSync('npx', args, { stdio: 'inherit' }).status ?? 1;
 }

@@ -46,7 +46,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   project.provide('embeddedTemplate', await embeddedTemplate());
   const isCitus = project.config.env.PURSER_TEST_CITUS !== undefined;
   const open = isCitus ? citusTemplate : postgresTemplate;
-  const cluster = project.name.endsWith('postgres') ? await open(project) : undefined;
+  const cluster = isCitus || project.name.endsWith('postgres') ? await open(project) : undefined;
   if (!isCitus) {
     project.provide('citusNodes', []);
   }

@@ -14,6 +14,9 @@ import { scratch } from './scratch.ts';
 
 export const engine = process.env.PURSER_TEST_ENGINE === 'postgres' ? 'postgres' : 'embedded';
 
+/** True if migrated databases are distributed over a Citus cluster. */
+export const isCitus = process.env.PURSER_TEST_CITUS !== undefined;
+
 /** A place where a service can be started: a data directory and, on PostgreSQL, its own database. */
 export interface Place {
   readonly dataDir: string;

@@ -109,7 +109,9 @@ describe('without any checkpoint', () => {
     [`UPDATE audit_log SET salt = NULL, after = '{}', redacted_by = 6 WHERE tenant_id = $1 AND seq = 4`],
     [`UPDATE audit_log SET salt = NULL, after = '{}', redacted_by = 99 WHERE tenant_id = $1 AND seq = 4`],
     [`UPDATE audit_log SET hash = repeat('0', 64) WHERE tenant_id = $1 AND seq = 4`],
-    [`UPDATE audit_log SET at = at + interval '1 second' WHERE tenant_id = $1 AND seq = 4`],
+    [
+      `UPDATE audit_log SET at = (at AT TIME ZONE 'UTC' + interval '1 second') AT TIME ZONE 'UTC' WHERE tenant_id = $1 AND seq = 4`,
+    ],
   ])('detects a changed entry: %s', async (statement) => {
     await sql(statement);
     expect(await findings()).toEqual(['entry_changed 4']);
@@ -277,7 +279,9 @@ describe('retention', () => {
   }
 
   const backdate = (where: string) =>
-    sql(`UPDATE audit_log SET at = at - interval '100 days' WHERE tenant_id = $1 AND ${where}`);
+    sql(
+      `UPDATE audit_log SET at = (at AT TIME ZONE 'UTC' - interval '100 days') AT TIME ZONE 'UTC' WHERE tenant_id = $1 AND ${where}`,
+    );
   const remove = (where: string) => sql(`DELETE FROM audit_log WHERE tenant_id = $1 AND ${where}`);
 
   test.each<[string, string, () => Promise<unknown>]>([
@@ -321,7 +325,7 @@ describe('retention', () => {
 
   test('keeps an entry whose date only an erasure could prove, until a later one is old enough', async () => {
     await sql(
-      `UPDATE audit_log SET at = at - interval '100 days', commitment = NULL, salt = NULL, redacted_by = 6
+      `UPDATE audit_log SET at = (at AT TIME ZONE 'UTC' - interval '100 days') AT TIME ZONE 'UTC', commitment = NULL, salt = NULL, redacted_by = 6
         WHERE tenant_id = $1 AND seq = 1`,
     );
     expect(await retain()).toEqual([]);

@@ -3,6 +3,7 @@ import { createWorld, type TestOrg, type World } from '../../../../test/harness.
 import { eventually } from '../../../../test/support/eventually.ts';
 import { Random } from '../../../../test/support/ledger-values.ts';
 import { invalid, refusalOf } from '../../../../test/support/limits.ts';
+import { isCitus } from '../../../../test/support/test-database.ts';
 import { formatUsd, parseUsd } from '../../../kernel/money.ts';
 import { DatabaseUnavailable } from '../../../platform/db/database.ts';
 import { readMigrations } from '../../../platform/db/migrate.ts';
@@ -510,7 +511,8 @@ describe('time', () => {
   });
 });
 
-test('migrates postings from before latencies and totals existed, once', async () => {
+// Databases are distributed after these migrations.
+test.skipIf(isCitus)('migrates postings from before latencies and totals existed, once', async () => {
   const org = await world.createOrg();
   const random = new Random(3);
   await record(
