@@ -16,6 +16,7 @@ import { type RowResult, rowText, summary } from './report.ts';
 import { auditExport } from './rows/audit-export.ts';
 import { bulkBesideEdge } from './rows/bulk-beside-edge.ts';
 import { bulkEmbedded, bulkPostgres } from './rows/bulk-ingest.ts';
+import { citus } from './rows/citus.ts';
 import { consolePages } from './rows/console-pages.ts';
 import { edgeDecision } from './rows/edge-decision.ts';
 import { edgeHalfLoad } from './rows/edge-half-load.ts';
@@ -58,6 +59,7 @@ const rows: readonly Row[] = [
   growthKeyBudgets,
   growthOrgsFifty,
   growthOrgsThousand,
+  citus,
   growthRuns,
   consolePages,
   webhooks,
