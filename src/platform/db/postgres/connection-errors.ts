@@ -8,16 +8,22 @@ const stalePlan = '0A000';
 /** Errors without an SQLSTATE of the server come from the connection, unless they are bugs of ours. */
 export function isConnectionError(error: unknown): boolean {
   if (error instanceof pg.DatabaseError) {
-    return stateMeansUnavailable(error.code ?? '') || error.code === stalePlan;
+    return stateMeansUnavailable(error.code ?? '') || error.code === stalePlan || isErrorOfOtherServer(error);
   }
   return error instanceof Error && !(error instanceof TypeError) && !(error instanceof RangeError);
 }
 
+/** Internal errors of Citus about a worker that was lost in the middle of a statement: they have no SQLSTATE of their own. */
+const lostWorker =
+  /^(failure on connection marked as essential|could not commit transaction for shard|server closed the connection|connection not open|could not (send|receive) data)/;
+
 /** True if the server could not reach another one, such as a worker of Citus: the connection to the server itself is sound. */
 export function isErrorOfOtherServer(error: unknown): boolean {
-  return (
-    error instanceof pg.DatabaseError && error.severity === 'ERROR' && (error.code ?? '').startsWith('08')
-  );
+  if (!(error instanceof pg.DatabaseError) || error.severity !== 'ERROR') {
+    return false;
+  }
+  const { code = '', message } = error;
+  return code.startsWith('08') || (code === 'XX000' && lostWorker.test(message));
 }
 
 export function asUnavailable(error: unknown): DatabaseUnavailable {
