@@ -29,6 +29,12 @@ module.exports = {
       },
     ),
     forbid(
+      'client-shares-the-kernel',
+      'The client is a package of its own: of the service it bundles pure rules alone, and it has no dependencies.',
+      { path: '^packages/', pathNot: '\\.test\\.ts$' },
+      { pathNot: '^packages/|^src/kernel/|^(node:)?(async_hooks|crypto|fs/promises|path)$' },
+    ),
+    forbid(
       'platform-knows-no-capability',
       'The platform serves the ledger and the capabilities, and imports neither.',
       { path: '^src/platform/' },
