@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createWorld, type TestOrg, type World } from '../../../../test/harness.ts';
 import { countRows } from '../../../platform/http/routes/list.ts';
+import { listRuns } from './list-runs.ts';
 import { runSorts } from './schema.ts';
 
 let world: World;
@@ -89,6 +90,18 @@ describe('sort orders', () => {
         `sort=${index === 0 ? 'latency_ms' : 'cost_usd'}&cursor=${cursor}`,
       );
       expect([status, answer.error.details.fields[0].field]).toEqual([422, 'cursor']);
+    }
+  });
+
+  test('a range with many runs is read in the order of an index, with the same result', async () => {
+    const from = '2026-11-01T00:00:00Z';
+    for (const sort of ['-cost_usd', 'total_tokens', '-latency_ms']) {
+      const read = (rowsMax: number) =>
+        listRuns(world.db, org.id, { sort, from, limit: 3, count: true }, rowsMax);
+      const [few, many] = [await read(100), await read(2)];
+      expect(many.data).toEqual(few.data);
+      expect(many.next_cursor).toBe(few.next_cursor);
+      expect([few.count?.exact, many.count?.exact]).toEqual([true, false]);
     }
   });
 
