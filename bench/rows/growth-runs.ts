@@ -16,10 +16,11 @@ const runsPerStatement = 50_000;
 export const growthRuns: PairsRow = {
   kind: 'pairs',
   name: 'growth-runs',
-  what: `the first page of runs, and usage of 30 days by workflow, by workflow and model, by hour, by hour and model, and from a noon on, of an org with ${size.full} runs over ${days} days; embedded engine, one connection`,
+  what: `the first page of runs, by time, by cost and by cost within 30 days, and usage of 30 days by workflow, by workflow and model, by hour, by hour and model, and from a noon on, of an org with ${size.full} runs over ${days} days; embedded engine, one connection`,
   floor: `the same of an org with ${size.floor} runs over as many days, same service`,
   toReach: {
     'run list p50 ms': { atMost: 2 },
+    'run list by cost p50 ms': { atMost: 2 },
     'usage p50 ms': { atMost: 2 },
     'usage by two p50 ms': { atMost: 2 },
     'usage by hour p50 ms': { atMost: 2 },
@@ -49,6 +50,8 @@ async function readPages({ port }: ServiceProcess, org: BenchOrg, seconds: numbe
   const usageBy = (groupBy: string) => p50Of(`/v1/orgs/${org.id}/usage?group_by=${groupBy}`);
   return {
     'run list p50 ms': await p50Of('/v1/runs'),
+    'run list by cost p50 ms': await p50Of('/v1/runs?sort=-cost_usd'),
+    'run list by cost, 30 days, p50 ms': await p50Of(`/v1/runs?sort=-cost_usd&from=${noonAgo(30)}`),
     'usage p50 ms': await usageBy('workflow'),
     'usage by two p50 ms': await usageBy('workflow,model'),
     'usage by hour p50 ms': await usageBy('hour'),
