@@ -33,6 +33,8 @@ export interface BarChart {
 }
 
 const gapShare = 0.28;
+/** With more bars, a link for each segment would be most of the page: each bar then is one link. */
+const barsWithSegmentLinksMax = 35;
 
 export function barChart(input: BarChart): Markup {
   const { id, title, summary, size = 'half', labels, parts, isOverTime = true, formatTick, format } = input;
@@ -41,8 +43,11 @@ export function barChart(input: BarChart): Markup {
   const area = plane(size, Math.max(0, ...sums), labels, slot.middle, formatTick);
   const barWidth = round(slot.width * (1 - gapShare));
   const barHref = (index: number) => input.barHref?.(index);
-  const segmentHref = (part: BarPart, index: number) => part.segmentHref?.(index);
+  const segmentHref = (part: BarPart, index: number) =>
+    labels.length > barsWithSegmentLinksMax ? undefined : part.segmentHref?.(index);
   const bars = labels.map((label, index) => {
+    const href = barHref(index);
+    const isOneLink = parts.every((part) => segmentHref(part, index) === undefined);
     let below = 0;
     const segments = parts.map((part) => {
       const value = part.values[index] ?? 0;
@@ -52,19 +57,17 @@ export function barChart(input: BarChart): Markup {
       return (
         height > 0 &&
         linked(
-          segmentHref(part, index) ?? barHref(index),
+          isOneLink ? undefined : (segmentHref(part, index) ?? href),
           html`<rect class="${part.className}" x="${round(slot.middle(index) - barWidth / 2)}" y="${y}" width="${barWidth}" height="${height}"><title>${label}, ${part.name}: ${format(value)}</title></rect>`,
         )
       );
     });
+    if (href === undefined) {
+      return segments;
+    }
     // The whole column is a link, also where the bar is low.
-    const column =
-      barHref(index) !== undefined &&
-      linked(
-        barHref(index),
-        html`<rect class="column" x="${round(slot.middle(index) - slot.width / 2)}" y="0" width="${round(slot.width)}" height="${area.height}"><title>${label}: ${format(sums[index] ?? 0)}</title></rect>`,
-      );
-    return [column, segments];
+    const column = html`<rect class="column" x="${round(slot.middle(index) - slot.width / 2)}" y="0" width="${round(slot.width)}" height="${area.height}"><title>${label}: ${format(sums[index] ?? 0)}</title></rect>`;
+    return isOneLink ? linked(href, html`${column}${segments}`) : [linked(href, column), segments];
   });
   const hasLinks = input.barHref !== undefined || parts.some((part) => part.segmentHref !== undefined);
   return chart({

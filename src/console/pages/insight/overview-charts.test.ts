@@ -40,7 +40,8 @@ function answering(known: readonly string[]): QueryCosts {
 
 /** The parts of the first day in the data table. */
 function partsOf(rows: readonly CostRow[]): string[] {
-  const text = render(spendPerDay(byDay, rows));
+  // The cells are links to the usage of their day.
+  const text = render(spendPerDay(byDay, rows)).replaceAll(/<\/?a[^>]*>/g, '');
   const heads = [...text.matchAll(/<th scope="col"[^>]*>([^<]*)<\/th>/g)].map(([, head]) => head);
   const cells = /<th scope="row">1 Nov<\/th>(.*?)<\/tr>/s.exec(text)?.[1] ?? '';
   const values = [...cells.matchAll(/<td[^>]*>([^<]*)<\/td>/g)].map(([, value]) => value);
@@ -73,6 +74,17 @@ test('with few models all are shown, without a rest from floating-point errors',
 
 test('without models the daily totals are shown', () => {
   expect(partsOf([])).toEqual(['Cost $46.50']);
+});
+
+test('a bar leads to the usage of its day, with the filters of the page, and a segment to that of its model', () => {
+  const text = render(
+    spendPerDay(byDay, [row({ day: '2026-11-06', model: 'a&b' }, 1)], { customer_id: 'acme' }),
+  );
+  const day = 'customer_id=acme&amp;range=custom&amp;from=2026-11-06&amp;to=2026-11-06';
+  expect(text).toContain(`href="/console/usage?${day}"`);
+  expect(text).toContain(
+    `href="/console/usage?${day.replace('acme&amp;', 'acme&amp;model=a%26b&amp;group_by=workflow&amp;')}"`,
+  );
 });
 
 describe('the summary of the month', () => {

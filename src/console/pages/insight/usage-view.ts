@@ -32,8 +32,8 @@ export interface UsageState {
 
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
-/** The API returns at most 400 points. */
-const hoursMax = 400;
+/** More bars would be thinner than a pointer, and the page larger than 200 KB. */
+const hoursMax = 96;
 const daysMax = 92;
 
 export function usageState(visit: ScreenVisit): UsageState {
@@ -70,8 +70,9 @@ function thenByOf(
 ): Pick<UsageState, 'thenBy' | 'fittingInterval'> {
   const lengthMs = Date.parse(api.to ?? '') - Date.parse(api.from ?? '');
   const fittingInterval = lengthMs <= 2 * dayMs ? 'hour' : lengthMs > daysMax * dayMs ? 'month' : 'day';
-  const isUsable =
-    wanted !== '' && wanted !== groupBy && !(wanted === 'hour' && lengthMs > hoursMax * hourMs);
+  const isTooFine =
+    (wanted === 'hour' && lengthMs > hoursMax * hourMs) || (wanted === 'day' && fittingInterval === 'month');
+  const isUsable = wanted !== '' && wanted !== groupBy && !isTooFine;
   return { thenBy: isUsable ? wanted : fittingInterval, fittingInterval };
 }
 
