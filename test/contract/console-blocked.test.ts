@@ -127,12 +127,18 @@ test.each<[string, object, string]>([
   ],
 ])('a request that %s blocked has a page', async (_, run, expected) => {
   await api('PATCH', '/safety-detectors/email', { enabled: true, action: 'block' });
-  await api('PUT', '/chain-budget', { max_cost_usd: '1' });
+  // A run without a chain is a chain of its own.
+  await api('PUT', '/chain-budget', { max_cost_usd: 'chain_id' in run ? '1' : '100' });
   await api('POST', '/credit-packs', { customer_id: 'acme', amount_usd: '2' });
   expect([402, 403, 429]).toContain((await api('POST', '/v1/runs', run)).status);
   const { status, text } = await open(`/console/refusals/${await latestDenial()}`);
   expect(status).toBe(200);
   expect(textOf(text)).toContain(expected);
+  // Every link of the page leads somewhere.
+  for (const [, target = ''] of text.split('<main')[1]?.matchAll(/href="(\/console[^"]*)"/g) ?? []) {
+    expect([target, (await open(target.replaceAll('&amp;', '&'))).status]).toEqual([target, 200]);
+  }
+  await api('PUT', '/chain-budget', { max_cost_usd: '100' });
   for (const { id } of (await api('GET', '/credit-packs')).json.data) {
     await api('DELETE', `/credit-packs/${id}`);
   }

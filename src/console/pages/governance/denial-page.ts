@@ -142,7 +142,7 @@ function causeOf(
         denial.customer_id !== null &&
         ([
           'Customer',
-          html`<a href="${path`/console/customers/${denial.customer_id}`}">${denial.customer_id}</a>`,
+          html`<a href="${path`/console/customers/of/${denial.customer_id}`}">${denial.customer_id}</a>`,
         ] as const),
       shortfall?.needed !== undefined && (['Needed', shortfall.needed] as const),
       shortfall !== undefined &&
@@ -234,7 +234,7 @@ function requestOf(visit: ScreenVisit, denial: Denial, keys: Awaited<ReturnType<
   const { first_at, last_at, model, action, workflow, customer_id, trace_ids, operation } = denial;
   const runs = (name: string, value: string | null): Part =>
     value === null ? '–' : html`<a href="${link('/console/runs', { [name]: value })}">${value}</a>`;
-  return definitionList([
+  return html`${definitionList([
     ['Time', near(last_at, visit)],
     [
       'Count',
@@ -246,9 +246,9 @@ function requestOf(visit: ScreenVisit, denial: Denial, keys: Awaited<ReturnType<
     ['Workflow', runs('workflow', workflow)],
     ['Customer', runs('customer_id', customer_id)],
     ['Operation', html`<code>${operation}</code>`],
-    [denial.count === 1 ? 'Trace ID' : 'Trace IDs', traces(trace_ids, denial.count)],
     ['ID', html`<code>${denial.id}</code>`],
-  ]);
+  ])}
+<dl class="facts one-column"><div><dt>${denial.count === 1 ? 'Trace ID' : 'Trace IDs'}</dt><dd>${traces(trace_ids, denial.count)}</dd></div></dl>`;
 }
 
 function traces(ids: readonly string[], denials: number): Part {

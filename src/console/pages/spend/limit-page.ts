@@ -44,7 +44,7 @@ ${usageNow(limit, visit)}
 ${card('Details', details(limit, visit))}
 ${card('Alerts', alerts(limit, visit))}
 </div>
-${limit.windows.length > 0 && card('Past periods', pastPeriods(limit, visit))}
+${shownPeriods(limit).length > 0 && card('Past periods', pastPeriods(limit, visit))}
 <p class="form-end"><a class="button" href="/console/limits">All limits</a> <a class="button" href="${link('/console/refusals', { limit_id: limit.id })}">Blocked requests</a> <a class="button" href="${link('/console/audit', { target_id: limit.id })}">Changes</a></p>`,
   );
 }
@@ -57,12 +57,17 @@ function usageNow(limit: Limit, { org }: ScreenVisit): Markup {
   const used = usedShare(limit);
   const runs = runsOfWindow(limit, standing, org.timezone);
   return html`<div class="stats">
-${stat('Settled', inUnit(unit, standing.settled), runs)}
-${stat('Held', inUnit(unit, standing.held), html`<a href="/console/limits/holds">Open holds</a>`)}
+${stat('Spent', inUnit(unit, standing.settled), runs)}
+${stat('Reserved', inUnit(unit, standing.held), html`<a href="/console/limits/holds">Open reservations</a>`)}
 ${stat('Remaining', remaining(limit, standing), `of ${inUnit(unit, limit.limit)}`)}
-${stat('Used', percent(used), resets(limit, org.timezone))}
+${stat('Used', usedPercent(used), resets(limit, org.timezone))}
 </div>
 ${card('Usage', html`${usageMeter(limit, standing)}<p class="legend-line quiet">${remainingText(limit, standing)}</p>`)}`;
+}
+
+/** Rounded, but not to 100% while something remains. */
+function usedPercent(share: number): string {
+  return share < 1 ? percent(Math.min(share, 0.99)) : percent(share);
 }
 
 function withoutUsage({ kind, unit, match }: Limit): Part {
@@ -162,13 +167,21 @@ function alerts({ alerts: sent, match }: Limit, { org, now }: ScreenVisit): Mark
   });
 }
 
+/** The past periods, without the oldest ones if nothing was spent before the limit existed. */
+function shownPeriods({ windows, created_at }: Limit): Limit['windows'] {
+  const last = windows.findLastIndex(
+    ({ settled, window_end }) => Number(settled) > 0 || window_end > created_at,
+  );
+  return windows.slice(0, last + 1);
+}
+
 /** Compared with the limit as it is now; earlier amounts of the limit are in the audit log. */
 function pastPeriods(limit: Limit, { org }: ScreenVisit): Markup {
   const whole = Number(limit.limit);
   const filters = matchFilters(limit.match);
   return table({
     caption: 'Past periods',
-    rows: limit.windows,
+    rows: shownPeriods(limit),
     columns: [
       {
         title: 'Period',
@@ -189,7 +202,7 @@ function pastPeriods(limit: Limit, { org }: ScreenVisit): Markup {
             format: (value) => inUnit(limit.unit, value),
           }),
       },
-      { title: 'Settled', isNumber: true, cell: ({ settled }) => inUnit(limit.unit, settled) },
+      { title: 'Spent', isNumber: true, cell: ({ settled }) => inUnit(limit.unit, settled) },
       {
         title: 'Of limit',
         isNumber: true,
