@@ -9,6 +9,8 @@ export interface Option {
 export interface OptionGroup {
   readonly title: string;
   readonly options: readonly ExplainedOption[];
+  /** Open although nothing in it is selected. */
+  readonly isOpen?: true;
 }
 
 export interface ExplainedOption extends Option {
@@ -23,8 +25,8 @@ export function optionGroups(
 ): Markup {
   const box = ({ value, label, help }: ExplainedOption) =>
     html`<div class="option"><label class="check"><input type="checkbox" name="${name}" value="${value}"${chosen.has(value) && html` checked`}> ${label}</label>${help}</div>`;
-  return html`<div class="option-groups">${groups.map(({ title, options }) => {
+  return html`<div class="option-groups">${groups.map(({ title, options, isOpen }) => {
     const selected = options.filter(({ value }) => chosen.has(value)).length;
-    return html`<details class="option-group"${selected > 0 && html` open`}><summary>${title} <span class="quiet">${selected > 0 ? `${selected} of ${options.length}` : options.length}</span></summary>${options.map(box)}</details>`;
+    return html`<details class="option-group"${(isOpen || selected > 0) && html` open`}><summary>${title}${selected > 0 && html` <span class="quiet">${selected} selected</span>`}</summary>${options.map(box)}</details>`;
   })}</div>`;
 }

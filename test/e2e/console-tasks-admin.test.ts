@@ -80,7 +80,7 @@ describe.skipIf(executable === undefined)('in a browser', () => {
       await menu('Webhooks');
       await link('New webhook');
       await page.getByLabel('Endpoint URL').fill('http://127.0.0.1:9/hook');
-      await click(page.locator('.option-group > summary', { hasText: /^Limit / }));
+      await click(page.locator('.option-group > summary', { hasText: /^Limit$/ }));
       await click(page.getByLabel('All limit events'));
       await expectGood(page);
       await button('Create webhook');

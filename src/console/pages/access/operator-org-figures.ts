@@ -4,7 +4,7 @@ import type { ApiFailure } from '../../api.ts';
 import { meter } from '../../charts/meter.ts';
 import { type Column, statOf } from '../../components.ts';
 import type { Filter } from '../../filters.ts';
-import { ago, capitalized, count, humanize, time, usd } from '../../format.ts';
+import { ago, count, humanize, time, usd } from '../../format.ts';
 import { html, type Markup, type Part } from '../../html.ts';
 
 export type OrgFigures = Item<'orgs.summaries.list'>;
@@ -73,8 +73,7 @@ ${statOf(
   'Nearest limit',
   found,
   ({ nearest_limit }) => (nearest_limit === null ? '–' : `${nearest_limit.used_percent}%`),
-  ({ nearest_limit }) =>
-    nearest_limit === null ? 'No limits' : `of ${capitalized(humanize(nearest_limit.kind))}`,
+  ({ nearest_limit }) => (nearest_limit === null ? 'No limits' : `of ${humanize(nearest_limit.kind)}`),
 )}
 ${statOf('Last activity', found, ({ last_active_at }) => ago(last_active_at, now))}</div>`;
 }

@@ -9,6 +9,15 @@ import type { ExplainedOption, OptionGroup } from '../../option-groups.ts';
 type EventEntry = Item<'meta.events'>;
 
 const everything = '*';
+/** Titles of groups that are not called what their prefix says. */
+const titles: Readonly<Record<string, string>> = {
+  edge: 'Decisions',
+  eval: 'Eval results',
+  key: 'API key',
+  org: 'Organization',
+  org_price: 'Custom price',
+  sso: 'Single sign-on',
+};
 /** The values of an event that do not depend on its type. */
 const exampleHead = { id: 'evt_01hzy4t0000000000000000000', created_at: '2026-11-16T09:30:00.000Z' };
 
@@ -17,8 +26,8 @@ export async function eventsField(api: Api, orgId: string, selected: readonly st
   const { data } = await api.get<'meta.events'>('/v1/meta/events');
   const groups = [...new Set(data.map(({ type }) => groupOf(type)))].map((group): OptionGroup => {
     const entries = data.filter(({ type }) => groupOf(type) === group);
-    const title = capitalized(humanize(group));
-    const all = { value: `${group}.*`, label: `All ${title.toLowerCase()} events, including future ones` };
+    const title = titles[group] ?? capitalized(humanize(group));
+    const all = { value: `${group}.*`, label: `All ${humanize(group)} events, including future ones` };
     return {
       title,
       options: [...(entries.length > 1 ? [all] : []), ...entries.map((entry) => optionOf(entry, orgId))],
@@ -35,7 +44,11 @@ export async function eventsField(api: Api, orgId: string, selected: readonly st
     required: true,
     help: 'Select at least one. A group includes its events.',
     groups: [
-      { title: 'All events', options: [{ value: everything, label: 'All events, including future ones' }] },
+      {
+        title: 'All events',
+        options: [{ value: everything, label: 'All events, including future ones' }],
+        isOpen: true,
+      },
       ...groups,
       ...(others.length > 0
         ? [{ title: 'Other', options: others.map((value) => ({ value, label: value })) }]
