@@ -42,6 +42,8 @@ export function worstOf(checks: readonly CheckView[]): CheckStatus {
   return has('warn') ? 'warn' : 'ok';
 }
 
+const counted = (count: number, one: string, many: string) => `${count} ${count === 1 ? one : many}`;
+
 const ok = (id: string, finding: string): CheckView => ({ id, status: 'ok', finding, remedy: '' });
 const warn = (id: string, finding: string, remedy: string): CheckView => ({
   id,
@@ -106,7 +108,7 @@ function checkMigrations({ migrations: { due, postponed } }: Figures): CheckView
 
 function checkProcesses({ processes }: Figures): CheckView {
   const versions = [...new Set(processes.map(({ version }) => version ?? 'before 0.1.0'))];
-  const finding = `${processes.length} ${processes.length === 1 ? 'process' : 'processes'} of version ${versions.join(' and ')}.`;
+  const finding = `${counted(processes.length, 'process', 'processes')} of version ${versions.join(' and ')}.`;
   return versions.length <= 1
     ? ok('processes', finding)
     : warn('processes', finding, 'Finish the upgrade: stop the processes of the older version.');
@@ -116,7 +118,7 @@ function checkEvents({ queues: { events_waiting, events_oldest_seconds } }: Figu
   return byAge(
     'events',
     [events_oldest_seconds, overdueEventSeconds],
-    `${events_waiting} events wait, the oldest for ${Math.round(events_oldest_seconds)} s.`,
+    `${counted(events_waiting, 'event waits', 'events wait')}, the oldest for ${Math.round(events_oldest_seconds)} s.`,
     'See the job fan-out-events below, and the log of the service.',
   );
 }
@@ -126,7 +128,7 @@ function checkWebhooks({ queues }: Figures): CheckView {
   return byAge(
     'webhooks',
     [overdue, overdueWebhookSeconds],
-    `${waiting} deliveries wait, the most overdue for ${Math.round(overdue)} s.`,
+    `${counted(waiting, 'delivery waits', 'deliveries wait')}, the most overdue for ${Math.round(overdue)} s.`,
     'Start more processes, and look for slow receivers.',
   );
 }
@@ -135,7 +137,7 @@ function checkHolds({ holds: { open, overdue_seconds } }: Figures): CheckView {
   return byAge(
     'holds',
     [overdue_seconds, overdueHoldSeconds],
-    `${open} open holds, ${overdue_seconds > 0 ? `the oldest is ${Math.round(overdue_seconds)} s overdue` : 'none overdue'}.`,
+    `${counted(open, 'open hold', 'open holds')}, ${overdue_seconds > 0 ? `the oldest is ${Math.round(overdue_seconds)} s overdue` : 'none overdue'}.`,
     'See the job expire-holds below, and locks in the database.',
   );
 }
@@ -166,7 +168,7 @@ function checkRetention({ retention_failing_orgs: failing }: Figures): CheckView
     ? ok('retention', 'Retention works for all organizations.')
     : fail(
         'retention',
-        `Retention fails for ${failing} organizations: data are kept longer than promised.`,
+        `Retention fails for ${counted(failing, 'organization', 'organizations')}: data are kept longer than promised.`,
         'The log of the service names them and the reason.',
       );
 }
@@ -183,7 +185,7 @@ function checkPrices({ prices: { newest_at, changes_pending } }: Figures, now: D
   return changes_pending > 0
     ? warn(
         'prices',
-        `${changes_pending} price changes wait for a decision.`,
+        `${counted(changes_pending, 'price change waits', 'price changes wait')} for a decision.`,
         'Approve or reject them under Prices.',
       )
     : ok('prices', `The latest price was stored ${days} days ago.`);
@@ -192,7 +194,7 @@ function checkPrices({ prices: { newest_at, changes_pending } }: Figures, now: D
 function checkJobs({ jobs }: Figures): CheckView {
   const failing = jobs.filter(({ failures }) => failures > 0).map(({ id }) => id);
   return failing.length === 0
-    ? ok('jobs', `${jobs.length} jobs, none fails.`)
+    ? ok('jobs', `${counted(jobs.length, 'job', 'jobs')}, none fails.`)
     : warn(
         'jobs',
         `${failing.join(', ')} failed.`,
