@@ -322,9 +322,12 @@ describe('creating a test', () => {
       (await owner('POST', '/sso/tests', body)).json.error.details.fields.map(
         ({ field, code }: { field: string; code: string }) => `${field} ${code}`,
       );
-    expect(await fields({ settings: {} })).toEqual(['issuer required', 'client_id required']);
+    expect(await fields({ settings: {} })).toEqual([
+      'settings.issuer required',
+      'settings.client_id required',
+    ]);
     expect(await fields({ settings: { issuer: 'ftp://a.example', client_id: 'a' } })).toEqual([
-      'issuer invalid_value',
+      'settings.issuer invalid_value',
     ]);
     expect(await fields({ settings: 'oidc' })).toEqual(['settings invalid_type']);
     expect(await fields({ settigns: {} })).toEqual(['settigns unknown_field']);

@@ -1,4 +1,5 @@
-import { apiError } from '../../../contract/api-error.ts';
+import { ApiError, apiError, invalidFields } from '../../../contract/api-error.ts';
+import type { FieldError } from '../../../contract/errors.ts';
 import { bodyLimits, type Route, read, write } from '../../../platform/http/routes/route.ts';
 import { findOrg, lockOrg } from '../orgs/index.ts';
 import { connectionFrom, serviceUrls } from './connection.ts';
@@ -63,17 +64,13 @@ export function ssoTestRoutes(deps: SsoRouteDependencies): Route[] {
         if ((await lockOrg(tx, params.id)) === undefined) {
           throw apiError('not_found');
         }
+        const { settings } = body;
+        const draft = { orgId: params.id, now, allowPrivateNetworks };
         const before = await findConnection(tx, params.id);
         const connection =
-          body.settings === undefined
+          settings === undefined
             ? before
-            : connectionFrom(secrets, {
-                orgId: params.id,
-                now,
-                body: body.settings,
-                before,
-                allowPrivateNetworks,
-              });
+            : inSettings(() => connectionFrom(secrets, { ...draft, body: settings, before }));
         if (connection === undefined) {
           throw apiError('not_found', 'Single sign-on is not set up. Send the settings to test.');
         }
@@ -106,4 +103,17 @@ export function ssoTestRoutes(deps: SsoRouteDependencies): Route[] {
       },
     }),
   ];
+}
+
+/** Runs `work`, which checks the settings. Its field errors name fields of the request body. */
+function inSettings<Result>(work: () => Result): Result {
+  try {
+    return work();
+  } catch (error) {
+    if (error instanceof ApiError && error.code === 'validation_failed') {
+      const { fields } = error.details as { readonly fields: readonly FieldError[] };
+      throw invalidFields(fields.map((fault) => ({ ...fault, field: `settings.${fault.field}` })));
+    }
+    throw error;
+  }
 }
