@@ -208,8 +208,12 @@ describe.skipIf(executable === undefined)('in a browser', () => {
       await page.waitForURL(/\/console$/);
       expect(await page.locator('header .org').textContent()).toBe('Looked into');
       expect(clicks()).toBe(6);
-      const log = await world.request('GET', `/v1/orgs/${org.id}/support-access`, { key: org.ownerKey });
-      expect(log.text).toContain('Ticket 4711');
+      const seen = async (path: string) =>
+        (await world.request('GET', `/v1/orgs/${org.id}/support-access${path}`, { key: org.ownerKey })).json
+          .data;
+      expect(await seen('/grants')).toEqual([expect.objectContaining({ reason: 'Ticket 4711' })]);
+      expect(await seen('?kind=session_opened')).toHaveLength(1);
+      expect((await seen('?kind=request')).length).toBeGreaterThan(0);
     });
 
     test('finds out who changed a price in 1 click', async () => {

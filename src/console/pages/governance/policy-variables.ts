@@ -6,7 +6,7 @@ import { html, type Markup } from '../../html.ts';
 /** The script of the pages adds the example to the field: alone, or to what is there. */
 export function variableReference(variables: readonly Item<'policies.variables'>[]): Markup {
   return html`<details class="example reference"><summary>Variables and examples</summary>${table({
-    caption: 'Variables of conditions',
+    caption: 'Variables',
     rows: variables,
     columns: [
       {
