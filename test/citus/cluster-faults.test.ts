@@ -94,17 +94,19 @@ describe('a worker that is killed under load', () => {
 
     const worker = world.cluster.workers[1];
     await worker?.kill();
-    await Promise.all(lostSpenders.map((one) => one.allRefused()));
-    // The orgs of the other worker are decided for and charged, by both processes.
-    await expectProgress(keptSpenders, 20);
-    for (const org of lost) {
-      const through = spending(service(), org);
-      expect(await through.decide({ estimated_cost_usd: '0.01' })).toMatchObject(unavailable);
-      expect(await through.run({ cost_usd: '0.01' })).toMatchObject(unavailable);
+    try {
+      await Promise.all(lostSpenders.map((one) => one.allRefused()));
+      // The orgs of the other worker are decided for and charged, by both processes.
+      await expectProgress(keptSpenders, 20);
+      for (const org of lost) {
+        const through = spending(service(), org);
+        expect(await through.decide({ estimated_cost_usd: '0.01' })).toMatchObject(unavailable);
+        expect(await through.run({ cost_usd: '0.01' })).toMatchObject(unavailable);
+      }
+      expect((await service().request('GET', '/readyz')).status).toBe(200);
+    } finally {
+      await worker?.start();
     }
-    expect((await service().request('GET', '/readyz')).status).toBe(200);
-
-    await worker?.start();
     await expectProgress(spenders, 10);
     await expectNothingLost(orgs, spenders);
     await Promise.all(spenders.map((one) => one.stop()));

@@ -6,7 +6,7 @@ import { usageDimensions } from '../../contract/run-dimensions.ts';
 import { count, type Histogram, mergeInto, stepOf, writeHistogram } from '../../kernel/latency-histogram.ts';
 import type { Tags } from '../../kernel/limits.ts';
 import { bucketMs, dayMs } from '../../kernel/rollup-parts.ts';
-import { jsonText, type Queryable } from '../../platform/db/database.ts';
+import { jsonText, type Transaction } from '../../platform/db/database.ts';
 import type { Posted } from '../posting.ts';
 import {
   type UsageDimensions,
@@ -27,7 +27,10 @@ type Rollup = {
 } & UsageDimensions &
   Record<UsageMeasure, bigint>;
 
-export async function addToUsage(tx: Queryable, posted: readonly Posted[]): Promise<void> {
+export async function addToUsage(
+  tx: Pick<Transaction, 'query' | 'isDistributed'>,
+  posted: readonly Posted[],
+): Promise<void> {
   const rollups = new Map<string, Rollup>();
   for (const one of posted) {
     if (one.charged !== null) {
@@ -41,7 +44,9 @@ export async function addToUsage(tx: Queryable, posted: readonly Posted[]): Prom
     ...row,
     latencies: writeHistogram(histogram),
   }));
-  await tx.query(addRollups, [jsonText(rows)]);
+  for (const statement of tx.isDistributed === true ? addRollupsOneByOne : [addRollups]) {
+    await tx.query(statement, [jsonText(rows)]);
+  }
 }
 
 const tagLimiter = new TagLimiter();
@@ -68,27 +73,34 @@ const added = [
      THEN gathered_latencies(${bothLatencies}) ELSE ${bothLatencies} END`,
 ].join(', ');
 
-/** One statement, so that the three tables always agree. A batch may contain several buckets of one day. */
-const addRollups = `
-  WITH posted AS (
-    SELECT org_id, bucket, digest, ${dimensions}, tags, ${measures}, decode(latencies, 'hex') AS latencies
-      FROM jsonb_to_recordset($1::jsonb) AS r(${record})
-  ), buckets AS (
-    INSERT INTO usage_rollups AS there (org_id, bucket, digest, ${dimensions}, tags, ${measures}, latencies)
-    SELECT org_id, bucket, digest, ${dimensions}, tags, ${measures}, latencies FROM posted
-    ON CONFLICT (org_id, bucket, digest) DO UPDATE SET ${added}
-  ), totals AS (
-    INSERT INTO usage_totals AS there (org_id, bucket, failed, ${measures}, latencies)
-    SELECT org_id, bucket, coalesce(sum(requests) FILTER (WHERE status = 'failed'), 0)::int8, ${summed},
-           string_agg(latencies, ''::bytea)
-      FROM posted GROUP BY org_id, bucket
-    ON CONFLICT (org_id, bucket) DO UPDATE SET failed = there.failed + excluded.failed, ${added}
-  )
+const posted = `
+  SELECT org_id, bucket, digest, ${dimensions}, tags, ${measures}, decode(latencies, 'hex') AS latencies
+    FROM jsonb_to_recordset($1::jsonb) AS r(${record})`;
+
+/** The inserts into the three tables, from rows as in `posted`. A batch may contain several buckets of one day. */
+const insertBuckets = (from: string) => `
+  INSERT INTO usage_rollups AS there (org_id, bucket, digest, ${dimensions}, tags, ${measures}, latencies)
+  SELECT org_id, bucket, digest, ${dimensions}, tags, ${measures}, latencies FROM ${from}
+  ON CONFLICT (org_id, bucket, digest) DO UPDATE SET ${added}`;
+const insertTotals = (from: string) => `
+  INSERT INTO usage_totals AS there (org_id, bucket, failed, ${measures}, latencies)
+  SELECT org_id, bucket, coalesce(sum(requests) FILTER (WHERE status = 'failed'), 0)::int8, ${summed},
+         string_agg(latencies, ''::bytea)
+    FROM ${from} GROUP BY org_id, bucket
+  ON CONFLICT (org_id, bucket) DO UPDATE SET failed = there.failed + excluded.failed, ${added}`;
+const insertDays = (from: string) => `
   INSERT INTO usage_days AS there (org_id, day, digest, ${dimensions}, tags, ${measures}, latencies)
   SELECT org_id, date_trunc('day', bucket, 'UTC') AS day, digest, ${dimensions}, tags, ${summed},
          string_agg(latencies, ''::bytea)
-    FROM posted GROUP BY org_id, day, digest, ${dimensions}, tags
+    FROM ${from} GROUP BY org_id, day, digest, ${dimensions}, tags
   ON CONFLICT (org_id, day, digest) DO UPDATE SET ${added}`;
+
+const addRollups = `WITH posted AS (${posted}), buckets AS (${insertBuckets('posted')}), totals AS (${insertTotals('posted')})
+  ${insertDays('posted')}`;
+/** Each insert by itself, for a distributed database: together they would need all of its workers. */
+const addRollupsOneByOne = [insertBuckets, insertTotals, insertDays].map((insert) =>
+  insert(`(${posted}) AS posted`),
+);
 
 function rollupOf({ orgId, posting, scope, chargedAtMs }: Posted): Rollup {
   const dimensions: UsageDimensions = {

@@ -32,6 +32,8 @@ export interface Transaction extends Queryable {
    * embedded engine, awaited on PostgreSQL. An error of one of them fails the transaction.
    */
   readonly unanswered: Queryable;
+  /** True on a Citus cluster: a statement with several inserts would need all of its workers. */
+  readonly isDistributed?: boolean;
   /** Notifies every listener in every process, once the transaction has committed and only if it does. */
   notify(channel: string, payload: string): Promise<void>;
 }

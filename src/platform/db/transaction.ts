@@ -14,6 +14,7 @@ export interface TransactionParts {
    * can be in flight, with COMMIT right behind them.
    */
   readonly sendsAtOnce: boolean;
+  readonly isDistributed?: boolean;
   /** Begins the transaction if a mere BEGIN does not do. Used if `sendsAtOnce` is false. */
   begin?(): Promise<unknown>;
   /** Sends a notification to other processes as part of the transaction. */
@@ -23,9 +24,17 @@ export interface TransactionParts {
 }
 
 export async function runTransaction<Result>(
-  { connection, sendsAtOnce, begin, sendNotification, deliverNotification }: TransactionParts,
+  parts: TransactionParts,
   work: (tx: Transaction) => Promise<Result>,
 ): Promise<Result> {
+  const {
+    connection,
+    sendsAtOnce,
+    isDistributed = false,
+    begin,
+    sendNotification,
+    deliverNotification,
+  } = parts;
   const notifications: PendingNotification[] = [];
   /**
    * The error of the first statement that failed. Statements that were sent behind it fail too, without naming the
@@ -61,6 +70,7 @@ export async function runTransaction<Result>(
     ...(insertRows !== undefined && {
       insertRows: async (...rows: Parameters<typeof insertRows>) => sendPart(() => insertRows(...rows)),
     }),
+    isDistributed,
     get unanswered() {
       return sendsAtOnce ? unanswered : tx;
     },

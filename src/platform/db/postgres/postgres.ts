@@ -225,6 +225,7 @@ export async function openPostgres({
                 // If `pg` cannot encode a value, it does not throw but rejects later, and the server sees no failed
                 // statement: a COMMIT that is already sent would commit the rest.
                 sendsAtOnce: false,
+                isDistributed: !tenantGroups.isOne,
                 ...(pooledTransactions && {
                   begin: () => connection.query(connector.beginPooled()).catch(explainFormerPrimary),
                 }),
