@@ -297,7 +297,10 @@ test('a call without a maximum gets the default one, and its hold covers no more
 });
 
 test('with `fit` the maximum output is lowered to what the limits allow', async () => {
-  await gateway.cap('0.004');
+  const { json } = await gateway.world.request('GET', `/v1/orgs/${gateway.org.id}/limits`, {
+    key: gateway.org.ownerKey,
+  });
+  await gateway.cap((Number(json.data[0].standing.settled) + 0.004).toFixed(9));
   const sdk = purser.wrap(direct.openai, { onLimit: 'fit' });
   await sdk.chat.completions.create({ model: 'gpt-test', messages: question, max_tokens: 8_000 });
   const { max_tokens: sent } = JSON.parse(gateway.provider.requests[0]?.text ?? '') as { max_tokens: number };
@@ -346,7 +349,7 @@ test('a response in the background is rejected, and requests that cost nothing p
   );
   expect(error.status).toBe(400);
   expect(gateway.provider.requests).toEqual([]);
-  await errorOf(wrapped.openai.files.retrieve('file_1'));
+  await wrapped.openai.files.retrieve('file_1');
   expect(gateway.provider.requests.at(-1)?.url).toBe('/v1/files/file_1');
   expect(await runs()).toEqual([]);
 });
