@@ -104,11 +104,10 @@ ${result !== undefined && html`<div role="status">${result}</div>`}${await below
   /** Visitors who may not change the values may still see them. */
   async function readOnly(visit: ScreenVisit, denied: ApiFailure): Promise<ScreenAnswer> {
     const values = await page.load?.(visit);
-    const fields = await page.fields(visit);
     return view(
       title,
       html`${heading(title, undefined, subject(visit, intro))}
-${panel(html`<p class="note">${requirement(denied)}</p>${values !== undefined && formAsText(fields, values)}<div class="form-end"><a class="button" href="${pathOf(back, visit.params)}">Back</a></div>`)}${await below(visit, values)}`,
+${panel(html`<p class="note">${requirement(denied)}</p>${values !== undefined && formAsText(await page.fields(visit), values)}<div class="form-end"><a class="button" href="${pathOf(back, visit.params)}">Back</a></div>`)}${await below(visit, values)}`,
       values === undefined ? denied.status : 200,
     );
   }

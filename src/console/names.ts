@@ -1,8 +1,8 @@
-/** Names of API keys and members, which rows of other lists contain only by id. */
+/** Names of API keys and members, which rows of other lists contain only by id, and links to them and to customers. */
 import type { Responses } from '../contract/views/responses.ts';
 import { type Api, ApiFailure } from './api.ts';
 import { html, link, type Part, path } from './html.ts';
-import type { VisitedOrg } from './screen.ts';
+import type { ScreenVisit, VisitedOrg } from './screen.ts';
 
 type KeyView = Responses['keys.read'];
 export type KeysById = ReadonlyMap<string, KeyView>;
@@ -82,6 +82,13 @@ export function actorLink(id: string, { keys, members }: Actors): Part {
   return name === undefined
     ? keyLink(id, keys)
     : html`<a href="${path`/console/settings/members/${id}`}">${name}</a>`;
+}
+
+/** A link to the page of a customer; to their runs if the visitor may not open it. */
+export function customerLink({ api, org }: Pick<ScreenVisit, 'api' | 'org'>, id: string): Part {
+  const mayOpen = api.denied('GET', org.path + path`/customers/${id}`) === undefined;
+  const href = mayOpen ? path`/console/customers/of/${id}` : link('/console/runs', { customer_id: id });
+  return html`<a href="${href}">${id}</a>`;
 }
 
 /** The name of the key or member as text, or its id. */

@@ -89,7 +89,7 @@ const works: Work[] = [
     stop: 2,
     title: 'Reconciliation',
     step: /\d+ of 40 days/,
-    result: 'Balanced',
+    result: 'All balanced',
   },
 ];
 
@@ -321,6 +321,6 @@ test('a page about long-running work refreshes itself without JavaScript, until 
   world.clock.advanceSeconds(11);
   await world.runJob('erase-customers');
   const done = await open('/console/customers/erased');
-  expect(done).toContain('>erased<');
+  expect(done).toContain('>Erased<');
   expect(done).not.toMatch(/http-equiv="refresh"/);
 });

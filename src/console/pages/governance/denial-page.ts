@@ -13,7 +13,7 @@ import {
   remainingText,
   usageMeter,
 } from '../../limit-names.ts';
-import { keyLink, keysById } from '../../names.ts';
+import { customerLink, keyLink, keysById } from '../../names.ts';
 import { pathOf } from '../../operations.ts';
 import { adminContacts, contactLink } from '../../owner.ts';
 import { type Screen, type ScreenVisit, view } from '../../screen.ts';
@@ -140,10 +140,7 @@ function causeOf(
       cause === null &&
         code === 'credits_exhausted' &&
         denial.customer_id !== null &&
-        ([
-          'Customer',
-          html`<a href="${path`/console/customers/of/${denial.customer_id}`}">${denial.customer_id}</a>`,
-        ] as const),
+        (['Customer', customerLink(visit, denial.customer_id)] as const),
       shortfall?.needed !== undefined && (['Needed', shortfall.needed] as const),
       shortfall !== undefined &&
         ([

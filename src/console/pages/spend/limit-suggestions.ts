@@ -24,20 +24,23 @@ export async function scopeSuggestions(visit: ScreenVisit): Promise<readonly Opt
     return memberSuggestions(visit);
   }
   const known = dimensions.filter((dimension) => dimension === kind);
-  const found = await Promise.all(
-    (known.length > 0 ? known : usualDimensions).map((dimension) => valuesOf(visit, dimension)),
-  );
-  return found.flat();
+  return valuesOf(visit, known.length > 0 ? known : usualDimensions);
 }
 
-async function valuesOf({ api, org, now }: ScreenVisit, dimension: Dimension): Promise<readonly Option[]> {
+/** Visitors who may not read the values get no suggestions. */
+async function valuesOf(
+  { api, org, now }: ScreenVisit,
+  wanted: readonly Dimension[],
+): Promise<readonly Option[]> {
   const from = new Date(now.getTime() - days * dayMs).toISOString();
-  const query = { group_by: dimension, from, limit: valuesMax };
-  return optionsOf(
-    await api.tryGet<'usage.read'>(link(`${org.path}/usage`, query)),
-    (row) => row[dimension] ?? '',
-    () => capitalized(dimension),
+  const found = await api.tryGet<'usage.values'>(
+    link(`${org.path}/usage/values`, { from, limit: valuesMax }),
   );
+  return found instanceof ApiFailure
+    ? []
+    : wanted.flatMap((dimension) =>
+        found.fields[dimension].values.map((value) => ({ value, label: capitalized(dimension) })),
+      );
 }
 
 async function keySuggestions({ api, org }: ScreenVisit): Promise<readonly Option[]> {

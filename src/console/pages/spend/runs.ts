@@ -12,7 +12,7 @@ import {
 import { actionScreen, formScreens } from '../../form-screens.ts';
 import { count, exactUsd, milliseconds, time, usd } from '../../format.ts';
 import { html, link, type Part, path } from '../../html.ts';
-import { type KeysById, keyLink, keysById } from '../../names.ts';
+import { customerLink, type KeysById, keyLink, keysById } from '../../names.ts';
 import { pathOf } from '../../operations.ts';
 import { type Screen, type ScreenVisit, view } from '../../screen.ts';
 import { listPath, listRuns } from './run-list.ts';
@@ -69,7 +69,7 @@ async function one(visit: ScreenVisit) {
   const reprice =
     isUnpriced(run) && actionButton(visit, { path: `${pathOf(runPath, params)}/reprice`, label: 'Reprice' });
   const body = html`${heading(`${run.model} run`, html`${reprice}${adjust}`, html`<code>${run.id}</code>`)}
-${card('Details', definitionList(details(run, org.timezone, keys)))}
+${card('Details', definitionList(details(run, visit, keys)))}
 ${card('Cost', definitionList(costs(run)))}
 ${cardOf('Chain', chain, ({ data, next_cursor }) => chainBody(run, data, next_cursor !== null))}
 ${Object.keys(run.metadata).length > 0 && card('Metadata', html`<pre class="scroll" tabindex="0">${JSON.stringify(run.metadata, null, 2)}</pre>`)}`;
@@ -80,7 +80,7 @@ function filtered(name: string, value: string | null): Part {
   return value === null ? '–' : html`<a href="${link(listPath, { [name]: value })}">${value}</a>`;
 }
 
-function details(run: RunView, timezone: string, keys: KeysById): (readonly [string, Part])[] {
+function details(run: RunView, visit: ScreenVisit, keys: KeysById): (readonly [string, Part])[] {
   return [
     ['Status', html`${statusBadge(run.status)} ${marks(run)}`],
     ['Model', filtered('model', run.model)],
@@ -91,20 +91,15 @@ function details(run: RunView, timezone: string, keys: KeysById): (readonly [str
     ['Department', filtered('department', run.department)],
     ['Team', filtered('team', run.team)],
     ['Member', filtered('member_id', run.member_id)],
-    [
-      'Customer',
-      run.customer_id === null
-        ? '–'
-        : html`<a href="${path`/console/customers/of/${run.customer_id}`}">${run.customer_id}</a>`,
-    ],
+    ['Customer', run.customer_id === null ? '–' : customerLink(visit, run.customer_id)],
     ['External ID', run.external_id ?? '–'],
     [
       'API key',
       html`${keyLink(run.key_id, keys)} <a href="${link(listPath, { key_id: run.key_id })}">View runs</a>`,
     ],
-    ['Started', time(run.started_at, timezone)],
-    ['Finished', time(run.finished_at, timezone)],
-    ['Charged', time(run.charged_at, timezone)],
+    ['Started', time(run.started_at, visit.org.timezone)],
+    ['Finished', time(run.finished_at, visit.org.timezone)],
+    ['Charged', time(run.charged_at, visit.org.timezone)],
     ['Latency', milliseconds(run.latency_ms)],
     ['Flagged by', run.flagged_by.length === 0 ? '–' : run.flagged_by.join(', ')],
     [
