@@ -134,7 +134,7 @@ test('the page of live calls shows names and figures, no content, and refreshes 
     const page = await open('/console/gateway/calls');
     const row = page.split('<tbody')[1]?.replaceAll(/<[^>]+>/g, ' ') ?? '';
     expect(row).toMatch(
-      /streaming\s+Live key\s+eve\s+gpt-test\s+chat, streamed\s+openai\s+\$0\.\d+\s+≤ \d+ tokens/,
+      /Streaming\s+Live key\s+eve\s+gpt-test\s+chat, streamed\s+openai\s+\$0\.\d+\s+≤ \d+ tokens/,
     );
     expect(page).toContain(`/console/runs/${response.headers.get('x-svc-run-id')}`);
     expect(page).not.toMatch(/canary|tok0/);

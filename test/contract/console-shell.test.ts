@@ -186,7 +186,7 @@ describe('the filter `search` of a list', () => {
 
 describe('the account menu', () => {
   test('shows who is signed in, the role and the organization', async () => {
-    const { secret } = await world.mintKey(org, 'viewer', ['runs:read']);
+    const { secret } = await world.mintKey(org, 'viewer', ['runs:read', 'org:read']);
     const text = (await open('/console', await signedIn(secret))).text;
     const menu = /<details class="account">.*?<\/details>/s.exec(text)?.[0] ?? '';
     expect(menu).toMatch(/Signed in as<\/span> <strong>[^<]+</);
