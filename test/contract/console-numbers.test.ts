@@ -99,7 +99,7 @@ describe('the overview', () => {
       ),
     ).toEqual(['(no customer) 1 $17.00 85%', 'acme 1 $3.00 15%', '']);
     expect(card).toMatch(
-      /<a class="quiet" href="\/console\/usage\?group_by=customer_id&amp;from=[-\d]+&amp;to=[-\d]+">\(no customer\)<\/a>/,
+      /<a class="quiet" href="\/console\/runs\?without=customer_id&amp;from=[-\d]+&amp;to=[-\d]+">\(no customer\)<\/a>/,
     );
   });
 

@@ -7,6 +7,7 @@ import { runsLink, usageLink } from '../../drill-down.ts';
 import { ago, capitalized, count, percent, usd } from '../../format.ts';
 import { html, link, type Part, path } from '../../html.ts';
 import { limitName, limitPath, remainingText, usageMeter, usedShare } from '../../limit-names.ts';
+import { filtersFor } from '../../run-filters.ts';
 import type { ScreenVisit } from '../../screen.ts';
 import type { DenialView, LimitView, UsageRow, UsageView } from '../../views.ts';
 import { sumOf } from './overview-stats.ts';
@@ -93,9 +94,9 @@ export function topList({ noun, field, days }: TopList, { data, total }: UsageVi
       {
         title: capitalized(noun),
         cell: ({ name }) =>
-          name == null
-            ? html`<a class="quiet" href="${usageLink({ group_by: field }, days)}">${name === null ? `(no ${noun})` : 'Other'}</a>`
-            : html`<a href="${runsLink({ [field]: name }, days)}">${name}</a>`,
+          name === undefined
+            ? html`<a class="quiet" href="${usageLink({ group_by: field }, days)}">Other</a>`
+            : html`<a${name === null && html` class="quiet"`} href="${runsLink(filtersFor([[field, name]]), days)}">${name ?? `(no ${noun})`}</a>`,
       },
       { title: 'Runs', isNumber: true, cell: (row) => count(row.runs) },
       { title: 'Cost', isNumber: true, cell: (row) => usd(row.cost_usd) },

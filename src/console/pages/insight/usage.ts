@@ -179,7 +179,7 @@ ${select(
   [
     // The interval that fits the range is not a choice: it changes with the range.
     ...intervals.map((name) => option(name === fittingInterval ? '' : name, capitalized(name))),
-    ...fieldOptions(thenBy).filter(({ value }) => value !== groupBy),
+    ...fieldOptions(thenBy),
   ],
   thenBy === fittingInterval ? '' : thenBy,
 )}
