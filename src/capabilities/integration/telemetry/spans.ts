@@ -22,7 +22,7 @@ const callOperations = new Set([
 const callKinds = new Set(['LLM', 'EMBEDDING']);
 
 /** Coding agents, whose calls are taken from their events. */
-const agentScopes = ['com.anthropic.claude_code', 'codex'];
+const agentScopes = ['com.anthropic.claude_code', 'codex_'];
 
 /** The host and port of this service, if it serves the gateway. */
 export interface GatewayAddress {

@@ -638,7 +638,7 @@ describe('access and errors', () => {
     const { port } = await world.listen();
     const head =
       `POST /otlp/v1/traces HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${org.ownerKey}\r\n` +
-      'content-type: application/json\r\ncontent-length: 2\r\n\r\n';
+      'content-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n';
     // Each has sent its head, and waits with its body.
     const slow = Array.from({ length: 32 }, () => connect(port, '127.0.0.1'));
     for (const socket of slow) {
@@ -651,8 +651,9 @@ describe('access and errors', () => {
     const other = await world.createOrg();
     expect((await send('traces', json({}), other.ownerKey)).status).toBe(200);
     for (const socket of slow) {
-      socket.end('{}');
+      socket.write('2\r\n{}\r\n0\r\n\r\n');
       await once(socket, 'data');
+      socket.destroy();
     }
     expect((await send('traces', json({}))).status).toBe(200);
   });
