@@ -36,13 +36,8 @@ beforeAll(async () => {
     });
   }
   project = mkdtempSync(join(tmpdir(), 'purser-project-'));
-  const packed = execFileSync('npm', ['pack', '--json', '--pack-destination', project], {
-    cwd: client,
-    encoding: 'utf8',
-    stdio: ['ignore', 'pipe', 'ignore'],
-  });
-  const [{ filename = '' } = {}] = JSON.parse(packed.slice(packed.indexOf('['))) as { filename?: string }[];
-  tarball = join(project, filename);
+  execFileSync('npm', ['pack', '--pack-destination', project], { cwd: client, stdio: 'ignore' });
+  tarball = join(project, readdirSync(project).find((name) => name.endsWith('.tgz')) ?? '');
   writeFileSync(
     join(project, 'package.json'),
     JSON.stringify({ name: 'empty', private: true, type: 'module' }),

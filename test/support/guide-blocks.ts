@@ -43,7 +43,6 @@ case "$1" in
     case "$2" in
       # A folder is linked next to the installed packages.
       ./packages/*)
-        (cd '${repository}/packages/client' && node build.mjs --no-types)
         rm -f node_modules && mkdir -p node_modules/@purser
         ln -sfn '${repository}/node_modules'/* node_modules/
         exec ln -sfn "${repository}/$2" node_modules/@purser/ ;;
