@@ -33,6 +33,6 @@ export function findLastRelease(): LastRelease | undefined {
 
 export function releasedMigrations({ file }: LastRelease): Migration[] {
   return [...readTarball(file)]
-    .filter(([path]) => path.startsWith('migrations/'))
+    .filter(([path]) => path.startsWith('migrations/') && path.endsWith('.sql'))
     .map(([path, content]) => parseMigration(path.replace('migrations/', ''), content.toString('utf8')));
 }

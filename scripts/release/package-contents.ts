@@ -19,7 +19,7 @@ const folders: Readonly<Record<string, RegExp>> = {
   dist: /^[\w./-]+\.js$/,
   // What the documentation site shows.
   docs: /^((guides|operations)\/[\w-]+\.md|concepts\.md|generated\/(settings\.md|examples\.json)|(generated|images)\/[\w-]+\.(png|svg))$/,
-  migrations: /^\d{4}_\w+\.sql$/,
+  migrations: /^(\d{4}_\w+\.sql|placement\.json)$/,
 };
 
 /** Written by `pack.ts`. */

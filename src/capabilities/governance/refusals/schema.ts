@@ -79,6 +79,7 @@ export const RefusalFilters = listParameters(refusalSorts, {
   trace_id: Type.Optional(
     Type.String({
       pattern: '^[0-9a-fA-F]{32}$',
+      maxLength: 32,
       description: 'The `x-svc-trace-id` of a denied request: 32 hexadecimal digits.',
     }),
   ),
