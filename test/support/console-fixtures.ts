@@ -36,6 +36,8 @@ export async function createFixtures(world: World, org: TestOrg): Promise<void> 
     ...asOwner,
     body: { on_unpriced: 'hold_default', input_usd_per_million: '5', output_usd_per_million: '20' },
   });
+  // The latest run, which the list links first: runs of the same time are in any order.
+  world.clock.advanceSeconds(1);
   await world.request('POST', '/v1/runs', { ...asOwner, body: { model: 'no price', input_tokens: 1 } });
   await world.request('POST', '/v1/benchmarks/cohorts', {
     ...asOwner,

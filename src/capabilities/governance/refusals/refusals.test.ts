@@ -111,7 +111,7 @@ describe('a denied request can be found', () => {
       trace_id: traces[0],
       trace_ids: traces,
     });
-    expect(refusalOf(await send('GET', '/refusals?trace_id=abc'))).toEqual([
+    expect(refusalOf(await send('GET', `/refusals?trace_id=${'x'.repeat(32)}`))).toEqual([
       422,
       'validation_failed',
       'trace_id invalid_format',

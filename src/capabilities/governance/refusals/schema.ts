@@ -78,6 +78,8 @@ export const RefusalFilters = listParameters(refusalSorts, {
   rule_id: filter,
   trace_id: Type.Optional(
     Type.String({
+      minLength: 32,
+      maxLength: 32,
       pattern: '^[0-9a-fA-F]{32}$',
       maxLength: 32,
       description: 'The `x-svc-trace-id` of a denied request: 32 hexadecimal digits.',
