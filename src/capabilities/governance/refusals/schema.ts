@@ -81,7 +81,6 @@ export const RefusalFilters = listParameters(refusalSorts, {
       minLength: 32,
       maxLength: 32,
       pattern: '^[0-9a-fA-F]{32}$',
-      maxLength: 32,
       description: 'The `x-svc-trace-id` of a denied request: 32 hexadecimal digits.',
     }),
   ),
