@@ -62,6 +62,7 @@ const attempts: readonly Attempt[] = [
     { ...oidc, role_mapping: [{ group: 'a', role: 'owner' }] },
   ].map((body) => ({ id: 'sso.put', method: 'PUT', path: () => 'sso', body })),
   { id: 'sso.remove', method: 'DELETE', path: () => 'sso' },
+  { id: 'sso.tests.create', method: 'POST', path: () => 'sso/tests', body: {} },
   {
     id: 'keys.mint',
     method: 'POST',
