@@ -70,7 +70,7 @@ export function signedInPage(frame: SignedInFrame): PageAnswer {
     html`<noscript><meta http-equiv="refresh" content="${everySeconds}"></noscript>`;
   const opening = html`${htmlOpening(frame, refresh)}<a class="skip" href="#main">Skip to content</a>
 <header class="top"><a class="brand" href="/console">Purser</a><span class="org">${orgName}</span>
-<form method="get" action="${searchPath}" class="search" role="search" aria-label="Search"><input type="search" name="q" value="${search}" aria-label="Search by name or ID" placeholder="Search by name or ID" maxlength="200" autocomplete="off"></form>
+<form method="get" action="${searchPath}" class="search" role="search" aria-label="Search"><input type="search" name="q" value="${search}" aria-label="Search" placeholder="Search by name or ID" maxlength="200" autocomplete="off"></form>
 <div class="top-end"><a href="${guideOf(menu, url)}">Docs</a>${accountMenu({ account, orgName, theme, back, signOut })}</div></header>
 ${banner}
 <div class="frame"><nav class="menu" aria-label="Main">${menu.map((group) => html`<div class="menu-group"><h2>${group.title}</h2><ul>${group.entries.map((entry) => html`<li><a href="${entry.path}"${isCurrent(entry, url) && html` aria-current="page"`}>${entry.title}</a></li>`)}</ul></div>`)}</nav>

@@ -148,9 +148,13 @@ describe.skipIf(executable === undefined)('an engineer with a 402', () => {
     for (const value of await page.locator('.stat-value').all()) {
       expect(await value.locator('a').count()).toBe(1);
     }
-    expect(await page.locator('svg a.bar').first().getAttribute('href')).toMatch(
-      /^\/console\/usage\?from=([-\d]+)&to=\1$/,
-    );
+    expect(
+      await page
+        .locator('figure', { hasText: 'Spend per day' })
+        .locator('svg a')
+        .first()
+        .getAttribute('href'),
+    ).toMatch(/^\/console\/usage\?.*range=custom&from=([-\d]+)&to=\1$/);
     expect(await page.locator('a.row-link').first().getAttribute('href')).toBe(`/console/limits/${budgetId}`);
     await page.getByRole('link', { name: 'Pause updates' }).click();
     await page.waitForURL(/still=yes/);

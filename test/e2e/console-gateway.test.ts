@@ -56,7 +56,7 @@ describe.skipIf(executable === undefined)('the gateway pages', () => {
     expect(response.status).toBe(200);
     await look('/console/gateway/calls', 'Gateway');
     const row = page.getByRole('row', { name: /Laptop/ });
-    expect(await row.textContent()).toMatch(/streaming.*amy.*mock/s);
+    expect(await row.textContent()).toMatch(/Streaming.*amy.*mock/s);
     // The page refreshes itself until the call has ended.
     goOn();
     await response.text();

@@ -49,13 +49,13 @@ describe.skipIf(executable === undefined)('settings, benchmarks and operator pag
     await theirs.getByRole('button').first().click();
     await theirs.waitForURL(/\/console$/);
     await look('/console/settings/members', 'Members');
-    expect(await page.getByRole('row', { name: /Ada.* viewer active/ }).isVisible()).toBe(true);
+    expect(await page.getByRole('row', { name: /Ada.* Viewer Active/ }).isVisible()).toBe(true);
     await page.getByRole('link', { name: 'Ada' }).click();
     await page.getByLabel('Role').selectOption('admin');
     await page.getByRole('button', { name: 'Save' }).click();
     await page.waitForURL(/done=saved/);
     await theirs.reload();
-    expect(await theirs.locator('header .role').textContent()).toBe('admin');
+    expect(await theirs.locator('header .role').textContent()).toBe('Admin');
     await confirm('Remove');
     await page.waitForURL(/done=member_removed/);
     await theirs.reload();
@@ -141,7 +141,7 @@ describe.skipIf(executable === undefined)('settings, benchmarks and operator pag
       .click();
     await page.waitForURL(/done=approved/);
     await operator.look('/console/grants', 'Support grants');
-    expect(await operator.page.getByRole('row', { name: /Ticket 7.*active/ }).isVisible()).toBe(true);
+    expect(await operator.page.getByRole('row', { name: /Ticket 7.*Active/ }).isVisible()).toBe(true);
     await operator.page.getByRole('button', { name: 'Open session' }).click();
     await operator.page.getByRole('button', { name: 'Enter console' }).click();
     await operator.page.waitForURL(/\/console$/);

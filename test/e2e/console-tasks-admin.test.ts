@@ -40,7 +40,7 @@ describe.skipIf(executable === undefined)('in a browser', () => {
       await look('/console', 'Overview');
       const { menu, link, button, clicks } = counting(page);
       await menu('Limits');
-      await link('New budget');
+      await link('Create budget');
       await page.getByLabel('Name', { exact: true }).fill('Finance');
       await page.getByLabel('Applies to').selectOption('department');
       const suggestions = await page
@@ -59,7 +59,7 @@ describe.skipIf(executable === undefined)('in a browser', () => {
       await look('/console', 'Overview');
       const { menu, link, button, click, clicks } = counting(page);
       await menu('Policies');
-      await link('New rule');
+      await link('Create rule');
       await page.getByLabel('Models').fill('o1-*');
       await page.getByLabel('Condition').fill('role != "owner" || role != "admin"');
       await click(page.getByText('Variables and examples'));
@@ -78,7 +78,7 @@ describe.skipIf(executable === undefined)('in a browser', () => {
       await look('/console', 'Overview');
       const { menu, link, button, click, clicks } = counting(page);
       await menu('Webhooks');
-      await link('New webhook');
+      await link('Create webhook');
       await page.getByLabel('Endpoint URL').fill('http://127.0.0.1:9/hook');
       await click(page.locator('.option-group > summary', { hasText: /^Limit$/ }));
       await click(page.getByLabel('All limit events'));
@@ -143,7 +143,7 @@ describe.skipIf(executable === undefined)('in a browser', () => {
       const { page, look } = await walk.visitor(walk.world.operatorKey);
       await look('/console', 'Organizations');
       const { link, button, clicks } = counting(page);
-      await link('New organization');
+      await link('Create organization');
       await page.getByLabel('Name', { exact: true }).fill('Fabrikam');
       await button('Create organization');
       await link('Create API key');

@@ -23,6 +23,8 @@ import { html, link, type Markup, type Part, path } from '../../html.ts';
 import { type Screen, type ScreenVisit, view } from '../../screen.ts';
 
 const listPath = '/console/routing';
+/** More points would cover each other. */
+const chartedModelsMax = 30;
 /** The call that the chart computes costs for. */
 const typicalCall = { inputTokens: 2_000, outputTokens: 500 };
 
@@ -157,24 +159,43 @@ async function overview(visit: ScreenVisit) {
   const { api, org, query } = visit;
   const to = (target: string, label: string, tone?: 'primary') =>
     linkButton(visit, { path: `${listPath}/${target}`, label, ...(tone && { tone }) });
-  const [policy, evals, models] = await Promise.all([
+  const [policy, evals] = await Promise.all([
     api.tryGet<'routing_policy.read'>(`${org.path}/routing-policy`),
     api.tryGet<'evals.list'>(
       link(`${org.path}/evals`, { ...filterQuery(query), newest: 'true', limit: '100' }),
     ),
-    api.tryGet<'models.list'>('/v1/models?limit=200'),
   ]);
+  const models = evals instanceof ApiFailure ? [] : await modelsOf(visit, evals.data);
   const actions = [
     to('policy', 'Routing policy', 'primary'),
-    to('evals/new', 'New eval result'),
+    to('evals/new', 'Create eval result'),
     to('try', 'Test routing'),
   ];
   const body = html`${heading('Routing', actions, 'Route to the cheapest, fastest or best model that passes your evals.')}
 ${policy instanceof ApiFailure && policy.code === 'not_found' ? panel(empty('No routing policy yet', html`Choose candidate models and a minimum score. <code>POST /v1/routing/decisions</code> then picks a model.`, to('policy', 'Create policy', 'primary'))) : cardOf('Policy', policy, policyDetails)}
-${evals instanceof ApiFailure ? '' : models instanceof ApiFailure ? cardOf('Cost and score', models, () => '') : costScoreChart(evals.data, models.data, policy instanceof ApiFailure ? undefined : policy)}
+${evals instanceof ApiFailure ? '' : models instanceof ApiFailure ? cardOf('Cost and score', models, () => '') : costScoreChart(evals.data, models, policy instanceof ApiFailure ? undefined : policy)}
 ${filterBar(listPath, filters, query)}
-${cardOf('Latest results', evals, ({ data, next_cursor }) => (data.length === 0 ? noEvals(to('evals/new', 'New eval result', 'primary')) : html`${evalTable(data, visit, policy instanceof ApiFailure ? undefined : policy)}${nextPage(listPath, query, next_cursor)}`))}`;
+${cardOf('Latest results', evals, ({ data, next_cursor }) => (data.length === 0 ? noEvals(to('evals/new', 'Create eval result', 'primary')) : html`${evalTable(data, visit, policy instanceof ApiFailure ? undefined : policy)}${nextPage(listPath, query, next_cursor)}`))}`;
   return view('Routing', body);
+}
+
+/** Reads the models by name: the catalog has more than a page. */
+async function modelsOf(
+  { api }: ScreenVisit,
+  evals: readonly EvalView[],
+): Promise<readonly ModelView[] | ApiFailure> {
+  const names = [...new Set(evals.map(({ model }) => model))].slice(0, chartedModelsMax);
+  const found = await Promise.all(
+    names.map((name) => api.tryGet<'models.list'>(link('/v1/models', { model: name }))),
+  );
+  const models: ModelView[] = [];
+  for (const one of found) {
+    if (one instanceof ApiFailure) {
+      return one;
+    }
+    models.push(...one.data);
+  }
+  return models;
 }
 
 function policyDetails(policy: RoutingPolicyView): Markup {

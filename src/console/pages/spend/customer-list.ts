@@ -111,8 +111,8 @@ function nothingToShow(visit: ScreenVisit, sort: string): Markup {
 
 function newButtons(visit: ScreenVisit): Part {
   return [
-    linkButton(visit, { path: '/console/limits/customers/new', label: 'New limit' }),
-    linkButton(visit, { path: '/console/limits/credits/new', label: 'New credit pack' }),
+    linkButton(visit, { path: '/console/limits/customers/new', label: 'Create customer limit' }),
+    linkButton(visit, { path: '/console/limits/credits/new', label: 'Create credit pack' }),
   ];
 }
 
