@@ -426,7 +426,7 @@ describe.skipIf(executable === undefined)('the console', () => {
     await look('/console/routing/try', 'Test routing');
     await press('Test');
     expect(await page.getByRole('heading', { name: 'route-a' }).isVisible()).toBe(true);
-    expect(await page.getByRole('row', { name: /route-b score too low/ }).isVisible()).toBe(true);
+    expect(await page.getByRole('row', { name: /route-b Score too low/ }).isVisible()).toBe(true);
   });
 
   test('creates and changes a forecast scenario, and keeps parts without a form field', async () => {
