@@ -35,9 +35,12 @@ function formsOn(path: string, html: string): PageForm[] {
 /** Forms that remove what other forms are about come last, and those that end the session after them. */
 function orderOf({ template }: PageForm): number {
   if (template.includes('/sessions/')) {
+    return 3;
+  }
+  if (/(delete|remove|revoke|void|erase|suspend|deny)$/.test(template)) {
     return 2;
   }
-  return /(delete|remove|revoke|void|erase|suspend|rotate|deny)$/.test(template) ? 1 : 0;
+  return template.endsWith('/rotate') ? 1 : 0;
 }
 
 /** A value for a required field that is empty. */
