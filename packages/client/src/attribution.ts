@@ -14,7 +14,7 @@ export interface Attribution {
   readonly tags?: Readonly<Record<string, string>>;
 }
 
-/** What `AsyncLocalStorage` does. */
+/** The part of `AsyncLocalStorage` that is used. */
 export interface ContextStorage {
   run<Result>(attribution: Attribution, fn: () => Result): Result;
   getStore(): Attribution | undefined;

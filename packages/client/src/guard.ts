@@ -3,7 +3,7 @@ import { fieldsOf, runUsageOf, type Shape, usageOfBody } from '../../../src/kern
 import type { CreateRun, Decision, DecisionRequest } from './generated/types.ts';
 import type { Settlement } from './spool.ts';
 
-/** What a call has used. Without it, the held amount is charged. */
+/** The usage of a call. If it is missing, the held amount is charged. */
 export type RunUsage = Pick<
   CreateRun,
   | 'input_tokens'

@@ -38,7 +38,7 @@ export interface TestPages {
 const claimsBytesMax = 32_768;
 const detailLengthMax = 500;
 
-const nobody = {
+const noPerson = {
   subject: null,
   email: null,
   name: null,
@@ -48,7 +48,7 @@ const nobody = {
   claims: {},
 } as const;
 
-/** What the identity provider has said about a person. */
+/** The person whom the identity provider named, with its claims. */
 interface Statement {
   readonly person: Person;
   readonly claims: Readonly<Record<string, unknown>>;
@@ -97,7 +97,7 @@ export function createTestPages({
     now: Date,
   ): Promise<SsoTestResult> {
     const { subject, email = null, name = null, groups } = person;
-    const said = { ...nobody, subject, email, name, groups: [...groups], claims: bounded(claims) };
+    const said = { ...noPerson, subject, email, name, groups: [...groups], claims: bounded(claims) };
     const rules = rulesFor(person, connection);
     if (rules instanceof ApiError) {
       return { ...said, outcome: 'refused', reason: rules.message, detail: null };
@@ -195,7 +195,7 @@ async function rolledBack<Result>(db: Database, work: (tx: Transaction) => Promi
 function failure(error: unknown): SsoTestResult {
   const isKnown = error instanceof ApiError;
   return {
-    ...nobody,
+    ...noPerson,
     groups: [],
     outcome: 'failed',
     reason: isKnown ? error.message : 'The identity provider cannot be reached, or its answer is invalid.',

@@ -7,7 +7,7 @@ import {
   pricesWarnDays,
 } from './thresholds.ts';
 
-/** What the checks judge. */
+/** Input of the checks. */
 export type Figures = Omit<InstallationView, 'status' | 'checks'> & {
   /** Why the process is not ready; empty if it is. */
   readonly notReady: readonly string[];

@@ -55,7 +55,7 @@ export async function readLimitDetail(
   };
 }
 
-/** Whether the limit counts one amount per window. Rates are not counted in the ledger. */
+/** Returns true if the limit counts one amount per window. Rates are not counted in the ledger. */
 function hasOneCounter(row: LimitRow): boolean {
   return hasWindow(row) && row.kind !== 'rate' && !Object.values(row.match).includes(WILDCARD);
 }
