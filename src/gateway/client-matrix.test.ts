@@ -9,6 +9,7 @@ import { eventually } from '../../test/support/eventually.ts';
 import {
   connectionTo,
   createGatewayWorld,
+  expectBilled,
   type GatewayWorld,
   type RunSummary,
 } from '../../test/support/gateway-world.ts';
@@ -23,7 +24,6 @@ import {
   shown,
   streams,
 } from '../../test/support/sdk-calls.ts';
-import { formatUsd } from '../kernel/money.ts';
 
 let gateway: GatewayWorld;
 /** Requests of the SDKs, retries included. */
@@ -90,23 +90,7 @@ async function runs(): Promise<RunSummary[]> {
   return (await gateway.runs()).filter(({ id }) => !earlier.has(id)).reverse();
 }
 
-/** Expects one run with exactly the tokens and the cost that the provider has billed for one response. */
-async function expectBilledOnce(model: string): Promise<void> {
-  const [billed, ...more] = gateway.provider.bill;
-  expect(more).toEqual([]);
-  expect(billed).toMatchObject({ model, isComplete: true });
-  const { inputTokens = 0, outputTokens = 0 } = billed ?? {};
-  expect(await runs()).toMatchObject([
-    {
-      status: 'succeeded',
-      model,
-      input_tokens: inputTokens,
-      output_tokens: outputTokens,
-      cost_usd: formatUsd(BigInt(inputTokens) * 1_000n + BigInt(outputTokens) * 10_000n),
-      marks: [],
-    },
-  ]);
-}
+const expectBilledOnce = async (model: string) => expectBilled(gateway.provider, await runs(), model);
 
 /** Makes a call at the provider itself, and forgets it there. */
 async function asProvided<Result>(call: (sdks: Sdks) => Promise<Result>): Promise<Result> {

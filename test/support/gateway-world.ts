@@ -1,9 +1,11 @@
 /** A service with the gateway in front of a mock provider, and an org with a price, a key and, on request, a daily cap. */
+import { expect } from 'vitest';
 import type {
   Connection,
   ConnectionKind,
   GatewaySettings,
 } from '../../src/capabilities/integration/connections/index.ts';
+import { formatUsd } from '../../src/kernel/money.ts';
 import { createWorld, type TestOrg, type World, type WorldOptions } from '../harness.ts';
 import { type MockProvider, startMockProvider } from './mock-provider.ts';
 
@@ -186,4 +188,22 @@ async function putPrices(world: World): Promise<void> {
       },
     });
   }
+}
+
+/** Expects one run with exactly the tokens and the cost that the provider has billed for one response. */
+export function expectBilled({ bill }: MockProvider, runs: readonly RunSummary[], model: string): void {
+  const [billed, ...more] = bill;
+  expect(more).toEqual([]);
+  expect(billed).toMatchObject({ model, isComplete: true });
+  const { inputTokens = 0, outputTokens = 0 } = billed ?? {};
+  expect(runs).toMatchObject([
+    {
+      status: 'succeeded',
+      model,
+      input_tokens: inputTokens,
+      output_tokens: outputTokens,
+      cost_usd: formatUsd(BigInt(inputTokens) * 1_000n + BigInt(outputTokens) * 10_000n),
+      marks: [],
+    },
+  ]);
 }

@@ -5,10 +5,10 @@
 import Anthropic from '@anthropic-ai/sdk';
 import OpenAI from 'openai';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { formatUsd } from '../../../src/kernel/money.ts';
 import { eventually } from '../../../test/support/eventually.ts';
 import {
   createGatewayWorld,
+  expectBilled,
   type GatewayWorld,
   type RunSummary,
 } from '../../../test/support/gateway-world.ts';
@@ -88,23 +88,7 @@ async function runs(): Promise<RunSummary[]> {
   return (await gateway.runs()).filter(({ id }) => !earlier.has(id)).reverse();
 }
 
-/** Expects one run with exactly the tokens and the cost that the provider has billed for one response. */
-async function expectBilledOnce(model: string): Promise<void> {
-  const [billed, ...more] = gateway.provider.bill;
-  expect(more).toEqual([]);
-  expect(billed).toMatchObject({ model, isComplete: true });
-  const { inputTokens = 0, outputTokens = 0 } = billed ?? {};
-  expect(await runs()).toMatchObject([
-    {
-      status: 'succeeded',
-      model,
-      input_tokens: inputTokens,
-      output_tokens: outputTokens,
-      cost_usd: formatUsd(BigInt(inputTokens) * 1_000n + BigInt(outputTokens) * 10_000n),
-      marks: [],
-    },
-  ]);
-}
+const expectBilledOnce = async (model: string) => expectBilled(gateway.provider, await runs(), model);
 
 function withoutNullUsage(event: object): object {
   const { usage, ...rest } = event as { usage?: unknown };
