@@ -206,3 +206,20 @@ describe('spend by developer', () => {
     expect(await row('keys:read')).toMatch(/ – \$0\.\d+ of \$0\.50 left/);
   });
 });
+
+test('the forms of a deleted connection are not found', async () => {
+  const created = await api('POST', '/connections', {
+    name: 'short-lived',
+    kind: 'openai',
+    api_key: 'sk-proj-0123456789-0123456789-e7a2',
+  });
+  const forms = ['edit', 'rotate'].map((form) => `/console/gateway/connections/${created.json.id}/${form}`);
+  expect(await open(forms[1] as string)).toMatch(
+    /Current key of <strong>short-lived<\/strong>: <code>…e7a2<\/code>/,
+  );
+  await api('DELETE', `/connections/${created.json.id}`);
+  for (const path of forms) {
+    const { status } = await gateway.world.request('GET', path, { headers: { cookie } });
+    expect([path, status]).toEqual([path, 404]);
+  }
+});

@@ -2,7 +2,7 @@
 import type { Responses } from '../../../contract/views/responses.ts';
 import { actionScreen, formScreens } from '../../form-screens.ts';
 import type { Field, Values } from '../../forms.ts';
-import { html } from '../../html.ts';
+import { html, type Part } from '../../html.ts';
 import { pathOf } from '../../operations.ts';
 import type { Screen, ScreenVisit } from '../../screen.ts';
 import { gatewayPath } from './gateway-tabs.ts';
@@ -124,6 +124,18 @@ function valuesFrom({ timeouts, headers, models, ...connection }: ConnectionView
   };
 }
 
+export function keySource({ api_key_env, api_key_last_four }: ConnectionView): Part {
+  return api_key_env === null
+    ? html`<code>…${api_key_last_four ?? ''}</code>`
+    : html`<code>$${api_key_env}</code>`;
+}
+
+/** Names the key to be replaced. Also makes the form of a deleted connection a 404 before anything is typed into it. */
+async function currentKey(visit: ScreenVisit): Promise<Part> {
+  const connection = await visit.api.get<'connections.read'>(apiPath(visit));
+  return html`<p>Current key of <strong>${connection.name}</strong>: ${keySource(connection)}</p>`;
+}
+
 export const apiPath = ({ org, params }: ScreenVisit) =>
   org.path + pathOf('/connections/{connection_id}', params);
 
@@ -179,6 +191,7 @@ export const connectionFormScreens: readonly Screen[] = [
     intro: 'The new key is used from the next call.',
     submit: 'Rotate key',
     back: connectionPath,
+    above: currentKey,
     fields: () => [
       keyField,
       keyVariableField,

@@ -23,6 +23,7 @@ import {
   type ConnectionView,
   connectionFormScreens,
   connectionPath,
+  keySource,
   kindLabels,
 } from './connection-forms.ts';
 import { gatewayPath, gatewayTabs, newKeyPath } from './gateway-tabs.ts';
@@ -130,12 +131,6 @@ function failureText({ reason, status }: NonNullable<ConnectionView['breaker']['
     return failureLabels[reason];
   }
   return status === 401 || status === 403 ? `Key rejected (${status})` : `Status ${status}`;
-}
-
-function keySource({ api_key_env, api_key_last_four }: ConnectionView): Part {
-  return api_key_env === null
-    ? html`<code>…${api_key_last_four ?? ''}</code>`
-    : html`<code>$${api_key_env}</code>`;
 }
 
 function modelList({ models }: ConnectionView): Part {
