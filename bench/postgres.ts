@@ -11,6 +11,8 @@ import { owned, ownedDirectory } from './processes.ts';
 export interface BenchPostgres {
   /** Creates an empty database. */
   database(name: string): Promise<string>;
+  /** Ends the server without a checkpoint, as a crash would, and starts it again. */
+  crash(): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -38,24 +40,31 @@ export async function startPostgres(): Promise<BenchPostgres> {
     'unix_socket_directories=',
     'max_connections=100',
   ];
-  const server = owned(
-    spawn(join(bin, 'postgres'), ['-D', data, ...options.flatMap((option) => ['-c', option])], {
-      stdio: 'ignore',
-      cwd: data,
-      uid,
-      gid,
-    }),
-  );
-  await untilItAnswers(cluster.url);
+  async function start() {
+    const args = ['-D', data, ...options.flatMap((option) => ['-c', option])];
+    const started = owned(
+      spawn(join(bin as string, 'postgres'), args, { stdio: 'ignore', cwd: data, uid, gid }),
+    );
+    await untilItAnswers(cluster.url);
+    return started;
+  }
+  let server = await start();
+  async function end(signal: 'SIGINT' | 'SIGQUIT') {
+    const ended = once(server, 'exit');
+    server.kill(signal);
+    await ended;
+  }
   return {
     async database(name) {
       await query(cluster.url, `CREATE DATABASE ${name}`);
       return cluster.url.replace(/[^/]+$/, name);
     },
+    async crash() {
+      await end('SIGQUIT');
+      server = await start();
+    },
     async stop() {
-      const ended = once(server, 'exit');
-      server.kill('SIGINT');
-      await ended;
+      await end('SIGINT');
       await cluster.remove();
     },
   };

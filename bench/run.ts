@@ -28,9 +28,9 @@ import { gatewayStreams } from './rows/gateway-streams.ts';
 import { growthKeyBudgets, growthLimits } from './rows/growth-limits.ts';
 import { growthOrgsFifty, growthOrgsThousand } from './rows/growth-orgs.ts';
 import { growthRuns } from './rows/growth-runs.ts';
+import { limiters } from './rows/limiters.ts';
 import { memoryBulk } from './rows/memory-bulk.ts';
 import { memoryOrgs } from './rows/memory-orgs.ts';
-import { naive } from './rows/naive.ts';
 import { parallelStreams } from './rows/parallel-streams.ts';
 import { policies } from './rows/policies.ts';
 import { readOrg } from './rows/read-org.ts';
@@ -83,7 +83,7 @@ const rows: readonly Row[] = [
   start,
   revocation,
   readOrg,
-  naive,
+  limiters,
 ];
 
 const pairsMin = 5;
