@@ -41,7 +41,7 @@ import { runSingle } from './rows/run-single.ts';
 import { safety } from './rows/safety.ts';
 import { start } from './rows/start.ts';
 import { statementMonth, statementMonthPostgres } from './rows/statement-month.ts';
-import { telemetry } from './rows/telemetry.ts';
+import { telemetry, telemetryMinute } from './rows/telemetry.ts';
 import { usageExport } from './rows/usage-export.ts';
 import { webhooks, webhooksGrowth } from './rows/webhooks.ts';
 
@@ -55,6 +55,7 @@ const rows: readonly Row[] = [
   bulkPostgres,
   bulkBesideEdge,
   telemetry,
+  telemetryMinute,
   growthLimits,
   growthKeyBudgets,
   growthOrgsFifty,

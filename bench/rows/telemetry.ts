@@ -1,7 +1,7 @@
-/** Spans of calls in OTLP, against the same number of runs in bulk on the same service. */
+/** Spans of calls in OTLP: against the same number of runs in bulk on the same service, and a minute at a fixed rate. */
 import { type BenchOrg, bulk, orgWithEightLimits } from '../bench-org.ts';
-import { type LoadRequest, type LoadResult, load } from '../load.ts';
-import type { PairsRow, Sample } from '../measure.ts';
+import { type LoadRequest, type LoadResult, load, loadOnSchedule, percentile } from '../load.ts';
+import type { PairsRow, Sample, SingleRow } from '../measure.ts';
 import { startService } from '../processes.ts';
 
 /** The batch of an exporter. */
@@ -24,6 +24,53 @@ export const telemetry: PairsRow = {
       floor: measured(bulk(org, spansPerRequest)),
       close: () => service.stop(),
     };
+  },
+};
+
+const perSecond = 2_000;
+const seconds = 60;
+
+export const telemetryMinute: SingleRow = {
+  kind: 'single',
+  name: 'telemetry-minute',
+  what: `${perSecond} such spans a second for ${seconds} s, on a schedule, to a service that has one core`,
+  toReach: { 'recorded / sent': { atLeast: 1 }, 'spans/s': { atLeast: perSecond * 0.99 } },
+  async measure({ progress }) {
+    const service = await startService({ oneCore: true });
+    try {
+      const org = await orgWithEightLimits(service);
+      const minute = { port: service.port, request: spans(org), connections: 8 };
+      progress('warming up');
+      await load({ ...minute, connections: 1, seconds: 6 });
+      const before = await recordedRuns(org);
+      progress(`${seconds} s`);
+      const { answers, elapsedMs, latenciesMs } = await loadOnSchedule({
+        ...minute,
+        perSecond: perSecond / spansPerRequest,
+        seconds,
+      });
+      const sent = answers * spansPerRequest;
+      return {
+        figures: {
+          'spans/s': (sent * 1_000) / elapsedMs,
+          'recorded / sent': ((await recordedRuns(org)) - before) / sent,
+          'p50 ms': percentile(latenciesMs, 50),
+          'p99 ms': percentile(latenciesMs, 99),
+        },
+      };
+    } finally {
+      await service.stop();
+    }
+
+    async function recordedRuns({ id, key }: BenchOrg): Promise<number> {
+      const { data } = await service.call<{ data: { runs: number }[] }>(
+        'GET',
+        `/v1/orgs/${id}/usage?group_by=model`,
+        undefined,
+        key,
+      );
+      return data.reduce((sum, { runs }) => sum + runs, 0);
+    }
   },
 };
 
