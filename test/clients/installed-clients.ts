@@ -34,7 +34,7 @@ export function pythonSdks(): Promise<string | undefined> {
 
 /** Returns the Python interpreter that has the SDK of OpenTelemetry. */
 export function pythonTelemetry(): Promise<string | undefined> {
-  const packages = ['opentelemetry-sdk==1.45.2', 'opentelemetry-exporter-otlp-proto-http==1.45.2'];
+  const packages = ['opentelemetry-sdk==1.45.1', 'opentelemetry-exporter-otlp-proto-http==1.45.1'];
   return client({ name: 'python-telemetry', from: 'PyPI', packages }, 'bin/python');
 }
 
