@@ -1,0 +1,10 @@
+export { configurationRoutes } from './routes.ts';
+export {
+  type AppliedConfiguration,
+  Configuration,
+  type ConfigurationPlan,
+  type CreatedSecret,
+  configurationVersion,
+  type ExportedConfiguration,
+  type PlannedChange,
+} from './schema.ts';
