@@ -8,6 +8,7 @@ import type { Transaction } from '../../../platform/db/database.ts';
 import type { Change } from '../../../platform/http/routes/route.ts';
 import type { Secrets } from '../../../platform/secrets/secrets.ts';
 import { findOrg, findOrgBySlug, lockOrg } from '../../access/orgs/index.ts';
+import type { ChangeRecord } from '../../compliance/audit/index.ts';
 import { countOpenHolds } from '../../insight/ledger/index.ts';
 import { type Creation, type PlannedChange, planSection, type SectionPlan } from './plan.ts';
 import { type CallContext, errorAt, isNoChange, type RouteCalls } from './route-calls.ts';
@@ -36,18 +37,12 @@ export interface ApplyRequest {
   readonly force: boolean;
 }
 
-/** A change of a route, to be recorded with its action. */
-export interface RecordedChange {
-  readonly action: string;
-  readonly change: Change;
-}
-
 export interface Applied {
   readonly orgId: string;
   /** True if the organization did not exist before. */
   readonly isNew: boolean;
   readonly response: AppliedConfiguration;
-  readonly recorded: readonly RecordedChange[];
+  readonly recorded: readonly ChangeRecord[];
 }
 
 export async function applyConfiguration(
@@ -57,7 +52,7 @@ export async function applyConfiguration(
 ): Promise<Applied> {
   const { configuration, prune, force } = request;
   const found = await findTarget(tx, request);
-  const recorded: RecordedChange[] = [];
+  const recorded: ChangeRecord[] = [];
   const changes: PlannedChangeView[] = [];
   const created = found === undefined ? await createOrg(deps, tx, request, recorded) : undefined;
   const orgId = found ?? created?.id ?? '';
@@ -81,7 +76,9 @@ export async function applyConfiguration(
       continue;
     }
     recorded.push(...done.recorded);
-    changes.push(viewChange(planned, done.id));
+    if (created === undefined || planned.section.name !== 'org') {
+      changes.push(viewChange(planned, done.id));
+    }
     const secret = done.response && planned.section.secretIn?.(done.response);
     if (secret !== undefined) {
       secrets.push({ section: planned.section.name, name: planned.name, id: done.id, secret });
@@ -137,7 +134,7 @@ async function createOrg(
   { calls }: ApplyDependencies,
   tx: Transaction,
   { context, configuration }: ApplyRequest,
-  recorded: RecordedChange[],
+  recorded: ChangeRecord[],
 ): Promise<{ readonly id: string; readonly view: PlannedChangeView }> {
   const { on_unsettled: _, ...body } = configuration.org ?? {};
   const outcome = await inPlace('org', body.slug ?? '', () =>
@@ -185,16 +182,15 @@ async function planSections(
   if (fieldErrors.length > 0) {
     throw invalidFields(fieldErrors);
   }
-  // A new organization is one change, not its creation and its update.
   return isNew ? plans.map(withoutNewOrg) : plans;
 }
 
+/** The creation of an organization has set all of its fields, except `on_unsettled`, which it does not take. */
 function withoutNewOrg(plan: SectionPlan): SectionPlan {
   const isOrg = (change: PlannedChange) => change.section.name === 'org';
   return { ...plan, changes: plan.changes.filter((change) => !isOrg(change) || hasMore(change)) };
 }
 
-/** The creation of an organization does not take `on_unsettled`. */
 function hasMore(change: PlannedChange): boolean {
   return change.action === 'update' && change.changed.on_unsettled !== undefined;
 }
@@ -208,7 +204,7 @@ interface PerformContext {
 interface Performed {
   readonly id: string;
   readonly response: Fields | undefined;
-  readonly recorded: readonly RecordedChange[];
+  readonly recorded: readonly ChangeRecord[];
 }
 
 /** Returns undefined if the change turned out to be none, because the file writes the same value in another form. */

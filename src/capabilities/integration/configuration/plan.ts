@@ -3,7 +3,7 @@ import type { FieldError } from '../../../contract/errors.ts';
 import { canonicalJson } from '../../../platform/canonical-json.ts';
 import { differences, type FieldChange, isSameValue } from './compare.ts';
 import { groupBy } from './group-by.ts';
-import { completeItem, type Fields, type ListSection, type Resource, type Section } from './section.ts';
+import { completeItem, type Fields, type ListSection, pick, type Resource, type Section } from './section.ts';
 
 interface Step {
   readonly section: Section;
@@ -103,8 +103,11 @@ function planItem(
   if (resource === undefined) {
     return { action: 'create', ...step, fieldChanges: createdFields(section, item) };
   }
+  // In the order of the file, and then the fields that it leaves out.
   const changed = Object.fromEntries(
-    Object.entries(wanted).filter(([field, value]) => isChanged(section, resource, field, value)),
+    Object.entries({ ...pick(wanted, Object.keys(item)), ...wanted }).filter(([field, value]) =>
+      isChanged(section, resource, field, value),
+    ),
   );
   for (const field of Object.keys(changed)) {
     if (section.fixed?.includes(field) === true) {

@@ -1,6 +1,5 @@
 import type { Ledger } from '../../../ledger/ledger.ts';
 import type { Database, Transaction } from '../../../platform/db/database.ts';
-import type { WriterDependencies } from '../../../platform/http/pipeline/write.ts';
 import {
   type Change,
   posting,
@@ -10,9 +9,10 @@ import {
   write,
 } from '../../../platform/http/routes/route.ts';
 import type { Secrets } from '../../../platform/secrets/secrets.ts';
+import type { ChangeRecord } from '../../compliance/audit/index.ts';
 import { type Applied, type ApplyRequest, applyConfiguration } from './apply.ts';
 import { exportConfiguration } from './export.ts';
-import { createRouteCalls } from './route-calls.ts';
+import { type CallContext, createRouteCalls } from './route-calls.ts';
 import {
   AppliedConfiguration,
   ApplyOptions,
@@ -26,7 +26,8 @@ export interface ConfigurationDependencies {
   readonly db: Database;
   readonly secrets: Secrets;
   readonly ledger: Pick<Ledger, 'holdsInMemory'>;
-  readonly recordChange: WriterDependencies['recordChange'];
+  /** Writes the audit entries and events of changes, in their transaction. */
+  recordChanges(tx: Transaction, context: CallContext, records: readonly ChangeRecord[]): Promise<void>;
   /** All routes of the service: a configuration is applied by those of its resources. */
   routes(): readonly Route[];
 }
@@ -45,7 +46,7 @@ const applyDescription =
 const errors = ['conflict'] as const;
 
 export function configurationRoutes(deps: ConfigurationDependencies): Route[] {
-  const { db, recordChange } = deps;
+  const { db, recordChanges } = deps;
   const calls = createRouteCalls(deps.routes);
   const apply = (tx: Transaction, request: ApplyRequest) =>
     applyConfiguration({ ...deps, calls }, tx, request);
@@ -65,9 +66,7 @@ export function configurationRoutes(deps: ConfigurationDependencies): Route[] {
   async function applyAndRecord(tx: Transaction, request: ApplyRequest) {
     const applied = await apply(tx, request);
     const { context } = request;
-    for (const { action, change } of applied.recorded) {
-      await recordChange(tx, { ...context, params: {}, query: {}, body: {} }, action, change);
-    }
+    await recordChanges(tx, context, applied.recorded);
     return { body: applied.response, changes: applied.recorded.length === 0 ? [] : [summaryOf(applied)] };
   }
 
