@@ -162,7 +162,7 @@ async function planAll(
 }
 
 /** Names the place in the file of each invalid field. */
-function problemsOf(error: unknown, { source, placeOf }: ConfigurationDocument): string[] {
+function problemsOf(error: unknown, { source, placeOf, offsetOf }: ConfigurationDocument): string[] {
   if (!(error instanceof ApiRequestError)) {
     throw error;
   }
@@ -173,7 +173,9 @@ function problemsOf(error: unknown, { source, placeOf }: ConfigurationDocument):
     const [, path] = /^([a-z_]+(?:\[\d+\])?)[ :]/.exec(message) ?? [];
     return [`${path === undefined ? source : placeOf(path)} ${message}`];
   }
-  return fields.map((one) => `${placeOf(one.field)} ${one.field}: ${one.message}`);
+  return [...fields]
+    .sort((a, b) => offsetOf(a.field) - offsetOf(b.field))
+    .map((one) => `${placeOf(one.field)} ${one.field}: ${one.message}`);
 }
 
 function show(plans: readonly Result<ConfigurationPlan>[]): void {

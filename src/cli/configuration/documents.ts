@@ -15,6 +15,8 @@ export interface ConfigurationDocument {
   readonly warnings: readonly string[];
   /** Returns the place of a field, such as `purser.yaml:12:5`; that of the nearest field around it, if it is missing. */
   placeOf(path: string): string;
+  /** Returns how far from the start of the file the field is. */
+  offsetOf(path: string): number;
 }
 
 /** The problems of a file, each with its place. */
@@ -105,6 +107,7 @@ function documentOf(parsed: ParsedDocument, warnings: readonly string[]): Config
     warnings,
     configuration: document.toJS() as ConfigurationDocument['configuration'],
     placeOf: (path) => placeAt(source, lines, offsetOf(document, path)),
+    offsetOf: (path) => offsetOf(document, path),
   };
 }
 
@@ -219,7 +222,7 @@ async function readSecret(reference: unknown, folder: string): Promise<ReadSecre
   if (typeof env === 'string') {
     const secret = process.env[env];
     return secret === undefined || secret === ''
-      ? { warning: `the variable ${env} is not set, so the stored secret stays` }
+      ? { warning: `the variable ${env} is not set, so the field is left out` }
       : { secret };
   }
   try {

@@ -26,6 +26,9 @@ export function planText({ changes, unchanged, not_in_file }: ConfigurationPlan)
   ].join('\n');
 }
 
+/** Fields that are the name of a resource, which its title shows already. */
+const naming = new Set(['name', 'slug', 'reason', 'url', 'email', 'model', 'customer_id']);
+
 const namesMax = 5;
 
 function namesOf(resources: ConfigurationPlan['not_in_file']): string {
@@ -38,7 +41,7 @@ function namesOf(resources: ConfigurationPlan['not_in_file']): string {
 function changeLines({ action, label, name, fields }: PlannedChange): string[] {
   const title = `${signs[action]} ${label}${name === '' ? '' : ` "${name}"`}`;
   if (action === 'create') {
-    const shown = fields.filter(({ field, after }) => field !== 'name' && String(after) !== name);
+    const shown = fields.filter(({ field }) => !naming.has(field));
     return [[title, ...shown.map(({ field, after }) => `${field}=${shortText(after)}`)].join(' ')];
   }
   return [

@@ -50,7 +50,7 @@ export async function applyConfiguration(
   tx: Transaction,
   request: ApplyRequest,
 ): Promise<Applied> {
-  const { configuration, prune, force } = request;
+  const { prune, force } = request;
   const found = await findTarget(tx, request);
   const recorded: ChangeRecord[] = [];
   const changes: PlannedChangeView[] = [];
@@ -90,12 +90,8 @@ export async function applyConfiguration(
   if (!force) {
     await refuseOpenHolds(deps, tx, orgId, ended);
   }
-  const notInFile = plans.flatMap((plan, index) =>
-    plan.notInFile.map(({ name, resource }) => ({
-      section: namesOf(configuration)[index] ?? '',
-      name,
-      id: resource.id,
-    })),
+  const notInFile = plans.flatMap(({ section, notInFile: resources }) =>
+    resources.map(({ name, resource }) => ({ section: section.name, name, id: resource.id })),
   );
   return {
     orgId,
@@ -151,10 +147,6 @@ async function createOrg(
   return { id, view: { action: 'create', section: 'org', label: 'organization', name, id, fields } };
 }
 
-function namesOf(configuration: Configuration): readonly string[] {
-  return sectionsIn(configuration).map(({ name }) => name);
-}
-
 function sectionsIn(configuration: Configuration) {
   return sections.filter(({ name }) => (configuration as Fields)[name] !== undefined);
 }
@@ -187,8 +179,9 @@ async function planSections(
 
 /** The creation of an organization has set all of its fields, except `on_unsettled`, which it does not take. */
 function withoutNewOrg(plan: SectionPlan): SectionPlan {
-  const isOrg = (change: PlannedChange) => change.section.name === 'org';
-  return { ...plan, changes: plan.changes.filter((change) => !isOrg(change) || hasMore(change)) };
+  return plan.section.name === 'org'
+    ? { ...plan, changes: plan.changes.filter(hasMore), unchanged: 0 }
+    : plan;
 }
 
 function hasMore(change: PlannedChange): boolean {

@@ -38,6 +38,7 @@ export interface Deletion extends Step {
 export type PlannedChange = Creation | Update | Deletion;
 
 export interface SectionPlan {
+  readonly section: Section;
   readonly changes: readonly PlannedChange[];
   readonly unchanged: number;
   /** Resources that the file does not have, and that are not deleted. */
@@ -79,6 +80,7 @@ export function planSection(
   const removable = section.remove === undefined ? [] : rest.filter(({ isKept }) => isKept !== true);
   const named = removable.map((resource) => ({ name: resourceName(section, resource.fields), resource }));
   return {
+    section,
     // Deletions before creations, so that a maximum number of resources is not exceeded in between.
     changes: [
       ...planned.filter((change) => change?.action === 'update'),
