@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { type Document, isMap, isScalar, isSeq, LineCounter, parseAllDocuments, visit } from 'yaml';
+import { amountFields, secretFields } from '../../contract/configuration-files.ts';
 
 /** The configuration of one organization. */
 export interface ConfigurationDocument {
@@ -111,9 +112,6 @@ function documentOf(parsed: ParsedDocument, warnings: readonly string[]): Config
   };
 }
 
-/** Names of fields with amounts, which the service takes as text, so that no digit is lost. */
-const amountFields = /(_usd|_usd_per_million|_percent)$|^multiplier$/;
-
 /** `limit_usd: 50.10` means the text `50.10`. */
 function amountsAsText(document: Document): void {
   visit(document, {
@@ -162,12 +160,6 @@ function offsetOf({ contents }: Document, path: string): number {
 function rangeStart(node: unknown): number | undefined {
   return (node as { range?: readonly number[] } | null | undefined)?.range?.[0];
 }
-
-/** Fields that hold a secret, by the section they are in. */
-const secretFields = [
-  { section: 'connections', field: 'api_key' },
-  { section: 'sso', field: 'client_secret' },
-];
 
 /** Replaces `{ env: NAME }` and `{ file: path }` by the secret. A variable that is not set leaves the field out. */
 async function resolveSecrets(

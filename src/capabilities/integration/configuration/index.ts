@@ -1,3 +1,4 @@
+export { editorSchema } from './editor-schema.ts';
 export { configurationRoutes } from './routes.ts';
 export {
   type AppliedConfiguration,
