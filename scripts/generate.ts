@@ -3,6 +3,7 @@
  * visible in the diff.
  */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { editorSchema } from '../src/capabilities/integration/configuration/index.ts';
 import { errorsMarkdown, operationGroups, schemaNames } from '../src/capabilities/integration/meta/index.ts';
 import { version } from '../src/config/version.ts';
 import { DeprecationRegistry } from '../src/contract/deprecations.ts';
@@ -34,6 +35,7 @@ const openApiJson = readableJson(openApi);
 const lock = readLockFile();
 const documents: Record<string, string> = {
   'docs/generated/openapi.json': `${openApiJson}\n`,
+  'docs/generated/purser.schema.json': `${readableJson(editorSchema())}\n`,
   'docs/generated/errors.md': errorsMarkdown(),
   'docs/generated/settings.md': settingsPage(),
   'docs/generated/forecasts.svg': forecastChart(),

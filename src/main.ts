@@ -13,6 +13,8 @@ const commands: Record<string, () => Promise<Command>> = {
   connect: async () => (await import('./cli/connect.ts')).connectCommand(),
   'gateway-key': async () => (await import('./cli/gateway-key.ts')).gatewayKeyCommand(),
   'gateway-test': async () => (await import('./cli/gateway-test.ts')).gatewayTestCommand(),
+  apply: async () => (await import('./cli/configuration/apply.ts')).applyCommand(),
+  export: async () => (await import('./cli/configuration/export.ts')).exportCommand(),
   migrate: async () => (await import('./cli/migrate.ts')).migrateCommand(),
   database: async () => (await import('./cli/database.ts')).databaseCommand(),
   backup: async () => (await import('./cli/backup.ts')).backupCommand(),

@@ -28,7 +28,13 @@ export async function operatorKey({ bootstrapOperatorKey, dataDir }: Config): Pr
   }
 }
 
-export type Api = <Body>(key: string, method: string, path: string, body?: object) => Promise<Body>;
+export type Api = <Body>(
+  key: string,
+  method: string,
+  path: string,
+  body?: object,
+  headers?: Readonly<Record<string, string>>,
+) => Promise<Body>;
 
 /** An error response of the service. */
 export class ApiRequestError extends Error {
@@ -41,12 +47,19 @@ export class ApiRequestError extends Error {
 }
 
 export function createApi(url: string): Api {
-  return async <Body>(key: string, method: string, path: string, body?: object) => {
+  return async <Body>(
+    key: string,
+    method: string,
+    path: string,
+    body?: object,
+    headers?: Readonly<Record<string, string>>,
+  ) => {
     const response = await fetch(url + path, {
       method,
       headers: {
         authorization: `Bearer ${key}`,
         ...(body !== undefined && { 'content-type': 'application/json' }),
+        ...headers,
       },
       ...(body !== undefined && { body: JSON.stringify(body) }),
     });

@@ -24,6 +24,13 @@ const run = {
 const exported = { from: '2026-11-01T00:00:00Z', to: '2026-12-01T00:00:00Z' };
 const price = { provider: 'openai', input_usd_per_million: '2.5', output_usd_per_million: '10' };
 
+const configuration = {
+  budgets: [
+    { name: 'Support', scope_kind: 'department', scope_id: 'support', period: 'month', limit_usd: '500' },
+  ],
+  spend_cap: { cap_usd: '200' },
+};
+
 export const exampleRequests: Readonly<Record<string, ExampleRequest>> = {
   'orgs.create': { body: { name: 'Acme', timezone: 'Europe/Berlin' } },
   'orgs.change': { body: { name: 'Acme Corporation' } },
@@ -184,6 +191,10 @@ export const exampleRequests: Readonly<Record<string, ExampleRequest>> = {
   'platform_retention.put': { body: { audit_days: 730 } },
   'audit.export': { query: exported },
   'platform_audit.export': { query: exported },
+  'configuration.plan': { body: configuration },
+  'configuration.apply': { body: configuration },
+  'orgs.configuration.plan': { body: { org: { slug: 'acme', name: 'Acme' }, ...configuration } },
+  'orgs.configuration.apply': { body: { org: { slug: 'acme', name: 'Acme' }, ...configuration } },
   'secrets.rotate': { body: {} },
   'forecasts.linear': { query: { deployment: 'support-bot', teams: '5' } },
   'forecasts.capacity': { query: { horizon_days: '14' } },

@@ -43,6 +43,11 @@ export function fileDocuments(readme: string): SiteDocument[] {
   ];
 }
 
+/** Returns the JSON schema of configuration files. */
+export function readFileSchema(): string {
+  return readText('docs/generated/purser.schema.json');
+}
+
 /** Returns the recorded responses of the operations. */
 export function readExamples(): Examples {
   const file = 'docs/generated/examples.json';

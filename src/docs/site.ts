@@ -6,7 +6,7 @@ import { type Rendered, rendered } from '../platform/http/routes/rendered.ts';
 import { type SiteDocument, titleOf } from './document.ts';
 import { errorsPage } from './errors-page.ts';
 import { eventsPage } from './events-page.ts';
-import { fileDocuments, readExamples, readReadme } from './files.ts';
+import { fileDocuments, readExamples, readFileSchema, readReadme } from './files.ts';
 import { docsHtml, pageHeaders } from './layout.ts';
 import { linkResolver, rewriteLinks } from './links.ts';
 import { llmsText } from './llms.ts';
@@ -57,6 +57,9 @@ export function createSite(openApi: OpenApi, deprecations: string): Site {
   function renderText(path: string): Rendered | undefined {
     if (path === '/docs/llms.txt') {
       return rendered('text/plain; charset=utf-8', llmsText(documents, openApi.servers[0]?.url ?? ''));
+    }
+    if (path === '/docs/purser.schema.json') {
+      return rendered('application/schema+json; charset=utf-8', readFileSchema());
     }
     const document = path.endsWith('.md') ? byPath.get(path.slice(0, -3)) : undefined;
     return (

@@ -8,7 +8,13 @@ import {
   createConsoleEntry,
   createImpersonation,
 } from '../capabilities/access/support/index.ts';
-import { actorOf, createAttempts, recordChange } from '../capabilities/compliance/audit/index.ts';
+import {
+  actorOf,
+  type ChangeRecord,
+  createAttempts,
+  recordChange,
+  recordChanges,
+} from '../capabilities/compliance/audit/index.ts';
 import { createCustomerDigest } from '../capabilities/compliance/erasure/index.ts';
 import { createRegions, createResidencyOf } from '../capabilities/compliance/residency/index.ts';
 import { createContents, registerRetentionMetrics } from '../capabilities/compliance/retention/index.ts';
@@ -38,6 +44,7 @@ import { createLimitEvents } from '../ledger/limits/limit-events.ts';
 import { createTimezoneOf } from '../ledger/limits/org-timezone.ts';
 import { createRequestRate } from '../ledger/limits/request-rates.ts';
 import { createDriftGauge, registerLedgerMetrics } from '../ledger/metrics.ts';
+import type { Transaction } from '../platform/db/database.ts';
 import { AuthBackoff } from '../platform/http/pipeline/auth-backoff.ts';
 import { createKeyReleases } from '../platform/http/pipeline/key-releases.ts';
 import type { WriterDependencies } from '../platform/http/pipeline/write.ts';
@@ -183,6 +190,11 @@ export function createComponents(deps: AppDependencies) {
 
   const recordCallersChange: WriterDependencies['recordChange'] = (tx, context, action, change) =>
     recordChange(tx, { ids, heads }, actorOf(context), action, change);
+  const recordCallersChanges = (
+    tx: Transaction,
+    context: Parameters<typeof actorOf>[0],
+    records: readonly ChangeRecord[],
+  ) => recordChanges(tx, { ids, heads }, actorOf(context), records);
   const erasureDependencies = {
     db,
     ids,
@@ -240,6 +252,7 @@ export function createComponents(deps: AppDependencies) {
     connections,
     gatewaySettings,
     recordCallersChange,
+    recordCallersChanges,
     erasureDependencies,
   };
 }

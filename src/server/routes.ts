@@ -26,6 +26,7 @@ import { ledgerRoutes } from '../capabilities/insight/ledger/index.ts';
 import { orgSummaryRoutes } from '../capabilities/insight/org-summaries/index.ts';
 import { statementRoutes } from '../capabilities/insight/statements/index.ts';
 import { createSpooledExports, usageRoutes } from '../capabilities/insight/usage/index.ts';
+import { configurationRoutes } from '../capabilities/integration/configuration/index.ts';
 import { connectionRoutes } from '../capabilities/integration/connections/index.ts';
 import { deprecationRoutes } from '../capabilities/integration/deprecations/index.ts';
 import { metaRoutes } from '../capabilities/integration/meta/index.ts';
@@ -79,6 +80,7 @@ export function createRoutes(
     runDependencies,
     edgeDependencies,
     recordCallersChange,
+    recordCallersChanges,
     timezoneOf,
     erasureDependencies,
     metrics,
@@ -86,7 +88,7 @@ export function createRoutes(
     startedAt,
   } = components;
   const exports = createSpooledExports({ db, spoolDir: config.spoolDir });
-  return [
+  const routes: Route[] = [
     ...orgRoutes({ db, ids }),
     ...orgSummaryRoutes({ db, ledger }),
     ...orgRemovalRoutes(),
@@ -148,6 +150,13 @@ export function createRoutes(
     }),
     ...webhookRoutes({ db, ids, secrets, allowPrivateNetworks }),
     ...retentionRoutes({ db }),
+    ...configurationRoutes({
+      db,
+      secrets,
+      ledger,
+      recordChanges: recordCallersChanges,
+      routes: () => routes,
+    }),
     ...snapshotRoutes({ db, ids, ledger, dataDir: config.dataDir, recordChange: recordCallersChange }),
     ...keyRotationRoutes({
       db,
@@ -172,4 +181,5 @@ export function createRoutes(
     ...deprecationRoutes({ db, registry: deprecations, callers, docsUrl }),
     ...metaRoutes(openApi),
   ];
+  return routes;
 }

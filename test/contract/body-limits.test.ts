@@ -10,7 +10,16 @@ import { largestBodyBytes } from '../support/largest-body.ts';
  * Routes whose schema allows unrealistic bodies: hundreds of rules with hundreds of patterns of the maximum length
  * each, and more runs of the maximum length than fit into a request.
  */
-const boundedByBytes = ['policies.evaluate', 'policies.simulate', 'runs.create_bulk', 'statements.create'];
+const boundedByBytes = [
+  'configuration.plan',
+  'configuration.apply',
+  'orgs.configuration.plan',
+  'orgs.configuration.apply',
+  'policies.evaluate',
+  'policies.simulate',
+  'runs.create_bulk',
+  'statements.create',
+];
 
 const withBody = declaredRoutes().filter(({ body }) => body !== undefined);
 

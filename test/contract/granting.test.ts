@@ -69,6 +69,12 @@ const attempts: readonly Attempt[] = [
     path: () => 'keys',
     body: { name: 'a', role: 'viewer', scopes: ['runs:read'] },
   },
+  ...[
+    { members: [{ email: 'mallory@example.com', role: 'viewer' }] },
+    { members: [{ email: 'ada@example.com', role: 'admin' }] },
+    { sso: { ...oidc, default_role: 'owner' } },
+    { keys: [{ name: 'b', role: 'viewer', scopes: ['runs:read'] }] },
+  ].map((body) => ({ id: 'configuration.apply', method: 'POST', path: () => 'configuration', body })),
   { id: 'keys.rotate', method: 'POST', path: () => `keys/${widerKeyId}/rotate`, body: {} },
 ];
 

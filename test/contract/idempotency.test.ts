@@ -299,6 +299,18 @@ const cases: Record<string, Case | readonly Case[]> = {
     },
   },
   'runs.reprice': { prepare: replacing('run_', unpricedRun) },
+  ...Object.fromEntries(
+    ['configuration.plan', 'configuration.apply'].map((id) => [
+      id,
+      { body: { chain_budget: { max_depth: 50 } }, other: { chain_budget: { max_depth: 60 } } },
+    ]),
+  ),
+  ...Object.fromEntries(
+    ['orgs.configuration.plan', 'orgs.configuration.apply'].map((id) => [
+      id,
+      { body: { org: { slug: 'once', name: 'a' } }, other: { org: { slug: 'twice', name: 'a' } } },
+    ]),
+  ),
   'snapshots.create': {},
   'secrets.rotate': { body: {}, other: { cursor: 'a' } },
   'policies.create': {

@@ -4,6 +4,7 @@
 import type { ListRequest, RequestOptions } from '../request-options.ts';
 import type {
   AdjustRun,
+  AppliedConfiguration,
   Approval,
   ApprovalSummary,
   ApprovalSummaryList,
@@ -38,6 +39,8 @@ import type {
   CohortFigures,
   CohortList,
   CompleteRun,
+  Configuration,
+  ConfigurationPlan,
   Connection,
   ConnectionList,
   ConsoleLink,
@@ -76,6 +79,7 @@ import type {
   EvalList,
   EvaluatePolicy,
   EventTypeList,
+  ExportedConfiguration,
   ExtendHold,
   ForecastList,
   Gateway,
@@ -290,6 +294,20 @@ export interface Api {
       put(orgId: string, body: PutOrgRateLimit, options?: RequestOptions): Promise<OrgRateLimits>;
       /** Read the rate limits of an organization (operator). */
       read(orgId: string, options?: RequestOptions): Promise<OrgRateLimits>;
+    };
+    readonly configuration: {
+      /** Export the configuration of an organization as an operator. */
+      read(orgId: string, options?: RequestOptions): Promise<ExportedConfiguration>;
+      /** Plan the configuration of an organization as an operator. */
+      plan(body: Configuration, query?: {
+        readonly prune?: boolean;
+        readonly force?: boolean;
+      }, options?: RequestOptions): Promise<ConfigurationPlan>;
+      /** Apply the configuration of an organization as an operator. */
+      apply(body: Configuration, query?: {
+        readonly prune?: boolean;
+        readonly force?: boolean;
+      }, options?: RequestOptions): Promise<AppliedConfiguration>;
     };
   };
   readonly org: {
@@ -1097,6 +1115,20 @@ export interface Api {
     read(options?: RequestOptions): Promise<PlatformRetentionPolicy>;
     /** Set the retention policy of the operators' audit log. */
     put(body: PutPlatformRetention, options?: RequestOptions): Promise<PlatformRetentionPolicy>;
+  };
+  readonly configuration: {
+    /** Export the configuration of the organization. */
+    read(orgId: string, options?: RequestOptions): Promise<ExportedConfiguration>;
+    /** Apply a configuration. */
+    apply(orgId: string, body: Configuration, query?: {
+      readonly prune?: boolean;
+      readonly force?: boolean;
+    }, options?: RequestOptions): Promise<AppliedConfiguration>;
+    /** Plan a configuration. */
+    plan(orgId: string, body: Configuration, query?: {
+      readonly prune?: boolean;
+      readonly force?: boolean;
+    }, options?: RequestOptions): Promise<ConfigurationPlan>;
   };
   readonly snapshots: {
     /** Create a snapshot of the embedded database. */

@@ -13,6 +13,7 @@ export {
   listKeys,
   revokeKeysOf,
   rolesOf,
+  selectKeys,
 } from './queries.ts';
 export { keyRoutes } from './routes.ts';
 export { MintKey, MintOperatorKey } from './schema.ts';

@@ -102,6 +102,16 @@ export async function findKey(
   return row;
 }
 
+/** Returns the keys of an org that are valid or will be, oldest first: not those that a rotation has replaced. */
+export async function selectKeys(db: Queryable, orgId: string, now: Date): Promise<KeyRow[]> {
+  return db.query<KeyRow>(
+    `SELECT ${columns} FROM keys
+      WHERE org_id = $1 AND revoked_at IS NULL AND ends_at IS NULL AND (expires_at IS NULL OR expires_at > $2)
+      ORDER BY created_at, id`,
+    [orgId, now],
+  );
+}
+
 export async function lockKey(
   tx: Queryable,
   orgId: string | null,

@@ -146,6 +146,14 @@ export async function hasOtherOwner(tx: Queryable, { org_id, id }: MemberRow): P
   return others.length > 0;
 }
 
+/** Returns all members and invitations, oldest first. */
+export async function selectMembers(db: Queryable, orgId: string): Promise<MemberRow[]> {
+  return db.query<MemberRow>(
+    `SELECT ${columns} FROM members WHERE org_id = $1 AND removed_at IS NULL ORDER BY created_at, id`,
+    [orgId],
+  );
+}
+
 export async function listMembers(
   db: Queryable,
   orgId: string,

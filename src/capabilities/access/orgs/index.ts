@@ -10,4 +10,4 @@ export {
   touchDirectory,
 } from './queries.ts';
 export { orgRoutes } from './routes.ts';
-export { region } from './schema.ts';
+export { PatchOrg, PutIpAllowList, region } from './schema.ts';

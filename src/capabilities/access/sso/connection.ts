@@ -65,6 +65,15 @@ export function secretContext(orgId: string): string {
   return `sso ${orgId}`;
 }
 
+/** Returns true if this is the client secret in use. */
+export function isStoredSecret(
+  secrets: Secrets,
+  { org_id, client_secret }: Pick<ConnectionRow, 'org_id' | 'client_secret'>,
+  given: string,
+): boolean {
+  return client_secret !== null && secrets.decrypt(client_secret, secretContext(org_id)) === given;
+}
+
 const fieldsOf = {
   oidc: ['issuer', 'client_id', 'client_secret', 'scope'],
   saml: ['idp_entity_id', 'idp_sso_url', 'idp_certificate'],

@@ -3,7 +3,7 @@ export type { Appending } from './audit.ts';
 export { authenticateHeadsAgain, type ChainHeads, openChainHeads } from './chain-heads.ts';
 export { dailyCheckpoints } from './checkpoints.ts';
 export { checkExport } from './export-check.ts';
-export { type Actor, actorOf, recordChange } from './journal.ts';
+export { type Actor, actorOf, type ChangeRecord, recordChange, recordChanges } from './journal.ts';
 export { redactEntries, renamedPath } from './redaction.ts';
 export { auditRefusedCalls } from './refused-calls.ts';
 export { removeOldEntries } from './removal.ts';

@@ -39,7 +39,7 @@ interface GatewayRow {
   readonly updated_at: Date;
 }
 
-const defaults: GatewayView = {
+export const gatewayDefaults: GatewayView = {
   default_max_output_tokens: 8_192,
   min_output_tokens: 256,
   unseen_input_tokens: null,
@@ -69,7 +69,7 @@ export async function readGatewaySettings(db: Queryable, orgId: string): Promise
   const [row] = await db.query<GatewayRow>(`SELECT ${columns} FROM gateway_settings WHERE org_id = $1`, [
     orgId,
   ]);
-  return row === undefined ? defaults : viewOf(row);
+  return row === undefined ? gatewayDefaults : viewOf(row);
 }
 
 /** Replaces the settings; fields that are left out get their default. */
@@ -79,7 +79,7 @@ export async function putGatewaySettings(
   now: Date,
   body: PutGateway,
 ): Promise<{ readonly before: GatewayView; readonly after: GatewayView }> {
-  const after: GatewayView = { ...defaults, ...body, updated_at: now.toISOString() };
+  const after: GatewayView = { ...gatewayDefaults, ...body, updated_at: now.toISOString() };
   if (after.min_output_tokens > after.default_max_output_tokens) {
     throw invalidField(
       'min_output_tokens',

@@ -12,10 +12,16 @@ export {
 } from './connection.ts';
 export { createConnections } from './connection-cache.ts';
 export { encryptedColumns } from './encrypted-columns.ts';
+export { PutGateway } from './gateway-schema.ts';
 export {
   createGatewaySettings,
   type GatewaySettings,
   type GatewaySettingsCache,
+  gatewayDefaults,
+  readGatewaySettings,
 } from './gateway-settings.ts';
 export { registerConnectionMetrics } from './metrics.ts';
+export { connectionsOf } from './queries.ts';
 export { connectionRoutes } from './routes.ts';
+export { CreateConnection, defaultPriority, defaultTimeouts, defaultWeight } from './schema.ts';
+export { connectionsPerOrgMax, isStoredKey, viewStored } from './stored-connections.ts';

@@ -216,6 +216,15 @@ function checkNameIsFree(others: readonly ConnectionRow[], { id, name }: Connect
   }
 }
 
+/** Returns true if this is the key in use. */
+export function isStoredKey(
+  { secrets }: Pick<ConnectionRules, 'secrets'>,
+  { org_id, id, api_key }: Pick<ConnectionRow, 'org_id' | 'id' | 'api_key'>,
+  given: string,
+): boolean {
+  return api_key !== null && secrets.decrypt(api_key, keyContext(org_id, id)) === given;
+}
+
 type KeyColumns = Pick<ConnectionRow, 'api_key' | 'api_key_last_four' | 'api_key_env' | 'api_key_set_at'>;
 
 /** Returns the columns of the new key; undefined if the request has none. */

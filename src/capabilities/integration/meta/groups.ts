@@ -53,6 +53,7 @@ export const operationGroups = {
   audit: 'Actions and rejected attempts, in a tamper-evident log.',
   platform_audit: 'Actions of operators outside any organization, in a tamper-evident log.',
   platform_retention: "Retention of the operators' audit log.",
+  configuration: 'The configuration of an organization as one document.',
   snapshots: 'Snapshots of the embedded database, for backups.',
   secrets: 'Rotation of the key that encrypts stored secrets.',
   installation: 'The state of the installation, for operators.',

@@ -11,6 +11,9 @@ export const schemaNames: SchemaNames = {
     'benchmarks.create_cohort': { response: 'Cohort', body: 'CreateCohort' },
     'benchmarks.list_cohorts': { item: 'Cohort' },
     'benchmarks.read_cohort': { response: 'CohortFigures' },
+    'configuration.apply': { response: 'AppliedConfiguration', body: 'Configuration' },
+    'configuration.plan': { response: 'ConfigurationPlan' },
+    'configuration.read': { response: 'ExportedConfiguration' },
     'console_links.make': { response: 'ConsoleLink' },
     'decisions.extend': { body: 'ExtendHold' },
     'decisions.increase': { body: 'IncreaseHold' },
@@ -71,6 +74,7 @@ export const schemaNames: SchemaNames = {
     'webhooks.signing.read': { response: 'WebhookSigning' },
     'webhooks.signing.rotate': { response: 'RotatedWebhookSigning' },
   },
+  composed: ['Configuration', 'ExportedConfiguration'],
   words: {
     ApprovalState: 'Approval.state',
     AttributionField: 'Key.attribution_locked',

@@ -1,7 +1,10 @@
 export { encryptedColumns } from './encrypted-columns.ts';
 export { webhookJobs } from './jobs.ts';
 export { type Backlog, createDeliveryCounts, readBacklog, registerWebhookMetrics } from './metrics.ts';
+export { selectSubscriptions } from './queries.ts';
 export { webhookRoutes } from './routes.ts';
+export { CreateSubscription } from './schema.ts';
 export { createSender } from './sender.ts';
+export { subscriptionsPerOrgMax, viewSubscription } from './subscriptions.ts';
 export { removeOldDeliveries, removeOldEvents } from './tidying.ts';
 export { openWantedEvents, subscribersOf, type WantedEvents } from './wanted-events.ts';

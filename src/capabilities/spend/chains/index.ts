@@ -1,1 +1,3 @@
+export { readChainBudget } from './chains.ts';
 export { chainRoutes } from './routes.ts';
+export { PutChainBudget } from './schema.ts';

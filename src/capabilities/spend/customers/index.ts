@@ -1,1 +1,3 @@
+export { viewCustomerLimit } from './customer-limits.ts';
 export { customerRoutes } from './routes.ts';
+export { CreateCustomerLimit } from './schema.ts';

@@ -25,9 +25,17 @@ export {
   noCapabilities,
 } from './model-capabilities.ts';
 export { followsUpdates, invalidForm, modelNameForm, viewModelPrice } from './models.ts';
+export { viewOrgPrice } from './org-prices.ts';
 export { priceColumnsOf, viewPriceColumns } from './price-columns.ts';
 export { createPrices, type ListedPrice, type PriceInForce, type Prices } from './prices.ts';
-export { lockAllModels, lockModel, type ModelPriceRow, modelsOfVersions, pricesStoredAt } from './queries.ts';
+export {
+  allOrgVersions,
+  lockAllModels,
+  lockModel,
+  type ModelPriceRow,
+  modelsOfVersions,
+  pricesStoredAt,
+} from './queries.ts';
 export {
   columnsOf,
   noRates,
@@ -51,3 +59,4 @@ export {
   word,
 } from './schema.ts';
 export { seedModels } from './seed.ts';
+export { shownAt } from './versions.ts';

@@ -1,1 +1,3 @@
+export { readRateLimits } from './rate-limits.ts';
 export { rateLimitRoutes } from './routes.ts';
+export { type PolicyView, PutRateLimits } from './schema.ts';

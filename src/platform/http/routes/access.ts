@@ -188,10 +188,42 @@ function checkSupport({ scope }: SupportIdentity, request: AccessRequest): void 
   }
 }
 
-function checkScope({ scopes }: Credential, scope: Scope): void {
+function checkScope({ scopes }: Pick<Credential, 'scopes'>, scope: Scope): void {
   if (!scopes.has(scope)) {
     throw apiErrorWithDetails('missing_scope', { required: scope });
   }
+}
+
+function checkRole({ role }: Pick<Credential, 'role'>, required: OrgRole): void {
+  if (outranks(required, role)) {
+    throw requiresRole(required);
+  }
+}
+
+function requiresRole(role: OrgRole): ApiError {
+  return apiError('forbidden', `Requires the role ${role}.`);
+}
+
+function operatorsOnly(): ApiError {
+  return apiError('forbidden', 'Only platform operators may do this.');
+}
+
+/**
+ * Throws unless the caller of one route may also call another one of the same org, for requests that do the work of several
+ * routes. An operator, who can create any key of the org, may call all of them.
+ */
+export function checkMayCall(
+  caller: Pick<Caller, 'role' | 'scopes'>,
+  { access }: { readonly access: Access },
+): void {
+  if (access.kind === 'public' || caller.role === 'operator') {
+    return;
+  }
+  if (access.kind === 'operator') {
+    throw operatorsOnly();
+  }
+  checkScope(caller, access.scope);
+  checkRole(caller, access.kind === 'org' ? access.role : 'admin');
 }
 
 /** Throws unless the credential may be used now and from this address. */
@@ -230,9 +262,10 @@ export function admitCaller(request: AccessRequest): Caller {
     for (const required of scopesNeeded(request, access)) {
       checkScope(credential, required);
     }
-    if (credential.role === 'operator' || outranks(access.role, credential.role)) {
-      throw apiError('forbidden', `Requires the role ${access.role}.`);
+    if (credential.role === 'operator') {
+      throw requiresRole(access.role);
     }
+    checkRole(credential, access.role);
   } else if (credential.role !== 'operator') {
     // Requests under /v1/admin are not forwarded to another region.
     checkResidency(org);
@@ -241,12 +274,10 @@ export function admitCaller(request: AccessRequest): Caller {
     }
     // Does not reveal which orgs exist: the caller's own org is allowed, any other fails like one that does not exist.
     if (access.kind === 'operator' || pathOrgId !== org?.id) {
-      throw apiError('forbidden', 'Only platform operators may do this.');
+      throw operatorsOnly();
     }
     checkScope(credential, access.scope);
-    if (outranks('admin', credential.role)) {
-      throw apiError('forbidden', 'Requires the role admin.');
-    }
+    checkRole(credential, 'admin');
   }
   return {
     keyId: credential.keyId,

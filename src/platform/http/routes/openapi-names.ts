@@ -9,6 +9,8 @@ export interface SchemaNames {
   readonly operations: OperationSchemaNames;
   /** Names of lists of words (enumerations) that several schemas share, each with the path of one of its fields: `Budget.period`. */
   readonly words: Readonly<Record<string, string>>;
+  /** Schemas that consist of parts of others, which name those parts. */
+  readonly composed?: readonly string[];
 }
 
 export interface OperationNames {

@@ -27,7 +27,9 @@ export function namedSchemas(paths: Paths, webhooks: Paths, names: SchemaNames):
     }
   }
   nameEvents(shared, webhooks);
-  for (const [name, schema] of shared.sorted()) {
+  const composed = new Set(names.composed);
+  const isComposed = ([name]: readonly [string, Json]) => Number(composed.has(name));
+  for (const [name, schema] of shared.sorted().toSorted((a, b) => isComposed(a) - isComposed(b))) {
     nameParts(shared, name, schema);
   }
   nameWords(shared, names.words);

@@ -1,0 +1,80 @@
+/** The JSON schema of a configuration file, for editors: that of the API, with the forms that only the command line accepts. */
+import { amountFields, secretFields } from '../../../contract/configuration-files.ts';
+import { Configuration } from './schema.ts';
+
+interface JsonSchema {
+  readonly type?: string | readonly string[];
+  readonly properties?: Readonly<Record<string, JsonSchema>>;
+  readonly items?: JsonSchema;
+  readonly format?: string;
+  readonly description?: string;
+}
+
+export function editorSchema(): object {
+  const schema = JSON.parse(JSON.stringify(Configuration)) as JsonSchema;
+  return {
+    $schema: 'https://json-schema.org/draft/2020-12/schema',
+    title: 'Configuration of an organization in Purser',
+    description: 'One document for each organization, for `purser apply`.',
+    ...withFileForms(schema),
+    properties: Object.fromEntries(
+      Object.entries(schema.properties ?? {}).map(([section, value]) => [
+        section,
+        withReferences(section, withFileForms(value)),
+      ]),
+    ),
+  };
+}
+
+/** Allows numbers for amounts, within all objects and lists. */
+function withFileForms(schema: JsonSchema): JsonSchema {
+  const { properties, items } = schema;
+  return {
+    ...schema,
+    ...(properties && {
+      properties: Object.fromEntries(
+        Object.entries(properties).map(([name, value]) => [
+          name,
+          amountFields.test(name) ? withNumber(value) : withFileForms(value),
+        ]),
+      ),
+    }),
+    ...(items && { items: withFileForms(items) }),
+  };
+}
+
+/** Editors do not know the format of the amount; its pattern remains. */
+function withNumber({ format: _, type = 'string', ...schema }: JsonSchema): JsonSchema {
+  return { ...schema, type: [...[type].flat(), 'number'] };
+}
+
+function withReferences(section: string, schema: JsonSchema): JsonSchema {
+  const fields = secretFields.filter((one) => one.section === section).map(({ field }) => field);
+  const referring = ({ properties, ...others }: JsonSchema): JsonSchema => ({
+    ...others,
+    ...(properties && {
+      properties: Object.fromEntries(
+        Object.entries(properties).map(([name, value]) => [
+          name,
+          fields.includes(name) ? referenceTo(value) : value,
+        ]),
+      ),
+    }),
+  });
+  return schema.items === undefined ? referring(schema) : { ...schema, items: referring(schema.items) };
+}
+
+function referenceTo({ description }: JsonSchema): JsonSchema {
+  const text = { type: 'string', minLength: 1 };
+  const reference = {
+    type: 'object',
+    properties: {
+      env: { ...text, description: 'Variable of the shell that runs `purser apply`.' },
+      file: { ...text, description: 'File with the secret; relative to the configuration file.' },
+    },
+    additionalProperties: false,
+    minProperties: 1,
+    maxProperties: 1,
+  };
+  return { ...reference, ...(description !== undefined && { description }) };
+}

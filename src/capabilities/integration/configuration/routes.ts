@@ -1,0 +1,217 @@
+import type { Ledger } from '../../../ledger/ledger.ts';
+import type { Database, Transaction } from '../../../platform/db/database.ts';
+import {
+  type Change,
+  posting,
+  type Route,
+  read,
+  type StoreResponse,
+  write,
+} from '../../../platform/http/routes/route.ts';
+import type { Secrets } from '../../../platform/secrets/secrets.ts';
+import type { ChangeRecord } from '../../compliance/audit/index.ts';
+import { type Applied, type ApplyRequest, applyConfiguration } from './apply.ts';
+import { exportConfiguration } from './export.ts';
+import { type CallContext, createRouteCalls } from './route-calls.ts';
+import {
+  AppliedConfiguration,
+  ApplyOptions,
+  Configuration,
+  ConfigurationPlan,
+  configurationBytesMax,
+  ExportedConfiguration,
+} from './schema.ts';
+
+export interface ConfigurationDependencies {
+  readonly db: Database;
+  readonly secrets: Secrets;
+  readonly ledger: Pick<Ledger, 'holdsInMemory'>;
+  /** Writes the audit entries and events of changes, in their transaction. */
+  recordChanges(tx: Transaction, context: CallContext, records: readonly ChangeRecord[]): Promise<void>;
+  /** All routes of the service: a configuration is applied by those of its resources. */
+  routes(): readonly Route[];
+}
+
+const operator = { kind: 'operator' } as const;
+const reader = { kind: 'org', scope: 'org:read', role: 'viewer' } as const;
+const admin = { kind: 'org', scope: 'org:write', role: 'admin' } as const;
+const orgPath = '/v1/orgs/{id}/configuration';
+const operatorPath = '/v1/admin/configuration';
+
+const planDescription =
+  'Returns the changes that an application would make, and changes nothing. It meets the same errors as the application.';
+const applyDescription =
+  'Creates, changes and, with `prune`, deletes resources until the organization matches, in one transaction: all changes, or none. ' +
+  'Sections that are left out stay as they are. Each change needs the scope and role of its own route.';
+const errors = ['conflict'] as const;
+
+export function configurationRoutes(deps: ConfigurationDependencies): Route[] {
+  const { db, recordChanges } = deps;
+  const calls = createRouteCalls(deps.routes);
+  const apply = (tx: Transaction, request: ApplyRequest) =>
+    applyConfiguration({ ...deps, calls }, tx, request);
+
+  async function plan(
+    request: ApplyRequest,
+    storeResponse: StoreResponse | undefined,
+  ): Promise<ConfigurationPlan> {
+    const view = planView(await rolledBack(db, (tx) => apply(tx, request)));
+    if (storeResponse !== undefined) {
+      await db.transaction((tx) => storeResponse(tx, view));
+    }
+    return view;
+  }
+
+  /** The changes are recorded with the actions of their routes; the summary is the change of this request. */
+  async function applyAndRecord(tx: Transaction, request: ApplyRequest) {
+    const applied = await apply(tx, request);
+    const { context } = request;
+    await recordChanges(tx, context, applied.recorded);
+    return { body: applied.response, changes: applied.recorded.length === 0 ? [] : [summaryOf(applied)] };
+  }
+
+  return [
+    read({
+      id: 'configuration.read',
+      path: orgPath,
+      summary: 'Export the configuration of the organization',
+      description:
+        'In the form that can be applied, without secrets and without fields that have their default. Contains the sections that ' +
+        'the caller can read.',
+      access: reader,
+      response: ExportedConfiguration,
+      handler: ({ params, ...context }) => exportConfiguration({ ...deps, calls }, context, params.id),
+    }),
+    posting({
+      id: 'configuration.plan',
+      method: 'POST',
+      path: `${orgPath}/plan`,
+      summary: 'Plan a configuration',
+      description: planDescription,
+      access: reader,
+      query: ApplyOptions,
+      body: Configuration,
+      bodyLimitBytes: configurationBytesMax,
+      success: 200,
+      response: ConfigurationPlan,
+      errors,
+      handler: ({ params, query, body, ...context }, storeResponse) =>
+        plan({ context, orgId: params.id, configuration: body, ...options(query) }, storeResponse),
+    }),
+    write({
+      id: 'configuration.apply',
+      method: 'POST',
+      path: orgPath,
+      summary: 'Apply a configuration',
+      description: applyDescription,
+      access: admin,
+      query: ApplyOptions,
+      body: Configuration,
+      bodyLimitBytes: configurationBytesMax,
+      success: 200,
+      response: AppliedConfiguration,
+      errors,
+      handler: ({ params, query, body, ...context }, tx) =>
+        applyAndRecord(tx, { context, orgId: params.id, configuration: body, ...options(query) }),
+    }),
+    read({
+      id: 'orgs.configuration.read',
+      path: '/v1/admin/orgs/{org_id}/configuration',
+      summary: 'Export the configuration of an organization as an operator',
+      access: operator,
+      response: ExportedConfiguration,
+      handler: ({ params, ...context }) => exportConfiguration({ ...deps, calls }, context, params.org_id),
+    }),
+    posting({
+      id: 'orgs.configuration.plan',
+      method: 'POST',
+      path: `${operatorPath}/plan`,
+      summary: 'Plan the configuration of an organization as an operator',
+      description: planDescription,
+      access: operator,
+      query: ApplyOptions,
+      body: Configuration,
+      bodyLimitBytes: configurationBytesMax,
+      success: 200,
+      response: ConfigurationPlan,
+      errors,
+      handler: ({ query, body, ...context }, storeResponse) =>
+        plan({ context, orgId: undefined, configuration: body, ...options(query) }, storeResponse),
+    }),
+    write({
+      id: 'orgs.configuration.apply',
+      method: 'POST',
+      path: operatorPath,
+      summary: 'Apply the configuration of an organization as an operator',
+      description: `${applyDescription} The organization is the one with the slug in \`org.slug\`; it is created if there is none.`,
+      access: operator,
+      query: ApplyOptions,
+      body: Configuration,
+      bodyLimitBytes: configurationBytesMax,
+      success: 200,
+      response: AppliedConfiguration,
+      errors,
+      handler: ({ query, body, ...context }, tx) =>
+        applyAndRecord(tx, { context, orgId: undefined, configuration: body, ...options(query) }),
+    }),
+  ];
+}
+
+function options({ prune = false, force = false }: { readonly prune?: boolean; readonly force?: boolean }) {
+  return { prune, force };
+}
+
+/** Carries the result of a transaction out of its rollback. */
+class RolledBack<Result> extends Error {
+  readonly result: Result;
+
+  constructor(result: Result) {
+    super('rolled back');
+    this.result = result;
+  }
+}
+
+async function rolledBack<Result>(db: Database, work: (tx: Transaction) => Promise<Result>): Promise<Result> {
+  try {
+    await db.transaction(async (tx) => {
+      throw new RolledBack(await work(tx));
+    });
+  } catch (error) {
+    if (error instanceof RolledBack) {
+      return error.result;
+    }
+    throw error;
+  }
+  throw new Error('the transaction was not rolled back');
+}
+
+/** Ids of resources that the rollback removed are not shown, and neither are their secrets. */
+function planView({ isNew, response: { secrets: _, ...response } }: Applied): ConfigurationPlan {
+  return {
+    ...response,
+    org_id: isNew ? null : response.org_id,
+    changes: response.changes.map((change) => ({
+      ...change,
+      id: change.action === 'create' ? null : change.id,
+    })),
+  };
+}
+
+/** Changes that an audit entry names; the others are only counted. All have an entry of their own. */
+const namedChangesMax = 100;
+
+function summaryOf({ orgId, response: { changes } }: Applied): Change {
+  const count = (wanted: string) => changes.filter(({ action }) => action === wanted).length;
+  return {
+    tenantId: orgId,
+    target: { kind: 'configuration', id: orgId },
+    after: {
+      created: count('create'),
+      updated: count('update'),
+      deleted: count('delete'),
+      changes: changes
+        .slice(0, namedChangesMax)
+        .map(({ action, label, name }) => [action, label, name && `"${name}"`].filter(Boolean).join(' ')),
+    },
+  };
+}

@@ -1,0 +1,184 @@
+/** The schemas of a configuration: those of the routes that create each resource, with the names of the file. */
+import { type Static, type TObject, type TProperties, Type } from 'typebox';
+import { bodyLimits } from '../../../platform/http/routes/route.ts';
+import { choice, closed, id, nullable } from '../../../platform/http/routes/schemas.ts';
+import { MintKey } from '../../access/keys/index.ts';
+import { InviteMember } from '../../access/members/index.ts';
+import { PatchOrg, PutIpAllowList } from '../../access/orgs/index.ts';
+import { PutSso } from '../../access/sso/index.ts';
+import { PutRetentionPolicy } from '../../compliance/retention/index.ts';
+import { CreatePolicy, rulesPerOrgMax } from '../../governance/policies/index.ts';
+import { PutRoutingPolicy } from '../../governance/routing/index.ts';
+import { CreateDetector } from '../../governance/safety/index.ts';
+import { CreateBudget } from '../../spend/budgets/index.ts';
+import { PutChainBudget } from '../../spend/chains/index.ts';
+import { CreateCustomerLimit } from '../../spend/customers/index.ts';
+import { modelLengthMax, PutOrgPrice } from '../../spend/models/index.ts';
+import { PutRateLimits } from '../../spend/rate-limits/index.ts';
+import { PutSpendCap } from '../../spend/spend-caps/index.ts';
+import { PutUnpricedPolicy } from '../../spend/unpriced-models/index.ts';
+import { CreateConnection, connectionsPerOrgMax, PutGateway } from '../connections/index.ts';
+import { CreateSubscription, subscriptionsPerOrgMax } from '../webhooks/index.ts';
+
+/** Limits can be very many; the other resources have maxima of their own. */
+const limitsMax = 5_000;
+const othersMax = 1_000;
+const detectorsMax = 100;
+
+const itemId = Type.Optional(
+  Type.String({
+    ...id,
+    description:
+      'Matches the resource with this id. Only needed to rename it, or if several have the same name.',
+  }),
+);
+
+function list<Properties extends TProperties>(
+  { properties }: TObject<Properties>,
+  maxItems: number,
+  description: string,
+) {
+  return Type.Optional(Type.Array(closed({ id: itemId, ...properties }), { maxItems, description }));
+}
+
+/** Null states that there is none: `prune` deletes it. */
+function removable<Schema extends TObject>(schema: Schema, description: string) {
+  return Type.Optional(nullable({ ...schema, description } as Schema & { type: 'object' }));
+}
+
+function single<Schema extends TObject>(schema: Schema, description: string) {
+  return Type.Optional(Type.Unsafe<Static<Schema>>({ ...schema, description }));
+}
+
+const { create_secret: _, ...subscription } = CreateSubscription.properties;
+const { force: __, ...allowList } = PutIpAllowList.properties;
+
+export const configurationVersion = 1;
+
+export const Configuration = closed({
+  version: Type.Optional(
+    Type.Unsafe<1>({
+      type: 'integer',
+      enum: [configurationVersion],
+      description: 'Version of the format. Default: 1.',
+    }),
+  ),
+  org: single(PatchOrg, 'The organization. `slug` identifies it. Fields that are left out stay as they are.'),
+  budgets: list(CreateBudget, limitsMax, 'Identified by `name`.'),
+  spend_cap: removable(PutSpendCap, 'The daily spend cap.'),
+  chain_budget: single(PutChainBudget, 'Limits of each chain of runs.'),
+  customer_limits: list(CreateCustomerLimit, limitsMax, 'Identified by `customer_id` and `period`.'),
+  rate_limits: single(PutRateLimits, 'Policies are identified by `name`. Only operators can change them.'),
+  prices: list(
+    closed({
+      model: Type.String({ minLength: 1, maxLength: modelLengthMax }),
+      ...PutOrgPrice.properties,
+    }),
+    othersMax,
+    'Custom prices, identified by `model`. Only operators can change them.',
+  ),
+  unpriced_models: single(PutUnpricedPolicy, 'What happens to calls of models without a price.'),
+  policies: list(CreatePolicy, rulesPerOrgMax, 'Rules on models and actions, identified by `reason`.'),
+  safety_detectors: list(
+    closed({
+      ...CreateDetector.properties,
+      kind: choice(
+        ['built_in', 'regex', 'words'],
+        '`built_in` for a detector of Purser, such as `credit_card`. `regex` requires `pattern`; `words` requires `words`.',
+      ),
+    }),
+    detectorsMax,
+    'Identified by `name`.',
+  ),
+  routing_policy: removable(PutRoutingPolicy, 'The routing policy.'),
+  connections: list(
+    CreateConnection,
+    connectionsPerOrgMax,
+    'Connections to providers, identified by `name`.',
+  ),
+  gateway: single(PutGateway, 'Settings of the gateway.'),
+  webhooks: list(closed(subscription), subscriptionsPerOrgMax, 'Identified by `url`.'),
+  retention_policy: single(PutRetentionPolicy, 'How long data is kept.'),
+  sso: removable(PutSso, 'Single sign-on.'),
+  members: list(InviteMember, othersMax, 'Identified by `email`. A new member is invited.'),
+  keys: list(
+    MintKey,
+    othersMax,
+    'Identified by `name`. Role and scopes cannot be changed; `not_before` and `expires_at` apply to a new key.',
+  ),
+  ip_allow_list: single(closed(allowList), 'Addresses from which the organization can be used.'),
+});
+export type Configuration = Static<typeof Configuration>;
+
+/** A file of this size has thousands of resources. */
+export const configurationBytesMax = bodyLimits.content;
+
+export const ApplyOptions = closed({
+  prune: Type.Optional(
+    Type.Boolean({
+      description:
+        'Deletes resources that the configuration does not list, in the sections that it has. Default: false.',
+    }),
+  ),
+  force: Type.Optional(
+    Type.Boolean({
+      description:
+        "Ends limits that have open holds too, and accepts an IP allow-list without the caller's address. Default: false.",
+    }),
+  ),
+});
+
+const sectionName = Type.String({ description: 'Such as `budgets`.' });
+const anyValue = (description: string) => Type.Unsafe<unknown>({ description });
+
+const PlannedChange = closed({
+  action: choice(['create', 'update', 'delete']),
+  section: sectionName,
+  label: Type.String({ description: 'What it is, such as `budget`.' }),
+  name: Type.String({ description: 'The name of the resource; empty if there is only one of its kind.' }),
+  id: nullable(Type.String({ description: 'Null in a plan, if the resource does not exist yet.' })),
+  fields: Type.Array(
+    closed({
+      field: Type.String(),
+      before: anyValue('Null: not set. Secrets are not shown.'),
+      after: anyValue('Null: not set. Secrets are not shown.'),
+    }),
+  ),
+});
+export type PlannedChange = Static<typeof PlannedChange>;
+
+const planned = {
+  org_id: nullable(Type.String({ description: 'Null in a plan, if the organization does not exist yet.' })),
+  changes: Type.Array(PlannedChange, { description: 'In the order of their application.' }),
+  unchanged: Type.Integer({ description: 'Number of resources in the configuration that need no change.' }),
+  not_in_file: Type.Array(closed({ section: sectionName, name: Type.String(), id: Type.String() }), {
+    description: 'Resources that `prune` would delete. At most 1,000.',
+  }),
+};
+export const notInFileMax = 1_000;
+
+export const ConfigurationPlan = closed(planned);
+export type ConfigurationPlan = Static<typeof ConfigurationPlan>;
+
+const CreatedSecret = closed({
+  section: sectionName,
+  name: Type.String(),
+  id: Type.String(),
+  secret: Type.String({
+    description:
+      'The key, the secret of the webhook, or the sign-in link of the member. It is shown only once.',
+  }),
+});
+export type CreatedSecret = Static<typeof CreatedSecret>;
+
+export const AppliedConfiguration = closed({ ...planned, secrets: Type.Array(CreatedSecret) });
+export type AppliedConfiguration = Static<typeof AppliedConfiguration>;
+
+export const ExportedConfiguration = closed({
+  org_id: Type.String(),
+  configuration: Configuration,
+  omitted: Type.Array(closed({ section: sectionName, required: Type.String() }), {
+    description: 'Sections that the caller cannot read, with the missing scope or role.',
+  }),
+});
+export type ExportedConfiguration = Static<typeof ExportedConfiguration>;

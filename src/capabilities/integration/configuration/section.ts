@@ -1,0 +1,111 @@
+/**
+ * A section of a configuration: the resources of one kind. It loads what the organization has, in the form of the file, and names
+ * the routes that create, change and remove a resource. The rules of the resource itself are those of the routes.
+ */
+import type { Queryable } from '../../../platform/db/database.ts';
+import type { Secrets } from '../../../platform/secrets/secrets.ts';
+
+export type Fields = Readonly<Record<string, unknown>>;
+
+/** A call of a route. The id of the organization is added to the parameters. */
+export interface RouteCall {
+  /** Id of the route, such as `budgets.create`. */
+  readonly route: string;
+  readonly params?: Readonly<Record<string, string>>;
+  readonly body?: Fields;
+}
+
+export interface Resource {
+  /** Id of the resource; that of the organization for a section with one resource. */
+  readonly id: string;
+  /** All fields, in the form of the file; null if a field is not set. Secrets are left out. */
+  readonly fields: Fields;
+  /** The limits that end when the resource is removed. */
+  readonly limitIds?: readonly string[];
+  /** True: `prune` never removes it. */
+  readonly isKept?: boolean;
+  /** Returns true if this is the stored value of a secret. */
+  isStoredSecret?(field: string, value: string): boolean;
+}
+
+export interface LoadContext {
+  readonly db: Queryable;
+  readonly orgId: string;
+  readonly now: Date;
+  readonly secrets: Secrets;
+  /** The key that sends the request. */
+  readonly callerId: string;
+}
+
+interface CommonSection {
+  /** Name of the section in the file. */
+  readonly name: string;
+  /** Name of one resource in a plan. */
+  readonly label: string;
+  /** The route whose access is required to see the section. */
+  readonly readRoute: string;
+  /** Fields that cannot be changed after the creation. */
+  readonly fixed?: readonly string[];
+  /** Fields that are never shown. */
+  readonly secretFields?: readonly string[];
+  /** Values of fields that the file may leave out. They are left out of an export too. */
+  readonly defaults: Fields;
+  load(context: LoadContext): Promise<readonly Resource[]>;
+  /**
+   * Returns the wanted fields in the form of `Resource.fields`. A field that it leaves out is not compared, so it stays as it is.
+   * Default: the item and the defaults.
+   */
+  complete?(item: Fields, current: Resource | undefined, options: CompleteOptions): Fields;
+  /** Undefined if the resource always exists. */
+  create?(item: Fields): RouteCall;
+  /** `changed` has the wanted values of the fields that differ, `wanted` those of all fields. */
+  change(resource: Resource, changed: Fields, wanted: Fields, options: ChangeOptions): RouteCall;
+  /** Undefined if the resource cannot be removed. */
+  remove?(resource: Resource): RouteCall;
+  /** The limits that a change ends. */
+  endedLimits?(resource: Resource, wanted: Fields): readonly string[];
+  /** Returns the secret in the response of a creation, which is shown only once. */
+  secretIn?(response: Fields): string | undefined;
+}
+
+export interface CompleteOptions {
+  readonly prune: boolean;
+}
+
+export interface ChangeOptions {
+  readonly force: boolean;
+}
+
+export interface ListSection extends CommonSection {
+  readonly shape: 'list';
+  /** The fields that identify a resource. */
+  readonly key: readonly string[];
+  /** Further fields that tell resources with the same key apart. */
+  readonly secondaryKey?: readonly string[];
+}
+
+/** An organization has at most one resource of such a section. */
+export interface SingleSection extends CommonSection {
+  readonly shape: 'single';
+}
+
+export type Section = ListSection | SingleSection;
+
+/** Returns the wanted fields of an item. */
+export function completeItem(
+  section: Section,
+  item: Fields,
+  current: Resource | undefined,
+  options: CompleteOptions,
+): Fields {
+  const { id: _, ...given } = item;
+  return section.complete?.(given, current, options) ?? { ...section.defaults, ...given };
+}
+
+/** Returns these fields of an object. */
+export function pick(from: object, names: readonly string[]): Fields {
+  const fields = from as Fields;
+  return Object.fromEntries(
+    names.filter((name) => fields[name] !== undefined).map((name) => [name, fields[name]]),
+  );
+}

@@ -1,0 +1,307 @@
+/** `purser apply`: shows how organizations differ from configuration files, and changes them. */
+import { randomUUID } from 'node:crypto';
+import { Command } from 'commander';
+import type {
+  AppliedConfiguration,
+  ConfigurationPlan,
+} from '../../capabilities/integration/configuration/index.ts';
+import type { FieldError } from '../../contract/errors.ts';
+import { systemClock } from '../../platform/time/clock.ts';
+import { ApiRequestError } from '../running-service.ts';
+import { print } from '../with-database.ts';
+import { type ConfigurationDocument, InvalidConfiguration, readDocuments } from './documents.ts';
+import { planText } from './plan-text.ts';
+import {
+  isKept,
+  type PendingRequest,
+  pendingRequests,
+  removePending,
+  type SecretFile,
+  storePending,
+  writeSecrets,
+} from './secret-files.ts';
+import {
+  type ApplyFlags,
+  type ConfigurationService,
+  findOrg,
+  openConfigurationService,
+  type ServiceOptions,
+} from './service.ts';
+
+/** Exit code of `--dry-run` if there are changes to apply. */
+const pendingExitCode = 2;
+const defaultSecretsDir = 'purser-secrets';
+
+export function applyCommand(): Command {
+  return new Command('apply')
+    .description('Show how organizations differ from configuration files, and change them.')
+    .requiredOption(
+      '-f, --file <file>',
+      'YAML or JSON file, or - for standard input; repeatable. A file may have several documents, one for each organization',
+      (file: string, others: readonly string[] = []) => [...others, file],
+    )
+    .option('--dry-run', 'only show the changes')
+    .option('--prune', 'delete what the file does not list, in the sections that it has')
+    .option(
+      '--force',
+      "also delete limits with open holds, and accept an IP allow-list without this machine's address",
+    )
+    .option(
+      '--secrets-dir <directory>',
+      `where the secrets of new keys, webhooks and invitations are written (default: ${defaultSecretsDir})`,
+    )
+    .option('--json', 'print the result as JSON')
+    .option('--org <id>', 'organization of a document without org.slug (default: the only one)')
+    .option('--key-env <name>', 'variable with a key of the organization --org (default: the operator key)')
+    .option('--url <url>', 'URL of the service (default: from the settings)')
+    .addHelpText(
+      'after',
+      `
+Each organization is changed in one transaction: all changes, or none. A file with an error changes nothing.
+A command that is killed before it has written its secrets is completed by the next one with the same --secrets-dir.
+
+Exit codes: 0 applied or no change, 1 failed, 2 changes to apply (--dry-run).`,
+    )
+    .action(apply);
+}
+
+interface ApplyCommandOptions extends ServiceOptions, ApplyFlags {
+  readonly file: readonly string[];
+  readonly dryRun?: true;
+  readonly secretsDir?: string;
+  readonly json?: true;
+}
+
+/** A document with its plan, or with the result of its application. */
+interface Result<Changes> {
+  readonly document: ConfigurationDocument;
+  readonly changes: Changes;
+  readonly secretFiles: readonly SecretFile[];
+}
+
+async function apply({
+  file,
+  dryRun,
+  json,
+  secretsDir = defaultSecretsDir,
+  ...options
+}: ApplyCommandOptions) {
+  const read = await readDocuments(file);
+  for (const warning of read.flatMap(({ warnings }) => warnings)) {
+    process.stderr.write(`${warning}\n`);
+  }
+  const service = await openConfigurationService(options);
+  const documents = await withSlugs(service, read, options.org);
+  if (dryRun !== true) {
+    await completePending(service, secretsDir);
+  }
+  const plans = await planAll(service, documents, options);
+  if (json !== true) {
+    show(plans);
+  }
+  const isChanged = plans.some(({ changes }) => changes.changes.length > 0);
+  if (dryRun === true || !isChanged) {
+    process.exitCode = dryRun === true && isChanged ? pendingExitCode : 0;
+    printJson(json, plans, false);
+    return;
+  }
+  const applied: Result<AppliedConfiguration>[] = [];
+  for (const plan of plans) {
+    applied.push(await applyOne(service, plan, options, secretsDir));
+    const { document, changes, secretFiles } = applied.at(-1) as Result<AppliedConfiguration>;
+    if (json !== true) {
+      showApplied(document, plan.changes, changes, secretFiles);
+    }
+  }
+  printJson(json, applied, true);
+}
+
+/** Adds the slug to a document that does not name its organization. */
+async function withSlugs(
+  service: ConfigurationService,
+  documents: readonly ConfigurationDocument[],
+  org: string | undefined,
+): Promise<ConfigurationDocument[]> {
+  if (!service.isOperator) {
+    return [...documents];
+  }
+  return Promise.all(
+    documents.map(async (document) => {
+      const { configuration } = document;
+      const isNamed = configuration.org?.slug !== undefined;
+      // A value of another type is left to the service, which names its place.
+      if (isNamed || (configuration.org !== undefined && typeof configuration.org !== 'object')) {
+        return document;
+      }
+      const { slug } = await findOrg(service, org);
+      return { ...document, configuration: { ...configuration, org: { ...configuration.org, slug } } };
+    }),
+  );
+}
+
+/** Plans all documents, so that nothing is applied if one of them has an error. */
+async function planAll(
+  service: ConfigurationService,
+  documents: readonly ConfigurationDocument[],
+  flags: ApplyFlags,
+): Promise<Result<ConfigurationPlan>[]> {
+  const plans: Result<ConfigurationPlan>[] = [];
+  const problems: string[] = [];
+  for (const document of documents) {
+    try {
+      const changes = await service.plan(document.configuration, flags);
+      plans.push({ document, changes, secretFiles: [] });
+    } catch (error) {
+      problems.push(...problemsOf(error, document));
+    }
+  }
+  if (problems.length > 0) {
+    throw new InvalidConfiguration([...problems, 'nothing was changed']);
+  }
+  return plans;
+}
+
+/** Names the place in the file of each invalid field. */
+function problemsOf(error: unknown, { source, placeOf, offsetOf }: ConfigurationDocument): string[] {
+  if (!(error instanceof ApiRequestError)) {
+    throw error;
+  }
+  const { message = error.message, details = {} } = error.error;
+  const { fields } = details as { fields?: readonly FieldError[] };
+  if (fields === undefined) {
+    // Such as `webhooks[3] "https://…": The limit is reached.`
+    const [, path] = /^([a-z_]+(?:\[\d+\])?)[ :]/.exec(message) ?? [];
+    return [`${path === undefined ? source : placeOf(path)} ${message}`];
+  }
+  return [...fields]
+    .sort((a, b) => offsetOf(a.field) - offsetOf(b.field))
+    .map((one) => `${placeOf(one.field)} ${one.field}: ${one.message}`);
+}
+
+function show(plans: readonly Result<ConfigurationPlan>[]): void {
+  for (const { document, changes } of plans) {
+    print(`${orgName(document)}:\n${planText(changes).replaceAll(/^/gm, '  ')}`);
+  }
+}
+
+function orgName({ configuration, source }: ConfigurationDocument): string {
+  return String(configuration.org?.slug ?? source);
+}
+
+/** Sections whose new resources have a secret. */
+const sectionsWithSecrets = new Set(['keys', 'webhooks', 'members']);
+
+function createsSecrets({ changes }: ConfigurationPlan): boolean {
+  return changes.some(({ action, section }) => action === 'create' && sectionsWithSecrets.has(section));
+}
+
+async function applyOne(
+  service: ConfigurationService,
+  { document, changes: plan }: Result<ConfigurationPlan>,
+  flags: ApplyFlags,
+  secretsDir: string,
+): Promise<Result<AppliedConfiguration>> {
+  const request: PendingRequest = {
+    url: service.url,
+    path: service.applyPath(flags),
+    body: document.configuration,
+    org: orgName(document),
+    idempotencyKey: randomUUID(),
+    sentAt: systemClock.now().toISOString(),
+  };
+  const pending = createsSecrets(plan) ? storePending(secretsDir, request) : undefined;
+  try {
+    const { changes, secretFiles } = await sendRequest(service, request, secretsDir);
+    if (pending !== undefined) {
+      removePending(pending);
+    }
+    return { document, changes, secretFiles };
+  } catch (error) {
+    if (isRejection(error) && pending !== undefined) {
+      removePending(pending);
+    }
+    throw error instanceof ApiRequestError ? new InvalidConfiguration(problemsOf(error, document)) : error;
+  }
+}
+
+/** Codes with which the service says for certain that the request was not applied, and will not be. */
+const rejections = new Set<string | undefined>([
+  'bad_request',
+  'conflict',
+  'forbidden',
+  'idempotency_key_conflict',
+  'missing_scope',
+  'not_found',
+  'payload_too_large',
+  'validation_failed',
+]);
+
+function isRejection(error: unknown): error is ApiRequestError {
+  return error instanceof ApiRequestError && rejections.has(error.error.code);
+}
+
+async function sendRequest(service: ConfigurationService, request: PendingRequest, secretsDir: string) {
+  const changes = await service.apply(request.path, request.body, request.idempotencyKey);
+  return { changes, secretFiles: writeSecrets(secretsDir, request.org, changes.secrets) };
+}
+
+/** Sends requests again whose secrets may be missing, because an earlier command was killed. */
+async function completePending(service: ConfigurationService, secretsDir: string): Promise<void> {
+  for (const { file, request } of pendingRequests(secretsDir, service.url)) {
+    if (isKept(request, systemClock.now())) {
+      process.stderr.write(`completing the interrupted application of ${request.sentAt} (${request.org})\n`);
+      try {
+        const { secretFiles } = await sendRequest(service, request, secretsDir);
+        showSecretFiles(secretFiles);
+      } catch (error) {
+        if (!isRejection(error)) {
+          throw error;
+        }
+        process.stderr.write(`it was not applied: ${error.message}\n`);
+      }
+    } else {
+      process.stderr.write(
+        `an application of ${request.sentAt} (${request.org}) was interrupted, and its secrets are lost: rotate its new keys\n`,
+      );
+    }
+    removePending(file);
+  }
+}
+
+function showApplied(
+  document: ConfigurationDocument,
+  plan: ConfigurationPlan,
+  applied: AppliedConfiguration,
+  secretFiles: readonly SecretFile[],
+): void {
+  const { changes } = applied;
+  if (changes.length !== plan.changes.length) {
+    print(
+      `${orgName(document)} has changed since the plan. Applied:\n${planText(applied).replaceAll(/^/gm, '  ')}`,
+    );
+  } else if (changes.length > 0) {
+    print(`${orgName(document)}: applied ${changes.length === 1 ? '1 change' : `${changes.length} changes`}`);
+  }
+  showSecretFiles(secretFiles);
+}
+
+function showSecretFiles(secretFiles: readonly SecretFile[]): void {
+  for (const { section, name, file } of secretFiles) {
+    process.stderr.write(`secret of ${section} "${name}": ${file}\n`);
+  }
+}
+
+function printJson(
+  json: true | undefined,
+  results: readonly Result<ConfigurationPlan | AppliedConfiguration>[],
+  applied: boolean,
+): void {
+  if (json !== true) {
+    return;
+  }
+  const documents = results.map(({ document, changes: { ...shown }, secretFiles }) => {
+    const { secrets: _, ...rest } = shown as Partial<AppliedConfiguration>;
+    return { file: document.source, org: orgName(document), ...rest, secret_files: secretFiles };
+  });
+  print(JSON.stringify({ applied, documents }, null, 2));
+}

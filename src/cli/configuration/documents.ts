@@ -1,0 +1,225 @@
+/** Reads configuration files: YAML documents with the position of each field, amounts as text, and secrets by reference. */
+import { readFile } from 'node:fs/promises';
+import { dirname, resolve } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { type Document, isMap, isScalar, isSeq, LineCounter, parseAllDocuments, visit } from 'yaml';
+import { amountFields, secretFields } from '../../contract/configuration-files.ts';
+
+/** The configuration of one organization. */
+export interface ConfigurationDocument {
+  /** Name of its file, for messages. */
+  readonly source: string;
+  readonly configuration: Readonly<Record<string, unknown>> & {
+    readonly org?: Readonly<Record<string, unknown>>;
+  };
+  /** References to variables that are not set: their fields are left out. */
+  readonly warnings: readonly string[];
+  /** Returns the place of a field, such as `purser.yaml:12:5`; that of the nearest field around it, if it is missing. */
+  placeOf(path: string): string;
+  /** Returns how far from the start of the file the field is. */
+  offsetOf(path: string): number;
+}
+
+/** The problems of a file, each with its place. */
+export class InvalidConfiguration extends Error {
+  readonly problems: readonly string[];
+
+  constructor(problems: readonly string[]) {
+    super(problems.join('\n'));
+    this.problems = problems;
+  }
+}
+
+/** The largest file that is read: more than the service accepts. */
+const fileBytesMax = 16 * 1_048_576;
+
+/** `-` is standard input. */
+export async function readDocuments(files: readonly string[]): Promise<ConfigurationDocument[]> {
+  const documents: ConfigurationDocument[] = [];
+  const problems: string[] = [];
+  for (const file of files) {
+    const name = file === '-' ? 'stdin' : file;
+    const source = await readSource(file);
+    const folder = file === '-' ? process.cwd() : dirname(resolve(file));
+    for (const parsed of parseFile(name, source)) {
+      problems.push(...parsed.problems);
+      const resolved = parsed.problems.length > 0 ? undefined : await resolveSecrets(parsed, folder);
+      problems.push(...(resolved?.problems ?? []));
+      if (resolved !== undefined) {
+        documents.push(documentOf(parsed, resolved.warnings));
+      }
+    }
+  }
+  if (problems.length > 0) {
+    throw new InvalidConfiguration(problems);
+  }
+  if (documents.length === 0) {
+    throw new InvalidConfiguration([`${files.join(', ')}: there is no configuration in the file`]);
+  }
+  return documents;
+}
+
+async function readSource(file: string): Promise<string> {
+  const source = file === '-' ? await text(process.stdin) : await readFile(file, 'utf8');
+  if (source.length > fileBytesMax) {
+    throw new InvalidConfiguration([`${file}: the file is too large`]);
+  }
+  return source;
+}
+
+interface ParsedDocument {
+  readonly source: string;
+  readonly document: Document;
+  readonly lines: LineCounter;
+  readonly problems: string[];
+}
+
+function parseFile(source: string, yaml: string): ParsedDocument[] {
+  const lines = new LineCounter();
+  const found = parseAllDocuments(yaml, { lineCounter: lines });
+  const documents = Array.isArray(found) ? found : [];
+  return documents
+    .filter(({ contents, errors }) => contents !== null || errors.length > 0)
+    .map((document) => {
+      const place = (offset: number) => placeAt(source, lines, offset);
+      const problems = document.errors.map(({ message, pos }) => `${place(pos[0])} ${firstLine(message)}`);
+      if (problems.length === 0 && !isMap(document.contents)) {
+        problems.push(`${place(document.contents?.range?.[0] ?? 0)} The configuration must be an object.`);
+      }
+      return { source, document: document as Document, lines, problems };
+    });
+}
+
+/** The message repeats the place, and shows the line. */
+function firstLine(message: string): string {
+  return (message.split('\n')[0] ?? '').replace(/ at line \d+, column \d+:?$/, '.');
+}
+
+function placeAt(source: string, lines: LineCounter, offset: number): string {
+  const { line, col } = lines.linePos(offset);
+  return `${source}:${line}:${col}`;
+}
+
+function documentOf(parsed: ParsedDocument, warnings: readonly string[]): ConfigurationDocument {
+  const { source, document, lines } = parsed;
+  amountsAsText(document);
+  return {
+    source,
+    warnings,
+    configuration: document.toJS() as ConfigurationDocument['configuration'],
+    placeOf: (path) => placeAt(source, lines, offsetOf(document, path)),
+    offsetOf: (path) => offsetOf(document, path),
+  };
+}
+
+/** `limit_usd: 50.10` means the text `50.10`. */
+function amountsAsText(document: Document): void {
+  visit(document, {
+    Pair(_, pair, path) {
+      const { key, value } = pair;
+      const parent = path.at(-2);
+      const ofUnits =
+        parent !== undefined && 'key' in parent && isScalar(parent.key) && parent.key.value === 'units';
+      const isAmount = isScalar(key) && (ofUnits || amountFields.test(String(key.value)));
+      if (isAmount && isScalar(value) && typeof value.value === 'number' && value.source !== undefined) {
+        value.value = value.source;
+      }
+    },
+  });
+}
+
+/** `budgets[1].limit_usd` as the keys `budgets`, 1, `limit_usd`. */
+function keysOf(path: string): (string | number)[] {
+  return [...path.matchAll(/\[(\d+)\]|([^.[\]]+)/g)].map(([, index, name]) =>
+    index === undefined ? (name ?? '') : Number(index),
+  );
+}
+
+/** Returns where the field begins, with its name. */
+function offsetOf({ contents }: Document, path: string): number {
+  let node: unknown = contents;
+  let offset = rangeStart(contents) ?? 0;
+  for (const key of keysOf(path)) {
+    if (isSeq(node) && typeof key === 'number') {
+      node = node.items[key];
+      offset = rangeStart(node) ?? offset;
+    } else if (isMap(node)) {
+      const pair = node.items.find((one) => isScalar(one.key) && String(one.key.value) === String(key));
+      if (pair === undefined) {
+        return offset;
+      }
+      offset = rangeStart(pair.key) ?? offset;
+      node = pair.value;
+    } else {
+      return offset;
+    }
+  }
+  return offset;
+}
+
+function rangeStart(node: unknown): number | undefined {
+  return (node as { range?: readonly number[] } | null | undefined)?.range?.[0];
+}
+
+/** Replaces `{ env: NAME }` and `{ file: path }` by the secret. A variable that is not set leaves the field out. */
+async function resolveSecrets(
+  parsed: ParsedDocument,
+  folder: string,
+): Promise<{ readonly problems: string[]; readonly warnings: string[] }> {
+  const { document, source, lines } = parsed;
+  const [problems, warnings] = [[] as string[], [] as string[]];
+  for (const { section, field } of secretFields) {
+    const value = document.get(section);
+    const items = isSeq(value) ? value.items : [value];
+    for (const item of items) {
+      const reference = isMap(item) ? item.get(field, true) : undefined;
+      if (!isMap(item) || reference === undefined) {
+        continue;
+      }
+      const place = `${placeAt(source, lines, rangeStart(reference) ?? 0)} ${field}`;
+      const { secret, problem, warning } = await readSecret(toJs(reference, document), folder);
+      if (problem !== undefined) {
+        problems.push(`${place}: ${problem}`);
+      } else if (secret === undefined) {
+        item.delete(field);
+        warnings.push(`${place}: ${warning}`);
+      } else {
+        item.set(field, secret);
+      }
+    }
+  }
+  return { problems, warnings };
+}
+
+function toJs(node: unknown, document: Document): unknown {
+  return (node as { toJS?(document: Document): unknown }).toJS?.(document);
+}
+
+interface ReadSecret {
+  readonly secret?: string;
+  readonly problem?: string;
+  readonly warning?: string;
+}
+
+const howToRefer = 'Write { env: NAME } for a variable of this shell, or { file: PATH } for a file.';
+
+async function readSecret(reference: unknown, folder: string): Promise<ReadSecret> {
+  if (reference === null || typeof reference !== 'object') {
+    return { problem: `Secrets do not belong in the file. ${howToRefer}` };
+  }
+  const { env, file, ...others } = reference as { env?: unknown; file?: unknown };
+  if (Object.keys(others).length > 0 || (typeof env === 'string') === (typeof file === 'string')) {
+    return { problem: howToRefer };
+  }
+  if (typeof env === 'string') {
+    const secret = process.env[env];
+    return secret === undefined || secret === ''
+      ? { warning: `the variable ${env} is not set, so the field is left out` }
+      : { secret };
+  }
+  try {
+    return { secret: (await readFile(resolve(folder, String(file)), 'utf8')).trim() };
+  } catch (error) {
+    return { problem: `The file cannot be read: ${error instanceof Error ? error.message : error}` };
+  }
+}

@@ -1,0 +1,54 @@
+/** `purser export`: writes the configuration of organizations to a file that `purser apply` reads. */
+import { writeFile } from 'node:fs/promises';
+import { Command } from 'commander';
+import { stringify } from 'yaml';
+import { print } from '../with-database.ts';
+import {
+  type ConfigurationService,
+  findOrg,
+  openConfigurationService,
+  type ServiceOptions,
+} from './service.ts';
+
+export function exportCommand(): Command {
+  return new Command('export')
+    .description('Write the configuration of an organization as YAML, without secrets.')
+    .option('--org <id>', 'id or slug of the organization (default: the only one)')
+    .option('--all', 'all organizations, one document for each')
+    .option('-o, --output <file>', 'file to write (default: standard output)')
+    .option('--key-env <name>', 'variable with a key of the organization --org (default: the operator key)')
+    .option('--url <url>', 'URL of the service (default: from the settings)')
+    .action(exportConfiguration);
+}
+
+interface ExportOptions extends ServiceOptions {
+  readonly all?: true;
+  readonly output?: string;
+}
+
+async function exportConfiguration({ all, output, ...options }: ExportOptions): Promise<void> {
+  const service = await openConfigurationService(options);
+  const orgIds = all === true ? (await service.orgs()).map(({ id }) => id) : [await idOf(service, options)];
+  const documents: string[] = [];
+  for (const orgId of orgIds) {
+    documents.push(await documentOf(service, orgId));
+  }
+  const text = `# yaml-language-server: $schema=${service.url}/docs/purser.schema.json\n${documents.join('---\n')}`;
+  if (output === undefined) {
+    print(text.trimEnd());
+  } else {
+    await writeFile(output, text);
+  }
+}
+
+async function idOf(service: ConfigurationService, { org }: ServiceOptions): Promise<string> {
+  return service.isOperator ? (await findOrg(service, org)).id : (org ?? '');
+}
+
+async function documentOf(service: ConfigurationService, orgId: string): Promise<string> {
+  const { configuration, omitted } = await service.export(orgId);
+  for (const { section, required } of omitted) {
+    process.stderr.write(`${section} is left out: ${required}\n`);
+  }
+  return stringify(configuration, { lineWidth: 0 });
+}

@@ -1,0 +1,113 @@
+/** Plans, applies and exports configurations of the running service, as an operator or with a key of one organization. */
+import type {
+  AppliedConfiguration,
+  ConfigurationPlan,
+  ExportedConfiguration,
+} from '../../capabilities/integration/configuration/index.ts';
+import { loadConfig } from '../../config/settings.ts';
+import { type Api, createApi, isRunning, operatorKey, serviceUrl } from '../running-service.ts';
+
+export interface ServiceOptions {
+  /** Id of the organization. */
+  readonly org?: string;
+  readonly url?: string;
+  /** Variable with a key of the organization, instead of the operator key. */
+  readonly keyEnv?: string;
+}
+
+export interface ApplyFlags {
+  readonly prune?: true;
+  readonly force?: true;
+}
+
+export interface ConfigurationService {
+  readonly url: string;
+  /** Path and query of the request that applies a configuration. */
+  applyPath(flags: ApplyFlags): string;
+  plan(configuration: object, flags: ApplyFlags): Promise<ConfigurationPlan>;
+  /** Sends the request again if its response is lost, and never applies it twice. */
+  apply(path: string, configuration: object, idempotencyKey: string): Promise<AppliedConfiguration>;
+  export(orgId: string): Promise<ExportedConfiguration>;
+  /** Returns the ids and slugs of all organizations; for operators. */
+  orgs(): Promise<readonly { readonly id: string; readonly slug: string }[]>;
+  /** True if the configuration names its organization by its slug. */
+  readonly isOperator: boolean;
+}
+
+export async function openConfigurationService(options: ServiceOptions): Promise<ConfigurationService> {
+  const config = loadConfig();
+  const url = serviceUrl(config, options.url);
+  if (!(await isRunning(url))) {
+    throw new Error(`no service at ${url}: start it, or pass its URL with --url`);
+  }
+  const api = createApi(url);
+  const isOperator = options.keyEnv === undefined;
+  const key = options.keyEnv === undefined ? await operatorKey(config) : keyFrom(options.keyEnv);
+  if (!isOperator && options.org === undefined) {
+    throw new Error('a key of an organization needs --org with the id of the organization');
+  }
+  const base = isOperator ? '/v1/admin/configuration' : `/v1/orgs/${options.org}/configuration`;
+  return {
+    url,
+    isOperator,
+    applyPath: (flags) => `${base}${queryOf(flags)}`,
+    plan: (configuration, flags) => api(key, 'POST', `${base}/plan${queryOf(flags)}`, configuration),
+    apply: (path, configuration, idempotencyKey) =>
+      api(key, 'POST', path, configuration, { 'idempotency-key': idempotencyKey }),
+    export: (orgId) =>
+      api(
+        key,
+        'GET',
+        isOperator ? `/v1/admin/orgs/${orgId}/configuration` : `/v1/orgs/${orgId}/configuration`,
+      ),
+    orgs: () => listOrgs(api, key),
+  };
+}
+
+function keyFrom(variable: string): string {
+  const key = process.env[variable];
+  if (key === undefined || key === '') {
+    throw new Error(`the variable ${variable} is not set`);
+  }
+  return key;
+}
+
+function queryOf({ prune, force }: ApplyFlags): string {
+  const query = new URLSearchParams({ ...(prune && { prune: 'true' }), ...(force && { force: 'true' }) });
+  return query.size === 0 ? '' : `?${query}`;
+}
+
+interface OrgPage {
+  readonly data: readonly { readonly id: string; readonly slug: string }[];
+  readonly next_cursor: string | null;
+}
+
+async function listOrgs(api: Api, key: string): Promise<OrgPage['data']> {
+  const orgs: OrgPage['data'][number][] = [];
+  let cursor: string | null = null;
+  do {
+    const query = new URLSearchParams({ limit: '100', ...(cursor !== null && { cursor }) });
+    const page: OrgPage = await api<OrgPage>(key, 'GET', `/v1/admin/orgs?${query}`);
+    orgs.push(...page.data);
+    cursor = page.next_cursor;
+  } while (cursor !== null);
+  return orgs;
+}
+
+/** Finds the organization that an option names by its id or slug; without the option, the only one. */
+export async function findOrg(
+  service: ConfigurationService,
+  given: string | undefined,
+): Promise<{ readonly id: string; readonly slug: string }> {
+  const orgs = await service.orgs();
+  const found = given === undefined ? orgs[0] : orgs.find(({ id, slug }) => id === given || slug === given);
+  if (found === undefined) {
+    throw new Error(
+      given === undefined ? 'the service has no organization' : `there is no organization ${given}`,
+    );
+  }
+  if (given === undefined && orgs.length > 1) {
+    throw new Error('the service has several organizations: choose one with --org');
+  }
+  return found;
+}
