@@ -21,6 +21,7 @@ import {
 import { createRefusals } from '../capabilities/governance/refusals/index.ts';
 import { createRoutingCache } from '../capabilities/governance/routing/index.ts';
 import { createSafety } from '../capabilities/governance/safety/index.ts';
+import { createMessages, createUnsubscribing } from '../capabilities/integration/alerts/index.ts';
 import {
   createBreakers,
   createConnections,
@@ -43,6 +44,7 @@ import { createKeyReleases } from '../platform/http/pipeline/key-releases.ts';
 import type { WriterDependencies } from '../platform/http/pipeline/write.ts';
 import { createJobHistory } from '../platform/jobs/job-history.ts';
 import { registerLogMetrics } from '../platform/log-destination.ts';
+import { createMailer } from '../platform/mail/mailer.ts';
 import { createMetrics } from '../platform/observability/metrics.ts';
 import type { AppDependencies } from './dependencies.ts';
 
@@ -60,6 +62,9 @@ export function createComponents(deps: AppDependencies) {
   const safety = createSafety(db);
   const attempts = createAttempts({ db, ids, heads, clock, log });
   const allowPrivateNetworks = config.webhookAllowPrivateNetworks;
+  const mailer = createMailer({ server: config.smtpServer, from: config.smtpFrom });
+  const unsubscribing = createUnsubscribing(secrets, baseUrl);
+  const buildMessage = createMessages({ db, baseUrl });
   const breakers = createBreakers(() => clock.now().getTime());
   const regions = createRegions({ db, clock, log, settings: config });
   const metrics = createMetrics({
@@ -198,6 +203,9 @@ export function createComponents(deps: AppDependencies) {
   const startedAt = clock.now();
 
   return {
+    mailer,
+    unsubscribing,
+    buildMessage,
     jobHistory,
     startedAt,
     docsUrl,

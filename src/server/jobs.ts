@@ -12,7 +12,12 @@ import { exhaustionWatch } from '../capabilities/insight/forecasts/index.ts';
 import { driftWatch } from '../capabilities/insight/ledger/index.ts';
 import { summarizeOrgs } from '../capabilities/insight/org-summaries/index.ts';
 import { statementDriftJob } from '../capabilities/insight/statements/index.ts';
-import { createSender, webhookJobs } from '../capabilities/integration/webhooks/index.ts';
+import { createChatMessages, createMailTransport } from '../capabilities/integration/alerts/index.ts';
+import {
+  createHttpTransport,
+  createSender,
+  webhookJobs,
+} from '../capabilities/integration/webhooks/index.ts';
 import { expiredResponsesJob } from '../capabilities/spend/runs/index.ts';
 import { version } from '../config/version.ts';
 import { ledgerJobs } from '../ledger/jobs.ts';
@@ -27,6 +32,9 @@ export function createJobs(deps: AppDependencies, components: Components): Job[]
   const { ledger, orgLimits, secrets, auditSigner, auditHeads: heads, processes } = services;
   const {
     docsUrl,
+    mailer,
+    unsubscribing,
+    buildMessage,
     callers,
     drift,
     deliveries,
@@ -68,10 +76,14 @@ export function createJobs(deps: AppDependencies, components: Components): Job[]
       log,
       faults,
       secrets,
-      docsUrl,
       counts: deliveries,
-      sender: createSender({ allowPrivateNetworks }),
-      userAgent: `Purser/${version}`,
+      http: createHttpTransport({
+        sender: createSender({ allowPrivateNetworks }),
+        chat: createChatMessages(buildMessage),
+        userAgent: `Purser/${version}`,
+        docsUrl,
+      }),
+      mail: createMailTransport({ build: buildMessage, mailer, unsubscribing }),
     }),
     ...processes.jobs,
     ...(regions?.jobs ?? []),

@@ -28,6 +28,7 @@ import { statementRoutes } from '../capabilities/insight/statements/index.ts';
 import { createSpooledExports, usageRoutes } from '../capabilities/insight/usage/index.ts';
 import { connectionRoutes } from '../capabilities/integration/connections/index.ts';
 import { deprecationRoutes } from '../capabilities/integration/deprecations/index.ts';
+import { emailSubscriptionRoutes } from '../capabilities/integration/email-subscriptions/index.ts';
 import { metaRoutes } from '../capabilities/integration/meta/index.ts';
 import { subscribersOf, webhookRoutes } from '../capabilities/integration/webhooks/index.ts';
 import { budgetRoutes } from '../capabilities/spend/budgets/index.ts';
@@ -62,6 +63,7 @@ export function createRoutes(
   const { ledger, orgLimits, prices, secrets, auditSigner, auditHeads: heads } = services;
   const {
     docsUrl,
+    mailer,
     deprecations,
     callers,
     drift,
@@ -147,6 +149,7 @@ export function createRoutes(
       processes: services.processes,
     }),
     ...webhookRoutes({ db, ids, secrets, allowPrivateNetworks }),
+    ...emailSubscriptionRoutes({ db, ids, mailer }),
     ...retentionRoutes({ db }),
     ...snapshotRoutes({ db, ids, ledger, dataDir: config.dataDir, recordChange: recordCallersChange }),
     ...keyRotationRoutes({
