@@ -479,7 +479,8 @@ const WeeklyDigest = open({
     description: 'By error code, the most frequent first; at most five.',
   }),
   unpriced_models: Type.Array(open({ model: text, runs: count }), {
-    description: 'Models without a price that were used in the week; at most ten.',
+    description:
+      'Models without a price that were used since the start of the week, with all such runs; at most ten.',
   }),
   expiring_keys: Type.Array(open({ key_id: text, name: text, expires_at: timestamp }), {
     description: 'Keys that expire within 14 days; at most ten.',

@@ -1,6 +1,6 @@
 /** The components that routes, pages, jobs and the pipeline share: caches, write-behind buffers, sessions, checks. */
 import { createCredentials, createKeyUses } from '../capabilities/access/keys/index.ts';
-import { createMemberLinks } from '../capabilities/access/members/index.ts';
+import { createMemberLinks, createMemberMails } from '../capabilities/access/members/index.ts';
 import { consoleLinks, createSessions } from '../capabilities/access/sessions/index.ts';
 import { requiresSso } from '../capabilities/access/sso/index.ts';
 import {
@@ -104,6 +104,7 @@ export function createComponents(deps: AppDependencies) {
   const backoff = new AuthBackoff(config.authBackoffAttempts, clock);
   const links = consoleLinks({ db, ids, heads, secrets, sessions, admitsWithoutApproval, baseUrl });
   const memberLinks = createMemberLinks({ db, secrets, baseUrl, requiresSso });
+  const memberMails = createMemberMails({ db, ids, clock, log, faults, secrets, mailer, baseUrl });
   const supportEntry = createConsoleEntry({ impersonation, backoff, baseUrl });
 
   const lastKnownPrices = failsOpen ? createLastKnownPrices(prices.findForCall) : undefined;
@@ -204,6 +205,7 @@ export function createComponents(deps: AppDependencies) {
 
   return {
     mailer,
+    memberMails,
     unsubscribing,
     buildMessage,
     jobHistory,

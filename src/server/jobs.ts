@@ -8,6 +8,7 @@ import { erasureJob } from '../capabilities/compliance/erasure/index.ts';
 import { purgeRemovedOrgs } from '../capabilities/compliance/org-removal/index.ts';
 import { emptyMonthsJob, retentionJob } from '../capabilities/compliance/retention/index.ts';
 import { approvalExpiry } from '../capabilities/governance/approvals/index.ts';
+import { weeklyDigests } from '../capabilities/insight/digests/index.ts';
 import { exhaustionWatch } from '../capabilities/insight/forecasts/index.ts';
 import { driftWatch } from '../capabilities/insight/ledger/index.ts';
 import { summarizeOrgs } from '../capabilities/insight/org-summaries/index.ts';
@@ -16,6 +17,7 @@ import { createChatMessages, createMailTransport } from '../capabilities/integra
 import {
   createHttpTransport,
   createSender,
+  subscribersSince,
   webhookJobs,
 } from '../capabilities/integration/webhooks/index.ts';
 import { expiredResponsesJob } from '../capabilities/spend/runs/index.ts';
@@ -33,6 +35,7 @@ export function createJobs(deps: AppDependencies, components: Components): Job[]
   const {
     docsUrl,
     mailer,
+    memberMails,
     unsubscribing,
     buildMessage,
     callers,
@@ -65,6 +68,7 @@ export function createJobs(deps: AppDependencies, components: Components): Job[]
     expiringKeys({ db, ids, clock }),
     exhaustionWatch({ db, ids, clock, ledger, orgLimits, wants: services.events.wants }),
     statementDriftJob({ db, ids, clock }),
+    weeklyDigests({ db, ids, clock, ledger, subscribersSince }),
     summarizeOrgs({ db, ledger, clock }),
     keyUses.job,
     ...credentials.jobs,
@@ -88,6 +92,7 @@ export function createJobs(deps: AppDependencies, components: Components): Job[]
     ...processes.jobs,
     ...(regions?.jobs ?? []),
     callers.job,
+    memberMails.job,
     sessionTidying({ db, clock }),
     ssoTidying({ db, clock }),
     attempts.job,

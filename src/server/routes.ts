@@ -64,6 +64,7 @@ export function createRoutes(
   const {
     docsUrl,
     mailer,
+    memberMails,
     deprecations,
     callers,
     drift,
@@ -95,7 +96,7 @@ export function createRoutes(
     ...residencyRoutes({ db }),
     ...supportRoutes({ db, ids }),
     ...keyRoutes({ db, ids, environment: config.keyEnvironment }),
-    ...memberRoutes({ db, ids, links: memberLinks }),
+    ...memberRoutes({ db, ids, links: memberLinks, mails: memberMails }),
     ...ssoRoutes({ db, secrets, allowPrivateNetworks, baseUrl }),
     ...ssoTestRoutes({ db, ids, secrets, allowPrivateNetworks, baseUrl }),
     ...sessionRoutes({ db, sessions }),

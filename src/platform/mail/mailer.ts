@@ -115,7 +115,9 @@ export function createMailer({ server, from, ca, timeouts }: MailerOptions): Mai
     from,
     send: ({ to, headers, ...mail }) =>
       timed(async () => {
-        const sent = await transport.sendMail({ ...mail, from, to: [...to], headers: { ...headers } });
+        // As objects: a text would be parsed, and a comma in it would make two addresses.
+        const recipients = to.map((address) => ({ name: '', address }));
+        const sent = await transport.sendMail({ ...mail, from, to: recipients, headers: { ...headers } });
         return { ...noReply, status: statusOf(sent.response), response: shortened(sent.response) };
       }),
     verify: () =>

@@ -13,4 +13,4 @@ export { createSender } from './sender.ts';
 export { addSubscription, changeSubscription, isMailSubscription } from './subscriptions.ts';
 export { removeOldDeliveries, removeOldEvents } from './tidying.ts';
 export type { Transport } from './transport.ts';
-export { openWantedEvents, subscribersOf, type WantedEvents } from './wanted-events.ts';
+export { openWantedEvents, subscribersOf, subscribersSince, type WantedEvents } from './wanted-events.ts';

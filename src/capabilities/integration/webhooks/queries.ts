@@ -127,13 +127,14 @@ export async function selectSubscriptions(
 
 export interface Listener {
   readonly org_id: string;
+  readonly created_at: Date;
   readonly events: readonly string[];
 }
 
 /** Returns the event patterns of the subscriptions of these orgs, or of all orgs if `orgIds` is omitted. */
 export async function selectListeners(db: Queryable, orgIds?: readonly string[]): Promise<Listener[]> {
   return db.query<Listener>(
-    `SELECT org_id, events FROM webhook_subscriptions
+    `SELECT org_id, events, created_at FROM webhook_subscriptions
       WHERE deleted_at IS NULL AND status <> 'disabled' AND ($1::text[] IS NULL OR org_id = ANY($1))`,
     [orgIds ?? null],
   );
