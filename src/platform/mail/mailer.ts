@@ -157,7 +157,7 @@ function failureOf(cause: unknown): Omit<MailAnswer, 'latencyMs'> {
   }
   return {
     status: responseCode,
-    error: failure.code === 'EAUTH' ? 'authentication' : null,
+    error: failure.code === 'EAUTH' ? 'authentication' : failure.code === 'ETLS' ? 'tls' : null,
     isRejected: responseCode >= 500 && commandsOfMessage.includes(command),
     response: response === undefined ? null : shortened(response),
   };

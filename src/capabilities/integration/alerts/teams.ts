@@ -7,14 +7,18 @@ import { type Fact, type Message, type Section, shortened, type Tone } from './a
 const bytesMax = 28 * 1_000;
 const textCharsMax = 2_000;
 const lineCharsMax = 300;
+const sectionsMax = 10;
+const linesMax = 20;
 
 const colors: Readonly<Record<Tone, string>> = { info: 'Default', warning: 'Warning', critical: 'Attention' };
 
 export function teamsBody(message: Message): object {
   const { facts = [], sections = [] } = message;
-  let lists = [...sections];
+  let lists = sections
+    .slice(0, sectionsMax)
+    .map(({ title, lines }) => ({ title, lines: lines.slice(0, linesMax) }));
   let body = envelope(message, facts, lists);
-  // Only a digest has lists, which are bounded in number; long names could still exceed the size.
+  // Long names could still exceed the size.
   while (Buffer.byteLength(JSON.stringify(body)) > bytesMax && lists.length > 0) {
     lists = lists.slice(0, -1);
     body = envelope(message, facts, lists);
