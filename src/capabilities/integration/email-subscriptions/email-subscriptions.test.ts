@@ -267,7 +267,9 @@ describe('a recipient', () => {
       recipients: [],
       enabled: false,
     });
-    const forged = (links['ops@example.com'] ?? '').replace(/.$/, (last) => (last === 'A' ? 'B' : 'A'));
+    const forged = (links['ops@example.com'] ?? '').replace(/.$/, (last: string) =>
+      last === 'A' ? 'B' : 'A',
+    );
     expect((await world.request('POST', `${forged}x`, oneClick)).status).toBe(404);
     const { json } = await call('GET', `/audit-log?target_id=${id}`);
     expect(json.data[0].action).toBe('email_subscriptions.unsubscribe');

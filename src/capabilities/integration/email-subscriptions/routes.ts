@@ -37,7 +37,7 @@ export interface EmailSubscriptionDependencies {
 const reader = { kind: 'org', scope: 'webhooks:read', role: 'viewer' } as const;
 const admin = { kind: 'org', scope: 'webhooks:write', role: 'admin' } as const;
 const listPath = '/v1/orgs/{id}/email-subscriptions';
-const onePath = '/v1/orgs/{id}/email-subscriptions/{sub_id}';
+const onePath = '/v1/orgs/{id}/email-subscriptions/{email_subscription_id}';
 
 export function emailSubscriptionRoutes({ db, ids, mailer }: EmailSubscriptionDependencies): Route[] {
   const requireMail = () => {
@@ -149,7 +149,7 @@ function deliveryRoutes(db: Database, ids: Ids, requireMail: () => void): Route[
         const data = sent.map(viewDelivery);
         const change: Change = {
           tenantId: params.id,
-          target: { kind: 'email_subscription', id: params.sub_id },
+          target: { kind: 'email_subscription', id: params.email_subscription_id },
           after: { tested: data.map(({ recipient }) => recipient) },
         };
         return { body: { data }, changes: [change] };
@@ -168,7 +168,7 @@ function deliveryRoutes(db: Database, ids: Ids, requireMail: () => void): Route[
     write({
       id: 'email_subscriptions.deliveries.redeliver',
       method: 'POST',
-      path: `${onePath}/deliveries/{delivery_id}/redeliver`,
+      path: `${onePath}/deliveries/{email_delivery_id}/redeliver`,
       summary: 'Send an e-mail again',
       description:
         'Sends the message again, with the same `Message-ID`, from the start of the retry schedule.',
@@ -178,9 +178,9 @@ function deliveryRoutes(db: Database, ids: Ids, requireMail: () => void): Route[
       errors: ['conflict'],
       async handler({ params, now }, tx) {
         requireMail();
-        const sent = await redeliver(tx, subscriptionName(params), params.delivery_id, now);
+        const sent = await redeliver(tx, subscriptionName(params), params.email_delivery_id, now);
         const [before, after] = [viewDelivery(sent.before), viewDelivery(sent.after)];
-        const target = { kind: 'email_delivery', id: params.delivery_id };
+        const target = { kind: 'email_delivery', id: params.email_delivery_id };
         return { body: after, changes: [{ tenantId: params.id, target, before, after }] };
       },
     }),

@@ -123,9 +123,10 @@ function checkRecipients(recipients: readonly string[]): string[] {
   return lower;
 }
 
-export function subscriptionName({ id, sub_id }: { readonly id: string; readonly sub_id: string }) {
-  if (!isMailSubscription(sub_id)) {
+export function subscriptionName(params: { readonly id: string; readonly email_subscription_id: string }) {
+  const { id: orgId, email_subscription_id: id } = params;
+  if (!isMailSubscription(id)) {
     throw apiError('not_found');
   }
-  return { orgId: id, id: sub_id };
+  return { orgId, id };
 }
