@@ -100,14 +100,8 @@ test('a limit with a counter per customer sends at most 20 messages per window',
   const org = await world.createOrg();
   const there = await started(startSlack());
   await call(org, 'POST', '/webhooks', { url: there.url, format: 'slack' });
-  const budget = {
-    name: 'each',
-    scope_kind: 'customer',
-    period: 'day',
-    limit_usd: '1',
-    alert_thresholds: [80],
-  };
-  expect((await call(org, 'POST', '/budgets', budget)).status).toBe(201);
+  const limit = { customer_id: '*', period: 'day', limit_usd: '1', alert_thresholds: [80] };
+  expect((await call(org, 'POST', '/customer-limits', limit)).status).toBe(201);
   for (let i = 0; i < 25; i += 1) {
     await run(org, '0.9', { customer_id: `customer-${i}` });
   }
