@@ -99,8 +99,16 @@ async function answerOf(
 function deliveryHeaders(own: Receiver['own']): Record<string, string> {
   const now = new Date();
   const { headers } = messageOf(
-    { status: 'active', url: 'https://receiver.example', own, orgSecret: 'of the org' },
-    { id: 'evt_x', type: 'webhook.test', createdAt: now, orgId: 'org_x', data: {} },
+    {
+      status: 'active',
+      url: 'https://receiver.example',
+      format: 'json',
+      recipients: [],
+      own,
+      orgSecret: 'of the org',
+    },
+    { id: 'evt_x' },
+    Buffer.from('{}'),
     now,
     { docsUrl: 'http://localhost/docs', userAgent: 'purser' },
   );

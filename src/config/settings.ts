@@ -5,6 +5,8 @@
 import { resolve } from 'node:path';
 import type { Durability } from '../platform/files/durable-files.ts';
 import type { AddressList } from '../platform/http/message/address.ts';
+import { parseMailbox } from '../platform/mail/addresses.ts';
+import { parseSmtpUrl } from '../platform/mail/smtp-url.ts';
 import { gatewaySettings } from './gateway-settings.ts';
 import {
   parseEncryptionKeys,
@@ -231,6 +233,21 @@ const settings = {
     'SVC_WEBHOOK_ALLOW_PRIVATE_NETWORKS',
     'Allow webhooks and identity providers at private and local addresses, and webhooks without TLS.',
   ),
+  smtpServer: optional({
+    name: 'SVC_SMTP_URL',
+    meaning:
+      'SMTP server for e-mail alerts, digests and invitations, as `smtp://user:password@host:587` or `smtps://…`. With `smtp`, STARTTLS is required unless the server is on this machine; `?starttls=optional` or `?starttls=never` changes that. Special characters of the password are percent-encoded. Unset: no e-mail is sent.',
+    fallback: undefined,
+    secret: true,
+    parse: parseSmtpUrl,
+  }),
+  smtpFrom: optional({
+    name: 'SVC_SMTP_FROM',
+    meaning:
+      'Sender of e-mail, as `purser@example.com` or `Purser <purser@example.com>`. Required with `SVC_SMTP_URL`.',
+    fallback: undefined,
+    parse: parseMailbox,
+  }),
   ...gatewaySettings,
   httpFastPath: flag(
     'SVC_HTTP_FAST_PATH',
@@ -330,6 +347,9 @@ function combinationProblems(config: Partial<Config>): SettingProblem[] {
     problems.push({ name: 'SVC_HEALTH_PORT', problem: 'must differ from SVC_PORT.' });
   }
   const missingWith = (other: string) => `is missing: set it together with ${other}.`;
+  if (config.smtpServer !== undefined && config.smtpFrom === undefined) {
+    problems.push({ name: 'SVC_SMTP_FROM', problem: missingWith('SVC_SMTP_URL') });
+  }
   if (regionPeerSecretAccepted !== undefined && regionPeerSecret === undefined) {
     problems.push({
       name: 'SVC_REGION_PEER_SECRET',

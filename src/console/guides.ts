@@ -18,6 +18,7 @@ const guides: Readonly<Record<string, string>> = {
   '/console/keys': '/docs/guides/keys',
   '/console/gateway': '/docs/guides/gateway',
   '/console/webhooks': '/docs/guides/webhooks',
+  '/console/email-alerts': '/docs/guides/alerts',
   '/console/audit': '/docs/guides/audit',
   '/console/benchmarks': '/docs/guides/benchmarks',
   '/console/settings': '/docs/guides/sign-in',

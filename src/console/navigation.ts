@@ -46,6 +46,7 @@ export const orgMenu: readonly MenuGroup[] = [
       { title: 'API keys', path: '/console/keys', call: 'GET {org}/keys' },
       { title: 'Gateway', path: '/console/gateway', call: 'GET {org}/connections' },
       { title: 'Webhooks', path: '/console/webhooks', call: 'GET {org}/webhooks' },
+      { title: 'E-mail alerts', path: '/console/email-alerts', call: 'GET {org}/email-subscriptions' },
     ],
   },
   {

@@ -11,6 +11,8 @@ const outcomes = {
   paused: 'Paused. Events are queued.',
   resumed: 'Resumed.',
   test_sent: 'Test event sent.',
+  email_alert_created: 'E-mail alert created.',
+  test_mail_sent: 'Test e-mail sent.',
   redelivered: 'Delivery queued again.',
   approved: 'Approved.',
   denied: 'Denied.',

@@ -29,6 +29,7 @@ import { searchScreens } from './pages/insight/search.ts';
 import { statementScreens } from './pages/insight/statements.ts';
 import { usageScreens } from './pages/insight/usage.ts';
 import { deprecationScreens } from './pages/integration/deprecations.ts';
+import { emailAlertScreens } from './pages/integration/email-alerts.ts';
 import { gatewayScreens } from './pages/integration/gateway.ts';
 import { gatewayCallScreens } from './pages/integration/gateway-calls.ts';
 import { gatewayDeveloperScreens } from './pages/integration/gateway-developers.ts';
@@ -80,6 +81,7 @@ export const screens: readonly Screen[] = [
   ...gatewayKeyScreens,
   ...webhookScreens,
   ...webhookDetailScreens,
+  ...emailAlertScreens,
   ...policyScreens,
   ...policyTrialScreens,
   ...approvalScreens,

@@ -446,6 +446,47 @@ const routingPolicy = {
   updated_at: '2026-11-15T12:00:00.000Z',
 };
 
+const SpendGroup = { usd, previous_usd: Type.String({ description: 'In the week before.' }) };
+const WeeklyDigest = open({
+  week_start: Type.String({ description: 'The first day, a Monday, as `YYYY-MM-DD`.' }),
+  week_end: Type.String({ description: 'Exclusive.' }),
+  timezone: Type.String({ description: 'That of the organization.' }),
+  spend_usd: usd,
+  previous_spend_usd: Type.String({ description: 'In the week before.' }),
+  runs: count,
+  previous_runs: count,
+  top_customers: Type.Array(open({ customer_id: text, ...SpendGroup }), {
+    description: 'The five with the highest spend.',
+  }),
+  top_models: Type.Array(open({ model: text, ...SpendGroup }), {
+    description: 'The five with the highest spend.',
+  }),
+  limits_near: Type.Array(
+    open({
+      limit_id: text,
+      kind: text,
+      name: nullable(text),
+      match: Type.Record(Type.String(), Type.String()),
+      unit: text,
+      limit: amount,
+      used: amount,
+      used_percent: count,
+    }),
+    { description: 'Limits of which at least 80 % are used or held now, the fullest first; at most ten.' },
+  ),
+  blocked_requests: count,
+  blocked_by: Type.Array(open({ code: text, requests: count }), {
+    description: 'By error code, the most frequent first; at most five.',
+  }),
+  unpriced_models: Type.Array(open({ model: text, runs: count }), {
+    description:
+      'Models without a price that were used since the start of the week, with all such runs; at most ten.',
+  }),
+  expiring_keys: Type.Array(open({ key_id: text, name: text, expires_at: timestamp }), {
+    description: 'Keys that expire within 14 days; at most ten.',
+  }),
+});
+
 export const eventCatalog = {
   'limit.threshold_reached': kind(
     'A limit reached one of its alert thresholds. Sent once per threshold and window.',
@@ -816,6 +857,37 @@ export const eventCatalog = {
       hash: '9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08',
       at: '2026-11-15T12:00:00.000Z',
       token: 'eyJhdCI6IjIwMjYtMTEtMTVUMTI6MDA6MDAuMDAwWiJ9.c2lnbmF0dXJl',
+    },
+  ),
+  'digest.weekly': kind(
+    "The past week: spend, limits that are nearly used up, blocked requests. Sent once a week, on Monday at 9:00 in the organization's time zone.",
+    WeeklyDigest,
+    {
+      week_start: '2026-11-09',
+      week_end: '2026-11-16',
+      timezone: 'Europe/Berlin',
+      spend_usd: '412.5',
+      previous_spend_usd: '380.25',
+      runs: 15230,
+      previous_runs: 14102,
+      top_customers: [{ customer_id: 'customer-7', usd: '120.5', previous_usd: '98' }],
+      top_models: [{ model: 'gpt-4o', usd: '301.75', previous_usd: '288.5' }],
+      limits_near: [
+        {
+          limit_id: limitExample.limit_id,
+          kind: 'budget',
+          name: 'Support',
+          match: limitExample.match,
+          unit: 'usd',
+          limit: '100',
+          used: '91.2',
+          used_percent: 91,
+        },
+      ],
+      blocked_requests: 34,
+      blocked_by: [{ code: 'budget_exceeded', requests: 34 }],
+      unpriced_models: [{ model: 'home-grown-1', runs: 120 }],
+      expiring_keys: [{ key_id: key.id, name: key.name, expires_at: '2026-11-24T00:00:00.000Z' }],
     },
   ),
   'webhook.disabled': kind('A subscription was disabled by the service.', Subscription, {

@@ -4,6 +4,7 @@ import type { Announcement } from './deprecation-headers.ts';
 /** Spelled as in the contract; `docs/guides/webhooks.md` describes the values. */
 export const signatureHeader = 'X-Svc-Signature';
 export const eventVersionHeader = 'X-Svc-Event-Version';
+export const eventIdHeader = 'X-Svc-Event-Id';
 
 /**
  * Deprecation of deliveries that are signed with the org's secret. They are not a route, so the registry does not list

@@ -187,6 +187,10 @@ export const exampleRequests: Readonly<Record<string, ExampleRequest>> = {
   'webhooks.change': { body: { description: 'Alerts of the platform team' } },
   'webhooks.signing.rotate': { body: {} },
   'webhooks.redeliver': { body: { from: '2026-11-01T00:00:00Z' } },
+  'email_subscriptions.create': {
+    body: { recipients: ['finance@example.com'], events: ['limit.*', 'key.expiring'], digest: 'weekly' },
+  },
+  'email_subscriptions.change': { body: { description: 'Finance' } },
   'retention_policy.put': { body: { runs_days: 400, content_days: 30 } },
   'platform_retention.put': { body: { audit_days: 730 } },
   'audit.export': { query: exported },

@@ -1,6 +1,6 @@
 /** The components that routes, pages, jobs and the pipeline share: caches, write-behind buffers, sessions, checks. */
 import { createCredentials, createKeyUses } from '../capabilities/access/keys/index.ts';
-import { createMemberLinks } from '../capabilities/access/members/index.ts';
+import { createMemberLinks, createMemberMails } from '../capabilities/access/members/index.ts';
 import { consoleLinks, createSessions } from '../capabilities/access/sessions/index.ts';
 import { requiresSso } from '../capabilities/access/sso/index.ts';
 import {
@@ -27,6 +27,7 @@ import {
 import { createRefusals } from '../capabilities/governance/refusals/index.ts';
 import { createRoutingCache } from '../capabilities/governance/routing/index.ts';
 import { createSafety } from '../capabilities/governance/safety/index.ts';
+import { createMessages, createUnsubscribing } from '../capabilities/integration/alerts/index.ts';
 import {
   createBreakers,
   createConnections,
@@ -50,6 +51,7 @@ import { createKeyReleases } from '../platform/http/pipeline/key-releases.ts';
 import type { WriterDependencies } from '../platform/http/pipeline/write.ts';
 import { createJobHistory } from '../platform/jobs/job-history.ts';
 import { registerLogMetrics } from '../platform/log-destination.ts';
+import { createMailer } from '../platform/mail/mailer.ts';
 import { createMetrics } from '../platform/observability/metrics.ts';
 import type { AppDependencies } from './dependencies.ts';
 
@@ -67,6 +69,9 @@ export function createComponents(deps: AppDependencies) {
   const safety = createSafety(db);
   const attempts = createAttempts({ db, ids, heads, clock, log });
   const allowPrivateNetworks = config.webhookAllowPrivateNetworks;
+  const mailer = createMailer({ server: config.smtpServer, from: config.smtpFrom });
+  const unsubscribing = createUnsubscribing(secrets, baseUrl);
+  const buildMessage = createMessages({ db, baseUrl });
   const breakers = createBreakers(() => clock.now().getTime());
   const regions = createRegions({ db, clock, log, settings: config });
   const metrics = createMetrics({
@@ -106,6 +111,7 @@ export function createComponents(deps: AppDependencies) {
   const backoff = new AuthBackoff(config.authBackoffAttempts, clock);
   const links = consoleLinks({ db, ids, heads, secrets, sessions, admitsWithoutApproval, baseUrl });
   const memberLinks = createMemberLinks({ db, secrets, baseUrl, requiresSso });
+  const memberMails = createMemberMails({ db, ids, clock, log, faults, secrets, mailer, baseUrl });
   const supportEntry = createConsoleEntry({ impersonation, backoff, baseUrl });
 
   const lastKnownPrices = failsOpen ? createLastKnownPrices(prices.findForCall) : undefined;
@@ -210,6 +216,10 @@ export function createComponents(deps: AppDependencies) {
   const startedAt = clock.now();
 
   return {
+    mailer,
+    memberMails,
+    unsubscribing,
+    buildMessage,
     jobHistory,
     startedAt,
     docsUrl,

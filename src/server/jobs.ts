@@ -8,11 +8,18 @@ import { erasureJob } from '../capabilities/compliance/erasure/index.ts';
 import { purgeRemovedOrgs } from '../capabilities/compliance/org-removal/index.ts';
 import { emptyMonthsJob, retentionJob } from '../capabilities/compliance/retention/index.ts';
 import { approvalExpiry } from '../capabilities/governance/approvals/index.ts';
+import { weeklyDigests } from '../capabilities/insight/digests/index.ts';
 import { exhaustionWatch } from '../capabilities/insight/forecasts/index.ts';
 import { driftWatch } from '../capabilities/insight/ledger/index.ts';
 import { summarizeOrgs } from '../capabilities/insight/org-summaries/index.ts';
 import { statementDriftJob } from '../capabilities/insight/statements/index.ts';
-import { createSender, webhookJobs } from '../capabilities/integration/webhooks/index.ts';
+import { createChatMessages, createMailTransport } from '../capabilities/integration/alerts/index.ts';
+import {
+  createHttpTransport,
+  createSender,
+  subscribersSince,
+  webhookJobs,
+} from '../capabilities/integration/webhooks/index.ts';
 import { expiredResponsesJob } from '../capabilities/spend/runs/index.ts';
 import { version } from '../config/version.ts';
 import { ledgerJobs } from '../ledger/jobs.ts';
@@ -27,6 +34,10 @@ export function createJobs(deps: AppDependencies, components: Components): Job[]
   const { ledger, orgLimits, secrets, auditSigner, auditHeads: heads, processes } = services;
   const {
     docsUrl,
+    mailer,
+    memberMails,
+    unsubscribing,
+    buildMessage,
     callers,
     drift,
     deliveries,
@@ -57,6 +68,7 @@ export function createJobs(deps: AppDependencies, components: Components): Job[]
     expiringKeys({ db, ids, clock }),
     exhaustionWatch({ db, ids, clock, ledger, orgLimits, wants: services.events.wants }),
     statementDriftJob({ db, ids, clock }),
+    weeklyDigests({ db, ids, clock, ledger, subscribersSince }),
     summarizeOrgs({ db, ledger, clock }),
     keyUses.job,
     ...credentials.jobs,
@@ -68,14 +80,19 @@ export function createJobs(deps: AppDependencies, components: Components): Job[]
       log,
       faults,
       secrets,
-      docsUrl,
       counts: deliveries,
-      sender: createSender({ allowPrivateNetworks }),
-      userAgent: `Purser/${version}`,
+      http: createHttpTransport({
+        sender: createSender({ allowPrivateNetworks }),
+        chat: createChatMessages(buildMessage),
+        userAgent: `Purser/${version}`,
+        docsUrl,
+      }),
+      mail: createMailTransport({ build: buildMessage, mailer, unsubscribing }),
     }),
     ...processes.jobs,
     ...(regions?.jobs ?? []),
     callers.job,
+    memberMails.job,
     sessionTidying({ db, clock }),
     ssoTidying({ db, clock }),
     attempts.job,

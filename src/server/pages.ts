@@ -4,6 +4,7 @@ import { memberPages } from '../capabilities/access/members/index.ts';
 import { returnPath, signInPages, visitorOf } from '../capabilities/access/sessions/index.ts';
 import { requiresSso, ssoPages } from '../capabilities/access/sso/index.ts';
 import { deprecationsMarkdown } from '../capabilities/integration/deprecations/index.ts';
+import { unsubscribePages } from '../capabilities/integration/email-subscriptions/index.ts';
 import { consolePages } from '../console/console.ts';
 import { docsPages, rootPage } from '../docs/index.ts';
 import type { Pipeline } from '../platform/http/pipeline/pipeline.ts';
@@ -34,6 +35,7 @@ export function createPages(
     links,
     memberLinks,
     supportEntry,
+    unsubscribing,
   } = components;
   return [
     ...healthPages(health, db, metrics),
@@ -42,6 +44,7 @@ export function createPages(
     ...signInPages({ db, ids, heads, sessions, backoff, findCredential, requiresSso, attempts }),
     ...links.pages,
     ...memberPages({ db, ids, heads, sessions, links: memberLinks }),
+    ...unsubscribePages({ db, ids, heads, unsubscribing }),
     ...ssoPages({
       db,
       clock,

@@ -29,6 +29,7 @@ import { createSpooledExports, usageRoutes } from '../capabilities/insight/usage
 import { configurationRoutes } from '../capabilities/integration/configuration/index.ts';
 import { connectionRoutes } from '../capabilities/integration/connections/index.ts';
 import { deprecationRoutes } from '../capabilities/integration/deprecations/index.ts';
+import { emailSubscriptionRoutes } from '../capabilities/integration/email-subscriptions/index.ts';
 import { metaRoutes } from '../capabilities/integration/meta/index.ts';
 import { subscribersOf, webhookRoutes } from '../capabilities/integration/webhooks/index.ts';
 import { budgetRoutes } from '../capabilities/spend/budgets/index.ts';
@@ -63,6 +64,8 @@ export function createRoutes(
   const { ledger, orgLimits, prices, secrets, auditSigner, auditHeads: heads } = services;
   const {
     docsUrl,
+    mailer,
+    memberMails,
     deprecations,
     callers,
     drift,
@@ -95,7 +98,7 @@ export function createRoutes(
     ...residencyRoutes({ db }),
     ...supportRoutes({ db, ids }),
     ...keyRoutes({ db, ids, environment: config.keyEnvironment }),
-    ...memberRoutes({ db, ids, links: memberLinks }),
+    ...memberRoutes({ db, ids, links: memberLinks, mails: memberMails }),
     ...ssoRoutes({ db, secrets, allowPrivateNetworks, baseUrl }),
     ...ssoTestRoutes({ db, ids, secrets, allowPrivateNetworks, baseUrl }),
     ...sessionRoutes({ db, sessions }),
@@ -149,6 +152,7 @@ export function createRoutes(
       processes: services.processes,
     }),
     ...webhookRoutes({ db, ids, secrets, allowPrivateNetworks }),
+    ...emailSubscriptionRoutes({ db, ids, mailer }),
     ...retentionRoutes({ db }),
     ...configurationRoutes({
       db,

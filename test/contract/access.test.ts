@@ -30,7 +30,11 @@ let futureKey: string;
 
 beforeAll(async () => {
   // These tests send hundreds of invalid keys from one address.
-  world = await createWorld({ SVC_AUTH_BACKOFF_ATTEMPTS: '1000000' });
+  world = await createWorld({
+    SVC_AUTH_BACKOFF_ATTEMPTS: '1000000',
+    SVC_SMTP_URL: 'smtp://localhost:9',
+    SVC_SMTP_FROM: 'purser@example.com',
+  });
   [home, foreign, suspended] = [await world.createOrg(), await world.createOrg(), await world.createOrg()];
   own = await resourcesOf(home);
   theirs = await resourcesOf(foreign);
@@ -89,6 +93,7 @@ async function resourcesOf(org: TestOrg): Promise<Record<string, string>> {
     grant_id: await supportGrantOf(org),
     change_id: await pendingPriceChange(world, `changing-${org.id}`),
     ...(await webhookOf(org)),
+    ...(await emailSubscriptionOf(org)),
     ...(await policyOf(org)),
   };
 }
@@ -116,6 +121,15 @@ async function webhookOf(org: TestOrg): Promise<{ sub_id: string; delivery_id: s
   return { sub_id: created.json.id, delivery_id: test.json.id };
 }
 
+async function emailSubscriptionOf(
+  org: TestOrg,
+): Promise<{ email_subscription_id: string; email_delivery_id: string }> {
+  const path = `/v1/orgs/${org.id}/email-subscriptions`;
+  const created = await world.request('POST', path, { key: org.ownerKey, body: emailBody });
+  const test = await world.request('POST', `${path}/${created.json.id}/test`, { key: org.ownerKey });
+  return { email_subscription_id: created.json.id, email_delivery_id: test.json.data[0].id };
+}
+
 /** Creates a policy for a model that no other request here uses, and a request for its approval. */
 async function policyOf(
   org: TestOrg,
@@ -138,6 +152,7 @@ async function policyOf(
 }
 
 const policyBody = { effect: 'require_approval', models: ['governed'], priority: 1, reason: 'a' };
+const emailBody = { recipients: ['a@example.com'] };
 const webhookBody = { url: 'https://receiver.example/hook', events: ['*'] };
 const connectionBody = { name: 'a', kind: 'openai', api_key: 'sk-a' };
 
@@ -364,6 +379,8 @@ function validBody(route: Route): object {
     'gateway.put': {},
     'webhooks.create': webhookBody,
     'webhooks.change': { description: 'b' },
+    'email_subscriptions.create': emailBody,
+    'email_subscriptions.change': { description: 'b' },
     'webhooks.signing.rotate': {},
     'webhooks.redeliver': { from: '2026-01-01T00:00:00Z' },
     'benchmark_participation.put': { enabled: false },

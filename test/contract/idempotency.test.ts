@@ -18,7 +18,7 @@ const keyed = routes.filter(({ kind }) => kind === 'write');
 let world: World;
 let home: TestOrg;
 beforeAll(async () => {
-  world = await createWorld();
+  world = await createWorld({ SVC_SMTP_URL: 'smtp://localhost:9', SVC_SMTP_FROM: 'purser@example.com' });
   home = await world.createOrg();
   await asOperator('PUT', `/v1/admin/models/${model}`, price);
   await asOwner('POST', '/evals', evalBody);
@@ -35,6 +35,7 @@ const approvalPolicy = { effect: 'require_approval', models: ['governed'], prior
 const budget = { name: 'a', scope_kind: 'org', period: 'day', limit_usd: '1000' };
 const customerLimit = { period: 'day', limit_usd: '1000' };
 const webhook = { url: 'https://receiver.example/hook', events: ['*'] };
+const emailSubscription = { recipients: ['a@example.com'] };
 const running = { model: 'm', status: 'running', estimated_cost_usd: '0.1' };
 const route = { input_tokens: 10, max_output_tokens: 10 };
 
@@ -105,6 +106,7 @@ const makers: Record<string, () => Promise<string> | string> = {
   },
   scenario_id: () => made('/capacity-scenarios', { name: fresh('a'), changes: {} }),
   sub_id: () => made('/webhooks', webhook),
+  email_subscription_id: () => made('/email-subscriptions', emailSubscription),
   connection_id: () => made('/connections', { name: fresh('c'), kind: 'openai', api_key: 'sk-a' }),
 };
 
@@ -379,6 +381,20 @@ const cases: Record<string, Case | readonly Case[]> = {
       const [subscription = ''] = path.split('/deliveries');
       const { json } = await asOwner('POST', `${subscription}/test`);
       return `${subscription}/deliveries/${json.id}/redeliver`;
+    },
+  },
+  'email_subscriptions.create': {
+    body: emailSubscription,
+    other: { ...emailSubscription, digest: 'weekly' },
+  },
+  'email_subscriptions.change': { body: { description: 'b' }, other: { description: 'c' } },
+  'email_subscriptions.delete': {},
+  'email_subscriptions.test': {},
+  'email_subscriptions.deliveries.redeliver': {
+    async prepare(path) {
+      const [subscription = ''] = path.split('/deliveries');
+      const { json } = await asOwner('POST', `${subscription}/test`);
+      return `${subscription}/deliveries/${json.data[0].id}/redeliver`;
     },
   },
   'webhooks.redeliver': {

@@ -71,6 +71,8 @@ beforeEach(async () => {
     SVC_BODY_LIMIT_BYTES: '4096',
     SVC_AUTH_BACKOFF_ATTEMPTS: '1',
     SVC_BENCHMARK_K_FLOOR: '2',
+    SVC_SMTP_URL: 'smtp://localhost:9',
+    SVC_SMTP_FROM: 'purser@example.com',
   });
   ({ port } = await world.listen());
 });
@@ -136,6 +138,11 @@ async function newCast(): Promise<Cast> {
     url: 'https://receiver.example/hook',
     events: ['*'],
   });
+  const emailPath = `/v1/orgs/${own.id}/email-subscriptions`;
+  const email_subscription_id = await make(emailPath, own.ownerKey, { recipients: ['a@example.com'] });
+  const tested = await world.request('POST', `${emailPath}/${email_subscription_id}/test`, {
+    key: own.ownerKey,
+  });
   for (const org of [own, foreign]) {
     await make('/v1/runs', org.ownerKey, { model: 'gpt-4o', cost_usd: '0' });
     await world.request('PUT', `/v1/orgs/${org.id}/benchmark-participation`, {
@@ -160,6 +167,8 @@ async function newCast(): Promise<Cast> {
     grant_id: await make('/v1/admin/support/grants', world.operatorKey, grant),
     cohort_id: await make('/v1/benchmarks/cohorts', own.ownerKey, { name: 'a', criteria: {} }),
     sub_id,
+    email_subscription_id,
+    email_delivery_id: tested.json.data[0].id,
     delivery_id: await make(`/v1/orgs/${own.id}/webhooks/${sub_id}/test`, own.ownerKey, {}),
     test_id: await make(`/v1/orgs/${own.id}/sso/tests`, own.ownerKey, {
       settings: { issuer: 'https://login.example.com', client_id: 'a' },

@@ -23,7 +23,11 @@ let sample: SampleWorld;
 let operations: Operation[];
 let directory: string;
 beforeAll(async () => {
-  world = await createWorld({ SVC_BENCHMARK_K_FLOOR: '5' });
+  world = await createWorld({
+    SVC_BENCHMARK_K_FLOOR: '5',
+    SVC_SMTP_URL: 'smtp://localhost:9',
+    SVC_SMTP_FROM: 'purser@example.com',
+  });
   sample = await createSampleWorld(world);
   const { json } = await world.request('GET', '/v1/openapi.json');
   // PostgreSQL needs no snapshots, so the operation always rejects there.

@@ -26,6 +26,11 @@ export async function createFixtures(world: World, org: TestOrg): Promise<void> 
   const webhooks = `/v1/orgs/${org.id}/webhooks`;
   const [webhook] = (await world.request('GET', webhooks, asOwner)).json.data;
   await world.request('POST', `${webhooks}/${webhook.id}/test`, asOwner);
+  // Only if the world has a mail server.
+  await world.request('POST', `/v1/orgs/${org.id}/email-subscriptions`, {
+    ...asOwner,
+    body: { recipients: ['ops@example.com'], digest: 'weekly' },
+  });
   await world.request('POST', '/v1/runs', { ...asOwner, body: run });
   // A denied request, which is listed once it was written.
   expect((await world.request('POST', '/v1/runs', { ...asOwner, body: { ...run, model: 'x' } })).status).toBe(

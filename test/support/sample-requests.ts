@@ -24,6 +24,7 @@ const finished = {
   customer_id: 'acme',
   deployment: 'support-bot',
 };
+const emailSubscription = { recipients: ['finance@example.com'], digest: 'weekly' };
 const webhook = { url: 'https://receiver.example.com/purser', events: ['*'] };
 const routingPolicy = exampleRequests['routing_policy.put']?.body ?? {};
 const evaluation = exampleRequests['evals.create']?.body ?? {};
@@ -175,6 +176,7 @@ const makers: Record<string, (sample: SampleWorld, org: TestOrg) => Promise<stri
   })),
   TEST_ID: made('/sso/tests', () => ({ settings: identityProvider })),
   SUB_ID: made('/webhooks', () => webhook),
+  EMAIL_SUBSCRIPTION_ID: made('/email-subscriptions', () => emailSubscription),
   SCENARIO_ID: made('/capacity-scenarios', () => ({ name: fresh('Baseline'), changes: {} })),
   PLAN_NAME: async () => fresh('Team'),
   PROVIDER_KEY: async () => 'sk-example',
@@ -230,6 +232,8 @@ const preparations: Record<string, (sample: SampleWorld, org: TestOrg) => Promis
     await inOrg(sample, org, 'POST', `/webhooks/${sub}/pause`);
     return { SUB_ID: sub };
   },
+  'email_subscriptions.deliveries.list': emailDelivery,
+  'email_subscriptions.deliveries.redeliver': emailDelivery,
   'webhooks.deliveries.list': delivery,
   'webhooks.deliveries.read': delivery,
   'webhooks.deliveries.payload': delivery,
@@ -291,6 +295,12 @@ async function orgPrice({ world }: SampleWorld, { id }: TestOrg): Promise<Variab
 async function delivery(sample: SampleWorld, org: TestOrg): Promise<Variables> {
   const sub = idOf(await inOrg(sample, org, 'POST', '/webhooks', webhook));
   return { SUB_ID: sub, DELIVERY_ID: idOf(await inOrg(sample, org, 'POST', `/webhooks/${sub}/test`)) };
+}
+
+async function emailDelivery(sample: SampleWorld, org: TestOrg): Promise<Variables> {
+  const sub = idOf(await inOrg(sample, org, 'POST', '/email-subscriptions', emailSubscription));
+  const { json } = await inOrg(sample, org, 'POST', `/email-subscriptions/${sub}/test`);
+  return { EMAIL_SUBSCRIPTION_ID: sub, EMAIL_DELIVERY_ID: json.data[0].id };
 }
 
 const inOneHour = (world: World) => new Date(world.clock.now().getTime() + 3_600_000).toISOString();

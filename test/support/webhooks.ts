@@ -2,11 +2,13 @@
  * Webhooks under the control of a test: deliveries are sent only on request, and the test can wait until all are
  * recorded.
  */
+import { createChatMessages, createMessages } from '../../src/capabilities/integration/alerts/index.ts';
 import {
   createDispatcher,
   type DispatcherDependencies,
 } from '../../src/capabilities/integration/webhooks/dispatcher.ts';
 import { fanOut } from '../../src/capabilities/integration/webhooks/fan-out.ts';
+import { createHttpTransport } from '../../src/capabilities/integration/webhooks/http-transport.ts';
 import { createDeliveryCounts } from '../../src/capabilities/integration/webhooks/metrics.ts';
 import { createSender, type SenderOptions } from '../../src/capabilities/integration/webhooks/sender.ts';
 import { noFaults } from '../../src/platform/faults.ts';
@@ -55,15 +57,18 @@ export function controlWebhooks(
     log: createLog('silent'),
     secrets: services.secrets,
     counts: createDeliveryCounts(),
-    sender: {
-      ...sender,
-      async send(message) {
-        const answer = await sender.send(message);
-        return { ...answer, latencyMs: latencyMs ?? answer.latencyMs };
+    transport: createHttpTransport({
+      sender: {
+        ...sender,
+        async send(message) {
+          const answer = await sender.send(message);
+          return { ...answer, latencyMs: latencyMs ?? answer.latencyMs };
+        },
       },
-    },
-    userAgent: 'Purser/test',
-    docsUrl: () => 'https://docs.example',
+      chat: createChatMessages(createMessages({ db, baseUrl: () => world.baseUrl })),
+      userAgent: 'Purser/test',
+      docsUrl: () => 'https://docs.example',
+    }),
   });
   async function begin(): Promise<void> {
     while (await fanOut({ db, clock, ids })) {

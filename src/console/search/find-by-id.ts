@@ -53,6 +53,11 @@ const orgPages: Readonly<Record<string, IdPage>> = {
     page: (id) => path`/console/refusals/${id}`,
   },
   whk: { kind: 'Webhook', api: (id) => path`/webhooks/${id}`, page: (id) => path`/console/webhooks/${id}` },
+  eml: {
+    kind: 'E-mail alert',
+    api: (id) => path`/email-subscriptions/${id}`,
+    page: (id) => path`/console/email-alerts/${id}`,
+  },
   con: {
     kind: 'Connection',
     api: (id) => path`/connections/${id}`,

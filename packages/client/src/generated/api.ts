@@ -28,6 +28,7 @@ import type {
   ChangeConnection,
   ChangeCreditPack,
   ChangeCustomerLimit,
+  ChangeEmailSubscription,
   ChangeKey,
   ChangeMember,
   ChangeOrg,
@@ -50,6 +51,7 @@ import type {
   CreateConnection,
   CreateCreditPack,
   CreateCustomerLimit,
+  CreateEmailSubscription,
   CreateEval,
   CreateOrg,
   CreatePlan,
@@ -74,6 +76,10 @@ import type {
   DecisionRequest,
   DeprecationUsage,
   DeprecationUsageList,
+  EmailSubscription,
+  EmailSubscriptionDelivery,
+  EmailSubscriptionDeliveryList,
+  EmailSubscriptionList,
   ErrorCodeList,
   Eval,
   EvalList,
@@ -199,6 +205,7 @@ import type {
   SupportGrantList,
   SupportSession,
   SuspendOrg,
+  TestEmails,
   TestSafetyDetector,
   TopUpOrgPrepaid,
   UnpricedModel,
@@ -1094,6 +1101,41 @@ export interface Api {
       read(orgId: string, options?: RequestOptions): Promise<OrgWebhookSecret>;
       /** Rotate the organization's webhook secret. @deprecated */
       rotate(orgId: string, options?: RequestOptions): Promise<OrgWebhookSecret>;
+    };
+  };
+  readonly emailSubscriptions: {
+    /** Create an e-mail subscription. */
+    create(orgId: string, body: CreateEmailSubscription, options?: RequestOptions): Promise<EmailSubscription>;
+    /** List e-mail subscriptions. */
+    list(orgId: string, query?: {
+      readonly limit?: number;
+      readonly cursor?: string;
+      readonly sort?: 'created_at' | '-created_at';
+      readonly enabled?: boolean;
+      readonly search?: string;
+    }, options?: RequestOptions): ListRequest<EmailSubscription, EmailSubscriptionList>;
+    /** Get an e-mail subscription. */
+    read(orgId: string, emailSubscriptionId: string, options?: RequestOptions): Promise<EmailSubscription>;
+    /** Update an e-mail subscription. */
+    change(orgId: string, emailSubscriptionId: string, body: ChangeEmailSubscription, options?: RequestOptions): Promise<EmailSubscription>;
+    /** Delete an e-mail subscription. */
+    delete(orgId: string, emailSubscriptionId: string, options?: RequestOptions): Promise<void>;
+    /** Send a test e-mail. */
+    test(orgId: string, emailSubscriptionId: string, options?: RequestOptions): Promise<TestEmails>;
+    readonly deliveries: {
+      /** List the deliveries of an e-mail subscription. */
+      list(orgId: string, emailSubscriptionId: string, query?: {
+        readonly limit?: number;
+        readonly cursor?: string;
+        readonly sort?: 'created_at' | '-created_at';
+        readonly state?: 'waiting' | 'delivered' | 'failed';
+        readonly event_type?: string;
+        readonly event_id?: string;
+        readonly from?: string;
+        readonly to?: string;
+      }, options?: RequestOptions): ListRequest<EmailSubscriptionDelivery, EmailSubscriptionDeliveryList>;
+      /** Send an e-mail again. */
+      redeliver(orgId: string, emailSubscriptionId: string, emailDeliveryId: string, options?: RequestOptions): Promise<EmailSubscriptionDelivery>;
     };
   };
   readonly retentionPolicy: {

@@ -9,6 +9,7 @@ export {
   type CredentialOrgRow,
   credentialOrgColumns,
   findAttribution,
+  findKeysExpiring,
   isSameHolder,
   listKeys,
   revokeKeysOf,

@@ -222,6 +222,23 @@ export async function markExpiring(tx: Queryable, now: Date, days: number, limit
   );
 }
 
+/** Returns the keys of an org that expire in a time range, the next one first. */
+export function findKeysExpiring(
+  db: Queryable,
+  orgId: string,
+  from: Date,
+  to: Date,
+  limit: number,
+): Promise<{ readonly id: string; readonly name: string; readonly expires_at: Date }[]> {
+  return db.query(
+    `SELECT id, name, expires_at FROM keys
+      WHERE org_id = $1 AND revoked_at IS NULL AND (ends_at IS NULL OR ends_at > expires_at)
+        AND expires_at > $2 AND expires_at <= $3
+      ORDER BY expires_at, id LIMIT $4`,
+    [orgId, from, to, limit],
+  );
+}
+
 export interface CredentialRow extends KeyRow, CredentialOrgRow {}
 
 /** All fields are null for a credential without an org. */

@@ -1,5 +1,6 @@
 export { findMemberOf, type Identity, type IdentityRules, recognizeMember } from './identities.ts';
 export { createMemberLinks } from './links.ts';
+export { createMemberMails, encryptedColumns } from './mails.ts';
 export { viewMember } from './members.ts';
 export { memberPages } from './pages.ts';
 export { selectMembers } from './queries.ts';

@@ -5,6 +5,7 @@ import { type Route, read, write } from '../../../platform/http/routes/route.ts'
 import { closed, page } from '../../../platform/http/routes/schemas.ts';
 import type { Ids } from '../../../platform/ids.ts';
 import type { MemberLinks } from './links.ts';
+import type { MemberMails } from './mails.ts';
 import { changeOf, inviteMember, patchMember, removeMember, viewMember } from './members.ts';
 import { findMember, listMembers } from './queries.ts';
 import { InvitedMember, InviteMember, MemberFilters, MemberView, PatchMember } from './schema.ts';
@@ -13,6 +14,7 @@ export interface MemberDependencies {
   readonly db: Database;
   readonly ids: Ids;
   readonly links: MemberLinks;
+  readonly mails: Pick<MemberMails, 'enqueue'>;
 }
 
 const reader = { kind: 'org', scope: 'org:read', role: 'viewer' } as const;
@@ -20,7 +22,7 @@ const owner = { kind: 'org', scope: 'org:write', role: 'owner' } as const;
 const needsEveryScope =
   'The caller must have every scope (otherwise `forbidden`), because a signed-in member has every scope.';
 
-export function memberRoutes({ db, ids, links }: MemberDependencies): Route[] {
+export function memberRoutes({ db, ids, links, mails }: MemberDependencies): Route[] {
   return [
     write({
       id: 'members.invite',
@@ -28,7 +30,8 @@ export function memberRoutes({ db, ids, links }: MemberDependencies): Route[] {
       path: '/v1/orgs/{id}/members',
       summary: 'Invite a member',
       description:
-        'Returns a link that signs the person in, once, within 72 hours. A person who signs in by SSO with this ' +
+        'Returns a link that signs the person in, once, within 72 hours. It is also sent by e-mail if the deployment has a ' +
+        'mail server: see `emailed`. A person who signs in by SSO with this ' +
         'e-mail address, verified by the identity provider, also accepts the invitation. ' +
         needsEveryScope,
       access: owner,
@@ -40,8 +43,9 @@ export function memberRoutes({ db, ids, links }: MemberDependencies): Route[] {
         checkMayGrantMembership(caller, body.role);
         const { id } = await inviteMember(tx, ids, now, params.id, body);
         const { after, url } = await links.make(tx, now, { orgId: params.id, memberId: id });
+        const emailed = await mails.enqueue(tx, after, url, now);
         return {
-          body: { ...viewMember(after), sign_in_url: url },
+          body: { ...viewMember(after), sign_in_url: url, emailed },
           changes: [changeOf({ after }, 'member.invited')],
         };
       },
@@ -115,7 +119,7 @@ export function memberRoutes({ db, ids, links }: MemberDependencies): Route[] {
       path: '/v1/orgs/{id}/members/{member_id}/sign-in-link',
       summary: 'Create a new sign-in link for a member',
       description:
-        'For a lost invitation, and for members without SSO. The link can be used once, within 72 hours, and ' +
+        'For a lost invitation, and for members without SSO. It is also sent by e-mail, like an invitation. The link can be used once, within 72 hours, and ' +
         'replaces the previous one. ' +
         needsEveryScope,
       access: owner,
@@ -126,8 +130,9 @@ export function memberRoutes({ db, ids, links }: MemberDependencies): Route[] {
         const { before, after, url } = await links.make(tx, now, id);
         // Checks the role as read under the lock; if it is rejected, the link is rolled back.
         checkMayGrantMembership(caller, before.role);
+        const emailed = await mails.enqueue(tx, after, url, now);
         return {
-          body: { ...viewMember(after), sign_in_url: url },
+          body: { ...viewMember(after), sign_in_url: url, emailed },
           changes: [changeOf({ before, after }, 'member.updated')],
         };
       },

@@ -46,10 +46,15 @@ export const InvitedMember = closed({
   sign_in_url: nullable(
     Type.String({
       description:
-        'One-time sign-in link. It is shown only once; send it to the person yourself, no mail is sent. Null if ' +
+        'One-time sign-in link. It is shown only once; unless it is e-mailed, send it to the person yourself. Null if ' +
         'the organization requires SSO.',
     }),
   ),
+  emailed: Type.Boolean({
+    description:
+      'The invitation or link is sent to the e-mail address of the member. False if the deployment has no mail server, or ' +
+      'the member has no usable address.',
+  }),
 });
 export type InvitedMember = Static<typeof InvitedMember>;
 

@@ -18,6 +18,7 @@ import {
   type RotatableSecrets,
   useFirstKey,
 } from '../../../platform/secrets/secrets.ts';
+import { encryptedColumns as members } from '../../access/members/index.ts';
 import { encryptedColumns as sso } from '../../access/sso/index.ts';
 import { encryptedColumns as connections } from '../../integration/connections/index.ts';
 import { encryptedColumns as webhooks } from '../../integration/webhooks/index.ts';
@@ -41,6 +42,7 @@ const columns: readonly EncryptedColumn[] = [
   ...erasure,
   ...retention,
   ...connections,
+  ...members,
 ];
 
 /** Values per step: a step takes a fraction of a second. */

@@ -1,2 +1,3 @@
+export { sumRefusals } from './queries.ts';
 export { createRefusals, type Refusals } from './refusals.ts';
 export { refusalRoutes } from './routes.ts';

@@ -109,3 +109,18 @@ export function listRefusals(
     query,
   });
 }
+
+/** Returns the denied requests of a time range by error code, the most frequent first. */
+export async function sumRefusals(
+  db: Queryable,
+  orgId: string,
+  from: Date,
+  to: Date,
+): Promise<{ readonly code: RecordedCode; readonly requests: number }[]> {
+  const rows = await db.query<{ code: RecordedCode; requests: bigint }>(
+    `SELECT code, sum(count)::int8 AS requests FROM refusals
+      WHERE org_id = $1 AND last_at >= $2 AND last_at < $3 GROUP BY code ORDER BY 2 DESC, 1`,
+    [orgId, from, to],
+  );
+  return rows.map(({ code, requests }) => ({ code, requests: Number(requests) }));
+}

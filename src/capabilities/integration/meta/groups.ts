@@ -33,6 +33,7 @@ export const operationGroups = {
   ledger: 'Reconciliation of the ledger.',
   safety_detectors: 'Detectors for the content of runs, and their actions.',
   webhooks: 'Events delivered to receivers of the organization: subscriptions, signatures and deliveries.',
+  email_subscriptions: 'Alerts and digests by e-mail: subscriptions and deliveries.',
   connections: 'Connections of the gateway to model providers.',
   gateway: 'The gateway of an organization: settings and calls in progress.',
   usage: 'Usage over time and by dimension.',

@@ -19,6 +19,7 @@ export const schemaNames: SchemaNames = {
     'decisions.increase': { body: 'IncreaseHold' },
     'deprecations.usage': { item: 'DeprecationUsage' },
     'edge.decide': { response: 'Decision', body: 'DecisionRequest' },
+    'email_subscriptions.test': { response: 'TestEmails' },
     'forecasts.capacity': { response: 'CapacityForecast' },
     'forecasts.linear': { response: 'LinearForecast' },
     'keys.mint': { response: 'KeyWithSecret' },

@@ -18,6 +18,7 @@ import { insertFannedOut } from './fan-out-queries.ts';
 import { payloadOf } from './message.ts';
 import { findSubscription, lockSubscription, type SubscriptionRow } from './queries.ts';
 import type {
+  AttemptView,
   DeliveryFilters,
   DeliveryView,
   EventPayload,
@@ -39,9 +40,10 @@ export function viewDelivery(row: DeliveryRow): DeliveryView {
     event_id: row.event_id,
     event_type: row.event_type,
     state: row.state,
-    failure: row.failure,
+    // Only a mail server rejects.
+    failure: row.failure === 'rejected' ? null : row.failure,
     next_attempt_at: row.state === 'waiting' ? row.due_at.toISOString() : null,
-    attempts: [...row.attempts],
+    attempts: row.attempts as AttemptView[],
     created_at: row.created_at.toISOString(),
     ended_at: row.ended_at?.toISOString() ?? null,
   };
@@ -86,13 +88,14 @@ export async function readPayload(
   return payloadOf({ id: event_id, type, createdAt, orgId: name.orgId, data });
 }
 
-/** Creates an event for this subscription only. */
+/** Creates an event for this subscription only: one delivery, or one for each recipient of an e-mail. */
 export async function sendTest(
   tx: Transaction,
   ids: Ids,
   name: SubscriptionName,
   now: Date,
-): Promise<DeliveryView> {
+  recipients: readonly (string | null)[] = [null],
+): Promise<DeliveryRow[]> {
   await lockReceiving(tx, name);
   const event = {
     id: ids.next('evt'),
@@ -101,25 +104,26 @@ export async function sendTest(
     createdAt: now,
     data: { subscription_id: name.id, message: 'This is a test.' },
   };
-  const delivery = {
+  const deliveries = recipients.map((recipient) => ({
     ...queueOf(name),
     id: ids.next('dlv'),
     event_id: event.id,
     event_type: event.type,
-    state: 'waiting',
+    state: 'waiting' as const,
     failure: null,
-  } as const;
+    recipient,
+  }));
   await insertFannedOut(tx, event, now);
-  await insertDeliveries(tx, [delivery], now);
+  await insertDeliveries(tx, deliveries, now);
   await wake(tx, name, now);
-  return viewDelivery({
+  return deliveries.map((delivery) => ({
     ...delivery,
     due_at: now,
     attempt_count: 0,
     attempts: [],
     created_at: now,
     ended_at: null,
-  });
+  }));
 }
 
 export async function redeliver(
@@ -127,7 +131,7 @@ export async function redeliver(
   name: SubscriptionName,
   deliveryId: string,
   now: Date,
-): Promise<{ before: DeliveryView; after: DeliveryView }> {
+): Promise<{ before: DeliveryRow; after: DeliveryRow }> {
   await lockReceiving(tx, name);
   const before = await findDelivery(tx, queueOf(name), deliveryId);
   const after = before && (await requeueDelivery(tx, queueOf(name), deliveryId, now));
@@ -135,7 +139,7 @@ export async function redeliver(
     throw apiError('not_found');
   }
   await wake(tx, name, now);
-  return { before: viewDelivery(before), after: viewDelivery(after) };
+  return { before, after };
 }
 
 export async function redeliverRange(

@@ -2,8 +2,12 @@
 import { insertMany, type Queryable } from '../../../platform/db/database.ts';
 import type { PageOf } from '../../../platform/http/routes/list.ts';
 import { decodeCursor, encodeCursor, pageSize } from '../../../platform/http/routes/list.ts';
+import type { MailError } from '../../../platform/mail/mailer.ts';
 import type { AttemptView, DeliveryFailure, DeliveryFilters, DeliveryState } from './schema.ts';
 import type { SubscriptionQueue } from './subscription-queues.ts';
+
+/** An attempt by HTTP or by e-mail. */
+export type StoredAttempt = Omit<AttemptView, 'error'> & { readonly error: AttemptView['error'] | MailError };
 
 export interface DeliveryRow {
   readonly org_id: string;
@@ -15,13 +19,15 @@ export interface DeliveryRow {
   readonly failure: DeliveryFailure | null;
   readonly due_at: Date;
   readonly attempt_count: number;
-  readonly attempts: readonly AttemptView[];
+  readonly attempts: readonly StoredAttempt[];
   readonly created_at: Date;
   readonly ended_at: Date | null;
+  /** Of an e-mail. */
+  readonly recipient: string | null;
 }
 
 const columns =
-  'org_id, subscription_id, id, event_id, event_type, state, failure, due_at, attempt_count, attempts, created_at, ended_at';
+  'org_id, subscription_id, id, event_id, event_type, state, failure, due_at, attempt_count, attempts, created_at, ended_at, recipient';
 
 /**
  * Number of stored attempts per delivery: more than the schedule has, so that redeliveries are listed beside the first
@@ -31,7 +37,7 @@ const attemptsKept = 20;
 
 export type NewDelivery = Pick<
   DeliveryRow,
-  'org_id' | 'subscription_id' | 'id' | 'event_id' | 'event_type' | 'state' | 'failure'
+  'org_id' | 'subscription_id' | 'id' | 'event_id' | 'event_type' | 'state' | 'failure' | 'recipient'
 >;
 
 export async function insertDeliveries(
@@ -53,6 +59,7 @@ export async function insertDeliveries(
       due_at: 'timestamptz',
       created_at: 'timestamptz',
       ended_at: 'timestamptz',
+      recipient: 'text',
     },
     deliveries.map((delivery) => ({
       ...delivery,
@@ -69,6 +76,7 @@ export interface DueDelivery {
   readonly attempt_count: number;
   readonly due_at: Date;
   readonly event_id: string;
+  readonly recipient: string | null;
   readonly type: string | null;
   readonly created_at: Date | null;
   readonly data: object | null;
@@ -81,8 +89,8 @@ export async function selectDue(
   limit: number,
 ): Promise<DueDelivery[]> {
   return db.query<DueDelivery>(
-    `SELECT d.id, d.attempt_count, d.due_at, d.event_id, o.type, o.created_at, o.data
-       FROM (SELECT id, attempt_count, event_id, due_at FROM webhook_deliveries
+    `SELECT d.id, d.attempt_count, d.due_at, d.event_id, d.recipient, o.type, o.created_at, o.data
+       FROM (SELECT id, attempt_count, event_id, due_at, recipient FROM webhook_deliveries
               WHERE org_id = $1 AND subscription_id = $2 AND state = 'waiting' AND due_at <= $3
               ORDER BY due_at, id LIMIT $4) d
        LEFT JOIN outbox o ON o.tenant_id = $1 AND o.id = d.event_id
@@ -99,7 +107,7 @@ export interface Outcome extends SubscriptionQueue {
   readonly failure: DeliveryFailure | null;
   /** Null once the delivery has ended. */
   readonly due_at: Date | null;
-  readonly attempt: AttemptView | null;
+  readonly attempt: StoredAttempt | null;
   readonly at: Date;
 }
 

@@ -14,7 +14,8 @@ export async function disableSubscription(
 ): Promise<void> {
   await db.transaction(async (tx) => {
     const there = await findSubscription(tx, org_id, subscription_id);
-    if (there === undefined || there.status === 'disabled') {
+    // If all e-mail fails, the mail server is at fault, not the subscription.
+    if (there === undefined || there.status === 'disabled' || there.format === 'email') {
       return;
     }
     const name = { orgId: org_id, id: subscription_id };

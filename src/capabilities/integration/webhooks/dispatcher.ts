@@ -1,5 +1,5 @@
 /**
- * Sends due deliveries. A process claims queues (the deliveries of one subscription each) under a lease, works on each
+ * Sends due deliveries by one transport. A process claims queues (the deliveries of one subscription each) under a lease, works on each
  * until none of its deliveries is due, and releases it. Queues are independent: each has few attempts in flight, and
  * only one while its receiver is slow or unknown. Slow receivers share separate slots, and separate places among the
  * claimed queues, which they give up after one round. So unresponsive receivers delay only themselves and each other.
@@ -21,13 +21,11 @@ import type { Appending } from '../../compliance/audit/index.ts';
 import { onWebhooksChange } from './change-notifications.ts';
 import { type DueDelivery, failWaiting, selectDue } from './delivery-queries.ts';
 import { disableSubscription } from './disabling.ts';
-import { messageOf } from './message.ts';
 import type { DeliveryCounts } from './metrics.ts';
 import { eventGone, outcomeOf } from './outcomes.ts';
 import { Pace, slowMs } from './pace.ts';
 import { createReceivers, type Receiver } from './receivers.ts';
 import { createRecorder } from './recorder.ts';
-import type { Sender } from './sender.ts';
 import { Slots } from './slots.ts';
 import {
   claimQueues,
@@ -36,6 +34,7 @@ import {
   renewLeases,
   type SubscriptionQueue,
 } from './subscription-queues.ts';
+import type { Transport } from './transport.ts';
 
 export interface DispatcherDependencies extends Appending {
   readonly db: Database;
@@ -43,10 +42,8 @@ export interface DispatcherDependencies extends Appending {
   readonly log: Log;
   readonly faults: Faults;
   readonly secrets: Secrets;
-  readonly sender: Sender;
+  readonly transport: Transport;
   readonly counts: DeliveryCounts;
-  readonly userAgent: string;
-  docsUrl(): string;
   random?(): number;
   /** A monotonic clock. */
   nowMs?(): number;
@@ -69,8 +66,6 @@ export interface Dispatcher {
 const queuesMax = 1_000;
 /** Twice the number of slots for slow receivers, so that no slot is idle while the next queue is claimed. */
 const slowQueuesMax = 128;
-const attemptsOverall = 192;
-const slowAttemptsOverall = 64;
 const shareOfAnOrg = 0.5;
 const deliveriesPerPage = { careful: 10, usual: 200 };
 const failedPerBatch = 1_000;
@@ -90,7 +85,7 @@ interface Work {
 }
 
 export function createDispatcher(deps: DispatcherDependencies): Dispatcher {
-  const { db, clock, ids, heads, log, faults, sender, counts } = deps;
+  const { db, clock, ids, heads, log, faults, transport, counts } = deps;
   const { random = Math.random, stopWaitMs = usualStopWaitMs, nowMs = () => performance.now() } = deps;
   const owner = randomUUID();
   const receivers = createReceivers(deps);
@@ -102,8 +97,8 @@ export function createDispatcher(deps: DispatcherDependencies): Dispatcher {
     }
   });
   const slots = {
-    quick: new Slots(attemptsOverall, attemptsOverall * shareOfAnOrg),
-    slow: new Slots(slowAttemptsOverall, slowAttemptsOverall * shareOfAnOrg),
+    quick: new Slots(transport.attempts.overall, Math.ceil(transport.attempts.overall * shareOfAnOrg)),
+    slow: new Slots(transport.attempts.slow, Math.ceil(transport.attempts.slow * shareOfAnOrg)),
   };
   const inHand = new Map<Work, Promise<void>>();
   const claims = new Set<Promise<void>>();
@@ -139,7 +134,7 @@ export function createDispatcher(deps: DispatcherDependencies): Dispatcher {
     if (stopped || (room.quick <= 0 && room.slow <= 0)) {
       return;
     }
-    const claimed = await claimQueues(db, owner, await agreedNow(db, clock), room);
+    const claimed = await claimQueues(db, owner, await agreedNow(db, clock), room, transport.channel);
     const atWork = new Set([...inHand.keys()].map(({ queue }) => queue.subscription_id));
     for (const { is_slow, ...queue } of claimed) {
       if (atWork.has(queue.subscription_id)) {
@@ -230,17 +225,21 @@ export function createDispatcher(deps: DispatcherDependencies): Dispatcher {
     const pool = one.pace.isSlow === true ? slots.slow : slots.quick;
     const sent = await pool.use(queue.org_id, async () => {
       const startedAt = timeOf(one);
-      const message = messageOf(receiver, event, startedAt, {
-        docsUrl: deps.docsUrl(),
-        userAgent: deps.userAgent,
-      });
-      return { at: startedAt, answer: await sender.send(message) };
+      return {
+        at: startedAt,
+        answer: await transport.send({
+          receiver,
+          event,
+          delivery: { ...delivery, subscription_id: queue.subscription_id },
+          at: startedAt,
+        }),
+      };
     });
     if (sent === undefined || aborted) {
       return [];
     }
     const { at, answer } = sent;
-    await faults('webhook.after_send', type);
+    await faults(transport.channel === 'mail' ? 'mail.after_send' : 'webhook.after_send', type);
     one.pace.note(answer);
     const outcome = outcomeOf(queue, delivery, at, answer, random);
     counts.count(outcome.state === 'waiting' ? 'retried' : outcome.state);
@@ -279,7 +278,7 @@ export function createDispatcher(deps: DispatcherDependencies): Dispatcher {
       // Attempts that are still in flight are not recorded, so they will be sent again.
       aborted = true;
       recorder.stop();
-      sender.close();
+      transport.close();
       // Waits for a limited time only: an attempt may hang, but the process must end.
       await Promise.race([idle(), pause(stopWaitMs, undefined, { ref: false })]);
       await releaseAllQueues(db, owner).catch(() => undefined);

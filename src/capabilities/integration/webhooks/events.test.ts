@@ -295,6 +295,9 @@ test('every stored event matches the catalog', async () => {
   await operator('POST', '/reinstate');
   world.clock.advanceSeconds(86_400);
   await world.runJob('sign-daily-checkpoints');
+  await listen(['digest.weekly']);
+  world.clock.advanceSeconds(7 * 86_400);
+  await world.runJob('emit-weekly-digests');
 
   const all = await world.db.query<EventRow & { tenant_id: string }>(
     'SELECT tenant_id, id, type, created_at, data FROM outbox',

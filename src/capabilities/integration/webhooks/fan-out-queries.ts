@@ -1,4 +1,5 @@
 /** Statements about events that are fanned out from the outbox to deliveries. */
+import { alertEvents } from '../../../contract/alert-events.ts';
 import type { Searched } from '../../../platform/db/citus/search-groups.ts';
 import type { Queryable } from '../../../platform/db/database.ts';
 import { enqueueEvent, type OutgoingEvent } from '../../../platform/outbox/outbox.ts';
@@ -8,6 +9,8 @@ export interface WaitingEvent {
   readonly id: string;
   readonly type: string;
   readonly created_at: Date;
+  /** Of alerts only: the data of other events may be large, and is not needed. */
+  readonly data: object | null;
 }
 
 /** Returns tenants with waiting events. */
@@ -38,9 +41,9 @@ export async function lockWaitingEvents(
   limit: number,
 ): Promise<WaitingEvent[]> {
   return tx.query<WaitingEvent>(
-    `SELECT tenant_id, id, type, created_at FROM outbox
+    `SELECT tenant_id, id, type, created_at, CASE WHEN type = ANY($3) THEN data END AS data FROM outbox
       WHERE fanned_out_at IS NULL AND tenant_id = ANY($1) LIMIT $2 FOR UPDATE SKIP LOCKED`,
-    [tenantIds, limit],
+    [tenantIds, limit, alertEvents],
   );
 }
 

@@ -9,6 +9,7 @@ import { searchGroups } from '../../../platform/db/citus/search-groups.ts';
 import type { Database, Transaction } from '../../../platform/db/database.ts';
 import type { Ids } from '../../../platform/ids.ts';
 import type { SharedClock } from '../../../platform/time/clock.ts';
+import { alertName, type NewAlert, recordAlerts } from './alert-once.ts';
 import { countWaiting, insertDeliveries, type NewDelivery } from './delivery-queries.ts';
 import { wantsEvent } from './event-patterns.ts';
 import {
@@ -72,19 +73,29 @@ async function fanOutTo(
     const listening = await listenersOf(tx, events);
     const now = await agreedNow(tx, clock);
     const deliveries: NewDelivery[] = [];
+    const alerts: (NewAlert & { readonly listener: Listener; readonly event: WaitingEvent })[] = [];
     const done: WaitingEvent[] = [];
     for (const event of events) {
-      if (deliveries.length >= deliveriesPerBatch) {
+      if (deliveries.length + alerts.length >= deliveriesPerBatch) {
         break;
       }
       done.push(event);
       for (const listener of listening.get(event.tenant_id) ?? []) {
         if (isFor(listener, event)) {
+          const alert = alertOf(listener, event);
+          if (alert !== undefined) {
+            alerts.push({ ...alert, listener, event });
+            continue;
+          }
           // Counted only for subscriptions with new events, because it reads all waiting deliveries.
           listener.room ??= await roomOf(tx, listener);
-          deliveries.push(newDelivery(ids, listener, event));
+          deliveries.push(...newDeliveries(ids, listener, event));
         }
       }
+    }
+    for (const { listener, event } of await recordAlerts(tx, alerts, now)) {
+      listener.room ??= await roomOf(tx, listener);
+      deliveries.push(...newDeliveries(ids, listener, event));
     }
     await insertDeliveries(tx, deliveries, now);
     await wakeQueues(tx, queuesOf(deliveries), now);
@@ -123,7 +134,26 @@ async function roomOf(tx: Transaction, { org_id, id }: SubscriptionRow): Promise
   return waitingMax - (await countWaiting(tx, { org_id, subscription_id: id }, waitingMax));
 }
 
-function newDelivery(ids: Ids, listener: Listener, event: WaitingEvent): NewDelivery {
+/** Returns undefined for programs, which get every event. */
+function alertOf({ format, org_id, id }: Listener, event: WaitingEvent): NewAlert | undefined {
+  const name =
+    format === 'json' || event.data === null
+      ? undefined
+      : alertName(event.type, event.created_at, event.data);
+  return name && { ...name, org_id, subscription_id: id, event_id: event.id };
+}
+
+/** One delivery, or one for each recipient of an e-mail: each is retried on its own. */
+function newDeliveries(ids: Ids, listener: Listener, event: WaitingEvent): NewDelivery[] {
+  return (listener.recipients ?? [null]).map((recipient) => newDelivery(ids, listener, event, recipient));
+}
+
+function newDelivery(
+  ids: Ids,
+  listener: Listener,
+  event: WaitingEvent,
+  recipient: string | null,
+): NewDelivery {
   const { room = 0 } = listener;
   const fits = room > 0;
   listener.room = room - 1;
@@ -135,6 +165,7 @@ function newDelivery(ids: Ids, listener: Listener, event: WaitingEvent): NewDeli
     event_type: event.type,
     state: fits ? 'waiting' : 'failed',
     failure: fits ? null : 'queue_full',
+    recipient,
   };
 }
 

@@ -1,6 +1,11 @@
-/** Request of one attempt: the bytes of the event, which never change, and headers for this attempt. */
+/** Request of one attempt: the body, and headers for this attempt. */
 import { deprecationHeaders } from '../../../contract/deprecation-headers.ts';
-import { eventVersionHeader, orgSignedDelivery, signatureHeader } from '../../../contract/webhook-signing.ts';
+import {
+  eventIdHeader,
+  eventVersionHeader,
+  orgSignedDelivery,
+  signatureHeader,
+} from '../../../contract/webhook-signing.ts';
 import type { Receiver } from './receivers.ts';
 import type { EventPayload } from './schema.ts';
 import type { Post } from './sender.ts';
@@ -14,7 +19,7 @@ export interface Event {
   readonly data: object;
 }
 
-/** Returns the body of every attempt, before it is serialized. */
+/** Returns the body of every attempt in the format `json`, before it is serialized: it never changes. */
 export function payloadOf({ id, type, createdAt, orgId, data }: Event): EventPayload {
   return { id, type, created_at: createdAt.toISOString(), org_id: orgId, data };
 }
@@ -26,12 +31,16 @@ export interface MessageContext {
 
 export function messageOf(
   { url, own, orgSecret }: Receiver,
-  event: Event,
+  { id }: Pick<Event, 'id'>,
+  body: Buffer,
   now: Date,
   { docsUrl, userAgent }: MessageContext,
 ): Post {
-  const body = Buffer.from(JSON.stringify(payloadOf(event)));
-  const common = { 'content-type': 'application/json', 'user-agent': userAgent };
+  const common = {
+    'content-type': 'application/json',
+    'user-agent': userAgent,
+    [eventIdHeader]: id,
+  };
   if (own === null) {
     return {
       url,

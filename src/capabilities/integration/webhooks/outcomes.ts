@@ -1,8 +1,9 @@
 /** Decides what happens to a delivery after an attempt: delivered, retried later, or failed. */
 import type { DueDelivery, Outcome } from './delivery-queries.ts';
 import { nextAttemptAt } from './retries.ts';
-import type { Answer } from './sender.ts';
+
 import type { SubscriptionQueue } from './subscription-queues.ts';
+import type { Answer } from './transport.ts';
 
 export function outcomeOf(
   queue: SubscriptionQueue,
@@ -11,15 +12,17 @@ export function outcomeOf(
   answer: Answer,
   random: () => number,
 ): Outcome {
-  const { status, error, latencyMs, response, retryAfter } = answer;
+  const { status, error, latencyMs, response, retryAfter, isRejected = false } = answer;
   const arrived = status !== null && status >= 200 && status < 300;
   const attempts = delivery.attempt_count + 1;
-  const next = arrived || status === 410 ? undefined : nextAttemptAt({ attempts, at, retryAfter }, random);
+  const failure = isRejected ? 'rejected' : status === 410 ? 'gone' : 'attempts_exhausted';
+  const isFinal = arrived || failure !== 'attempts_exhausted';
+  const next = isFinal ? undefined : nextAttemptAt({ attempts, at, retryAfter }, random);
   return {
     ...queue,
     delivery,
     state: arrived ? 'delivered' : next === undefined ? 'failed' : 'waiting',
-    failure: arrived || next !== undefined ? null : status === 410 ? 'gone' : 'attempts_exhausted',
+    failure: arrived || next !== undefined ? null : failure,
     due_at: next ?? null,
     attempt: { at: at.toISOString(), status, latency_ms: latencyMs, error, response },
     at,

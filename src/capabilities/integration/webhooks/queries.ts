@@ -2,7 +2,14 @@
 import { assignments } from '../../../platform/db/assignments.ts';
 import type { Queryable } from '../../../platform/db/database.ts';
 import { type PageOf, searchCondition, selectPage } from '../../../platform/http/routes/list.ts';
-import { type SubscriptionFilters, type SubscriptionStatus, subscriptionSorts } from './schema.ts';
+import {
+  type SubscriptionFilters,
+  type SubscriptionStatus,
+  subscriptionSorts,
+  type WebhookFormat,
+} from './schema.ts';
+
+export type MessageFormat = WebhookFormat | 'email';
 
 export interface SubscriptionRow {
   readonly org_id: string;
@@ -20,11 +27,14 @@ export interface SubscriptionRow {
   readonly created_at: Date;
   readonly updated_at: Date;
   readonly deleted_at: Date | null;
+  readonly format: MessageFormat;
+  /** Null unless the format is `email`. */
+  readonly recipients: readonly string[] | null;
 }
 
 const columns =
   'org_id, id, url, events, description, status, disabled_reason, disabled_at, secret, secret_created_at, ' +
-  'previous_secret, previous_until, created_at, updated_at, deleted_at';
+  'previous_secret, previous_until, created_at, updated_at, deleted_at, format, recipients';
 
 function valuesOf(row: SubscriptionRow): unknown[] {
   return [
@@ -43,10 +53,19 @@ function valuesOf(row: SubscriptionRow): unknown[] {
     row.created_at,
     row.updated_at,
     row.deleted_at,
+    row.format,
+    row.recipients,
   ];
 }
 
-const placeholders = '$1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15';
+const placeholders = '$1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17';
+
+/** Deliveries by e-mail have queues of their own, so that a slow mail server does not delay webhooks. */
+export type Channel = 'http' | 'mail';
+
+function channelOf(format: MessageFormat): Channel {
+  return format === 'email' ? 'mail' : 'http';
+}
 
 /** Inserts the subscription and its empty queue. */
 export async function insertSubscription(tx: Queryable, row: SubscriptionRow): Promise<void> {
@@ -55,7 +74,11 @@ export async function insertSubscription(tx: Queryable, row: SubscriptionRow): P
      VALUES (${placeholders})`,
     valuesOf(row),
   );
-  await tx.query('INSERT INTO webhook_lanes (org_id, subscription_id) VALUES ($1, $2)', [row.org_id, row.id]);
+  await tx.query('INSERT INTO webhook_lanes (org_id, subscription_id, channel) VALUES ($1, $2, $3)', [
+    row.org_id,
+    row.id,
+    channelOf(row.format),
+  ]);
 }
 
 export async function updateSubscription(tx: Queryable, row: SubscriptionRow): Promise<void> {
@@ -91,7 +114,7 @@ export async function lockSubscription(
   return row;
 }
 
-/** Returns the subscriptions of these orgs, without deleted ones. */
+/** Returns the subscriptions of these orgs, also by e-mail, without deleted ones. */
 export async function selectSubscriptions(
   db: Queryable,
   orgIds: readonly string[],
@@ -104,29 +127,36 @@ export async function selectSubscriptions(
 
 export interface Listener {
   readonly org_id: string;
+  readonly created_at: Date;
   readonly events: readonly string[];
 }
 
 /** Returns the event patterns of the subscriptions of these orgs, or of all orgs if `orgIds` is omitted. */
 export async function selectListeners(db: Queryable, orgIds?: readonly string[]): Promise<Listener[]> {
   return db.query<Listener>(
-    `SELECT org_id, events FROM webhook_subscriptions
+    `SELECT org_id, events, created_at FROM webhook_subscriptions
       WHERE deleted_at IS NULL AND status <> 'disabled' AND ($1::text[] IS NULL OR org_id = ANY($1))`,
     [orgIds ?? null],
   );
 }
 
+/** Lists webhooks, or subscriptions by e-mail. */
 export async function listSubscriptions(
   db: Queryable,
   orgId: string,
   query: SubscriptionFilters,
+  channel: Channel = 'http',
 ): Promise<PageOf<SubscriptionRow>> {
   return selectPage<SubscriptionRow>(db, {
     select: `SELECT ${columns} FROM webhook_subscriptions`,
     where: [
       ['org_id = ? AND deleted_at IS NULL', orgId],
+      [`(format = 'email') = ?`, channel === 'mail'],
       ['status = ?', query.status],
-      searchCondition(['url', 'id'], query.search),
+      searchCondition(
+        channel === 'mail' ? [`array_to_string(recipients, ' ')`, 'description', 'id'] : ['url', 'id'],
+        query.search,
+      ),
     ],
     sorts: subscriptionSorts,
     defaultSort: '-created_at',

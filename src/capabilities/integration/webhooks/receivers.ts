@@ -4,7 +4,7 @@ import type { Database } from '../../../platform/db/database.ts';
 import type { Secrets } from '../../../platform/secrets/secrets.ts';
 import type { Clock } from '../../../platform/time/clock.ts';
 import { onWebhooksChange } from './change-notifications.ts';
-import { findSubscription } from './queries.ts';
+import { findSubscription, type MessageFormat } from './queries.ts';
 import type { SubscriptionStatus } from './schema.ts';
 import { orgContext, orgSecretOf, subscriptionContext } from './signing.ts';
 import type { SubscriptionQueue } from './subscription-queues.ts';
@@ -12,12 +12,15 @@ import type { SubscriptionQueue } from './subscription-queues.ts';
 export interface Receiver {
   readonly status: SubscriptionStatus;
   readonly url: string;
+  readonly format: MessageFormat;
+  /** Empty unless the format is `email`. */
+  readonly recipients: readonly string[];
   /** Null if deliveries are signed with the org's secret. */
   readonly own: {
     readonly secret: string;
     readonly previous: { readonly secret: string; readonly until: Date } | null;
   } | null;
-  /** Empty if the subscription has its own secret. */
+  /** Empty if the subscription has its own secret, or is by e-mail. */
   readonly orgSecret: string;
 }
 
@@ -60,6 +63,8 @@ export function createReceivers({ db, secrets, clock }: ReceiverDependencies): R
     return {
       status: row.status,
       url: row.url,
+      format: row.format,
+      recipients: row.recipients ?? [],
       own:
         row.secret === null
           ? null
@@ -71,7 +76,7 @@ export function createReceivers({ db, secrets, clock }: ReceiverDependencies): R
                   : { secret: open(previous_secret), until: previous_until },
             },
       orgSecret:
-        row.secret === null
+        row.secret === null && row.format !== 'email'
           ? secrets.decrypt((await orgSecretOf(db, secrets, org_id, clock.now())).secret, orgContext(org_id))
           : '',
     };

@@ -11,7 +11,9 @@ import {
   redeliver,
   redeliverRange,
   sendTest,
+  viewDelivery,
 } from './deliveries.ts';
+import type { DeliveryRow } from './delivery-queries.ts';
 import { findSubscription, listSubscriptions, type SubscriptionRow } from './queries.ts';
 import {
   CreatedSubscription,
@@ -33,6 +35,7 @@ import { readOrgSecret, rotateOrgSecret, rotateSigning, viewSigning } from './si
 import {
   createSubscription,
   deleteSubscription,
+  isMailSubscription,
   patchSubscription,
   pauseSubscription,
   type Rules,
@@ -224,7 +227,8 @@ function deliveryRoutes({ db, ids }: WebhookDependencies): Route[] {
       response: DeliveryView,
       errors: ['conflict'],
       async handler({ params, now }, tx) {
-        const after = await sendTest(tx, ids, subscriptionName(params), now);
+        const [sent] = await sendTest(tx, ids, subscriptionName(params), now);
+        const after = viewDelivery(sent as DeliveryRow);
         return { body: after, changes: [deliveryChange(params, after.id, { after })] };
       },
     }),
@@ -251,7 +255,7 @@ function deliveryRoutes({ db, ids }: WebhookDependencies): Route[] {
       path: '/v1/orgs/{id}/webhooks/{sub_id}/deliveries/{delivery_id}/payload',
       summary: 'Get the payload of a delivery',
       description:
-        'The event, as it is posted to the receiver. Requires the access that creating a subscription requires, ' +
+        'The event, as it is posted to the receiver in the format `json`. Requires the access that creating a subscription requires, ' +
         'because an event may contain anything about the organization.',
       access: admin,
       response: EventPayload,
@@ -268,7 +272,8 @@ function deliveryRoutes({ db, ids }: WebhookDependencies): Route[] {
       response: DeliveryView,
       errors: ['conflict'],
       async handler({ params, now }, tx) {
-        const { before, after } = await redeliver(tx, subscriptionName(params), params.delivery_id, now);
+        const sent = await redeliver(tx, subscriptionName(params), params.delivery_id, now);
+        const [before, after] = [viewDelivery(sent.before), viewDelivery(sent.after)];
         return { body: after, changes: [deliveryChange(params, after.id, { before, after })] };
       },
     }),
@@ -343,15 +348,17 @@ interface SubscriptionParams {
   readonly sub_id: string;
 }
 
+/** A subscription by e-mail is not a webhook: its id is not found here. */
 function subscriptionName({ id, sub_id }: SubscriptionParams): SubscriptionName {
+  if (isMailSubscription(sub_id)) {
+    throw apiError('not_found');
+  }
   return { orgId: id, id: sub_id };
 }
 
-async function requireSubscription(
-  db: Database,
-  { id, sub_id }: SubscriptionParams,
-): Promise<SubscriptionRow> {
-  const row = await findSubscription(db, id, sub_id);
+async function requireSubscription(db: Database, params: SubscriptionParams): Promise<SubscriptionRow> {
+  const name = subscriptionName(params);
+  const row = await findSubscription(db, name.orgId, name.id);
   if (row === undefined) {
     throw apiError('not_found');
   }

@@ -10,13 +10,14 @@ const url = Type.String({
     'URL that events are posted to: `https`, without credentials. `http` and private addresses only if the ' +
     'deployment allows them.',
 });
-const eventPatterns = Type.Array(
+const eventsMeaning = 'Event types, as listed at `GET /v1/meta/events`; `budget.*` for a group, `*` for all.';
+export const eventPatterns = Type.Array(
   Type.String({ maxLength: 100, pattern: '^(\\*|[a-z_]+\\.(\\*|[a-z_]+))$' }),
   {
     minItems: 1,
     maxItems: 50,
     uniqueItems: true,
-    description: 'Event types, as listed at `GET /v1/meta/events`; `budget.*` for a group, `*` for all.',
+    description: eventsMeaning,
   },
 );
 const description = nullable(Type.String({ maxLength: 500 }));
@@ -28,9 +29,20 @@ function choiceOrNull<const Words extends readonly string[]>(words: Words, descr
 export const subscriptionStatuses = ['active', 'paused', 'disabled'] as const;
 export type SubscriptionStatus = (typeof subscriptionStatuses)[number];
 
+/** The formats of messages: `json` for programs, the others for people. */
+export const webhookFormats = ['json', 'slack', 'teams'] as const;
+export type WebhookFormat = (typeof webhookFormats)[number];
+
+const format = choice(
+  webhookFormats,
+  '`json`: the event, for programs. `slack`: a message for an incoming webhook of Slack. `teams`: a card for a workflow of ' +
+    'Microsoft Teams. The last two are for alerts only.',
+);
+
 export const SubscriptionView = closed({
   id,
   url: Type.String(),
+  format,
   events: Type.Array(Type.String()),
   description,
   status: choice(
@@ -55,7 +67,13 @@ export type SubscriptionView = Static<typeof SubscriptionView>;
 
 export const CreateSubscription = closed({
   url,
-  events: eventPatterns,
+  format: Type.Optional(Type.Unsafe<WebhookFormat>({ ...format, default: 'json' })),
+  events: Type.Optional(
+    Type.Unsafe<string[]>({
+      ...eventPatterns,
+      description: `${eventsMeaning} Required if the format is \`json\`; otherwise all alerts by default.`,
+    }),
+  ),
   description: Type.Optional(description),
   create_secret: Type.Optional(
     Type.Boolean({
@@ -74,7 +92,7 @@ export const CreatedSubscription = closed({
   ),
 });
 
-export const PatchSubscription = partial({ url, events: eventPatterns, description });
+export const PatchSubscription = partial({ url, format, events: eventPatterns, description });
 export type PatchSubscription = Static<typeof PatchSubscription>;
 
 export const subscriptionSorts = { created_at: 'timestamptz' } as const;
@@ -152,7 +170,8 @@ export const deliveryFailures = [
   'queue_full',
   'event_gone',
 ] as const;
-export type DeliveryFailure = (typeof deliveryFailures)[number];
+/** `rejected`: the mail server rejected the recipient or the message for good. */
+export type DeliveryFailure = (typeof deliveryFailures)[number] | 'rejected';
 
 export const DeliveryView = closed({
   id,

@@ -21,21 +21,12 @@ import {
 } from '../../../platform/outbound/checked-lookup.ts';
 import { boundInterimResponses } from '../../../platform/outbound/interim-responses.ts';
 import type { AttemptError } from './schema.ts';
+import type { Answer } from './transport.ts';
 
 export interface Post {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Buffer;
-}
-
-export interface Answer {
-  /** Null if there was no response. */
-  readonly status: number | null;
-  readonly error: AttemptError | null;
-  readonly latencyMs: number;
-  /** First bytes of the body. */
-  readonly response: string | null;
-  readonly retryAfter: string | undefined;
 }
 
 export interface Sender {

@@ -138,7 +138,7 @@ export async function rotateOrgSecret(
     throw apiError('not_found');
   }
   const before = viewOrgSecret(secrets, orgId, await orgSecretOf(tx, secrets, orgId, now));
-  const subscriptions = await selectSubscriptions(tx, [orgId]);
+  const subscriptions = (await selectSubscriptions(tx, [orgId])).filter(({ format }) => format !== 'email');
   if (subscriptions.length > 0 && subscriptions.every(({ secret }) => secret !== null)) {
     return { changed: false, before, after: before };
   }

@@ -106,7 +106,7 @@ describe('a slow receiver', () => {
     expect(await claim({ quick: 1, slow: 0 })).toEqual([[quick, false]]);
     expect(await claim({ quick: 1, slow: 1 })).toEqual([[late, true]]);
     expect(await claim({ quick: 1, slow: 1 })).toEqual([[later, true]]);
-    await freeAllQueues(world.db);
+    await freeAllQueues(world.db, 'http');
   });
 });
 

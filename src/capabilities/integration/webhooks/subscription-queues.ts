@@ -3,6 +3,7 @@
  * due. Leases use the database clock, also in tests; due times are compared with `agreedNow`.
  */
 import type { Queryable, Transaction } from '../../../platform/db/database.ts';
+import type { Channel } from './queries.ts';
 
 const leaseSeconds = 20;
 
@@ -61,8 +62,9 @@ export async function claimQueues(
   owner: string,
   at: Date,
   room: { readonly quick: number; readonly slow: number },
+  channel: Channel = 'http',
 ): Promise<ClaimedQueue[]> {
-  const isFree = 'next_due_at <= $2 AND (leased_until IS NULL OR leased_until < now())';
+  const isFree = 'next_due_at <= $2 AND (leased_until IS NULL OR leased_until < now()) AND channel = $6';
   return db.query<ClaimedQueue>(
     `WITH quick AS (
        SELECT org_id, subscription_id FROM webhook_lanes
@@ -73,7 +75,7 @@ export async function claimQueues(
      UPDATE webhook_lanes SET owner = $1, leased_until = now() + make_interval(secs => $3)
       WHERE (org_id, subscription_id) IN (SELECT * FROM quick UNION ALL SELECT * FROM slow)
      RETURNING org_id, subscription_id, slow_at IS NOT NULL AS is_slow`,
-    [owner, at, leaseSeconds, Math.max(0, room.quick), Math.max(0, room.slow)],
+    [owner, at, leaseSeconds, Math.max(0, room.quick), Math.max(0, room.slow), channel],
   );
 }
 
@@ -134,8 +136,11 @@ export async function releaseQueue(
 }
 
 /** Releases all queues at the start of a single process: any previous owner of a lease no longer runs. */
-export async function freeAllQueues(db: Queryable): Promise<void> {
-  await db.query('UPDATE webhook_lanes SET owner = NULL, leased_until = NULL WHERE owner IS NOT NULL', []);
+export async function freeAllQueues(db: Queryable, channel: Channel): Promise<void> {
+  await db.query(
+    'UPDATE webhook_lanes SET owner = NULL, leased_until = NULL WHERE owner IS NOT NULL AND channel = $1',
+    [channel],
+  );
 }
 
 /** Releases the queues of this process on shutdown, so that the next process need not wait for the leases to expire. */

@@ -1,5 +1,7 @@
 /** Life cycle of a subscription: created, changed, paused and resumed, disabled by the service, deleted. */
-import { apiError } from '../../../contract/api-error.ts';
+
+import { alertEvents } from '../../../contract/alert-events.ts';
+import { apiError, invalidField } from '../../../contract/api-error.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
 import type { Ids } from '../../../platform/ids.ts';
 import { lockOrg } from '../../access/orgs/index.ts';
@@ -8,12 +10,13 @@ import { checkPatterns } from './event-patterns.ts';
 import {
   insertSubscription,
   lockSubscription,
+  type MessageFormat,
   type SubscriptionRow,
   selectSubscriptions,
   updateSubscription,
 } from './queries.ts';
 import { checkReceiverUrl } from './receiver-url.ts';
-import type { CreateSubscription, PatchSubscription, SubscriptionView } from './schema.ts';
+import type { CreateSubscription, PatchSubscription, SubscriptionView, WebhookFormat } from './schema.ts';
 import { forgetReceiver, restartQueue } from './subscription-queues.ts';
 
 export const subscriptionsPerOrgMax = 100;
@@ -27,10 +30,16 @@ export interface SubscriptionName {
   readonly id: string;
 }
 
+/** Ids of webhooks start with `whk_`, those of subscriptions by e-mail with `eml_`. */
+export function isMailSubscription(id: string): boolean {
+  return id.startsWith('eml_');
+}
+
 export function viewSubscription(row: SubscriptionRow): SubscriptionView {
   return {
     id: row.id,
     url: row.url,
+    format: row.format as WebhookFormat,
     events: [...row.events],
     description: row.description,
     status: row.status,
@@ -48,9 +57,9 @@ export async function createSubscription(
   { allowPrivateNetworks }: Rules,
   now: Date,
   orgId: string,
-  { url, events, description }: CreateSubscription,
+  { url, format = 'json', events = defaultEvents(format), description }: CreateSubscription,
 ): Promise<SubscriptionRow> {
-  checkPatterns(events);
+  checkPatterns(events, format);
   const row: SubscriptionRow = {
     org_id: orgId,
     id: ids.next('whk'),
@@ -67,18 +76,32 @@ export async function createSubscription(
     created_at: now,
     updated_at: now,
     deleted_at: null,
+    format,
+    recipients: null,
   };
+  await addSubscription(tx, row, subscriptionsPerOrgMax);
+  return row;
+}
+
+/** Programs choose their events; people get all alerts unless they choose. */
+function defaultEvents(format: MessageFormat): string[] {
+  if (format === 'json') {
+    throw invalidField('events', 'required', 'This field is required.');
+  }
+  return [...alertEvents];
+}
+
+/** Inserts a webhook or a subscription by e-mail, of which an org has at most `max` each. */
+export async function addSubscription(tx: Transaction, row: SubscriptionRow, max: number): Promise<void> {
+  const isMail = row.format === 'email';
   // Serializes creations, so that concurrent requests cannot exceed the maximum.
-  await lockOrg(tx, orgId);
-  if ((await selectSubscriptions(tx, [orgId])).length >= subscriptionsPerOrgMax) {
-    throw apiError(
-      'conflict',
-      `The limit of ${subscriptionsPerOrgMax} subscriptions is reached. Delete a subscription first.`,
-    );
+  await lockOrg(tx, row.org_id);
+  const others = await selectSubscriptions(tx, [row.org_id]);
+  if (others.filter(({ format }) => (format === 'email') === isMail).length >= max) {
+    throw apiError('conflict', `The limit of ${max} subscriptions is reached. Delete a subscription first.`);
   }
   await insertSubscription(tx, row);
-  await notifyWebhooksChanged(tx, orgId);
-  return row;
+  await notifyWebhooksChanged(tx, row.org_id);
 }
 
 export interface SubscriptionChange {
@@ -115,17 +138,22 @@ export function patchSubscription(
   { allowPrivateNetworks }: Rules,
   name: SubscriptionName,
   now: Date,
-  { url, events, description }: PatchSubscription,
+  { url, format, events, description }: PatchSubscription,
 ): Promise<SubscriptionChange> {
-  if (events !== undefined) {
-    checkPatterns(events);
-  }
   const changed = {
     ...(url !== undefined && { url: checkReceiverUrl(url, allowPrivateNetworks) }),
+    ...(format !== undefined && { format }),
     ...(events !== undefined && { events }),
     ...(description !== undefined && { description }),
   };
-  return changeSubscription(tx, name, now, () => changed);
+  return changeSubscription(tx, name, now, (row) => {
+    const after = { ...row, ...changed };
+    // The events of an existing subscription are checked only if they or the format change.
+    if (events !== undefined || after.format !== row.format) {
+      checkPatterns(after.events, after.format);
+    }
+    return changed;
+  });
 }
 
 export function pauseSubscription(

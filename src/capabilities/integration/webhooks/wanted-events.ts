@@ -79,3 +79,15 @@ export async function subscribersOf(db: Queryable, type: EventType): Promise<str
   const listeners = await selectListeners(db);
   return [...new Set(listeners.filter(({ events }) => wantsEvent(events, type)).map(({ org_id }) => org_id))];
 }
+
+/** Returns these organizations with the time of their oldest subscription to the event. */
+export async function subscribersSince(db: Queryable, type: EventType): Promise<ReadonlyMap<string, Date>> {
+  const since = new Map<string, Date>();
+  for (const { org_id, events, created_at } of await selectListeners(db)) {
+    const other = since.get(org_id);
+    if (wantsEvent(events, type) && (other === undefined || created_at < other)) {
+      since.set(org_id, created_at);
+    }
+  }
+  return since;
+}

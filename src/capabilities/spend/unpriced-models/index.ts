@@ -1,5 +1,5 @@
 export { type CallPrices, createCallPrices, isDefaultRates, unpricedAtNoCost } from './call-prices.ts';
-export { findUnpricedPolicy } from './queries.ts';
+export { findUnpricedPolicy, listUnpricedModels } from './queries.ts';
 export { unpricedModelRoutes } from './routes.ts';
 export { PutUnpricedPolicy } from './schema.ts';
 export { viewUnpricedPolicy } from './unpriced-policies.ts';

@@ -99,11 +99,12 @@ export const memberScreens: readonly Screen[] = [
 
 async function shownLink(
   _visit: ScreenVisit,
-  { name, sign_in_url }: Responses['members.invite'],
+  { name, sign_in_url, emailed }: Responses['members.invite'],
 ): Promise<ScreenAnswer> {
   return view(
     'Sign-in link',
     html`${heading('Sign-in link', html`<a class="button" href="${listPath}">All members</a>`)}
+${emailed && html`<p class="note">It is being sent to the member by e-mail.</p>`}
 ${sign_in_url === null ? panel(html`<p>${name} was added as a member and signs in by SSO.</p>`) : secretBox(`Single-use sign-in link for ${name}.`, sign_in_url)}`,
   );
 }

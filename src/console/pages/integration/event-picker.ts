@@ -1,4 +1,5 @@
 /** The events of a webhook as check boxes: all, a group such as `limit.*`, or single types, each with an example. */
+import { alertEvents } from '../../../contract/alert-events.ts';
 import type { Item } from '../../../contract/views/responses.ts';
 import type { Api } from '../../api.ts';
 import { capitalized, humanize } from '../../format.ts';
@@ -9,6 +10,8 @@ import type { ExplainedOption, OptionGroup } from '../../option-groups.ts';
 type EventEntry = Item<'meta.events'>;
 
 const everything = '*';
+/** Stands for the alerts that exist now. */
+const allAlerts = 'alerts';
 /** Titles of groups that are not called what their prefix says. */
 const titles: Readonly<Record<string, string>> = {
   edge: 'Decisions',
@@ -49,7 +52,37 @@ export async function eventsField(api: Api, orgId: string, selected: readonly st
         options: [{ value: everything, label: 'All events, including future ones' }],
         isOpen: true,
       },
+      {
+        title: 'Alerts',
+        options: [
+          {
+            value: allAlerts,
+            label: 'All alerts',
+            help: html`<p class="help">What people must act on: limits, missing prices, expiring keys and more. Slack and Microsoft Teams get alerts only.</p>`,
+          },
+        ],
+        isOpen: true,
+      },
       ...groups,
+      ...(others.length > 0
+        ? [{ title: 'Other', options: others.map((value) => ({ value, label: value })) }]
+        : []),
+    ],
+  };
+}
+
+/** The alerts that people can get by e-mail, without the digest. */
+export async function alertsField(api: Api, orgId: string, selected: readonly string[] = []): Promise<Field> {
+  const { data } = await api.get<'meta.events'>('/v1/meta/events');
+  const alerts = data.filter(({ type }) => (alertEvents as readonly string[]).includes(type));
+  const listed = new Set(alerts.map(({ type }) => type));
+  const others = selected.filter((pattern) => !listed.has(pattern));
+  return {
+    name: 'events',
+    label: 'Alerts',
+    kind: 'checkboxes',
+    groups: [
+      { title: 'Alerts', options: alerts.map((entry) => optionOf(entry, orgId)), isOpen: true },
       ...(others.length > 0
         ? [{ title: 'Other', options: others.map((value) => ({ value, label: value })) }]
         : []),
@@ -74,9 +107,12 @@ function explanation(type: string, meaning: string, payload: object): Markup {
 }
 
 /** Drops patterns that another selected pattern includes. */
-export function withoutIncluded(patterns: readonly string[]): string[] {
-  if (patterns.includes(everything)) {
+export function withoutIncluded(selected: readonly string[]): string[] {
+  if (selected.includes(everything)) {
     return [everything];
   }
+  const patterns = selected.includes(allAlerts)
+    ? [...new Set([...alertEvents, ...selected.filter((pattern) => pattern !== allAlerts)])]
+    : selected;
   return patterns.filter((pattern) => pattern.endsWith('.*') || !patterns.includes(`${groupOf(pattern)}.*`));
 }

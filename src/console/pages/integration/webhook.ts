@@ -21,6 +21,7 @@ import { pathOf } from '../../operations.ts';
 import { type Screen, type ScreenVisit, seeOther, view } from '../../screen.ts';
 import { deliveryList, deliveryScreens, notFilters } from './webhook-delivery.ts';
 import {
+  formatName,
   type SubscriptionView,
   signatureNote,
   signingBadge,
@@ -80,8 +81,8 @@ export const webhookDetailScreens: readonly Screen[] = [
       return subscriptionFields(visit, events);
     },
     async load(visit) {
-      const { url, events, description } = await visit.api.get<'webhooks.read'>(apiPath(visit));
-      return { url, events, description: description ?? '' };
+      const { url, format, events, description } = await visit.api.get<'webhooks.read'>(apiPath(visit));
+      return { url, format, events, description: description ?? '' };
     },
     call: 'PATCH {org}/webhooks/{sub_id}',
     body: subscriptionBody,
@@ -208,6 +209,7 @@ ${card(
   'Details',
   definitionList([
     ['Status', subscriptionStatus(sub)],
+    ['Format', formatName(sub.format)],
     ['Events', sub.events.map((event) => html`<code>${event}</code> `)],
     ['Description', sub.description ?? '–'],
     ['Created', time(sub.created_at, org.timezone)],

@@ -1,4 +1,5 @@
 /** Webhook subscriptions: list and form. */
+import { alertEvents } from '../../../contract/alert-events.ts';
 import type { Responses } from '../../../contract/views/responses.ts';
 import { badge, card, empty, heading, linkButton, secretBox, type Tone } from '../../components.ts';
 import { filterQuery } from '../../filters.ts';
@@ -13,6 +14,16 @@ const listPath = '/console/webhooks';
 
 export type SubscriptionView = Responses['webhooks.read'];
 
+const formats = [
+  { value: 'json', label: 'JSON, for programs' },
+  { value: 'slack', label: 'Slack message' },
+  { value: 'teams', label: 'Microsoft Teams card' },
+] as const;
+
+export function formatName(format: SubscriptionView['format']): string {
+  return formats.find(({ value }) => value === format)?.label ?? format;
+}
+
 /** `selected`: the events of an existing webhook. */
 export async function subscriptionFields(
   { api, org }: ScreenVisit,
@@ -26,6 +37,14 @@ export async function subscriptionFields(
       required: true,
       placeholder: 'https://hooks.example.com/purser',
     },
+    {
+      name: 'format',
+      label: 'Format',
+      kind: 'select',
+      required: true,
+      options: formats,
+      help: html`For chats, paste the URL of an incoming webhook of Slack or of a Teams workflow, and select alerts only. <a href="/docs/guides/alerts">How to</a>`,
+    },
     await eventsField(api, org.id, selected),
     { name: 'description', label: 'Description', kind: 'text', whenEmpty: 'null' },
   ];
@@ -33,7 +52,11 @@ export async function subscriptionFields(
 
 /** Converts the values of the form to the body of the API. */
 export function subscriptionBody(body: Record<string, unknown>): Record<string, unknown> {
-  return { ...body, events: withoutIncluded(body.events as string[]) };
+  const events = withoutIncluded(body.events as string[]);
+  // People get all alerts unless they choose.
+  return events.length === 0 && body.format !== 'json'
+    ? { ...body, events: [...alertEvents] }
+    : { ...body, events };
 }
 
 export const webhookScreens: readonly Screen[] = [
@@ -45,6 +68,7 @@ export const webhookScreens: readonly Screen[] = [
     submit: 'Create webhook',
     back: listPath,
     fields: (visit) => subscriptionFields(visit),
+    load: async () => ({ format: 'json' }),
     call: 'POST {org}/webhooks',
     body: (body) => ({ ...subscriptionBody(body), create_secret: true }),
     show: async (_visit, { id, secret = '' }) =>
@@ -93,6 +117,7 @@ async function list(visit: ScreenVisit) {
         cell: (sub) =>
           html`<a href="${path`/console/webhooks/${sub.id}`}">${sub.url}</a>${sub.description !== null && html`<span class="sub">${sub.description}</span>`}`,
       },
+      { title: 'Format', cell: ({ format }) => formatName(format) },
       { title: 'Events', cell: (sub) => sub.events.map((event) => html`<code>${event}</code> `) },
       { title: 'Status', cell: subscriptionStatus },
       { title: 'Signing', cell: signingBadge },

@@ -142,7 +142,7 @@ function alerts({ alerts: sent, match }: Limit, { org, now }: ScreenVisit): Mark
   if (sent.length === 0) {
     return empty(
       'No alerts sent',
-      html`Alerts are events; receive them with a <a href="/console/webhooks">webhook</a>.`,
+      html`Alerts are events; receive them by <a href="/console/email-alerts">e-mail</a>, or in Slack, Teams and programs with a <a href="/console/webhooks">webhook</a>.`,
     );
   }
   return table({

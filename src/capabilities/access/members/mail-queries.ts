@@ -1,0 +1,63 @@
+/** Statements about sign-in links that wait to be sent by e-mail. */
+import type { Queryable } from '../../../platform/db/database.ts';
+
+export interface MemberMailRow {
+  readonly org_id: string;
+  readonly id: string;
+  readonly member_id: string;
+  readonly sealed: Uint8Array;
+  /** Empty if the member signs in with SSO: the message has no secret then. */
+  readonly link_digest: string;
+  readonly attempt_count: number;
+}
+
+/** Replaces messages that wait for the same member: their links are no longer valid. */
+export async function insertMail(
+  tx: Queryable,
+  { org_id, id, member_id, sealed, link_digest }: Omit<MemberMailRow, 'attempt_count'>,
+  now: Date,
+): Promise<void> {
+  await tx.query('DELETE FROM member_mails WHERE org_id = $1 AND member_id = $2', [org_id, member_id]);
+  await tx.query(
+    `INSERT INTO member_mails (org_id, id, member_id, sealed, link_digest, due_at, created_at)
+     VALUES ($1, $2, $3, $4, $5, $6, $6)`,
+    [org_id, id, member_id, sealed, link_digest, now],
+  );
+}
+
+/** Claims messages that are due. A message whose process has died is claimed again after its lease. */
+export function claimMails(
+  db: Queryable,
+  at: Date,
+  leaseSeconds: number,
+  limit: number,
+): Promise<MemberMailRow[]> {
+  return db.query<MemberMailRow>(
+    `UPDATE member_mails SET leased_until = now() + make_interval(secs => $2)
+      WHERE (org_id, id) IN (
+        SELECT org_id, id FROM member_mails
+         WHERE due_at <= $1 AND (leased_until IS NULL OR leased_until < now())
+         ORDER BY due_at LIMIT $3 FOR UPDATE SKIP LOCKED)
+     RETURNING org_id, id, member_id, sealed, link_digest, attempt_count`,
+    [at, leaseSeconds, limit],
+  );
+}
+
+export async function postponeMail(
+  db: Queryable,
+  { org_id, id }: Pick<MemberMailRow, 'org_id' | 'id'>,
+  dueAt: Date,
+): Promise<void> {
+  await db.query(
+    `UPDATE member_mails SET due_at = $3, attempt_count = attempt_count + 1, leased_until = NULL
+      WHERE org_id = $1 AND id = $2`,
+    [org_id, id, dueAt],
+  );
+}
+
+export async function deleteMail(
+  db: Queryable,
+  { org_id, id }: Pick<MemberMailRow, 'org_id' | 'id'>,
+): Promise<void> {
+  await db.query('DELETE FROM member_mails WHERE org_id = $1 AND id = $2', [org_id, id]);
+}

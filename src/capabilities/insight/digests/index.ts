@@ -1,0 +1,1 @@
+export { weeklyDigests } from './job.ts';

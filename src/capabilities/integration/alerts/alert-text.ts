@@ -1,0 +1,44 @@
+/** The content of a message, whichever way it is sent. */
+
+export type Tone = 'info' | 'warning' | 'critical';
+
+export interface AlertText {
+  /** Says the news on its own, as the subject of an e-mail. */
+  readonly title: string;
+  /** One or two sentences, with the cause and what to do. */
+  readonly text: string;
+  readonly tone: Tone;
+  readonly facts?: readonly Fact[];
+  /** Lists below the text, such as those of a digest. */
+  readonly sections?: readonly Section[];
+  /** The page of the console about it. */
+  readonly page: { readonly label: string; readonly path: string };
+}
+
+export type Fact = readonly [label: string, value: string];
+
+export interface Section {
+  readonly title: string;
+  readonly lines: readonly string[];
+}
+
+/** A text for one organization and event. */
+export interface Message extends AlertText {
+  readonly orgName: string;
+  readonly eventId: string;
+  readonly eventType: string;
+  readonly at: Date;
+  /** The absolute URL of `page`. */
+  readonly url: string;
+}
+
+/** Cuts a text whose length others choose, such as the name of a limit, and replaces line breaks and other control characters. */
+export function shortened(text: string, charsMax: number): string {
+  // A character has at most two code units, so this cuts nothing that would stay.
+  const line = text
+    .slice(0, 2 * charsMax + 2)
+    .replaceAll(/\p{Cc}+/gu, ' ')
+    .trim();
+  const chars = [...line];
+  return chars.length <= charsMax ? line : `${chars.slice(0, charsMax - 1).join('')}…`;
+}

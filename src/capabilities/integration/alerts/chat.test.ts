@@ -1,0 +1,135 @@
+/** Alerts to receivers in the shape of Slack and Teams: real requests, each alert once. */
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { createWorld, type TestOrg, type World } from '../../../../test/harness.ts';
+import { startSlack, startTeams } from '../../../../test/support/chat-receivers.ts';
+import type { Receiver } from '../../../../test/support/webhook-receiver.ts';
+import { controlWebhooks, type Webhooks } from '../../../../test/support/webhooks.ts';
+import { alertEvents } from '../../../contract/alert-events.ts';
+
+let world: World;
+let webhooks: Webhooks;
+const receivers: Receiver[] = [];
+
+beforeAll(async () => {
+  world = await createWorld({ SVC_WEBHOOK_ALLOW_PRIVATE_NETWORKS: 'true' });
+  webhooks = controlWebhooks(world);
+});
+afterAll(async () => {
+  await webhooks.stop();
+  await world.close();
+});
+afterEach(async () => {
+  for (const receiver of receivers.splice(0)) {
+    await receiver.close();
+  }
+});
+
+const started = async (receiver: Promise<Receiver>) => {
+  receivers.push(await receiver);
+  return receiver;
+};
+const call = (org: TestOrg, method: string, path: string, body?: object) =>
+  world.request(method, `/v1/orgs/${org.id}${path}`, {
+    key: org.ownerKey,
+    ...(body !== undefined && { body }),
+  });
+const run = (org: TestOrg, cost_usd: string, more: object = {}) =>
+  world.request('POST', '/v1/runs', { key: org.ownerKey, body: { model: 'm', cost_usd, ...more } });
+
+test.each([
+  ['slack', startSlack],
+  ['teams', startTeams],
+] as const)('%s gets each alert once, as a message that it accepts', async (format, start) => {
+  const org = await world.createOrg('Acme & Söhne <Ltd>');
+  const there = await started(start());
+  const { json: hook } = await call(org, 'POST', '/webhooks', { url: there.url, format });
+  expect(hook).toMatchObject({ format, events: [...alertEvents] });
+  const budget = {
+    name: 'team <a>',
+    scope_kind: 'org',
+    period: 'day',
+    limit_usd: '50',
+    alert_thresholds: [50, 80],
+  };
+  const { json: made } = await call(org, 'POST', '/budgets', budget);
+  await run(org, '41');
+  for (let i = 0; i < 3; i += 1) {
+    await run(org, '20');
+  }
+  await world.runJob('emit-limit-events');
+  await webhooks.deliver();
+  await webhooks.deliver();
+  const bodies = there.received.map(({ body }) => body);
+  expect(bodies).toHaveLength(2);
+  expect(bodies.some((body) => body.includes('has used 82% ($41 of $50)'))).toBe(true);
+  expect(bodies.some((body) => body.includes('has blocked a request'))).toBe(true);
+  expect(bodies.every((body) => body.includes(`http://localhost/console/limits/${made.id}`))).toBe(true);
+  for (const { headers, body } of there.received) {
+    expect(body).toContain(headers['x-svc-event-id']);
+    expect(headers['x-svc-signature']).toBeDefined();
+  }
+  const { json } = await call(org, 'GET', `/webhooks/${hook.id}/deliveries`);
+  expect(json.data.map(({ state }: { state: string }) => state)).toEqual(['delivered', 'delivered']);
+});
+
+test('waits as long as Slack asks for, and repeats the message with the same id', async () => {
+  const org = await world.createOrg();
+  let limited = true;
+  const there = await started(
+    startSlack((response) => {
+      if (limited) {
+        response.writeHead(429, { 'retry-after': '90' }).end('rate_limited');
+      }
+      return limited;
+    }),
+  );
+  const { json: hook } = await call(org, 'POST', '/webhooks', { url: there.url, format: 'slack' });
+  await call(org, 'POST', `/webhooks/${hook.id}/test`);
+  await webhooks.deliver();
+  limited = false;
+  world.clock.advanceSeconds(60);
+  await webhooks.deliver();
+  expect(there.received).toHaveLength(1);
+  world.clock.advanceSeconds(40);
+  await webhooks.deliver();
+  expect(there.received).toHaveLength(2);
+  expect(there.received[1]?.body).toBe(there.received[0]?.body);
+});
+
+test('a limit with a counter per customer sends at most 20 messages per window', async () => {
+  const org = await world.createOrg();
+  const there = await started(startSlack());
+  await call(org, 'POST', '/webhooks', { url: there.url, format: 'slack' });
+  const limit = { customer_id: '*', period: 'day', limit_usd: '1', alert_thresholds: [80] };
+  expect((await call(org, 'POST', '/customer-limits', limit)).status).toBe(201);
+  for (let i = 0; i < 25; i += 1) {
+    await run(org, '0.9', { customer_id: `customer-${i}` });
+  }
+  await webhooks.deliver();
+  expect(there.received).toHaveLength(20);
+  expect(there.received[0]?.body).toContain('customer customer-');
+});
+
+describe('the format of a webhook', () => {
+  test('is json by default, and is rejected together with events that are no alerts', async () => {
+    const org = await world.createOrg();
+    const url = 'https://receiver.example/';
+    const made = await call(org, 'POST', '/webhooks', { url, events: ['*'] });
+    expect(made.json.format).toBe('json');
+    const missing = await call(org, 'POST', '/webhooks', { url });
+    expect(missing.status).toBe(422);
+    expect(missing.json.error.details.fields).toEqual([
+      { field: 'events', code: 'required', message: 'This field is required.' },
+    ]);
+    const all = await call(org, 'POST', '/webhooks', { url, format: 'slack', events: ['limit.*', '*'] });
+    expect(all.json.error.details.fields).toMatchObject([
+      { field: 'events[1]', message: expect.stringMatching(/Not an alert/) },
+    ]);
+    expect((await call(org, 'PATCH', `/webhooks/${made.json.id}`, { format: 'teams' })).status).toBe(422);
+    const change = { format: 'teams', events: ['limit.*', 'digest.weekly'] };
+    expect((await call(org, 'PATCH', `/webhooks/${made.json.id}`, change)).json).toMatchObject(change);
+    expect((await call(org, 'PATCH', `/webhooks/${made.json.id}`, { events: ['budget.*'] })).status).toBe(
+      422,
+    );
+  });
+});

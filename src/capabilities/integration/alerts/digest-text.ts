@@ -1,0 +1,88 @@
+/** The text of the weekly digest. */
+import { type AlertText, type Section, shortened } from './alert-text.ts';
+import { change, count, day, inUnit, usd } from './format.ts';
+import { limitName } from './limit-texts.ts';
+
+interface Spend {
+  readonly usd: string;
+  readonly previous_usd: string;
+}
+
+export interface DigestData {
+  readonly week_start: string;
+  readonly week_end: string;
+  readonly spend_usd: string;
+  readonly previous_spend_usd: string;
+  readonly runs: number;
+  readonly top_customers: readonly (Spend & { readonly customer_id: string })[];
+  readonly top_models: readonly (Spend & { readonly model: string })[];
+  readonly limits_near: readonly {
+    readonly kind: string;
+    readonly name: string | null;
+    readonly match: Readonly<Record<string, string>>;
+    readonly unit: string;
+    readonly limit: string | number;
+    readonly used: string | number;
+    readonly used_percent: number;
+  }[];
+  readonly blocked_requests: number;
+  readonly blocked_by: readonly { readonly code: string; readonly requests: number }[];
+  readonly unpriced_models: readonly { readonly model: string; readonly runs: number }[];
+  readonly expiring_keys: readonly { readonly name: string; readonly expires_at: string }[];
+}
+
+const nameCharsMax = 100;
+const dayMs = 86_400_000;
+
+export function digestText(data: DigestData): AlertText {
+  const { spend_usd, previous_spend_usd, runs } = data;
+  const changed = change(spend_usd, previous_spend_usd);
+  return {
+    title: `Week of ${day(data.week_start)}: ${usd(spend_usd)} spent`,
+    text: `From ${day(data.week_start)} to ${day(lastDay(data.week_end))}, ${usd(spend_usd)} were spent in ${count(runs)} ${runs === 1 ? 'run' : 'runs'}${
+      changed === '' ? '' : `: ${changed} against the week before (${usd(previous_spend_usd)})`
+    }.`,
+    tone: 'info',
+    sections: sectionsOf(data).filter(({ lines }) => lines.length > 0),
+    page: { label: 'Open usage', path: '/console/usage' },
+  };
+}
+
+function sectionsOf(data: DigestData): Section[] {
+  const spend = (name: string, group: Spend) => {
+    const changed = change(group.usd, group.previous_usd);
+    return `${shortened(name, nameCharsMax)}: ${usd(group.usd)}${changed === '' ? '' : ` (${changed})`}`;
+  };
+  return [
+    { title: 'Top customers', lines: data.top_customers.map((one) => spend(one.customer_id, one)) },
+    { title: 'Top models', lines: data.top_models.map((one) => spend(one.model, one)) },
+    {
+      title: 'Limits nearly used up',
+      lines: data.limits_near.map(
+        (one) =>
+          `${limitName(one, one.name)}: ${one.used_percent}% (${inUnit(one.unit, one.used)} of ${inUnit(one.unit, one.limit)})`,
+      ),
+    },
+    {
+      title: `Blocked requests: ${count(data.blocked_requests)}`,
+      lines: data.blocked_by.map(({ code, requests }) => `${code}: ${count(requests)}`),
+    },
+    {
+      title: 'Models without a price',
+      lines: data.unpriced_models.map(
+        ({ model, runs }) =>
+          `${shortened(model, nameCharsMax)}: ${count(runs)} ${runs === 1 ? 'run' : 'runs'}`,
+      ),
+    },
+    {
+      title: 'API keys that expire soon',
+      lines: data.expiring_keys.map(
+        ({ name, expires_at }) => `${shortened(name, nameCharsMax)}: ${day(expires_at.slice(0, 10))}`,
+      ),
+    },
+  ];
+}
+
+function lastDay(weekEnd: string): string {
+  return new Date(Date.parse(`${weekEnd}T00:00:00Z`) - dayMs).toISOString().slice(0, 10);
+}

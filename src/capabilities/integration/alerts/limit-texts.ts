@@ -1,0 +1,154 @@
+/** Texts about limits: a threshold, exhaustion, and the forecast of it. */
+import type { LimitRow } from '../../../ledger/limits/limits.ts';
+import { type AlertText, type Fact, shortened } from './alert-text.ts';
+import { day, instant, inUnit, percentOf } from './format.ts';
+
+export interface LimitData {
+  readonly limit_id: string;
+  readonly kind: string;
+  readonly match: Readonly<Record<string, string>>;
+  readonly matched?: Readonly<Record<string, string>>;
+  readonly unit: string;
+  readonly limit: string | number;
+  readonly window_end: string | null;
+}
+
+/** What is known about the limit besides the event: it may have been deleted since. */
+export interface LimitContext {
+  readonly row: Pick<LimitRow, 'name' | 'period' | 'owner'> | undefined;
+  readonly timezone: string;
+}
+
+const kindNames: Readonly<Record<string, string>> = {
+  spend_cap: 'Daily spend cap',
+  budget: 'Budget',
+  customer: 'Customer limit',
+  credits: 'Credit pack',
+  prepaid: 'Prepaid balance',
+  plan_runs: 'Plan limit on runs',
+  plan_tokens: 'Plan limit on tokens',
+  quota: 'Quota',
+  rate: 'Rate limit',
+  chain_cost: 'Chain cost limit',
+  chain_depth: 'Chain depth limit',
+  chain_tokens: 'Chain token limit',
+};
+const nameCharsMax = 100;
+
+const fieldNames: Readonly<Record<string, string>> = {
+  customer_id: 'customer',
+  key_id: 'API key',
+  member_id: 'member',
+  chain_id: 'chain',
+};
+
+/** Such as “Budget Support (workflow triage)”. */
+export function limitName(
+  { kind, match, matched = match }: Pick<LimitData, 'kind' | 'match' | 'matched'>,
+  name: string | null | undefined,
+): string {
+  const scope = Object.entries(matched)
+    .map(([field, value]) => {
+      const named = fieldNames[field] ?? field.replace(/^tag:/, 'tag ').replaceAll('_', ' ');
+      return value === '*' ? `per ${named}` : `${named} ${shortened(value, nameCharsMax)}`;
+    })
+    .join(', ');
+  const title = [kindNames[kind] ?? kind, shortened(name ?? '', nameCharsMax)].filter(Boolean).join(' ');
+  return scope === '' ? title : `${title} (${scope})`;
+}
+
+export function thresholdText(
+  data: LimitData & { readonly threshold_percent: number; readonly settled: string | number },
+  context: LimitContext,
+): AlertText {
+  const { unit, limit, settled } = data;
+  const name = limitName(data, context.row?.name);
+  const percent = percentOf(settled, limit);
+  return {
+    title: `${name} has used ${percent}%`,
+    text: `${name} has used ${percent}% (${inUnit(unit, settled)} of ${inUnit(unit, limit)})${ofWindow(data, context)}`,
+    tone: percent >= 100 ? 'critical' : 'warning',
+    facts: [
+      ['Used', `${inUnit(unit, settled)} of ${inUnit(unit, limit)}`],
+      ['Alert threshold', `${data.threshold_percent}%`],
+      ...commonFacts(data, context),
+    ],
+    page: pageOf(data),
+  };
+}
+
+export function exhaustedText(
+  data: LimitData & { readonly used: string | number; readonly code: string },
+  context: LimitContext,
+): AlertText {
+  const { unit, limit, used } = data;
+  const name = limitName(data, context.row?.name);
+  const isRate = data.kind === 'rate';
+  return {
+    title: isRate ? `${name} rejects requests` : `${name} is used up`,
+    text: isRate
+      ? `${name} has rejected a request: its rate is ${inUnit(unit, limit)}. Clients that retry later are not affected.`
+      : `${name} has blocked a request: ${inUnit(unit, used)} of ${inUnit(unit, limit)} are used or reserved. Requests are blocked until ${untilWhen(data, context)}.`,
+    tone: 'critical',
+    facts: [
+      ...(isRate ? [] : [['Used', `${inUnit(unit, used)} of ${inUnit(unit, limit)}`] as const]),
+      ['Error code', data.code],
+      ...commonFacts(data, context),
+    ],
+    page: pageOf(data),
+  };
+}
+
+export function forecastText(
+  data: LimitData & {
+    readonly used: string | number;
+    readonly runs_out_on: string;
+    readonly earliest_on: string | null;
+    readonly latest_on: string | null;
+    readonly expected_at_window_end: string | null;
+  },
+  context: LimitContext,
+): AlertText {
+  const { unit, limit, used, earliest_on, latest_on, expected_at_window_end: expected } = data;
+  const name = limitName(data, context.row?.name);
+  const range: Fact[] =
+    earliest_on === null || latest_on === null ? [] : [['Range', `${day(earliest_on)} to ${day(latest_on)}`]];
+  return {
+    title: `${name} is forecast to run out on ${day(data.runs_out_on)}`,
+    text: `At the current rate, ${name} runs out on ${day(data.runs_out_on)}${data.window_end === null ? '' : `, before it resets on ${instant(data.window_end, context.timezone)}`}. So far ${inUnit(unit, used)} of ${inUnit(unit, limit)} are used.`,
+    tone: 'warning',
+    facts: [
+      ['Used', `${inUnit(unit, used)} of ${inUnit(unit, limit)}`],
+      ...range,
+      ...(expected === null ? [] : [['Expected by the end', inUnit(unit, expected)] as const]),
+      ...commonFacts(data, context),
+    ],
+    page: { label: 'Open forecasts', path: '/console/forecasts' },
+  };
+}
+
+function ofWindow({ window_end }: LimitData, { row, timezone }: LimitContext): string {
+  if (window_end === null) {
+    return '.';
+  }
+  const window = row?.period == null ? 'window' : row.period;
+  return ` of its ${window}. It resets on ${instant(window_end, timezone)}.`;
+}
+
+function untilWhen({ kind, window_end }: LimitData, { timezone }: LimitContext): string {
+  if (window_end !== null) {
+    return `it resets on ${instant(window_end, timezone)}, or the limit is raised`;
+  }
+  return kind === 'prepaid' || kind === 'credits' ? 'it is topped up' : 'the limit is raised';
+}
+
+function commonFacts(data: LimitData, { row, timezone }: LimitContext): Fact[] {
+  return [
+    ...(data.window_end === null ? [] : [['Resets', instant(data.window_end, timezone)] as const]),
+    ...(row?.owner == null ? [] : [['Owner', shortened(row.owner, nameCharsMax)] as const]),
+  ];
+}
+
+function pageOf({ limit_id }: LimitData): AlertText['page'] {
+  return { label: 'Open limit', path: `/console/limits/${encodeURIComponent(limit_id)}` };
+}

@@ -1,0 +1,277 @@
+/** Alerts by e-mail through a real mail server: each once, retried, to recipients who can leave. */
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { createWorld, type TestOrg, type World } from '../../../../test/harness.ts';
+import { eventually } from '../../../../test/support/eventually.ts';
+import { type SmtpSink, startSmtpSink } from '../../../../test/support/smtp-sink.ts';
+import { alertEvents } from '../../../contract/alert-events.ts';
+
+let world: World;
+let sink: SmtpSink;
+let org: TestOrg;
+
+beforeAll(async () => {
+  sink = await startSmtpSink();
+  world = await createWorld({ SVC_SMTP_URL: sink.url, SVC_SMTP_FROM: 'Purser <purser@example.com>' });
+});
+afterAll(async () => {
+  await world.close();
+  await sink.close();
+});
+beforeEach(async () => {
+  sink.mails.length = 0;
+  sink.faults.recipient = [];
+  sink.faults.data = [];
+  org = await world.createOrg();
+});
+
+const call = (method: string, path: string, body?: object, key = org.ownerKey) =>
+  world.request(method, `/v1/orgs/${org.id}${path}`, { key, ...(body !== undefined && { body }) });
+const subscribe = async (body: object = {}) =>
+  (await call('POST', '/email-subscriptions', { recipients: ['ada@example.com'], ...body })).json;
+const deliveriesOf = async (id: string) =>
+  (await call('GET', `/email-subscriptions/${id}/deliveries`)).json.data;
+/** Queues events and sends what is due. */
+async function send(): Promise<void> {
+  await world.runJob('fan-out-events');
+  await world.job('send-mail').runOnce();
+}
+const settled = (id: string, state: string, count = 1) =>
+  eventually(async () => {
+    const found = (await deliveriesOf(id)).filter((one: { state: string }) => one.state === state);
+    expect(found).toHaveLength(count);
+  });
+const run = (cost_usd: string, more: object = {}) =>
+  world.request('POST', '/v1/runs', { key: org.ownerKey, body: { model: 'm', cost_usd, ...more } });
+const makeBudget = (more: object = {}) =>
+  call('POST', '/budgets', { name: 'team-a', scope_kind: 'org', period: 'day', limit_usd: '50', ...more });
+
+describe('a subscription', () => {
+  test('has all alerts and no digest by default, and is found only by its own org and path', async () => {
+    const made = await subscribe({ recipients: ['Ada@Example.com', 'ops@example.com'] });
+    expect(made).toMatchObject({
+      id: expect.stringMatching(/^eml_/),
+      recipients: ['ada@example.com', 'ops@example.com'],
+      events: [...alertEvents],
+      digest: 'none',
+      enabled: true,
+    });
+    expect((await call('GET', `/webhooks/${made.id}`)).status).toBe(404);
+    expect((await call('GET', '/webhooks')).json.data).toEqual([]);
+    expect((await call('GET', '/email-subscriptions')).json.data).toEqual([made]);
+    const other = await world.createOrg();
+    expect((await call('GET', `/email-subscriptions/${made.id}`, undefined, other.ownerKey)).status).toBe(
+      404,
+    );
+    const hook = (await call('POST', '/webhooks', { url: 'https://receiver.example/', events: ['*'] })).json;
+    expect((await call('GET', `/email-subscriptions/${hook.id}`)).status).toBe(404);
+  });
+
+  test.each([
+    ['no recipients', { recipients: [] }, 'recipients'],
+    [
+      'too many recipients',
+      { recipients: Array.from({ length: 21 }, (_, i) => `a${i}@example.com`) },
+      'recipients',
+    ],
+    [
+      'another header in an address',
+      { recipients: ['a@example.com\r\nBcc: b@example.com'] },
+      'recipients[0]',
+    ],
+    ['two addresses in one', { recipients: ['a@example.com,b@example.com'] }, 'recipients[0]'],
+    ['the same address twice', { recipients: ['a@example.com', 'A@example.com'] }, 'recipients[1]'],
+    ['events that are no alerts', { events: ['run.finished'] }, 'events[0]'],
+    ['a group with events that are no alerts', { events: ['key.*'] }, 'events[0]'],
+    ['everything', { events: ['*'] }, 'events[0]'],
+    ['the digest as an event', { events: ['digest.weekly'] }, 'events'],
+    ['nothing', { events: [] }, 'events'],
+    ['an unknown digest', { digest: 'daily' }, 'digest'],
+    ['an unknown field', { url: 'https://receiver.example/' }, 'url'],
+  ])('is rejected with %s', async (_case, body, field) => {
+    const { status, json } = await call('POST', '/email-subscriptions', {
+      recipients: ['a@example.com'],
+      ...body,
+    });
+    expect(status).toBe(422);
+    expect(json.error.details.fields[0].field).toBe(field);
+  });
+
+  test('is changed, turned off and deleted, with audit entries', async () => {
+    const { id } = await subscribe();
+    const change = { digest: 'weekly', events: ['limit.*'], description: 'On call' };
+    expect((await call('PATCH', `/email-subscriptions/${id}`, change)).json).toMatchObject(change);
+    expect((await call('PATCH', `/email-subscriptions/${id}`, { enabled: false })).json.enabled).toBe(false);
+    expect((await call('GET', '/email-subscriptions?enabled=true')).json.data).toEqual([]);
+    expect((await call('PATCH', `/email-subscriptions/${id}`, { events: [], digest: 'none' })).status).toBe(
+      422,
+    );
+    expect((await call('DELETE', `/email-subscriptions/${id}`)).status).toBe(204);
+    expect((await call('GET', `/email-subscriptions/${id}`)).status).toBe(404);
+    const { json } = await call('GET', `/audit-log?target_id=${id}`);
+    expect(json.data.map(({ action }: { action: string }) => action)).toEqual([
+      'email_subscriptions.delete',
+      'email_subscriptions.change',
+      'email_subscriptions.change',
+      'email_subscriptions.create',
+    ]);
+  });
+
+  test('cannot be created without a mail server', async () => {
+    const without = await createWorld();
+    try {
+      org = await without.createOrg();
+      const path = `/v1/orgs/${org.id}/email-subscriptions`;
+      const body = { recipients: ['a@example.com'] };
+      const { status, json } = await without.request('POST', path, { key: org.ownerKey, body });
+      expect(status).toBe(409);
+      expect(json.error.message).toContain('SVC_SMTP_URL');
+    } finally {
+      await without.close();
+    }
+  });
+});
+
+describe('an alert', () => {
+  test('reaches each recipient once per limit and window, whatever happens after it', async () => {
+    const { id } = await subscribe({ recipients: ['ada@example.com', 'ops@example.com'] });
+    await makeBudget({ alert_thresholds: [50, 80] });
+    // Passes both thresholds at once: one message.
+    await run('40');
+    await run('1');
+    await send();
+    await settled(id, 'delivered', 2);
+    await run('1');
+    await send();
+    expect(sink.mails.map(({ to }) => to[0]).sort()).toEqual(['ada@example.com', 'ops@example.com']);
+    const [mail] = sink.mails;
+    expect(mail?.headers.subject).toContain('Budget team-a has used 80%');
+    expect(mail?.text).toContain('Budget team-a has used 80% ($40 of $50) of its day. It resets on');
+    expect(mail?.text).toContain('http://localhost/console/limits/bud_');
+    expect(mail?.html).toContain('Open limit');
+    expect(mail?.headers).toMatchObject({
+      'auto-submitted': 'auto-generated',
+      'list-unsubscribe-post': 'List-Unsubscribe=One-Click',
+      'message-id': expect.stringMatching(/^<evt_[^.]+\.eml_[^.]+\.[0-9a-f]{12}@example\.com>$/),
+    });
+    world.clock.advanceSeconds(86_400);
+    await run('45');
+    await send();
+    await settled(id, 'delivered', 4);
+  });
+
+  test('of models without a price and of unsettled runs is sent once a day, not for every run', async () => {
+    const { id } = await subscribe({ events: ['model.unpriced', 'price.missing'] });
+    await eventually(async () => {
+      await world.request('POST', '/v1/runs', {
+        key: org.ownerKey,
+        body: { model: 'home-grown', input_tokens: 5 },
+      });
+      const rows = await world.db.query(
+        `SELECT 1 AS one FROM outbox WHERE tenant_id = $1 AND type = 'model.unpriced'`,
+        [org.id],
+      );
+      expect(rows).not.toEqual([]);
+    });
+    for (let i = 0; i < 3; i += 1) {
+      const decision = { model: 'home-grown', estimated_cost_usd: '0.1' };
+      const { json } = await world.request('POST', '/v1/edge/decision', {
+        key: org.ownerKey,
+        body: decision,
+      });
+      const body = { model: 'home-grown', input_tokens: 1, decision_id: json.decision_id };
+      await world.request('POST', '/v1/runs', { key: org.ownerKey, body });
+    }
+    await send();
+    await settled(id, 'delivered', 2);
+    expect(sink.mails.map(({ headers }) => headers.subject).sort()).toEqual([
+      expect.stringContaining('has no price'),
+      expect.stringContaining('is used without a price'),
+    ]);
+  });
+
+  test('is retried with the same id after a temporary error, and after a cut connection', async () => {
+    const { id } = await subscribe();
+    await call('POST', `/email-subscriptions/${id}/test`);
+    sink.faults.data = [451];
+    await send();
+    await eventually(async () => expect((await deliveriesOf(id))[0].attempts).toHaveLength(1));
+    sink.faults.data = [0];
+    world.clock.advanceSeconds(10);
+    await send();
+    await eventually(async () => expect((await deliveriesOf(id))[0].attempts).toHaveLength(2));
+    world.clock.advanceSeconds(400);
+    await send();
+    await settled(id, 'delivered');
+    const [delivery] = await deliveriesOf(id);
+    expect(delivery.attempts).toMatchObject([
+      { status: 451, error: null },
+      { status: null, error: 'connection_reset' },
+      { status: 250, error: null },
+    ]);
+    // The server had accepted the message whose reply was lost: it comes again, with the same id.
+    expect(sink.mails).toHaveLength(2);
+    expect(new Set(sink.mails.map(({ headers }) => headers['message-id'])).size).toBe(1);
+  });
+
+  test('is not retried for a recipient that the server rejects; others get it, and the subscription stays', async () => {
+    const { id } = await subscribe({ recipients: ['gone@example.com', 'ops@example.com'] });
+    sink.faults.recipient = [550];
+    await call('POST', `/email-subscriptions/${id}/test`);
+    await send();
+    await settled(id, 'delivered');
+    const failed = (await deliveriesOf(id)).filter((one: { state: string }) => one.state === 'failed');
+    expect(failed).toMatchObject([{ failure: 'rejected', attempts: [{ status: 550 }] }]);
+    expect((await call('GET', `/email-subscriptions/${id}`)).json.enabled).toBe(true);
+    const again = `/email-subscriptions/${id}/deliveries/${failed[0].id}/redeliver`;
+    expect((await call('POST', again)).json.state).toBe('waiting');
+    await send();
+    await settled(id, 'delivered', 2);
+  });
+
+  test('that waits is not sent to a recipient who was removed', async () => {
+    const { id } = await subscribe({ recipients: ['ada@example.com', 'ops@example.com'] });
+    await call('POST', `/email-subscriptions/${id}/test`);
+    await call('PATCH', `/email-subscriptions/${id}`, { recipients: ['ops@example.com'] });
+    await send();
+    await settled(id, 'failed');
+    await settled(id, 'delivered');
+    expect(sink.mails.map(({ to }) => to)).toEqual([['ops@example.com']]);
+  });
+});
+
+describe('a recipient', () => {
+  test('leaves with the link of the message, without signing in, also by the button of a mail program', async () => {
+    const { id } = await subscribe({ recipients: ['ada@example.com', 'ops@example.com'] });
+    await call('POST', `/email-subscriptions/${id}/test`);
+    await send();
+    await settled(id, 'delivered', 2);
+    const links = Object.fromEntries(
+      sink.mails.map(({ to, headers }) => [
+        to[0],
+        headers['list-unsubscribe']?.replace(/^<http:\/\/localhost|>$/g, ''),
+      ]),
+    );
+    const page = await world.request('GET', links['ada@example.com'] ?? '');
+    expect(page.text).toContain('ada@example.com');
+    expect((await call('GET', `/email-subscriptions/${id}`)).json.recipients).toHaveLength(2);
+    const form = { 'content-type': 'application/x-www-form-urlencoded' };
+    const oneClick = { raw: 'List-Unsubscribe=One-Click', headers: form };
+    expect((await world.request('POST', links['ada@example.com'] ?? '', oneClick)).status).toBe(200);
+    expect((await world.request('POST', links['ada@example.com'] ?? '', oneClick)).status).toBe(200);
+    expect((await call('GET', `/email-subscriptions/${id}`)).json).toMatchObject({
+      recipients: ['ops@example.com'],
+      enabled: true,
+    });
+    await world.request('POST', links['ops@example.com'] ?? '', oneClick);
+    expect((await call('GET', `/email-subscriptions/${id}`)).json).toMatchObject({
+      recipients: [],
+      enabled: false,
+    });
+    const forged = (links['ops@example.com'] ?? '').replace(/.$/, (last: string) =>
+      last === 'A' ? 'B' : 'A',
+    );
+    expect((await world.request('POST', `${forged}x`, oneClick)).status).toBe(404);
+    const { json } = await call('GET', `/audit-log?target_id=${id}`);
+    expect(json.data[0].action).toBe('email_subscriptions.unsubscribe');
+  });
+});

@@ -1,0 +1,2 @@
+export { emailSubscriptionRoutes } from './routes.ts';
+export { unsubscribePages } from './unsubscribe-page.ts';
