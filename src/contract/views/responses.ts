@@ -497,6 +497,14 @@ export interface Responses {
         readonly events?: readonly string[];
         readonly description?: string | null;
       }[];
+      readonly email_subscriptions?: readonly {
+        readonly id?: string;
+        readonly recipients: readonly string[];
+        readonly events?: readonly string[];
+        readonly digest?: 'weekly' | 'none';
+        readonly description?: string | null;
+        readonly enabled?: boolean;
+      }[];
       readonly retention_policy?: {
         readonly runs_days?: number | null;
         readonly content_days?: number;

@@ -790,6 +790,7 @@ export interface Configuration {
   readonly connections?: readonly Configuration_connections[];
   readonly gateway?: Configuration_gateway;
   readonly webhooks?: readonly Configuration_webhooks[];
+  readonly email_subscriptions?: readonly Configuration_email_subscriptions[];
   readonly retention_policy?: Configuration_retention_policy;
   readonly sso?: Configuration_sso;
   readonly members?: readonly Configuration_members[];
@@ -846,6 +847,15 @@ export interface Configuration_customer_limits {
   readonly alert_thresholds?: readonly number[];
   readonly timezone?: string | null;
   readonly owner?: string | null;
+}
+
+export interface Configuration_email_subscriptions {
+  readonly id?: string;
+  readonly recipients: readonly string[];
+  readonly events?: readonly string[];
+  readonly digest?: 'weekly' | 'none';
+  readonly description?: string | null;
+  readonly enabled?: boolean;
 }
 
 export interface Configuration_gateway {
@@ -1763,6 +1773,7 @@ export interface ExportedConfiguration_configuration {
   readonly connections?: readonly ExportedConfiguration_configuration_connections[];
   readonly gateway?: ExportedConfiguration_configuration_gateway;
   readonly webhooks?: readonly ExportedConfiguration_configuration_webhooks[];
+  readonly email_subscriptions?: readonly ExportedConfiguration_configuration_email_subscriptions[];
   readonly retention_policy?: ExportedConfiguration_configuration_retention_policy;
   readonly sso?: ExportedConfiguration_configuration_sso;
   readonly members?: readonly ExportedConfiguration_configuration_members[];
@@ -1819,6 +1830,15 @@ export interface ExportedConfiguration_configuration_customer_limits {
   readonly alert_thresholds?: readonly number[];
   readonly timezone?: string | null;
   readonly owner?: string | null;
+}
+
+export interface ExportedConfiguration_configuration_email_subscriptions {
+  readonly id?: string;
+  readonly recipients: readonly string[];
+  readonly events?: readonly string[];
+  readonly digest?: 'weekly' | 'none';
+  readonly description?: string | null;
+  readonly enabled?: boolean;
 }
 
 export interface ExportedConfiguration_configuration_gateway {

@@ -7,7 +7,7 @@ import { type Scope, scopes } from '../../../contract/scopes.ts';
 let world: World;
 let org: TestOrg;
 beforeAll(async () => {
-  world = await createWorld();
+  world = await createWorld({ SVC_SMTP_URL: 'smtp://localhost:9', SVC_SMTP_FROM: 'purser@example.com' });
 });
 beforeEach(async () => {
   org = await world.createOrg();
@@ -177,7 +177,14 @@ const everything = {
     { name: 'claude', kind: 'anthropic', api_key: 'sk-ant-abcdefghijkl' },
   ],
   gateway: { hold: 'expected', default_max_output_tokens: 4_096 },
-  webhooks: [{ ...hook, description: 'Alerts' }],
+  webhooks: [
+    { ...hook, description: 'Alerts' },
+    { url: 'https://chat.example/services/1', format: 'slack' },
+  ],
+  email_subscriptions: [
+    { recipients: ['Ops@example.com', 'amy@example.com'], digest: 'weekly' },
+    { recipients: ['finance@example.com'], events: ['limit.*'], enabled: false },
+  ],
   retention_policy: { runs_days: 400, content_days: 7 },
   sso: {
     issuer: 'https://login.example.com',
@@ -230,7 +237,7 @@ const ofOperator = {
 describe('one of everything', () => {
   test('is applied once, and then changes nothing', async () => {
     const names = changesOf(await apply(everything));
-    expect(names).toHaveLength(24);
+    expect(names).toHaveLength(27);
     expect(changesOf(await plan(everything))).toEqual([]);
     expect(changesOf(await apply(everything))).toEqual([]);
   });

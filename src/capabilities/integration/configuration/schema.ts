@@ -18,6 +18,7 @@ import { PutRateLimits } from '../../spend/rate-limits/index.ts';
 import { PutSpendCap } from '../../spend/spend-caps/index.ts';
 import { PutUnpricedPolicy } from '../../spend/unpriced-models/index.ts';
 import { CreateConnection, connectionsPerOrgMax, PutGateway } from '../connections/index.ts';
+import { CreateEmailSubscription, emailSubscriptionsPerOrgMax } from '../email-subscriptions/index.ts';
 import { CreateSubscription, subscriptionsPerOrgMax } from '../webhooks/index.ts';
 
 /** Limits can be very many; the other resources have maxima of their own. */
@@ -98,6 +99,11 @@ export const Configuration = closed({
   ),
   gateway: single(PutGateway, 'Settings of the gateway.'),
   webhooks: list(closed(subscription), subscriptionsPerOrgMax, 'Identified by `url`.'),
+  email_subscriptions: list(
+    CreateEmailSubscription,
+    emailSubscriptionsPerOrgMax,
+    'Alerts by e-mail, identified by `recipients`.',
+  ),
   retention_policy: single(PutRetentionPolicy, 'How long data is kept.'),
   sso: removable(PutSso, 'Single sign-on.'),
   members: list(InviteMember, othersMax, 'Identified by `email`. A new member is invited.'),

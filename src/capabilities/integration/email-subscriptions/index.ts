@@ -1,2 +1,7 @@
 export { emailSubscriptionRoutes } from './routes.ts';
+export { CreateEmailSubscription } from './schema.ts';
+export {
+  subscriptionsPerOrgMax as emailSubscriptionsPerOrgMax,
+  viewSubscription as viewEmailSubscription,
+} from './subscriptions.ts';
 export { unsubscribePages } from './unsubscribe-page.ts';

@@ -6,7 +6,7 @@ import { policies, routingPolicy, safetyDetectors } from './governance.ts';
 import { budgets, chainBudget, customerLimits, rateLimits, spendCap } from './limits.ts';
 import { org, retentionPolicy } from './org.ts';
 import { prices, unpricedModels } from './prices.ts';
-import { webhooks } from './webhooks.ts';
+import { emailSubscriptions, webhooks } from './webhooks.ts';
 
 export const sections: readonly Section[] = [
   org,
@@ -23,6 +23,7 @@ export const sections: readonly Section[] = [
   connections,
   gateway,
   webhooks,
+  emailSubscriptions,
   retentionPolicy,
   // A link that signs a member in is not created if single sign-on is required.
   sso,

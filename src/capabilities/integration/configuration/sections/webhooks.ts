@@ -1,5 +1,6 @@
-/** Webhook subscriptions. A new one gets its own secret. */
-import { selectSubscriptions, viewSubscription } from '../../webhooks/index.ts';
+/** Subscriptions: webhooks, of which a new one gets its own secret, and those by e-mail. */
+import { viewEmailSubscription } from '../../email-subscriptions/index.ts';
+import { isMailSubscription, selectSubscriptions, viewSubscription } from '../../webhooks/index.ts';
 import { type ListSection, pick } from '../section.ts';
 
 export const webhooks: ListSection = {
@@ -9,15 +10,17 @@ export const webhooks: ListSection = {
   key: ['url'],
   secondaryKey: ['description'],
   readRoute: 'webhooks.list',
-  defaults: { description: null },
+  defaults: { description: null, format: 'json' },
   async load({ db, orgId }) {
     const rows = await selectSubscriptions(db, [orgId]);
-    return rows.map((row) => ({
-      id: row.id,
-      fields: pick(viewSubscription(row), ['url', 'events', 'description']),
-    }));
+    return rows
+      .filter(({ id }) => !isMailSubscription(id))
+      .map((row) => ({
+        id: row.id,
+        fields: pick(viewSubscription(row), ['url', 'format', 'events', 'description']),
+      }));
   },
-  complete: (item) => ({ description: null, ...item, url: normalizedUrl(item.url) }),
+  complete: (item) => ({ description: null, format: 'json', ...item, url: normalizedUrl(item.url) }),
   create: (item) => ({ route: 'webhooks.create', body: { ...item, create_secret: true } }),
   change: ({ id }, body) => ({ route: 'webhooks.change', params: { sub_id: id }, body }),
   remove: ({ id }) => ({ route: 'webhooks.delete', params: { sub_id: id } }),
@@ -32,4 +35,55 @@ function normalizedUrl(text: unknown): unknown {
   const url = new URL(text);
   url.hash = '';
   return url.href;
+}
+
+export const emailSubscriptions: ListSection = {
+  shape: 'list',
+  name: 'email_subscriptions',
+  label: 'e-mail subscription',
+  key: ['recipients'],
+  secondaryKey: ['description'],
+  readRoute: 'email_subscriptions.list',
+  defaults: { digest: 'none', description: null, enabled: true },
+  async load({ db, orgId }) {
+    const rows = await selectSubscriptions(db, [orgId]);
+    return (
+      rows
+        .filter(({ id }) => isMailSubscription(id))
+        .map((row) => ({ id: row.id, view: viewEmailSubscription(row) }))
+        // Without a recipient if all have unsubscribed: a file cannot state that.
+        .filter(({ view }) => view.recipients.length > 0)
+        .map(({ id, view }) => ({
+          id,
+          fields: pick({ ...view, recipients: view.recipients.toSorted() }, [
+            'recipients',
+            'events',
+            'digest',
+            'description',
+            'enabled',
+          ]),
+        }))
+    );
+  },
+  complete: (item) => ({
+    digest: 'none',
+    description: null,
+    enabled: true,
+    ...item,
+    recipients: normalizedRecipients(item.recipients),
+  }),
+  create: (body) => ({ route: 'email_subscriptions.create', body }),
+  change: ({ id }, body) => ({
+    route: 'email_subscriptions.change',
+    params: { email_subscription_id: id },
+    body,
+  }),
+  remove: ({ id }) => ({ route: 'email_subscriptions.delete', params: { email_subscription_id: id } }),
+};
+
+/** Stored in lower case; their order does not matter. */
+function normalizedRecipients(recipients: unknown): unknown {
+  return Array.isArray(recipients)
+    ? recipients.map((recipient) => String(recipient).toLowerCase()).toSorted()
+    : recipients;
 }
