@@ -37,7 +37,7 @@ export interface Answer {
   readonly body: string;
 }
 
-const startWithinMs = 30_000;
+const startWithinMs = 120_000;
 const stopWithinMs = 10_000;
 
 export interface StartOptions {

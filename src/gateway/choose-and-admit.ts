@@ -3,7 +3,6 @@ import { ApiError } from '../contract/api-error.ts';
 import { worstCaseCost } from '../kernel/prices.ts';
 import { inFlightTokens } from '../kernel/providers/call-end.ts';
 import { estimatedInputTokens } from '../kernel/providers/estimate-input.ts';
-import { showsAllOutput } from '../kernel/providers/visible-output.ts';
 import type { Caller } from '../platform/http/routes/access.ts';
 import { type AdmitDependencies, type AdmittedCall, admitCall } from './admit-call.ts';
 import type { CallAttribution } from './attribution-headers.ts';
@@ -81,7 +80,7 @@ export function outputToHold(
   { tenantId, keyId }: Caller,
   { model, ...plan }: CallPlan,
 ): number {
-  const isVisible = plan.call.isStream && showsAllOutput(model, plan.call.thinkingTokens);
+  const isVisible = plan.call.isStream && plan.showsOutput;
   const expected =
     plan.settings.hold === 'expected' && isVisible
       ? outputs.expected({ orgId: tenantId, keyId, model })

@@ -156,7 +156,8 @@ export function createGateway(deps: GatewayDependencies): Gateway {
     try {
       const orgId = caller.tenantId;
       const headers = callHeadersOf(request.headers);
-      const call = parseCall(operation.shape, await request.readBody(limits.bodyBytesMax, orgId));
+      const body = await request.readBody(limits.bodyBytesMax, orgId);
+      const call = parseCall(operation.shape, body, operation.deployment);
       subject = { ...headers.attribution, model: call.model };
       const { plan, admitted, attribution } = await chooseAndAdmit(choosing, {
         orgId,

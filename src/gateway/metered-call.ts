@@ -13,7 +13,6 @@ import {
 } from '../kernel/providers/call-end.ts';
 import { addUsage, fieldsOf, noUsage, responseIdOf, usageOfBody } from '../kernel/providers/call-usage.ts';
 import { createStreamUsage, type StreamUsage } from '../kernel/providers/stream-usage.ts';
-import { showsAllOutput } from '../kernel/providers/visible-output.ts';
 import type { Reply, StreamedReply } from '../platform/http/message/reply.ts';
 import type { AdmittedRequest } from './admitted-request.ts';
 import { callHeaders } from './call-headers.ts';
@@ -220,11 +219,6 @@ export class CallInProgress implements OngoingCall {
     }
   }
 
-  #showsAllOutput(): boolean {
-    const { model, call } = this.#given.plan;
-    return showsAllOutput(model, call.thinkingTokens);
-  }
-
   /** The provider may have generated the whole answer that it did not send. */
   #addUnanswered(): void {
     const { plan, admitted } = this.#given;
@@ -257,7 +251,7 @@ export class CallInProgress implements OngoingCall {
       usage,
       isFinal: usage !== undefined,
       // An answer that breaks off was generated completely before.
-      outputBound: isWhole && this.#showsAllOutput() ? bytes.length : Number.POSITIVE_INFINITY,
+      outputBound: isWhole && plan.showsOutput ? bytes.length : Number.POSITIVE_INFINITY,
       isAccepted,
       responseId: responseIdOf(fieldsOf(answer)),
     });
@@ -293,7 +287,7 @@ export class CallInProgress implements OngoingCall {
     const open = createOpenStream({ shape, choices, includesUsage, mayTruncate: coverage !== undefined });
     this.#context.metrics.streamOpened();
     const outcomeOf = (end: StreamEnd, isBehind: boolean) =>
-      streamOutcome(end, usage, !isBehind && this.#showsAllOutput());
+      streamOutcome(end, usage, !isBehind && plan.showsOutput && !usage.isReasoningHidden);
     const relay = relayStream({
       source: response.body,
       filter: createRelayFilter(usage, open, addsUsageChunk(plan.call)),

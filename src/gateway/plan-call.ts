@@ -11,6 +11,7 @@ import { affordableOutputTokens, type Rates, worstCaseCost } from '../kernel/pri
 import { defaultMaxField } from '../kernel/providers/call-request.ts';
 import { serviceTierOf } from '../kernel/providers/call-usage.ts';
 import { estimatedInputTokens, type InputParts } from '../kernel/providers/estimate-input.ts';
+import { hidesReasoning, isKnownToShow } from '../kernel/providers/visible-output.ts';
 import { requestedRates } from '../ledger/service-fields.ts';
 import type { Caller } from '../platform/http/routes/access.ts';
 import type { OnLimit } from './attribution-headers.ts';
@@ -45,6 +46,8 @@ export interface CallPlan {
   readonly maxOutputTokens: number;
   /** The least output that `fit` accepts. */
   readonly minOutputTokens: number;
+  /** True if every output token can be seen in the response. The response may still name another model, which hides some. */
+  readonly showsOutput: boolean;
   readonly settings: GatewaySettings;
   readonly onLimit: OnLimit;
 }
@@ -104,6 +107,7 @@ export async function planCall(deps: PlanDependencies, request: PlanRequest): Pr
     inputTokens,
     maxOutputTokens,
     minOutputTokens: Math.min(minOutputTokens, maxOutputTokens),
+    showsOutput: showsOutput(call, [model, resolved], known?.capabilities ?? undefined, candidates),
     settings,
     onLimit,
   };
@@ -131,6 +135,28 @@ async function candidatesFor(
     );
   }
   return candidates;
+}
+
+/**
+ * The name in a request is often an alias, or that of a deployment in Azure. It is taken for a model that shows its output only if
+ * something says so: the capabilities of the model that it is resolved to, the name itself, or that OpenAI itself is called.
+ */
+function showsOutput(
+  call: ParsedCall,
+  names: readonly string[],
+  capabilities: readonly string[] | undefined,
+  candidates: readonly Connection[],
+): boolean {
+  if (call.requestsReasoning || names.some(hidesReasoning)) {
+    return false;
+  }
+  // Models of Anthropic reason on request only.
+  if (call.shape === 'messages') {
+    return true;
+  }
+  return capabilities === undefined
+    ? names.some(isKnownToShow) || candidates.every(({ kind }) => kind === 'openai')
+    : !capabilities.includes('reasoning');
 }
 
 /** The smallest of the maximum in the request, that of the model, and the default of the org if the request has none. */
@@ -200,7 +226,7 @@ export function bodyOf({ call, model }: CallPlan, connection: Connection, maxOut
   if (addsUsageChunk(call)) {
     changes['stream_options.include_usage'] = true;
   }
-  if (model !== call.model) {
+  if (model !== call.body.model) {
     changes.model = model;
   }
   return editBody(call.bytes, changes as BodyChanges);

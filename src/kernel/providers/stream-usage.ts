@@ -11,6 +11,7 @@ import {
   usageOfCounts,
 } from './call-usage.ts';
 import type { SseEvent } from './sse-reader.ts';
+import { hidesReasoning } from './visible-output.ts';
 
 /** Returns an upper bound of the tokens of a text. */
 export type OutputBound = (text: string) => number;
@@ -26,6 +27,8 @@ export interface StreamUsage {
   readonly responseId: string | undefined;
   /** An upper bound of the tokens in the output so far that can be seen. */
   readonly outputBound: number;
+  /** True if the response names a model that does not show its reasoning, whatever name the request has used for it. */
+  readonly isReasoningHidden: boolean;
 }
 
 export function createStreamUsage(shape: Shape, boundOf: OutputBound): StreamUsage {
@@ -66,9 +69,11 @@ function chatStream(boundOf: OutputBound): StreamUsage {
   let isOutputEnded = false;
   let outputBound = 0;
   let responseId: string | undefined;
+  let isReasoningHidden: boolean | undefined;
   return {
     read(chunk) {
       responseId ??= responseIdOf(chunk);
+      isReasoningHidden ??= isHiddenIn(chunk.model);
       isOutputEnded ||= chunk === doneMarker;
       const reported = chunk.usage == null ? undefined : usageOf('chat', chunk.usage, chunk.service_tier);
       usage = reported ?? usage;
@@ -92,6 +97,9 @@ function chatStream(boundOf: OutputBound): StreamUsage {
     get outputBound() {
       return Math.ceil(outputBound);
     },
+    get isReasoningHidden() {
+      return isReasoningHidden === true;
+    },
   };
 }
 
@@ -101,9 +109,14 @@ function responsesStream(boundOf: OutputBound): StreamUsage {
   let usage: CallUsage | undefined;
   let outputBound = 0;
   let responseId: string | undefined;
+  let isReasoningHidden: boolean | undefined;
   return {
     read(event) {
-      responseId ??= event.response === undefined ? undefined : responseIdOf(fieldsOf(event.response));
+      if (event.response !== undefined) {
+        const response = fieldsOf(event.response);
+        responseId ??= responseIdOf(response);
+        isReasoningHidden ??= isHiddenIn(response.model);
+      }
       if (typeof event.type === 'string' && responsesEnds.has(event.type)) {
         const response = fieldsOf(event.response);
         usage = usageOf('responses', response.usage, response.service_tier) ?? usage;
@@ -122,6 +135,9 @@ function responsesStream(boundOf: OutputBound): StreamUsage {
     get outputBound() {
       return Math.ceil(outputBound);
     },
+    get isReasoningHidden() {
+      return isReasoningHidden === true;
+    },
   };
 }
 
@@ -131,13 +147,17 @@ function messagesStream(boundOf: OutputBound): StreamUsage {
   let isFinal = false;
   let outputBound = 0;
   let responseId: string | undefined;
+  let isReasoningHidden: boolean | undefined;
   return {
     read(event) {
       switch (event.type) {
-        case 'message_start':
-          counts = messagesCounts(fieldsOf(event.message).usage, counts);
-          responseId ??= responseIdOf(fieldsOf(event.message));
+        case 'message_start': {
+          const message = fieldsOf(event.message);
+          counts = messagesCounts(message.usage, counts);
+          responseId ??= responseIdOf(message);
+          isReasoningHidden ??= isHiddenIn(message.model);
           break;
+        }
         case 'message_delta':
           counts = messagesCounts(event.usage, counts);
           isFinal = true;
@@ -161,7 +181,14 @@ function messagesStream(boundOf: OutputBound): StreamUsage {
     get outputBound() {
       return Math.ceil(outputBound);
     },
+    get isReasoningHidden() {
+      return isReasoningHidden === true;
+    },
   };
+}
+
+function isHiddenIn(model: unknown): boolean | undefined {
+  return typeof model === 'string' ? hidesReasoning(model) : undefined;
 }
 
 /** Returns the bound of all text in a value, at any depth: text, reasoning, names and arguments of tools. */

@@ -61,6 +61,9 @@ export function orderCandidates(
 }
 
 function serves({ name, kind }: Connection, wanted: WantedConnection): boolean {
+  if ('kind' in wanted) {
+    return kind === wanted.kind;
+  }
   return 'connection' in wanted
     ? name === wanted.connection
     : (kindsOf[wanted.dialect] as readonly ConnectionKind[]).includes(kind);
