@@ -35,21 +35,23 @@ export interface ChosenCall {
   readonly attribution: CallAttribution;
 }
 
-export type ChooseRequest = Omit<PlanRequest, 'model'> & {
+export interface ChooseRequest extends PlanRequest {
   readonly attribution: CallAttribution;
-};
+}
 
 export async function chooseAndAdmit(deps: ChooseDependencies, request: ChooseRequest): Promise<ChosenCall> {
   const { call } = request;
-  const settings = await deps.settings.find(request.orgId);
+  const found = deps.settings.find(request.orgId);
+  const settings = found instanceof Promise ? await found : found;
   const customer = settings.customerFromBody ? endUserOf(call) : undefined;
-  const attribution: CallAttribution =
-    customer === undefined ? request.attribution : { customer_id: customer, ...request.attribution };
-  const attributedRequest = { ...request, attribution };
+  const attributedRequest =
+    customer === undefined
+      ? request
+      : { ...request, attribution: { customer_id: customer, ...request.attribution } };
   if (call.model === autoModel) {
     return admitBest(deps, attributedRequest);
   }
-  const plan = await planCall(deps, { ...request, model: call.model });
+  const plan = await planCall(deps, request, call.model);
   try {
     return await admitPlan(deps, attributedRequest, plan, plan.onLimit === 'fit');
   } catch (denial) {
@@ -157,7 +159,7 @@ async function plansOf(
   const plans: CallPlan[] = [];
   for (const model of models) {
     try {
-      plans.push(await planCall(deps, { ...request, model }));
+      plans.push(await planCall(deps, request, model));
     } catch (error) {
       if (!(error instanceof GatewayError)) {
         throw error;

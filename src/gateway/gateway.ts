@@ -165,7 +165,9 @@ export function createGateway(deps: GatewayDependencies): Gateway {
         call,
         caller,
         now: request.now,
-        ...headers,
+        attribution: headers.attribution,
+        maxCostNanos: headers.maxCostNanos,
+        onLimit: headers.onLimit,
       });
       metrics.addedLatency((performance.now() - startedMs) / 1_000);
       return await forwardCall(context, {

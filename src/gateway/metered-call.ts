@@ -20,6 +20,7 @@ import { type CallState, type CallStatus, statusOf } from './call-status.ts';
 import { keyRejected, stoppingError, unreachableError } from './errors/call-errors.ts';
 import { GatewayError } from './errors/dialect-errors.ts';
 import { type AttemptsResult, attemptCall } from './forward/attempts.ts';
+import { Cancellation } from './forward/cancellation.ts';
 import type { ProviderResponse } from './forward/provider-client.ts';
 import { readAll } from './forward/read-all.ts';
 import type { GatewayContext, OngoingCall } from './gateway-context.ts';
@@ -56,12 +57,12 @@ export async function forwardCall(
 export class CallInProgress implements OngoingCall {
   readonly #context: GatewayContext;
   readonly #given: AdmittedRequest;
-  readonly #left = new AbortController();
+  readonly #left = new Cancellation();
   /** Ends the request to the provider. */
-  readonly #cut = new AbortController();
-  readonly #onClose = () => this.#left.abort();
+  readonly #cut = new Cancellation();
+  readonly #onClose = () => this.#left.cancel();
   readonly #onHalfClose = () => {
-    this.#left.abort();
+    this.#left.cancel();
     this.#relay?.leave();
   };
   #discarded: DiscardedUsage = { usage: noUsage, isEstimated: false };
@@ -83,7 +84,7 @@ export class CallInProgress implements OngoingCall {
     this.#given = given;
     // The client may have left during the admission.
     if (given.request.socket.destroyed) {
-      this.#left.abort();
+      this.#left.cancel();
     }
     given.request.socket.once('close', this.#onClose);
     // Most clients that close their sending side have left. With `drain` nothing is lost by finding out at the next write.
@@ -93,9 +94,9 @@ export class CallInProgress implements OngoingCall {
   }
 
   async cut(): Promise<void> {
-    this.#left.abort();
+    this.#left.cancel();
     await this.#relay?.cut();
-    this.#cut.abort();
+    this.#cut.cancel();
     await this.settled();
   }
 
@@ -141,14 +142,14 @@ export class CallInProgress implements OngoingCall {
         onDiscarded: (_, body) => this.#addDiscarded(body),
         onUnanswered: () => this.#addUnanswered(),
         coverAnother: () => this.#coverAnother(),
-        cut: this.#cut.signal,
+        cut: this.#cut,
       },
       // A client that leaves before the first byte ends the retries, and not the attempt in progress.
-      this.#left.signal,
+      this.#left,
     );
     if (result.kind === 'unreachable') {
       await this.settle({ ...nothingReceived, status: 'failed' });
-      throw this.#cut.signal.aborted ? stoppingError() : unreachableError(result);
+      throw this.#cut.isCancelled ? stoppingError() : unreachableError(result);
     }
     return isEventStream(result.response) && result.response.status < 400
       ? this.#stream(result)
@@ -238,9 +239,9 @@ export class CallInProgress implements OngoingCall {
   async #plain({ response, attempts, connection }: Extract<AttemptsResult, { kind: 'response' }>) {
     const { operation, plan } = this.#given;
     const { status, body } = response;
-    const signal = plan.settings.onAbort === 'close' ? this.#left.signal : undefined;
+    const cancellation = plan.settings.onAbort === 'close' ? this.#left : undefined;
     const total = setTimeout(() => body.destroy(), connection.timeouts.totalMs);
-    const { bytes, isWhole } = await readAll(body, this.#context.responseBytesMax, signal);
+    const { bytes, isWhole } = await readAll(body, this.#context.responseBytesMax, cancellation);
     clearTimeout(total);
     const text = bytes.toString('utf8');
     const answer = parsed(text);
@@ -256,7 +257,7 @@ export class CallInProgress implements OngoingCall {
       responseId: responseIdOf(fieldsOf(answer)),
     });
     if (!isWhole) {
-      throw this.#cut.signal.aborted
+      throw this.#cut.isCancelled
         ? stoppingError()
         : new GatewayError(502, 'response_interrupted', 'The response of the provider broke off.');
     }

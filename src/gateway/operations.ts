@@ -34,8 +34,25 @@ const openAiPosts: Readonly<Record<string, Shape>> = {
 
 export const prefixes = { openai: '/openai', anthropic: '/anthropic', compat: '/compat' } as const;
 
+/** Metered operations by URL: clients use few, and parsing one costs more than the rest of the routing. */
+const metered = new Map<string, Operation>();
+const meteredMax = 1_000;
+const cachedUrlMax = 200;
+
 /** Returns undefined for a path or method that the gateway does not serve. HEAD is treated as GET. */
 export function operationOf(method: string, url: string): Operation | undefined {
+  const known = method === 'POST' ? metered.get(url) : undefined;
+  if (known !== undefined) {
+    return known;
+  }
+  const operation = parseOperation(method, url);
+  if (operation?.kind === 'metered' && metered.size < meteredMax && url.length <= cachedUrlMax) {
+    metered.set(url, operation);
+  }
+  return operation;
+}
+
+function parseOperation(method: string, url: string): Operation | undefined {
   const mark = url.indexOf('?');
   const path = mark === -1 ? url : url.slice(0, mark);
   const query = mark === -1 ? '' : url.slice(mark);

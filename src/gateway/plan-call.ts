@@ -60,16 +60,22 @@ export interface PlanRequest {
   readonly caller: Caller;
   readonly operation: Operation;
   readonly call: ParsedCall;
-  readonly model: string;
   readonly onLimit: OnLimit | undefined;
   readonly maxCostNanos: bigint | undefined;
   readonly now: Date;
 }
 
-export async function planCall(deps: PlanDependencies, request: PlanRequest): Promise<CallPlan> {
-  const { orgId, operation, call, model, now } = request;
-  const settings = await deps.settings.find(orgId);
-  const listed = await deps.prices.find(orgId, model, now.getTime());
+export async function planCall(
+  deps: PlanDependencies,
+  request: PlanRequest,
+  model: string,
+): Promise<CallPlan> {
+  const { orgId, operation, call, now } = request;
+  // Almost always cached: without a promise, planning takes no turn of its own.
+  const foundSettings = deps.settings.find(orgId);
+  const settings = foundSettings instanceof Promise ? await foundSettings : foundSettings;
+  const foundPrice = deps.prices.find(orgId, model, now.getTime());
+  const listed = foundPrice instanceof Promise ? await foundPrice : foundPrice;
   const price = listed ?? (await deps.prices.findForCall(orgId, model, now.getTime()));
   if (price === undefined) {
     throw new GatewayError(
@@ -80,8 +86,19 @@ export async function planCall(deps: PlanDependencies, request: PlanRequest): Pr
     );
   }
   const resolved = listed?.model ?? model;
-  const candidates = await candidatesFor(deps, orgId, operation, model, resolved);
-  const known = (await deps.capabilities.all()).get(resolved);
+  const foundCandidates = candidatesFor(deps, orgId, operation, model, resolved);
+  const candidates = foundCandidates instanceof Promise ? await foundCandidates : foundCandidates;
+  if (candidates.length === 0) {
+    throw new GatewayError(
+      404,
+      'model_not_found',
+      `No connection of the organization serves the model ${model}.`,
+      { model },
+    );
+  }
+  const foundCapabilities = deps.capabilities.all();
+  const capabilities = foundCapabilities instanceof Promise ? await foundCapabilities : foundCapabilities;
+  const known = capabilities.get(resolved);
   const contextTokens = numberOf(known?.context_tokens);
   const input = inputPartsOf(call.body, model);
   const inputTokens = estimatedInputTokens(input, {
@@ -114,27 +131,17 @@ export async function planCall(deps: PlanDependencies, request: PlanRequest): Pr
 }
 
 /** Connections are chosen by the name in the request, else by the name that it is resolved to. */
-async function candidatesFor(
+function candidatesFor(
   { connections }: PlanDependencies,
   orgId: string,
   { wanted }: Operation,
   model: string,
   resolved: string,
-): Promise<readonly Connection[]> {
-  const found = await connections.candidates(orgId, wanted, model);
-  const candidates =
-    found.length > 0 || resolved === model ? found : await connections.candidates(orgId, wanted, resolved);
-  if (candidates.length === 0) {
-    throw new GatewayError(
-      404,
-      'model_not_found',
-      `No connection of the organization serves the model ${model}.`,
-      {
-        model,
-      },
-    );
-  }
-  return candidates;
+): readonly Connection[] | Promise<readonly Connection[]> {
+  const orResolved = (found: readonly Connection[]) =>
+    found.length > 0 || resolved === model ? found : connections.candidates(orgId, wanted, resolved);
+  const found = connections.candidates(orgId, wanted, model);
+  return found instanceof Promise ? found.then(orResolved) : orResolved(found);
 }
 
 /**

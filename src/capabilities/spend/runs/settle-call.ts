@@ -49,6 +49,8 @@ export async function draftCall(
     contentDigest: () => '',
     failOpenAtMs: () => undefined,
     runId,
+    marks: marks.length === 0 ? undefined : marks,
+    responseId: call.responseId,
   };
   const drafted = draftRun(
     { ...attribution, ...body, model, decision_id: holdIdOfCall(runId), started_at: startedAt.toISOString() },
@@ -58,10 +60,7 @@ export async function draftCall(
   if (isInvalid(drafted)) {
     throw invalidFields(drafted);
   }
-  const { responseId } = call;
-  const named =
-    responseId === undefined ? drafted : { ...drafted, run: { ...drafted.run, response_id: responseId } };
-  return marks.length === 0 ? named : { ...named, marks };
+  return drafted;
 }
 
 /** Posts the run and ends its hold. A run that an earlier attempt has posted stays as it is. */
