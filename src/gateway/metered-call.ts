@@ -291,7 +291,7 @@ export class CallInProgress implements OngoingCall {
       streamOutcome(end, usage, !isBehind && plan.showsOutput && !usage.isReasoningHidden);
     const relay = relayStream({
       source: response.body,
-      filter: createRelayFilter(usage, open, addsUsageChunk(plan.call)),
+      filter: createRelayFilter({ usage, open, shape, bound, dropUsageChunk: addsUsageChunk(plan.call) }),
       totalMs: timeouts.totalMs,
       drainMs,
       mayDrain: () => plan.settings.onAbort === 'drain' && this.#context.drains.tryTake(this),

@@ -19,6 +19,8 @@ export type OutputBound = (text: string) => number;
 export interface StreamUsage {
   /** Reads the data of one event. Returns true if it is the chunk that only reports usage, which `include_usage` adds. */
   read(event: Fields): boolean;
+  /** Adds output of an event that repeats one that was read, with another text. */
+  addOutput(bound: number): void;
   /** The usage that was reported; undefined if none was. Before the end it may be a part. */
   usage(): CallUsage | undefined;
   /** True if the usage is that of the whole response. */
@@ -87,6 +89,9 @@ function chatStream(boundOf: OutputBound): StreamUsage {
       isOutputEnded ||= isUsageChunk;
       return isUsageChunk;
     },
+    addOutput(bound) {
+      outputBound += bound;
+    },
     usage: () => usage,
     get isFinal() {
       return usage !== undefined && isOutputEnded;
@@ -124,6 +129,9 @@ function responsesStream(boundOf: OutputBound): StreamUsage {
         outputBound += boundOf(event.delta);
       }
       return false;
+    },
+    addOutput(bound) {
+      outputBound += bound;
     },
     usage: () => usage,
     get isFinal() {
@@ -170,6 +178,9 @@ function messagesStream(boundOf: OutputBound): StreamUsage {
           break;
       }
       return false;
+    },
+    addOutput(bound) {
+      outputBound += bound;
     },
     usage: () => counts && usageOfCounts(counts),
     get isFinal() {
