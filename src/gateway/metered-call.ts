@@ -265,10 +265,10 @@ export class CallInProgress implements OngoingCall {
       // The message of the provider contains a part of the key.
       throw keyRejected(connection);
     }
-    const headers = {
-      ...callHeaders(this.#given, response, attempts),
-      ...(settled.costUsd !== undefined && { 'x-svc-cost-usd': settled.costUsd }),
-    };
+    const headers = callHeaders(this.#given, response, attempts);
+    if (settled.costUsd !== undefined) {
+      headers['x-svc-cost-usd'] = settled.costUsd;
+    }
     // Text is sent at once, without the machinery of a stream; its bytes are those of the provider if they are valid UTF-8.
     return isUtf8(bytes)
       ? { status, headers, body: text }
