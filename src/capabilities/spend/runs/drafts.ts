@@ -38,6 +38,8 @@ export interface DraftContext {
   failOpenAtMs(decisionId: string): number | undefined;
   /** Id of the run, if it was chosen before. */
   readonly runId?: string | undefined;
+  /** The start of the run, if the body does not state it. */
+  readonly startedAt?: Date | undefined;
   /** Set for the start of a call that this service makes. */
   readonly call?: StartedCall | undefined;
   /** Marks that are set in addition to those of the ledger. */
@@ -82,7 +84,7 @@ export function draftRun(stated: CreateRun, context: DraftContext, price: RunPri
   if (body.parent_run_id !== undefined && parent === undefined) {
     fieldErrors.push(fieldError('parent_run_id', 'invalid_value', 'This run does not exist.'));
   }
-  const startedAt = body.started_at === undefined ? now : new Date(body.started_at);
+  const startedAt = context.startedAt ?? (body.started_at === undefined ? now : new Date(body.started_at));
   addTimeErrors(fieldErrors, body, startedAt, now);
   addTokenErrors(fieldErrors, body);
   addMetadataErrors(fieldErrors, body);

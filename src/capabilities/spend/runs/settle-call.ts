@@ -49,11 +49,12 @@ export async function draftCall(
     contentDigest: () => '',
     failOpenAtMs: () => undefined,
     runId,
+    startedAt,
     marks: marks.length === 0 ? undefined : marks,
     responseId: call.responseId,
   };
   const drafted = draftRun(
-    { ...attribution, ...body, model, decision_id: holdIdOfCall(runId), started_at: startedAt.toISOString() },
+    { ...attribution, ...body, model, decision_id: holdIdOfCall(runId) },
     context,
     price,
   );
