@@ -6,6 +6,7 @@ export interface GatewayMetrics {
   readonly attempt: (outcome: string) => void;
   readonly streamOpened: () => void;
   readonly streamClosed: () => void;
+  readonly hasStreams: () => boolean;
   /** Seconds from the receipt of a call until it is sent to the provider. */
   readonly addedLatency: (seconds: number) => void;
   register(registry: Registry, state: GatewayGauges): void;
@@ -38,6 +39,7 @@ export function createGatewayMetrics(): GatewayMetrics {
     streamClosed() {
       streams -= 1;
     },
+    hasStreams: () => streams > 0,
     addedLatency: (seconds) => added.observe(seconds),
     register(registry, { inProgress, drains, pendingSettlements }) {
       calls.register(

@@ -301,6 +301,11 @@ export class CallInProgress implements OngoingCall {
       onEnd: async (end, isBehind) => {
         this.#context.metrics.streamClosed();
         this.#context.drains.release(this);
+        // The last tokens of other streams come first: many streams may end together.
+        const turn = this.#context.metrics.hasStreams() ? this.#context.turns.next() : undefined;
+        if (turn !== undefined) {
+          await turn;
+        }
         await this.settle(outcomeOf(end, isBehind));
       },
     });
