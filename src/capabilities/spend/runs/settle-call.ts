@@ -53,11 +53,9 @@ export async function draftCall(
     marks: marks.length === 0 ? undefined : marks,
     responseId: call.responseId,
   };
-  const drafted = draftRun(
-    { ...attribution, ...body, model, decision_id: holdIdOfCall(runId) },
-    context,
-    price,
-  );
+  const stated = { ...body, model, decision_id: holdIdOfCall(runId) };
+  // Not a second spread, which is several times as expensive.
+  const drafted = draftRun(Object.assign(stated, attribution), context, price);
   if (isInvalid(drafted)) {
     throw invalidFields(drafted);
   }
