@@ -23,14 +23,14 @@ export interface CallHeaders {
   readonly onLimit: OnLimit | undefined;
 }
 
-const labels = {
+const labels = Object.entries({
   'x-svc-customer': 'customer_id',
   'x-svc-workflow': 'workflow',
   'x-svc-team': 'team',
   'x-svc-department': 'department',
   'x-svc-chain': 'chain_id',
   'x-svc-parent-run': 'parent_run_id',
-} as const;
+});
 
 /** Headers by which Claude Code and Codex name their session: the calls of a session are a chain. */
 const sessionHeaders = ['x-claude-code-session-id', 'session_id', 'session-id', 'conversation_id'];
@@ -40,20 +40,22 @@ const tagNameMax = 64;
 
 export function callHeadersOf(headers: IncomingHttpHeaders): CallHeaders {
   const attribution: Record<string, string | Record<string, string>> = {};
-  for (const [header, field] of Object.entries(labels)) {
+  for (const [header, field] of labels) {
     const value = headerValue(headers, header);
     if (value !== undefined) {
       attribution[field] = value;
     }
   }
+  const session = attribution.chain_id === undefined ? sessionOf(headers) : undefined;
+  if (session !== undefined) {
+    attribution.chain_id = session;
+  }
   const tags = tagsOf(headerValue(headers, 'x-svc-tags', Number.POSITIVE_INFINITY));
-  const chain = attribution.chain_id ?? sessionOf(headers);
+  if (tags !== undefined) {
+    attribution.tags = tags;
+  }
   return {
-    attribution: {
-      ...attribution,
-      ...(chain !== undefined && { chain_id: chain }),
-      ...(tags !== undefined && { tags }),
-    } as CallAttribution,
+    attribution: attribution as CallAttribution,
     maxCostNanos: maxCostOf(headerValue(headers, 'x-svc-max-cost-usd')),
     onLimit: onLimitOf(headerValue(headers, 'x-svc-on-limit')),
   };

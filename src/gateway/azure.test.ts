@@ -70,18 +70,114 @@ test('the v1 API of Azure serves chat, responses and embeddings', async () => {
   await expectRequest('/openai/v1/embeddings');
 });
 
-test('the Azure client of the SDK can call responses; its paths of deployments are 404', async () => {
+/** The client of Azure as its users have it: with another endpoint and key only. */
+function azureClient(endpoint = gateway.url): AzureOpenAI {
+  return new AzureOpenAI({ endpoint, apiKey: gateway.key, apiVersion: '2024-10-21', maxRetries: 0 });
+}
+
+test.each(['/openai/v1', '/openai/deployments/gpt-test?api-version=2025-01-01'])(
+  'the Azure client with Purser as its endpoint calls a connection to %s, plain and streamed',
+  async (path) => {
+    azure(path);
+    const [base, version] = path.split('?');
+    const expected = `${base}/chat/completions${version === undefined ? '' : `?${version}`}`;
+    const answer = await azureClient().chat.completions.create(chat);
+    expect(answer.choices[0]?.message.content).toBe('tok0 tok1 tok2 tok3 tok4 ');
+    await expectRequest(expected);
+    gateway.provider.requests.length = 0;
+    gateway.world.clock.advanceSeconds(1);
+    const stream = azureClient().chat.completions.stream(chat);
+    expect((await stream.finalChatCompletion()).choices[0]?.message.content).toBe(
+      'tok0 tok1 tok2 tok3 tok4 ',
+    );
+    await expectRequest(expected);
+  },
+);
+
+test('the Azure client calls embeddings by deployment, and responses, and lists models', async () => {
+  azure('/openai/v1');
+  await azureClient().embeddings.create({ model: 'embed-test', input: 'one two' });
+  await expectRequest('/openai/v1/embeddings');
+  gateway.provider.requests.length = 0;
+  gateway.world.clock.advanceSeconds(1);
+  await azureClient().responses.create({ model: 'gpt-test', input: 'Say hello' });
+  await expectRequest('/openai/v1/responses');
+  const models: string[] = [];
+  for await (const { id } of azureClient().models.list()) {
+    models.push(id);
+  }
+  expect(models).toContain('gpt-test');
+});
+
+test('the deployment in the path is the model that is called, priced and metered, whatever the body says', async () => {
   azure('/openai/v1');
   const client = new AzureOpenAI({
-    baseURL: `${gateway.url}/openai/v1`,
+    endpoint: gateway.url,
+    deployment: 'gpt-test',
     apiKey: gateway.key,
     apiVersion: '2024-10-21',
   });
-  await client.responses.create({ model: 'gpt-test', input: 'Say hello' });
-  await expectRequest('/openai/v1/responses?api-version=2024-10-21');
+  await client.chat.completions.create({ ...chat, model: 'a-model-without-a-price' });
+  await expectRequest('/openai/v1/chat/completions');
+  expect(JSON.parse(gateway.provider.requests[0]?.text ?? '').model).toBe('gpt-test');
   gateway.provider.requests.length = 0;
-  const error = await client.chat.completions.create(chat).catch((raised) => raised);
+  gateway.world.clock.advanceSeconds(1);
+  const { model: _, ...unnamed } = chat;
+  const response = await fetch(`${gateway.url}/openai/deployments/gpt-test/chat/completions`, {
+    method: 'POST',
+    headers: { 'api-key': gateway.key, 'content-type': 'application/json' },
+    body: JSON.stringify(unnamed),
+  });
+  expect(response.status).toBe(200);
+  await expectRequest('/openai/v1/chat/completions');
+});
+
+test('the Azure client calls a connection by its name below /compat', async () => {
+  azure('/openai/v1');
+  await azureClient(`${gateway.url}/compat/azure`).chat.completions.create(chat);
+  await expectRequest('/openai/v1/chat/completions');
+  const error = await azureClient(`${gateway.url}/compat/other`)
+    .chat.completions.create(chat)
+    .catch((raised) => raised);
   expect(error).toBeInstanceOf(OpenAI.NotFoundError);
-  expect(error.message).toContain('/openai/v1/deployments/gpt-test/chat/completions');
+});
+
+test('the Azure client reaches no connection of another kind', async () => {
+  gateway.connections = [connectionTo(gateway.provider.url)];
+  const error = await azureClient()
+    .chat.completions.create(chat)
+    .catch((raised) => raised);
+  expect(error).toBeInstanceOf(OpenAI.NotFoundError);
+  expect(error.code).toBe('model_not_found');
+  expect(gateway.provider.requests).toEqual([]);
+});
+
+test('a denial reaches the Azure client as its own error', async () => {
+  azure('/openai/v1');
+  await gateway.cap('0.000000001');
+  const error = await azureClient()
+    .chat.completions.create(chat)
+    .catch((raised) => raised);
+  expect([error.status, gateway.provider.requests.length]).toEqual([402, 0]);
+  await gateway.cap('100');
+});
+
+test.each([
+  ['POST', '/openai/deployments/gpt-test/images/generations'],
+  ['POST', '/openai/deployments/gpt-test/completions'],
+  ['POST', '/openai/deployments//chat/completions'],
+  ['GET', '/openai/deployments/gpt-test/chat/completions'],
+  ['POST', '/openai/chat/completions'],
+  ['POST', '/openai/v1/deployments/gpt-test/chat/completions'],
+  ['POST', '/compat/azure/openai/audio/speech'],
+])('%s %s is 404 in the format of OpenAI, and reaches no provider', async (method, path) => {
+  azure('/openai/v1');
+  const response = await fetch(`${gateway.url}${path}?api-version=2024-10-21`, {
+    method,
+    headers: { 'api-key': gateway.key, 'content-type': 'application/json' },
+    ...(method === 'POST' && { body: JSON.stringify(chat) }),
+  });
+  expect(response.status).toBe(404);
+  expect((await response.json()).error).toMatchObject({ code: 'not_found' });
   expect(gateway.provider.requests).toEqual([]);
 });

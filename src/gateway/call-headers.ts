@@ -10,18 +10,16 @@ export function callHeaders(
   { headers }: ProviderResponse,
   attempts: number,
 ): Record<string, string | string[]> {
-  const isFitted = outputCap(plan, admitted) < plan.maxOutputTokens;
-  return {
-    ...responseHeaders(headers),
-    'x-svc-run-id': admitted.runId ?? admitted.decisionId,
-    'x-svc-held-usd': formatUsd(admitted.heldNanos),
-    ...(admitted.remainingNanos !== undefined && {
-      'x-svc-remaining-usd': formatUsd(admitted.remainingNanos),
-    }),
-    'x-svc-model': plan.model,
-    'x-svc-attempts': String(attempts),
-    ...(isFitted && {
-      'x-svc-fitted-max-tokens': String(Math.floor(admitted.maxOutputTokens / plan.call.choices)),
-    }),
-  };
+  const returned = responseHeaders(headers);
+  returned['x-svc-run-id'] = admitted.runId ?? admitted.decisionId;
+  returned['x-svc-held-usd'] = formatUsd(admitted.heldNanos);
+  if (admitted.remainingNanos !== undefined) {
+    returned['x-svc-remaining-usd'] = formatUsd(admitted.remainingNanos);
+  }
+  returned['x-svc-model'] = plan.model;
+  returned['x-svc-attempts'] = String(attempts);
+  if (outputCap(plan, admitted) < plan.maxOutputTokens) {
+    returned['x-svc-fitted-max-tokens'] = String(Math.floor(admitted.maxOutputTokens / plan.call.choices));
+  }
+  return returned;
 }

@@ -3,7 +3,6 @@ import { ApiError } from '../contract/api-error.ts';
 import { worstCaseCost } from '../kernel/prices.ts';
 import { inFlightTokens } from '../kernel/providers/call-end.ts';
 import { estimatedInputTokens } from '../kernel/providers/estimate-input.ts';
-import { showsAllOutput } from '../kernel/providers/visible-output.ts';
 import type { Caller } from '../platform/http/routes/access.ts';
 import { type AdmitDependencies, type AdmittedCall, admitCall } from './admit-call.ts';
 import type { CallAttribution } from './attribution-headers.ts';
@@ -36,21 +35,23 @@ export interface ChosenCall {
   readonly attribution: CallAttribution;
 }
 
-export type ChooseRequest = Omit<PlanRequest, 'model'> & {
+export interface ChooseRequest extends PlanRequest {
   readonly attribution: CallAttribution;
-};
+}
 
 export async function chooseAndAdmit(deps: ChooseDependencies, request: ChooseRequest): Promise<ChosenCall> {
   const { call } = request;
-  const settings = await deps.settings.find(request.orgId);
+  const found = deps.settings.find(request.orgId);
+  const settings = found instanceof Promise ? await found : found;
   const customer = settings.customerFromBody ? endUserOf(call) : undefined;
-  const attribution: CallAttribution =
-    customer === undefined ? request.attribution : { customer_id: customer, ...request.attribution };
-  const attributedRequest = { ...request, attribution };
+  const attributedRequest =
+    customer === undefined
+      ? request
+      : { ...request, attribution: { customer_id: customer, ...request.attribution } };
   if (call.model === autoModel) {
     return admitBest(deps, attributedRequest);
   }
-  const plan = await planCall(deps, { ...request, model: call.model });
+  const plan = await planCall(deps, request, call.model);
   try {
     return await admitPlan(deps, attributedRequest, plan, plan.onLimit === 'fit');
   } catch (denial) {
@@ -81,7 +82,7 @@ export function outputToHold(
   { tenantId, keyId }: Caller,
   { model, ...plan }: CallPlan,
 ): number {
-  const isVisible = plan.call.isStream && showsAllOutput(model, plan.call.thinkingTokens);
+  const isVisible = plan.call.isStream && plan.showsOutput;
   const expected =
     plan.settings.hold === 'expected' && isVisible
       ? outputs.expected({ orgId: tenantId, keyId, model })
@@ -158,7 +159,7 @@ async function plansOf(
   const plans: CallPlan[] = [];
   for (const model of models) {
     try {
-      plans.push(await planCall(deps, { ...request, model }));
+      plans.push(await planCall(deps, request, model));
     } catch (error) {
       if (!(error instanceof GatewayError)) {
         throw error;

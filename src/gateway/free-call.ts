@@ -7,6 +7,7 @@ import type { RawRequest } from '../platform/http/routes/raw-endpoint.ts';
 import { keyRejected } from './errors/call-errors.ts';
 import { GatewayError } from './errors/dialect-errors.ts';
 import { type AttemptsResult, attemptCall, notAttempted } from './forward/attempts.ts';
+import { Cancellation } from './forward/cancellation.ts';
 import { responseHeaders } from './forward/provider-headers.ts';
 import { readAll } from './forward/read-all.ts';
 import type { GatewayContext } from './gateway-context.ts';
@@ -89,6 +90,6 @@ function send(
     { client, connections, countAttempt: metrics.attempt },
     candidates,
     { method, path: `${providerPath}${query}`, headers, bodyFor: () => body },
-    new AbortController().signal,
+    new Cancellation(),
   );
 }

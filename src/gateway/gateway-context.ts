@@ -6,6 +6,7 @@ import type { ProviderClient } from './forward/provider-client.ts';
 import type { GatewayMetrics } from './gateway-metrics.ts';
 import type { HoldCoverage, IncreaseHold } from './hold-coverage.ts';
 import type { Settlements } from './settle/settlements.ts';
+import type { Turns } from './turns.ts';
 import type { OutputHistory } from './usage/output-history.ts';
 
 export interface GatewayContext {
@@ -20,6 +21,8 @@ export interface GatewayContext {
   /** Maximum size of a response that is not streamed. */
   readonly responseBytesMax: number;
   readonly coverage: HoldCoverage;
+  /** Turns of calls that start or end while others stream. */
+  readonly turns: Turns;
   readonly increaseHold: IncreaseHold;
 }
 

@@ -6,6 +6,7 @@ export interface GatewayMetrics {
   readonly attempt: (outcome: string) => void;
   readonly streamOpened: () => void;
   readonly streamClosed: () => void;
+  readonly hasStreams: () => boolean;
   /** Seconds from the receipt of a call until it is sent to the provider. */
   readonly addedLatency: (seconds: number) => void;
   register(registry: Registry, state: GatewayGauges): void;
@@ -20,18 +21,8 @@ export interface GatewayGauges {
 const latencyBuckets = [0.000_5, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 1];
 
 export function createGatewayMetrics(): GatewayMetrics {
-  const calls = new Counter({
-    name: 'svc_gateway_calls_total',
-    help: 'Calls through the gateway, by operation and the status of the response.',
-    labelNames: ['operation', 'status'],
-    registers: [],
-  });
-  const attempts = new Counter({
-    name: 'svc_gateway_attempts_total',
-    help: 'Requests to providers, by outcome: success, client_error, retryable, unreachable.',
-    labelNames: ['outcome'],
-    registers: [],
-  });
+  const calls = new LabeledCounts(['operation', 'status']);
+  const attempts = new LabeledCounts(['outcome']);
   const added = new Histogram({
     name: 'svc_gateway_added_seconds',
     help: 'Time from the receipt of a call until it is sent to the provider: body, estimate and admission.',
@@ -40,18 +31,27 @@ export function createGatewayMetrics(): GatewayMetrics {
   });
   let streams = 0;
   return {
-    call: (operation, status) => calls.inc({ operation, status: String(status) }),
-    attempt: (outcome) => attempts.inc({ outcome }),
+    call: (operation, status) => calls.count(`${operation} ${status}`),
+    attempt: (outcome) => attempts.count(outcome),
     streamOpened() {
       streams += 1;
     },
     streamClosed() {
       streams -= 1;
     },
+    hasStreams: () => streams > 0,
     addedLatency: (seconds) => added.observe(seconds),
     register(registry, { inProgress, drains, pendingSettlements }) {
-      registry.registerMetric(calls);
-      registry.registerMetric(attempts);
+      calls.register(
+        registry,
+        'svc_gateway_calls_total',
+        'Calls through the gateway, by operation and the status of the response.',
+      );
+      attempts.register(
+        registry,
+        'svc_gateway_attempts_total',
+        'Requests to providers, by outcome: success, client_error, retryable, unreachable.',
+      );
       registry.registerMetric(added);
       const gauge = (name: string, help: string, value: () => number) =>
         new Gauge({
@@ -72,4 +72,37 @@ export function createGatewayMetrics(): GatewayMetrics {
       gauge('svc_gateway_settlements_pending', 'Settlements that wait for the ledger.', pendingSettlements);
     },
   };
+}
+
+/** Counts as plain numbers that are read on each scrape: a counter of the library hashes its labels for each call. */
+class LabeledCounts {
+  readonly #labelNames: readonly string[];
+  /** By the values of the labels, which have no spaces, in their order. */
+  readonly #counts = new Map<string, number>();
+
+  constructor(labelNames: readonly string[]) {
+    this.#labelNames = labelNames;
+  }
+
+  count(values: string): void {
+    this.#counts.set(values, (this.#counts.get(values) ?? 0) + 1);
+  }
+
+  register(registry: Registry, name: string, help: string): void {
+    const labelNames = this.#labelNames;
+    const counts = this.#counts;
+    new Counter({
+      name,
+      help,
+      labelNames: [...labelNames],
+      registers: [registry],
+      collect() {
+        this.reset();
+        for (const [values, count] of counts) {
+          const given = values.split(' ');
+          this.inc(Object.fromEntries(labelNames.map((label, index) => [label, given[index] ?? ''])), count);
+        }
+      },
+    });
+  }
 }

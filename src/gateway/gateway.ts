@@ -30,6 +30,7 @@ import { listModels } from './models-list.ts';
 import { dialectOf, type Operation, operationOf, prefixes } from './operations.ts';
 import { parseCall } from './parse-call.ts';
 import { createSettlements } from './settle/settlements.ts';
+import { Turns } from './turns.ts';
 import { createOutputHistory } from './usage/output-history.ts';
 
 export interface GatewayDependencies
@@ -79,6 +80,9 @@ export interface Gateway {
   finish(waitMs: number): Promise<void>;
 }
 
+/** Calls that start or end in one turn of the event loop while others stream: a few milliseconds of work. */
+const callsPerTurn = 8;
+
 export function createGateway(deps: GatewayDependencies): Gateway {
   const { log, limits } = deps;
   const learned = createLearnedCounts(deps.learned, log);
@@ -98,6 +102,7 @@ export function createGateway(deps: GatewayDependencies): Gateway {
     responseBytesMax: limits.bodyBytesMax,
     coverage: createHoldCoverage(deps.increaseHold),
     increaseHold: deps.increaseHold,
+    turns: new Turns(callsPerTurn),
   };
   const choosing = { ...deps, ratios, outputs, settlements };
 
@@ -156,7 +161,12 @@ export function createGateway(deps: GatewayDependencies): Gateway {
     try {
       const orgId = caller.tenantId;
       const headers = callHeadersOf(request.headers);
-      const call = parseCall(operation.shape, await request.readBody(limits.bodyBytesMax, orgId));
+      const body = await request.readBody(limits.bodyBytesMax, orgId);
+      const turn = metrics.hasStreams() ? context.turns.next() : undefined;
+      if (turn !== undefined) {
+        await turn;
+      }
+      const call = parseCall(operation.shape, body, operation.deployment);
       subject = { ...headers.attribution, model: call.model };
       const { plan, admitted, attribution } = await chooseAndAdmit(choosing, {
         orgId,
@@ -164,7 +174,9 @@ export function createGateway(deps: GatewayDependencies): Gateway {
         call,
         caller,
         now: request.now,
-        ...headers,
+        attribution: headers.attribution,
+        maxCostNanos: headers.maxCostNanos,
+        onLimit: headers.onLimit,
       });
       metrics.addedLatency((performance.now() - startedMs) / 1_000);
       return await forwardCall(context, {

@@ -111,8 +111,10 @@ export function isGrowing({ settings }: CallPlan): boolean {
 
 /**
  * Returns the output that the hold must cover: what was received, and what is on its way, since both are charged if the stream is
- * ended. No response has more tokens than its maximum.
+ * ended. No response has more tokens than its maximum, and one that hides its reasoning may have all of them.
  */
-function neededTokens({ outputBound }: StreamUsage, { maxOutputTokens }: CallPlan): number {
-  return Math.min(outputBound + inFlightTokens, maxOutputTokens);
+function neededTokens(usage: StreamUsage, { maxOutputTokens }: CallPlan): number {
+  return usage.isReasoningHidden
+    ? maxOutputTokens
+    : Math.min(usage.outputBound + inFlightTokens, maxOutputTokens);
 }

@@ -13,7 +13,6 @@ import {
 } from '../kernel/providers/call-end.ts';
 import { addUsage, fieldsOf, noUsage, responseIdOf, usageOfBody } from '../kernel/providers/call-usage.ts';
 import { createStreamUsage, type StreamUsage } from '../kernel/providers/stream-usage.ts';
-import { showsAllOutput } from '../kernel/providers/visible-output.ts';
 import type { Reply, StreamedReply } from '../platform/http/message/reply.ts';
 import type { AdmittedRequest } from './admitted-request.ts';
 import { callHeaders } from './call-headers.ts';
@@ -21,6 +20,7 @@ import { type CallState, type CallStatus, statusOf } from './call-status.ts';
 import { keyRejected, stoppingError, unreachableError } from './errors/call-errors.ts';
 import { GatewayError } from './errors/dialect-errors.ts';
 import { type AttemptsResult, attemptCall } from './forward/attempts.ts';
+import { Cancellation } from './forward/cancellation.ts';
 import type { ProviderResponse } from './forward/provider-client.ts';
 import { readAll } from './forward/read-all.ts';
 import type { GatewayContext, OngoingCall } from './gateway-context.ts';
@@ -57,12 +57,12 @@ export async function forwardCall(
 export class CallInProgress implements OngoingCall {
   readonly #context: GatewayContext;
   readonly #given: AdmittedRequest;
-  readonly #left = new AbortController();
+  readonly #left = new Cancellation();
   /** Ends the request to the provider. */
-  readonly #cut = new AbortController();
-  readonly #onClose = () => this.#left.abort();
+  readonly #cut = new Cancellation();
+  readonly #onClose = () => this.#left.cancel();
   readonly #onHalfClose = () => {
-    this.#left.abort();
+    this.#left.cancel();
     this.#relay?.leave();
   };
   #discarded: DiscardedUsage = { usage: noUsage, isEstimated: false };
@@ -84,7 +84,7 @@ export class CallInProgress implements OngoingCall {
     this.#given = given;
     // The client may have left during the admission.
     if (given.request.socket.destroyed) {
-      this.#left.abort();
+      this.#left.cancel();
     }
     given.request.socket.once('close', this.#onClose);
     // Most clients that close their sending side have left. With `drain` nothing is lost by finding out at the next write.
@@ -94,9 +94,9 @@ export class CallInProgress implements OngoingCall {
   }
 
   async cut(): Promise<void> {
-    this.#left.abort();
+    this.#left.cancel();
     await this.#relay?.cut();
-    this.#cut.abort();
+    this.#cut.cancel();
     await this.settled();
   }
 
@@ -142,14 +142,14 @@ export class CallInProgress implements OngoingCall {
         onDiscarded: (_, body) => this.#addDiscarded(body),
         onUnanswered: () => this.#addUnanswered(),
         coverAnother: () => this.#coverAnother(),
-        cut: this.#cut.signal,
+        cut: this.#cut,
       },
       // A client that leaves before the first byte ends the retries, and not the attempt in progress.
-      this.#left.signal,
+      this.#left,
     );
     if (result.kind === 'unreachable') {
       await this.settle({ ...nothingReceived, status: 'failed' });
-      throw this.#cut.signal.aborted ? stoppingError() : unreachableError(result);
+      throw this.#cut.isCancelled ? stoppingError() : unreachableError(result);
     }
     return isEventStream(result.response) && result.response.status < 400
       ? this.#stream(result)
@@ -188,7 +188,7 @@ export class CallInProgress implements OngoingCall {
         isStored: admitted.isStored,
         decisionId: admitted.decisionId,
         model: plan.model,
-        attribution: { ...attribution, ...(admitted.chainId !== null && { chain_id: admitted.chainId }) },
+        attribution: admitted.chainId === null ? attribution : { ...attribution, chain_id: admitted.chainId },
         depth: admitted.depth,
         admittedAtMs: request.now.getTime(),
         body: {
@@ -220,11 +220,6 @@ export class CallInProgress implements OngoingCall {
     }
   }
 
-  #showsAllOutput(): boolean {
-    const { model, call } = this.#given.plan;
-    return showsAllOutput(model, call.thinkingTokens);
-  }
-
   /** The provider may have generated the whole answer that it did not send. */
   #addUnanswered(): void {
     const { plan, admitted } = this.#given;
@@ -244,9 +239,9 @@ export class CallInProgress implements OngoingCall {
   async #plain({ response, attempts, connection }: Extract<AttemptsResult, { kind: 'response' }>) {
     const { operation, plan } = this.#given;
     const { status, body } = response;
-    const signal = plan.settings.onAbort === 'close' ? this.#left.signal : undefined;
+    const cancellation = plan.settings.onAbort === 'close' ? this.#left : undefined;
     const total = setTimeout(() => body.destroy(), connection.timeouts.totalMs);
-    const { bytes, isWhole } = await readAll(body, this.#context.responseBytesMax, signal);
+    const { bytes, isWhole } = await readAll(body, this.#context.responseBytesMax, cancellation);
     clearTimeout(total);
     const text = bytes.toString('utf8');
     const answer = parsed(text);
@@ -257,12 +252,12 @@ export class CallInProgress implements OngoingCall {
       usage,
       isFinal: usage !== undefined,
       // An answer that breaks off was generated completely before.
-      outputBound: isWhole && this.#showsAllOutput() ? bytes.length : Number.POSITIVE_INFINITY,
+      outputBound: isWhole && plan.showsOutput ? bytes.length : Number.POSITIVE_INFINITY,
       isAccepted,
       responseId: responseIdOf(fieldsOf(answer)),
     });
     if (!isWhole) {
-      throw this.#cut.signal.aborted
+      throw this.#cut.isCancelled
         ? stoppingError()
         : new GatewayError(502, 'response_interrupted', 'The response of the provider broke off.');
     }
@@ -270,10 +265,10 @@ export class CallInProgress implements OngoingCall {
       // The message of the provider contains a part of the key.
       throw keyRejected(connection);
     }
-    const headers = {
-      ...callHeaders(this.#given, response, attempts),
-      ...(settled.costUsd !== undefined && { 'x-svc-cost-usd': settled.costUsd }),
-    };
+    const headers = callHeaders(this.#given, response, attempts);
+    if (settled.costUsd !== undefined) {
+      headers['x-svc-cost-usd'] = settled.costUsd;
+    }
     // Text is sent at once, without the machinery of a stream; its bytes are those of the provider if they are valid UTF-8.
     return isUtf8(bytes)
       ? { status, headers, body: text }
@@ -293,10 +288,10 @@ export class CallInProgress implements OngoingCall {
     const open = createOpenStream({ shape, choices, includesUsage, mayTruncate: coverage !== undefined });
     this.#context.metrics.streamOpened();
     const outcomeOf = (end: StreamEnd, isBehind: boolean) =>
-      streamOutcome(end, usage, !isBehind && this.#showsAllOutput());
+      streamOutcome(end, usage, !isBehind && plan.showsOutput && !usage.isReasoningHidden);
     const relay = relayStream({
       source: response.body,
-      filter: createRelayFilter(usage, open, addsUsageChunk(plan.call)),
+      filter: createRelayFilter({ usage, open, shape, bound, dropUsageChunk: addsUsageChunk(plan.call) }),
       totalMs: timeouts.totalMs,
       drainMs,
       mayDrain: () => plan.settings.onAbort === 'drain' && this.#context.drains.tryTake(this),
@@ -306,6 +301,11 @@ export class CallInProgress implements OngoingCall {
       onEnd: async (end, isBehind) => {
         this.#context.metrics.streamClosed();
         this.#context.drains.release(this);
+        // The last tokens of other streams come first: many streams may end together.
+        const turn = this.#context.metrics.hasStreams() ? this.#context.turns.next() : undefined;
+        if (turn !== undefined) {
+          await turn;
+        }
         await this.settle(outcomeOf(end, isBehind));
       },
     });

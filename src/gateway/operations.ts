@@ -11,7 +11,13 @@ interface Target {
 
 export type Operation = Target &
   (
-    | { readonly kind: 'metered'; readonly shape: Shape; readonly providerPath: string }
+    | {
+        readonly kind: 'metered';
+        readonly shape: Shape;
+        readonly providerPath: string;
+        /** The model, if the path names it and not the body. */
+        readonly deployment?: string;
+      }
     /** Forwarded without a hold, because providers do not charge for it. The model is in the body. */
     | { readonly kind: 'free'; readonly providerPath: string }
     /** Reads, deletes or cancels a stored response, whose connection is not known. */
@@ -28,8 +34,25 @@ const openAiPosts: Readonly<Record<string, Shape>> = {
 
 export const prefixes = { openai: '/openai', anthropic: '/anthropic', compat: '/compat' } as const;
 
+/** Metered operations by URL: clients use few, and parsing one costs more than the rest of the routing. */
+const metered = new Map<string, Operation>();
+const meteredMax = 1_000;
+const cachedUrlMax = 200;
+
 /** Returns undefined for a path or method that the gateway does not serve. HEAD is treated as GET. */
 export function operationOf(method: string, url: string): Operation | undefined {
+  const known = method === 'POST' ? metered.get(url) : undefined;
+  if (known !== undefined) {
+    return known;
+  }
+  const operation = parseOperation(method, url);
+  if (operation?.kind === 'metered' && metered.size < meteredMax && url.length <= cachedUrlMax) {
+    metered.set(url, operation);
+  }
+  return operation;
+}
+
+function parseOperation(method: string, url: string): Operation | undefined {
   const mark = url.indexOf('?');
   const path = mark === -1 ? url : url.slice(0, mark);
   const query = mark === -1 ? '' : url.slice(mark);
@@ -45,11 +68,20 @@ export function operationOf(method: string, url: string): Operation | undefined 
       const connection = decoded(name);
       return connection === undefined
         ? undefined
-        : openAi(verb, rest, { dialect: 'openai', wanted: { connection }, query });
+        : compat(verb, rest, { dialect: 'openai', wanted: { connection }, query });
     }
     default:
       return undefined;
   }
+}
+
+/** `/compat/{connection}` is a base URL with `/v1` behind it, and the endpoint of an Azure client with `/openai`. */
+function compat(verb: string, segments: readonly string[], target: Target): Operation | undefined {
+  const [first, ...rest] = segments;
+  if (first === 'openai') {
+    return openAi(verb, rest, target);
+  }
+  return first === 'v1' ? versionedOpenAi(verb, rest, target) : undefined;
 }
 
 /** The dialect of the errors below a prefix. */
@@ -57,10 +89,46 @@ export function dialectOf(url: string): Dialect {
   return url.startsWith(prefixes.anthropic) ? 'anthropic' : 'openai';
 }
 
-function openAi(verb: string, [version, ...rest]: readonly string[], target: Target): Operation | undefined {
-  if (version !== 'v1') {
-    return undefined;
+function openAi(verb: string, segments: readonly string[], target: Target): Operation | undefined {
+  const [version, ...rest] = segments;
+  return version === 'v1' ? versionedOpenAi(verb, rest, target) : azure(verb, segments, target);
+}
+
+/**
+ * The paths of Azure's clients, which append `/openai` to their endpoint and nothing else: operations that Azure serves by deployment,
+ * whose name is in the path, and responses, whose body names it.
+ */
+function azure(verb: string, segments: readonly string[], given: Target): Operation | undefined {
+  // The connection has its own `api-version`, or calls the API without dated versions.
+  const query = withoutApiVersion(given.query);
+  const target =
+    'dialect' in given.wanted ? { ...given, query, wanted: azureConnections } : { ...given, query };
+  const [collection] = segments;
+  if (collection === 'responses' || collection === 'models') {
+    return versionedOpenAi(verb, segments, target);
   }
+  const path = deploymentPath.exec(segments.join('/'));
+  const shape = verb === 'POST' && path !== null ? openAiPosts[path[2] as string] : undefined;
+  const deployment = path === null ? undefined : decoded(path[1] as string);
+  return shape === undefined || deployment === undefined
+    ? undefined
+    : { ...target, kind: 'metered', shape, providerPath: `/${path?.[2]}`, deployment };
+}
+
+const azureConnections = { kind: 'azure_openai' } as const;
+/** Clients do not encode the slash in the name of a model. */
+const deploymentPath = /^deployments\/(.+)\/(chat\/completions|responses|embeddings)$/;
+
+function withoutApiVersion(query: string): string {
+  const parameters = new URLSearchParams(query);
+  if (!parameters.has('api-version')) {
+    return query;
+  }
+  parameters.delete('api-version');
+  return parameters.size === 0 ? '' : `?${parameters}`;
+}
+
+function versionedOpenAi(verb: string, rest: readonly string[], target: Target): Operation | undefined {
   const path = rest.join('/');
   const shape = verb === 'POST' && Object.hasOwn(openAiPosts, path) ? openAiPosts[path] : undefined;
   if (shape !== undefined) {

@@ -2,6 +2,7 @@
 
 import { maxFieldsOf, thinkingTokensOf } from '../kernel/providers/call-request.ts';
 import { type Fields, fieldsOf, type Shape } from '../kernel/providers/call-usage.ts';
+import { requestsReasoning } from '../kernel/providers/visible-output.ts';
 import { isStorable } from '../platform/http/message/json-errors.ts';
 import { repeatedNames } from './body/edit-body.ts';
 import { objectStartOf } from './body/json-positions.ts';
@@ -23,13 +24,15 @@ export interface ParsedCall {
   readonly choices: number;
   /** The output must be larger than this: the budget of extended thinking is a part of it. */
   readonly thinkingTokens: number;
+  readonly requestsReasoning: boolean;
   readonly hasTools: boolean;
 }
 
 const modelMax = 200;
 const choicesMax = 1_000;
 
-export function parseCall(shape: Shape, bytes: Buffer): ParsedCall {
+/** `deployment` is the model that the path names: that of the body then means nothing, as in Azure. */
+export function parseCall(shape: Shape, bytes: Buffer, deployment?: string): ParsedCall {
   const body = parseObject(bytes);
   // Parsers disagree about repeated names: the provider might read another value than the one that was checked.
   const critical = [
@@ -45,7 +48,8 @@ export function parseCall(shape: Shape, bytes: Buffer): ParsedCall {
   if (repeated !== undefined) {
     throw invalid(repeated, 'must not be repeated');
   }
-  if (!isLabel(body.model)) {
+  const model = deployment ?? body.model;
+  if (!isLabel(model)) {
     throw invalid('model', `must be a string of 1 to ${modelMax} characters`);
   }
   if (body.background === true) {
@@ -58,13 +62,14 @@ export function parseCall(shape: Shape, bytes: Buffer): ParsedCall {
     shape,
     bytes,
     body,
-    model: body.model,
+    model,
     isStream: body.stream === true,
     includesUsage: fieldsOf(body.stream_options).include_usage === true,
     maxFields,
     maxOutputTokens: maxima.length === 0 ? undefined : Math.min(...maxima),
     choices: shape === 'chat' && body.n != null ? Math.max(1, Math.min(countOf(body.n, 'n'), choicesMax)) : 1,
     thinkingTokens: thinkingTokensOf(body),
+    requestsReasoning: requestsReasoning(body),
     hasTools: Array.isArray(body.tools) || Array.isArray(body.functions),
   };
 }

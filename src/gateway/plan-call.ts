@@ -11,6 +11,7 @@ import { affordableOutputTokens, type Rates, worstCaseCost } from '../kernel/pri
 import { defaultMaxField } from '../kernel/providers/call-request.ts';
 import { serviceTierOf } from '../kernel/providers/call-usage.ts';
 import { estimatedInputTokens, type InputParts } from '../kernel/providers/estimate-input.ts';
+import { hidesReasoning, isKnownToShow } from '../kernel/providers/visible-output.ts';
 import { requestedRates } from '../ledger/service-fields.ts';
 import type { Caller } from '../platform/http/routes/access.ts';
 import type { OnLimit } from './attribution-headers.ts';
@@ -45,6 +46,8 @@ export interface CallPlan {
   readonly maxOutputTokens: number;
   /** The least output that `fit` accepts. */
   readonly minOutputTokens: number;
+  /** True if every output token can be seen in the response. The response may still name another model, which hides some. */
+  readonly showsOutput: boolean;
   readonly settings: GatewaySettings;
   readonly onLimit: OnLimit;
 }
@@ -57,16 +60,22 @@ export interface PlanRequest {
   readonly caller: Caller;
   readonly operation: Operation;
   readonly call: ParsedCall;
-  readonly model: string;
   readonly onLimit: OnLimit | undefined;
   readonly maxCostNanos: bigint | undefined;
   readonly now: Date;
 }
 
-export async function planCall(deps: PlanDependencies, request: PlanRequest): Promise<CallPlan> {
-  const { orgId, operation, call, model, now } = request;
-  const settings = await deps.settings.find(orgId);
-  const listed = await deps.prices.find(orgId, model, now.getTime());
+export async function planCall(
+  deps: PlanDependencies,
+  request: PlanRequest,
+  model: string,
+): Promise<CallPlan> {
+  const { orgId, operation, call, now } = request;
+  // Almost always cached: without a promise, planning takes no turn of its own.
+  const foundSettings = deps.settings.find(orgId);
+  const settings = foundSettings instanceof Promise ? await foundSettings : foundSettings;
+  const foundPrice = deps.prices.find(orgId, model, now.getTime());
+  const listed = foundPrice instanceof Promise ? await foundPrice : foundPrice;
   const price = listed ?? (await deps.prices.findForCall(orgId, model, now.getTime()));
   if (price === undefined) {
     throw new GatewayError(
@@ -77,8 +86,19 @@ export async function planCall(deps: PlanDependencies, request: PlanRequest): Pr
     );
   }
   const resolved = listed?.model ?? model;
-  const candidates = await candidatesFor(deps, orgId, operation, model, resolved);
-  const known = (await deps.capabilities.all()).get(resolved);
+  const foundCandidates = candidatesFor(deps, orgId, operation, model, resolved);
+  const candidates = foundCandidates instanceof Promise ? await foundCandidates : foundCandidates;
+  if (candidates.length === 0) {
+    throw new GatewayError(
+      404,
+      'model_not_found',
+      `No connection of the organization serves the model ${model}.`,
+      { model },
+    );
+  }
+  const foundCapabilities = deps.capabilities.all();
+  const capabilities = foundCapabilities instanceof Promise ? await foundCapabilities : foundCapabilities;
+  const known = capabilities.get(resolved);
   const contextTokens = numberOf(known?.context_tokens);
   const input = inputPartsOf(call.body, model);
   const inputTokens = estimatedInputTokens(input, {
@@ -104,33 +124,46 @@ export async function planCall(deps: PlanDependencies, request: PlanRequest): Pr
     inputTokens,
     maxOutputTokens,
     minOutputTokens: Math.min(minOutputTokens, maxOutputTokens),
+    showsOutput: showsOutput(call, [model, resolved], known?.capabilities ?? undefined, candidates),
     settings,
     onLimit,
   };
 }
 
 /** Connections are chosen by the name in the request, else by the name that it is resolved to. */
-async function candidatesFor(
+function candidatesFor(
   { connections }: PlanDependencies,
   orgId: string,
   { wanted }: Operation,
   model: string,
   resolved: string,
-): Promise<readonly Connection[]> {
-  const found = await connections.candidates(orgId, wanted, model);
-  const candidates =
-    found.length > 0 || resolved === model ? found : await connections.candidates(orgId, wanted, resolved);
-  if (candidates.length === 0) {
-    throw new GatewayError(
-      404,
-      'model_not_found',
-      `No connection of the organization serves the model ${model}.`,
-      {
-        model,
-      },
-    );
+): readonly Connection[] | Promise<readonly Connection[]> {
+  const orResolved = (found: readonly Connection[]) =>
+    found.length > 0 || resolved === model ? found : connections.candidates(orgId, wanted, resolved);
+  const found = connections.candidates(orgId, wanted, model);
+  return found instanceof Promise ? found.then(orResolved) : orResolved(found);
+}
+
+/**
+ * The name in a request is often an alias, or that of a deployment in Azure. It is taken for a model that shows its output only if
+ * something says so: the capabilities of the model that it is resolved to, the name itself, or that OpenAI itself is called.
+ */
+function showsOutput(
+  call: ParsedCall,
+  names: readonly string[],
+  capabilities: readonly string[] | undefined,
+  candidates: readonly Connection[],
+): boolean {
+  if (call.requestsReasoning || names.some(hidesReasoning)) {
+    return false;
   }
-  return candidates;
+  // Models of Anthropic reason on request only.
+  if (call.shape === 'messages') {
+    return true;
+  }
+  return capabilities === undefined
+    ? names.some(isKnownToShow) || candidates.every(({ kind }) => kind === 'openai')
+    : !capabilities.includes('reasoning');
 }
 
 /** The smallest of the maximum in the request, that of the model, and the default of the org if the request has none. */
@@ -200,7 +233,7 @@ export function bodyOf({ call, model }: CallPlan, connection: Connection, maxOut
   if (addsUsageChunk(call)) {
     changes['stream_options.include_usage'] = true;
   }
-  if (model !== call.model) {
+  if (model !== call.body.model) {
     changes.model = model;
   }
   return editBody(call.bytes, changes as BodyChanges);

@@ -20,6 +20,7 @@ beforeEach(() => {
   provider.fault = undefined;
   provider.beforeChunk = undefined;
   provider.outputOf = () => 5;
+  provider.reportedModel = undefined;
   provider.wordOf = (index) => `tok${index % 10} `;
   provider.requests.length = 0;
   provider.bill.length = 0;
@@ -132,13 +133,61 @@ test.each([
 );
 
 test('a stream of a model that hides its reasoning is bounded by its maximum when it breaks off', async () => {
-  await gateway.world.request('PUT', '/v1/admin/models/o3-test', {
+  await priceOf('o3-test');
+  expect(await brokenOff({ model: 'o3-test' })).toBe(5_000);
+});
+
+async function priceOf(model: string, more: object = {}): Promise<void> {
+  const { status } = await gateway.world.request('PUT', `/v1/admin/models/${model}`, {
     key: gateway.world.operatorKey,
-    body: { provider: 'openai', input_usd_per_million: '1', output_usd_per_million: '10' },
+    body: { provider: 'openai', input_usd_per_million: '1', output_usd_per_million: '10', ...more },
   });
+  expect(status).toBeLessThan(300);
+}
+
+/** Breaks a stream off after some chunks. Returns the output that was posted for it, of 5,000 tokens at most. */
+async function brokenOff(more: object): Promise<number | undefined> {
   gateway.provider.fault = () => ({ cutAfter: 3 });
-  await (await chat({ model: 'o3-test', stream: true, max_tokens: 5_000 })).text();
-  expect(await lastRun()).toMatchObject({ output_tokens: 5_000, marks: ['usage_estimated'] });
+  await (await chat({ stream: true, max_tokens: 5_000, ...more })).text();
+  const run = await lastRun();
+  expect(run?.marks).toEqual(['usage_estimated']);
+  return run?.output_tokens;
+}
+
+const azure = () => [connectionTo(gateway.provider.url, 'azure_openai')];
+
+test('the same holds for an alias of such a model, and for a model whose capabilities name reasoning', async () => {
+  await priceOf('o3-aliased', { aliases: ['house-model'] });
+  expect(await brokenOff({ model: 'house-model' })).toBe(5_000);
+  gateway.world.clock.advanceSeconds(1);
+  await priceOf('thinker', { capabilities: ['reasoning', 'tools'] });
+  expect(await brokenOff({ model: 'thinker' })).toBe(5_000);
+});
+
+test('the name of a deployment that says nothing about its model is bounded by its maximum', async () => {
+  await priceOf('team-chat');
+  gateway.connections = azure();
+  expect(await brokenOff({ model: 'team-chat' })).toBe(5_000);
+});
+
+test('a deployment whose name or capabilities say that it shows its output is bounded by what was received', async () => {
+  gateway.connections = azure();
+  await priceOf('team-gpt-4o');
+  expect(await brokenOff({ model: 'team-gpt-4o' })).toBeLessThan(600);
+  gateway.world.clock.advanceSeconds(1);
+  await priceOf('plain-chat', { capabilities: ['tools'] });
+  expect(await brokenOff({ model: 'plain-chat' })).toBeLessThan(600);
+});
+
+test('a response that names a model with hidden reasoning is bounded by its maximum, whatever the request calls it', async () => {
+  gateway.connections = azure();
+  await priceOf('team-gpt-4o');
+  gateway.provider.reportedModel = 'o4-mini-2025-04-16';
+  expect(await brokenOff({ model: 'team-gpt-4o' })).toBe(5_000);
+});
+
+test('a call that requests reasoning is bounded by its maximum', async () => {
+  expect(await brokenOff({ reasoning_effort: 'low' })).toBe(5_000);
 });
 
 /** Opens a stream on a socket of its own. */

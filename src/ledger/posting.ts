@@ -71,7 +71,7 @@ export interface Posting<Run = unknown> {
   readonly atMs: number | null;
   readonly priceVersion: string | null;
   /** For `open`: present if the rates of the price depend on it. */
-  readonly service?: HeldService;
+  readonly service?: HeldService | undefined;
   /** For `open`: a smaller hold is acceptable, and the largest one that all limits allow is taken. `amounts` are those of the largest. */
   readonly fit?: Fit | undefined;
   /** For `open`: if the hold expires without a settlement, its amount is posted, whatever the setting of the org is. */

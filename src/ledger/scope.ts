@@ -103,19 +103,29 @@ type ScopeInput = { readonly [Field in Exclude<ScopeField, 'key_id' | 'chain_id'
   readonly tags?: Tags | null;
 };
 
-export function scopeOf(input: ScopeInput, keyId: string, chainId: string | null): Scope {
+/** `defaults` apply where the input has no value. Tags are merged by name. */
+export function scopeOf(
+  input: ScopeInput,
+  keyId: string,
+  chainId: string | null,
+  defaults: ScopeInput = noDefaults,
+): Scope {
+  const tags =
+    input.tags && defaults.tags ? { ...defaults.tags, ...input.tags } : (input.tags ?? defaults.tags);
   return {
     key_id: keyId,
-    model: input.model ?? null,
-    provider: input.provider ?? null,
-    action: input.action ?? null,
-    workflow: input.workflow ?? null,
-    deployment: input.deployment ?? null,
-    department: input.department ?? null,
-    team: input.team ?? null,
-    customer_id: input.customer_id ?? null,
+    model: input.model ?? defaults.model ?? null,
+    provider: input.provider ?? defaults.provider ?? null,
+    action: input.action ?? defaults.action ?? null,
+    workflow: input.workflow ?? defaults.workflow ?? null,
+    deployment: input.deployment ?? defaults.deployment ?? null,
+    department: input.department ?? defaults.department ?? null,
+    team: input.team ?? defaults.team ?? null,
+    customer_id: input.customer_id ?? defaults.customer_id ?? null,
     chain_id: chainId,
-    member_id: input.member_id ?? null,
-    tags: input.tags == null || Object.keys(input.tags).length === 0 ? null : input.tags,
+    member_id: input.member_id ?? defaults.member_id ?? null,
+    tags: tags == null || Object.keys(tags).length === 0 ? null : tags,
   };
 }
+
+const noDefaults: ScopeInput = {};

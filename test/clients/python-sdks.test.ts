@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { formatUsd } from '../../src/kernel/money.ts';
+import { connectionTo } from '../support/gateway-world.ts';
 import { type ClientWorld, createClientWorld } from './client-world.ts';
 import { pythonSdks } from './installed-clients.ts';
 import { type Outcome, type PythonSdks, startPythonSdks } from './python-sdks.ts';
@@ -153,6 +154,30 @@ describe.skipIf(python === undefined)('Python SDKs with another base URL and key
       await expectBilledOnce();
     });
   });
+
+  test.each([
+    ['chat', 'plain'],
+    ['chat', 'stream'],
+    ['responses', 'plain'],
+    ['embeddings', 'plain'],
+  ])(
+    'the Azure client with Purser as its endpoint gets what the provider returns: %s, %s',
+    async (api, mode) => {
+      const model = api === 'embeddings' ? 'embed-test' : 'gpt-test';
+      const provided = await direct({ sdk: 'openai', api, model }, mode);
+      const { connections, provider, key } = world.gateway;
+      const baseUrl = `${provider.url}/openai/v1`;
+      world.gateway.connections = [connectionTo('', 'azure_openai', { baseUrl, name: 'azure' })];
+      const outcome = await sdks.call({ sdk: 'azure', api, model, mode, urls: { azure: world.url }, key });
+      world.gateway.connections = connections;
+      expect(outcome).toEqual(provided);
+      expect(provider.requests.map(({ url }) => url)).toEqual([
+        `/openai/v1/${api === 'chat' ? 'chat/completions' : api}`,
+      ]);
+      expect(world.elsewhere).toEqual([]);
+      await expectBilledOnce();
+    },
+  );
 
   test.each(streamed)('a stream that outgrows its limit ends properly: $sdk, $api', async (call) => {
     const mode = call.sdk === 'anthropic' ? 'helper' : 'stream';

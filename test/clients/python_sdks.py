@@ -46,7 +46,17 @@ def final_of(manager, get):
 def with_openai(urls, key, model, api, mode):
     from openai import OpenAI
 
-    client = OpenAI(base_url=urls["openai"], api_key=key)
+    return with_client(OpenAI(base_url=urls["openai"], api_key=key), model, api, mode)
+
+
+def with_azure(urls, key, model, api, mode):
+    from openai import AzureOpenAI
+
+    client = AzureOpenAI(azure_endpoint=urls["azure"], api_key=key, api_version="2024-10-21")
+    return with_client(client, model, api, mode)
+
+
+def with_client(client, model, api, mode):
     if api == "embeddings":
         return {"value": dump(client.embeddings.create(model=model, input=["one two", "three"]))}
     if api == "responses":
@@ -111,7 +121,7 @@ def without_random_id(fields):
     return {name: value for name, value in fields.items() if name != "id" or not str(value).startswith(("lc_", "run-"))}
 
 
-sdks = {"openai": with_openai, "anthropic": with_anthropic, "langchain": with_langchain}
+sdks = {"openai": with_openai, "azure": with_azure, "anthropic": with_anthropic, "langchain": with_langchain}
 for line in sys.stdin:
     scenario = json.loads(line)
     call = sdks[scenario.pop("sdk")]

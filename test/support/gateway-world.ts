@@ -93,11 +93,14 @@ export async function createGatewayWorld(
       gateway: {
         connections: {
           candidates: (_, wanted) =>
-            result.connections.filter((connection) =>
-              'connection' in wanted
-                ? connection.name === wanted.connection
-                : (connection.kind === 'anthropic') === (wanted.dialect === 'anthropic'),
-            ),
+            result.connections.filter(({ name, kind }) => {
+              if ('kind' in wanted) {
+                return kind === wanted.kind;
+              }
+              return 'connection' in wanted
+                ? name === wanted.connection
+                : (kind === 'anthropic') === (wanted.dialect === 'anthropic');
+            }),
           succeeded: (id) => void reports.push(`succeeded ${id}`),
           failed: (id) => void reports.push(`failed ${id}`),
         },

@@ -51,6 +51,8 @@ export interface MockProvider {
   outputOf: (request: ReceivedRequest) => number;
   /** The text of an output token. */
   wordOf: (index: number) => string;
+  /** The model that responses name; undefined: that of the request. */
+  reportedModel: string | undefined;
   /** The ids of responses end with it. */
   responseId: string;
   /** Output tokens in one chunk of a stream. */
@@ -70,6 +72,7 @@ export async function startMockProvider(): Promise<MockProvider> {
     bill: [],
     sent: [],
     fault: undefined,
+    reportedModel: undefined,
     outputOf: () => 5,
     toolOf: (body) => (Array.isArray(body.tools) ? { name: 'lookup', input: '{"q":"x"}' } : undefined),
     wordOf: (index) => `tok${index % 10} `,
@@ -176,6 +179,10 @@ class Responder {
     };
   }
 
+  get #model(): string {
+    return this.#provider.reportedModel ?? this.#call.model;
+  }
+
   async run(): Promise<void> {
     if (this.#path.endsWith('/count_tokens')) {
       this.#json({ input_tokens: this.#call.inputTokens });
@@ -251,7 +258,7 @@ class Responder {
       id: `chatcmpl-${this.#provider.responseId}`,
       object: 'chat.completion',
       created: 1,
-      model: this.#call.model,
+      model: this.#model,
       choices: [{ index: 0, message, finish_reason: this.#tool ? 'tool_calls' : 'stop' }],
       usage: this.#chatUsage(),
     };
@@ -281,7 +288,7 @@ class Responder {
       object: 'response',
       created_at: 1,
       status,
-      model: this.#call.model,
+      model: this.#model,
       output: status === 'completed' ? [this.#outputItem()] : [],
       usage:
         status === 'completed'
@@ -296,7 +303,7 @@ class Responder {
   }
 
   #message() {
-    const { inputTokens, outputTokens, model } = this.#call;
+    const { inputTokens, outputTokens } = this.#call;
     const content =
       this.#tool === undefined
         ? [{ type: 'text', text: this.#text() }]
@@ -305,7 +312,7 @@ class Responder {
       id: `msg_${this.#provider.responseId}`,
       type: 'message',
       role: 'assistant',
-      model,
+      model: this.#model,
       content,
       stop_reason: this.#tool ? 'tool_use' : 'end_turn',
       stop_sequence: null,
@@ -323,7 +330,7 @@ class Responder {
     return {
       object: 'list',
       data: inputs.map((_, index) => ({ object: 'embedding', index, embedding })),
-      model: this.#call.model,
+      model: this.#model,
       usage: { prompt_tokens: this.#call.inputTokens, total_tokens: this.#call.inputTokens },
     };
   }
@@ -370,7 +377,7 @@ class Responder {
       ?.include_usage;
     const chunk = (choices: object[], usage?: object | null) =>
       this.#write(
-        `data: ${JSON.stringify({ id: `chatcmpl-${this.#provider.responseId}`, object: 'chat.completion.chunk', created: 1, model: this.#call.model, choices, ...(includeUsage === true && { usage: usage ?? null }) })}\n\n`,
+        `data: ${JSON.stringify({ id: `chatcmpl-${this.#provider.responseId}`, object: 'chat.completion.chunk', created: 1, model: this.#model, choices, ...(includeUsage === true && { usage: usage ?? null }) })}\n\n`,
       );
     await chunk([{ index: 0, delta: { role: 'assistant', content: '' }, finish_reason: null }]);
     if (this.#tool !== undefined) {

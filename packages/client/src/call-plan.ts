@@ -11,6 +11,7 @@ import {
   serviceTierOf,
 } from '../../../src/kernel/providers/call-usage.ts';
 import type { ErrorFormat } from '../../../src/kernel/providers/error-body.ts';
+import { hidesReasoning, requestsReasoning } from '../../../src/kernel/providers/visible-output.ts';
 import { estimateInput } from './estimate.ts';
 import type { DecisionRequest } from './generated/types.ts';
 import type { MeterOptions } from './meter-options.ts';
@@ -23,7 +24,8 @@ export interface CallPlan {
   readonly inputTokens: number;
   /** Of all alternative answers together. */
   readonly maxOutputTokens: number;
-  readonly thinkingTokens: number;
+  /** True if every output token can be seen in the response, as far as the request says. */
+  readonly showsOutput: boolean;
   readonly decision: DecisionRequest;
   /** True if the usage chunk has to be requested, and is left out of the stream. */
   readonly addsUsageChunk: boolean;
@@ -75,7 +77,7 @@ export function planCall(shape: Shape, text: string, options: MeterOptions): Cal
     model,
     inputTokens,
     maxOutputTokens,
-    thinkingTokens,
+    showsOutput: !requestsReasoning(body) && !hidesReasoning(model),
     decision: {
       model,
       input_tokens: inputTokens,

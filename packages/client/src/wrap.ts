@@ -12,7 +12,6 @@ import {
   shownError,
 } from '../../../src/kernel/providers/error-body.ts';
 import { createStreamUsage } from '../../../src/kernel/providers/stream-usage.ts';
-import { showsAllOutput } from '../../../src/kernel/providers/visible-output.ts';
 import {
   bodyToSend,
   type CallPlan,
@@ -210,7 +209,7 @@ async function plain(call: MeteredCall, response: Response): Promise<Response> {
   if (!response.ok) {
     return response;
   }
-  const { shape, model, thinkingTokens } = call.plan;
+  const { shape, showsOutput } = call.plan;
   let text: string;
   try {
     text = await response.text();
@@ -219,7 +218,7 @@ async function plain(call: MeteredCall, response: Response): Promise<Response> {
     throw error;
   }
   const usage = usageOfBody(shape, parsed(text));
-  const bound = showsAllOutput(model, thinkingTokens) ? utf8Length(text) : Number.POSITIVE_INFINITY;
+  const bound = showsOutput ? utf8Length(text) : Number.POSITIVE_INFINITY;
   await call.settle({
     status: 'succeeded',
     usage,
@@ -235,7 +234,7 @@ function streamed(
   response: Response,
   control: { signal: AbortSignal | undefined; mayDrain(): boolean; close(): void },
 ): Response {
-  const { shape, model, thinkingTokens, addsUsageChunk } = call.plan;
+  const { shape, showsOutput, addsUsageChunk } = call.plan;
   const usage = createStreamUsage(shape, utf8Length);
   const stream = meteredStream({
     ...control,
@@ -247,7 +246,7 @@ function streamed(
         status: end === 'complete' ? 'succeeded' : end === 'left' ? 'cancelled' : 'failed',
         usage: usage.usage(),
         isFinal: usage.isFinal,
-        outputBound: showsAllOutput(model, thinkingTokens) ? usage.outputBound : Number.POSITIVE_INFINITY,
+        outputBound: showsOutput && !usage.isReasoningHidden ? usage.outputBound : Number.POSITIVE_INFINITY,
         isAccepted: true,
       }),
   });

@@ -7,7 +7,7 @@ import type { TextScore } from '../../kernel/providers/estimate-input.ts';
 import { textScore } from './text-score.ts';
 
 /** For shorter texts the digest would take as long as the score. */
-const lengthMin = 1_024;
+const lengthMin = 384;
 const entriesMax = 20_000;
 
 /** Least recently used first. */

@@ -4,13 +4,13 @@
  */
 
 import type { IncomingHttpHeaders } from 'node:http';
-import { setTimeout as pause } from 'node:timers/promises';
 import {
   type AttemptFailure,
   type Connection,
   ConnectionKeyUnavailable,
   type Connections,
 } from '../../capabilities/integration/connections/index.ts';
+import type { Cancellation } from './cancellation.ts';
 import { type ProviderClient, type ProviderResponse, ProviderUnreachable } from './provider-client.ts';
 import { requestHeaders } from './provider-headers.ts';
 import { readAll } from './read-all.ts';
@@ -30,7 +30,7 @@ export interface ForwardedCall {
   /** Called before another attempt follows such an attempt. Resolves to false if the cost of both cannot be held. */
   coverAnother?(): Promise<boolean>;
   /** Ends the attempt in progress, because the process stops. */
-  readonly cut?: AbortSignal;
+  readonly cut?: Cancellation;
 }
 
 export type AttemptsResult =
@@ -58,7 +58,7 @@ export interface AttemptDependencies {
   readonly client: ProviderClient;
   readonly connections: Pick<Connections, 'succeeded' | 'failed'>;
   /** Waits before an attempt at the same connection. Replaced in tests. */
-  wait?(ms: number, signal: AbortSignal): Promise<void>;
+  wait?(ms: number, left: Cancellation): Promise<void>;
   countAttempt(outcome: 'success' | 'client_error' | 'retryable' | 'unreachable'): void;
 }
 
@@ -72,7 +72,7 @@ export async function attemptCall(
   deps: AttemptDependencies,
   candidates: readonly Connection[],
   call: ForwardedCall,
-  signal: AbortSignal,
+  left: Cancellation,
 ): Promise<AttemptsResult> {
   const waitMs = deps.wait ?? defaultWait;
   let last: AttemptsResult = notAttempted;
@@ -83,9 +83,9 @@ export async function attemptCall(
       if (waitTime === undefined) {
         return last;
       }
-      await waitMs(waitTime, signal);
+      await waitMs(waitTime, left);
     }
-    if (signal.aborted) {
+    if (left.isCancelled) {
       return last;
     }
     if (last.kind === 'response') {
@@ -115,7 +115,7 @@ async function attemptOnce(
       path: call.path,
       headers: requestHeaders(call.headers, connection, apiKey),
       body: call.bodyFor(connection),
-      signal: call.cut,
+      cut: call.cut,
     });
   try {
     let response = await send(connection.apiKey());
@@ -192,6 +192,15 @@ async function discard({ status, body }: ProviderResponse, { onDiscarded }: Forw
   }
 }
 
-async function defaultWait(ms: number, signal: AbortSignal): Promise<void> {
-  await pause(ms, undefined, { signal, ref: false }).catch(() => undefined);
+/** Returns early if the client leaves. */
+function defaultWait(ms: number, left: Cancellation): Promise<void> {
+  return new Promise((resolve) => {
+    const end = () => {
+      clearTimeout(timer);
+      left.off(end);
+      resolve();
+    };
+    const timer = setTimeout(end, ms).unref();
+    left.onCancel(end);
+  });
 }

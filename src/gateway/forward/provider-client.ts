@@ -1,5 +1,5 @@
 /** Sends requests to providers: pooled connections, only to allowed addresses, with the timeouts of each connection. */
-import type { Readable, Transform } from 'node:stream';
+import type { Transform } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import { Agent, type Dispatcher, errors } from 'undici';
 import { type Connection, urlBelow } from '../../capabilities/integration/connections/index.ts';
@@ -9,6 +9,8 @@ import {
   checkedLookup,
   type LookupOptions,
 } from '../../platform/outbound/checked-lookup.ts';
+import type { Cancellation } from './cancellation.ts';
+import { type BodySource, decodedBody, ReceivedBody } from './response-body.ts';
 
 export interface ProviderRequest {
   readonly connection: Connection;
@@ -18,14 +20,14 @@ export interface ProviderRequest {
   readonly headers: Record<string, string | string[]>;
   readonly body: Buffer | undefined;
   /** Ends the request and its response, because the process stops. */
-  readonly signal?: AbortSignal | undefined;
+  readonly cut?: Cancellation | undefined;
 }
 
 export interface ProviderResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   /** Decompressed, unless its encoding is unknown. Fails if the response breaks off or is silent for too long. */
-  readonly body: Readable;
+  readonly body: BodySource;
 }
 
 export interface ProviderClient {
@@ -50,10 +52,22 @@ export class ProviderUnreachable extends Error {
 /** Providers close idle connections after about a minute. */
 const keepAliveMs = 30_000;
 
+/** Where a path of a connection is, without parsing its URL for each request. */
+interface Target {
+  readonly host: string;
+  readonly origin: string;
+  readonly path: string;
+  readonly isAllowed: boolean;
+}
+
+/** Paths of one connection that are kept. Those of stored responses have ids. */
+const targetsMax = 16;
+
 export function createProviderClient(options: LookupOptions): ProviderClient {
   const lookup = checkedLookup(options);
   /** By the timeout of connecting, which undici sets per pool. */
   const agents = new Map<number, Agent>();
+  const targets = new WeakMap<Connection, Map<string, Target>>();
 
   function agentOf({ timeouts }: Connection): Agent {
     const { connectMs } = timeouts;
@@ -69,39 +83,128 @@ export function createProviderClient(options: LookupOptions): ProviderClient {
     return agent;
   }
 
+  function targetOf(connection: Connection, path: string): Target {
+    let known = targets.get(connection);
+    const found = known?.get(path);
+    if (found !== undefined) {
+      return found;
+    }
+    const url = urlBelow(connection.baseUrl, path);
+    const target = {
+      host: url.host,
+      origin: url.origin,
+      path: `${url.pathname}${url.search}`,
+      isAllowed: mayConnect(url, options.allowPrivateNetworks),
+    };
+    if (known === undefined) {
+      known = new Map();
+      targets.set(connection, known);
+    }
+    if (known.size < targetsMax) {
+      known.set(path, target);
+    }
+    return target;
+  }
+
   return {
-    async send({ connection, method, path, headers, body, signal }) {
-      const url = urlBelow(connection.baseUrl, path);
-      if (!mayConnect(url, options.allowPrivateNetworks)) {
-        throw new ProviderUnreachable(new AddressNotAllowed(`${url.host} is not allowed`).message, false);
+    send({ connection, method, path, headers, body, cut }) {
+      const target = targetOf(connection, path);
+      if (!target.isAllowed) {
+        const { message } = new AddressNotAllowed(`${target.host} is not allowed`);
+        return Promise.reject(new ProviderUnreachable(message, false));
       }
-      let response: Dispatcher.ResponseData;
-      try {
-        response = await agentOf(connection).request({
-          origin: url.origin,
-          path: `${url.pathname}${url.search}`,
-          method: method as Dispatcher.HttpMethod,
-          headers,
-          body: body ?? null,
-          headersTimeout: connection.timeouts.firstByteMs,
-          bodyTimeout: connection.timeouts.idleMs,
-          signal,
-        });
-      } catch (error) {
-        throw unreachable(error, url.host, signal?.aborted === true);
-      }
-      const { statusCode: status, headers: received } = response;
-      const decoder = decoderOf(received['content-encoding']);
-      if (decoder === undefined) {
-        return { status, headers: received, body: response.body };
-      }
-      const { 'content-encoding': _, ...others } = received;
-      return { status, headers: others, body: decoded(response.body, decoder) };
+      return new Promise((resolve, reject) => {
+        agentOf(connection).dispatch(
+          {
+            origin: target.origin,
+            path: target.path,
+            method: method as Dispatcher.HttpMethod,
+            headers,
+            body: body ?? null,
+            headersTimeout: connection.timeouts.firstByteMs,
+            bodyTimeout: connection.timeouts.idleMs,
+          },
+          new ResponseReceiver(target.host, cut, resolve, reject),
+        );
+      });
     },
     async close() {
       await Promise.all([...agents.values()].map((agent) => agent.destroy()));
     },
   };
+}
+
+/** Receives one response. It is returned once its head is there; its body follows. */
+class ResponseReceiver implements Dispatcher.DispatchHandler {
+  readonly #host: string;
+  readonly #cut: Cancellation | undefined;
+  readonly #resolve: (response: ProviderResponse) => void;
+  readonly #reject: (error: ProviderUnreachable) => void;
+  readonly #onCut = () => {
+    this.#reject(unreachable(new Error('cut'), this.#host, true));
+    this.#body?.broken();
+    this.#controller?.abort(new Error('the process stops'));
+  };
+  #controller: Dispatcher.DispatchController | undefined;
+  #body: ReceivedBody | undefined;
+
+  constructor(
+    host: string,
+    cut: Cancellation | undefined,
+    resolve: (response: ProviderResponse) => void,
+    reject: (error: ProviderUnreachable) => void,
+  ) {
+    this.#host = host;
+    this.#cut = cut;
+    this.#resolve = resolve;
+    this.#reject = reject;
+    cut?.onCancel(this.#onCut);
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller;
+    if (this.#cut?.isCancelled === true) {
+      controller.abort(new Error('the process stops'));
+    }
+  }
+
+  onResponseStart(
+    controller: Dispatcher.DispatchController,
+    status: number,
+    received: ProviderResponse['headers'],
+  ): void {
+    // Others are informational: the response follows.
+    if (status < 200) {
+      return;
+    }
+    const body = new ReceivedBody(controller);
+    this.#body = body;
+    const decoder = decoderOf(received['content-encoding']);
+    if (decoder === undefined) {
+      this.#resolve({ status, headers: received, body });
+      return;
+    }
+    const { 'content-encoding': _, ...headers } = received;
+    this.#resolve({ status, headers, body: decodedBody(body, decoder) });
+  }
+
+  onResponseData(_: Dispatcher.DispatchController, chunk: Buffer): void {
+    this.#body?.data(chunk);
+  }
+
+  onResponseEnd(): void {
+    this.#cut?.off(this.#onCut);
+    this.#body?.end();
+  }
+
+  onResponseError(_: Dispatcher.DispatchController, error: Error): void {
+    this.#cut?.off(this.#onCut);
+    if (this.#body === undefined) {
+      this.#reject(unreachable(error, this.#host, this.#cut?.isCancelled === true));
+    } else {
+      this.#body.broken();
+    }
+  }
 }
 
 /**
@@ -113,12 +216,6 @@ function unreachable(error: unknown, host: string, isAborted: boolean): Provider
   const isTimeout = isSilent || error instanceof errors.ConnectTimeoutError;
   const reason = error instanceof Error ? ((error as NodeJS.ErrnoException).code ?? error.name) : 'unknown';
   return new ProviderUnreachable(`${host}: ${reason}`, isTimeout, isSilent || isAborted);
-}
-
-function decoded(body: Readable, decoder: Transform): Readable {
-  body.on('error', (error) => decoder.destroy(error));
-  decoder.on('close', () => body.destroy());
-  return body.pipe(decoder);
 }
 
 /** The gateway requests no compression; a provider that compresses nevertheless is decoded. An unknown encoding is passed on. */

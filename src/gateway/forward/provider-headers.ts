@@ -31,7 +31,6 @@ const notForwarded = new Set([
   'openai-organization',
   'openai-project',
 ]);
-const prefixesNotForwarded = ['x-svc-', 'x-forwarded-'];
 
 export function requestHeaders(
   given: IncomingHttpHeaders,
@@ -39,42 +38,48 @@ export function requestHeaders(
   apiKey: string,
 ): Record<string, string | string[]> {
   const headers: Record<string, string | string[]> = {};
-  const named = connectionHeaderNames(given.connection);
-  for (const [name, value] of Object.entries(given)) {
-    if (value !== undefined && !named.has(name) && isForwarded(name)) {
+  const named = given.connection === undefined ? undefined : connectionHeaderNames(given.connection);
+  for (const name in given) {
+    const value = given[name];
+    if (value !== undefined && named?.has(name) !== true && isForwarded(name)) {
       headers[name] = value;
     }
   }
-  return {
-    ...headers,
-    // The usage is read from the response, and compressing a stream would delay its events.
-    'accept-encoding': 'identity',
-    ...connection.headers,
-    ...credentials(connection, apiKey),
-  };
+  // The usage is read from the response, and compressing a stream would delay its events.
+  headers['accept-encoding'] = 'identity';
+  Object.assign(headers, connection.headers);
+  setCredentials(headers, connection, apiKey);
+  return headers;
 }
 
 function isForwarded(name: string): boolean {
   return (
     !hopByHop.has(name) &&
     !notForwarded.has(name) &&
-    !prefixesNotForwarded.some((prefix) => name.startsWith(prefix))
+    !name.startsWith('x-svc-') &&
+    !name.startsWith('x-forwarded-')
   );
 }
 
 /** The header `Connection` names further headers that end at this hop. */
-function connectionHeaderNames(value: string | undefined): ReadonlySet<string> {
-  return new Set((value ?? '').split(',').map((name) => name.trim().toLowerCase()));
+function connectionHeaderNames(value: string): ReadonlySet<string> {
+  return new Set(value.split(',').map((name) => name.trim().toLowerCase()));
 }
 
-function credentials({ kind }: Connection, apiKey: string): Record<string, string> {
+function setCredentials(
+  headers: Record<string, string | string[]>,
+  { kind }: Connection,
+  apiKey: string,
+): void {
   switch (kind) {
     case 'anthropic':
-      return { 'x-api-key': apiKey };
+      headers['x-api-key'] = apiKey;
+      break;
     case 'azure_openai':
-      return { 'api-key': apiKey };
+      headers['api-key'] = apiKey;
+      break;
     default:
-      return { authorization: `Bearer ${apiKey}` };
+      headers.authorization = `Bearer ${apiKey}`;
   }
 }
 
@@ -92,7 +97,8 @@ export function responseHeaders(
   given: Readonly<Record<string, string | string[] | undefined>>,
 ): Record<string, string | string[]> {
   const headers: Record<string, string | string[]> = {};
-  for (const [name, value] of Object.entries(given)) {
+  for (const name in given) {
+    const value = given[name];
     if (value !== undefined && !hopByHop.has(name) && !notReturned.has(name) && !name.startsWith('x-svc-')) {
       headers[name] = value;
     }

@@ -1,39 +1,44 @@
-import type { Readable } from 'node:stream';
+import type { Cancellation } from './cancellation.ts';
+import type { BodySource } from './response-body.ts';
 
 export interface ReadBody {
   readonly bytes: Buffer;
-  /** False if the body was too large, broke off, or was aborted. */
+  /** False if the body was too large, broke off, or was cancelled. */
   readonly isWhole: boolean;
 }
 
 /** Reads a body into memory, up to a maximum. Never rejects: what was received is returned. */
-export function readAll(body: Readable, bytesMax: number, signal?: AbortSignal): Promise<ReadBody> {
+export function readAll(body: BodySource, bytesMax: number, cancellation?: Cancellation): Promise<ReadBody> {
   return new Promise((resolve) => {
     const chunks: Buffer[] = [];
     let size = 0;
+    let isEnded = false;
     const end = (isWhole: boolean) => {
-      signal?.removeEventListener('abort', abort);
-      resolve({ bytes: Buffer.concat(chunks), isWhole });
+      if (isEnded) {
+        return;
+      }
+      isEnded = true;
+      cancellation?.off(cancel);
+      resolve({ bytes: chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks), isWhole });
       if (!isWhole) {
         body.destroy();
       }
     };
-    const abort = () => end(false);
-    body.on('data', (chunk: Buffer) => {
-      size += chunk.length;
-      if (size > bytesMax) {
-        end(false);
-      } else {
-        chunks.push(chunk);
-      }
+    const cancel = () => end(false);
+    body.read({
+      data(chunk) {
+        size += chunk.length;
+        if (size > bytesMax) {
+          end(false);
+        } else if (!isEnded) {
+          chunks.push(chunk);
+        }
+      },
+      end: () => end(true),
+      broken: () => end(false),
     });
-    body.once('end', () => end(true));
-    body.on('error', () => end(false));
-    body.once('close', () => end(false));
-    if (signal?.aborted === true) {
-      abort();
-    } else {
-      signal?.addEventListener('abort', abort);
+    if (!isEnded) {
+      cancellation?.onCancel(cancel);
     }
   });
 }

@@ -93,10 +93,17 @@ export function createSettlements({
 
   /** Returns undefined if the price cannot be read now. */
   async function draft(settlement: Settlement): Promise<CallPosting | undefined> {
-    const { runId, isStored, admittedAtMs, ...call } = settlement;
-    return runId === null || isStored
-      ? undefined
-      : draftCall(runs, { ...call, runId, admittedAt: new Date(admittedAtMs) }, clock.now());
+    const { runId, isStored } = settlement;
+    if (runId === null || isStored) {
+      return undefined;
+    }
+    const { orgId, keyId, model, attribution, depth, admittedAtMs, body, marks, responseId } = settlement;
+    const admittedAt = new Date(admittedAtMs);
+    return draftCall(
+      runs,
+      { orgId, keyId, runId, model, attribution, depth, admittedAt, body, marks, responseId },
+      clock.now(),
+    );
   }
 
   async function post({ settlement, posting }: PendingSettlement): Promise<void> {

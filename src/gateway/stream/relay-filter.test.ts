@@ -2,9 +2,9 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { seedsOf } from '../../../test/support/seeds.ts';
 import { SseReader } from '../../kernel/providers/sse-reader.ts';
-import { createStreamUsage } from '../../kernel/providers/stream-usage.ts';
+import { createStreamUsage, dataOf, type StreamUsage } from '../../kernel/providers/stream-usage.ts';
 import { bytesOf } from '../usage/output-bound.ts';
-import { bufferOperations, createRelayFilter } from './relay-filter.ts';
+import { bufferOperations, createRelayFilter, type RelayFilterOptions } from './relay-filter.ts';
 
 const { forAll } = seedsOf('gateway-streams');
 
@@ -42,6 +42,8 @@ test('events are the same for every boundary of chunks, and their bytes are thos
 });
 
 const noOpenStream = { read: () => undefined };
+const filterOf = (usage: StreamUsage, dropUsageChunk: boolean, more: Partial<RelayFilterOptions> = {}) =>
+  createRelayFilter({ usage, open: noOpenStream, shape: 'chat', bound: bytesOf, dropUsageChunk, ...more });
 const usageChunk = `data: {"id":"1","choices":[],"usage":{"prompt_tokens":3,"completion_tokens":2}}\n\n`;
 const text = (value: string) =>
   `data: ${JSON.stringify({ id: '1', choices: [{ index: 0, delta: { content: value } }], usage: null })}\n\n`;
@@ -53,7 +55,7 @@ test('exactly the usage chunk is left out, for every boundary of chunks', () => 
       const tail = 'data: [DONE]\n\n: a comment\n\nincomplete';
       const bytes = Buffer.from(`${head}${usageChunk}${tail}`);
       const usage = createStreamUsage('chat', bytesOf);
-      const filter = createRelayFilter(usage, noOpenStream, true);
+      const filter = filterOf(usage, true);
       const out = chunksOf(bytes, cuts).map((chunk) => filter.push(chunk));
       expect(Buffer.concat([...out, filter.end(true)]).toString()).toBe(`${head}${tail}`);
       expect(usage.usage()).toMatchObject({ inputTokens: 3, outputTokens: 2 });
@@ -63,10 +65,10 @@ test('exactly the usage chunk is left out, for every boundary of chunks', () => 
 });
 
 test('a client that requested usage gets every event, and an incomplete one only at the end of the provider', () => {
-  const filter = createRelayFilter(createStreamUsage('chat', bytesOf), noOpenStream, false);
+  const filter = filterOf(createStreamUsage('chat', bytesOf), false);
   expect(filter.push(Buffer.from(`${usageChunk}data: {"id"`)).toString()).toBe(usageChunk);
   expect(filter.end(true).toString()).toBe('data: {"id"');
-  const broken = createRelayFilter(createStreamUsage('chat', bytesOf), noOpenStream, false);
+  const broken = filterOf(createStreamUsage('chat', bytesOf), false);
   broken.push(Buffer.from('data: {"id"'));
   expect(broken.end(false).toString()).toBe('');
 });
@@ -76,4 +78,82 @@ test('an event that is too long is passed on unread', () => {
   expect(reader.push(Buffer.from('data: 0123456789'))).toEqual([]);
   expect(reader.isOverlong).toBe(true);
   expect(reader.rest().toString()).toBe('data: 0123456789');
+});
+
+const padded = (value: string, padding: string) =>
+  `data: ${JSON.stringify({ id: '1', choices: [{ index: 0, delta: { content: value } }], obfuscation: padding })}\n\n`;
+const finished = `data: {"id":"1","choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\n`;
+const others = fc.constantFrom(
+  usageChunk,
+  finished,
+  'data: [DONE]\n\n',
+  ': keep-alive\n\n',
+  'data: {"id":"1","choices":[{"index":1,"delta":{"content":"x"}}],"usage":null}\r\n\r\n',
+  'data: {"id":"1","choices":[{"index":0,"delta":{"content":"x","role":"assistant"}}]}\n\n',
+  'data: {"id":"1","choices":[{"index":0,"delta":{"content":"\\"content\\":\\"x"}}],"usage":null}\n\n',
+  'data: {"id":"1","choices":[{"index":0,"delta":{"content": "a"}},{"index":1,"delta":{"content": "b"}}]}\n\n',
+);
+const anyText = fc.oneof(fc.string({ unit: 'grapheme' }), fc.constantFrom('word ', '"', '\\', '\n', '}],'));
+const chatEvents = fc.array(
+  fc.oneof(
+    { weight: 5, arbitrary: anyText.map(text) },
+    {
+      weight: 2,
+      arbitrary: fc.tuple(anyText, fc.string({ maxLength: 5 })).map(([one, other]) => padded(one, other)),
+    },
+    { weight: 1, arbitrary: others },
+  ),
+  { maxLength: 30 },
+);
+
+test('events that repeat an earlier one count as if they were parsed, for every boundary of chunks', () => {
+  forAll(
+    fc.property(chatEvents, fc.array(fc.nat(4_000)), fc.boolean(), (given, cuts, dropUsageChunk) => {
+      const bytes = Buffer.from(given.join(''));
+      const parsed = createStreamUsage('chat', bytesOf);
+      const kept: Buffer[] = [];
+      for (const event of new SseReader(bufferOperations).push(bytes)) {
+        const isUsageChunk = parsed.read(dataOf(event));
+        if (!isUsageChunk || !dropUsageChunk) {
+          kept.push(event.raw);
+        }
+      }
+      const usage = createStreamUsage('chat', bytesOf);
+      const filter = filterOf(usage, dropUsageChunk);
+      const out = chunksOf(bytes, cuts).map((chunk) => filter.push(chunk));
+      expect(Buffer.concat([...out, filter.end(true)]).equals(Buffer.concat(kept))).toBe(true);
+      expect([usage.outputBound, usage.isFinal, usage.usage()]).toEqual([
+        parsed.outputBound,
+        parsed.isFinal,
+        parsed.usage(),
+      ]);
+    }),
+  );
+});
+
+test('most events of a stream are not parsed', () => {
+  const streams = [
+    ['chat', (value: string) => text(value)],
+    ['chat', (value: string) => padded(value, value.slice(2))],
+    ['chat', (value: string) => `data: {"choices": [{"delta": {"content": "${value}"}}], "usage": null}\n\n`],
+    [
+      'messages',
+      (value: string) =>
+        `event: content_block_delta\ndata: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"${value}"}}\n\n`,
+    ],
+  ] as const;
+  for (const [shape, eventFor] of streams) {
+    let read = 0;
+    const open = {
+      read() {
+        read += 1;
+      },
+    };
+    const filter = filterOf(createStreamUsage(shape, bytesOf), false, { shape, open });
+    for (let index = 0; index < 100; index += 1) {
+      const chunk = Buffer.from(eventFor(`word${index}`) + eventFor('é'));
+      expect(filter.push(chunk)).toBe(chunk);
+    }
+    expect(read).toBe(1);
+  }
 });

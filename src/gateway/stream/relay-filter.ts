@@ -3,9 +3,12 @@
  * event, so that the gateway can end a stream with an event of its own. Only the chunk with the usage that the client did not
  * request is left out.
  */
+import type { Shape } from '../../kernel/providers/call-usage.ts';
 import { type ByteOperations, eventOf, SseReader } from '../../kernel/providers/sse-reader.ts';
-import { dataOf, type StreamUsage } from '../../kernel/providers/stream-usage.ts';
+import { dataOf, type OutputBound, type StreamUsage } from '../../kernel/providers/stream-usage.ts';
+import { bytesOf } from '../usage/output-bound.ts';
 import type { OpenStream } from './open-stream.ts';
+import { RepeatedDelta } from './repeated-delta.ts';
 
 export interface RelayFilter {
   /** Returns the bytes to pass on now: those of all complete events. */
@@ -15,34 +18,82 @@ export interface RelayFilter {
 }
 
 const noBytes: Buffer = Buffer.alloc(0);
+const emptyLine = '\n\n';
 export const bufferOperations: ByteOperations<Buffer> = {
   concat: (parts) => Buffer.concat(parts),
   decode: (bytes) => bytes.toString('utf8'),
 };
 
-/** `dropUsageChunk`: the gateway has added `include_usage`. */
-export function createRelayFilter(
-  usage: StreamUsage,
-  open: Pick<OpenStream, 'read'>,
-  dropUsageChunk: boolean,
-): RelayFilter {
+export interface RelayFilterOptions {
+  readonly usage: StreamUsage;
+  readonly open: Pick<OpenStream, 'read'>;
+  readonly shape: Shape;
+  readonly bound: OutputBound;
+  /** True if the gateway has added `include_usage`. */
+  readonly dropUsageChunk: boolean;
+}
+
+export function createRelayFilter({
+  usage,
+  open,
+  shape,
+  bound,
+  dropUsageChunk,
+}: RelayFilterOptions): RelayFilter {
   const reader = new SseReader(bufferOperations);
+  const repeated = new RepeatedDelta(shape);
+  const boundOf =
+    bound === bytesOf
+      ? (_: Buffer, start: number, end: number) => end - start
+      : (chunk: Buffer, start: number, end: number) => bound(chunk.toString('utf8', start, end));
+
+  /** Counts the output of the events that repeat an earlier one. Returns the position after them. */
+  function skipRepeated(chunk: Buffer, start: number): number {
+    let at = start;
+    while (at < chunk.length) {
+      const event = repeated.find(chunk, at);
+      if (event === undefined) {
+        break;
+      }
+      usage.addOutput(boundOf(chunk, event.textStart, event.textEnd));
+      at = event.end;
+    }
+    return at;
+  }
+
   return {
     push(chunk) {
       if (reader.isOverlong) {
         return chunk;
       }
       const kept: Buffer[] = [];
-      for (const event of reader.push(chunk)) {
-        const data = dataOf(event);
-        const isUsageChunk = usage.read(data);
-        if (!isUsageChunk || !dropUsageChunk) {
-          open.read(data);
-          kept.push(event.raw);
+      /** True while the bytes to pass on are those of the chunk. */
+      let isUnchanged = reader.isBetweenEvents;
+      for (let at = 0; at < chunk.length && !reader.isOverlong; ) {
+        const skipped = reader.isBetweenEvents ? skipRepeated(chunk, at) : at;
+        if (skipped > at) {
+          kept.push(chunk.subarray(at, skipped));
+        }
+        // One event after the other, since each may be the one that those after it repeat.
+        const boundary = chunk.indexOf(emptyLine, skipped);
+        at = boundary === -1 ? chunk.length : boundary + emptyLine.length;
+        for (const event of reader.push(chunk.subarray(skipped, at))) {
+          const data = dataOf(event);
+          const isUsageChunk = usage.read(data);
+          if (isUsageChunk && dropUsageChunk) {
+            isUnchanged = false;
+          } else {
+            open.read(data);
+            repeated.learn(event.raw, data);
+            kept.push(event.raw);
+          }
         }
       }
       if (reader.isOverlong) {
         kept.push(reader.rest());
+      }
+      if (isUnchanged && reader.isBetweenEvents) {
+        return chunk;
       }
       return kept.length === 1 ? (kept[0] as Buffer) : Buffer.concat(kept);
     },

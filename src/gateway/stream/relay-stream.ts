@@ -3,6 +3,7 @@
  * The stream ends for the client once its call is settled.
  */
 import { Readable } from 'node:stream';
+import type { BodySink, BodySource } from '../forward/response-body.ts';
 import type { RelayFilter } from './relay-filter.ts';
 
 export type StreamEnd =
@@ -18,7 +19,7 @@ export type StreamEnd =
   | 'truncated';
 
 export interface RelayOptions {
-  readonly source: Readable;
+  readonly source: BodySource;
   readonly filter: RelayFilter;
   /** Maximum duration of the whole response. */
   readonly totalMs: number;
@@ -47,6 +48,8 @@ export interface Relay {
 export function relayStream(options: RelayOptions): Relay {
   const { source, filter } = options;
   let ended: Promise<void> | undefined;
+  let isEnding = false;
+  let isReading = false;
   let hasClient = true;
   /** True while the hold is being increased: nothing more may be received. */
   let isHeldBack = false;
@@ -61,20 +64,21 @@ export function relayStream(options: RelayOptions): Relay {
       callback(error);
     },
   });
-  const totalTimer = setTimeout(
-    () => source.destroy(new Error('the response took too long')),
-    options.totalMs,
-  );
+  const totalTimer = setTimeout(() => source.destroy(), options.totalMs);
 
-  function end(kind: StreamEnd): Promise<void> {
-    ended ??= finish(kind);
+  /** Ends once; later calls resolve with the first one. */
+  function end(kind: StreamEnd): Promise<void> | undefined {
+    if (!isEnding) {
+      isEnding = true;
+      ended = finish(kind);
+    }
     return ended;
   }
 
   async function finish(kind: StreamEnd): Promise<void> {
     clearTimeout(totalTimer);
     clearTimeout(drainTimer);
-    const isBehind = source.isPaused();
+    const isBehind = source.isPaused || !isReading;
     if (hasClient) {
       pass(filter.end(kind === 'complete'));
       pass(Buffer.from(options.endingOf(kind, isBehind)));
@@ -98,7 +102,7 @@ export function relayStream(options: RelayOptions): Relay {
 
   function clientLeft(): void {
     hasClient = false;
-    if (ended !== undefined) {
+    if (isEnding) {
       return;
     }
     if (!options.mayDrain()) {
@@ -109,9 +113,16 @@ export function relayStream(options: RelayOptions): Relay {
     resume();
   }
 
+  /** Data flows only once the client reads. */
   function resume(): void {
-    if (!isHeldBack) {
+    if (isHeldBack) {
+      return;
+    }
+    if (isReading) {
       source.resume();
+    } else {
+      isReading = true;
+      source.read(sink);
     }
   }
 
@@ -131,25 +142,24 @@ export function relayStream(options: RelayOptions): Relay {
     );
   }
 
-  source.on('data', (chunk: Buffer) => {
-    if (ended !== undefined) {
-      return;
-    }
-    pass(filter.push(chunk));
-    const covered = options.cover?.();
-    if (covered !== undefined) {
-      holdBack(covered);
-    }
-  });
-  source.once('end', () => void end('complete'));
-  source.on('error', () => void end('broken'));
-  source.once('close', () => void end('broken'));
-  // Data flows only once the client reads.
-  source.pause();
+  const sink: BodySink = {
+    data(chunk) {
+      if (isEnding) {
+        return;
+      }
+      pass(filter.push(chunk));
+      const covered = options.cover?.();
+      if (covered !== undefined) {
+        holdBack(covered);
+      }
+    },
+    end: () => void end('complete'),
+    broken: () => void end('broken'),
+  };
 
   return {
     body,
-    cut: () => end(hasClient ? 'cut' : 'left'),
+    cut: async () => end(hasClient ? 'cut' : 'left'),
     leave: () => void body.destroy(new Error('the client has left')),
   };
 }

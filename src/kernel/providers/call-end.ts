@@ -55,7 +55,7 @@ export function settledUsage(
   if (own.isEstimated || discarded.isEstimated) {
     marks.push('usage_estimated');
   }
-  const usage = addUsage(discarded.usage, own.usage);
+  const usage = discarded.usage === noUsage ? own.usage : addUsage(discarded.usage, own.usage);
   return {
     usage,
     fields: runUsageOf(usage),

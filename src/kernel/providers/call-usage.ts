@@ -50,18 +50,30 @@ export interface RunUsageFields {
 /** The only place that maps usage of providers to fields of runs. */
 export function runUsageOf(usage: CallUsage): RunUsageFields {
   const parts = usage.cachedInputTokens + usage.cacheWriteTokens + usage.audioInputTokens;
-  return {
+  const fields: { -readonly [Name in keyof RunUsageFields]: RunUsageFields[Name] } = {
     // A run rejects parts that exceed their total, and a report that contradicts itself must not lose the charge.
     input_tokens: Math.max(usage.inputTokens, parts),
     cached_input_tokens: usage.cachedInputTokens,
     cache_write_tokens: usage.cacheWriteTokens - usage.cacheWrite1hTokens,
-    ...(usage.cacheWrite1hTokens > 0 && { cache_write_1h_tokens: usage.cacheWrite1hTokens }),
     output_tokens: Math.max(usage.outputTokens, usage.audioOutputTokens),
-    ...(usage.audioInputTokens > 0 && { audio_input_tokens: usage.audioInputTokens }),
-    ...(usage.audioOutputTokens > 0 && { audio_output_tokens: usage.audioOutputTokens }),
-    ...serviceTierOf(usage.serviceTier),
-    ...(Object.keys(usage.serverTools).length > 0 && { units: usage.serverTools }),
   };
+  if (usage.cacheWrite1hTokens > 0) {
+    fields.cache_write_1h_tokens = usage.cacheWrite1hTokens;
+  }
+  if (usage.audioInputTokens > 0) {
+    fields.audio_input_tokens = usage.audioInputTokens;
+  }
+  if (usage.audioOutputTokens > 0) {
+    fields.audio_output_tokens = usage.audioOutputTokens;
+  }
+  const { service_tier: tier } = serviceTierOf(usage.serviceTier);
+  if (tier !== undefined) {
+    fields.service_tier = tier;
+  }
+  if (Object.keys(usage.serverTools).length > 0) {
+    fields.units = usage.serverTools;
+  }
+  return fields;
 }
 
 const isTier = new RegExp(wordPattern);

@@ -47,6 +47,11 @@ export class SseReader<Bytes extends Uint8Array> {
     return this.#isOverlong;
   }
 
+  /** True if the next byte starts an event. */
+  get isBetweenEvents(): boolean {
+    return this.#pendingBytes === 0 && !this.#afterCr && !this.#isOverlong;
+  }
+
   /** Returns the events that are complete with this chunk. */
   push(chunk: Bytes): SseEvent<Bytes>[] {
     if (this.#isOverlong) {

@@ -11,6 +11,7 @@ import {
   usageOfCounts,
 } from './call-usage.ts';
 import type { SseEvent } from './sse-reader.ts';
+import { hidesReasoning } from './visible-output.ts';
 
 /** Returns an upper bound of the tokens of a text. */
 export type OutputBound = (text: string) => number;
@@ -18,6 +19,8 @@ export type OutputBound = (text: string) => number;
 export interface StreamUsage {
   /** Reads the data of one event. Returns true if it is the chunk that only reports usage, which `include_usage` adds. */
   read(event: Fields): boolean;
+  /** Adds output of an event that repeats one that was read, with another text. */
+  addOutput(bound: number): void;
   /** The usage that was reported; undefined if none was. Before the end it may be a part. */
   usage(): CallUsage | undefined;
   /** True if the usage is that of the whole response. */
@@ -26,6 +29,8 @@ export interface StreamUsage {
   readonly responseId: string | undefined;
   /** An upper bound of the tokens in the output so far that can be seen. */
   readonly outputBound: number;
+  /** True if the response names a model that does not show its reasoning, whatever name the request has used for it. */
+  readonly isReasoningHidden: boolean;
 }
 
 export function createStreamUsage(shape: Shape, boundOf: OutputBound): StreamUsage {
@@ -66,9 +71,11 @@ function chatStream(boundOf: OutputBound): StreamUsage {
   let isOutputEnded = false;
   let outputBound = 0;
   let responseId: string | undefined;
+  let isReasoningHidden: boolean | undefined;
   return {
     read(chunk) {
       responseId ??= responseIdOf(chunk);
+      isReasoningHidden ??= isHiddenIn(chunk.model);
       isOutputEnded ||= chunk === doneMarker;
       const reported = chunk.usage == null ? undefined : usageOf('chat', chunk.usage, chunk.service_tier);
       usage = reported ?? usage;
@@ -82,6 +89,9 @@ function chatStream(boundOf: OutputBound): StreamUsage {
       isOutputEnded ||= isUsageChunk;
       return isUsageChunk;
     },
+    addOutput(bound) {
+      outputBound += bound;
+    },
     usage: () => usage,
     get isFinal() {
       return usage !== undefined && isOutputEnded;
@@ -92,6 +102,9 @@ function chatStream(boundOf: OutputBound): StreamUsage {
     get outputBound() {
       return Math.ceil(outputBound);
     },
+    get isReasoningHidden() {
+      return isReasoningHidden === true;
+    },
   };
 }
 
@@ -101,9 +114,14 @@ function responsesStream(boundOf: OutputBound): StreamUsage {
   let usage: CallUsage | undefined;
   let outputBound = 0;
   let responseId: string | undefined;
+  let isReasoningHidden: boolean | undefined;
   return {
     read(event) {
-      responseId ??= event.response === undefined ? undefined : responseIdOf(fieldsOf(event.response));
+      if (event.response !== undefined) {
+        const response = fieldsOf(event.response);
+        responseId ??= responseIdOf(response);
+        isReasoningHidden ??= isHiddenIn(response.model);
+      }
       if (typeof event.type === 'string' && responsesEnds.has(event.type)) {
         const response = fieldsOf(event.response);
         usage = usageOf('responses', response.usage, response.service_tier) ?? usage;
@@ -111,6 +129,9 @@ function responsesStream(boundOf: OutputBound): StreamUsage {
         outputBound += boundOf(event.delta);
       }
       return false;
+    },
+    addOutput(bound) {
+      outputBound += bound;
     },
     usage: () => usage,
     get isFinal() {
@@ -122,6 +143,9 @@ function responsesStream(boundOf: OutputBound): StreamUsage {
     get outputBound() {
       return Math.ceil(outputBound);
     },
+    get isReasoningHidden() {
+      return isReasoningHidden === true;
+    },
   };
 }
 
@@ -131,13 +155,17 @@ function messagesStream(boundOf: OutputBound): StreamUsage {
   let isFinal = false;
   let outputBound = 0;
   let responseId: string | undefined;
+  let isReasoningHidden: boolean | undefined;
   return {
     read(event) {
       switch (event.type) {
-        case 'message_start':
-          counts = messagesCounts(fieldsOf(event.message).usage, counts);
-          responseId ??= responseIdOf(fieldsOf(event.message));
+        case 'message_start': {
+          const message = fieldsOf(event.message);
+          counts = messagesCounts(message.usage, counts);
+          responseId ??= responseIdOf(message);
+          isReasoningHidden ??= isHiddenIn(message.model);
           break;
+        }
         case 'message_delta':
           counts = messagesCounts(event.usage, counts);
           isFinal = true;
@@ -151,6 +179,9 @@ function messagesStream(boundOf: OutputBound): StreamUsage {
       }
       return false;
     },
+    addOutput(bound) {
+      outputBound += bound;
+    },
     usage: () => counts && usageOfCounts(counts),
     get isFinal() {
       return isFinal;
@@ -161,7 +192,14 @@ function messagesStream(boundOf: OutputBound): StreamUsage {
     get outputBound() {
       return Math.ceil(outputBound);
     },
+    get isReasoningHidden() {
+      return isReasoningHidden === true;
+    },
   };
+}
+
+function isHiddenIn(model: unknown): boolean | undefined {
+  return typeof model === 'string' ? hidesReasoning(model) : undefined;
 }
 
 /** Returns the bound of all text in a value, at any depth: text, reasoning, names and arguments of tools. */

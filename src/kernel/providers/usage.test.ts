@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { settledUsage } from './call-end.ts';
 import { addUsage, type Fields, noUsage, runUsageOf, usageOfBody } from './call-usage.ts';
 import { createStreamUsage } from './stream-usage.ts';
-import { showsAllOutput } from './visible-output.ts';
+import { hidesReasoning, isKnownToShow, requestsReasoning } from './visible-output.ts';
 
 test('usage of chat and of responses counts cached and audio tokens as parts of the input', () => {
   const chat = usageOfBody('chat', {
@@ -158,13 +158,44 @@ test('an answer of unknown length is bounded by the maximum, and an unanswered a
 });
 
 test.each([
-  ['gpt-4o', 0, true],
-  ['claude-sonnet-4-5', 0, true],
-  ['claude-sonnet-4-5', 1_024, false],
-  ['o3-mini', 0, false],
-  ['openai/gpt-5.1', 0, false],
-  ['gemini-2.5-flash', 0, false],
-  ['gemini-2.0-flash', 0, true],
-])('output of %s with %d thinking tokens: shown completely is %s', (model, thinkingTokens, isShown) => {
-  expect(showsAllOutput(model, thinkingTokens)).toBe(isShown);
+  ['gpt-4o', true, false],
+  ['azure/gpt-4o-2024-08-06', true, false],
+  ['gpt-35-turbo', true, false],
+  ['ft:gpt-4o-mini-2024-07-18:org', true, false],
+  ['claude-sonnet-4-5', true, false],
+  ['gemini-2.0-flash', true, false],
+  ['meta-llama/Llama-3.3-70B', true, false],
+  ['o3-mini', false, true],
+  ['openai/gpt-5.1', false, true],
+  ['prod-gpt-5-mini', false, true],
+  ['ft:o4-mini-2025-04-16:org', false, true],
+  ['gemini-2.5-flash', false, true],
+  ['grok-4', false, true],
+  ['team-chat', false, false],
+  ['foo1', false, false],
+])('the name %s: shows its output %s, hides its reasoning %s', (model, isShown, isHidden) => {
+  expect([isKnownToShow(model), hidesReasoning(model)]).toEqual([isShown, isHidden]);
+});
+
+test.each([
+  [{}, false],
+  [{ thinking: { type: 'disabled' }, reasoning_effort: 'none', reasoning: { effort: 'none' } }, false],
+  [{ thinking: { type: 'enabled', budget_tokens: 1_024 } }, true],
+  [{ thinking: { type: 'adaptive' } }, true],
+  [{ reasoning_effort: 'minimal' }, true],
+  [{ reasoning: { summary: 'auto' } }, true],
+])('the body %j requests reasoning: %s', (body, isRequested) => {
+  expect(requestsReasoning(body)).toBe(isRequested);
+});
+
+test.each([
+  ['chat', { model: 'gpt-5-mini-2025-08-07', choices: [] }],
+  ['responses', { type: 'response.created', response: { id: 'resp_1', model: 'o3' } }],
+  ['messages', { type: 'message_start', message: { id: 'msg_1', model: 'openai/gpt-5' } }],
+] as const)('a stream of %s that names a model with hidden reasoning says so', (shape, event) => {
+  const usage = createStreamUsage(shape, (text) => text.length);
+  usage.read({});
+  expect(usage.isReasoningHidden).toBe(false);
+  usage.read(event);
+  expect(usage.isReasoningHidden).toBe(true);
 });

@@ -82,6 +82,7 @@ test('serves each dialect by the connections of its kind', () => {
   expect(names(all, 'gpt-5')).toBe('openai,azure');
   expect(names(all, 'llama-4')).toBe('named,openai,azure');
   expect(names(all, 'claude-x', { wanted: { dialect: 'anthropic' } })).toBe('anthropic');
+  expect(names(all, 'gpt-5', { wanted: { kind: 'azure_openai' } })).toBe('azure');
   expect(names(all, 'gpt-5', { wanted: { connection: 'local' } })).toBe('local');
   expect(names(all, 'gpt-5', { wanted: { connection: 'named' } })).toBe('');
   expect(names(all, 'gpt-5', { wanted: { connection: 'missing' } })).toBe('');

@@ -42,10 +42,14 @@ export function orderCandidates(
   model: string,
   choice: CandidateChoice,
 ): readonly Connection[] {
-  const names = 'connection' in wanted ? [] : otherNames(model);
+  let names: readonly string[] | undefined = 'connection' in wanted ? [] : undefined;
+  const isNamed = ({ modelNames }: LoadedConnection) => {
+    names ??= otherNames(model);
+    return names.some((name) => modelNames.has(name));
+  };
   const ranked: { readonly connection: Connection; readonly rank: Rank; readonly draw: number }[] = [];
   for (const connection of all) {
-    const rank = serves(connection, wanted) ? rankOf(connection, wanted, model, names) : undefined;
+    const rank = serves(connection, wanted) ? rankOf(connection, wanted, model, isNamed) : undefined;
     if (rank !== undefined) {
       ranked.push({ connection, rank, draw: weightedDraw(connection.weight, choice) });
     }
@@ -61,17 +65,22 @@ export function orderCandidates(
 }
 
 function serves({ name, kind }: Connection, wanted: WantedConnection): boolean {
+  if ('kind' in wanted) {
+    return kind === wanted.kind;
+  }
   return 'connection' in wanted
     ? name === wanted.connection
     : (kindsOf[wanted.dialect] as readonly ConnectionKind[]).includes(kind);
 }
 
+/** `isNamed` returns whether the connection has another name of the model. */
 function rankOf(
-  { kind, modelNames, modelPatterns }: LoadedConnection,
+  connection: LoadedConnection,
   wanted: WantedConnection,
   model: string,
-  names: readonly string[],
+  isNamed: (connection: LoadedConnection) => boolean,
 ): Rank | undefined {
+  const { kind, modelNames, modelPatterns } = connection;
   if (modelNames.size === 0 && modelPatterns.length === 0) {
     // A compatible provider without a list would take calls that are meant for another one.
     return kind === 'openai_compatible' && !('connection' in wanted) ? undefined : ranks.every;
@@ -79,7 +88,7 @@ function rankOf(
   if (modelNames.has(model)) {
     return ranks.exact;
   }
-  if (names.some((name) => modelNames.has(name))) {
+  if (isNamed(connection)) {
     return ranks.alias;
   }
   return modelPatterns.some((pattern) => matchesPattern(pattern, model)) ? ranks.pattern : undefined;

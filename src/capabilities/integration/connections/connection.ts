@@ -51,6 +51,8 @@ export class ConnectionKeyUnavailable extends Error {
 export type WantedConnection =
   /** All connections that serve the dialect. Compatible ones take part only if they name their models. */
   | { readonly dialect: Dialect }
+  /** All connections of this kind. */
+  | { readonly kind: ConnectionKind }
   /** The connection of this name. */
   | { readonly connection: string };
 

@@ -6,7 +6,14 @@ import { findExistingRuns } from '../../../ledger/postings/ledger-writes.ts';
 import type { Queryable } from '../../../platform/db/database.ts';
 import { findCallInProgress, parentOfCall } from './calls-in-progress.ts';
 import type { RunCall, RunDependencies } from './dependencies.ts';
-import { type DraftContext, type Drafted, draftRun, isInvalid, needsPrice } from './drafts.ts';
+import {
+  type DraftContext,
+  type Drafted,
+  draftRun,
+  isInvalid,
+  needsPrice,
+  type StartedCall,
+} from './drafts.ts';
 import { postRuns } from './post-runs.ts';
 import { findParents, findRun, type ParentRow, postedRow, type RunDraft } from './queries.ts';
 import { findRunPrice } from './run-price.ts';
@@ -91,6 +98,13 @@ async function viewOutcome(
   return viewRun(run);
 }
 
+interface DraftOptions {
+  readonly record: boolean;
+  readonly bulk: boolean;
+  /** Set if the run is the start of a call that this service makes. */
+  readonly started?: StartedCall;
+}
+
 /**
  * Validates every run before any is posted. Throws the field errors of all runs together, or the error of the first run that
  * contradicts a locked value of the key.
@@ -99,12 +113,12 @@ export async function draftRuns(
   deps: RunDependencies,
   call: RunCall,
   bodies: readonly CreateRun[],
-  { record, bulk }: { readonly record: boolean; readonly bulk: boolean },
+  { record, bulk, started }: DraftOptions,
 ): Promise<readonly Posting<RunDraft>[]> {
   const postings: Posting<RunDraft>[] = [];
   const fieldErrors: FieldError[] = [];
   let locked: ApiError | undefined;
-  for (const [index, drafted] of (await draftEach(deps, call, bodies, record)).entries()) {
+  for (const [index, drafted] of (await draftEach(deps, call, bodies, record, started)).entries()) {
     if (isLocked(drafted)) {
       locked ??= lockedFieldError(drafted.lockedField, bulk ? index : undefined);
     } else if (!isInvalid(drafted)) {
@@ -140,6 +154,7 @@ export async function draftEach(
   { caller, now }: RunCall,
   bodies: readonly CreateRun[],
   record: boolean,
+  started?: StartedCall,
 ): Promise<readonly (Drafted | LockedRun)[]> {
   const orgId = caller.tenantId;
   const limits = deps.orgLimits.peek(orgId) ?? (await deps.orgLimits.get(orgId));
@@ -154,6 +169,7 @@ export async function draftEach(
     contentDigest: (body) => deps.contentDigest(orgId, body),
     attribution: caller.attribution?.values,
     failOpenAtMs: (decisionId) => deps.failOpen.decidedAtMs(orgId, decisionId),
+    call: started,
   };
   const decisionIds = bodies.flatMap(({ decision_id }) => decision_id ?? []);
   if (decisionIds.length > 0) {

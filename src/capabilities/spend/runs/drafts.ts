@@ -1,10 +1,11 @@
 /** Turns the body of a run request into a posting: validated, priced, and placed in its chain. */
 import type { AttributionValues } from '../../../contract/attribution.ts';
 import type { FieldError } from '../../../contract/errors.ts';
+import type { Fit } from '../../../kernel/fit.ts';
 import { parseUsd } from '../../../kernel/money.ts';
 import { type TokenCounts, worstCaseCost } from '../../../kernel/prices.ts';
-import { withDefaults } from '../../../ledger/attribution.ts';
-import type { Posting } from '../../../ledger/posting.ts';
+import { holdIdOfCall } from '../../../ledger/holds/hold.ts';
+import type { Mark, Posting } from '../../../ledger/posting.ts';
 import { postableAmount } from '../../../ledger/postings/amount-range.ts';
 import { defaultHoldSeconds, scopeOf, sharedScope } from '../../../ledger/scope.ts';
 import {
@@ -37,6 +38,19 @@ export interface DraftContext {
   failOpenAtMs(decisionId: string): number | undefined;
   /** Id of the run, if it was chosen before. */
   readonly runId?: string | undefined;
+  /** The start of the run, if the body does not state it. */
+  readonly startedAt?: Date | undefined;
+  /** Set for the start of a call that this service makes. */
+  readonly call?: StartedCall | undefined;
+  /** Marks that are set in addition to those of the ledger. */
+  readonly marks?: readonly Mark[] | undefined;
+  /** The provider's id of the response, if it sent one. */
+  readonly responseId?: string | undefined;
+}
+
+/** Its hold has the number of its run, and is posted if it expires unsettled. */
+export interface StartedCall {
+  readonly fit: Fit | undefined;
 }
 
 /** The posting, or the field errors of an invalid body. */
@@ -70,8 +84,10 @@ export function draftRun(stated: CreateRun, context: DraftContext, price: RunPri
   if (body.parent_run_id !== undefined && parent === undefined) {
     fieldErrors.push(fieldError('parent_run_id', 'invalid_value', 'This run does not exist.'));
   }
-  const startedAt = body.started_at === undefined ? now : new Date(body.started_at);
-  fieldErrors.push(...timeErrors(body, startedAt, now), ...tokenErrors(body), ...metadataErrors(body));
+  const startedAt = context.startedAt ?? (body.started_at === undefined ? now : new Date(body.started_at));
+  addTimeErrors(fieldErrors, body, startedAt, now);
+  addTokenErrors(fieldErrors, body);
+  addMetadataErrors(fieldErrors, body);
   const running = body.status === 'running';
   if (price !== undefined && needsPrice(body) && (running || body.decision_id === undefined)) {
     fieldErrors.push(...unitErrors(price, body));
@@ -106,13 +122,15 @@ export function draftRun(stated: CreateRun, context: DraftContext, price: RunPri
   const chainId = body.chain_id ?? (parent === undefined ? ownChain : (parent.chain_id ?? parent.id));
   // A settlement belongs where its decision belongs; the values of the key must not contradict the decision.
   const settles = body.decision_id !== undefined;
-  const labels =
-    settles || context.attribution === undefined ? body : withDefaults(body, context.attribution);
-  const scope = sharedScope(scopeOf(labels, keyId, chainId));
+  const defaults = settles ? undefined : context.attribution;
+  const scope = sharedScope(scopeOf(body, keyId, chainId, defaults));
   const counts = countsOf(body);
   const usedPrice = needsPrice(body) && typeof cost === 'bigint' ? price : undefined;
   const service = running ? heldServiceOf(price, body) : undefined;
-  const decisionId = body.decision_id ?? (running ? ids.next('dec') : null);
+  const { call } = context;
+  const ownHold = call === undefined ? undefined : holdIdOfCall(runId);
+  const decisionId = body.decision_id ?? ownHold ?? (running ? ids.next('dec') : null);
+  const columns = serviceColumnsOf(body, counts);
   const depth = (parent?.depth ?? 0) + 1;
   const maxOutput = running ? BigInt(body.max_output_tokens ?? body.output_tokens ?? 0) : counts.outputTokens;
   return {
@@ -131,8 +149,12 @@ export function draftRun(stated: CreateRun, context: DraftContext, price: RunPri
     holdSeconds: body.expires_in_seconds ?? defaultHoldSeconds,
     atMs: context.record ? startedAt.getTime() : null,
     // The hold of a running run names its price, also if that is none.
-    ...(running ? { priceVersion: usedPrice?.versionId ?? null } : pricingOf(usedPrice)),
-    ...(service !== undefined && { service }),
+    priceVersion: running ? (usedPrice?.versionId ?? null) : chargedVersion(usedPrice),
+    isUnpriced: running ? undefined : usedPrice?.unpriced !== undefined,
+    service,
+    fit: call?.fit,
+    postIfUnsettled: call && true,
+    marks: context.marks,
     usage: usageOf(body, counts, body.status ?? 'succeeded'),
     run: {
       external_id: body.external_id ?? null,
@@ -147,7 +169,11 @@ export function draftRun(stated: CreateRun, context: DraftContext, price: RunPri
       flagged_by: null,
       metadata: body.metadata ?? null,
       priced_as: usedPrice?.model ?? null,
-      ...serviceColumnsOf(body, counts),
+      service_tier: columns.service_tier,
+      region: columns.region,
+      cache_write_1h_tokens: columns.cache_write_1h_tokens,
+      units: columns.units,
+      response_id: context.responseId,
     },
   };
 }
@@ -181,11 +207,10 @@ export function draftCompletion(
     },
     price,
   );
-  const fieldErrors = [
-    ...timeErrors(measured, run.started_at, now),
-    ...tokenErrors(measured),
-    ...metadataErrors(measured),
-  ];
+  const fieldErrors: FieldError[] = [];
+  addTimeErrors(fieldErrors, measured, run.started_at, now);
+  addTokenErrors(fieldErrors, measured);
+  addMetadataErrors(fieldErrors, measured);
   // Input tokens at creation may be an estimate; output tokens are only known once there is output.
   const cost = settledCost(measured, run.model, price, hasUsage(body) || run.output_tokens > 0n);
   if (isFieldError(cost)) {
@@ -211,7 +236,8 @@ export function draftCompletion(
     failOpenAtMs: run.decision_id === null ? undefined : failOpenAtMs(run.decision_id),
     holdSeconds: 0,
     atMs: run.charged_at.getTime(),
-    ...pricingOf(usedPrice),
+    priceVersion: chargedVersion(usedPrice),
+    isUnpriced: usedPrice?.unpriced !== undefined,
     usage: {
       ...usage,
       valueNanos: usage.valueNanos ?? run.value_nanos,
@@ -275,8 +301,12 @@ function fieldError(field: string, code: FieldError['code'], message: string): F
 
 const tooFarAhead = 'Must not be more than five minutes in the future.';
 
-function timeErrors(body: { finished_at?: string }, startedAt: Date, now: Date): FieldError[] {
-  const fieldErrors: FieldError[] = [];
+function addTimeErrors(
+  fieldErrors: FieldError[],
+  body: { finished_at?: string },
+  startedAt: Date,
+  now: Date,
+): void {
   if (startedAt.getTime() > now.getTime() + futureToleranceMs) {
     fieldErrors.push(fieldError('started_at', 'out_of_range', tooFarAhead));
   }
@@ -288,7 +318,6 @@ function timeErrors(body: { finished_at?: string }, startedAt: Date, now: Date):
       fieldErrors.push(fieldError('finished_at', 'out_of_range', 'Must not be before `started_at`.'));
     }
   }
-  return fieldErrors;
 }
 
 const partsOfInput = [
@@ -298,9 +327,12 @@ const partsOfInput = [
   'audio_input_tokens',
 ] as const;
 
-function tokenErrors(body: Measured): FieldError[] {
-  const fieldErrors: FieldError[] = [];
-  const parts = partsOfInput.reduce((sum, name) => sum + (body[name] ?? 0), 0);
+function addTokenErrors(fieldErrors: FieldError[], body: Measured): void {
+  const parts =
+    (body.cached_input_tokens ?? 0) +
+    (body.cache_write_tokens ?? 0) +
+    (body.cache_write_1h_tokens ?? 0) +
+    (body.audio_input_tokens ?? 0);
   if (parts > (body.input_tokens ?? 0)) {
     fieldErrors.push(
       fieldError(
@@ -313,7 +345,6 @@ function tokenErrors(body: Measured): FieldError[] {
   if ((body.audio_output_tokens ?? 0) > (body.output_tokens ?? 0)) {
     fieldErrors.push(fieldError('audio_output_tokens', 'out_of_range', 'Must not exceed `output_tokens`.'));
   }
-  return fieldErrors;
 }
 
 /** Returns the field name of the largest part of the input tokens, which is the most likely one to be wrong. */
@@ -321,10 +352,11 @@ function largestOf(body: Measured): (typeof partsOfInput)[number] {
   return partsOfInput.reduce((one, other) => ((body[other] ?? 0) > (body[one] ?? 0) ? other : one));
 }
 
-function metadataErrors({ metadata }: Measured): FieldError[] {
-  return metadata !== undefined && JSON.stringify(metadata).length > metadataCharactersMax
-    ? [fieldError('metadata', 'out_of_range', `Must be at most ${metadataCharactersMax} characters as JSON.`)]
-    : [];
+function addMetadataErrors(fieldErrors: FieldError[], { metadata }: Measured): void {
+  if (metadata !== undefined && JSON.stringify(metadata).length > metadataCharactersMax) {
+    const message = `Must be at most ${metadataCharactersMax} characters as JSON.`;
+    fieldErrors.push(fieldError('metadata', 'out_of_range', message));
+  }
 }
 
 const unpriced = fieldError('model', 'invalid_value', 'This model has no price. Set `cost_usd`.');
@@ -369,12 +401,9 @@ function settledCost(
   return costIn(body, model, price);
 }
 
-const usageFields = ['input_tokens', 'output_tokens', 'images'] as const;
-
-function hasUsage(body: Measured): boolean {
+function hasUsage({ input_tokens = 0, output_tokens = 0, images = 0, units = {} }: Measured): boolean {
   return (
-    usageFields.some((field) => (body[field] ?? 0) > 0) ||
-    Object.values(body.units ?? {}).some((count) => count > 0)
+    input_tokens > 0 || output_tokens > 0 || images > 0 || Object.values(units).some((count) => count > 0)
   );
 }
 
@@ -391,12 +420,9 @@ function reasonAsHeld(cost: SettledCost): Posting['costAsHeld'] {
   return typeof cost === 'bigint' ? undefined : cost;
 }
 
-/** Returns the price that the cost of a finished run was computed from. Without rates there is none. */
-function pricingOf(price: PriceInForce | undefined): Pick<Posting, 'priceVersion' | 'isUnpriced'> {
-  return {
-    priceVersion: price === undefined || price.unpriced === 'record' ? null : price.versionId,
-    isUnpriced: price?.unpriced !== undefined,
-  };
+/** Returns the version of the price that the cost of a finished run was computed from. Without rates there is none. */
+function chargedVersion(price: PriceInForce | undefined): string | null {
+  return price === undefined || price.unpriced === 'record' ? null : price.versionId;
 }
 
 /** Returns the estimated maximum cost of a running run. */

@@ -49,19 +49,17 @@ export async function draftCall(
     contentDigest: () => '',
     failOpenAtMs: () => undefined,
     runId,
+    startedAt,
+    marks: marks.length === 0 ? undefined : marks,
+    responseId: call.responseId,
   };
-  const drafted = draftRun(
-    { ...attribution, ...body, model, decision_id: holdIdOfCall(runId), started_at: startedAt.toISOString() },
-    context,
-    price,
-  );
+  const stated = { ...body, model, decision_id: holdIdOfCall(runId) };
+  // Not a second spread, which is several times as expensive.
+  const drafted = draftRun(Object.assign(stated, attribution), context, price);
   if (isInvalid(drafted)) {
     throw invalidFields(drafted);
   }
-  const { responseId } = call;
-  const named =
-    responseId === undefined ? drafted : { ...drafted, run: { ...drafted.run, response_id: responseId } };
-  return marks.length === 0 ? named : { ...named, marks };
+  return drafted;
 }
 
 /** Posts the run and ends its hold. A run that an earlier attempt has posted stays as it is. */

@@ -9,7 +9,7 @@ import type { Posting } from '../../../ledger/posting.ts';
 import { otherChargesOf, requestedRates } from '../../../ledger/service-fields.ts';
 import { draftRuns } from './create-runs.ts';
 import type { RunCall, RunDependencies } from './dependencies.ts';
-import { countAllowed, postingContext, undoErrorLogger } from './post-runs.ts';
+import { countAllowed, undoErrorLogger } from './post-runs.ts';
 import { checkSteps, type PostingContext, postGroup, rejectionError } from './posting-steps.ts';
 import type { RunDraft } from './queries.ts';
 import type { CreateRun } from './schema.ts';
@@ -62,20 +62,25 @@ export async function startRun(
   body: InProgress,
   { fitDownTo, content, beforeDenial }: StartOptions,
 ): Promise<StartedRun> {
-  const [draft] = await draftRuns(deps, call, [{ ...body, status: 'running' }], {
+  const fit = fitDownTo === undefined ? undefined : await fitOf(deps, call, body, fitDownTo);
+  const postings = await draftRuns(deps, call, [{ ...body, status: 'running' }], {
     record: false,
     bulk: false,
+    started: { fit },
   });
-  const { runId } = draft as Posting<RunDraft>;
-  const fit = await fitOf(deps, call, body, fitDownTo);
-  const posting = {
-    ...(draft as Posting<RunDraft>),
-    decisionId: holdIdOfCall(runId),
-    postIfUnsettled: true,
-    fit,
-  } as const;
+  const posting = postings[0] as Posting<RunDraft>;
+  const orgId = call.caller.tenantId;
   const context: StartContext = {
-    ...(await postingContext(deps, call, [posting])),
+    deps,
+    call,
+    orgId,
+    limits: deps.orgLimits.peek(orgId) ?? (await deps.orgLimits.get(orgId)),
+    admissions: 1,
+    postings,
+    takenRates: [],
+    fittedRates: undefined,
+    policyCheck: undefined,
+    outcomes: [],
     bulk: false,
     amountField: 'cost_usd',
     contents: [content],
@@ -91,7 +96,7 @@ export async function startRun(
     giveBackUnused(deps.rates, context.fittedRates, fit, hold.amounts, call.now.getTime());
   }
   return {
-    runId,
+    runId: posting.runId,
     isStored,
     decisionId: hold.id,
     chainId: posting.scope.chain_id,
@@ -172,11 +177,8 @@ async function fitOf(
   { prices }: RunDependencies,
   { caller, now }: RunCall,
   body: InProgress,
-  fitDownTo: number | undefined,
+  fitDownTo: number,
 ): Promise<Fit | undefined> {
-  if (fitDownTo === undefined) {
-    return undefined;
-  }
   const price = await prices.findForCall(caller.tenantId, body.model, now.getTime());
   const inputTokens = BigInt(body.input_tokens);
   const rates = requestedRates(price, body, inputTokens);

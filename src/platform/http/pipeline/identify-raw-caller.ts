@@ -47,13 +47,19 @@ export async function identifyRawCaller(
   return caller;
 }
 
+const bearerForm = /^Bearer(?: |%20)+(\S+) *$/i;
+
 /**
  * Returns the key. Some clients send several of these headers, one of them with a token of their own: a well-formed key of
  * Purser takes precedence. Some exporters of telemetry send the space after `Bearer` as it stands in their environment variable, encoded.
  */
 function tokenOf(headers: IncomingHttpHeaders): string | undefined {
-  const bearer = /^Bearer(?: |%20)+(\S+) *$/i.exec(headers.authorization ?? '')?.[1];
-  const given = [bearer, headers['x-api-key'], headers['api-key']].filter(
+  const { authorization, 'x-api-key': anthropicKey, 'api-key': azureKey } = headers;
+  const bearer = authorization === undefined ? undefined : bearerForm.exec(authorization)?.[1];
+  if (bearer !== undefined && anthropicKey === undefined && azureKey === undefined) {
+    return bearer;
+  }
+  const given = [bearer, anthropicKey, azureKey].filter(
     (value): value is string => typeof value === 'string' && value !== '',
   );
   return given.find(isWellFormedKey) ?? given[0];

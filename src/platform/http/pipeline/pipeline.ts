@@ -305,9 +305,13 @@ function rawHeadOf({ request, traceId }: RequestContext): RawHead {
 }
 
 function rawRequestOf(context: RequestContext): RawRequest {
-  const { incoming, address, now, request } = context;
+  const { incoming, address, now, request, traceId } = context;
+  const { method = '', url = '', headers } = request;
   return {
-    ...rawHeadOf(context),
+    method,
+    url,
+    headers,
+    traceId,
     address,
     now,
     socket: request.socket,

@@ -1,0 +1,169 @@
+/** The body of a provider's response, passed on chunk by chunk without a Node stream, which would cost more than the rest of a chunk. */
+import type { Transform } from 'node:stream';
+
+/** Receives the chunks of a body, and then one of `end` and `broken`, once. */
+export interface BodySink {
+  data(chunk: Buffer): void;
+  end(): void;
+  /** The body broke off, was silent for too long, or was destroyed. */
+  broken(): void;
+}
+
+export interface BodySource {
+  /** Starts the flow. Called once. */
+  read(sink: BodySink): void;
+  pause(): void;
+  resume(): void;
+  readonly isPaused: boolean;
+  /** Closes the connection, if the body has not ended. */
+  destroy(): void;
+}
+
+/** Controls the connection that a body is received from. */
+export interface BodyControl {
+  pause(): void;
+  resume(): void;
+  abort(reason: Error): void;
+}
+
+/** Received bytes that are kept until the body is read; the connection is paused beyond. */
+const unreadBytesMax = 65_536;
+
+/** A body as it is received. Chunks that arrive before `read` are kept. */
+export class ReceivedBody implements BodySource {
+  readonly #control: BodyControl;
+  #sink: BodySink | undefined;
+  #unread: Buffer[] | undefined;
+  #unreadBytes = 0;
+  #isPaused = false;
+  #state: 'open' | 'ended' | 'broken' = 'open';
+
+  constructor(control: BodyControl) {
+    this.#control = control;
+  }
+
+  get isPaused(): boolean {
+    return this.#isPaused;
+  }
+
+  read(sink: BodySink): void {
+    const isComplete = this.#state !== 'open';
+    const unread = this.#unread;
+    this.#sink = sink;
+    this.#unread = undefined;
+    for (const chunk of unread ?? []) {
+      sink.data(chunk);
+    }
+    if (isComplete) {
+      this.#notify();
+    } else if (!this.#isPaused && this.#unreadBytes > unreadBytesMax) {
+      this.#control.resume();
+    }
+  }
+
+  pause(): void {
+    if (!this.#isPaused) {
+      this.#isPaused = true;
+      this.#control.pause();
+    }
+  }
+
+  resume(): void {
+    if (this.#isPaused) {
+      this.#isPaused = false;
+      this.#control.resume();
+    }
+  }
+
+  destroy(): void {
+    if (this.#state === 'open') {
+      this.broken();
+      this.#control.abort(new Error('the response is not needed'));
+    }
+  }
+
+  /** Called for each chunk that is received. */
+  data(chunk: Buffer): void {
+    if (this.#state !== 'open') {
+      return;
+    }
+    if (this.#sink !== undefined) {
+      this.#sink.data(chunk);
+      return;
+    }
+    this.#unread ??= [];
+    this.#unread.push(chunk);
+    this.#unreadBytes += chunk.length;
+    if (this.#unreadBytes > unreadBytesMax) {
+      this.#control.pause();
+    }
+  }
+
+  end(): void {
+    this.#finish('ended');
+  }
+
+  broken(): void {
+    this.#finish('broken');
+  }
+
+  #finish(state: 'ended' | 'broken'): void {
+    if (this.#state === 'open') {
+      this.#state = state;
+      this.#notify();
+    }
+  }
+
+  #notify(): void {
+    const sink = this.#sink;
+    if (this.#state === 'ended') {
+      sink?.end();
+    } else {
+      sink?.broken();
+    }
+  }
+}
+
+/** Returns the body without its compression. */
+export function decodedBody(source: BodySource, decoder: Transform): BodySource {
+  decoder.pause();
+  decoder.on('drain', () => source.resume());
+  let isDone = false;
+  return {
+    read(sink) {
+      const broken = () => {
+        if (!isDone) {
+          isDone = true;
+          source.destroy();
+          sink.broken();
+        }
+      };
+      decoder.on('data', (chunk: Buffer) => sink.data(chunk));
+      decoder.once('end', () => {
+        isDone = true;
+        sink.end();
+      });
+      decoder.on('error', broken);
+      decoder.once('close', broken);
+      source.read({
+        data(chunk) {
+          if (!decoder.destroyed && !decoder.write(chunk)) {
+            source.pause();
+          }
+        },
+        end: () => decoder.end(),
+        broken: () => decoder.destroy(),
+      });
+      decoder.resume();
+    },
+    pause: () => decoder.pause(),
+    resume: () => decoder.resume(),
+    get isPaused() {
+      return decoder.isPaused();
+    },
+    destroy() {
+      decoder.destroy();
+      source.destroy();
+    },
+  };
+}

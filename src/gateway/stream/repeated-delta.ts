@@ -1,0 +1,132 @@
+/**
+ * Recognizes events that repeat an earlier one with another text, as most events of a stream do. The earlier one was parsed; if all other
+ * bytes are the same, nothing but the text can differ, and parsing again would find nothing else.
+ */
+import { type Fields, fieldsOf, type Shape } from '../../kernel/providers/call-usage.ts';
+
+/** The bytes around the text of an event, and around the padding that some providers add after it. */
+interface Template {
+  readonly before: Buffer;
+  readonly between: Buffer;
+  /** Undefined if there is no padding. */
+  readonly after: Buffer | undefined;
+}
+
+export interface RepeatedEvent {
+  readonly textStart: number;
+  readonly textEnd: number;
+  /** The end of the event. */
+  readonly end: number;
+}
+
+const quote = 0x22;
+const backslash = 0x5c;
+const space = 0x20;
+const lineFeed = 0x0a;
+/** Events of streams that never repeat are not examined for long. */
+const fruitlessMax = 8;
+
+export class RepeatedDelta {
+  readonly #shape: Shape;
+  #template: Template | undefined;
+  #learned = 0;
+  #found = 0;
+
+  constructor(shape: Shape) {
+    this.#shape = shape;
+  }
+
+  /** Takes an event that was parsed as the one that the next events may repeat. */
+  learn(raw: Buffer, data: Fields): void {
+    if (this.#learned > fruitlessMax && this.#found < this.#learned) {
+      return;
+    }
+    const name = textNameOf(this.#shape, data);
+    if (name !== undefined) {
+      this.#learned += 1;
+      this.#template = templateOf(raw, name);
+    }
+  }
+
+  /** Returns the event at a position of a chunk; undefined if it differs in more than its text, or is not complete. */
+  find(chunk: Buffer, at: number): RepeatedEvent | undefined {
+    const template = this.#template;
+    if (template === undefined || !hasAt(chunk, at, template.before)) {
+      return undefined;
+    }
+    const textStart = at + template.before.length;
+    const textEnd = endOfText(chunk, textStart);
+    if (textEnd === undefined || !hasAt(chunk, textEnd, template.between)) {
+      return undefined;
+    }
+    let end = textEnd + template.between.length;
+    if (template.after !== undefined) {
+      const paddingEnd = endOfText(chunk, end);
+      if (paddingEnd === undefined || !hasAt(chunk, paddingEnd, template.after)) {
+        return undefined;
+      }
+      end = paddingEnd + template.after.length;
+    }
+    this.#found += 1;
+    return { textStart, textEnd, end };
+  }
+}
+
+/** Returns the field with the text of an event that has nothing else to read; undefined for other events. */
+function textNameOf(shape: Shape, data: Fields): string | undefined {
+  if (shape === 'messages') {
+    const isText = data.type === 'content_block_delta' && fieldsOf(data.delta).type === 'text_delta';
+    return isText ? 'text' : undefined;
+  }
+  if (shape !== 'chat' || data.usage != null || !Array.isArray(data.choices) || data.choices.length !== 1) {
+    return undefined;
+  }
+  const { delta, finish_reason: reason } = fieldsOf(data.choices[0]);
+  const names = Object.keys(fieldsOf(delta));
+  return reason == null && names.length === 1 && typeof fieldsOf(delta).content === 'string'
+    ? 'content'
+    : undefined;
+}
+
+/** Quotes inside of strings are escaped, so what looks like a name and the start of its text is one. */
+function templateOf(raw: Buffer, name: string): Template | undefined {
+  const textStart = onlyTextOf(raw, name);
+  const textEnd = textStart === undefined ? undefined : endOfText(raw, textStart);
+  if (textStart === undefined || textEnd === undefined || raw.at(-1) !== lineFeed) {
+    return undefined;
+  }
+  const before = Buffer.from(raw.subarray(0, textStart));
+  const paddingStart = onlyTextOf(raw, 'obfuscation');
+  const paddingEnd = paddingStart === undefined ? undefined : endOfText(raw, paddingStart);
+  return paddingStart === undefined || paddingEnd === undefined || paddingStart < textEnd
+    ? { before, between: Buffer.from(raw.subarray(textEnd)), after: undefined }
+    : {
+        before,
+        between: Buffer.from(raw.subarray(textEnd, paddingStart)),
+        after: Buffer.from(raw.subarray(paddingEnd)),
+      };
+}
+
+/** Returns the start of the text of a name that occurs once. */
+function onlyTextOf(raw: Buffer, name: string): number | undefined {
+  const [first, ...more] = raw.toString('latin1').matchAll(new RegExp(`"${name}": ?"`, 'g'));
+  return first === undefined || more.length > 0 ? undefined : first.index + first[0].length;
+}
+
+/** Returns the position of the quote that ends a text without escapes. */
+function endOfText(bytes: Buffer, start: number): number | undefined {
+  for (let at = start; at < bytes.length; at += 1) {
+    const byte = bytes[at] as number;
+    if (byte === quote) {
+      return at;
+    }
+    if (byte === backslash || byte < space) {
+      return undefined;
+    }
+  }
+  return undefined;
+}
+
+function hasAt(bytes: Buffer, at: number, part: Buffer): boolean {
+  return at + part.length <= bytes.length && bytes.compare(part, 0, part.length, at, at + part.length) === 0;
+}
