@@ -22,6 +22,7 @@ import { edgeDecision } from './rows/edge-decision.ts';
 import { edgeHalfLoad } from './rows/edge-half-load.ts';
 import { edgePostgres, edgePostgresTwo } from './rows/edge-postgres.ts';
 import { expiringHolds, expiringHoldsPostgres } from './rows/expiring-holds.ts';
+import { fairness, fairnessPostgres } from './rows/fairness.ts';
 import { forecasts } from './rows/forecasts.ts';
 import { gateway } from './rows/gateway.ts';
 import { gatewayStreams } from './rows/gateway-streams.ts';
@@ -59,6 +60,8 @@ const rows: readonly Row[] = [
   growthKeyBudgets,
   growthOrgsFifty,
   growthOrgsThousand,
+  fairness,
+  fairnessPostgres,
   citus,
   growthRuns,
   consolePages,
