@@ -174,7 +174,12 @@ async function timed(
       clearTimeout(tooLong);
     }
     const elapsedMs = performance.now() - startedMs;
-    return { answers: latenciesMs.length, elapsedMs, latenciesMs: latenciesMs.sort((a, b) => a - b), others: 0 };
+    return {
+      answers: latenciesMs.length,
+      elapsedMs,
+      latenciesMs: latenciesMs.sort((a, b) => a - b),
+      others: 0,
+    };
   });
 }
 

@@ -16,6 +16,7 @@ export interface NoisyResult {
   /** 503 responses, which are expected: the queue of a noisy org may be full. */
   readonly rejected: number;
   readonly elapsedMs: number;
+  readonly failure?: string;
 }
 
 process.on('message', async ({ port, requests, connections, seconds }: NoisyLoad) => {
@@ -24,7 +25,11 @@ process.on('message', async ({ port, requests, connections, seconds }: NoisyLoad
     sent += 1;
     return requests[sent % requests.length] as LoadRequest;
   };
-  const { answers, others, elapsedMs } = await load({ port, request, connections, seconds, alsoFine: 503 });
-  const result: NoisyResult = { answers, rejected: others, elapsedMs };
-  process.send?.(result);
+  try {
+    const { answers, others, elapsedMs } = await load({ port, request, connections, seconds, alsoFine: 503 });
+    const result: NoisyResult = { answers, rejected: others, elapsedMs };
+    process.send?.(result);
+  } catch (error) {
+    process.send?.({ answers: 0, rejected: 0, elapsedMs: 0, failure: String(error) } satisfies NoisyResult);
+  }
 });

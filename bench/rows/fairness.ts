@@ -1,6 +1,6 @@
-/** Latency of a quiet org while many others send as much as they can. */
+/** Latency of quiet orgs while many others send as much as they can. */
 import { type BenchOrg, decision, run } from '../bench-org.ts';
-import { type LoadRequest, loadOnSchedule, percentile } from '../load.ts';
+import { type LoadRequest, loadOnSchedule, percentile, sendEach } from '../load.ts';
 import type { PairsRow, Sample } from '../measure.ts';
 import type { NoisyLoad, NoisyResult } from '../noisy-orgs.ts';
 import { startPostgres } from '../postgres.ts';
@@ -10,8 +10,10 @@ import { openPlace, type Place, seedBudgets, seedOrgs } from '../seed.ts';
 const noisyOrgs = 100;
 const noisyConnections = 400;
 const limitsPerOrg = 8;
-/** Requests of each kind. */
-const quietPerSecond = 20;
+/** Several, each of which sends less than a noisy org gets: one alone would send too few requests for a p99. */
+const quietOrgs = 100;
+/** Requests of each kind and org. */
+const quietPerSecond = 0.2;
 const quietConnections = 20;
 /** The noisy load lasts longer than the measurement, so that all of the measurement is beside it. */
 const noisyLeadMs = 500;
@@ -50,15 +52,20 @@ function rowOf(name: string, engine: string, start: () => Promise<Started>): Pai
     kind: 'pairs',
     name,
     what:
-      `decisions, runs and lists of a quiet org, ${quietPerSecond} of each a second in an open loop, while ${noisyOrgs} orgs send the ` +
+      `decisions, runs and lists of ${quietOrgs} quiet orgs, ${quietPerSecond} of each a second and org in an open loop, while ${noisyOrgs} orgs send the ` +
       `same over ${noisyConnections} connections, each as soon as it has its answer; ${engine}, ${limitsPerOrg} limits`,
     floor: 'the same without the other orgs, same service',
     toReach: Object.fromEntries(Object.keys(kinds).map((kind) => [`${kind} p99 ms`, { atMost: 3 }])),
     async prepare() {
       const { place, close } = await start();
-      const [quiet, ...noisy] = (await seeded(place)) as [BenchOrg, ...BenchOrg[]];
+      const orgs = await seeded(place);
+      const quiet = orgs.slice(0, quietOrgs);
+      const noisy = orgs.slice(quietOrgs);
       const service = await startService({ settings: settingsOf(place) });
-      const requests = noisy.flatMap((org) => Object.values(kinds).map((kind) => kind(org)));
+      const requestsOf = (org: BenchOrg) => Object.values(kinds).map((kind) => kind(org));
+      const requests = noisy.flatMap(requestsOf);
+      // What the service keeps of each org is loaded before, since it would be loaded once and not in every turn.
+      await sendEach({ port: service.port, requests: orgs.flatMap(requestsOf), connections: 4 });
       const noise = startHelper('./noisy-orgs.ts');
       const totals = { answers: 0, rejected: 0, elapsedMs: 0 };
       return {
@@ -72,7 +79,10 @@ function rowOf(name: string, engine: string, start: () => Promise<Started>): Pai
           const noisyTurn = noise.ask<NoisyResult>(lasting);
           await new Promise((resolve) => setTimeout(resolve, noisyLeadMs));
           const sample = await latencies(service, quiet, seconds);
-          const { answers, rejected, elapsedMs } = await noisyTurn;
+          const { answers, rejected, elapsedMs, failure } = await noisyTurn;
+          if (failure !== undefined) {
+            throw new Error(`the load of the noisy orgs failed: ${failure}`);
+          }
           totals.answers += answers;
           totals.rejected += rejected;
           totals.elapsedMs += elapsedMs;
@@ -82,7 +92,7 @@ function rowOf(name: string, engine: string, start: () => Promise<Started>): Pai
         async notes() {
           const perSecond = Math.round((totals.answers * 1_000) / totals.elapsedMs);
           return [
-            `the noisy orgs got ${perSecond} responses a second, of which ${totals.rejected} in all were 503; the quiet one got none`,
+            `the noisy orgs got ${perSecond} responses a second, of which ${totals.rejected} in all were 503; the quiet ones got none`,
           ];
         },
         async close() {
@@ -102,7 +112,7 @@ function settingsOf({ dataDir, databaseUrl }: Place): Record<string, string> {
 async function seeded(place: Place): Promise<BenchOrg[]> {
   const db = await openPlace(place);
   try {
-    const orgs = await seedOrgs(db, noisyOrgs + 1);
+    const orgs = await seedOrgs(db, noisyOrgs + quietOrgs);
     await seedBudgets(db, orgs, limitsPerOrg, `'{}'`);
     return orgs;
   } finally {
@@ -110,13 +120,22 @@ async function seeded(place: Place): Promise<BenchOrg[]> {
   }
 }
 
-async function latencies({ port }: ServiceProcess, org: BenchOrg, seconds: number): Promise<Sample> {
+async function latencies(
+  { port }: ServiceProcess,
+  orgs: readonly BenchOrg[],
+  seconds: number,
+): Promise<Sample> {
   const measured = await Promise.all(
     Object.entries(kinds).map(async ([kind, requestOf]) => {
+      const requests = orgs.map(requestOf);
+      let sent = 0;
       const { latenciesMs } = await loadOnSchedule({
         port,
-        request: requestOf(org),
-        perSecond: quietPerSecond,
+        request: () => {
+          sent += 1;
+          return requests[sent % requests.length] as LoadRequest;
+        },
+        perSecond: quietPerSecond * orgs.length,
         connections: quietConnections,
         seconds,
       });
