@@ -38,7 +38,7 @@ import { readOrg } from './rows/read-org.ts';
 import { retention } from './rows/retention.ts';
 import { revocation } from './rows/revocation.ts';
 import { routing } from './rows/routing.ts';
-import { runSingle } from './rows/run-single.ts';
+import { runSingle, runSinglePostgres } from './rows/run-single.ts';
 import { safety } from './rows/safety.ts';
 import { start } from './rows/start.ts';
 import { statementMonth, statementMonthPostgres } from './rows/statement-month.ts';
@@ -52,6 +52,7 @@ const rows: readonly Row[] = [
   edgePostgres,
   edgePostgresTwo,
   runSingle,
+  runSinglePostgres,
   bulkEmbedded,
   bulkPostgres,
   bulkBesideEdge,
