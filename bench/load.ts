@@ -31,6 +31,8 @@ export interface LoadResult {
   readonly elapsedMs: number;
   /** Latencies of all responses, ascending. */
   readonly latenciesMs: readonly number[];
+  /** Responses with the status `alsoFine`. */
+  readonly others: number;
 }
 
 /** Maximum time to wait for outstanding responses after the end. */
@@ -42,13 +44,14 @@ export async function load(options: LoadOptions): Promise<LoadResult> {
   const { port, request, connections, seconds, alsoFine } = options;
   const next = bytesOf(port, request);
   const latenciesMs: number[] = [];
-  return timed(latenciesMs, { port, connections, seconds }, async (opened) => {
+  let others = 0;
+  const result = await timed(latenciesMs, { port, connections, seconds }, async (opened) => {
     const endMs = performance.now() + seconds * 1_000;
     await Promise.all(
       opened.map(async (connection) => {
         let sentMs = performance.now();
         while (sentMs < endMs) {
-          await connection.ask(next(), alsoFine);
+          others += (await connection.ask(next(), alsoFine)) === alsoFine ? 1 : 0;
           const answeredMs = performance.now();
           latenciesMs.push(answeredMs - sentMs);
           sentMs = answeredMs;
@@ -56,6 +59,7 @@ export async function load(options: LoadOptions): Promise<LoadResult> {
       }),
     );
   });
+  return { ...result, others };
 }
 
 export interface ScheduledLoadOptions extends LoadOptions {
@@ -170,7 +174,12 @@ async function timed(
       clearTimeout(tooLong);
     }
     const elapsedMs = performance.now() - startedMs;
-    return { answers: latenciesMs.length, elapsedMs, latenciesMs: latenciesMs.sort((a, b) => a - b) };
+    return {
+      answers: latenciesMs.length,
+      elapsedMs,
+      latenciesMs: latenciesMs.sort((a, b) => a - b),
+      others: 0,
+    };
   });
 }
 

@@ -22,6 +22,7 @@ import { edgeDecision } from './rows/edge-decision.ts';
 import { edgeHalfLoad } from './rows/edge-half-load.ts';
 import { edgePostgres, edgePostgresTwo } from './rows/edge-postgres.ts';
 import { expiringHolds, expiringHoldsPostgres } from './rows/expiring-holds.ts';
+import { fairness, fairnessPostgres } from './rows/fairness.ts';
 import { forecasts } from './rows/forecasts.ts';
 import { gateway } from './rows/gateway.ts';
 import { gatewayStreams } from './rows/gateway-streams.ts';
@@ -37,7 +38,7 @@ import { readOrg } from './rows/read-org.ts';
 import { retention } from './rows/retention.ts';
 import { revocation } from './rows/revocation.ts';
 import { routing } from './rows/routing.ts';
-import { runSingle } from './rows/run-single.ts';
+import { runSingle, runSinglePostgres } from './rows/run-single.ts';
 import { safety } from './rows/safety.ts';
 import { start } from './rows/start.ts';
 import { statementMonth, statementMonthPostgres } from './rows/statement-month.ts';
@@ -51,6 +52,7 @@ const rows: readonly Row[] = [
   edgePostgres,
   edgePostgresTwo,
   runSingle,
+  runSinglePostgres,
   bulkEmbedded,
   bulkPostgres,
   bulkBesideEdge,
@@ -60,6 +62,8 @@ const rows: readonly Row[] = [
   growthKeyBudgets,
   growthOrgsFifty,
   growthOrgsThousand,
+  fairness,
+  fairnessPostgres,
   citus,
   growthRuns,
   consolePages,

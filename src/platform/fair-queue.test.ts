@@ -7,9 +7,9 @@ const usual = { resource: 'the test', concurrency: 20, waitingMax: 100, waitMsMa
 function workOn(queue: FairQueue) {
   const started: string[] = [];
   const finishes: (() => void)[] = [];
-  const run = (tenant: string) =>
+  const run = (tenant?: string) =>
     queue.run(tenant, () => {
-      started.push(tenant);
+      started.push(tenant ?? 'service');
       return new Promise<void>((resolve) => finishes.push(resolve));
     });
   const finishOne = async () => {
@@ -41,8 +41,78 @@ test('tenants take turns', async () => {
   for (let n = 0; n < 7; n += 1) {
     await finishOne();
   }
-  expect(started).toEqual(['a', 'a', 'b', 'c', 'a', 'b', 'a']);
+  expect(started).toEqual(['a', 'b', 'c', 'a', 'b', 'a', 'a']);
   expect(queue.waiting).toBe(0);
+});
+
+test('the next turn is that of a quiet tenant, however many others wait', async () => {
+  const queue = new FairQueue({ ...usual, concurrency: 1, waitingMax: 1_000 });
+  const { started, run, finishOne } = workOn(queue);
+  for (let n = 0; n < 500; n += 1) {
+    void run(`noisy ${n % 100}`);
+  }
+  for (let n = 0; n < 200; n += 1) {
+    await finishOne();
+  }
+  void run('quiet');
+  await finishOne();
+  expect(started.at(-1)).toBe('quiet');
+  for (let n = 0; n < 300; n += 1) {
+    await finishOne();
+  }
+  expect(started).toHaveLength(501);
+});
+
+test('a full queue rejects work of the tenant with the longest one, and not of the tenant that arrives', async () => {
+  const queue = new FairQueue({ ...usual, concurrency: 1, waitingMax: 100 });
+  const { started, run, finishOne } = workOn(queue);
+  const results = new Map<string, Promise<string>[]>();
+  const add = (tenant: string) => {
+    const outcome = run(tenant).then(
+      () => 'done',
+      (error: Error) => error.name,
+    );
+    results.set(tenant, [...(results.get(tenant) ?? []), outcome]);
+  };
+  void run('first');
+  for (let n = 0; n < 200; n += 1) {
+    add(`noisy ${n % 20}`);
+  }
+  for (let n = 0; n < 30; n += 1) {
+    add(`quiet ${n}`);
+  }
+  expect(queue.waiting).toBe(100);
+  while (queue.waiting > 0 || queue.running > 0) {
+    await finishOne();
+  }
+  const outcomes = async (prefix: string) =>
+    (
+      await Promise.all(
+        [...results].filter(([tenant]) => tenant.startsWith(prefix)).flatMap(([, each]) => each),
+      )
+    ).filter((outcome) => outcome === 'OverCapacity').length;
+  expect(await outcomes('quiet')).toBe(0);
+  expect(await outcomes('noisy')).toBe(130);
+  expect(started).toHaveLength(101);
+});
+
+test('work of the service and of tenants get the same time, however long their turns are', async () => {
+  let nowMs = 0;
+  const queue = new FairQueue({ ...usual, concurrency: 1, nowMs: () => nowMs });
+  const { started, run, finishOne } = workOn(queue);
+  for (let n = 0; n < 10; n += 1) {
+    void run();
+  }
+  for (let n = 0; n < 60; n += 1) {
+    void run(`tenant ${n % 30}`);
+  }
+  for (let n = 0; n < 66; n += 1) {
+    nowMs += started.at(-1) === 'service' ? 20 : 2;
+    await finishOne();
+  }
+  const turnsOfService = started.filter((tenant) => tenant === 'service').length;
+  expect(turnsOfService).toBeGreaterThanOrEqual(6);
+  expect(turnsOfService).toBeLessThanOrEqual(8);
 });
 
 test('rejects what does not fit, and leaves places for other tenants', async () => {

@@ -1,9 +1,15 @@
 /**
- * Limits concurrent work of tenants, and lets them take turns: a tenant with much work waits behind its own work, not
- * the others behind all of it. Both the work in progress and the work that waits are shared fairly (`FairShare`).
+ * Limits concurrent work of tenants, and lets them take turns (`TurnOrder`): a tenant with little work overtakes those with
+ * much. The work in progress and the places of waiting work are shared fairly (`FairShare`). If all places are taken, the
+ * tenant with the longest queue gives one up, so that only tenants with much work are rejected.
+ *
+ * Work of the service itself, which belongs to no tenant and may serve many of them at once, waits while it has had more time
+ * than the tenants, so that each side gets half of the time if both have enough to do.
  */
+import { performance } from 'node:perf_hooks';
 import { FairShare } from './fair-share.ts';
 import { OverCapacity } from './service-unavailable.ts';
+import { TurnOrder } from './turn-order.ts';
 
 export interface FairQueueOptions {
   /** Name of what the work waits for, for error messages. */
@@ -11,21 +17,36 @@ export interface FairQueueOptions {
   readonly concurrency: number;
   readonly waitingMax: number;
   readonly waitMsMax: number;
+  /** Creates the error of work that has waited for too long. Default: `OverCapacity`. */
+  timeoutError?(message: string): Error;
+  /** Default: the clock of this process. */
+  nowMs?(): number;
 }
 
 interface Waiter {
   start(): void;
+  reject(error: Error): void;
 }
+
+/** The tenant of work of the service itself. */
+const service = '';
+/** Maximum time that either side can be ahead of the other: what was used long ago does not count. */
+const aheadMsMax = 50;
 
 export class FairQueue {
   readonly #options: FairQueueOptions;
   readonly #running: FairShare;
   readonly #places: FairShare;
-  /** Waiting work by tenant. The tenant whose turn is next comes first. */
+  /** Waiting work by tenant. */
   readonly #waiting = new Map<string, Set<Waiter>>();
+  readonly #order = new TurnOrder();
+  readonly #nowMs: () => number;
+  /** Time that the work of the service took beyond that of the tenants. */
+  #serviceAheadMs = 0;
 
   constructor(options: FairQueueOptions) {
     this.#options = options;
+    this.#nowMs = options.nowMs ?? (() => performance.now());
     this.#running = new FairShare({ capacity: options.concurrency });
     this.#places = new FairShare({ capacity: options.waitingMax });
   }
@@ -35,32 +56,58 @@ export class FairQueue {
     return this.#places.used;
   }
 
-  async run<Result>(tenant: string, work: () => Promise<Result>): Promise<Result> {
-    if (this.#waiting.has(tenant) || !this.#running.tryTake(tenant)) {
+  get running(): number {
+    return this.#running.used;
+  }
+
+  /** `tenant` is undefined for work of the service itself. */
+  async run<Result>(tenant: string = service, work: () => Promise<Result>): Promise<Result> {
+    if (this.#waiting.has(tenant) || !this.#hasRoom(tenant)) {
       await this.#wait(tenant);
+    } else {
+      this.#take(tenant);
     }
+    const startedMs = this.#nowMs();
     try {
       return await work();
     } finally {
       this.#running.release(tenant);
-      this.#startNext();
+      this.#countTime(tenant, this.#nowMs() - startedMs);
+      this.#startWaiting();
+    }
+  }
+
+  #hasRoom(tenant: string): boolean {
+    return tenant === service ? this.#running.used < this.#running.capacity : this.#running.hasRoom(tenant);
+  }
+
+  #take(tenant: string): void {
+    this.#running.take(tenant);
+    if (tenant !== service) {
+      this.#order.count(tenant);
     }
   }
 
   #wait(tenant: string): Promise<void> {
-    const { resource, waitMsMax } = this.#options;
-    if (!this.#places.tryTake(tenant)) {
-      return Promise.reject(new OverCapacity(`too many requests are waiting for ${resource}`));
+    const { resource, waitMsMax, timeoutError } = this.#options;
+    const message = `too many requests are waiting for ${resource}`;
+    if (!this.#places.tryTake(tenant) && !this.#takePlaceOfLongest(tenant, message)) {
+      return Promise.reject(new OverCapacity(message));
     }
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => {
         this.#remove(tenant, waiter);
-        reject(new OverCapacity(`${resource} is busy`));
+        const busy = `${resource} is busy`;
+        reject(timeoutError?.(busy) ?? new OverCapacity(busy));
       }, waitMsMax);
       const waiter: Waiter = {
-        start: () => {
+        start() {
           clearTimeout(timer);
           resolve();
+        },
+        reject(error) {
+          clearTimeout(timer);
+          reject(error);
         },
       };
       const queue = this.#waiting.get(tenant);
@@ -70,6 +117,26 @@ export class FairQueue {
         queue.add(waiter);
       }
     });
+  }
+
+  /** Rejects the newest work of the tenant with the longest queue, unless that of `tenant` is as long. */
+  #takePlaceOfLongest(tenant: string, message: string): boolean {
+    let longest = tenant;
+    let length = this.#places.usedBy(tenant) + 1;
+    for (const [other, queue] of this.#waiting) {
+      if (queue.size > length && other !== service) {
+        longest = other;
+        length = queue.size;
+      }
+    }
+    const newest = longest === tenant ? undefined : [...(this.#waiting.get(longest) ?? [])].at(-1);
+    if (newest === undefined) {
+      return false;
+    }
+    this.#remove(longest, newest);
+    newest.reject(new OverCapacity(message));
+    this.#places.take(tenant);
+    return true;
   }
 
   #remove(tenant: string, waiter: Waiter): void {
@@ -82,18 +149,34 @@ export class FairQueue {
     }
   }
 
-  /** Starts the next work in turn. The rest of its tenant waits behind the other tenants. */
-  #startNext(): void {
-    for (const [tenant, queue] of this.#waiting) {
-      const [waiter] = queue;
-      if (waiter !== undefined && this.#running.tryTake(tenant)) {
-        this.#remove(tenant, waiter);
-        if (this.#waiting.delete(tenant)) {
-          this.#waiting.set(tenant, queue);
-        }
-        waiter.start();
-        return;
-      }
+  #startWaiting(): void {
+    for (let tenant = this.#next(); tenant !== undefined; tenant = this.#next()) {
+      const [waiter] = this.#waiting.get(tenant) as Set<Waiter>;
+      this.#take(tenant);
+      this.#remove(tenant, waiter as Waiter);
+      waiter?.start();
     }
+    if (this.#running.used === 0) {
+      this.#order.clear();
+      this.#serviceAheadMs = 0;
+    }
+  }
+
+  #countTime(tenant: string, elapsedMs: number): void {
+    const aheadMs = this.#serviceAheadMs + (tenant === service ? elapsedMs : -elapsedMs);
+    this.#serviceAheadMs = Math.min(Math.max(aheadMs, -aheadMsMax), aheadMsMax);
+  }
+
+  /** Returns the tenant whose work starts next. */
+  #next(): string | undefined {
+    if (this.#waiting.size === 0) {
+      return undefined;
+    }
+    const mayRun = (tenant: string) => this.#waiting.has(tenant) && this.#hasRoom(tenant);
+    if (this.#serviceAheadMs <= 0 && mayRun(service)) {
+      return service;
+    }
+    const tenants = [...this.#waiting.keys()].filter((tenant) => tenant !== service && mayRun(tenant));
+    return this.#order.first(tenants) ?? (mayRun(service) ? service : undefined);
   }
 }

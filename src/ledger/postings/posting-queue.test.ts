@@ -63,3 +63,22 @@ test('a group that is larger than a batch gets one of its own', async () => {
   await Promise.all([first, ...rest]);
   expect(batches).toEqual([['first'], ['large'], ['small']]);
 });
+
+test('a batch has few orgs if many wait, and an org that had none before is in the next one', async () => {
+  const { batches, add, finish } = busyQueue();
+  const first = add('first');
+  await new Promise(setImmediate);
+  const noisy = Array.from({ length: 400 }, (_, index) => add(`noisy ${index % 40}`));
+  finish();
+  let quiet: Promise<unknown> | undefined;
+  while (quiet === undefined) {
+    await new Promise(setImmediate);
+    quiet = batches.length >= 4 ? add('quiet') : undefined;
+  }
+  const batchesBefore = batches.length;
+  await Promise.all([first, quiet, ...noisy]);
+  expect(batches.findIndex((orgs) => orgs.includes('quiet')) - batchesBefore).toBeLessThanOrEqual(1);
+  for (const orgs of batches) {
+    expect(new Set(orgs).size).toBeLessThanOrEqual(16);
+  }
+});

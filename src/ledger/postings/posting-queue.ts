@@ -1,9 +1,10 @@
 /**
- * Queue of postings. Postings that arrive while a batch is in progress share the next batch. Orgs take turns, so that an
- * org with few postings does not wait for all those of another one.
+ * Queue of postings. Postings that arrive while a batch is in progress share the next batch. Orgs take turns (`TurnOrder`), so
+ * that an org with few postings does not wait for all those of others.
  */
 import { FairShare } from '../../platform/fair-share.ts';
 import { OverCapacity } from '../../platform/service-unavailable.ts';
+import { TurnOrder } from '../../platform/turn-order.ts';
 import type { GroupResult, PostingGroup } from '../posting.ts';
 
 /**
@@ -11,6 +12,8 @@ import type { GroupResult, PostingGroup } from '../posting.ts';
  * its own.
  */
 const postingsPerBatch = 2_000;
+/** Maximum orgs per transaction: each has counters and usage of its own, so that many orgs make a long transaction. */
+const orgsPerBatch = 16;
 const waitingGroupsMax = 20_000;
 
 export interface WaitingGroup<Run> {
@@ -22,8 +25,8 @@ export interface WaitingGroup<Run> {
 export class PostingQueue<Run> {
   readonly #postBatch: (waiting: readonly WaitingGroup<Run>[]) => Promise<void>;
   readonly #places: FairShare;
-  /** Waiting groups by org. The org whose turn is next comes first. */
   readonly #waiting = new Map<string, WaitingGroup<Run>[]>();
+  readonly #order = new TurnOrder();
   #working: Promise<void> | undefined;
 
   /** `postBatch` must resolve or reject every group, whatever happens. */
@@ -67,14 +70,15 @@ export class PostingQueue<Run> {
       await this.#postBatch(this.#nextBatch());
     }
     this.#working = undefined;
+    this.#order.clear();
   }
 
-  /** Takes one group of each org in turn, and the groups of an org in their order. */
+  /** Takes one group of each due org in turn, and the groups of an org in their order. */
   #nextBatch(): WaitingGroup<Run>[] {
     const batch: WaitingGroup<Run>[] = [];
     const takenOf = new Map<string, number>();
     let postings = 0;
-    let orgs = [...this.#waiting];
+    let orgs = this.#dueOrgs();
     for (let turn = 0; orgs.length > 0 && postings <= postingsPerBatch; turn += 1) {
       for (const [orgId, queue] of orgs) {
         const next = queue[turn] as WaitingGroup<Run>;
@@ -88,9 +92,16 @@ export class PostingQueue<Run> {
       orgs = orgs.filter(([, queue]) => queue.length > turn + 1);
     }
     for (const [orgId, taken] of takenOf) {
+      this.#order.count(orgId);
       this.#remove(orgId, taken);
     }
     return batch;
+  }
+
+  /** Returns the orgs whose turn it is, with their waiting groups. */
+  #dueOrgs(): [string, WaitingGroup<Run>[]][] {
+    const orgIds = this.#waiting.size > 1 ? this.#order.sorted(this.#waiting.keys()) : this.#waiting.keys();
+    return [...orgIds].slice(0, orgsPerBatch).map((orgId) => [orgId, this.#waiting.get(orgId) ?? []]);
   }
 
   /** Removes the first groups of an org. The rest of them wait behind the other orgs. */

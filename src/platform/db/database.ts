@@ -71,6 +71,8 @@ export interface TenantGroups {
 export interface TransactionOptions {
   /** Disables the statement timeout: for migrations, which may also wait for those of another process. */
   readonly patient?: boolean;
+  /** The tenant whose turn the transaction takes. Undefined: it is work of the service itself, or of several tenants. */
+  readonly tenant?: string | undefined;
 }
 
 export interface Database extends Queryable {

@@ -9,7 +9,7 @@
 
 import { apiError, invalidField } from '../../../contract/api-error.ts';
 import type { Database, Transaction } from '../../../platform/db/database.ts';
-import { FairMutex } from '../../../platform/db/pglite/fair-mutex.ts';
+import { FairQueue } from '../../../platform/fair-queue.ts';
 import { FairShare } from '../../../platform/fair-share.ts';
 import type { StreamResponse } from '../../../platform/http/message/reply.ts';
 import { Spool } from '../../../platform/spool.ts';
@@ -57,7 +57,12 @@ export function createSpooledExports({
   spoolDir,
   rowsMax = exportRowsMax,
 }: ExportDependencies): SpooledExports {
-  const turns = new FairMutex('the previous export', waitMsMax);
+  const turns = new FairQueue({
+    resource: 'the previous export',
+    concurrency: 1,
+    waitingMax: exportsMax,
+    waitMsMax,
+  });
   const places = new FairShare({ capacity: exportsMax, perTenantMax: exportsPerOrgMax });
 
   async function* chunks(orgId: string, source: ExportSource): AsyncGenerator<string | Uint8Array> {
@@ -67,7 +72,7 @@ export function createSpooledExports({
     try {
       const spool = await Spool.open(spoolDir);
       try {
-        await turns.take(() => spoolRows(db, source, { spool, rowsMax }));
+        await turns.run(orgId, () => spoolRows(db, source, { orgId, spool, rowsMax }));
         yield* source.write(spool.lines());
       } finally {
         await spool.close();
@@ -83,9 +88,9 @@ export function createSpooledExports({
 async function spoolRows(
   db: Database,
   source: ExportSource,
-  { spool, rowsMax }: { readonly spool: Spool; readonly rowsMax: number },
+  { orgId, spool, rowsMax }: { readonly orgId: string; readonly spool: Spool; readonly rowsMax: number },
 ): Promise<void> {
-  await db.transaction(async (tx) => {
+  const readAll = async (tx: Transaction) => {
     // The transaction may be retried after a rollback, so rows of an earlier attempt are removed.
     await spool.empty();
     let count = 0;
@@ -100,5 +105,6 @@ async function spoolRows(
       }
       await spool.append(lines);
     });
-  });
+  };
+  await db.transaction(readAll, { tenant: orgId });
 }

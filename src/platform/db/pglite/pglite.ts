@@ -1,12 +1,13 @@
 /**
  * The embedded engine: PGlite in a worker thread, one directory, one process.
  *
- * PGlite has one connection, so a mutex serves callers one by one: a statement or a whole transaction at a time, in a
+ * PGlite has one connection, so callers take turns: a statement or a whole transaction at a time, fairly by tenant, in a
  * bounded queue with a bounded wait. A statement that exceeds its timeout ends the worker. When the worker ends, its
  * callers get `DatabaseUnavailable` and a new worker opens the same directory, which survives this like a `kill -9`.
  */
 import { existsSync, renameSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { FairQueue } from '../../fair-queue.ts';
 import { type Durability, makeDirectory, syncDirectory, syncTree } from '../../files/durable-files.ts';
 import type { Log } from '../../log.ts';
 import { oneGroup } from '../citus/tenant-groups.ts';
@@ -17,10 +18,10 @@ import {
   retryTransaction,
   type TransactionOptions,
 } from '../database.ts';
+import { tenantOf } from '../tenant-of-statement.ts';
 import { LocalNotifications, runTransaction } from '../transaction.ts';
 import { copiedRows } from '../wire/frontend-messages.ts';
 import { guardDiskSpace } from './disk-space-guard.ts';
-import { FairMutex } from './fair-mutex.ts';
 import { Thread } from './pglite-thread.ts';
 
 export interface PgliteOptions {
@@ -31,6 +32,7 @@ export interface PgliteOptions {
   readonly waitMsMax?: number;
 }
 
+const waitingCallersMax = 1_000;
 const restartAfterMs = 200;
 
 export async function openPglite({
@@ -40,7 +42,12 @@ export async function openPglite({
   waitMsMax = 5_000,
 }: PgliteOptions): Promise<Database> {
   const listeners = new LocalNotifications();
-  const mutex = new FairMutex('the database', waitMsMax);
+  const turns = new FairQueue({
+    resource: 'the database',
+    concurrency: 1,
+    waitingMax: waitingCallersMax,
+    waitMsMax,
+  });
   let thread: Thread | undefined;
   let closed = false;
 
@@ -94,7 +101,7 @@ export async function openPglite({
     directory,
     log,
     setReadOnly: (readOnly) =>
-      mutex.take(async () =>
+      turns.run(undefined, async () =>
         connect().query(`SET default_transaction_read_only = ${readOnly ? 'on' : 'off'}`),
       ),
   });
@@ -107,11 +114,12 @@ export async function openPglite({
   return {
     engine: 'embedded',
     tenantGroups: oneGroup,
-    query: (sql, params) => mutex.take(async () => connect().query(sql, params)),
-    insertRows: (table, columns, rows) => mutex.take(async () => connect().insertRows(table, columns, rows)),
+    query: (sql, params) => turns.run(tenantOf(params), async () => connect().query(sql, params)),
+    insertRows: (table, columns, rows) =>
+      turns.run(undefined, async () => connect().insertRows(table, columns, rows)),
     transaction: (work, options) =>
       retryTransaction(() =>
-        mutex.take(() =>
+        turns.run(options?.tenant, () =>
           runTransaction(
             {
               connection: connect(options),
@@ -128,13 +136,13 @@ export async function openPglite({
     notificationsHealthy: () => true,
     stats: () => ({
       connections: thread === undefined ? 0 : 1,
-      idle: thread === undefined || mutex.busy ? 0 : 1,
-      waiting: mutex.waiting,
+      idle: thread === undefined || turns.running > 0 ? 0 : 1,
+      waiting: turns.waiting,
     }),
     async close() {
       closed = true;
       guard.stop();
-      await mutex.take(async () => thread?.end()).catch(() => thread?.end());
+      await turns.run(undefined, async () => thread?.end()).catch(() => thread?.end());
     },
   };
 }

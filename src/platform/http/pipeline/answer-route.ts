@@ -81,7 +81,7 @@ const waitMsMax = 5_000;
 
 export function createAnswerRoute(deps: AnswerRouteDependencies): AnswerRoute {
   const answerWrite = createWriter(deps);
-  // In front of the queue for a connection, which does not know tenants: one of them alone must not fill that queue.
+  // In front of the queue for a connection: a request has several statements, and memory, until it is answered.
   const databaseQueue = new FairQueue({
     resource: 'the database',
     concurrency: Math.max(concurrentRequestsMin, requestsPerConnection * deps.settings.databaseConnections),

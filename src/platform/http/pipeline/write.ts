@@ -120,16 +120,19 @@ export function createWriter(deps: WriterDependencies): Writer {
     call: HandlerContext,
     effect: IdempotentEffect | undefined,
   ): Promise<string> {
-    return db.transaction(async (tx) => {
-      const { body, changes } = await handler(call, tx);
-      for (const change of changes) {
-        await recordChange(tx, call, route.id, change);
-      }
-      const text = textOf(route, body);
-      await effect?.storeResponse(tx, text);
-      await faults('write.before_commit', route.id);
-      return text;
-    });
+    return db.transaction(
+      async (tx) => {
+        const { body, changes } = await handler(call, tx);
+        for (const change of changes) {
+          await recordChange(tx, call, route.id, change);
+        }
+        const text = textOf(route, body);
+        await effect?.storeResponse(tx, text);
+        await faults('write.before_commit', route.id);
+        return text;
+      },
+      { tenant: call.caller?.tenantId },
+    );
   }
 
   return answerWrite;
