@@ -766,22 +766,22 @@ export interface CompleteRun {
 }
 
 export interface Configuration {
-  readonly version?: 1;
-  readonly org?: Configuration_org;
+  readonly version?: number;
+  readonly org?: ChangeOrg;
   readonly budgets?: readonly Configuration_budgets[];
   readonly spend_cap?: Configuration_spend_cap;
-  readonly chain_budget?: Configuration_chain_budget;
+  readonly chain_budget?: PutChainBudget;
   readonly customer_limits?: readonly Configuration_customer_limits[];
-  readonly rate_limits?: Configuration_rate_limits;
+  readonly rate_limits?: PutOrgRateLimit;
   readonly prices?: readonly Configuration_prices[];
-  readonly unpriced_models?: Configuration_unpriced_models;
+  readonly unpriced_models?: PutUnpricedPolicy;
   readonly policies?: readonly Configuration_policies[];
   readonly safety_detectors?: readonly Configuration_safety_detectors[];
   readonly routing_policy?: Configuration_routing_policy;
   readonly connections?: readonly Configuration_connections[];
-  readonly gateway?: Configuration_gateway;
+  readonly gateway?: PutGateway;
   readonly webhooks?: readonly Configuration_webhooks[];
-  readonly retention_policy?: Configuration_retention_policy;
+  readonly retention_policy?: PutRetentionPolicy;
   readonly sso?: Configuration_sso;
   readonly members?: readonly Configuration_members[];
   readonly keys?: readonly Configuration_keys[];
@@ -806,12 +806,6 @@ export interface Configuration_budgets {
   readonly alert_thresholds?: readonly number[];
   readonly timezone?: string | null;
   readonly owner?: string | null;
-}
-
-export interface Configuration_chain_budget {
-  readonly max_cost_usd?: string | null;
-  readonly max_depth?: number | null;
-  readonly max_tokens?: number | null;
 }
 
 export interface Configuration_connections {
@@ -839,16 +833,6 @@ export interface Configuration_customer_limits {
   readonly owner?: string | null;
 }
 
-export interface Configuration_gateway {
-  readonly default_max_output_tokens?: number;
-  readonly min_output_tokens?: number;
-  readonly unseen_input_tokens?: number | null;
-  readonly hold?: GatewayHold;
-  readonly on_limit?: GatewayOnLimit;
-  readonly on_abort?: GatewayOnAbort;
-  readonly customer_from_body?: boolean;
-}
-
 export interface Configuration_ip_allow_list {
   readonly cidrs: readonly string[];
 }
@@ -869,14 +853,6 @@ export interface Configuration_members {
   readonly email: string;
   readonly name?: string;
   readonly role: MemberRole;
-}
-
-export interface Configuration_org {
-  readonly name?: string;
-  readonly slug?: string;
-  readonly timezone?: string;
-  readonly home_region?: string | null;
-  readonly on_unsettled?: OnUnsettled;
 }
 
 export interface Configuration_policies {
@@ -906,20 +882,6 @@ export interface Configuration_prices {
   readonly modifiers?: readonly PutModelPrice_modifiers[] | null;
   readonly units?: Readonly<Record<string, string>> | null;
   readonly effective_from?: string;
-}
-
-export interface Configuration_rate_limits {
-  readonly read_rpm?: number | null;
-  readonly policies?: readonly PutOrgRateLimit_policies[];
-}
-
-export interface Configuration_retention_policy {
-  readonly runs_days?: number | null;
-  readonly content_days?: number;
-  readonly audit_days?: number | null;
-  readonly deliveries_days?: number;
-  readonly idempotency_days?: number;
-  readonly legal_hold?: boolean;
 }
 
 export type Configuration_routing_policy = {
@@ -967,18 +929,6 @@ export type Configuration_sso = {
   readonly just_in_time?: boolean;
   readonly required?: boolean;
 } | null;
-
-export interface Configuration_unpriced_models {
-  readonly on_unpriced: OnUnpriced;
-  readonly input_usd_per_million?: string | null;
-  readonly cached_input_usd_per_million?: string | null;
-  readonly cache_write_usd_per_million?: string | null;
-  readonly output_usd_per_million?: string | null;
-  readonly audio_input_usd_per_million?: string | null;
-  readonly audio_output_usd_per_million?: string | null;
-  readonly image_usd?: string | null;
-  readonly request_usd?: string | null;
-}
 
 export interface Configuration_webhooks {
   readonly id?: string;
@@ -1618,256 +1568,8 @@ export interface EventTypeList {
 
 export interface ExportedConfiguration {
   readonly org_id: string;
-  readonly configuration: ExportedConfiguration_configuration;
+  readonly configuration: Readonly<Record<string, unknown>>;
   readonly omitted: readonly ExportedConfiguration_omitted[];
-}
-
-export interface ExportedConfiguration_configuration {
-  readonly version?: 1;
-  readonly org?: ExportedConfiguration_configuration_org;
-  readonly budgets?: readonly ExportedConfiguration_configuration_budgets[];
-  readonly spend_cap?: ExportedConfiguration_configuration_spend_cap;
-  readonly chain_budget?: ExportedConfiguration_configuration_chain_budget;
-  readonly customer_limits?: readonly ExportedConfiguration_configuration_customer_limits[];
-  readonly rate_limits?: ExportedConfiguration_configuration_rate_limits;
-  readonly prices?: readonly ExportedConfiguration_configuration_prices[];
-  readonly unpriced_models?: ExportedConfiguration_configuration_unpriced_models;
-  readonly policies?: readonly ExportedConfiguration_configuration_policies[];
-  readonly safety_detectors?: readonly ExportedConfiguration_configuration_safety_detectors[];
-  readonly routing_policy?: ExportedConfiguration_configuration_routing_policy;
-  readonly connections?: readonly ExportedConfiguration_configuration_connections[];
-  readonly gateway?: ExportedConfiguration_configuration_gateway;
-  readonly webhooks?: readonly ExportedConfiguration_configuration_webhooks[];
-  readonly retention_policy?: ExportedConfiguration_configuration_retention_policy;
-  readonly sso?: ExportedConfiguration_configuration_sso;
-  readonly members?: readonly ExportedConfiguration_configuration_members[];
-  readonly keys?: readonly ExportedConfiguration_configuration_keys[];
-  readonly ip_allow_list?: ExportedConfiguration_configuration_ip_allow_list;
-}
-
-export interface ExportedConfiguration_configuration_budgets {
-  readonly id?: string;
-  readonly name: string;
-  readonly scope_kind: 'org' | 'workflow' | 'deployment' | 'department' | 'key' | 'member' | 'team' | 'model' | 'provider' | string;
-  readonly scope_id?: string;
-  readonly period: LimitPeriod;
-  readonly limit_usd: string;
-  readonly enforcement?: Enforcement;
-  readonly alert_thresholds?: readonly number[];
-  readonly timezone?: string | null;
-  readonly owner?: string | null;
-}
-
-export interface ExportedConfiguration_configuration_chain_budget {
-  readonly max_cost_usd?: string | null;
-  readonly max_depth?: number | null;
-  readonly max_tokens?: number | null;
-}
-
-export interface ExportedConfiguration_configuration_connections {
-  readonly id?: string;
-  readonly name: string;
-  readonly kind: ConnectionKind;
-  readonly base_url?: string;
-  readonly api_key?: string;
-  readonly api_key_env?: string;
-  readonly models?: readonly string[] | null;
-  readonly priority?: number;
-  readonly weight?: number;
-  readonly timeouts?: ExportedConfiguration_configuration_connections_timeouts;
-  readonly headers?: Readonly<Record<string, string>>;
-}
-
-export interface ExportedConfiguration_configuration_connections_timeouts {
-  readonly connect_ms?: number;
-  readonly first_byte_ms?: number;
-  readonly idle_ms?: number;
-  readonly total_ms?: number;
-}
-
-export interface ExportedConfiguration_configuration_customer_limits {
-  readonly id?: string;
-  readonly customer_id: string;
-  readonly period: LimitPeriod;
-  readonly limit_usd: string;
-  readonly enforcement?: Enforcement;
-  readonly alert_thresholds?: readonly number[];
-  readonly timezone?: string | null;
-  readonly owner?: string | null;
-}
-
-export interface ExportedConfiguration_configuration_gateway {
-  readonly default_max_output_tokens?: number;
-  readonly min_output_tokens?: number;
-  readonly unseen_input_tokens?: number | null;
-  readonly hold?: GatewayHold;
-  readonly on_limit?: GatewayOnLimit;
-  readonly on_abort?: GatewayOnAbort;
-  readonly customer_from_body?: boolean;
-}
-
-export interface ExportedConfiguration_configuration_ip_allow_list {
-  readonly cidrs: readonly string[];
-}
-
-export interface ExportedConfiguration_configuration_keys {
-  readonly id?: string;
-  readonly name: string;
-  readonly role: MemberRole;
-  readonly scopes: readonly ('org:read' | 'org:write' | 'keys:read' | 'keys:write' | 'runs:read' | 'runs:write' | 'budgets:read' | 'budgets:write' | 'customers:read' | 'customers:write' | 'credits:read' | 'credits:write' | 'policies:read' | 'policies:write' | 'routing:read' | 'routing:write' | 'webhooks:read' | 'webhooks:write' | 'audit:read' | 'audit:write' | 'benchmarks:read' | 'benchmarks:write' | 'forecasts:read' | 'forecasts:write' | 'edge:decide' | 'runs:backfill' | 'connections:read' | 'connections:write' | 'gateway:call')[];
-  readonly not_before?: string;
-  readonly expires_at?: string;
-  readonly attribution?: ExportedConfiguration_configuration_keys_attribution;
-  readonly attribution_locked?: readonly AttributionField[];
-}
-
-export interface ExportedConfiguration_configuration_keys_attribution {
-  readonly member_id?: string | null;
-  readonly team?: string;
-  readonly department?: string;
-  readonly workflow?: string;
-  readonly deployment?: string;
-  readonly customer_id?: string;
-  readonly tags?: Readonly<Record<string, string>>;
-}
-
-export interface ExportedConfiguration_configuration_members {
-  readonly id?: string;
-  readonly email: string;
-  readonly name?: string;
-  readonly role: MemberRole;
-}
-
-export interface ExportedConfiguration_configuration_org {
-  readonly name?: string;
-  readonly slug?: string;
-  readonly timezone?: string;
-  readonly home_region?: string | null;
-  readonly on_unsettled?: OnUnsettled;
-}
-
-export interface ExportedConfiguration_configuration_policies {
-  readonly id?: string;
-  readonly effect: PolicyEffect;
-  readonly models?: readonly string[];
-  readonly actions?: readonly string[];
-  readonly expression?: string;
-  readonly priority: number;
-  readonly reason: string;
-  readonly enabled?: boolean;
-  readonly owner?: string | null;
-}
-
-export interface ExportedConfiguration_configuration_prices {
-  readonly id?: string;
-  readonly model: string;
-  readonly discount_percent?: string | null;
-  readonly input_usd_per_million?: string | null;
-  readonly cached_input_usd_per_million?: string | null;
-  readonly cache_write_usd_per_million?: string | null;
-  readonly output_usd_per_million?: string | null;
-  readonly audio_input_usd_per_million?: string | null;
-  readonly audio_output_usd_per_million?: string | null;
-  readonly image_usd?: string | null;
-  readonly request_usd?: string | null;
-  readonly modifiers?: readonly Model_modifiers[] | null;
-  readonly units?: Readonly<Record<string, string>> | null;
-  readonly effective_from?: string;
-}
-
-export interface ExportedConfiguration_configuration_rate_limits {
-  readonly read_rpm?: number | null;
-  readonly policies?: readonly ExportedConfiguration_configuration_rate_limits_policies[];
-}
-
-export interface ExportedConfiguration_configuration_rate_limits_policies {
-  readonly name: string;
-  readonly unit: RateLimitUnit;
-  readonly limit: string | number;
-  readonly kind: RateLimitKind;
-  readonly window_seconds?: number;
-  readonly match?: RateLimitPolicy_match;
-  readonly burst?: string | number | null;
-}
-
-export interface ExportedConfiguration_configuration_retention_policy {
-  readonly runs_days?: number | null;
-  readonly content_days?: number;
-  readonly audit_days?: number | null;
-  readonly deliveries_days?: number;
-  readonly idempotency_days?: number;
-  readonly legal_hold?: boolean;
-}
-
-export type ExportedConfiguration_configuration_routing_policy = {
-  readonly candidates: readonly string[];
-  readonly suite: string;
-  readonly min_score: number;
-  readonly max_age_days: number;
-  readonly objective: RoutingObjective;
-  readonly min_samples?: number;
-  readonly weights?: ExportedConfiguration_configuration_routing_policy_weights;
-  readonly fallbacks?: readonly string[];
-} | null;
-
-export interface ExportedConfiguration_configuration_routing_policy_weights {
-  readonly cost?: number;
-  readonly latency?: number;
-  readonly quality?: number;
-}
-
-export interface ExportedConfiguration_configuration_safety_detectors {
-  readonly id?: string;
-  readonly name: string;
-  readonly kind: 'built_in' | 'regex' | 'words';
-  readonly pattern?: string;
-  readonly words?: readonly string[];
-  readonly threshold?: number;
-  readonly action: SafetyAction;
-  readonly enabled?: boolean;
-}
-
-export type ExportedConfiguration_configuration_spend_cap = {
-  readonly cap_usd: string;
-  readonly timezone?: string | null;
-  readonly alert_thresholds?: readonly number[];
-  readonly owner?: string | null;
-} | null;
-
-export type ExportedConfiguration_configuration_sso = {
-  readonly kind?: 'oidc' | 'saml';
-  readonly issuer?: string;
-  readonly client_id?: string;
-  readonly client_secret?: string;
-  readonly scope?: string;
-  readonly idp_entity_id?: string;
-  readonly idp_sso_url?: string;
-  readonly idp_certificate?: string;
-  readonly groups_attribute?: string;
-  readonly role_mapping?: readonly Sso_role_mapping[];
-  readonly default_role?: 'viewer' | 'member' | 'admin' | 'owner' | null;
-  readonly allowed_email_domains?: readonly string[];
-  readonly just_in_time?: boolean;
-  readonly required?: boolean;
-} | null;
-
-export interface ExportedConfiguration_configuration_unpriced_models {
-  readonly on_unpriced: OnUnpriced;
-  readonly input_usd_per_million?: string | null;
-  readonly cached_input_usd_per_million?: string | null;
-  readonly cache_write_usd_per_million?: string | null;
-  readonly output_usd_per_million?: string | null;
-  readonly audio_input_usd_per_million?: string | null;
-  readonly audio_output_usd_per_million?: string | null;
-  readonly image_usd?: string | null;
-  readonly request_usd?: string | null;
-}
-
-export interface ExportedConfiguration_configuration_webhooks {
-  readonly id?: string;
-  readonly url: string;
-  readonly events: readonly string[];
-  readonly description?: string | null;
 }
 
 export interface ExportedConfiguration_omitted {
