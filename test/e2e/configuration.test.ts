@@ -111,6 +111,17 @@ test('a broken file changes nothing, and names line and field', async () => {
   expect(json.data).toEqual([]);
 });
 
+test('an organization is only in one document, and a file that is missing is named', async () => {
+  const twice = write('twice.yaml', `${acme}---\n${acme}`);
+  expect(await apply(twice)).toMatchObject({
+    code: 1,
+    stderr: `purser: ${twice}:19:3 another document has the organization acme too\n`,
+  });
+  expect((await apply(join(folder, 'missing.yaml'))).stderr).toContain(
+    'missing.yaml: the file cannot be read',
+  );
+});
+
 test('a secret that is missing stays, and one of a file is read', async () => {
   write('key', 'sk-from-a-file-1234\n');
   const file = write(
@@ -134,7 +145,7 @@ test('an export of the demo is planned without a difference, and a copy of it ca
   expect(await run(['export', '--org', demo.slug, '-o', file])).toMatchObject({ code: 0, stderr: '' });
   const text = readFileSync(file, 'utf8');
   expect(text).toMatch(
-    /^# yaml-language-server: \$schema=http:\/\/\S+\/docs\/purser\.schema\.json\nversion: 1\n/,
+    /^# yaml-language-server: \$schema=http:\/\/\S+\/docs\/purser\.schema\.json\n# .*\nversion: 1\n\norg:\n/,
   );
   expect(await apply(file, '--dry-run', '--prune')).toMatchObject({
     code: 0,
