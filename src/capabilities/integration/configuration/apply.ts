@@ -20,7 +20,7 @@ import {
   type PlannedChange as PlannedChangeView,
 } from './schema.ts';
 import type { Fields, RouteCall } from './section.ts';
-import { sections } from './sections/sections.ts';
+import { sections } from './sections.ts';
 
 export interface ApplyDependencies {
   readonly secrets: Secrets;

@@ -1,6 +1,6 @@
 /** Webhook subscriptions. A new one gets its own secret. */
-import { selectSubscriptions, viewSubscription } from '../../webhooks/index.ts';
-import { type ListSection, pick } from '../section.ts';
+import { selectSubscriptions, viewSubscription } from '../webhooks/index.ts';
+import { type ListSection, pick } from './section.ts';
 
 export const webhooks: ListSection = {
   shape: 'list',
