@@ -55,7 +55,7 @@ const repeated = [
  */
 const tools = [
   'test/e2e/{client-package,samples}.test.ts',
-  'test/e2e/{command-line,demo,gateway-commands,init,prices,upgrade}.test.ts',
+  'test/e2e/{command-line,configuration,demo,gateway-commands,init,prices,upgrade}.test.ts',
   'test/frozen-contract/{command,contract,every-name}.test.ts',
 ];
 /**

@@ -8,8 +8,14 @@ export interface Group {
   readonly operations: readonly Operation[];
 }
 
-/** Parts of large groups with a page of their own, so that no page is longer than 100 KB. The first part is the tag. */
+/**
+ * Parts of large groups, or single operations, with a page of their own, so that no page is longer than 100 KB. The first part is the
+ * tag. Of two that match, the first applies.
+ */
 const parts: Readonly<Record<string, string>> = {
+  'configuration.plan': 'The changes that a configuration would make.',
+  'orgs.configuration.plan': 'The changes that a configuration would make, for operators.',
+  'orgs.configuration': 'Configurations of organizations, for operators.',
   'orgs.prepaid': 'Prepaid balances of organizations, for operators.',
   'orgs.plan': 'Plans of organizations, for operators.',
   'orgs.rate_limits': 'Rate limits of organizations, for operators.',
@@ -31,7 +37,8 @@ export function groupsOf(openApi: OpenApi): Group[] {
   return openApi.tags.flatMap(({ name: tag, description }) => {
     const own = operations.filter(({ tags }) => tags.includes(tag));
     const names = Object.keys(parts).filter((part) => part.startsWith(`${tag}.`));
-    const partOf = ({ operationId }: Operation) => names.find((part) => operationId.startsWith(`${part}.`));
+    const partOf = ({ operationId }: Operation) =>
+      names.find((part) => operationId === part || operationId.startsWith(`${part}.`));
     return [
       groupNamed(
         tag,

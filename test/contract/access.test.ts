@@ -357,6 +357,8 @@ describe('the response for a resource of another tenant is identical to that for
 function validBody(route: Route): object {
   const bodies: Record<string, object> = {
     'org.change': { name: 'Taken over' },
+    'configuration.plan': { budgets: [] },
+    'configuration.apply': { budgets: [] },
     'org.ip_allow_list.put': { cidrs: [] },
     'support_access.settings.put': { allowed: true, approval_required: false },
     'retention_policy.put': {},

@@ -72,9 +72,14 @@ interface ApplyCommandOptions extends ServiceOptions, ApplyFlags {
   readonly json?: true;
 }
 
+interface NamedDocument extends ConfigurationDocument {
+  /** Slug of the organization; its id, if the file does not name it. */
+  readonly org: string;
+}
+
 /** A document with its plan, or with the result of its application. */
 interface Result<Changes> {
-  readonly document: ConfigurationDocument;
+  readonly document: NamedDocument;
   readonly changes: Changes;
   readonly secretFiles: readonly SecretFile[];
 }
@@ -91,7 +96,7 @@ async function apply({
     process.stderr.write(`${warning}\n`);
   }
   const service = await openConfigurationService(options);
-  const documents = await withSlugs(service, read, options.org);
+  const documents = await nameOrgs(service, read, options.org);
   if (dryRun !== true) {
     await completePending(service, secretsDir);
   }
@@ -116,33 +121,47 @@ async function apply({
   printJson(json, applied, true);
 }
 
-/** Adds the slug to a document that does not name its organization. */
-async function withSlugs(
+/** Names the organization of each document. Adds the slug to a document without one, for an operator. */
+async function nameOrgs(
   service: ConfigurationService,
   documents: readonly ConfigurationDocument[],
   org: string | undefined,
-): Promise<ConfigurationDocument[]> {
-  if (!service.isOperator) {
-    return [...documents];
+): Promise<NamedDocument[]> {
+  const named: NamedDocument[] = [];
+  for (const document of documents) {
+    const { configuration } = document;
+    const slug = configuration.org?.slug;
+    // A value of another type is left to the service, which names its place.
+    if (slug !== undefined || !service.isOperator || !isObject(configuration.org ?? {})) {
+      named.push({ ...document, org: String(slug ?? org ?? document.source) });
+      continue;
+    }
+    const found = await findOrg(service, org);
+    const withSlug = { ...configuration, org: { ...configuration.org, slug: found.slug } };
+    named.push({ ...document, configuration: withSlug, org: found.slug });
   }
-  return Promise.all(
-    documents.map(async (document) => {
-      const { configuration } = document;
-      const isNamed = configuration.org?.slug !== undefined;
-      // A value of another type is left to the service, which names its place.
-      if (isNamed || (configuration.org !== undefined && typeof configuration.org !== 'object')) {
-        return document;
-      }
-      const { slug } = await findOrg(service, org);
-      return { ...document, configuration: { ...configuration, org: { ...configuration.org, slug } } };
-    }),
+  const twice = named.filter(
+    (one, index) => named.findIndex(({ org: other }) => other === one.org) !== index,
   );
+  if (twice.length > 0) {
+    throw new InvalidConfiguration(
+      twice.map(
+        (document) =>
+          `${document.placeOf('org.slug')} another document has the organization ${document.org} too`,
+      ),
+    );
+  }
+  return named;
+}
+
+function isObject(value: unknown): boolean {
+  return value !== null && typeof value === 'object' && !Array.isArray(value);
 }
 
 /** Plans all documents, so that nothing is applied if one of them has an error. */
 async function planAll(
   service: ConfigurationService,
-  documents: readonly ConfigurationDocument[],
+  documents: readonly NamedDocument[],
   flags: ApplyFlags,
 ): Promise<Result<ConfigurationPlan>[]> {
   const plans: Result<ConfigurationPlan>[] = [];
@@ -180,12 +199,8 @@ function problemsOf(error: unknown, { source, placeOf, offsetOf }: Configuration
 
 function show(plans: readonly Result<ConfigurationPlan>[]): void {
   for (const { document, changes } of plans) {
-    print(`${orgName(document)}:\n${planText(changes).replaceAll(/^/gm, '  ')}`);
+    print(`${document.org}:\n${planText(changes).replaceAll(/^/gm, '  ')}`);
   }
-}
-
-function orgName({ configuration, source }: ConfigurationDocument): string {
-  return String(configuration.org?.slug ?? source);
 }
 
 /** Sections whose new resources have a secret. */
@@ -205,7 +220,7 @@ async function applyOne(
     url: service.url,
     path: service.applyPath(flags),
     body: document.configuration,
-    org: orgName(document),
+    org: document.org,
     idempotencyKey: randomUUID(),
     sentAt: systemClock.now().toISOString(),
   };
@@ -269,7 +284,7 @@ async function completePending(service: ConfigurationService, secretsDir: string
 }
 
 function showApplied(
-  document: ConfigurationDocument,
+  document: NamedDocument,
   plan: ConfigurationPlan,
   applied: AppliedConfiguration,
   secretFiles: readonly SecretFile[],
@@ -277,10 +292,10 @@ function showApplied(
   const { changes } = applied;
   if (changes.length !== plan.changes.length) {
     print(
-      `${orgName(document)} has changed since the plan. Applied:\n${planText(applied).replaceAll(/^/gm, '  ')}`,
+      `${document.org} has changed since the plan. Applied:\n${planText(applied).replaceAll(/^/gm, '  ')}`,
     );
   } else if (changes.length > 0) {
-    print(`${orgName(document)}: applied ${changes.length === 1 ? '1 change' : `${changes.length} changes`}`);
+    print(`${document.org}: applied ${changes.length === 1 ? '1 change' : `${changes.length} changes`}`);
   }
   showSecretFiles(secretFiles);
 }
@@ -301,7 +316,7 @@ function printJson(
   }
   const documents = results.map(({ document, changes: { ...shown }, secretFiles }) => {
     const { secrets: _, ...rest } = shown as Partial<AppliedConfiguration>;
-    return { file: document.source, org: orgName(document), ...rest, secret_files: secretFiles };
+    return { file: document.source, org: document.org, ...rest, secret_files: secretFiles };
   });
   print(JSON.stringify({ applied, documents }, null, 2));
 }

@@ -60,11 +60,19 @@ export async function readDocuments(files: readonly string[]): Promise<Configura
 }
 
 async function readSource(file: string): Promise<string> {
-  const source = file === '-' ? await text(process.stdin) : await readFile(file, 'utf8');
+  const source = file === '-' ? await text(process.stdin) : await readConfigurationFile(file);
   if (source.length > fileBytesMax) {
     throw new InvalidConfiguration([`${file}: the file is too large`]);
   }
   return source;
+}
+
+async function readConfigurationFile(file: string): Promise<string> {
+  try {
+    return await readFile(file, 'utf8');
+  } catch (error) {
+    throw new InvalidConfiguration([`${file}: the file cannot be read: ${(error as Error).message}`]);
+  }
 }
 
 interface ParsedDocument {

@@ -1,7 +1,7 @@
 /** `purser export`: writes the configuration of organizations to a file that `purser apply` reads. */
 import { writeFile } from 'node:fs/promises';
 import { Command } from 'commander';
-import { stringify } from 'yaml';
+import { Document, isMap, isScalar, isSeq, visit } from 'yaml';
 import { print } from '../with-database.ts';
 import {
   type ConfigurationService,
@@ -33,7 +33,7 @@ async function exportConfiguration({ all, output, ...options }: ExportOptions): 
   for (const orgId of orgIds) {
     documents.push(await documentOf(service, orgId));
   }
-  const text = `# yaml-language-server: $schema=${service.url}/docs/purser.schema.json\n${documents.join('---\n')}`;
+  const text = `# yaml-language-server: $schema=${service.url}/docs/purser.schema.json\n# Secrets are not exported: those that are stored stay.\n${documents.join('---\n')}`;
   if (output === undefined) {
     print(text.trimEnd());
   } else {
@@ -50,5 +50,23 @@ async function documentOf(service: ConfigurationService, orgId: string): Promise
   for (const { section, required } of omitted) {
     process.stderr.write(`${section} is left out: ${required}\n`);
   }
-  return stringify(configuration, { lineWidth: 0 });
+  return yamlText(configuration);
+}
+
+/** Lists of at most this many characters are written in one line. */
+const lineLengthMax = 80;
+
+function yamlText(configuration: object): string {
+  const document = new Document(configuration);
+  visit(document, {
+    Seq(_, list) {
+      list.flow = list.items.every(isScalar) && JSON.stringify(list.toJS(document)).length <= lineLengthMax;
+    },
+  });
+  for (const { key, value } of isMap(document.contents) ? document.contents.items : []) {
+    if (isScalar(key) && (isMap(value) || isSeq(value))) {
+      key.spaceBefore = true;
+    }
+  }
+  return document.toString({ lineWidth: 0 });
 }

@@ -328,236 +328,7 @@ export interface Responses {
   };
   readonly 'configuration.read': {
     readonly org_id: string;
-    readonly configuration: {
-      readonly version?: 1;
-      readonly org?: {
-        readonly name?: string;
-        readonly slug?: string;
-        readonly timezone?: string;
-        readonly home_region?: string | null;
-        readonly on_unsettled?: 'release' | 'post_held';
-      };
-      readonly budgets?: readonly {
-        readonly id?: string;
-        readonly name: string;
-        readonly scope_kind: 'org' | 'workflow' | 'deployment' | 'department' | 'key' | 'member' | 'team' | 'model' | 'provider' | string;
-        readonly scope_id?: string;
-        readonly period: 'day' | 'week' | 'month' | 'quarter' | 'year';
-        readonly limit_usd: string;
-        readonly enforcement?: 'block' | 'alert';
-        readonly alert_thresholds?: readonly number[];
-        readonly timezone?: string | null;
-        readonly owner?: string | null;
-      }[];
-      readonly spend_cap?: {
-        readonly cap_usd: string;
-        readonly timezone?: string | null;
-        readonly alert_thresholds?: readonly number[];
-        readonly owner?: string | null;
-      } | null;
-      readonly chain_budget?: {
-        readonly max_cost_usd?: string | null;
-        readonly max_depth?: number | null;
-        readonly max_tokens?: number | null;
-      };
-      readonly customer_limits?: readonly {
-        readonly id?: string;
-        readonly customer_id: string;
-        readonly period: 'day' | 'week' | 'month' | 'quarter' | 'year';
-        readonly limit_usd: string;
-        readonly enforcement?: 'block' | 'alert';
-        readonly alert_thresholds?: readonly number[];
-        readonly timezone?: string | null;
-        readonly owner?: string | null;
-      }[];
-      readonly rate_limits?: {
-        readonly read_rpm?: number | null;
-        readonly policies?: readonly {
-          readonly name: string;
-          readonly unit: 'usd' | 'tokens' | 'requests' | 'concurrent';
-          readonly limit: string | number;
-          readonly kind: 'rate' | 'quota';
-          readonly window_seconds?: number;
-          readonly match?: {
-            readonly key_id?: string;
-            readonly model?: string;
-            readonly customer_id?: string;
-            readonly route_class?: 'read' | 'write' | 'runs' | 'edge';
-          };
-          readonly burst?: string | number | null;
-        }[];
-      };
-      readonly prices?: readonly {
-        readonly id?: string;
-        readonly model: string;
-        readonly discount_percent?: string | null;
-        readonly input_usd_per_million?: string | null;
-        readonly cached_input_usd_per_million?: string | null;
-        readonly cache_write_usd_per_million?: string | null;
-        readonly output_usd_per_million?: string | null;
-        readonly audio_input_usd_per_million?: string | null;
-        readonly audio_output_usd_per_million?: string | null;
-        readonly image_usd?: string | null;
-        readonly request_usd?: string | null;
-        readonly modifiers?: readonly {
-          readonly tier?: string;
-          readonly above_input_tokens?: number;
-          readonly cache_write_ttl?: '1h';
-          readonly region?: string;
-          readonly multiplier?: string;
-          readonly input_usd_per_million?: string;
-          readonly cached_input_usd_per_million?: string;
-          readonly cache_write_usd_per_million?: string;
-          readonly output_usd_per_million?: string;
-          readonly audio_input_usd_per_million?: string;
-          readonly audio_output_usd_per_million?: string;
-          readonly image_usd?: string;
-          readonly request_usd?: string;
-        }[] | null;
-        readonly units?: Readonly<Record<string, string>> | null;
-        readonly effective_from?: string;
-      }[];
-      readonly unpriced_models?: {
-        readonly on_unpriced: 'refuse' | 'hold_default' | 'record';
-        readonly input_usd_per_million?: string | null;
-        readonly cached_input_usd_per_million?: string | null;
-        readonly cache_write_usd_per_million?: string | null;
-        readonly output_usd_per_million?: string | null;
-        readonly audio_input_usd_per_million?: string | null;
-        readonly audio_output_usd_per_million?: string | null;
-        readonly image_usd?: string | null;
-        readonly request_usd?: string | null;
-      };
-      readonly policies?: readonly {
-        readonly id?: string;
-        readonly effect: 'allow' | 'block' | 'require_approval';
-        readonly models?: readonly string[];
-        readonly actions?: readonly string[];
-        readonly expression?: string;
-        readonly priority: number;
-        readonly reason: string;
-        readonly enabled?: boolean;
-        readonly owner?: string | null;
-      }[];
-      readonly safety_detectors?: readonly {
-        readonly id?: string;
-        readonly name: string;
-        readonly kind: 'built_in' | 'regex' | 'words';
-        readonly pattern?: string;
-        readonly words?: readonly string[];
-        readonly threshold?: number;
-        readonly action: 'block' | 'flag';
-        readonly enabled?: boolean;
-      }[];
-      readonly routing_policy?: {
-        readonly candidates: readonly string[];
-        readonly suite: string;
-        readonly min_score: number;
-        readonly max_age_days: number;
-        readonly objective: 'cost' | 'latency' | 'quality';
-        readonly min_samples?: number;
-        readonly weights?: {
-          readonly cost?: number;
-          readonly latency?: number;
-          readonly quality?: number;
-        };
-        readonly fallbacks?: readonly string[];
-      } | null;
-      readonly connections?: readonly {
-        readonly id?: string;
-        readonly name: string;
-        readonly kind: 'openai' | 'anthropic' | 'openai_compatible' | 'azure_openai';
-        readonly base_url?: string;
-        readonly api_key?: string;
-        readonly api_key_env?: string;
-        readonly models?: readonly string[] | null;
-        readonly priority?: number;
-        readonly weight?: number;
-        readonly timeouts?: {
-          readonly connect_ms?: number;
-          readonly first_byte_ms?: number;
-          readonly idle_ms?: number;
-          readonly total_ms?: number;
-        };
-        readonly headers?: Readonly<Record<string, string>>;
-      }[];
-      readonly gateway?: {
-        readonly default_max_output_tokens?: number;
-        readonly min_output_tokens?: number;
-        readonly unseen_input_tokens?: number | null;
-        readonly hold?: 'worst_case' | 'expected';
-        readonly on_limit?: 'refuse' | 'fit' | 'fallback';
-        readonly on_abort?: 'drain' | 'close';
-        readonly customer_from_body?: boolean;
-      };
-      readonly webhooks?: readonly {
-        readonly id?: string;
-        readonly url: string;
-        readonly format?: 'json' | 'slack' | 'teams';
-        readonly events?: readonly string[];
-        readonly description?: string | null;
-      }[];
-      readonly email_subscriptions?: readonly {
-        readonly id?: string;
-        readonly recipients: readonly string[];
-        readonly events?: readonly string[];
-        readonly digest?: 'weekly' | 'none';
-        readonly description?: string | null;
-        readonly enabled?: boolean;
-      }[];
-      readonly retention_policy?: {
-        readonly runs_days?: number | null;
-        readonly content_days?: number;
-        readonly audit_days?: number | null;
-        readonly deliveries_days?: number;
-        readonly idempotency_days?: number;
-        readonly legal_hold?: boolean;
-      };
-      readonly sso?: {
-        readonly kind?: 'oidc' | 'saml';
-        readonly issuer?: string;
-        readonly client_id?: string;
-        readonly client_secret?: string;
-        readonly scope?: string;
-        readonly idp_entity_id?: string;
-        readonly idp_sso_url?: string;
-        readonly idp_certificate?: string;
-        readonly groups_attribute?: string;
-        readonly role_mapping?: readonly {
-          readonly group: string;
-          readonly role: 'viewer' | 'member' | 'admin' | 'owner';
-        }[];
-        readonly default_role?: 'viewer' | 'member' | 'admin' | 'owner' | null;
-        readonly allowed_email_domains?: readonly string[];
-        readonly just_in_time?: boolean;
-        readonly required?: boolean;
-      } | null;
-      readonly members?: readonly {
-        readonly id?: string;
-        readonly email: string;
-        readonly name?: string;
-        readonly role: 'viewer' | 'member' | 'admin' | 'owner';
-      }[];
-      readonly keys?: readonly {
-        readonly id?: string;
-        readonly name: string;
-        readonly role: 'viewer' | 'member' | 'admin' | 'owner';
-        readonly scopes: readonly ('org:read' | 'org:write' | 'keys:read' | 'keys:write' | 'runs:read' | 'runs:write' | 'budgets:read' | 'budgets:write' | 'customers:read' | 'customers:write' | 'credits:read' | 'credits:write' | 'policies:read' | 'policies:write' | 'routing:read' | 'routing:write' | 'webhooks:read' | 'webhooks:write' | 'audit:read' | 'audit:write' | 'benchmarks:read' | 'benchmarks:write' | 'forecasts:read' | 'forecasts:write' | 'edge:decide' | 'runs:backfill' | 'connections:read' | 'connections:write' | 'gateway:call')[];
-        readonly not_before?: string;
-        readonly expires_at?: string;
-        readonly attribution?: {
-          readonly member_id?: string | null;
-          readonly team?: string;
-          readonly department?: string;
-          readonly workflow?: string;
-          readonly deployment?: string;
-          readonly customer_id?: string;
-          readonly tags?: Readonly<Record<string, string>>;
-        };
-        readonly attribution_locked?: readonly ('member_id' | 'team' | 'department' | 'workflow' | 'deployment' | 'customer_id' | 'tags')[];
-      }[];
-      readonly ip_allow_list?: Responses['org.ip_allow_list.read'];
-    };
+    readonly configuration: Readonly<Record<string, unknown>>;
     readonly omitted: readonly {
       readonly section: string;
       readonly required: string;
@@ -741,47 +512,6 @@ export interface Responses {
     }[];
     readonly not_checked: readonly ('policies' | 'safety' | 'plan' | 'chain' | 'credits')[];
     readonly degraded?: boolean;
-  };
-  readonly 'email_subscriptions.change': Responses['email_subscriptions.read'];
-  readonly 'email_subscriptions.create': Responses['email_subscriptions.read'];
-  readonly 'email_subscriptions.deliveries.list': {
-    readonly data: readonly Responses['email_subscriptions.deliveries.redeliver'][];
-    readonly next_cursor: string | null;
-  };
-  readonly 'email_subscriptions.deliveries.redeliver': {
-    readonly id: string;
-    readonly event_id: string;
-    readonly event_type: string;
-    readonly recipient: string | null;
-    readonly state: 'waiting' | 'delivered' | 'failed';
-    readonly failure: 'attempts_exhausted' | 'disabled' | 'queue_full' | 'event_gone' | 'rejected' | null;
-    readonly next_attempt_at: string | null;
-    readonly attempts: readonly {
-      readonly at: string;
-      readonly status: number | null;
-      readonly latency_ms: number;
-      readonly error: 'not_configured' | 'timeout' | 'name_not_resolved' | 'connection_refused' | 'connection_reset' | 'tls' | 'authentication' | 'network' | null;
-      readonly response: string | null;
-    }[];
-    readonly created_at: string;
-    readonly ended_at: string | null;
-  };
-  readonly 'email_subscriptions.list': {
-    readonly data: readonly Responses['email_subscriptions.read'][];
-    readonly next_cursor: string | null;
-  };
-  readonly 'email_subscriptions.read': {
-    readonly id: string;
-    readonly recipients: readonly string[];
-    readonly events: readonly string[];
-    readonly digest: 'weekly' | 'none';
-    readonly description: string | null;
-    readonly enabled: boolean;
-    readonly created_at: string;
-    readonly updated_at: string;
-  };
-  readonly 'email_subscriptions.test': {
-    readonly data: readonly Responses['email_subscriptions.deliveries.redeliver'][];
   };
   readonly 'evals.create': Responses['evals.read'];
   readonly 'evals.list': {
@@ -1319,7 +1049,6 @@ export interface Responses {
     readonly last_sign_in_at: string | null;
     readonly removed_at: string | null;
     readonly sign_in_url: string | null;
-    readonly emailed: boolean;
   };
   readonly 'members.list': {
     readonly data: readonly Responses['members.read'][];
@@ -2724,7 +2453,6 @@ export interface Responses {
   readonly 'webhooks.create': {
     readonly id: string;
     readonly url: string;
-    readonly format: 'json' | 'slack' | 'teams';
     readonly events: readonly string[];
     readonly description: string | null;
     readonly status: 'active' | 'paused' | 'disabled';
@@ -2778,7 +2506,6 @@ export interface Responses {
   readonly 'webhooks.read': {
     readonly id: string;
     readonly url: string;
-    readonly format: 'json' | 'slack' | 'teams';
     readonly events: readonly string[];
     readonly description: string | null;
     readonly status: 'active' | 'paused' | 'disabled';

@@ -617,14 +617,6 @@ export interface ChangeCustomerLimit {
   readonly owner?: string | null;
 }
 
-export interface ChangeEmailSubscription {
-  readonly recipients?: readonly string[];
-  readonly events?: readonly string[];
-  readonly digest?: 'weekly' | 'none';
-  readonly description?: string | null;
-  readonly enabled?: boolean;
-}
-
 export interface ChangeKey {
   readonly name?: string;
   readonly attribution?: ChangeKey_attribution;
@@ -683,7 +675,6 @@ export interface ChangeSafetyDetector {
 
 export interface ChangeWebhook {
   readonly url?: string;
-  readonly format?: 'json' | 'slack' | 'teams';
   readonly events?: readonly string[];
   readonly description?: string | null;
 }
@@ -775,23 +766,22 @@ export interface CompleteRun {
 }
 
 export interface Configuration {
-  readonly version?: 1;
-  readonly org?: Configuration_org;
+  readonly version?: number;
+  readonly org?: ChangeOrg;
   readonly budgets?: readonly Configuration_budgets[];
   readonly spend_cap?: Configuration_spend_cap;
-  readonly chain_budget?: Configuration_chain_budget;
+  readonly chain_budget?: PutChainBudget;
   readonly customer_limits?: readonly Configuration_customer_limits[];
-  readonly rate_limits?: Configuration_rate_limits;
+  readonly rate_limits?: PutOrgRateLimit;
   readonly prices?: readonly Configuration_prices[];
-  readonly unpriced_models?: Configuration_unpriced_models;
+  readonly unpriced_models?: PutUnpricedPolicy;
   readonly policies?: readonly Configuration_policies[];
   readonly safety_detectors?: readonly Configuration_safety_detectors[];
   readonly routing_policy?: Configuration_routing_policy;
   readonly connections?: readonly Configuration_connections[];
-  readonly gateway?: Configuration_gateway;
+  readonly gateway?: PutGateway;
   readonly webhooks?: readonly Configuration_webhooks[];
-  readonly email_subscriptions?: readonly Configuration_email_subscriptions[];
-  readonly retention_policy?: Configuration_retention_policy;
+  readonly retention_policy?: PutRetentionPolicy;
   readonly sso?: Configuration_sso;
   readonly members?: readonly Configuration_members[];
   readonly keys?: readonly Configuration_keys[];
@@ -816,12 +806,6 @@ export interface Configuration_budgets {
   readonly alert_thresholds?: readonly number[];
   readonly timezone?: string | null;
   readonly owner?: string | null;
-}
-
-export interface Configuration_chain_budget {
-  readonly max_cost_usd?: string | null;
-  readonly max_depth?: number | null;
-  readonly max_tokens?: number | null;
 }
 
 export interface Configuration_connections {
@@ -849,25 +833,6 @@ export interface Configuration_customer_limits {
   readonly owner?: string | null;
 }
 
-export interface Configuration_email_subscriptions {
-  readonly id?: string;
-  readonly recipients: readonly string[];
-  readonly events?: readonly string[];
-  readonly digest?: 'weekly' | 'none';
-  readonly description?: string | null;
-  readonly enabled?: boolean;
-}
-
-export interface Configuration_gateway {
-  readonly default_max_output_tokens?: number;
-  readonly min_output_tokens?: number;
-  readonly unseen_input_tokens?: number | null;
-  readonly hold?: GatewayHold;
-  readonly on_limit?: GatewayOnLimit;
-  readonly on_abort?: GatewayOnAbort;
-  readonly customer_from_body?: boolean;
-}
-
 export interface Configuration_ip_allow_list {
   readonly cidrs: readonly string[];
 }
@@ -888,14 +853,6 @@ export interface Configuration_members {
   readonly email: string;
   readonly name?: string;
   readonly role: MemberRole;
-}
-
-export interface Configuration_org {
-  readonly name?: string;
-  readonly slug?: string;
-  readonly timezone?: string;
-  readonly home_region?: string | null;
-  readonly on_unsettled?: OnUnsettled;
 }
 
 export interface Configuration_policies {
@@ -925,20 +882,6 @@ export interface Configuration_prices {
   readonly modifiers?: readonly PutModelPrice_modifiers[] | null;
   readonly units?: Readonly<Record<string, string>> | null;
   readonly effective_from?: string;
-}
-
-export interface Configuration_rate_limits {
-  readonly read_rpm?: number | null;
-  readonly policies?: readonly PutOrgRateLimit_policies[];
-}
-
-export interface Configuration_retention_policy {
-  readonly runs_days?: number | null;
-  readonly content_days?: number;
-  readonly audit_days?: number | null;
-  readonly deliveries_days?: number;
-  readonly idempotency_days?: number;
-  readonly legal_hold?: boolean;
 }
 
 export type Configuration_routing_policy = {
@@ -987,23 +930,10 @@ export type Configuration_sso = {
   readonly required?: boolean;
 } | null;
 
-export interface Configuration_unpriced_models {
-  readonly on_unpriced: OnUnpriced;
-  readonly input_usd_per_million?: string | null;
-  readonly cached_input_usd_per_million?: string | null;
-  readonly cache_write_usd_per_million?: string | null;
-  readonly output_usd_per_million?: string | null;
-  readonly audio_input_usd_per_million?: string | null;
-  readonly audio_output_usd_per_million?: string | null;
-  readonly image_usd?: string | null;
-  readonly request_usd?: string | null;
-}
-
 export interface Configuration_webhooks {
   readonly id?: string;
   readonly url: string;
-  readonly format?: 'json' | 'slack' | 'teams';
-  readonly events?: readonly string[];
+  readonly events: readonly string[];
   readonly description?: string | null;
 }
 
@@ -1114,14 +1044,6 @@ export interface CreateCustomerLimit {
   readonly alert_thresholds?: readonly number[];
   readonly timezone?: string | null;
   readonly owner?: string | null;
-}
-
-export interface CreateEmailSubscription {
-  readonly recipients: readonly string[];
-  readonly events?: readonly string[];
-  readonly digest?: 'weekly' | 'none';
-  readonly description?: string | null;
-  readonly enabled?: boolean;
 }
 
 export interface CreateEval {
@@ -1330,8 +1252,7 @@ export interface CreateSupportGrant {
 
 export interface CreateWebhook {
   readonly url: string;
-  readonly format?: 'json' | 'slack' | 'teams';
-  readonly events?: readonly string[];
+  readonly events: readonly string[];
   readonly description?: string | null;
   readonly create_secret?: boolean;
 }
@@ -1539,70 +1460,6 @@ export interface DeprecationUsageList {
 
 export type DifferenceCause = 'missing' | 'unsettled' | 'late' | 'price' | 'time_zone' | 'unknown' | 'rounding';
 
-export interface DigestEventData {
-  readonly week_start: string;
-  readonly week_end: string;
-  readonly timezone: string;
-  readonly spend_usd: string;
-  readonly previous_spend_usd: string;
-  readonly runs: number;
-  readonly previous_runs: number;
-  readonly top_customers: readonly DigestEventData_top_customers[];
-  readonly top_models: readonly DigestEventData_top_models[];
-  readonly limits_near: readonly DigestEventData_limits_near[];
-  readonly blocked_requests: number;
-  readonly blocked_by: readonly DigestEventData_blocked_by[];
-  readonly unpriced_models: readonly DigestEventData_unpriced_models[];
-  readonly expiring_keys: readonly DigestEventData_expiring_keys[];
-}
-
-export interface DigestEventData_blocked_by {
-  readonly code: string;
-  readonly requests: number;
-}
-
-export interface DigestEventData_expiring_keys {
-  readonly key_id: string;
-  readonly name: string;
-  readonly expires_at: string;
-}
-
-export interface DigestEventData_limits_near {
-  readonly limit_id: string;
-  readonly kind: string;
-  readonly name: string | null;
-  readonly match: Readonly<Record<string, string>>;
-  readonly unit: string;
-  readonly limit: string | number;
-  readonly used: string | number;
-  readonly used_percent: number;
-}
-
-export interface DigestEventData_top_customers {
-  readonly customer_id: string;
-  readonly usd: string;
-  readonly previous_usd: string;
-}
-
-export interface DigestEventData_top_models {
-  readonly model: string;
-  readonly usd: string;
-  readonly previous_usd: string;
-}
-
-export interface DigestEventData_unpriced_models {
-  readonly model: string;
-  readonly runs: number;
-}
-
-export interface DigestWeeklyEvent {
-  readonly id: string;
-  readonly type: 'digest.weekly';
-  readonly created_at: string;
-  readonly org_id: string;
-  readonly data: DigestEventData;
-}
-
 export interface EdgeDecisionsImportedEvent {
   readonly id: string;
   readonly type: 'edge.decisions_imported';
@@ -1617,48 +1474,6 @@ export interface EdgeEventData {
   readonly reduced: number;
   readonly first_decided_at: string;
   readonly last_decided_at: string;
-}
-
-export interface EmailSubscription {
-  readonly id: string;
-  readonly recipients: readonly string[];
-  readonly events: readonly string[];
-  readonly digest: 'weekly' | 'none';
-  readonly description: string | null;
-  readonly enabled: boolean;
-  readonly created_at: string;
-  readonly updated_at: string;
-}
-
-export interface EmailSubscriptionDelivery {
-  readonly id: string;
-  readonly event_id: string;
-  readonly event_type: string;
-  readonly recipient: string | null;
-  readonly state: 'waiting' | 'delivered' | 'failed';
-  readonly failure: 'attempts_exhausted' | 'disabled' | 'queue_full' | 'event_gone' | 'rejected' | null;
-  readonly next_attempt_at: string | null;
-  readonly attempts: readonly EmailSubscriptionDelivery_attempts[];
-  readonly created_at: string;
-  readonly ended_at: string | null;
-}
-
-export interface EmailSubscriptionDeliveryList {
-  readonly data: readonly EmailSubscriptionDelivery[];
-  readonly next_cursor: string | null;
-}
-
-export interface EmailSubscriptionDelivery_attempts {
-  readonly at: string;
-  readonly status: number | null;
-  readonly latency_ms: number;
-  readonly error: 'not_configured' | 'timeout' | 'name_not_resolved' | 'connection_refused' | 'connection_reset' | 'tls' | 'authentication' | 'network' | null;
-  readonly response: string | null;
-}
-
-export interface EmailSubscriptionList {
-  readonly data: readonly EmailSubscription[];
-  readonly next_cursor: string | null;
 }
 
 export type Enforcement = 'block' | 'alert';
@@ -1753,267 +1568,8 @@ export interface EventTypeList {
 
 export interface ExportedConfiguration {
   readonly org_id: string;
-  readonly configuration: ExportedConfiguration_configuration;
+  readonly configuration: Readonly<Record<string, unknown>>;
   readonly omitted: readonly ExportedConfiguration_omitted[];
-}
-
-export interface ExportedConfiguration_configuration {
-  readonly version?: 1;
-  readonly org?: ExportedConfiguration_configuration_org;
-  readonly budgets?: readonly ExportedConfiguration_configuration_budgets[];
-  readonly spend_cap?: ExportedConfiguration_configuration_spend_cap;
-  readonly chain_budget?: ExportedConfiguration_configuration_chain_budget;
-  readonly customer_limits?: readonly ExportedConfiguration_configuration_customer_limits[];
-  readonly rate_limits?: ExportedConfiguration_configuration_rate_limits;
-  readonly prices?: readonly ExportedConfiguration_configuration_prices[];
-  readonly unpriced_models?: ExportedConfiguration_configuration_unpriced_models;
-  readonly policies?: readonly ExportedConfiguration_configuration_policies[];
-  readonly safety_detectors?: readonly ExportedConfiguration_configuration_safety_detectors[];
-  readonly routing_policy?: ExportedConfiguration_configuration_routing_policy;
-  readonly connections?: readonly ExportedConfiguration_configuration_connections[];
-  readonly gateway?: ExportedConfiguration_configuration_gateway;
-  readonly webhooks?: readonly ExportedConfiguration_configuration_webhooks[];
-  readonly email_subscriptions?: readonly ExportedConfiguration_configuration_email_subscriptions[];
-  readonly retention_policy?: ExportedConfiguration_configuration_retention_policy;
-  readonly sso?: ExportedConfiguration_configuration_sso;
-  readonly members?: readonly ExportedConfiguration_configuration_members[];
-  readonly keys?: readonly ExportedConfiguration_configuration_keys[];
-  readonly ip_allow_list?: ExportedConfiguration_configuration_ip_allow_list;
-}
-
-export interface ExportedConfiguration_configuration_budgets {
-  readonly id?: string;
-  readonly name: string;
-  readonly scope_kind: 'org' | 'workflow' | 'deployment' | 'department' | 'key' | 'member' | 'team' | 'model' | 'provider' | string;
-  readonly scope_id?: string;
-  readonly period: LimitPeriod;
-  readonly limit_usd: string;
-  readonly enforcement?: Enforcement;
-  readonly alert_thresholds?: readonly number[];
-  readonly timezone?: string | null;
-  readonly owner?: string | null;
-}
-
-export interface ExportedConfiguration_configuration_chain_budget {
-  readonly max_cost_usd?: string | null;
-  readonly max_depth?: number | null;
-  readonly max_tokens?: number | null;
-}
-
-export interface ExportedConfiguration_configuration_connections {
-  readonly id?: string;
-  readonly name: string;
-  readonly kind: ConnectionKind;
-  readonly base_url?: string;
-  readonly api_key?: string;
-  readonly api_key_env?: string;
-  readonly models?: readonly string[] | null;
-  readonly priority?: number;
-  readonly weight?: number;
-  readonly timeouts?: ExportedConfiguration_configuration_connections_timeouts;
-  readonly headers?: Readonly<Record<string, string>>;
-}
-
-export interface ExportedConfiguration_configuration_connections_timeouts {
-  readonly connect_ms?: number;
-  readonly first_byte_ms?: number;
-  readonly idle_ms?: number;
-  readonly total_ms?: number;
-}
-
-export interface ExportedConfiguration_configuration_customer_limits {
-  readonly id?: string;
-  readonly customer_id: string;
-  readonly period: LimitPeriod;
-  readonly limit_usd: string;
-  readonly enforcement?: Enforcement;
-  readonly alert_thresholds?: readonly number[];
-  readonly timezone?: string | null;
-  readonly owner?: string | null;
-}
-
-export interface ExportedConfiguration_configuration_email_subscriptions {
-  readonly id?: string;
-  readonly recipients: readonly string[];
-  readonly events?: readonly string[];
-  readonly digest?: 'weekly' | 'none';
-  readonly description?: string | null;
-  readonly enabled?: boolean;
-}
-
-export interface ExportedConfiguration_configuration_gateway {
-  readonly default_max_output_tokens?: number;
-  readonly min_output_tokens?: number;
-  readonly unseen_input_tokens?: number | null;
-  readonly hold?: GatewayHold;
-  readonly on_limit?: GatewayOnLimit;
-  readonly on_abort?: GatewayOnAbort;
-  readonly customer_from_body?: boolean;
-}
-
-export interface ExportedConfiguration_configuration_ip_allow_list {
-  readonly cidrs: readonly string[];
-}
-
-export interface ExportedConfiguration_configuration_keys {
-  readonly id?: string;
-  readonly name: string;
-  readonly role: MemberRole;
-  readonly scopes: readonly ('org:read' | 'org:write' | 'keys:read' | 'keys:write' | 'runs:read' | 'runs:write' | 'budgets:read' | 'budgets:write' | 'customers:read' | 'customers:write' | 'credits:read' | 'credits:write' | 'policies:read' | 'policies:write' | 'routing:read' | 'routing:write' | 'webhooks:read' | 'webhooks:write' | 'audit:read' | 'audit:write' | 'benchmarks:read' | 'benchmarks:write' | 'forecasts:read' | 'forecasts:write' | 'edge:decide' | 'runs:backfill' | 'connections:read' | 'connections:write' | 'gateway:call')[];
-  readonly not_before?: string;
-  readonly expires_at?: string;
-  readonly attribution?: ExportedConfiguration_configuration_keys_attribution;
-  readonly attribution_locked?: readonly AttributionField[];
-}
-
-export interface ExportedConfiguration_configuration_keys_attribution {
-  readonly member_id?: string | null;
-  readonly team?: string;
-  readonly department?: string;
-  readonly workflow?: string;
-  readonly deployment?: string;
-  readonly customer_id?: string;
-  readonly tags?: Readonly<Record<string, string>>;
-}
-
-export interface ExportedConfiguration_configuration_members {
-  readonly id?: string;
-  readonly email: string;
-  readonly name?: string;
-  readonly role: MemberRole;
-}
-
-export interface ExportedConfiguration_configuration_org {
-  readonly name?: string;
-  readonly slug?: string;
-  readonly timezone?: string;
-  readonly home_region?: string | null;
-  readonly on_unsettled?: OnUnsettled;
-}
-
-export interface ExportedConfiguration_configuration_policies {
-  readonly id?: string;
-  readonly effect: PolicyEffect;
-  readonly models?: readonly string[];
-  readonly actions?: readonly string[];
-  readonly expression?: string;
-  readonly priority: number;
-  readonly reason: string;
-  readonly enabled?: boolean;
-  readonly owner?: string | null;
-}
-
-export interface ExportedConfiguration_configuration_prices {
-  readonly id?: string;
-  readonly model: string;
-  readonly discount_percent?: string | null;
-  readonly input_usd_per_million?: string | null;
-  readonly cached_input_usd_per_million?: string | null;
-  readonly cache_write_usd_per_million?: string | null;
-  readonly output_usd_per_million?: string | null;
-  readonly audio_input_usd_per_million?: string | null;
-  readonly audio_output_usd_per_million?: string | null;
-  readonly image_usd?: string | null;
-  readonly request_usd?: string | null;
-  readonly modifiers?: readonly Model_modifiers[] | null;
-  readonly units?: Readonly<Record<string, string>> | null;
-  readonly effective_from?: string;
-}
-
-export interface ExportedConfiguration_configuration_rate_limits {
-  readonly read_rpm?: number | null;
-  readonly policies?: readonly ExportedConfiguration_configuration_rate_limits_policies[];
-}
-
-export interface ExportedConfiguration_configuration_rate_limits_policies {
-  readonly name: string;
-  readonly unit: RateLimitUnit;
-  readonly limit: string | number;
-  readonly kind: RateLimitKind;
-  readonly window_seconds?: number;
-  readonly match?: RateLimitPolicy_match;
-  readonly burst?: string | number | null;
-}
-
-export interface ExportedConfiguration_configuration_retention_policy {
-  readonly runs_days?: number | null;
-  readonly content_days?: number;
-  readonly audit_days?: number | null;
-  readonly deliveries_days?: number;
-  readonly idempotency_days?: number;
-  readonly legal_hold?: boolean;
-}
-
-export type ExportedConfiguration_configuration_routing_policy = {
-  readonly candidates: readonly string[];
-  readonly suite: string;
-  readonly min_score: number;
-  readonly max_age_days: number;
-  readonly objective: RoutingObjective;
-  readonly min_samples?: number;
-  readonly weights?: ExportedConfiguration_configuration_routing_policy_weights;
-  readonly fallbacks?: readonly string[];
-} | null;
-
-export interface ExportedConfiguration_configuration_routing_policy_weights {
-  readonly cost?: number;
-  readonly latency?: number;
-  readonly quality?: number;
-}
-
-export interface ExportedConfiguration_configuration_safety_detectors {
-  readonly id?: string;
-  readonly name: string;
-  readonly kind: 'built_in' | 'regex' | 'words';
-  readonly pattern?: string;
-  readonly words?: readonly string[];
-  readonly threshold?: number;
-  readonly action: SafetyAction;
-  readonly enabled?: boolean;
-}
-
-export type ExportedConfiguration_configuration_spend_cap = {
-  readonly cap_usd: string;
-  readonly timezone?: string | null;
-  readonly alert_thresholds?: readonly number[];
-  readonly owner?: string | null;
-} | null;
-
-export type ExportedConfiguration_configuration_sso = {
-  readonly kind?: 'oidc' | 'saml';
-  readonly issuer?: string;
-  readonly client_id?: string;
-  readonly client_secret?: string;
-  readonly scope?: string;
-  readonly idp_entity_id?: string;
-  readonly idp_sso_url?: string;
-  readonly idp_certificate?: string;
-  readonly groups_attribute?: string;
-  readonly role_mapping?: readonly Sso_role_mapping[];
-  readonly default_role?: 'viewer' | 'member' | 'admin' | 'owner' | null;
-  readonly allowed_email_domains?: readonly string[];
-  readonly just_in_time?: boolean;
-  readonly required?: boolean;
-} | null;
-
-export interface ExportedConfiguration_configuration_unpriced_models {
-  readonly on_unpriced: OnUnpriced;
-  readonly input_usd_per_million?: string | null;
-  readonly cached_input_usd_per_million?: string | null;
-  readonly cache_write_usd_per_million?: string | null;
-  readonly output_usd_per_million?: string | null;
-  readonly audio_input_usd_per_million?: string | null;
-  readonly audio_output_usd_per_million?: string | null;
-  readonly image_usd?: string | null;
-  readonly request_usd?: string | null;
-}
-
-export interface ExportedConfiguration_configuration_webhooks {
-  readonly id?: string;
-  readonly url: string;
-  readonly format?: 'json' | 'slack' | 'teams';
-  readonly events?: readonly string[];
-  readonly description?: string | null;
 }
 
 export interface ExportedConfiguration_omitted {
@@ -2711,7 +2267,6 @@ export interface MemberWithSignInLink {
   readonly last_sign_in_at: string | null;
   readonly removed_at: string | null;
   readonly sign_in_url: string | null;
-  readonly emailed: boolean;
 }
 
 export interface MintKey {
@@ -4463,10 +4018,6 @@ export interface SuspendOrg {
   readonly reason?: string;
 }
 
-export interface TestEmails {
-  readonly data: readonly EmailSubscriptionDelivery[];
-}
-
 export interface TestSafetyDetector {
   readonly content: string;
   readonly detectors?: readonly string[];
@@ -4670,7 +4221,6 @@ export interface Usage_total_previous {
 export interface Webhook {
   readonly id: string;
   readonly url: string;
-  readonly format: 'json' | 'slack' | 'teams';
   readonly events: readonly string[];
   readonly description: string | null;
   readonly status: 'active' | 'paused' | 'disabled';
@@ -4769,7 +4319,6 @@ export interface WebhookTestEventData {
 export interface WebhookWithSecret {
   readonly id: string;
   readonly url: string;
-  readonly format: 'json' | 'slack' | 'teams';
   readonly events: readonly string[];
   readonly description: string | null;
   readonly status: 'active' | 'paused' | 'disabled';
@@ -4891,4 +4440,4 @@ export interface ErrorDetails {
 export type ErrorCodeName = keyof ErrorDetails;
 
 /** Every event that a webhook subscription can receive. */
-export type PurserEvent = LimitThresholdReachedEvent | LimitExhaustedEvent | LimitExhaustionForecastEvent | RunFinishedEvent | RunUnsettledEvent | PriceMissingEvent | ModelUnpricedEvent | PriceChangePendingEvent | StatementDriftEvent | KeyCreatedEvent | KeyUpdatedEvent | KeyRotatedEvent | KeyRevokedEvent | KeyExpiringEvent | MemberInvitedEvent | MemberJoinedEvent | MemberUpdatedEvent | MemberRemovedEvent | SsoUpdatedEvent | OrgCreatedEvent | OrgUpdatedEvent | OrgSuspendedEvent | OrgReinstatedEvent | OrgIpAllowListUpdatedEvent | OrgResidencyUpdatedEvent | SupportGrantCreatedEvent | SupportGrantApprovedEvent | SupportGrantDeniedEvent | SupportGrantRevokedEvent | SupportSessionOpenedEvent | SupportSettingsUpdatedEvent | BudgetCreatedEvent | BudgetUpdatedEvent | BudgetDeletedEvent | SpendCapUpdatedEvent | SpendCapDeletedEvent | ChainBudgetUpdatedEvent | CustomerLimitCreatedEvent | CustomerLimitUpdatedEvent | CustomerLimitDeletedEvent | CreditPackCreatedEvent | CreditPackUpdatedEvent | CreditPackVoidedEvent | PrepaidUpdatedEvent | PrepaidToppedUpEvent | PlanAssignedEvent | RateLimitsUpdatedEvent | OrgPriceUpdatedEvent | OrgPriceRemovedEvent | PolicyBlockedEvent | ApprovalRequestedEvent | ApprovalApprovedEvent | ApprovalDeniedEvent | ApprovalUsedUpEvent | ApprovalExpiredEvent | EdgeDecisionsImportedEvent | EvalRecordedEvent | EvalDeletedEvent | RoutingPolicyUpdatedEvent | RoutingPolicyDeletedEvent | OrgRetentionPolicyUpdatedEvent | OrgUnpricedPolicyUpdatedEvent | AuditCheckpointEvent | DigestWeeklyEvent | WebhookDisabledEvent | WebhookTestEvent;
+export type PurserEvent = LimitThresholdReachedEvent | LimitExhaustedEvent | LimitExhaustionForecastEvent | RunFinishedEvent | RunUnsettledEvent | PriceMissingEvent | ModelUnpricedEvent | PriceChangePendingEvent | StatementDriftEvent | KeyCreatedEvent | KeyUpdatedEvent | KeyRotatedEvent | KeyRevokedEvent | KeyExpiringEvent | MemberInvitedEvent | MemberJoinedEvent | MemberUpdatedEvent | MemberRemovedEvent | SsoUpdatedEvent | OrgCreatedEvent | OrgUpdatedEvent | OrgSuspendedEvent | OrgReinstatedEvent | OrgIpAllowListUpdatedEvent | OrgResidencyUpdatedEvent | SupportGrantCreatedEvent | SupportGrantApprovedEvent | SupportGrantDeniedEvent | SupportGrantRevokedEvent | SupportSessionOpenedEvent | SupportSettingsUpdatedEvent | BudgetCreatedEvent | BudgetUpdatedEvent | BudgetDeletedEvent | SpendCapUpdatedEvent | SpendCapDeletedEvent | ChainBudgetUpdatedEvent | CustomerLimitCreatedEvent | CustomerLimitUpdatedEvent | CustomerLimitDeletedEvent | CreditPackCreatedEvent | CreditPackUpdatedEvent | CreditPackVoidedEvent | PrepaidUpdatedEvent | PrepaidToppedUpEvent | PlanAssignedEvent | RateLimitsUpdatedEvent | OrgPriceUpdatedEvent | OrgPriceRemovedEvent | PolicyBlockedEvent | ApprovalRequestedEvent | ApprovalApprovedEvent | ApprovalDeniedEvent | ApprovalUsedUpEvent | ApprovalExpiredEvent | EdgeDecisionsImportedEvent | EvalRecordedEvent | EvalDeletedEvent | RoutingPolicyUpdatedEvent | RoutingPolicyDeletedEvent | OrgRetentionPolicyUpdatedEvent | OrgUnpricedPolicyUpdatedEvent | AuditCheckpointEvent | WebhookDisabledEvent | WebhookTestEvent;

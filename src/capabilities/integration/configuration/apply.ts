@@ -20,7 +20,7 @@ import {
   type PlannedChange as PlannedChangeView,
 } from './schema.ts';
 import type { Fields, RouteCall } from './section.ts';
-import { sections } from './sections/sections.ts';
+import { sections } from './sections.ts';
 
 export interface ApplyDependencies {
   readonly secrets: Secrets;
@@ -123,7 +123,13 @@ async function findTarget(
   if (slug === undefined) {
     throw invalidField('org.slug', 'required', 'Required: it identifies the organization.');
   }
+  await lockSlug(tx, slug);
   return (await findOrgBySlug(tx, slug))?.id;
+}
+
+/** Of two applications that would create the same organization, the second finds it. */
+async function lockSlug(tx: Transaction, slug: string): Promise<void> {
+  await tx.query('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [`configuration of ${slug}`]);
 }
 
 async function createOrg(

@@ -2,6 +2,17 @@
 import { amountFields, secretFields } from '../../../contract/configuration-files.ts';
 import { Configuration } from './schema.ts';
 
+/** Descriptions of sections whose schema in the API is that of a route. */
+const sectionDescriptions: Readonly<Record<string, string>> = {
+  org: 'The organization. `slug` identifies it. Fields that are left out stay as they are.',
+  chain_budget: 'Limits of each chain of runs.',
+  rate_limits: 'Policies are identified by `name`. Only operators can change them.',
+  unpriced_models: 'What happens to calls of models without a price.',
+  gateway: 'Settings of the gateway.',
+  retention_policy: 'How long data is kept.',
+  ip_allow_list: 'Addresses from which the organization can be used.',
+};
+
 interface JsonSchema {
   readonly type?: string | readonly string[];
   readonly properties?: Readonly<Record<string, JsonSchema>>;
@@ -20,7 +31,10 @@ export function editorSchema(): object {
     properties: Object.fromEntries(
       Object.entries(schema.properties ?? {}).map(([section, value]) => [
         section,
-        withReferences(section, withFileForms(value)),
+        {
+          ...(sectionDescriptions[section] !== undefined && { description: sectionDescriptions[section] }),
+          ...withReferences(section, withFileForms(value)),
+        },
       ]),
     ),
   };

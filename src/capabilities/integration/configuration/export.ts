@@ -4,13 +4,13 @@ import type { Database } from '../../../platform/db/database.ts';
 import type { Secrets } from '../../../platform/secrets/secrets.ts';
 import { findOrg } from '../../access/orgs/index.ts';
 import { isSameValue } from './compare.ts';
+import { untouchedDetector } from './governance-sections.ts';
 import { groupBy } from './group-by.ts';
 import { identity } from './plan.ts';
 import type { CallContext, RouteCalls } from './route-calls.ts';
 import { type Configuration, configurationVersion, type ExportedConfiguration } from './schema.ts';
 import type { Fields, LoadContext, Resource, Section } from './section.ts';
-import { untouchedDetector } from './sections/governance.ts';
-import { sections } from './sections/sections.ts';
+import { sections } from './sections.ts';
 
 export interface ExportDependencies {
   readonly db: Database;

@@ -47,10 +47,6 @@ function removable<Schema extends TObject>(schema: Schema, description: string) 
   return Type.Optional(nullable({ ...schema, description } as Schema & { type: 'object' }));
 }
 
-function single<Schema extends TObject>(schema: Schema, description: string) {
-  return Type.Optional(Type.Unsafe<Static<Schema>>({ ...schema, description }));
-}
-
 const { create_secret: _, ...subscription } = CreateSubscription.properties;
 const { force: __, ...allowList } = PutIpAllowList.properties;
 
@@ -58,18 +54,18 @@ export const configurationVersion = 1;
 
 export const Configuration = closed({
   version: Type.Optional(
-    Type.Unsafe<1>({
-      type: 'integer',
-      enum: [configurationVersion],
+    Type.Integer({
+      minimum: configurationVersion,
+      maximum: configurationVersion,
       description: 'Version of the format. Default: 1.',
     }),
   ),
-  org: single(PatchOrg, 'The organization. `slug` identifies it. Fields that are left out stay as they are.'),
+  org: Type.Optional(PatchOrg),
   budgets: list(CreateBudget, limitsMax, 'Identified by `name`.'),
   spend_cap: removable(PutSpendCap, 'The daily spend cap.'),
-  chain_budget: single(PutChainBudget, 'Limits of each chain of runs.'),
+  chain_budget: Type.Optional(PutChainBudget),
   customer_limits: list(CreateCustomerLimit, limitsMax, 'Identified by `customer_id` and `period`.'),
-  rate_limits: single(PutRateLimits, 'Policies are identified by `name`. Only operators can change them.'),
+  rate_limits: Type.Optional(PutRateLimits),
   prices: list(
     closed({
       model: Type.String({ minLength: 1, maxLength: modelLengthMax }),
@@ -78,7 +74,7 @@ export const Configuration = closed({
     othersMax,
     'Custom prices, identified by `model`. Only operators can change them.',
   ),
-  unpriced_models: single(PutUnpricedPolicy, 'What happens to calls of models without a price.'),
+  unpriced_models: Type.Optional(PutUnpricedPolicy),
   policies: list(CreatePolicy, rulesPerOrgMax, 'Rules on models and actions, identified by `reason`.'),
   safety_detectors: list(
     closed({
@@ -97,14 +93,14 @@ export const Configuration = closed({
     connectionsPerOrgMax,
     'Connections to providers, identified by `name`.',
   ),
-  gateway: single(PutGateway, 'Settings of the gateway.'),
+  gateway: Type.Optional(PutGateway),
   webhooks: list(closed(subscription), subscriptionsPerOrgMax, 'Identified by `url`.'),
   email_subscriptions: list(
     CreateEmailSubscription,
     emailSubscriptionsPerOrgMax,
     'Alerts by e-mail, identified by `recipients`.',
   ),
-  retention_policy: single(PutRetentionPolicy, 'How long data is kept.'),
+  retention_policy: Type.Optional(PutRetentionPolicy),
   sso: removable(PutSso, 'Single sign-on.'),
   members: list(InviteMember, othersMax, 'Identified by `email`. A new member is invited.'),
   keys: list(
@@ -112,7 +108,7 @@ export const Configuration = closed({
     othersMax,
     'Identified by `name`. Role and scopes cannot be changed; `not_before` and `expires_at` apply to a new key.',
   ),
-  ip_allow_list: single(closed(allowList), 'Addresses from which the organization can be used.'),
+  ip_allow_list: Type.Optional(closed(allowList)),
 });
 export type Configuration = Static<typeof Configuration>;
 
@@ -182,7 +178,10 @@ export type AppliedConfiguration = Static<typeof AppliedConfiguration>;
 
 export const ExportedConfiguration = closed({
   org_id: Type.String(),
-  configuration: Configuration,
+  configuration: Type.Unsafe<Configuration>({
+    type: 'object',
+    description: 'In the form of the request that applies it.',
+  }),
   omitted: Type.Array(closed({ section: sectionName, required: Type.String() }), {
     description: 'Sections that the caller cannot read, with the missing scope or role.',
   }),

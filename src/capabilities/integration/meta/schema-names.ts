@@ -75,7 +75,7 @@ export const schemaNames: SchemaNames = {
     'webhooks.signing.read': { response: 'WebhookSigning' },
     'webhooks.signing.rotate': { response: 'RotatedWebhookSigning' },
   },
-  composed: ['Configuration', 'ExportedConfiguration'],
+  composed: ['Configuration'],
   words: {
     ApprovalState: 'Approval.state',
     AttributionField: 'Key.attribution_locked',

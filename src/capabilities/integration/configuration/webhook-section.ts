@@ -1,7 +1,7 @@
 /** Subscriptions: webhooks, of which a new one gets its own secret, and those by e-mail. */
-import { viewEmailSubscription } from '../../email-subscriptions/index.ts';
-import { isMailSubscription, selectSubscriptions, viewSubscription } from '../../webhooks/index.ts';
-import { type ListSection, pick } from '../section.ts';
+import { viewEmailSubscription } from '../email-subscriptions/index.ts';
+import { isMailSubscription, selectSubscriptions, viewSubscription } from '../webhooks/index.ts';
+import { type ListSection, pick } from './section.ts';
 
 export const webhooks: ListSection = {
   shape: 'list',

@@ -1,9 +1,9 @@
 /** Access to the organization: keys, members, single sign-on, allowed addresses. */
-import { selectKeys, viewKey } from '../../../access/keys/index.ts';
-import { selectMembers, viewMember } from '../../../access/members/index.ts';
-import { findOrg } from '../../../access/orgs/index.ts';
-import { findConnection, isStoredSecret } from '../../../access/sso/index.ts';
-import { type Fields, type ListSection, pick, type SingleSection } from '../section.ts';
+import { selectKeys, viewKey } from '../../access/keys/index.ts';
+import { selectMembers, viewMember } from '../../access/members/index.ts';
+import { findOrg } from '../../access/orgs/index.ts';
+import { findConnection, isStoredSecret } from '../../access/sso/index.ts';
+import { type Fields, type ListSection, pick, type SingleSection } from './section.ts';
 
 const keyDefaults = { attribution: {}, attribution_locked: [] };
 

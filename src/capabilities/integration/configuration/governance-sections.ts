@@ -1,8 +1,8 @@
 /** Policies, safety detectors and the routing policy. */
-import { selectPolicies, viewPolicy } from '../../../governance/policies/index.ts';
-import { findRoutingPolicy, viewRoutingPolicy } from '../../../governance/routing/index.ts';
-import { allDetectors, viewDetector } from '../../../governance/safety/index.ts';
-import { type ListSection, pick, type SingleSection } from '../section.ts';
+import { selectPolicies, viewPolicy } from '../../governance/policies/index.ts';
+import { findRoutingPolicy, viewRoutingPolicy } from '../../governance/routing/index.ts';
+import { allDetectors, viewDetector } from '../../governance/safety/index.ts';
+import { type ListSection, pick, type SingleSection } from './section.ts';
 
 const policyDefaults = { models: null, actions: null, expression: null, enabled: true, owner: null };
 

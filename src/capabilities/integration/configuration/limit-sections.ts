@@ -1,14 +1,14 @@
 /** Limits: budgets, limits of customers, the spend cap, the chain budget, rate limits. */
 
-import { findOnlyLimit } from '../../../../ledger/limits/limit-changes.ts';
-import { defaultThresholds } from '../../../../ledger/limits/limit-fields.ts';
-import { findLimits } from '../../../../ledger/limits/limits.ts';
-import { viewBudget } from '../../../spend/budgets/index.ts';
-import { readChainBudget } from '../../../spend/chains/index.ts';
-import { viewCustomerLimit } from '../../../spend/customers/index.ts';
-import { readRateLimits } from '../../../spend/rate-limits/index.ts';
-import { viewSpendCap } from '../../../spend/spend-caps/index.ts';
-import { type Fields, type ListSection, pick, type Resource, type SingleSection } from '../section.ts';
+import { findOnlyLimit } from '../../../ledger/limits/limit-changes.ts';
+import { defaultThresholds } from '../../../ledger/limits/limit-fields.ts';
+import { findLimits } from '../../../ledger/limits/limits.ts';
+import { viewBudget } from '../../spend/budgets/index.ts';
+import { readChainBudget } from '../../spend/chains/index.ts';
+import { viewCustomerLimit } from '../../spend/customers/index.ts';
+import { readRateLimits } from '../../spend/rate-limits/index.ts';
+import { viewSpendCap } from '../../spend/spend-caps/index.ts';
+import { type Fields, type ListSection, pick, type Resource, type SingleSection } from './section.ts';
 
 const spendingDefaults = {
   enforcement: 'block',

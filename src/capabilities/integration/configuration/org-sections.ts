@@ -1,8 +1,8 @@
 /** The organization itself, and how long its data is kept. A field of `org` that is left out stays as it is. */
 
-import { findOrg } from '../../../access/orgs/index.ts';
-import { findPolicy, retentionDefaults, viewRetentionPolicy } from '../../../compliance/retention/index.ts';
-import { pick, type SingleSection } from '../section.ts';
+import { findOrg } from '../../access/orgs/index.ts';
+import { findPolicy, retentionDefaults, viewRetentionPolicy } from '../../compliance/retention/index.ts';
+import { pick, type SingleSection } from './section.ts';
 
 const orgFields = ['slug', 'name', 'timezone', 'home_region', 'on_unsettled'];
 

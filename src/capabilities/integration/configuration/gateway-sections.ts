@@ -8,8 +8,8 @@ import {
   isStoredKey,
   readGatewaySettings,
   viewStored,
-} from '../../connections/index.ts';
-import { type ListSection, pick, type SingleSection } from '../section.ts';
+} from '../connections/index.ts';
+import { type ListSection, pick, type SingleSection } from './section.ts';
 
 const connectionDefaults = {
   models: null,

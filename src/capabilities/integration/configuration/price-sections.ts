@@ -1,8 +1,8 @@
 /** Custom prices of the organization, and what happens to models without a price. */
-import { allOrgVersions, rateFields, shownAt, viewOrgPrice } from '../../../spend/models/index.ts';
-import { findUnpricedPolicy, viewUnpricedPolicy } from '../../../spend/unpriced-models/index.ts';
-import { groupBy } from '../group-by.ts';
-import { type Fields, type ListSection, pick, type SingleSection } from '../section.ts';
+import { allOrgVersions, rateFields, shownAt, viewOrgPrice } from '../../spend/models/index.ts';
+import { findUnpricedPolicy, viewUnpricedPolicy } from '../../spend/unpriced-models/index.ts';
+import { groupBy } from './group-by.ts';
+import { type Fields, type ListSection, pick, type SingleSection } from './section.ts';
 
 const noRates = Object.fromEntries(rateFields.map((field) => [field, null]));
 const priceDefaults = { discount_percent: null, ...noRates, modifiers: [], units: {} };
