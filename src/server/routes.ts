@@ -64,6 +64,7 @@ export function createRoutes(
   const {
     docsUrl,
     mailer,
+    mailState,
     memberMails,
     deprecations,
     callers,
@@ -171,6 +172,7 @@ export function createRoutes(
       version,
       region: config.region,
       startedAt,
+      mailState,
       notReady: () => unreadyReasonsOf(deps.health),
     }),
     ...deprecationRoutes({ db, registry: deprecations, callers, docsUrl }),
