@@ -51,6 +51,7 @@ import { createKeyReleases } from '../platform/http/pipeline/key-releases.ts';
 import type { WriterDependencies } from '../platform/http/pipeline/write.ts';
 import { createJobHistory } from '../platform/jobs/job-history.ts';
 import { registerLogMetrics } from '../platform/log-destination.ts';
+import { createMailState } from '../platform/mail/mail-state.ts';
 import { createMailer } from '../platform/mail/mailer.ts';
 import { createMetrics } from '../platform/observability/metrics.ts';
 import type { AppDependencies } from './dependencies.ts';
@@ -70,6 +71,7 @@ export function createComponents(deps: AppDependencies) {
   const attempts = createAttempts({ db, ids, heads, clock, log });
   const allowPrivateNetworks = config.webhookAllowPrivateNetworks;
   const mailer = createMailer({ server: config.smtpServer, from: config.smtpFrom });
+  const mailState = createMailState(mailer, () => clock.now().getTime());
   const unsubscribing = createUnsubscribing(secrets, baseUrl);
   const buildMessage = createMessages({ db, baseUrl });
   const breakers = createBreakers(() => clock.now().getTime());
@@ -217,6 +219,7 @@ export function createComponents(deps: AppDependencies) {
 
   return {
     mailer,
+    mailState,
     memberMails,
     unsubscribing,
     buildMessage,

@@ -65,6 +65,7 @@ export function createRoutes(
   const {
     docsUrl,
     mailer,
+    mailState,
     memberMails,
     deprecations,
     callers,
@@ -180,6 +181,7 @@ export function createRoutes(
       version,
       region: config.region,
       startedAt,
+      mailState,
       notReady: () => unreadyReasonsOf(deps.health),
     }),
     ...deprecationRoutes({ db, registry: deprecations, callers, docsUrl }),

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { screens } from '../../src/console/screens.ts';
 import { type OrgRole, type Scope, scopes } from '../../src/contract/scopes.ts';
 import { createWorld, type TestOrg, type World } from '../harness.ts';
-import { createFixtures, createPendingWork } from '../support/console-fixtures.ts';
+import { createFixtures, createPendingWork, mailSettings } from '../support/console-fixtures.ts';
 import { followLinks } from '../support/console-links.ts';
 import { cookieOf, postForm } from '../support/sign-in.ts';
 
@@ -11,7 +11,7 @@ let world: World;
 let org: TestOrg;
 let cookie: string;
 beforeAll(async () => {
-  world = await createWorld();
+  world = await createWorld(mailSettings);
   org = await world.createOrg('Northwind');
   await createFixtures(world, org);
   await createPendingWork(world, org);
@@ -111,6 +111,7 @@ describe('an action', () => {
     expect(missing).toEqual([
       '/console/webhooks/{sub_id}/resume',
       '/console/webhooks/{sub_id}/deliveries/{delivery_id}/redeliver',
+      '/console/email-alerts/{email_subscription_id}/deliveries/{email_delivery_id}/redeliver',
       '/console/safety/{detector_id}/delete',
       '/console/settings/sso/test',
       '/console/settings/sso/remove',

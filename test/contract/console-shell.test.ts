@@ -2,14 +2,14 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { OrgRole, Scope } from '../../src/contract/scopes.ts';
 import { createWorld, type TestOrg, type World } from '../harness.ts';
-import { createFixtures, createPendingWork } from '../support/console-fixtures.ts';
+import { createFixtures, createPendingWork, mailSettings } from '../support/console-fixtures.ts';
 import { cookieOf, postForm } from '../support/sign-in.ts';
 
 let world: World;
 let org: TestOrg;
 let cookie: string;
 beforeAll(async () => {
-  world = await createWorld();
+  world = await createWorld(mailSettings);
   org = await world.createOrg('Northwind');
   await createFixtures(world, org);
   await createPendingWork(world, org);
@@ -58,6 +58,7 @@ describe('the search', () => {
       ['/policies', '/console/policies/'],
       ['/members', '/console/settings/members/'],
       ['/webhooks', '/console/webhooks/'],
+      ['/email-subscriptions', '/console/email-alerts/'],
       ['/connections', '/console/gateway/connections/'],
       ['/statements', '/console/statements/'],
       ['/capacity-scenarios', '/console/forecasts/scenarios/'],

@@ -3,7 +3,7 @@
  */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createWorld, type TestOrg, type World } from '../harness.ts';
-import { createFixtures } from '../support/console-fixtures.ts';
+import { createFixtures, mailSettings } from '../support/console-fixtures.ts';
 import { followLinks, pageTemplates, type Side } from '../support/console-links.ts';
 import { cookieOf, postForm, signIn } from '../support/sign-in.ts';
 
@@ -11,7 +11,7 @@ let world: World;
 let org: TestOrg;
 let cookie: string;
 beforeAll(async () => {
-  world = await createWorld({ SVC_REGION: 'eu' });
+  world = await createWorld({ SVC_REGION: 'eu', ...mailSettings });
   org = await world.createOrg('Northwind');
   ({ cookie } = await signIn(world, org.ownerKey, org.id));
   await createFixtures(world, org);

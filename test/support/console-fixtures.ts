@@ -4,6 +4,12 @@ import type { TestOrg, World } from '../harness.ts';
 import { pendingPriceChange } from './price-updates.ts';
 import { statementBody } from './statement-files.ts';
 
+/** A mail server that the worlds with these fixtures need. Nothing is sent to it. */
+export const mailSettings = {
+  SVC_SMTP_URL: 'smtp://localhost:9',
+  SVC_SMTP_FROM: 'purser@example.com',
+};
+
 export async function createFixtures(world: World, org: TestOrg): Promise<void> {
   const asOwner = { key: org.ownerKey };
   const asOperator = { key: world.operatorKey };
@@ -26,11 +32,13 @@ export async function createFixtures(world: World, org: TestOrg): Promise<void> 
   const webhooks = `/v1/orgs/${org.id}/webhooks`;
   const [webhook] = (await world.request('GET', webhooks, asOwner)).json.data;
   await world.request('POST', `${webhooks}/${webhook.id}/test`, asOwner);
-  // Only if the world has a mail server.
-  await world.request('POST', `/v1/orgs/${org.id}/email-subscriptions`, {
+  const emails = `/v1/orgs/${org.id}/email-subscriptions`;
+  const email = await world.request('POST', emails, {
     ...asOwner,
     body: { recipients: ['ops@example.com'], digest: 'weekly' },
   });
+  expect(email.status).toBe(201);
+  await world.request('POST', `${emails}/${email.json.id}/test`, asOwner);
   await world.request('POST', '/v1/runs', { ...asOwner, body: run });
   // A denied request, which is listed once it was written.
   expect((await world.request('POST', '/v1/runs', { ...asOwner, body: { ...run, model: 'x' } })).status).toBe(

@@ -3,6 +3,7 @@ import type { Browser, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, expect } from 'vitest';
 import { createWorld, type TestAnswer, type TestOrg, type World } from '../harness.ts';
 import { expectGood, openBrowser, watched } from './browser.ts';
+import { mailSettings } from './console-fixtures.ts';
 import { cookieOf, postForm } from './sign-in.ts';
 
 export interface Walker {
@@ -51,7 +52,7 @@ export function walkThrough(executable: string | undefined, settings: Record<str
   let faults: string[][] = [];
 
   beforeAll(async () => {
-    world = await createWorld(settings);
+    world = await createWorld({ ...mailSettings, ...settings });
     ({ url } = await world.listen());
     browser = await openBrowser(executable ?? '');
   });

@@ -7,6 +7,7 @@ import type { Deployment } from './deployment.ts';
 import { diskChecks } from './disk-checks.ts';
 import { hostChecks } from './host-checks.ts';
 import { ledgerChecks } from './ledger-checks.ts';
+import { mailChecks } from './mail-checks.ts';
 import { notificationChecks } from './notification-checks.ts';
 import { postgresChecks } from './postgres-checks.ts';
 import { redisChecks } from './redis-checks.ts';
@@ -36,6 +37,7 @@ function checksFor({ engine }: Deployment): readonly Check[] {
     ...databaseChecks,
     ...(engine === 'postgres' ? [...postgresChecks, ...notificationChecks, ...citusChecks] : []),
     ...redisChecks,
+    ...mailChecks,
     ...secretsChecks,
     ...ledgerChecks,
   ];

@@ -1,4 +1,5 @@
 /** Judges the figures of an installation. Pure functions. */
+import type { MailState } from '../../../platform/mail/mail-state.ts';
 import type { CheckStatus, CheckView, InstallationView } from './schema.ts';
 import {
   overdueEventSeconds,
@@ -13,6 +14,7 @@ export type Figures = Omit<InstallationView, 'status' | 'checks'> & {
   readonly notReady: readonly string[];
   /** Why change notifications may be missing; undefined if they arrive. */
   readonly notificationProblem: string | undefined;
+  readonly mail: MailState;
 };
 
 const dayMs = 86_400_000;
@@ -25,6 +27,7 @@ export function checksOf(figures: Figures, now: Date): CheckView[] {
     checkProcesses(figures),
     checkEvents(figures),
     checkWebhooks(figures),
+    checkMail(figures),
     checkHolds(figures),
     checkSpools(figures),
     checkDrift(figures),
@@ -131,6 +134,17 @@ function checkWebhooks({ queues }: Figures): CheckView {
     `${counted(waiting, 'delivery waits', 'deliveries wait')}, the most overdue for ${Math.round(overdue)} s.`,
     'Start more processes, and look for slow receivers.',
   );
+}
+
+function checkMail({ mail: { isConfigured, problem } }: Figures): CheckView {
+  if (problem !== null) {
+    return warn(
+      'mail',
+      `The mail server cannot be used: ${problem}`,
+      'Start it, or correct SVC_SMTP_URL. E-mail waits.',
+    );
+  }
+  return ok('mail', isConfigured ? 'The mail server accepts connections.' : 'E-mail is not configured.');
 }
 
 function checkHolds({ holds: { open, overdue_seconds } }: Figures): CheckView {

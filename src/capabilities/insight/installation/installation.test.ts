@@ -103,6 +103,7 @@ const fine: Figures = {
   jobs: [],
   notReady: [],
   notificationProblem: undefined,
+  mail: { isConfigured: true, problem: null },
 };
 const at = new Date('2026-11-01T00:00:00Z');
 
@@ -118,6 +119,7 @@ test.each<[string, Partial<Figures>, string, 'warn' | 'fail']>([
   ],
   ['old events', { queues: { ...fine.queues, events_oldest_seconds: 61 } }, 'events', 'warn'],
   ['overdue deliveries', { queues: { ...fine.queues, webhook_overdue_seconds: 3_601 } }, 'webhooks', 'fail'],
+  ['a mail server that rejects', { mail: { isConfigured: true, problem: 'no' } }, 'mail', 'warn'],
   ['overdue holds', { holds: { open: 1, overdue: 1, overdue_seconds: 601 } }, 'holds', 'fail'],
   ['spooled decisions', { spools: { ...fine.spools, fail_open_decisions: 1 } }, 'spools', 'warn'],
   ['drift', { ledger_drift_usd: 0.000000001 }, 'drift', 'fail'],

@@ -3,6 +3,7 @@ import type { Database } from '../../../platform/db/database.ts';
 import { pendingMigrations, readMigrations } from '../../../platform/db/migrate.ts';
 import type { JobHistory, JobStatus } from '../../../platform/jobs/job-history.ts';
 import { listProcesses, type Processes } from '../../../platform/jobs/processes.ts';
+import type { MailState } from '../../../platform/mail/mail-state.ts';
 import type { Metrics } from '../../../platform/observability/metrics.ts';
 import { pricesStoredAt } from '../../spend/models/index.ts';
 import { checksOf, type Figures, worstOf } from './checks.ts';
@@ -17,6 +18,7 @@ export interface InstallationDependencies {
   readonly version: string;
   readonly region: string | undefined;
   readonly startedAt: Date;
+  mailState(): Promise<MailState>;
   /** Returns the reasons of `/readyz`. */
   notReady(): readonly string[];
 }
@@ -24,7 +26,7 @@ export interface InstallationDependencies {
 export async function readInstallation(deps: InstallationDependencies, now: Date): Promise<InstallationView> {
   const figures = await readFigures(deps, now);
   const checks = checksOf(figures, now);
-  const { notReady: _, notificationProblem: __, ...view } = figures;
+  const { notReady: _, notificationProblem: __, mail: ___, ...view } = figures;
   return { status: worstOf(checks), checks, ...view };
 }
 
@@ -81,6 +83,7 @@ async function readFigures(deps: InstallationDependencies, now: Date): Promise<F
     jobs: deps.jobHistory.statuses().map(viewJob),
     notReady: deps.notReady(),
     notificationProblem,
+    mail: await deps.mailState(),
   };
 }
 

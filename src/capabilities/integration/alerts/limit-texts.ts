@@ -85,10 +85,10 @@ export function exhaustedText(
   const name = limitName(data, context.row?.name);
   const isRate = data.kind === 'rate';
   return {
-    title: isRate ? `${name} rejects requests` : `${name} is used up`,
+    title: isRate ? `${name} rejects requests` : `${name} has blocked a request`,
     text: isRate
       ? `${name} has rejected a request: its rate is ${inUnit(unit, limit)}. Clients that retry later are not affected.`
-      : `${name} has blocked a request: ${inUnit(unit, used)} of ${inUnit(unit, limit)} are used or reserved. Requests are blocked until ${untilWhen(data, context)}.`,
+      : `${name} has blocked a request that would exceed it: ${inUnit(unit, used)} of ${inUnit(unit, limit)} are used or reserved. Such requests are blocked until ${untilWhen(data, context)}.`,
     tone: 'critical',
     facts: [
       ...(isRate ? [] : [['Used', `${inUnit(unit, used)} of ${inUnit(unit, limit)}`] as const]),

@@ -47,7 +47,7 @@ describe('a text', () => {
     const matched = { customer_id: 'c-7' };
     const about = { ...limit, match: { customer_id: '*' }, matched, used: '50', code: 'budget_exceeded' };
     const { title, text } = exhaustedText(about, { row: undefined, timezone: 'Europe/Berlin' });
-    expect(title).toBe('Budget (customer c-7) is used up');
+    expect(title).toBe('Budget (customer c-7) has blocked a request');
     expect(text).toContain('$50 of $50');
     expect(text).toContain('Wed, 18 Nov 2026, 01:00 CET');
   });

@@ -144,7 +144,7 @@ function deliveryRoutes(db: Database, ids: Ids, requireMail: () => void): Route[
       async handler({ params, now }, tx) {
         requireMail();
         const name = subscriptionName(params);
-        const { recipients } = await requireSubscription(tx, name);
+        const { recipients } = requireEnabled(await requireSubscription(tx, name));
         const sent = await sendTest(tx, ids, name, now, recipients ?? []);
         const data = sent.map(viewDelivery);
         const change: Change = {
@@ -178,13 +178,22 @@ function deliveryRoutes(db: Database, ids: Ids, requireMail: () => void): Route[
       errors: ['conflict'],
       async handler({ params, now }, tx) {
         requireMail();
-        const sent = await redeliver(tx, subscriptionName(params), params.email_delivery_id, now);
+        const name = subscriptionName(params);
+        requireEnabled(await requireSubscription(tx, name));
+        const sent = await redeliver(tx, name, params.email_delivery_id, now);
         const [before, after] = [viewDelivery(sent.before), viewDelivery(sent.after)];
         const target = { kind: 'email_delivery', id: params.email_delivery_id };
         return { body: after, changes: [{ tenantId: params.id, target, before, after }] };
       },
     }),
   ];
+}
+
+function requireEnabled(row: SubscriptionRow): SubscriptionRow {
+  if (row.status === 'disabled') {
+    throw apiError('conflict', 'The subscription is turned off. Set enabled to true first.');
+  }
+  return row;
 }
 
 function changeOf({ org_id, id }: SubscriptionRow, parts: Pick<Change, 'before' | 'after'>): Change {

@@ -1,9 +1,9 @@
 /** Decides what happens to a delivery after an attempt: delivered, retried later, or failed. */
+
+import type { Answer } from './answer.ts';
 import type { DueDelivery, Outcome } from './delivery-queries.ts';
 import { nextAttemptAt } from './retries.ts';
-
 import type { SubscriptionQueue } from './subscription-queues.ts';
-import type { Answer } from './transport.ts';
 
 export function outcomeOf(
   queue: SubscriptionQueue,

@@ -1,5 +1,5 @@
 /** Measures the speed of a receiver, which determines its number of concurrent attempts. */
-import type { Answer } from './transport.ts';
+import type { Answer } from './answer.ts';
 
 const attemptsPerQueue = 8;
 /** Consecutive quick responses per concurrent attempt after which the number of attempts is doubled. */

@@ -20,8 +20,8 @@ import {
   type Resolve,
 } from '../../../platform/outbound/checked-lookup.ts';
 import { boundInterimResponses } from '../../../platform/outbound/interim-responses.ts';
+import type { Answer } from './answer.ts';
 import type { AttemptError } from './schema.ts';
-import type { Answer } from './transport.ts';
 
 export interface Post {
   readonly url: string;

@@ -1,10 +1,9 @@
 /** A way to deliver events. The dispatcher decides when; a transport builds the message, sends it and returns the outcome. */
-import type { MailError } from '../../../platform/mail/mailer.ts';
+import type { Answer } from './answer.ts';
 import type { DueDelivery } from './delivery-queries.ts';
 import type { Event } from './message.ts';
 import type { Channel } from './queries.ts';
 import type { Receiver } from './receivers.ts';
-import type { AttemptError } from './schema.ts';
 import type { SubscriptionQueue } from './subscription-queues.ts';
 
 export interface Attempt {
@@ -12,18 +11,6 @@ export interface Attempt {
   readonly event: Event;
   readonly delivery: Pick<DueDelivery, 'id' | 'recipient'> & Pick<SubscriptionQueue, 'subscription_id'>;
   readonly at: Date;
-}
-
-export interface Answer {
-  /** Null if there was no response. */
-  readonly status: number | null;
-  readonly error: AttemptError | MailError | null;
-  readonly latencyMs: number;
-  /** First bytes of the body. */
-  readonly response: string | null;
-  readonly retryAfter: string | undefined;
-  /** A retry is pointless: the mail server rejects the recipient or the message. */
-  readonly isRejected?: boolean;
 }
 
 export interface Transport {

@@ -1,5 +1,5 @@
 /** Alerts by e-mail: list, form, and the page of one subscription with its messages. */
-import { alertEvents } from '../../../contract/alert-events.ts';
+import { alertEvents, digestEvent } from '../../../contract/alert-events.ts';
 import type { Item, Responses } from '../../../contract/views/responses.ts';
 import { ApiFailure } from '../../api.ts';
 import {
@@ -24,7 +24,7 @@ import { html, link, type Markup, type Part, path } from '../../html.ts';
 import { listing } from '../../listing.ts';
 import { pathOf } from '../../operations.ts';
 import { type Screen, type ScreenVisit, view } from '../../screen.ts';
-import { alertsField } from './event-picker.ts';
+import { alertLabel, alertsField } from './event-picker.ts';
 
 const listPath = '/console/email-alerts';
 const onePath = `${listPath}/{email_subscription_id}`;
@@ -36,10 +36,7 @@ type Delivery = Item<'email_subscriptions.deliveries.list'>;
 const apiPath = ({ org, params }: ScreenVisit, rest = '') =>
   org.path + pathOf(`/email-subscriptions/{email_subscription_id}${rest}`, params);
 
-async function fields(
-  { api, org }: ScreenVisit,
-  selected: readonly string[] = [],
-): Promise<readonly Field[]> {
+function fields(selected: readonly string[] = []): readonly Field[] {
   return [
     {
       name: 'recipients',
@@ -48,7 +45,7 @@ async function fields(
       required: true,
       help: 'Up to 20 addresses, one per line. Each gets a message of its own, with a link to unsubscribe.',
     },
-    await alertsField(api, org.id, selected),
+    alertsField(selected),
     {
       name: 'digest',
       label: 'Weekly digest',
@@ -73,7 +70,7 @@ export const emailAlertScreens: readonly Screen[] = [
     intro: 'Each alert is sent once, such as once per limit and day.',
     submit: 'Create e-mail alert',
     back: listPath,
-    fields: (visit) => fields(visit),
+    fields: () => fields(),
     load: async () => ({ events: [...alertEvents], digest: 'none', enabled: 'true' }),
     call: 'POST {org}/email-subscriptions',
     done: 'email_alert_created',
@@ -86,7 +83,7 @@ export const emailAlertScreens: readonly Screen[] = [
     back: onePath,
     async fields(visit) {
       const { events } = await visit.api.get<'email_subscriptions.read'>(apiPath(visit));
-      return fields(visit, events);
+      return fields(events);
     },
     async load(visit) {
       const found = await visit.api.get<'email_subscriptions.read'>(apiPath(visit));
@@ -131,7 +128,7 @@ function statusOf({ enabled }: Subscription): Markup {
 }
 
 const codes = (events: readonly string[]): Part =>
-  events.length === alertEvents.length ? 'All alerts' : events.map((event) => html`<code>${event}</code> `);
+  events.length === alertEvents.length ? 'All alerts' : events.map(alertLabel).join(', ');
 
 async function list(visit: ScreenVisit) {
   const { api, org, query } = visit;
@@ -206,6 +203,10 @@ ${cardOf('Messages', deliveries, ({ data, next_cursor }) => html`${messages(data
   return { ...page, autoRefresh: found.enabled && isSending };
 }
 
+function messageName(type: string): string {
+  return type === 'webhook.test' ? 'Test' : type === digestEvent ? 'Weekly digest' : alertLabel(type);
+}
+
 const tones: Readonly<Record<string, Tone>> = { delivered: 'good', failed: 'bad', waiting: 'info' };
 const labels: Readonly<Record<string, string>> = { waiting: 'Pending', delivered: 'Sent' };
 
@@ -221,7 +222,8 @@ function messages(deliveries: readonly Delivery[], here: string, visit: ScreenVi
       { title: 'Time', cell: (sent) => html`<span class="nowrap">${time(sent.created_at, timezone)}</span>` },
       {
         title: 'Alert',
-        cell: (sent) => html`${sent.event_type}<span class="sub"><code>${sent.event_id}</code></span>`,
+        cell: (sent) =>
+          html`${messageName(sent.event_type)}<span class="sub"><code>${sent.event_id}</code></span>`,
       },
       { title: 'Recipient', cell: ({ recipient }) => recipient ?? 'All' },
       { title: 'Status', cell: (sent) => deliveryStatus(sent, timezone) },
@@ -232,7 +234,7 @@ function messages(deliveries: readonly Delivery[], here: string, visit: ScreenVi
           actionButton(visit, {
             path: `${here}${path`/deliveries/${sent.id}/redeliver`}`,
             label: 'Send again',
-            about: `${sent.event_type} to ${sent.recipient ?? 'all'}`,
+            about: `${messageName(sent.event_type)} to ${sent.recipient ?? 'all'}`,
           }),
       },
     ],

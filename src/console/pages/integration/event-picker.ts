@@ -1,5 +1,5 @@
 /** The events of a webhook as check boxes: all, a group such as `limit.*`, or single types, each with an example. */
-import { alertEvents } from '../../../contract/alert-events.ts';
+import { type AlertEvent, alertEvents } from '../../../contract/alert-events.ts';
 import type { Item } from '../../../contract/views/responses.ts';
 import type { Api } from '../../api.ts';
 import { capitalized, humanize } from '../../format.ts';
@@ -71,18 +71,38 @@ export async function eventsField(api: Api, orgId: string, selected: readonly st
   };
 }
 
+const alertLabels: Readonly<Record<AlertEvent, string>> = {
+  'limit.threshold_reached': 'A limit reached an alert threshold',
+  'limit.exhausted': 'A limit blocked a request',
+  'limit.exhaustion_forecast': 'A limit is forecast to run out',
+  'price.missing': 'A run could not be priced',
+  'model.unpriced': 'A model without a price was used',
+  'run.unsettled': 'A reservation expired without a run',
+  'statement.drift': "A provider's statement differs from the ledger",
+  'key.expiring': 'An API key expires soon',
+  'approval.requested': 'A run needs an approval',
+  'webhook.disabled': 'A webhook was disabled',
+  'org.suspended': 'The organization was suspended',
+};
+
+/** The name of an alert for people; other events are called by their type. */
+export function alertLabel(type: string): string {
+  return alertLabels[type as AlertEvent] ?? type;
+}
+
 /** The alerts that people can get by e-mail, without the digest. */
-export async function alertsField(api: Api, orgId: string, selected: readonly string[] = []): Promise<Field> {
-  const { data } = await api.get<'meta.events'>('/v1/meta/events');
-  const alerts = data.filter(({ type }) => (alertEvents as readonly string[]).includes(type));
-  const listed = new Set(alerts.map(({ type }) => type));
-  const others = selected.filter((pattern) => !listed.has(pattern));
+export function alertsField(selected: readonly string[] = []): Field {
+  const others = selected.filter((pattern) => !(alertEvents as readonly string[]).includes(pattern));
   return {
     name: 'events',
     label: 'Alerts',
     kind: 'checkboxes',
     groups: [
-      { title: 'Alerts', options: alerts.map((entry) => optionOf(entry, orgId)), isOpen: true },
+      {
+        title: 'Alerts',
+        options: alertEvents.map((type) => ({ value: type, label: alertLabels[type] })),
+        isOpen: true,
+      },
       ...(others.length > 0
         ? [{ title: 'Other', options: others.map((value) => ({ value, label: value })) }]
         : []),
