@@ -513,6 +513,47 @@ export interface Responses {
     readonly not_checked: readonly ('policies' | 'safety' | 'plan' | 'chain' | 'credits')[];
     readonly degraded?: boolean;
   };
+  readonly 'email_subscriptions.change': Responses['email_subscriptions.read'];
+  readonly 'email_subscriptions.create': Responses['email_subscriptions.read'];
+  readonly 'email_subscriptions.deliveries.list': {
+    readonly data: readonly Responses['email_subscriptions.deliveries.redeliver'][];
+    readonly next_cursor: string | null;
+  };
+  readonly 'email_subscriptions.deliveries.redeliver': {
+    readonly id: string;
+    readonly event_id: string;
+    readonly event_type: string;
+    readonly recipient: string | null;
+    readonly state: 'waiting' | 'delivered' | 'failed';
+    readonly failure: 'attempts_exhausted' | 'disabled' | 'queue_full' | 'event_gone' | 'rejected' | null;
+    readonly next_attempt_at: string | null;
+    readonly attempts: readonly {
+      readonly at: string;
+      readonly status: number | null;
+      readonly latency_ms: number;
+      readonly error: 'not_configured' | 'timeout' | 'name_not_resolved' | 'connection_refused' | 'connection_reset' | 'tls' | 'authentication' | 'network' | null;
+      readonly response: string | null;
+    }[];
+    readonly created_at: string;
+    readonly ended_at: string | null;
+  };
+  readonly 'email_subscriptions.list': {
+    readonly data: readonly Responses['email_subscriptions.read'][];
+    readonly next_cursor: string | null;
+  };
+  readonly 'email_subscriptions.read': {
+    readonly id: string;
+    readonly recipients: readonly string[];
+    readonly events: readonly string[];
+    readonly digest: 'weekly' | 'none';
+    readonly description: string | null;
+    readonly enabled: boolean;
+    readonly created_at: string;
+    readonly updated_at: string;
+  };
+  readonly 'email_subscriptions.test': {
+    readonly data: readonly Responses['email_subscriptions.deliveries.redeliver'][];
+  };
   readonly 'evals.create': Responses['evals.read'];
   readonly 'evals.list': {
     readonly data: readonly Responses['evals.read'][];
@@ -1049,6 +1090,7 @@ export interface Responses {
     readonly last_sign_in_at: string | null;
     readonly removed_at: string | null;
     readonly sign_in_url: string | null;
+    readonly emailed: boolean;
   };
   readonly 'members.list': {
     readonly data: readonly Responses['members.read'][];
@@ -2453,6 +2495,7 @@ export interface Responses {
   readonly 'webhooks.create': {
     readonly id: string;
     readonly url: string;
+    readonly format: 'json' | 'slack' | 'teams';
     readonly events: readonly string[];
     readonly description: string | null;
     readonly status: 'active' | 'paused' | 'disabled';
@@ -2506,6 +2549,7 @@ export interface Responses {
   readonly 'webhooks.read': {
     readonly id: string;
     readonly url: string;
+    readonly format: 'json' | 'slack' | 'teams';
     readonly events: readonly string[];
     readonly description: string | null;
     readonly status: 'active' | 'paused' | 'disabled';

@@ -617,6 +617,14 @@ export interface ChangeCustomerLimit {
   readonly owner?: string | null;
 }
 
+export interface ChangeEmailSubscription {
+  readonly recipients?: readonly string[];
+  readonly events?: readonly string[];
+  readonly digest?: 'weekly' | 'none';
+  readonly description?: string | null;
+  readonly enabled?: boolean;
+}
+
 export interface ChangeKey {
   readonly name?: string;
   readonly attribution?: ChangeKey_attribution;
@@ -675,6 +683,7 @@ export interface ChangeSafetyDetector {
 
 export interface ChangeWebhook {
   readonly url?: string;
+  readonly format?: 'json' | 'slack' | 'teams';
   readonly events?: readonly string[];
   readonly description?: string | null;
 }
@@ -781,6 +790,7 @@ export interface Configuration {
   readonly connections?: readonly Configuration_connections[];
   readonly gateway?: PutGateway;
   readonly webhooks?: readonly Configuration_webhooks[];
+  readonly email_subscriptions?: readonly Configuration_email_subscriptions[];
   readonly retention_policy?: PutRetentionPolicy;
   readonly sso?: Configuration_sso;
   readonly members?: readonly Configuration_members[];
@@ -831,6 +841,15 @@ export interface Configuration_customer_limits {
   readonly alert_thresholds?: readonly number[];
   readonly timezone?: string | null;
   readonly owner?: string | null;
+}
+
+export interface Configuration_email_subscriptions {
+  readonly id?: string;
+  readonly recipients: readonly string[];
+  readonly events?: readonly string[];
+  readonly digest?: 'weekly' | 'none';
+  readonly description?: string | null;
+  readonly enabled?: boolean;
 }
 
 export interface Configuration_ip_allow_list {
@@ -933,7 +952,8 @@ export type Configuration_sso = {
 export interface Configuration_webhooks {
   readonly id?: string;
   readonly url: string;
-  readonly events: readonly string[];
+  readonly format?: 'json' | 'slack' | 'teams';
+  readonly events?: readonly string[];
   readonly description?: string | null;
 }
 
@@ -1044,6 +1064,14 @@ export interface CreateCustomerLimit {
   readonly alert_thresholds?: readonly number[];
   readonly timezone?: string | null;
   readonly owner?: string | null;
+}
+
+export interface CreateEmailSubscription {
+  readonly recipients: readonly string[];
+  readonly events?: readonly string[];
+  readonly digest?: 'weekly' | 'none';
+  readonly description?: string | null;
+  readonly enabled?: boolean;
 }
 
 export interface CreateEval {
@@ -1252,7 +1280,8 @@ export interface CreateSupportGrant {
 
 export interface CreateWebhook {
   readonly url: string;
-  readonly events: readonly string[];
+  readonly format?: 'json' | 'slack' | 'teams';
+  readonly events?: readonly string[];
   readonly description?: string | null;
   readonly create_secret?: boolean;
 }
@@ -1460,6 +1489,70 @@ export interface DeprecationUsageList {
 
 export type DifferenceCause = 'missing' | 'unsettled' | 'late' | 'price' | 'time_zone' | 'unknown' | 'rounding';
 
+export interface DigestEventData {
+  readonly week_start: string;
+  readonly week_end: string;
+  readonly timezone: string;
+  readonly spend_usd: string;
+  readonly previous_spend_usd: string;
+  readonly runs: number;
+  readonly previous_runs: number;
+  readonly top_customers: readonly DigestEventData_top_customers[];
+  readonly top_models: readonly DigestEventData_top_models[];
+  readonly limits_near: readonly DigestEventData_limits_near[];
+  readonly blocked_requests: number;
+  readonly blocked_by: readonly DigestEventData_blocked_by[];
+  readonly unpriced_models: readonly DigestEventData_unpriced_models[];
+  readonly expiring_keys: readonly DigestEventData_expiring_keys[];
+}
+
+export interface DigestEventData_blocked_by {
+  readonly code: string;
+  readonly requests: number;
+}
+
+export interface DigestEventData_expiring_keys {
+  readonly key_id: string;
+  readonly name: string;
+  readonly expires_at: string;
+}
+
+export interface DigestEventData_limits_near {
+  readonly limit_id: string;
+  readonly kind: string;
+  readonly name: string | null;
+  readonly match: Readonly<Record<string, string>>;
+  readonly unit: string;
+  readonly limit: string | number;
+  readonly used: string | number;
+  readonly used_percent: number;
+}
+
+export interface DigestEventData_top_customers {
+  readonly customer_id: string;
+  readonly usd: string;
+  readonly previous_usd: string;
+}
+
+export interface DigestEventData_top_models {
+  readonly model: string;
+  readonly usd: string;
+  readonly previous_usd: string;
+}
+
+export interface DigestEventData_unpriced_models {
+  readonly model: string;
+  readonly runs: number;
+}
+
+export interface DigestWeeklyEvent {
+  readonly id: string;
+  readonly type: 'digest.weekly';
+  readonly created_at: string;
+  readonly org_id: string;
+  readonly data: DigestEventData;
+}
+
 export interface EdgeDecisionsImportedEvent {
   readonly id: string;
   readonly type: 'edge.decisions_imported';
@@ -1474,6 +1567,48 @@ export interface EdgeEventData {
   readonly reduced: number;
   readonly first_decided_at: string;
   readonly last_decided_at: string;
+}
+
+export interface EmailSubscription {
+  readonly id: string;
+  readonly recipients: readonly string[];
+  readonly events: readonly string[];
+  readonly digest: 'weekly' | 'none';
+  readonly description: string | null;
+  readonly enabled: boolean;
+  readonly created_at: string;
+  readonly updated_at: string;
+}
+
+export interface EmailSubscriptionDelivery {
+  readonly id: string;
+  readonly event_id: string;
+  readonly event_type: string;
+  readonly recipient: string | null;
+  readonly state: 'waiting' | 'delivered' | 'failed';
+  readonly failure: 'attempts_exhausted' | 'disabled' | 'queue_full' | 'event_gone' | 'rejected' | null;
+  readonly next_attempt_at: string | null;
+  readonly attempts: readonly EmailSubscriptionDelivery_attempts[];
+  readonly created_at: string;
+  readonly ended_at: string | null;
+}
+
+export interface EmailSubscriptionDeliveryList {
+  readonly data: readonly EmailSubscriptionDelivery[];
+  readonly next_cursor: string | null;
+}
+
+export interface EmailSubscriptionDelivery_attempts {
+  readonly at: string;
+  readonly status: number | null;
+  readonly latency_ms: number;
+  readonly error: 'not_configured' | 'timeout' | 'name_not_resolved' | 'connection_refused' | 'connection_reset' | 'tls' | 'authentication' | 'network' | null;
+  readonly response: string | null;
+}
+
+export interface EmailSubscriptionList {
+  readonly data: readonly EmailSubscription[];
+  readonly next_cursor: string | null;
 }
 
 export type Enforcement = 'block' | 'alert';
@@ -2267,6 +2402,7 @@ export interface MemberWithSignInLink {
   readonly last_sign_in_at: string | null;
   readonly removed_at: string | null;
   readonly sign_in_url: string | null;
+  readonly emailed: boolean;
 }
 
 export interface MintKey {
@@ -4018,6 +4154,10 @@ export interface SuspendOrg {
   readonly reason?: string;
 }
 
+export interface TestEmails {
+  readonly data: readonly EmailSubscriptionDelivery[];
+}
+
 export interface TestSafetyDetector {
   readonly content: string;
   readonly detectors?: readonly string[];
@@ -4221,6 +4361,7 @@ export interface Usage_total_previous {
 export interface Webhook {
   readonly id: string;
   readonly url: string;
+  readonly format: 'json' | 'slack' | 'teams';
   readonly events: readonly string[];
   readonly description: string | null;
   readonly status: 'active' | 'paused' | 'disabled';
@@ -4319,6 +4460,7 @@ export interface WebhookTestEventData {
 export interface WebhookWithSecret {
   readonly id: string;
   readonly url: string;
+  readonly format: 'json' | 'slack' | 'teams';
   readonly events: readonly string[];
   readonly description: string | null;
   readonly status: 'active' | 'paused' | 'disabled';
@@ -4440,4 +4582,4 @@ export interface ErrorDetails {
 export type ErrorCodeName = keyof ErrorDetails;
 
 /** Every event that a webhook subscription can receive. */
-export type PurserEvent = LimitThresholdReachedEvent | LimitExhaustedEvent | LimitExhaustionForecastEvent | RunFinishedEvent | RunUnsettledEvent | PriceMissingEvent | ModelUnpricedEvent | PriceChangePendingEvent | StatementDriftEvent | KeyCreatedEvent | KeyUpdatedEvent | KeyRotatedEvent | KeyRevokedEvent | KeyExpiringEvent | MemberInvitedEvent | MemberJoinedEvent | MemberUpdatedEvent | MemberRemovedEvent | SsoUpdatedEvent | OrgCreatedEvent | OrgUpdatedEvent | OrgSuspendedEvent | OrgReinstatedEvent | OrgIpAllowListUpdatedEvent | OrgResidencyUpdatedEvent | SupportGrantCreatedEvent | SupportGrantApprovedEvent | SupportGrantDeniedEvent | SupportGrantRevokedEvent | SupportSessionOpenedEvent | SupportSettingsUpdatedEvent | BudgetCreatedEvent | BudgetUpdatedEvent | BudgetDeletedEvent | SpendCapUpdatedEvent | SpendCapDeletedEvent | ChainBudgetUpdatedEvent | CustomerLimitCreatedEvent | CustomerLimitUpdatedEvent | CustomerLimitDeletedEvent | CreditPackCreatedEvent | CreditPackUpdatedEvent | CreditPackVoidedEvent | PrepaidUpdatedEvent | PrepaidToppedUpEvent | PlanAssignedEvent | RateLimitsUpdatedEvent | OrgPriceUpdatedEvent | OrgPriceRemovedEvent | PolicyBlockedEvent | ApprovalRequestedEvent | ApprovalApprovedEvent | ApprovalDeniedEvent | ApprovalUsedUpEvent | ApprovalExpiredEvent | EdgeDecisionsImportedEvent | EvalRecordedEvent | EvalDeletedEvent | RoutingPolicyUpdatedEvent | RoutingPolicyDeletedEvent | OrgRetentionPolicyUpdatedEvent | OrgUnpricedPolicyUpdatedEvent | AuditCheckpointEvent | WebhookDisabledEvent | WebhookTestEvent;
+export type PurserEvent = LimitThresholdReachedEvent | LimitExhaustedEvent | LimitExhaustionForecastEvent | RunFinishedEvent | RunUnsettledEvent | PriceMissingEvent | ModelUnpricedEvent | PriceChangePendingEvent | StatementDriftEvent | KeyCreatedEvent | KeyUpdatedEvent | KeyRotatedEvent | KeyRevokedEvent | KeyExpiringEvent | MemberInvitedEvent | MemberJoinedEvent | MemberUpdatedEvent | MemberRemovedEvent | SsoUpdatedEvent | OrgCreatedEvent | OrgUpdatedEvent | OrgSuspendedEvent | OrgReinstatedEvent | OrgIpAllowListUpdatedEvent | OrgResidencyUpdatedEvent | SupportGrantCreatedEvent | SupportGrantApprovedEvent | SupportGrantDeniedEvent | SupportGrantRevokedEvent | SupportSessionOpenedEvent | SupportSettingsUpdatedEvent | BudgetCreatedEvent | BudgetUpdatedEvent | BudgetDeletedEvent | SpendCapUpdatedEvent | SpendCapDeletedEvent | ChainBudgetUpdatedEvent | CustomerLimitCreatedEvent | CustomerLimitUpdatedEvent | CustomerLimitDeletedEvent | CreditPackCreatedEvent | CreditPackUpdatedEvent | CreditPackVoidedEvent | PrepaidUpdatedEvent | PrepaidToppedUpEvent | PlanAssignedEvent | RateLimitsUpdatedEvent | OrgPriceUpdatedEvent | OrgPriceRemovedEvent | PolicyBlockedEvent | ApprovalRequestedEvent | ApprovalApprovedEvent | ApprovalDeniedEvent | ApprovalUsedUpEvent | ApprovalExpiredEvent | EdgeDecisionsImportedEvent | EvalRecordedEvent | EvalDeletedEvent | RoutingPolicyUpdatedEvent | RoutingPolicyDeletedEvent | OrgRetentionPolicyUpdatedEvent | OrgUnpricedPolicyUpdatedEvent | AuditCheckpointEvent | DigestWeeklyEvent | WebhookDisabledEvent | WebhookTestEvent;
