@@ -93,8 +93,8 @@ test('a broken file changes nothing, and names line and field', async () => {
   expect([code, stderr.split('\n')]).toEqual([
     1,
     [
-      `purser: ${bad}:20:5 budgets[0].limit_usd: This field is required.`,
-      `${bad}:20:5 budgets[0].scope_kind: This field is required.`,
+      `purser: ${bad}:20:5 budgets[0].scope_kind: This field is required.`,
+      `${bad}:20:5 budgets[0].limit_usd: This field is required.`,
       `${bad}:21:5 budgets[0].period: Must be one of day, week, month, quarter, year.`,
       'nothing was changed',
       '',
