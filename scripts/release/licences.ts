@@ -12,6 +12,7 @@ const permissive = new Set([
   'BSD-3-Clause',
   'ISC',
   'MIT',
+  'MIT-0',
   'PostgreSQL',
 ]);
 
