@@ -100,7 +100,7 @@ export function removeRecipient(
 
 function eventsOf(events: readonly string[], digest: EmailSubscriptionView['digest']): string[] {
   if (events.length === 0 && digest === 'none') {
-    throw invalidField('events', 'required', 'Select at least one alert, or the weekly digest.');
+    throw invalidField('events', 'required', 'Choose at least one alert, or the weekly digest.');
   }
   if (events.includes(digestEvent)) {
     throw invalidField('events', 'invalid_value', 'Set digest to weekly instead.');
