@@ -6,7 +6,8 @@ import { startService } from '../processes.ts';
 
 /** Requests that wait at the same time share a commit. */
 const connections = 200;
-const floor = 'a bare node:http server that parses the same body and answers as many bytes, as many connections';
+const floor =
+  'a bare node:http server that parses the same body and answers as many bytes, as many connections';
 
 function whatOn(engine: string): string {
   return `POST /v1/runs, one run a request, ${engine}, 8 limits, durable before its answer, ${connections} connections`;
