@@ -2,7 +2,7 @@
  * A template of the embedded database that takes a fraction of the time to copy: most of a data directory is not needed
  * to open the copy.
  */
-import { appendFileSync, cpSync, readdirSync, readFileSync, rmSync, truncateSync } from 'node:fs';
+import { cpSync, readdirSync, readFileSync, rmSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Database } from '../../src/platform/db/database.ts';
 
@@ -31,8 +31,6 @@ export function lighten(directory: string, segment: string): void {
   for (const unused of ['1', '4']) {
     rmSync(join(directory, 'base', unused), { recursive: true });
   }
-  // Filling the default of 128 MB with zeros takes a quarter of the time needed to open a database.
-  appendFileSync(join(directory, 'postgresql.conf'), 'shared_buffers = 16MB\n');
 }
 
 export function copyLight(template: string, directory: string): void {

@@ -8,6 +8,12 @@ import { PGlite } from '@electric-sql/pglite';
  */
 const walSizes = ['-c', 'min_wal_size=32MB', '-c', 'max_wal_size=96MB'];
 
+/**
+ * The default, 128 MB, would be resident from the start, since the memory of the engine is zeroed. Pages beyond it are read from the
+ * page cache of the operating system.
+ */
+const buffers = ['-c', 'shared_buffers=32MB'];
+
 /** Allocates space when a table grows: a full disk then fails the statement, and not a checkpoint later. */
 const allocation = ['-c', 'file_extend_method=write_zeros'];
 
@@ -18,6 +24,6 @@ const synced = ['-c', 'fsync=on', '-c', 'wal_sync_method=fsync'];
 export function startParamsOf(durability) {
   const defaults = PGlite.defaultStartParams;
   return durability === 'sync'
-    ? [...defaults.filter((param) => param !== '-F'), ...synced, ...walSizes, ...allocation]
-    : [...defaults, ...walSizes, ...allocation];
+    ? [...defaults.filter((param) => param !== '-F'), ...synced, ...buffers, ...walSizes, ...allocation]
+    : [...defaults, ...buffers, ...walSizes, ...allocation];
 }
