@@ -135,7 +135,8 @@ export async function createClientWorld(): Promise<ClientWorld> {
     environment,
     run: (program) => run(program, environment),
     async expectedHolds() {
-      gateway.settings = { ...gateway.settings, hold: 'expected' };
+      // Calls without a maximum of their own must be able to outgrow their limit.
+      gateway.settings = { ...gateway.settings, hold: 'expected', defaultMaxOutputTokens: 20_000 };
       for (let call = 0; call < 20; call += 1) {
         await plainCall(gateway, '/openai/v1/responses', { model: 'gpt-test', input: 'Hello' });
         const messages = [{ role: 'user', content: 'Hello' }];
@@ -159,7 +160,7 @@ export async function createClientWorld(): Promise<ClientWorld> {
       expect(run?.marks).toEqual(expect.arrayContaining(['truncated', 'usage_estimated']));
     },
     reset() {
-      gateway.settings = { ...gateway.settings, hold: 'worst_case' };
+      gateway.settings = { ...gateway.settings, hold: 'worst_case', defaultMaxOutputTokens: 1_000 };
       requests.length = 0;
       elsewhere.length = 0;
       gateway.provider.fault = undefined;
