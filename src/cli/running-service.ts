@@ -1,6 +1,8 @@
 /** Client for commands that call the running service over HTTP with the operator key. */
+import { randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import type { Config } from '../config/settings.ts';
 import type { Envelope } from '../contract/api-error.ts';
 import { literalUrl } from '../platform/http/server/local-url.ts';
@@ -54,10 +56,11 @@ export function createApi(url: string): Api {
     body?: object,
     headers?: Readonly<Record<string, string>>,
   ) => {
-    const response = await fetch(url + path, {
+    const response = await fetchUntilAvailable(url + path, {
       method,
       headers: {
         authorization: `Bearer ${key}`,
+        ...(method === 'POST' && { 'idempotency-key': randomUUID() }),
         ...(body !== undefined && { 'content-type': 'application/json' }),
         ...headers,
       },
@@ -74,6 +77,22 @@ export function createApi(url: string): Api {
     }
     return received as Body;
   };
+}
+
+const attemptsMax = 6;
+const pauseMsMax = 10_000;
+
+/** Repeats a request that the service is too busy for, with the same idempotency key, after the pause that it asks for. */
+async function fetchUntilAvailable(url: string, request: RequestInit): Promise<Response> {
+  for (let attempt = 1; ; attempt += 1) {
+    const response = await fetch(url, request);
+    if ((response.status !== 503 && response.status !== 429) || attempt === attemptsMax) {
+      return response;
+    }
+    await response.body?.cancel();
+    const seconds = Number(response.headers.get('retry-after') ?? 2 ** (attempt - 2));
+    await pause(Math.min(seconds * 1_000, pauseMsMax));
+  }
 }
 
 function describeError(error: Envelope['error'] | undefined): string {
