@@ -54,7 +54,7 @@ export async function subscriptionFields(
 export function subscriptionBody(body: Record<string, unknown>): Record<string, unknown> {
   const events = withoutIncluded(body.events as string[]);
   // People get all alerts unless they choose.
-  return events.length === 0 && body.format !== 'json'
+  return events.length === 0 && (body.format === 'slack' || body.format === 'teams')
     ? { ...body, events: [...alertEvents] }
     : { ...body, events };
 }
