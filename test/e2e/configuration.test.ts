@@ -137,7 +137,7 @@ test('a secret that is missing stays, and one of a file is read', async () => {
   });
 });
 
-test('an export of the demo is planned without a difference, and a copy of it can be created', async () => {
+test('an export of the demo is planned without a difference, alone and with all organizations', async () => {
   expect(await run(['demo', '--runs', '500'])).toMatchObject({ code: 0 });
   const { json } = await service.request('GET', '/v1/admin/orgs?limit=100');
   const demo = json.data.find(({ slug }: { slug: string }) => slug !== 'acme');
