@@ -261,7 +261,7 @@ describe('one of everything', () => {
       connections: everything.connections,
       sso: everything.sso,
     };
-    expect(changesOf(await asOperator('', other))).toHaveLength(28);
+    expect(changesOf(await asOperator('', other))).toHaveLength(31);
     expect(changesOf(await asOperator('', other))).toEqual([]);
   });
 
@@ -492,17 +492,21 @@ describe('resources that the configuration does not list', () => {
       budgets: [],
       spend_cap: null,
       webhooks: [],
+      email_subscriptions: [],
       policies: [],
       routing_policy: null,
       sso: null,
     };
     expect(changesOf(await apply(rest, options)).sort()).toEqual([
       'delete budgets A',
+      'delete email_subscriptions amy@example.com,ops@example.com',
+      'delete email_subscriptions finance@example.com',
       'delete policies Ask first.',
       'delete policies Too expensive.',
       'delete routing_policy',
       'delete spend_cap',
       'delete sso',
+      'delete webhooks https://chat.example/services/1',
       'delete webhooks https://receiver.example/',
     ]);
     expect(Object.keys((await exported()).configuration)).not.toContain('sso');
