@@ -17,8 +17,6 @@ export interface FairQueueOptions {
   readonly concurrency: number;
   readonly waitingMax: number;
   readonly waitMsMax: number;
-  /** Creates the error of work that has waited for too long. Default: `OverCapacity`. */
-  timeoutError?(message: string): Error;
   /** Default: the clock of this process. */
   nowMs?(): number;
 }
@@ -89,7 +87,7 @@ export class FairQueue {
   }
 
   #wait(tenant: string): Promise<void> {
-    const { resource, waitMsMax, timeoutError } = this.#options;
+    const { resource, waitMsMax } = this.#options;
     const message = `too many requests are waiting for ${resource}`;
     if (!this.#places.tryTake(tenant) && !this.#takePlaceOfLongest(tenant, message)) {
       return Promise.reject(new OverCapacity(message));
@@ -97,8 +95,7 @@ export class FairQueue {
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => {
         this.#remove(tenant, waiter);
-        const busy = `${resource} is busy`;
-        reject(timeoutError?.(busy) ?? new OverCapacity(busy));
+        reject(new OverCapacity(`${resource} is busy`));
       }, waitMsMax);
       const waiter: Waiter = {
         start() {

@@ -43,11 +43,6 @@ export class TurnOrder {
     return [...tenants].sort((a, b) => this.#timeOf(a) - this.#timeOf(b));
   }
 
-  /** True if the tenant had far fewer turns than the others lately. */
-  isBehind(tenant: string): boolean {
-    return this.#timeOf(tenant) <= this.#now - this.#credit / 2;
-  }
-
   /** Counts turns that a tenant has taken. */
   count(tenant: string, turns = 1): void {
     const time = this.#timeOf(tenant);

@@ -1,12 +1,10 @@
 /**
  * Queues commands by org and executes them in batches. At any time an org is in one batch at most, so its commands are executed
  * in order. A batch has the waiting commands of several orgs, because a transaction costs more than a decision. An org with much
- * to do gets a batch of its own, so that the others do not wait for it. Orgs that had far fewer turns than others do not wait for
- * the batches of those others: they get a small batch at once.
+ * to do gets a batch of its own, so that the others do not wait for it.
  */
 import { FairShare } from '../../platform/fair-share.ts';
 import { OverCapacity } from '../../platform/service-unavailable.ts';
-import { TurnOrder } from '../../platform/turn-order.ts';
 import { type LedgerCommand, type LedgerResult, sizeOf } from './ledger-command.ts';
 
 export interface QueuedCommand<Run> {
@@ -37,20 +35,12 @@ const commandsPerOrg = 500;
 const orgsPerBatch = 64;
 /** Batches of a group at the same time: while the database executes one, the process prepares the next. */
 const batchesPerGroup = 2;
-/** Additional batches of a group, for orgs that had far fewer turns than the others. */
-const batchesOfQuietOrgs = 2;
 /** Batches at the same time: each needs a connection. */
 const batchesMax = 6;
 /** Orgs whose group is not known yet, each of which has a batch of its own. */
 const withoutGroup = -1;
 /** More holds and runs than this make a batch of its own. */
 const smallSize = 50;
-
-/** Orgs of one group, in the order of their turns. */
-interface Group {
-  readonly group: number;
-  readonly orgIds: readonly string[];
-}
 
 export class OrgQueues<Run> {
   readonly #places = new FairShare({ capacity: waitingMax });
@@ -59,7 +49,6 @@ export class OrgQueues<Run> {
   /** Orgs with waiting commands that are in no batch, by group. */
   readonly #ready = new Map<number, Set<string>>();
   readonly #executor: BatchExecutor<Run>;
-  readonly #order = new TurnOrder();
   #running = 0;
   /** Running batches of each group. */
   readonly #batches = new Map<number, number>();
@@ -103,7 +92,7 @@ export class OrgQueues<Run> {
   }
 
   #schedule(): void {
-    if (!this.#isScheduled && this.#nextBatch() !== undefined) {
+    if (!this.#isScheduled && this.#nextGroup() !== undefined) {
       this.#isScheduled = true;
       // Commands that arrive in the same turn of the event loop join the batch.
       setImmediate(() => {
@@ -113,19 +102,14 @@ export class OrgQueues<Run> {
     }
   }
 
-  /** Returns a group with waiting orgs that may have another batch, and the orgs of that batch. */
-  #nextBatch(): Group | undefined {
+  /** Returns a group with waiting orgs that may have another batch. */
+  #nextGroup(): number | undefined {
     if (this.#running >= batchesMax) {
       return undefined;
     }
-    for (const [group, ready] of this.#ready) {
-      const running = this.#batches.get(group) ?? 0;
-      if (running < batchesPerGroup) {
-        return { group, orgIds: this.#order.sorted(ready) };
-      }
-      const behind = [...ready].filter((orgId) => this.#order.isBehind(orgId));
-      if (behind.length > 0 && running < batchesPerGroup + batchesOfQuietOrgs) {
-        return { group, orgIds: behind };
+    for (const group of this.#ready.keys()) {
+      if ((this.#batches.get(group) ?? 0) < batchesPerGroup) {
+        return group;
       }
     }
     return undefined;
@@ -133,10 +117,10 @@ export class OrgQueues<Run> {
 
   #start(): void {
     this.#regroup();
-    for (let next = this.#nextBatch(); next !== undefined; next = this.#nextBatch()) {
-      const batch = this.#takeBatch(next);
+    for (let group = this.#nextGroup(); group !== undefined; group = this.#nextGroup()) {
+      const batch = this.#takeBatch(group);
       if (batch.length > 0) {
-        void this.#run(next.group, batch);
+        void this.#run(group, batch);
       }
     }
   }
@@ -151,9 +135,9 @@ export class OrgQueues<Run> {
     }
   }
 
-  #takeBatch({ group, orgIds }: Group): QueuedOrg<Run>[] {
+  #takeBatch(group: number): QueuedOrg<Run>[] {
     const batch: QueuedOrg<Run>[] = [];
-    for (const orgId of orgIds) {
+    for (const orgId of this.#ready.get(group) ?? []) {
       const org = this.#take(group, orgId);
       if (isSmall(org)) {
         batch.push(org);
@@ -184,7 +168,6 @@ export class OrgQueues<Run> {
     this.#places.release(orgId, commands.length);
     this.#removeReady(group, orgId);
     this.#busy.add(orgId);
-    this.#order.count(orgId);
     return { orgId, commands };
   }
 
@@ -237,9 +220,6 @@ export class OrgQueues<Run> {
       } else {
         this.#waiting.delete(orgId);
       }
-    }
-    if (this.#waiting.size === 0) {
-      this.#order.clear();
     }
   }
 }

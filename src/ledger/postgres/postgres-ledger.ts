@@ -269,9 +269,8 @@ export class PostgresLedger<Run = unknown> implements Ledger<Run> {
       orgId,
       commands: commands.map(({ command }) => command),
     }));
-    return this.#options.db.transaction(
-      async (tx) => new LedgerTransaction(this.#options, this.#orgLimits, tx).run(await lock(tx), work),
-      { tenant: batch.length === 1 ? batch[0]?.orgId : undefined },
+    return this.#options.db.transaction(async (tx) =>
+      new LedgerTransaction(this.#options, this.#orgLimits, tx).run(await lock(tx), work),
     );
   }
 }

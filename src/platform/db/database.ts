@@ -71,7 +71,10 @@ export interface TenantGroups {
 export interface TransactionOptions {
   /** Disables the statement timeout: for migrations, which may also wait for those of another process. */
   readonly patient?: boolean;
-  /** The tenant whose turn the transaction takes. Undefined: it is work of the service itself, or of several tenants. */
+  /**
+   * The tenant whose turn the transaction takes on the embedded engine. Undefined: it is work of the service itself, or of several
+   * tenants.
+   */
   readonly tenant?: string | undefined;
 }
 

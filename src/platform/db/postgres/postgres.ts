@@ -1,7 +1,7 @@
 /** PostgreSQL 15+ behind a pool with bounded connections, bounded waiting callers and bounded time. */
 import pg from 'pg';
-import { FairQueue } from '../../fair-queue.ts';
 import type { Log } from '../../log.ts';
+import { OverCapacity } from '../../service-unavailable.ts';
 import { openTenantGroups } from '../citus/tenant-groups.ts';
 import {
   type Database,
@@ -10,7 +10,6 @@ import {
   retryTransaction,
   type TransactionOptions,
 } from '../database.ts';
-import { tenantOf } from '../tenant-of-statement.ts';
 import { LocalNotifications, runTransaction } from '../transaction.ts';
 import { types } from '../wire/values.ts';
 import { ChangeListener, type NotificationConnections } from './change-listener.ts';
@@ -83,16 +82,6 @@ export async function openPostgres({
   // the handshake, such as the termination of the backend, comes before that of `withConnection` and would end the process.
   pool.on('connect', (client) => client.on('error', () => undefined));
 
-  // In front of the pool, whose queue would be first come, first served.
-  const turns = new FairQueue({
-    resource: 'a database connection',
-    concurrency: connections,
-    waitingMax: waitingCallersMax,
-    waitMsMax,
-    // All connections may be in use because the database does not respond.
-    timeoutError: (message) => new DatabaseUnavailable(message),
-  });
-
   const listeners = new LocalNotifications();
   const changeListener = new ChangeListener(notificationConnections(), listeners, log);
 
@@ -141,17 +130,13 @@ export async function openPostgres({
     }
   }
 
-  function withConnection<Result>(
+  async function withConnection<Result>(
     use: (connection: Queryable, pooledTransactions: boolean) => Promise<Result>,
-    options: TransactionOptions = {},
+    { patient = false }: TransactionOptions = {},
   ): Promise<Result> {
-    return turns.run(options.tenant, () => useConnection(use, options));
-  }
-
-  async function useConnection<Result>(
-    use: (connection: Queryable, pooledTransactions: boolean) => Promise<Result>,
-    { patient = false }: TransactionOptions,
-  ): Promise<Result> {
+    if (pool.waitingCount >= waitingCallersMax) {
+      throw new OverCapacity('too many callers are waiting for a database connection');
+    }
     const client = await acquire();
     const prepared = connector.preparedOf(client);
     const options = { patient, prepared: !prepared.pooledTransactions };
@@ -216,10 +201,8 @@ export async function openPostgres({
   }
 
   const query: Queryable['query'] = (sql, params) =>
-    withConnection(
-      (connection, pooledTransactions) =>
-        pooledTransactions ? queryPooled(connection, sql, params) : connection.query(sql, params),
-      { tenant: tenantOf(params) },
+    withConnection((connection, pooledTransactions) =>
+      pooledTransactions ? queryPooled(connection, sql, params) : connection.query(sql, params),
     );
 
   await finder.find();
@@ -269,7 +252,7 @@ export async function openPostgres({
     stats: () => ({
       connections: pool.totalCount,
       idle: pool.idleCount,
-      waiting: turns.waiting,
+      waiting: pool.waitingCount,
       notificationProblem: changeListener.problem(),
       refusal: finder.refusal,
       timeline: guard.newest?.timeline,
