@@ -6,6 +6,7 @@
  *
  * The response is encrypted with a key derived from the `Idempotency-Key`, of which only a digest is stored.
  */
+
 import { createHash, hkdfSync } from 'node:crypto';
 import type { Attribution } from '../../contract/attribution.ts';
 import { canonicalJson } from '../../platform/canonical-json.ts';
@@ -16,6 +17,7 @@ import {
   storedForDays,
 } from '../../platform/http/pipeline/idempotency.ts';
 import { decrypt, encrypt } from '../../platform/secrets/encryption.ts';
+import { distinctOrgs } from '../distinct-orgs.ts';
 import type { Hold, HoldKey } from './hold.ts';
 
 /** The idempotency key of a request in the form that the ledger uses. All but the cipher key is stored. */
@@ -192,8 +194,13 @@ export async function findStoredKeys(
     `SELECT k.tenant_id AS org_id, substr(k.key_digest, ${digestPrefix.length + 1}) AS digest, k.fingerprint, k.body
        FROM unnest($1::text[], $2::text[]) AS w(tenant_id, key_digest)
        JOIN idempotency_keys k ON k.tenant_id = w.tenant_id AND k.key_digest = w.key_digest
-      WHERE k.expires_at > $3 AND k.tenant_id = ANY($1)`,
-    [digests.map(({ orgId }) => orgId), digests.map(({ id }) => digestPrefix + id), new Date(nowMs)],
+      WHERE k.expires_at > $3 AND k.tenant_id = ANY($4)`,
+    [
+      digests.map(({ orgId }) => orgId),
+      digests.map(({ id }) => digestPrefix + id),
+      new Date(nowMs),
+      distinctOrgs(digests),
+    ],
   );
   return rows.map(({ org_id, digest, fingerprint, body }) => ({
     orgId: org_id,

@@ -1,7 +1,9 @@
 /** Reads and writes the rows of counters on PostgreSQL. */
+
 import type { Counter } from '../../kernel/admission.ts';
 import { lifetime } from '../../kernel/windows.ts';
 import type { Queryable } from '../../platform/db/database.ts';
+import { distinctOrgs } from '../distinct-orgs.ts';
 import type { OrgLedgerState } from '../holds/org-ledger-state.ts';
 
 /** The columns of a counter that decisions change. */
@@ -14,6 +16,7 @@ interface StoredCounter {
   readonly counter: Counter;
 }
 
+/** The condition on the orgs is for Citus, which finds their shards by it. PostgreSQL searches the list for each row. */
 export async function selectCounters(
   tx: Queryable,
   keys: readonly { readonly orgId: string; readonly key: string }[],
@@ -24,8 +27,8 @@ export async function selectCounters(
   const rows = await tx.query<CounterAmounts & { org_id: string; key: string; window_end: Date }>(
     `SELECT c.org_id, c.key, settled, held, alerted, window_end
        FROM unnest($1::text[], $2::text[]) AS w(org_id, key) JOIN counters c ON c.org_id = w.org_id AND c.key = w.key
-      WHERE c.org_id = ANY($1)`,
-    [keys.map(({ orgId }) => orgId), keys.map(({ key }) => key)],
+      WHERE c.org_id = ANY($3)`,
+    [keys.map(({ orgId }) => orgId), keys.map(({ key }) => key), distinctOrgs(keys)],
   );
   return rows.map(({ org_id, key, settled, held, alerted, window_end }) => ({
     orgId: org_id,

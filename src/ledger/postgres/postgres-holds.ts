@@ -1,5 +1,7 @@
 /** Reads and writes the rows of open holds on PostgreSQL. A hold is stored as JSON in a text column. */
+
 import { insertMany, type Queryable } from '../../platform/db/database.ts';
+import { distinctOrgs } from '../distinct-orgs.ts';
 import { type Hold, holdOfRecord, holdRecord } from '../holds/hold.ts';
 import type { HoldQuery } from '../holds/hold-request.ts';
 import type { MissingCounter } from '../holds/org-ledger-state.ts';
@@ -25,7 +27,7 @@ export async function selectHolds(
   digests: readonly OfOrg[] = [],
 ): Promise<Hold[]> {
   // Both parts name all orgs: a part without any would be in no shard.
-  const orgIds = [...new Set([...ids, ...digests].map(({ orgId }) => orgId))];
+  const orgIds = distinctOrgs([...ids, ...digests]);
   const byId = `SELECT record FROM unnest($2::text[], $3::text[]) AS w(org_id, id)
     JOIN holds h ON h.org_id = w.org_id AND h.id = w.id WHERE h.org_id = ANY($1)`;
   const byDigest = `SELECT record FROM unnest($4::text[], $5::text[]) AS w(org_id, digest)
@@ -139,13 +141,14 @@ export async function updateHolds(tx: Queryable, holds: readonly Hold[]): Promis
       `UPDATE holds h SET record = u.record, expires_at = u.expires_at, chain_id = u.chain_id
          FROM unnest($1::text[], $2::text[], $3::text[], $4::timestamptz[], $5::text[])
                 AS u(org_id, id, record, expires_at, chain_id)
-        WHERE h.org_id = u.org_id AND h.id = u.id AND h.org_id = ANY($1)`,
+        WHERE h.org_id = u.org_id AND h.id = u.id AND h.org_id = ANY($6)`,
       [
         chunk.map(({ orgId }) => orgId),
         chunk.map(({ id }) => id),
         chunk.map(holdRecord),
         chunk.map(({ expiresAtMs }) => new Date(expiresAtMs)),
         chunk.map(({ scope }) => scope.chain_id),
+        distinctOrgs(chunk),
       ],
     );
   }
@@ -155,8 +158,8 @@ export async function deleteHolds(tx: Queryable, ids: readonly OfOrg[]): Promise
   if (ids.length > 0) {
     await tx.query(
       `DELETE FROM holds h USING unnest($1::text[], $2::text[]) AS w(org_id, id)
-        WHERE h.org_id = w.org_id AND h.id = w.id AND h.org_id = ANY($1)`,
-      columnsOf(ids),
+        WHERE h.org_id = w.org_id AND h.id = w.id AND h.org_id = ANY($3)`,
+      [...columnsOf(ids), distinctOrgs(ids)],
     );
   }
 }

@@ -264,24 +264,34 @@ export interface ExistingRunRow {
 
 /**
  * LATERAL makes PostgreSQL look up each id by index: a single plan made while the table was small would scan the
- * whole table for good.
+ * whole table for good. The ids of the orgs are repeated only where Citus needs them to find the shards: PostgreSQL would use
+ * them instead of the external id, and read all runs of the org for each id.
  */
 export async function findExistingRuns(
-  db: Queryable,
+  tx: Pick<Transaction, 'query' | 'isDistributed'>,
   wanted: readonly { readonly orgId: string; readonly externalId: string }[],
 ): Promise<ExistingRunRow[]> {
   return wanted.length === 0
     ? []
-    : db.query<ExistingRunRow>(
+    : tx.query<ExistingRunRow>(
         `SELECT wanted.org_id, wanted.external_id, known.run_id, known.content_digest
            FROM unnest($1::text[], $2::text[]) AS wanted(org_id, external_id)
           CROSS JOIN LATERAL (
             SELECT run_id, content_digest FROM run_identities there
-             WHERE there.org_id = wanted.org_id AND there.external_id = wanted.external_id AND there.org_id = ANY($1)
+             WHERE there.org_id = wanted.org_id AND there.external_id = wanted.external_id
+                   ${tx.isDistributed === true ? 'AND there.org_id = ANY($1)' : ''}
              LIMIT 1
           ) AS known`,
         [wanted.map(({ orgId }) => orgId), wanted.map(({ externalId }) => externalId)],
       );
+}
+
+export async function hasRun(db: Queryable, orgId: string, externalId: string): Promise<boolean> {
+  const found = await db.query('SELECT 1 AS one FROM run_identities WHERE org_id = $1 AND external_id = $2', [
+    orgId,
+    externalId,
+  ]);
+  return found.length > 0;
 }
 
 /** Emits one event per threshold and window; concurrent emitters are deduplicated by the insert. */

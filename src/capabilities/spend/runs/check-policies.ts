@@ -2,7 +2,7 @@
 import { ApiError } from '../../../contract/api-error.ts';
 import { decisionCounts } from '../../../ledger/metrics.ts';
 import type { Posting } from '../../../ledger/posting.ts';
-import { findExistingRuns } from '../../../ledger/postings/ledger-writes.ts';
+import { hasRun } from '../../../ledger/postings/ledger-writes.ts';
 import type { Caller } from '../../../platform/http/routes/access.ts';
 import { type Attempt, attemptFrom } from '../../governance/policies/index.ts';
 import type { RunDependencies } from './dependencies.ts';
@@ -33,7 +33,7 @@ export async function checkPolicies(
     ),
     async isKnown(index: number) {
       const externalId = postings[index]?.externalId ?? null;
-      return externalId !== null && (await findExistingRuns(db, [{ orgId, externalId }])).length > 0;
+      return externalId !== null && (await hasRun(db, orgId, externalId));
     },
   };
   try {

@@ -2,7 +2,7 @@ import { type ApiError, apiError, invalidFields } from '../../../contract/api-er
 import type { FieldError } from '../../../contract/errors.ts';
 import { contradictedLock, lockedFieldError } from '../../../ledger/attribution.ts';
 import type { Mark, Outcome, Posting } from '../../../ledger/posting.ts';
-import { findExistingRuns } from '../../../ledger/postings/ledger-writes.ts';
+import { hasRun } from '../../../ledger/postings/ledger-writes.ts';
 import type { Queryable } from '../../../platform/db/database.ts';
 import { findCallInProgress, parentOfCall } from './calls-in-progress.ts';
 import type { RunCall, RunDependencies } from './dependencies.ts';
@@ -195,7 +195,7 @@ async function isKnown(
   orgId: string,
   { external_id: externalId }: CreateRun,
 ): Promise<boolean> {
-  return externalId !== undefined && (await findExistingRuns(db, [{ orgId, externalId }])).length > 0;
+  return externalId !== undefined && (await hasRun(db, orgId, externalId));
 }
 
 /** Backfilled runs have the price of their own time. */
