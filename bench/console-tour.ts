@@ -2,6 +2,7 @@
  * A tour of the console that follows every link once: finds all pages and their API requests. The pages come from their
  * declarations and the requests from the service's log, so new pages and requests are included automatically.
  */
+import { inProcessRequest } from '../src/platform/http/pipeline/in-process-client.ts';
 import { followLinks, pageTemplates, type Side } from '../test/support/console-links.ts';
 import type { ServiceProcess } from './processes.ts';
 
@@ -46,6 +47,9 @@ export async function tour(
   }
   await service.stop();
   const asked = questionsByTrace(service.log());
+  if (asked.size === 0) {
+    throw new Error('the log has no API request of any page');
+  }
   progress(`found ${seen.length} of ${pageNames.length} pages`);
   return seen.map(({ traceId, ...page }) => ({
     ...page,
@@ -114,7 +118,7 @@ async function assetBytes(port: number, text: string): Promise<number> {
  */
 function questionsByTrace(log: string): Map<string, Map<string, AskedQuestion>> {
   const asked = new Map<string, Map<string, AskedQuestion>>();
-  for (const line of log.split('\n').filter((one) => one.includes('asked from within'))) {
+  for (const line of log.split('\n').filter((one) => one.includes(inProcessRequest))) {
     const { traceId, path, status } = JSON.parse(line) as AskedQuestion & { traceId: string };
     asked.set(traceId, (asked.get(traceId) ?? new Map()).set(path, { path, status }));
   }

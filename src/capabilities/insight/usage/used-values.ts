@@ -26,9 +26,14 @@ export async function readUsedValues(
   const from = new Date(Math.floor(requested.fromMs / dayMs) * dayMs);
   const to = new Date(Math.ceil(requested.toMs / dayMs) * dayMs);
   const rows = await db.query<Row>(
-    `WITH found AS MATERIALIZED (
-       SELECT ${usageDimensions.join(', ')}, tags, sum(usd_nanos) AS usd_nanos FROM usage_days
-        WHERE org_id = $1 AND day >= $2 AND day < $3 GROUP BY ${usageDimensions.join(', ')}, tags
+    // Summed by the digest of the scope first, and its fields looked up on its last day: grouping many rows by all fields takes
+    // three times as long.
+    `WITH spent AS MATERIALIZED (
+       SELECT digest, max(day) AS day, sum(usd_nanos) AS usd_nanos FROM usage_days
+        WHERE org_id = $1 AND day >= $2 AND day < $3 GROUP BY digest
+     ), found AS MATERIALIZED (
+       SELECT ${usageDimensions.map((name) => `scope.${name}`).join(', ')}, scope.tags, spent.usd_nanos FROM spent
+         JOIN usage_days scope ON scope.org_id = $1 AND scope.day = spent.day AND scope.digest = spent.digest
      ), used AS (
        ${usageDimensions.map((name) => `SELECT false AS is_tag, '${name}' AS name, ${name} AS value, sum(usd_nanos) AS cost FROM found WHERE ${name} <> '' GROUP BY ${name}`).join(' UNION ALL ')}
        UNION ALL

@@ -1,12 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { render } from '../../html.ts';
-import {
-  type CostRow,
-  monthChart,
-  type QueryCosts,
-  spendPerDay,
-  usageByDayAndModel,
-} from './overview-charts.ts';
+import { type CostRow, costsByModel, monthChart, spendPerDay } from './overview-charts.ts';
 
 const models = Array.from({ length: 30 }, (_, index) => `model-${index}`);
 const days = Array.from({ length: 30 }, (_, index) => `2026-11-${String(index + 1).padStart(2, '0')}`);
@@ -19,22 +13,27 @@ const row = (fields: Pick<CostRow, 'day' | 'model'>, cost: number): CostRow => (
 const everyModel = models.reduce((sum, model) => sum + costOf(model), 0);
 const byDay = days.map((day) => row({ day }, everyModel));
 
-/** Responds like the API: the most expensive models of a day first, at most `limit` rows. */
-function answering(known: readonly string[]): QueryCosts {
-  return async ({ group_by, model, limit }) => {
-    const rows =
-      group_by === 'model'
-        ? known.map((one) => row({ model: one }, costOf(one) * days.length))
-        : days.flatMap((day) =>
-            group_by === 'day'
-              ? [row({ day }, model === undefined ? everyModel : costOf(model))]
-              : known.map((one) => row({ day, model: one }, costOf(one))),
-          );
-    const data = rows.slice(0, Number(limit));
-    return {
-      data,
-      next_cursor: rows.length > data.length ? 'more' : null,
-    };
+/** Usage per day like that of the API: the five most expensive models, and the others together. */
+function perDay(known: readonly string[]): Parameters<typeof costsByModel>[0] {
+  const seriesOf = (kind: 'value' | 'other', of: readonly string[]) => ({
+    kind,
+    value: kind === 'value' ? (of[0] ?? null) : null,
+    points: days.map(() => ({
+      runs: 1,
+      failed_runs: 0,
+      input_tokens: 1,
+      output_tokens: 1,
+      cost_usd: String(of.reduce((sum, model) => sum + costOf(model), 0)),
+      value_usd: '0',
+    })),
+  });
+  const others = known.slice(5);
+  return {
+    points: days,
+    series: [
+      ...known.slice(0, 5).map((model) => seriesOf('value', [model])),
+      ...(others.length > 0 ? [seriesOf('other', others)] : []),
+    ],
   };
 }
 
@@ -48,9 +47,8 @@ function partsOf(rows: readonly CostRow[]): string[] {
   return heads.slice(1).map((head, index) => `${head} ${values[index]}`);
 }
 
-test('with more rows than one page, the most expensive models are shown for every day, and the others summed up', async () => {
-  const rows = (await usageByDayAndModel(answering(models))) as readonly CostRow[];
-  expect(partsOf(rows)).toEqual([
+test('the most expensive models are shown for every day, and the others summed up', () => {
+  expect(partsOf(costsByModel(perDay(models)))).toEqual([
     'model-0 $3.00',
     'model-1 $2.90',
     'model-2 $2.80',
@@ -60,9 +58,9 @@ test('with more rows than one page, the most expensive models are shown for ever
   ]);
 });
 
-test('with few models all are shown, without a rest from floating-point errors', async () => {
+test('with few models all are shown, without a rest from floating-point errors', () => {
   const known = models.slice(0, 3);
-  const rows = (await usageByDayAndModel(answering(known))) as readonly CostRow[];
+  const rows = costsByModel(perDay(known));
   const sums = days.map((day) =>
     row(
       { day },

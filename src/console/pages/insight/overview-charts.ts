@@ -1,11 +1,10 @@
 /** The charts of the overview: the month with its forecast, and daily spend by model. */
 import type { Responses } from '../../../contract/views/responses.ts';
-import { ApiFailure } from '../../api.ts';
 import { barChart } from '../../charts/bars.ts';
 import { lineChart } from '../../charts/line.ts';
 import { shortDate, shortUsd, usd } from '../../format.ts';
 import { link, type Markup } from '../../html.ts';
-import type { UsageRow, UsageView } from '../../views.ts';
+import type { UsageRow } from '../../views.ts';
 
 export type CapacityView = Responses['forecasts.capacity'];
 
@@ -114,38 +113,19 @@ function budgetSummary({ budget, spent, last, runsOut }: BudgetOutlook): string 
 }
 
 const shownModels = 5;
-const rowsMax = 200;
 
-type UsageQuery = Readonly<Record<string, string>>;
-/** Queries the usage of one page's runs and time range, with the given parameters. */
-export type QueryUsage = (query: UsageQuery) => Promise<UsageView | ApiFailure>;
-/** Like `QueryUsage`, for the charts, which read only costs. */
-export type QueryCosts = (
-  query: UsageQuery,
-) => Promise<{ readonly data: readonly CostRow[]; readonly next_cursor: string | null } | ApiFailure>;
+type UsageSeries = Responses['usage.series'];
 
-/** Cost per day and model; limited to the most expensive models if there are too many rows for one page. */
-export async function usageByDayAndModel(usage: QueryCosts): Promise<readonly CostRow[] | ApiFailure> {
-  const all = await usage({ group_by: 'day,model', limit: String(rowsMax) });
-  if (all instanceof ApiFailure) {
-    return all;
-  }
-  if (all.next_cursor === null) {
-    return all.data;
-  }
-  const topModels = await usage({ group_by: 'model', limit: String(shownModels) });
-  if (topModels instanceof ApiFailure) {
-    return topModels;
-  }
-  const rows: CostRow[] = [];
-  for (const { model } of topModels.data) {
-    const days = await usage({ group_by: 'day', model: model ?? '', limit: String(rowsMax) });
-    if (days instanceof ApiFailure) {
-      return days;
-    }
-    rows.push(...days.data.map((row) => ({ ...row, model: model ?? '' })));
-  }
-  return rows;
+/** The query of the usage per day that `costsByModel` takes. */
+export const modelsPerDay = { group_by: 'model', interval: 'day', top: String(shownModels) };
+
+/** The cost per day of the models that have a series of their own. */
+export function costsByModel({ points: days, series }: Pick<UsageSeries, 'points' | 'series'>): CostRow[] {
+  return series
+    .filter(({ kind }) => kind === 'value')
+    .flatMap(({ value, points }) =>
+      days.map((day, index) => ({ day, model: value, cost_usd: points[index]?.cost_usd ?? '0' })),
+    );
 }
 
 /**

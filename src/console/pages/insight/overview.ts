@@ -11,7 +11,7 @@ import { html, link, type Part } from '../../html.ts';
 import { limitLink } from '../../limit-names.ts';
 import { type Screen, type ScreenVisit, seeOther, view } from '../../screen.ts';
 import { getStartedCard } from './get-started.ts';
-import { monthChart, type QueryUsage, spendPerDay, usageByDayAndModel } from './overview-charts.ts';
+import { costsByModel, modelsPerDay, monthChart, spendPerDay } from './overview-charts.ts';
 import { denialList, nearestLimits, topList, topRows } from './overview-lists.ts';
 import { monthBudget, overviewStats } from './overview-stats.ts';
 
@@ -40,7 +40,7 @@ async function overview(visit: ScreenVisit) {
     calendarWindow('day', org.timezone, nowMs - (spendDays - 1) * dayMs).startMs,
   );
   const from = new Date(fromMs).toISOString();
-  const usage: QueryUsage = (query) =>
+  const usage = (query: Readonly<Record<string, string>>) =>
     api.tryGet<'usage.read'>(link(`${org.path}/usage`, { ...query, from }));
   // Queries one row more than the values to show: the row of runs without the field may be among them.
   const top = (group_by: string) => usage({ group_by, limit: String(topRows + 1) });
@@ -60,7 +60,7 @@ async function overview(visit: ScreenVisit) {
     approvals,
   ] = await Promise.all([
     usage({ group_by: 'day', limit: '200' }),
-    usageByDayAndModel(usage),
+    api.tryGet<'usage.series'>(link(`${org.path}/usage/series`, { ...modelsPerDay, from })),
     top('model'),
     top('workflow'),
     top('customer_id'),
@@ -84,7 +84,7 @@ ${!(byDay instanceof ApiFailure) && byDay.data.length === 0 && (await getStarted
 ${overviewStats(visit, { byDay, caps, budgets, budget, forecast, approvals, month, monthDays })}
 <div class="grid wide">
 ${byDay instanceof ApiFailure || forecast instanceof ApiFailure ? cardOf('This month', byDay instanceof ApiFailure ? byDay : forecast, () => '') : html`<section class="card">${monthChart({ days: byDay.data, forecast, budget: budget && Number(budget.limit), month })}<p class="more">${budget !== undefined && html`Budget ${limitLink(budget)} · `}<a href="${usageLink({}, { from: month.start, to: today })}">Usage this month</a> · <a href="/console/forecasts">Forecasts</a></p></section>`}
-${byDayAndModel instanceof ApiFailure || byDay instanceof ApiFailure ? cardOf('Spend per day', byDay instanceof ApiFailure ? byDay : byDayAndModel, () => '') : html`<section class="card">${spendPerDay(byDay.data, byDayAndModel)}<p class="more"><a href="${usageLink({}, days)}">Usage by model</a></p></section>`}
+${byDayAndModel instanceof ApiFailure || byDay instanceof ApiFailure ? cardOf('Spend per day', byDay instanceof ApiFailure ? byDay : byDayAndModel, () => '') : html`<section class="card">${spendPerDay(byDay.data, costsByModel(byDayAndModel))}<p class="more"><a href="${usageLink({}, days)}">Usage by model</a></p></section>`}
 </div>
 <div class="grid wide">
 ${cardOf('Limits closest to exhaustion', limits, () => nearest)}

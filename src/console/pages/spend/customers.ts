@@ -19,7 +19,7 @@ import { listing } from '../../listing.ts';
 import { pathOf } from '../../operations.ts';
 import { type Screen, type ScreenVisit, view } from '../../screen.ts';
 import type { LimitView, UsageRow } from '../../views.ts';
-import { type QueryUsage, spendPerDay, usageByDayAndModel } from '../insight/overview-charts.ts';
+import { costsByModel, modelsPerDay, spendPerDay } from '../insight/overview-charts.ts';
 import { customerErasureScreens, customerPath, erasuresPath } from './customer-erasure.ts';
 import { listCustomers, listPath } from './customer-list.ts';
 import { limitTable } from './limits.ts';
@@ -52,12 +52,12 @@ async function one(visit: ScreenVisit) {
   const { api, org, params, now } = visit;
   const { customer_id = '' } = params;
   const from = new Date(now.getTime() - usageDays * dayMs).toISOString();
-  const usage: QueryUsage = (query) =>
+  const usage = (query: Readonly<Record<string, string>>) =>
     api.tryGet<'usage.read'>(link(`${org.path}/usage`, { limit: '200', ...query, customer_id, from }));
   const [found, byDay, byDayAndModel, byModel, limits, forAll] = await Promise.all([
     api.get<'customers.list'>(link(`${org.path}/customers`, { customer_id })),
     usage({ group_by: 'day' }),
-    usageByDayAndModel(usage),
+    api.tryGet<'usage.series'>(link(`${org.path}/usage/series`, { ...modelsPerDay, customer_id, from })),
     usage({ group_by: 'model' }),
     api.tryGet<'limits.list'>(link(`${org.path}/limits`, { customer_id, limit: '200' })),
     api.tryGet<'limits.list'>(link(`${org.path}/limits`, { customer_id: '*', kind: 'customer' })),
@@ -77,7 +77,7 @@ ${statOf(
   ({ total }) => `${count(total.runs)} runs`,
 )}
 ${stat('Remaining credits', usd(customer.credits_usd), customer.credits_usd === null ? 'No active credit packs' : 'In active credit packs')}</div>
-<div class="grid wide">${byDay instanceof ApiFailure || byDay.data.length === 0 ? cardOf('Spend per day', byDay, () => html`<p class="quiet">No spend in the last ${usageDays} days.</p>`) : html`<section class="card">${spendPerDay(byDay.data, byDayAndModel instanceof ApiFailure ? [] : byDayAndModel, { customer_id })}</section>`}
+<div class="grid wide">${byDay instanceof ApiFailure || byDay.data.length === 0 ? cardOf('Spend per day', byDay, () => html`<p class="quiet">No spend in the last ${usageDays} days.</p>`) : html`<section class="card">${spendPerDay(byDay.data, byDayAndModel instanceof ApiFailure ? [] : costsByModel(byDayAndModel), { customer_id })}</section>`}
 ${cardOf('By model', byModel, ({ data }) => modelTable(data, customer_id))}</div>
 ${cardOf('Limits and credits', limits, ({ data }) => html`${data.length === 0 ? html`<p class="quiet">No own limits or credits.</p>` : limitTable(data, org.timezone)}${customer.limits.length === 0 && defaultLimit(forAll)}`)}
 ${actionCard('Erase', linkButton(visit, { path: `${pathOf(customerPath, params)}/erase`, label: 'Erase customer', tone: 'danger' }), html`<p>Replaces the customer ID with a random one everywhere, and ends its limits and credit packs. Totals are kept.</p>`)}`,

@@ -34,6 +34,9 @@ export interface InProcessRequest {
   readonly onProgress?: RouteRequest['onProgress'];
 }
 
+/** The message of the log line of each call. */
+export const inProcessRequest = 'in-process request';
+
 export type InProcessClient = (request: InProcessRequest) => Promise<Reply | StreamedReply>;
 
 /**
@@ -115,7 +118,7 @@ export function createInProcessClient(deps: InProcessClientDependencies): InProc
       });
       // Logged with the page's trace id, so that the log shows the calls of a page next to the page. At level `trace`,
       // since the path may name a person.
-      log.trace({ traceId, method, path, status: reply.status }, 'in-process request');
+      log.trace({ traceId, method, path, status: reply.status }, inProcessRequest);
       return reply;
     } catch (error) {
       const failed = logged(log, error, traceId);
@@ -131,7 +134,7 @@ export function createInProcessClient(deps: InProcessClientDependencies): InProc
           at: clock.now(),
         });
       }
-      log.trace({ traceId, method, path, status: failed.status }, 'in-process request');
+      log.trace({ traceId, method, path, status: failed.status }, inProcessRequest);
       return errorReply(failed);
     }
   };
