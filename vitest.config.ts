@@ -239,7 +239,7 @@ export default defineConfig({
                   ...leftToEmbedded,
                   ownServers,
                   ...gatewayUnderLoad,
-                  'test/e2e/{command-line,demo,init,upgrade}.test.ts',
+                  'test/e2e/{command-line,configuration,demo,init,upgrade}.test.ts',
                   'src/ledger/workload.test.ts',
                   'test/contract/money.test.ts',
                   'test/e2e/{kill-nine,money-faults-postgres,provider-bills,statement-month}.test.ts',

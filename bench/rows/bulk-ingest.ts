@@ -37,7 +37,7 @@ function bulkOn(name: string, shown: string, startEngine: () => Promise<Engine>)
     name,
     what: `POST /v1/runs/bulk, ${runsPerRequest} runs a request, ${connections} connections, 8 limits, ${shown}`,
     floor: `the statements of one such batch in one transaction on the same engine, without the service`,
-    toReach: { 'runs/s': { atLeast: 0.7 } },
+    toReach: { 'runs/s': { atLeast: 0.8 } },
     async prepare() {
       const engine = await startEngine();
       const service = await startService({ settings: engine.serviceSettings });

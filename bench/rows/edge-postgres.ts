@@ -21,7 +21,7 @@ function onPostgres(name: string, processes: number, shown: string): PairsRow {
     name,
     what: `POST /v1/edge/decision on PostgreSQL (fsync on), one hot org, 8 limits, ${connections} connections, ${shown}`,
     floor: 'a bare node:http server, one process, as many connections',
-    toReach: { 'requests/s': { atLeast: 0.35 } },
+    toReach: { 'requests/s': { atLeast: 0.45 } },
     async prepare() {
       const postgres = await startPostgres();
       const url = await postgres.database('purser');
