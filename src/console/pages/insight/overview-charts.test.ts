@@ -88,9 +88,11 @@ test('a bar leads to the usage of its day, with the filters of the page, and a s
 describe('the summary of the month', () => {
   const month = { start: '2026-11-01', today: '2026-11-10' };
   const forecast = {
-    days: Array.from({ length: 21 }, (_, index) => ({
+    forecast: Array.from({ length: 21 }, (_, index) => ({
       date: `2026-11-${index + 10}`,
-      cost_usd: { expected: '10', low: null, high: null },
+      expected: '10',
+      low: null,
+      high: null,
     })),
   };
   const summaryOf = (budget: number, spent: number) =>

@@ -6,13 +6,13 @@ import { shortDate, shortUsd, usd } from '../../format.ts';
 import { link, type Markup } from '../../html.ts';
 import type { UsageRow } from '../../views.ts';
 
-export type CapacityView = Responses['forecasts.capacity'];
+export type SpendForecast = Responses['forecasts.list']['data'][number];
 
 export type CostRow = Pick<UsageRow, 'day' | 'model' | 'cost_usd'>;
 
 export interface MonthChart {
   readonly days: readonly CostRow[];
-  readonly forecast: { readonly days: readonly Pick<CapacityView['days'][number], 'date' | 'cost_usd'>[] };
+  readonly forecast: Pick<SpendForecast, 'forecast'>;
   /** The budget of the month; undefined if there is none. */
   readonly budget: number | undefined;
   readonly month: { readonly start: string; readonly today: string };
@@ -26,9 +26,8 @@ export function exhaustionDate({ days, forecast, budget, month }: MonthChart): s
     (sum, { day = '', cost_usd }) => sum + (day >= month.start && day < month.today ? Number(cost_usd) : 0),
     0,
   );
-  return forecast.days.find(({ date, cost_usd }) => {
-    const expected = Number(cost_usd.expected);
-    spent += date === month.today ? Math.max(expected, costOf(date)) : expected;
+  return forecast.forecast.find(({ date, expected }) => {
+    spent += date === month.today ? Math.max(Number(expected), costOf(date)) : Number(expected);
     return budget !== undefined && spent > budget;
   })?.date;
 }
@@ -36,7 +35,7 @@ export function exhaustionDate({ days, forecast, budget, month }: MonthChart): s
 /** The remaining budget per day, or without a budget the cumulative spend. */
 export function monthChart({ days, forecast, budget, month }: MonthChart): Markup {
   const costs = new Map(days.map(({ day = '', cost_usd }) => [day, Number(cost_usd)]));
-  const ahead = forecast.days;
+  const ahead = forecast.forecast;
   const past = datesBetween(month.start, month.today);
   const dates = [...past, ...ahead.map(({ date }) => date).filter((date) => date > month.today)];
   const shown = (spent: number) => (budget === undefined ? spent : budget - spent);
@@ -52,8 +51,8 @@ export function monthChart({ days, forecast, budget, month }: MonthChart): Marku
   const projected = (pick: 'expected' | 'low' | 'high') => {
     let sum = before;
     const sums = new Map(
-      ahead.map(({ date, cost_usd }) => {
-        const cost = Number(cost_usd[pick] ?? cost_usd.expected);
+      ahead.map(({ date, ...amounts }) => {
+        const cost = Number(amounts[pick] ?? amounts.expected);
         sum += date === month.today ? Math.max(cost, costs.get(date) ?? 0) : cost;
         return [date, shown(sum)];
       }),
@@ -63,7 +62,7 @@ export function monthChart({ days, forecast, budget, month }: MonthChart): Marku
     );
   };
   const expected = projected('expected');
-  const hasBand = ahead.some(({ cost_usd }) => cost_usd.high !== null);
+  const hasBand = ahead.some(({ high }) => high !== null);
   const last = expected.at(-1) ?? shown(spent);
   const name = budget === undefined ? 'Spend this month' : 'Remaining monthly budget';
   const title = `${name}, ${daySpan(dates)}`;

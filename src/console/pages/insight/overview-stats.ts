@@ -8,7 +8,7 @@ import { html, type Markup, type Part } from '../../html.ts';
 import { limitPath, remainingText, usageMeter } from '../../limit-names.ts';
 import type { ScreenVisit } from '../../screen.ts';
 import type { LimitView, UsageRow, UsageView } from '../../views.ts';
-import { type CapacityView, exhaustionDate } from './overview-charts.ts';
+import { exhaustionDate, type SpendForecast } from './overview-charts.ts';
 
 const dayMs = 86_400_000;
 
@@ -18,7 +18,7 @@ export interface OverviewFigures {
   readonly budgets: Listed<LimitView> | ApiFailure;
   /** The budget of the month. */
   readonly budget: LimitView | undefined;
-  readonly forecast: CapacityView | ApiFailure;
+  readonly forecast: SpendForecast | ApiFailure;
   readonly approvals: Listed<object> | ApiFailure;
   readonly month: { readonly start: string; readonly today: string };
   readonly monthDays: DayRange;
@@ -91,14 +91,14 @@ export function monthBudget(limits: readonly LimitView[]): LimitView | undefined
 /** Spend before today plus the forecast from today on; today's forecast is at least today's spend. */
 function monthProjection(
   days: readonly UsageRow[],
-  forecast: CapacityView,
+  forecast: SpendForecast,
   month: { readonly start: string; readonly today: string },
 ): number {
   const before = sumOf(days.filter(({ day = '' }) => day >= month.start && day < month.today));
   const today = sumOf(days.filter(({ day }) => day === month.today));
-  return forecast.days.reduce(
-    (sum, { date, cost_usd }) =>
-      sum + (date === month.today ? Math.max(today, Number(cost_usd.expected)) : Number(cost_usd.expected)),
+  return forecast.forecast.reduce(
+    (sum, { date, expected }) =>
+      sum + (date === month.today ? Math.max(today, Number(expected)) : Number(expected)),
     before,
   );
 }
@@ -155,7 +155,7 @@ const confidenceLabels: Readonly<Record<string, string>> = {
 function forecastNote(
   projection: number,
   budget: LimitView | undefined,
-  forecast: CapacityView | ApiFailure,
+  forecast: SpendForecast | ApiFailure,
   runsOut: string | undefined,
 ): Part {
   if (forecast instanceof ApiFailure) {

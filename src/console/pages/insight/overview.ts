@@ -11,7 +11,13 @@ import { html, link, type Part } from '../../html.ts';
 import { limitLink } from '../../limit-names.ts';
 import { type Screen, type ScreenVisit, seeOther, view } from '../../screen.ts';
 import { getStartedCard } from './get-started.ts';
-import { costsByModel, modelsPerDay, monthChart, spendPerDay } from './overview-charts.ts';
+import {
+  costsByModel,
+  modelsPerDay,
+  monthChart,
+  type SpendForecast,
+  spendPerDay,
+} from './overview-charts.ts';
 import { denialList, nearestLimits, topList, topRows } from './overview-lists.ts';
 import { monthBudget, overviewStats } from './overview-stats.ts';
 
@@ -55,7 +61,7 @@ async function overview(visit: ScreenVisit) {
     limits,
     caps,
     budgets,
-    forecast,
+    forecasts,
     denials,
     approvals,
   ] = await Promise.all([
@@ -68,10 +74,12 @@ async function overview(visit: ScreenVisit) {
     // Queried by kind: among thousands of customer limits, the first page may contain neither a spend cap nor a budget.
     limitsOf({ kind: 'spend_cap' }),
     limitsOf({ kind: 'budget' }),
-    api.tryGet<'forecasts.capacity'>(`/v1/capacity/forecasts?horizon_days=${daysLeft}`),
+    api.tryGet<'forecasts.list'>(`${org.path}/forecasts?horizon_days=${daysLeft}`),
     api.tryGet<'refusals.list'>(`${org.path}/refusals?limit=8`),
     api.tryGet<'approvals.list'>(`${org.path}/approvals?state=pending&limit=${approvalsCounted}`),
   ]);
+  // Without `group_by` there is one forecast, of all runs.
+  const forecast = forecasts instanceof ApiFailure ? forecasts : (forecasts.data[0] as SpendForecast);
   const nearest = await nearestLimits(limits, visit);
   const today = localTime(org.timezone, nowMs).date;
   const month = { start: localTime(org.timezone, window.startMs).date, today };
