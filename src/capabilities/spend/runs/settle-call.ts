@@ -53,9 +53,8 @@ export async function draftCall(
     marks: marks.length === 0 ? undefined : marks,
     responseId: call.responseId,
   };
-  const stated = { ...body, model, decision_id: holdIdOfCall(runId) };
-  // Not a second spread, which is several times as expensive.
-  const drafted = draftRun(Object.assign(stated, attribution), context, price);
+  const stated = { model, decision_id: holdIdOfCall(runId), ...body, ...attribution };
+  const drafted = draftRun(stated, context, price);
   if (isInvalid(drafted)) {
     throw invalidFields(drafted);
   }
