@@ -65,13 +65,13 @@ const holdSecondsMax = 86_400;
 export async function admitCall(deps: AdmitDependencies, request: AdmissionRequest): Promise<AdmittedCall> {
   const { plan, caller, now, attribution, heldOutputTokens, mayFit } = request;
   const body: InProgress = {
-    ...attribution,
     model: plan.model,
-    ...(plan.provider !== null && { provider: plan.provider }),
-    ...plan.service,
     input_tokens: plan.inputTokens,
     max_output_tokens: heldOutputTokens,
     expires_in_seconds: holdSeconds(plan),
+    ...(plan.provider !== null && { provider: plan.provider }),
+    ...plan.service,
+    ...attribution,
   };
   const call: RunCall = { caller, now, storeResponse: undefined };
   try {

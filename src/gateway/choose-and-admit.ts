@@ -80,12 +80,12 @@ async function admitPlan(
 export function outputToHold(
   { outputs }: ChooseDependencies,
   { tenantId, keyId }: Caller,
-  { model, ...plan }: CallPlan,
+  plan: CallPlan,
 ): number {
   const isVisible = plan.call.isStream && plan.showsOutput;
   const expected =
     plan.settings.hold === 'expected' && isVisible
-      ? outputs.expected({ orgId: tenantId, keyId, model })
+      ? outputs.expected({ orgId: tenantId, keyId, model: plan.model })
       : undefined;
   return expected === undefined
     ? plan.maxOutputTokens

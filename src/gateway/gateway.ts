@@ -167,7 +167,7 @@ export function createGateway(deps: GatewayDependencies): Gateway {
         await turn;
       }
       const call = parseCall(operation.shape, body, operation.deployment);
-      subject = { ...headers.attribution, model: call.model };
+      subject = { model: call.model, ...headers.attribution };
       const { plan, admitted, attribution } = await chooseAndAdmit(choosing, {
         orgId,
         operation,

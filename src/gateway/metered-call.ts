@@ -188,7 +188,7 @@ export class CallInProgress implements OngoingCall {
         isStored: admitted.isStored,
         decisionId: admitted.decisionId,
         model: plan.model,
-        attribution: admitted.chainId === null ? attribution : { ...attribution, chain_id: admitted.chainId },
+        attribution: admitted.chainId === null ? attribution : { chain_id: admitted.chainId, ...attribution },
         depth: admitted.depth,
         admittedAtMs: request.now.getTime(),
         body: {

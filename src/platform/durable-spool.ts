@@ -102,9 +102,9 @@ export class DurableSpool {
     });
   }
 
-  /** Releases one line. The file is deleted with its last line. */
-  async release(segment: Segment): Promise<void> {
-    segment.lines -= 1;
+  /** Releases lines of a segment. The file is deleted with its last line. */
+  async release(segment: Segment, lines = 1): Promise<void> {
+    segment.lines -= lines;
     if (segment.lines === 0 && segment !== this.#current) {
       this.#unreleased.delete(segment);
       await rm(segment.path, { force: true });

@@ -17,7 +17,8 @@ export function cachedTextScore(text: string): TextScore {
   if (text.length < lengthMin) {
     return textScore(text);
   }
-  const digest = hash('blake2b512', text, 'base64');
+  // Processors have instructions for it: half the time of BLAKE2.
+  const digest = hash('sha256', text, 'base64');
   const score = scores.get(digest) ?? textScore(text);
   scores.delete(digest);
   scores.set(digest, score);

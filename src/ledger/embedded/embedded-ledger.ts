@@ -129,7 +129,7 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
     return this.#nowMs;
   }
 
-  async hold(request: HoldRequest): Promise<HoldResult> {
+  hold(request: HoldRequest): Promise<HoldResult> {
     const { orgId, key } = request;
     return key === undefined
       ? this.#hold(request)

@@ -13,7 +13,7 @@ import type { Denial } from '../../kernel/denial.ts';
 import { admitUpTo } from '../../kernel/fit.ts';
 import type { Limit } from '../../kernel/limits.ts';
 import type { Ids } from '../../platform/ids.ts';
-import { type Hold, holdOfCall } from './hold.ts';
+import { fieldsOfCall, type Hold } from './hold.ts';
 import { holdKeyOf } from './hold-keys.ts';
 import { type AdmissionPreview, type Held, type HoldRequest, holdSecondsMax } from './hold-request.ts';
 import type { OrgLedgerState } from './org-ledger-state.ts';
@@ -78,7 +78,7 @@ export function takeHold(
     }
     remaining.push(remainingOf(limit, counter));
   }
-  const taken: Hold = {
+  const hold: Hold = {
     id: request.call?.holdId ?? ids.next('dec'),
     orgId: request.orgId,
     runId: null,
@@ -91,9 +91,9 @@ export function takeHold(
     packs: admission.packs,
     priceVersion: request.priceVersion,
     idempotency: null,
+    ...(request.service !== undefined && { service: request.service }),
+    ...(request.call !== undefined && fieldsOfCall(request.call)),
   };
-  const served = request.service === undefined ? taken : { ...taken, service: request.service };
-  const hold = request.call === undefined ? served : holdOfCall(served, request.call);
   const held: Held = {
     kind: 'held',
     hold,
@@ -120,7 +120,7 @@ export function denialFor(
 
 function withKey(held: Held, key: NonNullable<HoldRequest['key']>): Held {
   const response = key.responseOf(held);
-  return { ...held, response, hold: { ...held.hold, idempotency: holdKeyOf(key, response) } };
+  return { response, ...held, hold: { ...held.hold, idempotency: holdKeyOf(key, response) } };
 }
 
 /** At least zero: a limit may have been reduced below the amount already spent. */

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { makePlace, openPlace, type Place } from '../../../test/support/test-database.ts';
 import type { Database } from '../../platform/db/database.ts';
 import { migrate, readMigrations } from '../../platform/db/migrate.ts';
-import { type Hold, storedHold } from '../holds/hold.ts';
+import { type Hold, holdRecord } from '../holds/hold.ts';
 import { selectHolds, selectHoldsOfCustomer } from './postgres-holds.ts';
 
 let place: Place;
@@ -47,7 +47,7 @@ const hold: Hold = {
 
 /** The stored form of a hold, as release 0.1.0 wrote it. */
 function storedByFirstRelease(): object {
-  const { scope, ...stored } = storedHold(hold);
+  const { scope, ...stored } = JSON.parse(holdRecord(hold));
   const { member_id: _, tags: __, ...written } = scope;
   return { ...stored, scope: written };
 }

@@ -19,12 +19,13 @@ export function acceptPosting<Run>(
   orgState: OrgLedgerState,
   posting: Posting<Run>,
   nowMs: number,
-  { reservation, atMs, ...effect }: AcceptedCharge,
+  charge: AcceptedCharge,
 ): UncommittedPosting<Run> {
   const { scope, amounts } = posting;
+  const { reservation, atMs } = charge;
   const { counters: windows } = applicableCounters(orgState.limits, scope, atMs, surfaceOf(posting));
   const charged = prepareSettlement(orgState.counters, { reservation, windows, amounts, atMs });
-  return uncommittedPosting(orgState, posting, nowMs, { scope, atMs, charged, ...effect });
+  return uncommittedPosting(orgState, posting, nowMs, { scope, charged, ...charge });
 }
 
 export interface PostingEffect {

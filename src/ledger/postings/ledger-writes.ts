@@ -16,7 +16,7 @@ import {
 } from '../../platform/db/database.ts';
 import type { Ids } from '../../platform/ids.ts';
 import { enqueueEvent } from '../../platform/outbox/outbox.ts';
-import { type Hold, storedHold } from '../holds/hold.ts';
+import { type Hold, storedEnd } from '../holds/hold.ts';
 import { storeKeys } from '../holds/hold-keys.ts';
 import { createsRun, type Posted, type Posting } from '../posting.ts';
 
@@ -181,7 +181,7 @@ export async function insertEnds(tx: Queryable, ends: readonly HoldEnd[], atMs: 
       ended_as: endedAs,
       ended_at: new Date(atMs),
       run_id: runId,
-      body: storedHold(hold.idempotency === null ? hold : { ...hold, idempotency: null }),
+      body: storedEnd(hold),
     })),
   );
   const keyed = ends.flatMap(({ hold }) => (hold.idempotency === null ? [] : [hold]));

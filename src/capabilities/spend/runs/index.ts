@@ -11,6 +11,6 @@ export { expiredResponsesJob, isResponseId } from './responses.ts';
 export { type RunRouteDependencies, runRoutes } from './routes.ts';
 export { createRunDigest } from './run-digest.ts';
 export { type CompleteRun, type CreateRun, finishedStatuses } from './schema.ts';
-export { type CallPosting, draftCall, type EndedCall, settleCall } from './settle-call.ts';
+export { type CallPosting, draftCall, type EndedCall, settleCalls } from './settle-call.ts';
 export { type InProgress, type StartedRun, startRun } from './start-run.ts';
 export { createUnsettledRuns } from './unsettled-runs.ts';

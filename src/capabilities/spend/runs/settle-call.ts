@@ -1,8 +1,8 @@
 /** Creates the run of a call that `startRun` has admitted, at its end. */
-import { invalidFields } from '../../../contract/api-error.ts';
+import { type ApiError, invalidFields } from '../../../contract/api-error.ts';
 import { holdIdOfCall } from '../../../ledger/holds/hold.ts';
 import { postingError } from '../../../ledger/ledger-errors.ts';
-import type { Mark, Posting } from '../../../ledger/posting.ts';
+import type { Mark, Posting, PostingRejection } from '../../../ledger/posting.ts';
 import type { RunDependencies } from './dependencies.ts';
 import { type DraftContext, draftRun, isInvalid } from './drafts.ts';
 import { postGroup } from './posting-steps.ts';
@@ -53,29 +53,38 @@ export async function draftCall(
     marks: marks.length === 0 ? undefined : marks,
     responseId: call.responseId,
   };
-  const stated = { ...body, model, decision_id: holdIdOfCall(runId) };
-  // Not a second spread, which is several times as expensive.
-  const drafted = draftRun(Object.assign(stated, attribution), context, price);
+  const stated = { model, decision_id: holdIdOfCall(runId), ...body, ...attribution };
+  const drafted = draftRun(stated, context, price);
   if (isInvalid(drafted)) {
     throw invalidFields(drafted);
   }
   return drafted;
 }
 
-/** Posts the run and ends its hold. A run that an earlier attempt has posted stays as it is. */
-export async function settleCall(deps: RunDependencies, orgId: string, posting: CallPosting): Promise<void> {
-  const result = await postGroup({
-    deps,
-    orgId,
-    postings: [posting],
-    storeResponse: undefined,
-    bulk: false,
-    amountField: 'cost_usd',
-  });
-  if (result.kind === 'permit_spent') {
+/**
+ * Posts runs of one org and ends their holds. Returns the error of each run that can never be posted, in their order. A run that an earlier
+ * attempt has posted stays as it is.
+ */
+export async function settleCalls(
+  deps: RunDependencies,
+  orgId: string,
+  postings: readonly CallPosting[],
+): Promise<readonly (ApiError | undefined)[]> {
+  const result = await postGroup(
+    { deps, orgId, postings, storeResponse: undefined, bulk: false, amountField: 'cost_usd' },
+    true,
+  );
+  if (result.kind !== 'done') {
+    throw new Error('a group that skips rejected postings is never rejected');
+  }
+  return result.outcomes.map((outcome) =>
+    outcome.kind === 'rejected' ? rejectionOf(outcome.rejection) : undefined,
+  );
+}
+
+function rejectionOf(rejection: PostingRejection): ApiError | undefined {
+  if (rejection.kind === 'permit_spent') {
     throw new Error('the run of a call uses no permit');
   }
-  if (result.kind !== 'done' && result.kind !== 'settled_already') {
-    throw postingError(result, false);
-  }
+  return rejection.kind === 'settled_already' ? undefined : postingError(rejection, false);
 }

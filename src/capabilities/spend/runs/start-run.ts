@@ -63,7 +63,7 @@ export async function startRun(
   { fitDownTo, content, beforeDenial }: StartOptions,
 ): Promise<StartedRun> {
   const fit = fitDownTo === undefined ? undefined : await fitOf(deps, call, body, fitDownTo);
-  const postings = await draftRuns(deps, call, [{ ...body, status: 'running' }], {
+  const postings = await draftRuns(deps, call, [{ status: 'running', ...body }], {
     record: false,
     bulk: false,
     started: { fit },

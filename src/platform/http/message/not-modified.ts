@@ -7,13 +7,14 @@ export function unlessUnchanged(
   { method, headers }: RequestHead,
   reply: Reply | StreamedReply,
 ): Reply | StreamedReply {
-  const { etag, 'content-type': _, ...others } = reply.headers;
   const known = headers['if-none-match'];
-  if (typeof etag !== 'string' || known === undefined || reply.status !== 200) {
+  if (known === undefined || reply.status !== 200 || (method !== 'GET' && method !== 'HEAD')) {
     return reply;
   }
-  const isRead = method === 'GET' || method === 'HEAD';
-  return isRead && matches(known, etag) ? { status: 304, headers: { ...others, etag }, body: '' } : reply;
+  const { etag, 'content-type': _, ...others } = reply.headers;
+  return typeof etag === 'string' && matches(known, etag)
+    ? { status: 304, headers: { ...others, etag }, body: '' }
+    : reply;
 }
 
 /** Weak comparison: a proxy that compresses adds `W/` to the tag. */

@@ -15,6 +15,8 @@ export type HeadersOfUnread = (line: RequestLine) => Readonly<Record<string, str
 
 /** Maximum length of a request line: the parser rejects longer ones. */
 const lineCharsMax = 16_384;
+/** Maximum length of a head that the parser has not rejected: the rest of a body before it need not be searched. */
+const headBytesMax = 16_384;
 /** Methods of routes. An alternation of words, so that the search takes linear time on any input. */
 const method = 'GET|HEAD|POST|PUT|PATCH|DELETE';
 const wholeLine = new RegExp(`(${method}) (\\S+) HTTP/1\\.[01]\\r?\\n`);
@@ -36,8 +38,8 @@ export class UnreadHead {
       this.#chunk = chunk;
       this.#isBehind = isBody();
     });
-    socket.on('data', () => {
-      this.#line = isBody() ? '' : this.#unread();
+    socket.on('data', (chunk: Buffer) => {
+      this.#line = isBody() ? '' : this.#unread(chunk.length - headBytesMax);
       this.#chunk = undefined;
     });
   }
@@ -52,17 +54,17 @@ export class UnreadHead {
    * parser stopped; default: their end.
    */
   requestLine(bytesRead?: number): RequestLine | undefined {
-    const text = this.#unread(bytesRead);
+    const text = this.#unread(0, bytesRead);
     const [, name, target] = wholeLine.exec(text) ?? lineWithoutEnd.exec(text) ?? [];
     return name === undefined || target === undefined ? undefined : { method: name, target };
   }
 
-  #unread(bytesRead?: number): string {
+  #unread(start: number, end?: number): string {
     if (this.#chunk === undefined) {
       return this.#line;
     }
-    const before = this.#isBehind ? '' : this.#line;
-    const text = before + this.#chunk.toString('latin1', 0, bytesRead);
+    const before = this.#isBehind || start > 0 ? '' : this.#line;
+    const text = before + this.#chunk.toString('latin1', Math.max(0, start), end);
     // With pipelined requests the last head starts after the empty line of the previous head, or after its body.
     const rest = behindLast('\n\n', behindLast('\r\n\r\n', text));
     const found = wholeLine.exec(rest)?.[0] ?? beginningOfLine.exec(rest)?.[0] ?? '';

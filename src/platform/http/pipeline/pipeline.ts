@@ -127,14 +127,16 @@ export function createPipeline(deps: PipelineDependencies): Pipeline {
       reportRefused(error, context);
       reply = replyTo(error, context);
     }
-    const headers = {
-      ...reply.headers,
-      ...context.rateHeaders,
-      ...('servedBy' in reply ? undefined : deprecationOf(context.endpoint, context.credential)),
-      ...corsHeaders(request, settings.corsOrigins),
-      'x-svc-trace-id': context.traceId,
-      'x-content-type-options': 'nosniff',
-    };
+    // Not a literal that starts with a spread, which is several times as expensive (docs/decisions/0203).
+    const headers: Record<string, string | string[]> = Object.assign(
+      {},
+      reply.headers,
+      context.rateHeaders,
+      'servedBy' in reply ? undefined : deprecationOf(context.endpoint, context.credential),
+      corsHeaders(request, settings.corsOrigins),
+    );
+    headers['x-svc-trace-id'] = context.traceId;
+    headers['x-content-type-options'] = 'nosniff';
     if (typeof reply.body !== 'string') {
       reply.body.once('error', (error) =>
         log.warn({ traceId: context.traceId, reason: String(error) }, 'response stream aborted'),
