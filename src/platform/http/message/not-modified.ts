@@ -7,13 +7,14 @@ export function unlessUnchanged(
   { method, headers }: RequestHead,
   reply: Reply | StreamedReply,
 ): Reply | StreamedReply {
-  const { etag, 'content-type': _, ...others } = reply.headers;
   const known = headers['if-none-match'];
-  if (typeof etag !== 'string' || known === undefined || reply.status !== 200) {
+  const { etag } = reply.headers;
+  if (known === undefined || typeof etag !== 'string' || reply.status !== 200) {
     return reply;
   }
+  const { 'content-type': _, ...others } = reply.headers;
   const isRead = method === 'GET' || method === 'HEAD';
-  return isRead && matches(known, etag) ? { status: 304, headers: { ...others, etag }, body: '' } : reply;
+  return isRead && matches(known, etag) ? { status: 304, headers: others, body: '' } : reply;
 }
 
 /** Weak comparison: a proxy that compresses adds `W/` to the tag. */
