@@ -52,7 +52,10 @@ export interface PendingSettlement {
 }
 
 /** Returns the amount counted in a limit that is not a credit pack. */
-function amountIn({ amounts, prepaid }: PendingSettlement, limit: Limit): bigint {
+function amountIn(
+  { amounts, prepaid }: Pick<PendingSettlement, 'amounts' | 'prepaid'>,
+  limit: Limit,
+): bigint {
   return limit.kind === 'prepaid' ? prepaid : amounts[limit.unit];
 }
 
@@ -200,14 +203,14 @@ export interface Alert {
 /** Returns the alerts for thresholds that these postings reach and that were not emitted yet. */
 export function alertsDue(counters: Counters, postings: readonly PendingSettlement[]): Alert[] {
   const postedByCounter = new Map<string, { limitWindow: LimitWindow; amount: bigint }>();
-  for (const settlement of postings) {
-    for (const limitWindow of settlement.windows) {
+  for (const sum of sumsByWindows(postings)) {
+    for (const limitWindow of sum.windows) {
       const { limit, key } = limitWindow;
       if (limit.thresholds.length > 0) {
         const amount =
           limit.kind === 'credits'
-            ? (settlement.burned.find((one) => one.key === key)?.amount ?? 0n)
-            : amountIn(settlement, limit);
+            ? total(sum.burned.filter((one) => one.key === key))
+            : amountIn(sum, limit);
         const posted = postedByCounter.get(key);
         if (posted === undefined) {
           postedByCounter.set(key, { limitWindow, amount });
@@ -231,6 +234,31 @@ export function alertsDue(counters: Counters, postings: readonly PendingSettleme
     }
   }
   return alerts;
+}
+
+interface SettlementSum {
+  readonly windows: readonly LimitWindow[];
+  readonly amounts: { -readonly [Unit in keyof Amounts]: Amounts[Unit] };
+  readonly burned: Debit[];
+  prepaid: bigint;
+}
+
+/** Adds up settlements by their list of counters, which most postings of a batch share. */
+function sumsByWindows(postings: readonly PendingSettlement[]): Iterable<SettlementSum> {
+  const sums = new Map<readonly LimitWindow[], SettlementSum>();
+  for (const { windows, amounts, burned, prepaid } of postings) {
+    const sum = sums.get(windows);
+    if (sum === undefined) {
+      sums.set(windows, { windows, amounts: { ...amounts }, burned: [...burned], prepaid });
+    } else {
+      sum.amounts.usd += amounts.usd;
+      sum.amounts.tokens += amounts.tokens;
+      sum.amounts.requests += amounts.requests;
+      sum.burned.push(...burned);
+      sum.prepaid += prepaid;
+    }
+  }
+  return sums.values();
 }
 
 /** Marks alerts as emitted, so that each is emitted once. */

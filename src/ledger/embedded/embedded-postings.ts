@@ -2,14 +2,24 @@
  * Postings on the embedded engine. Queued postings share a transaction. Their settlements are committed in memory
  * as soon as the commit is known, rolled back if the transaction was rolled back, and kept as holds while the
  * outcome is unknown.
+ *
+ * A batch of charges may be followed by the next one before its commit is known, so that neither the database nor this thread
+ * waits for the other. The following batch is decided while the amounts of the first are reserved. If the first one is rolled
+ * back, less was spent than assumed: what the following batch has allowed stands, and what it has denied is decided again.
+ * Whatever must be read for its decisions, such as runs with the same `external_id`, is read after the first commit.
  */
 import { commitSettlement } from '../../kernel/settlement.ts';
-import { type Database, DatabaseUnavailable, type Transaction } from '../../platform/db/database.ts';
+import {
+  type Database,
+  DatabaseUnavailable,
+  type StartTransaction,
+  type Transaction,
+} from '../../platform/db/database.ts';
 import type { Log } from '../../platform/log.ts';
 import { OverCapacity } from '../../platform/service-unavailable.ts';
 import type { Hold } from '../holds/hold.ts';
 import type { OpenHold, OrgLedgerState } from '../holds/org-ledger-state.ts';
-import { createsRun, type GroupResult, type PostingGroup } from '../posting.ts';
+import { createsRun, type GroupResult, type Posted, type PostingGroup } from '../posting.ts';
 import { advanceClock } from '../postings/ledger-writes.ts';
 import {
   addCounters,
@@ -40,6 +50,46 @@ type GroupsOfBatch<Run> = readonly PostingGroup<Run>[];
 
 /** Nothing was decided yet. */
 const emptyBatch: Batch<never> = { results: new Map(), uncommitted: [], newHolds: [] };
+
+/** A batch of the queue, from its start until all its groups are resolved or rejected. */
+class BatchInProgress<Run> {
+  readonly waiting: readonly WaitingGroup<Run>[];
+  /** The batch whose commit was not known when this one was started. Unset when this one ends. */
+  preceding: BatchInProgress<Run> | undefined;
+  following: BatchInProgress<Run> | undefined;
+  uncommitted: readonly UncommittedPosting<Run>[] = [];
+  /** Starts the following transaction; set while the commit is not known. */
+  startNext: StartTransaction | undefined;
+  /** True once the database has written the runs, so that the commit is near. */
+  isWritten = false;
+  hasFailed = false;
+  done: Promise<void> = Promise.resolve();
+  /** Resolves when the batch is committed or rolled back in memory, or its outcome is unknown. */
+  readonly ended: Promise<void>;
+  #resolveEnded: () => void = () => undefined;
+
+  constructor(waiting: readonly WaitingGroup<Run>[], preceding: BatchInProgress<Run> | undefined) {
+    this.waiting = waiting;
+    this.preceding = preceding;
+    this.ended = new Promise((resolve) => {
+      this.#resolveEnded = resolve;
+    });
+  }
+
+  end(): void {
+    this.startNext = undefined;
+    this.preceding = undefined;
+    this.#resolveEnded();
+  }
+}
+
+/** Returns true for groups of charges without holds. Rejections within a group that skips them could not be decided again. */
+function isPlain({ postings, skipRejected }: PostingGroup): boolean {
+  return (
+    skipRejected !== true &&
+    postings.every(({ kind, decisionId }) => kind === 'charge' && decisionId === null)
+  );
+}
 
 export class EmbeddedPostings<Run> {
   readonly #deps: EmbeddedPostingsDependencies<Run>;
@@ -72,40 +122,98 @@ export class EmbeddedPostings<Run> {
     });
   }
 
+  /** Posts a batch and those that follow it. */
   async #postBatch(waiting: readonly WaitingGroup<Run>[]): Promise<void> {
+    let current: BatchInProgress<Run> | undefined = this.#begin(waiting);
+    while (current !== undefined) {
+      await current.done;
+      current = current.following;
+    }
+  }
+
+  #begin(waiting: readonly WaitingGroup<Run>[], preceding?: BatchInProgress<Run>): BatchInProgress<Run> {
+    const batch = new BatchInProgress<Run>(waiting, preceding);
+    batch.done = this.#postInProgress(batch);
+    return batch;
+  }
+
+  async #postInProgress(current: BatchInProgress<Run>): Promise<void> {
+    const { waiting, preceding } = current;
     const groups = waiting.map(({ group }) => group);
     let batch: Batch<Run>;
     try {
-      batch = await this.#post([...new Set(groups.map(({ orgId }) => orgId))], () => groups);
+      batch = await this.#post([...new Set(groups.map(({ orgId }) => orgId))], () => groups, current);
     } catch (error) {
+      current.hasFailed = true;
+      current.end();
       await this.#retrySeparately(waiting, error);
       return;
     }
+    current.end();
+    const isFinal = ({ kind }: GroupResult<Run>) => kind === 'done' || preceding?.hasFailed !== true;
+    const deniedWrongly = waiting.filter(
+      ({ group }) => !isFinal(batch.results.get(group) as GroupResult<Run>),
+    );
     // Sends the next batch to the database first: resolving these promises takes as long as writing that batch.
     setImmediate(() => {
       for (const { group, resolve } of waiting) {
-        resolve(batch.results.get(group) as GroupResult<Run>);
+        const result = batch.results.get(group) as GroupResult<Run>;
+        if (isFinal(result)) {
+          resolve(result);
+        }
       }
     });
+    for (const one of deniedWrongly) {
+      await this.#postBatch([one]);
+    }
   }
 
-  /** Posts groups of these orgs in one transaction and commits them in memory. */
+  /** Starts the next batch of the queue before the commit of this one is known, unless other work waits for the database. */
+  #follow(batch: BatchInProgress<Run>): void {
+    const { startNext, isWritten, waiting } = batch;
+    if (
+      startNext === undefined ||
+      !isWritten ||
+      batch.following !== undefined ||
+      this.#deps.db.stats().waiting > 0 ||
+      !waiting.every(({ group }) => isPlain(group))
+    ) {
+      return;
+    }
+    const next = this.#queue.takeIf(
+      (group) => isPlain(group) && this.#deps.states.peek(group.orgId) !== undefined,
+    );
+    if (next !== undefined) {
+      batch.following = this.#begin(next, batch);
+    }
+  }
+
+  /**
+   * Posts groups of these orgs in one transaction and commits them in memory. `current` is undefined for a transaction that no
+   * other may follow.
+   */
   async #post(
     orgIds: readonly string[],
     groupsOf: (tx: Transaction) => GroupsOfBatch<Run> | Promise<GroupsOfBatch<Run>>,
+    current?: BatchInProgress<Run>,
   ): Promise<Batch<Run>> {
     const { db, states, durable, unresolvedEnds } = this.#deps;
+    const preceding = current?.preceding;
+    const transact: Database['transaction'] = preceding?.startNext ?? db.transaction;
+    const deps: BatchDependencies<Run> = current === undefined ? this.#deps : this.#reportingDeps(current);
     let batch: Batch<Run> = emptyBatch;
     let alerts: OrgAlerts[] = [];
     try {
-      await Promise.all(orgIds.map((orgId) => states.open(orgId)));
+      if (preceding === undefined) {
+        await Promise.all(orgIds.map((orgId) => states.open(orgId)));
+      }
       const nowMs = this.#deps.now();
-      await db.transaction(async (tx) => {
+      await transact(async (tx) => {
         const groups = await groupsOf(tx);
         unresolvedEnds.throwIfUnresolved(
           groups.flatMap(({ postings }) => postings.map(({ decisionId }) => decisionId)),
         );
-        batch = await decideBatch(tx, this.#deps, {
+        batch = await decideBatch(tx, deps, {
           groups,
           nowMs,
           orgStateOf: (orgId) => states.get(orgId) as OrgLedgerState,
@@ -116,11 +224,14 @@ export class EmbeddedPostings<Run> {
         // The holds are written before the commit: a run must not start without a durable hold. If the commit fails, the
         // hold is removed again; if the process ends before that, `restoreHolds` drops it.
         [alerts] = await Promise.all([
-          writeBatch(tx, this.#deps, batch, nowMs),
+          writeBatch(tx, deps, batch, nowMs, preceding),
           batch.uncommitted.length > 0 ? advanceClock(tx.unanswered, orgIds, nowMs) : undefined,
           batch.newHolds.length > 0 ? durable.add(batch.newHolds) : undefined,
         ]);
-      });
+        if (current !== undefined) {
+          current.uncommitted = batch.uncommitted;
+        }
+      }, current && this.#followedBy(current));
     } catch (error) {
       this.#handleFailure(batch, error);
       throw error;
@@ -132,6 +243,30 @@ export class EmbeddedPostings<Run> {
     this.#commit(batch.uncommitted);
     markAllAlerted(alerts);
     return batch;
+  }
+
+  #followedBy(current: BatchInProgress<Run>): { committing(start: StartTransaction): void } {
+    return {
+      committing: (start) => {
+        current.startNext = start;
+        this.#follow(current);
+      },
+    };
+  }
+
+  /** The next batch is started when the runs are written: earlier it would be small, later the database would wait for it. */
+  #reportingDeps(current: BatchInProgress<Run>): BatchDependencies<Run> {
+    return {
+      ...this.#deps,
+      writeRuns: async (tx: Transaction, posted: readonly Posted<Run>[]) => {
+        const written = this.#deps.writeRuns(tx, posted);
+        void tx.executed?.().then(() => {
+          current.isWritten = true;
+          this.#follow(current);
+        });
+        await written;
+      },
+    };
   }
 
   #commit(uncommitted: readonly UncommittedPosting<Run>[]): void {

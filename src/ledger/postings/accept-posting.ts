@@ -19,13 +19,20 @@ export function acceptPosting<Run>(
   orgState: OrgLedgerState,
   posting: Posting<Run>,
   nowMs: number,
-  charge: AcceptedCharge,
+  { reservation, atMs, marks, ends, settledUnheld, reversal }: AcceptedCharge,
 ): UncommittedPosting<Run> {
   const { scope, amounts } = posting;
-  const { reservation, atMs } = charge;
   const { counters: windows } = applicableCounters(orgState.limits, scope, atMs, surfaceOf(posting));
   const charged = prepareSettlement(orgState.counters, { reservation, windows, amounts, atMs });
-  return uncommittedPosting(orgState, posting, nowMs, { scope, charged, ...charge });
+  return uncommittedPosting(orgState, posting, nowMs, {
+    scope,
+    atMs,
+    charged,
+    marks,
+    ends,
+    settledUnheld,
+    reversal,
+  });
 }
 
 export interface PostingEffect {
@@ -35,10 +42,10 @@ export interface PostingEffect {
   readonly hold?: Hold;
   readonly remainingNanos?: bigint | undefined;
   readonly charged?: PendingSettlement;
-  readonly ends?: OpenHold;
-  readonly settledUnheld?: Hold;
+  readonly ends?: OpenHold | undefined;
+  readonly settledUnheld?: Hold | undefined;
   /** Posted before this one. */
-  readonly reversal?: UncommittedPosting<unknown>;
+  readonly reversal?: UncommittedPosting<unknown> | undefined;
   readonly undo?: () => void;
 }
 
@@ -57,7 +64,7 @@ export function uncommittedPosting<Run>(
     postedAtMs: nowMs,
     marks: effect.marks ?? noMarks,
     hold: effect.hold ?? null,
-    ...(effect.remainingNanos !== undefined && { remainingNanos: effect.remainingNanos }),
+    remainingNanos: effect.remainingNanos,
     charged: effect.charged ?? null,
     settledUnheld: effect.settledUnheld ?? null,
   };

@@ -131,16 +131,23 @@ export function packId(counterKey: string): string {
 /** Adds the amounts burned from credit packs and from the prepaid balance to their tallies. */
 export async function addToTallies(tx: Queryable, posted: readonly Posted[]): Promise<void> {
   const tallies = new Map<string, { org_id: string; limit_id: string; settled: bigint }>();
-  for (const one of posted) {
-    const prepaid = one.charged?.windows.find(({ limit }) => limit.kind === 'prepaid');
-    const burned: Debit[] = [...(one.charged?.burned ?? [])];
-    if (prepaid !== undefined) {
-      burned.push({ key: prepaid.key, amount: one.charged?.prepaid ?? 0n });
+  const add = (orgId: string, { key, amount }: Debit) => {
+    const limitId = packId(key);
+    const name = `${orgId} ${limitId}`;
+    const tally = tallies.get(name);
+    if (tally === undefined) {
+      tallies.set(name, { org_id: orgId, limit_id: limitId, settled: amount });
+    } else {
+      tally.settled += amount;
     }
-    for (const { key, amount } of burned) {
-      const tally = { org_id: one.orgId, limit_id: packId(key), settled: amount };
-      const name = `${tally.org_id} ${tally.limit_id}`;
-      tallies.set(name, { ...tally, settled: amount + (tallies.get(name)?.settled ?? 0n) });
+  };
+  for (const { orgId, charged } of posted) {
+    const prepaid = charged?.windows.find(({ limit }) => limit.kind === 'prepaid');
+    for (const debit of charged?.burned ?? []) {
+      add(orgId, debit);
+    }
+    if (prepaid !== undefined) {
+      add(orgId, { key: prepaid.key, amount: charged?.prepaid ?? 0n });
     }
   }
   if (tallies.size > 0) {

@@ -36,12 +36,12 @@ export function admitPosting(
   const charge: Charge = { scope, amounts, depth, atMs: nowMs };
   const { counters: windows, shares } = applicableCounters(limits, scope, nowMs, surfaceOf(posting));
   const request = { limits, charge, windows, preFlight };
-  const admission =
-    fit === undefined ? { amounts, ...admit(counters, request) } : admitUpTo(counters, request, fit);
+  const admission = fit === undefined ? admit(counters, request) : admitUpTo(counters, request, fit);
   if (admission.kind === 'denied') {
     return { kind: 'denied', denial: admission.denial };
   }
-  const reservation: Reservation = { shares, amounts: admission.amounts, packs: admission.packs };
+  const admitted = 'amounts' in admission ? admission.amounts : amounts;
+  const reservation: Reservation = { shares, amounts: admitted, packs: admission.packs };
   reserve(counters, reservation);
   return { kind: 'admitted', reservation, windows };
 }

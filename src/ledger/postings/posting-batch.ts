@@ -90,6 +90,13 @@ export function markAllAlerted(all: readonly OrgAlerts[]): void {
   }
 }
 
+/** The batch before, whose commit is not known yet. All its amounts are positive. */
+export interface PrecedingBatch {
+  readonly uncommitted: readonly UncommittedPosting<unknown>[];
+  /** Resolves when the batch is committed or rolled back in memory. */
+  readonly ended: Promise<unknown>;
+}
+
 /**
  * Also runs if nothing was posted, because idempotent responses are stored here. The caller marks the returned
  * alerts: in memory after the commit, or on PostgreSQL in the counters that the transaction writes.
@@ -99,6 +106,7 @@ export async function writeBatch<Run>(
   deps: BatchDependencies<Run>,
   { results, uncommitted }: Batch<Run>,
   nowMs: number,
+  preceding?: PrecedingBatch,
 ): Promise<OrgAlerts[]> {
   const posted = uncommitted.map((one) => one.posted);
   // Pipelined: none of these waits for the others, and on the embedded engine most inserts await no response at all. If
@@ -128,6 +136,9 @@ export async function writeBatch<Run>(
     }
   }
   const alertsByOrg: OrgAlerts[] = [];
+  if (preceding !== undefined && mayReachThresholds(preceding, uncommitted)) {
+    await preceding.ended;
+  }
   for (const [orgState, settlements] of chargesByOrg(uncommitted)) {
     const alerts = alertsDue(orgState.counters, settlements);
     await emitAlerts(tx, deps.ids, orgState.orgId, alerts, nowMs);
@@ -139,6 +150,15 @@ export async function writeBatch<Run>(
     }
   }
   return alertsByOrg;
+}
+
+/** Returns true if a threshold is reached by these postings together with those of the batch before. */
+function mayReachThresholds(
+  preceding: PrecedingBatch,
+  uncommitted: readonly UncommittedPosting<unknown>[],
+): boolean {
+  const charges = chargesByOrg([...preceding.uncommitted, ...uncommitted]);
+  return [...charges].some(([orgState, settlements]) => alertsDue(orgState.counters, settlements).length > 0);
 }
 
 function endOf(hold: Hold, { kind, runId, runExists }: Posting): HoldEnd {

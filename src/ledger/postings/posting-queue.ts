@@ -22,6 +22,12 @@ export interface WaitingGroup<Run> {
   reject(error: unknown): void;
 }
 
+interface NextBatch<Run> {
+  readonly batch: WaitingGroup<Run>[];
+  /** Number of groups of each org. */
+  readonly takenOf: ReadonlyMap<string, number>;
+}
+
 export class PostingQueue<Run> {
   readonly #postBatch: (waiting: readonly WaitingGroup<Run>[]) => Promise<void>;
   readonly #places: FairShare;
@@ -63,18 +69,26 @@ export class PostingQueue<Run> {
     await this.#working;
   }
 
+  /** Takes the next batch, if every group of it is acceptable; else undefined. */
+  takeIf(isAcceptable: (group: PostingGroup<Run>) => boolean): WaitingGroup<Run>[] | undefined {
+    const next = this.#compose();
+    return next.batch.length > 0 && next.batch.every(({ group }) => isAcceptable(group))
+      ? this.#take(next)
+      : undefined;
+  }
+
   async #work(): Promise<void> {
     // Groups that arrive in the same turn of the event loop join the batch.
     await new Promise(setImmediate);
     while (this.#waiting.size > 0) {
-      await this.#postBatch(this.#nextBatch());
+      await this.#postBatch(this.#take(this.#compose()));
     }
     this.#working = undefined;
     this.#order.clear();
   }
 
-  /** Takes one group of each due org in turn, and the groups of an org in their order. */
-  #nextBatch(): WaitingGroup<Run>[] {
+  /** Composes the next batch: one group of each due org in turn, and the groups of an org in their order. */
+  #compose(): NextBatch<Run> {
     const batch: WaitingGroup<Run>[] = [];
     const takenOf = new Map<string, number>();
     let postings = 0;
@@ -91,6 +105,10 @@ export class PostingQueue<Run> {
       }
       orgs = orgs.filter(([, queue]) => queue.length > turn + 1);
     }
+    return { batch, takenOf };
+  }
+
+  #take({ batch, takenOf }: NextBatch<Run>): WaitingGroup<Run>[] {
     for (const [orgId, taken] of takenOf) {
       this.#order.count(orgId);
       this.#remove(orgId, taken);

@@ -3,7 +3,7 @@
  * bucket.
  */
 import { usageDimensions } from '../../contract/run-dimensions.ts';
-import { count, type Histogram, mergeInto, stepOf, writeHistogram } from '../../kernel/latency-histogram.ts';
+import { count, type Histogram, stepOf, writeHistogram } from '../../kernel/latency-histogram.ts';
 import type { Tags } from '../../kernel/limits.ts';
 import { bucketMs, dayMs } from '../../kernel/rollup-parts.ts';
 import { jsonText, type Transaction } from '../../platform/db/database.ts';
@@ -17,7 +17,7 @@ import {
 } from './usage-columns.ts';
 import { TagLimiter } from './usage-tags.ts';
 
-/** The increment of one row; `digest` holds the row's identity until `addTo` replaces it by its digest. */
+/** The increment of one row. */
 type Rollup = {
   org_id: string;
   bucket: Date;
@@ -32,9 +32,13 @@ export async function addToUsage(
   posted: readonly Posted[],
 ): Promise<void> {
   const rollups = new Map<string, Rollup>();
+  let last: { readonly one: Posted; readonly rollup: Rollup } | undefined;
   for (const one of posted) {
     if (one.charged !== null) {
-      addTo(rollups, rollupOf(one));
+      if (last === undefined || !isCountedWith(one, last.one)) {
+        last = { one, rollup: rollupOf(one, rollups) };
+      }
+      addTo(last.rollup, one);
     }
   }
   if (rollups.size === 0) {
@@ -102,7 +106,18 @@ const addRollupsOneByOne = [insertBuckets, insertTotals, insertDays].map((insert
   insert(`(${posted}) AS posted`),
 );
 
-function rollupOf({ orgId, posting, scope, chargedAtMs }: Posted): Rollup {
+/** Returns true if both belong to the same row, which most postings of a batch do. False if that must be looked up. */
+function isCountedWith(one: Posted, other: Posted): boolean {
+  return (
+    one.scope === other.scope &&
+    one.orgId === other.orgId &&
+    one.chargedAtMs === other.chargedAtMs &&
+    one.posting.usage.status === other.posting.usage.status
+  );
+}
+
+/** Returns the row of a posting, which is created if the batch has none yet. */
+function rollupOf({ orgId, posting, scope, chargedAtMs }: Posted, rollups: Map<string, Rollup>): Rollup {
   const dimensions: UsageDimensions = {
     key_id: scope.key_id,
     model: scope.model ?? '',
@@ -115,40 +130,47 @@ function rollupOf({ orgId, posting, scope, chargedAtMs }: Posted): Rollup {
     status: posting.usage.status,
     member_id: scope.member_id ?? '',
   };
-  const { usage, amounts } = posting;
   const tags =
     scope.tags === null ? noTags : tagLimiter.keep(orgId, Math.floor(chargedAtMs / dayMs), scope.tags);
-  const histogram: Histogram = new Map();
-  if (usage.latencyMs !== null) {
-    count(histogram, stepOf(Number(usage.latencyMs)), 1);
+  const bucketAtMs = Math.floor(chargedAtMs / bucketMs) * bucketMs;
+  const identity = usageIdentity(dimensions, tags === noTags ? null : tags);
+  const key = `${orgId} ${bucketAtMs} ${identity}`;
+  const existing = rollups.get(key);
+  if (existing !== undefined) {
+    return existing;
   }
-  return {
-    org_id: orgId,
-    bucket: new Date(Math.floor(chargedAtMs / bucketMs) * bucketMs),
-    digest: usageIdentity(dimensions, tags === noTags ? null : tags),
-    tags,
-    histogram,
+  const created: Rollup = {
     ...dimensions,
-    requests: amounts.requests,
-    input_tokens: usage.inputTokens,
-    cached_input_tokens: usage.cachedInputTokens,
-    cache_write_tokens: usage.cacheWriteTokens,
-    output_tokens: usage.outputTokens,
-    usd_nanos: amounts.usd,
-    value_nanos: usage.valueNanos ?? 0n,
-    latency_ms: usage.latencyMs ?? 0n,
+    org_id: orgId,
+    bucket: new Date(bucketAtMs),
+    digest: usageDigest(identity),
+    tags,
+    histogram: new Map(),
+    requests: 0n,
+    input_tokens: 0n,
+    cached_input_tokens: 0n,
+    cache_write_tokens: 0n,
+    output_tokens: 0n,
+    usd_nanos: 0n,
+    value_nanos: 0n,
+    latency_ms: 0n,
   };
+  rollups.set(key, created);
+  return created;
 }
 
-function addTo(rollups: Map<string, Rollup>, rollup: Rollup): void {
-  const key = `${rollup.org_id} ${rollup.bucket.getTime()} ${rollup.digest}`;
-  const existing = rollups.get(key);
-  if (existing === undefined) {
-    rollups.set(key, { ...rollup, digest: usageDigest(rollup.digest) });
-    return;
+function addTo(rollup: Rollup, { posting: { usage, amounts } }: Posted): void {
+  rollup.requests += amounts.requests;
+  rollup.input_tokens += usage.inputTokens;
+  rollup.cached_input_tokens += usage.cachedInputTokens;
+  rollup.cache_write_tokens += usage.cacheWriteTokens;
+  rollup.output_tokens += usage.outputTokens;
+  rollup.usd_nanos += amounts.usd;
+  if (usage.valueNanos !== null) {
+    rollup.value_nanos += usage.valueNanos;
   }
-  for (const name of usageMeasures) {
-    existing[name] += rollup[name];
+  if (usage.latencyMs !== null) {
+    rollup.latency_ms += usage.latencyMs;
+    count(rollup.histogram, stepOf(Number(usage.latencyMs)), 1);
   }
-  mergeInto(existing.histogram, rollup.histogram);
 }

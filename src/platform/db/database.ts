@@ -32,6 +32,8 @@ export interface Transaction extends Queryable {
    * embedded engine, awaited on PostgreSQL. An error of one of them fails the transaction.
    */
   readonly unanswered: Queryable;
+  /** Sends everything at once and resolves when the database has run it. Only on the embedded engine. */
+  executed?(): Promise<void>;
   /** True on a Citus cluster: a statement with several inserts would need all of its workers. */
   readonly isDistributed?: boolean;
   /** Notifies every listener in every process, once the transaction has committed and only if it does. */
@@ -76,7 +78,18 @@ export interface TransactionOptions {
    * tenants.
    */
   readonly tenant?: string | undefined;
+  /**
+   * Called on the embedded engine once COMMIT is sent. `start` starts the next transaction before the commit is known: the
+   * database runs it afterwards, whether or not the first one commits, and nothing in between. It must be called before the
+   * first transaction ends.
+   */
+  committing?(start: StartTransaction): void;
 }
+
+export type StartTransaction = <Result>(
+  work: (tx: Transaction) => Promise<Result>,
+  options?: Pick<TransactionOptions, 'committing'>,
+) => Promise<Result>;
 
 export interface Database extends Queryable {
   readonly engine: 'embedded' | 'postgres';

@@ -6,9 +6,13 @@ export interface PendingNotification {
   readonly payload: string;
 }
 
+export interface TransactionConnection extends Queryable {
+  executed?(): Promise<void>;
+}
+
 export interface TransactionParts {
   /** A connection that nothing else uses until the transaction ends. */
-  readonly connection: Queryable;
+  readonly connection: TransactionConnection;
   /**
    * True if the connection sends each statement when `query` is called, in order, or throws at once: then several statements
    * can be in flight, with COMMIT right behind them.
@@ -21,6 +25,8 @@ export interface TransactionParts {
   sendNotification(connection: Queryable, notification: PendingNotification): Promise<void>;
   /** Delivers a notification in this process, immediately after the commit. */
   deliverNotification(notification: PendingNotification): void;
+  /** Called once COMMIT is sent. */
+  committing?(): void;
 }
 
 export async function runTransaction<Result>(
@@ -34,6 +40,7 @@ export async function runTransaction<Result>(
     begin,
     sendNotification,
     deliverNotification,
+    committing,
   } = parts;
   const notifications: PendingNotification[] = [];
   /**
@@ -63,13 +70,14 @@ export async function runTransaction<Result>(
     }
   }
   const end = async (how: 'COMMIT' | 'ROLLBACK') => connection.query(how);
-  const { insertRows } = connection;
+  const { insertRows, executed } = connection;
   const tx: Transaction = {
     query: async <Row extends object>(sql: string, params?: readonly unknown[]) =>
       sendPart(() => connection.query<Row>(sql, params)),
     ...(insertRows !== undefined && {
       insertRows: async (...rows: Parameters<typeof insertRows>) => sendPart(() => insertRows(...rows)),
     }),
+    ...(executed !== undefined && { executed }),
     isDistributed,
     get unanswered() {
       return sendsAtOnce ? unanswered : tx;
@@ -117,7 +125,9 @@ export async function runTransaction<Result>(
     throw isAborted(error) ? firstFailure : error;
   }
   isOver = true;
-  await end('COMMIT').catch(recordFailure);
+  const committed = end('COMMIT').catch(recordFailure);
+  committing?.();
+  await committed;
   if (firstFailure !== undefined) {
     // Either a statement in flight has failed, so that the COMMIT behind it rolled back, or COMMIT itself has failed.
     throw firstFailure;

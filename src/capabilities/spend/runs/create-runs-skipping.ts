@@ -95,20 +95,19 @@ function validRuns(
   });
 }
 
-async function contextOf(
+function contextOf(
   deps: RunDependencies,
   call: RunCall,
   posting: Posting<RunDraft>,
   body: CreateRun,
 ): Promise<PostingContext> {
-  return {
-    ...(await postingContext(deps, call, [posting])),
+  return postingContext(deps, call, [posting], {
     bulk: false,
     amountField: 'cost_usd',
     contents: [body.content],
     keepsContent: true,
     storeResponse: undefined,
-  };
+  });
 }
 
 interface CheckedRuns extends Pick<UncheckedRuns, 'recordDenial'> {

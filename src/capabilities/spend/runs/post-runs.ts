@@ -28,8 +28,7 @@ export async function postRuns<View>(
 ): Promise<View> {
   const { storeResponse } = call;
   let stored: View | undefined;
-  const context: PostingContext = {
-    ...(await postingContext(deps, call, postings)),
+  const context = await postingContext(deps, call, postings, {
     bulk,
     amountField,
     contents,
@@ -40,24 +39,35 @@ export async function postRuns<View>(
         stored = await respond(tx, outcomes);
         await storeResponse(tx, stored);
       }),
-  };
+  });
   await runSteps(postingSteps, context, undoErrorLogger(context));
   countAllowed(context.admissions);
   return stored ?? respond(deps.db, context.outcomes);
 }
 
-/** Returns the context of postings that no step has checked yet. */
+type ContextOptions = Pick<
+  PostingContext,
+  'bulk' | 'amountField' | 'contents' | 'keepsContent' | 'storeResponse'
+>;
+
+/** Returns the context of postings that no step has checked yet. Built at once: this is done for every run. */
 export async function postingContext(
   deps: RunDependencies,
   call: RunCall,
   postings: readonly Posting<RunDraft>[],
-): Promise<Omit<PostingContext, 'bulk' | 'amountField' | 'contents' | 'keepsContent' | 'storeResponse'>> {
+  { bulk, amountField, contents, keepsContent, storeResponse }: ContextOptions,
+): Promise<PostingContext> {
   const orgId = call.caller.tenantId;
   return {
     deps,
     call,
     orgId,
     limits: deps.orgLimits.peek(orgId) ?? (await deps.orgLimits.get(orgId)),
+    bulk,
+    amountField,
+    contents,
+    keepsContent,
+    storeResponse,
     admissions: postings.filter(needsAdmission).length,
     postings,
     takenRates: [],

@@ -142,12 +142,8 @@ export async function postGroup(
   skipRejected = false,
 ): Promise<GroupResult<RunDraft>> {
   try {
-    return await deps.ledger.post({
-      orgId,
-      postings,
-      skipRejected,
-      ...(storeResponse !== undefined && { storeResponse }),
-    });
+    const group = { orgId, postings, skipRejected };
+    return await deps.ledger.post(storeResponse === undefined ? group : { ...group, storeResponse });
   } catch (error) {
     throw isAmountOverflow(error)
       ? invalidField(

@@ -91,6 +91,8 @@ export class Thread {
   #lastId = 0;
   /** Statements of the same turn of the event loop: sent together, since each message must wake the other thread. */
   #unsent: Statement[] = [];
+  /** Callers of `executed`, each with the id of the last statement before its call. */
+  #waiting: { readonly lastId: number; resolve(): void }[] = [];
   readonly #names = new StatementNames();
 
   static async start(options: ThreadOptions): Promise<Thread> {
@@ -120,6 +122,7 @@ export class Thread {
       for (const response of responses) {
         this.#settle(response);
       }
+      this.#reached(responses.at(-1)?.id ?? 0);
     });
   }
 
@@ -133,6 +136,7 @@ export class Thread {
         reject(new DatabaseUnavailable(reason.message, { cause: reason }));
       }
       this.#pending.clear();
+      this.#reached(this.#lastId);
       exited(reason);
     });
   }
@@ -168,16 +172,37 @@ export class Thread {
     }).finally(() => clearTimeout(timer));
   }
 
+  /** Sends all statements at once, and resolves when the database has run them, also if they failed. */
+  executed(): Promise<void> {
+    this.#flush();
+    const lastId = this.#lastId;
+    return this.#pending.has(lastId)
+      ? new Promise((resolve) => {
+          this.#waiting.push({ lastId, resolve });
+        })
+      : Promise.resolve();
+  }
+
+  #reached(lastId: number): void {
+    while (this.#waiting[0] !== undefined && this.#waiting[0].lastId <= lastId) {
+      this.#waiting.shift()?.resolve();
+    }
+  }
+
   #send(statement: Statement): void {
     if (this.#unsent.length === 0) {
-      process.nextTick(() => {
-        const statements = this.#unsent;
-        this.#unsent = [];
-        const buffers = statements.flatMap((one) => ('messages' in one ? one.messages.buffer : []));
-        this.#worker.postMessage(statements, buffers);
-      });
+      process.nextTick(() => this.#flush());
     }
     this.#unsent.push(statement);
+  }
+
+  #flush(): void {
+    const statements = this.#unsent;
+    if (statements.length > 0) {
+      this.#unsent = [];
+      const buffers = statements.flatMap((one) => ('messages' in one ? one.messages.buffer : []));
+      this.#worker.postMessage(statements, buffers);
+    }
   }
 
   /** Shuts the database down cleanly, so that the next start has nothing to recover. */

@@ -14,12 +14,13 @@ import { oneGroup } from '../citus/tenant-groups.ts';
 import {
   type Database,
   DatabaseUnavailable,
-  type Queryable,
   retryTransaction,
+  type StartTransaction,
+  type Transaction,
   type TransactionOptions,
 } from '../database.ts';
 import { tenantOf } from '../tenant-of-statement.ts';
-import { LocalNotifications, runTransaction } from '../transaction.ts';
+import { LocalNotifications, runTransaction, type TransactionConnection } from '../transaction.ts';
 import { copiedRows } from '../wire/frontend-messages.ts';
 import { guardDiskSpace } from './disk-space-guard.ts';
 import { Thread } from './pglite-thread.ts';
@@ -81,7 +82,7 @@ export async function openPglite({
    * Returns a connection that is bound to the current thread: a replacement thread would run the rest of a broken
    * transaction as if it were complete.
    */
-  function connect({ patient = false }: TransactionOptions = {}): Required<Queryable> {
+  function connect({ patient = false }: TransactionOptions = {}): Required<TransactionConnection> {
     const bound = thread;
     const running = () => {
       if (bound === undefined || bound !== thread) {
@@ -94,7 +95,52 @@ export async function openPglite({
       query: <Row extends object>(sql: string, params?: readonly unknown[]) =>
         running().query(sql, params, patient) as Promise<Row[]>,
       insertRows: (table, columns, rows) => running().copy(copiedRows(table, columns, rows), patient),
+      executed: async () => running().executed(),
     };
+  }
+
+  function runOne<Result>(
+    work: (tx: Transaction) => Promise<Result>,
+    options?: TransactionOptions,
+    committing?: () => void,
+  ): Promise<Result> {
+    return runTransaction(
+      {
+        connection: connect(options),
+        sendsAtOnce: true,
+        // There are no other processes.
+        sendNotification: async () => undefined,
+        deliverNotification: (notification) => listeners.deliver(notification),
+        ...(committing !== undefined && { committing }),
+      },
+      work,
+    );
+  }
+
+  /** Runs a transaction and those that follow it before its commit is known. The turn lasts until all of them have ended. */
+  function runFollowed<Result>(
+    work: (tx: Transaction) => Promise<Result>,
+    options: TransactionOptions,
+  ): Promise<Result> {
+    return new Promise((resolve, reject) => {
+      const turn = () =>
+        new Promise<void>((endTurn) => {
+          let running = 0;
+          const start: StartTransaction = async (oneWork, { committing } = {}) => {
+            running += 1;
+            try {
+              return await runOne(oneWork, options, () => committing?.(start));
+            } finally {
+              running -= 1;
+              if (running === 0) {
+                endTurn();
+              }
+            }
+          };
+          start(work, options).then(resolve, reject);
+        });
+      turns.run(options.tenant, turn).catch(reject);
+    });
   }
 
   const guard = guardDiskSpace({
@@ -119,18 +165,9 @@ export async function openPglite({
       turns.run(undefined, async () => connect().insertRows(table, columns, rows)),
     transaction: (work, options) =>
       retryTransaction(() =>
-        turns.run(options?.tenant, () =>
-          runTransaction(
-            {
-              connection: connect(options),
-              sendsAtOnce: true,
-              // There are no other processes.
-              sendNotification: async () => undefined,
-              deliverNotification: (notification) => listeners.deliver(notification),
-            },
-            work,
-          ),
-        ),
+        options?.committing === undefined
+          ? turns.run(options?.tenant, () => runOne(work, options))
+          : runFollowed(work, options),
       ),
     listen: (channel, listener) => listeners.add(channel, listener),
     notificationsHealthy: () => true,

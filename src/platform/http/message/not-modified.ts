@@ -8,13 +8,13 @@ export function unlessUnchanged(
   reply: Reply | StreamedReply,
 ): Reply | StreamedReply {
   const known = headers['if-none-match'];
-  if (known === undefined || reply.status !== 200 || (method !== 'GET' && method !== 'HEAD')) {
+  const { etag } = reply.headers;
+  if (known === undefined || typeof etag !== 'string' || reply.status !== 200) {
     return reply;
   }
-  const { etag, 'content-type': _, ...others } = reply.headers;
-  return typeof etag === 'string' && matches(known, etag)
-    ? { status: 304, headers: { ...others, etag }, body: '' }
-    : reply;
+  const { 'content-type': _, ...others } = reply.headers;
+  const isRead = method === 'GET' || method === 'HEAD';
+  return isRead && matches(known, etag) ? { status: 304, headers: others, body: '' } : reply;
 }
 
 /** Weak comparison: a proxy that compresses adds `W/` to the tag. */

@@ -21,14 +21,12 @@ export interface StreamedReply extends Omit<Reply, 'body'> {
   readonly servedBy?: string;
 }
 
+const noContent = { 'cache-control': 'no-store' };
 const json = { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' };
 
-export function jsonReply(status: number, body: string, headers: Record<string, string> = {}): Reply {
-  return {
-    status,
-    headers: status === 204 ? { 'cache-control': 'no-store', ...headers } : { ...json, ...headers },
-    body,
-  };
+export function jsonReply(status: number, body: string, headers?: Record<string, string>): Reply {
+  const common: Reply['headers'] = status === 204 ? noContent : json;
+  return { status, headers: headers === undefined ? common : { ...common, ...headers }, body };
 }
 
 /** Waits for the first chunk: a failure before it still becomes an error response. */

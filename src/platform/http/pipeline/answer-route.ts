@@ -283,7 +283,9 @@ export function admit(
         method,
         queryString,
         pathOrgId: orgIdIn(route, match),
-        ...origin,
+        address: origin.address,
+        now: origin.now,
+        arrivedElsewhere: origin.arrivedElsewhere,
       });
 }
 

@@ -52,7 +52,7 @@ export function createWriter(deps: WriterDependencies): Writer {
       await faults('handler', route.id);
       const key = keyLines.length === 0 ? undefined : checkIdempotencyKey(keyLines);
       const { text, replayed } = await run.handler(call, key);
-      return jsonReply(route.success, text, replayed ? replayedHeader : {});
+      return jsonReply(route.success, text, replayed ? replayedHeader : undefined);
     }
     if (keyLines.length === 0) {
       return jsonReply(route.success, await perform(route, run, call));

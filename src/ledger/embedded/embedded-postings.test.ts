@@ -1,0 +1,147 @@
+/** A batch of charges that follows another one before its commit is known. */
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { limitOf, usd } from '../../../test/support/ledger-values.ts';
+import { LedgerWorld } from '../../../test/support/ledger-world.ts';
+import { engine } from '../../../test/support/test-database.ts';
+import type { Database, StartTransaction } from '../../platform/db/database.ts';
+
+let world: LedgerWorld;
+/** The next ledger transaction takes some time before its commit, and fails if this is set. */
+let slow: { readonly fails: boolean } | undefined;
+/** Number of transactions that were started before the commit of another one was known. */
+let followed = 0;
+
+function slowsTransactions(db: Database): Database {
+  return {
+    ...db,
+    transaction(work, options) {
+      const now = slow;
+      slow = undefined;
+      const committing = (start: StartTransaction) =>
+        options?.committing?.((nextWork, nextOptions) => {
+          followed += 1;
+          return start(nextWork, nextOptions);
+        });
+      return db.transaction(
+        async (tx) => {
+          // Not awaited, so that the commit is sent at once. The next charge arrives during the first of these, and is decided during
+          // the second.
+          if (now !== undefined) {
+            await tx.unanswered.query('SELECT pg_sleep(0.1)', []);
+          }
+          const done = await work(tx);
+          if (now !== undefined) {
+            await tx.unanswered.query('SELECT pg_sleep(0.1)', []);
+            await tx.unanswered.query('SELECT 1 / $1::int', [now.fails ? 0 : 1]);
+          }
+          return done;
+        },
+        options?.committing === undefined ? options : { ...options, committing },
+      );
+    },
+  };
+}
+
+beforeAll(async () => {
+  world = await LedgerWorld.open({ wrap: slowsTransactions });
+});
+beforeEach(() => {
+  followed = 0;
+});
+afterAll(() => world.close());
+
+async function newOrg(): Promise<string> {
+  const orgId = await world.orgWith(
+    limitOf({ id: 'cap', kind: 'spend_cap', capacity: usd('10'), thresholds: [50] }),
+  );
+  // Loads the state of the org.
+  await world.posted(orgId, '0');
+  return orgId;
+}
+
+/** Posts the first charge, and the second one while the first is being committed. */
+async function postBoth(
+  orgId: string,
+  [first, second]: readonly [string, string],
+  { fails = false, externalId = null as string | null } = {},
+) {
+  slow = { fails };
+  const firstResult = world.post(orgId, first, { externalId });
+  // The second one arrives when the first batch has been taken from the queue.
+  await new Promise((resolve) => setTimeout(resolve, 30));
+  return Promise.allSettled([firstResult, world.post(orgId, second, { externalId })]);
+}
+
+const settled = async (orgId: string) => Object.values(await world.counters(orgId));
+
+describe.runIf(engine === 'embedded')('a charge that arrives while another one is being committed', () => {
+  test('is posted after it, and counted with it', async () => {
+    const orgId = await newOrg();
+    expect(await postBoth(orgId, ['1', '2'])).toMatchObject([
+      { value: { kind: 'done' } },
+      { value: { kind: 'done' } },
+    ]);
+    expect(followed).toBe(1);
+    expect(await settled(orgId)).toEqual([`${usd('3')}+0`]);
+    expect(await world.audit(orgId)).toEqual([]);
+  });
+
+  test('is denied if both together exceed a limit', async () => {
+    const orgId = await newOrg();
+    expect(await postBoth(orgId, ['8', '3'])).toMatchObject([
+      { value: { kind: 'done' } },
+      { value: { kind: 'denied' } },
+    ]);
+    expect(followed).toBe(1);
+    expect(await settled(orgId)).toEqual([`${usd('8')}+0`]);
+    expect(await world.audit(orgId)).toEqual([]);
+  });
+
+  test('is decided again if it was denied because of one that was rolled back', async () => {
+    const orgId = await newOrg();
+    expect(await postBoth(orgId, ['8', '3'], { fails: true })).toMatchObject([
+      { status: 'rejected' },
+      { value: { kind: 'done' } },
+    ]);
+    expect(followed).toBe(1);
+    expect(await settled(orgId)).toEqual([`${usd('3')}+0`]);
+    expect(await world.audit(orgId)).toEqual([]);
+  });
+
+  test('stays posted if the one before is rolled back', async () => {
+    const orgId = await newOrg();
+    expect(await postBoth(orgId, ['1', '2'], { fails: true })).toMatchObject([
+      { status: 'rejected' },
+      { value: { kind: 'done' } },
+    ]);
+    expect(followed).toBe(1);
+    expect(await settled(orgId)).toEqual([`${usd('2')}+0`]);
+    expect(await world.audit(orgId)).toEqual([]);
+  });
+
+  test.each([
+    ['committed', false, 1],
+    ['rolled back', true, 0],
+  ])(
+    'emits the alert of a threshold that both reach together exactly if the one before is %s',
+    async (_, fails, alerts) => {
+      const orgId = await newOrg();
+      await postBoth(orgId, ['3', '2'], { fails });
+      expect(followed).toBe(1);
+      const emitted = await world.db.query('SELECT threshold FROM limit_alerts WHERE org_id = $1', [orgId]);
+      expect(emitted).toHaveLength(alerts);
+    },
+  );
+
+  test.each([
+    ['is the same run', false, 'known'],
+    ['is a new run if the one before is rolled back', true, 'posted'],
+  ])('with its external_id %s', async (_, fails, kind) => {
+    const orgId = await newOrg();
+    const [, second] = await postBoth(orgId, ['1', '1'], { fails, externalId: 'x' });
+    expect(second).toMatchObject({ value: { kind: 'done', outcomes: [{ kind }] } });
+    expect(followed).toBe(1);
+    expect(await settled(orgId)).toEqual([`${usd('1')}+0`]);
+    expect(await world.audit(orgId)).toEqual([]);
+  });
+});
