@@ -36,12 +36,16 @@ export function admitPosting(
   const charge: Charge = { scope, amounts, depth, atMs: nowMs };
   const { counters: windows, shares } = applicableCounters(limits, scope, nowMs, surfaceOf(posting));
   const request = { limits, charge, windows, preFlight };
-  const admission = fit === undefined ? admit(counters, request) : admitUpTo(counters, request, fit);
+  const fitted = fit === undefined ? undefined : admitUpTo(counters, request, fit);
+  const admission = fitted ?? admit(counters, request);
   if (admission.kind === 'denied') {
     return { kind: 'denied', denial: admission.denial };
   }
-  const admitted = 'amounts' in admission ? admission.amounts : amounts;
-  const reservation: Reservation = { shares, amounts: admitted, packs: admission.packs };
+  const reservation: Reservation = {
+    shares,
+    amounts: fitted?.kind === 'allowed' ? fitted.amounts : amounts,
+    packs: admission.packs,
+  };
   reserve(counters, reservation);
   return { kind: 'admitted', reservation, windows };
 }

@@ -12,7 +12,7 @@ const walSizes = ['-c', 'min_wal_size=32MB', '-c', 'max_wal_size=96MB'];
  * The default, 128 MB, would be resident from the start, since the memory of the engine is zeroed. Pages beyond it are read from the
  * page cache of the operating system.
  */
-const buffers = ['-c', 'shared_buffers=32MB'];
+const buffers = ['-c', 'shared_buffers=16MB'];
 
 /** Allocates space when a table grows: a full disk then fails the statement, and not a checkpoint later. */
 const allocation = ['-c', 'file_extend_method=write_zeros'];
