@@ -28,8 +28,8 @@ export interface Queryable {
 
 export interface Transaction extends Queryable {
   /**
-   * For statements whose results are not needed. They are sent in order with all others. Not awaited on the
-   * embedded engine, awaited on PostgreSQL. An error of one of them fails the transaction.
+   * For statements whose results are not needed. They are sent in order with all others, and not awaited before the end of the
+   * transaction. An error of one of them fails the transaction.
    */
   readonly unanswered: Queryable;
   /** True on a Citus cluster: a statement with several inserts would need all of its workers. */
@@ -76,6 +76,11 @@ export interface TransactionOptions {
    * tenants.
    */
   readonly tenant?: string | undefined;
+  /**
+   * True if the statements that `work` sends before it has a result change nothing. They are sent together with BEGIN, which saves
+   * a round trip.
+   */
+  readonly readsFirst?: boolean;
 }
 
 export interface Database extends Queryable {
