@@ -64,6 +64,8 @@ export async function load(options: LoadOptions): Promise<LoadResult> {
 
 export interface ScheduledLoadOptions extends LoadOptions {
   readonly perSecond: number;
+  /** Called once the connections are open. The schedule starts when its promise resolves. */
+  ready?(): Promise<void>;
 }
 
 /**
@@ -75,6 +77,7 @@ export async function loadOnSchedule(options: ScheduledLoadOptions): Promise<Loa
   const next = bytesOf(port, request);
   const latenciesMs: number[] = [];
   return timed(latenciesMs, options, async (idle) => {
+    await options.ready?.();
     const startedMs = performance.now();
     const total = Math.ceil(seconds * perSecond);
     /** Due times of requests that wait for an idle connection. */

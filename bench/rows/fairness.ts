@@ -1,10 +1,11 @@
 /** Latency of quiet orgs while many others send as much as they can. */
+import { setTimeout as pause } from 'node:timers/promises';
 import { type BenchOrg, decision, run } from '../bench-org.ts';
 import { type LoadRequest, loadOnSchedule, percentile, sendEach } from '../load.ts';
 import type { PairsRow, Sample } from '../measure.ts';
 import type { NoisyLoad, NoisyResult } from '../noisy-orgs.ts';
 import { startPostgres } from '../postgres.ts';
-import { type ServiceProcess, startHelper, startService, temporaryDirectory } from '../processes.ts';
+import { startFloor, startHelper, startService, temporaryDirectory } from '../processes.ts';
 import { openPlace, type Place, seedBudgets, seedOrgs } from '../seed.ts';
 
 const noisyOrgs = 100;
@@ -28,6 +29,8 @@ const kinds: Readonly<Record<string, (org: BenchOrg) => LoadRequest>> = {
     headers: { authorization: `Bearer ${key}` },
   }),
 };
+
+const bareRequest: LoadRequest = { method: 'GET', path: '/', headers: {} };
 
 export const fairness = rowOf('fairness', 'embedded engine', async () => ({
   place: { dataDir: temporaryDirectory() },
@@ -66,6 +69,8 @@ function rowOf(name: string, engine: string, start: () => Promise<Started>): Pai
       const requests = noisy.flatMap(requestsOf);
       // What the service keeps of each org is loaded before, since it would be loaded once and not in every turn.
       await sendEach({ port: service.port, requests: orgs.flatMap(requestsOf), connections: 4 });
+      const bare = await startFloor({ status: 200, headers: ['content-length', '2'], body: 'ok' });
+      const ports = { service: service.port, bare: bare.port };
       const noise = startHelper('./noisy-orgs.ts');
       const totals = { answers: 0, rejected: 0, elapsedMs: 0 };
       return {
@@ -76,10 +81,12 @@ function rowOf(name: string, engine: string, start: () => Promise<Started>): Pai
             connections: noisyConnections,
             seconds: seconds + (2 * noisyLeadMs) / 1_000,
           };
-          const noisyTurn = noise.ask<NoisyResult>(lasting);
-          await new Promise((resolve) => setTimeout(resolve, noisyLeadMs));
-          const sample = await latencies(service, quiet, seconds);
-          const { answers, rejected, elapsedMs, failure } = await noisyTurn;
+          let noisyTurn: Promise<NoisyResult> | undefined;
+          const sample = await latencies(ports, quiet, seconds, async () => {
+            noisyTurn = noise.ask<NoisyResult>(lasting);
+            await pause(noisyLeadMs);
+          });
+          const { answers, rejected, elapsedMs, failure } = (await noisyTurn) as NoisyResult;
           if (failure !== undefined) {
             throw new Error(`the load of the noisy orgs failed: ${failure}`);
           }
@@ -88,7 +95,7 @@ function rowOf(name: string, engine: string, start: () => Promise<Started>): Pai
           totals.elapsedMs += elapsedMs;
           return sample;
         },
-        floor: (seconds) => latencies(service, quiet, seconds),
+        floor: (seconds) => latencies(ports, quiet, seconds, async () => undefined),
         async notes() {
           const perSecond = Math.round((totals.answers * 1_000) / totals.elapsedMs);
           return [
@@ -97,6 +104,7 @@ function rowOf(name: string, engine: string, start: () => Promise<Started>): Pai
         },
         async close() {
           await noise.stop();
+          await bare.stop();
           await service.stop();
           await close();
         },
@@ -120,14 +128,31 @@ async function seeded(place: Place): Promise<BenchOrg[]> {
   }
 }
 
+/**
+ * Measures the quiet orgs, and a bare server at the same time, which shows how much of it is the machine: all processes share its
+ * cores. `startOthers` is called once all connections are open, since the time to accept them is not that of a request.
+ */
 async function latencies(
-  { port }: ServiceProcess,
+  ports: { readonly service: number; readonly bare: number },
   orgs: readonly BenchOrg[],
   seconds: number,
+  startOthers: () => Promise<void>,
 ): Promise<Sample> {
+  const loads = [
+    ...Object.entries(kinds).map(([kind, requestOf]) => ({
+      kind,
+      port: ports.service,
+      requests: orgs.map(requestOf),
+    })),
+    { kind: 'bare server', port: ports.bare, requests: [bareRequest] },
+  ];
+  let opened = 0;
+  let start: () => void = () => undefined;
+  const started = new Promise<void>((resolve) => {
+    start = resolve;
+  });
   const measured = await Promise.all(
-    Object.entries(kinds).map(async ([kind, requestOf]) => {
-      const requests = orgs.map(requestOf);
+    loads.map(async ({ kind, port, requests }) => {
       let sent = 0;
       const { latenciesMs } = await loadOnSchedule({
         port,
@@ -138,6 +163,13 @@ async function latencies(
         perSecond: quietPerSecond * orgs.length,
         connections: quietConnections,
         seconds,
+        ready: () => {
+          opened += 1;
+          if (opened === loads.length) {
+            startOthers().then(start, start);
+          }
+          return started;
+        },
       });
       return [
         [`${kind} p99 ms`, percentile(latenciesMs, 99)],

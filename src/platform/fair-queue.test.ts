@@ -155,3 +155,35 @@ test('releases its place if the work fails', async () => {
   await expect(queue.run('a', () => Promise.reject(new Error('failed')))).rejects.toThrow('failed');
   expect(await queue.run('a', async () => 'works')).toBe('works');
 });
+
+test('starts no more than the present limit, and then a quiet tenant first', async () => {
+  let limit = 20;
+  const queue = new FairQueue({ ...usual, limit: () => limit });
+  const { started, run, finishOne } = workOn(queue);
+  void run('noisy');
+  void run('noisy');
+  limit = 2;
+  void run('noisy');
+  void run('noisy');
+  void run('quiet');
+  expect(started).toHaveLength(2);
+  await finishOne();
+  expect(started).toEqual(['noisy', 'noisy', 'quiet']);
+  expect(queue.waiting).toBe(2);
+});
+
+test('work that lasts long does not keep others from starting at the present limit', async () => {
+  vi.useFakeTimers();
+  try {
+    const queue = new FairQueue({ ...usual, limit: () => 2 });
+    const { started, run } = workOn(queue);
+    for (const tenant of ['slow', 'slow', 'quiet']) {
+      void run(tenant);
+    }
+    expect(started).toEqual(['slow', 'slow']);
+    await vi.advanceTimersByTimeAsync(50);
+    expect(started).toEqual(['slow', 'slow', 'quiet']);
+  } finally {
+    vi.useRealTimers();
+  }
+});

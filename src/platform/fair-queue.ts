@@ -17,6 +17,8 @@ export interface FairQueueOptions {
   readonly concurrency: number;
   readonly waitingMax: number;
   readonly waitMsMax: number;
+  /** Returns how many may run at present, if that is less. Work that lasts long does not count: it waits for something else. */
+  limit?(): number;
   /** Default: the clock of this process. */
   nowMs?(): number;
 }
@@ -30,6 +32,8 @@ interface Waiter {
 const service = '';
 /** Maximum time that either side can be ahead of the other: what was used long ago does not count. */
 const aheadMsMax = 50;
+/** Time after which work does not count against the present limit. */
+const longMs = 50;
 
 export class FairQueue {
   readonly #options: FairQueueOptions;
@@ -39,6 +43,8 @@ export class FairQueue {
   readonly #waiting = new Map<string, Set<Waiter>>();
   readonly #order = new TurnOrder();
   readonly #nowMs: () => number;
+  /** Running work that lasts long. */
+  #long = 0;
   /** Time that the work of the service took beyond that of the tenants. */
   #serviceAheadMs = 0;
 
@@ -60,19 +66,43 @@ export class FairQueue {
 
   /** `tenant` is undefined for work of the service itself. */
   async run<Result>(tenant: string = service, work: () => Promise<Result>): Promise<Result> {
-    if (this.#waiting.has(tenant) || !this.#hasRoom(tenant)) {
+    if (this.#waiting.has(tenant) || this.#isAtLimit() || !this.#hasRoom(tenant)) {
       await this.#wait(tenant);
     } else {
       this.#take(tenant);
     }
     const startedMs = this.#nowMs();
+    const stopCounting = this.#countIfLong();
     try {
       return await work();
     } finally {
+      stopCounting?.();
       this.#running.release(tenant);
       this.#countTime(tenant, this.#nowMs() - startedMs);
       this.#startWaiting();
     }
+  }
+
+  /** Returns a function to call at the end of the work. */
+  #countIfLong(): (() => void) | undefined {
+    if (this.#options.limit === undefined) {
+      return undefined;
+    }
+    let isLong = false;
+    const timer = setTimeout(() => {
+      isLong = true;
+      this.#long += 1;
+      this.#startWaiting();
+    }, longMs);
+    return () => {
+      clearTimeout(timer);
+      this.#long -= isLong ? 1 : 0;
+    };
+  }
+
+  #isAtLimit(): boolean {
+    const limit = this.#options.limit?.() ?? Number.POSITIVE_INFINITY;
+    return this.#running.used - this.#long >= limit;
   }
 
   #hasRoom(tenant: string): boolean {
@@ -166,7 +196,7 @@ export class FairQueue {
 
   /** Returns the tenant whose work starts next. */
   #next(): string | undefined {
-    if (this.#waiting.size === 0) {
+    if (this.#waiting.size === 0 || this.#isAtLimit()) {
       return undefined;
     }
     const mayRun = (tenant: string) => this.#waiting.has(tenant) && this.#hasRoom(tenant);

@@ -2,7 +2,7 @@
  * One transaction on the ledgers of one or several orgs on PostgreSQL: decides and writes their queued commands under the locks
  * of the orgs. The number of statements does not depend on the number of orgs, except for what is rare.
  */
-import { applicableCounters } from '../../kernel/admission.ts';
+import { applicableCounters, type Counter } from '../../kernel/admission.ts';
 import type { OrgLimits } from '../../kernel/limits.ts';
 import { commitSettlement } from '../../kernel/settlement.ts';
 import type { Database, Transaction } from '../../platform/db/database.ts';
@@ -60,6 +60,8 @@ export class LedgerTransaction<Run> {
   readonly #options: PostgresLedgerOptions<Run>;
   readonly #orgLimits: OrgLimitsCache;
   readonly #tx: Transaction;
+  /** Counters that were read behind the locks, by org and key; undefined if there is none. */
+  readonly #readBehindLocks = new Map<string, Map<string, Counter | undefined>>();
 
   constructor(options: PostgresLedgerOptions<Run>, orgLimits: OrgLimitsCache, tx: Transaction) {
     this.#options = options;
@@ -67,11 +69,20 @@ export class LedgerTransaction<Run> {
     this.#tx = tx;
   }
 
-  /** Executes the commands of the locked orgs. Returns the results by org, in the order of its commands. */
+  /**
+   * Locks the orgs and executes the commands of those that were locked. Returns the results by org, in the order of its commands.
+   * The counters are read in the same round trip, behind the locks: most likely the cached limits are current.
+   */
   async run(
-    locked: readonly LockedOrg[],
+    lock: () => Promise<LockedOrg[]>,
     all: readonly OrgCommands<Run>[],
   ): Promise<Map<string, LedgerResult<Run>[]>> {
+    const [locked] = await Promise.all([lock(), this.#readCountersOf(all)]);
+    for (const { orgId, wasMissing } of locked) {
+      if (wasMissing === true) {
+        this.#readBehindLocks.delete(orgId);
+      }
+    }
     const results = new Map<string, LedgerResult<Run>[]>();
     if (locked.length === 0) {
       return results;
@@ -99,6 +110,21 @@ export class LedgerTransaction<Run> {
     await this.#post(works, results, nowMs);
     await this.#write(works, nowMs);
     return results;
+  }
+
+  /** Reads the counters that the commands will probably need. */
+  async #readCountersOf(all: readonly OrgCommands<Run>[]): Promise<void> {
+    const nowMs = this.#options.clock.now().getTime();
+    const keys = all.flatMap(({ orgId, commands }) => {
+      const limits = this.#orgLimits.peek(orgId);
+      const wanted =
+        limits === undefined ? [] : [...checkedCounters(commands, new OrgChanges(limits), nowMs).keys()];
+      this.#readBehindLocks.set(orgId, new Map(wanted.map((key) => [key, undefined])));
+      return wanted.map((key) => ({ orgId, key }));
+    });
+    for (const { orgId, key, counter } of await selectCounters(this.#tx, keys)) {
+      this.#readBehindLocks.get(orgId)?.set(key, counter);
+    }
   }
 
   async #limits(orgId: string, version: bigint): Promise<OrgLimits> {
@@ -163,13 +189,24 @@ export class LedgerTransaction<Run> {
     wanted: readonly { readonly changes: OrgChanges; readonly keys: readonly string[] }[],
   ): Promise<void> {
     const byOrg = new Map(wanted.map(({ changes }) => [changes.orgId, changes]));
-    const missing = wanted.flatMap(({ changes: { orgId, orgState }, keys }) =>
-      keys.filter((key) => !orgState.counters.has(key)).map((key) => ({ orgId, key })),
-    );
+    const missing: { orgId: string; key: string }[] = [];
+    for (const { changes, keys } of wanted) {
+      const { orgId, orgState } = changes;
+      const read = this.#readBehindLocks.get(orgId);
+      for (const key of keys) {
+        const counter = read?.get(key);
+        if (orgState.counters.has(key)) {
+          continue;
+        }
+        if (counter !== undefined) {
+          changes.useCounter(key, counter);
+        } else if (read?.has(key) !== true) {
+          missing.push({ orgId, key });
+        }
+      }
+    }
     for (const { orgId, key, counter } of await selectCounters(this.#tx, missing)) {
-      const changes = byOrg.get(orgId);
-      changes?.orgState.counters.set(key, counter);
-      changes?.countersRead.set(key, { ...counter });
+      byOrg.get(orgId)?.useCounter(key, counter);
     }
   }
 
@@ -360,7 +397,28 @@ export class LedgerTransaction<Run> {
 
 /** Returns the counters that the commands need, by key, with what is needed to create those that a command checks. */
 function wantedCounters<Run>(
-  { commands, changes: { orgState, endedBefore } }: OrgWork<Run>,
+  { commands, changes }: OrgWork<Run>,
+  nowMs: number,
+): Map<string, MissingCounter | undefined> {
+  const { orgState, endedBefore } = changes;
+  const wanted = checkedCounters(commands, changes, nowMs);
+  const holds = [...orgState.holds.values()].map(({ hold }) => hold);
+  for (const hold of [...holds, ...endedBefore]) {
+    for (const { key } of [...hold.shares, ...hold.packs]) {
+      wanted.set(key, wanted.get(key));
+    }
+    for (const { key } of applicableCounters(orgState.limits, hold.scope, hold.admittedAtMs, 'run')
+      .counters) {
+      wanted.set(key, wanted.get(key));
+    }
+  }
+  return wanted;
+}
+
+/** Returns the counters that the commands check, without those of the holds that they end. */
+function checkedCounters<Run>(
+  commands: readonly LedgerCommand<Run>[],
+  { orgState }: OrgChanges,
   nowMs: number,
 ): Map<string, MissingCounter | undefined> {
   const wanted = new Map<string, MissingCounter | undefined>();
@@ -392,16 +450,6 @@ function wantedCounters<Run>(
           wanted.set(key, wanted.get(key));
         }
       }
-    }
-  }
-  const holds = [...orgState.holds.values()].map(({ hold }) => hold);
-  for (const hold of [...holds, ...endedBefore]) {
-    for (const { key } of [...hold.shares, ...hold.packs]) {
-      wanted.set(key, wanted.get(key));
-    }
-    for (const { key } of applicableCounters(orgState.limits, hold.scope, hold.admittedAtMs, 'run')
-      .counters) {
-      wanted.set(key, wanted.get(key));
     }
   }
   return wanted;

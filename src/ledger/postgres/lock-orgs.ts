@@ -6,6 +6,8 @@ export interface LockedOrg {
   readonly version: bigint;
   readonly now: Date;
   readonly lastAt: Date;
+  /** True if the org had no row: what was read behind the first attempt to lock it was read without the lock. */
+  readonly wasMissing?: boolean;
 }
 
 const columns = `org_id AS "orgId", limits_version AS version, clock_timestamp()::timestamptz(3) AS now, last_at AS "lastAt"`;
@@ -22,7 +24,7 @@ export async function lockOrg(tx: Transaction, orgId: string): Promise<LockedOrg
   if (created === undefined) {
     throw new Error('ledger_orgs row is missing after its insert');
   }
-  return created;
+  return { ...created, wasMissing: true };
 }
 
 /** Locks those of the orgs that no other transaction has locked. Leaves out orgs that have no row yet. */

@@ -1,5 +1,5 @@
 /** What a transaction has read and changed of one org: it executes commands on this, and then writes the changes. */
-import { applicableCounters, releaseReservation } from '../../kernel/admission.ts';
+import { applicableCounters, type Counter, releaseReservation } from '../../kernel/admission.ts';
 import type { OrgLimits } from '../../kernel/limits.ts';
 import type { Ids } from '../../platform/ids.ts';
 import type { Hold, HoldKey } from '../holds/hold.ts';
@@ -51,6 +51,12 @@ export class OrgChanges {
 
   changeHold(hold: Hold): void {
     this.#changedHolds.set(hold.id, hold);
+  }
+
+  /** Adds a counter as it was read. */
+  useCounter(key: string, counter: Counter): void {
+    this.orgState.counters.set(key, counter);
+    this.countersRead.set(key, { ...counter });
   }
 
   useKey(key: HoldKey | null): void {

@@ -5,6 +5,7 @@
  * discarded with it.
  */
 import { randomUUID } from 'node:crypto';
+import { setImmediate } from 'node:timers/promises';
 import type { Denial } from '../../kernel/denial.ts';
 import { agreedNow } from '../../platform/db/agreed-now.ts';
 import { isLockTimeout, type Transaction } from '../../platform/db/database.ts';
@@ -220,7 +221,7 @@ export class PostgresLedger<Run = unknown> implements Ledger<Run> {
       const isLeased = await leaseExpiry(tx, orgId, processId);
       if (isLeased) {
         await new LedgerTransaction(this.#options, this.#orgLimits, tx).run(
-          [await lockOrg(tx, orgId)],
+          async () => [await lockOrg(tx, orgId)],
           [{ orgId, commands: [{ kind: 'expire', holdIds }] }],
         );
       }
@@ -235,7 +236,7 @@ export class PostgresLedger<Run = unknown> implements Ledger<Run> {
   ): Promise<readonly QueuedOrg<Run>[]> {
     const orgIds = batch.map(({ orgId }) => orgId);
     try {
-      return settle(batch, await this.#transact(batch, (tx) => lock(tx, orgIds)));
+      return await settle(batch, await this.#transact(batch, (tx) => lock(tx, orgIds)));
     } catch (error) {
       if (error instanceof ServiceUnavailable && !isLockTimeout(error)) {
         rejectAll(batch, error);
@@ -248,7 +249,7 @@ export class PostgresLedger<Run = unknown> implements Ledger<Run> {
   async #executeAlone(org: QueuedOrg<Run>): Promise<void> {
     const { orgId, commands } = org;
     try {
-      settle([org], await this.#transact([org], async (tx) => [await lockOrg(tx, orgId)]));
+      await settle([org], await this.#transact([org], async (tx) => [await lockOrg(tx, orgId)]));
     } catch (error) {
       if (commands.length === 1 || error instanceof ServiceUnavailable) {
         rejectAll([org], error);
@@ -269,19 +270,28 @@ export class PostgresLedger<Run = unknown> implements Ledger<Run> {
       orgId,
       commands: commands.map(({ command }) => command),
     }));
-    return this.#options.db.transaction(async (tx) =>
-      new LedgerTransaction(this.#options, this.#orgLimits, tx).run(await lock(tx), work),
+    return this.#options.db.transaction(
+      (tx) => new LedgerTransaction(this.#options, this.#orgLimits, tx).run(() => lock(tx), work),
+      { readsFirst: true },
     );
   }
 }
 
+/** Commands that are resolved in one turn of the event loop: each continues with its response. */
+const resolvedPerTurn = 16;
+
 /** Resolves the commands of those orgs that have results. Returns the other orgs. */
-function settle<Run>(
+async function settle<Run>(
   batch: readonly QueuedOrg<Run>[],
   results: ReadonlyMap<string, LedgerResult<Run>[]>,
-): QueuedOrg<Run>[] {
-  for (const { orgId, commands } of batch) {
+): Promise<QueuedOrg<Run>[]> {
+  let resolved = 0;
+  for (const { orgId, commands } of batch.toSorted((a, b) => a.commands.length - b.commands.length)) {
     for (const [index, result] of (results.get(orgId) ?? []).entries()) {
+      if (resolved > 0 && resolved % resolvedPerTurn === 0) {
+        await setImmediate();
+      }
+      resolved += 1;
       commands[index]?.resolve(result);
     }
   }

@@ -28,8 +28,8 @@ export interface Queryable {
 
 export interface Transaction extends Queryable {
   /**
-   * For statements whose results are not needed. They are sent in order with all others. Not awaited on the
-   * embedded engine, awaited on PostgreSQL. An error of one of them fails the transaction.
+   * For statements whose results are not needed. They are sent in order with all others, and not awaited before the end of the
+   * transaction. An error of one of them fails the transaction.
    */
   readonly unanswered: Queryable;
   /** Sends everything at once and resolves when the database has run it. Only on the embedded engine. */
@@ -84,6 +84,11 @@ export interface TransactionOptions {
    * first transaction ends.
    */
   committing?(start: StartTransaction): void;
+  /**
+   * True if the statements that `work` sends before it has a result change nothing. They are sent together with BEGIN, which saves
+   * a round trip.
+   */
+  readonly readsFirst?: boolean;
 }
 
 export type StartTransaction = <Result>(

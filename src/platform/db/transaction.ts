@@ -21,6 +21,8 @@ export interface TransactionParts {
   readonly isDistributed?: boolean;
   /** Begins the transaction if a mere BEGIN does not do. Used if `sendsAtOnce` is false. */
   begin?(): Promise<unknown>;
+  /** True if the first statements may be sent before the response to BEGIN. Used if `sendsAtOnce` is false. */
+  readonly readsFirst?: boolean | undefined;
   /** Sends a notification to other processes as part of the transaction. */
   sendNotification(connection: Queryable, notification: PendingNotification): Promise<void>;
   /** Delivers a notification in this process, immediately after the commit. */
@@ -38,6 +40,7 @@ export async function runTransaction<Result>(
     sendsAtOnce,
     isDistributed = false,
     begin,
+    readsFirst = false,
     sendNotification,
     deliverNotification,
     committing,
@@ -49,6 +52,8 @@ export async function runTransaction<Result>(
    */
   let firstFailure: unknown;
   let isOver = false;
+  /** Pending until BEGIN is confirmed: no result is used before, since without BEGIN the next statement would be committed. */
+  let beginning: Promise<unknown> | undefined;
   function recordFailure(error: unknown): void {
     if (firstFailure === undefined || (isAborted(firstFailure) && !isAborted(error))) {
       firstFailure = error;
@@ -63,7 +68,7 @@ export async function runTransaction<Result>(
     try {
       const sent = send();
       sent.catch(recordFailure);
-      return sent;
+      return beginning === undefined ? sent : beginning.then(() => sent);
     } catch (error) {
       recordFailure(error);
       throw error;
@@ -80,7 +85,7 @@ export async function runTransaction<Result>(
     ...(executed !== undefined && { executed }),
     isDistributed,
     get unanswered() {
-      return sendsAtOnce ? unanswered : tx;
+      return unanswered;
     },
     async notify(channel, payload) {
       const notification = { channel, payload };
@@ -90,14 +95,22 @@ export async function runTransaction<Result>(
   };
   /** Errors of statements that are not awaited. */
   const unobserved = new Set<unknown>();
+  /** Statements that are not awaited and may still be in flight. */
+  const inFlight: Promise<unknown>[] = [];
+  function sendUnanswered(send: () => Promise<unknown>): void {
+    const answered = sendPart(send).catch((error) => unobserved.add(error));
+    if (!sendsAtOnce) {
+      inFlight.push(answered);
+    }
+  }
   const unanswered: Queryable = {
     async query(sql, params) {
-      sendPart(() => connection.query(sql, params)).catch((error) => unobserved.add(error));
+      sendUnanswered(() => connection.query(sql, params));
       return [];
     },
     ...(insertRows !== undefined && {
       async insertRows(...rows: Parameters<typeof insertRows>) {
-        sendPart(() => insertRows(...rows)).catch((error) => unobserved.add(error));
+        sendUnanswered(() => insertRows(...rows));
       },
     }),
   };
@@ -107,11 +120,23 @@ export async function runTransaction<Result>(
     await new Promise<void>((resolve) => process.nextTick(resolve));
     await unanswered.query('BEGIN');
   } else {
-    await (begin?.() ?? connection.query('BEGIN'));
+    const begun = begin?.() ?? connection.query('BEGIN');
+    if (readsFirst) {
+      beginning = begun.then(() => {
+        beginning = undefined;
+      });
+      beginning.catch((error) => {
+        recordFailure(error);
+        isOver = true;
+      });
+    } else {
+      await begun;
+    }
   }
   let result: Result;
   try {
     result = await work(tx);
+    await Promise.all(inFlight);
     if (firstFailure !== undefined) {
       // COMMIT would roll back without an error, which must not be reported as success.
       throw unobserved.has(firstFailure)

@@ -226,6 +226,8 @@ export async function openPostgres({
                 // statement: a COMMIT that is already sent would commit the rest.
                 sendsAtOnce: false,
                 isDistributed: !tenantGroups.isOne,
+                // Without the statement timeout there is a statement that must take effect before the first read.
+                readsFirst: options?.readsFirst === true && options.patient !== true,
                 ...(pooledTransactions && {
                   begin: () => connection.query(connector.beginPooled()).catch(explainFormerPrimary),
                 }),

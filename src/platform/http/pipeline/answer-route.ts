@@ -2,6 +2,7 @@
 
 import { ApiError, invalidFields } from '../../../contract/api-error.ts';
 import type { FieldError } from '../../../contract/errors.ts';
+import { BusyLoopLimit } from '../../busy-loop-limit.ts';
 import { FairQueue } from '../../fair-queue.ts';
 import type { BodyRules } from '../message/body.ts';
 import { bodyMemoryOf } from '../message/body-memory.ts';
@@ -82,9 +83,15 @@ const waitMsMax = 5_000;
 export function createAnswerRoute(deps: AnswerRouteDependencies): AnswerRoute {
   const answerWrite = createWriter(deps);
   // In front of the queue for a connection: a request has several statements, and memory, until it is answered.
+  const concurrency = Math.max(
+    concurrentRequestsMin,
+    requestsPerConnection * deps.settings.databaseConnections,
+  );
+  const limit = new BusyLoopLimit(concurrency);
   const databaseQueue = new FairQueue({
     resource: 'the database',
-    concurrency: Math.max(concurrentRequestsMin, requestsPerConnection * deps.settings.databaseConnections),
+    concurrency,
+    limit: () => limit.current(),
     waitingMax: waitingRequestsMax,
     waitMsMax,
   });

@@ -1,0 +1,51 @@
+/**
+ * The number of requests to work on at the same time, by how busy the event loop is. While it has idle time, more of them at a
+ * time finish more. If it is busy, they only make each of its turns longer, and with it every statement of every request.
+ */
+import { performance } from 'node:perf_hooks';
+
+/** Enough to keep a busy event loop busy. */
+const limitMin = 4;
+const checkEveryMs = 20;
+const busyFrom = 0.9;
+/** Part of the limit that remains after a check that found the event loop busy. */
+const remainingPart = 0.75;
+
+export class BusyLoopLimit {
+  readonly #max: number;
+  readonly #nowMs: () => number;
+  readonly #utilization: () => number;
+  #checkedAtMs: number;
+  #limit: number;
+
+  /** `utilization`: that of the event loop since the previous call. */
+  constructor(max: number, nowMs = () => performance.now(), utilization = eventLoopUtilization()) {
+    this.#max = max;
+    this.#nowMs = nowMs;
+    this.#utilization = utilization;
+    this.#checkedAtMs = nowMs();
+    this.#limit = max;
+  }
+
+  current(): number {
+    const nowMs = this.#nowMs();
+    if (nowMs - this.#checkedAtMs >= checkEveryMs) {
+      this.#checkedAtMs = nowMs;
+      this.#limit =
+        this.#utilization() >= busyFrom
+          ? Math.max(limitMin, Math.floor(this.#limit * remainingPart))
+          : Math.min(this.#max, this.#limit + 1);
+    }
+    return this.#limit;
+  }
+}
+
+function eventLoopUtilization(): () => number {
+  let last = performance.eventLoopUtilization();
+  return () => {
+    const now = performance.eventLoopUtilization();
+    const { utilization } = performance.eventLoopUtilization(now, last);
+    last = now;
+    return utilization;
+  };
+}
