@@ -88,6 +88,17 @@ const gatewayUnderLoad = ['src/gateway/expected-holds.test.ts', 'test/e2e/gatewa
 /** Every kind of fault in turn, with processes and databases of its own: minutes. `npm run faults` runs it with more rounds. */
 const faultTable = 'test/faults/fault-table.test.ts';
 /**
+ * The gateway and the client package in front of a whole service. The gateway takes and settles holds through `Ledger`; its files that
+ * are about the ends of holds run on both engines: `choices`, `failures`, `in-progress`, `outage`, `parallel-streams`, `stopping`.
+ */
+const gatewayOfOneEngine = [
+  'src/gateway/{admission,azure,breaker,calls,calls-in-progress,client-matrix,client-snippets,content,stream-bytes,stream-endings,unknown-usage}.test.ts',
+  'src/gateway/learned/*.test.ts',
+  'packages/client/src/{client,guard,spool,wrap}.test.ts',
+];
+/** Every page in a browser: the rest of the browser tests, which are soak tests, run on the embedded engine. */
+const pagesInBrowser = 'test/e2e/console-pages.test.ts';
+/**
  * Tests whose code path is the same on either engine. `npm test` runs them on PostgreSQL, which takes about 60 % of the time, and on
  * the embedded engine if the machine lacks PostgreSQL. The soak run adds the embedded engine. What is not listed runs on both engines
  * in `npm test`: the ledger and its HTTP API, the database layer, the edge, every denial about money over HTTP, idempotency, crashes.
@@ -95,22 +106,22 @@ const faultTable = 'test/faults/fault-table.test.ts';
  * every route on the embedded engine.
  */
 const sameOnEitherEngine = [
+  ...gatewayOfOneEngine,
+  pagesInBrowser,
   'src/capabilities/{access,governance,integration,spend}/**/*.test.ts',
   'src/capabilities/compliance/{audit,key-rotation,org-removal,residency,retention}/*.test.ts',
-  'src/capabilities/insight/{benchmarks,focus,forecasts,statements,usage}/*.test.ts',
+  'src/capabilities/insight/{benchmarks,digests,focus,forecasts,installation,org-summaries,statements,usage}/*.test.ts',
+  'src/capabilities/insight/ledger/{drift-watch,limit-detail,limit-usage-list}.test.ts',
   'src/ledger/postgres/*.test.ts',
   'src/platform/db/migrate.test.ts',
   'test/monitoring.test.ts',
   'test/contract/{access,attribution,body-limits,catalog,console*,deprecations,field-errors,forms,granting,lists,openapi,ranges,request-rate}.test.ts',
-  'test/e2e/{deprecation-usage,edge-fail-mode,fairness,idempotency,log-output,money-faults,process,revocation,safety,sign-in,statement-month}.test.ts',
+  'test/e2e/{alerts,deprecation-usage,edge-fail-mode,fairness,idempotency,log-output,money-faults,process,revocation,safety,sign-in,statement-month}.test.ts',
 ];
 /** Tests of which parts are about the embedded engine alone, or need it to reach every route. */
 const leftToEmbedded = ['test/contract/random-requests.test.ts', 'test/e2e/process-in-place.test.ts'];
 /** A browser shows the same answer whatever engine stored it, and what is refused before any query never meets one. */
-const neverOnPostgres = [
-  'test/e2e/{client-*,console*,docs-site}.test.ts',
-  'test/contract/http-edges.*.test.ts',
-];
+const neverOnPostgres = ['test/e2e/client-*.test.ts', tasksInBrowser, 'test/contract/http-edges.*.test.ts'];
 /** The container image, the manifests and the unit, checked with tools that a machine may lack. */
 const deployment = 'test/deploy/**/*.test.ts';
 /** Programs of others, installed by the tests: `npm run test:clients`. */
@@ -122,7 +133,7 @@ const citus = 'test/citus/**/*.test.ts';
 const onPostgres = [
   'src/{capabilities,edge,ledger,platform/db}/**/*.test.ts',
   'src/gateway/{choices,failures,in-progress,outage,parallel-streams,stopping}.test.ts',
-  'src/gateway/learned/*.test.ts',
+  ...gatewayOfOneEngine,
   'test/{contract,e2e}/**/*.test.ts',
 ];
 const notOnPostgres = [
@@ -144,7 +155,7 @@ export default defineConfig({
   test: {
     pool: 'forks',
     // More than most machines that run them have cores for: many files wait for processes, clocks and browsers.
-    maxWorkers: 4,
+    maxWorkers: 5,
     sequence: { sequencer: ProcessesFirst },
     // Keeps what files were transformed to for the next project and the next command, for as long as nothing in them changes.
     experimental: { fsModuleCache: true },
@@ -242,7 +253,7 @@ export default defineConfig({
                   'test/e2e/{command-line,configuration,demo,init,upgrade}.test.ts',
                   'src/ledger/workload.test.ts',
                   'test/contract/money.test.ts',
-                  'test/e2e/{kill-nine,money-faults-postgres,provider-bills,statement-month}.test.ts',
+                  'test/e2e/{kill-nine,money-faults,money-faults-postgres,provider-bills,statement-month}.test.ts',
                   ...operations,
                   severalProcesses,
                   faultTable,
@@ -259,7 +270,7 @@ export default defineConfig({
                       ...common,
                       name: 'soak-citus',
                       include: [...onPostgres, citus],
-                      exclude: notOnPostgres,
+                      exclude: [...notOnPostgres, pagesInBrowser],
                       env: { PURSER_TEST_ENGINE: 'postgres', PURSER_TEST_CITUS: '1' },
                     },
                   },

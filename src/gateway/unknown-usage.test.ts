@@ -68,16 +68,25 @@ async function spentNanos(): Promise<bigint> {
   return BigInt(row?.total ?? 0);
 }
 
-/** Connections whose provider must answer within 300 ms. */
-function withShortTimeout(): void {
-  const timeouts = { connectMs: 2_000, firstByteMs: 300, idleMs: 20_000, totalMs: 60_000 };
+/** The provider does not answer the first attempts, which have a short timeout. The others may take as long as they need. */
+function leaveUnanswered(attempts: number): void {
+  const { requests } = gateway.provider;
+  const patientMs = 300_000;
+  const timeouts = {
+    connectMs: patientMs,
+    get firstByteMs() {
+      return requests.length < attempts ? 1_000 : patientMs;
+    },
+    idleMs: patientMs,
+    totalMs: patientMs,
+  };
   gateway.connections = [connectionTo(gateway.provider.url, 'openai', { timeouts })];
+  gateway.provider.fault = () => (requests.length <= attempts ? 'silent' : undefined);
 }
 
 test('each attempt that the provider does not answer in time is posted as an upper bound', async () => {
   await gateway.cap('100');
-  withShortTimeout();
-  gateway.provider.fault = () => 'silent';
+  leaveUnanswered(3);
   const response = await chat();
   expect([response.status, (await response.json()).error.code]).toEqual([504, 'provider_timeout']);
   expect(gateway.provider.bill).toHaveLength(3);
@@ -87,8 +96,7 @@ test('each attempt that the provider does not answer in time is posted as an upp
 });
 
 test('the bound of an unanswered attempt is added to the usage of the response that follows it', async () => {
-  withShortTimeout();
-  gateway.provider.fault = () => (gateway.provider.requests.length === 1 ? 'silent' : undefined);
+  leaveUnanswered(1);
   const response = await chat();
   expect([response.status, response.headers.get('x-svc-attempts')]).toEqual([200, '2']);
   const run = await lastRun();
@@ -97,7 +105,6 @@ test('the bound of an unanswered attempt is added to the usage of the response t
 });
 
 test('no other attempt follows an unanswered one if the limits do not allow the cost of both', async () => {
-  withShortTimeout();
   const heldUsd = (await chat()).headers.get('x-svc-held-usd');
   const before = await spentNanos();
   gateway.world.clock.advanceSeconds(1);
@@ -105,7 +112,7 @@ test('no other attempt follows an unanswered one if the limits do not allow the 
   await gateway.cap((Number(capNanos) / 1e9).toFixed(9));
   gateway.provider.requests.length = 0;
   gateway.provider.bill.length = 0;
-  gateway.provider.fault = () => 'silent';
+  leaveUnanswered(3);
   expect((await chat()).status).toBe(504);
   expect(gateway.provider.requests).toHaveLength(1);
   expect(await lastRun()).toMatchObject({ status: 'failed', output_tokens: 100, marks: ['usage_estimated'] });

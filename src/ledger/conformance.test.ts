@@ -343,7 +343,7 @@ describe('a hold', () => {
     const call = { holdId: holdIdOfCall(runId), depth: 3 };
     const hold = await world.held(orgId, '4', { surface: 'run', call });
     expect(runIdOf(hold)).toBe(runId);
-    await world.restart();
+    await world.reopen();
     const restored = await world.ledger.findHold(orgId, hold.id);
     expect(restored).toMatchObject({ depth: 3, postIfUnsettled: true, runId: null, surface: 'run' });
     const settled = { runId, decisionId: hold.id };
@@ -593,7 +593,7 @@ describe('an increase of a hold', () => {
     const results = await times(5, () => increase(orgId, hold, once));
     expect(results.map((result) => changedHold(result).amounts.usd)).toEqual(Array(5).fill(usd('3')));
     expect(changedHold(await increase(orgId, hold, by('1'))).amounts.usd).toBe(usd('4'));
-    await world.restart();
+    await world.reopen();
     expect(changedHold(await increase(orgId, hold, once)).amounts.usd).toBe(usd('4'));
     expect(await counterOf(orgId, 'cap')).toBe(at('0', '4'));
     const other = { ...once, requestId: 'request-2' };
@@ -690,7 +690,7 @@ describe('an increase of a hold', () => {
       }
     });
     await expectNoDrift(orgId);
-    await world.restart();
+    await world.reopen();
     await expectNoDrift(orgId);
     world.clock.advanceSeconds(90_000);
     await world.expireAll();
@@ -942,7 +942,7 @@ describe('the idempotency key of a hold', () => {
     const many = await times(20, () => world.hold(orgId, '4', { key: key('a') }));
     expect(verdicts(many)).toEqual({ replayed: 20 });
     expect(await counterOf(orgId, 'cap')).toBe(at(settled));
-    await world.restart();
+    await world.reopen();
     expect(await world.hold(orgId, '4', { key: key('a') })).toEqual(responseOf(hold));
     expect(await world.hold(orgId, '5', { key: key('b') })).toEqual({ kind: 'key_conflict' });
     // A key of the same name in another org is a different key.
@@ -1023,7 +1023,7 @@ describe('the idempotency key of a hold', () => {
     const erased = { kind: 'response_erased' };
     expect(await world.hold(orgId, '4', { key: key('a'), scope })).toEqual(erased);
     expect(await world.hold(orgId, '5', { key: key('b'), scope })).toEqual({ kind: 'key_conflict' });
-    await world.restart();
+    await world.reopen();
     expect(await world.hold(orgId, '4', { key: key('a'), scope })).toEqual(erased);
     await world.ledger.void(orgId, hold.id);
     expect(await world.hold(orgId, '4', { key: key('a'), scope })).toEqual(erased);
@@ -1071,7 +1071,7 @@ describe('the idempotency key of a hold', () => {
       idempotency: { digest: 'old', fingerprint: 'a', answer: 'as it was' },
     };
     await world.ledger.importHolds({ orgId, holds: [legacy] });
-    await world.restart();
+    await world.reopen();
     expect(await world.hold(orgId, '1', { key: key('a', 'old') })).toEqual({
       kind: 'replayed',
       response: 'as it was',
@@ -1252,7 +1252,7 @@ describe('time', () => {
     await world.posted(orgId, '1');
     world.clock.advanceSeconds(-3_600);
     expect((await world.held(orgId, '1')).admittedAtMs).toBe(before);
-    await world.restart();
+    await world.reopen();
     expect((await world.held(orgId, '1')).admittedAtMs).toBe(before);
     world.clock.advanceSeconds(3_600);
   });
@@ -1790,7 +1790,7 @@ describe('thresholds', () => {
     expect(await alertsOf(orgId)).toEqual([]);
     await times(5, () => world.post(orgId, '1'));
     expect(await alertsOf(orgId)).toEqual([50]);
-    await world.restart();
+    await world.reopen();
     await times(6, () => world.post(orgId, '1'));
     expect(await alertsOf(orgId)).toEqual([50]);
     await world.posted(orgId, '30', { kind: 'record' });

@@ -1,9 +1,10 @@
 /** Alerts from real processes: repeated with the same id after a kill, and sent once by several processes. */
-import { afterEach, expect, test, vi } from 'vitest';
+import { afterEach, expect, test } from 'vitest';
 import { scopes } from '../../src/contract/scopes.ts';
 import { startSlack, startTeams } from '../support/chat-receivers.ts';
 import { endAllProcesses } from '../support/child-process.ts';
 import { inspectDatabase } from '../support/database-inspection.ts';
+import { eventually } from '../support/eventually.ts';
 import { startFaulty } from '../support/faulty-service.ts';
 import { type ServiceProcess, settingsOf, startPurser } from '../support/service-process.ts';
 import { type SmtpSink, startSmtpSink } from '../support/smtp-sink.ts';
@@ -28,7 +29,6 @@ const settings = () => ({
   SVC_SMTP_URL: sink.url,
   SVC_SMTP_FROM: 'Purser <purser@example.com>',
 });
-const patience = { timeout: 60_000, interval: 50 };
 
 async function createOrg(service: ServiceProcess) {
   const { json: org } = await service.request('POST', '/v1/admin/orgs', { body: { name: 'Acme' } });
@@ -77,15 +77,12 @@ test.each(['mail.after_send', 'webhook.after_send'] as const)(
     await startPurser(settings());
     const messages = () =>
       point === 'mail.after_send' ? sink.mails.length : slack.received.length + teams.received.length;
-    await vi.waitFor(
-      () => expect(messages()).toBeGreaterThanOrEqual(point === 'mail.after_send' ? 2 : 3),
-      patience,
-    );
-    await vi.waitFor(() => {
+    await eventually(() => expect(messages()).toBeGreaterThanOrEqual(point === 'mail.after_send' ? 2 : 3));
+    await eventually(() => {
       expect(sink.mails.length).toBeGreaterThanOrEqual(1);
       expect(slack.received.length).toBeGreaterThanOrEqual(1);
       expect(teams.received.length).toBeGreaterThanOrEqual(1);
-    }, patience);
+    });
     expect(new Set(sink.mails.map(({ headers }) => headers['message-id'])).size).toBe(1);
     const ids = [...slack.received, ...teams.received].map(({ headers }) => headers['x-svc-event-id']);
     expect(new Set(ids).size).toBe(1);
@@ -106,20 +103,18 @@ test.runIf(engine === 'postgres')('two processes send each alert once', async ()
     call('POST', '/v1/runs', { model: 'm', cost_usd: '20' }, i % 2 === 0 ? first : second),
   );
   expect(new Set((await Promise.all(denied)).map(({ status }) => status))).toEqual(new Set([402]));
-  await vi.waitFor(() => {
+  await eventually(() => {
     expect([sink.mails.length, slack.received.length, teams.received.length]).toEqual([2, 2, 2]);
-  }, patience);
+  });
   // Everything that was queued is recorded: nothing else will be sent.
-  await vi.waitFor(
-    () =>
-      inspectDatabase(place, async (db) => {
-        const rows = await db.query<{ state: string }>(
-          'SELECT state FROM webhook_deliveries WHERE org_id = $1',
-          [id],
-        );
-        expect(rows.map(({ state }) => state)).toEqual(Array.from({ length: 6 }, () => 'delivered'));
-      }),
-    patience,
+  await eventually(() =>
+    inspectDatabase(place, async (db) => {
+      const rows = await db.query<{ state: string }>(
+        'SELECT state FROM webhook_deliveries WHERE org_id = $1',
+        [id],
+      );
+      expect(rows.map(({ state }) => state)).toEqual(Array.from({ length: 6 }, () => 'delivered'));
+    }),
   );
   expect([sink.mails.length, slack.received.length, teams.received.length]).toEqual([2, 2, 2]);
 });

@@ -33,7 +33,7 @@ import { engine, makePlace, type Place } from '../support/test-database.ts';
 
 /** On PostgreSQL half of the kills end one of two processes while the other keeps running. */
 const kills = engine === 'postgres' ? 10 : rounds(2, 20);
-const killsOfOneOfTwo = rounds(2, 10);
+const killsOfOneOfTwo = rounds(1, 10);
 const clients = { spending: 8, administrating: 4 };
 
 /**

@@ -23,7 +23,7 @@ import { type FaultyService, startFaulty } from '../support/faulty-service.ts';
 import { amountsOf, limitOf, scopeOf } from '../support/ledger-values.ts';
 import { LedgerWorld } from '../support/ledger-world.ts';
 import { countedBy, createSpendingOrg, nanos, type SpendingOrg, spending } from '../support/money.ts';
-import { rounds } from '../support/rounds.ts';
+import { isSoak, rounds } from '../support/rounds.ts';
 import { seedsOf } from '../support/seeds.ts';
 import {
   type ServiceAnswer,
@@ -57,7 +57,8 @@ function aHold(id: string): Hold {
   };
 }
 
-describe.runIf(engine === 'embedded')('a crash between the two stores', () => {
+/** `hold-log.test.ts` has the same two states in one process. */
+describe.runIf(engine === 'embedded' && isSoak)('a crash between the two stores', () => {
   let place: Place;
   /** The service that the test before has left running. */
   let leftRunning: ServiceProcess | undefined;
@@ -229,7 +230,33 @@ describe.runIf(engine === 'embedded' && canMount())('a full disk under the log o
     await place?.remove();
   });
 
-  test('refuses what has to be held, reads and charges go on, and it recovers unaided', async () => {
+  test('loses no acknowledged hold, and goes on as soon as there is space', async () => {
+    const directory = join(holds, 'alone');
+    const log = openHoldLog(directory, { durability: 'sync' });
+    const acknowledged = ['dec_before'];
+    await log.append([aHold('dec_before')]);
+    fill();
+    // Until a line was truncated in the middle, and then one more.
+    for (let failures = 0, n = 0; failures < 2; n += 1) {
+      try {
+        await log.append([aHold(`dec_${n}`)]);
+        acknowledged.push(`dec_${n}`);
+      } catch (error) {
+        expect(error).toBeInstanceOf(DatabaseUnavailable);
+        failures += 1;
+      }
+    }
+    rmSync(join(holds, 'filler'));
+    await log.append([aHold('dec_after')]);
+    log.close();
+    const again = openHoldLog(directory, { durability: 'sync' });
+    expect(again.restore().map(({ hold }) => hold.id)).toEqual([...acknowledged, 'dec_after']);
+    again.close();
+    rmSync(directory, { recursive: true });
+  });
+
+  const title = 'refuses what has to be held, reads and charges go on, and it recovers unaided';
+  test.runIf(isSoak)(title, async () => {
     const service = await startPurser(settingsOf(place));
     const org = await createSpendingOrg(service);
     const through = spending(service, org);

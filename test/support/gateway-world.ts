@@ -54,7 +54,8 @@ export function connectionTo(
     priority: 0,
     weight: 1,
     headers: {},
-    timeouts: { connectMs: 2_000, firstByteMs: 20_000, idleMs: 20_000, totalMs: 60_000 },
+    // Longer than a busy machine needs. Tests of timeouts replace them.
+    timeouts: { connectMs: 300_000, firstByteMs: 300_000, idleMs: 300_000, totalMs: 300_000 },
     apiKey: () => providerKey,
     previousApiKey: () => undefined,
     ...more,

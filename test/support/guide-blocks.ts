@@ -29,13 +29,16 @@ export async function runBlocks(
 
 /**
  * Readers run the blocks in the repository; tests run them in an empty folder, so that they leave no files behind.
- * Returns a directory with an `npm` that works in the repository. It skips `npm ci` and `npm test`, which have already
- * run, and installs packages by a link to those of the repository.
+ * Returns a directory with an `npm` that works in the repository. It skips `npm ci`, `npm test` and the build, which have already
+ * run, and installs packages by a link to those of the repository. It starts the command line as the script of `package.json` does,
+ * without npm, which takes twice as much CPU time as most commands.
  */
 export function npmInTheRepository(folder: string): string {
   const bin = join(folder, 'bin');
   mkdirSync(bin);
   const npm = execFileSync('which', ['npm'], { encoding: 'utf8' }).trim();
+  const { scripts } = JSON.parse(readFileSync(join(repository, 'package.json'), 'utf8'));
+  const commandLine = scripts.purser.replace('npm run --silent build && ', '');
   const script = `#!/bin/sh
 case "$1" in
   ci|test) exit 0 ;;
@@ -48,6 +51,11 @@ case "$1" in
         exec ln -sfn "${repository}/$2" node_modules/@purser/ ;;
       *) test -d node_modules || ln -sfn '${repository}/node_modules' node_modules; exit 0 ;;
     esac ;;
+  run)
+    if test "$2 $3 $4" = '--silent purser --'; then
+      shift 4
+      cd '${repository}' && exec ${commandLine} "$@"
+    fi ;;
 esac
 cd '${repository}' && exec '${npm}' "$@"
 `;

@@ -72,6 +72,7 @@ export const randomTests = {
   'gateway-stream-bytes': {
     file: 'src/gateway/stream-bytes.test.ts',
     projects: embedded,
+    inSoakRunOf: embedded,
     only: 'random chunks',
     seedsPerTurn: 5,
     seeds: expensive,

@@ -304,6 +304,22 @@ describe.runIf(engine === 'embedded')('a ledger that restarts', () => {
     expect(await world.ledger.holds(orgId, { limit: 10, after: undefined })).toHaveLength(2);
   });
 
+  test('drops a hold that is in the log, but whose run is not in the database', async () => {
+    const decided = await world.held(orgId, '1');
+    const opened = await world.posted(orgId, '1', { kind: 'open' });
+    const copy = copyOf(databaseDirectory());
+    await world.posted(orgId, '3', { kind: 'open', externalId: 'lost' });
+    await world.ledger.close();
+    await world.db.close();
+    putBack(copy, databaseDirectory());
+    await world.restartFromDisk();
+    const open = (await world.ledger.holds(orgId, { limit: 10, after: undefined })).map(({ id }) => id);
+    expect(open.sort()).toEqual([decided.id, opened.hold?.id ?? ''].sort());
+    await world.posted(orgId, '3', { kind: 'open', externalId: 'lost' });
+    expect(Object.values(await world.counters(orgId))).toEqual([`0+${usd('5')}`]);
+    expect(await world.audit(orgId)).toEqual([]);
+  });
+
   test('has every acknowledged hold, also after a crash', async () => {
     const held = await Promise.all(Array.from({ length: 10 }, () => world.held(orgId, '0.5')));
     const opened = await world.posted(orgId, '1', { kind: 'open' });

@@ -55,6 +55,9 @@ beforeAll(async () => {
 });
 afterAll(endAllRedis);
 
+/** Seconds to wait for Redis: fewer than the most if the machine is busy. */
+const upTo = (most: number) => Array.from({ length: most }, (_, index) => index + 1);
+
 let keys = 0;
 /** Returns a bucket that is too slow to refill while a test runs, unless the test overrides its fields. */
 function bucket(more: Partial<RateDebit> = {}): RateDebit {
@@ -95,10 +98,11 @@ describe.each(subjects)('the rate limiter in $name', ({ open }) => {
   });
 
   test('allows a denied call after the time to wait', async () => {
-    const calls = bucket({ limit: 2n, windowSeconds: 2, burst: 2n });
+    const calls = bucket({ limit: 2n, windowSeconds: 8, burst: 2n });
     await take({ ...calls, amount: 2n });
-    expect(await waitFor(calls)).toBe(1);
-    await subject.pass(1);
+    const seconds = await waitFor(calls);
+    expect(upTo(4)).toContain(seconds);
+    await subject.pass(seconds ?? 0);
     expect(await passes(calls)).toBe(true);
   });
 
@@ -183,14 +187,15 @@ describe.each(subjects)('the rate limiter in $name', ({ open }) => {
   });
 
   test('rolling: allows the limit per window whatever the burst, and again after the window', async () => {
-    const calls = bucket({ limit: 3n, windowSeconds: 2, burst: 1n, rolling: true });
+    const calls = bucket({ limit: 3n, windowSeconds: 6, burst: 1n, rolling: true });
     expect([await passes({ ...calls, amount: 2n }), await passes(calls)]).toEqual([true, true]);
     // A token bucket would allow one call after a third of the window.
-    await subject.pass(1);
-    expect(await waitFor(calls)).toBe(1);
-    await subject.pass(1);
+    await subject.pass(2);
+    const seconds = await waitFor({ ...calls, amount: 3n });
+    expect(upTo(4)).toContain(seconds);
+    await subject.pass(seconds ?? 0);
     expect(await passes({ ...calls, amount: 3n })).toBe(true);
-    expect(await waitFor({ ...calls, amount: 4n })).toBe(2);
+    expect(upTo(6)).toContain(await waitFor({ ...calls, amount: 4n }));
   });
 
   test('applies a changed limit at once', async () => {
