@@ -2,9 +2,10 @@
  * Sends e-mail by SMTP. Each message has a connection of its own, so that its outcome is known exactly. Never throws: the outcome is
  * a value. Credentials are in no error and no log line.
  */
+import { Socket } from 'node:net';
 import { performance } from 'node:perf_hooks';
 import { setTimeout as pause } from 'node:timers/promises';
-import { createTransport } from 'nodemailer';
+import { createTransport, type Transporter } from 'nodemailer';
 import type { Mailbox } from './addresses.ts';
 import type { SmtpServer } from './smtp-url.ts';
 
@@ -78,7 +79,7 @@ export function createMailer({ server, from, ca, timeouts }: MailerOptions): Mai
     });
     return { isConfigured: false, from: undefined, send: nowhere, verify: nowhere };
   }
-  const transport = createTransport({
+  const options = {
     host: server.host,
     port: server.port,
     secure: server.isSecure,
@@ -96,16 +97,23 @@ export function createMailer({ server, from, ca, timeouts }: MailerOptions): Mai
     // A message never reads files or URLs.
     disableFileAccess: true,
     disableUrlAccess: true,
-  });
+  };
 
-  async function timed(work: () => Promise<Omit<MailAnswer, 'latencyMs'>>): Promise<MailAnswer> {
+  async function timed(
+    work: (transport: Transporter) => Promise<Omit<MailAnswer, 'latencyMs'>>,
+  ): Promise<MailAnswer> {
     const startedMs = performance.now();
     const ended = new AbortController();
+    const socket = new Socket();
     const late = pause(total, undefined, { signal: ended.signal, ref: false }).then(
-      () => ({ ...noReply, error: 'timeout' as const }),
+      () => {
+        // Otherwise a server that keeps sending something would keep the connection open.
+        socket.destroy();
+        return { ...noReply, error: 'timeout' as const };
+      },
       () => noReply,
     );
-    const answer = await Promise.race([work().catch(failureOf), late]);
+    const answer = await Promise.race([work(createTransport({ ...options, socket })).catch(failureOf), late]);
     ended.abort();
     return { ...answer, latencyMs: Math.round(performance.now() - startedMs) };
   }
@@ -114,14 +122,14 @@ export function createMailer({ server, from, ca, timeouts }: MailerOptions): Mai
     isConfigured: true,
     from,
     send: ({ to, headers, ...mail }) =>
-      timed(async () => {
+      timed(async (transport) => {
         // As objects: a text would be parsed, and a comma in it would make two addresses.
         const recipients = to.map((address) => ({ name: '', address }));
         const sent = await transport.sendMail({ ...mail, from, to: recipients, headers: { ...headers } });
         return { ...noReply, status: statusOf(sent.response), response: shortened(sent.response) };
       }),
     verify: () =>
-      timed(async () => {
+      timed(async (transport) => {
         await transport.verify();
         return noReply;
       }),
