@@ -5,7 +5,7 @@
 import { Socket } from 'node:net';
 import { performance } from 'node:perf_hooks';
 import { setTimeout as pause } from 'node:timers/promises';
-import { createTransport, type Transporter } from 'nodemailer';
+import { createTransport } from 'nodemailer';
 import type { Mailbox } from './addresses.ts';
 import type { SmtpServer } from './smtp-url.ts';
 
@@ -79,28 +79,30 @@ export function createMailer({ server, from, ca, timeouts }: MailerOptions): Mai
     });
     return { isConfigured: false, from: undefined, send: nowhere, verify: nowhere };
   }
-  const options = {
-    host: server.host,
-    port: server.port,
-    secure: server.isSecure,
-    requireTLS: !server.isSecure && server.startTls === 'required',
-    ignoreTLS: server.startTls === 'never',
-    ...(server.credentials && {
-      auth: { user: server.credentials.user, pass: server.credentials.password },
-    }),
-    tls: { rejectUnauthorized: true, minVersion: 'TLSv1.2', ...(ca !== undefined && { ca }) },
-    connectionTimeout: connect,
-    greetingTimeout: connect,
-    dnsTimeout: connect,
-    socketTimeout: silence,
-    logger: false,
-    // A message never reads files or URLs.
-    disableFileAccess: true,
-    disableUrlAccess: true,
-  };
+  const transportOver = (socket: Socket) =>
+    createTransport({
+      socket,
+      host: server.host,
+      port: server.port,
+      secure: server.isSecure,
+      requireTLS: !server.isSecure && server.startTls === 'required',
+      ignoreTLS: server.startTls === 'never',
+      ...(server.credentials && {
+        auth: { user: server.credentials.user, pass: server.credentials.password },
+      }),
+      tls: { rejectUnauthorized: true, minVersion: 'TLSv1.2', ...(ca !== undefined && { ca }) },
+      connectionTimeout: connect,
+      greetingTimeout: connect,
+      dnsTimeout: connect,
+      socketTimeout: silence,
+      logger: false,
+      // A message never reads files or URLs.
+      disableFileAccess: true,
+      disableUrlAccess: true,
+    });
 
   async function timed(
-    work: (transport: Transporter) => Promise<Omit<MailAnswer, 'latencyMs'>>,
+    work: (transport: ReturnType<typeof transportOver>) => Promise<Omit<MailAnswer, 'latencyMs'>>,
   ): Promise<MailAnswer> {
     const startedMs = performance.now();
     const ended = new AbortController();
@@ -113,7 +115,7 @@ export function createMailer({ server, from, ca, timeouts }: MailerOptions): Mai
       },
       () => noReply,
     );
-    const answer = await Promise.race([work(createTransport({ ...options, socket })).catch(failureOf), late]);
+    const answer = await Promise.race([work(transportOver(socket)).catch(failureOf), late]);
     ended.abort();
     return { ...answer, latencyMs: Math.round(performance.now() - startedMs) };
   }
