@@ -27,6 +27,7 @@ import {
   openConfigurationService,
   type ServiceOptions,
 } from './service.ts';
+import { terminalText } from './terminal-text.ts';
 
 /** Exit code of `--dry-run` if there are changes to apply. */
 const pendingExitCode = 2;
@@ -190,11 +191,11 @@ function problemsOf(error: unknown, { source, placeOf, offsetOf }: Configuration
   if (fields === undefined) {
     // Such as `webhooks[3] "https://…": The limit is reached.`
     const [, path] = /^([a-z_]+(?:\[\d+\])?)[ :]/.exec(message) ?? [];
-    return [`${path === undefined ? source : placeOf(path)} ${message}`];
+    return [`${path === undefined ? source : placeOf(path)} ${terminalText(message)}`];
   }
   return [...fields]
     .sort((a, b) => offsetOf(a.field) - offsetOf(b.field))
-    .map((one) => `${placeOf(one.field)} ${one.field}: ${one.message}`);
+    .map((one) => `${placeOf(one.field)} ${terminalText(`${one.field}: ${one.message}`)}`);
 }
 
 function show(plans: readonly Result<ConfigurationPlan>[]): void {
@@ -218,6 +219,7 @@ async function applyOne(
 ): Promise<Result<AppliedConfiguration>> {
   const request: PendingRequest = {
     url: service.url,
+    sender: service.sender,
     path: service.applyPath(flags),
     body: document.configuration,
     org: document.org,
@@ -263,23 +265,31 @@ async function sendRequest(service: ConfigurationService, request: PendingReques
 /** Sends requests again whose secrets may be missing, because an earlier command was killed. */
 async function completePending(service: ConfigurationService, secretsDir: string): Promise<void> {
   for (const { file, request } of pendingRequests(secretsDir, service.url)) {
-    if (isKept(request, systemClock.now())) {
-      process.stderr.write(`completing the interrupted application of ${request.sentAt} (${request.org})\n`);
-      try {
-        const { secretFiles } = await sendRequest(service, request, secretsDir);
-        showSecretFiles(secretFiles);
-      } catch (error) {
-        if (!isRejection(error)) {
-          throw error;
-        }
-        process.stderr.write(`it was not applied: ${error.message}\n`);
-      }
-    } else {
+    const about = `application of ${request.sentAt} (${request.org})`;
+    if (!isKept(request, systemClock.now())) {
+      process.stderr.write(`an ${about} was interrupted, and its secrets are lost: rotate its new keys\n`);
+      removePending(file);
+    } else if (request.sender !== service.sender) {
       process.stderr.write(
-        `an application of ${request.sentAt} (${request.org}) was interrupted, and its secrets are lost: rotate its new keys\n`,
+        `an ${about} was interrupted: apply with the key that sent it to get its secrets\n`,
       );
+    } else {
+      process.stderr.write(`completing the interrupted ${about}\n`);
+      await completeOne(service, request, secretsDir);
+      removePending(file);
     }
-    removePending(file);
+  }
+}
+
+async function completeOne(service: ConfigurationService, request: PendingRequest, secretsDir: string) {
+  try {
+    const { secretFiles } = await sendRequest(service, request, secretsDir);
+    showSecretFiles(secretFiles);
+  } catch (error) {
+    if (!isRejection(error)) {
+      throw error;
+    }
+    process.stderr.write(`it was not applied: ${terminalText(error.message)}\n`);
   }
 }
 
@@ -302,7 +312,7 @@ function showApplied(
 
 function showSecretFiles(secretFiles: readonly SecretFile[]): void {
   for (const { section, name, file } of secretFiles) {
-    process.stderr.write(`secret of ${section} "${name}": ${file}\n`);
+    process.stderr.write(`secret of ${section} "${terminalText(name)}": ${file}\n`);
   }
 }
 

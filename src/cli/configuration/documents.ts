@@ -1,7 +1,7 @@
 /** Reads configuration files: YAML documents with the position of each field, amounts as text, and secrets by reference. */
 import { readFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
-import { text } from 'node:stream/consumers';
+import { buffer } from 'node:stream/consumers';
 import { type Document, isMap, isScalar, isSeq, LineCounter, parseAllDocuments, visit } from 'yaml';
 import { amountFields, secretFields } from '../../contract/configuration-files.ts';
 
@@ -60,16 +60,20 @@ export async function readDocuments(files: readonly string[]): Promise<Configura
 }
 
 async function readSource(file: string): Promise<string> {
-  const source = file === '-' ? await text(process.stdin) : await readConfigurationFile(file);
-  if (source.length > fileBytesMax) {
+  const bytes = file === '-' ? await buffer(process.stdin) : await readConfigurationFile(file);
+  if (bytes.length > fileBytesMax) {
     throw new InvalidConfiguration([`${file}: the file is too large`]);
   }
-  return source;
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch {
+    throw new InvalidConfiguration([`${file}: the file is not encoded in UTF-8`]);
+  }
 }
 
-async function readConfigurationFile(file: string): Promise<string> {
+async function readConfigurationFile(file: string): Promise<Buffer> {
   try {
-    return await readFile(file, 'utf8');
+    return await readFile(file);
   } catch (error) {
     throw new InvalidConfiguration([`${file}: the file cannot be read: ${(error as Error).message}`]);
   }
@@ -94,6 +98,12 @@ function parseFile(source: string, yaml: string): ParsedDocument[] {
       if (problems.length === 0 && !isMap(document.contents)) {
         problems.push(`${place(document.contents?.range?.[0] ?? 0)} The configuration must be an object.`);
       }
+      if (problems.length === 0) {
+        amountsAsText(document as Document);
+        problems.push(
+          ...infiniteNumbers(document as Document).map((offset) => `${place(offset)} ${tooLarge}`),
+        );
+      }
       return { source, document: document as Document, lines, problems };
     });
 }
@@ -110,7 +120,6 @@ function placeAt(source: string, lines: LineCounter, offset: number): string {
 
 function documentOf(parsed: ParsedDocument, warnings: readonly string[]): ConfigurationDocument {
   const { source, document, lines } = parsed;
-  amountsAsText(document);
   return {
     source,
     warnings,
@@ -134,6 +143,21 @@ function amountsAsText(document: Document): void {
       }
     },
   });
+}
+
+const tooLarge = 'The number is too large. For no limit, write null.';
+
+/** Returns where numbers are that JSON does not have, such as `.inf` and `1e400`. JSON would turn them into null: no limit. */
+function infiniteNumbers(document: Document): number[] {
+  const offsets: number[] = [];
+  visit(document, {
+    Scalar(_, { value, range }) {
+      if (typeof value === 'number' && !Number.isFinite(value)) {
+        offsets.push(range?.[0] ?? 0);
+      }
+    },
+  });
+  return offsets;
 }
 
 /** `budgets[1].limit_usd` as the keys `budgets`, 1, `limit_usd`. */

@@ -37,7 +37,8 @@ async function exportConfiguration({ all, output, ...options }: ExportOptions): 
   if (output === undefined) {
     print(text.trimEnd());
   } else {
-    await writeFile(output, text);
+    // The URL of a webhook may be a secret, such as that of a channel in Slack.
+    await writeFile(output, text, { mode: 0o600 });
   }
 }
 

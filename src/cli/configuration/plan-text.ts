@@ -1,5 +1,6 @@
 /** A plan as text: one line for each resource, and one for each field that changes. */
 import type { ConfigurationPlan, PlannedChange } from '../../capabilities/integration/configuration/index.ts';
+import { terminalText } from './terminal-text.ts';
 
 const signs = { create: '+', update: '~', delete: '-' } as const;
 
@@ -34,24 +35,26 @@ const namesMax = 5;
 function namesOf(resources: ConfigurationPlan['not_in_file']): string {
   const names = resources
     .slice(0, namesMax)
-    .map(({ section, name }) => (name === '' ? section : `${section} "${name}"`));
+    .map(({ section, name }) => (name === '' ? section : `${section} "${terminalText(name)}"`));
   return [...names, ...(resources.length > namesMax ? ['…'] : [])].join(', ');
 }
 
 function changeLines({ action, label, name, fields }: PlannedChange): string[] {
-  const title = `${signs[action]} ${label}${name === '' ? '' : ` "${name}"`}`;
+  const title = `${signs[action]} ${label}${name === '' ? '' : ` "${terminalText(name)}"`}`;
   if (action === 'create') {
     const shown = fields.filter(({ field }) => !naming.has(field));
     return [[title, ...shown.map(({ field, after }) => `${field}=${shortText(after)}`)].join(' ')];
   }
   return [
     title,
-    ...fields.map(({ field, before, after }) => `    ${field}: ${shortText(before)} → ${shortText(after)}`),
+    ...fields.map(
+      ({ field, before, after }) => `    ${terminalText(field)}: ${shortText(before)} → ${shortText(after)}`,
+    ),
   ];
 }
 
 function shortText(value: unknown): string {
   const text = value === null ? 'none' : typeof value === 'string' ? value : JSON.stringify(value);
-  const oneLine = text.replaceAll(/\s+/g, ' ');
+  const oneLine = terminalText(text.replaceAll(/\s+/g, ' '));
   return oneLine.length <= valueLengthMax ? oneLine : `${oneLine.slice(0, valueLengthMax - 1)}…`;
 }

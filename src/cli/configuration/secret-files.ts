@@ -4,7 +4,7 @@
  * The service shows a secret only once. So the request is stored before it is sent, with its `Idempotency-Key`: if the command is
  * killed before the secrets are in their files, the next one sends the same request again and gets the same response.
  */
-import { randomUUID } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { CreatedSecret } from '../../capabilities/integration/configuration/index.ts';
@@ -13,12 +13,19 @@ import { makeDirectory, writePrivateFile } from '../../platform/files/durable-fi
 /** A request whose response may hold secrets. */
 export interface PendingRequest {
   readonly url: string;
+  /** The keys to which the service replays the response. Another key would be refused, or apply it again. */
+  readonly sender: string;
   readonly path: string;
   readonly body: object;
   /** Name of the organization in the names of the files. */
   readonly org: string;
   readonly idempotencyKey: string;
   readonly sentAt: string;
+}
+
+/** A digest: the file does not hold the key. */
+export function senderOf(key: string): string {
+  return createHash('sha256').update(key).digest('hex').slice(0, 16);
 }
 
 /** How long the service keeps the response. */
@@ -87,12 +94,26 @@ function isSame(file: string, content: string): boolean {
   return readFileSync(file, 'utf8') === content;
 }
 
-/** Letters, digits and a few signs; others, such as the slashes of a URL, become hyphens. */
+/** File systems allow 255 bytes, and the id may be added. */
+const fileNameBytesMax = 150;
+
+/** Letters, digits and a few signs; others, such as the slashes of a URL, become hyphens. It never starts with a dot. */
 function fileName(name: string): string {
-  const safe = name
-    .replace(/^https?:\/\//, '')
-    .replaceAll(/[^\p{L}\p{N}@._+-]+/gu, '-')
-    .replaceAll(/^[.-]+|[.-]+$/g, '')
-    .slice(0, 100);
-  return safe === '' ? 'secret' : safe;
+  const safe = name.replace(/^https?:\/\//, '').replaceAll(/[^\p{L}\p{N}@._+-]+/gu, '-');
+  const trimmed = firstBytes(safe.replace(/^[.-]+/, ''), fileNameBytesMax).replace(/[.-]+$/, '');
+  return trimmed === '' ? 'secret' : trimmed;
+}
+
+/** Returns the first characters that have at most so many bytes. */
+function firstBytes(text: string, bytesMax: number): string {
+  let first = '';
+  let bytes = 0;
+  for (const character of text) {
+    bytes += Buffer.byteLength(character);
+    if (bytes > bytesMax) {
+      break;
+    }
+    first += character;
+  }
+  return first;
 }

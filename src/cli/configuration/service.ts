@@ -6,6 +6,7 @@ import type {
 } from '../../capabilities/integration/configuration/index.ts';
 import { loadConfig } from '../../config/settings.ts';
 import { type Api, createApi, isRunning, operatorKey, serviceUrl } from '../running-service.ts';
+import { senderOf } from './secret-files.ts';
 
 export interface ServiceOptions {
   /** Id of the organization. */
@@ -22,6 +23,8 @@ export interface ApplyFlags {
 
 export interface ConfigurationService {
   readonly url: string;
+  /** The keys to which the service replays a response: all operators, or one key. */
+  readonly sender: string;
   /** Path and query of the request that applies a configuration. */
   applyPath(flags: ApplyFlags): string;
   plan(configuration: object, flags: ApplyFlags): Promise<ConfigurationPlan>;
@@ -49,6 +52,7 @@ export async function openConfigurationService(options: ServiceOptions): Promise
   const base = isOperator ? '/v1/admin/configuration' : `/v1/orgs/${options.org}/configuration`;
   return {
     url,
+    sender: isOperator ? 'operator' : senderOf(key),
     isOperator,
     applyPath: (flags) => `${base}${queryOf(flags)}`,
     plan: (configuration, flags) => api(key, 'POST', `${base}/plan${queryOf(flags)}`, configuration),

@@ -4,7 +4,7 @@
  */
 import { closeSync, fsyncSync, mkdirSync, openSync, renameSync, writeSync } from 'node:fs';
 import { open, readdir } from 'node:fs/promises';
-import { dirname, join, resolve } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
 
 /**
  * `sync`: acknowledged writes are on disk, so they survive a power cut. `os`: the operating system writes them later; they
@@ -37,7 +37,8 @@ export function makeDirectory(directory: string): void {
 
 /** Creates or replaces a file that only its owner can read: after a crash it has either the old content or the new one. */
 export function writePrivateFile(path: string, text: string, durability: Durability = 'sync'): void {
-  const draft = `${path}.new`;
+  // Hidden, so that it is not the file of another name: `a.new` may be one.
+  const draft = join(dirname(path), `.${basename(path)}.new`);
   const descriptor = openSync(draft, 'w', 0o600);
   try {
     const bytes = Buffer.from(text);

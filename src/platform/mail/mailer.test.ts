@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
 import { newPair } from '../../../test/support/certificates.ts';
 import { type SinkOptions, type SmtpSink, startSmtpSink } from '../../../test/support/smtp-sink.ts';
@@ -76,6 +78,23 @@ describe('a message', () => {
     expect(await mailer.send(mail)).toMatchObject(expected);
   });
 
+  test('is given up in time by a server that keeps sending something, and the connection is closed', async () => {
+    const connections: Promise<unknown>[] = [];
+    const server = createServer((socket) => {
+      socket.write('220 ready\r\n');
+      const timer = setInterval(() => socket.write('250-more\r\n'), 10);
+      socket.on('error', () => undefined).on('close', () => clearInterval(timer));
+      connections.push(once(socket, 'close'));
+    });
+    await new Promise<void>((ready) => server.listen(0, '127.0.0.1', ready));
+    const url = `smtp://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const timeouts = { connect: 5_000, silence: 5_000, total: 300 };
+    expect(await mailerOf(url, { timeouts }).send(mail)).toMatchObject({ status: null, error: 'timeout' });
+    await Promise.allSettled(connections);
+    expect(connections).toHaveLength(1);
+    server.close();
+  });
+
   test('is not sent if nothing listens, and without a server', async () => {
     const sink = await sinkOf();
     const { url } = sink;
@@ -143,6 +162,7 @@ describe('the URL of a server', () => {
     'smtp://mail.example.com?tls=off',
     'smtp://mail.example.com?starttls=maybe',
     'smtp://user@mail.example.com',
+    'smtp://user:100%@mail.example.com',
   ])('%s is rejected', (url) => {
     expect(() => parseSmtpUrl(url)).toThrow(/^an absolute URL/);
   });

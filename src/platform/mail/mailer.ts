@@ -2,6 +2,7 @@
  * Sends e-mail by SMTP. Each message has a connection of its own, so that its outcome is known exactly. Never throws: the outcome is
  * a value. Credentials are in no error and no log line.
  */
+import { Socket } from 'node:net';
 import { performance } from 'node:perf_hooks';
 import { setTimeout as pause } from 'node:timers/promises';
 import { createTransport } from 'nodemailer';
@@ -78,34 +79,43 @@ export function createMailer({ server, from, ca, timeouts }: MailerOptions): Mai
     });
     return { isConfigured: false, from: undefined, send: nowhere, verify: nowhere };
   }
-  const transport = createTransport({
-    host: server.host,
-    port: server.port,
-    secure: server.isSecure,
-    requireTLS: !server.isSecure && server.startTls === 'required',
-    ignoreTLS: server.startTls === 'never',
-    ...(server.credentials && {
-      auth: { user: server.credentials.user, pass: server.credentials.password },
-    }),
-    tls: { rejectUnauthorized: true, minVersion: 'TLSv1.2', ...(ca !== undefined && { ca }) },
-    connectionTimeout: connect,
-    greetingTimeout: connect,
-    dnsTimeout: connect,
-    socketTimeout: silence,
-    logger: false,
-    // A message never reads files or URLs.
-    disableFileAccess: true,
-    disableUrlAccess: true,
-  });
+  const transportOver = (socket: Socket) =>
+    createTransport({
+      socket,
+      host: server.host,
+      port: server.port,
+      secure: server.isSecure,
+      requireTLS: !server.isSecure && server.startTls === 'required',
+      ignoreTLS: server.startTls === 'never',
+      ...(server.credentials && {
+        auth: { user: server.credentials.user, pass: server.credentials.password },
+      }),
+      tls: { rejectUnauthorized: true, minVersion: 'TLSv1.2', ...(ca !== undefined && { ca }) },
+      connectionTimeout: connect,
+      greetingTimeout: connect,
+      dnsTimeout: connect,
+      socketTimeout: silence,
+      logger: false,
+      // A message never reads files or URLs.
+      disableFileAccess: true,
+      disableUrlAccess: true,
+    });
 
-  async function timed(work: () => Promise<Omit<MailAnswer, 'latencyMs'>>): Promise<MailAnswer> {
+  async function timed(
+    work: (transport: ReturnType<typeof transportOver>) => Promise<Omit<MailAnswer, 'latencyMs'>>,
+  ): Promise<MailAnswer> {
     const startedMs = performance.now();
     const ended = new AbortController();
+    const socket = new Socket();
     const late = pause(total, undefined, { signal: ended.signal, ref: false }).then(
-      () => ({ ...noReply, error: 'timeout' as const }),
+      () => {
+        // Otherwise a server that keeps sending something would keep the connection open.
+        socket.destroy();
+        return { ...noReply, error: 'timeout' as const };
+      },
       () => noReply,
     );
-    const answer = await Promise.race([work().catch(failureOf), late]);
+    const answer = await Promise.race([work(transportOver(socket)).catch(failureOf), late]);
     ended.abort();
     return { ...answer, latencyMs: Math.round(performance.now() - startedMs) };
   }
@@ -114,14 +124,14 @@ export function createMailer({ server, from, ca, timeouts }: MailerOptions): Mai
     isConfigured: true,
     from,
     send: ({ to, headers, ...mail }) =>
-      timed(async () => {
+      timed(async (transport) => {
         // As objects: a text would be parsed, and a comma in it would make two addresses.
         const recipients = to.map((address) => ({ name: '', address }));
         const sent = await transport.sendMail({ ...mail, from, to: recipients, headers: { ...headers } });
         return { ...noReply, status: statusOf(sent.response), response: shortened(sent.response) };
       }),
     verify: () =>
-      timed(async () => {
+      timed(async (transport) => {
         await transport.verify();
         return noReply;
       }),

@@ -41,10 +41,16 @@ export function parseSmtpUrl(value: string): SmtpServer {
     isSecure: url.protocol === 'smtps:',
     startTls,
     credentials:
-      url.username === ''
-        ? undefined
-        : { user: decodeURIComponent(url.username), password: decodeURIComponent(url.password) },
+      url.username === '' ? undefined : { user: decoded(url.username), password: decoded(url.password) },
   };
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    throw new Error('an absolute URL whose user and password are percent-encoded');
+  }
 }
 
 function isLoopback(host: string): boolean {

@@ -1,0 +1,51 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { readDocuments } from './documents.ts';
+
+let folder: string;
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'purser-documents-'));
+});
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+function read(content: string | Buffer) {
+  const file = join(folder, 'purser.yaml');
+  writeFileSync(file, content);
+  return readDocuments([file]);
+}
+
+test.each(['1e400', '-1e400', '.inf', '.nan'])(
+  'the number %s is rejected, because JSON would turn it into null: no limit',
+  async (number) => {
+    await expect(read(`chain_budget:\n  max_tokens: ${number}\n`)).rejects.toThrow(
+      /purser\.yaml:2:15 The number is too large/,
+    );
+  },
+);
+
+test('amounts are text, so that no digit is lost', async () => {
+  const [document] = await read('budgets: [{ limit_usd: 0.10 }, { limit_usd: 1e400 }]');
+  expect(document?.configuration).toEqual({ budgets: [{ limit_usd: '0.10' }, { limit_usd: '1e400' }] });
+});
+
+test('a file that is not UTF-8 is rejected, and a byte order mark is not part of it', async () => {
+  await expect(read(Buffer.from('org: { name: Caf\xe9 }', 'latin1'))).rejects.toThrow('not encoded in UTF-8');
+  const [document] = await read(Buffer.from('\ufefforg: { name: Café }', 'utf8'));
+  expect(document?.configuration).toEqual({ org: { name: 'Café' } });
+});
+
+test.each([
+  ['aliases that multiply', `a0: &a0 [x, x]\n${bomb()}`, /alias/],
+  ['deep nesting', `org: ${'['.repeat(20_000)}${']'.repeat(20_000)}`, /call stack/],
+  ['a name twice', 'org: { slug: a, slug: b }', /must be unique/],
+  ['an empty file', '', /no configuration/],
+  ['a list', '- org', /must be an object/],
+])('%s: rejected', async (_case, content, message) => {
+  await expect(read(content)).rejects.toThrow(message);
+});
+
+function bomb(): string {
+  return Array.from({ length: 20 }, (_, n) => `a${n + 1}: &a${n + 1} [*a${n}, *a${n}]`).join('\n');
+}
