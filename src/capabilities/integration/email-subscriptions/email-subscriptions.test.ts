@@ -240,6 +240,38 @@ describe('an alert', () => {
 });
 
 describe('a recipient', () => {
+  test('gets at most five test messages an hour, also through other and deleted subscriptions', async () => {
+    const statuses: number[] = [];
+    for (let n = 1; n <= 6; n += 1) {
+      const { id } = await subscribe({ recipients: ['ada@example.com', `other-${n}@example.com`] });
+      statuses.push((await call('POST', `/email-subscriptions/${id}/test`)).status);
+      await call('DELETE', `/email-subscriptions/${id}`);
+    }
+    expect(statuses).toEqual([200, 200, 200, 200, 200, 429]);
+    const { id } = await subscribe();
+    const limited = await call('POST', `/email-subscriptions/${id}/test`);
+    expect(limited.json.error.code).toBe('rate_limited');
+    expect(Number(limited.headers['retry-after'])).toBeGreaterThan(3_000);
+    const elsewhere = await subscribe({ recipients: ['ops@example.com'] });
+    expect((await call('POST', `/email-subscriptions/${elsewhere.id}/test`)).status).toBe(200);
+    world.clock.advanceSeconds(3_700);
+    expect((await call('POST', `/email-subscriptions/${id}/test`)).status).toBe(200);
+  });
+
+  test('gets the same message at most ten times an hour, however often it is redelivered', async () => {
+    const { id } = await subscribe();
+    const { data } = (await call('POST', `/email-subscriptions/${id}/test`)).json;
+    const again = `/email-subscriptions/${id}/deliveries/${data[0].id}/redeliver`;
+    for (let sent = 1; sent <= 10; sent += 1) {
+      await send();
+      await settled(id, 'delivered');
+      expect((await call('POST', again)).status).toBe(sent < 10 ? 200 : 429);
+    }
+    await send();
+    // Messages of other tests may still be in the queue.
+    expect(sink.mails.filter(({ headers }) => headers['list-id']?.includes(id))).toHaveLength(10);
+  });
+
   test('leaves with the link of the message, without signing in, also by the button of a mail program', async () => {
     const { id } = await subscribe({ recipients: ['ada@example.com', 'ops@example.com'] });
     await call('POST', `/email-subscriptions/${id}/test`);

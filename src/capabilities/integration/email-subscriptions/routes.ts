@@ -13,6 +13,7 @@ import {
   sendTest,
 } from '../webhooks/index.ts';
 import { readDeliveries, requireSubscription, viewDelivery } from './deliveries.ts';
+import { checkRedelivery, checkTests } from './manual-sends.ts';
 import {
   CreateEmailSubscription,
   EmailDeliveryView,
@@ -145,6 +146,7 @@ function deliveryRoutes(db: Database, ids: Ids, requireMail: () => void): Route[
         requireMail();
         const name = subscriptionName(params);
         const { recipients } = requireEnabled(await requireSubscription(tx, name));
+        await checkTests(tx, params.id, recipients ?? [], now);
         const sent = await sendTest(tx, ids, name, now, recipients ?? []);
         const data = sent.map(viewDelivery);
         const change: Change = {
@@ -181,6 +183,7 @@ function deliveryRoutes(db: Database, ids: Ids, requireMail: () => void): Route[
         const name = subscriptionName(params);
         requireEnabled(await requireSubscription(tx, name));
         const sent = await redeliver(tx, name, params.email_delivery_id, now);
+        checkRedelivery(sent.before, now);
         const [before, after] = [viewDelivery(sent.before), viewDelivery(sent.after)];
         const target = { kind: 'email_delivery', id: params.email_delivery_id };
         return { body: after, changes: [{ tenantId: params.id, target, before, after }] };

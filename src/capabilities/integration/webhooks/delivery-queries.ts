@@ -3,6 +3,7 @@ import { insertMany, type Queryable } from '../../../platform/db/database.ts';
 import type { PageOf } from '../../../platform/http/routes/list.ts';
 import { decodeCursor, encodeCursor, pageSize } from '../../../platform/http/routes/list.ts';
 import type { MailError } from '../../../platform/mail/mailer.ts';
+import { testEvent } from './event-patterns.ts';
 import type { AttemptView, DeliveryFailure, DeliveryFilters, DeliveryState } from './schema.ts';
 import type { SubscriptionQueue } from './subscription-queues.ts';
 
@@ -189,6 +190,29 @@ export async function findDelivery(
     [queue.org_id, queue.subscription_id, deliveryId],
   );
   return row;
+}
+
+export interface TestMails {
+  readonly recipient: string;
+  readonly count: number;
+  readonly oldest: Date;
+}
+
+/** Counts the test messages to these recipients since a time, also of deleted subscriptions; most first. */
+export async function countTestMails(
+  db: Queryable,
+  orgId: string,
+  recipients: readonly string[],
+  since: Date,
+): Promise<TestMails[]> {
+  return db.query<TestMails>(
+    // Only of subscriptions by e-mail: those of webhooks may have very many deliveries.
+    `SELECT recipient, count(*)::int4 AS count, min(created_at) AS oldest FROM webhook_deliveries
+      WHERE org_id = $1 AND event_type = $2 AND recipient = ANY($3) AND created_at > $4
+        AND subscription_id IN (SELECT id FROM webhook_subscriptions WHERE org_id = $1 AND format = 'email')
+      GROUP BY recipient ORDER BY count(*) DESC`,
+    [orgId, testEvent, recipients, since],
+  );
 }
 
 export interface StoredEvent {

@@ -1,5 +1,5 @@
 export { redeliver, sendTest } from './deliveries.ts';
-export { type DeliveryRow, listDeliveries } from './delivery-queries.ts';
+export { countTestMails, type DeliveryRow, listDeliveries } from './delivery-queries.ts';
 export { encryptedColumns } from './encrypted-columns.ts';
 export { checkPatterns, wantsEvent } from './event-patterns.ts';
 export { type ChatMessages, createHttpTransport } from './http-transport.ts';
