@@ -179,21 +179,21 @@ ${cardOf('Latest results', evals, ({ data, next_cursor }) => (data.length === 0 
   return view('Routing', body);
 }
 
-/** Reads the models by name: the catalog has more than a page. */
+/** Reads the catalog until it has every model: a page of it takes little longer than a request for one model. */
 async function modelsOf(
   { api }: ScreenVisit,
   evals: readonly EvalView[],
 ): Promise<readonly ModelView[] | ApiFailure> {
-  const names = [...new Set(evals.map(({ model }) => model))].slice(0, chartedModelsMax);
-  const found = await Promise.all(
-    names.map((name) => api.tryGet<'models.list'>(link('/v1/models', { model: name }))),
-  );
+  const names = new Set([...new Set(evals.map(({ model }) => model))].slice(0, chartedModelsMax));
   const models: ModelView[] = [];
-  for (const one of found) {
-    if (one instanceof ApiFailure) {
-      return one;
+  let cursor: string | null | undefined;
+  while (models.length < names.size && cursor !== null) {
+    const page = await api.tryGet<'models.list'>(link('/v1/models', { limit: '200', cursor }));
+    if (page instanceof ApiFailure) {
+      return page;
     }
-    models.push(...one.data);
+    models.push(...page.data.filter(({ model }) => names.has(model)));
+    cursor = page.next_cursor;
   }
   return models;
 }
