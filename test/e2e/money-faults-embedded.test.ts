@@ -230,7 +230,7 @@ describe.runIf(engine === 'embedded' && canMount())('a full disk under the log o
     await place?.remove();
   });
 
-  test('loses no acknowledged hold, and goes on as soon as there is space', async () => {
+  test('the hold log keeps every hold that it has confirmed, and writes again once there is space', async () => {
     const directory = join(holds, 'alone');
     const log = openHoldLog(directory, { durability: 'sync' });
     const acknowledged = ['dec_before'];
