@@ -45,6 +45,19 @@ test('reports the original failure of several statements that were sent together
   expect(await ids('together')).toEqual([]);
 });
 
+test('a statement that the server does not support is a fault of the statement, not an outage', async () => {
+  await expect(db.query('SELECT id FROM elsewhere.public.things')).rejects.toMatchObject({ code: '0A000' });
+});
+
+test('a statement works again after a migration changed its columns', async () => {
+  await db.query('CREATE TABLE changing (id text)');
+  const read = () => db.query('SELECT * FROM changing');
+  await read();
+  await db.query('ALTER TABLE changing ADD COLUMN n int8');
+  // Each connection that prepared the statement finds out by itself.
+  await eventually(async () => expect(await read()).toEqual([]));
+});
+
 describe('values', () => {
   test('are returned as the documented JavaScript types', async () => {
     const [row] = await db.query(

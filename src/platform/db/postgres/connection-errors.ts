@@ -2,13 +2,18 @@
 import pg from 'pg';
 import { DatabaseUnavailable, stateMeansUnavailable } from '../database.ts';
 
-/** SQLSTATE: a migration changed the columns of a prepared statement. A new connection prepares it again. */
-const stalePlan = '0A000';
+/**
+ * True if a migration changed the columns of a prepared statement. A new connection prepares it again. Its SQLSTATE alone does not
+ * tell: statements that the server, or Citus, does not support have the same.
+ */
+function isStalePlan({ code, routine }: pg.DatabaseError): boolean {
+  return code === '0A000' && routine === 'RevalidateCachedQuery';
+}
 
 /** Errors without an SQLSTATE of the server come from the connection, unless they are bugs of ours. */
 export function isConnectionError(error: unknown): boolean {
   if (error instanceof pg.DatabaseError) {
-    return stateMeansUnavailable(error.code ?? '') || error.code === stalePlan || isErrorOfOtherServer(error);
+    return stateMeansUnavailable(error.code ?? '') || isStalePlan(error) || isErrorOfOtherServer(error);
   }
   return error instanceof Error && !(error instanceof TypeError) && !(error instanceof RangeError);
 }
