@@ -6,14 +6,8 @@ import { hasRun } from '../../../ledger/postings/ledger-writes.ts';
 import type { Queryable } from '../../../platform/db/database.ts';
 import { findCallInProgress, parentOfCall } from './calls-in-progress.ts';
 import type { RunCall, RunDependencies } from './dependencies.ts';
-import {
-  type DraftContext,
-  type Drafted,
-  draftRun,
-  isInvalid,
-  needsPrice,
-  type StartedCall,
-} from './drafts.ts';
+import { needsPrice } from './drafted-cost.ts';
+import { type DraftContext, type Drafted, draftRun, isInvalid, type StartedCall } from './drafts.ts';
 import { postRuns } from './post-runs.ts';
 import { findParents, findRun, type ParentRow, postedRow, type RunDraft } from './queries.ts';
 import { findRunPrice } from './run-price.ts';

@@ -3,24 +3,30 @@ import type { AttributionValues } from '../../../contract/attribution.ts';
 import type { FieldError } from '../../../contract/errors.ts';
 import type { Fit } from '../../../kernel/fit.ts';
 import { parseUsd } from '../../../kernel/money.ts';
-import { type TokenCounts, worstCaseCost } from '../../../kernel/prices.ts';
+import type { TokenCounts } from '../../../kernel/prices.ts';
 import { holdIdOfCall } from '../../../ledger/holds/hold.ts';
 import type { Mark, Posting } from '../../../ledger/posting.ts';
-import { postableAmount } from '../../../ledger/postings/amount-range.ts';
 import { defaultHoldSeconds, scopeOf, sharedScope } from '../../../ledger/scope.ts';
-import {
-  heldServiceOf,
-  isUnitMissing,
-  otherChargesOf,
-  requestedRates,
-  unitErrors,
-} from '../../../ledger/service-fields.ts';
+import { heldServiceOf, unitErrors } from '../../../ledger/service-fields.ts';
 import type { Ids } from '../../../platform/ids.ts';
 import type { PriceInForce } from '../models/index.ts';
+import {
+  chargedVersion,
+  costIn,
+  countsOf,
+  estimateOf,
+  hasUsage,
+  isFieldError,
+  knownAmount,
+  needsPrice,
+  reasonAsHeld,
+  settledCost,
+} from './drafted-cost.ts';
+import { addMetadataErrors, addTimeErrors, addTokenErrors, fieldError } from './field-rules.ts';
 import type { ParentRow, RunDraft, RunRow } from './queries.ts';
 import type { RunPrice } from './run-price.ts';
-import type { CompleteRun, CreateRun } from './schema.ts';
-import { asDecided, servedCost, serviceColumnsOf, storedCounts } from './served-cost.ts';
+import type { CompleteRun, CreateRun, Measured } from './schema.ts';
+import { asDecided, serviceColumnsOf, storedCounts } from './served-cost.ts';
 
 export interface DraftContext {
   readonly ids: Ids;
@@ -63,16 +69,6 @@ export function isInvalid(drafted: Drafted): drafted is readonly FieldError[] {
 /** Returns true for postings that need the admission checks. The others use an existing hold, record or correct. */
 export function needsAdmission({ kind, decisionId }: Posting): boolean {
   return kind === 'open' || (kind === 'charge' && decisionId === null);
-}
-
-const futureToleranceMs = 5 * 60_000;
-/** Limits the metadata of a run, and so the size of a page of runs. */
-const metadataCharactersMax = 65_536;
-
-type Measured = Omit<CompleteRun, 'status'>;
-
-export function needsPrice({ cost_usd, estimated_cost_usd, status }: CreateRun): boolean {
-  return cost_usd === undefined && (status !== 'running' || estimated_cost_usd === undefined);
 }
 
 /** `price` is the price in force; undefined if the model has none, or if the body needs none (`needsPrice`). */
@@ -293,178 +289,6 @@ export function draftAdjustment(run: RunRow, { id, delta, reason, price }: Adjus
       priced_as: price?.model ?? run.priced_as,
     },
   };
-}
-
-function fieldError(field: string, code: FieldError['code'], message: string): FieldError {
-  return { field, code, message };
-}
-
-const tooFarAhead = 'Must not be more than five minutes in the future.';
-
-function addTimeErrors(
-  fieldErrors: FieldError[],
-  body: { finished_at?: string },
-  startedAt: Date,
-  now: Date,
-): void {
-  if (startedAt.getTime() > now.getTime() + futureToleranceMs) {
-    fieldErrors.push(fieldError('started_at', 'out_of_range', tooFarAhead));
-  }
-  if (body.finished_at !== undefined) {
-    const finishedAt = new Date(body.finished_at);
-    if (finishedAt.getTime() > now.getTime() + futureToleranceMs) {
-      fieldErrors.push(fieldError('finished_at', 'out_of_range', tooFarAhead));
-    } else if (finishedAt < startedAt) {
-      fieldErrors.push(fieldError('finished_at', 'out_of_range', 'Must not be before `started_at`.'));
-    }
-  }
-}
-
-const partsOfInput = [
-  'cached_input_tokens',
-  'cache_write_tokens',
-  'cache_write_1h_tokens',
-  'audio_input_tokens',
-] as const;
-
-function addTokenErrors(fieldErrors: FieldError[], body: Measured): void {
-  const parts =
-    (body.cached_input_tokens ?? 0) +
-    (body.cache_write_tokens ?? 0) +
-    (body.cache_write_1h_tokens ?? 0) +
-    (body.audio_input_tokens ?? 0);
-  if (parts > (body.input_tokens ?? 0)) {
-    fieldErrors.push(
-      fieldError(
-        largestOf(body),
-        'out_of_range',
-        'The sum of cached, cache-write and audio tokens must not exceed `input_tokens`.',
-      ),
-    );
-  }
-  if ((body.audio_output_tokens ?? 0) > (body.output_tokens ?? 0)) {
-    fieldErrors.push(fieldError('audio_output_tokens', 'out_of_range', 'Must not exceed `output_tokens`.'));
-  }
-}
-
-/** Returns the field name of the largest part of the input tokens, which is the most likely one to be wrong. */
-function largestOf(body: Measured): (typeof partsOfInput)[number] {
-  return partsOfInput.reduce((one, other) => ((body[other] ?? 0) > (body[one] ?? 0) ? other : one));
-}
-
-function addMetadataErrors(fieldErrors: FieldError[], { metadata }: Measured): void {
-  if (metadata !== undefined && JSON.stringify(metadata).length > metadataCharactersMax) {
-    const message = `Must be at most ${metadataCharactersMax} characters as JSON.`;
-    fieldErrors.push(fieldError('metadata', 'out_of_range', message));
-  }
-}
-
-const unpriced = fieldError('model', 'invalid_value', 'This model has no price. Set `cost_usd`.');
-
-function costIn(body: Measured, model: string, price: PriceInForce | undefined): bigint | FieldError {
-  const given = body.cost_usd === undefined ? undefined : parseUsd(body.cost_usd);
-  if (given !== undefined) {
-    return given;
-  }
-  return price === undefined
-    ? unpriced
-    : postableAmount(servedCost(price, body, countsOf(body)), model, 'output_tokens');
-}
-
-/** A cost, or the reason why it is unknown and the held amount is posted. */
-type SettledCost = bigint | NonNullable<Posting['costAsHeld']>;
-
-/**
- * Returns the cost of a run that settles a hold. The money is spent, so the run is neither rejected nor free if its cost
- * cannot be computed.
- */
-function settledCost(
-  body: Measured & { readonly status?: string },
-  model: string,
-  price: PriceInForce | undefined,
-  isUsageKnown: boolean,
-): SettledCost | FieldError {
-  if (body.cost_usd === undefined && !isUsageKnown && (body.status ?? 'succeeded') === 'succeeded') {
-    return 'usage_missing';
-  }
-  if (body.cost_usd === undefined && (price === undefined || price.unpriced === 'record')) {
-    return hasUsage(body) ? 'unpriced' : 0n;
-  }
-  if (body.cost_usd === undefined && price !== undefined) {
-    if (isUnitMissing(price, body)) {
-      return (body.status ?? 'succeeded') === 'succeeded' ? 'usage_missing' : 0n;
-    }
-    if (unitErrors(price, body).length > 0) {
-      return 'unpriced';
-    }
-  }
-  return costIn(body, model, price);
-}
-
-function hasUsage({ input_tokens = 0, output_tokens = 0, images = 0, units = {} }: Measured): boolean {
-  return (
-    input_tokens > 0 || output_tokens > 0 || images > 0 || Object.values(units).some((count) => count > 0)
-  );
-}
-
-function isFieldError(cost: SettledCost | FieldError): cost is FieldError {
-  return typeof cost === 'object';
-}
-
-/** Returns zero for an unknown cost; the ledger, which has the hold, sets it. */
-function knownAmount(cost: SettledCost): bigint {
-  return typeof cost === 'bigint' ? cost : 0n;
-}
-
-function reasonAsHeld(cost: SettledCost): Posting['costAsHeld'] {
-  return typeof cost === 'bigint' ? undefined : cost;
-}
-
-/** Returns the version of the price that the cost of a finished run was computed from. Without rates there is none. */
-function chargedVersion(price: PriceInForce | undefined): string | null {
-  return price === undefined || price.unpriced === 'record' ? null : price.versionId;
-}
-
-/** Returns the estimated maximum cost of a running run. */
-function estimateOf(body: CreateRun, price: PriceInForce | undefined): bigint | FieldError {
-  const given = body.estimated_cost_usd ?? body.cost_usd;
-  if (given !== undefined) {
-    return parseUsd(given) ?? 0n;
-  }
-  const maxOutput = body.max_output_tokens ?? body.output_tokens;
-  if (body.input_tokens === undefined || maxOutput === undefined) {
-    return fieldError(
-      'estimated_cost_usd',
-      'required',
-      'A running run needs `estimated_cost_usd`, or `input_tokens` with `max_output_tokens`.',
-    );
-  }
-  const inputTokens = BigInt(body.input_tokens);
-  const rates = requestedRates(price, body, inputTokens);
-  return rates === undefined
-    ? unpriced
-    : postableAmount(
-        worstCaseCost(rates, inputTokens, BigInt(maxOutput), otherChargesOf(price, body)),
-        body.model,
-        body.max_output_tokens === undefined ? 'output_tokens' : 'max_output_tokens',
-      );
-}
-
-function countsOf(body: Measured): TokenCounts {
-  return {
-    inputTokens: countOf(body.input_tokens),
-    cachedInputTokens: countOf(body.cached_input_tokens),
-    cacheWriteTokens: countOf(body.cache_write_tokens),
-    cacheWrite1hTokens: countOf(body.cache_write_1h_tokens),
-    outputTokens: countOf(body.output_tokens),
-    audioInputTokens: countOf(body.audio_input_tokens),
-    audioOutputTokens: countOf(body.audio_output_tokens),
-    images: countOf(body.images),
-  };
-}
-
-function countOf(tokens: number | undefined): bigint {
-  return tokens === undefined ? 0n : BigInt(tokens);
 }
 
 function usageOf(body: Measured, counts: TokenCounts, status: string): Posting['usage'] {

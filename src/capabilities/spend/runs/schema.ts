@@ -87,6 +87,8 @@ export const CompleteRun = closed({
   ...measured,
 });
 export type CompleteRun = Static<typeof CompleteRun>;
+/** What the body of a new or of a completed run says about its usage and cost. */
+export type Measured = Omit<CompleteRun, 'status'>;
 
 export const AdjustRun = closed({
   amount_usd: signedUsd,

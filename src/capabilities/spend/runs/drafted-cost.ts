@@ -1,0 +1,124 @@
+/** What a run costs by its body: as stated, as priced, or unknown, so that the held amount is posted. */
+import type { FieldError } from '../../../contract/errors.ts';
+import { parseUsd } from '../../../kernel/money.ts';
+import { type TokenCounts, worstCaseCost } from '../../../kernel/prices.ts';
+import type { Posting } from '../../../ledger/posting.ts';
+import { postableAmount } from '../../../ledger/postings/amount-range.ts';
+import { isUnitMissing, otherChargesOf, requestedRates, unitErrors } from '../../../ledger/service-fields.ts';
+import type { PriceInForce } from '../models/index.ts';
+import { fieldError } from './field-rules.ts';
+import type { CreateRun, Measured } from './schema.ts';
+import { servedCost } from './served-cost.ts';
+
+/** True if the cost depends on the price of the model. */
+export function needsPrice({ cost_usd, estimated_cost_usd, status }: CreateRun): boolean {
+  return cost_usd === undefined && (status !== 'running' || estimated_cost_usd === undefined);
+}
+
+const unpriced = fieldError('model', 'invalid_value', 'This model has no price. Set `cost_usd`.');
+
+export function costIn(body: Measured, model: string, price: PriceInForce | undefined): bigint | FieldError {
+  const given = body.cost_usd === undefined ? undefined : parseUsd(body.cost_usd);
+  if (given !== undefined) {
+    return given;
+  }
+  return price === undefined
+    ? unpriced
+    : postableAmount(servedCost(price, body, countsOf(body)), model, 'output_tokens');
+}
+
+/** A cost, or the reason why it is unknown and the held amount is posted. */
+type SettledCost = bigint | NonNullable<Posting['costAsHeld']>;
+
+/**
+ * Returns the cost of a run that settles a hold. The money is spent, so the run is neither rejected nor free if its cost
+ * cannot be computed.
+ */
+export function settledCost(
+  body: Measured & { readonly status?: string },
+  model: string,
+  price: PriceInForce | undefined,
+  isUsageKnown: boolean,
+): SettledCost | FieldError {
+  if (body.cost_usd === undefined && !isUsageKnown && (body.status ?? 'succeeded') === 'succeeded') {
+    return 'usage_missing';
+  }
+  if (body.cost_usd === undefined && (price === undefined || price.unpriced === 'record')) {
+    return hasUsage(body) ? 'unpriced' : 0n;
+  }
+  if (body.cost_usd === undefined && price !== undefined) {
+    if (isUnitMissing(price, body)) {
+      return (body.status ?? 'succeeded') === 'succeeded' ? 'usage_missing' : 0n;
+    }
+    if (unitErrors(price, body).length > 0) {
+      return 'unpriced';
+    }
+  }
+  return costIn(body, model, price);
+}
+
+export function hasUsage({ input_tokens = 0, output_tokens = 0, images = 0, units = {} }: Measured): boolean {
+  return (
+    input_tokens > 0 || output_tokens > 0 || images > 0 || Object.values(units).some((count) => count > 0)
+  );
+}
+
+export function isFieldError(cost: SettledCost | FieldError): cost is FieldError {
+  return typeof cost === 'object';
+}
+
+/** Returns zero for an unknown cost; the ledger, which has the hold, sets it. */
+export function knownAmount(cost: SettledCost): bigint {
+  return typeof cost === 'bigint' ? cost : 0n;
+}
+
+export function reasonAsHeld(cost: SettledCost): Posting['costAsHeld'] {
+  return typeof cost === 'bigint' ? undefined : cost;
+}
+
+/** Returns the version of the price that the cost of a finished run was computed from. Without rates there is none. */
+export function chargedVersion(price: PriceInForce | undefined): string | null {
+  return price === undefined || price.unpriced === 'record' ? null : price.versionId;
+}
+
+/** Returns the estimated maximum cost of a running run. */
+export function estimateOf(body: CreateRun, price: PriceInForce | undefined): bigint | FieldError {
+  const given = body.estimated_cost_usd ?? body.cost_usd;
+  if (given !== undefined) {
+    return parseUsd(given) ?? 0n;
+  }
+  const maxOutput = body.max_output_tokens ?? body.output_tokens;
+  if (body.input_tokens === undefined || maxOutput === undefined) {
+    return fieldError(
+      'estimated_cost_usd',
+      'required',
+      'A running run needs `estimated_cost_usd`, or `input_tokens` with `max_output_tokens`.',
+    );
+  }
+  const inputTokens = BigInt(body.input_tokens);
+  const rates = requestedRates(price, body, inputTokens);
+  return rates === undefined
+    ? unpriced
+    : postableAmount(
+        worstCaseCost(rates, inputTokens, BigInt(maxOutput), otherChargesOf(price, body)),
+        body.model,
+        body.max_output_tokens === undefined ? 'output_tokens' : 'max_output_tokens',
+      );
+}
+
+export function countsOf(body: Measured): TokenCounts {
+  return {
+    inputTokens: countOf(body.input_tokens),
+    cachedInputTokens: countOf(body.cached_input_tokens),
+    cacheWriteTokens: countOf(body.cache_write_tokens),
+    cacheWrite1hTokens: countOf(body.cache_write_1h_tokens),
+    outputTokens: countOf(body.output_tokens),
+    audioInputTokens: countOf(body.audio_input_tokens),
+    audioOutputTokens: countOf(body.audio_output_tokens),
+    images: countOf(body.images),
+  };
+}
+
+function countOf(tokens: number | undefined): bigint {
+  return tokens === undefined ? 0n : BigInt(tokens);
+}
