@@ -3,6 +3,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vite
 import { createWorld, engine, type TestOrg, type World } from '../../../../test/harness.ts';
 import { Browser } from '../../../../test/support/cookie-browser.ts';
 import { eventually } from '../../../../test/support/eventually.ts';
+import { waitingForLocks } from '../../../../test/support/lock-waits.ts';
 import { type OidcIdp, startOidcProvider } from '../../../../test/support/oidc-provider.ts';
 import { cookieOf, postForm } from '../../../../test/support/sign-in.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
@@ -138,7 +139,9 @@ describe('SSO that becomes required while people sign in', () => {
           begun.push(...links.flatMap((link) => [postForm(world, link, {}), signInWithKey()]));
           begun.forEach((one) => void one.then(() => (finished += 1)));
           if (engine === 'postgres') {
-            await eventually(async () => expect(finished + (await waitingForLocks())).toBe(begun.length));
+            await eventually(async () =>
+              expect(finished + (await waitingForLocks(world.db))).toBe(begun.length),
+            );
           }
         }
       };
@@ -149,14 +152,6 @@ describe('SSO that becomes required while people sign in', () => {
     }
   });
 });
-
-async function waitingForLocks(): Promise<number> {
-  const waiting = await world.db.query(
-    `SELECT 1 AS one FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
-    [],
-  );
-  return waiting.length;
-}
 
 describe('an identity provider that is replaced while somebody signs in through it', () => {
   test('opens no session any more', async () => {

@@ -4,6 +4,7 @@ import { get, type IncomingMessage } from 'node:http';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { createWorld, engine, seededBytes, type TestOrg, type World } from '../../../../test/harness.ts';
 import { eventually } from '../../../../test/support/eventually.ts';
+import { waitingForLocks } from '../../../../test/support/lock-waits.ts';
 import { createIds, type Ids } from '../../../platform/ids.ts';
 import { appendAudit, appendDated } from './audit.ts';
 import type { AuditDraft } from './chain.ts';
@@ -193,9 +194,7 @@ describe('an export during appends', () => {
       if (engine === 'postgres') {
         // Waits until the other transaction waits for a lock or is done. The embedded engine has one connection, which
         // this transaction holds.
-        const waits = () =>
-          world.db.query(`SELECT 1 AS one FROM pg_locks WHERE NOT granted AND locktype = 'transactionid'`);
-        await eventually(async () => expect(isDone || (await waits()).length > 0).toBe(true));
+        await eventually(async () => expect(isDone || (await waitingForLocks(world.db)) > 0).toBe(true));
       }
       expect(isDone).toBe(false);
     });
