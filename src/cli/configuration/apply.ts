@@ -58,7 +58,8 @@ export function applyCommand(): Command {
     .addHelpText(
       'after',
       `
-Each organization is changed in one transaction: all changes, or none. A file with an error changes nothing.
+Each organization is changed in one transaction: all changes, or none. A file with an error changes nothing. Only the changes that
+were shown are applied: if an organization has changed in the meantime, the command fails.
 A command that is killed before it has written its secrets is completed by the next one with the same --secrets-dir.
 
 Exit codes: 0 applied or no change, 1 failed, 2 changes to apply (--dry-run).`,
@@ -116,7 +117,7 @@ async function apply({
     applied.push(await applyOne(service, plan, options, secretsDir));
     const { document, changes, secretFiles } = applied.at(-1) as Result<AppliedConfiguration>;
     if (json !== true) {
-      showApplied(document, plan.changes, changes, secretFiles);
+      showApplied(document, changes, secretFiles);
     }
   }
   printJson(json, applied, true);
@@ -220,7 +221,7 @@ async function applyOne(
   const request: PendingRequest = {
     url: service.url,
     sender: service.sender,
-    path: service.applyPath(flags),
+    path: service.applyPath(flags, plan.plan_digest),
     body: document.configuration,
     org: document.org,
     idempotencyKey: randomUUID(),
@@ -295,16 +296,10 @@ async function completeOne(service: ConfigurationService, request: PendingReques
 
 function showApplied(
   document: NamedDocument,
-  plan: ConfigurationPlan,
-  applied: AppliedConfiguration,
+  { changes }: AppliedConfiguration,
   secretFiles: readonly SecretFile[],
 ): void {
-  const { changes } = applied;
-  if (changes.length !== plan.changes.length) {
-    print(
-      `${document.org} has changed since the plan. Applied:\n${planText(applied).replaceAll(/^/gm, '  ')}`,
-    );
-  } else if (changes.length > 0) {
+  if (changes.length > 0) {
     print(`${document.org}: applied ${changes.length === 1 ? '1 change' : `${changes.length} changes`}`);
   }
   showSecretFiles(secretFiles);

@@ -18,6 +18,7 @@ test('names cannot add lines to a plan, clear the screen or reverse the text', (
     ],
     unchanged: 0,
     not_in_file: [{ section: 'keys', name: hostile, id: 'k' }],
+    plan_digest: '',
   });
   expect(text.split('\n')).toHaveLength(5);
   expect(text.replaceAll('\n', '')).not.toMatch(/[\p{Cc}\u2028\u202e]/u);

@@ -25,8 +25,8 @@ export interface ConfigurationService {
   readonly url: string;
   /** The keys to which the service replays a response: all operators, or one key. */
   readonly sender: string;
-  /** Path and query of the request that applies a configuration. */
-  applyPath(flags: ApplyFlags): string;
+  /** Path and query of the request that applies a configuration, if the changes are still those of the plan. */
+  applyPath(flags: ApplyFlags, planDigest: string): string;
   plan(configuration: object, flags: ApplyFlags): Promise<ConfigurationPlan>;
   /** Sends the request again if its response is lost, and never applies it twice. */
   apply(path: string, configuration: object, idempotencyKey: string): Promise<AppliedConfiguration>;
@@ -54,8 +54,8 @@ export async function openConfigurationService(options: ServiceOptions): Promise
     url,
     sender: isOperator ? 'operator' : senderOf(key),
     isOperator,
-    applyPath: (flags) => `${base}${queryOf(flags)}`,
-    plan: (configuration, flags) => api(key, 'POST', `${base}/plan${queryOf(flags)}`, configuration),
+    applyPath: (flags, planDigest) => `${base}?${queryOf(flags, planDigest)}`,
+    plan: (configuration, flags) => api(key, 'POST', `${base}/plan?${queryOf(flags)}`, configuration),
     apply: (path, configuration, idempotencyKey) =>
       api(key, 'POST', path, configuration, { 'idempotency-key': idempotencyKey }),
     export: (orgId) =>
@@ -76,9 +76,12 @@ function keyFrom(variable: string): string {
   return key;
 }
 
-function queryOf({ prune, force }: ApplyFlags): string {
-  const query = new URLSearchParams({ ...(prune && { prune: 'true' }), ...(force && { force: 'true' }) });
-  return query.size === 0 ? '' : `?${query}`;
+function queryOf({ prune, force }: ApplyFlags, planDigest?: string): URLSearchParams {
+  return new URLSearchParams({
+    ...(prune && { prune: 'true' }),
+    ...(force && { force: 'true' }),
+    ...(planDigest !== undefined && { plan_digest: planDigest }),
+  });
 }
 
 interface OrgPage {

@@ -325,6 +325,7 @@ export interface Responses {
       readonly name: string;
       readonly id: string;
     }[];
+    readonly plan_digest: string;
   };
   readonly 'configuration.read': {
     readonly org_id: string;

@@ -314,6 +314,7 @@ export interface Api {
       apply(body: Configuration, query?: {
         readonly prune?: boolean;
         readonly force?: boolean;
+        readonly plan_digest?: string;
       }, options?: RequestOptions): Promise<AppliedConfiguration>;
     };
   };
@@ -1165,6 +1166,7 @@ export interface Api {
     apply(orgId: string, body: Configuration, query?: {
       readonly prune?: boolean;
       readonly force?: boolean;
+      readonly plan_digest?: string;
     }, options?: RequestOptions): Promise<AppliedConfiguration>;
     /** Plan a configuration. */
     plan(orgId: string, body: Configuration, query?: {

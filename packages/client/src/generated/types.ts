@@ -803,6 +803,7 @@ export interface ConfigurationPlan {
   readonly changes: readonly AppliedConfiguration_changes[];
   readonly unchanged: number;
   readonly not_in_file: readonly AppliedConfiguration_not_in_file[];
+  readonly plan_digest: string;
 }
 
 export interface Configuration_budgets {

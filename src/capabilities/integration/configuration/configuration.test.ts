@@ -318,6 +318,48 @@ async function slug(): Promise<string> {
   return (await world.request('GET', `/v1/orgs/${org.id}`, { key: org.ownerKey })).json.slug;
 }
 
+describe('an application with the digest of a plan', () => {
+  const digestOf = async (body: object, query = '') => (await plan(body, { query })).json.plan_digest;
+
+  test('makes the planned changes, also those that create one of everything', async () => {
+    const planned = await digestOf(everything);
+    expect(changesOf(await apply(everything, { query: `?plan_digest=${planned}` }))).toHaveLength(27);
+    const raised = { budgets: [budget('Total', { limit_usd: '7' })] };
+    expect(await digestOf(raised)).not.toBe(planned);
+    expect(changesOf(await apply(raised, { query: `?plan_digest=${await digestOf(raised)}` }))).toHaveLength(
+      1,
+    );
+  });
+
+  test('works for an organization that it creates', async () => {
+    const created = { org: { slug: 'planned-org', name: 'Planned' }, budgets: [budget('A')] };
+    const { plan_digest } = (await asOperator('/plan', created)).json;
+    expect(changesOf(await asOperator('', created, `?plan_digest=${plan_digest}`))).toHaveLength(2);
+  });
+
+  test('is rejected if it would make others, and changes nothing', async () => {
+    const listed = { budgets: [budget('A')] };
+    await apply({ budgets: [budget('B')] });
+    const planned = await digestOf(listed, '?prune=true');
+    await apply({ budgets: [budget('created since')] });
+    const before = (await read('budgets')).data;
+    const refused = await apply(listed, { query: `?prune=true&plan_digest=${planned}` });
+    expect(refusalOf(refused)).toEqual([409, 'conflict']);
+    expect(refused.json.error.message).toContain('changed since the plan');
+    expect((await read('budgets')).data).toEqual(before);
+    const again = await digestOf(listed, '?prune=true');
+    expect(changesOf(await apply(listed, { query: `?prune=true&plan_digest=${again}` }))).toHaveLength(3);
+  });
+
+  test('is rejected if it names no digest', async () => {
+    expect(refusalOf(await apply({}, { query: '?plan_digest=latest' }))).toEqual([
+      422,
+      'validation_failed',
+      'plan_digest invalid_format',
+    ]);
+  });
+});
+
 describe('secrets', () => {
   test('of new keys, webhooks and members are returned once, and never planned', async () => {
     const configuration = { keys: everything.keys, webhooks: [hook], members: everything.members };

@@ -1,4 +1,7 @@
+import { createHash } from 'node:crypto';
+import { apiError } from '../../../contract/api-error.ts';
 import type { Ledger } from '../../../ledger/ledger.ts';
+import { canonicalJson } from '../../../platform/canonical-json.ts';
 import type { Database, Transaction } from '../../../platform/db/database.ts';
 import {
   type Change,
@@ -16,6 +19,7 @@ import { type CallContext, createRouteCalls } from './route-calls.ts';
 import {
   AppliedConfiguration,
   ApplyOptions,
+  ApplyPlanOptions,
   Configuration,
   ConfigurationPlan,
   configurationBytesMax,
@@ -63,8 +67,14 @@ export function configurationRoutes(deps: ConfigurationDependencies): Route[] {
   }
 
   /** The changes are recorded with the actions of their routes; the summary is the change of this request. */
-  async function applyAndRecord(tx: Transaction, request: ApplyRequest) {
+  async function applyAndRecord(tx: Transaction, request: ApplyRequest, planDigest: string | undefined) {
     const applied = await apply(tx, request);
+    if (planDigest !== undefined && planDigest !== planView(applied).plan_digest) {
+      throw apiError(
+        'conflict',
+        'The organization has changed since the plan, or the plan was of another file. Nothing was applied. Plan again.',
+      );
+    }
     const { context } = request;
     await recordChanges(tx, context, applied.recorded);
     return { body: applied.response, changes: applied.recorded.length === 0 ? [] : [summaryOf(applied)] };
@@ -105,14 +115,18 @@ export function configurationRoutes(deps: ConfigurationDependencies): Route[] {
       summary: 'Apply a configuration',
       description: applyDescription,
       access: admin,
-      query: ApplyOptions,
+      query: ApplyPlanOptions,
       body: Configuration,
       bodyLimitBytes: configurationBytesMax,
       success: 200,
       response: AppliedConfiguration,
       errors,
       handler: ({ params, query, body, ...context }, tx) =>
-        applyAndRecord(tx, { context, orgId: params.id, configuration: body, ...options(query) }),
+        applyAndRecord(
+          tx,
+          { context, orgId: params.id, configuration: body, ...options(query) },
+          query.plan_digest,
+        ),
     }),
     read({
       id: 'orgs.configuration.read',
@@ -145,14 +159,18 @@ export function configurationRoutes(deps: ConfigurationDependencies): Route[] {
       summary: 'Apply the configuration of an organization as an operator',
       description: `${applyDescription} The organization is the one with the slug in \`org.slug\`; it is created if there is none.`,
       access: operator,
-      query: ApplyOptions,
+      query: ApplyPlanOptions,
       body: Configuration,
       bodyLimitBytes: configurationBytesMax,
       success: 200,
       response: AppliedConfiguration,
       errors,
       handler: ({ query, body, ...context }, tx) =>
-        applyAndRecord(tx, { context, orgId: undefined, configuration: body, ...options(query) }),
+        applyAndRecord(
+          tx,
+          { context, orgId: undefined, configuration: body, ...options(query) },
+          query.plan_digest,
+        ),
     }),
   ];
 }
@@ -187,14 +205,16 @@ async function rolledBack<Result>(db: Database, work: (tx: Transaction) => Promi
 
 /** Ids of resources that the rollback removed are not shown, and neither are their secrets. */
 function planView({ isNew, response: { secrets: _, ...response } }: Applied): ConfigurationPlan {
-  return {
-    ...response,
-    org_id: isNew ? null : response.org_id,
-    changes: response.changes.map((change) => ({
-      ...change,
-      id: change.action === 'create' ? null : change.id,
-    })),
-  };
+  const org_id = isNew ? null : response.org_id;
+  const changes = response.changes.map((change) => ({
+    ...change,
+    id: change.action === 'create' ? null : change.id,
+  }));
+  return { ...response, org_id, changes, plan_digest: digestOf({ org_id, changes }) };
+}
+
+function digestOf(planned: Pick<ConfigurationPlan, 'org_id' | 'changes'>): string {
+  return createHash('sha256').update(canonicalJson(planned)).digest('hex');
 }
 
 /** Changes that an audit entry names; the others are only counted. All have an entry of their own. */

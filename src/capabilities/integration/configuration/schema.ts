@@ -130,6 +130,18 @@ export const ApplyOptions = closed({
   ),
 });
 
+const PlanDigest = Type.String({ pattern: '^[0-9a-f]{64}$' });
+
+export const ApplyPlanOptions = closed({
+  ...ApplyOptions.properties,
+  plan_digest: Type.Optional({
+    ...PlanDigest,
+    description:
+      'The `plan_digest` of the plan that was reviewed. If the application would make other changes, it is rejected with 409.',
+  }),
+});
+export type ApplyPlanOptions = Static<typeof ApplyPlanOptions>;
+
 const sectionName = Type.String({ description: 'Such as `budgets`.' });
 const anyValue = (description: string) => Type.Unsafe<unknown>({ description });
 
@@ -159,7 +171,10 @@ const planned = {
 };
 export const notInFileMax = 1_000;
 
-export const ConfigurationPlan = closed(planned);
+export const ConfigurationPlan = closed({
+  ...planned,
+  plan_digest: { ...PlanDigest, description: 'Identifies these changes, to apply exactly them.' },
+});
 export type ConfigurationPlan = Static<typeof ConfigurationPlan>;
 
 const CreatedSecret = closed({
