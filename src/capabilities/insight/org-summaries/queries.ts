@@ -79,10 +79,13 @@ export function findDueOrgs(db: Queryable, options: DueOptions): Promise<OrgInZo
         stored.refreshed_at IS NULL
         OR stored.refreshed_at <= $1::timestamptz - make_interval(secs => $3)
         OR stored.month_ends_at <= $1
-        OR (stored.refreshed_at <= $1::timestamptz - make_interval(secs => $2) AND EXISTS (
-          SELECT FROM usage_totals AS used
-           -- A bucket is named by its start.
-           WHERE used.org_id = orgs.id AND used.bucket > stored.refreshed_at - interval '15 minutes')))
+        -- Citus runs no subquery that refers to \`orgs\`, which is a reference table.
+        OR orgs.id IN (
+          SELECT org_id FROM org_summaries AS active
+           WHERE refreshed_at <= $1::timestamptz - make_interval(secs => $2) AND EXISTS (
+             SELECT FROM usage_totals AS used
+              -- A bucket is named by its start.
+              WHERE used.org_id = active.org_id AND used.bucket > active.refreshed_at - interval '15 minutes')))
       ORDER BY stored.refreshed_at NULLS FIRST, orgs.id LIMIT $4`,
     [now, activeSeconds, idleSeconds, limit],
   );
