@@ -148,10 +148,11 @@ export async function releaseAllQueues(db: Queryable, owner: string): Promise<vo
   await db.query('UPDATE webhook_lanes SET owner = NULL, leased_until = NULL WHERE owner = $1', [owner]);
 }
 
+const hourMs = 3_600_000;
 /**
  * Longer than the time between two attempts of a delivery: failures before such a gap do not belong to the same outage.
  */
-const silenceHours = 48;
+const silenceMs = 48 * hourMs;
 
 /**
  * Stores whether any attempt succeeded. Writes only if that changed, or the last write was an hour ago. Returns the
@@ -175,14 +176,15 @@ export async function noteOutcomes(
     return [];
   }
   const params = [failed.map(({ org_id }) => org_id), failed.map(({ subscription_id }) => subscription_id)];
+  const before = (ms: number) => new Date(at.getTime() - ms);
   await tx.query(
+    // Times are computed here: Citus takes no `timestamptz - interval`, which depends on the session, in a CASE.
     `UPDATE webhook_lanes
         SET last_failed_at = $3,
-            failing_since = CASE WHEN last_failed_at >= $3::timestamptz - interval '${silenceHours} hours'
-                                 THEN coalesce(failing_since, $3) ELSE $3 END
-      WHERE (failing_since IS NULL OR last_failed_at IS NULL OR last_failed_at < $3::timestamptz - interval '1 hour')
+            failing_since = CASE WHEN last_failed_at >= $4 THEN coalesce(failing_since, $3) ELSE $3 END
+      WHERE (failing_since IS NULL OR last_failed_at IS NULL OR last_failed_at < $5)
         AND (org_id, subscription_id) IN (SELECT unnest($1::text[]), unnest($2::text[]))`,
-    [...params, at],
+    [...params, at, before(silenceMs), before(hourMs)],
   );
   return tx.query(
     `SELECT org_id, subscription_id, failing_since FROM webhook_lanes
