@@ -193,7 +193,11 @@ test('a command that is killed between the response and its secrets is completed
       ),
       ...(parts.length > 0 && { body: Buffer.concat(parts) }),
     });
-    if (request.method === 'POST' && request.url?.startsWith('/v1/admin/configuration?') && client !== undefined) {
+    if (
+      request.method === 'POST' &&
+      request.url?.startsWith('/v1/admin/configuration?') &&
+      client !== undefined
+    ) {
       // The service has applied the request; the command never sees the response.
       const killed = client;
       client = undefined;
