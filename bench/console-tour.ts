@@ -23,6 +23,7 @@ export interface ToldPage {
   readonly name: string;
   readonly path: string;
   readonly visitor: Visitor;
+  /** Of a first visit; 0 for a file. */
   readonly bytes: number;
   readonly questions: readonly AskedQuestion[];
 }
@@ -60,14 +61,26 @@ export async function tour(
 async function look(service: ServiceProcess, visitor: Visitor): Promise<Seen[]> {
   const cookie = await signIn(service, visitor.key);
   const seen: Seen[] = [];
-  await followLinks(visitor.side, async (path, name) => {
-    const { html, traceId, bytes } = await open(service, path, cookie);
-    if (html !== undefined) {
-      seen.push({ name, path, visitor, traceId, bytes });
+  await followLinks(visitor.side, async (link, name) => {
+    const path = link + formQuery(name);
+    const opened = await open(service, path, cookie);
+    if (opened === undefined) {
+      return undefined;
     }
+    const { html, traceId, bytes } = opened;
+    seen.push({ name, path, visitor, traceId, bytes });
     return html;
   });
   return seen;
+}
+
+/** The fields of a form that are required. Links lead to the target of a form, without its fields. */
+function formQuery(name: string): string {
+  if (name !== '/console/audit/export') {
+    return '';
+  }
+  const daysAgo = (days: number) => new Date(Date.now() - days * 86_400_000).toISOString().slice(0, 16);
+  return `?${new URLSearchParams({ from: daysAgo(7), to: daysAgo(0), format: 'ndjson' })}`;
 }
 
 /** Signs in with a key and returns the cookie. */
@@ -82,19 +95,24 @@ export async function signIn({ port }: ServiceProcess, key: string): Promise<str
   return cookie;
 }
 
-async function open({ port }: ServiceProcess, path: string, cookie: string) {
+interface Opened {
+  /** Undefined for a file. */
+  readonly html: string | undefined;
+  readonly traceId: string;
+  readonly bytes: number;
+}
+
+/** Returns undefined for an error page. */
+async function open({ port }: ServiceProcess, path: string, cookie: string): Promise<Opened | undefined> {
   const answer = await fetch(`http://127.0.0.1:${port}${path}`, { headers: { cookie } });
   const text = await answer.text();
-  const isHtml = (answer.headers.get('content-type') ?? '').startsWith('text/html');
-  if (answer.status !== 200 && isHtml) {
-    // An error page, such as that of an export with an empty form.
-    return { html: undefined, traceId: '', bytes: 0 };
+  if (answer.status !== 200) {
+    return undefined;
   }
-  return {
-    html: isHtml ? text : undefined,
-    traceId: answer.headers.get('x-svc-trace-id') ?? '',
-    bytes: Buffer.byteLength(text) + (await assetBytes(port, text)),
-  };
+  const traceId = answer.headers.get('x-svc-trace-id') ?? '';
+  return (answer.headers.get('content-type') ?? '').startsWith('text/html')
+    ? { html: text, traceId, bytes: Buffer.byteLength(text) + (await assetBytes(port, text)) }
+    : { html: undefined, traceId, bytes: 0 };
 }
 
 const assets = new Map<string, number>();

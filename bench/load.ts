@@ -38,6 +38,7 @@ export interface LoadResult {
 /** Maximum time to wait for outstanding responses after the end. */
 const lastAnswerMs = 10_000;
 const headEnd = Buffer.from('\r\n\r\n');
+const lastChunk = Buffer.from('\r\n0\r\n\r\n');
 const nothing: Buffer = Buffer.alloc(0);
 
 export async function load(options: LoadOptions): Promise<LoadResult> {
@@ -281,13 +282,20 @@ class Connection {
   }
 }
 
-/** Both servers declare the length of every response, and nothing may follow it, since one request is in flight at a time. */
+/**
+ * Both servers declare the length of every response that is not a stream, and nothing may follow it, since one request is in flight
+ * at a time.
+ */
 function examine(received: Buffer): 'incomplete' | 'bad' | number {
   const end = received.indexOf(headEnd);
   if (end === -1) {
     return 'incomplete';
   }
   const head = received.toString('latin1', 0, end);
+  if (head.startsWith('HTTP/1.1 ') && /\r\ntransfer-encoding: chunked/i.test(head)) {
+    const isEnded = received.subarray(-lastChunk.length).equals(lastChunk);
+    return isEnded ? Number(head.slice(9, 12)) : 'incomplete';
+  }
   const bodyLength = /\r\ncontent-length: (\d+)/i.exec(head)?.[1];
   if (bodyLength === undefined || !head.startsWith('HTTP/1.1 ')) {
     return 'bad';
