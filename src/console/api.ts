@@ -53,6 +53,7 @@ export interface Listed<Item> {
   readonly next_cursor: string | null;
 }
 
+/** A page that gets the same path twice makes one request. */
 export interface Api {
   /** For data that the page requires: an error response is thrown, and shown as an error page. */
   get<Id extends OperationId>(path: string): Promise<Responses[Id]>;
@@ -87,12 +88,24 @@ export interface Visitor {
 }
 
 export function apiFor(client: InProcessClient, checkAccess: CheckAccess, visitor: Visitor): Api {
+  /** Responses of this visit by path, until it changes something. */
+  const read = new Map<string, ReturnType<Api['tryGet']>>();
+
+  function tryGet<Id extends OperationId>(path: string): Promise<Responses[Id] | ApiFailure> {
+    const answer = read.get(path) ?? send('GET', path);
+    read.set(path, answer);
+    return answer as Promise<Responses[Id] | ApiFailure>;
+  }
+
   async function send<Id extends OperationId>(
     method: InProcessRequest['method'],
     path: string,
     body?: object,
     once?: string,
   ): Promise<Responses[Id] | ApiFailure> {
+    if (method !== 'GET') {
+      read.clear();
+    }
     const reply = await client({
       ...visitor,
       method,
@@ -119,9 +132,9 @@ export function apiFor(client: InProcessClient, checkAccess: CheckAccess, visito
       const error = checkAccess({ ...visitor, method, path });
       return error && apiFailure(error);
     },
-    tryGet: (path) => send('GET', path),
+    tryGet,
     async get<Id extends OperationId>(path: string): Promise<Responses[Id]> {
-      const answer = await send<Id>('GET', path);
+      const answer = await tryGet<Id>(path);
       if (answer instanceof ApiFailure) {
         throw answer;
       }

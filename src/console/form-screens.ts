@@ -64,6 +64,7 @@ export interface FormPage<Id extends OperationId> {
 }
 
 interface Shown {
+  readonly fields: readonly Field[];
   readonly values: Values;
   /** What `load` has returned, if it was called. */
   readonly stored?: Values | undefined;
@@ -80,13 +81,13 @@ export function formScreens<Id extends OperationId = never>(page: FormPage<Id>):
   }
   async function shown(
     visit: ScreenVisit,
-    { values, stored, failure, result }: Shown,
+    { fields, values, stored, failure, result }: Shown,
   ): Promise<ScreenAnswer> {
     const body = html`${heading(title, undefined, subject(visit, intro))}${await page.above?.(visit)}
 ${panel(
   form({
     action: pathOf(path, visit.params),
-    fields: await page.fields(visit),
+    fields,
     state: { values, failure },
     once: randomUUID(),
     submit: typeof submit === 'string' ? submit : await submit(visit),
@@ -117,19 +118,22 @@ ${panel(html`<p class="note">${requirement(denied)}</p>${values !== undefined &&
     const values = valuesOf(fields, visit.form);
     if (attempt !== undefined && visit.form.has('attempt')) {
       const result = await attempt.run(visit, body);
-      return shown(visit, result instanceof ApiFailure ? { values, failure: result } : { values, result });
+      return shown(
+        visit,
+        result instanceof ApiFailure ? { fields, values, failure: result } : { fields, values, result },
+      );
     }
     const mistake = await page.check?.(body, visit);
     if (mistake !== undefined) {
-      return shown(visit, { values, failure: mistake });
+      return shown(visit, { fields, values, failure: mistake });
     }
     const answer = await (page.send?.(visit, body) ??
       submitted<Id>(visit, call, (await page.body?.(body, visit)) ?? body));
     if (answer instanceof ApiFailure) {
-      return shown(visit, { values, failure: aboutForm(answer.within(page.within ?? '')) });
+      return shown(visit, { fields, values, failure: aboutForm(answer.within(page.within ?? '')) });
     }
     if (page.result !== undefined) {
-      return shown(visit, { values, result: page.result(visit, answer) });
+      return shown(visit, { fields, values, result: page.result(visit, answer) });
     }
     return page.show?.(visit, answer) ?? redirectAfter(pathOf(back, visit.params), page.done ?? 'saved');
   }
@@ -138,8 +142,8 @@ ${panel(html`<p class="note">${requirement(denied)}</p>${values !== undefined &&
     if (denied !== undefined) {
       return readOnly(visit, denied);
     }
-    const stored = await page.load?.(visit);
-    return shown(visit, { values: stored ?? prefilled(await page.fields(visit), visit.query), stored });
+    const [stored, fields] = await Promise.all([page.load?.(visit), page.fields(visit)]);
+    return shown(visit, { fields, values: stored ?? prefilled(fields, visit.query), stored });
   }
   return [
     { path, audience, handler: opened },

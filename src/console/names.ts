@@ -7,14 +7,17 @@ import type { ScreenVisit, VisitedOrg } from './screen.ts';
 type KeyView = Responses['keys.read'];
 export type KeysById = ReadonlyMap<string, KeyView>;
 
-/** Reads all keys at once, up to a page; then the given ones that are not among them. */
+/** Reads a single key by its id. Otherwise reads all keys at once, up to a page; then the given ones that are not among them. */
 export async function keysById(api: Api, org: VisitedOrg, ids: readonly string[]): Promise<KeysById> {
   const wanted = [...new Set(ids)];
+  if (wanted.length === 0 || api.denied('GET', `${org.path}/keys`) !== undefined) {
+    return new Map();
+  }
   const listed =
-    wanted.length === 0 || api.denied('GET', `${org.path}/keys`) !== undefined
-      ? undefined
+    wanted.length === 1
+      ? { data: [], next_cursor: '' }
       : await api.tryGet<'keys.list'>(pageOf(`${org.path}/keys`));
-  if (listed === undefined || listed instanceof ApiFailure) {
+  if (listed instanceof ApiFailure) {
     return new Map();
   }
   const keys = new Map(listed.data.map((key) => [key.id, key]));

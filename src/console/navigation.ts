@@ -95,11 +95,16 @@ const settingsForms: readonly MenuEntry[] = [
   { title: 'IP allowlist', path: '/console/settings/addresses', call: 'GET {org}/ip-allow-list' },
 ];
 
+/** All entries, those of longer paths first. */
+const closestFirst = [...orgMenu, ...operatorMenu]
+  .flatMap((group) => group.entries)
+  .concat(settingsPages, settingsForms)
+  .toSorted((a, b) => b.path.length - a.path.length);
+
 /** Returns the operation that a page cannot do without: that of the closest entry above it. */
 export function readCallOf(url: string): Call | undefined {
-  const entries = [...orgMenu, ...operatorMenu].flatMap((group) => group.entries);
-  const above = [...entries, ...settingsPages, ...settingsForms].filter((entry) => isCurrent(entry, url));
-  return above.toSorted((a, b) => b.path.length - a.path.length)[0]?.call;
+  const path = pathIn(url);
+  return closestFirst.find((entry) => isAbove(entry, path))?.call;
 }
 
 /** Returns the path of the menu entry that a page belongs to. */
@@ -110,6 +115,14 @@ export function entryOf(menu: readonly MenuGroup[], url: string): string {
 
 /** Returns true if the page is that of the menu entry, or below it. */
 export function isCurrent(entry: MenuEntry, url: string): boolean {
-  const path = url.replace(/\?.*/s, '');
+  return isAbove(entry, pathIn(url));
+}
+
+function isAbove(entry: MenuEntry, path: string): boolean {
   return path === entry.path || (entry.path !== '/console' && path.startsWith(`${entry.path}/`));
+}
+
+function pathIn(url: string): string {
+  const end = url.indexOf('?');
+  return end === -1 ? url : url.slice(0, end);
 }

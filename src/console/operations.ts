@@ -9,13 +9,15 @@ export interface Operation {
   readonly path: string;
 }
 
+/** Stands for the path of the visitor's organization. */
+const orgPrefix = '{org}';
+
 export function operationOf(
   call: Call,
   org: VisitedOrg,
   params: Readonly<Record<string, string>>,
 ): Operation {
   const [method, template = ''] = call.split(' ') as [InProcessRequest['method'], string?];
-  const orgPrefix = '{org}';
   const path = template.startsWith(orgPrefix)
     ? org.path + pathOf(template.slice(orgPrefix.length), params)
     : pathOf(template, params);
@@ -27,18 +29,13 @@ export function pathOf(template: string, params: Readonly<Record<string, string>
   return template.replaceAll(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(params[name] ?? ''));
 }
 
-interface FormTarget {
-  readonly pattern: RegExp;
-  readonly call: Call;
-}
-
 /**
  * Returns a check of whether the visitor may use the form at a path: the operation of the form, and the one that its page and
  * the page that follows it cannot do without. Access depends on role, scopes and support grant, not on the resource, so each
  * operation is checked once per visit, however many rows have a button for it.
  */
 export function createDenied(screens: readonly Screen[]): (api: Api, org: VisitedOrg) => Denied {
-  const targets = formTargets(screens);
+  const { fixed, others } = formTargets(screens);
   return (api, org) => {
     const checked = new Map<Call, ReturnType<Denied>>();
     const deniedCall = (call: Call) => {
@@ -49,7 +46,7 @@ export function createDenied(screens: readonly Screen[]): (api: Api, org: Visite
     };
     return (url) => {
       const path = url.replace(/[?#].*/s, '');
-      const call = targets.find(({ pattern }) => pattern.test(path))?.call;
+      const call = fixed.get(path) ?? others.find(({ pattern }) => pattern.test(path))?.call;
       if (call === undefined) {
         throw new Error(`no form posts to ${path}`);
       }
@@ -59,21 +56,55 @@ export function createDenied(screens: readonly Screen[]): (api: Api, org: Visite
   };
 }
 
-function deniedOperation(call: Call, api: Api, org: VisitedOrg): ReturnType<Denied> {
-  // Placeholders are enough: the route does not depend on the values.
-  const { method, path } = operationOf(call.replaceAll(/\{(?!org\})\w+\}/g, '-') as Call, org, {});
-  return api.denied(method, path);
+/** Calls with placeholders instead of parameters: the route does not depend on the values. There are as many as pages declare. */
+const placeholderCalls = new Map<Call, Operation>();
+
+function placeholderCall(call: Call): Operation {
+  const known = placeholderCalls.get(call);
+  if (known !== undefined) {
+    return known;
+  }
+  const [method, path = ''] = call.replaceAll(/\{(?!org\})\w+\}/g, '-').split(' ') as [
+    Operation['method'],
+    string?,
+  ];
+  const operation = { method, path };
+  placeholderCalls.set(call, operation);
+  return operation;
 }
 
-/** Paths with fewer parameters come first: `/new` would otherwise match the path of an existing resource. */
-function formTargets(screens: readonly Screen[]): FormTarget[] {
-  const parameters = (path: string) => path.split('{').length;
-  return screens
-    .filter((screen) => screen.method === 'POST')
-    .toSorted((a, b) => parameters(a.path) - parameters(b.path))
-    .flatMap(({ path, call }) =>
-      call === undefined ? [] : [{ pattern: new RegExp(`^${path.replaceAll(/\{\w+\}/g, '[^/]+')}$`), call }],
-    );
+function deniedOperation(call: Call, api: Api, org: VisitedOrg): ReturnType<Denied> {
+  const { method, path } = placeholderCall(call);
+  return api.denied(method, inOrg(path, org));
+}
+
+/** Replaces `{org}` at the start of a path. */
+function inOrg(template: string, org: VisitedOrg): string {
+  return template.startsWith(orgPrefix) ? org.path + template.slice(orgPrefix.length) : template;
+}
+
+interface FormTargets {
+  /** Calls of forms whose path has no parameters. */
+  readonly fixed: ReadonlyMap<string, Call>;
+  readonly others: readonly { readonly pattern: RegExp; readonly call: Call }[];
+}
+
+function formTargets(screens: readonly Screen[]): FormTargets {
+  const targets = screens.flatMap(({ method, path, call }) =>
+    method === 'POST' && call !== undefined ? [{ path, call }] : [],
+  );
+  const parameters = (path: string) => path.split('{').length - 1;
+  return {
+    fixed: new Map(targets.map(({ path, call }) => [path, call])),
+    // Paths with fewer parameters come first: one of two may match the name of an action, such as `/test`, as an id.
+    others: targets
+      .filter(({ path }) => parameters(path) > 0)
+      .toSorted((a, b) => parameters(a.path) - parameters(b.path))
+      .map(({ path, call }) => ({
+        pattern: new RegExp(`^${path.replaceAll(/\{\w+\}/g, '[^/]+')}$`),
+        call,
+      })),
+  };
 }
 
 /** The menu without the pages that the visitor may not open. */

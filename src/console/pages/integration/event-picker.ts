@@ -1,13 +1,10 @@
 /** The events of a webhook as check boxes: all, a group such as `limit.*`, or single types, each with an example. */
 import { type AlertEvent, alertEvents } from '../../../contract/alert-events.ts';
-import type { Item } from '../../../contract/views/responses.ts';
-import type { Api } from '../../api.ts';
+import { type EventType, eventKind, eventTypes } from '../../../contract/events.ts';
 import { capitalized, humanize } from '../../format.ts';
 import type { Field } from '../../forms.ts';
 import { html, type Markup } from '../../html.ts';
-import type { ExplainedOption, OptionGroup } from '../../option-groups.ts';
-
-type EventEntry = Item<'meta.events'>;
+import type { OptionGroup } from '../../option-groups.ts';
 
 const everything = '*';
 /** Stands for the alerts that exist now. */
@@ -23,19 +20,25 @@ const titles: Readonly<Record<string, string>> = {
 };
 /** The values of an event that do not depend on its type. */
 const exampleHead = { id: 'evt_01hzy4t0000000000000000000', created_at: '2026-11-16T09:30:00.000Z' };
+/** Stands in examples for the id of the organization. */
+const orgPlaceholder = '{org}';
 
-/** `selected`: patterns of an existing subscription, which may have types that this version does not list. */
-export async function eventsField(api: Api, orgId: string, selected: readonly string[] = []): Promise<Field> {
-  const { data } = await api.get<'meta.events'>('/v1/meta/events');
-  const groups = [...new Set(data.map(({ type }) => groupOf(type)))].map((group): OptionGroup => {
-    const entries = data.filter(({ type }) => groupOf(type) === group);
+/** Made once: explanations are the largest part of their pages, and differ only by the organization. */
+const explanations = new Map<EventType, (orgId: string) => Markup>();
+
+function eventGroups(orgId: string): OptionGroup[] {
+  return [...new Set(eventTypes.map(groupOf))].map((group) => {
+    const types = eventTypes.filter((type) => groupOf(type) === group);
     const title = titles[group] ?? capitalized(humanize(group));
     const all = { value: `${group}.*`, label: `All ${humanize(group)} events, including future ones` };
-    return {
-      title,
-      options: [...(entries.length > 1 ? [all] : []), ...entries.map((entry) => optionOf(entry, orgId))],
-    };
+    const each = types.map((type) => ({ value: type, label: type, help: explanation(type, orgId) }));
+    return { title, options: types.length > 1 ? [all, ...each] : each };
   });
+}
+
+/** `selected`: patterns of an existing subscription, which may have types that this version does not list. */
+export function eventsField(orgId: string, selected: readonly string[] = []): Field {
+  const groups = eventGroups(orgId);
   const listed = new Set(
     groups.flatMap(({ options }) => options.map(({ value }) => value)).concat(everything),
   );
@@ -114,16 +117,19 @@ function groupOf(type: string): string {
   return type.split('.')[0] ?? type;
 }
 
-function optionOf({ type, meaning, example }: EventEntry, orgId: string): ExplainedOption {
-  return {
-    value: type,
-    label: type,
-    help: explanation(type, meaning, { ...exampleHead, type, org_id: orgId, data: example }),
-  };
+function explanation(type: EventType, orgId: string): Markup {
+  const explain = explanations.get(type) ?? makeExplanation(type);
+  explanations.set(type, explain);
+  return explain(orgId);
 }
 
-function explanation(type: string, meaning: string, payload: object): Markup {
-  return html`<p class="help">${meaning}</p><details class="example"><summary>Example<span class="hidden"> of ${type}</span></summary><pre class="scroll" tabindex="0">${JSON.stringify(payload, null, 2)}</pre></details>`;
+function makeExplanation(type: EventType): (orgId: string) => Markup {
+  const { meaning, example } = eventKind(type);
+  const payload = JSON.stringify({ ...exampleHead, type, org_id: orgPlaceholder, data: example }, null, 2);
+  const [before = '', after = ''] = payload.split(orgPlaceholder);
+  const opening = html`<p class="help">${meaning}</p><details class="example"><summary>Example<span class="hidden"> of ${type}</span></summary><pre class="scroll" tabindex="0">${before}`;
+  const closing = html`${after}</pre></details>`;
+  return (orgId) => html`${opening}${orgId}${closing}`;
 }
 
 /** Drops patterns that another selected pattern includes. */

@@ -25,10 +25,7 @@ export function formatName(format: SubscriptionView['format']): string {
 }
 
 /** `selected`: the events of an existing webhook. */
-export async function subscriptionFields(
-  { api, org }: ScreenVisit,
-  selected: readonly string[] = [],
-): Promise<readonly Field[]> {
+export function subscriptionFields({ org }: ScreenVisit, selected: readonly string[] = []): readonly Field[] {
   return [
     {
       name: 'url',
@@ -45,7 +42,7 @@ export async function subscriptionFields(
       options: formats,
       help: html`For chats, paste the URL of an incoming webhook of Slack or of a Teams workflow, and select alerts only. <a href="/docs/guides/alerts">How to</a>`,
     },
-    await eventsField(api, org.id, selected),
+    eventsField(org.id, selected),
     { name: 'description', label: 'Description', kind: 'text', whenEmpty: 'null' },
   ];
 }
