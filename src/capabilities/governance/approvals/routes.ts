@@ -30,11 +30,14 @@ export function approvalRoutes({ db }: { readonly db: Database }): Route[] {
       access: reader,
       response: ApprovalDetail,
       async handler({ params }) {
-        const row = await findApproval(db, params.id, params.approval_id);
+        const [row, run_ids] = await Promise.all([
+          findApproval(db, params.id, params.approval_id),
+          latestRuns(db, params.id, params.approval_id),
+        ]);
         if (row === undefined) {
           throw apiError('not_found');
         }
-        return { ...viewApproval(row), run_ids: await latestRuns(db, params.id, row.id) };
+        return { ...viewApproval(row), run_ids };
       },
     }),
     write({
