@@ -61,10 +61,10 @@ export function isByPeriod(sort = ''): boolean {
 
 interface PeriodRow {
   readonly customer_id: string;
-  readonly usd_nanos: string;
-  readonly runs: string;
+  readonly usd_nanos: bigint;
+  readonly runs: bigint;
   /** The number of the last day with runs, from 1; 0 if all that counts are corrections. */
-  readonly last_day: string;
+  readonly last_day: bigint;
   /** Pairs of the number of a day and its cost. */
   readonly costs: readonly (readonly [number, string])[] | null;
 }
@@ -138,13 +138,13 @@ function columnsOf({ withTrend }: PeriodPlan): string {
   const costs = withTrend
     ? `(SELECT json_agg(json_build_array(day, days.usd_nanos::text)) FROM days WHERE days.customer_id = spent.customer_id)`
     : 'NULL::json';
-  return `customer_id, usd_nanos::text AS usd_nanos, runs::text AS runs, last_day::text AS last_day, ${costs} AS costs`;
+  return `customer_id, usd_nanos, runs, last_day, ${costs} AS costs`;
 }
 
 function viewPeriod(row: PeriodRow, plan: PeriodPlan): CustomerPeriod {
   const lastMs = plan.days.startsMs[Number(row.last_day) - 1];
   return {
-    cost_usd: formatUsd(BigInt(row.usd_nanos)),
+    cost_usd: formatUsd(row.usd_nanos),
     runs: Number(row.runs),
     last_active_on: lastMs === undefined ? null : spanLabel('day', plan.timezone, lastMs),
     ...(plan.withTrend && { trend: trendOf(plan, row.costs ?? []) }),
