@@ -29,10 +29,15 @@ export interface PreparedHead {
 }
 
 /** Larger requests are handed over to Node: this path buffers them before the caller is identified. */
-const requestBytesMax = 65_536;
-/** A body that is incomplete after this time is left to Node, which has timeouts for it. */
-const bodyWithinMs = 250;
+const requestBytesMax = 1_048_576;
 const noBytes: Buffer = Buffer.alloc(0);
+
+/** A request of which a part has arrived. */
+interface PartialRequest {
+  /** As long as the request. */
+  readonly bytes: Buffer;
+  size: number;
+}
 
 /** The server's side of a connection. */
 export interface FastConnectionHost {
@@ -46,9 +51,14 @@ export interface FastConnectionHost {
   left(): void;
   /** Returns the header lines that Node adds to its responses by itself. */
   commonLines(): string;
+  /** Takes memory for a request that arrives. Returns false, and takes nothing, if there is too little. */
+  tryTakeMemory(bytes: number): boolean;
+  releaseMemory(bytes: number): void;
   /** True once the server stops: each response is then the last one of its connection, with `Connection: close`. */
   isClosing(): boolean;
   readonly keepAliveMs: number;
+  /** A body that is incomplete after this time is left to Node, which has timeouts for it. */
+  readonly bodyWithinMs: number;
   readonly firstByteWithinMs: number;
 }
 
@@ -59,6 +69,8 @@ export class FastConnection implements FastResponder, PlainConnection {
   #bytes = noBytes;
   /** The head of the request in progress, or of one whose body is incomplete. */
   #current: PreparedHead | undefined;
+  /** The request of the head above, while its body is incomplete. */
+  #partial: PartialRequest | undefined;
   #body = noBytes;
   /** Node's response, while the pipeline uses one. */
   #response: ServerResponse | undefined;
@@ -81,6 +93,10 @@ export class FastConnection implements FastResponder, PlainConnection {
 
   readonly #onData = (chunk: Buffer) => {
     this.#isFresh = false;
+    if (this.#partial !== undefined) {
+      this.#collect(this.#partial, chunk);
+      return;
+    }
     this.#bytes = this.#bytes.length === 0 ? chunk : Buffer.concat([this.#bytes, chunk]);
     if (this.#isInProgress || this.socket.writableNeedDrain) {
       this.socket.pause();
@@ -110,10 +126,19 @@ export class FastConnection implements FastResponder, PlainConnection {
   /** An error also closes the socket; without a listener it would end the process. */
   readonly #onError = () => undefined;
 
-  readonly #onClose = () => this.#host.left();
+  readonly #onClose = () => {
+    this.#takePartial();
+    this.#host.left();
+  };
 
   /** Starts the next request, if it is complete. */
   #proceed(): void {
+    if (this.#partial !== undefined) {
+      if (this.#hasEnded) {
+        this.#handOver();
+      }
+      return;
+    }
     if (this.#bytes.length === 0) {
       if (this.#hasEnded) {
         this.socket.end();
@@ -122,27 +147,53 @@ export class FastConnection implements FastResponder, PlainConnection {
       }
       return;
     }
-    const isNew = this.#current === undefined;
-    this.#current ??= this.#host.headOf(this.#bytes);
-    const current = this.#current;
+    const current = this.#host.headOf(this.#bytes);
     const end = current === undefined ? 0 : current.bytes + current.head.bodyBytes;
     if (current === undefined || end > requestBytesMax) {
       this.#handOver();
     } else if (this.#bytes.length >= end) {
-      this.#begin(current, end);
-    } else if (this.#hasEnded) {
+      const request = this.#bytes.subarray(0, end);
+      this.#bytes = this.#bytes.length === end ? noBytes : this.#bytes.subarray(end);
+      this.#begin(current, request);
+    } else if (this.#hasEnded || !this.#host.tryTakeMemory(end)) {
       this.#handOver();
-    } else if (isNew) {
+    } else {
+      this.#current = current;
       this.#sinceMs = performance.now();
+      this.#partial = { bytes: Buffer.allocUnsafe(end), size: 0 };
+      this.#collect(this.#partial, this.#bytes);
       this.socket.resume();
     }
   }
 
-  #begin(current: PreparedHead, end: number): void {
+  #begin(current: PreparedHead, request: Buffer): void {
     this.#isInProgress = true;
-    this.#body = this.#bytes.subarray(current.bytes, end);
-    this.#bytes = this.#bytes.length === end ? noBytes : this.#bytes.subarray(end);
+    this.#current = current;
+    this.#body = request.subarray(current.bytes);
     this.#host.take(current, this.#body);
+  }
+
+  /** Each byte is copied once, to its place: joining the chunks as they arrive would copy the first ones again and again. */
+  #collect(partial: PartialRequest, chunk: Buffer): void {
+    const copied = chunk.copy(partial.bytes, partial.size);
+    partial.size += copied;
+    this.#bytes = noBytes;
+    if (partial.size === partial.bytes.length) {
+      this.#takePartial();
+      this.#bytes = copied === chunk.length ? noBytes : chunk.subarray(copied);
+      this.#begin(this.#current as PreparedHead, partial.bytes);
+    }
+  }
+
+  /** Returns the bytes of the incomplete request, and frees its memory. */
+  #takePartial(): Buffer | undefined {
+    const partial = this.#partial;
+    if (partial === undefined) {
+      return undefined;
+    }
+    this.#partial = undefined;
+    this.#host.releaseMemory(partial.bytes.length);
+    return partial.bytes.subarray(0, partial.size);
   }
 
   sendOk(headerLines: string, body: string): void {
@@ -209,15 +260,16 @@ export class FastConnection implements FastResponder, PlainConnection {
   /** Hands the connection over to Node, with all bytes that were read and not answered. */
   #handOver(): void {
     const { socket } = this;
+    const bytes = this.#takePartial() ?? this.#bytes;
     this.#leave();
     socket.pause();
     if (this.#hasEnded) {
       // `unshift` is not possible after the end of a stream.
       this.#host.parse();
-      socket.emit('data', this.#bytes);
+      socket.emit('data', bytes);
       socket.emit('end');
     } else {
-      socket.unshift(this.#bytes);
+      socket.unshift(bytes);
       this.#host.parse();
       socket.resume();
     }
@@ -240,7 +292,7 @@ export class FastConnection implements FastResponder, PlainConnection {
       return;
     }
     if (this.#current !== undefined) {
-      if (lastedMs >= bodyWithinMs) {
+      if (lastedMs >= this.#host.bodyWithinMs) {
         this.#handOver();
       }
     } else if (this.#isFresh) {

@@ -2,6 +2,7 @@
  * Compares the fast HTTP path with Node's own server on the same handler: for any bytes, in any pieces, the responses must be
  * the same.
  */
+import { hash } from 'node:crypto';
 import { EventEmitter, once } from 'node:events';
 import type { Server } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
@@ -15,6 +16,8 @@ import { exchange, type RawAnswer, RawClient, rawRequest } from '../../../../tes
 import { rounds } from '../../../../test/support/rounds.ts';
 import { seedsOf } from '../../../../test/support/seeds.ts';
 import { createLog } from '../../log.ts';
+import { bodyMemoryOf } from '../message/body-memory.ts';
+import { type HttpRequest, requestFromNode } from '../message/http-request.ts';
 import { sendStream } from '../message/send.ts';
 import { drainable } from '../server/drain.ts';
 import { createHttpServer } from '../server/server.ts';
@@ -126,6 +129,7 @@ function requests(): fc.Arbitrary<string> {
     '{',
     '',
     `{"model":"m","estimated_cost_usd":"1","workflow":"${'w'.repeat(20_000)}"}`,
+    `{"model":"m","estimated_cost_usd":"1","workflow":"${'w'.repeat(100_000)}"}`,
   );
   const bodyOf = (target: string, lines: readonly string[], body: string) =>
     `POST ${target} HTTP/1.1\r\n${lines.join('\r\n')}\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
@@ -335,12 +339,55 @@ describe('the fast HTTP path responds exactly like Node', () => {
   });
 });
 
-/** Opens a connection; returns the client and the server's socket. */
-async function connected({ server, port }: Listening): Promise<{ client: RawClient; socket: Socket }> {
+interface Connected {
+  readonly client: RawClient;
+  /** The server's side. */
+  readonly socket: Socket;
+}
+
+async function connected({ server, port }: Listening): Promise<Connected> {
   const accepted = once(server, 'connection') as Promise<[Socket]>;
   const client = await RawClient.open(port);
   const [socket] = await accepted;
   return { client, socket };
+}
+
+/** Starts a server whose fast path answers every request by this function, however late the rest of a body is. */
+async function serving(
+  serve: (request: HttpRequest) => unknown,
+  options: { readonly arrivingBytesMax?: number } = {},
+): Promise<Listening> {
+  const server = createHttpServer(
+    (request, response) => void serve(requestFromNode(request, response)),
+    createLog('silent'),
+  );
+  const fastPath = openFastPath(server, {
+    ...options,
+    bodyWithinMs: Number.POSITIVE_INFINITY,
+    serve: (request) => void serve(request),
+  });
+  servers.push(server);
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return { server, port: (server.address() as AddressInfo).port, fastPath };
+}
+
+async function answerWithDigest(request: HttpRequest): Promise<void> {
+  try {
+    const memory = bodyMemoryOf(undefined, '127.0.0.1');
+    const body = await request.readBytes({ limitBytes: 10_000_000, memory });
+    request.send({ status: 200, headers: {}, body: digestOf(body) }, {});
+  } catch {
+    request.send({ status: 422, headers: {}, body: 'incomplete' }, {});
+  }
+}
+
+function headOf(bodyBytes: number): string {
+  return rawRequest('POST', '/', [`Content-Length: ${bodyBytes}`]);
+}
+
+function digestOf(body: Buffer): string {
+  return hash('sha256', body);
 }
 
 /** Node's server attaches a parser to each of its connections. */
@@ -416,6 +463,55 @@ describe('a connection', () => {
     const answers = await client.answersUntilClosed();
     expect(answers.length).toBe(count);
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
+  });
+
+  it('stays on the fast path for requests of up to a megabyte, and leaves it with a larger one', async () => {
+    const served = await serving(answerWithDigest);
+    const { client, socket } = await connected(served);
+    const bodies = [200_000, 65_537, 1_000_000, 10].map((size, index) =>
+      Buffer.alloc(size, `${index} abcdefg`),
+    );
+    const bytes = Buffer.concat(bodies.flatMap((body) => [Buffer.from(headOf(body.length)), body]));
+    // The server reads them in pieces that are not those of the requests.
+    void client.send(bytes);
+    for (const body of bodies) {
+      expect((await client.answer()).text).toBe(digestOf(body));
+    }
+    expect(isOnFastPath(socket)).toBe(true);
+    const larger = Buffer.alloc(1_048_576, 'x');
+    await client.send(headOf(larger.length), larger);
+    expect((await client.answer()).text).toBe(digestOf(larger));
+    expect(isOnFastPath(socket)).toBe(false);
+    client.destroy();
+  });
+
+  it('leaves an incomplete request to Node if it needs more memory than is left for all of them', async () => {
+    const served = await serving(answerWithDigest, { arrivingBytesMax: 2_000 });
+    const staysOnFastPath = async ({ client, socket }: Connected, bodyBytes: number) => {
+      const body = Buffer.alloc(bodyBytes, 'x');
+      const headReceived = once(socket, 'data');
+      await client.send(headOf(bodyBytes));
+      await headReceived;
+      await client.send(body);
+      expect((await client.answer()).text).toBe(digestOf(body));
+      return isOnFastPath(socket);
+    };
+    const first = await connected(served);
+    // Twice, because the memory of a complete request is free again.
+    expect([await staysOnFastPath(first, 1_500), await staysOnFastPath(first, 1_500)]).toEqual([true, true]);
+    // So is that of a request whose client leaves.
+    const headReceived = once(first.socket, 'data');
+    await first.client.send(headOf(1_500));
+    await headReceived;
+    const closed = once(first.socket, 'close');
+    first.client.destroy();
+    await closed;
+    const second = await connected(served);
+    expect([await staysOnFastPath(second, 1_500), await staysOnFastPath(second, 2_000)]).toEqual([
+      true,
+      false,
+    ]);
+    second.client.destroy();
   });
 
   it('gets a streamed response, even if it reads slowly', async () => {

@@ -30,15 +30,29 @@ export interface FastPath {
 const sweepEveryMs = 250;
 /** Maximum number of cached heads: clients repeat the same few. */
 const cachedHeadsMax = 1_000;
+const defaultArrivingBytesMax = 67_108_864;
+const defaultBodyWithinMs = 250;
 const headEnd = Buffer.from('\r\n\r\n');
 
 export interface FastPathOptions {
   readonly fastHandler?: FastHandler | undefined;
   /** Answers all other requests. Default: the server's `request` listeners. */
   serve?(incoming: HttpRequest): void;
+  /** Memory of the incomplete requests of all connections. Beyond it, incomplete requests are left to Node. */
+  readonly arrivingBytesMax?: number;
+  /** Time after which the rest of an incomplete request is left to Node. */
+  readonly bodyWithinMs?: number;
 }
 
-export function openFastPath(server: Server, { fastHandler, serve }: FastPathOptions = {}): FastPath {
+export function openFastPath(
+  server: Server,
+  {
+    fastHandler,
+    serve,
+    arrivingBytesMax = defaultArrivingBytesMax,
+    bodyWithinMs = defaultBodyWithinMs,
+  }: FastPathOptions = {},
+): FastPath {
   const parse = server.listeners('connection') as ((socket: Socket) => void)[];
   const connections = new Set<FastConnection>();
   const cachedHeads = new Map<string, PreparedHead>();
@@ -81,6 +95,8 @@ export function openFastPath(server: Server, { fastHandler, serve }: FastPathOpt
     return lines.text;
   }
 
+  let arrivingBytes = 0;
+
   server.removeAllListeners('connection');
   server.on('connection', (socket: Socket) => {
     // Reads the address once, so that Node caches it: the system no longer returns it after the client has disconnected.
@@ -116,8 +132,17 @@ export function openFastPath(server: Server, { fastHandler, serve }: FastPathOpt
       },
       left: () => void connections.delete(connection),
       commonLines,
+      tryTakeMemory(bytes) {
+        const fits = arrivingBytes + bytes <= arrivingBytesMax;
+        arrivingBytes += fits ? bytes : 0;
+        return fits;
+      },
+      releaseMemory(bytes) {
+        arrivingBytes -= bytes;
+      },
       isClosing,
       keepAliveMs: server.keepAliveTimeout,
+      bodyWithinMs,
       firstByteWithinMs: server.headersTimeout,
     });
     connections.add(connection);
