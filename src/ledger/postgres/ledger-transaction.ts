@@ -93,8 +93,9 @@ export class LedgerTransaction<Run> {
       ),
     );
     const works: OrgWork<Run>[] = [];
+    const commandsOf = new Map(all.map(({ orgId, commands }) => [orgId, commands]));
     for (const { orgId, version } of locked) {
-      const commands = all.find((one) => one.orgId === orgId)?.commands ?? [];
+      const commands = commandsOf.get(orgId) ?? [];
       works.push({ orgId, commands, changes: new OrgChanges(await this.#limits(orgId, version)) });
       results.set(orgId, new Array(commands.length));
     }

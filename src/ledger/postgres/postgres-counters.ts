@@ -2,18 +2,24 @@
 import type { Counter } from '../../kernel/admission.ts';
 import { lifetime } from '../../kernel/windows.ts';
 import type { Transaction } from '../../platform/db/database.ts';
-import { binaryArray } from '../../platform/db/wire/binary-values.ts';
+import { type ArrayType, binaryArray } from '../../platform/db/wire/binary-values.ts';
 import type { OrgLedgerState } from '../holds/org-ledger-state.ts';
 
 /** The columns of a counter that decisions change. */
 export type CounterAmounts = Pick<Counter, 'settled' | 'held' | 'alerted'>;
 
-/** A counter, and the key of its row. */
-interface StoredCounter {
+export interface CounterKey {
   readonly orgId: string;
   readonly key: string;
+}
+
+/** A counter, and the key of its row. */
+interface StoredCounter extends CounterKey {
   readonly counter: Counter;
 }
+
+/** The end of the window is not read: only the row needs it, to be evicted. */
+const unread = Number.NaN;
 
 type CounterTransaction = Pick<Transaction, 'query' | 'isDistributed'>;
 
@@ -22,16 +28,17 @@ function inTheirShards({ isDistributed }: CounterTransaction): string {
   return isDistributed === true ? 'AND c.org_id = ANY($1)' : '';
 }
 
+/** Reads the amounts of those counters that exist. Rows are short, since each decision reads several. */
 export async function selectCounters(
   tx: CounterTransaction,
-  keys: readonly { readonly orgId: string; readonly key: string }[],
+  keys: readonly CounterKey[],
 ): Promise<StoredCounter[]> {
   if (keys.length === 0) {
     return [];
   }
-  const rows = await tx.query<CounterAmounts & { org_id: string; key: string; window_end: Date }>(
-    `SELECT c.org_id, c.key, settled, held, alerted, window_end
-       FROM unnest($1::text[], $2::text[]) AS w(org_id, key)
+  const rows = await tx.query<CounterAmounts & { at: number }>(
+    `SELECT w.at, settled, held, alerted
+       FROM unnest($1::text[], $2::text[], $3::int4[]) AS w(org_id, key, at)
        JOIN counters c ON c.org_id = w.org_id AND c.key = w.key ${inTheirShards(tx)}`,
     [
       binaryArray(
@@ -42,13 +49,13 @@ export async function selectCounters(
         'text',
         keys.map(({ key }) => key),
       ),
+      binaryArray('int4', [...keys.keys()]),
     ],
   );
-  return rows.map(({ org_id, key, settled, held, alerted, window_end }) => ({
-    orgId: org_id,
-    key,
-    counter: { settled, held, alerted, endMs: window_end.getTime() },
-  }));
+  return rows.map(({ at, settled, held, alerted }) => {
+    const { orgId, key } = keys[at] as CounterKey;
+    return { orgId, key, counter: { settled, held, alerted, endMs: unread } };
+  });
 }
 
 /** The counters of an org, and those of them that were read, as they were. */
@@ -92,11 +99,18 @@ async function insertCounters(
     return;
   }
   await tx.query(
-    `INSERT INTO counters (org_id, key, limit_id, window_end, settled, held, alerted)
-     SELECT org_id, key, split_part(key, '@', 1), window_end, settled, held, alerted FROM ${unnested}
+    `INSERT INTO counters (org_id, key, limit_id, settled, held, alerted, window_end)
+     SELECT org_id, key, split_part(key, '@', 1), settled, held, alerted, window_end
+       FROM unnest(${amountColumns}, $6::timestamptz[]) AS w(org_id, key, settled, held, alerted, window_end)
      ON CONFLICT (org_id, key) DO UPDATE SET settled = excluded.settled, held = excluded.held, alerted = excluded.alerted,
        window_end = excluded.window_end`,
-    columnsOf(counters, nowMs),
+    [
+      ...amountsOf(counters),
+      binaryArray(
+        'timestamptz',
+        counters.map(({ counter }) => new Date(neededUntil(counter, nowMs))),
+      ),
+    ],
   );
 }
 
@@ -113,29 +127,28 @@ async function updateCounters(
     return;
   }
   await tx.query(
-    `UPDATE counters c SET settled = w.settled, held = w.held, alerted = w.alerted, window_end = w.window_end
-       FROM ${unnested} WHERE c.org_id = w.org_id AND c.key = w.key ${inTheirShards(tx)}`,
-    columnsOf(counters, nowMs),
+    `UPDATE counters c SET settled = w.settled, held = w.held, alerted = w.alerted, window_end = greatest(c.window_end, $6)
+       FROM unnest(${amountColumns}) AS w(org_id, key, settled, held, alerted)
+      WHERE c.org_id = w.org_id AND c.key = w.key ${inTheirShards(tx)}`,
+    [...amountsOf(counters), new Date(nowMs)],
   );
 }
 
-const columnTypes = ['text', 'text', 'timestamptz', 'int8', 'int8', 'int4'] as const;
-const unnested = `unnest(${columnTypes.map((type, index) => `$${index + 1}::${type}[]`).join(', ')})
-  AS w(org_id, key, window_end, settled, held, alerted)`;
+const amountColumns = '$1::text[], $2::text[], $3::int8[], $4::int8[], $5::int4[]';
 
-function columnsOf(counters: readonly StoredCounter[], nowMs: number): Uint8Array[] {
-  const columns = [
-    counters.map(({ orgId }) => orgId),
-    counters.map(({ key }) => key),
-    counters.map(({ counter }) => new Date(neededUntil(counter.endMs, nowMs))),
-    counters.map(({ counter }) => counter.settled),
-    counters.map(({ counter }) => counter.held),
-    counters.map(({ counter }) => counter.alerted),
+function amountsOf(counters: readonly StoredCounter[]): Uint8Array[] {
+  const column = (type: ArrayType, field: (stored: StoredCounter) => unknown) =>
+    binaryArray(type, counters.map(field));
+  return [
+    column('text', ({ orgId }) => orgId),
+    column('text', ({ key }) => key),
+    column('int8', ({ counter }) => counter.settled),
+    column('int8', ({ counter }) => counter.held),
+    column('int4', ({ counter }) => counter.alerted),
   ];
-  return columns.map((values, index) => binaryArray(columnTypes[index] ?? 'text', values));
 }
 
 /** A counter without a window, such as that of a chain, is kept for as long as it is used. */
-function neededUntil(endMs: number, nowMs: number): number {
+function neededUntil({ endMs }: Counter, nowMs: number): number {
   return endMs === lifetime.endMs ? nowMs : Math.max(endMs, nowMs);
 }
