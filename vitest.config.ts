@@ -33,7 +33,7 @@ const common = {
   expect: { poll: { timeout: 300_000, interval: 20 } },
 };
 
-/** Repeated tests: a few rounds in `npm test`, many under PURSER_TEST_SOAK (test/support/rounds.ts). */
+/** Tests that do less in `npm test` than under PURSER_TEST_SOAK: mostly fewer rounds (test/support/rounds.ts). */
 const repeated = [
   'src/kernel/routing.test.ts',
   'src/kernel/workload.test.ts',
@@ -42,6 +42,7 @@ const repeated = [
   'src/platform/http/fast/fast-path.test.ts',
   'test/contract/money.test.ts',
   'test/contract/random-requests.test.ts',
+  'test/documents.test.ts',
   'test/e2e/client-spool.test.ts',
   'test/e2e/kill-nine.test.ts',
   'test/e2e/money-faults-embedded.test.ts',
@@ -116,7 +117,7 @@ const sameOnEitherEngine = [
   'src/platform/db/migrate.test.ts',
   'test/monitoring.test.ts',
   'test/contract/{access,attribution,body-limits,catalog,console*,deprecations,field-errors,forms,granting,lists,openapi,ranges,request-rate}.test.ts',
-  'test/e2e/{alerts,deprecation-usage,edge-fail-mode,fairness,idempotency,log-output,money-faults,process,revocation,safety,sign-in,statement-month}.test.ts',
+  'test/e2e/{alerts,deprecation-usage,edge-fail-mode,fairness,idempotency,log-output,money-faults,process,provider-bills,revocation,safety,sign-in,statement-month}.test.ts',
 ];
 /** Tests of which parts are about the embedded engine alone, or need it to reach every route. */
 const leftToEmbedded = ['test/contract/random-requests.test.ts', 'test/e2e/process-in-place.test.ts'];

@@ -18,7 +18,13 @@ import type { Site } from '../src/docs/site.ts';
 const committed = committedSite();
 const { site, openApi } = committed;
 const operations = operationsOf(openApi);
-const textOf = (path: string) => site.page(path, 'auto')?.text ?? '';
+/** Pages are rendered for each request, and these tests read most of them several times. */
+const texts = new Map<string, string>();
+function textOf(path: string): string {
+  const text = texts.get(path) ?? site.page(path, 'auto')?.text ?? '';
+  texts.set(path, text);
+  return text;
+}
 
 let search: Search;
 beforeAll(async () => {

@@ -24,7 +24,7 @@ import { createHttpServer } from '../server/server.ts';
 import { type FastPath, openFastPath } from './fast-path.ts';
 
 const { forAll } = seedsOf('fast-path');
-const streams = rounds(150, 1_500);
+const streams = rounds(75, 1_500);
 
 let world: World;
 let rich: TestOrg;
