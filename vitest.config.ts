@@ -33,7 +33,7 @@ const common = {
   expect: { poll: { timeout: 300_000, interval: 20 } },
 };
 
-/** Tests that do less in `npm test` than under PURSER_TEST_SOAK: mostly fewer rounds (test/support/rounds.ts). */
+/** Repeated tests: a few rounds in `npm test`, many under PURSER_TEST_SOAK (test/support/rounds.ts). */
 const repeated = [
   'src/kernel/routing.test.ts',
   'src/kernel/workload.test.ts',
@@ -42,7 +42,6 @@ const repeated = [
   'src/platform/http/fast/fast-path.test.ts',
   'test/contract/money.test.ts',
   'test/contract/random-requests.test.ts',
-  'test/documents.test.ts',
   'test/e2e/client-spool.test.ts',
   'test/e2e/kill-nine.test.ts',
   'test/e2e/money-faults-embedded.test.ts',
@@ -51,12 +50,12 @@ const repeated = [
   'test/frozen-contract/published.test.ts',
 ];
 /**
- * Slow tests of tools around the service: samples of the documentation, the command line, upgrades of the packaged program, and the
- * rules that hold the code to the contract.
+ * Slow tests of tools around the service: the guides (`npm test` runs the README), samples of the documentation, the command line,
+ * upgrades of the packaged program, and the rules that hold the code to the contract.
  */
 const tools = [
   'test/e2e/{client-package,samples}.test.ts',
-  'test/e2e/{command-line,configuration,demo,gateway-commands,init,prices,upgrade}.test.ts',
+  'test/e2e/{command-line,configuration,demo,gateway-commands,guides,init,prices,upgrade}.test.ts',
   'test/frozen-contract/{command,contract,every-name}.test.ts',
 ];
 /**

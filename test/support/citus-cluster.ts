@@ -99,7 +99,21 @@ export async function createOnAllNodes(
 }
 
 export async function dropOnAllNodes(urls: readonly string[], name: string): Promise<void> {
-  await Promise.all(urls.map((url) => runOn(url, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`)));
+  await Promise.all(urls.map((url) => dropOn(url, name)));
+}
+
+const objectInUse = '55006';
+
+/** A background process of Citus may connect again before the database is dropped. */
+async function dropOn(url: string, name: string): Promise<void> {
+  try {
+    await runOn(url, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
+  } catch (error) {
+    if ((error as pg.DatabaseError).code !== objectInUse) {
+      throw error;
+    }
+    await dropOn(url, name);
+  }
 }
 
 /** Creates the extension in a database of all nodes, and makes them a cluster. The first URL is that of the coordinator. */

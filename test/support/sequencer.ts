@@ -1,7 +1,7 @@
 /** The order of the test files of a project: files that mostly wait for processes come first, beside files that compute. */
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
-const startsProcesses = /\/test\/(e2e|documents)/;
+const startsProcesses = /\/test\/(e2e|readme)/;
 
 /**
  * Without it such a file, which is often small, may be the last one of a run, and then the other workers have nothing to do. Within
