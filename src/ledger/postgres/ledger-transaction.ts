@@ -2,7 +2,7 @@
  * One transaction on the ledgers of one or several orgs on PostgreSQL: decides and writes their queued commands under the locks
  * of the orgs. The number of statements does not depend on the number of orgs, except for what is rare.
  */
-import { applicableCounters, type Counter } from '../../kernel/admission.ts';
+import type { Counter } from '../../kernel/admission.ts';
 import type { OrgLimits } from '../../kernel/limits.ts';
 import { commitSettlement } from '../../kernel/settlement.ts';
 import type { Database, Transaction } from '../../platform/db/database.ts';
@@ -10,12 +10,10 @@ import type { SharedClock } from '../../platform/time/clock.ts';
 import { type Hold, isPostedAtExpiry, restoredHold } from '../holds/hold.ts';
 import type { HoldImport, ImportedHold } from '../holds/hold-import.ts';
 import { findStoredKeys, storeKeys } from '../holds/hold-keys.ts';
-import { countersForIncrease } from '../holds/increase-hold.ts';
 import type { MissingCounter } from '../holds/org-ledger-state.ts';
 import { denialFor } from '../holds/take-hold.ts';
 import { type OrgLimitsCache, readOrgLimits } from '../limits/org-limits.ts';
 import type { PostingGroup } from '../posting.ts';
-import { attributedScope, requestedAtMs, surfaceOf } from '../postings/effective-scope.ts';
 import { endedOrUnknown, findEnds, type HoldEnd, insertEnds } from '../postings/ledger-writes.ts';
 import {
   addCounters,
@@ -36,6 +34,7 @@ import type { LockedOrg } from './lock-orgs.ts';
 import { OrgChanges } from './org-changes.ts';
 import { selectCounters, writeCounters } from './postgres-counters.ts';
 import { deleteHolds, insertHolds, selectHolds, selectHoldsSince, updateHolds } from './postgres-holds.ts';
+import { checkedCounters, wantedCounters } from './wanted-counters.ts';
 
 export interface PostgresLedgerOptions<Run> extends BatchDependencies<Run> {
   readonly db: Database;
@@ -172,7 +171,10 @@ export class LedgerTransaction<Run> {
    * ones for holds, increases, previews and imports; `decideBatch` creates those for postings.
    */
   async #readCounters(works: readonly OrgWork<Run>[], nowMs: number): Promise<void> {
-    const wanted = works.map((work) => ({ changes: work.changes, counters: wantedCounters(work, nowMs) }));
+    const wanted = works.map((work) => ({
+      changes: work.changes,
+      counters: wantedCounters(work.commands, work.changes, nowMs),
+    }));
     await this.#loadCounters(
       wanted.map(({ changes, counters }) => ({ changes, keys: [...counters.keys()] })),
     );
@@ -394,64 +396,4 @@ export class LedgerTransaction<Run> {
       ]),
     ]);
   }
-}
-
-/** Returns the counters that the commands need, by key, with what is needed to create those that a command checks. */
-function wantedCounters<Run>(
-  { commands, changes }: OrgWork<Run>,
-  nowMs: number,
-): Map<string, MissingCounter | undefined> {
-  const { orgState, endedBefore } = changes;
-  const wanted = checkedCounters(commands, changes, nowMs);
-  const holds = [...orgState.holds.values()].map(({ hold }) => hold);
-  for (const hold of [...holds, ...endedBefore]) {
-    for (const { key } of [...hold.shares, ...hold.packs]) {
-      wanted.set(key, wanted.get(key));
-    }
-    for (const { key } of applicableCounters(orgState.limits, hold.scope, hold.admittedAtMs, 'run')
-      .counters) {
-      wanted.set(key, wanted.get(key));
-    }
-  }
-  return wanted;
-}
-
-/** Returns the counters that the commands check, without those of the holds that they end. */
-function checkedCounters<Run>(
-  commands: readonly LedgerCommand<Run>[],
-  { orgState }: OrgChanges,
-  nowMs: number,
-): Map<string, MissingCounter | undefined> {
-  const wanted = new Map<string, MissingCounter | undefined>();
-  for (const one of commands) {
-    if (one.kind === 'hold' || one.kind === 'preview') {
-      for (const { scope, surface } of one.kind === 'hold' ? [one.request] : one.previews) {
-        for (const limitWindow of applicableCounters(orgState.limits, scope, nowMs, surface).counters) {
-          wanted.set(limitWindow.key, { limitWindow, scope });
-        }
-      }
-    } else if (one.kind === 'import') {
-      for (const { scope, admittedAtMs, surface } of one.request.holds) {
-        const { counters } = applicableCounters(orgState.limits, scope, admittedAtMs, surface);
-        for (const limitWindow of counters) {
-          wanted.set(limitWindow.key, { limitWindow, scope });
-        }
-      }
-    } else if (one.kind === 'increase') {
-      const hold = orgState.holds.get(one.holdId)?.hold;
-      for (const counter of hold === undefined ? [] : countersForIncrease(orgState, hold)) {
-        wanted.set(counter.limitWindow.key, counter);
-      }
-    } else if (one.kind === 'post') {
-      for (const posting of one.group.postings) {
-        const atMs = requestedAtMs(posting, nowMs);
-        const surface = surfaceOf(posting);
-        const scope = attributedScope(posting);
-        for (const { key } of applicableCounters(orgState.limits, scope, atMs, surface).counters) {
-          wanted.set(key, wanted.get(key));
-        }
-      }
-    }
-  }
-  return wanted;
 }
