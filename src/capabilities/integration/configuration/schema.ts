@@ -130,7 +130,7 @@ export const ApplyOptions = closed({
   ),
 });
 
-const PlanDigest = Type.String({ pattern: '^[0-9a-f]{64}$' });
+const PlanDigest = Type.String({ pattern: '^[0-9a-f]{64}$', maxLength: 64 });
 
 export const ApplyPlanOptions = closed({
   ...ApplyOptions.properties,
