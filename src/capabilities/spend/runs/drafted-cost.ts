@@ -1,4 +1,4 @@
-/** What a run costs by its body: as stated, as priced, or unknown, so that the held amount is posted. */
+/** Computes the cost of a run from its request body. If the cost is unknown, the ledger posts the held amount. */
 import type { FieldError } from '../../../contract/errors.ts';
 import { parseUsd } from '../../../kernel/money.ts';
 import { type TokenCounts, worstCaseCost } from '../../../kernel/prices.ts';

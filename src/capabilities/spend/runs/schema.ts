@@ -87,7 +87,7 @@ export const CompleteRun = closed({
   ...measured,
 });
 export type CompleteRun = Static<typeof CompleteRun>;
-/** What the body of a new or of a completed run says about its usage and cost. */
+/** The usage and cost fields that a new run and a completion have in common. */
 export type Measured = Omit<CompleteRun, 'status'>;
 
 export const AdjustRun = closed({
