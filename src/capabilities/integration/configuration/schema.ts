@@ -137,7 +137,7 @@ export const ApplyPlanOptions = closed({
   plan_digest: Type.Optional({
     ...PlanDigest,
     description:
-      'The `plan_digest` of the plan that was reviewed. If the application would make other changes, it is rejected with 409.',
+      '64 hexadecimal digits: the `plan_digest` of a plan. If the application would make other changes, it is rejected with 409.',
   }),
 });
 export type ApplyPlanOptions = Static<typeof ApplyPlanOptions>;
