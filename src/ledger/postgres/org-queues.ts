@@ -44,8 +44,8 @@ const smallSize = 50;
 
 export class OrgQueues<Run> {
   readonly #places = new FairShare({ capacity: waitingMax });
+  /** Commands that are in no batch yet. An org has an entry while it is ready, or in a batch. */
   readonly #waiting = new Map<string, QueuedCommand<Run>[]>();
-  readonly #busy = new Set<string>();
   /** Orgs with waiting commands that are in no batch, by group. */
   readonly #ready = new Map<number, Set<string>>();
   readonly #executor: BatchExecutor<Run>;
@@ -71,11 +71,9 @@ export class OrgQueues<Run> {
       const waiting = this.#waiting.get(orgId);
       if (waiting === undefined) {
         this.#waiting.set(orgId, [queued]);
+        this.#makeReady(orgId);
       } else {
         waiting.push(queued);
-      }
-      if (!this.#busy.has(orgId)) {
-        this.#makeReady(orgId);
       }
     });
   }
@@ -167,7 +165,6 @@ export class OrgQueues<Run> {
     const commands = waiting.splice(0, commandsPerOrg);
     this.#places.release(orgId, commands.length);
     this.#removeReady(group, orgId);
-    this.#busy.add(orgId);
     return { orgId, commands };
   }
 
@@ -214,7 +211,6 @@ export class OrgQueues<Run> {
         continue;
       }
       const { orgId } = org;
-      this.#busy.delete(orgId);
       if ((this.#waiting.get(orgId)?.length ?? 0) > 0) {
         this.#makeReady(orgId);
       } else {
