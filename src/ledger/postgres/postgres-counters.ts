@@ -1,7 +1,7 @@
 /** Reads and writes the rows of counters on PostgreSQL. */
 import type { Counter } from '../../kernel/admission.ts';
 import { lifetime } from '../../kernel/windows.ts';
-import type { Transaction } from '../../platform/db/database.ts';
+import type { TransactionStatements } from '../../platform/db/database.ts';
 import { type ArrayType, binaryArray } from '../../platform/db/wire/binary-values.ts';
 import type { OrgLedgerState } from '../holds/org-ledger-state.ts';
 
@@ -21,16 +21,14 @@ interface StoredCounter extends CounterKey {
 /** The end of the window is not read: only the row needs it, to be evicted. */
 const unread = Number.NaN;
 
-type CounterTransaction = Pick<Transaction, 'query' | 'isDistributed'>;
-
 /** Citus finds the shards by the list of orgs. PostgreSQL would search the list for each row. */
-function inTheirShards({ isDistributed }: CounterTransaction): string {
-  return isDistributed === true ? 'AND c.org_id = ANY($1)' : '';
+function inTheirShards({ isDistributed }: TransactionStatements): string {
+  return isDistributed ? 'AND c.org_id = ANY($1)' : '';
 }
 
 /** Reads the amounts of those counters that exist. Rows are short, since each decision reads several. */
 export async function selectCounters(
-  tx: CounterTransaction,
+  tx: TransactionStatements,
   keys: readonly CounterKey[],
 ): Promise<StoredCounter[]> {
   if (keys.length === 0) {
@@ -66,7 +64,7 @@ interface ChangedCounters {
 
 /** Writes the counters that are new or differ from what was read. */
 export async function writeCounters(
-  tx: CounterTransaction,
+  tx: TransactionStatements,
   orgs: readonly ChangedCounters[],
   nowMs: number,
 ): Promise<void> {
@@ -91,7 +89,7 @@ export async function writeCounters(
 }
 
 async function insertCounters(
-  tx: CounterTransaction,
+  tx: TransactionStatements,
   counters: readonly StoredCounter[],
   nowMs: number,
 ): Promise<void> {
@@ -119,7 +117,7 @@ async function insertCounters(
  * written: the next decision sums it from the ledger.
  */
 async function updateCounters(
-  tx: CounterTransaction,
+  tx: TransactionStatements,
   counters: readonly StoredCounter[],
   nowMs: number,
 ): Promise<void> {

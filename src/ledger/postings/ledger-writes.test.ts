@@ -21,6 +21,7 @@ test.runIf(engine === 'embedded')(
     const plan: string[] = [];
     await findExistingRuns(
       {
+        isDistributed: false,
         async query(sql) {
           const rows = await db.query<{ 'QUERY PLAN': string }>(`EXPLAIN (GENERIC_PLAN) ${sql}`);
           plan.push(...rows.map((row) => row['QUERY PLAN']));

@@ -13,6 +13,7 @@ import {
   type Queryable,
   senderOf,
   type Transaction,
+  type TransactionStatements,
 } from '../../platform/db/database.ts';
 import type { Ids } from '../../platform/ids.ts';
 import { enqueueEvent } from '../../platform/outbox/outbox.ts';
@@ -275,7 +276,7 @@ export interface ExistingRunRow {
  * them instead of the external id, and read all runs of the org for each id.
  */
 export async function findExistingRuns(
-  tx: Pick<Transaction, 'query' | 'isDistributed'>,
+  tx: TransactionStatements,
   wanted: readonly { readonly orgId: string; readonly externalId: string }[],
 ): Promise<ExistingRunRow[]> {
   return wanted.length === 0
@@ -286,7 +287,7 @@ export async function findExistingRuns(
           CROSS JOIN LATERAL (
             SELECT run_id, content_digest FROM run_identities there
              WHERE there.org_id = wanted.org_id AND there.external_id = wanted.external_id
-                   ${tx.isDistributed === true ? 'AND there.org_id = ANY($1)' : ''}
+                   ${tx.isDistributed ? 'AND there.org_id = ANY($1)' : ''}
              LIMIT 1
           ) AS known`,
         [wanted.map(({ orgId }) => orgId), wanted.map(({ externalId }) => externalId)],

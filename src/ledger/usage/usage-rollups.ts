@@ -6,7 +6,7 @@ import { usageDimensions } from '../../contract/run-dimensions.ts';
 import { count, type Histogram, stepOf, writeHistogram } from '../../kernel/latency-histogram.ts';
 import type { Tags } from '../../kernel/limits.ts';
 import { bucketMs, dayMs } from '../../kernel/rollup-parts.ts';
-import { jsonText, type Transaction } from '../../platform/db/database.ts';
+import { jsonText, type TransactionStatements } from '../../platform/db/database.ts';
 import type { Posted } from '../posting.ts';
 import {
   type UsageDimensions,
@@ -27,10 +27,7 @@ type Rollup = {
 } & UsageDimensions &
   Record<UsageMeasure, bigint>;
 
-export async function addToUsage(
-  tx: Pick<Transaction, 'query' | 'isDistributed'>,
-  posted: readonly Posted[],
-): Promise<void> {
+export async function addToUsage(tx: TransactionStatements, posted: readonly Posted[]): Promise<void> {
   const rollups = new Map<string, Rollup>();
   let last: { readonly one: Posted; readonly rollup: Rollup } | undefined;
   for (const one of posted) {
@@ -48,7 +45,7 @@ export async function addToUsage(
     ...row,
     latencies: writeHistogram(histogram),
   }));
-  for (const statement of tx.isDistributed === true ? addRollupsOneByOne : [addRollups]) {
+  for (const statement of tx.isDistributed ? addRollupsOneByOne : [addRollups]) {
     await tx.query(statement, [jsonText(rows)]);
   }
 }

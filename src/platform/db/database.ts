@@ -26,16 +26,19 @@ export interface Queryable {
   ): Promise<void>;
 }
 
-export interface Transaction extends Queryable {
+export interface TransactionStatements extends Queryable {
+  /** True on a Citus cluster: a statement with several inserts would need all of its workers. */
+  readonly isDistributed: boolean;
+}
+
+export interface Transaction extends TransactionStatements {
   /**
    * For statements whose results are not needed. They are sent in order with all others, and not awaited before the end of the
    * transaction. An error of one of them fails the transaction.
    */
-  readonly unanswered: Queryable;
+  readonly unanswered: TransactionStatements;
   /** Sends everything at once and resolves when the database has run it. Only on the embedded engine. */
   executed?(): Promise<void>;
-  /** True on a Citus cluster: a statement with several inserts would need all of its workers. */
-  readonly isDistributed?: boolean;
   /** Notifies every listener in every process, once the transaction has committed and only if it does. */
   notify(channel: string, payload: string): Promise<void>;
 }

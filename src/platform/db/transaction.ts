@@ -1,5 +1,5 @@
 /** The part of a transaction that both engines share: begin, commit or roll back, notifications after the commit. */
-import { isAborted, type Queryable, type Transaction } from './database.ts';
+import { isAborted, type Queryable, type Transaction, type TransactionStatements } from './database.ts';
 
 export interface PendingNotification {
   readonly channel: string;
@@ -103,7 +103,8 @@ export async function runTransaction<Result>(
       inFlight.push(answered);
     }
   }
-  const unanswered: Queryable = {
+  const unanswered: TransactionStatements = {
+    isDistributed,
     async query(sql, params) {
       sendUnanswered(() => connection.query(sql, params));
       return [];

@@ -88,6 +88,7 @@ test('counts waiting deliveries only for subscriptions with new events', async (
     transaction: (work) =>
       world.db.transaction((tx) =>
         work({
+          isDistributed: tx.isDistributed,
           unanswered: tx.unanswered,
           notify: (...args) => tx.notify(...args),
           query: (sql, params) => {
