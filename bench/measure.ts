@@ -1,8 +1,10 @@
 /**
  * The method of most figures: service and floor alternate, each turn of the service is compared with the following turn of the
  * floor, and the median of the comparisons counts. Other load on the machine then affects both halves of a pair, and a pair
- * that it affects unevenly does not change the median. Figures without a floor (memory, the time of a start) are measured once.
+ * that it affects unevenly does not change the median. A pair during which the host took much of the machine is measured again.
+ * Figures without a floor (memory, the time of a start) are measured once.
  */
+import { startStolenTime } from './stolen-time.ts';
 
 /** Result of one turn, by figure: `requests/s`, `p99 ms`, … Figures that this machine cannot measure are missing. */
 export type Sample = Readonly<Record<string, number>>;
@@ -66,6 +68,8 @@ export function judgeable(row: Row, small: boolean): Row {
 export interface Pair {
   readonly service: Sample;
   readonly floor: Sample;
+  /** The share of the machine that its host took meanwhile. */
+  readonly stolen: number;
 }
 
 export interface Figure {
@@ -99,19 +103,39 @@ export interface Turns {
  */
 const warmUpSeconds = { service: 6, floor: 2 };
 
+/** If the host took more of the machine than this, it may have taken it from one contender alone. */
+const stolenMax = 0.05;
+/** A host that is busy for long must not keep the run from ending. */
+const measuredPerPair = 3;
+
+/** Returns the pairs that count: as many as asked for, those from which the host took least. */
 export async function measurePairs(contenders: Contenders, { pairs, secondsPerTurn, progress }: Turns) {
   progress('warming up');
   await contenders.service(warmUpSeconds.service);
   await contenders.floor(warmUpSeconds.floor);
   const measured: Pair[] = [];
-  for (let turn = 1; turn <= pairs; turn += 1) {
-    progress(`pair ${turn} of ${pairs}: service`);
+  const undisturbed = () => measured.filter(({ stolen }) => stolen <= stolenMax).length;
+  while (undisturbed() < pairs && measured.length < pairs * measuredPerPair) {
+    const name = `pair ${undisturbed() + 1} of ${pairs}`;
+    const stolenSince = startStolenTime();
+    progress(`${name}: service`);
     const service = await contenders.service(secondsPerTurn);
-    progress(`pair ${turn} of ${pairs}: floor`);
+    progress(`${name}: floor`);
     const floor = await contenders.floor(secondsPerTurn);
-    measured.push({ service, floor });
+    measured.push({ service, floor, stolen: stolenSince() });
   }
-  return measured;
+  return { counted: measured.toSorted((a, b) => a.stolen - b.stolen).slice(0, pairs), all: measured };
+}
+
+/** Returns a note if the host took much of the machine. */
+export function noteOnStolenTime({ counted, all }: Awaited<ReturnType<typeof measurePairs>>): string[] {
+  const percent = ({ stolen }: Pair) => Math.round(stolen * 100);
+  const most = Math.max(...counted.map(percent));
+  return all.length === counted.length && most <= stolenMax * 100
+    ? []
+    : [
+        `The host took up to ${Math.max(...all.map(percent))} % of the machine. Of ${all.length} pairs the ${counted.length} count from which it took least, at most ${most} %.`,
+      ];
 }
 
 export function figuresOfPairs({ toReach, differences = [] }: PairsRow, pairs: readonly Pair[]): Figure[] {

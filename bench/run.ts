@@ -8,6 +8,7 @@ import {
   figuresOfSingles,
   judgeable,
   measurePairs,
+  noteOnStolenTime,
   type Row,
   type RowOptions,
 } from './measure.ts';
@@ -152,8 +153,9 @@ async function measured(row: Row, rowOptions: RowOptions): Promise<RowResult & {
     }
     const contenders = await row.prepare(rowOptions);
     try {
-      const raw = await measurePairs(contenders, rowOptions);
-      return { row, figures: figuresOfPairs(row, raw), notes: (await contenders.notes?.()) ?? [], raw };
+      const measuredPairs = await measurePairs(contenders, rowOptions);
+      const notes = [...((await contenders.notes?.()) ?? []), ...noteOnStolenTime(measuredPairs)];
+      return { row, figures: figuresOfPairs(row, measuredPairs.counted), notes, raw: measuredPairs.all };
     } finally {
       await contenders.close();
     }
