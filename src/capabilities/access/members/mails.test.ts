@@ -31,16 +31,15 @@ const call = (method: string, path: string, body?: object) =>
 const invite = async (email = 'ada@example.com') =>
   (await call('POST', '/members', { email, name: 'Ada', role: 'viewer' })).json;
 const send = () => world.runJob('send-member-mails');
-const waiting = () => world.db.query('SELECT id FROM member_mails WHERE org_id = $1', [org.id]);
+const waiting = () =>
+  world.db.query('SELECT id FROM member_mails WHERE org_id = $1 AND sent_at IS NULL', [org.id]);
+const stored = () =>
+  world.db.query<{ row: string }>('SELECT m::text AS row FROM member_mails m WHERE org_id = $1', [org.id]);
 
 test('an invitation is sent with its link, which signs in once, and is in no log line', async () => {
   const invited = await invite();
   expect(invited.emailed).toBe(true);
-  const [stored] = await world.db.query<{ row: string }>(
-    'SELECT m::text AS row FROM member_mails m WHERE org_id = $1',
-    [org.id],
-  );
-  expect(stored?.row).not.toContain(invited.sign_in_url);
+  expect((await stored())[0]?.row).not.toContain(invited.sign_in_url);
   await send();
   expect(sink.mails).toMatchObject([
     {
@@ -91,4 +90,37 @@ test('a rejected address is not retried, and an unusable one is not tried', asyn
   expect((await invite('a,b@example.com')).emailed).toBe(false);
   await send();
   expect(sink.mails).toEqual([]);
+});
+
+test('an address gets five messages an hour, also if its member is removed and invited again', async () => {
+  for (let sent = 1; sent <= 5; sent += 1) {
+    const { id, emailed } = await invite();
+    expect(emailed).toBe(true);
+    await send();
+    await call('DELETE', `/members/${id}`);
+  }
+  const sixth = await invite();
+  expect(sixth).toMatchObject({ emailed: false, sign_in_url: expect.any(String) });
+  expect((await call('POST', `/members/${sixth.id}/sign-in-link`)).json.emailed).toBe(false);
+  expect((await invite('bob@example.com')).emailed).toBe(true);
+  await send();
+  expect(sink.mails).toHaveLength(6);
+
+  world.clock.advanceSeconds(3_600);
+  expect((await call('POST', `/members/${sixth.id}/sign-in-link`)).json.emailed).toBe(true);
+  await send();
+  expect(sink.mails).toHaveLength(7);
+  expect(await stored()).toHaveLength(1);
+});
+
+test('an organization sends 200 messages an hour', async () => {
+  const { id } = await invite();
+  await send();
+  await world.db.query(
+    `INSERT INTO member_mails (org_id, id, member_id, sealed, link_digest, due_at, created_at, sent_at)
+     SELECT org_id, 'mml_' || n, member_id, sealed, link_digest, due_at, created_at, sent_at
+       FROM member_mails, generate_series(1, 199) AS n WHERE org_id = $1 AND member_id = $2`,
+    [org.id, id],
+  );
+  expect((await invite('bob@example.com')).emailed).toBe(false);
 });

@@ -1,6 +1,9 @@
 /**
  * Sends sign-in links to members by e-mail. A link is queued in the transaction that creates it, encrypted, and sent by a job: at
  * least once, with the same `Message-ID`. A link that was used, replaced or has expired is not sent. The link is in no log line.
+ *
+ * Strangers can be invited, in the name of the operator of the mail server, so an organization sends a bounded number of messages
+ * an hour, also to members that it removes and invites again. Beyond that the caller passes on the link.
  */
 import { agreedNow } from '../../../platform/db/agreed-now.ts';
 import type { Database, Transaction } from '../../../platform/db/database.ts';
@@ -15,7 +18,16 @@ import type { EncryptedColumn } from '../../../platform/secrets/encrypted-column
 import type { Secrets } from '../../../platform/secrets/secrets.ts';
 import type { SharedClock } from '../../../platform/time/clock.ts';
 import { findOrg } from '../orgs/index.ts';
-import { claimMails, deleteMail, insertMail, type MemberMailRow, postponeMail } from './mail-queries.ts';
+import {
+  claimMails,
+  countMails,
+  deleteMail,
+  deleteSentMails,
+  insertMail,
+  type MemberMailRow,
+  markMailSent,
+  postponeMail,
+} from './mail-queries.ts';
 import { findMember, type MemberRow } from './queries.ts';
 
 export interface MailDependencies {
@@ -30,7 +42,10 @@ export interface MailDependencies {
 }
 
 export interface MemberMails {
-  /** Queues the link, if the deployment can send e-mail and the member has an address; returns whether it did. */
+  /**
+   * Queues the link, if the deployment can send e-mail, the member has an address, and not too many messages were sent; returns
+   * whether it did.
+   */
   enqueue(tx: Transaction, member: MemberRow, url: string | null, now: Date): Promise<boolean>;
   readonly job: Job;
 }
@@ -43,6 +58,9 @@ const firstDelayMs = 10_000;
 const delayMsMax = 3_600_000;
 /** Without a link there is no expiry: about three days of attempts. */
 const attemptsMax = 80;
+const hourMs = 3_600_000;
+/** Messages an hour of an organization. */
+const hourlyMax = { all: 200, toAddress: 5 };
 
 export function mailContext(orgId: string, id: string): string {
   return `member mail ${orgId} ${id}`;
@@ -72,7 +90,7 @@ export function createMemberMails(deps: MailDependencies): MemberMails {
     const { status, error, isRejected } = await mailer.send(mailOf(row, member, org.name, url));
     await faults('mail.after_send', 'members.invite');
     if (status !== null && status >= 200 && status < 300) {
-      return deleteMail(db, row);
+      return markMailSent(db, row, secrets.encrypt('', mailContext(row.org_id, row.id)), now);
     }
     const about = { org_id: row.org_id, member_id: row.member_id, status, error };
     if (isRejected || row.attempt_count + 1 >= attemptsMax) {
@@ -118,6 +136,10 @@ export function createMemberMails(deps: MailDependencies): MemberMails {
       if (!mailer.isConfigured || email === null || !isMailAddress(email)) {
         return false;
       }
+      const counted = await countMails(tx, org_id, email, new Date(now.getTime() - hourMs));
+      if (counted.all >= hourlyMax.all || counted.toAddress >= hourlyMax.toAddress) {
+        return false;
+      }
       const id = ids.next('mml');
       const sealed = secrets.encrypt(url ?? `${baseUrl()}/console`, mailContext(org_id, id));
       const link_digest = url === null ? '' : (member.link_digest ?? '');
@@ -131,7 +153,9 @@ export function createMemberMails(deps: MailDependencies): MemberMails {
         if (!mailer.isConfigured) {
           return false;
         }
-        const mails = await claimMails(db, await agreedNow(db, clock), leaseSeconds, mailsPerRun);
+        const now = await agreedNow(db, clock);
+        await deleteSentMails(db, new Date(now.getTime() - hourMs));
+        const mails = await claimMails(db, now, leaseSeconds, mailsPerRun);
         const results = await Promise.allSettled(mails.map(send));
         const failures = results.flatMap((result) => (result.status === 'rejected' ? [result.reason] : []));
         if (failures.length > 0) {

@@ -52,8 +52,8 @@ export const InvitedMember = closed({
   ),
   emailed: Type.Boolean({
     description:
-      'The invitation or link is sent to the e-mail address of the member. False if the deployment has no mail server, or ' +
-      'the member has no usable address.',
+      'The invitation or link is sent to the e-mail address of the member. False if the deployment has no mail server, ' +
+      'the member has no usable address, or within an hour the address got 5 of these e-mails or the organization sent 200.',
   }),
 });
 export type InvitedMember = Static<typeof InvitedMember>;
