@@ -3,6 +3,10 @@
  * not notice, and nothing that was acknowledged is lost or counted twice.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { lockFreeOrgs, lockOrg, lockOrgs } from '../../src/ledger/postgres/lock-orgs.ts';
+import type { Transaction } from '../../src/platform/db/database.ts';
+import { openPostgres } from '../../src/platform/db/postgres/postgres.ts';
+import { createLog } from '../../src/platform/log.ts';
 import { endAllProcesses } from '../support/child-process.ts';
 import { type CitusWorld, openCitusWorld } from '../support/citus-world.ts';
 import { eventually } from '../support/eventually.ts';
@@ -129,12 +133,61 @@ describe('shards that are moved under load', () => {
     await Promise.all(spenders.map((one) => one.stop()));
   });
 
-  /** Moves every shard to the other worker, with the shards that are colocated with it. */
-  async function exchangeShards(): Promise<void> {
+  test.each<[string, (tx: Transaction, orgId: string) => Promise<unknown>]>([
+    ['lockOrg', lockOrg],
+    ['lockFreeOrgs', (tx, orgId) => lockFreeOrgs(tx, [orgId])],
+    ['lockOrgs', (tx, orgId) => lockOrgs(tx, [orgId])],
+  ])('stay where they are while an org is locked (%s)', async (_, lock) => {
+    const org = await createSpendingOrg(service());
+    const db = await openPostgres({ url: world.url, connections: 2, log: createLog('silent') });
+    try {
+      await db.transaction((tx) => lockOrg(tx, org.id));
+      const ended: string[] = [];
+      const moved = exchangeShards(org.id).then(() => ended.push('move'));
+      // The move waits at its start for transactions that run already: this one begins behind that.
+      await eventually(async () => expect(await isCopying()).toBe(true));
+      await db.transaction(async (tx) => {
+        await lock(tx, org.id);
+        const [backend] = await tx.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
+        // Otherwise somebody else could lock the org in its new place.
+        await eventually(async () =>
+          expect(ended.includes('move') || (await isMoveBlockedBy(backend?.pid))).toBe(true),
+        );
+        ended.push('transaction');
+      });
+      await moved;
+      expect(ended).toEqual(['transaction', 'move']);
+    } finally {
+      await db.close();
+    }
+  });
+
+  /** True once a shard that is moved follows the changes of its original. */
+  async function isCopying(): Promise<boolean> {
+    const copying = await world.query(
+      `SELECT 1 FROM run_command_on_workers('SELECT count(confirmed_flush_lsn) FROM pg_replication_slots')
+        WHERE result::int > 0`,
+    );
+    return copying.length > 0;
+  }
+
+  async function isMoveBlockedBy(pid: number | undefined): Promise<boolean> {
+    const blocked = await world.query(
+      `SELECT 1 FROM pg_stat_activity
+        WHERE query LIKE 'SELECT citus_move_shard_placement(%' AND $1 = ANY(pg_blocking_pids(pid))`,
+      [pid],
+    );
+    return blocked.length > 0;
+  }
+
+  /** Moves every shard, or that of one org, to the other worker, with the shards that are colocated with it. */
+  async function exchangeShards(orgId?: string): Promise<void> {
     const placements = await world.query<{ shard: string; port: number }>(
       `SELECT s.shardid::text AS shard, n.nodeport AS port
          FROM pg_dist_shard s JOIN pg_dist_placement p USING (shardid) JOIN pg_dist_node n USING (groupid)
-        WHERE s.logicalrelid = 'ledger_orgs'::regclass`,
+        WHERE s.logicalrelid = 'ledger_orgs'::regclass
+          AND ($1::text IS NULL OR s.shardid = get_shard_id_for_distribution_column('ledger_orgs', $1::text))`,
+      [orgId ?? null],
     );
     const ports = world.cluster.workers.map(({ url }) => Number(new URL(url).port));
     for (const { shard, port } of placements) {

@@ -12,10 +12,23 @@ export interface LockedOrg {
 
 const columns = `org_id AS "orgId", limits_version AS version, clock_timestamp()::timestamptz(3) AS now, last_at AS "lastAt"`;
 
+/**
+ * On a Citus cluster a row lock does not keep the row where it is: if its shard were moved to another worker now, somebody else could
+ * lock the row there. A write does, until the end of the transaction, also if it finds nothing to change. It must come before the lock.
+ */
+async function keepInPlace(tx: Transaction, orgIds: readonly string[]): Promise<void> {
+  if (tx.isDistributed) {
+    await tx.query(
+      `UPDATE ledger_orgs SET last_at = last_at WHERE org_id = ANY($1) AND last_at = '-infinity'`,
+      [orgIds],
+    );
+  }
+}
+
 /** Locks one org, however long that takes. */
 export async function lockOrg(tx: Transaction, orgId: string): Promise<LockedOrg> {
   const statement = `SELECT ${columns} FROM ledger_orgs WHERE org_id = $1 FOR UPDATE`;
-  const [row] = await tx.query<LockedOrg>(statement, [orgId]);
+  const [, [row]] = await Promise.all([keepInPlace(tx, [orgId]), tx.query<LockedOrg>(statement, [orgId])]);
   if (row !== undefined) {
     return row;
   }
@@ -28,11 +41,14 @@ export async function lockOrg(tx: Transaction, orgId: string): Promise<LockedOrg
 }
 
 /** Locks those of the orgs that no other transaction has locked. Leaves out orgs that have no row yet. */
-export function lockFreeOrgs(tx: Transaction, orgIds: readonly string[]): Promise<LockedOrg[]> {
-  return tx.query<LockedOrg>(
-    `SELECT ${columns} FROM ledger_orgs WHERE org_id = ANY($1) FOR UPDATE SKIP LOCKED`,
-    [orgIds],
-  );
+export async function lockFreeOrgs(tx: Transaction, orgIds: readonly string[]): Promise<LockedOrg[]> {
+  const [, locked] = await Promise.all([
+    keepInPlace(tx, orgIds),
+    tx.query<LockedOrg>(`SELECT ${columns} FROM ledger_orgs WHERE org_id = ANY($1) FOR UPDATE SKIP LOCKED`, [
+      orgIds,
+    ]),
+  ]);
+  return locked;
 }
 
 /** A process that decides for the same orgs releases them sooner; what takes longer must not hold up the other orgs. */
@@ -43,8 +59,9 @@ const waitMs = 100;
  * long. Leaves out orgs that have no row yet.
  */
 export async function lockOrgs(tx: Transaction, orgIds: readonly string[]): Promise<LockedOrg[]> {
-  const [, locked] = await Promise.all([
+  const [, , locked] = await Promise.all([
     tx.query(`SELECT set_config('lock_timeout', $1, true)`, [`${waitMs}ms`]),
+    keepInPlace(tx, orgIds),
     tx.query<LockedOrg>(
       `SELECT ${columns} FROM ledger_orgs WHERE org_id = ANY($1) ORDER BY org_id FOR UPDATE`,
       [orgIds],
