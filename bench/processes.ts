@@ -81,6 +81,8 @@ export async function startService({
         SVC_PORT: '0',
         SVC_BOOTSTRAP_OPERATOR_KEY: operatorKey,
         SVC_SECRETS_KEY: secretsKey,
+        // As in the image and the systemd unit.
+        MALLOC_ARENA_MAX: '2',
         // The holds of the load are never settled.
         SVC_HOLDS_MAX: '10000000',
         ...settings,
