@@ -10,7 +10,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import { performance } from 'node:perf_hooks';
-import { setTimeout as pause } from 'node:timers/promises';
+import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises';
 import { agreedNow } from '../../../platform/db/agreed-now.ts';
 import type { Database } from '../../../platform/db/database.ts';
 import type { Faults } from '../../../platform/faults.ts';
@@ -58,7 +58,7 @@ export interface Dispatcher {
   renew(): Promise<void>;
   /** Wakes the dispatcher because deliveries may be due. Has no effect before the first claim. */
   poke(): void;
-  /** Resolves when no queue is being worked on and no claim is in progress. */
+  /** Resolves when no queue is being worked on, and no claim is in progress or about to begin. */
   idle(): Promise<void>;
   stop(): Promise<void>;
 }
@@ -252,8 +252,9 @@ export function createDispatcher(deps: DispatcherDependencies): Dispatcher {
   }
 
   async function idle(): Promise<void> {
-    while (inHand.size + claims.size > 0) {
-      await Promise.allSettled([...inHand.values(), ...claims]);
+    while (poked || inHand.size + claims.size > 0) {
+      // A poke becomes a claim in the next turn.
+      await (poked ? nextTurn() : Promise.allSettled([...inHand.values(), ...claims]));
     }
   }
 
