@@ -155,7 +155,7 @@ export default defineConfig({
   test: {
     pool: 'forks',
     // More than most machines that run them have cores for: many files wait for processes, clocks and browsers.
-    maxWorkers: 5,
+    maxWorkers: 4,
     sequence: { sequencer: ProcessesFirst },
     // Keeps what files were transformed to for the next project and the next command, for as long as nothing in them changes.
     experimental: { fsModuleCache: true },
