@@ -11,16 +11,20 @@ export interface MemberMailRow {
   readonly attempt_count: number;
 }
 
-/** Replaces messages that wait for the same member: their links are no longer valid. */
+/**
+ * Replaces messages that wait for the same member: their links are no longer valid. A message that is just being sent stays, or it
+ * would not be counted.
+ */
 export async function insertMail(
   tx: Queryable,
   { org_id, id, member_id, sealed, link_digest }: Omit<MemberMailRow, 'attempt_count'>,
   now: Date,
 ): Promise<void> {
-  await tx.query('DELETE FROM member_mails WHERE org_id = $1 AND member_id = $2 AND sent_at IS NULL', [
-    org_id,
-    member_id,
-  ]);
+  await tx.query(
+    `DELETE FROM member_mails
+      WHERE org_id = $1 AND member_id = $2 AND sent_at IS NULL AND leased_until IS NULL`,
+    [org_id, member_id],
+  );
   await tx.query(
     `INSERT INTO member_mails (org_id, id, member_id, sealed, link_digest, due_at, created_at)
      VALUES ($1, $2, $3, $4, $5, $6, $6)`,

@@ -113,6 +113,23 @@ test('an address gets five messages an hour, also if its member is removed and i
   expect(await stored()).toHaveLength(1);
 });
 
+test('a message that is replaced while it is being sent is counted', async () => {
+  const { id } = await invite();
+  for (let sent = 1; sent <= 5; sent += 1) {
+    let replaced: boolean | undefined;
+    world.fault = async (point) => {
+      if (point === 'mail.after_send') {
+        world.fault = undefined;
+        replaced = (await call('POST', `/members/${id}/sign-in-link`)).json.emailed;
+      }
+    };
+    await send();
+    expect([sent, replaced]).toEqual([sent, sent < 5]);
+  }
+  await send();
+  expect(sink.mails).toHaveLength(5);
+});
+
 test('an organization sends 200 messages an hour', async () => {
   const { id } = await invite();
   await send();

@@ -43,8 +43,8 @@ export interface MailDependencies {
 
 export interface MemberMails {
   /**
-   * Queues the link, if the deployment can send e-mail, the member has an address, and not too many messages were sent; returns
-   * whether it did.
+   * Queues the link. Returns false, and queues nothing, if the deployment has no mail server, the member has no address, or too many
+   * messages were sent.
    */
   enqueue(tx: Transaction, member: MemberRow, url: string | null, now: Date): Promise<boolean>;
   readonly job: Job;
