@@ -149,7 +149,7 @@ describe('shards that are moved under load', () => {
       await db.transaction(async (tx) => {
         await lock(tx, org.id);
         const [backend] = await tx.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
-        // Otherwise somebody else could lock the org in its new place.
+        // If the move ended first, another process could lock the org on the new worker.
         await eventually(async () =>
           expect(ended.includes('move') || (await isMoveBlockedBy(backend?.pid))).toBe(true),
         );

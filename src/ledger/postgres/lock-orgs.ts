@@ -13,8 +13,9 @@ export interface LockedOrg {
 const columns = `org_id AS "orgId", limits_version AS version, clock_timestamp()::timestamptz(3) AS now, last_at AS "lastAt"`;
 
 /**
- * On a Citus cluster a row lock does not keep the row where it is: if its shard were moved to another worker now, somebody else could
- * lock the row there. A write does, until the end of the transaction, also if it finds nothing to change. It must come before the lock.
+ * On a Citus cluster a row lock does not stop a move of its shard: once the shard is on another worker, another process can lock the
+ * row there, and both decide. A write stops the move until the transaction ends, also one that finds nothing to change. It must be
+ * sent before the lock.
  */
 async function keepInPlace(tx: Transaction, orgIds: readonly string[]): Promise<void> {
   if (tx.isDistributed) {
