@@ -118,6 +118,14 @@ export interface PostingGroup<Run = unknown> {
   storeResponse?(tx: Transaction, posted: readonly Outcome<Run>[]): Promise<void>;
 }
 
+/** Returns true for charges of finished runs without a decision, which are all accepted or rejected together. */
+export function isPlainCharge({ postings, skipRejected }: PostingGroup): boolean {
+  return (
+    skipRejected !== true &&
+    postings.every(({ kind, decisionId }) => kind === 'charge' && decisionId === null)
+  );
+}
+
 /** Returns the number of holds that a group opens if it is accepted. */
 export function holdsOpenedBy({ postings }: PostingGroup): number {
   let opened = 0;

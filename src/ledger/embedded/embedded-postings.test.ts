@@ -59,17 +59,27 @@ async function newOrg(): Promise<string> {
   return orgId;
 }
 
+/** Posts a charge, which is being committed when this returns. */
+async function startPosting(
+  orgId: string,
+  dollars: string,
+  { fails = false, externalId = null as string | null } = {},
+) {
+  slow = { fails };
+  const result = world.post(orgId, dollars, { externalId });
+  // What arrives now comes after its batch has been taken from the queue.
+  await new Promise((resolve) => setTimeout(resolve, 30));
+  return { result };
+}
+
 /** Posts the first charge, and the second one while the first is being committed. */
 async function postBoth(
   orgId: string,
   [first, second]: readonly [string, string],
   { fails = false, externalId = null as string | null } = {},
 ) {
-  slow = { fails };
-  const firstResult = world.post(orgId, first, { externalId });
-  // The second one arrives when the first batch has been taken from the queue.
-  await new Promise((resolve) => setTimeout(resolve, 30));
-  return Promise.allSettled([firstResult, world.post(orgId, second, { externalId })]);
+  const { result } = await startPosting(orgId, first, { fails, externalId });
+  return Promise.allSettled([result, world.post(orgId, second, { externalId })]);
 }
 
 const settled = async (orgId: string) => Object.values(await world.counters(orgId));
@@ -142,6 +152,38 @@ describe.runIf(engine === 'embedded')('a charge that arrives while another one i
     expect(second).toMatchObject({ value: { kind: 'done', outcomes: [{ kind }] } });
     expect(followed).toBe(1);
     expect(await settled(orgId)).toEqual([`${usd('1')}+0`]);
+    expect(await world.audit(orgId)).toEqual([]);
+  });
+
+  test.each([
+    ['is that run', '1', 'sent once', { kind: 'done', outcomes: [{ kind: 'known' }] }],
+    [
+      'is that run, also if it would exceed a limit',
+      '9',
+      'sent once',
+      { kind: 'done', outcomes: [{ kind: 'known' }] },
+    ],
+    ['conflicts with it if its content differs', '1', 'changed', { kind: 'external_id_conflict' }],
+  ])('with the external_id of an earlier run %s', async (_, dollars, contentDigest, value) => {
+    const orgId = await newOrg();
+    await world.posted(orgId, '1', { externalId: 'x', contentDigest: 'sent once' });
+    const { result: first } = await startPosting(orgId, '2', { externalId: 'y' });
+    const known = world.post(orgId, dollars, { externalId: 'x', contentDigest });
+    const other = world.post(orgId, '3', { externalId: 'z' });
+    expect(await known).toMatchObject(value);
+    expect(await Promise.all([first, other])).toMatchObject([{ kind: 'done' }, { kind: 'done' }]);
+    expect(followed).toBe(1);
+    expect(await settled(orgId)).toEqual([`${usd('6')}+0`]);
+    expect(await world.audit(orgId)).toEqual([]);
+  });
+
+  test('with a new external_id is denied if both together exceed a limit', async () => {
+    const orgId = await newOrg();
+    const { result: first } = await startPosting(orgId, '8');
+    expect(await world.post(orgId, '3', { externalId: 'x' })).toMatchObject({ kind: 'denied' });
+    expect(await first).toMatchObject({ kind: 'done' });
+    expect(followed).toBe(1);
+    expect(await settled(orgId)).toEqual([`${usd('8')}+0`]);
     expect(await world.audit(orgId)).toEqual([]);
   });
 });

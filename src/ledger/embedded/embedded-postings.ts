@@ -6,7 +6,7 @@
  * A batch of charges may be followed by the next one before its commit is known, so that neither the database nor this thread
  * waits for the other. The following batch is decided while the amounts of the first are reserved. If the first one is rolled
  * back, less was spent than assumed: what the following batch has allowed stands, and what it has denied is decided again.
- * Whatever must be read for its decisions, such as runs with the same `external_id`, is read after the first commit.
+ * Whatever must be read for its decisions is read after the first commit.
  */
 import { commitSettlement } from '../../kernel/settlement.ts';
 import {
@@ -19,8 +19,9 @@ import type { Log } from '../../platform/log.ts';
 import { OverCapacity } from '../../platform/service-unavailable.ts';
 import type { Hold } from '../holds/hold.ts';
 import type { OpenHold, OrgLedgerState } from '../holds/org-ledger-state.ts';
-import { createsRun, type GroupResult, type Posted, type PostingGroup } from '../posting.ts';
+import { createsRun, type GroupResult, isPlainCharge, type Posted, type PostingGroup } from '../posting.ts';
 import { advanceClock } from '../postings/ledger-writes.ts';
+import { NewRunsAssumption } from '../postings/new-runs-assumption.ts';
 import {
   addCounters,
   type Batch,
@@ -83,17 +84,10 @@ class BatchInProgress<Run> {
   }
 }
 
-/** Returns true for groups of charges without holds. Rejections within a group that skips them could not be decided again. */
-function isPlain({ postings, skipRejected }: PostingGroup): boolean {
-  return (
-    skipRejected !== true &&
-    postings.every(({ kind, decisionId }) => kind === 'charge' && decisionId === null)
-  );
-}
-
 export class EmbeddedPostings<Run> {
   readonly #deps: EmbeddedPostingsDependencies<Run>;
   readonly #queue = new PostingQueue<Run>((waiting) => this.#postBatch(waiting));
+  readonly #newRuns = new NewRunsAssumption();
 
   constructor(deps: EmbeddedPostingsDependencies<Run>) {
     this.#deps = deps;
@@ -146,7 +140,9 @@ export class EmbeddedPostings<Run> {
     } catch (error) {
       current.hasFailed = true;
       current.end();
-      await this.#retrySeparately(waiting, error);
+      await (this.#newRuns.hasFailed(error)
+        ? this.#postBatch(waiting)
+        : this.#retrySeparately(waiting, error));
       return;
     }
     current.end();
@@ -168,7 +164,10 @@ export class EmbeddedPostings<Run> {
     }
   }
 
-  /** Starts the next batch of the queue before the commit of this one is known, unless other work waits for the database. */
+  /**
+   * Starts the next batch of the queue before the commit of this one is known, unless other work waits for the database. Both have
+   * plain charges only: rejections within a group that skips them could not be decided again.
+   */
   #follow(batch: BatchInProgress<Run>): void {
     const { startNext, isWritten, waiting } = batch;
     if (
@@ -176,12 +175,12 @@ export class EmbeddedPostings<Run> {
       !isWritten ||
       batch.following !== undefined ||
       this.#deps.db.stats().waiting > 0 ||
-      !waiting.every(({ group }) => isPlain(group))
+      !waiting.every(({ group }) => isPlainCharge(group))
     ) {
       return;
     }
     const next = this.#queue.takeIf(
-      (group) => isPlain(group) && this.#deps.states.peek(group.orgId) !== undefined,
+      (group) => isPlainCharge(group) && this.#deps.states.peek(group.orgId) !== undefined,
     );
     if (next !== undefined) {
       batch.following = this.#begin(next, batch);
@@ -216,6 +215,7 @@ export class EmbeddedPostings<Run> {
         batch = await decideBatch(tx, deps, {
           groups,
           nowMs,
+          assumesNewRuns: this.#newRuns.appliesTo(groups),
           orgStateOf: (orgId) => states.get(orgId) as OrgLedgerState,
           makeCounters: async (orgState, missing) => {
             await addCounters(tx, orgState, missing);

@@ -15,6 +15,7 @@ import { denialFor } from '../holds/take-hold.ts';
 import { type OrgLimitsCache, readOrgLimits } from '../limits/org-limits.ts';
 import type { PostingGroup } from '../posting.ts';
 import { endedOrUnknown, findEnds, type HoldEnd, insertEnds } from '../postings/ledger-writes.ts';
+import type { NewRunsAssumption } from '../postings/new-runs-assumption.ts';
 import {
   addCounters,
   type Batch,
@@ -59,13 +60,21 @@ export class LedgerTransaction<Run> {
   readonly #options: PostgresLedgerOptions<Run>;
   readonly #orgLimits: OrgLimitsCache;
   readonly #tx: Transaction;
+  readonly #newRuns: NewRunsAssumption | undefined;
   /** Counters that were read behind the locks, by org and key; undefined if there is none. */
   readonly #readBehindLocks = new Map<string, Map<string, Counter | undefined>>();
 
-  constructor(options: PostgresLedgerOptions<Run>, orgLimits: OrgLimitsCache, tx: Transaction) {
+  /** Without `newRuns`, runs are always searched by their `external_id`. */
+  constructor(
+    options: PostgresLedgerOptions<Run>,
+    orgLimits: OrgLimitsCache,
+    tx: Transaction,
+    newRuns?: NewRunsAssumption,
+  ) {
     this.#options = options;
     this.#orgLimits = orgLimits;
     this.#tx = tx;
+    this.#newRuns = newRuns;
   }
 
   /**
@@ -354,6 +363,7 @@ export class LedgerTransaction<Run> {
     const batch = await decideBatch(this.#tx, this.#options, {
       groups,
       nowMs,
+      assumesNewRuns: this.#newRuns?.appliesTo(groups) ?? false,
       orgStateOf: (orgId) => changesOf(orgId).orgState,
       makeCounters: ({ orgId }, missing) => this.#makeCounters(changesOf(orgId), missing),
       loadCounters: ({ orgId }, keys) => this.#loadCounters([{ changes: changesOf(orgId), keys }]),

@@ -29,6 +29,7 @@ import { emptyScope, type LimitUsage, limitUsageOf, ownCounters } from '../limit
 import { createOrgLimits, type OrgLimitsCache, readOrgLimits } from '../limits/org-limits.ts';
 import { type GroupResult, holdsOpenedBy, type PostingGroup } from '../posting.ts';
 import { eachIfAllFail } from '../postings/each-if-all-fail.ts';
+import { NewRunsAssumption } from '../postings/new-runs-assumption.ts';
 import { HoldExpiry, leaseExpiry } from './hold-expiry.ts';
 import { inspectOrg } from './inspect-org.ts';
 import type { LedgerCommand, LedgerResult } from './ledger-command.ts';
@@ -54,6 +55,7 @@ export class PostgresLedger<Run = unknown> implements Ledger<Run> {
     executeSoon: (batch) => this.#tryBatch(batch, lockOrgs),
     executeAlone: (org) => this.#executeAlone(org),
   });
+  readonly #newRuns = new NewRunsAssumption();
   readonly #openHolds: OpenHoldRoom;
   readonly #expiry: HoldExpiry;
 
@@ -246,11 +248,16 @@ export class PostgresLedger<Run = unknown> implements Ledger<Run> {
     }
   }
 
-  async #executeAlone(org: QueuedOrg<Run>): Promise<void> {
+  async #executeAlone(org: QueuedOrg<Run>, assumesNewRuns = true): Promise<void> {
     const { orgId, commands } = org;
+    const lock = async (tx: Transaction) => [await lockOrg(tx, orgId)];
     try {
-      await settle([org], await this.#transact([org], async (tx) => [await lockOrg(tx, orgId)]));
+      await settle([org], await this.#transact([org], lock, assumesNewRuns ? this.#newRuns : undefined));
     } catch (error) {
+      if (assumesNewRuns && this.#newRuns.hasFailed(error)) {
+        await this.#executeAlone(org, false);
+        return;
+      }
       if (commands.length === 1 || error instanceof ServiceUnavailable) {
         rejectAll([org], error);
         return;
@@ -265,13 +272,14 @@ export class PostgresLedger<Run = unknown> implements Ledger<Run> {
   #transact(
     batch: readonly QueuedOrg<Run>[],
     lock: (tx: Transaction) => Promise<LockedOrg[]>,
+    newRuns?: NewRunsAssumption,
   ): Promise<ReadonlyMap<string, LedgerResult<Run>[]>> {
     const work = batch.map(({ orgId, commands }) => ({
       orgId,
       commands: commands.map(({ command }) => command),
     }));
     return this.#options.db.transaction(
-      (tx) => new LedgerTransaction(this.#options, this.#orgLimits, tx).run(() => lock(tx), work),
+      (tx) => new LedgerTransaction(this.#options, this.#orgLimits, tx, newRuns).run(() => lock(tx), work),
       { readsFirst: true },
     );
   }

@@ -24,8 +24,13 @@ import {
   insertEntries,
   insertIdentities,
 } from './ledger-writes.ts';
+import { requireAccepted } from './new-runs-assumption.ts';
 import { PostingDecider } from './posting-decider.ts';
-import { type ExistingRecordsDependencies, readExistingRecords } from './read-existing-records.ts';
+import {
+  type ExistingRecordsDependencies,
+  type ExistingRecordsRequest,
+  readExistingRecords,
+} from './read-existing-records.ts';
 import { rollBackAll, type UncommittedPosting } from './uncommitted-posting.ts';
 import { unsettledRunOf } from './unsettled-runs.ts';
 
@@ -41,10 +46,7 @@ export interface Batch<Run> {
   readonly newHolds: readonly OpenHold[];
 }
 
-export interface BatchRequest<Run> {
-  readonly groups: readonly PostingGroup<Run>[];
-  readonly orgStateOf: (orgId: string) => OrgLedgerState;
-  readonly nowMs: number;
+export interface BatchRequest<Run> extends ExistingRecordsRequest<Run> {
   makeCounters(orgState: OrgLedgerState, missing: readonly MissingCounter[]): Promise<void>;
   /** Loads those of these counters that exist. Only needed where the org state does not have them all. */
   loadCounters?(orgState: OrgLedgerState, keys: readonly string[]): Promise<void>;
@@ -67,6 +69,9 @@ export async function decideBatch<Run>(
       const decided = decider.decide(group);
       results.set(group, decided.result);
       uncommitted.push(...decided.uncommitted);
+    }
+    if (request.assumesNewRuns === true) {
+      requireAccepted(results);
     }
   } catch (error) {
     rollBackAll(uncommitted);

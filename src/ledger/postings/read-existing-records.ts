@@ -36,12 +36,14 @@ export interface ExistingRecordsRequest<Run> {
   readonly groups: readonly PostingGroup<Run>[];
   readonly orgStateOf: (orgId: string) => OrgLedgerState;
   readonly nowMs: number;
+  /** True: runs are not searched by their `external_id` (`NewRunsAssumption`). */
+  readonly assumesNewRuns?: boolean;
 }
 
 export async function readExistingRecords<Run>(
   tx: Transaction,
   deps: ExistingRecordsDependencies<Run>,
-  { groups, orgStateOf, nowMs }: ExistingRecordsRequest<Run>,
+  { groups, orgStateOf, nowMs, assumesNewRuns = false }: ExistingRecordsRequest<Run>,
 ): Promise<ExistingRecords> {
   const orgIds = [...new Set(groups.map(({ orgId }) => orgId))];
   const externalIds: { orgId: string; externalId: string }[] = [];
@@ -59,7 +61,7 @@ export async function readExistingRecords<Run>(
     }
     for (const posting of postings) {
       const { kind, runId, externalId, decisionId } = posting;
-      if (externalId !== null) {
+      if (externalId !== null && !assumesNewRuns) {
         externalIds.push({ orgId, externalId });
       }
       if (decisionId !== null && kind !== 'open' && !orgStateOf(orgId).holds.has(decisionId)) {
