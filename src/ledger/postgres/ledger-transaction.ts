@@ -363,7 +363,8 @@ export class LedgerTransaction<Run> {
     const batch = await decideBatch(this.#tx, this.#options, {
       groups,
       nowMs,
-      assumesNewRuns: this.#newRuns?.appliesTo(groups) ?? false,
+      // Citus does not report a violation as such if the rows were copied to a shard.
+      assumesNewRuns: !this.#tx.isDistributed && this.#newRuns?.appliesTo(groups) === true,
       orgStateOf: (orgId) => changesOf(orgId).orgState,
       makeCounters: ({ orgId }, missing) => this.#makeCounters(changesOf(orgId), missing),
       loadCounters: ({ orgId }, keys) => this.#loadCounters([{ changes: changesOf(orgId), keys }]),
