@@ -8,6 +8,8 @@ import type { Database, StartTransaction } from '../../platform/db/database.ts';
 let world: LedgerWorld;
 /** The next ledger transaction takes some time before its commit, and fails if this is set. */
 let slow: { readonly fails: boolean } | undefined;
+/** Every ledger transaction fails as if one of its runs existed. */
+let violates = false;
 /** Number of transactions that were started before the commit of another one was known. */
 let followed = 0;
 
@@ -30,6 +32,12 @@ function slowsTransactions(db: Database): Database {
             await tx.unanswered.query('SELECT pg_sleep(0.1)', []);
           }
           const done = await work(tx);
+          if (violates) {
+            await tx.query(
+              `DO $$ BEGIN RAISE unique_violation USING CONSTRAINT = 'run_identities_external'; END $$`,
+              [],
+            );
+          }
           if (now !== undefined) {
             await tx.unanswered.query('SELECT pg_sleep(0.1)', []);
             await tx.unanswered.query('SELECT 1 / $1::int', [now.fails ? 0 : 1]);
@@ -67,7 +75,7 @@ async function startPosting(
 ) {
   slow = { fails };
   const result = world.post(orgId, dollars, { externalId });
-  // What arrives now comes after its batch has been taken from the queue.
+  // Its batch has been taken from the queue by now, so the next charge is in another batch.
   await new Promise((resolve) => setTimeout(resolve, 30));
   return { result };
 }
@@ -187,3 +195,18 @@ describe.runIf(engine === 'embedded')('a charge that arrives while another one i
     expect(await world.audit(orgId)).toEqual([]);
   });
 });
+
+test.runIf(engine === 'embedded')(
+  'a batch is decided again only if it was decided without searching for its runs',
+  async () => {
+    const orgId = await newOrg();
+    violates = true;
+    try {
+      await expect(world.post(orgId, '1', { externalId: 'x' })).rejects.toMatchObject({ code: '23505' });
+    } finally {
+      violates = false;
+    }
+    expect(await settled(orgId)).toEqual([`${usd('0')}+0`]);
+    expect(await world.audit(orgId)).toEqual([]);
+  },
+);

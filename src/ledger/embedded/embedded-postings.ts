@@ -64,6 +64,8 @@ class BatchInProgress<Run> {
   /** True once the database has written the runs, so that the commit is near. */
   isWritten = false;
   hasFailed = false;
+  /** True: decided without searching for its runs (`NewRunsAssumption`). */
+  assumesNewRuns = false;
   done: Promise<void> = Promise.resolve();
   /** Resolves when the batch is committed or rolled back in memory, or its outcome is unknown. */
   readonly ended: Promise<void>;
@@ -140,7 +142,7 @@ export class EmbeddedPostings<Run> {
     } catch (error) {
       current.hasFailed = true;
       current.end();
-      await (this.#newRuns.hasFailed(error)
+      await (current.assumesNewRuns && this.#newRuns.hasFailed(error)
         ? this.#postBatch(waiting)
         : this.#retrySeparately(waiting, error));
       return;
@@ -212,10 +214,14 @@ export class EmbeddedPostings<Run> {
         unresolvedEnds.throwIfUnresolved(
           groups.flatMap(({ postings }) => postings.map(({ decisionId }) => decisionId)),
         );
+        const assumesNewRuns = this.#newRuns.appliesTo(groups);
+        if (current !== undefined) {
+          current.assumesNewRuns = assumesNewRuns;
+        }
         batch = await decideBatch(tx, deps, {
           groups,
           nowMs,
-          assumesNewRuns: this.#newRuns.appliesTo(groups),
+          assumesNewRuns,
           orgStateOf: (orgId) => states.get(orgId) as OrgLedgerState,
           makeCounters: async (orgState, missing) => {
             await addCounters(tx, orgState, missing);
