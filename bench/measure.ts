@@ -1,7 +1,7 @@
 /**
  * The method of most figures: service and floor alternate, each turn of the service is compared with the following turn of the
  * floor, and the median of the comparisons counts. Other load on the machine then affects both halves of a pair, and a pair
- * that it affects unevenly does not change the median. A pair during which the host took much of the machine is measured again.
+ * that it affects unevenly does not change the median. What the host disturbed is measured again.
  * Figures without a floor (memory, the time of a start) are measured once.
  */
 import { startStolenTime } from './stolen-time.ts';
@@ -68,8 +68,6 @@ export function judgeable(row: Row, small: boolean): Row {
 export interface Pair {
   readonly service: Sample;
   readonly floor: Sample;
-  /** The share of the machine that its host took meanwhile. */
-  readonly stolen: number;
 }
 
 export interface Figure {
@@ -106,35 +104,55 @@ const warmUpSeconds = { service: 6, floor: 2 };
 /** If the host took more of the machine than this, it may have taken it from one contender alone. */
 const stolenMax = 0.05;
 /** A host that is busy for long must not keep the run from ending. */
-const measuredPerPair = 3;
+const measuredPerRound = 3;
 
-/** Returns the pairs that count: as many as asked for, those from which the host took least. */
-export async function measurePairs(contenders: Contenders, { pairs, secondsPerTurn, progress }: Turns) {
-  progress('warming up');
-  await contenders.service(warmUpSeconds.service);
-  await contenders.floor(warmUpSeconds.floor);
-  const measured: Pair[] = [];
-  const undisturbed = () => measured.filter(({ stolen }) => stolen <= stolenMax).length;
-  while (undisturbed() < pairs && measured.length < pairs * measuredPerPair) {
-    const name = `pair ${undisturbed() + 1} of ${pairs}`;
-    const stolenSince = startStolenTime();
-    progress(`${name}: service`);
-    const service = await contenders.service(secondsPerTurn);
-    progress(`${name}: floor`);
-    const floor = await contenders.floor(secondsPerTurn);
-    measured.push({ service, floor, stolen: stolenSince() });
-  }
-  return { counted: measured.toSorted((a, b) => a.stolen - b.stolen).slice(0, pairs), all: measured };
+/** One measurement that the host may have disturbed. */
+export interface Round<T> {
+  readonly result: T;
+  /** The share of the machine that its host took meanwhile. */
+  readonly stolen: number;
 }
 
-/** Returns a note if the host took much of the machine. */
-export function noteOnStolenTime({ counted, all }: Awaited<ReturnType<typeof measurePairs>>): string[] {
-  const percent = ({ stolen }: Pair) => Math.round(stolen * 100);
+export interface Rounds<T> {
+  /** As many as asked for: those from which the host took least. */
+  readonly counted: readonly Round<T>[];
+  readonly all: readonly Round<T>[];
+}
+
+/** Measures again what the host disturbed. */
+export async function measureRounds<T>(
+  { pairs, progress }: Pick<Turns, 'pairs' | 'progress'>,
+  measure: () => Promise<T>,
+): Promise<Rounds<T>> {
+  const all: Round<T>[] = [];
+  const undisturbed = () => all.filter(({ stolen }) => stolen <= stolenMax).length;
+  while (undisturbed() < pairs && all.length < pairs * measuredPerRound) {
+    progress(`round ${undisturbed() + 1} of ${pairs}`);
+    const stolenSince = startStolenTime();
+    const result = await measure();
+    all.push({ result, stolen: stolenSince() });
+  }
+  return { counted: all.toSorted((a, b) => a.stolen - b.stolen).slice(0, pairs), all };
+}
+
+export async function measurePairs(contenders: Contenders, turns: Turns): Promise<Rounds<Pair>> {
+  turns.progress('warming up');
+  await contenders.service(warmUpSeconds.service);
+  await contenders.floor(warmUpSeconds.floor);
+  return measureRounds(turns, async () => ({
+    service: await contenders.service(turns.secondsPerTurn),
+    floor: await contenders.floor(turns.secondsPerTurn),
+  }));
+}
+
+/** Returns a note if the host took much of the machine. `what` names what was measured, if it is not the whole row. */
+export function noteOnStolenTime({ counted, all }: Rounds<unknown>, what?: string): string[] {
+  const percent = ({ stolen }: Round<unknown>) => Math.round(stolen * 100);
   const most = Math.max(...counted.map(percent));
   return all.length === counted.length && most <= stolenMax * 100
     ? []
     : [
-        `The host took up to ${Math.max(...all.map(percent))} % of the machine. Of ${all.length} pairs the ${counted.length} count from which it took least, at most ${most} %.`,
+        `${what === undefined ? '' : `${what}: `}The host took up to ${Math.max(...all.map(percent))} % of the machine. Of ${all.length} rounds the ${counted.length} count from which it took least, at most ${most} %.`,
       ];
 }
 

@@ -46,6 +46,7 @@ import { statementMonth, statementMonthPostgres } from './rows/statement-month.t
 import { telemetry, telemetryMinute } from './rows/telemetry.ts';
 import { usageExport } from './rows/usage-export.ts';
 import { webhooks, webhooksGrowth } from './rows/webhooks.ts';
+import { startStolenTime } from './stolen-time.ts';
 
 const rows: readonly Row[] = [
   edgeDecision,
@@ -117,8 +118,12 @@ const startedAt = new Date().toISOString();
 if (small) {
   process.stdout.write('With --small some rows have much less data than they say, and are not judged.\n');
 }
+const directory = new URL('./results/', import.meta.url);
+const file = new URL(`${startedAt.replaceAll(':', '-')}.json`, directory);
+const machine = { node: process.version, platform: process.platform, cores: availableParallelism() };
+await mkdir(directory, { recursive: true });
 const results: RowResult[] = [];
-const written = [];
+const written: object[] = [];
 const chosen = rows.filter(({ name }) => options.only?.includes(name) ?? true);
 for (const row of chosen.map((one) => judgeable(one, small))) {
   const progress = (text: string) => void process.stderr.write(`${row.name}: ${text}\n`);
@@ -131,16 +136,13 @@ for (const row of chosen.map((one) => judgeable(one, small))) {
   const { figures, notes, failure } = result;
   const floor = row.kind === 'pairs' ? row.floor : undefined;
   written.push({ kind, name, what, floor, toReach, figures, notes, failure, pairs: raw });
+  // After each row: a run takes an hour, and one that is ended early keeps what it has measured.
+  await writeFile(
+    file,
+    `${JSON.stringify({ startedAt, machine, secondsPerTurn, small, rows: written }, null, 2)}\n`,
+  );
 }
 
-const directory = new URL('./results/', import.meta.url);
-const file = new URL(`${startedAt.replaceAll(':', '-')}.json`, directory);
-const machine = { node: process.version, platform: process.platform, cores: availableParallelism() };
-await mkdir(directory, { recursive: true });
-await writeFile(
-  file,
-  `${JSON.stringify({ startedAt, machine, secondsPerTurn, small, rows: written }, null, 2)}\n`,
-);
 process.stdout.write(`${summary(results)}\nwritten to ${fileURLToPath(file)}\n`);
 // A missed target is not a failure; a row that could not be measured is.
 process.exitCode = results.some(({ failure }) => failure !== undefined) ? 1 : 0;
@@ -148,14 +150,17 @@ process.exitCode = results.some(({ failure }) => failure !== undefined) ? 1 : 0;
 async function measured(row: Row, rowOptions: RowOptions): Promise<RowResult & { raw?: unknown }> {
   try {
     if (row.kind === 'single') {
+      const stolenSince = startStolenTime();
       const singles = await row.measure(rowOptions);
-      return { row, figures: figuresOfSingles(row, singles), notes: singles.notes ?? [] };
+      const stolen = `The host took ${Math.round(stolenSince() * 100)} % of the machine meanwhile.`;
+      return { row, figures: figuresOfSingles(row, singles), notes: [...(singles.notes ?? []), stolen] };
     }
     const contenders = await row.prepare(rowOptions);
     try {
-      const measuredPairs = await measurePairs(contenders, rowOptions);
-      const notes = [...((await contenders.notes?.()) ?? []), ...noteOnStolenTime(measuredPairs)];
-      return { row, figures: figuresOfPairs(row, measuredPairs.counted), notes, raw: measuredPairs.all };
+      const rounds = await measurePairs(contenders, rowOptions);
+      const notes = [...((await contenders.notes?.()) ?? []), ...noteOnStolenTime(rounds)];
+      const counted = rounds.counted.map(({ result }) => result);
+      return { row, figures: figuresOfPairs(row, counted), notes, raw: rounds.all };
     } finally {
       await contenders.close();
     }

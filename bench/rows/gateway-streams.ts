@@ -2,7 +2,7 @@
 import { direct, floor, type Provider, purser, startProvider, type Way } from '../gateway/contenders.ts';
 import { connectClient, requestBytes } from '../gateway/exchange.ts';
 import { percentile } from '../load.ts';
-import { median, type SingleRow } from '../measure.ts';
+import { measureRounds, median, noteOnStolenTime, type SingleRow } from '../measure.ts';
 import { forgetPeak, residentBytes } from '../processes.ts';
 
 const streams = 500;
@@ -31,7 +31,7 @@ export const gatewayStreams: SingleRow = {
     'added delay between tokens, p99 ms': { atMost: 10 },
     'MB above idle': { atMost: 300 },
   },
-  async measure({ pairs, progress }) {
+  async measure(options) {
     const provider = await startProvider();
     await provider.behave({ tokens, everyMs, timed: true });
     const service = await purser(provider, { collectable: true, oneCore: true });
@@ -40,17 +40,14 @@ export const gatewayStreams: SingleRow = {
       await service.service.memory();
       const idleBytes = residentBytes(service.pid, 'now');
       forgetPeak(service.pid);
-      progress('warming up');
+      options.progress('warming up');
       await all(service, streams);
       await provider.behave({});
-      const results = [];
-      for (let round = 1; round <= pairs; round += 1) {
-        progress(`round ${round} of ${pairs}`);
-        results.push(await oneRound(provider, ways));
-      }
+      const rounds = await measureRounds(options, () => oneRound(provider, ways));
+      const results = rounds.counted.map(({ result }) => result);
       const peakBytes = residentBytes(service.pid, 'peak');
       const added = results.map((round) => round.service.gapP99Ms - round.direct.gapP99Ms);
-      const dropped = results.reduce((total, round) => total + streams - round.service.complete, 0);
+      const dropped = rounds.all.reduce((total, { result }) => total + streams - result.service.complete, 0);
       return {
         figures: {
           dropped,
@@ -62,6 +59,7 @@ export const gatewayStreams: SingleRow = {
           'p99 ms, bare proxy': median(results.map((round) => round.proxy.gapP99Ms)),
           'p99 ms, without a gateway': median(results.map((round) => round.direct.gapP99Ms)),
         },
+        notes: noteOnStolenTime(rounds),
       };
     } finally {
       await Promise.all(Object.values(ways).map((way) => way.stop()));

@@ -10,7 +10,16 @@ import {
 } from '../gateway/contenders.ts';
 import { type Client, connectClient, requestBytes } from '../gateway/exchange.ts';
 import { percentile } from '../load.ts';
-import { type Bar, median, type RowOptions, type Sample, type SingleRow } from '../measure.ts';
+import {
+  type Bar,
+  measureRounds,
+  median,
+  noteOnStolenTime,
+  type Rounds,
+  type RowOptions,
+  type Sample,
+  type SingleRow,
+} from '../measure.ts';
 import { cpuMs } from '../processes.ts';
 
 interface Shape {
@@ -64,7 +73,8 @@ export const gateway: SingleRow = {
     const others = await peers(provider);
     const ways = [direct(provider), await floor(provider), service, ...others.started];
     try {
-      return { figures: await allShapes(provider, ways, options), notes: others.notes };
+      const { figures, notes } = await allShapes(provider, ways, options);
+      return { figures, notes: [...others.notes, ...notes] };
     } finally {
       await Promise.all(ways.map((way) => way.stop()));
     }
@@ -81,8 +91,12 @@ function targets(): Record<string, Bar> {
   );
 }
 
-async function allShapes(provider: Provider, ways: readonly Way[], options: RowOptions): Promise<Sample> {
+/** One turn of each way, by its name. */
+type Round = Readonly<Record<string, Turn>>;
+
+async function allShapes(provider: Provider, ways: readonly Way[], options: RowOptions) {
   const figures: Record<string, number> = {};
+  const notes: string[] = [];
   options.progress('warming up');
   for (const shape of shapes.filter(({ connections, bodyBytes }) => connections > 1 && bodyBytes === 1_024)) {
     for (const way of ways) {
@@ -90,24 +104,26 @@ async function allShapes(provider: Provider, ways: readonly Way[], options: RowO
     }
   }
   for (const shape of shapes) {
-    options.progress(shape.name);
-    const turns = await rounds(provider, ways, shape, options);
-    Object.assign(figures, comparisons(shape, turns), absolutes(shape, turns));
+    const rounds = await roundsOf(provider, ways, shape, options);
+    const counted = rounds.counted.map(({ result }) => result);
+    Object.assign(figures, comparisons(shape, counted), absolutes(shape, counted));
+    notes.push(...noteOnStolenTime(rounds, shape.name));
   }
-  return figures;
+  return { figures, notes };
 }
 
-async function rounds(
+async function roundsOf(
   provider: Provider,
   ways: readonly Way[],
   shape: Shape,
-  { pairs, secondsPerTurn }: RowOptions,
-): Promise<Map<string, Turn[]>> {
-  const turns = new Map<string, Turn[]>(ways.map(({ name }) => [name, []]));
+  { pairs, secondsPerTurn, progress }: RowOptions,
+): Promise<Rounds<Round>> {
   for (const way of ways) {
     await turn(way, shape, warmUpSeconds);
   }
-  for (let round = 0; round < pairs; round += 1) {
+  const named = { pairs, progress: (text: string) => progress(`${shape.name}: ${text}`) };
+  return measureRounds(named, async () => {
+    const round: Record<string, Turn> = {};
     for (const way of ways) {
       await provider.behave({});
       const result = await turn(way, shape, secondsPerTurn);
@@ -117,10 +133,10 @@ async function rounds(
           `${way.name} answered ${result.calls} calls, of which ${completed} reached the provider`,
         );
       }
-      turns.get(way.name)?.push(result);
+      round[way.name] = result;
     }
-  }
-  return turns;
+    return round;
+  });
 }
 
 async function turn(way: Way, { connections, bodyBytes, stream }: Shape, seconds: number): Promise<Turn> {
@@ -167,30 +183,29 @@ async function repeat(
 }
 
 /** Compares the service with the others within each round. */
-function comparisons({ name, connections }: Shape, turns: ReadonlyMap<string, readonly Turn[]>): Sample {
-  const of = (way: string) => turns.get(way) ?? [];
-  const added = (way: string, round: number) =>
-    (of(way)[round]?.p50Ms ?? Number.NaN) - (of('direct')[round]?.p50Ms ?? Number.NaN);
-  const ratio = (compare: (round: number) => number) =>
-    median(of('Purser').map((_, round) => compare(round)));
+function comparisons({ name, connections }: Shape, rounds: readonly Round[]): Sample {
+  const figure = (round: Round, way: string, what: keyof Turn) => round[way]?.[what] ?? Number.NaN;
+  const added = (round: Round, way: string) => figure(round, way, 'p50Ms') - figure(round, 'direct', 'p50Ms');
+  const ratio = (compare: (round: Round) => number) => median(rounds.map(compare));
   const figures: Record<string, number> = {};
   if (connections > 1) {
     figures[`${name}: requests/s of the floor's`] = ratio(
-      (round) => (of('Purser')[round]?.perSecond ?? 0) / (of('bare proxy')[round]?.perSecond ?? Number.NaN),
+      (round) => figure(round, 'Purser', 'perSecond') / figure(round, 'bare proxy', 'perSecond'),
     );
   }
-  for (const peer of ['Portkey', 'LiteLLM'].filter((one) => of(one).length > 0)) {
+  for (const peer of ['Portkey', 'LiteLLM'].filter((one) => rounds[0]?.[one] !== undefined)) {
     figures[`${name}: added p50 of ${peer}'s`] = ratio(
-      (round) => added('Purser', round) / Math.max(added(peer, round), Number.EPSILON),
+      (round) => added(round, 'Purser') / Math.max(added(round, peer), Number.EPSILON),
     );
   }
   return figures;
 }
 
-function absolutes({ name }: Shape, turns: ReadonlyMap<string, readonly Turn[]>): Sample {
-  const of = (way: string, figure: keyof Turn) => median((turns.get(way) ?? []).map((one) => one[figure]));
+function absolutes({ name }: Shape, rounds: readonly Round[]): Sample {
+  const of = (way: string, figure: keyof Turn) =>
+    median(rounds.map((round) => round[way]?.[figure] ?? Number.NaN));
   return Object.fromEntries(
-    [...turns.keys()].flatMap((way) => [
+    Object.keys(rounds[0] ?? {}).flatMap((way) => [
       [`${name}: ${way} requests/s`, of(way, 'perSecond')],
       ...(way === 'direct'
         ? [[`${name}: ${way} p50 ms`, of(way, 'p50Ms')]]
