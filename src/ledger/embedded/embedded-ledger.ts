@@ -16,8 +16,8 @@ import { OverCapacity } from '../../platform/service-unavailable.ts';
 import type { Clock } from '../../platform/time/clock.ts';
 import type { Renaming } from '../holds/customer-pseudonyms.ts';
 import type { Hold } from '../holds/hold.ts';
-import { addImportedHold, type HoldImport, type ImportedHold } from '../holds/hold-import.ts';
-import { findStoredKey, type Replay, type RequestKey, replayOf, storeKeys } from '../holds/hold-keys.ts';
+import type { HoldImport, ImportedHold } from '../holds/hold-import.ts';
+import { findStoredKey, type Replay, type RequestKey, replayOf } from '../holds/hold-keys.ts';
 import type {
   AdmissionPreview,
   Held,
@@ -33,14 +33,15 @@ import type { DecidedHold, Ledger } from '../ledger.ts';
 import { emptyScope, type LimitUsage, limitUsageOf, ownCounters } from '../limits/limit-usage.ts';
 import { createOrgLimits, type OrgLimitsCache, readOrgLimits } from '../limits/org-limits.ts';
 import { type GroupResult, holdsOpenedBy, type PostingGroup } from '../posting.ts';
-import { findEnds } from '../postings/ledger-writes.ts';
 import { addCounters, type BatchDependencies } from '../postings/posting-batch.ts';
 import { DurableHolds } from './durable-holds.ts';
 import { EmbeddedHoldEnds } from './embedded-hold-ends.ts';
+import { EmbeddedHoldImports } from './embedded-hold-imports.ts';
 import { EmbeddedHoldIncreases } from './embedded-hold-increases.ts';
 import { EmbeddedPostings } from './embedded-postings.ts';
 import { beginGeneration } from './hold-generation.ts';
 import { type HoldLog, type LoggedHold, openHoldLog } from './hold-log.ts';
+import { KeysInFlight } from './keys-in-flight.ts';
 import { LedgerStates } from './ledger-states.ts';
 import { renameInMemory } from './rename-in-memory.ts';
 import { requireDatabase } from './require-database.ts';
@@ -66,8 +67,8 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
   readonly #postings: EmbeddedPostings<Run>;
   readonly #ends: EmbeddedHoldEnds;
   readonly #increases: EmbeddedHoldIncreases;
-  /** Idempotency keys in use, or whose hold is not durable yet: neither the response nor a replay may be sent. */
-  readonly #keysInFlight = new Map<string, Promise<void>>();
+  readonly #imports: EmbeddedHoldImports;
+  readonly #keysInFlight = new KeysInFlight();
   readonly #loads = new Map<string, Promise<void>>();
   #nowMs: number;
 
@@ -121,6 +122,7 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
       postExpired: (orgId, stillOpen) => this.#postings.expire(orgId, stillOpen),
     });
     this.#increases = new EmbeddedHoldIncreases({ db: options.db, ...shared });
+    this.#imports = new EmbeddedHoldImports({ db: options.db, keysInFlight: this.#keysInFlight, ...shared });
   }
 
   /** Returns the current time. It never runs backwards; after a restart, not behind the last posting or open hold. */
@@ -133,9 +135,8 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
     const { orgId, key } = request;
     return key === undefined
       ? this.#hold(request)
-      : this.#serializeByKey(
-          orgId,
-          key.digest,
+      : this.#keysInFlight.serialize(
+          orgKeyId(orgId, key.digest),
           async () => (await this.#replay(orgId, key)) ?? this.#hold(request),
         );
   }
@@ -155,7 +156,7 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
   }
 
   replay(orgId: string, key: RequestKey): Promise<Replay | undefined> {
-    return this.#serializeByKey(orgId, key.digest, () => this.#replay(orgId, key));
+    return this.#keysInFlight.serialize(orgKeyId(orgId, key.digest), () => this.#replay(orgId, key));
   }
 
   /** Checks memory first: a durable hold leaves memory only after its end, with its key, is in the database. */
@@ -166,22 +167,6 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
     }
     const stored = await findStoredKey(this.#options.db, orgId, key.digest, this.#now());
     return replayOf(stored, key);
-  }
-
-  /** Serializes requests with the same key until the hold of the previous request is durable. */
-  async #serializeByKey<Result>(orgId: string, digest: string, work: () => Promise<Result>): Promise<Result> {
-    const name = orgKeyId(orgId, digest);
-    for (
-      let before = this.#keysInFlight.get(name);
-      before !== undefined;
-      before = this.#keysInFlight.get(name)
-    ) {
-      await before;
-    }
-    const result = work();
-    const done = () => void this.#keysInFlight.delete(name);
-    this.#keysInFlight.set(name, result.then(done, done));
-    return result;
   }
 
   async previewDenials(
@@ -250,59 +235,8 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
     await addCounters(this.#options.db, orgState, orgState.missingCounters(counters, scope));
   }
 
-  async importHolds({ holds, record }: HoldImport): Promise<ImportedHold[]> {
-    const results: ImportedHold[] = [];
-    for (const hold of holds) {
-      results.push(await this.#importHold(hold));
-    }
-    const added = results.filter((one) => one.kind === 'added');
-    if (record !== undefined && added.length > 0) {
-      await this.#options.db.transaction((tx) => record(tx, added));
-    }
-    return results;
-  }
-
-  async #importHold(imported: Hold): Promise<ImportedHold> {
-    const { orgId, idempotency: key } = imported;
-    if (key === null) {
-      return this.#import(imported);
-    }
-    return this.#serializeByKey(orgId, key.digest, async () => {
-      const open = this.#states.findByKey(orgKeyId(orgId, key.digest));
-      const stored = await findStoredKey(this.#options.db, orgId, key.digest, this.#now());
-      // A key that was already used stays with its decision; this hold is imported without a key.
-      return this.#import(
-        open === undefined && stored === undefined ? imported : { ...imported, idempotency: null },
-      );
-    });
-  }
-
-  async #import(imported: Hold): Promise<ImportedHold> {
-    const orgState = await this.#states.open(imported.orgId);
-    const ended = await findEnds(this.#options.db, [imported.orgId], [imported.id]);
-    const applicable = applicableCounters(
-      orgState.limits,
-      imported.scope,
-      imported.admittedAtMs,
-      imported.surface,
-    );
-    await addCounters(
-      this.#options.db,
-      orgState,
-      orgState.missingCounters(applicable.counters, imported.scope),
-    );
-    if (orgState.holds.has(imported.id)) {
-      return { kind: 'known' };
-    }
-    if (ended.length > 0) {
-      // A run has settled the decision before its import, so its key was not stored with its end.
-      await storeKeys(this.#options.db, [imported]);
-      return { kind: 'known' };
-    }
-    const { open, added } = addImportedHold(orgState, imported, applicable);
-    this.#states.track(open);
-    await this.#durable.take(open);
-    return { kind: 'added', ...added };
+  importHolds(request: HoldImport): Promise<ImportedHold[]> {
+    return this.#imports.import(request);
   }
 
   async post(group: PostingGroup<Run>): Promise<GroupResult<Run>> {

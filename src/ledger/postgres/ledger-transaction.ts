@@ -2,7 +2,6 @@
  * One transaction on the ledgers of one or several orgs on PostgreSQL: decides and writes their queued commands under the locks
  * of the orgs. The number of statements does not depend on the number of orgs, except for what is rare.
  */
-import type { Counter } from '../../kernel/admission.ts';
 import type { OrgLimits } from '../../kernel/limits.ts';
 import { commitSettlement } from '../../kernel/settlement.ts';
 import type { Database, Transaction } from '../../platform/db/database.ts';
@@ -10,14 +9,12 @@ import type { SharedClock } from '../../platform/time/clock.ts';
 import { type Hold, isPostedAtExpiry, restoredHold } from '../holds/hold.ts';
 import type { HoldImport, ImportedHold } from '../holds/hold-import.ts';
 import { findStoredKeys, storeKeys } from '../holds/hold-keys.ts';
-import type { MissingCounter } from '../holds/org-ledger-state.ts';
 import { denialFor } from '../holds/take-hold.ts';
 import { type OrgLimitsCache, readOrgLimits } from '../limits/org-limits.ts';
 import type { PostingGroup } from '../posting.ts';
 import { endedOrUnknown, findEnds, type HoldEnd, insertEnds } from '../postings/ledger-writes.ts';
 import type { NewRunsAssumption } from '../postings/new-runs-assumption.ts';
 import {
-  addCounters,
   type Batch,
   type BatchDependencies,
   decideBatch,
@@ -33,9 +30,9 @@ import {
 } from './ledger-command.ts';
 import type { LockedOrg } from './lock-orgs.ts';
 import { OrgChanges } from './org-changes.ts';
-import { selectCounters, writeCounters } from './postgres-counters.ts';
-import { deleteHolds, insertHolds, selectHolds, selectHoldsSince, updateHolds } from './postgres-holds.ts';
-import { checkedCounters, wantedCounters } from './wanted-counters.ts';
+import { writeCounters } from './postgres-counters.ts';
+import { deleteHolds, insertHolds, selectHolds, updateHolds } from './postgres-holds.ts';
+import { type OrgWork, TransactionCounters } from './transaction-counters.ts';
 
 export interface PostgresLedgerOptions<Run> extends BatchDependencies<Run> {
   readonly db: Database;
@@ -51,18 +48,12 @@ export interface PostgresLedgerOptions<Run> extends BatchDependencies<Run> {
   readonly monotonicMs?: () => number;
 }
 
-/** The commands of a locked org, and what they change. */
-interface OrgWork<Run> extends OrgCommands<Run> {
-  readonly changes: OrgChanges;
-}
-
 export class LedgerTransaction<Run> {
   readonly #options: PostgresLedgerOptions<Run>;
   readonly #orgLimits: OrgLimitsCache;
   readonly #tx: Transaction;
   readonly #newRuns: NewRunsAssumption | undefined;
-  /** Counters that were read behind the locks, by org and key; undefined if there is none. */
-  readonly #readBehindLocks = new Map<string, Map<string, Counter | undefined>>();
+  readonly #counters: TransactionCounters;
 
   /** Without `newRuns`, runs are always searched by their `external_id`. */
   constructor(
@@ -75,6 +66,7 @@ export class LedgerTransaction<Run> {
     this.#orgLimits = orgLimits;
     this.#tx = tx;
     this.#newRuns = newRuns;
+    this.#counters = new TransactionCounters(tx);
   }
 
   /**
@@ -85,12 +77,12 @@ export class LedgerTransaction<Run> {
     lock: () => Promise<LockedOrg[]>,
     all: readonly OrgCommands<Run>[],
   ): Promise<Map<string, LedgerResult<Run>[]>> {
-    const [locked] = await Promise.all([lock(), this.#readCountersOf(all)]);
-    for (const { orgId, wasMissing } of locked) {
-      if (wasMissing === true) {
-        this.#readBehindLocks.delete(orgId);
-      }
-    }
+    const [locked] = await Promise.all([
+      // Sent first: counters that were read before the locks were taken could be stale.
+      lock(),
+      this.#counters.readLikely(all, this.#orgLimits, this.#options.clock.now().getTime()),
+    ]);
+    this.#counters.forget(locked.flatMap(({ orgId, wasMissing }) => (wasMissing === true ? [orgId] : [])));
     const results = new Map<string, LedgerResult<Run>[]>();
     if (locked.length === 0) {
       return results;
@@ -108,7 +100,7 @@ export class LedgerTransaction<Run> {
       results.set(orgId, new Array(commands.length));
     }
     await this.#readHolds(works, nowMs);
-    await this.#readCounters(works, nowMs);
+    await this.#counters.prepare(works, nowMs);
     for (const { orgId, commands, changes } of works) {
       for (const [index, one] of commands.entries()) {
         if (one.kind !== 'post') {
@@ -119,21 +111,6 @@ export class LedgerTransaction<Run> {
     await this.#post(works, results, nowMs);
     await this.#write(works, nowMs);
     return results;
-  }
-
-  /** Reads the counters that the commands will probably need. */
-  async #readCountersOf(all: readonly OrgCommands<Run>[]): Promise<void> {
-    const nowMs = this.#options.clock.now().getTime();
-    const keys = all.flatMap(({ orgId, commands }) => {
-      const limits = this.#orgLimits.peek(orgId);
-      const wanted =
-        limits === undefined ? [] : [...checkedCounters(commands, new OrgChanges(limits), nowMs).keys()];
-      this.#readBehindLocks.set(orgId, new Map(wanted.map((key) => [key, undefined])));
-      return wanted.map((key) => ({ orgId, key }));
-    });
-    for (const { orgId, key, counter } of await selectCounters(this.#tx, keys)) {
-      this.#readBehindLocks.get(orgId)?.set(key, counter);
-    }
   }
 
   async #limits(orgId: string, version: bigint): Promise<OrgLimits> {
@@ -172,73 +149,6 @@ export class LedgerTransaction<Run> {
     );
     for (const { org_id, body } of await findEnds(this.#tx, [...byOrg.keys()], late)) {
       byOrg.get(org_id)?.endedBefore.push(restoredHold(body));
-    }
-  }
-
-  /**
-   * Reads the counters that the commands need: those they check, and those of the holds that they end. Creates missing
-   * ones for holds, increases, previews and imports; `decideBatch` creates those for postings.
-   */
-  async #readCounters(works: readonly OrgWork<Run>[], nowMs: number): Promise<void> {
-    const wanted = works.map((work) => ({
-      changes: work.changes,
-      counters: wantedCounters(work.commands, work.changes, nowMs),
-    }));
-    await this.#loadCounters(
-      wanted.map(({ changes, counters }) => ({ changes, keys: [...counters.keys()] })),
-    );
-    for (const { changes, counters } of wanted) {
-      const missing = [...counters.values()].filter(
-        (one): one is MissingCounter =>
-          one !== undefined && !changes.orgState.counters.has(one.limitWindow.key),
-      );
-      await this.#makeCounters(changes, missing);
-    }
-  }
-
-  /** Loads those of these counters that exist and are not loaded yet. */
-  async #loadCounters(
-    wanted: readonly { readonly changes: OrgChanges; readonly keys: readonly string[] }[],
-  ): Promise<void> {
-    const byOrg = new Map(wanted.map(({ changes }) => [changes.orgId, changes]));
-    const missing: { orgId: string; key: string }[] = [];
-    for (const { changes, keys } of wanted) {
-      const { orgId, orgState } = changes;
-      const read = this.#readBehindLocks.get(orgId);
-      for (const key of keys) {
-        const counter = read?.get(key);
-        if (orgState.counters.has(key)) {
-          continue;
-        }
-        if (counter !== undefined) {
-          changes.useCounter(key, counter);
-        } else if (read?.has(key) !== true) {
-          missing.push({ orgId, key });
-        }
-      }
-    }
-    for (const { orgId, key, counter } of await selectCounters(this.#tx, missing)) {
-      byOrg.get(orgId)?.useCounter(key, counter);
-    }
-  }
-
-  /**
-   * Creates counters. A new counter includes the amounts of open holds, so those holds are loaded and updated to
-   * reference it.
-   */
-  async #makeCounters(changes: OrgChanges, missing: readonly MissingCounter[]): Promise<void> {
-    if (missing.length === 0) {
-      return;
-    }
-    const { orgId, orgState } = changes;
-    for (const hold of await selectHoldsSince(this.#tx, orgId, missing)) {
-      // Holds that ended in this transaction are still in the table.
-      if (!orgState.holds.has(hold.id) && !changes.endedHolds.has(hold.id)) {
-        orgState.addHold(hold);
-      }
-    }
-    for (const hold of await addCounters(this.#tx, orgState, missing)) {
-      changes.changeHold(hold);
     }
   }
 
@@ -366,8 +276,8 @@ export class LedgerTransaction<Run> {
       // Citus does not report a violation as such if the rows were copied to a shard.
       assumesNewRuns: !this.#tx.isDistributed && this.#newRuns?.appliesTo(groups) === true,
       orgStateOf: (orgId) => changesOf(orgId).orgState,
-      makeCounters: ({ orgId }, missing) => this.#makeCounters(changesOf(orgId), missing),
-      loadCounters: ({ orgId }, keys) => this.#loadCounters([{ changes: changesOf(orgId), keys }]),
+      makeCounters: ({ orgId }, missing) => this.#counters.create(changesOf(orgId), missing),
+      loadCounters: ({ orgId }, keys) => this.#counters.load([{ changes: changesOf(orgId), keys }]),
     });
     markAllAlerted(await writeBatch(this.#tx, this.#options, batch, nowMs));
     for (const { hold } of batch.newHolds) {
