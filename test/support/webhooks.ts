@@ -11,6 +11,7 @@ import { fanOut } from '../../src/capabilities/integration/webhooks/fan-out.ts';
 import { createHttpTransport } from '../../src/capabilities/integration/webhooks/http-transport.ts';
 import { createDeliveryCounts } from '../../src/capabilities/integration/webhooks/metrics.ts';
 import { createSender, type SenderOptions } from '../../src/capabilities/integration/webhooks/sender.ts';
+import { WaitingRoom } from '../../src/capabilities/integration/webhooks/waiting-room.ts';
 import { noFaults } from '../../src/platform/faults.ts';
 import { createIds } from '../../src/platform/ids.ts';
 import { createLog } from '../../src/platform/log.ts';
@@ -70,8 +71,9 @@ export function controlWebhooks(
       docsUrl: () => 'https://docs.example',
     }),
   });
+  const room = new WaitingRoom();
   async function begin(): Promise<void> {
-    while (await fanOut({ db, clock, ids })) {
+    while (await fanOut({ db, clock, ids, room })) {
       // Continue with the next batch.
     }
     await dispatcher.claim();

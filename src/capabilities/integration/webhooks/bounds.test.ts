@@ -5,8 +5,9 @@ import { controlWebhooks, makeBudget, subscribe, type Webhooks } from '../../../
 import type { Database } from '../../../platform/db/database.ts';
 import { createIds } from '../../../platform/ids.ts';
 import { redeliveriesMax } from './deliveries.ts';
-import { fanOut, waitingMax } from './fan-out.ts';
+import { fanOut } from './fan-out.ts';
 import { removeOld } from './tidying.ts';
+import { WaitingRoom, waitingMax } from './waiting-room.ts';
 
 let world: World;
 let org: TestOrg;
@@ -33,7 +34,8 @@ const call = (method: string, path: string, body?: object) =>
     ...(body !== undefined && { body }),
   });
 const giveOut = async () => {
-  while (await fanOut({ db: world.db, clock: world.clock, ids: createIds(world.clock) })) {
+  const room = new WaitingRoom();
+  while (await fanOut({ db: world.db, clock: world.clock, ids: createIds(world.clock), room })) {
     // Continue with the next batch.
   }
 };
@@ -75,12 +77,11 @@ test.each(['active', 'paused'])(
   },
 );
 
-test('counts waiting deliveries only for subscriptions with new events', async () => {
+test('counts waiting deliveries of subscriptions with new events, and again only when a part of the room is used', async () => {
   org = await world.createOrg();
   await giveOut();
   await subscribe(world, org, 'https://receiver.example/', ['key.*']);
   const wanting = await subscribe(world, org, 'https://receiver.example/', ['budget.*']);
-  await makeBudget(world, org);
   const counted: unknown[] = [];
   const db: Pick<Database, 'query' | 'transaction' | 'tenantGroups'> = {
     query: (sql, params) => world.db.query(sql, params),
@@ -100,8 +101,30 @@ test('counts waiting deliveries only for subscriptions with new events', async (
         }),
       ),
   };
-  await fanOut({ db, clock: world.clock, ids: createIds(world.clock) });
-  expect(counted).toEqual([wanting]);
+  let nowMs = 0;
+  const room = new WaitingRoom(() => nowMs);
+  const announce = async () => {
+    await makeBudget(world, org);
+    while (await fanOut({ db, clock: world.clock, ids: createIds(world.clock), room })) {
+      // Continue with the next batch.
+    }
+    return counted.splice(0);
+  };
+  expect(await announce()).toEqual([wanting]);
+  expect(await announce()).toEqual([]);
+  nowMs += 10_000;
+  expect(await announce()).toEqual([wanting]);
+  const sent = { org_id: org.id, subscription_id: wanting, event_id: '', event_type: '', failure: null };
+  const created = Array.from({ length: waitingMax / 4 }, () => ({ ...sent, id: '', recipient: null }));
+  room.use(created.map((one) => ({ ...one, state: 'failed' })));
+  expect(await announce()).toEqual([]);
+  room.use(created.map((one) => ({ ...one, state: 'waiting' })));
+  expect(await announce()).toEqual([wanting]);
+  // In a queue that is nearly full every batch counts: what was sent meanwhile makes room.
+  await insertDeliveries(wanting, 'waiting', waitingMax - 5_000);
+  nowMs += 10_000;
+  expect(await announce()).toEqual([wanting]);
+  expect(await announce()).toEqual([wanting]);
 });
 
 test.each(['delivered', 'failed'] as const)(

@@ -10,7 +10,7 @@ import type { Database, Transaction } from '../../../platform/db/database.ts';
 import type { Ids } from '../../../platform/ids.ts';
 import type { SharedClock } from '../../../platform/time/clock.ts';
 import { alertName, type NewAlert, recordAlerts } from './alert-once.ts';
-import { countWaiting, insertDeliveries, type NewDelivery } from './delivery-queries.ts';
+import { insertDeliveries, type NewDelivery } from './delivery-queries.ts';
 import { wantsEvent } from './event-patterns.ts';
 import {
   findTenantsWithEvents,
@@ -21,20 +21,18 @@ import {
 } from './fan-out-queries.ts';
 import { type SubscriptionRow, selectSubscriptions } from './queries.ts';
 import { type SubscriptionQueue, wakeQueues } from './subscription-queues.ts';
+import type { WaitingRoom } from './waiting-room.ts';
 
 export interface FanOutDependencies {
   readonly db: Pick<Database, 'query' | 'transaction' | 'tenantGroups'>;
   readonly clock: SharedClock;
   readonly ids: Ids;
+  readonly room: WaitingRoom;
 }
 
 const eventsPerBatch = 500;
 const deliveriesPerBatch = 1_000;
 const clockSkewMs = 5_000;
-/**
- * Number of waiting deliveries of a subscription from which new ones are recorded as failed; they can be redelivered.
- */
-export const waitingMax = 50_000;
 
 /** Processes one batch of each group of tenants. Returns true if there may be more. */
 export async function fanOut(deps: FanOutDependencies): Promise<boolean> {
@@ -62,7 +60,7 @@ export async function fanOut(deps: FanOutDependencies): Promise<boolean> {
 }
 
 async function fanOutTo(
-  { db, clock, ids }: FanOutDependencies,
+  { db, clock, ids, room }: FanOutDependencies,
   tenantIds: readonly string[],
 ): Promise<boolean> {
   return db.transaction(async (tx) => {
@@ -87,16 +85,16 @@ async function fanOutTo(
             alerts.push({ ...alert, listener, event });
             continue;
           }
-          // Counted only for subscriptions with new events, because it reads all waiting deliveries.
-          listener.room ??= await roomOf(tx, listener);
+          listener.room ??= await room.of(tx, queueOf(listener));
           deliveries.push(...newDeliveries(ids, listener, event));
         }
       }
     }
     for (const { listener, event } of await recordAlerts(tx, alerts, now)) {
-      listener.room ??= await roomOf(tx, listener);
+      listener.room ??= await room.of(tx, queueOf(listener));
       deliveries.push(...newDeliveries(ids, listener, event));
     }
+    room.use(deliveries);
     await insertDeliveries(tx, deliveries, now);
     await wakeQueues(tx, queuesOf(deliveries), now);
     await markFannedOut(tx, done, now);
@@ -110,7 +108,7 @@ function isFor({ events, created_at }: SubscriptionRow, event: WaitingEvent): bo
 }
 
 interface Listener extends SubscriptionRow {
-  /** Number of further deliveries that may wait; undefined: not counted yet. */
+  /** Number of further deliveries that may wait; undefined: not known yet. */
   room: number | undefined;
 }
 
@@ -130,8 +128,8 @@ async function listenersOf(
   return byOrg;
 }
 
-async function roomOf(tx: Transaction, { org_id, id }: SubscriptionRow): Promise<number> {
-  return waitingMax - (await countWaiting(tx, { org_id, subscription_id: id }, waitingMax));
+function queueOf({ org_id, id }: SubscriptionRow): SubscriptionQueue {
+  return { org_id, subscription_id: id };
 }
 
 /** Returns undefined for programs, which get every event. */

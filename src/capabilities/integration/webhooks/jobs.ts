@@ -7,6 +7,7 @@ import { fanOut } from './fan-out.ts';
 import { freeAllQueues } from './subscription-queues.ts';
 import { removeOld } from './tidying.ts';
 import type { Transport } from './transport.ts';
+import { WaitingRoom } from './waiting-room.ts';
 
 /** A quarter of the lease, so that a lease survives one or two failed renewals. */
 const renewEveryMs = 5_000;
@@ -19,12 +20,13 @@ export interface WebhookJobDependencies extends Omit<DispatcherDependencies, 'tr
 export function webhookJobs(deps: WebhookJobDependencies): Job[] {
   const byHttp = createDispatcher({ ...deps, transport: deps.http });
   const byMail = createDispatcher({ ...deps, transport: deps.mail });
+  const room = new WaitingRoom();
   return [
     {
       id: 'fan-out-events',
       everyMs: 300,
       async runOnce() {
-        const more = await fanOut(deps);
+        const more = await fanOut({ ...deps, room });
         byHttp.poke();
         byMail.poke();
         return more;
