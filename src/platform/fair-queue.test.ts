@@ -1,9 +1,17 @@
-import { expect, test, vi } from 'vitest';
+import { afterEach, expect, test, vi } from 'vitest';
 import { FairQueue } from './fair-queue.ts';
 
 const usual = { resource: 'the test', concurrency: 20, waitingMax: 100, waitMsMax: 60_000 };
 
-/** Work that lasts until `finish` is called, and the order in which work has started. */
+/** Work that still runs or waits at the end of a test would be rejected during a later one. */
+const unfinished: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const finishAll of unfinished.splice(0)) {
+    await finishAll();
+  }
+});
+
+/** Work that lasts until `finishOne` is called, and the order in which work has started. */
 function workOn(queue: FairQueue) {
   const started: string[] = [];
   const finishes: (() => void)[] = [];
@@ -16,6 +24,12 @@ function workOn(queue: FairQueue) {
     finishes.shift()?.();
     await new Promise(setImmediate);
   };
+  unfinished.push(async () => {
+    while (finishes.length > 0) {
+      await finishOne();
+    }
+    expect(queue.waiting).toBe(0);
+  });
   return { started, run, finishOne };
 }
 
