@@ -54,7 +54,9 @@ const catalog: Catalog = {
     },
     openai: { name: 'OpenAI list prices', url: 'https://platform.openai.com/docs/pricing' },
   },
-  models: withAliases([...models.values()], aliasesOfDated).sort((a, b) => (a.model < b.model ? -1 : 1)),
+  models: withAliases([...models.values()].map(withSearches), aliasesOfDated).sort((a, b) =>
+    a.model < b.model ? -1 : 1,
+  ),
 };
 const lines = catalog.models.map((one) => `    ${JSON.stringify(one)}`).join(',\n');
 const head = JSON.stringify({ ...catalog, models: [] }, null, 2).replace(/"models": \[\]\n\}$/, '');
@@ -63,6 +65,13 @@ writeFileSync(
   `${head}"models": [\n${lines}\n  ]\n}\n`,
 );
 process.stdout.write(`${catalog.models.length} models\n`);
+
+/** Anthropic charges the same for a search with every model. The lists leave it out for some of them. */
+function withSearches(one: CatalogModel): CatalogModel {
+  return one.provider === 'anthropic' && one.units?.web_search === undefined
+    ? { ...one, units: { ...one.units, web_search: '0.01' } }
+    : one;
+}
 
 function fromLitellm(file: string, asOf: string): readonly CatalogModel[] {
   const problems: FieldProblem[] = [];

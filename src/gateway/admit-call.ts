@@ -70,7 +70,8 @@ export async function admitCall(deps: AdmitDependencies, request: AdmissionReque
     max_output_tokens: heldOutputTokens,
     expires_in_seconds: holdSeconds(plan),
     ...(plan.provider !== null && { provider: plan.provider }),
-    ...plan.service,
+    ...plan.service.stated,
+    ...plan.service.charged,
     ...attribution,
   };
   const call: RunCall = { caller, now, storeResponse: undefined };

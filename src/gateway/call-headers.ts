@@ -18,8 +18,9 @@ export function callHeaders(
   }
   returned['x-svc-model'] = plan.model;
   returned['x-svc-attempts'] = String(attempts);
-  if (outputCap(plan, admitted) < plan.maxOutputTokens) {
-    returned['x-svc-fitted-max-tokens'] = String(Math.floor(admitted.maxOutputTokens / plan.call.choices));
+  const cap = outputCap(plan, admitted);
+  if (cap < plan.wantedOutputTokens) {
+    returned['x-svc-fitted-max-tokens'] = String(Math.floor(cap / plan.call.choices));
   }
   return returned;
 }

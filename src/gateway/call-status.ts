@@ -59,7 +59,7 @@ export function statusOf(
     connection,
     attempts,
     state,
-    heldNanos: admitted.heldNanos + worstCaseOutputCost(plan.rates, addedTokens),
+    heldNanos: admitted.heldNanos + worstCaseOutputCost(plan.service.rates, addedTokens),
     inputTokens: plan.inputTokens,
     maxOutputTokens: outputCap(plan, admitted),
     outputBound: usage?.outputBound ?? 0,

@@ -2,7 +2,12 @@ import Anthropic from '@anthropic-ai/sdk';
 import OpenAI from 'openai';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { eventually } from '../../test/support/eventually.ts';
-import { createGatewayWorld, type GatewayWorld, providerKey } from '../../test/support/gateway-world.ts';
+import {
+  connectionTo,
+  createGatewayWorld,
+  type GatewayWorld,
+  providerKey,
+} from '../../test/support/gateway-world.ts';
 import { exchange } from '../../test/support/raw-socket.ts';
 
 let gateway: GatewayWorld;
@@ -139,6 +144,47 @@ test('stored responses, counting of tokens, models and the root are served witho
   const root = await fetch(`${gateway.url}/anthropic`);
   expect(root.status).toBe(200);
   expect((await gateway.runs()).length).toBe(before);
+});
+
+test('a stored response is found at any connection, also behind one that cannot say', async () => {
+  const usual = gateway.connections;
+  gateway.connections = ['con_1', 'con_2', 'con_3'].map((id) =>
+    connectionTo(gateway.provider.url, 'openai', { id, name: id }),
+  );
+  const answers = (...statuses: number[]) => {
+    gateway.provider.requests.length = 0;
+    gateway.provider.fault = () => {
+      const status = statuses[gateway.provider.requests.length - 1] ?? 200;
+      return status === 200 ? undefined : { status };
+    };
+  };
+  answers(404, 401);
+  expect(await openai.responses.retrieve('resp_1')).toMatchObject({ id: 'resp_1' });
+  answers(404, 401, 404);
+  await expect(openai.responses.retrieve('resp_1')).rejects.toMatchObject({ status: 502 });
+  answers(404, 404, 404);
+  await expect(openai.responses.retrieve('resp_1')).rejects.toMatchObject({ status: 404 });
+  gateway.provider.fault = undefined;
+  gateway.connections = usual;
+});
+
+test.each(['messages', 'tools', 'service_tier', 'thinking'])(
+  'a body that repeats %s is rejected, because parsers disagree about it',
+  async (name) => {
+    const response = await fetch(`${gateway.url}/openai/v1/chat/completions`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${gateway.key}`, 'content-type': 'application/json' },
+      body: `{"model":"gpt-test","${name}":[],"${name}":[]}`,
+    });
+    expect([response.status, (await response.json()).error.details.field]).toEqual([400, name]);
+    expect(gateway.provider.requests).toEqual([]);
+  },
+);
+
+test('more answers than can be held are rejected', async () => {
+  await expect(
+    openai.chat.completions.create({ model: 'gpt-test', messages, n: 2_000 }),
+  ).rejects.toMatchObject({ status: 400 });
 });
 
 test('every other path is 404 in the format of the provider, and reaches no provider', async () => {

@@ -102,3 +102,37 @@ test('hold: expected holds the usual output, increases while it streams, and end
   expect(run?.marks).toContain('truncated');
   expect(run?.output_tokens).toBeLessThan(2_000);
 });
+
+test('x-svc-max-cost-usd falls back to a cheaper model, and is a denial if none is cheap enough', async () => {
+  await gateway.cap('100');
+  const call = (model: string, maxCost: string, onLimit: string) =>
+    openai.chat.completions
+      .create(
+        { model, messages, max_tokens: 100 },
+        { headers: { 'x-svc-max-cost-usd': maxCost, 'x-svc-on-limit': onLimit } },
+      )
+      .withResponse();
+  const { response } = await call('gpt-test', '0.0005', 'fallback');
+  expect(response.headers.get('x-svc-model')).toBe('gpt-cheap');
+  for (const [model, onLimit] of [
+    ['gpt-test', 'fallback'],
+    ['purser/auto', 'refuse'],
+  ] as const) {
+    await expect(call(model, '0.00001', onLimit)).rejects.toMatchObject({
+      status: 402,
+      code: 'max_cost_exceeded',
+    });
+  }
+});
+
+test('x-svc-fitted-max-tokens names the maximum that x-svc-max-cost-usd allows', async () => {
+  const { response } = await openai.chat.completions
+    .create(
+      { model: 'gpt-test', messages, max_tokens: 1_000 },
+      { headers: { 'x-svc-max-cost-usd': '0.005', 'x-svc-on-limit': 'fit' } },
+    )
+    .withResponse();
+  const sent = JSON.parse(gateway.provider.requests[0]?.text ?? '{}');
+  expect(sent.max_tokens).toBeLessThan(1_000);
+  expect(response.headers.get('x-svc-fitted-max-tokens')).toBe(String(sent.max_tokens));
+});

@@ -1,6 +1,5 @@
 /** Chooses the model of a call and admits it: the requested model, the best one, or the next cheaper one that fits. */
 import { ApiError } from '../contract/api-error.ts';
-import { worstCaseCost } from '../kernel/prices.ts';
 import { inFlightTokens } from '../kernel/providers/call-end.ts';
 import { estimatedInputTokens } from '../kernel/providers/estimate-input.ts';
 import type { Caller } from '../platform/http/routes/access.ts';
@@ -8,8 +7,16 @@ import { type AdmitDependencies, type AdmittedCall, admitCall } from './admit-ca
 import type { CallAttribution } from './attribution-headers.ts';
 import { inputPartsOf } from './body/input-parts.ts';
 import { GatewayError } from './errors/dialect-errors.ts';
+import { growsWithOutput } from './hold-coverage.ts';
 import { endUserOf } from './parse-call.ts';
-import { type CallPlan, type PlanDependencies, type PlanRequest, planCall } from './plan-call.ts';
+import {
+  attemptCost,
+  type CallPlan,
+  maxCostExceeded,
+  type PlanDependencies,
+  type PlanRequest,
+  planCall,
+} from './plan-call.ts';
 import type { OutputHistory } from './usage/output-history.ts';
 
 /** The model name that leaves the choice to the routing policy of the org. */
@@ -51,11 +58,13 @@ export async function chooseAndAdmit(deps: ChooseDependencies, request: ChooseRe
   if (call.model === autoModel) {
     return admitBest(deps, attributedRequest);
   }
-  const plan = await planCall(deps, request, call.model);
+  let plan: CallPlan | undefined;
   try {
+    plan = await planCall(deps, request, call.model);
     return await admitPlan(deps, attributedRequest, plan, plan.onLimit === 'fit');
   } catch (denial) {
-    if (plan.onLimit !== 'fallback' || !isDeniedByLimit(denial)) {
+    const onLimit = request.onLimit ?? settings.onLimit;
+    if (onLimit !== 'fallback' || !isDeniedByLimit(denial)) {
       throw denial;
     }
     return (await admitCheaper(deps, attributedRequest, plan)) ?? Promise.reject(denial);
@@ -73,20 +82,15 @@ async function admitPlan(
   return { plan, admitted, attribution };
 }
 
-/**
- * Returns the output to hold at first: the expected one, and what may be on its way when the stream is ended. Only a hold of a stream
- * that shows its output can be increased in time.
- */
+/** Returns the output to hold at first: the expected one, and what may be on its way when the stream is ended; or all of it. */
 export function outputToHold(
   { outputs }: ChooseDependencies,
   { tenantId, keyId }: Caller,
   plan: CallPlan,
 ): number {
-  const isVisible = plan.call.isStream && plan.showsOutput;
-  const expected =
-    plan.settings.hold === 'expected' && isVisible
-      ? outputs.expected({ orgId: tenantId, keyId, model: plan.model })
-      : undefined;
+  const expected = growsWithOutput(plan)
+    ? outputs.expected({ orgId: tenantId, keyId, model: plan.model })
+    : undefined;
   return expected === undefined
     ? plan.maxOutputTokens
     : Math.min(plan.maxOutputTokens, Math.max(expected, plan.minOutputTokens) + inFlightTokens);
@@ -94,23 +98,26 @@ export function outputToHold(
 
 async function admitBest(deps: ChooseDependencies, request: ChooseRequest): Promise<ChosenCall> {
   const models = await rank(deps, request, autoModel);
-  const plans = await plansOf(deps, request, models);
+  const { plans, tooExpensive } = await plansOf(deps, request, models);
   const [best] = plans;
   if (best === undefined) {
-    throw new GatewayError(404, 'model_not_found', 'No connection serves a model of the routing policy.');
+    throw (
+      tooExpensive ??
+      new GatewayError(404, 'model_not_found', 'No connection serves a model of the routing policy.')
+    );
   }
   return admitPlan(deps, request, best, best.onLimit !== 'refuse');
 }
 
-/** Tries the models that cost less than the denied one, the most expensive first. */
+/** Tries the models that cost less than the denied one, the most expensive first; all of them if it was denied before it was planned. */
 async function admitCheaper(
   deps: ChooseDependencies,
   request: ChooseRequest,
-  denied: CallPlan,
+  denied: CallPlan | undefined,
 ): Promise<ChosenCall | undefined> {
   let models: readonly string[];
   try {
-    models = await rank(deps, request, denied.model);
+    models = await rank(deps, request, request.call.model);
   } catch (error) {
     if (error instanceof ApiError && error.status < 500) {
       // The org has no routing policy, or none of its models may be used.
@@ -118,9 +125,9 @@ async function admitCheaper(
     }
     throw error;
   }
-  const plans = await plansOf(deps, request, models);
+  const { plans } = await plansOf(deps, request, models);
   const cheaper = plans
-    .filter((plan) => costOf(plan) < costOf(denied))
+    .filter((plan) => denied === undefined || costOf(plan) < costOf(denied))
     .sort((a, b) => compare(costOf(b), costOf(a)));
   for (const plan of cheaper) {
     try {
@@ -150,13 +157,10 @@ async function rank(
   return rankModels({ caller, now, inputTokens, maxOutputTokens, attribution });
 }
 
-/** Returns the plans of the models that a connection serves, in the given order. */
-async function plansOf(
-  deps: ChooseDependencies,
-  request: ChooseRequest,
-  models: readonly string[],
-): Promise<CallPlan[]> {
+/** Returns the plans of the models that a connection serves, in the given order; and the denial, if one may cost too much. */
+async function plansOf(deps: ChooseDependencies, request: ChooseRequest, models: readonly string[]) {
   const plans: CallPlan[] = [];
+  let tooExpensive: GatewayError | undefined;
   for (const model of models) {
     try {
       plans.push(await planCall(deps, request, model));
@@ -164,13 +168,14 @@ async function plansOf(
       if (!(error instanceof GatewayError)) {
         throw error;
       }
+      tooExpensive ??= error.code === maxCostExceeded ? error : undefined;
     }
   }
-  return plans;
+  return { plans, tooExpensive };
 }
 
-function costOf({ rates, inputTokens, maxOutputTokens }: CallPlan): bigint {
-  return worstCaseCost(rates, BigInt(inputTokens), BigInt(maxOutputTokens));
+function costOf(plan: CallPlan): bigint {
+  return attemptCost(plan, plan.maxOutputTokens);
 }
 
 function compare(a: bigint, b: bigint): number {
@@ -179,5 +184,7 @@ function compare(a: bigint, b: bigint): number {
 
 /** True for denials that a cheaper call may pass. */
 function isDeniedByLimit(error: unknown): boolean {
-  return error instanceof ApiError && (error.status === 402 || error.code === 'quota_exhausted');
+  return error instanceof GatewayError
+    ? error.code === maxCostExceeded
+    : error instanceof ApiError && (error.status === 402 || error.code === 'quota_exhausted');
 }

@@ -27,11 +27,15 @@ export async function forwardFree(
 ): Promise<Reply | StreamedReply> {
   const { tenantId } = caller;
   const body = request.method === 'POST' ? await request.readBody(bodyBytesMax, tenantId) : undefined;
-  const model = operation.kind === 'free' && body !== undefined ? parseObject(body).model : '';
-  if (typeof model !== 'string') {
+  const model = operation.kind === 'free' && body !== undefined ? parseObject(body).model : undefined;
+  if (operation.kind === 'free' && typeof model !== 'string') {
     throw new GatewayError(400, 'invalid_value', '`model` must be a string.', { field: 'model' });
   }
-  const candidates = await context.connections.candidates(tenantId, operation.wanted, model);
+  const candidates = await context.connections.candidates(
+    tenantId,
+    operation.wanted,
+    model as string | undefined,
+  );
   if (candidates.length === 0) {
     throw new GatewayError(404, 'not_found', 'No connection of the organization serves this call.');
   }
@@ -58,7 +62,10 @@ export async function forwardFree(
   };
 }
 
-/** The connection that stored a response is not known: each is tried until one has it. */
+/**
+ * The connection that stored a response is not known: each is tried until one has it. If none has, the failure of one that could not say
+ * counts more than that others do not know it.
+ */
 async function findStored(
   context: GatewayContext,
   candidates: readonly Connection[],
@@ -66,17 +73,39 @@ async function findStored(
   operation: FreeCall['operation'],
   body: Buffer | undefined,
 ): Promise<AttemptsResult> {
-  let last: AttemptsResult = notAttempted;
+  let kept: AttemptsResult = notAttempted;
   for (const candidate of candidates) {
-    if (last.kind === 'response') {
-      last.response.body.destroy();
+    const result = await send(context, [candidate], request, operation, body);
+    if (!mayBeElsewhere(result)) {
+      dispose(kept);
+      return result;
     }
-    last = await send(context, [candidate], request, operation, body);
-    if (last.kind === 'response' && last.response.status !== 404) {
-      return last;
+    if (kept === notAttempted || isUnknown(kept)) {
+      dispose(kept);
+      kept = result;
+    } else {
+      dispose(result);
     }
   }
-  return last;
+  return kept;
+}
+
+function isUnknown(result: AttemptsResult): boolean {
+  return result.kind === 'response' && result.response.status === 404;
+}
+
+function mayBeElsewhere(result: AttemptsResult): boolean {
+  if (result.kind !== 'response') {
+    return true;
+  }
+  const { status } = result.response;
+  return status === 404 || status === 401 || status === 403 || status === 429 || status >= 500;
+}
+
+function dispose(result: AttemptsResult): void {
+  if (result.kind === 'response') {
+    result.response.body.destroy();
+  }
 }
 
 function send(

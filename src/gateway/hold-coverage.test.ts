@@ -4,7 +4,12 @@ import type { AdmittedCall } from './admit-call.ts';
 import { createHoldCoverage, type StreamCoverage } from './hold-coverage.ts';
 import type { CallPlan } from './plan-call.ts';
 
-const plan = { maxOutputTokens: 8_192, settings: { hold: 'expected' } } as unknown as CallPlan;
+const plan = {
+  maxOutputTokens: 8_192,
+  settings: { hold: 'expected' },
+  call: { isStream: true },
+  showsOutput: true,
+} as unknown as CallPlan;
 /** Tokens that may be on their way when a stream is ended. */
 const inFlight = 512;
 

@@ -94,19 +94,19 @@ function smallerStep(step: number, least: number): number {
   return step === least ? 0 : Math.max(least, Math.floor(step * smallerShare));
 }
 
-/** True if the first hold covers the whole output, or cannot be increased. */
+/** True if the first hold covers the whole output, or is not increased. */
 export function coversOutput(plan: CallPlan, { runId, maxOutputTokens }: AdmittedCall): boolean {
-  return runId === null || maxOutputTokens >= plan.maxOutputTokens || !isGrowing(plan);
+  return runId === null || maxOutputTokens >= plan.maxOutputTokens || !growsWithOutput(plan);
 }
 
-/** The maximum in the body: that of the hold or, if the hold can grow, that of the plan. */
+/** The maximum in the body: that of the hold or, if the hold grows, that of the plan. */
 export function outputCap(plan: CallPlan, admitted: AdmittedCall): number {
-  return isGrowing(plan) && plan.call.isStream ? plan.maxOutputTokens : admitted.maxOutputTokens;
+  return growsWithOutput(plan) ? plan.maxOutputTokens : admitted.maxOutputTokens;
 }
 
-/** True if the maximum in the body is that of the plan, and not that of the first hold. */
-export function isGrowing({ settings }: CallPlan): boolean {
-  return settings.hold === 'expected';
+/** True if the hold starts with the expected output and grows. It can follow only output that is streamed and shown. */
+export function growsWithOutput({ settings, call, showsOutput }: CallPlan): boolean {
+  return settings.hold === 'expected' && call.isStream && showsOutput;
 }
 
 /**

@@ -11,7 +11,8 @@ import {
   type SettledUsage,
   settledUsage,
 } from '../kernel/providers/call-end.ts';
-import { addUsage, fieldsOf, noUsage, responseIdOf, usageOfBody } from '../kernel/providers/call-usage.ts';
+import { addUsage, noUsage, responseIdOf, usageOfBody } from '../kernel/providers/call-usage.ts';
+import { fieldsOf } from '../kernel/providers/fields.ts';
 import { createStreamUsage, type StreamUsage } from '../kernel/providers/stream-usage.ts';
 import type { Reply, StreamedReply } from '../platform/http/message/reply.ts';
 import type { AdmittedRequest } from './admitted-request.ts';
@@ -26,7 +27,7 @@ import { readAll } from './forward/read-all.ts';
 import type { GatewayContext, OngoingCall } from './gateway-context.ts';
 import { coversOutput, outputCap } from './hold-coverage.ts';
 import { scoreBoundOf } from './output-score.ts';
-import { addsUsageChunk, bodyOf } from './plan-call.ts';
+import { addsUsageChunk, attemptCost, bodyOf } from './plan-call.ts';
 import type { SettledCall, Settlement } from './settle/settlements.ts';
 import { createOpenStream } from './stream/create-open-stream.ts';
 import { createRelayFilter } from './stream/relay-filter.ts';
@@ -66,6 +67,8 @@ export class CallInProgress implements OngoingCall {
     this.#relay?.leave();
   };
   #discarded: DiscardedUsage = { usage: noUsage, isEstimated: false };
+  /** Held for all attempts so far. */
+  #heldNanos: bigint;
   #settled: Promise<SettledCall> | undefined;
   #resolveSettled: () => void = () => undefined;
   readonly #hasSettled = new Promise<void>((resolve) => {
@@ -76,24 +79,38 @@ export class CallInProgress implements OngoingCall {
   #heldTokens: (() => number) | undefined;
   #connection: Connection | undefined;
   #attempts = 0;
+  #isAnswered = false;
+  #isStopping = false;
   /** Set once a response is streamed. */
   #streamUsage: StreamUsage | undefined;
 
   constructor(context: GatewayContext, given: AdmittedRequest) {
     this.#context = context;
     this.#given = given;
+    this.#heldNanos = given.admitted.heldNanos;
+    const { socket } = given.request;
+    // Most clients that close their sending side have left. With `drain` nothing is lost by finding out at the next write.
+    const isClosing = given.plan.settings.onAbort === 'close';
+    if (isClosing) {
+      this.#left.onCancel(() => this.#cutUnanswered());
+      socket.once('end', this.#onHalfClose);
+    }
+    socket.once('close', this.#onClose);
     // The client may have left during the admission.
-    if (given.request.socket.destroyed) {
+    if (socket.destroyed || (isClosing && socket.readableEnded)) {
       this.#left.cancel();
     }
-    given.request.socket.once('close', this.#onClose);
-    // Most clients that close their sending side have left. With `drain` nothing is lost by finding out at the next write.
-    if (given.plan.settings.onAbort === 'close') {
-      given.request.socket.once('end', this.#onHalfClose);
+  }
+
+  /** Ends a request whose response has not started. A response that has started is ended by those who read it. */
+  #cutUnanswered(): void {
+    if (!this.#isAnswered) {
+      this.#cut.cancel();
     }
   }
 
   async cut(): Promise<void> {
+    this.#isStopping = true;
     this.#left.cancel();
     await this.#relay?.cut();
     this.#cut.cancel();
@@ -148,12 +165,18 @@ export class CallInProgress implements OngoingCall {
       this.#left,
     );
     if (result.kind === 'unreachable') {
-      await this.settle({ ...nothingReceived, status: 'failed' });
-      throw this.#cut.isCancelled ? stoppingError() : unreachableError(result);
+      await this.settle({ ...nothingReceived, status: this.#hasLeft ? 'cancelled' : 'failed' });
+      throw this.#isStopping ? stoppingError() : unreachableError(result);
     }
-    return isEventStream(result.response) && result.response.status < 400
+    this.#isAnswered = true;
+    return isEventStream(result.response) && result.response.status < 300
       ? this.#stream(result)
       : this.#plain(result);
+  }
+
+  /** True if the client has left by itself. */
+  get #hasLeft(): boolean {
+    return this.#left.isCancelled && !this.#isStopping;
   }
 
   /** Settles once; later calls return the same settlement. */
@@ -166,7 +189,14 @@ export class CallInProgress implements OngoingCall {
     const { plan, admitted } = this.#given;
     // An estimate stays within the hold, which was ahead of what was received.
     const maxOutputTokens = this.#heldTokens?.() ?? outputCap(plan, admitted);
-    return settledUsage(outcome, { inputTokens: plan.inputTokens, maxOutputTokens }, this.#discarded);
+    const { units: serverTools = {} } = plan.service.charged;
+    const bounds = {
+      inputTokens: plan.inputTokens,
+      inputGrows: plan.input.hasUnseen,
+      serverTools,
+      maxOutputTokens,
+    };
+    return settledUsage(outcome, bounds, this.#discarded);
   }
 
   async #settleNow(outcome: CallOutcome): Promise<SettledCall> {
@@ -193,7 +223,9 @@ export class CallInProgress implements OngoingCall {
         admittedAtMs: request.now.getTime(),
         body: {
           status: outcome.status,
-          ...plan.service,
+          ...plan.service.stated,
+          // Stated with the hold, so that it must not be left out here.
+          ...(plan.service.charged.cache_write_1h_tokens !== undefined && { cache_write_1h_tokens: 0 }),
           ...fields,
           // Zero tokens would be taken for missing usage, and posted at the held amount.
           ...(isFree && { cost_usd: '0' }),
@@ -223,17 +255,32 @@ export class CallInProgress implements OngoingCall {
   /** The provider may have generated the whole answer that it did not send. */
   #addUnanswered(): void {
     const { plan, admitted } = this.#given;
-    const bound = { ...noUsage, inputTokens: plan.inputTokens, outputTokens: admitted.maxOutputTokens };
+    const bound = {
+      ...noUsage,
+      inputTokens: plan.inputTokens,
+      outputTokens: outputCap(plan, admitted),
+      serverTools: plan.service.charged.units ?? {},
+    };
     this.#discarded = { usage: addUsage(this.#discarded.usage, bound), isEstimated: true };
   }
 
-  /** Another attempt may cost as much as the unanswered one: the hold must cover both. */
-  #coverAnother(): Promise<boolean> {
+  /** Another attempt may cost as much as the unanswered one: the hold must cover both, within what the client allows. */
+  async #coverAnother(): Promise<boolean> {
     const { plan, admitted, caller } = this.#given;
-    return this.#context.increaseHold(caller.tenantId, admitted.decisionId, {
-      cost_usd: formatUsd(admitted.heldNanos),
-      tokens: plan.inputTokens + admitted.maxOutputTokens,
+    const outputTokens = outputCap(plan, admitted);
+    const added = attemptCost(plan, outputTokens);
+    const heldNanos = this.#heldNanos + added;
+    if (plan.maxCostNanos !== undefined && heldNanos > plan.maxCostNanos) {
+      return false;
+    }
+    const isCovered = await this.#context.increaseHold(caller.tenantId, admitted.decisionId, {
+      cost_usd: formatUsd(added),
+      tokens: plan.inputTokens + outputTokens,
     });
+    if (isCovered) {
+      this.#heldNanos = heldNanos;
+    }
+    return isCovered;
   }
 
   async #plain({ response, attempts, connection }: Extract<AttemptsResult, { kind: 'response' }>) {
@@ -246,9 +293,10 @@ export class CallInProgress implements OngoingCall {
     const text = bytes.toString('utf8');
     const answer = parsed(text);
     const usage = usageOfBody(operation.shape, answer);
-    const isAccepted = status < 400;
+    // A redirect is not followed, and nothing was generated for it.
+    const isAccepted = status < 300;
     const settled = await this.settle({
-      status: isAccepted && isWhole ? 'succeeded' : 'failed',
+      status: isAccepted && isWhole ? 'succeeded' : this.#hasLeft ? 'cancelled' : 'failed',
       usage,
       isFinal: usage !== undefined,
       // An answer that breaks off was generated completely before.
@@ -257,7 +305,7 @@ export class CallInProgress implements OngoingCall {
       responseId: responseIdOf(fieldsOf(answer)),
     });
     if (!isWhole) {
-      throw this.#cut.isCancelled
+      throw this.#isStopping
         ? stoppingError()
         : new GatewayError(502, 'response_interrupted', 'The response of the provider broke off.');
     }
@@ -279,7 +327,7 @@ export class CallInProgress implements OngoingCall {
     const { operation, plan, admitted } = this.#given;
     const { shape } = operation;
     const bound = coversOutput(plan, admitted) ? bytesOf : scoreBoundOf(plan.model);
-    const usage = createStreamUsage(shape, bound);
+    const usage = createStreamUsage(shape, bound, plan.call.choices);
     this.#streamUsage = usage;
     const { timeouts } = connection;
     const coverage = this.#context.coverage({ orgId: this.#given.caller.tenantId, plan, admitted }, usage);

@@ -1,7 +1,8 @@
 /** Parses the body of a metered call: the fields that the gateway reads. All others are the business of the provider. */
 
 import { maxFieldsOf, thinkingTokensOf } from '../kernel/providers/call-request.ts';
-import { type Fields, fieldsOf, type Shape } from '../kernel/providers/call-usage.ts';
+import type { Shape } from '../kernel/providers/call-usage.ts';
+import { type Fields, fieldsOf } from '../kernel/providers/fields.ts';
 import { requestsReasoning } from '../kernel/providers/visible-output.ts';
 import { isStorable } from '../platform/http/message/json-errors.ts';
 import { repeatedNames } from './body/edit-body.ts';
@@ -43,6 +44,18 @@ export function parseCall(shape: Shape, bytes: Buffer, deployment?: string): Par
     'stream_options',
     'stream_options.include_usage',
     'background',
+    'service_tier',
+    'speed',
+    'inference_geo',
+    'messages',
+    'input',
+    'system',
+    'instructions',
+    'tools',
+    'functions',
+    'thinking',
+    'reasoning',
+    'reasoning_effort',
   ];
   const [repeated] = repeatedNames(bytes, critical);
   if (repeated !== undefined) {
@@ -56,6 +69,10 @@ export function parseCall(shape: Shape, bytes: Buffer, deployment?: string): Par
     // Such a response is created after the call, and its usage would not be seen.
     throw invalid('background', 'is not supported by the gateway');
   }
+  const choices = shape === 'chat' && body.n != null ? Math.max(1, countOf(body.n, 'n')) : 1;
+  if (choices > choicesMax) {
+    throw invalid('n', `must be at most ${choicesMax}`);
+  }
   const maxFields = maxFieldsOf[shape].filter((name) => body[name] != null);
   const maxima = maxFields.map((name) => countOf(body[name], name));
   return {
@@ -67,7 +84,7 @@ export function parseCall(shape: Shape, bytes: Buffer, deployment?: string): Par
     includesUsage: fieldsOf(body.stream_options).include_usage === true,
     maxFields,
     maxOutputTokens: maxima.length === 0 ? undefined : Math.min(...maxima),
-    choices: shape === 'chat' && body.n != null ? Math.max(1, Math.min(countOf(body.n, 'n'), choicesMax)) : 1,
+    choices,
     thinkingTokens: thinkingTokensOf(body),
     requestsReasoning: requestsReasoning(body),
     hasTools: Array.isArray(body.tools) || Array.isArray(body.functions),

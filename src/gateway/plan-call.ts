@@ -7,17 +7,16 @@ import type {
 } from '../capabilities/integration/connections/index.ts';
 import type { ModelCapabilitiesCache } from '../capabilities/spend/models/index.ts';
 import type { CallPrices } from '../capabilities/spend/unpriced-models/index.ts';
-import { affordableOutputTokens, type Rates, worstCaseCost } from '../kernel/prices.ts';
+import { affordableOutputTokens, worstCaseCost } from '../kernel/prices.ts';
 import { defaultMaxField } from '../kernel/providers/call-request.ts';
-import { serviceTierOf } from '../kernel/providers/call-usage.ts';
 import { estimatedInputTokens, type InputParts } from '../kernel/providers/estimate-input.ts';
 import { hidesReasoning, isKnownToShow } from '../kernel/providers/visible-output.ts';
-import { requestedRates } from '../ledger/service-fields.ts';
 import type { Caller } from '../platform/http/routes/access.ts';
 import type { OnLimit } from './attribution-headers.ts';
 import { type BodyChanges, editBody } from './body/edit-body.ts';
 import { inputPartsOf } from './body/input-parts.ts';
 import type { TokenRatios } from './body/token-ratios.ts';
+import { type CallService, callServiceOf } from './call-service.ts';
 import { GatewayError } from './errors/dialect-errors.ts';
 import type { Operation } from './operations.ts';
 import type { ParsedCall } from './parse-call.ts';
@@ -34,16 +33,17 @@ export interface CallPlan {
   readonly call: ParsedCall;
   /** The model that is called. Differs from that of the request only if another one was chosen for it. */
   readonly model: string;
-  /** The highest rates that the call may be charged. */
-  readonly rates: Rates;
   readonly provider: string | null;
-  /** The requested service tier, if there is one. */
-  readonly service: { readonly service_tier?: string };
+  readonly service: CallService;
   readonly candidates: readonly Connection[];
   readonly input: InputParts;
   readonly inputTokens: number;
   /** Maximum output of all alternative answers together. */
   readonly maxOutputTokens: number;
+  /** The maximum before it was lowered to what `maxCostNanos` allows. */
+  readonly wantedOutputTokens: number;
+  /** What the client lets the call cost at most. */
+  readonly maxCostNanos: bigint | undefined;
   /** The least output that `fit` accepts. */
   readonly minOutputTokens: number;
   /** True if every output token can be seen in the response. The response may still name another model, which hides some. */
@@ -51,6 +51,9 @@ export interface CallPlan {
   readonly settings: GatewaySettings;
   readonly onLimit: OnLimit;
 }
+
+/** The code of the denial of a call that may cost more than its client allows. */
+export const maxCostExceeded = 'max_cost_exceeded';
 
 /** Assumed for unseen content if neither the org nor the catalog says more: the context of common models. */
 const unknownContextTokens = 200_000;
@@ -107,22 +110,22 @@ export async function planCall(
     contextTokens,
     hasTools: call.hasTools,
   });
-  const service = serviceTierOf(call.body.service_tier);
-  const rates = requestedRates(price, service, BigInt(inputTokens)) ?? price.rates;
+  const service = callServiceOf(price, call, model, inputTokens);
   const onLimit = request.onLimit ?? settings.onLimit;
   const minOutputTokens = Math.max(settings.minOutputTokens * call.choices, call.thinkingTokens + 1);
   const wanted = outputCap(call, settings, numberOf(known?.max_output_tokens));
-  const maxOutputTokens = withinMaxCost(request, { rates, inputTokens, wanted, minOutputTokens, onLimit });
+  const maxOutputTokens = withinMaxCost(request, { service, inputTokens, wanted, minOutputTokens, onLimit });
   return {
     call,
     model,
-    rates,
     provider: listed?.provider ?? null,
     service,
     candidates,
     input,
     inputTokens,
     maxOutputTokens,
+    wantedOutputTokens: wanted,
+    maxCostNanos: request.maxCostNanos,
     minOutputTokens: Math.min(minOutputTokens, maxOutputTokens),
     showsOutput: showsOutput(call, [model, resolved], known?.capabilities ?? undefined, candidates),
     settings,
@@ -183,7 +186,7 @@ function outputCap(
 }
 
 interface CostCheck {
-  readonly rates: Rates;
+  readonly service: CallService;
   readonly inputTokens: number;
   readonly wanted: number;
   readonly minOutputTokens: number;
@@ -192,13 +195,13 @@ interface CostCheck {
 
 /** Applies the maximum cost that the client has set for this call. */
 function withinMaxCost({ maxCostNanos }: PlanRequest, check: CostCheck): number {
-  const { rates, inputTokens, wanted, minOutputTokens, onLimit } = check;
+  const { service, inputTokens, wanted, minOutputTokens, onLimit } = check;
   if (maxCostNanos === undefined) {
     return wanted;
   }
   const input = BigInt(inputTokens);
-  const affordable = affordableOutputTokens(rates, input, maxCostNanos);
-  const isCovered = worstCaseCost(rates, input, 0n) <= maxCostNanos;
+  const affordable = affordableOutputTokens(service.rates, input, maxCostNanos, service.others);
+  const isCovered = worstCaseCost(service.rates, input, 0n, service.others) <= maxCostNanos;
   if (isCovered && affordable >= BigInt(wanted)) {
     return wanted;
   }
@@ -207,9 +210,14 @@ function withinMaxCost({ maxCostNanos }: PlanRequest, check: CostCheck): number 
   }
   throw new GatewayError(
     402,
-    'max_cost_exceeded',
+    maxCostExceeded,
     'The call may cost more than the maximum in x-svc-max-cost-usd. Lower its maximum output.',
   );
+}
+
+/** Returns the most that an attempt with this output may cost. */
+export function attemptCost({ service, inputTokens }: CallPlan, outputTokens: number): bigint {
+  return worstCaseCost(service.rates, BigInt(inputTokens), BigInt(outputTokens), service.others);
 }
 
 function numberOf(value: bigint | null | undefined): number | undefined {

@@ -36,10 +36,10 @@ afterEach(async () => {
 const messages = [{ role: 'user', content: 'Say hello to the world' }];
 const paths = { chat: '/openai/v1/chat/completions', messages: '/anthropic/v1/messages' };
 
-function post(path: string, body: object): Promise<Response> {
+function post(path: string, body: object, headers: Record<string, string> = {}): Promise<Response> {
   return fetch(gateway.url + path, {
     method: 'POST',
-    headers: { authorization: `Bearer ${gateway.key}`, 'content-type': 'application/json' },
+    headers: { authorization: `Bearer ${gateway.key}`, 'content-type': 'application/json', ...headers },
     body: JSON.stringify(body),
   });
 }
@@ -118,6 +118,53 @@ test('no other attempt follows an unanswered one if the limits do not allow the 
   expect(await lastRun()).toMatchObject({ status: 'failed', output_tokens: 100, marks: ['usage_estimated'] });
   expect(await spentNanos()).toBeLessThanOrEqual(capNanos);
   await gateway.cap('100');
+});
+
+test('no other attempt follows an unanswered one if both may cost more than x-svc-max-cost-usd', async () => {
+  const heldUsd = (await chat()).headers.get('x-svc-held-usd');
+  gateway.world.clock.advanceSeconds(1);
+  gateway.provider.requests.length = 0;
+  leaveUnanswered(3);
+  const maxCost = { 'x-svc-max-cost-usd': (Number(heldUsd) * 1.5).toFixed(9) };
+  expect((await post(paths.chat, { model: 'gpt-test', max_tokens: 100, messages }, maxCost)).status).toBe(
+    504,
+  );
+  expect(gateway.provider.requests).toHaveLength(1);
+  expect(await lastRun()).toMatchObject({ status: 'failed', output_tokens: 100 });
+});
+
+test('hold: expected, an unanswered attempt is bounded by the maximum in its body, and not by what is expected', async () => {
+  gateway.settings = { ...gateway.settings, hold: 'expected' };
+  for (let call = 0; call < 25; call += 1) {
+    await (await chat({ stream: true })).text();
+  }
+  gateway.world.clock.advanceSeconds(1);
+  gateway.provider.requests.length = 0;
+  leaveUnanswered(3);
+  expect((await chat({ stream: true, max_tokens: 10_000 })).status).toBe(504);
+  expect(gateway.provider.requests).toHaveLength(3);
+  expect(await lastRun()).toMatchObject({ output_tokens: 30_000, marks: ['usage_estimated', 'over_hold'] });
+});
+
+test('close: the connection to the provider is closed if the client leaves before the first byte', async () => {
+  gateway.settings = { ...gateway.settings, onAbort: 'close' };
+  let isClosed = false;
+  gateway.provider.beforeAnswer = (closed) =>
+    closed.then(() => {
+      isClosed = true;
+    });
+  const socket = await openRaw({ max_tokens: 100 });
+  await eventually(() => expect(gateway.provider.requests).toHaveLength(1));
+  socket.destroy();
+  await eventually(() => expect(isClosed).toBe(true));
+  await eventually(async () =>
+    expect(await lastRun()).toMatchObject({
+      status: 'cancelled',
+      output_tokens: 100,
+      marks: ['usage_estimated'],
+    }),
+  );
+  gateway.provider.beforeAnswer = undefined;
 });
 
 test.each([

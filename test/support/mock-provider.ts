@@ -59,6 +59,8 @@ export interface MockProvider {
   tokensPerChunk: number;
   /** Returns the tool that an answer calls; undefined: it is a text. By default each answer to a request with tools calls one. */
   toolOf: (body: Readonly<Record<string, unknown>>) => ToolCall | undefined;
+  /** Waits before a response starts. Gets a promise that resolves when the client closes its connection. */
+  beforeAnswer: ((closed: Promise<void>) => Promise<void>) | undefined;
   /** Waits before each chunk of a stream after the first. */
   beforeChunk: ((index: number, request: ReceivedRequest) => Promise<void>) | undefined;
   close(): Promise<void>;
@@ -78,6 +80,7 @@ export async function startMockProvider(): Promise<MockProvider> {
     wordOf: (index) => `tok${index % 10} `,
     responseId: '1',
     tokensPerChunk: 1,
+    beforeAnswer: undefined,
     beforeChunk: undefined,
     async close() {
       server.closeAllConnections();
@@ -112,6 +115,9 @@ async function answer(
     text: Buffer.concat(parts).toString('utf8'),
   };
   provider.requests.push(request);
+  if (provider.beforeAnswer !== undefined) {
+    await provider.beforeAnswer(new Promise((resolve) => message.socket.once('close', () => resolve())));
+  }
   const fault = provider.fault?.(request, next());
   if (fault === 'reset') {
     message.socket.destroy();

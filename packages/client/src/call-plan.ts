@@ -2,15 +2,13 @@
 import {
   defaultMaxField,
   maxFieldsOf,
+  type RequestedService,
+  requestedServiceOf,
   thinkingTokensOf,
 } from '../../../src/kernel/providers/call-request.ts';
-import {
-  type Fields,
-  fieldsOf,
-  type Shape,
-  serviceTierOf,
-} from '../../../src/kernel/providers/call-usage.ts';
+import type { Shape } from '../../../src/kernel/providers/call-usage.ts';
 import type { ErrorFormat } from '../../../src/kernel/providers/error-body.ts';
+import { type Fields, fieldsOf } from '../../../src/kernel/providers/fields.ts';
 import { hidesReasoning, requestsReasoning } from '../../../src/kernel/providers/visible-output.ts';
 import { estimateInput } from './estimate.ts';
 import type { DecisionRequest } from './generated/types.ts';
@@ -24,6 +22,8 @@ export interface CallPlan {
   readonly inputTokens: number;
   /** Of all alternative answers together. */
   readonly maxOutputTokens: number;
+  /** Number of alternative answers. */
+  readonly choices: number;
   /** True if every output token can be seen in the response, as far as the request says. */
   readonly showsOutput: boolean;
   readonly decision: DecisionRequest;
@@ -64,11 +64,8 @@ export function planCall(shape: Shape, text: string, options: MeterOptions): Cal
   const inputTokens =
     options.estimateInputTokens?.(body) ?? estimateInput(body, model, options.unseenInputTokens);
   const maxOutputTokens = maxOutputOf(shape, body, options.defaultMaxOutputTokens);
-  const thinkingTokens = thinkingTokensOf(body);
-  const least = Math.min(
-    maxOutputTokens,
-    Math.max(minOutputTokens * choicesOf(shape, body), thinkingTokens + 1),
-  );
+  const choices = choicesOf(shape, body);
+  const least = Math.min(maxOutputTokens, Math.max(minOutputTokens * choices, thinkingTokensOf(body) + 1));
   const isFitting = options.onLimit === 'fit' && shape !== 'embeddings';
   return {
     shape,
@@ -77,12 +74,13 @@ export function planCall(shape: Shape, text: string, options: MeterOptions): Cal
     model,
     inputTokens,
     maxOutputTokens,
+    choices,
     showsOutput: !requestsReasoning(body) && !hidesReasoning(model),
     decision: {
       model,
       input_tokens: inputTokens,
       max_output_tokens: maxOutputTokens,
-      ...serviceTierOf(body.service_tier),
+      ...heldServiceOf(shape, body),
       ...(isFitting && { fit: true, min_output_tokens: least }),
     },
     addsUsageChunk:
@@ -108,6 +106,14 @@ export function bodyToSend(plan: CallPlan, maxOutputTokens: number, isOpenAi: bo
     changes.stream_options = { ...fieldsOf(body.stream_options), include_usage: true };
   }
   return JSON.stringify({ ...body, ...changes });
+}
+
+/** Cheaper tiers than the usual one. The provider may serve a call in the usual one all the same, so that one is held. */
+const cheaperTiers = new Set(['batch', 'flex']);
+
+function heldServiceOf(shape: Shape, body: Fields): RequestedService {
+  const { service_tier: tier, ...usual } = requestedServiceOf(shape, body);
+  return tier === undefined || cheaperTiers.has(tier) ? usual : { ...usual, service_tier: tier };
 }
 
 function parsed(text: string): Fields {

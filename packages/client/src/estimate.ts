@@ -3,13 +3,14 @@
  * package: words count by their length, so that prose counts about one and a half times its tokens. Sizes of images are not read: each
  * counts as the largest.
  */
-import type { Fields } from '../../../src/kernel/providers/call-usage.ts';
+
 import {
   estimatedInputTokens,
   type InputReaders,
   inputPartsOf,
   type TextScore,
 } from '../../../src/kernel/providers/estimate-input.ts';
+import type { Fields } from '../../../src/kernel/providers/fields.ts';
 import { familyOf } from '../../../src/kernel/providers/model-family.ts';
 
 /** Assumed for content that the request only refers to: the context of common models. */

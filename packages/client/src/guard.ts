@@ -1,5 +1,6 @@
 /** `guard`: a decision before a call, its settlement after it, and no hold left if it throws. */
-import { fieldsOf, runUsageOf, type Shape, usageOfBody } from '../../../src/kernel/providers/call-usage.ts';
+import { runUsageOf, type Shape, usageOfBody } from '../../../src/kernel/providers/call-usage.ts';
+import { fieldsOf } from '../../../src/kernel/providers/fields.ts';
 import type { CreateRun, Decision, DecisionRequest } from './generated/types.ts';
 import type { Settlement } from './spool.ts';
 

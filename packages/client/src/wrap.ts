@@ -234,8 +234,8 @@ function streamed(
   response: Response,
   control: { signal: AbortSignal | undefined; mayDrain(): boolean; close(): void },
 ): Response {
-  const { shape, showsOutput, addsUsageChunk } = call.plan;
-  const usage = createStreamUsage(shape, utf8Length);
+  const { shape, choices, showsOutput, addsUsageChunk } = call.plan;
+  const usage = createStreamUsage(shape, utf8Length, choices);
   const stream = meteredStream({
     ...control,
     source: response.body as ReadableStream<Uint8Array>,
@@ -243,9 +243,11 @@ function streamed(
     dropUsageChunk: addsUsageChunk,
     onEnd: (end) =>
       call.settle({
-        status: end === 'complete' ? 'succeeded' : end === 'left' ? 'cancelled' : 'failed',
+        status:
+          end === 'complete' && !usage.hasFailed ? 'succeeded' : end === 'left' ? 'cancelled' : 'failed',
         usage: usage.usage(),
         isFinal: usage.isFinal,
+        serverTools: usage.serverTools,
         outputBound: showsOutput && !usage.isReasoningHidden ? usage.outputBound : Number.POSITIVE_INFINITY,
         isAccepted: true,
       }),

@@ -55,6 +55,14 @@ test('images count by the published formulas', () => {
   expect(imageTokens('gpt-4.1-mini', { width: 1_024, height: 1_024 }, 'high')).toBe(Math.ceil(1_024 * 1.62));
   expect(imageTokens('claude-sonnet-4-5', { width: 1_000, height: 1_000 }, 'high')).toBe(1_334);
   expect(imageTokens('gpt-4o', undefined, 'high')).toBe(85 + 170 * 8);
+  const screen = { width: 3_840, height: 2_160 };
+  const patches = 120 * 68;
+  expect(imageTokens('gpt-5.1', screen, 'high')).toBe(70 + 140 * 6);
+  expect(imageTokens('gpt-5.2', screen, 'high')).toBe(Math.ceil(1_536 * 1.2));
+  expect(imageTokens('gpt-5.2', screen, 'original')).toBe(Math.ceil(patches * 1.2));
+  expect(imageTokens('gpt-5.4-2026-03-05', screen, 'high')).toBe(3_000);
+  expect(imageTokens('gpt-5.6', screen, 'high')).toBe(Math.ceil(patches * 1.2));
+  expect(imageTokens('gpt-5.6', undefined, 'high')).toBe(36_000);
   expect(sizeOfBase64(png(640, 480))).toEqual({ width: 640, height: 480 });
   const content = [{ type: 'image_url', image_url: { url: `data:image/png;base64,${png(1_024, 1_024)}` } }];
   const parts = inputPartsOf({ messages: [{ role: 'user', content }] }, 'gpt-4o');

@@ -8,8 +8,8 @@ import {
   specialTexts,
 } from '../../../test/support/estimate-texts.ts';
 import { o200kTokens, vocabularyStrings } from '../../../test/support/o200k.ts';
-import type { Fields } from '../../kernel/providers/call-usage.ts';
 import { estimatedInputTokens } from '../../kernel/providers/estimate-input.ts';
+import type { Fields } from '../../kernel/providers/fields.ts';
 import { inputPartsOf } from './input-parts.ts';
 import { textScore } from './text-score.ts';
 import { safeRatio } from './token-ratios.ts';

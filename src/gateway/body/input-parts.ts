@@ -1,11 +1,12 @@
 /** The parts of a request that become input tokens, with texts scored by the vocabulary and the sizes of images read. */
-import type { Fields } from '../../kernel/providers/call-usage.ts';
+
 import {
   type InputParts,
   type InputReaders,
   inputPartsOf as partsOf,
   type TextScore,
 } from '../../kernel/providers/estimate-input.ts';
+import type { Fields } from '../../kernel/providers/fields.ts';
 import { sizeOfBase64 } from './image-size.ts';
 import { cachedTextScore } from './score-cache.ts';
 import { textScore } from './text-score.ts';

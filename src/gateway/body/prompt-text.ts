@@ -1,4 +1,4 @@
-import type { Fields } from '../../kernel/providers/call-usage.ts';
+import type { Fields } from '../../kernel/providers/fields.ts';
 
 /** Fields whose text is data, and not written by a person or a model. */
 const skipped = new Set([

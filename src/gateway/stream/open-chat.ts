@@ -1,5 +1,6 @@
 /** A streamed chat completion: each choice ends with a finish reason, and the stream with `[DONE]`. */
-import { type CallUsage, type Fields, fieldsOf } from '../../kernel/providers/call-usage.ts';
+import type { CallUsage } from '../../kernel/providers/call-usage.ts';
+import { type Fields, fieldsOf } from '../../kernel/providers/fields.ts';
 import { doneMarker } from '../../kernel/providers/stream-usage.ts';
 import type { OpenStream, StreamedCall } from './open-stream.ts';
 import { interruptedCode, unnamedEvent } from './write-event.ts';

@@ -2,7 +2,8 @@
  * A streamed response of OpenAI's Responses API. Its last event contains the whole response, so the output is collected if the
  * gateway may have to write that event.
  */
-import { type CallUsage, type Fields, fieldsOf } from '../../kernel/providers/call-usage.ts';
+import type { CallUsage } from '../../kernel/providers/call-usage.ts';
+import { type Fields, fieldsOf } from '../../kernel/providers/fields.ts';
 import type { OpenStream } from './open-stream.ts';
 import { interruptedCode, namedEvent } from './write-event.ts';
 

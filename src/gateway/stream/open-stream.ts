@@ -2,7 +2,8 @@
  * Follows a streamed response, so that the gateway can end it properly itself: after a failure, or when its hold cannot be increased.
  * One implementation per shape (`create-open-stream.ts`).
  */
-import type { CallUsage, Fields, Shape } from '../../kernel/providers/call-usage.ts';
+import type { CallUsage, Shape } from '../../kernel/providers/call-usage.ts';
+import type { Fields } from '../../kernel/providers/fields.ts';
 
 export interface OpenStream {
   /** Reads the data of an event that was passed on. */

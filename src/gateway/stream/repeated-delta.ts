@@ -2,7 +2,8 @@
  * Recognizes events that repeat an earlier one with another text, as most events of a stream do. The earlier one was parsed; if all other
  * bytes are the same, nothing but the text can differ, and parsing again would find nothing else.
  */
-import { type Fields, fieldsOf, type Shape } from '../../kernel/providers/call-usage.ts';
+import type { Shape } from '../../kernel/providers/call-usage.ts';
+import { type Fields, fieldsOf } from '../../kernel/providers/fields.ts';
 
 /** The bytes around the text of an event, and around the padding that some providers add after it. */
 interface Template {

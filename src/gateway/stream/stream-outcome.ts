@@ -9,16 +9,31 @@ import type { StreamEnd } from './relay-stream.ts';
 
 /** `isBounded` is false if more output may have been generated than what was received shows. */
 export function streamOutcome(end: StreamEnd, usage: StreamUsage, isBounded: boolean): CallOutcome {
-  const isComplete = end === 'complete';
   return {
-    status: isComplete || end === 'truncated' ? 'succeeded' : end === 'left' ? 'cancelled' : 'failed',
+    status: statusOf(end, usage),
     usage: usage.usage(),
     isFinal: usage.isFinal,
+    serverTools: usage.serverTools,
     outputBound: isBounded ? usage.outputBound : Number.POSITIVE_INFINITY,
     isAccepted: true,
     isTruncated: end === 'truncated',
     responseId: usage.responseId,
   };
+}
+
+function statusOf(end: StreamEnd, { hasFailed }: StreamUsage): CallOutcome['status'] {
+  if (hasFailed) {
+    return 'failed';
+  }
+  switch (end) {
+    case 'complete':
+    case 'truncated':
+      return 'succeeded';
+    case 'left':
+      return 'cancelled';
+    default:
+      return 'failed';
+  }
 }
 
 const failureMessages = { broken: 'The stream of the provider broke off.', cut: stopping };

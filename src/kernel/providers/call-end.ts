@@ -1,5 +1,13 @@
 /** The usage with which a call is settled, whatever has happened to its response. */
-import { addUsage, type CallUsage, noUsage, type RunUsageFields, runUsageOf } from './call-usage.ts';
+import {
+  addUsage,
+  type CallUsage,
+  noUsage,
+  type RunUsageFields,
+  runUsageOf,
+  type ServerTools,
+} from './call-usage.ts';
+import { withServerTools } from './server-tools.ts';
 
 /** Marks of the run of a call. */
 export type UsageMark = 'truncated' | 'usage_estimated';
@@ -10,6 +18,8 @@ export interface CallOutcome {
   readonly usage: CallUsage | undefined;
   /** True if `usage` is that of the whole response. */
   readonly isFinal: boolean;
+  /** Calls of tools that were seen in a response without final usage. */
+  readonly serverTools?: ServerTools;
   /**
    * Upper bound of the output tokens that were received: their bytes, or a closer one. Infinite if the provider may have generated any
    * number.
@@ -24,6 +34,10 @@ export interface CallOutcome {
 
 export interface CallBounds {
   readonly inputTokens: number;
+  /** True if the input grows during the call: results of tools that the provider runs become a part of it. */
+  readonly inputGrows?: boolean;
+  /** Calls of tools that were held. */
+  readonly serverTools?: ServerTools;
   readonly maxOutputTokens: number;
 }
 
@@ -66,8 +80,8 @@ export function settledUsage(
 }
 
 function ownUsage(
-  { usage, isFinal, outputBound, isAccepted }: CallOutcome,
-  { inputTokens, maxOutputTokens }: CallBounds,
+  { usage, isFinal, outputBound, isAccepted, serverTools: seen = {} }: CallOutcome,
+  { inputTokens, inputGrows = false, serverTools: held = {}, maxOutputTokens }: CallBounds,
 ): { readonly usage: CallUsage; readonly isEstimated: boolean } {
   if (usage !== undefined && isFinal) {
     return { usage, isEstimated: false };
@@ -76,9 +90,13 @@ function ownUsage(
     return { usage: usage ?? noUsage, isEstimated: false };
   }
   const received = Math.min(maxOutputTokens, outputBound + inFlightTokens);
-  const known = usage ?? { ...noUsage, inputTokens };
+  const known = withServerTools(withServerTools(usage ?? { ...noUsage, inputTokens }, held), seen);
   return {
-    usage: { ...known, outputTokens: Math.max(known.outputTokens, received) },
+    usage: {
+      ...known,
+      inputTokens: inputGrows ? Math.max(known.inputTokens, inputTokens) : known.inputTokens,
+      outputTokens: Math.max(known.outputTokens, received),
+    },
     isEstimated: true,
   };
 }

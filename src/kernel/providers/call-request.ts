@@ -1,5 +1,6 @@
-/** The fields of a request that bound its output, in each shape. */
-import { type Fields, fieldsOf, type Shape } from './call-usage.ts';
+/** The fields of a request that bound its output, or select its rates, in each shape. */
+import { isServiceWord, type Shape } from './call-usage.ts';
+import { type Fields, fieldsOf } from './fields.ts';
 
 /** Fields that limit the output. */
 export const maxFieldsOf: Readonly<Record<Shape, readonly string[]>> = {
@@ -8,6 +9,7 @@ export const maxFieldsOf: Readonly<Record<Shape, readonly string[]>> = {
   messages: ['max_tokens'],
   embeddings: [],
 };
+
 /** Returns the budget of extended thinking. The output must be larger, because it is a part of it. */
 export function thinkingTokensOf(body: Fields): number {
   const { budget_tokens: budget } = fieldsOf(body.thinking);
@@ -25,4 +27,19 @@ export function defaultMaxField(shape: Shape, isOpenAi: boolean): string {
       // OpenAI's reasoning models reject `max_tokens`; many compatible providers know no other name.
       return isOpenAi ? 'max_completion_tokens' : 'max_tokens';
   }
+}
+
+export interface RequestedService {
+  readonly service_tier?: string;
+  readonly region?: string;
+}
+
+/** Returns the service that a request asks for. The provider may serve it otherwise, and reports that. */
+export function requestedServiceOf(shape: Shape, body: Fields): RequestedService {
+  const tier = shape === 'messages' && body.speed === 'fast' ? body.speed : body.service_tier;
+  const region = shape === 'messages' ? body.inference_geo : undefined;
+  return {
+    ...(isServiceWord(tier) && { service_tier: tier }),
+    ...(isServiceWord(region) && { region }),
+  };
 }

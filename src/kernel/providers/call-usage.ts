@@ -1,5 +1,18 @@
 /** Usage of a call as its provider reports it, in each shape, and its conversion to the usage of a run. */
 import { wordPattern } from '../service-words.ts';
+import { type Fields, fieldsOf } from './fields.ts';
+import {
+  freeTool,
+  type ServerTools,
+  searchesOfModel,
+  toolsInOutput,
+  withServerTools,
+} from './server-tools.ts';
+
+export type { ServerTools } from './server-tools.ts';
+
+/** No run has more tokens. A larger count is an error of the provider. */
+const countMax = 1_000_000_000_000;
 
 /** Shapes of requests and responses. Each is one operation of a dialect. */
 export const shapes = ['chat', 'responses', 'embeddings', 'messages'] as const;
@@ -16,10 +29,11 @@ export interface CallUsage {
   readonly outputTokens: number;
   readonly audioInputTokens: number;
   readonly audioOutputTokens: number;
-  /** Calls of tools that the provider runs and charges for, such as web searches, by their name. */
-  readonly serverTools: Readonly<Record<string, number>>;
+  readonly serverTools: ServerTools;
   /** The tier that the call was served in; null if the provider does not report one. */
   readonly serviceTier: string | null;
+  /** The region that the call was served in, if the provider reports one. */
+  readonly region: string | null;
 }
 
 export const noUsage: CallUsage = {
@@ -32,6 +46,7 @@ export const noUsage: CallUsage = {
   audioOutputTokens: 0,
   serverTools: {},
   serviceTier: null,
+  region: null,
 };
 
 /** The fields of a completed run that usage sets. */
@@ -44,6 +59,7 @@ export interface RunUsageFields {
   readonly audio_input_tokens?: number;
   readonly audio_output_tokens?: number;
   readonly service_tier?: string;
+  readonly region?: string;
   readonly units?: Readonly<Record<string, number>>;
 }
 
@@ -66,9 +82,11 @@ export function runUsageOf(usage: CallUsage): RunUsageFields {
   if (usage.audioOutputTokens > 0) {
     fields.audio_output_tokens = usage.audioOutputTokens;
   }
-  const { service_tier: tier } = serviceTierOf(usage.serviceTier);
-  if (tier !== undefined) {
-    fields.service_tier = tier;
+  if (isServiceWord(usage.serviceTier)) {
+    fields.service_tier = usage.serviceTier;
+  }
+  if (isServiceWord(usage.region)) {
+    fields.region = usage.region;
   }
   if (Object.keys(usage.serverTools).length > 0) {
     fields.units = usage.serverTools;
@@ -76,11 +94,11 @@ export function runUsageOf(usage: CallUsage): RunUsageFields {
   return fields;
 }
 
-const isTier = new RegExp(wordPattern);
+const serviceWord = new RegExp(wordPattern);
 
-/** Returns the field of a run. Tiers come from clients and providers; one that no price can name has the flat rates. */
-export function serviceTierOf(tier: unknown): { readonly service_tier?: string } {
-  return typeof tier === 'string' && isTier.test(tier) ? { service_tier: tier } : {};
+/** Tiers and regions come from clients and providers; one that no price can name has the flat rates. */
+export function isServiceWord(value: unknown): value is string {
+  return typeof value === 'string' && serviceWord.test(value);
 }
 
 export function addUsage(one: CallUsage, other: CallUsage): CallUsage {
@@ -98,38 +116,63 @@ export function addUsage(one: CallUsage, other: CallUsage): CallUsage {
     audioOutputTokens: one.audioOutputTokens + other.audioOutputTokens,
     serverTools,
     serviceTier: other.serviceTier ?? one.serviceTier,
+    region: other.region ?? one.region,
   };
 }
 
-/** Returns the usage in a response body that was not streamed; undefined if it reports none. */
+/** Returns the usage in a response body that was not streamed; undefined if it reports none that can be read. */
 export function usageOfBody(shape: Shape, body: unknown): CallUsage | undefined {
-  const { usage, service_tier } = fieldsOf(body);
-  return usage == null ? undefined : usageOf(shape, usage, service_tier);
+  const { usage, service_tier, model, output } = fieldsOf(body);
+  const reported = usageOf(shape, usage, service_tier);
+  if (reported === undefined) {
+    return undefined;
+  }
+  switch (shape) {
+    case 'chat':
+      return withServerTools(reported, searchesOfModel(model));
+    case 'responses':
+      return withServerTools(reported, toolsInOutput(output));
+    default:
+      return reported;
+  }
 }
 
-/** Returns the usage of a `usage` object; undefined if it has none of the counts of its shape. */
+/** Returns the usage of a `usage` object; undefined if a count of its shape is missing or no count. */
 export function usageOf(shape: Shape, usage: unknown, serviceTier?: unknown): CallUsage | undefined {
   const fields = fieldsOf(usage);
   const tier = typeof serviceTier === 'string' ? serviceTier : null;
   switch (shape) {
     case 'chat':
     case 'embeddings':
-      return 'prompt_tokens' in fields ? { ...chatUsage(fields), serviceTier: tier } : undefined;
+      return isCount(fields.prompt_tokens) && (shape === 'embeddings' || hasOutput(fields))
+        ? { ...chatUsage(fields), serviceTier: tier }
+        : undefined;
     case 'responses':
-      return 'input_tokens' in fields ? { ...responsesUsage(fields), serviceTier: tier } : undefined;
+      return isCount(fields.input_tokens) && isCount(fields.output_tokens)
+        ? { ...responsesUsage(fields), serviceTier: tier }
+        : undefined;
     case 'messages':
-      return messagesUsage(fields, undefined);
+      return isCount(fields.input_tokens) && isCount(fields.output_tokens)
+        ? usageOfCounts(messagesCounts(fields))
+        : undefined;
   }
+}
+
+function hasOutput({ completion_tokens: output, total_tokens: total }: Fields): boolean {
+  return isCount(output) || (output == null && isCount(total));
 }
 
 function chatUsage(usage: Fields): CallUsage {
   const input = fieldsOf(usage.prompt_tokens_details);
   const output = fieldsOf(usage.completion_tokens_details);
+  const inputTokens = countOf(usage.prompt_tokens);
   return {
     ...noUsage,
-    inputTokens: countOf(usage.prompt_tokens),
+    inputTokens,
     cachedInputTokens: countOf(input.cached_tokens),
-    outputTokens: countOf(usage.completion_tokens),
+    cacheWriteTokens: countOf(input.cache_write_tokens),
+    // Gemini and Grok leave reasoning out of the completion, and charge for it: it is only in the total.
+    outputTokens: Math.max(countOf(usage.completion_tokens), countOf(usage.total_tokens) - inputTokens),
     audioInputTokens: countOf(input.audio_tokens),
     audioOutputTokens: countOf(output.audio_tokens),
   };
@@ -141,19 +184,25 @@ function responsesUsage(usage: Fields): CallUsage {
     ...noUsage,
     inputTokens: countOf(usage.input_tokens),
     cachedInputTokens: countOf(input.cached_tokens),
+    cacheWriteTokens: countOf(input.cache_write_tokens),
     outputTokens: countOf(usage.output_tokens),
   };
 }
 
-/** The counts of Anthropic's usage, as far as they were reported. Those of a stream are cumulative. */
-export interface MessagesCounts {
+interface MessagesTokens {
   readonly input: number;
   readonly cacheRead: number;
   readonly cacheWrite: number;
   readonly cacheWrite1h: number;
   readonly output: number;
-  readonly serverTools: Readonly<Record<string, number>>;
+}
+
+/** The counts of Anthropic's usage, as far as they were reported. Those of a stream are cumulative. */
+export interface MessagesCounts extends MessagesTokens {
+  readonly compactions: readonly MessagesTokens[];
+  readonly serverTools: ServerTools;
   readonly serviceTier: string | null;
+  readonly region: string | null;
 }
 
 const noCounts: MessagesCounts = {
@@ -162,51 +211,74 @@ const noCounts: MessagesCounts = {
   cacheWrite: 0,
   cacheWrite1h: 0,
   output: 0,
+  compactions: [],
   serverTools: {},
   serviceTier: null,
+  region: null,
 };
 
 /** Returns the counts with those that `usage` reports; counts that it leaves out or sets to null keep their value. */
 export function messagesCounts(usage: unknown, before: MessagesCounts = noCounts): MessagesCounts {
   const fields = fieldsOf(usage);
-  const creation = fieldsOf(fields.cache_creation);
   const tools = fieldsOf(fields.server_tool_use);
+  return {
+    ...tokenCounts(fields, before),
+    compactions: Array.isArray(fields.iterations) ? compactionsIn(fields.iterations) : before.compactions,
+    serverTools: { ...before.serverTools, ...toolCounts(tools) },
+    serviceTier: messagesTier(fields) ?? before.serviceTier,
+    region: typeof fields.inference_geo === 'string' ? fields.inference_geo : before.region,
+  };
+}
+
+/** The fast mode has rates of its own, whatever the tier is. */
+function messagesTier({ speed, service_tier: tier }: Fields): string | undefined {
+  return speed === 'fast' ? speed : typeof tier === 'string' ? tier : undefined;
+}
+
+function tokenCounts(fields: Fields, before: MessagesTokens): MessagesTokens {
+  const creation = fieldsOf(fields.cache_creation);
   return {
     input: countOf(fields.input_tokens, before.input),
     cacheRead: countOf(fields.cache_read_input_tokens, before.cacheRead),
     cacheWrite: countOf(fields.cache_creation_input_tokens, before.cacheWrite),
     cacheWrite1h: countOf(creation.ephemeral_1h_input_tokens, before.cacheWrite1h),
     output: countOf(fields.output_tokens, before.output),
-    serverTools: { ...before.serverTools, ...toolCounts(tools) },
-    serviceTier: typeof fields.service_tier === 'string' ? fields.service_tier : before.serviceTier,
   };
+}
+
+/** A compaction of the context is charged, and the other counts leave it out. */
+function compactionsIn(iterations: readonly unknown[]): MessagesTokens[] {
+  return iterations
+    .map(fieldsOf)
+    .filter(({ type }) => type === 'compaction')
+    .map((fields) => tokenCounts(fields, noCounts));
 }
 
 /** Anthropic's `input_tokens` leaves cached tokens out; that of a run includes them. */
 export function usageOfCounts(counts: MessagesCounts): CallUsage {
+  const { serverTools, serviceTier, region } = counts;
+  const all = [counts, ...counts.compactions];
+  const sumOf = (tokensOf: (one: MessagesTokens) => number) =>
+    all.reduce((sum, one) => sum + tokensOf(one), 0);
   return {
     ...noUsage,
-    inputTokens: counts.input + counts.cacheRead + counts.cacheWrite,
-    cachedInputTokens: counts.cacheRead,
-    cacheWriteTokens: counts.cacheWrite,
-    cacheWrite1hTokens: Math.min(counts.cacheWrite1h, counts.cacheWrite),
-    outputTokens: counts.output,
-    serverTools: counts.serverTools,
-    serviceTier: counts.serviceTier,
+    inputTokens: sumOf(({ input, cacheRead, cacheWrite }) => input + cacheRead + cacheWrite),
+    cachedInputTokens: sumOf(({ cacheRead }) => cacheRead),
+    cacheWriteTokens: sumOf(({ cacheWrite }) => cacheWrite),
+    cacheWrite1hTokens: sumOf(({ cacheWrite, cacheWrite1h }) => Math.min(cacheWrite1h, cacheWrite)),
+    outputTokens: sumOf(({ output }) => output),
+    serverTools,
+    serviceTier,
+    region,
   };
 }
 
-function messagesUsage(fields: Fields, before: MessagesCounts | undefined): CallUsage | undefined {
-  return 'input_tokens' in fields || 'output_tokens' in fields
-    ? usageOfCounts(messagesCounts(fields, before))
-    : undefined;
-}
-
-function toolCounts(tools: Fields): Record<string, number> {
+function toolCounts(tools: Fields): ServerTools {
   const counts: Record<string, number> = {};
   for (const [name, value] of Object.entries(tools)) {
-    if (name.endsWith('_requests') && countOf(value) > 0) {
-      counts[name.slice(0, -'_requests'.length)] = countOf(value);
+    const tool = name.slice(0, -'_requests'.length);
+    if (name.endsWith('_requests') && tool !== freeTool && countOf(value) > 0) {
+      counts[tool] = countOf(value);
     }
   }
   return counts;
@@ -217,13 +289,10 @@ export function responseIdOf({ id }: Fields): string | undefined {
   return typeof id === 'string' ? id : undefined;
 }
 
-export type Fields = Readonly<Record<string, unknown>>;
-
-/** Returns the fields of an object; none for any other value. Responses of providers are not validated. */
-export function fieldsOf(value: unknown): Fields {
-  return typeof value === 'object' && value !== null ? (value as Fields) : {};
+export function isCount(value: unknown): value is number {
+  return typeof value === 'number' && value >= 0 && value <= countMax;
 }
 
 function countOf(value: unknown, otherwise = 0): number {
-  return typeof value === 'number' && Number.isFinite(value) && value >= 0 ? Math.ceil(value) : otherwise;
+  return isCount(value) ? Math.ceil(value) : otherwise;
 }

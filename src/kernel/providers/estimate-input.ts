@@ -2,7 +2,7 @@
  * Estimates the input tokens of a request as an upper bound, without a tokenizer: text by the score of its reader, images by the
  * published formulas, and what the request only refers to by the size of the model's context or the org's setting.
  */
-import { type Fields, fieldsOf } from './call-usage.ts';
+import { type Fields, fieldsOf } from './fields.ts';
 import { type ImageSize, imageTokens } from './image-tokens.ts';
 import { familyOf } from './model-family.ts';
 
@@ -52,6 +52,8 @@ const settingFields = new Set([
   'safety_identifier',
   'prompt_cache_key',
   'service_tier',
+  'speed',
+  'inference_geo',
   'stream_options',
   'include',
   'store',
@@ -182,7 +184,11 @@ class Collector {
     const comma = url?.startsWith('data:') === true ? url.indexOf(',') : -1;
     const size =
       url === undefined || comma === -1 ? undefined : this.#readers.sizeOfImage(url.slice(comma + 1));
-    this.imageTokens += imageTokens(this.#model, size, detail === 'low' ? 'low' : 'high');
+    this.imageTokens += imageTokens(
+      this.#model,
+      size,
+      detail === 'low' || detail === 'original' ? detail : 'high',
+    );
   }
 }
 

@@ -5,7 +5,7 @@ export interface ImageSize {
   readonly height: number;
 }
 
-export type ImageDetail = 'low' | 'high';
+export type ImageDetail = 'low' | 'high' | 'original';
 
 interface TileRule {
   readonly base: number;
@@ -16,19 +16,30 @@ interface TileRule {
 const tileRules: readonly (readonly [RegExp, TileRule])[] = [
   [/^gpt-4o-mini/, { base: 2_833, tile: 5_667 }],
   [/^(o1|o3)(?!-mini)/, { base: 75, tile: 150 }],
-  [/^gpt-5(\.\d+)?(-chat)?(?!-mini|-nano)/, { base: 70, tile: 140 }],
+  [/^gpt-5(\.[01])?(?![.\d])(?!-mini|-nano)/, { base: 70, tile: 140 }],
   [/^(gpt-4o|gpt-4\.1(?!-mini|-nano)|gpt-4\.5|gpt-4-turbo|gpt-4-vision)/, { base: 85, tile: 170 }],
   [/^computer-use/, { base: 65, tile: 129 }],
 ];
 
-/** Models that count patches of 32 pixels, with the factor of each. */
-const patchRules: readonly (readonly [RegExp, number])[] = [
-  [/^(gpt-4\.1-mini|gpt-5(\.\d+)?-mini)/, 1.62],
-  [/^(gpt-4\.1-nano|gpt-5(\.\d+)?-nano)/, 2.46],
-  [/^o4-mini/, 1.72],
+interface PatchRule {
+  readonly factor: number;
+  /** Larger images are scaled to this many patches. */
+  readonly patchesMax: number;
+  /** The same for `detail: original`, if it differs. */
+  readonly originalMax?: number;
+}
+
+/** Models that count patches of 32 pixels; the first match applies. */
+const patchRules: readonly (readonly [RegExp, PatchRule])[] = [
+  [/^(gpt-4\.1-mini|gpt-5(\.\d+)?-mini)/, { factor: 1.62, patchesMax: 1_536 }],
+  [/^(gpt-4\.1-nano|gpt-5(\.\d+)?-nano)/, { factor: 2.46, patchesMax: 1_536 }],
+  [/^o4-mini/, { factor: 1.72, patchesMax: 1_536 }],
+  [/^gpt-5\.[23](?!\d)/, { factor: 1.2, patchesMax: 1_536, originalMax: 10_000 }],
+  [/^gpt-5\.4(?!\d)/, { factor: 1.2, patchesMax: 2_500, originalMax: 10_000 }],
+  [/^gpt-5\.5(?!\d)/, { factor: 1.2, patchesMax: 10_000 }],
+  [/^gpt-5\.([6-9]|\d\d)/, { factor: 1.2, patchesMax: 30_000 }],
 ];
 
-const patchesMax = 1_536;
 const tileSide = 512;
 const tileBoxSide = 2_048;
 const tileShortSide = 768;
@@ -50,19 +61,21 @@ export function imageTokens(model: string, size: ImageSize | undefined, detail: 
       ? max
       : Math.min(max, Math.ceil((size.width * size.height) / anthropicPixelsPerToken));
   }
-  const patchFactor = patchRules.find(([pattern]) => pattern.test(name))?.[1];
-  if (patchFactor !== undefined) {
-    return Math.ceil(patchesOf(size) * patchFactor);
+  const patchRule = patchRules.find(([pattern]) => pattern.test(name))?.[1];
+  if (patchRule !== undefined) {
+    return Math.ceil(patchesOf(patchRule, size, detail) * patchRule.factor);
   }
   const rule = tileRules.find(([pattern]) => pattern.test(name))?.[1] ?? { base: 2_833, tile: 5_667 };
   return detail === 'low' ? rule.base : rule.base + rule.tile * tilesOf(size);
 }
 
-function patchesOf(size: ImageSize | undefined): number {
-  if (size === undefined) {
-    return patchesMax;
-  }
-  return Math.min(patchesMax, Math.ceil(size.width / 32) * Math.ceil(size.height / 32));
+function patchesOf(
+  { patchesMax, originalMax = patchesMax }: PatchRule,
+  size: ImageSize | undefined,
+  detail: ImageDetail,
+): number {
+  const most = detail === 'original' ? originalMax : patchesMax;
+  return size === undefined ? most : Math.min(most, Math.ceil(size.width / 32) * Math.ceil(size.height / 32));
 }
 
 /** Scales into a square of 2,048 pixels, then the shorter side to 768 pixels. */

@@ -1,15 +1,18 @@
 /** Reads usage, the end and the amount of output from the events of a streamed response. */
 import {
   type CallUsage,
-  type Fields,
-  fieldsOf,
+  isCount,
   type MessagesCounts,
   messagesCounts,
   responseIdOf,
+  type ServerTools,
   type Shape,
   usageOf,
+  usageOfBody,
   usageOfCounts,
 } from './call-usage.ts';
+import { type Fields, fieldsOf } from './fields.ts';
+import { isSearch, searchesOfModel, withServerTools } from './server-tools.ts';
 import type { SseEvent } from './sse-reader.ts';
 import { hidesReasoning } from './visible-output.ts';
 
@@ -23,8 +26,12 @@ export interface StreamUsage {
   addOutput(bound: number): void;
   /** The usage that was reported; undefined if none was. Before the end it may be a part. */
   usage(): CallUsage | undefined;
+  /** Calls of tools that were seen, and that `usage` may not report yet. */
+  readonly serverTools: ServerTools;
   /** True if the usage is that of the whole response. */
   readonly isFinal: boolean;
+  /** True if the provider has ended the response with an error. */
+  readonly hasFailed: boolean;
   /** The provider's id of the response; undefined if it sent none yet. */
   readonly responseId: string | undefined;
   /** An upper bound of the tokens in the output so far that can be seen. */
@@ -33,14 +40,15 @@ export interface StreamUsage {
   readonly isReasoningHidden: boolean;
 }
 
-export function createStreamUsage(shape: Shape, boundOf: OutputBound): StreamUsage {
+/** `choices` is the number of alternative answers that a chat requests. */
+export function createStreamUsage(shape: Shape, boundOf: OutputBound, choices = 1): StreamUsage {
   switch (shape) {
     case 'messages':
-      return messagesStream(boundOf);
+      return new MessagesStream(boundOf);
     case 'responses':
-      return responsesStream(boundOf);
+      return new ResponsesStream(boundOf);
     default:
-      return chatStream(boundOf);
+      return new ChatStream(boundOf, choices);
   }
 }
 
@@ -62,140 +70,162 @@ export function dataOf({ data }: Pick<SseEvent, 'data'>): Fields {
   }
 }
 
+abstract class StreamReader implements StreamUsage {
+  serverTools: ServerTools = {};
+  hasFailed = false;
+  responseId: string | undefined;
+  protected readonly boundOf: OutputBound;
+  #bound = 0;
+  #isReasoningHidden: boolean | undefined;
+
+  constructor(boundOf: OutputBound) {
+    this.boundOf = boundOf;
+  }
+
+  abstract read(event: Fields): boolean;
+  abstract usage(): CallUsage | undefined;
+  abstract readonly isFinal: boolean;
+
+  addOutput(bound: number): void {
+    this.#bound += bound;
+  }
+
+  get outputBound(): number {
+    return Math.ceil(this.#bound);
+  }
+
+  get isReasoningHidden(): boolean {
+    return this.#isReasoningHidden === true;
+  }
+
+  protected readResponse(response: Fields): void {
+    this.responseId ??= responseIdOf(response);
+    this.#isReasoningHidden ??= isHiddenIn(response.model);
+  }
+
+  protected addSearch(): void {
+    this.serverTools = { web_search: (this.serverTools.web_search ?? 0) + 1 };
+  }
+}
+
 /**
  * OpenAI sends the usage in a last chunk without choices; other providers in the last chunk with choices, or, as the count so far,
  * in every chunk.
  */
-function chatStream(boundOf: OutputBound): StreamUsage {
-  let usage: CallUsage | undefined;
-  let isOutputEnded = false;
-  let outputBound = 0;
-  let responseId: string | undefined;
-  let isReasoningHidden: boolean | undefined;
-  return {
-    read(chunk) {
-      responseId ??= responseIdOf(chunk);
-      isReasoningHidden ??= isHiddenIn(chunk.model);
-      isOutputEnded ||= chunk === doneMarker;
-      const reported = chunk.usage == null ? undefined : usageOf('chat', chunk.usage, chunk.service_tier);
-      usage = reported ?? usage;
-      const choices = Array.isArray(chunk.choices) ? chunk.choices : [];
-      for (const choice of choices) {
-        const { delta, finish_reason: reason } = fieldsOf(choice);
-        outputBound += boundOfText(delta, boundOf);
-        isOutputEnded ||= reason != null;
+class ChatStream extends StreamReader {
+  readonly #choices: number;
+  readonly #ended = new Set<unknown>();
+  #isOutputEnded = false;
+  #usage: CallUsage | undefined;
+  #serviceTier: unknown;
+
+  constructor(boundOf: OutputBound, choices: number) {
+    super(boundOf);
+    this.#choices = choices;
+  }
+
+  read(chunk: Fields): boolean {
+    this.readResponse(chunk);
+    if (typeof chunk.model === 'string') {
+      this.serverTools = searchesOfModel(chunk.model);
+    }
+    this.hasFailed ||= chunk.error != null;
+    this.#isOutputEnded ||= chunk === doneMarker;
+    // Some providers name the tier in the first chunk only.
+    this.#serviceTier = chunk.service_tier ?? this.#serviceTier;
+    const reported = chunk.usage == null ? undefined : usageOf('chat', chunk.usage, this.#serviceTier);
+    this.#usage = reported === undefined ? this.#usage : withServerTools(reported, this.serverTools);
+    const choices = Array.isArray(chunk.choices) ? chunk.choices : [];
+    for (const choice of choices) {
+      const { delta, index, finish_reason: reason } = fieldsOf(choice);
+      this.addOutput(boundOfText(delta, this.boundOf));
+      if (reason != null) {
+        this.#ended.add(index);
       }
-      const isUsageChunk = reported !== undefined && choices.length === 0;
-      isOutputEnded ||= isUsageChunk;
-      return isUsageChunk;
-    },
-    addOutput(bound) {
-      outputBound += bound;
-    },
-    usage: () => usage,
-    get isFinal() {
-      return usage !== undefined && isOutputEnded;
-    },
-    get responseId() {
-      return responseId;
-    },
-    get outputBound() {
-      return Math.ceil(outputBound);
-    },
-    get isReasoningHidden() {
-      return isReasoningHidden === true;
-    },
-  };
+    }
+    const isUsageChunk = reported !== undefined && choices.length === 0;
+    this.#isOutputEnded ||= isUsageChunk || this.#ended.size >= this.#choices;
+    return isUsageChunk;
+  }
+
+  usage(): CallUsage | undefined {
+    return this.#usage;
+  }
+
+  get isFinal(): boolean {
+    return this.#usage !== undefined && this.#isOutputEnded;
+  }
 }
 
 const responsesEnds = new Set(['response.completed', 'response.incomplete', 'response.failed']);
 
-function responsesStream(boundOf: OutputBound): StreamUsage {
-  let usage: CallUsage | undefined;
-  let outputBound = 0;
-  let responseId: string | undefined;
-  let isReasoningHidden: boolean | undefined;
-  return {
-    read(event) {
-      if (event.response !== undefined) {
-        const response = fieldsOf(event.response);
-        responseId ??= responseIdOf(response);
-        isReasoningHidden ??= isHiddenIn(response.model);
-      }
-      if (typeof event.type === 'string' && responsesEnds.has(event.type)) {
-        const response = fieldsOf(event.response);
-        usage = usageOf('responses', response.usage, response.service_tier) ?? usage;
-      } else if (typeof event.delta === 'string') {
-        outputBound += boundOf(event.delta);
-      }
-      return false;
-    },
-    addOutput(bound) {
-      outputBound += bound;
-    },
-    usage: () => usage,
-    get isFinal() {
-      return usage !== undefined;
-    },
-    get responseId() {
-      return responseId;
-    },
-    get outputBound() {
-      return Math.ceil(outputBound);
-    },
-    get isReasoningHidden() {
-      return isReasoningHidden === true;
-    },
-  };
+class ResponsesStream extends StreamReader {
+  #usage: CallUsage | undefined;
+
+  read(event: Fields): boolean {
+    const { type } = event;
+    if (event.response !== undefined) {
+      this.readResponse(fieldsOf(event.response));
+    }
+    this.hasFailed ||= type === 'response.failed' || type === 'error';
+    if (typeof type === 'string' && responsesEnds.has(type)) {
+      const reported = usageOfBody('responses', event.response);
+      this.#usage = reported === undefined ? this.#usage : withServerTools(reported, this.serverTools);
+    } else if (typeof event.delta === 'string') {
+      this.addOutput(this.boundOf(event.delta));
+    } else if (type === 'response.output_item.done' && isSearch(event.item)) {
+      this.addSearch();
+    }
+    return false;
+  }
+
+  usage(): CallUsage | undefined {
+    return this.#usage;
+  }
+
+  get isFinal(): boolean {
+    return this.#usage !== undefined;
+  }
 }
 
 /** `message_start` has the input; `message_delta` events have cumulative counts, of which the last is final. */
-function messagesStream(boundOf: OutputBound): StreamUsage {
-  let counts: MessagesCounts | undefined;
-  let isFinal = false;
-  let outputBound = 0;
-  let responseId: string | undefined;
-  let isReasoningHidden: boolean | undefined;
-  return {
-    read(event) {
-      switch (event.type) {
-        case 'message_start': {
-          const message = fieldsOf(event.message);
-          counts = messagesCounts(message.usage, counts);
-          responseId ??= responseIdOf(message);
-          isReasoningHidden ??= isHiddenIn(message.model);
-          break;
-        }
-        case 'message_delta':
-          counts = messagesCounts(event.usage, counts);
-          isFinal = true;
-          break;
-        case 'content_block_start':
-          outputBound += boundOfText(event.content_block, boundOf);
-          break;
-        case 'content_block_delta':
-          outputBound += boundOfText(event.delta, boundOf);
-          break;
+class MessagesStream extends StreamReader {
+  #counts: MessagesCounts | undefined;
+  isFinal = false;
+
+  read(event: Fields): boolean {
+    switch (event.type) {
+      case 'message_start': {
+        const message = fieldsOf(event.message);
+        this.#counts = messagesCounts(message.usage, this.#counts);
+        this.readResponse(message);
+        break;
       }
-      return false;
-    },
-    addOutput(bound) {
-      outputBound += bound;
-    },
-    usage: () => counts && usageOfCounts(counts),
-    get isFinal() {
-      return isFinal;
-    },
-    get responseId() {
-      return responseId;
-    },
-    get outputBound() {
-      return Math.ceil(outputBound);
-    },
-    get isReasoningHidden() {
-      return isReasoningHidden === true;
-    },
-  };
+      case 'message_delta':
+        this.#counts = messagesCounts(event.usage, this.#counts);
+        this.isFinal ||= isCount(fieldsOf(event.usage).output_tokens);
+        break;
+      case 'content_block_start': {
+        this.addOutput(boundOfText(event.content_block, this.boundOf));
+        const { type, name } = fieldsOf(event.content_block);
+        if (type === 'server_tool_use' && name === 'web_search') {
+          this.addSearch();
+        }
+        break;
+      }
+      case 'content_block_delta':
+        this.addOutput(boundOfText(event.delta, this.boundOf));
+        break;
+      case 'error':
+        this.hasFailed = true;
+        break;
+    }
+    return false;
+  }
+
+  usage(): CallUsage | undefined {
+    return this.#counts && usageOfCounts(this.#counts);
+  }
 }
 
 function isHiddenIn(model: unknown): boolean | undefined {

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { settledUsage } from './call-end.ts';
-import { addUsage, type Fields, noUsage, runUsageOf, usageOfBody } from './call-usage.ts';
+import { addUsage, noUsage, runUsageOf, usageOfBody } from './call-usage.ts';
+import type { Fields } from './fields.ts';
 import { createStreamUsage } from './stream-usage.ts';
 import { hidesReasoning, isKnownToShow, requestsReasoning } from './visible-output.ts';
 
@@ -103,19 +104,161 @@ test('usage of a chat that each chunk reports is final only once the output has 
   expect([usage.isFinal, usage.usage()?.outputTokens]).toEqual([true, 2]);
 });
 
+test('a chat with several answers is final once each has ended, and its tier may be in its first chunk alone', () => {
+  const usage = createStreamUsage('chat', (text) => text.length, 2);
+  const chunk = (index: number, reason: string | null) =>
+    usage.read({
+      choices: [{ index, delta: { content: 'x' }, finish_reason: reason }],
+      usage: { prompt_tokens: 3, completion_tokens: 2 },
+    });
+  usage.read({ service_tier: 'priority', choices: [] });
+  chunk(0, 'stop');
+  expect(usage.isFinal).toBe(false);
+  chunk(1, 'length');
+  expect([usage.isFinal, usage.usage()?.serviceTier]).toEqual([true, 'priority']);
+});
+
 test('a report that is not a usage report is no usage', () => {
-  for (const body of [
-    undefined,
-    null,
-    'x',
-    {},
-    { usage: null },
-    { usage: {} },
-    { usage: { prompt_tokens: -1 } },
-  ]) {
-    expect(usageOfBody('chat', body)?.inputTokens ?? 0).toBe(0);
+  for (const body of [undefined, null, 'x', {}, { usage: null }, { usage: {} }]) {
+    expect(usageOfBody('chat', body)).toBeUndefined();
     expect(usageOfBody('messages', body)).toBeUndefined();
   }
+});
+
+test.each([['100'], [null], [-1], [undefined], [1e300], [Number.NaN]])(
+  'usage with the count %j cannot be read, so that an upper bound is charged instead of nothing',
+  (count) => {
+    for (const [input, output] of [
+      [count, 5],
+      [5, count],
+    ]) {
+      const openAi = { prompt_tokens: input, completion_tokens: output, total_tokens: count };
+      expect(usageOfBody('chat', { usage: openAi })).toBeUndefined();
+      const others = { usage: { input_tokens: input, output_tokens: output } };
+      expect(usageOfBody('responses', others)).toBeUndefined();
+      expect(usageOfBody('messages', others)).toBeUndefined();
+    }
+  },
+);
+
+test('output that only the total contains is charged, as reasoning of Gemini is', () => {
+  const usage = { prompt_tokens: 7, completion_tokens: 11, total_tokens: 1_037 };
+  expect(usageOfBody('chat', { usage })?.outputTokens).toBe(1_030);
+  expect(usageOfBody('chat', { usage: { ...usage, completion_tokens: null } })?.outputTokens).toBe(1_030);
+  expect(usageOfBody('chat', { usage: { ...usage, total_tokens: 10 } })?.outputTokens).toBe(11);
+});
+
+test('tokens that OpenAI writes to its cache have the rate of cache writes', () => {
+  const details = { cached_tokens: 10, cache_write_tokens: 90 };
+  const chat = { prompt_tokens: 100, completion_tokens: 1, prompt_tokens_details: details };
+  const responses = { input_tokens: 100, output_tokens: 1, input_tokens_details: details };
+  for (const usage of [
+    usageOfBody('chat', { usage: chat }),
+    usageOfBody('responses', { usage: responses }),
+  ]) {
+    expect(runUsageOf(usage ?? noUsage)).toMatchObject({
+      input_tokens: 100,
+      cached_input_tokens: 10,
+      cache_write_tokens: 90,
+    });
+  }
+});
+
+test('the fast mode is a tier, the place of inference a region, and compactions are added', () => {
+  const compaction = {
+    type: 'compaction',
+    input_tokens: 180,
+    cache_read_input_tokens: 20,
+    output_tokens: 35,
+  };
+  const usage = {
+    input_tokens: 23,
+    output_tokens: 10,
+    service_tier: 'standard',
+    speed: 'fast',
+    inference_geo: 'us',
+    iterations: [{ type: 'message', input_tokens: 23, output_tokens: 10 }, compaction],
+  };
+  expect(runUsageOf(usageOfBody('messages', { usage }) ?? noUsage)).toEqual({
+    input_tokens: 223,
+    cached_input_tokens: 20,
+    cache_write_tokens: 0,
+    output_tokens: 45,
+    service_tier: 'fast',
+    region: 'us',
+  });
+});
+
+test('pages that Anthropic fetches are free, and searches are not', () => {
+  const server_tool_use = { web_search_requests: 0, web_fetch_requests: 1 };
+  const usage = { input_tokens: 3, output_tokens: 2, server_tool_use };
+  expect(usageOfBody('messages', { usage })?.serverTools).toEqual({});
+});
+
+const searches = [
+  { type: 'web_search_call', status: 'completed', action: { type: 'search', query: 'x' } },
+  { type: 'web_search_call', status: 'completed' },
+  { type: 'web_search_call', status: 'completed', action: { type: 'open_page' } },
+  { type: 'web_search_call', status: 'failed', action: { type: 'search' } },
+  { type: 'message' },
+];
+const answered = { input_tokens: 5, output_tokens: 6 };
+
+test('searches of a response are counted, in a stream also before its end', () => {
+  const body = { usage: answered, output: searches };
+  expect(usageOfBody('responses', body)?.serverTools).toEqual({ web_search: 2 });
+  const usage = createStreamUsage('responses', (text) => text.length);
+  for (const item of searches) {
+    usage.read({ type: 'response.output_item.done', item });
+  }
+  expect([usage.serverTools, usage.usage()]).toEqual([{ web_search: 2 }, undefined]);
+  usage.read({ type: 'response.completed', response: { usage: answered, output: [] } });
+  expect(usage.usage()?.serverTools).toEqual({ web_search: 2 });
+});
+
+test.each([
+  ['gpt-4o-search-preview-2025-03-11', { web_search: 1 }],
+  ['openai/gpt-4o-mini-search-preview', { web_search: 1 }],
+  ['gpt-5-search-api', { web_search: 1 }],
+  ['gpt-4o', {}],
+  ['my-search-preview', {}],
+])('a chat with %s has the searches %j', (model, serverTools) => {
+  const reported = { prompt_tokens: 5, completion_tokens: 6 };
+  expect(usageOfBody('chat', { model, usage: reported })?.serverTools).toEqual(serverTools);
+  const usage = createStreamUsage('chat', (text) => text.length);
+  usage.read({ model, choices: [] });
+  usage.read({ model, choices: [], usage: reported });
+  expect(usage.usage()?.serverTools).toEqual(serverTools);
+});
+
+test('a stream that breaks off after a search is charged for it, and for the input that it has added', () => {
+  const usage = createStreamUsage('messages', (text) => text.length);
+  usage.read({ type: 'message_start', message: { usage: { input_tokens: 40, output_tokens: 1 } } });
+  usage.read({ type: 'content_block_start', content_block: { type: 'server_tool_use', name: 'web_search' } });
+  usage.read({ type: 'message_delta', delta: { stop_reason: 'end_turn' } });
+  expect(usage.isFinal).toBe(false);
+  const outcome = {
+    ...received,
+    status: 'failed',
+    usage: usage.usage(),
+    serverTools: usage.serverTools,
+  } as const;
+  const { fields } = settledUsage(outcome, { ...bounds, inputGrows: true }, none);
+  expect(fields).toMatchObject({ input_tokens: 500, units: { web_search: 1 } });
+  expect(settledUsage(outcome, bounds, none).fields.input_tokens).toBe(40);
+});
+
+test.each([
+  ['chat', { error: { message: 'overloaded' } }],
+  ['responses', { type: 'response.failed', response: {} }],
+  ['responses', { type: 'error', message: 'overloaded' }],
+  ['messages', { type: 'error', error: { type: 'overloaded_error' } }],
+] as const)('a stream of %s that ends with %j has failed', (shape, event) => {
+  const usage = createStreamUsage(shape, (text) => text.length);
+  usage.read({});
+  expect(usage.hasFailed).toBe(false);
+  usage.read(event);
+  expect(usage.hasFailed).toBe(true);
 });
 
 const bounds = { inputTokens: 500, maxOutputTokens: 1_000 };

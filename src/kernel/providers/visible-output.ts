@@ -1,5 +1,5 @@
 /** Providers charge for reasoning that some models do not show: the bytes that are received are then no bound of the output. */
-import { type Fields, fieldsOf } from './call-usage.ts';
+import { type Fields, fieldsOf } from './fields.ts';
 
 /** Models that reason although a call does not request it. Names of deployments often contain them: `prod-gpt-5-mini`. */
 const hiding = /(?<![a-z0-9])(o\d|gpt-?([5-9]|[12]\d)|codex|gemini-(2\.5|[3-9])|grok-(3-mini|[4-9]))/i;

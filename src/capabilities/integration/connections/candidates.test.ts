@@ -94,3 +94,16 @@ test('puts connections with an open breaker last, and still tries them if there 
   expect(names(all, 'gpt-5', { open: ['a', 'b', 'c'] })).toBe('a,b,c');
   expect(names([connection('a')], 'gpt-5', { open: ['a'] })).toBe('a');
 });
+
+test('without a model every connection is a candidate, whatever models it lists', () => {
+  const all = [
+    connection('listed', { models: ['o3'], priority: 1 }),
+    connection('every'),
+    connection('other', { kind: 'anthropic' }),
+  ];
+  const candidates = orderCandidates(all, { dialect: 'openai' }, undefined, {
+    mayTry: () => true,
+    random: () => 0,
+  });
+  expect(candidates.map(({ name }) => name)).toEqual(['every', 'listed']);
+});

@@ -39,12 +39,12 @@ export interface CandidateChoice {
 export function orderCandidates(
   all: readonly LoadedConnection[],
   wanted: WantedConnection,
-  model: string,
+  model: string | undefined,
   choice: CandidateChoice,
 ): readonly Connection[] {
   let names: readonly string[] | undefined = 'connection' in wanted ? [] : undefined;
   const isNamed = ({ modelNames }: LoadedConnection) => {
-    names ??= otherNames(model);
+    names ??= model === undefined ? [] : otherNames(model);
     return names.some((name) => modelNames.has(name));
   };
   const ranked: { readonly connection: Connection; readonly rank: Rank; readonly draw: number }[] = [];
@@ -77,13 +77,16 @@ function serves({ name, kind }: Connection, wanted: WantedConnection): boolean {
 function rankOf(
   connection: LoadedConnection,
   wanted: WantedConnection,
-  model: string,
+  model: string | undefined,
   isNamed: (connection: LoadedConnection) => boolean,
 ): Rank | undefined {
   const { kind, modelNames, modelPatterns } = connection;
   if (modelNames.size === 0 && modelPatterns.length === 0) {
     // A compatible provider without a list would take calls that are meant for another one.
     return kind === 'openai_compatible' && !('connection' in wanted) ? undefined : ranks.every;
+  }
+  if (model === undefined) {
+    return ranks.every;
   }
   if (modelNames.has(model)) {
     return ranks.exact;

@@ -60,12 +60,13 @@ export interface Connections {
   /**
    * Returns the connections in the order in which they are to be tried: those that name the model exactly, then those with a
    * matching pattern, then those without `models`; within these by priority (the lowest number first), then at random by weight.
-   * Connections whose breaker is open come last. Empty if none serves the model. Returns no promise if the org is cached.
+   * Connections whose breaker is open come last. Empty if none serves the model. Without a model every one serves it. Returns no
+   * promise if the org is cached.
    */
   candidates(
     orgId: string,
     wanted: WantedConnection,
-    model: string,
+    model: string | undefined,
   ): readonly Connection[] | Promise<readonly Connection[]>;
   /** Call when the provider has responded, also with a status of the client's fault (4xx other than 401, 403, 408 and 429). */
   succeeded(connectionId: string): void;

@@ -1,0 +1,145 @@
+/** What a call is held and charged for, by the service that it requests and the one that its provider reports. */
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { eventually } from '../../test/support/eventually.ts';
+import { connectionTo, createGatewayWorld, type GatewayWorld } from '../../test/support/gateway-world.ts';
+
+let gateway: GatewayWorld;
+let usual: Pick<GatewayWorld, 'connections' | 'settings'>;
+
+const served = {
+  input_usd_per_million: '1',
+  output_usd_per_million: '10',
+  modifiers: [
+    { tier: 'flex', multiplier: '0.5' },
+    { tier: 'priority', multiplier: '2' },
+    { tier: 'fast', multiplier: '3' },
+    { region: 'us', multiplier: '1.1' },
+    { cache_write_ttl: '1h', cache_write_usd_per_million: '2' },
+  ],
+  units: { web_search: '0.025' },
+};
+
+beforeAll(async () => {
+  gateway = await createGatewayWorld();
+  usual = { connections: gateway.connections, settings: gateway.settings };
+  for (const [model, provider] of [
+    ['served', 'openai'],
+    ['gpt-4o-search-preview', 'openai'],
+    ['claude-served', 'anthropic'],
+  ]) {
+    const { status } = await gateway.world.request('PUT', `/v1/admin/models/${model}`, {
+      key: gateway.world.operatorKey,
+      body: { provider, ...served },
+    });
+    expect(status).toBeLessThan(300);
+  }
+});
+afterAll(() => gateway.close());
+beforeEach(() => {
+  gateway.world.clock.advanceSeconds(1);
+  gateway.provider.requests.length = 0;
+});
+afterEach(async () => {
+  Object.assign(gateway, usual);
+  gateway.provider.fault = undefined;
+  await eventually(async () => expect(await gateway.holds()).toBe(0));
+});
+
+const messages = [{ role: 'user', content: 'Say hello to the world' }];
+
+async function post(path: string, body: object): Promise<Response> {
+  const response = await fetch(gateway.url + path, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${gateway.key}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ messages, max_tokens: 100, ...body }),
+  });
+  expect(response.status).toBe(200);
+  return response;
+}
+
+/** The provider answers with this body. Returns what was held and what was charged. */
+async function call(path: string, body: object, answer: object): Promise<{ held: number; cost: number }> {
+  gateway.world.clock.advanceSeconds(1);
+  gateway.provider.fault = () => ({ status: 200, body: JSON.stringify(answer) });
+  const response = await post(path, body);
+  const [run] = await gateway.runs();
+  return { held: Number(response.headers.get('x-svc-held-usd')), cost: Number(run?.cost_usd) };
+}
+
+const chat = '/openai/v1/chat/completions';
+const answered = { usage: { prompt_tokens: 10, completion_tokens: 100 } };
+const flat = 0.00101;
+
+test('a cheaper tier is held at the usual rates, and charged only if the response reports it', async () => {
+  const { held: usualHeld } = await call(chat, { model: 'served' }, answered);
+  const flex = { model: 'served', service_tier: 'flex' };
+  const reported = await call(chat, flex, { ...answered, service_tier: 'flex' });
+  expect(reported).toEqual({ held: usualHeld, cost: flat / 2 });
+  expect((await call(chat, flex, { ...answered, service_tier: 'default' })).cost).toBe(flat);
+  expect((await call(chat, flex, answered)).cost).toBe(flat);
+});
+
+test('a more expensive tier is held, and charged unless the response reports another one', async () => {
+  const { held: usualHeld } = await call(chat, { model: 'served' }, answered);
+  const priority = { model: 'served', service_tier: 'priority' };
+  expect(await call(chat, priority, answered)).toEqual({ held: usualHeld * 2, cost: flat * 2 });
+  expect((await call(chat, priority, { ...answered, service_tier: 'default' })).cost).toBe(flat);
+});
+
+const claude = '/anthropic/v1/messages';
+const reply = { usage: { input_tokens: 10, output_tokens: 100 } };
+
+test('the fast mode and the place of inference of Claude are held as requested and charged as reported', async () => {
+  const { held: usualHeld } = await call(claude, { model: 'claude-served' }, reply);
+  const requested = { model: 'claude-served', speed: 'fast', inference_geo: 'us' };
+  const usage = { ...reply.usage, speed: 'fast', inference_geo: 'us', service_tier: 'standard' };
+  const fast = await call(claude, requested, { usage });
+  expect(fast.held).toBeCloseTo(usualHeld * 3.3, 9);
+  expect(fast.cost).toBeCloseTo(flat * 3.3, 9);
+});
+
+test('a cache for an hour is held at its rate', async () => {
+  const system = [{ type: 'text', text: 'Be kind.', cache_control: { type: 'ephemeral', ttl: '1h' } }];
+  const once = { type: 'text', text: 'Be kind.', cache_control: { type: 'ephemeral', ttl: '5m' } };
+  const short = await call(claude, { model: 'claude-served', system: [once] }, reply);
+  const long = await call(claude, { model: 'claude-served', system }, reply);
+  // All of the input may be written to the cache, at twice its rate.
+  expect(long.held - 0.001).toBeCloseTo((short.held - 0.001) * 2, 9);
+  expect(long.cost).toBe(flat);
+});
+
+test('the search of a model that searches once for each call is held and charged', async () => {
+  const model = 'gpt-4o-search-preview';
+  const { held, cost } = await call(chat, { model }, { model, ...answered });
+  expect(held).toBeGreaterThan(0.026);
+  expect(cost).toBeCloseTo(0.025 + flat, 9);
+});
+
+test('hold: expected and fit lower the maximum of a stream that hides its reasoning', async () => {
+  gateway.settings = { ...usual.settings, hold: 'expected', onLimit: 'fit' };
+  const [row] = await gateway.world.db.query<{ total: string | null }>(
+    'SELECT sum(cost_nanos)::text AS total FROM runs WHERE org_id = $1',
+    [gateway.org.id],
+  );
+  const capUsd = Number(row?.total ?? 0) / 1e9 + 0.05;
+  await gateway.cap(capUsd.toFixed(9));
+  const thinking = { type: 'enabled', budget_tokens: 1_024 };
+  const response = await post(claude, { model: 'claude-test', max_tokens: 32_000, stream: true, thinking });
+  await response.text();
+  const sent = JSON.parse(gateway.provider.requests[0]?.text ?? '{}');
+  expect(sent.max_tokens).toBeLessThan(5_000);
+  expect(response.headers.get('x-svc-fitted-max-tokens')).toBe(String(sent.max_tokens));
+  await gateway.cap('100');
+});
+
+test('a redirect of the provider costs nothing', async () => {
+  gateway.provider.fault = () => ({ status: 301, body: '' });
+  gateway.connections = [connectionTo(gateway.provider.url)];
+  await fetch(gateway.url + chat, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${gateway.key}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ messages, max_tokens: 100, model: 'served' }),
+  });
+  const [run] = await gateway.runs();
+  expect([run?.status, run?.cost_usd]).toEqual(['failed', '0']);
+});
