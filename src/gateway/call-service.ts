@@ -1,6 +1,7 @@
 /** The service that a call requests: it selects the rates of the price, and may be charged besides tokens. */
-import { type OtherCharges, type Rates, worstCaseCost } from '../kernel/prices.ts';
-import { type RequestedService, requestedServiceOf } from '../kernel/providers/call-request.ts';
+import { noOtherCharges, type OtherCharges, type Rates, worstCaseCost } from '../kernel/prices.ts';
+import { type RequestedService, requestedServiceOf, usualService } from '../kernel/providers/call-request.ts';
+import type { Shape } from '../kernel/providers/call-usage.ts';
 import { type ServerTools, searchesOfModel } from '../kernel/providers/server-tools.ts';
 import type { Tariff } from '../kernel/rate-modifiers.ts';
 import { otherChargesOf, requestedRates } from '../ledger/service-fields.ts';
@@ -20,6 +21,7 @@ export interface CallService {
 }
 
 const oneHour = Buffer.from('"1h"');
+const noCharges: CallService['charged'] = {};
 
 export function callServiceOf(
   price: Tariff,
@@ -27,14 +29,24 @@ export function callServiceOf(
   model: string,
   inputTokens: number,
 ): CallService {
-  const isCachedForAnHour = shape === 'messages' && bytes.includes(oneHour);
-  const units = pricedUnits(price, shape === 'chat' ? searchesOfModel(model) : {});
-  const charged = {
-    ...(isCachedForAnHour && { cache_write_1h_tokens: inputTokens }),
-    ...(Object.keys(units).length > 0 && { units }),
-  };
-  const others = otherChargesOf(price, charged);
-  return { ...ratesOf(price, requestedServiceOf(shape, body), inputTokens), others, charged };
+  const charged = chargesOf(price, shape, bytes, model, inputTokens);
+  const others = charged === noCharges ? noOtherCharges : otherChargesOf(price, charged);
+  const { rates, stated } = ratesOf(price, requestedServiceOf(shape, body), inputTokens);
+  return { rates, others, stated, charged };
+}
+
+function chargesOf(
+  { unitNanos }: Tariff,
+  shape: Shape,
+  bytes: Buffer,
+  model: string,
+  inputTokens: number,
+): CallService['charged'] {
+  if (shape === 'messages') {
+    return bytes.includes(oneHour) ? { cache_write_1h_tokens: inputTokens } : noCharges;
+  }
+  const units = shape === 'chat' ? searchesOfModel(model) : {};
+  return 'web_search' in units && unitNanos.has('web_search') ? { units } : noCharges;
 }
 
 /**
@@ -42,7 +54,8 @@ export function callServiceOf(
  * counts only if the response reports it.
  */
 function ratesOf(price: Tariff, requested: RequestedService, inputTokens: number) {
-  const { service_tier: tier, ...usual } = requested;
+  const { service_tier: tier, region } = requested;
+  const usual = region === undefined ? usualService : { region };
   const usualRates = requestedRates(price, usual, BigInt(inputTokens)) ?? price.rates;
   if (tier === undefined) {
     return { rates: usualRates, stated: usual };
@@ -54,8 +67,4 @@ function ratesOf(price: Tariff, requested: RequestedService, inputTokens: number
 function isCheaper(one: Rates, other: Rates): boolean {
   const costOf = (rates: Rates) => worstCaseCost(rates, 1_000_000n, 1_000_000n);
   return costOf(one) < costOf(other);
-}
-
-function pricedUnits({ unitNanos }: Tariff, units: ServerTools): ServerTools {
-  return Object.fromEntries(Object.entries(units).filter(([name]) => unitNanos.has(name)));
 }

@@ -34,10 +34,16 @@ export interface RequestedService {
   readonly region?: string;
 }
 
+/** The service of most requests. */
+export const usualService: RequestedService = {};
+
 /** Returns the service that a request asks for. The provider may serve it otherwise, and reports that. */
 export function requestedServiceOf(shape: Shape, body: Fields): RequestedService {
   const tier = shape === 'messages' && body.speed === 'fast' ? body.speed : body.service_tier;
   const region = shape === 'messages' ? body.inference_geo : undefined;
+  if (tier == null && region == null) {
+    return usualService;
+  }
   return {
     ...(isServiceWord(tier) && { service_tier: tier }),
     ...(isServiceWord(region) && { region }),
