@@ -3,7 +3,7 @@ import type { Database } from '../../../platform/db/database.ts';
 import { type Appending, recordChange } from '../../compliance/audit/index.ts';
 import { findSubscription } from './queries.ts';
 import type { SubscriptionQueue } from './subscription-queues.ts';
-import { changeSubscription, viewSubscription } from './subscriptions.ts';
+import { changeSubscription, viewForReaders } from './subscriptions.ts';
 
 export async function disableSubscription(
   db: Database,
@@ -27,8 +27,8 @@ export async function disableSubscription(
     await recordChange(tx, appending, { kind: 'service', id: 'webhooks', at: now }, 'webhooks.disable', {
       tenantId: org_id,
       target: { kind: 'webhook', id: subscription_id },
-      before: viewSubscription(before),
-      after: viewSubscription(after),
+      before: viewForReaders(before),
+      after: viewForReaders(after),
       event: 'webhook.disabled',
     });
   });

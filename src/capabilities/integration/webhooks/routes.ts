@@ -1,5 +1,6 @@
 import { apiError } from '../../../contract/api-error.ts';
 import type { Database } from '../../../platform/db/database.ts';
+import type { Caller } from '../../../platform/http/routes/access.ts';
 import { type Change, type Route, read, write } from '../../../platform/http/routes/route.ts';
 import { closed, page } from '../../../platform/http/routes/schemas.ts';
 import type { Ids } from '../../../platform/ids.ts';
@@ -42,6 +43,7 @@ import {
   resumeSubscription,
   type SubscriptionChange,
   type SubscriptionName,
+  viewForReaders,
   viewSubscription,
 } from './subscriptions.ts';
 
@@ -85,9 +87,12 @@ function subscriptionRoutes({ db, ids, secrets, ...rules }: WebhookDependencies)
           body.create_secret === true
             ? await rotateSigning(tx, secrets, { orgId: params.id, id: row.id }, now, false)
             : undefined;
-        const after = viewSubscription(signed?.row ?? row);
+        const created = signed?.row ?? row;
         const secret = signed && { secret: signed.answer.secret };
-        return { body: { ...after, ...secret }, changes: [subscriptionChange(row, { after })] };
+        return {
+          body: { ...viewSubscription(created), ...secret },
+          changes: [subscriptionChange(row, { after: viewForReaders(created) })],
+        };
       },
     }),
     read({
@@ -97,9 +102,9 @@ function subscriptionRoutes({ db, ids, secrets, ...rules }: WebhookDependencies)
       access: reader,
       query: SubscriptionFilters,
       response: page(SubscriptionView),
-      async handler({ params, query }) {
+      async handler({ params, query, caller }) {
         const { data, next_cursor } = await listSubscriptions(db, params.id, query);
-        return { data: data.map(viewSubscription), next_cursor };
+        return { data: data.map(viewFor(caller)), next_cursor };
       },
     }),
     read({
@@ -108,7 +113,7 @@ function subscriptionRoutes({ db, ids, secrets, ...rules }: WebhookDependencies)
       summary: 'Get a webhook subscription',
       access: reader,
       response: SubscriptionView,
-      handler: async ({ params }) => viewSubscription(await requireSubscription(db, params)),
+      handler: async ({ params, caller }) => viewFor(caller)(await requireSubscription(db, params)),
     }),
     write({
       id: 'webhooks.change',
@@ -135,8 +140,8 @@ function subscriptionRoutes({ db, ids, secrets, ...rules }: WebhookDependencies)
       async handler({ params, now }, tx) {
         const { before, after } = await deleteSubscription(tx, subscriptionName(params), now);
         const views = {
-          before: viewSubscription(before),
-          after: { ...viewSubscription(before), deleted_at: now.toISOString() },
+          before: viewForReaders(before),
+          after: { ...viewForReaders(before), deleted_at: now.toISOString() },
         };
         return { body: {}, changes: [subscriptionChange(after, views)] };
       },
@@ -170,6 +175,10 @@ function subscriptionRoutes({ db, ids, secrets, ...rules }: WebhookDependencies)
         outcome(await resumeSubscription(tx, subscriptionName(params), now)),
     }),
   ];
+}
+
+function viewFor({ scopes }: Caller): (row: SubscriptionRow) => SubscriptionView {
+  return scopes.has('webhooks:write') ? viewSubscription : viewForReaders;
 }
 
 function signingRoutes({ db, secrets }: WebhookDependencies): Route[] {
@@ -366,8 +375,8 @@ async function requireSubscription(db: Database, params: SubscriptionParams): Pr
 }
 
 function outcome({ before, after }: SubscriptionChange) {
-  const body = viewSubscription(after);
-  return { body, changes: [subscriptionChange(after, { before: viewSubscription(before), after: body })] };
+  const views = { before: viewForReaders(before), after: viewForReaders(after) };
+  return { body: viewSubscription(after), changes: [subscriptionChange(after, views)] };
 }
 
 function subscriptionChange(

@@ -20,6 +20,8 @@ import type { CreateSubscription, PatchSubscription, SubscriptionView, WebhookFo
 import { forgetReceiver, restartQueue } from './subscription-queues.ts';
 
 export const subscriptionsPerOrgMax = 100;
+/** As many as are shown of keys. */
+const shownCharacters = 4;
 
 export interface Rules {
   readonly allowPrivateNetworks: boolean;
@@ -49,6 +51,14 @@ export function viewSubscription(row: SubscriptionRow): SubscriptionView {
     created_at: row.created_at.toISOString(),
     updated_at: row.updated_at.toISOString(),
   };
+}
+
+/** What those see who may not change it. Whoever has the URL of a chat can post to it, so they see its host and its end. */
+export function viewForReaders(row: SubscriptionRow): SubscriptionView {
+  const view = viewSubscription(row);
+  return row.format === 'json'
+    ? view
+    : { ...view, url: `${new URL(row.url).origin}/…${row.url.slice(-shownCharacters)}` };
 }
 
 export async function createSubscription(

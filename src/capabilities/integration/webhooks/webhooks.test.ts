@@ -47,6 +47,23 @@ describe('a subscription', () => {
     }
   });
 
+  test('of a chat shows its URL to those who may change it, and neither to readers nor in the audit log', async () => {
+    const url = 'https://chat.example/services/T0/B0/canary-token-3f9a';
+    const made = await create({ url, events: undefined, format: 'slack' });
+    expect(made.url).toBe(url);
+    const { secret } = await world.mintKey(org, 'viewer', ['webhooks:read']);
+    const shown = async (path: string) =>
+      (await world.request('GET', `/v1/orgs/${org.id}/webhooks${path}`, { key: secret })).json;
+    expect((await shown(`/${made.id}`)).url).toBe('https://chat.example/…3f9a');
+    expect(JSON.stringify(await shown(''))).not.toContain('canary-token');
+    const changed = await call('PATCH', `/${made.id}`, { body: { description: 'ops' } });
+    expect(changed.json.url).toBe(url);
+    await call('DELETE', `/${made.id}`);
+    for (const action of ['webhooks.create', 'webhooks.change', 'webhooks.delete']) {
+      expect(JSON.stringify(await audited(action))).not.toContain('canary-token');
+    }
+  });
+
   test('has no other state transitions than the documented ones', async () => {
     const { id } = await create();
     expect((await call('POST', `/${id}/resume`)).json.error.code).toBe('conflict');
