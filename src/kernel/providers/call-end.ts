@@ -36,7 +36,7 @@ export interface CallBounds {
   readonly inputTokens: number;
   /** True if the input grows during the call: results of tools that the provider runs become a part of it. */
   readonly inputGrows?: boolean;
-  /** Calls of tools that were held. */
+  /** Calls of tools that the provider charges for in any case, once it has accepted the call. */
   readonly serverTools?: ServerTools;
   readonly maxOutputTokens: number;
 }
@@ -84,7 +84,7 @@ function ownUsage(
   { inputTokens, inputGrows = false, serverTools: held = {}, maxOutputTokens }: CallBounds,
 ): { readonly usage: CallUsage; readonly isEstimated: boolean } {
   if (usage !== undefined && isFinal) {
-    return { usage, isEstimated: false };
+    return { usage: withServerTools(usage, held), isEstimated: false };
   }
   if (!isAccepted) {
     return { usage: usage ?? noUsage, isEstimated: false };

@@ -248,6 +248,14 @@ test('a stream that breaks off after a search is charged for it, and for the inp
   expect(settledUsage(outcome, bounds, none).fields.input_tokens).toBe(40);
 });
 
+test('a search that each call makes is charged, whatever model the response names', () => {
+  const search = { ...bounds, serverTools: { web_search: 1 } };
+  const final = { ...received, status: 'succeeded', usage: noUsage, isFinal: true } as const;
+  expect(settledUsage(final, search, none).fields.units).toEqual({ web_search: 1 });
+  const rejected = { ...received, status: 'failed', isAccepted: false } as const;
+  expect(settledUsage(rejected, search, none).fields.units).toBeUndefined();
+});
+
 test.each([
   ['chat', { error: { message: 'overloaded' } }],
   ['responses', { type: 'response.failed', response: {} }],
