@@ -54,6 +54,27 @@ test('lines and groups become objects of the body; empty lines are omitted, even
   expect(bodyOf(fields, new URLSearchParams({ 'mix.0.unit': 'usd' }), 'UTC')).toEqual({});
 });
 
+test.each([
+  [' $1,250.50 ', '1250.50', '$1,250.50'],
+  ['12,345', '12345', 12_345],
+  ['-$0.25', '-0.25', '-$0.25'],
+  ['2,50', '2,50', '2,50'],
+  ['0,250', '0,250', '0,250'],
+  ['1.234,50', '1.234,50', '1.234,50'],
+  ['1 2', '1 2', '1 2'],
+])('only commas between thousands are removed from “%s”', (text, cost, percent) => {
+  const form = new URLSearchParams({ 'deployment.cost': text, 'mix.0.percent': text });
+  expect(bodyOf(fields, form, 'UTC')).toEqual({ deployment: { cost }, mix: [{ percent }] });
+});
+
+test('an amount that the API rejects is explained to people', () => {
+  const details = { fields: [{ field: 'deployment.cost', code: 'invalid_format', message: 'A string.' }] };
+  const failure = new ApiFailure(422, 'validation_failed', 'No.', details);
+  const state = { values: { 'deployment.cost': '2,50' }, failure };
+  const text = render(form({ once: 'token', action: '/', fields, state, submit: 'Save' }));
+  expect(text).toContain('Enter an amount with a point for decimals, such as 2.50.</p>');
+});
+
 test('unknown fields are ignored, however many there are', () => {
   const sent = new URLSearchParams(typed);
   for (let i = 0; i < 50_000; i += 1) {
