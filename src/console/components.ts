@@ -72,6 +72,8 @@ export interface SortLink {
   readonly href: string;
   /** Undefined if the rows are sorted by another column. */
   readonly order: 'ascending' | 'descending' | undefined;
+  /** What the rows are sorted by, if it is not exactly what the column shows. */
+  readonly title?: string;
 }
 
 export interface TableOptions<Row> {
@@ -92,7 +94,7 @@ export function table<Row>({ caption, columns, rows, below, totals }: TableOptio
   const row = (one: Row) =>
     html`<tr role="row">${columns.map(({ title, cell, isNumber }) => html`<td role="cell"${isNumber && html` class="number"`}${title !== '' && html` data-title="${title}"`}>${cell(one)}</td>`)}</tr>${below && html`<tr role="row" class="below"><td role="cell" colspan="${columns.length}">${below(one)}</td></tr>`}`;
   const head = ({ title, isNumber, sort }: Column<Row>) =>
-    html`<th scope="col" role="columnheader"${isNumber && html` class="number"`}${sort?.order !== undefined && html` aria-sort="${sort.order}"`}>${title === '' ? html`<span class="hidden">Actions</span>` : sort === undefined ? title : html`<a class="sort" href="${sort.href}">${title}</a>`}</th>`;
+    html`<th scope="col" role="columnheader"${isNumber && html` class="number"`}${sort?.order !== undefined && html` aria-sort="${sort.order}"`}>${title === '' ? html`<span class="hidden">Actions</span>` : sort === undefined ? title : html`<a class="sort" href="${sort.href}"${sort.title !== undefined && html` title="${sort.title}"`}>${title}</a>`}</th>`;
   const foot = ({ title, isNumber }: Column<Row>, index: number) =>
     html`<td role="cell"${isNumber && html` class="number"`}${title !== '' && html` data-title="${title}"`}>${totals?.[index]}</td>`;
   return html`<div class="scroll" tabindex="0" role="group" aria-label="${caption}"><table class="stacks" role="table"><caption class="hidden">${caption}</caption>

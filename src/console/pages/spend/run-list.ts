@@ -16,6 +16,7 @@ import {
   withoutFilter,
 } from '../../run-filters.ts';
 import { type ScreenVisit, view } from '../../screen.ts';
+import { adjustedBadge, adjustedCost } from './run-cost.ts';
 import { markLabels, marks, statusBadge } from './run-marks.ts';
 import type { RunView } from './run-tree.ts';
 
@@ -24,8 +25,8 @@ const perPage = 50;
 const statuses = ['running', 'succeeded', 'failed', 'cancelled'];
 const sorts = [
   ['charged_at', 'Oldest first'],
-  ['-cost_usd', 'Highest cost first'],
-  ['cost_usd', 'Lowest cost first'],
+  ['-cost_usd', 'Highest cost first, before adjustments'],
+  ['cost_usd', 'Lowest cost first, before adjustments'],
   ['-total_tokens', 'Most tokens first'],
   ['total_tokens', 'Fewest tokens first'],
   ['-latency_ms', 'Slowest first'],
@@ -170,6 +171,11 @@ function columnsFor(query: URLSearchParams, timezone: string): Column<RunView>[]
       sort: sort('latency_ms'),
       cell: (run) => html`<span class="nowrap">${milliseconds(run.latency_ms)}</span>`,
     },
-    { title: 'Cost', isNumber: true, sort: sort('cost_usd'), cell: (run) => usd(run.cost_usd) },
+    {
+      title: 'Cost',
+      isNumber: true,
+      sort: { ...sort('cost_usd'), title: 'Sort by cost before adjustments' },
+      cell: (run) => html`${usd(adjustedCost(run))}${adjustedBadge(run)}`,
+    },
   ];
 }

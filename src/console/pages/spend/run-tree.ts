@@ -2,6 +2,7 @@
 import type { Responses } from '../../../contract/views/responses.ts';
 import { milliseconds, usd } from '../../format.ts';
 import { html, type Markup, path } from '../../html.ts';
+import { adjustedBadge, adjustedCost } from './run-cost.ts';
 
 export type RunView = Responses['runs.read'];
 
@@ -26,5 +27,5 @@ export function runTree(runs: readonly RunView[], currentId: string): Markup {
 function node(run: RunView, isCurrent: boolean): Markup {
   const name = html`<strong>${run.action ?? 'run'}</strong> ${run.model}`;
   return html`<div class="node${isCurrent && ' here'}">${isCurrent ? html`<span aria-current="true">${name}</span>` : html`<a href="${path`/console/runs/${run.id}`}">${name}</a>`}
-<span class="quiet">${usd(run.cost_usd ?? run.held_usd)}</span><span class="quiet">${milliseconds(run.latency_ms)}</span>${run.status !== 'succeeded' && html`<span class="quiet">${run.status}</span>`}</div>`;
+<span class="quiet">${usd(adjustedCost(run) ?? run.held_usd)}${adjustedBadge(run)}</span><span class="quiet">${milliseconds(run.latency_ms)}</span>${run.status !== 'succeeded' && html`<span class="quiet">${run.status}</span>`}</div>`;
 }

@@ -15,6 +15,7 @@ import { html, link, type Part, path } from '../../html.ts';
 import { customerLink, type KeysById, keyLink, keysById } from '../../names.ts';
 import { pathOf } from '../../operations.ts';
 import { type Screen, type ScreenVisit, view } from '../../screen.ts';
+import { adjustedBadge, adjustedCost, isAdjusted, totalCost } from './run-cost.ts';
 import { listPath, listRuns } from './run-list.ts';
 import { marks, statusBadge } from './run-marks.ts';
 import { type RunView, runTree } from './run-tree.ts';
@@ -117,7 +118,12 @@ function details(run: RunView, visit: ScreenVisit, keys: KeysById): (readonly [s
 function costs(run: RunView): (readonly [string, Part])[] {
   return [
     ['Cost', costText(run)],
-    ['Adjustments', exactUsd(run.adjustment_usd)],
+    ...(isAdjusted(run)
+      ? ([
+          ['Original cost', exactUsd(run.cost_usd)],
+          ['Adjustments', exactUsd(run.adjustment_usd)],
+        ] as const)
+      : []),
     ['Not covered by credits', exactUsd(run.uncovered_usd)],
     ['Value', exactUsd(run.value_usd)],
     ['Input tokens', count(run.input_tokens)],
@@ -158,9 +164,10 @@ function costText(run: RunView): Part {
   if (run.cost_usd === null) {
     return html`${exactUsd(run.held_usd)} reserved`;
   }
+  const cost = html`${exactUsd(adjustedCost(run))}${adjustedBadge(run)}`;
   return run.marks.includes('unsettled')
-    ? html`${exactUsd(run.cost_usd)} <span class="quiet">The reservation expired before the run was settled, so the reserved amount was charged. Completing the run corrects the cost.</span>`
-    : exactUsd(run.cost_usd);
+    ? html`${cost} <span class="quiet">The reservation expired before the run was settled, so the reserved amount was charged. Completing the run corrects the cost.</span>`
+    : cost;
 }
 
 function chainBody(run: RunView, found: readonly RunView[], isTruncated: boolean): Part {
@@ -168,7 +175,6 @@ function chainBody(run: RunView, found: readonly RunView[], isTruncated: boolean
   if (all.length === 1) {
     return html`<p class="quiet">${run.chain_id === null ? 'Not part of a chain.' : html`The only run in chain <code>${run.chain_id}</code>.`}</p>`;
   }
-  const cost = all.reduce((sum, { cost_usd, held_usd }) => sum + Number(cost_usd ?? held_usd ?? 0), 0);
-  return html`<p>${run.chain_id !== null && html`Chain ${filtered('chain_id', run.chain_id)}: `}${isTruncated && 'first '}${count(all.length)} runs, ${usd(cost)} total, depth ${Math.max(...all.map(({ depth }) => depth))}.</p>
+  return html`<p>${run.chain_id !== null && html`Chain ${filtered('chain_id', run.chain_id)}: `}${isTruncated && 'first '}${count(all.length)} runs, ${usd(totalCost(all))} total, depth ${Math.max(...all.map(({ depth }) => depth))}.</p>
 ${runTree(all, run.id)}`;
 }
