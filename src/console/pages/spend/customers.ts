@@ -17,6 +17,7 @@ import { count, time, usd } from '../../format.ts';
 import { html, link, type Markup, type Part, path } from '../../html.ts';
 import { listing } from '../../listing.ts';
 import { pathOf } from '../../operations.ts';
+import { periodOf } from '../../periods.ts';
 import { type Screen, type ScreenVisit, view } from '../../screen.ts';
 import type { LimitView, UsageRow } from '../../views.ts';
 import { costsByModel, modelsPerDay, spendPerDay } from '../insight/overview-charts.ts';
@@ -25,7 +26,6 @@ import { listCustomers, listPath } from './customer-list.ts';
 import { limitTable } from './limits.ts';
 
 const usageDays = 30;
-const dayMs = 86_400_000;
 const usuallyErasedWithinMs = 3_600_000;
 
 export const customerScreens: readonly Screen[] = [
@@ -51,13 +51,17 @@ function newLimitAndPack(visit: ScreenVisit, customer_id: string): Part {
 async function one(visit: ScreenVisit) {
   const { api, org, params, now } = visit;
   const { customer_id = '' } = params;
-  const from = new Date(now.getTime() - usageDays * dayMs).toISOString();
+  const period = periodOf({ query: new URLSearchParams(), now, org }, '30d');
   const usage = (query: Readonly<Record<string, string>>) =>
-    api.tryGet<'usage.read'>(link(`${org.path}/usage`, { limit: '200', ...query, customer_id, from }));
+    api.tryGet<'usage.read'>(
+      link(`${org.path}/usage`, { limit: '200', ...query, customer_id, ...period.api }),
+    );
   const [found, byDay, byDayAndModel, byModel, limits, forAll] = await Promise.all([
     api.get<'customers.list'>(link(`${org.path}/customers`, { customer_id })),
     usage({ group_by: 'day' }),
-    api.tryGet<'usage.series'>(link(`${org.path}/usage/series`, { ...modelsPerDay, customer_id, from })),
+    api.tryGet<'usage.series'>(
+      link(`${org.path}/usage/series`, { ...modelsPerDay, customer_id, ...period.api }),
+    ),
     usage({ group_by: 'model' }),
     api.tryGet<'limits.list'>(link(`${org.path}/limits`, { customer_id, limit: '200' })),
     api.tryGet<'limits.list'>(link(`${org.path}/limits`, { customer_id: '*', kind: 'customer' })),
