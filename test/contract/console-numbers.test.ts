@@ -150,6 +150,51 @@ describe('the overview', () => {
   });
 });
 
+test('without history there is no forecast, neither in figures nor in charts', async () => {
+  const overview = await pageOf('/console');
+  expect(stat(overview, 'Month-end forecast')).toBe('– Not enough history yet');
+  expect(overview).not.toMatch(/>Forecast</);
+  const forecasts = await pageOf('/console/forecasts');
+  expect(stat(forecasts, 'Next 30 days')).toBe('– No history yet');
+  expect(stat(forecasts, 'Runs')).toBe('– No history yet');
+});
+
+test('the costs of runs include adjustments, in the list, on the page of a run and in its chain', async () => {
+  const other = await world.createOrg();
+  const asOwner = { key: other.ownerKey };
+  const post = async (cost_usd: string) =>
+    (await world.request('POST', '/v1/runs', { ...asOwner, body: { model: 'm', cost_usd, chain_id: 'c' } }))
+      .json.id;
+  const [id] = [await post('3.000000001'), await post('1')];
+  const body = { amount_usd: '-1.5', reason: 'Refund' };
+  await world.request('POST', `/v1/runs/${id}/adjustments`, { ...asOwner, body });
+  const { cookie } = await signIn(world, other.ownerKey, other.id);
+  const open = async (path: string) => (await world.request('GET', path, { headers: { cookie } })).text;
+  const adjusted = ' <span class="badge plain">Adjusted</span>';
+  expect(await open('/console/runs')).toContain(`data-title="Cost">$1.50${adjusted}</td>`);
+  const page = await open(`/console/runs/${id}`);
+  expect(page).toContain(`<dt>Cost</dt><dd>$1.500000001${adjusted}</dd>`);
+  expect(page).toContain('<dt>Original cost</dt><dd>$3.000000001</dd>');
+  expect(page).toContain(`<span class="quiet">$1.50${adjusted}</span>`);
+  expect(page).toContain('2 runs, $2.50 total');
+});
+
+test('the last 30 days of a customer are those of the list', async () => {
+  const other = await world.createOrg();
+  const daysAgo = (days: number, cost_usd: string) => {
+    const at = new Date(world.clock.now().getTime() - days * 86_400_000 + 60_000).toISOString();
+    return { model: 'm', cost_usd, customer_id: 'acme', started_at: at, finished_at: at };
+  };
+  await world.request('POST', '/v1/runs/bulk?enforcement=record', {
+    key: other.ownerKey,
+    body: { runs: [daysAgo(29, '2'), daysAgo(30, '40')] },
+  });
+  const { cookie } = await signIn(world, other.ownerKey, other.id);
+  const open = async (path: string) => (await world.request('GET', path, { headers: { cookie } })).text;
+  expect(await open('/console/customers')).toContain('data-title="Spend">$2.00</td>');
+  expect(stat(await open('/console/customers/of/acme'), 'Last 30 days')).toBe('$2.00 1 runs');
+});
+
 test('limits that will be exhausted are named and linked, from every part of the org; a daily cap has no date', async () => {
   const text = await pageOf('/console/forecasts');
   const [, card = ''] = text.split('<h2>Projected exhaustion</h2>');
@@ -160,8 +205,8 @@ test('limits that will be exhausted are named and linked, from every part of the
       .trim(),
   );
   expect(rows).toEqual([
-    expect.stringMatching(/^Daily spend cap \$20\.00 \$50\.00 (Not t|T)oday$/),
-    'All Budget $20.00 $500.00 Not projected',
+    'Daily spend cap $20.00 $50.00 – No history yet',
+    'All Budget $20.00 $500.00 – No history yet',
     'Finance Budget · department finance $3.00 $2.00 Exhausted',
     '',
   ]);

@@ -20,6 +20,7 @@ import { html, link, type Markup, type Part, path } from '../../html.ts';
 import { kindName, limitLink, limitSubtitle, scopeName, usedShare } from '../../limit-names.ts';
 import { type Screen, type ScreenVisit, view } from '../../screen.ts';
 import type { LimitView } from '../../views.ts';
+import { hasForecast } from './overview-charts.ts';
 import { type ScenarioView, scenarioScreens } from './scenarios.ts';
 
 const listPath = '/console/forecasts';
@@ -43,6 +44,7 @@ type Projected = CapacityForecast['total_band']['cost_usd'];
 type SpendForecast = Responses['forecasts.list'];
 type LimitOutlook = Item<'forecasts.list'>['limits'][number];
 
+const noHistory = 'No history yet';
 const confidence = { none: 'no', low: 'low', fair: 'medium', good: 'high' } as const;
 
 export const forecastScreens: readonly Screen[] = [
@@ -81,25 +83,29 @@ async function overview(visit: ScreenVisit) {
     html`${heading('Forecasts', create, 'Projected spend with confidence range and scenarios.')}
 ${filterBar(listPath, filters, query)}
 <div class="stats">${[
-      stat(
-        `Next ${parameters.horizon_days} days`,
-        usd(capacity.total.cost_usd),
-        band(capacity.total_band.cost_usd),
-      ),
-      stat(
-        'Runs',
-        count(Math.round(capacity.total.runs)),
-        `${count(Math.round(capacity.total.tokens))} tokens`,
-      ),
+      ...(hasForecast(capacity)
+        ? [
+            stat(
+              `Next ${parameters.horizon_days} days`,
+              usd(capacity.total.cost_usd),
+              band(capacity.total_band.cost_usd),
+            ),
+            stat(
+              'Runs',
+              count(Math.round(capacity.total.runs)),
+              `${count(Math.round(capacity.total.tokens))} tokens`,
+            ),
+          ]
+        : [stat(`Next ${parameters.horizon_days} days`, '–', noHistory), stat('Runs', '–', noHistory)]),
       stat(
         'Based on',
         `${count(capacity.history.days)} days`,
         capacity.quality === 'none'
-          ? 'No history yet'
+          ? noHistory
           : `${humanize(capacity.method)}, ${confidence[capacity.quality]} confidence`,
       ),
     ]}</div>
-${spend instanceof ApiFailure ? cardOf('Spend', spend, () => '') : capacity.history.days === 0 ? card('Spend per day', empty('No forecast yet', 'Forecasts appear after a few days of runs.')) : spendChart(spend, capacity)}
+${spend instanceof ApiFailure ? cardOf('Spend', spend, () => '') : !hasForecast(capacity) ? card('Spend per day', empty('No forecast yet', 'Forecasts appear after a few days of runs.')) : spendChart(spend, capacity)}
 ${cardOf('Scenarios', scenarios, () => comparison(capacity, compared, create))}
 ${spend instanceof ApiFailure ? '' : outlook([spend, ...scoped], limits)}
 ${teamChart(capacity)}`,
@@ -179,6 +185,7 @@ function comparison(base: CapacityForecast, compared: readonly Compared[], creat
       create,
     );
   }
+  const isForecast = hasForecast(base);
   const all = [
     { name: 'Baseline', forecast: base },
     ...compared.flatMap(({ scenario, forecast }) =>
@@ -192,20 +199,24 @@ function comparison(base: CapacityForecast, compared: readonly Compared[], creat
       return sum;
     });
   };
-  return html`${lineChart({
-    id: 'scenarios',
-    size: 'full',
-    title: 'Cumulative spend',
-    summary: all.map(({ name, forecast }) => `${name}: ${usd(forecast.total.cost_usd)}`).join('; '),
-    labels: base.days.map(({ date }) => shortDate(date)),
-    lines: all.map(({ name, forecast }, index) => ({
-      name,
-      className: `series-${index + 1}`,
-      values: sums(forecast),
-    })),
-    formatTick: shortUsd,
-    format: usd,
-  })}${table({
+  return html`${
+    isForecast
+      ? lineChart({
+          id: 'scenarios',
+          size: 'full',
+          title: 'Cumulative spend',
+          summary: all.map(({ name, forecast }) => `${name}: ${usd(forecast.total.cost_usd)}`).join('; '),
+          labels: base.days.map(({ date }) => shortDate(date)),
+          lines: all.map(({ name, forecast }, index) => ({
+            name,
+            className: `series-${index + 1}`,
+            values: sums(forecast),
+          })),
+          formatTick: shortUsd,
+          format: usd,
+        })
+      : html`<p class="quiet">Scenarios are compared with the forecast, which appears after a few days of runs.</p>`
+  }${table({
     caption: 'Scenarios',
     rows: compared,
     columns: [
@@ -225,9 +236,10 @@ function comparison(base: CapacityForecast, compared: readonly Compared[], creat
   })}`;
 }
 
-/** A scenario whose forecast failed stays in the list, without figures. */
+/** A scenario without a forecast stays in the list, without figures. */
 function figureCell(figure: (forecast: CapacityForecast) => Part): (row: Compared) => Part {
-  return ({ forecast }) => (forecast instanceof ApiFailure ? '–' : figure(forecast));
+  return ({ forecast }) =>
+    forecast instanceof ApiFailure || !hasForecast(forecast) ? '–' : figure(forecast);
 }
 
 function difference(value: number, base: number): Part {
@@ -261,7 +273,7 @@ function outlook(
   forecasts: readonly (SpendForecast | ApiFailure)[],
   limits: Listed<LimitView> | ApiFailure,
 ): Part {
-  const rows = forecasts.flatMap((one) => (one instanceof ApiFailure ? [] : (one.data[0]?.limits ?? [])));
+  const rows = forecasts.flatMap((one) => (one instanceof ApiFailure ? [] : outlooksIn(one)));
   const failure = forecasts.find((one) => one instanceof ApiFailure);
   const named = new Map((limits instanceof ApiFailure ? [] : limits.data).map((limit) => [limit.id, limit]));
   return (
@@ -275,11 +287,15 @@ function outlook(
           { title: 'Limit', cell: (limit) => limitCell(limit, named.get(limit.limit_id)) },
           { title: 'Used', isNumber: true, cell: (limit) => usd(limit.used) },
           { title: 'Limit', isNumber: true, cell: (limit) => usd(limit.limit) },
-          { title: 'Runs out on', cell: runsOut },
+          { title: 'Runs out on', cell: (limit) => runsOut(limit, limit.isForecast) },
         ],
       })}${failure instanceof ApiFailure && notice(failure)}<p class="more"><a href="/console/limits">All limits</a></p>`,
     )
   );
+}
+
+function outlooksIn({ data: [one] }: SpendForecast): (LimitOutlook & { readonly isForecast: boolean })[] {
+  return one === undefined ? [] : one.limits.map((limit) => ({ ...limit, isForecast: hasForecast(one) }));
 }
 
 function limitCell({ kind, match }: LimitOutlook, limit: LimitView | undefined): Part {
@@ -292,10 +308,13 @@ const dayMs = 86_400_000;
 /** A day on which clocks are set back has 25 hours. */
 const longestDayMs = dayMs + 3_600_000;
 
-function runsOut(limit: LimitOutlook): Part {
+function runsOut(limit: LimitOutlook, isForecast: boolean): Part {
   const { used, window_start, window_end, runs_out_on, earliest_on, runs_out_in_window } = limit;
   if (Number(used) >= Number(limit.limit)) {
     return badge('exhausted', 'bad');
+  }
+  if (!isForecast) {
+    return html`– <span class="quiet">${noHistory}</span>`;
   }
   const windowMs = window_end === null ? undefined : Date.parse(window_end) - Date.parse(window_start ?? '');
   if (windowMs !== undefined && windowMs <= longestDayMs) {

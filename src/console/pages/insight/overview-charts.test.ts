@@ -88,6 +88,7 @@ test('a bar leads to the usage of its day, with the filters of the page, and a s
 describe('the summary of the month', () => {
   const month = { start: '2026-11-01', today: '2026-11-10' };
   const forecast = {
+    quality: 'fair' as const,
     forecast: Array.from({ length: 21 }, (_, index) => ({
       date: `2026-11-${index + 10}`,
       expected: '10',
@@ -99,6 +100,15 @@ describe('the summary of the month', () => {
     /<desc[^>]*>(.*?)<\/desc>/.exec(
       render(monthChart({ days: [row({ day: '2026-11-05' }, spent)], forecast, budget, month })),
     )?.[1];
+
+  test('has neither a forecast nor its line without history', () => {
+    const without = { ...forecast, quality: 'none' as const };
+    const text = render(
+      monthChart({ days: [row({ day: '2026-11-10' }, 4)], forecast: without, budget: 100, month }),
+    );
+    expect(text).toMatch(/<desc[^>]*>\$96\.00 of \$100\.00 remaining\.<\/desc>/);
+    expect(text).not.toMatch(/Forecast|11 Nov/);
+  });
 
   test('states the expected overspend in money, and the day on which the budget runs out', () => {
     expect(summaryOf(100, 40)).toBe(

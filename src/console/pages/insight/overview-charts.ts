@@ -12,14 +12,22 @@ export type CostRow = Pick<UsageRow, 'day' | 'model' | 'cost_usd'>;
 
 export interface MonthChart {
   readonly days: readonly CostRow[];
-  readonly forecast: Pick<SpendForecast, 'forecast'>;
+  readonly forecast: Pick<SpendForecast, 'forecast' | 'quality'>;
   /** The budget of the month; undefined if there is none. */
   readonly budget: number | undefined;
   readonly month: { readonly start: string; readonly today: string };
 }
 
+/** Without history the API forecasts zero, which is not an expectation. */
+export function hasForecast({ quality }: Pick<SpendForecast, 'quality'>): boolean {
+  return quality !== 'none';
+}
+
 /** Returns the first day on which the budget is expected to be used up; undefined if not in this month, or no budget. */
 export function exhaustionDate({ days, forecast, budget, month }: MonthChart): string | undefined {
+  if (!hasForecast(forecast)) {
+    return undefined;
+  }
   const costOf = (date: string) =>
     days.reduce((sum, { day, cost_usd }) => sum + (day === date ? Number(cost_usd) : 0), 0);
   let spent = days.reduce(
@@ -35,7 +43,8 @@ export function exhaustionDate({ days, forecast, budget, month }: MonthChart): s
 /** The remaining budget per day, or without a budget the cumulative spend. */
 export function monthChart({ days, forecast, budget, month }: MonthChart): Markup {
   const costs = new Map(days.map(({ day = '', cost_usd }) => [day, Number(cost_usd)]));
-  const ahead = forecast.forecast;
+  const isForecast = hasForecast(forecast);
+  const ahead = isForecast ? forecast.forecast : [];
   const past = datesBetween(month.start, month.today);
   const dates = [...past, ...ahead.map(({ date }) => date).filter((date) => date > month.today)];
   const shown = (spent: number) => (budget === undefined ? spent : budget - spent);
@@ -71,17 +80,19 @@ export function monthChart({ days, forecast, budget, month }: MonthChart): Marku
     title,
     summary:
       budget === undefined
-        ? `${usd(spent)} spent so far; ${usd(last)} expected by the end of the month.`
+        ? `${usd(spent)} spent so far${isForecast ? `; ${usd(last)} expected by the end of the month` : ''}.`
         : budgetSummary({
             budget,
             spent,
-            last,
+            last: isForecast ? last : undefined,
             runsOut: exhaustionDate({ days, forecast, budget, month }),
           }),
     labels: dates.map(shortDate),
     lines: [
       { name: budget === undefined ? 'Spent' : 'Remaining', className: 'series-1', values: actual },
-      { name: 'Forecast', className: 'series-2', dashed: true, values: expected },
+      ...(isForecast
+        ? [{ name: 'Forecast', className: 'series-2', dashed: true as const, values: expected }]
+        : []),
     ],
     band: hasBand ? { name: '80% range', low: projected('low'), high: projected('high') } : undefined,
     ...(budget !== undefined && { marks: [] }),
@@ -93,8 +104,8 @@ export function monthChart({ days, forecast, budget, month }: MonthChart): Marku
 interface BudgetOutlook {
   readonly budget: number;
   readonly spent: number;
-  /** Expected remaining budget at the end of the month; negative if exceeded. */
-  readonly last: number;
+  /** Expected remaining budget at the end of the month; negative if exceeded, undefined without a forecast. */
+  readonly last: number | undefined;
   /** The first day on which the budget is used up. */
   readonly runsOut: string | undefined;
 }
@@ -104,6 +115,9 @@ function budgetSummary({ budget, spent, last, runsOut }: BudgetOutlook): string 
     spent > budget
       ? `${usd(spent - budget)} over the budget of ${usd(budget)}.`
       : `${usd(budget - spent)} of ${usd(budget)} remaining.`;
+  if (last === undefined) {
+    return now;
+  }
   if (last >= 0) {
     return `${now} ${usd(last)} expected to remain at the end of the month.`;
   }

@@ -8,7 +8,7 @@ import { html, type Markup, type Part } from '../../html.ts';
 import { limitPath, remainingText, usageMeter } from '../../limit-names.ts';
 import type { ScreenVisit } from '../../screen.ts';
 import type { LimitView, UsageRow, UsageView } from '../../views.ts';
-import { exhaustionDate, type SpendForecast } from './overview-charts.ts';
+import { exhaustionDate, hasForecast, type SpendForecast } from './overview-charts.ts';
 
 const dayMs = 86_400_000;
 
@@ -61,7 +61,7 @@ export function overviewStats(visit: ScreenVisit, figures: OverviewFigures): Mar
     statOf(
       'Month-end forecast',
       projection,
-      (cost) => html`<a href="/console/forecasts">${usd(cost)}</a>`,
+      (cost) => (cost === undefined ? '–' : html`<a href="/console/forecasts">${usd(cost)}</a>`),
       (cost) => forecastNote(cost, budget, forecast, runsOut),
     ),
     statOf(
@@ -88,12 +88,15 @@ export function monthBudget(limits: readonly LimitView[]): LimitView | undefined
     .sort((a, b) => Number(a.limit) - Number(b.limit))[0];
 }
 
-/** Spend before today plus the forecast from today on; today's forecast is at least today's spend. */
+/** Spend before today plus the forecast from today on, which is at least today's spend; undefined without a forecast. */
 function monthProjection(
   days: readonly UsageRow[],
   forecast: SpendForecast,
   month: { readonly start: string; readonly today: string },
-): number {
+): number | undefined {
+  if (!hasForecast(forecast)) {
+    return undefined;
+  }
   const before = sumOf(days.filter(({ day = '' }) => day >= month.start && day < month.today));
   const today = sumOf(days.filter(({ day }) => day === month.today));
   return forecast.forecast.reduce(
@@ -153,7 +156,7 @@ const confidenceLabels: Readonly<Record<string, string>> = {
 };
 
 function forecastNote(
-  projection: number,
+  projection: number | undefined,
   budget: LimitView | undefined,
   forecast: SpendForecast | ApiFailure,
   runsOut: string | undefined,
@@ -161,7 +164,7 @@ function forecastNote(
   if (forecast instanceof ApiFailure) {
     return requirement(forecast);
   }
-  if (budget === undefined || projection <= Number(budget.limit)) {
+  if (projection === undefined || budget === undefined || projection <= Number(budget.limit)) {
     return confidenceLabels[forecast.quality] ?? forecast.quality;
   }
   const isExceeded = Number(budget.standing?.remaining) === 0;
