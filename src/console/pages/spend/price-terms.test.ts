@@ -22,6 +22,14 @@ test('an empty form has neither, and a unit without a name is left to the API to
   expect(bodyWithUnits(bodyOf(termFields, form, 'UTC'))).toEqual({ units: { '': '1' } });
 });
 
+test('a list names rates that are not for text tokens, so that no model looks free', () => {
+  const none = { modifiers: [], units: {}, audio_input_usd_per_million: null };
+  expect(termSummary({ ...none, image_usd: '0.02' })).toBe('$0.02 per image');
+  expect(termSummary({ ...none, request_usd: '0.005', audio_output_usd_per_million: '80' })).toBe(
+    '$0.005 per request, $80.00 audio output',
+  );
+});
+
 test('a list shows how many there are', () => {
   expect(termSummary(terms)).toBe('3 modifiers, 2 units');
   expect(termSummary({ modifiers: [], units: { page: '1' } })).toBe('1 unit');

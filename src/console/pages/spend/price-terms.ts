@@ -1,5 +1,6 @@
 /** Form fields of modifiers and unit prices. */
 import type { Responses } from '../../../contract/views/responses.ts';
+import { exactUsd } from '../../format.ts';
 import { dotted, type Field, type Values } from '../../forms.ts';
 
 type Terms = Pick<Responses['models.prices.read'], 'modifiers' | 'units'>;
@@ -60,8 +61,18 @@ export function bodyWithUnits({ units, ...body }: Record<string, unknown>): Reco
   return { ...body, units: Object.fromEntries(prices) };
 }
 
-export function termSummary({ modifiers, units }: Terms): string {
+/** Rates that are not for text tokens, with their unit. */
+const otherRates = [
+  ['image_usd', 'per image'],
+  ['request_usd', 'per request'],
+  ['audio_input_usd_per_million', 'audio input'],
+  ['audio_output_usd_per_million', 'audio output'],
+] as const;
+type OtherRates = Pick<Responses['models.prices.read'], (typeof otherRates)[number][0]>;
+
+export function termSummary({ modifiers, units, ...rates }: Terms & Partial<OtherRates>): string {
   const parts = [
+    ...otherRates.map(([name, unit]) => (rates[name] == null ? '' : `${exactUsd(rates[name])} ${unit}`)),
     counted(modifiers.length, 'modifier', 'modifiers'),
     counted(Object.keys(units).length, 'unit', 'units'),
   ].filter((text) => text !== '');
