@@ -48,7 +48,12 @@ test('the list of organizations shows spend, balance, nearness to limits and act
   expect(name).toContain('Northwind');
   expect([spend, runs, balance, nearest]).toEqual(['$12.50', '1', '$87.50', '62% of budget']);
   expect(activity).toMatch(/ago|just now/);
-  expect(rowOf(text, `/console/orgs/${quiet.id}`).slice(1, 5)).toEqual(['$0.00', '0', '–', 'No limits']);
+  expect(rowOf(text, `/console/orgs/${quiet.id}`).slice(1, 5)).toEqual([
+    '$0.00',
+    '0',
+    '–',
+    'No organization-wide limit',
+  ]);
   const order = async (query: string) =>
     [...(await open(`/console/orgs${query}`)).text.matchAll(/href="\/console\/orgs\/(org_\w+)"/g)].map(
       ([, id]) => id,
@@ -61,6 +66,7 @@ test('the list of organizations shows spend, balance, nearness to limits and act
   expect((await open('/console/orgs?sort=size')).status).toBe(422);
   const one = (await open(`/console/orgs/${org.id}`)).text;
   expect(one).toMatch(/Spend this month<\/span><strong class="stat-value">\$12\.50</);
+  expect(one).toContain('Nearest organization-wide limit</span><strong class="stat-value">62%<');
   expect(one).toMatch(/Prepaid balance<\/span><strong class="stat-value">\$87\.50</);
 });
 

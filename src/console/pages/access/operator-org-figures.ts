@@ -9,6 +9,10 @@ import { html, type Markup, type Part } from '../../html.ts';
 
 export type OrgFigures = Item<'orgs.summaries.list'>;
 
+/** The API leaves out limits of a scope, such as those of a team or a customer. */
+const nearestTitle = 'Nearest organization-wide limit';
+const noneNearest = 'No organization-wide limit';
+
 /** The default order of the list. */
 export const defaultSort = '-spend_usd';
 export const sortFilter: Filter = {
@@ -16,7 +20,7 @@ export const sortFilter: Filter = {
   label: 'Sort by',
   all: 'Highest spend',
   options: [
-    { value: '-used_percent', label: 'Nearest limit' },
+    { value: '-used_percent', label: nearestTitle },
     { value: '-last_active_at', label: 'Last activity' },
     { value: '-runs', label: 'Most runs' },
     { value: 'name', label: 'Name' },
@@ -29,14 +33,14 @@ export function figureColumns(now: Date): readonly Column<OrgFigures>[] {
     { title: 'Spend this month', isNumber: true, cell: ({ spend_usd }) => usd(spend_usd) },
     { title: 'Runs', isNumber: true, cell: ({ runs }) => count(runs) },
     { title: 'Prepaid balance', isNumber: true, cell: (one) => usd(one.prepaid_balance_usd) },
-    { title: 'Nearest limit', cell: nearest },
+    { title: nearestTitle, cell: nearest },
     { title: 'Last activity', cell: ({ last_active_at }) => ago(last_active_at, now) },
   ];
 }
 
 function nearest({ name, nearest_limit }: Pick<OrgFigures, 'name' | 'nearest_limit'>): Part {
   if (nearest_limit === null) {
-    return html`<span class="quiet">No limits</span>`;
+    return html`<span class="quiet">${noneNearest}</span>`;
   }
   const { kind, used_percent } = nearest_limit;
   const format = (value: number) => `${value}%`;
@@ -70,10 +74,10 @@ ${statOf(
   ({ prepaid_balance_usd }) => (prepaid_balance_usd === null ? 'Prepaid is disabled' : 'Remaining'),
 )}
 ${statOf(
-  'Nearest limit',
+  nearestTitle,
   found,
   ({ nearest_limit }) => (nearest_limit === null ? '–' : `${nearest_limit.used_percent}%`),
-  ({ nearest_limit }) => (nearest_limit === null ? 'No limits' : `of ${humanize(nearest_limit.kind)}`),
+  ({ nearest_limit }) => (nearest_limit === null ? noneNearest : `of ${humanize(nearest_limit.kind)}`),
 )}
 ${statOf('Last activity', found, ({ last_active_at }) => ago(last_active_at, now))}</div>`;
 }
