@@ -50,17 +50,17 @@ function pageOf(list: string): string {
 }
 
 /** A link to the key, with its name, or its id if the visitor may not read keys. */
-export function keyLink(id: string, keys: KeysById): Part {
+export function keyLink(id: string, keys: KeysById, page = path`/console/keys/${id}`): Part {
   const key = keys.get(id);
-  return key === undefined
-    ? html`<code>${id}</code>`
-    : html`<a href="${path`/console/keys/${id}`}">${key.name}</a>`;
+  return key === undefined ? html`<code>${id}</code>` : html`<a href="${page}">${key.name}</a>`;
 }
 
 /** Names of those who act: API keys and members. */
 export interface Actors {
   readonly keys: KeysById;
   readonly members: ReadonlyMap<string, string>;
+  /** The page of the keys of operators, which have no page each; undefined for those of an organization. */
+  readonly keysPage: string | undefined;
 }
 
 export async function actorsById(
@@ -76,14 +76,14 @@ export async function actorsById(
     ),
     memberNames(api, org, ids),
   ]);
-  return { keys, members };
+  return { keys, members, keysPage: org.id === '' ? '/console/operator-keys' : undefined };
 }
 
 /** A link to the key or member, with its name; the id of anything else, such as an operator. */
-export function actorLink(id: string, { keys, members }: Actors): Part {
+export function actorLink(id: string, { keys, members, keysPage }: Actors): Part {
   const name = members.get(id);
   return name === undefined
-    ? keyLink(id, keys)
+    ? keyLink(id, keys, keysPage)
     : html`<a href="${path`/console/settings/members/${id}`}">${name}</a>`;
 }
 

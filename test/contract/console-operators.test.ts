@@ -102,6 +102,10 @@ test('the audit log of operators says who changed a price, by name, and can be v
   expect(cells[1]).toBe('Night shift operator');
   expect(cells[2]).toBe('models.prices.put');
   expect(text).toContain(colleague.id);
+  for (const link of ['/console/operator-keys', '/console/audit?target=maker%2Fnew']) {
+    expect(text).toContain(`href="${link}"`);
+    expect([link, (await open(link)).status]).toEqual([link, 200]);
+  }
   const verified = await submit('/console/audit/verify');
   expect(verified.text).toContain('Log intact');
   const file = await open('/console/audit/export?from=2026-11-10T00:00&to=2026-11-17T00:00&format=ndjson');
@@ -180,6 +184,10 @@ test('removing an organization requires that it is suspended, and its name', asy
   const removed = await submit(path, { typed_name: ' Doomed “1” ' });
   expect(removed.headers.location).toBe('/console/orgs?done=org_removed');
   expect((await asOperator('GET', `/orgs/${doomed.id}`)).status).toBe(404);
+  // Its entries in the audit log lead to the search.
+  expect((await open(`/console/search?q=${doomed.id}`)).headers.location).toBe(
+    `/console/audit?target=${doomed.id}`,
+  );
 });
 
 test('a key of an organization, whatever its scopes, sees none of the operators’ figures', async () => {

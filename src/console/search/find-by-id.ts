@@ -92,10 +92,15 @@ const operatorPages: Readonly<Record<string, IdPage>> = {
   },
 };
 
+/** Returns the prefix of a resource's id, such as `run`; empty for any other text. */
+export function idPrefix(id: string): string {
+  return /^([a-z]{3})_\w+$/.exec(id)?.[1] ?? '';
+}
+
 /** Returns the resource with this id. */
 export async function findResource(context: SearchContext, id: string): Promise<Match | undefined> {
   const pages = context.org.id === '' ? operatorPages : orgPages;
-  const prefix = /^([a-z]{3})_\w+$/.exec(id)?.[1] ?? '';
+  const prefix = idPrefix(id);
   const found = Object.hasOwn(pages, prefix) ? pages[prefix] : undefined;
   if (found === undefined) {
     return undefined;
@@ -124,11 +129,13 @@ const references = [
 
 /** Returns the lists that have a row with this id. */
 export async function findReferences(context: SearchContext, id: string): Promise<readonly Match[]> {
-  if (context.org.id === '' || !/^[\w:./-]{3,200}$/.test(id)) {
+  if (!/^[\w:./-]{3,200}$/.test(id)) {
     return [];
   }
+  const isOperator = context.org.id === '';
+  const lists = references.filter(({ api }) => !isOperator || api === '/audit-log');
   const found = await Promise.all(
-    references.map(async ({ api, page, filter, kind }): Promise<readonly Match[]> => {
+    lists.map(async ({ api, page, filter, kind }): Promise<readonly Match[]> => {
       const list = api.startsWith('/v1/') ? api : context.org.path + api;
       const listed = await context.find<'runs.list' | 'refusals.list' | 'audit.list'>(
         link(list, { [filter]: id, limit: '1' }),
@@ -138,6 +145,9 @@ export async function findReferences(context: SearchContext, id: string): Promis
         : [];
     }),
   );
+  if (isOperator) {
+    return found.flat();
+  }
   return [...found.flat(), ...(await findApproval(context, id)), ...(await findHold(context, id))];
 }
 

@@ -22,6 +22,7 @@ import { listing } from '../../listing.ts';
 import { type Actors, actorLink, actorsById } from '../../names.ts';
 import { searchPath } from '../../navigation.ts';
 import { type Screen, type ScreenAnswer, type ScreenVisit, view } from '../../screen.ts';
+import { idPrefix } from '../../search/find-by-id.ts';
 
 const listPath = '/console/audit';
 
@@ -107,12 +108,13 @@ ${failure !== undefined && alert('The export failed.', failure.fields)}${exportF
   );
 }
 
-/** The search opens the page of an id, and shows its audit entries if it has none or was deleted. */
+/** The search opens the page of a resource, and shows its audit entries if it has none or was deleted. */
 function targetLink(id: string, actors: Actors): Part {
-  const isActor = actors.keys.has(id) || actors.members.has(id);
-  return isActor
-    ? actorLink(id, actors)
-    : html`<a href="${link(searchPath, { q: id })}"><code>${id}</code></a>`;
+  if (actors.keys.has(id) || actors.members.has(id)) {
+    return actorLink(id, actors);
+  }
+  const href = idPrefix(id) === '' ? link(listPath, { target: id }) : link(searchPath, { q: id });
+  return html`<a href="${href}"><code>${id}</code></a>`;
 }
 
 function details(entry: EntryView): Markup {
