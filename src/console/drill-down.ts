@@ -1,6 +1,8 @@
 /** Links from a figure to the runs behind it, and to their usage: the filters of the API, and the days in the URL. */
-import type { DayRange } from './day-range.ts';
+import { calendarWindow } from '../kernel/windows.ts';
+import { type DayRange, daysOf } from './day-range.ts';
 import { link } from './html.ts';
+import type { ScreenVisit } from './screen.ts';
 import type { LimitView } from './views.ts';
 
 type Filters = Readonly<Record<string, string | undefined>>;
@@ -24,4 +26,17 @@ export function matchFilters(match: LimitView['match']): Filters | undefined {
       field.startsWith('tag:') ? ['tag', `${field.slice('tag:'.length)}=${value}`] : [field, value],
     ),
   );
+}
+
+/** Returns a link to the spend of each value of a field, in the current period of a limit; undefined without a period. */
+export function spendPerValueLink(
+  field: string,
+  { period, timezone }: Pick<LimitView, 'period' | 'timezone'>,
+  { org, now }: Pick<ScreenVisit, 'org' | 'now'>,
+): string | undefined {
+  if (period === null) {
+    return undefined;
+  }
+  const { startMs } = calendarWindow(period, timezone ?? org.timezone, now.getTime());
+  return usageLink({ group_by: field }, daysOf(startMs, now.getTime() + 1, org.timezone));
 }

@@ -204,6 +204,26 @@ test('a limit shows its usage, past periods and alerts, and a viewer no form', a
   expect((await open('/console/limits/bud_none')).status).toBe(404);
 });
 
+test('a limit leads to its changes, and a limit of each value to the spend of its own period', async () => {
+  const each = { name: 'Weekly', scope_kind: 'member', scope_id: '*', period: 'week', limit_usd: '5' };
+  const { id } = (await api('POST', '/budgets', each)).json;
+  // The clock of the test is on a Sunday, the last day of the week.
+  const spend = 'href="/console/usage?group_by=member_id&amp;from=2026-11-09&amp;to=2026-11-15"';
+  expect((await open('/console/limits?kind=budget')).text).toContain(spend);
+  const page = (await open(`/console/limits/${id}`)).text;
+  expect(page).toContain(spend);
+  const changes = /href="(\/console\/audit[^"]*)">Changes</.exec(page)?.[1] ?? '';
+  expect((await open(changes)).text).toContain('budgets.create');
+});
+
+test('a credit pack expires, and does not reset', async () => {
+  const pack = { customer_id: 'acme', amount_usd: '5', expires_at: '2026-11-26T12:00:00Z' };
+  await api('POST', '/credit-packs', pack);
+  for (const path of ['/console/limits?kind=credits', '/console/customers/of/acme']) {
+    expect(textOf((await open(path)).text)).toContain('expires 26 Nov 2026');
+  }
+});
+
 test('the overview shows its time and refreshes, with or without scripts, unless it is paused', async () => {
   const live = (await open('/console')).text;
   expect(live).toContain('data-refresh="30"');

@@ -83,7 +83,7 @@ ${statOf(
 ${stat('Remaining credits', usd(customer.credits_usd), customer.credits_usd === null ? 'No active credit packs' : 'In active credit packs')}</div>
 <div class="grid wide">${byDay instanceof ApiFailure || byDay.data.length === 0 ? cardOf('Spend per day', byDay, () => html`<p class="quiet">No spend in the last ${usageDays} days.</p>`) : html`<section class="card">${spendPerDay(byDay.data, byDayAndModel instanceof ApiFailure ? [] : costsByModel(byDayAndModel), { customer_id })}</section>`}
 ${cardOf('By model', byModel, ({ data }) => modelTable(data, customer_id))}</div>
-${cardOf('Limits and credits', limits, ({ data }) => html`${data.length === 0 ? html`<p class="quiet">No own limits or credits.</p>` : limitTable(data, org.timezone)}${customer.limits.length === 0 && defaultLimit(forAll)}`)}
+${cardOf('Limits and credits', limits, ({ data }) => html`${data.length === 0 ? html`<p class="quiet">No own limits or credits.</p>` : limitTable(data, visit)}${customer.limits.length === 0 && defaultLimit(forAll)}`)}
 ${actionCard('Erase', linkButton(visit, { path: `${pathOf(customerPath, params)}/erase`, label: 'Erase customer', tone: 'danger' }), html`<p>Replaces the customer ID with a random one everywhere, and ends its limits and credit packs. Totals are kept.</p>`)}`,
   );
 }

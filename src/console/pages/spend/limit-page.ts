@@ -3,7 +3,7 @@ import type { Responses } from '../../../contract/views/responses.ts';
 import { meter } from '../../charts/meter.ts';
 import { badge, card, definitionList, empty, heading, linkButton, stat, table } from '../../components.ts';
 import { daysOf } from '../../day-range.ts';
-import { matchFilters, runsLink } from '../../drill-down.ts';
+import { matchFilters, runsLink, spendPerValueLink } from '../../drill-down.ts';
 import { ago, capitalized, count, day, inUnit, percent, time } from '../../format.ts';
 import { html, link, type Markup, type Part } from '../../html.ts';
 import {
@@ -45,14 +45,20 @@ ${card('Details', details(limit, visit))}
 ${card('Alerts', alerts(limit, visit))}
 </div>
 ${shownPeriods(limit).length > 0 && card('Past periods', pastPeriods(limit, visit))}
-<p class="form-end"><a class="button" href="/console/limits">All limits</a> <a class="button" href="${link('/console/refusals', { limit_id: limit.id })}">Blocked requests</a> <a class="button" href="${link('/console/audit', { target_id: limit.id })}">Changes</a></p>`,
+<p class="form-end"><a class="button" href="/console/limits">All limits</a> <a class="button" href="${link('/console/refusals', { limit_id: limit.id })}">Blocked requests</a> <a class="button" href="${link('/console/audit', changesFilter(limit))}">Changes</a></p>`,
   );
 }
 
-function usageNow(limit: Limit, { org }: ScreenVisit): Markup {
+/** The limits of chains are changed together, as the organization's chain budget. */
+function changesFilter({ kind, id }: Limit): Record<string, string> {
+  return kind.startsWith('chain_') ? { target_kind: 'chain_budget' } : { target: id };
+}
+
+function usageNow(limit: Limit, visit: ScreenVisit): Markup {
+  const { org } = visit;
   const { standing, unit } = limit;
   if (standing === null) {
-    return card('Usage', withoutUsage(limit));
+    return card('Usage', withoutUsage(limit, visit));
   }
   const used = usedShare(limit);
   const runs = runsOfWindow(limit, standing, org.timezone);
@@ -70,7 +76,8 @@ function usedPercent(share: number): string {
   return share < 1 ? percent(Math.min(share, 0.99)) : percent(share);
 }
 
-function withoutUsage({ kind, unit, match }: Limit): Part {
+function withoutUsage(limit: Limit, visit: ScreenVisit): Part {
+  const { kind, unit, match } = limit;
   const field = Object.keys(match).find((name) => match[name] === '*');
   if (kind === 'rate' && unit !== 'concurrent') {
     return html`<p>A rolling rate: it has no single usage.</p>`;
@@ -78,8 +85,8 @@ function withoutUsage({ kind, unit, match }: Limit): Part {
   if (field === undefined || field === 'chain_id') {
     return html`<p>Counted separately for each chain.</p>`;
   }
-  const query = field.startsWith('tag:') ? { tag: field.slice('tag:'.length) } : { by: field };
-  return html`<p>Counted separately for each ${fieldName(field)}. <a href="${link('/console/spend', query)}">Spend per ${fieldName(field)}</a></p>`;
+  const href = spendPerValueLink(field, limit, visit);
+  return html`<p>Counted separately for each ${fieldName(field)}.${href !== undefined && html` <a href="${href}">Spend per ${fieldName(field)}</a>`}</p>`;
 }
 
 function resets({ standing, expires_at }: Limit, timezone: string): Part {

@@ -10,6 +10,7 @@ import {
   table,
   type Visitor,
 } from '../../components.ts';
+import { spendPerValueLink } from '../../drill-down.ts';
 import { type Filter, filterBar, filterQuery, isFiltered } from '../../filters.ts';
 import { capitalized, day, inUnit } from '../../format.ts';
 import { html, link, type Markup, type Part } from '../../html.ts';
@@ -88,7 +89,7 @@ async function list(visit: ScreenVisit) {
   const others = Object.fromEntries(filters.map(({ name }) => [name, query.get(name) ?? undefined]));
   const body = html`${heading('Limits', actions(visit), 'Spending limits and current usage. Limits hold even under concurrent requests.')}
 <nav class="tabs" aria-label="Kind of limit">${tabs.map(([name, title]) => html`<a href="${link(listPath, { ...others, kind: name })}"${name === kind && html` aria-current="page"`}>${title}</a>`)}</nav>
-${filterBar(listPath, filters, query, own, own)}${card(kind === '' ? 'All limits' : kindName(kind), html`${data.length > 0 ? limitTable(data, org.timezone, visit) : next_cursor === null && emptyState(kind, visit)}${data.length === 0 && next_cursor !== null && html`<p class="quiet">None among the limits examined so far.</p>`}${nextPage(listPath, query, next_cursor)}`)}
+${filterBar(listPath, filters, query, own, own)}${card(kind === '' ? 'All limits' : kindName(kind), html`${data.length > 0 ? limitTable(data, visit, visit) : next_cursor === null && emptyState(kind, visit)}${data.length === 0 && next_cursor !== null && html`<p class="quiet">None among the limits examined so far.</p>`}${nextPage(listPath, query, next_cursor)}`)}
 <p class="legend-line quiet"><span class="key settled">Spent</span>, <span class="key held">reserved</span> for calls in progress, and remaining. <a href="/console/limits/holds">Open reservations</a></p>`;
   return view('Limits', body);
 }
@@ -154,7 +155,11 @@ function emptyState(kind: string, visit: ScreenVisit): Markup {
 }
 
 /** `visitor`: adds links to the forms that they may use. */
-export function limitTable(limits: readonly LimitView[], timezone: string, visitor?: Visitor): Markup {
+export function limitTable(
+  limits: readonly LimitView[],
+  visit: Pick<ScreenVisit, 'org' | 'now'>,
+  visitor?: Visitor,
+): Markup {
   return table({
     caption: 'Limits',
     rows: limits,
@@ -168,7 +173,7 @@ export function limitTable(limits: readonly LimitView[], timezone: string, visit
         title: 'Usage',
         cell: (limit) =>
           limit.standing === null
-            ? html`<span class="quiet">${limit.kind === 'rate' && limit.unit !== 'concurrent' ? 'Rolling rate' : countedSeparately(limit)}</span>`
+            ? html`<span class="quiet">${limit.kind === 'rate' && limit.unit !== 'concurrent' ? 'Rolling rate' : countedSeparately(limit, visit)}</span>`
             : usageMeter(limit, limit.standing),
       },
       { title: 'Spent', isNumber: true, cell: (limit) => amount(limit, limit.standing?.settled) },
@@ -179,7 +184,10 @@ export function limitTable(limits: readonly LimitView[], timezone: string, visit
         cell: (limit) => (limit.standing === null ? '–' : remaining(limit, limit.standing)),
       },
       { title: 'Limit', isNumber: true, cell: (limit) => inUnit(limit.unit, limit.limit) },
-      { title: 'Resets', cell: (limit) => html`<span class="nowrap">${resetsOn(limit, timezone)}</span>` },
+      {
+        title: 'Resets',
+        cell: (limit) => html`<span class="nowrap">${resetsOn(limit, visit.org.timezone)}</span>`,
+      },
       {
         title: 'When exceeded',
         cell: (limit) =>
@@ -198,12 +206,13 @@ function editButton(limit: LimitView, visitor: Visitor): Part {
 }
 
 /** Links a budget of each value to the spend of these values. */
-function countedSeparately({ kind, match }: LimitView): Part {
-  const field = Object.keys(match).find((name) => match[name] === '*');
-  if (kind !== 'budget' || field === undefined) {
-    return 'Counted separately';
-  }
-  return html`<a href="${link('/console/usage', { group_by: field })}">Spend per ${fieldName(field)}</a>`;
+function countedSeparately(limit: LimitView, visit: Pick<ScreenVisit, 'org' | 'now'>): Part {
+  const { kind, match } = limit;
+  const field = Object.keys(match).find((name) => match[name] === '*') ?? '';
+  const href = kind === 'budget' ? spendPerValueLink(field, limit, visit) : undefined;
+  return href === undefined
+    ? 'Counted separately'
+    : html`<a href="${href}">Spend per ${fieldName(field)}</a>`;
 }
 
 function amount(limit: LimitView, value: string | number | undefined): Part {
@@ -211,5 +220,7 @@ function amount(limit: LimitView, value: string | number | undefined): Part {
 }
 
 function resetsOn({ standing, expires_at }: LimitView, timezone: string): Part {
-  return day(expires_at ?? standing?.window_end, timezone);
+  return expires_at === null
+    ? day(standing?.window_end, timezone)
+    : html`expires ${day(expires_at, timezone)}`;
 }
