@@ -50,6 +50,10 @@ describe('a range', () => {
     },
   );
 
+  test('without a known name is passed on too', () => {
+    expect(at('range=90d')).toMatchObject({ api: { range: '90d' }, label: 'Invalid range' });
+  });
+
   test('keeps the other parameters of the page, but not the position in a list', () => {
     const query = new URLSearchParams('range=7d&model=a%26b&cursor=x&first=51&sort=-cost_usd');
     const bar = render(periodBar({ path: '/console/runs', query, period: at(query.toString()) }));

@@ -16,12 +16,14 @@ const presets = [
 ] as const;
 export type PeriodName = (typeof presets)[number][0] | 'custom' | 'all';
 
+const invalidRange = 'Invalid range';
+
 export const periodParameters = ['range', 'from', 'to'];
 
 export interface Period {
   readonly name: PeriodName;
-  /** The query of the API. Empty for all time; invalid dates are passed on, so that the API rejects them. */
-  readonly api: { readonly from?: string; readonly to?: string };
+  /** The query of the API. Empty for all time; an invalid range or date is passed on, so that the API rejects it. */
+  readonly api: { readonly from?: string; readonly to?: string; readonly range?: string };
   /** The parameters that select the period on another page. */
   readonly query: Readonly<Record<string, string>>;
   /** First and last day as `YYYY-MM-DD`, for date fields. */
@@ -36,11 +38,18 @@ export function periodOf({ query, now, org }: When, fallback: 'all' | '30d'): Pe
   const timezone = org.timezone;
   const [from, to] = [query.get('from')?.trim() ?? '', query.get('to')?.trim() ?? ''];
   const asked = query.get('range') ?? '';
-  const name =
-    presets.find(([preset]) => preset === asked)?.[0] ??
-    (asked === 'custom' || from !== '' || to !== '' ? 'custom' : asked === 'all' ? 'all' : fallback);
+  const name = periodName(asked, from !== '' || to !== '', fallback);
   const today = calendarWindow('day', timezone, now.getTime());
   const startOf = (daysBefore: number) => dayBefore(today.startMs, daysBefore, timezone);
+  if (name === undefined) {
+    return {
+      name: 'custom',
+      api: { range: asked },
+      query: { range: asked },
+      days: dates(startOf(29), today.endMs, timezone),
+      label: invalidRange,
+    };
+  }
   switch (name) {
     case 'all':
       return { name, api: {}, query: {}, days: dates(startOf(29), today.endMs, timezone), label: 'All time' };
@@ -58,6 +67,19 @@ export function periodOf({ query, now, org }: When, fallback: 'all' | '30d'): Pe
       const { startMs: endMs } = calendarWindow('month', timezone, now.getTime());
       return preset(name, calendarWindow('month', timezone, endMs - 1).startMs, endMs, timezone);
     }
+  }
+}
+
+/** Returns undefined if there is no such range. */
+function periodName(asked: string, hasDates: boolean, fallback: 'all' | '30d'): PeriodName | undefined {
+  switch (asked) {
+    case 'custom':
+    case 'all':
+      return hasDates ? 'custom' : asked;
+    case '':
+      return hasDates ? 'custom' : fallback;
+    default:
+      return presets.find(([preset]) => preset === asked)?.[0];
   }
 }
 
@@ -99,7 +121,7 @@ function customPeriod(
       },
       query,
       days: { from: from || shown.from, to: to || shown.to },
-      label: 'Invalid range',
+      label: invalidRange,
     };
   }
   return {

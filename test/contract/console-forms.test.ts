@@ -308,7 +308,9 @@ describe('a filter in the URL', () => {
 
   test.each([
     '/console/runs?teem=web',
+    '/console/runs?range=90d',
     '/console/usage?teem=web',
+    '/console/usage?range=90d',
     '/console/refusals?teem=web',
     '/console/customers?teem=web',
     '/console/limits?teem=web',
@@ -325,7 +327,7 @@ describe('a filter in the URL', () => {
   ])('is rejected by name if it is unknown: %s', async (path) => {
     const { status, text } = await open(path);
     expect(status).toBe(422);
-    expect(text).toMatch(/<code>(teem|kind|state)<\/code>/);
+    expect(text).toMatch(/<code>(teem|range|kind|state)<\/code>/);
   });
 });
 
