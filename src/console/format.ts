@@ -67,7 +67,11 @@ export function inUnit(unit: string, amount: string | number): string {
   }
 }
 
+/** Rounds a share, but not to zero. */
 export function percent(share: number): string {
+  if (share > 0 && share < 0.005) {
+    return '<1%';
+  }
   return `${Math.round(share * 100)}%`;
 }
 

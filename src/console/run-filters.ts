@@ -34,6 +34,9 @@ const valuesMax = 30;
 /** With more values a text field with suggestions is easier to use than a list. */
 const selectMax = 15;
 
+/** Stands for the value of a field that a run has no value for. */
+export const notSet = '(not set)';
+
 /** Returns the filters of a page that the others have too. */
 export function travellingFilters(query: URLSearchParams): Record<string, string> {
   return Object.fromEntries(

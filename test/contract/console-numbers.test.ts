@@ -97,9 +97,9 @@ describe('the overview', () => {
           .replaceAll(/\s+/g, ' ')
           .trim(),
       ),
-    ).toEqual(['(no customer) 1 $17.00 85%', 'acme 1 $3.00 15%', '']);
+    ).toEqual(['(not set) 1 $17.00 85%', 'acme 1 $3.00 15%', '']);
     expect(card).toMatch(
-      /<a class="quiet" href="\/console\/runs\?without=customer_id&amp;from=[-\d]+&amp;to=[-\d]+">\(no customer\)<\/a>/,
+      /<a class="quiet" href="\/console\/runs\?without=customer_id&amp;from=[-\d]+&amp;to=[-\d]+">\(not set\)<\/a>/,
     );
   });
 
@@ -195,7 +195,7 @@ test('the last 30 days of a customer are those of the list', async () => {
   expect(stat(await open('/console/customers/of/acme'), 'Last 30 days')).toBe('$2.00 1 runs');
 });
 
-test('limits that will be exhausted are named and linked, from every part of the org; a daily cap has no date', async () => {
+test('limits that will be exhausted are named and linked, from every part of the org', async () => {
   const text = await pageOf('/console/forecasts');
   const [, card = ''] = text.split('<h2>Projected exhaustion</h2>');
   const rows = (/<tbody[^>]*>(.*?)<\/tbody>/s.exec(card)?.[1] ?? '').split('</tr>').map((row) =>

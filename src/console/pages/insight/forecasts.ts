@@ -287,14 +287,16 @@ function outlook(
           { title: 'Limit', cell: (limit) => limitCell(limit, named.get(limit.limit_id)) },
           { title: 'Used', isNumber: true, cell: (limit) => usd(limit.used) },
           { title: 'Limit', isNumber: true, cell: (limit) => usd(limit.limit) },
-          { title: 'Runs out on', cell: (limit) => runsOut(limit, limit.isForecast) },
+          { title: 'Runs out on', cell: runsOut },
         ],
       })}${failure instanceof ApiFailure && notice(failure)}<p class="more"><a href="/console/limits">All limits</a></p>`,
     )
   );
 }
 
-function outlooksIn({ data: [one] }: SpendForecast): (LimitOutlook & { readonly isForecast: boolean })[] {
+type OutlookRow = LimitOutlook & { readonly isForecast: boolean };
+
+function outlooksIn({ data: [one] }: SpendForecast): OutlookRow[] {
   return one === undefined ? [] : one.limits.map((limit) => ({ ...limit, isForecast: hasForecast(one) }));
 }
 
@@ -308,17 +310,18 @@ const dayMs = 86_400_000;
 /** A day on which clocks are set back has 25 hours. */
 const longestDayMs = dayMs + 3_600_000;
 
-function runsOut(limit: LimitOutlook, isForecast: boolean): Part {
+export function runsOut(limit: OutlookRow): Part {
   const { used, window_start, window_end, runs_out_on, earliest_on, runs_out_in_window } = limit;
   if (Number(used) >= Number(limit.limit)) {
     return badge('exhausted', 'bad');
   }
-  if (!isForecast) {
+  if (!limit.isForecast) {
     return html`– <span class="quiet">${noHistory}</span>`;
   }
   const windowMs = window_end === null ? undefined : Date.parse(window_end) - Date.parse(window_start ?? '');
-  if (windowMs !== undefined && windowMs <= longestDayMs) {
-    return runs_out_in_window ? badge('today', 'bad') : badge('not today', 'good');
+  const isDaily = windowMs !== undefined && windowMs <= longestDayMs;
+  if (isDaily && !runs_out_in_window) {
+    return badge('not today', 'good');
   }
   if (runs_out_on === null) {
     return badge('not projected', 'good');

@@ -7,7 +7,7 @@ import { runsLink, usageLink } from '../../drill-down.ts';
 import { ago, capitalized, count, percent, usd } from '../../format.ts';
 import { html, link, type Part, path } from '../../html.ts';
 import { limitName, limitPath, remainingText, usageMeter, usedShare } from '../../limit-names.ts';
-import { filtersFor } from '../../run-filters.ts';
+import { filtersFor, notSet } from '../../run-filters.ts';
 import type { ScreenVisit } from '../../screen.ts';
 import type { DenialView, LimitView, UsageRow, UsageView } from '../../views.ts';
 import { sumOf } from './overview-stats.ts';
@@ -84,7 +84,8 @@ export function topList({ noun, field, days }: TopList, { data, total }: UsageVi
   const others: TopRow = {
     name: undefined,
     runs: total.runs - rows.reduce((sum, { runs }) => sum + runs, 0),
-    cost_usd: String(Number(total.cost_usd) - sumOf(rows)),
+    // Amounts have nine decimals; anything smaller comes from adding floating-point numbers.
+    cost_usd: (Number(total.cost_usd) - sumOf(rows)).toFixed(9),
   };
   const whole = Number(total.cost_usd);
   return table<TopRow>({
@@ -96,7 +97,7 @@ export function topList({ noun, field, days }: TopList, { data, total }: UsageVi
         cell: ({ name }) =>
           name === undefined
             ? html`<a class="quiet" href="${usageLink({ group_by: field }, days)}">Other</a>`
-            : html`<a${name === null && html` class="quiet"`} href="${runsLink(filtersFor([[field, name]]), days)}">${name ?? `(no ${noun})`}</a>`,
+            : html`<a${name === null && html` class="quiet"`} href="${runsLink(filtersFor([[field, name]]), days)}">${name ?? notSet}</a>`,
       },
       { title: 'Runs', isNumber: true, cell: (row) => count(row.runs) },
       { title: 'Cost', isNumber: true, cell: (row) => usd(row.cost_usd) },

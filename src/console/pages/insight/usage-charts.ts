@@ -14,7 +14,6 @@ type Series = UsageSeries['series'][number];
 
 const partsMax = 6;
 const barsMax = 12;
-export const notSet = '(not set)';
 export type NameOf = (field: string, value: string | null) => string;
 
 const intervalNames: Readonly<Record<Interval, string>> = { hour: 'hour', day: 'day', month: 'month' };

@@ -3,9 +3,9 @@ import { badge, type Column, stat, table } from '../../components.ts';
 import { capitalized, count, milliseconds, shortCount, usd } from '../../format.ts';
 import { html, type Markup, type Part } from '../../html.ts';
 import { fieldName } from '../../limit-names.ts';
-import { filtersFor } from '../../run-filters.ts';
+import { filtersFor, notSet } from '../../run-filters.ts';
 import type { UsageRow, UsageView } from '../../views.ts';
-import { type NameOf, notSet } from './usage-charts.ts';
+import type { NameOf } from './usage-charts.ts';
 import { costPerRun, measured, type Sums, tokensOf } from './usage-measures.ts';
 import { groupValue, isInterval, runsHref, type UsageState, valueHref } from './usage-view.ts';
 
@@ -88,7 +88,11 @@ function valueCell(state: UsageState, field: string, value: string | null, nameO
   return html`<a href="${valueHref(state, [[field, value]])}"${name === notSet && html` class="quiet"`}>${name}</a>`;
 }
 
+/** Rounds a share to tenths of a percent, but not to zero. */
 export function shareText(share: number): string {
+  if (share > 0 && share < 0.0005) {
+    return '<0.1%';
+  }
   return `${(share * 100).toFixed(1)}%`;
 }
 

@@ -10,6 +10,7 @@ import { fieldName } from '../../limit-names.ts';
 import { periodBar, rangeLabel } from '../../periods.ts';
 import {
   fieldFilter,
+  notSet,
   readUsedValues,
   tagFilter,
   type UsedValues,
@@ -18,7 +19,7 @@ import {
 } from '../../run-filters.ts';
 import { type Screen, type ScreenAnswer, type ScreenVisit, view } from '../../screen.ts';
 import type { UsageView } from '../../views.ts';
-import { chartByFields, chartOverTime, type NameOf, notSet, type UsageSeries } from './usage-charts.ts';
+import { chartByFields, chartOverTime, type NameOf, type UsageSeries } from './usage-charts.ts';
 import { exportButton, exportedUsage, otherExports, tableGroups, usageExportPath } from './usage-export.ts';
 import { measures } from './usage-measures.ts';
 import { usageStats, usageTable } from './usage-table.ts';

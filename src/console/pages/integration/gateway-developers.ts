@@ -13,8 +13,9 @@ import {
 } from '../../components.ts';
 import { count, day, inUnit, percent, usd } from '../../format.ts';
 import { html, link, type Markup, type Part } from '../../html.ts';
-import { limitLink, remaining } from '../../limit-names.ts';
+import { fieldName, limitLink, remaining } from '../../limit-names.ts';
 import { keyLink, keysById, memberNames } from '../../names.ts';
+import { notSet } from '../../run-filters.ts';
 import { type Screen, type ScreenVisit, type VisitedOrg, view } from '../../screen.ts';
 import type { LimitView, UsageRow } from '../../views.ts';
 import { developersPath, gatewayTabs } from './gateway-tabs.ts';
@@ -81,7 +82,7 @@ async function developers(visit: ScreenVisit) {
       cell: (row) => {
         const value = row[field] ?? null;
         if (value === null) {
-          return html`<span class="quiet">(none)</span>`;
+          return html`<span class="quiet">${notSet}</span>`;
         }
         return field === 'key_id' ? keyLink(value, keys) : nameOf(value);
       },
@@ -109,7 +110,7 @@ async function developers(visit: ScreenVisit) {
   const body =
     usage.data.length === 0
       ? empty('No calls yet', 'Spend appears here once calls are made in this range.')
-      : html`${table({ caption: `Spend by ${title}`, rows: usage.data, columns })}${nextPage(developersPath, query, usage.next_cursor)}`;
+      : html`${table({ caption: `Spend by ${fieldName(field)}`, rows: usage.data, columns })}${nextPage(developersPath, query, usage.next_cursor)}`;
   const choose = (name: string, value: string, label: string, isCurrent: boolean) =>
     html`<a class="button" href="${link(developersPath, { by: field, range, [name]: value })}"${isCurrent && html` aria-current="true"`}>${label}</a> `;
   return view(

@@ -18,6 +18,7 @@ import { html, link, type Markup, type Part, path } from '../../html.ts';
 import { listing } from '../../listing.ts';
 import { pathOf } from '../../operations.ts';
 import { periodOf } from '../../periods.ts';
+import { notSet } from '../../run-filters.ts';
 import { type Screen, type ScreenVisit, view } from '../../screen.ts';
 import type { LimitView, UsageRow } from '../../views.ts';
 import { costsByModel, modelsPerDay, spendPerDay } from '../insight/overview-charts.ts';
@@ -96,7 +97,7 @@ function modelTable(rows: readonly UsageRow[], customer_id: string): Markup {
       {
         title: 'Model',
         cell: ({ model }) =>
-          html`<a href="${link('/console/usage', { customer_id, model: model ?? undefined, group_by: 'workflow', range: '30d' })}">${model ?? '(no model)'}</a>`,
+          html`<a href="${link('/console/usage', { customer_id, model: model ?? undefined, group_by: 'workflow', range: '30d' })}">${model ?? notSet}</a>`,
       },
       { title: 'Runs', isNumber: true, cell: (row) => count(row.runs) },
       { title: 'Cost', isNumber: true, cell: (row) => usd(row.cost_usd) },
