@@ -64,6 +64,24 @@ describe.skipIf(executable === undefined)('the layout of the console', () => {
     expect(await page.locator('.ask[open]').count()).toBe(0);
   });
 
+  test('breaks a long name without spaces in tables and on buttons', async () => {
+    const { page, look, api } = await walk.owner();
+    await api('POST', '/budgets', budgetNamed('Short'));
+    const { id } = (await api('POST', '/budgets', budgetNamed('x'.repeat(200)))).json;
+    for (const size of [{ width: 1_280, height: 900 }, narrow]) {
+      await look('/console/limits?kind=budget', 'Limits');
+      await page.setViewportSize(size);
+      const { x, width } = await boxOf(
+        page.getByRole('row', { name: 'Short' }).locator('td[data-title="Remaining"]'),
+      );
+      expect(x + width).toBeLessThanOrEqual(size.width);
+      await look(`/console/limits/budgets/${id}`, 'Budget');
+      await page.setViewportSize(size);
+      await page.locator('summary', { hasText: 'Delete budget' }).click();
+      await expectInside(page, page.locator('.ask[open] .button.danger'));
+    }
+  });
+
   test('shows the details of an audit entry in the full width of the table', async () => {
     const { page, look, api } = await walk.owner();
     const { id } = (await api('POST', '/budgets', budgetNamed('Before'))).json;
