@@ -71,9 +71,8 @@ describe.skipIf(executable === undefined)('the layout of the console', () => {
     for (const size of [{ width: 1_280, height: 900 }, narrow]) {
       await look('/console/limits?kind=budget', 'Limits');
       await page.setViewportSize(size);
-      const { x, width } = await boxOf(
-        page.getByRole('row', { name: 'Short' }).locator('td[data-title="Remaining"]'),
-      );
+      const edit = page.getByRole('row', { name: 'Short' }).getByRole('link', { name: 'Edit' });
+      const { x, width } = await boxOf(edit);
       expect(x + width).toBeLessThanOrEqual(size.width);
       await look(`/console/limits/budgets/${id}`, 'Budget');
       await page.setViewportSize(size);
