@@ -61,7 +61,7 @@ export function overviewStats(visit: ScreenVisit, figures: OverviewFigures): Mar
     statOf(
       'Month-end forecast',
       projection,
-      (cost) => (cost === undefined ? '–' : html`<a href="/console/forecasts">${usd(cost)}</a>`),
+      (cost) => html`<a href="/console/forecasts">${usd(cost)}</a>`,
       (cost) => forecastNote(cost, budget, forecast, runsOut),
     ),
     statOf(
