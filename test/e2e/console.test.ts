@@ -58,7 +58,7 @@ describe.skipIf(executable === undefined)('the console', () => {
     expect(await page.locator('.tree [aria-current]').textContent()).toContain('search');
     // The child run is shown inside the branch of its parent.
     expect(await page.locator('.tree ul ul').textContent()).toContain('read <b>');
-    expect(await page.getByText('3 runs, $0.75 total, depth 3').isVisible()).toBe(true);
+    expect(await page.getByText('3 runs, $0.70 total, depth 3').isVisible()).toBe(true);
     await look('/console/runs?tag=none', 'Runs', 422);
     await look('/console/runs/run_none', 'Page not found', 404);
   });
@@ -89,7 +89,7 @@ describe.skipIf(executable === undefined)('the console', () => {
     const limit = page.getByLabel('Limit');
     expect(await limit.getAttribute('aria-invalid')).toBe('true');
     expect(await limit.inputValue()).toBe('much');
-    expect(await page.locator('#field-limit_usd-fault').textContent()).toContain('decimal string');
+    expect(await page.locator('#field-limit_usd-fault').textContent()).toContain('such as 2.50');
     await expectGood(page);
     await limit.fill('$1,250.50');
     await page.getByLabel('Value').fill('research');
