@@ -2,6 +2,7 @@
 import { text } from 'node:stream/consumers';
 import { Argument, Command } from 'commander';
 import { shellVariable } from '../config/setting.ts';
+import { isWellFormedKey } from '../platform/http/routes/key-format.ts';
 import { openOrg, withOrgKey } from './org-access.ts';
 import { print } from './with-database.ts';
 
@@ -111,6 +112,9 @@ async function keySource({
     throw new Error(
       keyEnv === undefined ? 'standard input has no key' : `${keyEnv} is not set in this shell`,
     );
+  }
+  if (isWellFormedKey(key.trim())) {
+    throw new Error(`${keyEnv ?? 'standard input'} has a key of Purser: use the key of the provider`);
   }
   return { api_key: key.trim() };
 }

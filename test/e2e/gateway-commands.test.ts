@@ -93,6 +93,12 @@ const ownerKey = async (orgId: string) =>
 test('connect creates an organization and a connection, and replaces the key when it is repeated', async () => {
   const missing = await run(['connect', 'openai', '--key-env', 'MY_OPENAI_KEY']);
   expect([missing.code, missing.stderr]).toEqual([1, 'purser: MY_OPENAI_KEY is not set in this shell\n']);
+  const own = await run(['connect', 'openai', '--key-env', 'MY_OPENAI_KEY'], { MY_OPENAI_KEY: operatorKey });
+  expect([own.code, own.stderr]).toEqual([
+    1,
+    'purser: MY_OPENAI_KEY has a key of Purser: use the key of the provider\n',
+  ]);
+  expect((await api('GET', '/v1/admin/orgs', operatorKey)).data).toEqual([]);
 
   const created = await run(['connect', 'openai', '--key-env', 'MY_OPENAI_KEY'], {
     MY_OPENAI_KEY: 'sk-first-key-of-openai-1111',

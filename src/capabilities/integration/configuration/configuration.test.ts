@@ -440,6 +440,10 @@ describe('a configuration that is invalid changes nothing', () => {
       ...rejected('connections[0].api_key required'),
     );
     await expectNothing(
+      await applied({ connections: [{ name: 'a', kind: 'openai', api_key: org.ownerKey }] }),
+      ...rejected('connections[0].api_key invalid_value'),
+    );
+    await expectNothing(
       await asOperator('', {
         org: { slug: await slug() },
         budgets: [budget('A')],

@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createWorld, type TestOrg, type World } from '../../../../test/harness.ts';
 import { eventually } from '../../../../test/support/eventually.ts';
+import { generateKey } from '../../../platform/http/routes/key-format.ts';
 import { createBreakers } from './breakers.ts';
 import { type Connection, ConnectionKeyUnavailable, type Connections } from './connection.ts';
 import { createConnections } from './connection-cache.ts';
@@ -82,6 +83,12 @@ test('takes a key from a variable that is listed and set', async () => {
     const connection = await named(open(variables), 'env');
     expect(() => connection.apiKey()).toThrow(ConnectionKeyUnavailable);
   }
+});
+
+test('does not send a key of Purser that a variable has', async () => {
+  await call('POST', '/connections', { name: 'own-key', kind: 'openai', api_key_env: 'OPENAI_API_KEY' });
+  const connection = await named(open({ OPENAI_API_KEY: generateKey('live') }), 'own-key');
+  expect(() => connection.apiKey()).toThrow(/the variable OPENAI_API_KEY .* is a key of Purser/);
 });
 
 test('a key that cannot be decrypted fails its own connection only', async () => {

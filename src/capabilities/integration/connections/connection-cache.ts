@@ -1,6 +1,7 @@
 /** The connections of orgs as the gateway uses them: cached, with decrypted keys, in the order in which to try them. */
 import { NotifiedCache } from '../../../platform/cache/notified-cache.ts';
 import type { Database } from '../../../platform/db/database.ts';
+import { isWellFormedKey } from '../../../platform/http/routes/key-format.ts';
 import type { Secrets } from '../../../platform/secrets/secrets.ts';
 import { type DefaultUrls, maySendVariable } from './base-url.ts';
 import type { Breakers } from './breakers.ts';
@@ -87,6 +88,11 @@ function keysOf(
   const previousUntilMs = row.previous_until?.getTime() ?? 0;
   return {
     apiKey() {
+      if (isPurserKey(key)) {
+        throw new ConnectionKeyUnavailable(
+          `${row.api_key_env === null ? 'the key' : `the variable ${row.api_key_env}`} of the connection ${row.id} is a key of Purser, not of the provider`,
+        );
+      }
       if (key === undefined) {
         throw new ConnectionKeyUnavailable(
           row.api_key_env === null
@@ -96,6 +102,11 @@ function keysOf(
       }
       return key;
     },
-    previousApiKey: () => (nowMs() < previousUntilMs ? previous : undefined),
+    previousApiKey: () => (nowMs() < previousUntilMs && !isPurserKey(previous) ? previous : undefined),
   };
+}
+
+/** Such a key is never sent: the provider could call this service with it. */
+function isPurserKey(key: string | undefined): boolean {
+  return key !== undefined && isWellFormedKey(key);
 }

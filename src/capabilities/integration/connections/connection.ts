@@ -43,7 +43,10 @@ export interface KeyVariable {
   readonly baseUrl: string | undefined;
 }
 
-/** The key cannot be decrypted, or its environment variable is unset or no longer allowed. The message has no secrets. */
+/**
+ * The key cannot be decrypted, its environment variable is unset or no longer allowed, or it is a key of Purser. The message has no
+ * secrets.
+ */
 export class ConnectionKeyUnavailable extends Error {
   override readonly name = 'ConnectionKeyUnavailable';
 }

@@ -1,16 +1,19 @@
 /** Connections over HTTP: what is accepted, what is shown, what is stored. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createWorld, type TestOrg, type World } from '../../../../test/harness.ts';
+import { generateKey } from '../../../platform/http/routes/key-format.ts';
 import { connectionsPerOrgMax } from './stored-connections.ts';
 
+const purserKey = generateKey('live');
 const secret = 'sk-canary-4f1d0c9be7a2';
 let world: World;
 let org: TestOrg;
 beforeAll(async () => {
   world = await createWorld({
-    SVC_GATEWAY_API_KEY_ENVS: 'OPENAI_API_KEY,LOCAL_KEY=https://llm.example.com/v1',
+    SVC_GATEWAY_API_KEY_ENVS: 'OPENAI_API_KEY,LOCAL_KEY=https://llm.example.com/v1,REPLACED_KEY',
     OPENAI_API_KEY: 'sk-of-the-operator',
     NOT_LISTED: 'sk-other',
+    REPLACED_KEY: purserKey,
   });
   org = await world.createOrg();
 });
@@ -98,6 +101,7 @@ describe('creating', () => {
     [{ api_key_env: 'OPENAI_API_KEY' }, 'api_key_env invalid_value'],
     [{ api_key: undefined, api_key_env: 'NOT_LISTED' }, 'api_key_env invalid_value'],
     [{ api_key: undefined, api_key_env: 'PATH' }, 'api_key_env invalid_value'],
+    [{ api_key: undefined, api_key_env: 'REPLACED_KEY' }, 'api_key_env invalid_value'],
     [{ name: 'Not Lower' }, 'name invalid_format'],
     [{ name: '../x' }, 'name invalid_format'],
     [{ kind: 'cohere' }, 'kind invalid_value'],
@@ -118,6 +122,28 @@ describe('creating', () => {
     [{ unknown: 1 }, 'unknown unknown_field'],
   ])('rejects %o', async (more, problem) => {
     expect(fieldErrors(await call('POST', '', draft(more)))).toEqual([422, problem]);
+  });
+
+  test('rejects a key of Purser, also when changing and rotating', async () => {
+    const { id } = await created();
+    const api_key = purserKey;
+    for (const [method, path, body] of [
+      ['POST', '', draft({ api_key })],
+      ['PATCH', `/${id}`, { api_key }],
+      ['POST', `/${id}/rotate`, { api_key }],
+    ] as const) {
+      const { status, json } = await call(method, path, body);
+      expect([status, json.error.details.fields]).toEqual([
+        422,
+        [
+          {
+            field: 'api_key',
+            code: 'invalid_value',
+            message: 'This is a key of Purser. Use the key of the provider.',
+          },
+        ],
+      ]);
+    }
   });
 
   test('keeps the API version of a deployment in Azure', async () => {

@@ -109,7 +109,7 @@ export const BreakerView = closed({
         at: timestamp,
         reason: choice(
           failureReasons,
-          '`status`: the provider answered with `status`. `key_unavailable`: the key cannot be decrypted, or its variable is not set.',
+          '`status`: the provider answered with `status`. `key_unavailable`: the key cannot be decrypted, its variable is not set, or it is a key of Purser.',
         ),
         status: nullable(Type.Integer()),
       }),

@@ -1,6 +1,7 @@
 /** Connections as stored: create, change, rotate the key, delete, view. */
 import { apiError, invalidField } from '../../../contract/api-error.ts';
 import type { Queryable, Transaction } from '../../../platform/db/database.ts';
+import { isWellFormedKey } from '../../../platform/http/routes/key-format.ts';
 import type { Ids } from '../../../platform/ids.ts';
 import type { Secrets } from '../../../platform/secrets/secrets.ts';
 import { lockOrg } from '../../access/orgs/index.ts';
@@ -238,6 +239,9 @@ function keyColumns(
   if (api_key !== undefined && api_key_env !== undefined) {
     throw invalidField('api_key_env', 'invalid_value', 'Send either `api_key` or `api_key_env`.');
   }
+  if (api_key !== undefined && isWellFormedKey(api_key)) {
+    throw invalidField('api_key', 'invalid_value', 'This is a key of Purser. Use the key of the provider.');
+  }
   if (api_key_env !== undefined) {
     const variable = keyVariables.get(api_key_env);
     if (variable === undefined) {
@@ -252,6 +256,13 @@ function keyColumns(
         'api_key_env',
         'invalid_value',
         'The key of this variable is for another `base_url`.',
+      );
+    }
+    if (variable.value !== undefined && isWellFormedKey(variable.value)) {
+      throw invalidField(
+        'api_key_env',
+        'invalid_value',
+        'This variable has a key of Purser. It must have the key of the provider.',
       );
     }
     return { api_key: null, api_key_last_four: null, api_key_env, api_key_set_at: now };
