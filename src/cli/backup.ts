@@ -5,6 +5,7 @@ import { resolve } from 'node:path';
 import { Command } from 'commander';
 import { snapshotDirectory } from '../capabilities/compliance/snapshots/index.ts';
 import { type Config, loadConfig } from '../config/settings.ts';
+import { counted } from '../platform/counted.ts';
 import { requireNotMoved } from '../platform/db/moved-marker.ts';
 import { DirectoryInUse, lockDirectory } from '../platform/db/pglite/directory-lock.ts';
 import { fileExists, writeBackupFile } from '../platform/db/transfer/backup-file.ts';
@@ -49,7 +50,11 @@ async function backup(name: string, { force = false, compress, url }: BackupOpti
     progress.done();
     const { rows, holds } = progress.totals();
     print(`backup      ${path}, ${written.bytes} bytes, complete`);
-    print(`contains    ${rows} rows in ${source.header.tables.length} tables, ${holds} open holds`);
+    const content = [
+      `${counted(rows, 'row', 'rows')} in ${counted(source.header.tables.length, 'table', 'tables')}`,
+      counted(holds, 'open hold', 'open holds'),
+    ];
+    print(`contains    ${content.join(', ')}`);
     print(
       `as of       ${source.header.createdAt}, ${source.header.engine}, version ${source.header.version}`,
     );

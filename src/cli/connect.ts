@@ -3,6 +3,7 @@ import { text } from 'node:stream/consumers';
 import { Argument, Command } from 'commander';
 import { shellVariable } from '../config/setting.ts';
 import { isWellFormedKey } from '../platform/http/routes/key-format.ts';
+import { commandName } from './command-name.ts';
 import { openOrg, withOrgKey } from './org-access.ts';
 import { print } from './with-database.ts';
 
@@ -20,7 +21,11 @@ export function connectCommand(): Command {
       "Connect the gateway of the running service to a provider, or replace the provider's key. Reads the key from standard input " +
         'unless an option names its source. Creates an organization if there is none.',
     )
-    .addArgument(new Argument('<provider>').choices(Object.keys(kinds)))
+    .addArgument(
+      new Argument('<provider>', 'compatible: any provider with the API of OpenAI').choices(
+        Object.keys(kinds),
+      ),
+    )
     .option('--key-env <name>', 'variable of this shell with the key; the key is stored encrypted')
     .option(
       '--service-env <name>',
@@ -83,7 +88,14 @@ async function connect(provider: Provider, options: ConnectOptions): Promise<voi
   print(
     `${verb} the connection "${connection.name}" (${connection.id}): ${connection.base_url}, with ${source}`,
   );
-  print('Next: `purser gateway-test`, then `purser gateway-key`.');
+  print(nextSteps(options));
+}
+
+/** Repeats the options that choose the organization and the service. */
+function nextSteps({ org, url }: ConnectOptions): string {
+  const place = `${org === undefined ? '' : ` --org ${org}`}${url === undefined ? '' : ` --url ${url}`}`;
+  const [test, key] = ['gateway-test', 'gateway-key'].map((name) => `\`${commandName()} ${name}${place}\``);
+  return `Next: ${test}, then ${key}.`;
 }
 
 interface ConnectionShown {

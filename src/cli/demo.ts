@@ -4,6 +4,7 @@ import { loadConfig } from '../config/settings.ts';
 import { scopes } from '../contract/scopes.ts';
 import { history } from '../demo/history.ts';
 import { type Caller, setUp } from '../demo/setup.ts';
+import { commandName } from './command-name.ts';
 import { ApiRequestError, createApi, isRunning, operatorKey, serviceUrl } from './running-service.ts';
 import { print } from './with-database.ts';
 
@@ -102,10 +103,10 @@ async function createDemo(
   print(
     [
       `Created ${org.id} with ${sent} runs over ${days} days. To see it:`,
-      `  npm run --silent purser -- console-link --org ${org.id}`,
+      `  ${commandName()} console-link --org ${org.id}`,
       `  curl -sS '${url}/v1/orgs/${org.id}/usage?group_by=model' -H 'Authorization: Bearer ${owner.secret}'`,
       'To remove it:',
-      '  npm run --silent purser -- demo --remove',
+      `  ${commandName()} demo --remove`,
     ].join('\n'),
   );
 }

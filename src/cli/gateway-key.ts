@@ -16,7 +16,7 @@ export function gatewayKeyCommand(): Command {
     )
     .option(
       '--budget <amount/period>',
-      'budget of the person or the key, such as 20/day or 100/month',
+      `budget of the person or the key, such as 20/day; periods: ${periods.join(', ')}`,
       parseBudget,
     )
     .option('--name <name>', 'name of the key (default: "gateway" and the person)')
@@ -73,7 +73,8 @@ async function gatewayKey({ member, budget, name, env, ...options }: GatewayKeyO
   if (budget !== undefined) {
     process.stderr.write(`budget of ${member ?? 'the key'}: $${budget.limitUsd} per ${budget.period}\n`);
   }
-  process.stderr.write(`created the key ${key.id}; it is shown once:\n`);
+  const shown = process.stdout.isTTY ? 'it is shown once:' : 'it is in the output, and is not shown again';
+  process.stderr.write(`created the key ${key.id}; ${shown}\n`);
   print(env === true ? clientEnvironment(url, key.secret) : shellText(url, key.secret));
 }
 

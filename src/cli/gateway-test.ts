@@ -1,6 +1,7 @@
 /** `purser gateway-test`: makes one small call through the gateway for each connected provider, and reports the result. */
 import { performance } from 'node:perf_hooks';
 import { Command } from 'commander';
+import { commandName } from './command-name.ts';
 import { openOrg, withOrgKey } from './org-access.ts';
 import { print } from './with-database.ts';
 
@@ -49,7 +50,7 @@ async function gatewayTest({ connection: wanted, model, ...options }: GatewayTes
     if (data.length === 0) {
       throw new Error(
         wanted === undefined
-          ? 'no connections yet: create one with `purser connect`'
+          ? `no connections yet: create one with \`${commandName()} connect\``
           : `no connection "${wanted}"`,
       );
     }

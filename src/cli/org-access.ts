@@ -1,7 +1,9 @@
 /** Access to an organization for commands that act in one: which organization is meant, and a key for as long as the command runs. */
 import { loadConfig } from '../config/settings.ts';
 import type { Scope } from '../contract/scopes.ts';
+import { commandName } from './command-name.ts';
 import { type Api, createApi, isRunning, operatorKey, serviceUrl } from './running-service.ts';
+import { terminalText } from './terminal-text.ts';
 
 export interface OrgAccess {
   readonly api: Api;
@@ -32,20 +34,40 @@ export async function openOrg(
 }
 
 async function onlyOrg(api: Api, operator: string, createIfNone: boolean): Promise<string> {
-  const { data } = await api<{ data: { id: string }[] }>(operator, 'GET', '/v1/admin/orgs?limit=2');
-  const [first, second] = data;
-  if (second !== undefined) {
-    throw new Error('the service has several organizations: choose one with --org');
+  const { data } = await api<{ data: NamedOrg[] }>(
+    operator,
+    'GET',
+    `/v1/admin/orgs?limit=${listedOrgsMax + 1}`,
+  );
+  const [first] = data;
+  if (data.length > 1) {
+    throw severalOrgs(data);
   }
   if (first !== undefined) {
     return first.id;
   }
   if (!createIfNone) {
-    throw new Error('the service has no organization: create one with `purser init`');
+    throw new Error(`the service has no organization: create one with \`${commandName()} init\``);
   }
   const created = await api<{ id: string }>(operator, 'POST', '/v1/admin/orgs', { name: 'My organization' });
   process.stderr.write(`created the organization ${created.id}\n`);
   return created.id;
+}
+
+interface NamedOrg {
+  readonly id: string;
+  readonly name: string;
+}
+
+const listedOrgsMax = 20;
+
+/** The error of a command that needs one organization: lists those to choose from. */
+export function severalOrgs(orgs: readonly NamedOrg[]): Error {
+  const lines = orgs.slice(0, listedOrgsMax).map(({ id, name }) => `${id}  ${terminalText(name)}`);
+  const more = orgs.length > listedOrgsMax ? ['and more'] : [];
+  return new Error(
+    ['the service has several organizations: choose one with --org', ...lines, ...more].join('\n  '),
+  );
 }
 
 /** In case the command is killed before it revokes its key. */

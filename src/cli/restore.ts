@@ -4,6 +4,7 @@ import { mkdir, open, readdir, rename, rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { Command } from 'commander';
 import { type Config, loadConfig } from '../config/settings.ts';
+import { counted } from '../platform/counted.ts';
 import { readMigrations } from '../platform/db/migrate.ts';
 import { removeMovedMarker } from '../platform/db/moved-marker.ts';
 import { lockDirectory } from '../platform/db/pglite/directory-lock.ts';
@@ -60,9 +61,12 @@ async function restore(name: string, { check = false, replace = false }: Restore
 
 export function printVerification({ orgs, counters, openHolds }: LedgerVerification): void {
   print('tables      equal to the source: row counts and content digests');
-  print(
-    `ledger      reconciled: ${orgs} organizations, ${counters} counters, ${openHolds} open holds, no drift`,
-  );
+  const verified = [
+    counted(orgs, 'organization', 'organizations'),
+    counted(counters, 'counter', 'counters'),
+    counted(openHolds, 'open hold', 'open holds'),
+  ];
+  print(`ledger      reconciled: ${verified.join(', ')}, no drift`);
 }
 
 /** Restoring with another key would succeed, and then nothing could be decrypted. */

@@ -1,8 +1,9 @@
 /** Next steps for a person who starts the service in a terminal. The log itself is JSON, for machines. */
 import { existsSync } from 'node:fs';
-import { basename, join, relative } from 'node:path';
+import { join, relative } from 'node:path';
 import type { Config } from '../config/settings.ts';
 import { localUrl } from '../platform/http/server/local-url.ts';
+import { commandName } from './command-name.ts';
 
 /** `url` is the address that the service listens on. Written to standard error, so that the log stays one JSON object per line. */
 export function showWelcome(config: Config, url: string): void {
@@ -24,11 +25,6 @@ export function welcome(config: Config, url: string): string {
   ];
   const lines = steps.map(([name = '', value]) => `  ${name.padEnd(15)}${value}`);
   return [`Purser is ready at ${shown}`, '', ...lines].join('\n');
-}
-
-/** The command as it can be typed here: installed, or from a checkout. */
-function commandName(): string {
-  return basename(process.argv[1] ?? '') === 'purser' ? 'purser' : 'npm run --silent purser --';
 }
 
 function shortPath(path: string): string {

@@ -125,7 +125,7 @@ test('a backup under load restores to one instant, without drift', { timeout }, 
     copyFileSync(join(place.dataDir, 'secrets-key'), join(target.dataDir, 'secrets-key'));
     const report = await mustSucceed(['restore', file], settingsOf(target));
     expect(report).toMatch(/tables {6}equal to the source/);
-    expect(report).toMatch(/1 organizations, .* no drift/);
+    expect(report).toMatch(/1 organization, .* no drift/);
     const there = await restored(target);
     const lostRuns = [...before.runs].filter((id) => !there.runs.has(id));
     const lostHolds = [...before.held].filter((id) => !endSent.has(id) && !there.holds.has(id));

@@ -400,7 +400,11 @@ describe.runIf(engine === 'postgres')('on PostgreSQL', () => {
       status: 'fail',
       finding: expect.stringMatching(new RegExp(`${org.id} by \\$0\\.5`)),
     });
-    expect(after.holds).toMatchObject({ status: 'fail', remedy: expect.stringMatching(/Start the service/) });
+    expect(after.holds).toMatchObject({
+      status: 'fail',
+      finding: expect.stringMatching(/^1 open hold, the oldest is/),
+      remedy: expect.stringMatching(/Start the service/),
+    });
     expect(statusOf(after, 'webhooks')).toBe('fail');
   });
 });

@@ -106,17 +106,21 @@ test('connect creates an organization and a connection, and replaces the key whe
   expect(created.code, created.stderr).toBe(0);
   expect(created.stdout).toContain('created the connection "openai"');
   expect(created.stdout).toContain('1111');
+  expect(created.stdout).toContain('Next: `npm run --silent purser -- gateway-test`, then');
   expect(created.stdout + created.stderr).not.toContain('sk-first');
 
-  const updated = runWith('sk-second-key-of-openai-2222\n', ['connect', 'openai', '--models', 'gpt-*']);
+  const orgId = await onlyOrg();
+  const updated = runWith('sk-second-key-of-openai-2222\n', [
+    ...['connect', 'openai', '--models', 'gpt-*', '--org', orgId],
+  ]);
   expect(updated.stdout, updated.stderr).toContain('updated the connection "openai"');
+  expect(updated.stdout).toContain(`gateway-key --org ${orgId}\`.`);
   const compatible = runWith('gsk-key', [
     ...['connect', 'compatible', '--name', 'groq'],
     ...['--base-url', 'https://api.groq.com/openai/v1'],
   ]);
   expect(compatible.code, compatible.stderr).toBe(0);
 
-  const orgId = await onlyOrg();
   const key = await ownerKey(orgId);
   const { data } = await api('GET', `/v1/orgs/${orgId}/connections?sort=name`, key);
   expect(data).toMatchObject([
@@ -147,6 +151,7 @@ test('gateway-key creates a key of the person with a budget, and prints settings
   const key = await ownerKey(orgId);
   const first = await run(['gateway-key', '--member', 'amy', '--budget', '20/day']);
   expect(first.code, first.stderr).toBe(0);
+  expect(first.stderr).toMatch(/created the key key_\w+; it is in the output, and is not shown again\n$/);
   const secret = /OPENAI_API_KEY=(svc_\w+)/.exec(first.stdout)?.[1] as string;
   expect(first.stdout).toContain(`OPENAI_BASE_URL=${url}/openai/v1`);
   expect(first.stdout).toContain(`ANTHROPIC_BASE_URL=${url}/anthropic ANTHROPIC_AUTH_TOKEN=${secret} claude`);
@@ -207,4 +212,20 @@ test('gateway-test calls each provider and reports the answers', async () => {
   expect(failed.stdout).toContain('The budget is used up.');
   expect(failed.stderr).toBe('purser: 2 of the calls failed\n');
   expect(gatewayCalls.map(({ path }) => path)).toContain('/compat/groq/v1/chat/completions');
+});
+
+test('without --org, lists the organizations to choose from', async () => {
+  const orgId = await onlyOrg();
+  const second = await api('POST', '/v1/admin/orgs', operatorKey, { name: 'Second' });
+  for (const command of ['gateway-test', 'export']) {
+    const { code, stderr } = await run([command]);
+    expect([code, stderr]).toEqual([1, expect.stringContaining('choose one with --org\n')]);
+    expect(stderr).toContain(`\n  ${orgId}  My organization\n`);
+    expect(stderr).toContain(`\n  ${second.id}  Second\n`);
+  }
+});
+
+test('the help names the providers and the periods', async () => {
+  expect((await run(['connect', '--help'])).stdout).toContain('"openai", "anthropic", "compatible", "azure"');
+  expect((await run(['gateway-key', '--help'])).stdout).toMatch(/day, week, month,\s+quarter, year/);
 });

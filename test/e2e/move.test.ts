@@ -63,7 +63,7 @@ describe.runIf(engine === 'postgres')('purser move', () => {
     await expect(startPurser(onPostgres)).rejects.toThrow(/unfinished restore or move/);
     const moved = await runPurser(['move', '--to', url], embedded);
     expect(moved.code, moved.stderr).toBe(0);
-    expect(moved.stdout).toMatch(/continued .*1 organizations, .* 1 open holds, no drift/s);
+    expect(moved.stdout).toMatch(/continued .*1 organization, .* 1 open hold, no drift/s);
     await expect(startPurser(embedded)).rejects.toThrow(/was moved to PostgreSQL/);
     expect((await runPurser(['move', '--to', url], embedded)).stderr).toMatch(/already moved/);
 

@@ -6,8 +6,10 @@ import type {
   ConfigurationPlan,
 } from '../../capabilities/integration/configuration/index.ts';
 import type { FieldError } from '../../contract/errors.ts';
+import { counted } from '../../platform/counted.ts';
 import { systemClock } from '../../platform/time/clock.ts';
 import { ApiRequestError } from '../running-service.ts';
+import { terminalText } from '../terminal-text.ts';
 import { print } from '../with-database.ts';
 import { type ConfigurationDocument, InvalidConfiguration, readDocuments } from './documents.ts';
 import { planText } from './plan-text.ts';
@@ -27,7 +29,6 @@ import {
   openConfigurationService,
   type ServiceOptions,
 } from './service.ts';
-import { terminalText } from './terminal-text.ts';
 
 /** Exit code of `--dry-run` if there are changes to apply. */
 const pendingExitCode = 2;
@@ -300,7 +301,7 @@ function showApplied(
   secretFiles: readonly SecretFile[],
 ): void {
   if (changes.length > 0) {
-    print(`${document.org}: applied ${changes.length === 1 ? '1 change' : `${changes.length} changes`}`);
+    print(`${document.org}: applied ${counted(changes.length, 'change', 'changes')}`);
   }
   showSecretFiles(secretFiles);
 }

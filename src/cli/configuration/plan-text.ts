@@ -1,6 +1,6 @@
 /** A plan as text: one line for each resource, and one for each field that changes. */
 import type { ConfigurationPlan, PlannedChange } from '../../capabilities/integration/configuration/index.ts';
-import { terminalText } from './terminal-text.ts';
+import { terminalText } from '../terminal-text.ts';
 
 const signs = { create: '+', update: '~', delete: '-' } as const;
 

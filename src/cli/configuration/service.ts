@@ -5,6 +5,7 @@ import type {
   ExportedConfiguration,
 } from '../../capabilities/integration/configuration/index.ts';
 import { loadConfig } from '../../config/settings.ts';
+import { severalOrgs } from '../org-access.ts';
 import { type Api, createApi, isRunning, operatorKey, serviceUrl } from '../running-service.ts';
 import { senderOf } from './secret-files.ts';
 
@@ -31,8 +32,8 @@ export interface ConfigurationService {
   /** Sends the request again if its response is lost, and never applies it twice. */
   apply(path: string, configuration: object, idempotencyKey: string): Promise<AppliedConfiguration>;
   export(orgId: string): Promise<ExportedConfiguration>;
-  /** Returns the ids and slugs of all organizations; for operators. */
-  orgs(): Promise<readonly { readonly id: string; readonly slug: string }[]>;
+  /** Returns all organizations; for operators. */
+  orgs(): Promise<readonly ListedOrg[]>;
   /** True if the configuration names its organization by its slug. */
   readonly isOperator: boolean;
 }
@@ -84,13 +85,19 @@ function queryOf({ prune, force }: ApplyFlags, planDigest?: string): URLSearchPa
   });
 }
 
+interface ListedOrg {
+  readonly id: string;
+  readonly slug: string;
+  readonly name: string;
+}
+
 interface OrgPage {
-  readonly data: readonly { readonly id: string; readonly slug: string }[];
+  readonly data: readonly ListedOrg[];
   readonly next_cursor: string | null;
 }
 
-async function listOrgs(api: Api, key: string): Promise<OrgPage['data']> {
-  const orgs: OrgPage['data'][number][] = [];
+async function listOrgs(api: Api, key: string): Promise<ListedOrg[]> {
+  const orgs: ListedOrg[] = [];
   let cursor: string | null = null;
   do {
     const query = new URLSearchParams({ limit: '100', ...(cursor !== null && { cursor }) });
@@ -102,10 +109,7 @@ async function listOrgs(api: Api, key: string): Promise<OrgPage['data']> {
 }
 
 /** Finds the organization that an option names by its id or slug; without the option, the only one. */
-export async function findOrg(
-  service: ConfigurationService,
-  given: string | undefined,
-): Promise<{ readonly id: string; readonly slug: string }> {
+export async function findOrg(service: ConfigurationService, given: string | undefined): Promise<ListedOrg> {
   const orgs = await service.orgs();
   const found = given === undefined ? orgs[0] : orgs.find(({ id, slug }) => id === given || slug === given);
   if (found === undefined) {
@@ -114,7 +118,7 @@ export async function findOrg(
     );
   }
   if (given === undefined && orgs.length > 1) {
-    throw new Error('the service has several organizations: choose one with --org');
+    throw severalOrgs(orgs);
   }
   return found;
 }

@@ -11,6 +11,7 @@ import { type Backlog, readBacklog } from '../../capabilities/integration/webhoo
 import { pricesStoredAt } from '../../capabilities/spend/models/index.ts';
 import { formatUsd } from '../../kernel/money.ts';
 import { inspectOrg } from '../../ledger/postgres/inspect-org.ts';
+import { counted } from '../../platform/counted.ts';
 import type { Database } from '../../platform/db/database.ts';
 import { type Check, type Finding, fail, ok, skip, warn } from './check.ts';
 import type { Deployment } from './deployment.ts';
@@ -52,7 +53,8 @@ async function checkHolds(deployment: Deployment): Promise<Finding> {
   if (holds === undefined) {
     return skip(notVisible);
   }
-  const finding = `${holds.open} open holds, the oldest is ${Math.round(holds.overdue)} s overdue.`;
+  const open = counted(holds.open, 'open hold', 'open holds');
+  const finding = `${open}, the oldest is ${Math.round(holds.overdue)} s overdue.`;
   if (holds.overdue > overdueHoldSeconds.warn) {
     const remedy =
       service === undefined
@@ -62,11 +64,11 @@ async function checkHolds(deployment: Deployment): Promise<Finding> {
   }
   const share = holds.open / config.holdsMax;
   if (engine === 'embedded' && share >= fullShare) {
-    const full = `${holds.open} open holds of at most ${config.holdsMax}: beyond that, decisions return 503.`;
+    const full = `${open} of at most ${config.holdsMax}: beyond that, decisions return 503.`;
     const remedy = 'Settle or void holds, use shorter expiries, raise SVC_HOLDS_MAX, or use PostgreSQL.';
     return share >= 1 ? fail(full, remedy) : warn(full, remedy);
   }
-  return ok(holds.overdue > 0 ? finding : `${holds.open} open holds, none overdue.`);
+  return ok(holds.overdue > 0 ? finding : `${open}, none overdue.`);
 }
 
 async function openHolds(deployment: Deployment): Promise<OpenHolds | undefined> {
@@ -156,7 +158,7 @@ async function checkWebhooks(deployment: Deployment): Promise<Finding> {
   if (backlog === undefined) {
     return skip(deployment.database.state === 'open' ? noTables : notVisible);
   }
-  const finding = `${backlog.waiting} deliveries wait, the most overdue for ${Math.round(backlog.overdueSeconds)} s.`;
+  const finding = `${counted(backlog.waiting, 'delivery waits', 'deliveries wait')}, the most overdue for ${Math.round(backlog.overdueSeconds)} s.`;
   const remedy =
     deployment.service === undefined
       ? 'Start the service: it sends deliveries.'
@@ -187,7 +189,7 @@ async function checkRetention(deployment: Deployment): Promise<Finding> {
   return failing === 0
     ? ok('Retention works for all organizations.')
     : fail(
-        `Retention fails for ${failing} organizations: data are kept longer than promised.`,
+        `Retention fails for ${counted(failing, 'organization', 'organizations')}: data are kept longer than promised.`,
         'The log of the service names them and the reason; see "Audit, retention and erasure" in docs/operations/running.md.',
       );
 }

@@ -1,4 +1,5 @@
 /** Judges the figures of an installation. Pure functions. */
+import { counted } from '../../../platform/counted.ts';
 import type { MailState } from '../../../platform/mail/mail-state.ts';
 import type { CheckStatus, CheckView, InstallationView } from './schema.ts';
 import {
@@ -44,8 +45,6 @@ export function worstOf(checks: readonly CheckView[]): CheckStatus {
   }
   return has('warn') ? 'warn' : 'ok';
 }
-
-const counted = (count: number, one: string, many: string) => `${count} ${count === 1 ? one : many}`;
 
 const ok = (id: string, finding: string): CheckView => ({ id, status: 'ok', finding, remedy: '' });
 const warn = (id: string, finding: string, remedy: string): CheckView => ({

@@ -4,6 +4,7 @@
  */
 import { apiError, invalidField, invalidFields } from '../../../contract/api-error.ts';
 import type { Ledger } from '../../../ledger/ledger.ts';
+import { counted } from '../../../platform/counted.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
 import type { Change } from '../../../platform/http/routes/route.ts';
 import type { Secrets } from '../../../platform/secrets/secrets.ts';
@@ -315,8 +316,7 @@ async function refuseOpenHolds(
   const counts = await countOpenHolds(tx, ledger, orgId, new Set(ended.keys()));
   if (counts.size > 0) {
     const held = [...counts].map(
-      ([limitId, count]) =>
-        `${ended.get(limitId)} (${limitId}, ${count === 1 ? '1 hold' : `${count} holds`})`,
+      ([limitId, count]) => `${ended.get(limitId)} (${limitId}, ${counted(count, 'hold', 'holds')})`,
     );
     throw apiError(
       'conflict',
