@@ -1,3 +1,4 @@
+import { formatMessage } from './format-message.ts';
 /** Kinds of scopes that a budget can have. The first four are in the frozen contract. */
 export const scopeKinds = [
   'org',
@@ -17,5 +18,6 @@ export const tagScopePattern = '^tag:[\\s\\S]{1,64}$';
 export const tagScope = {
   type: 'string',
   pattern: tagScopePattern,
+  [formatMessage]: 'Must be the name of a tag, such as tag:environment.',
   description: 'The tag of this name, such as `tag:environment`.',
 } as const;

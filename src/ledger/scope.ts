@@ -1,5 +1,6 @@
 /** Request fields that decisions and runs share: their scope and their estimated cost. */
 import { Type } from 'typebox';
+import { formatMessage } from '../contract/format-message.ts';
 import {
   forEachName,
   type LimitDimension,
@@ -41,6 +42,7 @@ export const tagCondition = Type.String({
   minLength: 3,
   maxLength: 300,
   pattern: '^[^=]+=',
+  [formatMessage]: 'Must be the name and the value of a tag, such as env=prod.',
   description: 'Format: `name=value`.',
 });
 

@@ -1,6 +1,7 @@
 /** Request fields of decisions and runs that select the rates of a price, or are charged besides tokens. */
 import { Type } from 'typebox';
 import type { FieldError } from '../contract/errors.ts';
+import { formatMessage } from '../contract/format-message.ts';
 import type { OtherCharges, Rates } from '../kernel/prices.ts';
 import {
   isBilledByUnitsOnly,
@@ -13,9 +14,16 @@ import { wordPattern } from '../kernel/service-words.ts';
 import type { HeldService } from './holds/hold.ts';
 import { tokens, tokensMax } from './scope.ts';
 
-export const serviceTier = Type.String({
+/** Options of a field with the name of a tier, a region or a capability. */
+export const serviceWord = {
   pattern: wordPattern,
+  [formatMessage]:
+    'Must be lowercase letters, digits, dots, hyphens and underscores, starting with a letter or digit.',
   maxLength: 64,
+};
+
+export const serviceTier = Type.String({
+  ...serviceWord,
   examples: ['priority'],
   description:
     'The service tier of the provider, such as `batch`, `flex` or `priority`: selects the rates of the price. `auto`, `default`, ' +
@@ -23,8 +31,7 @@ export const serviceTier = Type.String({
     'differ from the requested one.',
 });
 export const servedRegion = Type.String({
-  pattern: wordPattern,
-  maxLength: 64,
+  ...serviceWord,
   examples: ['us'],
   description:
     'The region in which the model is served: selects the rates of the price, if it has any for the region.',
@@ -37,6 +44,7 @@ export const cacheWrite1hTokens = Type.Integer({
 
 export const unitName = Type.String({
   pattern: '^[a-z][a-z0-9_]*(:[A-Za-z0-9._/-]+)?$',
+  [formatMessage]: 'Must be a unit, such as web_search or tool:lookup.',
   maxLength: 64,
 });
 /** Maximum number of units of a price. */

@@ -270,7 +270,7 @@ describe('percents', () => {
   test('that are invalid are rejected with a single message', async () => {
     const fields = { ...budget, alert_thresholds: 'half, most' };
     const { text } = await postForm(world, '/console/limits/budgets/new', fields, { cookie });
-    expect(text).toContain('id="field-alert_thresholds-fault">Must be an integer.</p>');
+    expect(text).toContain('id="field-alert_thresholds-fault">Must be a whole number.</p>');
   });
 });
 

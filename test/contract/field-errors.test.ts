@@ -1,5 +1,6 @@
 /** Provokes each field error code of the contract over HTTP. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { formatMessage } from '../../src/contract/format-message.ts';
 import { createWorld, type TestOrg, type World } from '../harness.ts';
 
 let world: World;
@@ -78,4 +79,34 @@ test('every invalid field is listed once, in query and body', async () => {
     'timezone invalid_type',
     'verbose unknown_field',
   ]);
+});
+
+test('messages say what is expected', async () => {
+  const budget = { name: 'a', scope_kind: 'org', period: 'day' };
+  const message = async (path: string, body: object) =>
+    (await world.request('POST', `/v1/orgs/${org.id}/${path}`, { key: org.ownerKey, body })).json.error
+      .details.fields[0].message;
+  expect(await message('members', { email: 'nobody', role: 'viewer' })).toBe('Must be an e-mail address.');
+  expect(await message('budgets', { ...budget, limit_usd: '$1' })).toBe(
+    'Must be an amount in US dollars, such as 2.50.',
+  );
+  const thresholds = (alert_thresholds: number[]) => ({ ...budget, limit_usd: '1', alert_thresholds });
+  expect(await message('budgets', thresholds([1_001]))).toBe('Must be at most 1,000.');
+  expect(await message('budgets', thresholds([0]))).toBe('Must be at least 1.');
+  expect(await message('budgets', thresholds([0.5]))).toBe('Must be a whole number.');
+  expect(await message('budgets', { ...budget, name: ' ', limit_usd: '1' })).toBe('Must not be blank.');
+});
+
+test('every pattern of a request has a message', () => {
+  const schemas = (value: unknown): object[] =>
+    typeof value === 'object' && value !== null ? [value, ...Object.values(value).flatMap(schemas)] : [];
+  const withoutMessage = world.app.routes.flatMap(({ id, body, query }) =>
+    schemas([body, query])
+      .filter((schema) => 'pattern' in schema && typeof schema.pattern === 'string' && !('format' in schema))
+      .filter(
+        (schema) => !/^Must .*\.$/.test(String((schema as { [formatMessage]?: string })[formatMessage])),
+      )
+      .map((schema) => `${id}: ${JSON.stringify(schema)}`),
+  );
+  expect(withoutMessage).toEqual([]);
 });

@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox';
+import { formatMessage } from '../../../contract/format-message.ts';
 import { orgRoles } from '../../../contract/scopes.ts';
 import { listParameters, searchFilter } from '../../../platform/http/routes/list.ts';
 import {
@@ -18,6 +19,7 @@ const email = Type.String({
   minLength: 3,
   maxLength: 254,
   pattern: '^[^\\s@<>"]+@[^\\s@<>"]+$',
+  [formatMessage]: 'Must be an e-mail address.',
   examples: ['ada@example.com'],
   description: 'Stored in lowercase.',
 });

@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox';
+import { formatMessage } from '../../../contract/format-message.ts';
 import { unsettledTreatments } from '../../../kernel/limits.ts';
 import { listParameters, searchFilter } from '../../../platform/http/routes/list.ts';
 import {
@@ -17,6 +18,7 @@ const slug = Type.String({
   minLength: 1,
   maxLength: 63,
   pattern: '^[a-z0-9]+(-[a-z0-9]+)*$',
+  [formatMessage]: 'Must be lowercase letters and digits, with single hyphens between them.',
   description:
     'Lowercase letters, digits and single hyphens; unique among all organizations. A slug that another ' +
     'organization gave up less than a year ago returns `conflict`.',
@@ -25,6 +27,7 @@ export const region = Type.String({
   minLength: 1,
   maxLength: 64,
   pattern: '^[a-z0-9]+(-[a-z0-9]+)*$',
+  [formatMessage]: 'Must be lowercase letters and digits, with single hyphens between them.',
   description: 'Name of a region: lowercase letters, digits and single hyphens.',
 });
 const status = choice(['active', 'suspended']);

@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox';
+import { formatMessage } from '../../../contract/format-message.ts';
 import { orgRoles } from '../../../contract/scopes.ts';
 import { choice, closed, name, nullable, timestamp } from '../../../platform/http/routes/schemas.ts';
 
@@ -22,7 +23,13 @@ const RoleMapping = Type.Array(
 );
 
 const allowedEmailDomains = Type.Array(
-  Type.String({ minLength: 1, maxLength: 253, pattern: '^[^\\s@]+$', examples: ['example.com'] }),
+  Type.String({
+    minLength: 1,
+    maxLength: 253,
+    pattern: '^[^\\s@]+$',
+    [formatMessage]: 'Must be a domain, such as example.com.',
+    examples: ['example.com'],
+  }),
   {
     maxItems: 100,
     description: 'Only people with an address in one of these domains can sign in. Empty: all.',
@@ -71,6 +78,7 @@ export const PutSso = closed({
       minLength: 1,
       maxLength: 500,
       pattern: '^openid( [\\x21-\\x7e]+)*$',
+      [formatMessage]: 'Must be scopes separated by single spaces, the first of them `openid`.',
       examples: ['openid email profile groups'],
       description: 'OIDC: requested scopes. Default `openid email profile`.',
     }),

@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { admissionErrorCodes } from '../../../contract/errors.ts';
+import { formatMessage } from '../../../contract/format-message.ts';
 import { limitKinds } from '../../../kernel/limits.ts';
 import { label } from '../../../ledger/scope.ts';
 import { listParameters } from '../../../platform/http/routes/list.ts';
@@ -81,6 +82,7 @@ export const RefusalFilters = listParameters(refusalSorts, {
       minLength: 32,
       maxLength: 32,
       pattern: '^[0-9a-fA-F]{32}$',
+      [formatMessage]: 'Must be 32 hexadecimal digits.',
       description: 'The `x-svc-trace-id` of a denied request: 32 hexadecimal digits.',
     }),
   ),

@@ -1,10 +1,17 @@
 import { type Static, Type } from 'typebox';
+import { formatMessage } from '../../../contract/format-message.ts';
 import { listParameters } from '../../../platform/http/routes/list.ts';
 import { closed, id, name, nullable, timestamp } from '../../../platform/http/routes/schemas.ts';
 import { metricNames } from './figures.ts';
 
 /** Free text, compared without regard to case. */
-const word = Type.String({ minLength: 1, maxLength: 100, pattern: '\\S', examples: ['software'] });
+const word = Type.String({
+  minLength: 1,
+  maxLength: 100,
+  pattern: '\\S',
+  [formatMessage]: 'Must not be blank.',
+  examples: ['software'],
+});
 
 export const PutParticipation = closed({
   enabled: Type.Boolean({ description: 'Whether the figures of the organization count in benchmarks.' }),

@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox';
+import { formatMessage } from '../../../contract/format-message.ts';
 import { teamsSearchedMax } from '../../../kernel/forecast/returns-curve.ts';
 import { label } from '../../../ledger/scope.ts';
 import { listParameters } from '../../../platform/http/routes/list.ts';
@@ -19,6 +20,7 @@ const countMax = 1_000_000_000_000;
 /** The pattern also matches days that do not exist; they are rejected when a scenario is created. */
 const day = Type.String({
   pattern: '^\\d{4}-\\d\\d-\\d\\d$',
+  [formatMessage]: 'Must be a date, such as 2027-01-15.',
   examples: ['2027-01-15'],
   description: 'As `YYYY-MM-DD`.',
 });

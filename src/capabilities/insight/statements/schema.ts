@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox';
+import { formatMessage } from '../../../contract/format-message.ts';
 import { listParameters } from '../../../platform/http/routes/list.ts';
 import { choice, closed, id, nullable, timestamp, usd } from '../../../platform/http/routes/schemas.ts';
 import { differenceCauses } from './difference.ts';
@@ -32,6 +33,7 @@ export const CreateStatement = closed({
   project_dimension: Type.Optional(
     Type.String({
       pattern: `^(${projectColumns.join('|')}|tag:[^\\u0000]{1,100})$`,
+      [formatMessage]: `Must be one of ${projectColumns.join(', ')}, or tag:<name>.`,
       description: `The dimension of runs that holds the provider's project: one of ${projectColumns.join(', ')}, or tag:<name>. Default: none; projects are added up.`,
     }),
   ),

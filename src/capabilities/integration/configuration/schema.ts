@@ -1,5 +1,6 @@
 /** The schemas of a configuration: those of the routes that create each resource, with the names of the file. */
 import { type Static, type TObject, type TProperties, Type } from 'typebox';
+import { formatMessage } from '../../../contract/format-message.ts';
 import { bodyLimits } from '../../../platform/http/routes/route.ts';
 import { choice, closed, id, nullable } from '../../../platform/http/routes/schemas.ts';
 import { MintKey } from '../../access/keys/index.ts';
@@ -130,7 +131,11 @@ export const ApplyOptions = closed({
   ),
 });
 
-const PlanDigest = Type.String({ pattern: '^[0-9a-f]{64}$', maxLength: 64 });
+const PlanDigest = Type.String({
+  pattern: '^[0-9a-f]{64}$',
+  [formatMessage]: 'Must be the `plan_digest` of a plan.',
+  maxLength: 64,
+});
 
 export const ApplyPlanOptions = closed({
   ...ApplyOptions.properties,

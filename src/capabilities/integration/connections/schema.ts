@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox';
+import { formatMessage } from '../../../contract/format-message.ts';
 import { breakerPhases } from '../../../kernel/circuit-breaker.ts';
 import { listParameters } from '../../../platform/http/routes/list.ts';
 import { choice, closed, id, nullable, partial, timestamp } from '../../../platform/http/routes/schemas.ts';
@@ -11,6 +12,8 @@ const name = Type.String({
   minLength: 1,
   maxLength: 64,
   pattern: '^[a-z0-9][a-z0-9._-]*$',
+  [formatMessage]:
+    'Must be lowercase letters, digits, dots, hyphens and underscores, starting with a letter or digit.',
   description: 'Unique in the organization. Part of the path `/compat/{connection}/v1`.',
   examples: ['openai'],
 });
@@ -32,6 +35,7 @@ const apiKey = Type.String({
   minLength: 1,
   maxLength: 4_000,
   pattern: '^[\\x21-\\x7e]+$',
+  [formatMessage]: 'Must be ASCII characters without spaces and line breaks.',
   writeOnly: true,
   description: "The provider's key. It is stored encrypted and never returned.",
 });

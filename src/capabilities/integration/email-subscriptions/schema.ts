@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { alertEvents } from '../../../contract/alert-events.ts';
+import { formatMessage } from '../../../contract/format-message.ts';
 import { listParameters, searchFilter } from '../../../platform/http/routes/list.ts';
 import { choice, closed, id, nullable, partial, timestamp } from '../../../platform/http/routes/schemas.ts';
 import { addressLengthMax, addressPattern } from '../../../platform/mail/addresses.ts';
@@ -9,7 +10,12 @@ import { deliveryFailures, deliveryStates } from '../webhooks/index.ts';
 export const recipientsMax = 20;
 
 const recipients = Type.Array(
-  Type.String({ minLength: 3, maxLength: addressLengthMax, pattern: addressPattern }),
+  Type.String({
+    minLength: 3,
+    maxLength: addressLengthMax,
+    pattern: addressPattern,
+    [formatMessage]: 'Must be an e-mail address.',
+  }),
   {
     minItems: 1,
     maxItems: recipientsMax,
@@ -19,11 +25,18 @@ const recipients = Type.Array(
   },
 );
 const eventsMeaning = `Alerts: ${alertEvents.map((type) => `\`${type}\``).join(', ')}; \`limit.*\` for a group. May be empty if there is a digest.`;
-const events = Type.Array(Type.String({ maxLength: 100, pattern: '^[a-z_]+\\.(\\*|[a-z_]+)$' }), {
-  maxItems: 50,
-  uniqueItems: true,
-  description: eventsMeaning,
-});
+const events = Type.Array(
+  Type.String({
+    maxLength: 100,
+    pattern: '^[a-z_]+\\.(\\*|[a-z_]+)$',
+    [formatMessage]: 'Must be an alert, such as limit.exhausted, or a group of alerts, such as limit.*.',
+  }),
+  {
+    maxItems: 50,
+    uniqueItems: true,
+    description: eventsMeaning,
+  },
+);
 export const digests = ['weekly', 'none'] as const;
 const digest = choice(
   digests,

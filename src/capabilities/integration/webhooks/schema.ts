@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox';
+import { formatMessage } from '../../../contract/format-message.ts';
 import { listParameters, searchFilter } from '../../../platform/http/routes/list.ts';
 import { choice, closed, id, nullable, partial, timestamp } from '../../../platform/http/routes/schemas.ts';
 
@@ -12,7 +13,12 @@ const url = Type.String({
 });
 const eventsMeaning = 'Event types, as listed at `GET /v1/meta/events`; `budget.*` for a group, `*` for all.';
 export const eventPatterns = Type.Array(
-  Type.String({ maxLength: 100, pattern: '^(\\*|[a-z_]+\\.(\\*|[a-z_]+))$' }),
+  Type.String({
+    maxLength: 100,
+    pattern: '^(\\*|[a-z_]+\\.(\\*|[a-z_]+))$',
+    [formatMessage]:
+      'Must be an event type, such as budget.created, a group, such as budget.*, or * for all.',
+  }),
   {
     minItems: 1,
     maxItems: 50,

@@ -1,5 +1,6 @@
 /** Schema of the catalogue of models, for catalogues that operators give. The shipped catalogue follows it too. */
 import { type TSchema, type TString, Type } from 'typebox';
+import { formatMessage } from '../../../contract/format-message.ts';
 import { closed, usd } from '../../../platform/http/routes/schemas.ts';
 import { rateFields } from './rates.ts';
 import { aliases, modelLengthMax, patterns, provider, tokenCount, word } from './schema.ts';
@@ -7,7 +8,12 @@ import { aliases, modelLengthMax, patterns, provider, tokenCount, word } from '.
 /** Bounded by the number of values in a body: an entry has about 30. */
 export const catalogModelsMax = 1_000;
 
-const date = Type.String({ pattern: '^\\d{4}-\\d{2}-\\d{2}$', maxLength: 10, description: '`YYYY-MM-DD`' });
+const date = Type.String({
+  pattern: '^\\d{4}-\\d{2}-\\d{2}$',
+  [formatMessage]: 'Must be a date, such as 2027-01-15.',
+  maxLength: 10,
+  description: '`YYYY-MM-DD`',
+});
 const amount = Type.Optional(usd);
 const rates = Object.fromEntries(
   [...rateFields, 'cache_write_1h_usd_per_million'].map((field) => [field, amount]),

@@ -1,12 +1,12 @@
 /** The schemas of modifiers and unit prices. */
 import { Type } from 'typebox';
-import { wordPattern } from '../../../kernel/service-words.ts';
-import { unitName, unitsMax } from '../../../ledger/service-fields.ts';
+import { formatMessage } from '../../../contract/format-message.ts';
+import { serviceWord, unitName, unitsMax } from '../../../ledger/service-fields.ts';
 import { choice, closed, nullable, usd } from '../../../platform/http/routes/schemas.ts';
 
 const rate = (of: string) => Type.Optional(Type.String({ ...usd, description: `US dollars ${of}.` }));
 const word = (examples: string[], description: string) =>
-  Type.Optional(Type.String({ pattern: wordPattern, maxLength: 64, examples, description }));
+  Type.Optional(Type.String({ ...serviceWord, examples, description }));
 
 const modifier = closed({
   tier: word(['batch', 'flex', 'priority'], 'Applies to runs with this `service_tier`.'),
@@ -22,6 +22,7 @@ const modifier = closed({
   multiplier: Type.Optional(
     Type.String({
       pattern: '^\\d{1,3}(\\.\\d{1,9})?$',
+      [formatMessage]: 'Must be a decimal number below 1,000, such as 1.25.',
       description:
         'Factor of all rates so far, a decimal string below 1000. Each rate is rounded up to 9 decimals. Not applied to units.',
     }),

@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox';
-import { wordPattern } from '../../../kernel/service-words.ts';
+import { formatMessage } from '../../../contract/format-message.ts';
+import { serviceWord } from '../../../ledger/service-fields.ts';
 import { listParameters } from '../../../platform/http/routes/list.ts';
 import { choice, closed, id, nullable, timestamp, usd } from '../../../platform/http/routes/schemas.ts';
 import { nameSteps } from './name-resolution.ts';
@@ -13,6 +14,7 @@ export const provider = (otherwise: string) =>
     minLength: 1,
     maxLength: 100,
     pattern: '\\S',
+    [formatMessage]: 'Must not be blank.',
     description: `Provider of the model, such as \`openai\`: up to 100 characters, not blank. ${otherwise}`,
   });
 
@@ -42,7 +44,7 @@ const effectiveFrom = Type.Optional(
 );
 
 /** A region or a capability: short and lower-case, so that there is only one spelling. */
-export const word = (examples: string[]) => Type.String({ pattern: wordPattern, maxLength: 64, examples });
+export const word = (examples: string[]) => Type.String({ ...serviceWord, examples });
 export const capabilityWords = ['json', 'tools', 'vision'];
 export const regionWords = ['eu', 'us'];
 const wordsMax = 50;

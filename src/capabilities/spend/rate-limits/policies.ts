@@ -137,5 +137,5 @@ function amountErrors(field: string, unit: PutPolicy['unit'], given: string | nu
   }
   return typeof given === 'number'
     ? []
-    : [[field, 'invalid_type', `Must be an integer for the unit ${unit}.`]];
+    : [[field, 'invalid_type', `Must be a whole number for the unit ${unit}.`]];
 }

@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox';
+import { formatMessage } from '../../../contract/format-message.ts';
 import { limitUnits } from '../../../kernel/limits.ts';
 import { countMax, scopeValueOrWildcard, viewedTimes } from '../../../ledger/limits/limit-fields.ts';
 import { routeClasses } from '../../../ledger/limits/request-rates.ts';
@@ -22,6 +23,7 @@ const policyKinds = ['rate', 'quota'] as const;
 const amount = {
   format: 'usd',
   pattern: usdPattern,
+  [formatMessage]: 'Must be an amount in US dollars, such as 2.50, or a whole number, depending on the unit.',
   minimum: 1,
   maximum: countMax,
   description: 'A decimal string for usd, otherwise an integer; greater than 0.',

@@ -1,5 +1,6 @@
 /** Building blocks of request and response schemas. Bodies are closed: an unknown field is rejected. */
 import { type Static, type TProperties, type TSchema, Type } from 'typebox';
+import { formatMessage } from '../../../contract/format-message.ts';
 
 /** A closed object, for requests and for resources in responses. */
 export function closed<Properties extends TProperties>(properties: Properties) {
@@ -29,10 +30,16 @@ export const name = Type.String({
   minLength: 1,
   maxLength: 200,
   pattern: '\\S',
+  [formatMessage]: 'Must not be blank.',
   description: 'Up to 200 characters, not only white space.',
 });
 /** A person or place to ask, as free text. */
-export const contact = Type.String({ minLength: 1, maxLength: 200, pattern: '\\S' });
+export const contact = Type.String({
+  minLength: 1,
+  maxLength: 200,
+  pattern: '\\S',
+  [formatMessage]: 'Must not be blank.',
+});
 export const reason = Type.String({ minLength: 1, maxLength: 1_000 });
 
 /** RFC 3339 with offset. The format limits the years to those that databases and clients support. */

@@ -3,6 +3,7 @@ import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.
 import formats from 'ajv-formats';
 import type { TObject, TSchema } from 'typebox';
 import type { FieldError, FieldErrorCode } from '../../../contract/errors.ts';
+import { formatMessage } from '../../../contract/format-message.ts';
 import { parseSignedUsd, parseUsd } from '../../../kernel/money.ts';
 import { outOfRange } from './out-of-range.ts';
 
@@ -185,7 +186,7 @@ function unescapePointer(part: string): string {
 
 /** The types of JSON schema, as used in messages. */
 const typeNames = {
-  integer: 'an integer',
+  integer: 'a whole number',
   number: 'a number',
   string: 'a string',
   boolean: 'true or false',
@@ -196,6 +197,34 @@ const typeNames = {
 
 function typeName(type: keyof typeof typeNames): string {
   return typeNames[type];
+}
+
+const bounds = {
+  minimum: 'at least',
+  maximum: 'at most',
+  exclusiveMinimum: 'above',
+  exclusiveMaximum: 'below',
+};
+
+function shown(limit: number): string {
+  return limit.toLocaleString('en-US', { maximumFractionDigits: 20 });
+}
+
+/** Messages of the formats; `formatMessage` of a schema takes precedence. */
+const formatMessages: Readonly<Record<string, string>> = {
+  'date-time': 'Must be a date and time with its offset, such as 2026-11-15T18:00:00Z.',
+  usd: 'Must be an amount in US dollars, such as 2.50.',
+  'signed-usd': 'Must be an amount in US dollars, such as 2.50 or -2.50.',
+  percent: 'Must be a percentage with at most two decimals, such as 12.5.',
+};
+
+interface FormattedSchema {
+  readonly format?: string;
+  readonly [formatMessage]?: string;
+}
+
+function messageOfFormat({ format = '', [formatMessage]: message }: FormattedSchema): string {
+  return message ?? formatMessages[format] ?? 'The format is invalid.';
 }
 
 interface Explanation {
@@ -225,23 +254,23 @@ function explain({ keyword, params, parentSchema, data }: ErrorObject): Explanat
     case 'minProperties':
       return params.limit === 1
         ? { code: 'empty', message: 'Must not be empty.' }
-        : { code: 'out_of_range', message: `Must have at least ${params.limit}.` };
+        : {
+            code: 'out_of_range',
+            message: `Must have at least ${shown(params.limit)}${keyword === 'minLength' ? ' characters' : ''}.`,
+          };
     case 'maxItems':
     case 'maxProperties':
-      return { code: 'too_many', message: `At most ${params.limit} are allowed.` };
+      return { code: 'too_many', message: `At most ${shown(params.limit)} are allowed.` };
     case 'maxLength':
-      return { code: 'out_of_range', message: `At most ${params.limit} characters are allowed.` };
+      return { code: 'out_of_range', message: `At most ${shown(params.limit)} characters are allowed.` };
     case 'minimum':
     case 'maximum':
     case 'exclusiveMinimum':
     case 'exclusiveMaximum':
-      return { code: 'out_of_range', message: `Must be ${params.comparison} ${params.limit}.` };
+      return { code: 'out_of_range', message: `Must be ${bounds[keyword]} ${shown(params.limit)}.` };
     case 'format':
     case 'pattern':
-      return {
-        code: 'invalid_format',
-        message: parentSchema?.description ?? 'The format is invalid.',
-      };
+      return { code: 'invalid_format', message: messageOfFormat(parentSchema as FormattedSchema) };
     case 'uniqueItems':
       return { code: 'invalid_value', message: 'The items must be unique.' };
     default:
