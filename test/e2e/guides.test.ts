@@ -28,3 +28,8 @@ test.each(guides)('%s', async (guide) => {
     guide.endsWith('/typescript.md') ? { OPENAI_BASE_URL: `${service.provider.url}/v1` } : {},
   );
 });
+
+test('keys and data are written to the data directory, which git ignores', () => {
+  const written = readdirSync(service.directory).filter((file) => /\.(txt|json|csv|ndjson)$/.test(file));
+  expect(written).toEqual([]);
+});

@@ -43,12 +43,14 @@ export function npmInTheRepository(folder: string): string {
 case "$1" in
   ci|test) exit 0 ;;
   install)
-    case "$2" in
+    # Otherwise it would change the package.json of the reader's clone.
+    test "$2" = --no-save || exit 1
+    case "$3" in
       # A folder is linked next to the installed packages.
       ./packages/*)
         rm -f node_modules && mkdir -p node_modules/@purser
         ln -sfn '${repository}/node_modules'/* node_modules/
-        exec ln -sfn "${repository}/$2" node_modules/@purser/ ;;
+        exec ln -sfn "${repository}/$3" node_modules/@purser/ ;;
       *) test -d node_modules || ln -sfn '${repository}/node_modules' node_modules; exit 0 ;;
     esac ;;
   run)
