@@ -67,14 +67,6 @@ test.each([
   expect(bodyOf(fields, form, 'UTC')).toEqual({ deployment: { cost }, mix: [{ percent }] });
 });
 
-test('an amount that the API rejects is explained to people', () => {
-  const details = { fields: [{ field: 'deployment.cost', code: 'invalid_format', message: 'A string.' }] };
-  const failure = new ApiFailure(422, 'validation_failed', 'No.', details);
-  const state = { values: { 'deployment.cost': '2,50' }, failure };
-  const text = render(form({ once: 'token', action: '/', fields, state, submit: 'Save' }));
-  expect(text).toContain('Enter an amount with a point for decimals, such as 2.50.</p>');
-});
-
 test('unknown fields are ignored, however many there are', () => {
   const sent = new URLSearchParams(typed);
   for (let i = 0; i < 50_000; i += 1) {

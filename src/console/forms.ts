@@ -111,7 +111,7 @@ function fieldOf(field: Field, values: Values, allErrors: readonly FieldError[])
     .filter(Boolean)
     .join(' ');
   const common = html`id="${id}" name="${name}"${describedBy !== '' && html` aria-describedby="${describedBy}"`}${isInvalid && html` aria-invalid="true"`}${required && html` required`}${field.suggestions !== undefined && html` list="${id}-list"`}`;
-  const notes = html`${help !== undefined && html`<p class="help" id="${id}-help">${help}</p>`}${isInvalid && html`<p class="fault" id="${id}-fault">${[...new Set(fieldErrors.map((fieldError) => errorText(kind, fieldError)))].join(' ')}</p>`}`;
+  const notes = html`${help !== undefined && html`<p class="help" id="${id}-help">${help}</p>`}${isInvalid && html`<p class="fault" id="${id}-fault">${[...new Set(fieldErrors.map(({ message }) => message))].join(' ')}</p>`}`;
   if (kind === 'checkbox') {
     return html`<div class="field"><label class="check"><input type="checkbox" ${common} value="true"${value === 'true' && html` checked`}> ${label}</label>${notes}</div>`;
   }
@@ -120,13 +120,6 @@ function fieldOf(field: Field, values: Values, allErrors: readonly FieldError[])
     return html`<fieldset class="field" id="${id}"><legend>${label}</legend>${field.groups ? optionGroups(name, field.groups, chosen) : html`<div class="checks">${(field.options ?? []).map((option) => html`<label class="check"><input type="checkbox" name="${name}" value="${option.value}"${chosen.has(option.value) && html` checked`}> ${option.label}</label>`)}</div>`}${notes}</fieldset>`;
   }
   return html`<div class="field"><label for="${id}">${label}${required !== true && !name.includes('.') && html` <span class="optional">optional</span>`}</label>${control(field, common, textOf(value))}${field.suggestions !== undefined && suggestionList(`${id}-list`, field.suggestions)}${notes}${field.aside}</div>`;
-}
-
-/** The API's message about an amount describes its JSON, which visitors do not write. */
-function errorText(kind: FieldKind, { code, message }: FieldError): string {
-  return kind === 'money' && code === 'invalid_format'
-    ? 'Enter an amount with a point for decimals, such as 2.50.'
-    : message;
 }
 
 function suggestionList(id: string, suggestions: readonly Option[]): Markup {

@@ -88,7 +88,7 @@ test('messages say what is expected', async () => {
       .details.fields[0].message;
   expect(await message('members', { email: 'nobody', role: 'viewer' })).toBe('Must be an e-mail address.');
   expect(await message('budgets', { ...budget, limit_usd: '$1' })).toBe(
-    'Must be an amount in US dollars, such as 2.50.',
+    'Must be an amount in US dollars with a point for decimals, such as 2.50.',
   );
   const thresholds = (alert_thresholds: number[]) => ({ ...budget, limit_usd: '1', alert_thresholds });
   expect(await message('budgets', thresholds([1_001]))).toBe('Must be at most 1,000.');

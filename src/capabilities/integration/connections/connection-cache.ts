@@ -86,9 +86,10 @@ function keysOf(
   const key = row.api_key_env === null ? decrypted(row.api_key) : isAllowed ? variable.value : undefined;
   const previous = decrypted(row.previous_api_key);
   const previousUntilMs = row.previous_until?.getTime() ?? 0;
+  const [isOwn, isPreviousOwn] = [isPurserKey(key), isPurserKey(previous)];
   return {
     apiKey() {
-      if (isPurserKey(key)) {
+      if (isOwn) {
         throw new ConnectionKeyUnavailable(
           `${row.api_key_env === null ? 'the key' : `the variable ${row.api_key_env}`} of the connection ${row.id} is a key of Purser, not of the provider`,
         );
@@ -102,7 +103,7 @@ function keysOf(
       }
       return key;
     },
-    previousApiKey: () => (nowMs() < previousUntilMs && !isPurserKey(previous) ? previous : undefined),
+    previousApiKey: () => (nowMs() < previousUntilMs && !isPreviousOwn ? previous : undefined),
   };
 }
 

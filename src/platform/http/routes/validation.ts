@@ -213,8 +213,8 @@ function shown(limit: number): string {
 /** Messages of the formats; `formatMessage` of a schema takes precedence. */
 const formatMessages: Readonly<Record<string, string>> = {
   'date-time': 'Must be a date and time with its offset, such as 2026-11-15T18:00:00Z.',
-  usd: 'Must be an amount in US dollars, such as 2.50.',
-  'signed-usd': 'Must be an amount in US dollars, such as 2.50 or -2.50.',
+  usd: 'Must be an amount in US dollars with a point for decimals, such as 2.50.',
+  'signed-usd': 'Must be an amount in US dollars with a point for decimals, such as 2.50 or -2.50.',
   percent: 'Must be a percentage with at most two decimals, such as 12.5.',
 };
 
