@@ -6,6 +6,7 @@ import { Socket } from 'node:net';
 import { performance } from 'node:perf_hooks';
 import { setTimeout as pause } from 'node:timers/promises';
 import { createTransport } from 'nodemailer';
+import { shortened } from '../shortened-text.ts';
 import type { Mailbox } from './addresses.ts';
 import type { SmtpServer } from './smtp-url.ts';
 
@@ -128,7 +129,11 @@ export function createMailer({ server, from, ca, timeouts }: MailerOptions): Mai
         // As objects: a text would be parsed, and a comma in it would make two addresses.
         const recipients = to.map((address) => ({ name: '', address }));
         const sent = await transport.sendMail({ ...mail, from, to: recipients, headers: { ...headers } });
-        return { ...noReply, status: statusOf(sent.response), response: shortened(sent.response) };
+        return {
+          ...noReply,
+          status: statusOf(sent.response),
+          response: shortened(sent.response, responseCharsMax),
+        };
       }),
     verify: () =>
       timed(async (transport) => {
@@ -142,10 +147,6 @@ const noReply = { status: null, error: null, isRejected: false, response: null }
 
 function statusOf(response: string): number {
   return Number(/^\d{3}/.exec(response)?.[0] ?? 250);
-}
-
-function shortened(text: string): string {
-  return text.replaceAll(/\p{Cc}+/gu, ' ').slice(0, responseCharsMax);
 }
 
 interface SmtpFailure {
@@ -169,7 +170,7 @@ function failureOf(cause: unknown): Omit<MailAnswer, 'latencyMs'> {
     status: responseCode,
     error: failure.code === 'EAUTH' ? 'authentication' : failure.code === 'ETLS' ? 'tls' : null,
     isRejected: responseCode >= 500 && commandsOfMessage.includes(command),
-    response: response === undefined ? null : shortened(response),
+    response: response === undefined ? null : shortened(response, responseCharsMax),
   };
 }
 

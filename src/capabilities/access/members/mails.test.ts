@@ -54,6 +54,13 @@ test('an invitation is sent with its link, which signs in once, and is in no log
   expect(world.logLines.some((line) => line.includes(pathname))).toBe(false);
 });
 
+test('the name of an organization is shortened to one line', async () => {
+  org = await world.createOrg(`Acme\u2028\u202e${'x'.repeat(150)}`);
+  await invite();
+  await send();
+  expect(sink.mails[0]?.text).toContain(`invited to join Acme ${'x'.repeat(94)}… on Purser`);
+});
+
 test('an invitation is retried with the same id while the mail server rejects it for now', async () => {
   await invite();
   sink.faults.data = [451, 0];

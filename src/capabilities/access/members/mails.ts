@@ -16,6 +16,7 @@ import { domainOf, isMailAddress } from '../../../platform/mail/addresses.ts';
 import type { Mail, Mailer } from '../../../platform/mail/mailer.ts';
 import type { EncryptedColumn } from '../../../platform/secrets/encrypted-columns.ts';
 import type { Secrets } from '../../../platform/secrets/secrets.ts';
+import { shortened } from '../../../platform/shortened-text.ts';
 import type { SharedClock } from '../../../platform/time/clock.ts';
 import { findOrg } from '../orgs/index.ts';
 import {
@@ -59,6 +60,7 @@ const delayMsMax = 3_600_000;
 /** Without a link there is no expiry: about three days of attempts. */
 const attemptsMax = 80;
 const hourMs = 3_600_000;
+const orgNameCharsMax = 100;
 /** Messages an hour of an organization. */
 const hourlyMax = { all: 200, toAddress: 5 };
 
@@ -87,7 +89,9 @@ export function createMemberMails(deps: MailDependencies): MemberMails {
       return deleteMail(db, row);
     }
     const url = secrets.decrypt(row.sealed, mailContext(row.org_id, row.id));
-    const { status, error, isRejected } = await mailer.send(mailOf(row, member, org.name, url));
+    const { status, error, isRejected } = await mailer.send(
+      mailOf(row, member, shortened(org.name, orgNameCharsMax), url),
+    );
     await faults('mail.after_send', 'members.invite');
     if (status !== null && status >= 200 && status < 300) {
       return markMailSent(db, row, secrets.encrypt('', mailContext(row.org_id, row.id)), now);

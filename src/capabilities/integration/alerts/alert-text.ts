@@ -31,14 +31,3 @@ export interface Message extends AlertText {
   /** The absolute URL of `page`. */
   readonly url: string;
 }
-
-/** Cuts a text whose length others choose, such as the name of a limit, and replaces line breaks and other control characters. */
-export function shortened(text: string, charsMax: number): string {
-  // A character has at most two code units, so this cuts nothing that would stay.
-  const line = text
-    .slice(0, 2 * charsMax + 2)
-    .replaceAll(/\p{Cc}+/gu, ' ')
-    .trim();
-  const chars = [...line];
-  return chars.length <= charsMax ? line : `${chars.slice(0, charsMax - 1).join('')}…`;
-}

@@ -1,5 +1,6 @@
 /** The text of the weekly digest. */
-import { type AlertText, type Section, shortened } from './alert-text.ts';
+import { shortened } from '../../../platform/shortened-text.ts';
+import type { AlertText, Section } from './alert-text.ts';
 import { change, count, day, inUnit, usd } from './format.ts';
 import { limitName } from './limit-texts.ts';
 

@@ -1,5 +1,6 @@
 /** Texts about prices, runs, statements, keys, approvals and subscriptions. */
-import { type AlertText, shortened } from './alert-text.ts';
+import { shortened } from '../../../platform/shortened-text.ts';
+import type { AlertText } from './alert-text.ts';
 import { day, instant, usd } from './format.ts';
 
 const nameCharsMax = 150;

@@ -1,6 +1,7 @@
 /** Texts about limits: a threshold, exhaustion, and the forecast of it. */
 import type { LimitRow } from '../../../ledger/limits/limits.ts';
-import { type AlertText, type Fact, shortened } from './alert-text.ts';
+import { shortened } from '../../../platform/shortened-text.ts';
+import type { AlertText, Fact } from './alert-text.ts';
 import { day, instant, inUnit, percentOf } from './format.ts';
 
 export interface LimitData {

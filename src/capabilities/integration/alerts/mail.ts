@@ -3,7 +3,8 @@ import { createHash } from 'node:crypto';
 import { eventIdHeader } from '../../../contract/webhook-signing.ts';
 import { escapeHtml } from '../../../platform/http/html/html.ts';
 import type { Mail } from '../../../platform/mail/mailer.ts';
-import { type Message, shortened, type Tone } from './alert-text.ts';
+import { shortened } from '../../../platform/shortened-text.ts';
+import type { Message, Tone } from './alert-text.ts';
 
 export interface MailContext {
   readonly subscriptionId: string;

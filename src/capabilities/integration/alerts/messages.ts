@@ -4,9 +4,10 @@
  */
 import { findLimitsEvenEnded } from '../../../ledger/limits/limits.ts';
 import type { Database } from '../../../platform/db/database.ts';
+import { shortened } from '../../../platform/shortened-text.ts';
 import { findOrg } from '../../access/orgs/index.ts';
 import type { Event } from '../webhooks/index.ts';
-import { type AlertText, type Message, shortened } from './alert-text.ts';
+import type { AlertText, Message } from './alert-text.ts';
 import { type DigestData, digestText } from './digest-text.ts';
 import {
   approvalText,

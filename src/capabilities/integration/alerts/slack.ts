@@ -2,7 +2,8 @@
  * A message for an incoming webhook of Slack. Slack reads `&`, `<` and `>` as markup, so they are escaped, also because names of
  * customers and models are chosen by others: `<!channel>` would notify everybody. Its limits: 50 blocks, 3,000 characters per text.
  */
-import { type Message, type Section, shortened, type Tone } from './alert-text.ts';
+import { shortened } from '../../../platform/shortened-text.ts';
+import type { Message, Section, Tone } from './alert-text.ts';
 
 const textCharsMax = 3_000;
 const fieldsMax = 10;

@@ -2,7 +2,8 @@
  * A message for a workflow of Microsoft Teams: an Adaptive Card in the envelope that the trigger “When a Teams webhook request is
  * received” accepts. Texts of others are in text runs, in which Teams does not read Markdown. A message has at most 28 KB.
  */
-import { type Fact, type Message, type Section, shortened, type Tone } from './alert-text.ts';
+import { shortened } from '../../../platform/shortened-text.ts';
+import type { Fact, Message, Section, Tone } from './alert-text.ts';
 
 const bytesMax = 28 * 1_000;
 const textCharsMax = 2_000;
