@@ -71,7 +71,7 @@ export async function insertDeliveries(
   );
 }
 
-/** A delivery that is due, with its event; null if the event was deleted. */
+/** A delivery that is due, with its event; null if the event was deleted, or the org was removed and its data is being deleted. */
 export interface DueDelivery {
   readonly id: string;
   readonly attempt_count: number;
@@ -95,6 +95,7 @@ export async function selectDue(
               WHERE org_id = $1 AND subscription_id = $2 AND state = 'waiting' AND due_at <= $3
               ORDER BY due_at, id LIMIT $4) d
        LEFT JOIN outbox o ON o.tenant_id = $1 AND o.id = d.event_id
+         AND NOT EXISTS (SELECT 1 FROM orgs WHERE id = $1 AND removed_at IS NOT NULL)
       ORDER BY d.due_at, d.id`,
     [queue.org_id, queue.subscription_id, at, limit],
   );

@@ -29,7 +29,7 @@ export function outcomeOf(
   };
 }
 
-/** Outcome of a delivery whose event was deleted. */
+/** Outcome of a delivery whose event was deleted, or whose org was removed. */
 export function eventGone(queue: SubscriptionQueue, delivery: DueDelivery, at: Date): Outcome {
   return { ...queue, delivery, state: 'failed', failure: 'event_gone', due_at: null, attempt: null, at };
 }
