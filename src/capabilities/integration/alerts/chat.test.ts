@@ -72,6 +72,61 @@ test.each([
   expect(json.data.map(({ state }: { state: string }) => state)).toEqual(['delivered', 'delivered']);
 });
 
+test('thresholds that a run reaches at once are one message per limit, also if they are fanned out in several batches', async () => {
+  const org = await world.createOrg();
+  const { json: hook } = await call(org, 'POST', '/webhooks', { url: 'http://localhost/', format: 'slack' });
+  await call(org, 'POST', `/webhooks/${hook.id}/pause`);
+  const budget = {
+    name: 'b',
+    scope_kind: 'org',
+    period: 'day',
+    limit_usd: '1',
+    alert_thresholds: [50, 80, 100],
+  };
+  await call(org, 'POST', '/budgets', budget);
+  await run(org, '1');
+  // More events than a batch has, so that those of some limits are in two batches.
+  await world.db.query(
+    `INSERT INTO limits SELECT (jsonb_populate_record(l, jsonb_build_object('id', 'bud_' || n))).*
+       FROM limits l, generate_series(1, 400) AS n WHERE org_id = $1`,
+    [org.id],
+  );
+  await world.db.query(
+    `INSERT INTO outbox (tenant_id, id, type, created_at, data)
+     SELECT tenant_id, id || n, type, created_at, data || jsonb_build_object('limit_id', 'bud_' || n)
+       FROM outbox, generate_series(1, 400) AS n
+      WHERE tenant_id = $1 AND type = 'limit.threshold_reached' ORDER BY n, id`,
+    [org.id],
+  );
+  await world.runJob('fan-out-events');
+  const sent = await world.db.query(
+    `SELECT data ->> 'threshold_percent' AS percent, count(*)::int4 AS count FROM webhook_deliveries d
+       JOIN outbox o ON o.tenant_id = d.org_id AND o.id = d.event_id
+      WHERE d.org_id = $1 AND d.subscription_id = $2 GROUP BY 1`,
+    [org.id, hook.id],
+  );
+  expect(sent).toEqual([{ percent: '100', count: 401 }]);
+});
+
+test('an alert that waits is not sent after the organization was removed', async () => {
+  const org = await world.createOrg();
+  const there = await started(startSlack());
+  const { json: hook } = await call(org, 'POST', '/webhooks', { url: there.url, format: 'slack' });
+  const operator = { key: world.operatorKey };
+  await world.request('POST', `/v1/admin/orgs/${org.id}/suspend`, {
+    ...operator,
+    body: { reason: 'unpaid' },
+  });
+  expect((await world.request('DELETE', `/v1/admin/orgs/${org.id}`, operator)).status).toBe(204);
+  await webhooks.deliver();
+  expect(there.received).toEqual([]);
+  const rows = await world.db.query(
+    'SELECT event_type, state, failure FROM webhook_deliveries WHERE org_id = $1 AND subscription_id = $2',
+    [org.id, hook.id],
+  );
+  expect(rows).toEqual([{ event_type: 'org.suspended', state: 'failed', failure: 'event_gone' }]);
+});
+
 test('waits as long as Slack asks for, and repeats the message with the same id', async () => {
   const org = await world.createOrg();
   let limited = true;

@@ -20,6 +20,8 @@ export interface AlertName {
   /** Higher ranks replace lower ones of the same group that are reported at the same time. */
   readonly group: string;
   readonly rank: number;
+  /** Set if a limit has reached a threshold. */
+  readonly reached?: { readonly limitId: string; readonly settled: string; readonly capacity: string };
 }
 
 interface AlertData {
@@ -28,6 +30,7 @@ interface AlertData {
   readonly match?: object;
   readonly matched?: object;
   readonly limit?: string | number;
+  readonly settled?: string | number;
   readonly window_start?: string;
   readonly window_end?: string | null;
   readonly threshold_percent?: number;
@@ -77,6 +80,13 @@ function limitAlert(type: string, day: string, about: AlertData): AlertName {
     subject: counter,
     group: digest([type, limit_id, ...window, counter]),
     rank: threshold_percent ?? 0,
+    ...(threshold_percent !== undefined && {
+      reached: {
+        limitId: limit_id ?? '',
+        settled: String(about.settled ?? 0),
+        capacity: String(about.limit ?? 0),
+      },
+    }),
   };
 }
 
@@ -107,7 +117,7 @@ export async function recordAlerts<Alert extends NewAlert>(
   if (alerts.length === 0) {
     return [];
   }
-  const allowed = await withinBound(tx, alerts);
+  const allowed = await withinBound(tx, await withoutLowerThresholds(tx, alerts));
   const rows = await tx.query<{ subscription_id: string; alert: string; subject: string; event_id: string }>(
     `INSERT INTO alert_messages (org_id, subscription_id, alert, subject, event_id, created_at)
      SELECT org_id, subscription_id, alert, subject, event_id, $6
@@ -130,7 +140,42 @@ export async function recordAlerts<Alert extends NewAlert>(
   );
 }
 
-/** A run may pass several thresholds of a limit at once: one message says it. */
+/**
+ * A run may reach several thresholds of a limit at once: the highest is the message. Decided from the amount in the event, because the
+ * events of the others may be in another batch, or in the batch of another process.
+ */
+async function withoutLowerThresholds<Alert extends NewAlert>(
+  tx: Queryable,
+  alerts: readonly Alert[],
+): Promise<readonly Alert[]> {
+  const thresholds = alerts.flatMap(({ reached, ...alert }) =>
+    reached === undefined ? [] : [{ ...alert, ...reached }],
+  );
+  if (thresholds.length === 0) {
+    return alerts;
+  }
+  const rows = await tx.query<{ event_id: string }>(
+    `SELECT DISTINCT entry.event_id
+       FROM unnest($1::text[], $2::text[], $3::text[], $4::int4[], $5::numeric[], $6::numeric[])
+              AS entry (org_id, limit_id, event_id, percent, settled, capacity)
+       JOIN limits ON limits.org_id = entry.org_id AND limits.id = entry.limit_id
+      WHERE limits.org_id = ANY($1) AND EXISTS (
+        SELECT 1 FROM unnest(limits.alert_thresholds) AS higher
+         WHERE higher > entry.percent AND entry.settled * 100 >= entry.capacity * higher)`,
+    [
+      thresholds.map(({ org_id }) => org_id),
+      thresholds.map(({ limitId }) => limitId),
+      thresholds.map(({ event_id }) => event_id),
+      thresholds.map(({ rank }) => rank),
+      thresholds.map(({ settled }) => settled),
+      thresholds.map(({ capacity }) => capacity),
+    ],
+  );
+  const lower = new Set(rows.map(({ event_id }) => event_id));
+  return alerts.filter(({ event_id }) => !lower.has(event_id));
+}
+
+/** Runs that follow each other quickly may reach several thresholds of a limit before they are reported. */
 function highestOfEach<Alert extends NewAlert>(alerts: readonly Alert[]): Alert[] {
   const highest = new Map<string, Alert>();
   for (const alert of alerts) {
