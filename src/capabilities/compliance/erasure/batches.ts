@@ -141,9 +141,9 @@ async function eraseRows(
 
 /**
  * Replaces every JSON string that equals the id. Quotes and escapes have only one spelling in `jsonb`, so the text can
- * be replaced.
+ * be replaced. A pseudonym has no characters that JSON escapes.
  */
-const renamedJson = (column: string) => `replace(${column}::text, $4, to_json($3::text)::text)::jsonb`;
+const renamedJson = (column: string) => `replace(${column}::text, $4, '"' || $3 || '"')::jsonb`;
 const containsId = (column: string) => `strpos(${column}::text, $4) > 0`;
 /**
  * A text as a JSON string, and null as JSON null. In updates, a distributed database allows immutable functions only, which
@@ -214,11 +214,15 @@ const events: BatchedTable = {
   table: 'outbox',
   org: 'tenant_id',
   key: [['id', 'text']],
-  where: `${containsId('data')} OR (data ->> 'matched') ~ $6`,
-  // The value of a tag may contain the id.
+  // Chain ids and the values of tags may contain the id.
+  where: `${containsId('data')} OR (data #>> '{scope,chain_id}') ~ $6
+          OR EXISTS (SELECT 1 FROM jsonb_each_text(data -> 'matched') AS field WHERE field.value ~ $6)`,
   set: `data = ${renamedJson('row.data')}
-          || CASE WHEN (row.data ->> 'matched') ~ $6 THEN jsonb_set('{}', '{matched}', ${renamedName(`(row.data ->> 'matched')`)}::jsonb)
-             ELSE '{}' END
+          || CASE WHEN row.data -> 'matched' IS NULL THEN '{}' ELSE jsonb_set('{}', '{matched}', coalesce((
+               SELECT jsonb_object(array_agg(field.key), array_agg(${renamedName('field.value')}))
+                 FROM jsonb_each_text(row.data -> 'matched') AS field), '{}')) END
+          || CASE WHEN row.data #> '{scope,chain_id}' IS NULL THEN '{}' ELSE jsonb_set('{}', '{scope}', jsonb_set(
+               ${renamedJson(`(row.data -> 'scope')`)}, '{chain_id}', ${jsonString(renamedName(`(row.data #>> '{scope,chain_id}')`))})) END
           || CASE WHEN row.type = 'run.finished' THEN '{"tags": {}}' || jsonb_object(ARRAY[
           'external_id', CASE WHEN row.data ->> 'external_id' ~ $6 THEN NULL ELSE row.data ->> 'external_id' END,
           'chain_id', ${renamedName(`(row.data ->> 'chain_id')`)}]) ELSE '{}' END`,

@@ -85,8 +85,11 @@ async function leaveTraces(): Promise<{ decision: string; runId: string }> {
   expect(first.status).toBe(201);
   await call('POST', `/v1/runs/${first.json.id}/adjustments`, { amount_usd: '0.1', reason: `for ${person}` });
   await call('POST', '/v1/runs', { ...run, customer_id: 'somebody else' });
-  const refused = await call('POST', '/v1/runs', { ...run, cost_usd: '9' });
+  const refused = await call('POST', '/v1/runs', { ...run, chain_id: chain, cost_usd: '9' });
   expect(refused.status).toBe(402);
+  await call('PUT', `/v1/orgs/${org.id}/chain-budget`, { max_cost_usd: '5' });
+  const inChain = await call('POST', '/v1/runs', { model: 'm', chain_id: chain, cost_usd: '9' });
+  expect(refusalOf(inChain)).toEqual([402, 'chain_budget_exceeded']);
   const voided = await call(
     'POST',
     '/v1/edge/decision',
