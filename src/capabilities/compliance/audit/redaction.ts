@@ -90,7 +90,7 @@ function renamedPart(entry: AuditEntry, from: string, to: string): PersonalPart 
   let found = false;
   const rename = (value: unknown, name?: string): unknown => {
     if (typeof value === 'string') {
-      const renamed = name === 'path' ? renamedPath(value, from, to) : value === from ? to : value;
+      const renamed = name === 'path' ? renamedPath(value, from, to) : renamedText(value, from, to);
       found ||= renamed !== value;
       return renamed;
     }
@@ -110,6 +110,15 @@ function renamedPart(entry: AuditEntry, from: string, to: string): PersonalPart 
     address: entry.address,
   };
   return found ? part : undefined;
+}
+
+/**
+ * Replaces a text that equals the name, and the name in the summary of an applied configuration: `create customer limit "c-7 day"`,
+ * which entries of earlier releases contain.
+ */
+function renamedText(text: string, from: string, to: string): string {
+  const [, before, name, after] = /^(\w+ customer limit ")(.*)( \w+")$/s.exec(text) ?? [];
+  return text === from ? to : name === from ? `${before}${to}${after}` : text;
 }
 
 /** Replaces path segments and parameters that equal the name. */

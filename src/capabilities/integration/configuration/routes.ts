@@ -15,6 +15,7 @@ import type { Secrets } from '../../../platform/secrets/secrets.ts';
 import type { ChangeRecord } from '../../compliance/audit/index.ts';
 import { type Applied, type ApplyRequest, applyConfiguration } from './apply.ts';
 import { exportConfiguration } from './export.ts';
+import { customerLimits } from './limit-sections.ts';
 import { type CallContext, createRouteCalls } from './route-calls.ts';
 import {
   AppliedConfiguration,
@@ -231,7 +232,12 @@ function summaryOf({ orgId, response: { changes } }: Applied): Change {
       deleted: count('delete'),
       changes: changes
         .slice(0, namedChangesMax)
-        .map(({ action, label, name }) => [action, label, name && `"${name}"`].filter(Boolean).join(' ')),
+        .map((change) => [change.action, change.label, auditName(change)].filter(Boolean).join(' ')),
     },
   };
+}
+
+/** The name of a customer limit contains the id of a customer, who may be erased later. */
+function auditName({ section, name, id }: AppliedConfiguration['changes'][number]): string | null {
+  return section === customerLimits.name ? id : name && `"${name}"`;
 }
