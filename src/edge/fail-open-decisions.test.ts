@@ -60,7 +60,7 @@ function processOf(options: { bytesMax?: number; ledger?: Ledger } = {}): FailOp
 }
 
 const keyOf = (orgId: string, idempotencyKey: string, body: DecisionBody) =>
-  requestKeyOf({ route: 'edge', orgId, keyId: 'key_1', idempotencyKey, body }, () => '');
+  requestKeyOf({ route: 'edge', orgId, keyId: 'key_1', idempotencyKey, body }, () => () => '');
 
 async function allow(
   decisions: FailOpenDecisions,

@@ -59,7 +59,7 @@ export function requestKeyOf(
     cipherKey: Buffer.from(
       hkdfSync('sha256', idempotencyKey, canonicalJson([orgId, route]), 'response of a decision', 32),
     ),
-    customerDigest: customer_id === undefined ? null : customerDigest(orgId, customer_id),
+    customerDigest: customer_id === undefined ? null : customerDigest(orgId)(customer_id),
   };
 }
 

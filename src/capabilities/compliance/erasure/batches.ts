@@ -26,6 +26,7 @@ import {
 } from '../../../ledger/usage/usage-columns.ts';
 import type { Queryable, Transaction } from '../../../platform/db/database.ts';
 import { type CustomerDigest, eraseStoredResponses } from '../../../platform/http/pipeline/idempotency.ts';
+import { platformTenant } from '../../../platform/http/routes/access.ts';
 import { notifyKeyChanged } from '../../access/keys/index.ts';
 import { renamedPath } from '../audit/index.ts';
 
@@ -254,7 +255,12 @@ export async function eraseStoredAnswers(
   { orgId, from }: Batch,
   digest: CustomerDigest,
 ): Promise<BatchResult> {
-  return { changed: await eraseStoredResponses(tx, orgId, digest(orgId, from)), next: null };
+  let changed = 0;
+  // Responses to operators are stored for no org, so those about a customer of another org with the same id are erased too.
+  for (const tenantId of [orgId, platformTenant]) {
+    changed += await eraseStoredResponses(tx, tenantId, digest(tenantId)(from));
+  }
+  return { changed, next: null };
 }
 
 export async function eraseClosedChains(tx: Transaction, { orgId, from, to }: Batch): Promise<BatchResult> {

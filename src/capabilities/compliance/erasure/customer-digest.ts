@@ -2,6 +2,9 @@
 import type { CustomerDigest } from '../../../platform/http/pipeline/idempotency.ts';
 import type { Secrets } from '../../../platform/secrets/secrets.ts';
 
-export function createCustomerDigest(secrets: Pick<Secrets, 'sign'>): CustomerDigest {
-  return (tenantId, customerId) => secrets.sign(customerId, `customer ${tenantId}`).toString('hex');
+export function createCustomerDigest(secrets: Pick<Secrets, 'signer'>): CustomerDigest {
+  return (tenantId) => {
+    const sign = secrets.signer(`customer ${tenantId}`);
+    return (customerId) => sign(customerId).toString('hex');
+  };
 }

@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createWorld, engine, type TestOrg, type World } from '../../../../test/harness.ts';
 import { refusalOf } from '../../../../test/support/limits.ts';
+import { createIds } from '../../../platform/ids.ts';
+import { recordChange } from '../audit/index.ts';
 
 /** Contains everything that JSON and SQL must escape. */
 const person = `zoë.o'neil+"7"\\x@example.com`;
@@ -383,6 +385,73 @@ describe.each([
     });
     expect(done.status, done.text).toBe(200);
     expect((await ask('GET', `${path}/ledger/reconciliation`)).json).toMatchObject({ balanced: true });
+  });
+});
+
+describe.each([
+  ['a long id', 'zebra "4711"'],
+  ['a short id', 'ü7'],
+])('a configuration that names a customer with %s', (_, customer_id) => {
+  test('is in no stored response and no audit entry after the erasure', async () => {
+    const other = await world.createOrg();
+    const path = `/v1/orgs/${other.id}`;
+    const ask = (method: string, url: string, body?: object, headers: Record<string, string> = {}) =>
+      world.request(method, url, {
+        key: url.startsWith('/v1/admin') ? world.operatorKey : other.ownerKey,
+        headers,
+        ...(body && { body }),
+      });
+    const limit = { customer_id, period: 'day', limit_usd: '1' };
+    const stays = { customer_id: 'stays', period: 'day', limit_usd: '1' };
+    const rate = { unit: 'requests', limit: 1_000, window_seconds: 60, kind: 'rate' };
+    const rates = ['stays', customer_id].map((id, index) => ({
+      name: `rate ${index}`,
+      match: { customer_id: id },
+      ...rate,
+    }));
+    const about = [
+      ['POST', `${path}/configuration`, { customer_limits: [stays, limit] }],
+      ['POST', `${path}/configuration`, { customer_limits: [{ ...limit, limit_usd: '2' }] }],
+      ['POST', `${path}/configuration/plan`, { customer_limits: [] }],
+      ['PUT', `/v1/admin/orgs/${other.id}/rate-limits`, { policies: rates }],
+    ] as const;
+    const send = (index: number, [method, url, body]: (typeof about)[number]) =>
+      ask(method, url, body, { 'idempotency-key': `about ${index}` });
+    const unrelated = () =>
+      ask('PUT', `${path}/spend-cap`, { cap_usd: '5' }, { 'idempotency-key': 'unrelated' });
+    for (const [index, request] of about.entries()) {
+      const { status, text } = await send(index, request);
+      expect([status, text]).toEqual([
+        200,
+        expect.stringContaining(JSON.stringify(customer_id).slice(1, -1)),
+      ]);
+    }
+    expect((await unrelated()).status).toBe(200);
+    // As earlier releases have recorded it.
+    const summary = { created: 1, changes: [`create customer limit "${customer_id} day"`] };
+    await world.db.transaction((tx) =>
+      recordChange(
+        tx,
+        { ids: createIds(world.clock), heads: world.services.auditHeads },
+        { kind: 'key', id: 'key_1', at: world.clock.now() },
+        'configuration.apply',
+        { tenantId: other.id, target: { kind: 'configuration', id: other.id }, after: summary },
+      ),
+    );
+    expect((await ask('DELETE', `${path}/customers/${encodeURIComponent(customer_id)}`)).status).toBe(204);
+    await settle();
+    for (const [index, request] of about.entries()) {
+      expect(refusalOf(await send(index, request))).toEqual([410, 'gone']);
+    }
+    expect((await unrelated()).status).toBe(200);
+    const entries = await world.db.query<{ text: string }>(
+      'SELECT concat(before, after, detail) AS text FROM audit_log WHERE tenant_id = $1',
+      [other.id],
+    );
+    const written = entries.map(({ text }) => text).join('\n');
+    expect(written).not.toContain(JSON.stringify(customer_id).slice(1, -1));
+    expect(written).toMatch(/create customer limit \\"erased-\w+ day\\"/);
+    expect((await ask('GET', `${path}/audit-log/verify`)).json.findings).toEqual([]);
   });
 });
 

@@ -6,6 +6,7 @@ import { apiError, invalidField, invalidFields } from '../../../contract/api-err
 import type { Ledger } from '../../../ledger/ledger.ts';
 import { counted } from '../../../platform/counted.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
+import { customersIn } from '../../../platform/http/pipeline/idempotency.ts';
 import type { Change } from '../../../platform/http/routes/route.ts';
 import type { Secrets } from '../../../platform/secrets/secrets.ts';
 import { findOrg, findOrgBySlug, lockOrg } from '../../access/orgs/index.ts';
@@ -44,6 +45,8 @@ export interface Applied {
   readonly isNew: boolean;
   readonly response: AppliedConfiguration;
   readonly recorded: readonly ChangeRecord[];
+  /** Customers that the response names, in the names and fields of resources. */
+  readonly customers: readonly string[];
 }
 
 export async function applyConfiguration(
@@ -98,6 +101,7 @@ export async function applyConfiguration(
     orgId,
     isNew: created !== undefined,
     recorded,
+    customers: customersOf(recorded, plans),
     response: {
       org_id: orgId,
       changes,
@@ -106,6 +110,13 @@ export async function applyConfiguration(
       secrets,
     },
   };
+}
+
+/** Read from whole resources: the response has the id of a customer within names, or under the path of a field. */
+function customersOf(recorded: readonly ChangeRecord[], plans: readonly SectionPlan[]): string[] {
+  const changed = recorded.map(({ change: { before, after } }) => [before, after]);
+  const notInFile = plans.flatMap((plan) => plan.notInFile.map(({ resource: { fields } }) => fields));
+  return [...customersIn(JSON.stringify([changed, notInFile]))];
 }
 
 /** Returns the id of the organization; undefined if it must be created. */

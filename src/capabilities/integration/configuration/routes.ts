@@ -60,9 +60,10 @@ export function configurationRoutes(deps: ConfigurationDependencies): Route[] {
     request: ApplyRequest,
     storeResponse: StoreResponse | undefined,
   ): Promise<ConfigurationPlan> {
-    const view = planView(await rolledBack(db, (tx) => apply(tx, request)));
+    const applied = await rolledBack(db, (tx) => apply(tx, request));
+    const view = planView(applied);
     if (storeResponse !== undefined) {
-      await db.transaction((tx) => storeResponse(tx, view));
+      await db.transaction((tx) => storeResponse(tx, view, applied.customers));
     }
     return view;
   }
@@ -78,7 +79,8 @@ export function configurationRoutes(deps: ConfigurationDependencies): Route[] {
     }
     const { context } = request;
     await recordChanges(tx, context, applied.recorded);
-    return { body: applied.response, changes: applied.recorded.length === 0 ? [] : [summaryOf(applied)] };
+    const { response: body, recorded, customers } = applied;
+    return { body, changes: recorded.length === 0 ? [] : [summaryOf(applied)], customers };
   }
 
   return [

@@ -36,12 +36,20 @@ export interface IdempotentRequest {
   readonly isPosting?: boolean;
 }
 
-/** HMAC of a customer id. Finds the encrypted responses about a customer; keyed, so that ids cannot be guessed from it. */
-export type CustomerDigest = (tenantId: string, customerId: string) => string;
+/**
+ * Returns the HMAC of the customer ids of a tenant. Finds the encrypted responses about a customer; keyed, so that ids cannot be guessed
+ * from it. All digests have the same length.
+ */
+export type CustomerDigest = (tenantId: string) => (customerId: string) => string;
 
 export interface StoredResponse {
   readonly status: number;
   readonly body: string;
+}
+
+export interface NewResponse extends StoredResponse {
+  /** Customers that the body names other than by a `customer_id`. */
+  readonly customers?: readonly string[] | undefined;
 }
 
 export interface Reservation {
@@ -140,11 +148,14 @@ function lockedPower({ caller: { attribution }, isPosting }: IdempotentRequest):
 export async function storeResponse(
   tx: Queryable,
   reservation: Reservation,
-  answer: StoredResponse,
+  answer: NewResponse,
   digest: CustomerDigest,
 ): Promise<void> {
   const { tenantId, keyDigest, fence, cipherKey } = reservation;
-  const customerId = customerOf(answer.body);
+  const customers = customersIn(answer.body);
+  for (const customerId of answer.customers ?? []) {
+    customers.add(customerId);
+  }
   const stored = await tx.query(
     `UPDATE idempotency_keys SET status = $4, body = $5, customer_digest = $6
       WHERE tenant_id = $1 AND key_digest = $2 AND owner = $3 AND status IS NULL RETURNING 1 AS one`,
@@ -154,7 +165,7 @@ export async function storeResponse(
       fence,
       answer.status,
       encrypt(answer.body, cipherKey),
-      customerId === undefined ? null : digest(tenantId, customerId),
+      customers.size === 0 ? null : Array.from(customers, digest(tenantId)).join(' '),
     ],
   );
   if (stored.length === 0) {
@@ -181,15 +192,20 @@ export async function eraseStoredResponses(
 ): Promise<number> {
   const erased = await tx.query(
     `UPDATE idempotency_keys SET status = ${erasedStatus}, body = NULL, customer_digest = NULL
-      WHERE tenant_id = $1 AND customer_digest = $2 RETURNING 1 AS one`,
+      WHERE tenant_id = $1 AND strpos(customer_digest, $2) > 0 RETURNING 1 AS one`,
     [tenantId, customerDigest],
   );
   return erased.length;
 }
 
-function customerOf(body: string): string | undefined {
-  const quoted = /"customer_id":("(?:[^"\\]|\\.)*")/.exec(body)?.[1];
-  return quoted === undefined ? undefined : (JSON.parse(quoted) as string);
+/** Returns the values of every `customer_id` in a JSON text. A loop of `exec`, because it runs for every idempotent run. */
+export function customersIn(body: string): Set<string> {
+  const field = /"customer_id":("(?:[^"\\]|\\.)*")/g;
+  const found = new Set<string>();
+  for (let match = field.exec(body); match !== null; match = field.exec(body)) {
+    found.add(JSON.parse(match[1] ?? '') as string);
+  }
+  return found;
 }
 
 const expiredPerBatch = 500;

@@ -48,7 +48,7 @@ test('repeats a release that failed, and keeps stored responses and keys that we
     await reserved('stored'),
     await reserved('taken'),
   ];
-  await storeResponse(db, stored, { status: 201, body: '{}' }, () => 'digest');
+  await storeResponse(db, stored, { status: 201, body: '{}' }, () => () => 'digest');
   for (const reservation of [failed, stored, { ...taken, fence: 'an earlier one' }]) {
     await releases.release(reservation, 'trace');
   }

@@ -27,7 +27,7 @@ type OneEffectRun = Exclude<WriteRun, { kind: 'decision' }>;
 type WriteHandler = Extract<Route['run'], { kind: 'write' }>['handler'];
 interface IdempotentEffect {
   readonly requestId: string;
-  storeResponse(tx: Transaction, text: string): Promise<void>;
+  storeResponse(tx: Transaction, text: string, customers?: readonly string[]): Promise<void>;
 }
 
 /** `keyLines` are the values of the `Idempotency-Key` header as they were sent; empty if the header is absent. */
@@ -81,8 +81,8 @@ export function createWriter(deps: WriterDependencies): Writer {
     try {
       const text = await perform(route, run, call, {
         requestId: reservation.requestId,
-        storeResponse: (tx, body) =>
-          storeResponse(tx, reservation, { status: route.success, body }, customerDigest),
+        storeResponse: (tx, body, customers) =>
+          storeResponse(tx, reservation, { status: route.success, body, customers }, customerDigest),
       });
       return jsonReply(route.success, text);
     } catch (error) {
@@ -105,7 +105,7 @@ export function createWriter(deps: WriterDependencies): Writer {
             route,
             await run.handler(
               call,
-              effect && ((tx, body) => effect.storeResponse(tx, textOf(route, body))),
+              effect && ((tx, body, customers) => effect.storeResponse(tx, textOf(route, body), customers)),
               effect?.requestId,
             ),
           );
@@ -122,12 +122,12 @@ export function createWriter(deps: WriterDependencies): Writer {
   ): Promise<string> {
     return db.transaction(
       async (tx) => {
-        const { body, changes } = await handler(call, tx);
+        const { body, changes, customers } = await handler(call, tx);
         for (const change of changes) {
           await recordChange(tx, call, route.id, change);
         }
         const text = textOf(route, body);
-        await effect?.storeResponse(tx, text);
+        await effect?.storeResponse(tx, text, customers);
         await faults('write.before_commit', route.id);
         return text;
       },

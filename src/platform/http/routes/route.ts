@@ -69,6 +69,8 @@ export interface Change {
 export interface WriteOutcome<Body> {
   readonly body: Body;
   readonly changes: readonly Change[];
+  /** Customers that the body names other than by a `customer_id`: an erasure finds the stored response by them. */
+  readonly customers?: readonly string[];
 }
 
 interface Declaration<Path extends string, Query extends TObject, Response extends TSchema> {
@@ -135,8 +137,8 @@ export interface SkipsItems {
   readonly value: string;
 }
 
-/** Stores the response to an idempotent request, in the transaction of its effect. */
-export type StoreResponse = (tx: Transaction, body: unknown) => Promise<void>;
+/** Stores the response to an idempotent request, in the transaction of its effect. `customers` as in `WriteOutcome`. */
+export type StoreResponse = (tx: Transaction, body: unknown, customers?: readonly string[]) => Promise<void>;
 
 export interface DecisionResponse {
   readonly text: string;
