@@ -3,6 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { createWorld, type TestAnswer, type TestOrg, type World } from '../../../../test/harness.ts';
 import { refusalOf } from '../../../../test/support/limits.ts';
 import { type Scope, scopes } from '../../../contract/scopes.ts';
+import { Configuration } from './schema.ts';
 
 let world: World;
 let org: TestOrg;
@@ -265,6 +266,22 @@ describe('one of everything', () => {
     expect(changesOf(await asOperator('', other))).toEqual([]);
   });
 
+  test('an export with null in every field that can be null is planned without a difference', async () => {
+    const nulled = Object.fromEntries(
+      Object.entries({ ...everything, ...ofOperator, unpriced_models: { on_unpriced: 'record' } }).map(
+        ([name, section]) => [name, withNulls(sectionSchemas[name] ?? {}, section)],
+      ),
+    );
+    await asOperator('', {
+      ...nulled,
+      org: { ...Object(nulled.org), slug: await slug() },
+      prices: [{ ...Object(nulled.prices)[0], discount_percent: '10' }],
+    });
+    expect([(await read('sso')).default_role, (await read('budgets')).data.length]).toEqual([null, 3]);
+    const { configuration } = await exported();
+    expect(changesOf(await asOperator('/plan', configuration, '?prune=true'))).toEqual([]);
+  });
+
   test('a field of each section can be changed, and then changes nothing', async () => {
     await asOperator('', { ...everything, ...ofOperator, org: { slug: await slug(), ...everything.org } });
     const changed = {
@@ -313,6 +330,30 @@ describe('one of everything', () => {
     expect(changesOf(await asOperator('', changed))).toEqual([]);
   });
 });
+
+interface NestedSchema {
+  readonly type?: string | readonly string[];
+  readonly properties?: Readonly<Record<string, NestedSchema>>;
+  readonly items?: NestedSchema;
+}
+const sectionSchemas: Readonly<Record<string, NestedSchema>> = Configuration.properties;
+
+/** Returns the value with null in every field that can be null, also in those that the value leaves out. */
+function withNulls({ properties = {}, items = {} }: NestedSchema, value: unknown): unknown {
+  if (Array.isArray(value)) {
+    return value.map((item) => withNulls(items, item));
+  }
+  if (typeof value !== 'object' || value === null) {
+    return value;
+  }
+  const nullable = Object.keys(properties).filter((name) => properties[name]?.type?.includes('null'));
+  return {
+    ...Object.fromEntries(
+      Object.entries(value).map(([name, field]) => [name, withNulls(properties[name] ?? {}, field)]),
+    ),
+    ...Object.fromEntries(nullable.map((name) => [name, null])),
+  };
+}
 
 async function slug(): Promise<string> {
   return (await world.request('GET', `/v1/orgs/${org.id}`, { key: org.ownerKey })).json.slug;

@@ -87,12 +87,10 @@ function hasValues(fields: Fields, values: object): boolean {
   return Object.entries(values).every(([field, value]) => isSameValue(field, fields[field] ?? null, value));
 }
 
+/** Null is left out where the field has no other default: in a file it would mean the same as no line. */
 function withoutDefaults(section: Section, fields: Fields): Fields {
-  const isBuiltIn = untouchedDetector(fields.kind) !== undefined;
+  const defaults = untouchedDetector(fields.kind) === undefined ? section.defaults : {};
   return Object.fromEntries(
-    Object.entries(fields).filter(([field, value]) => {
-      const hasDefault = !isBuiltIn && Object.hasOwn(section.defaults, field);
-      return value !== null && !(hasDefault && isSameValue(field, value, section.defaults[field]));
-    }),
+    Object.entries(fields).filter(([field, value]) => !isSameValue(field, value, defaults[field] ?? null)),
   );
 }
