@@ -300,6 +300,24 @@ describe('transactions', () => {
     expect(row).toEqual({ n: 40n });
   });
 
+  test('that are snapshots see one state, and cannot write', async () => {
+    let writing: Promise<unknown> | undefined;
+    const snapshot = { snapshot: true };
+    const seen = await db.transaction(async (tx) => {
+      const count = () => tx.query(`SELECT id FROM things WHERE org_id = 'snapshot'`, []);
+      const before = await count();
+      writing = insert(db, 'snapshot', 'a');
+      // The embedded engine runs it after the transaction.
+      await (engine === 'postgres' ? writing : undefined);
+      return [before, await count()];
+    }, snapshot);
+    await writing;
+    expect(seen).toEqual([[], []]);
+    expect(await ids('snapshot')).toEqual(['a']);
+    await expect(db.transaction((tx) => insert(tx, 'snapshot', 'b'), snapshot)).rejects.toThrow();
+    expect(await ids('snapshot')).toEqual(['a']);
+  });
+
   test('retries after a serialization failure', async () => {
     let attempts = 0;
     await db.transaction(async (tx) => {

@@ -92,6 +92,11 @@ export interface TransactionOptions {
    * a round trip.
    */
   readonly readsFirst?: boolean;
+  /**
+   * True if `work` only reads, and all its statements must see the state at the first of them. A Citus cluster does not support
+   * this: its workers always show a statement the state at the start of that statement.
+   */
+  readonly snapshot?: boolean;
 }
 
 export type StartTransaction = <Result>(

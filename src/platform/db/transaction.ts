@@ -19,7 +19,8 @@ export interface TransactionParts {
    */
   readonly sendsAtOnce: boolean;
   readonly isDistributed?: boolean;
-  /** Begins the transaction if a mere BEGIN does not do. Used if `sendsAtOnce` is false. */
+  readonly snapshot?: boolean | undefined;
+  /** Begins the transaction if one statement is not enough. Used if `sendsAtOnce` is false. */
   begin?(): Promise<unknown>;
   /** True if the first statements may be sent before the response to BEGIN. Used if `sendsAtOnce` is false. */
   readonly readsFirst?: boolean | undefined;
@@ -31,6 +32,10 @@ export interface TransactionParts {
   committing?(): void;
 }
 
+export function beginStatement(snapshot = false): string {
+  return snapshot ? 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY' : 'BEGIN';
+}
+
 export async function runTransaction<Result>(
   parts: TransactionParts,
   work: (tx: Transaction) => Promise<Result>,
@@ -39,6 +44,7 @@ export async function runTransaction<Result>(
     connection,
     sendsAtOnce,
     isDistributed = false,
+    snapshot,
     begin,
     readsFirst = false,
     sendNotification,
@@ -119,9 +125,9 @@ export async function runTransaction<Result>(
   if (sendsAtOnce) {
     // Waits for the microtasks of the previous transaction, which update memory after its commit.
     await new Promise<void>((resolve) => process.nextTick(resolve));
-    await unanswered.query('BEGIN');
+    await unanswered.query(beginStatement(snapshot));
   } else {
-    const begun = begin?.() ?? connection.query('BEGIN');
+    const begun = begin?.() ?? connection.query(beginStatement(snapshot));
     if (readsFirst) {
       beginning = begun.then(() => {
         beginning = undefined;

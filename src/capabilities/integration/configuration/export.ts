@@ -1,6 +1,6 @@
 /** Exports the configuration of an organization: what differs from the defaults, without secrets. */
 import { ApiError, apiError } from '../../../contract/api-error.ts';
-import type { Database } from '../../../platform/db/database.ts';
+import type { Database, Queryable } from '../../../platform/db/database.ts';
 import type { Secrets } from '../../../platform/secrets/secrets.ts';
 import { findOrg } from '../../access/orgs/index.ts';
 import { isSameValue } from './compare.ts';
@@ -18,8 +18,21 @@ export interface ExportDependencies {
   readonly calls: RouteCalls;
 }
 
-export async function exportConfiguration(
-  { db, secrets, calls }: ExportDependencies,
+/** Reads all sections in one snapshot, so that no application of another configuration is exported by half. */
+export function exportConfiguration(
+  deps: ExportDependencies,
+  context: CallContext,
+  orgId: string,
+): Promise<ExportedConfiguration> {
+  return deps.db.transaction((tx) => exportFrom(tx, deps, context, orgId), {
+    tenant: orgId,
+    snapshot: true,
+  });
+}
+
+async function exportFrom(
+  db: Queryable,
+  { secrets, calls }: ExportDependencies,
   context: CallContext,
   orgId: string,
 ): Promise<ExportedConfiguration> {

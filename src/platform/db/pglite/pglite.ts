@@ -108,6 +108,7 @@ export async function openPglite({
       {
         connection: connect(options),
         sendsAtOnce: true,
+        snapshot: options?.snapshot,
         // There are no other processes.
         sendNotification: async () => undefined,
         deliverNotification: (notification) => listeners.deliver(notification),

@@ -102,10 +102,10 @@ export class Connector {
    * connection, and the server may be another one than when the connection was checked: on an older timeline, or on a standby,
    * the division fails, and with it the transaction.
    */
-  beginPooled(): string {
+  beginPooled(begin: string): string {
     const newest = this.#guard.newest?.timeline;
     const check = newest === undefined ? '' : `SELECT 1 / (COALESCE(${timelineSql}, 0) >= ${newest})::int;`;
-    return `BEGIN; ${this.#sessionSql('SET LOCAL')} ${check}`;
+    return `${begin}; ${this.#sessionSql('SET LOCAL')} ${check}`;
   }
 
   #sessionSql(set: 'SET' | 'SET LOCAL'): string {

@@ -10,7 +10,7 @@ import {
   retryTransaction,
   type TransactionOptions,
 } from '../database.ts';
-import { LocalNotifications, runTransaction } from '../transaction.ts';
+import { beginStatement, LocalNotifications, runTransaction } from '../transaction.ts';
 import { types } from '../wire/values.ts';
 import { ChangeListener, type NotificationConnections } from './change-listener.ts';
 import { asUnavailable, isConnectionError, isErrorOfOtherServer } from './connection-errors.ts';
@@ -188,7 +188,7 @@ export async function openPostgres({
     params?: readonly unknown[],
   ): Promise<Row[]> {
     const [begun, answered, ended] = await Promise.allSettled([
-      connection.query(connector.beginPooled()).catch(explainFormerPrimary),
+      connection.query(connector.beginPooled(beginStatement())).catch(explainFormerPrimary),
       connection.query<Row>(sql, params),
       connection.query('COMMIT'),
     ]);
@@ -225,11 +225,15 @@ export async function openPostgres({
                 // If `pg` cannot encode a value, it does not throw but rejects later, and the server sees no failed
                 // statement: a COMMIT that is already sent would commit the rest.
                 sendsAtOnce: false,
+                snapshot: options?.snapshot,
                 isDistributed: !tenantGroups.isOne,
                 // Without the statement timeout there is a statement that must take effect before the first read.
                 readsFirst: options?.readsFirst === true && options.patient !== true,
                 ...(pooledTransactions && {
-                  begin: () => connection.query(connector.beginPooled()).catch(explainFormerPrimary),
+                  begin: () =>
+                    connection
+                      .query(connector.beginPooled(beginStatement(options?.snapshot)))
+                      .catch(explainFormerPrimary),
                 }),
                 sendNotification: async (on, { channel, payload }) => {
                   await on.query('SELECT pg_notify($1, $2)', [channel, payload]);
