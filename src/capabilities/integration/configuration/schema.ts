@@ -22,9 +22,12 @@ import { CreateConnection, connectionsPerOrgMax, PutGateway } from '../connectio
 import { CreateEmailSubscription, emailSubscriptionsPerOrgMax } from '../email-subscriptions/index.ts';
 import { CreateSubscription, subscriptionsPerOrgMax } from '../webhooks/index.ts';
 
-/** Limits can be very many; the other resources have maxima of their own. */
-const limitsMax = 5_000;
-const othersMax = 1_000;
+/**
+ * Most resources have maxima of their own. An organization can have any number of limits, keys, members and prices; these are several times
+ * as many as the service is designed for, so that an export can be applied.
+ */
+const limitsMax = 50_000;
+const othersMax = 10_000;
 const detectorsMax = 100;
 
 const itemId = Type.Optional(
@@ -113,8 +116,10 @@ export const Configuration = closed({
 });
 export type Configuration = Static<typeof Configuration>;
 
-/** A file of this size has thousands of resources. */
+/** A file of this size has tens of thousands of resources. */
 export const configurationBytesMax = bodyLimits.content;
+/** As many as fit into such a file, if every field of its budgets is written. */
+export const configurationValuesMax = 500_000;
 
 export const ApplyOptions = closed({
   prune: Type.Optional(

@@ -21,6 +21,8 @@ const decompressors = new Map<string, () => NodeJS.ReadWriteStream & Readable>([
 
 export interface BodyRules {
   readonly limitBytes: number;
+  /** Maximum number of values in the JSON. Undefined: the usual one. */
+  readonly valuesMax?: number | undefined;
   readonly optional: boolean;
   readonly memory: BodyMemory;
   /** The field whose items may also be sent as lines of JSON. */
@@ -52,7 +54,7 @@ export async function readRawBody(
 export function parseBody(
   bytes: Buffer,
   contentType: string | undefined,
-  rules: Pick<BodyRules, 'optional' | 'lines'>,
+  rules: Pick<BodyRules, 'optional' | 'lines' | 'valuesMax'>,
 ): ParsedBody {
   if (bytes.length === 0 && rules.optional) {
     return noBody;
@@ -63,7 +65,7 @@ export function parseBody(
   if (contentType === undefined ? bytes.length > 0 : !jsonType.test(contentType)) {
     throw invalidField('body', 'invalid_content_type', 'The content type must be application/json in UTF-8.');
   }
-  return parseJsonObject(bytes, rules.lines);
+  return parseJsonObject(bytes, rules.lines, rules.valuesMax);
 }
 
 /** Maximum number of parameters: a form has one for each field and each selected option of a list. */

@@ -22,9 +22,9 @@ export interface JsonTally {
   nameBits: Uint32Array | undefined;
 }
 
-export function newTally(list?: JsonList): JsonTally {
+export function newTally(list?: JsonList, bodyValuesMax = valuesMax): JsonTally {
   return {
-    valuesMax: Math.max(valuesMax, (list?.max ?? 0) * valuesPerItemMax),
+    valuesMax: Math.max(bodyValuesMax, (list?.max ?? 0) * valuesPerItemMax),
     values: 0,
     members: 0,
     differentNames: 0,
@@ -59,7 +59,7 @@ export interface ItemsPlace {
 export const nestingMax = 64;
 /** Maximum number of members of one object. The engine turns larger objects into hash tables, which are expensive. */
 export const membersMax = 1_000;
-/** Maximum number of members, items, objects and lists of one body: more than any list of a schema needs. */
+/** Maximum number of members, items, objects and lists of one body, unless its route declares another. */
 export const valuesMax = 50_000;
 /**
  * Average number of values that is allowed per item of the body's one long list, if this allows more than `valuesMax`:

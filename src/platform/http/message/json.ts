@@ -25,8 +25,8 @@ export interface ParsedBody {
 export const noBody: ParsedBody = { value: {}, fieldErrors: [] };
 
 /** `list` is the list that makes up nearly all of the body, if there is one. */
-export function parseJsonObject(bytes: Buffer, list?: JsonList): ParsedBody {
-  return parseObject(bytes, { whole: 'body', path: '', list, tally: newTally(list) });
+export function parseJsonObject(bytes: Buffer, list?: JsonList, valuesMax?: number): ParsedBody {
+  return parseObject(bytes, { whole: 'body', path: '', list, tally: newTally(list, valuesMax) });
 }
 
 /**

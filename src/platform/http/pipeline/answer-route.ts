@@ -131,6 +131,7 @@ export function createAnswerRoute(deps: AnswerRouteDependencies): AnswerRoute {
       route.kind === 'write'
         ? request.readBody({
             limitBytes: Math.min(route.bodyLimitBytes, deps.settings.bodyLimitBytes),
+            valuesMax: route.bodyValuesMax,
             optional: route.bodyOptional,
             memory: bodyMemoryOf(caller?.tenantId, address),
             lines: linesOf(route),

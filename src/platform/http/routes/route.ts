@@ -83,6 +83,8 @@ interface Declaration<Path extends string, Query extends TObject, Response exten
   readonly response: Response;
   /** Set if a body may be larger than usual: at least the largest one that the schema allows. */
   readonly bodyLimitBytes?: number;
+  /** Set if a body may have more values than usual. */
+  readonly bodyValuesMax?: number;
   /** Codes of the handler itself; those of authentication, parsing and idempotency are derived. */
   readonly errors?: readonly ErrorCode[];
 }
@@ -100,6 +102,8 @@ export interface Route {
   readonly bodyOptional: boolean;
   /** The largest body, also after decompression; `SVC_BODY_LIMIT_BYTES` may allow less. */
   readonly bodyLimitBytes: number;
+  /** Maximum number of values in the body. Undefined: the usual one. */
+  readonly bodyValuesMax: number | undefined;
   readonly success: number;
   readonly response: TSchema | undefined;
   readonly errors: readonly ErrorCode[];
@@ -368,7 +372,8 @@ type AnyDeclaration = Omit<Declaration<string, TObject, TSchema>, 'response'> & 
 };
 
 function common(declaration: AnyDeclaration): Omit<Route, 'access' | 'run'> {
-  const { id, path, summary, description, query, response, errors, bodyLimitBytes } = declaration;
+  const { id, path, summary, description, query, response, errors, bodyLimitBytes, bodyValuesMax } =
+    declaration;
   return {
     kind: 'read',
     id,
@@ -380,6 +385,7 @@ function common(declaration: AnyDeclaration): Omit<Route, 'access' | 'run'> {
     body: undefined,
     bodyOptional: true,
     bodyLimitBytes: bodyLimitBytes ?? bodyLimits.usual,
+    bodyValuesMax,
     lines: undefined,
     skipsItems: undefined,
     contentTypes: undefined,
