@@ -21,12 +21,27 @@ export async function notifyLimitsChanged(tx: Transaction, orgId: string): Promi
  * transaction ends, so no other decision is made for it and counters can be deleted afterwards.
  */
 export async function notifyLimitChanged(tx: Transaction, orgId: string): Promise<void> {
+  if (alreadyNotified.get(tx) === orgId) {
+    return;
+  }
   await tx.query(
     `INSERT INTO ledger_orgs (org_id, limits_version) VALUES ($1, 1)
      ON CONFLICT (org_id) DO UPDATE SET limits_version = ledger_orgs.limits_version + 1`,
     [orgId],
   );
   await tx.notify(channel, orgId);
+}
+
+/** Transactions that change many limits of the organization. */
+const alreadyNotified = new WeakMap<Transaction, string>();
+
+/**
+ * Does the same as `notifyLimitChanged` for all limits that the transaction changes from now on: thousands of versions of one row
+ * take quadratic time. Must not be called within a savepoint, whose rollback would undo it.
+ */
+export async function notifyManyLimitsChanged(tx: Transaction, orgId: string): Promise<void> {
+  await notifyLimitChanged(tx, orgId);
+  alreadyNotified.set(tx, orgId);
 }
 
 /** Records that a check without counters applies to the org's runs, or no longer applies. */

@@ -5,7 +5,7 @@
  */
 import type { Match, MatchField } from '../../kernel/limits.ts';
 import { isApplied } from '../../platform/db/applied-migrations.ts';
-import type { Queryable } from '../../platform/db/database.ts';
+import type { Transaction } from '../../platform/db/database.ts';
 
 const migration = { version: 45 };
 
@@ -20,7 +20,17 @@ const firstFields: readonly string[] = [
   'route_class',
 ] satisfies MatchField[];
 
+/** Transactions that have found the migration. Migrations are never undone. */
+const withMigration = new WeakSet<Transaction>();
+
 /** Returns true if every process that can use the database understands the match. */
-export async function isReadableByAll(db: Queryable, match: Match): Promise<boolean> {
-  return Object.keys(match).every((field) => firstFields.includes(field)) || isApplied(db, migration);
+export async function isReadableByAll(tx: Transaction, match: Match): Promise<boolean> {
+  if (Object.keys(match).every((field) => firstFields.includes(field)) || withMigration.has(tx)) {
+    return true;
+  }
+  const found = await isApplied(tx, migration);
+  if (found) {
+    withMigration.add(tx);
+  }
+  return found;
 }

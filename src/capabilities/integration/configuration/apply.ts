@@ -5,6 +5,7 @@
 import { apiError, invalidField, invalidFields } from '../../../contract/api-error.ts';
 import type { Ledger } from '../../../ledger/ledger.ts';
 import { counted } from '../../../platform/counted.ts';
+import { notifyManyLimitsChanged } from '../../../ledger/limits/change-notifications.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
 import { customersIn } from '../../../platform/http/pipeline/idempotency.ts';
 import type { Change } from '../../../platform/http/routes/route.ts';
@@ -73,6 +74,9 @@ export async function applyConfiguration(
   const secrets: CreatedSecret[] = [];
   const ended = new Map<string, string>();
   let unchanged = plans.reduce((sum, plan) => sum + plan.unchanged, 0);
+  if (plans.some(({ section, changes: planned }) => section.hasLimits === true && planned.length > 0)) {
+    await notifyManyLimitsChanged(tx, orgId);
+  }
   for (const planned of plans.flatMap((plan) => plan.changes)) {
     const done = await perform(deps, tx, { context, orgId, force }, planned);
     if (done === undefined) {
@@ -228,9 +232,9 @@ async function perform(
   const call = callOf(planned, force);
   const path = planned.action === 'delete' ? planned.section.name : planned.path;
   const run = () => inPlace(path, planned.name, () => calls.call(tx, context, orgId, call));
-  if (planned.action !== 'update') {
+  if (planned.action !== 'update' || planned.section.storesAsGiven === true) {
     const { body, changes } = await run();
-    return performed(planned.action === 'delete' ? planned.resource.id : undefined, call, body, changes);
+    return performed(planned.action === 'create' ? undefined : planned.resource.id, call, body, changes);
   }
   await tx.query('SAVEPOINT configuration_change');
   const { body, changes } = await run();

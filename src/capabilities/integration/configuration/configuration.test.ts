@@ -1,7 +1,7 @@
 /** A configuration: planned, applied in one transaction, exported, and applied again without a change. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { createWorld, type TestAnswer, type TestOrg, type World } from '../../../../test/harness.ts';
-import { refusalOf } from '../../../../test/support/limits.ts';
+import { limitsVersion, refusalOf } from '../../../../test/support/limits.ts';
 import { isCitus } from '../../../../test/support/test-database.ts';
 import { type Scope, scopes } from '../../../contract/scopes.ts';
 import { Configuration } from './schema.ts';
@@ -854,13 +854,35 @@ test('of two operators who create the same organization at once, the second chan
   expect(answers.map((answer) => changesOf(answer).length).sort()).toEqual([0, 0, 2]);
 });
 
-test('a thousand budgets are created in one application', async () => {
+test('a thousand budgets are created in one application, with one change notification', async () => {
   const many = {
     budgets: Array.from({ length: 1_000 }, (_, n) =>
       budget(`B${n}`, { scope_kind: 'team', scope_id: `t${n}` }),
     ),
   };
+  const version = await limitsVersion(world, org.id);
   expect(changesOf(await apply(many))).toHaveLength(1_000);
+  expect(await limitsVersion(world, org.id)).toBe(version + 1n);
   expect(changesOf(await apply(many))).toEqual([]);
   expect(changesOf(await apply({ budgets: [] }, { query: '?prune=true' }))).toHaveLength(1_000);
+});
+
+test('a file with ten thousand budgets and all their fields is accepted', async () => {
+  const budgets = Array.from({ length: 10_000 }, (_, n) =>
+    budget(`B${n}`, {
+      scope_kind: 'team',
+      scope_id: `t${n}`,
+      enforcement: 'alert',
+      alert_thresholds: [25, 75, 100],
+      timezone: 'Europe/Berlin',
+      owner: 'amy@example.com',
+    }),
+  );
+  // The last item is invalid, so that nothing is written: the whole file was read until then.
+  const last = budget('Last', { period: 'hour' });
+  expect(refusalOf(await apply({ budgets: [...budgets, last] }))).toEqual([
+    422,
+    'validation_failed',
+    'budgets[10000].period invalid_value',
+  ]);
 });

@@ -26,6 +26,8 @@ export const budgets: ListSection = {
   key: ['name'],
   secondaryKey: ['scope_kind', 'scope_id', 'period'],
   readRoute: 'budgets.list',
+  hasLimits: true,
+  storesAsGiven: true,
   fixed: ['scope_kind', 'scope_id'],
   defaults: { scope_id: null, ...spendingDefaults },
   async load({ db, orgId }) {
@@ -43,6 +45,8 @@ export const customerLimits: ListSection = {
   label: 'customer limit',
   key: ['customer_id', 'period'],
   readRoute: 'customer_limits.list',
+  hasLimits: true,
+  storesAsGiven: true,
   fixed: ['customer_id'],
   defaults: spendingDefaults,
   async load({ db, orgId }) {
@@ -62,6 +66,7 @@ export const spendCap: SingleSection = {
   name: 'spend_cap',
   label: 'spend cap',
   readRoute: 'spend_cap.read',
+  hasLimits: true,
   defaults: capDefaults,
   async load({ db, orgId }) {
     const row = await findOnlyLimit(db, orgId, 'spend_cap');
@@ -88,6 +93,7 @@ export const chainBudget: SingleSection = {
   name: 'chain_budget',
   label: 'chain budget',
   readRoute: 'chain_budget.read',
+  hasLimits: true,
   defaults: { max_cost_usd: null, max_depth: null, max_tokens: null },
   async load({ db, orgId }) {
     const rows = await findLimits(db, orgId, Object.values(chainKinds));
@@ -119,6 +125,7 @@ export const rateLimits: SingleSection = {
   name: 'rate_limits',
   label: 'rate limits',
   readRoute: 'rate_limit_policies.list',
+  hasLimits: true,
   defaults: { read_rpm: null, policies: [] },
   async load({ db, orgId }) {
     const { read_rpm, policies } = await readRateLimits(db, orgId);

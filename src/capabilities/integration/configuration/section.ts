@@ -46,6 +46,10 @@ interface CommonSection {
   readonly readRoute: string;
   /** Fields that cannot be changed after the creation. */
   readonly fixed?: readonly string[];
+  /** True if the routes store every value as it is given, so that each difference is a change. */
+  readonly storesAsGiven?: boolean;
+  /** True if the resources are limits. */
+  readonly hasLimits?: boolean;
   /** Fields that are never shown. */
   readonly secretFields?: readonly string[];
   /** Values of fields that the file may leave out. They are left out of an export too. */
