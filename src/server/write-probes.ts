@@ -25,6 +25,8 @@ export async function startWriteProbes(deps: WriteProbesDependencies): Promise<P
     // On PostgreSQL each process has a row of its own: if its commit hangs, the next probes wait for the lock of that
     // row and time out, so no more than one server process is left behind.
     write: () => (db.engine === 'postgres' ? processes.beat() : touchOnlyRow(db)),
+    // On the embedded engine the probe waits for its turn behind transactions, which may take longer than a probe may hang.
+    progressAtMs: () => db.stats().answeredAtMs,
     onChange: (succeeds) => health.set('database_not_writable', !succeeds),
   });
   const dataDirectory = createWriteProbe({

@@ -330,6 +330,19 @@ describe('transactions', () => {
   });
 });
 
+test.runIf(engine === 'embedded')(
+  'the one connection reports when it last answered, also within a transaction',
+  async () => {
+    const answeredAtMs = () => db.stats().answeredAtMs ?? 0;
+    await db.transaction(async (tx) => {
+      await tx.query('SELECT 1');
+      const first = answeredAtMs();
+      await tx.query('SELECT pg_sleep(0.01)');
+      expect(answeredAtMs()).toBeGreaterThan(first);
+    });
+  },
+);
+
 // The timeout of the embedded engine is half a minute, which is too long for a test.
 describe.runIf(engine === 'postgres')('a statement that exceeds the timeout', () => {
   test('is cancelled, unless the transaction is patient, like a migration', async () => {

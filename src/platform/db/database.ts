@@ -50,6 +50,8 @@ export interface DatabaseStats {
   readonly connections: number;
   readonly idle: number;
   readonly waiting: number;
+  /** Time of the last response (`performance.now()`), if all statements wait for one connection. */
+  readonly answeredAtMs?: number | undefined;
   /** Why change notifications are not healthy; undefined while they are. */
   readonly notificationProblem?: string | undefined;
   /** Why the database is not used although it can be reached; undefined while it is used. */

@@ -8,7 +8,7 @@ afterEach(() => void vi.useRealTimers());
 
 /** A running probe whose writes do what `write` says, and the results it has reported. */
 function probing() {
-  const state = { write: async (): Promise<unknown> => undefined, writes: 0 };
+  const state = { write: async (): Promise<unknown> => undefined, writes: 0, progressAtMs: 0 };
   const results: boolean[] = [];
   const probe = createWriteProbe({
     target: 'test',
@@ -18,6 +18,7 @@ function probing() {
       state.writes += 1;
       return state.write();
     },
+    progressAtMs: () => state.progressAtMs,
     onChange: (succeeds) => results.push(succeeds),
   });
   return { state, results, probe };
@@ -63,6 +64,21 @@ test('does not follow every single failure or success', async () => {
     state.write = round % 2 === 0 ? async () => undefined : fails;
     await rounds(1);
   }
+  expect(results).toEqual([true, false]);
+  probe.stop();
+});
+
+test('a write that waits behind other work is reported only once that work hangs too', async () => {
+  const { state, results, probe } = probing();
+  await probe.probe();
+  probe.start();
+  state.write = () => Promise.reject(new OverCapacity('the database is busy'));
+  for (let round = 0; round < 20; round += 1) {
+    state.progressAtMs = Date.now();
+    await rounds(1);
+  }
+  expect(results).toEqual([true]);
+  await vi.advanceTimersByTimeAsync(staleAfterMs + probeEveryMs);
   expect(results).toEqual([true, false]);
   probe.stop();
 });

@@ -3,7 +3,8 @@
  * read-only, its disk is full or its synchronous standby does not respond.
  *
  * The result does not follow every single failure: writes count as failing after two failed probes in a row, or if none
- * has succeeded for ten seconds (a probe that hangs), and as succeeding again after two in a row that succeed.
+ * has succeeded for ten seconds (a probe that hangs), and as succeeding again after two in a row that succeed. A probe that waits behind
+ * other work does not hang while that work makes progress.
  */
 import { performance } from 'node:perf_hooks';
 import type { Log } from '../log.ts';
@@ -14,6 +15,8 @@ export interface WriteProbeOptions {
   readonly target: string;
   /** Makes a small durable write; rejects if it fails, within a bounded time. */
   write(): Promise<unknown>;
+  /** Time of the last progress of the work that `write` may have to wait for. Undefined: it waits for no other work. */
+  progressAtMs?(): number | undefined;
   /** Called when the result changes, and after the first probe. */
   onChange(succeeds: boolean): void;
   readonly log: Log;
@@ -92,7 +95,7 @@ export function createWriteProbe(options: WriteProbeOptions): WriteProbe {
 
   /** Runs beside the probe, which may hang. */
   function checkAge(): void {
-    if (nowMs() - succeededAtMs >= staleAfterMs) {
+    if (nowMs() - Math.max(succeededAtMs, options.progressAtMs?.() ?? 0) >= staleAfterMs) {
       successes = 0;
       change(false, new Error('no write has succeeded for ten seconds'));
     }

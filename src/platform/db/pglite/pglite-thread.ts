@@ -2,6 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
+import { performance } from 'node:perf_hooks';
 import { setFlagsFromString } from 'node:v8';
 import { Worker } from 'node:worker_threads';
 import type { Durability } from '../../files/durable-files.ts';
@@ -94,6 +95,7 @@ export class Thread {
   /** Callers of `executed`, each with the id of the last statement before its call. */
   #waiting: { readonly lastId: number; resolve(): void }[] = [];
   readonly #names = new StatementNames();
+  #answeredAtMs: number | undefined;
 
   static async start(options: ThreadOptions): Promise<Thread> {
     engine ??= compileEngine().catch((error: Error) => {
@@ -118,12 +120,18 @@ export class Thread {
   private constructor(worker: Worker) {
     this.#worker = worker;
     worker.on('message', ({ responses, buffers }: WorkerMessage) => {
+      this.#answeredAtMs = performance.now();
       buffers.forEach(bringBack);
       for (const response of responses) {
         this.#settle(response);
       }
       this.#reached(responses.at(-1)?.id ?? 0);
     });
+  }
+
+  /** Time of the last response; undefined before the first. */
+  get answeredAtMs(): number | undefined {
+    return this.#answeredAtMs;
   }
 
   onExit(exited: (error: Error) => void): void {

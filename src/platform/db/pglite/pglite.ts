@@ -176,6 +176,7 @@ export async function openPglite({
       connections: thread === undefined ? 0 : 1,
       idle: thread === undefined || turns.running > 0 ? 0 : 1,
       waiting: turns.waiting,
+      answeredAtMs: thread?.answeredAtMs,
     }),
     async close() {
       closed = true;
