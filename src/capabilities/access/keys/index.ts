@@ -14,6 +14,7 @@ export {
   listKeys,
   revokeKeysOf,
   rolesOf,
+  selectExpiredKeys,
   selectKeys,
 } from './queries.ts';
 export { keyRoutes } from './routes.ts';

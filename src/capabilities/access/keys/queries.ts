@@ -112,6 +112,19 @@ export async function selectKeys(db: Queryable, orgId: string, now: Date): Promi
   );
 }
 
+/** Returns the expired keys of an org with these names, also those that were revoked or replaced before. */
+export async function selectExpiredKeys(
+  db: Queryable,
+  orgId: string,
+  names: readonly string[],
+  now: Date,
+): Promise<(Pick<KeyRow, 'id' | 'name'> & { readonly expires_at: Date })[]> {
+  return db.query(
+    'SELECT id, name, expires_at FROM keys WHERE org_id = $1 AND name = ANY($2) AND expires_at <= $3',
+    [orgId, names, now],
+  );
+}
+
 export async function lockKey(
   tx: Queryable,
   orgId: string | null,

@@ -124,7 +124,7 @@ export function connectionFrom(secrets: Secrets, put: PutConnection): Connection
     role_mapping: body.role_mapping ?? [],
     default_role: body.default_role === undefined ? 'viewer' : body.default_role,
     allowed_email_domains: (body.allowed_email_domains ?? []).map((domain) => domain.toLowerCase()),
-    just_in_time: body.just_in_time ?? (!isOidc || saysWhoIsMeant(body)),
+    just_in_time: body.just_in_time ?? defaultJustInTime(kind, body),
     required: body.required ?? false,
     created_at: before?.created_at ?? now,
     updated_at: now,
@@ -132,11 +132,19 @@ export function connectionFrom(secrets: Secrets, put: PutConnection): Connection
 }
 
 /**
- * Public issuers accept anyone, so either the settings restrict who may join, or joining must be enabled explicitly.
+ * Returns the default of `just_in_time`. Public issuers accept anyone, so either the settings restrict who may join, or joining must be
+ * enabled explicitly.
  */
-function saysWhoIsMeant({ allowed_email_domains, role_mapping, default_role }: PutSso): boolean {
+export function defaultJustInTime(
+  kind: SsoKind,
+  {
+    allowed_email_domains,
+    role_mapping,
+    default_role,
+  }: Pick<PutSso, 'allowed_email_domains' | 'role_mapping' | 'default_role'>,
+): boolean {
   const hasDomains = (allowed_email_domains ?? []).length > 0;
-  return hasDomains || ((role_mapping ?? []).length > 0 && default_role === null);
+  return kind === 'saml' || hasDomains || ((role_mapping ?? []).length > 0 && default_role === null);
 }
 
 function fieldFaults(kind: SsoKind, body: PutSso, allowPrivateNetworks: boolean): FieldError[] {

@@ -1,4 +1,4 @@
-export { isStoredSecret } from './connection.ts';
+export { defaultJustInTime, isStoredSecret } from './connection.ts';
 export { encryptedColumns } from './encrypted-columns.ts';
 export { ssoPages } from './pages.ts';
 export { findConnection, requiresSso } from './queries.ts';

@@ -1,8 +1,8 @@
 /** Access to the organization: keys, members, single sign-on, allowed addresses. */
-import { selectKeys, viewKey } from '../../access/keys/index.ts';
+import { selectExpiredKeys, selectKeys, viewKey } from '../../access/keys/index.ts';
 import { selectMembers, viewMember } from '../../access/members/index.ts';
 import { findOrg } from '../../access/orgs/index.ts';
-import { findConnection, isStoredSecret } from '../../access/sso/index.ts';
+import { defaultJustInTime, findConnection, isStoredSecret, type PutSso } from '../../access/sso/index.ts';
 import { type Fields, type ListSection, pick, type SingleSection } from './section.ts';
 
 const keyDefaults = { attribution: {}, attribution_locked: [] };
@@ -27,6 +27,15 @@ export const keys: ListSection = {
       };
     });
   },
+  async findEnded({ db, orgId, now }, items) {
+    const expired = items.filter(
+      ({ expires_at }) => expires_at !== undefined && endOf(expires_at) <= now.getTime(),
+    );
+    const names = expired.map(({ name }) => String(name));
+    const rows = names.length === 0 ? [] : await selectExpiredKeys(db, orgId, names, now);
+    const ends = new Set(rows.map(({ name, expires_at }) => `${expires_at.getTime()} ${name}`));
+    return expired.filter(({ name, expires_at }) => ends.has(`${endOf(expires_at)} ${name}`));
+  },
   complete: ({ not_before: _, expires_at: __, ...item }) => ({
     ...keyDefaults,
     ...item,
@@ -38,6 +47,10 @@ export const keys: ListSection = {
   remove: ({ id }) => ({ route: 'keys.revoke', params: { key_id: id } }),
   secretIn: ({ secret }) => (typeof secret === 'string' ? secret : undefined),
 };
+
+function endOf(timestamp: unknown): number {
+  return new Date(String(timestamp)).getTime();
+}
 
 function sorted(values: unknown): unknown {
   return Array.isArray(values) ? [...values].sort() : values;
@@ -80,7 +93,7 @@ const commonSso = {
 const ssoDefaults = { ...commonSso, required: false };
 const oidcScope = 'openid email profile';
 
-/** Without `just_in_time` and `client_secret` both stay as they are. */
+/** Without `client_secret` the stored one stays. */
 export const sso: SingleSection = {
   shape: 'single',
   name: 'sso',
@@ -101,26 +114,22 @@ export const sso: SingleSection = {
     return [{ id: orgId, fields, isStoredSecret: (_, value) => isStoredSecret(secrets, row, value) }];
   },
   complete(item, current) {
-    const kind = item.kind ?? (item.idp_entity_id === undefined ? 'oidc' : 'saml');
+    const given = item as PutSso;
+    const kind = given.kind ?? (given.idp_entity_id === undefined ? 'oidc' : 'saml');
     const stored = current?.fields.idp_certificate;
     const isSameCertificate = bareCertificate(stored) === bareCertificate(item.idp_certificate);
     return {
       ...ssoDefaults,
       ...(kind === 'oidc' && { scope: oidcScope }),
+      just_in_time: defaultJustInTime(kind, given),
       ...item,
       kind,
       ...(kind === 'saml' && isSameCertificate && { idp_certificate: stored }),
-      allowed_email_domains: ((item.allowed_email_domains ?? []) as string[]).map((domain) =>
-        domain.toLowerCase(),
-      ),
+      allowed_email_domains: (given.allowed_email_domains ?? []).map((domain) => domain.toLowerCase()),
     };
   },
   create: (body) => ({ route: 'sso.put', body }),
-  change: ({ fields }, _changed, wanted) => ({
-    route: 'sso.put',
-    // The settings are replaced as a whole.
-    body: { ...(wanted.kind === fields.kind && pick(fields, ['just_in_time'])), ...wanted },
-  }),
+  change: (_resource, _changed, body) => ({ route: 'sso.put', body }),
   remove: () => ({ route: 'sso.remove' }),
 };
 

@@ -188,9 +188,12 @@ async function planSections(
       throw errorAt(error, section.name, '');
     }
     const callerId = context.caller.keyId;
-    const resources = await section.load({ db: tx, orgId, now: context.now, secrets, callerId });
-    const plan = planSection(section, (configuration as Fields)[section.name], resources, { prune });
-    plans.push(plan);
+    const load = { db: tx, orgId, now: context.now, secrets, callerId };
+    const given = (configuration as Fields)[section.name];
+    const resources = await section.load(load);
+    const ended =
+      section.shape === 'list' ? await section.findEnded?.(load, given as readonly Fields[]) : undefined;
+    plans.push(planSection(section, given, resources, { prune, ended }));
   }
   const fieldErrors = plans.flatMap((plan) => plan.fieldErrors);
   if (fieldErrors.length > 0) {

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { createWorld, type TestAnswer, type TestOrg, type World } from '../../../../test/harness.ts';
 import { limitsVersion, refusalOf } from '../../../../test/support/limits.ts';
 import { isCitus } from '../../../../test/support/test-database.ts';
+import { alertEvents } from '../../../contract/alert-events.ts';
 import { type Scope, scopes } from '../../../contract/scopes.ts';
 import { Configuration } from './schema.ts';
 
@@ -80,6 +81,24 @@ describe('apply, change, apply', () => {
     ]);
     const [row] = (await read('budgets')).data;
     expect(row).toMatchObject({ owner: null, enforcement: 'block', alert_thresholds: [50, 80, 100] });
+  });
+
+  test('resets events and `just_in_time` to their defaults too', async () => {
+    const settings = (events?: string[], just_in_time?: boolean) => ({
+      webhooks: [{ url: 'https://chat.example/services/1', format: 'slack', ...(events && { events }) }],
+      email_subscriptions: [{ recipients: ['ops@example.com'], ...(events && { events }) }],
+      sso: { ...everything.sso, ...(just_in_time !== undefined && { just_in_time }) },
+    });
+    await apply(settings(['limit.exhausted'], false));
+    expect(changesOf(await apply(settings()))).toEqual([
+      'update webhooks https://chat.example/services/1 events',
+      'update email_subscriptions ops@example.com events',
+      'update sso just_in_time',
+    ]);
+    expect((await read('webhooks')).data[0].events).toEqual([...alertEvents]);
+    expect((await read('email-subscriptions')).data[0].events).toEqual([...alertEvents]);
+    expect((await read('sso')).just_in_time).toBe(true);
+    expect(changesOf(await apply(settings()))).toEqual([]);
   });
 
   test('does not take another form of the same value for a change', async () => {
@@ -692,6 +711,22 @@ describe('names', () => {
     const path = `/v1/orgs/${org.id}/keys/${json.secrets[0].id}/rotate`;
     await world.request('POST', path, { key: org.ownerKey, body: { overlap_seconds: 3_600 } });
     expect(changesOf(await apply({ keys: everything.keys }))).toEqual([]);
+  });
+
+  test('a key that has expired as its item says is not created again, and needs no change', async () => {
+    const expires_at = new Date(world.clock.now().getTime() + 60_000).toISOString();
+    const temporary = { name: 'temporary', role: 'member', scopes: ['runs:write'], expires_at };
+    const id = (await apply({ keys: [temporary] })).json.changes[0].id;
+    world.clock.advanceSeconds(61);
+    for (const key of [temporary, { ...temporary, id }]) {
+      const answer = await apply({ keys: [key] });
+      expect([changesOf(answer), answer.json.unchanged]).toEqual([[], 1]);
+    }
+    expect(refusalOf(await apply({ keys: [{ ...temporary, name: 'new' }] }))).toEqual([
+      422,
+      'validation_failed',
+      'keys[0].expires_at out_of_range',
+    ]);
   });
 
   test('the slug of `org` must be that of the organization', async () => {

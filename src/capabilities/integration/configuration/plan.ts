@@ -48,11 +48,14 @@ export interface SectionPlan {
 
 export interface PlanOptions {
   readonly prune: boolean;
+  /** Items whose resource has ended by itself. */
+  readonly ended: readonly Fields[] | undefined;
 }
 
 interface Item {
   readonly path: string;
   readonly item: Fields;
+  readonly hasEnded: boolean;
 }
 
 /** `given` is the value of the section in the file. */
@@ -62,12 +65,17 @@ export function planSection(
   resources: readonly Resource[],
   options: PlanOptions,
 ): SectionPlan {
+  const ended = new Set(options.ended);
   const items: Item[] =
     section.shape === 'list'
-      ? (given as readonly Fields[]).map((item, index) => ({ path: `${section.name}[${index}]`, item }))
+      ? (given as readonly Fields[]).map((item, index) => ({
+          path: `${section.name}[${index}]`,
+          item,
+          hasEnded: ended.has(item),
+        }))
       : given === null
         ? []
-        : [{ path: section.name, item: given as Fields }];
+        : [{ path: section.name, item: given as Fields, hasEnded: false }];
   const fieldErrors: FieldError[] = [];
   const { pairs, rest } =
     section.shape === 'list'
@@ -96,13 +104,16 @@ export function planSection(
 /** Returns the change that the item needs; undefined if it needs none. */
 function planItem(
   section: Section,
-  { path, item, resource }: Item & { readonly resource: Resource | undefined },
+  { path, item, hasEnded, resource }: Item & { readonly resource: Resource | undefined },
   options: PlanOptions,
   fieldErrors: FieldError[],
 ): Creation | Update | undefined {
   const wanted = completeItem(section, item, resource, options);
   const step = { section, name: resourceName(section, wanted), path, item };
   if (resource === undefined) {
+    if (hasEnded) {
+      return undefined;
+    }
     return { action: 'create', ...step, fieldChanges: createdFields(section, item) };
   }
   // In the order of the file, and then the fields that it leaves out.
@@ -182,7 +193,7 @@ function matchItems(
   const matched = new Map<Item, Resource>();
   for (const one of items) {
     const { id } = one.item;
-    if (id === undefined) {
+    if (id === undefined || one.hasEnded) {
       continue;
     }
     const resource = free.get(String(id));

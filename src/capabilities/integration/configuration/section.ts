@@ -86,6 +86,8 @@ export interface ListSection extends CommonSection {
   readonly key: readonly string[];
   /** Further fields that tell resources with the same key apart. */
   readonly secondaryKey?: readonly string[];
+  /** Returns those of the items whose resource has ended by itself, as its item says. They need no change. */
+  findEnded?(context: LoadContext, items: readonly Fields[]): Promise<readonly Fields[]>;
 }
 
 /** An organization has at most one resource of such a section. */

@@ -1,4 +1,5 @@
 /** Subscriptions: webhooks, of which a new one gets its own secret, and those by e-mail. */
+import { alertEvents } from '../../../contract/alert-events.ts';
 import { viewEmailSubscription } from '../email-subscriptions/index.ts';
 import { isMailSubscription, selectSubscriptions, viewSubscription } from '../webhooks/index.ts';
 import { type ListSection, pick } from './section.ts';
@@ -20,7 +21,14 @@ export const webhooks: ListSection = {
         fields: pick(viewSubscription(row), ['url', 'format', 'events', 'description']),
       }));
   },
-  complete: (item) => ({ description: null, format: 'json', ...item, url: normalizedUrl(item.url) }),
+  // Programs choose their events, so there is no default for `json`.
+  complete: (item) => ({
+    description: null,
+    format: 'json',
+    ...((item.format ?? 'json') !== 'json' && { events: alertEvents }),
+    ...item,
+    url: normalizedUrl(item.url),
+  }),
   create: (item) => ({ route: 'webhooks.create', body: { ...item, create_secret: true } }),
   change: ({ id }, body) => ({ route: 'webhooks.change', params: { sub_id: id }, body }),
   remove: ({ id }) => ({ route: 'webhooks.delete', params: { sub_id: id } }),
@@ -69,6 +77,7 @@ export const emailSubscriptions: ListSection = {
     digest: 'none',
     description: null,
     enabled: true,
+    events: alertEvents,
     ...item,
     recipients: normalizedRecipients(item.recipients),
   }),
