@@ -118,9 +118,9 @@ export async function selectExpiredKeys(
   orgId: string,
   names: readonly string[],
   now: Date,
-): Promise<(Pick<KeyRow, 'id' | 'name'> & { readonly expires_at: Date })[]> {
+): Promise<{ readonly name: string; readonly expires_at: Date }[]> {
   return db.query(
-    'SELECT id, name, expires_at FROM keys WHERE org_id = $1 AND name = ANY($2) AND expires_at <= $3',
+    'SELECT name, expires_at FROM keys WHERE org_id = $1 AND name = ANY($2) AND expires_at <= $3',
     [orgId, names, now],
   );
 }

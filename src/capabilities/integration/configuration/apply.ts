@@ -74,7 +74,7 @@ export async function applyConfiguration(
   const secrets: CreatedSecret[] = [];
   const ended = new Map<string, string>();
   let unchanged = plans.reduce((sum, plan) => sum + plan.unchanged, 0);
-  if (plans.some(({ section, changes: planned }) => section.hasLimits === true && planned.length > 0)) {
+  if (plans.filter(({ section }) => section.hasLimits === true).flatMap((plan) => plan.changes).length > 1) {
     await notifyManyLimitsChanged(tx, orgId);
   }
   for (const planned of plans.flatMap((plan) => plan.changes)) {
