@@ -4,7 +4,7 @@ import { verifyWebhook, WebhookVerificationError } from './webhooks.ts';
 
 /** The test vectors are read from the published guide, so that the guide and the tests agree. */
 const guide = readFileSync(new URL('../../../docs/guides/webhooks.md', import.meta.url), 'utf8');
-const body = /printf '%s' '(\{.*?\})' > body\.json/.exec(guide)?.[1] ?? '';
+const body = /printf '%s' '(\{.*?\})' > \.purser\/body\.json/.exec(guide)?.[1] ?? '';
 const vectors = [...guide.matchAll(/^\| `(whsec_\w+)`.*\| `((?:t=|v1=)[^`]+)` \|$/gm)].map(
   ([, secret = '', header = '']) => ({ secret, header }),
 );

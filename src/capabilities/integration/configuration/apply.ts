@@ -4,8 +4,8 @@
  */
 import { apiError, invalidField, invalidFields } from '../../../contract/api-error.ts';
 import type { Ledger } from '../../../ledger/ledger.ts';
-import { counted } from '../../../platform/counted.ts';
 import { notifyManyLimitsChanged } from '../../../ledger/limits/change-notifications.ts';
+import { counted } from '../../../platform/counted.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
 import { customersIn } from '../../../platform/http/pipeline/idempotency.ts';
 import type { Change } from '../../../platform/http/routes/route.ts';
