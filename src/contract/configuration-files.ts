@@ -8,3 +8,6 @@ export const secretFields: readonly { readonly section: string; readonly field: 
   { section: 'connections', field: 'api_key' },
   { section: 'sso', field: 'client_secret' },
 ];
+
+/** Fields that a file may write as such a reference, or as they are: whoever has the URL of a chat can post to it. */
+export const referableFields: typeof secretFields = [{ section: 'webhooks', field: 'url' }];

@@ -49,3 +49,20 @@ test.each([
 function bomb(): string {
   return Array.from({ length: 20 }, (_, n) => `a${n + 1}: &a${n + 1} [*a${n}, *a${n}]`).join('\n');
 }
+
+test('the URL of a webhook is written as it is, or refers to a variable that is set', async () => {
+  process.env.PURSER_TEST_CHAT_URL = 'https://chat.example/canary';
+  try {
+    const [document] = await read(
+      'webhooks: [{ url: { env: PURSER_TEST_CHAT_URL } }, { url: "https://receiver.example/" }]',
+    );
+    expect(document?.configuration).toEqual({
+      webhooks: [{ url: 'https://chat.example/canary' }, { url: 'https://receiver.example/' }],
+    });
+  } finally {
+    delete process.env.PURSER_TEST_CHAT_URL;
+  }
+  await expect(read('webhooks: [{ url: { env: PURSER_TEST_CHAT_URL } }]')).rejects.toThrow(
+    /purser\.yaml:1:19 url: the variable PURSER_TEST_CHAT_URL is not set/,
+  );
+});

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { type Document, isMap, isScalar, isSeq, LineCounter, parseAllDocuments, visit } from 'yaml';
-import { amountFields, secretFields } from '../../contract/configuration-files.ts';
+import { amountFields, referableFields, secretFields } from '../../contract/configuration-files.ts';
 
 /** The configuration of one organization. */
 export interface ConfigurationDocument {
@@ -193,28 +193,31 @@ function rangeStart(node: unknown): number | undefined {
   return (node as { range?: readonly number[] } | null | undefined)?.range?.[0];
 }
 
-/** Replaces `{ env: NAME }` and `{ file: path }` by the secret. A variable that is not set leaves the field out. */
+/** Replaces `{ env: NAME }` and `{ file: path }` by the secret. A variable that is not set leaves a secret out. */
 async function resolveSecrets(
   parsed: ParsedDocument,
   folder: string,
 ): Promise<{ readonly problems: string[]; readonly warnings: string[] }> {
   const { document, source, lines } = parsed;
   const [problems, warnings] = [[] as string[], [] as string[]];
-  for (const { section, field } of secretFields) {
+  for (const { section, field } of [...secretFields, ...referableFields]) {
+    const isReferable = referableFields.some((one) => one.section === section && one.field === field);
     const value = document.get(section);
     const items = isSeq(value) ? value.items : [value];
     for (const item of items) {
       const reference = isMap(item) ? item.get(field, true) : undefined;
-      if (!isMap(item) || reference === undefined) {
+      if (!isMap(item) || reference === undefined || (isReferable && !isMap(reference))) {
         continue;
       }
       const place = `${placeAt(source, lines, rangeStart(reference) ?? 0)} ${field}`;
       const { secret, problem, warning } = await readSecret(toJs(reference, document), folder);
       if (problem !== undefined) {
         problems.push(`${place}: ${problem}`);
+      } else if (secret === undefined && isReferable) {
+        problems.push(`${place}: ${warning}`);
       } else if (secret === undefined) {
         item.delete(field);
-        warnings.push(`${place}: ${warning}`);
+        warnings.push(`${place}: ${warning}, so the field is left out`);
       } else {
         item.set(field, secret);
       }
@@ -245,9 +248,7 @@ async function readSecret(reference: unknown, folder: string): Promise<ReadSecre
   }
   if (typeof env === 'string') {
     const secret = process.env[env];
-    return secret === undefined || secret === ''
-      ? { warning: `the variable ${env} is not set, so the field is left out` }
-      : { secret };
+    return secret === undefined || secret === '' ? { warning: `the variable ${env} is not set` } : { secret };
   }
   try {
     return { secret: (await readFile(resolve(folder, String(file)), 'utf8')).trim() };

@@ -83,6 +83,17 @@ describe('apply, change, apply', () => {
     expect(row).toMatchObject({ owner: null, enforcement: 'block', alert_thresholds: [50, 80, 100] });
   });
 
+  test('shows the host and the end of the URL of a chat, because plans are logged', async () => {
+    const chat = { url: 'https://chat.example/canary-token-1', format: 'slack' };
+    const made = await apply({ webhooks: [chat] });
+    expect(changesOf(made)).toEqual(['create webhooks https://chat.example/…en-1']);
+    const { id } = (await read('webhooks')).data[0];
+    const moved = await apply({ webhooks: [{ ...chat, id, url: 'https://chat.example/canary-token-2' }] });
+    expect(changesOf(moved)).toEqual(['update webhooks https://chat.example/…en-2 url']);
+    expect(`${made.text}${moved.text}`).not.toContain('canary');
+    expect((await read('webhooks')).data[0].url).toBe('https://chat.example/canary-token-2');
+  });
+
   test('resets events and `just_in_time` to their defaults too', async () => {
     const settings = (events?: string[], just_in_time?: boolean) => ({
       webhooks: [{ url: 'https://chat.example/services/1', format: 'slack', ...(events && { events }) }],
@@ -91,7 +102,7 @@ describe('apply, change, apply', () => {
     });
     await apply(settings(['limit.exhausted'], false));
     expect(changesOf(await apply(settings()))).toEqual([
-      'update webhooks https://chat.example/services/1 events',
+      'update webhooks https://chat.example/…es/1 events',
       'update email_subscriptions ops@example.com events',
       'update sso just_in_time',
     ]);
@@ -613,7 +624,7 @@ describe('resources that the configuration does not list', () => {
       'delete routing_policy',
       'delete spend_cap',
       'delete sso',
-      'delete webhooks https://chat.example/services/1',
+      'delete webhooks https://chat.example/…es/1',
       'delete webhooks https://receiver.example/',
     ]);
     expect(Object.keys((await exported()).configuration)).not.toContain('sso');

@@ -1,5 +1,5 @@
 /** The JSON schema of a configuration file, for editors: that of the API, with the forms that only the command line accepts. */
-import { amountFields, secretFields } from '../../../contract/configuration-files.ts';
+import { amountFields, referableFields, secretFields } from '../../../contract/configuration-files.ts';
 import { Configuration } from './schema.ts';
 
 /** Descriptions of sections whose schema in the API is that of a route. */
@@ -17,6 +17,7 @@ interface JsonSchema {
   readonly type?: string | readonly string[];
   readonly properties?: Readonly<Record<string, JsonSchema>>;
   readonly items?: JsonSchema;
+  readonly anyOf?: readonly JsonSchema[];
   readonly format?: string;
   readonly description?: string;
 }
@@ -63,14 +64,19 @@ function withNumber({ format: _, type = 'string', ...schema }: JsonSchema): Json
 }
 
 function withReferences(section: string, schema: JsonSchema): JsonSchema {
-  const fields = secretFields.filter((one) => one.section === section).map(({ field }) => field);
+  const isIn = (fields: typeof secretFields, name: string) =>
+    fields.some((one) => one.section === section && one.field === name);
   const referring = ({ properties, ...others }: JsonSchema): JsonSchema => ({
     ...others,
     ...(properties && {
       properties: Object.fromEntries(
         Object.entries(properties).map(([name, value]) => [
           name,
-          fields.includes(name) ? referenceTo(value) : value,
+          isIn(secretFields, name)
+            ? referenceTo(value)
+            : isIn(referableFields, name)
+              ? { anyOf: [value, referenceTo(value)] }
+              : value,
         ]),
       ),
     }),

@@ -134,10 +134,11 @@ function planItem(
   if (Object.keys(changed).length === 0) {
     return undefined;
   }
-  const fieldChanges = Object.entries(changed).flatMap(([field, value]) =>
+  const [before, after] = [shownOf(section, resource.fields), shownOf(section, wanted)];
+  const fieldChanges = Object.keys(changed).flatMap((field) =>
     isSecret(section, field)
       ? [{ field, before: hidden, after: hidden }]
-      : differences(field, resource.fields[field] ?? null, value),
+      : differences(field, before[field] ?? null, after[field]),
   );
   return { action: 'update', ...step, resource, changed, wanted, fieldChanges };
 }
@@ -159,7 +160,7 @@ function isChanged(section: Section, resource: Resource, field: string, value: u
 }
 
 function createdFields(section: Section, item: Fields): FieldChange[] {
-  return Object.entries(item).map(([field, value]) => ({
+  return Object.entries(shownOf(section, item)).map(([field, value]) => ({
     field,
     before: null,
     after: isSecret(section, field) ? hidden : value,
@@ -168,7 +169,12 @@ function createdFields(section: Section, item: Fields): FieldChange[] {
 
 /** The name that a plan shows: the values of the key. */
 export function resourceName(section: Section, fields: Fields): string {
-  return section.shape === 'single' ? '' : section.key.map((field) => String(fields[field] ?? '')).join(' ');
+  const shown = shownOf(section, fields);
+  return section.shape === 'single' ? '' : section.key.map((field) => String(shown[field] ?? '')).join(' ');
+}
+
+function shownOf(section: Section, fields: Fields): Fields {
+  return section.shown?.(fields) ?? fields;
 }
 
 interface Matches {

@@ -52,6 +52,8 @@ interface CommonSection {
   readonly hasLimits?: boolean;
   /** Fields that are never shown. */
   readonly secretFields?: readonly string[];
+  /** Returns the fields as plans and the names of secrets show them. By default as they are. */
+  shown?(fields: Fields): Fields;
   /** Values of fields that the file may leave out. They are left out of an export too. */
   readonly defaults: Fields;
   load(context: LoadContext): Promise<readonly Resource[]>;

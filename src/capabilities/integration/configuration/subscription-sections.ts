@@ -1,7 +1,12 @@
 /** Subscriptions: webhooks, of which a new one gets its own secret, and those by e-mail. */
 import { alertEvents } from '../../../contract/alert-events.ts';
 import { viewEmailSubscription } from '../email-subscriptions/index.ts';
-import { isMailSubscription, selectSubscriptions, viewSubscription } from '../webhooks/index.ts';
+import {
+  isMailSubscription,
+  selectSubscriptions,
+  urlForReaders,
+  viewSubscription,
+} from '../webhooks/index.ts';
 import { type ListSection, pick } from './section.ts';
 
 export const webhooks: ListSection = {
@@ -29,6 +34,11 @@ export const webhooks: ListSection = {
     ...item,
     url: normalizedUrl(item.url),
   }),
+  // Plans are printed and logged.
+  shown: (fields) =>
+    fields.format === 'json' || fields.format === undefined || !URL.canParse(String(fields.url))
+      ? fields
+      : { ...fields, url: urlForReaders('slack', String(fields.url)) },
   create: (item) => ({ route: 'webhooks.create', body: { ...item, create_secret: true } }),
   change: ({ id }, body) => ({ route: 'webhooks.change', params: { sub_id: id }, body }),
   remove: ({ id }) => ({ route: 'webhooks.delete', params: { sub_id: id } }),

@@ -21,6 +21,7 @@ export {
   changeSubscription,
   isMailSubscription,
   subscriptionsPerOrgMax,
+  urlForReaders,
   viewSubscription,
 } from './subscriptions.ts';
 export { removeOldDeliveries, removeOldEvents } from './tidying.ts';

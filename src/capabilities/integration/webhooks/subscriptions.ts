@@ -53,12 +53,15 @@ export function viewSubscription(row: SubscriptionRow): SubscriptionView {
   };
 }
 
-/** What those see who may not change it. Whoever has the URL of a chat can post to it, so they see its host and its end. */
+/** What those see who may not change it. */
 export function viewForReaders(row: SubscriptionRow): SubscriptionView {
   const view = viewSubscription(row);
-  return row.format === 'json'
-    ? view
-    : { ...view, url: `${new URL(row.url).origin}/…${row.url.slice(-shownCharacters)}` };
+  return { ...view, url: urlForReaders(view.format, view.url) };
+}
+
+/** Whoever has the URL of a chat can post to it, so that others see its host and its end. */
+export function urlForReaders(format: MessageFormat, url: string): string {
+  return format === 'json' ? url : `${new URL(url).origin}/…${url.slice(-shownCharacters)}`;
 }
 
 export async function createSubscription(
