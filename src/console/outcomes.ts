@@ -10,7 +10,7 @@ const outcomes = {
   connection_created: 'Connection created.',
   paused: 'Paused. Events are queued.',
   resumed: 'Resumed.',
-  test_sent: 'Test event sent.',
+  test_sent: 'Test event queued. Its delivery shows the result.',
   email_alert_created: 'E-mail alert created.',
   test_mail_sent: 'Test e-mail sent.',
   redelivered: 'Delivery queued again.',
