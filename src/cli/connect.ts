@@ -22,9 +22,10 @@ export function connectCommand(): Command {
         'unless an option names its source. Creates an organization if there is none.',
     )
     .addArgument(
-      new Argument('<provider>', 'compatible: any provider with the API of OpenAI').choices(
-        Object.keys(kinds),
-      ),
+      new Argument(
+        '<provider>',
+        'the provider; "compatible" is any other one with the API of OpenAI',
+      ).choices(Object.keys(kinds)),
     )
     .option('--key-env <name>', 'variable of this shell with the key; the key is stored encrypted')
     .option(

@@ -72,7 +72,7 @@ export interface SortLink {
   readonly href: string;
   /** Undefined if the rows are sorted by another column. */
   readonly order: 'ascending' | 'descending' | undefined;
-  /** What the rows are sorted by, if it is not exactly what the column shows. */
+  /** Explains the order if it differs from the values that the column shows. */
   readonly title?: string;
 }
 

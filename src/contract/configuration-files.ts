@@ -9,5 +9,5 @@ export const secretFields: readonly { readonly section: string; readonly field: 
   { section: 'sso', field: 'client_secret' },
 ];
 
-/** Fields that a file may write as such a reference, or as they are: whoever has the URL of a chat can post to it. */
+/** Fields that a file may write as text or as a reference. The URL of a chat lets its holder post to it, so it may be kept secret. */
 export const referableFields: typeof secretFields = [{ section: 'webhooks', field: 'url' }];

@@ -42,7 +42,7 @@ export interface CallPlan {
   readonly maxOutputTokens: number;
   /** The maximum before it was lowered to what `maxCostNanos` allows. */
   readonly wantedOutputTokens: number;
-  /** What the client lets the call cost at most. */
+  /** The maximum cost of the call that the client has set. */
   readonly maxCostNanos: bigint | undefined;
   /** The least output that `fit` accepts. */
   readonly minOutputTokens: number;

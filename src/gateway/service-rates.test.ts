@@ -1,4 +1,4 @@
-/** What a call is held and charged for, by the service that it requests and the one that its provider reports. */
+/** The hold and the cost of a call depend on its service: tier, region, cache and searches, as requested and as reported. */
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { eventually } from '../../test/support/eventually.ts';
 import { connectionTo, createGatewayWorld, type GatewayWorld } from '../../test/support/gateway-world.ts';

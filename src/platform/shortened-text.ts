@@ -1,6 +1,6 @@
 /**
- * Cuts a text whose length others choose, such as the name of a limit, and replaces line breaks, other control characters and
- * those that change the direction of the text around them.
+ * Cuts a text that users choose, such as the name of a limit. Replaces line breaks and other control characters, also those for
+ * the direction of text.
  */
 export function shortened(text: string, charsMax: number): string {
   // A character has at most two code units, so this cuts nothing that would stay.

@@ -86,7 +86,9 @@ test('messages say what is expected', async () => {
   const message = async (path: string, body: object) =>
     (await world.request('POST', `/v1/orgs/${org.id}/${path}`, { key: org.ownerKey, body })).json.error
       .details.fields[0].message;
-  expect(await message('members', { email: 'nobody', role: 'viewer' })).toBe('Must be an e-mail address.');
+  expect(await message('members', { email: 'no-address', role: 'viewer' })).toBe(
+    'Must be an e-mail address.',
+  );
   expect(await message('budgets', { ...budget, limit_usd: '$1' })).toBe(
     'Must be an amount in US dollars with a point for decimals, such as 2.50.',
   );

@@ -9,9 +9,7 @@
 import {
   type KeptDimension,
   limitDimensions,
-  type RunDimensionName,
   runDimensionNames,
-  runDimensions,
   type UsageDimension,
   usageDimensions,
 } from '../../../contract/run-dimensions.ts';
@@ -29,6 +27,14 @@ import { type CustomerDigest, eraseStoredResponses } from '../../../platform/htt
 import { platformTenant } from '../../../platform/http/routes/access.ts';
 import { notifyKeyChanged } from '../../access/keys/index.ts';
 import { renamedPath } from '../audit/index.ts';
+import {
+  containsId,
+  erasedDimensions,
+  jsonString,
+  keptTags,
+  renamedJson,
+  renamedName,
+} from './renaming-sql.ts';
 
 export interface Batch {
   readonly orgId: string;
@@ -90,10 +96,7 @@ interface BatchedTable {
   readonly org: string;
   /** The primary key without the org, with types. */
   readonly key: readonly (readonly [name: string, type: string])[];
-  /**
-   * Matches rows that contain the customer's id. $2 is the id, $3 the pseudonym, $4 the id as JSON, $6 a pattern for
-   * the id within names.
-   */
+  /** Matches rows that contain the customer's id. `renaming-sql.ts` has the parameters. */
   readonly where: string;
   readonly set: string;
 }
@@ -140,35 +143,6 @@ async function eraseRows(
   };
 }
 
-/**
- * Replaces every JSON string that equals the id. Quotes and escapes have only one spelling in `jsonb`, so the text can
- * be replaced. A pseudonym has no characters that JSON escapes.
- */
-const renamedJson = (column: string) => `replace(${column}::text, $4, '"' || $3 || '"')::jsonb`;
-const containsId = (column: string) => `strpos(${column}::text, $4) > 0`;
-/**
- * A text as a JSON string, and null as JSON null. In updates, a distributed database allows immutable functions only, which
- * `to_jsonb` and `jsonb_build_object` are not.
- */
-const jsonString = (text: string) => `(jsonb_object(ARRAY['text', ${text}]) -> 'text')`;
-/** Replaces the id within a name that the caller chose. */
-const renamedName = (column: string) => `regexp_replace(${column}, $6, '\\1' || $3 || '\\2', 'g')`;
-/**
- * The tags that budgets of the org count by, with the id replaced: otherwise a budget would forget what it has counted. All
- * other tags are deleted.
- */
-const keptTags = (tags: string) => `(
-  SELECT jsonb_object(array_agg(tag.key), array_agg(${renamedName('tag.value')})) FROM jsonb_each_text(nullif(${tags}, 'null')) AS tag
-   WHERE EXISTS (SELECT 1 FROM limits WHERE org_id = $1 AND ended_at IS NULL AND (match ->> ('tag:' || tag.key)) IS NOT NULL))`;
-/** Assignments for the dimension columns of a row of the customer. */
-const erasedDimensions = (names: readonly RunDimensionName[]) => {
-  const assignments = (name: RunDimensionName) => ({
-    replace: [`${name} = $3`],
-    rename: [`${name} = ${renamedName(`row.${name}`)}`],
-    keep: [],
-  });
-  return names.flatMap((name) => assignments(name)[runDimensions[name].erasure]).join(', ');
-};
 /**
  * An `external_id` that contains the customer's id becomes a unique one. A repeated run with the old `external_id`
  * would be a new run.

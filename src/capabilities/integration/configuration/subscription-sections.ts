@@ -6,6 +6,7 @@ import {
   selectSubscriptions,
   urlForReaders,
   viewSubscription,
+  type WebhookFormat,
 } from '../webhooks/index.ts';
 import { type ListSection, pick } from './section.ts';
 
@@ -36,9 +37,9 @@ export const webhooks: ListSection = {
   }),
   // Plans are printed and logged.
   shown: (fields) =>
-    fields.format === 'json' || fields.format === undefined || !URL.canParse(String(fields.url))
-      ? fields
-      : { ...fields, url: urlForReaders('slack', String(fields.url)) },
+    URL.canParse(String(fields.url))
+      ? { ...fields, url: urlForReaders((fields.format ?? 'json') as WebhookFormat, String(fields.url)) }
+      : fields,
   create: (item) => ({ route: 'webhooks.create', body: { ...item, create_secret: true } }),
   change: ({ id }, body) => ({ route: 'webhooks.change', params: { sub_id: id }, body }),
   remove: ({ id }) => ({ route: 'webhooks.delete', params: { sub_id: id } }),

@@ -14,6 +14,7 @@ export {
   deliveryFailures,
   deliveryStates,
   eventPatterns,
+  type WebhookFormat,
 } from './schema.ts';
 export { createSender } from './sender.ts';
 export {

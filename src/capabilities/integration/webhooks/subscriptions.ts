@@ -53,13 +53,13 @@ export function viewSubscription(row: SubscriptionRow): SubscriptionView {
   };
 }
 
-/** What those see who may not change it. */
+/** The view for callers who may not change the subscription, for events and for the audit log. */
 export function viewForReaders(row: SubscriptionRow): SubscriptionView {
   const view = viewSubscription(row);
   return { ...view, url: urlForReaders(view.format, view.url) };
 }
 
-/** Whoever has the URL of a chat can post to it, so that others see its host and its end. */
+/** The URL of a chat lets its holder post to it. Shows only its host and its last characters. */
 export function urlForReaders(format: MessageFormat, url: string): string {
   return format === 'json' ? url : `${new URL(url).origin}/…${url.slice(-shownCharacters)}`;
 }

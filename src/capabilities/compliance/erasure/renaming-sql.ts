@@ -1,0 +1,35 @@
+/**
+ * SQL expressions that replace a customer's id. Their parameters: $1 is the org, $2 the id, $3 the pseudonym, $4 the id as JSON,
+ * $6 a pattern for the id within names.
+ */
+import { type RunDimensionName, runDimensions } from '../../../contract/run-dimensions.ts';
+
+/**
+ * Replaces every JSON string that equals the id. Quotes and escapes have only one spelling in `jsonb`, so the text can
+ * be replaced. A pseudonym has no characters that JSON escapes.
+ */
+export const renamedJson = (column: string) => `replace(${column}::text, $4, '"' || $3 || '"')::jsonb`;
+export const containsId = (column: string) => `strpos(${column}::text, $4) > 0`;
+/**
+ * A text as a JSON string, and null as JSON null. In updates, a distributed database allows immutable functions only, which
+ * `to_jsonb` and `jsonb_build_object` are not.
+ */
+export const jsonString = (text: string) => `(jsonb_object(ARRAY['text', ${text}]) -> 'text')`;
+/** Replaces the id within a name that the caller chose. */
+export const renamedName = (column: string) => `regexp_replace(${column}, $6, '\\1' || $3 || '\\2', 'g')`;
+/**
+ * The tags that budgets of the org count by, with the id replaced: otherwise a budget would forget what it has counted. All
+ * other tags are deleted.
+ */
+export const keptTags = (tags: string) => `(
+  SELECT jsonb_object(array_agg(tag.key), array_agg(${renamedName('tag.value')})) FROM jsonb_each_text(nullif(${tags}, 'null')) AS tag
+   WHERE EXISTS (SELECT 1 FROM limits WHERE org_id = $1 AND ended_at IS NULL AND (match ->> ('tag:' || tag.key)) IS NOT NULL))`;
+/** Assignments for the dimension columns of a row of the customer. */
+export const erasedDimensions = (names: readonly RunDimensionName[]) => {
+  const assignments = (name: RunDimensionName) => ({
+    replace: [`${name} = $3`],
+    rename: [`${name} = ${renamedName(`row.${name}`)}`],
+    keep: [],
+  });
+  return names.flatMap((name) => assignments(name)[runDimensions[name].erasure]).join(', ');
+};
