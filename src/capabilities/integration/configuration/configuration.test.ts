@@ -805,6 +805,16 @@ describe('access', () => {
     expect(omitted).toContainEqual({ section: 'sso', required: 'Requires the role owner.' });
   });
 
+  test('URLs of webhooks are exported only with `webhooks:write`', async () => {
+    const webhook = { url: 'https://chat.example/canary-token-1', format: 'slack' };
+    await apply({ webhooks: [webhook] });
+    const shown = await exported(await keyWith('admin', ['org:read', 'webhooks:read']));
+    expect(shown.omitted).toContainEqual({ section: 'webhooks', required: 'webhooks:write' });
+    expect(JSON.stringify(shown)).not.toContain('canary');
+    const { configuration } = await exported(await keyWith('admin', ['org:read', 'webhooks:write']));
+    expect(configuration.webhooks).toMatchObject([webhook]);
+  });
+
   test('a key can only grant its own role and scopes', async () => {
     const key = await keyWith('admin', ['org:read', 'org:write', 'keys:read', 'keys:write']);
     const wanted = { keys: [{ name: 'a', role: 'owner', scopes: [...scopes] }] };

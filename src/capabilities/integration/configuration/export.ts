@@ -55,7 +55,7 @@ async function exportFrom(
 
 function missingAccess(calls: RouteCalls, context: CallContext, section: Section): string | undefined {
   try {
-    calls.checkAccess(context, section.readRoute);
+    calls.checkAccess(context, section.exportRoute ?? section.readRoute);
     return undefined;
   } catch (error) {
     if (!(error instanceof ApiError)) {

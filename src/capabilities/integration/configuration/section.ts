@@ -44,6 +44,8 @@ interface CommonSection {
   readonly label: string;
   /** The route whose access is required to see the section. */
   readonly readRoute: string;
+  /** The route whose access is required to export the section, where an export contains more than `readRoute` shows. */
+  readonly exportRoute?: string;
   /** Fields that cannot be changed after the creation. */
   readonly fixed?: readonly string[];
   /** True if the routes store every value as it is given, so that each difference is a change. */

@@ -17,6 +17,8 @@ export const webhooks: ListSection = {
   key: ['url'],
   secondaryKey: ['description'],
   readRoute: 'webhooks.list',
+  // URLs of chats are shown only to those who may change the subscription.
+  exportRoute: 'webhooks.change',
   defaults: { description: null, format: 'json' },
   async load({ db, orgId }) {
     const rows = await selectSubscriptions(db, [orgId]);
