@@ -78,7 +78,7 @@ export function barChart(input: BarChart): Markup {
     height: area.height,
     endsNow: isOverTime,
     hasLinks,
-    drawing: [area.axes, bars],
+    drawing: [area.axes, bars, isOverTime && area.amountsAtEnd],
     legend: parts.length > 1 ? parts : [],
     columns: ['', ...parts.map(({ name }) => name)],
     rows: labels.map((label, index) => [

@@ -72,6 +72,7 @@ export function lineChart(input: LineChart): Markup {
       ({ className, dashed, values: points }) =>
         html`<path class="line ${className}${dashed === true ? ' dashed' : ''}" d="${linePath(points, x, area.y)}"/>`,
     ),
+    area.amountsAtEnd,
   ];
   const cell = (value: number | null | undefined) =>
     value === null || value === undefined ? '–' : format(value);

@@ -10,6 +10,8 @@ export interface Plane {
   readonly bottom: number;
   y(value: number): number;
   readonly axes: Markup;
+  /** The amounts again, for narrow screens that begin at the end of the chart. Drawn above everything else. */
+  readonly amountsAtEnd: Markup;
 }
 
 /** Half or full page width. Each is drawn at its own size, so that text stays readable. */
@@ -42,7 +44,8 @@ export function plane(
   const isAtEdge = (index: number) => index === labels.length - 1 && right - x(index) < lastLabelRoom;
   const axes = html`${values.map((value) => html`<line class="rule" x1="${left}" x2="${right}" y1="${y(value)}" y2="${y(value)}"/><text class="tick end" x="${left - 8}" y="${y(value) + 4}">${format(value)}</text>`)}
 ${labels.map((label, index) => shown.has(index) && html`<text class="tick ${isAtEdge(index) ? 'end' : 'middle'}" x="${isAtEdge(index) ? right : round(x(index))}" y="${height - 8}">${label}</text>`)}`;
-  return { width, height, left, right, bottom, y, axes };
+  const amountsAtEnd = html`<g class="amounts-at-end" aria-hidden="true">${values.map((value) => html`<text class="tick end" x="${right}" y="${y(value) + 4}">${format(value)}</text>`)}</g>`;
+  return { width, height, left, right, bottom, y, axes, amountsAtEnd };
 }
 
 /** Returns the x coordinate of each of `length` points. */
