@@ -1,4 +1,5 @@
 import type { Denial } from '../kernel/denial.ts';
+import type { Scope } from '../kernel/limits.ts';
 import type { Renaming } from './holds/customer-pseudonyms.ts';
 import type { Hold } from './holds/hold.ts';
 import type { HoldImport, ImportedHold } from './holds/hold-import.ts';
@@ -72,6 +73,8 @@ export interface Ledger<Run = unknown> {
    * wildcards) are left out.
    */
   limitUsage(orgId: string, limitIds: readonly string[]): Promise<LimitUsage[]>;
+  /** Returns the current usage of a limit with wildcards for each of these scopes, in their order. */
+  limitUsageIn(orgId: string, limitId: string, scopes: readonly Scope[]): Promise<LimitUsage[]>;
   /**
    * Returns a consistent snapshot of the counters and open holds of an org, with nothing in flight, and the result
    * of `read`, which runs within the same snapshot.

@@ -189,6 +189,27 @@ describe('spend by developer', () => {
     expect(runs).toContain('$0.40');
   });
 
+  test('shows what is left of a budget that each member has, on the page of the budget too', async () => {
+    const budget = await api('POST', '/budgets', {
+      name: 'Each developer',
+      scope_kind: 'member',
+      scope_id: '*',
+      period: 'day',
+      limit_usd: '2',
+    });
+    const body = { model: 'gpt-test', cost_usd: '1.7', member_id: 'eve' };
+    await gateway.world.request('POST', '/v1/runs', { key: gateway.org.ownerKey, body });
+    const developers = rowsOf(await open('/console/gateway/developers'));
+    expect(developers.find((row) => row.includes('eve'))).toContain('$0.30 of $2.00 left Each developer');
+    // The budget of a member alone comes first.
+    expect(developers.find((row) => row.includes('dan'))).toContain('of $0.50 left');
+    const page = await open(`/console/limits/${budget.json.id}`);
+    expect(page).toContain('Counted separately for each member.');
+    expect(rowsOf(page).find((row) => row.includes('eve'))).toMatch(/eve .*\$0\.30 Near limit of \$2\.00/);
+    expect(page).toMatch(/href="\/console\/runs\?member_id=eve&amp;from=/);
+    await api('DELETE', `/budgets/${budget.json.id}`);
+  });
+
   test('groups by key, with its name', async () => {
     expect((await call(secret)).status).toBe(200);
     await eventually(async () => {

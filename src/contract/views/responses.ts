@@ -1075,6 +1075,20 @@ export interface Responses {
       readonly value: string | null;
     }[];
   };
+  readonly 'limits.values': {
+    readonly data: readonly {
+      readonly values: Readonly<Record<string, string>>;
+      readonly standing: {
+        readonly settled: string | number;
+        readonly held: string | number;
+        readonly remaining: string | number;
+        readonly window_start: string | null;
+        readonly window_end: string | null;
+      };
+      readonly state: 'ok' | 'near' | 'exhausted';
+    }[];
+    readonly next_cursor: string | null;
+  };
   readonly 'members.change': Responses['members.read'];
   readonly 'members.invite': {
     readonly id: string;

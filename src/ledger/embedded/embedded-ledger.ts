@@ -9,6 +9,7 @@
  */
 import { applicableCounters } from '../../kernel/admission.ts';
 import type { Denial } from '../../kernel/denial.ts';
+import type { Scope } from '../../kernel/limits.ts';
 import type { Database, Transaction } from '../../platform/db/database.ts';
 import type { Durability } from '../../platform/files/durable-files.ts';
 import type { Log } from '../../platform/log.ts';
@@ -30,7 +31,14 @@ import type {
 } from '../holds/hold-request.ts';
 import { admitHold, denialFor, orgKeyId, takeHold, tooManyHolds } from '../holds/take-hold.ts';
 import type { DecidedHold, Ledger } from '../ledger.ts';
-import { emptyScope, type LimitUsage, limitUsageOf, ownCounters } from '../limits/limit-usage.ts';
+import { readSettled } from '../limits/counters.ts';
+import {
+  countersOfScopes,
+  emptyScope,
+  type LimitUsage,
+  limitUsageOf,
+  ownCounters,
+} from '../limits/limit-usage.ts';
 import { createOrgLimits, type OrgLimitsCache, readOrgLimits } from '../limits/org-limits.ts';
 import { type GroupResult, holdsOpenedBy, type PostingGroup } from '../posting.ts';
 import { addCounters, type BatchDependencies } from '../postings/posting-batch.ts';
@@ -297,12 +305,26 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
 
   async limitUsage(orgId: string, limitIds: readonly string[]): Promise<LimitUsage[]> {
     const orgState = await this.#states.open(orgId);
-    const counters = ownCounters(orgState.limits, limitIds, this.#now());
-    await addCounters(this.#options.db, orgState, orgState.missingCounters(counters, emptyScope));
-    return counters.flatMap((one) => {
+    const wanted = ownCounters(orgState.limits, limitIds, this.#now());
+    await addCounters(this.#options.db, orgState, orgState.missingCounters(wanted, emptyScope));
+    return wanted.flatMap((one) => {
       const counter = orgState.counters.get(one.key);
       return counter === undefined ? [] : [limitUsageOf(one, counter)];
     });
+  }
+
+  async limitUsageIn(orgId: string, limitId: string, scopes: readonly Scope[]): Promise<LimitUsage[]> {
+    const orgState = await this.#states.open(orgId);
+    const usages: LimitUsage[] = [];
+    for (const [index, one] of countersOfScopes(orgState.limits, limitId, scopes, this.#now()).entries()) {
+      // Missing counters are not created: that examines all open holds for each of them, and few may ever be needed.
+      const counter = orgState.counters.get(one.key) ?? {
+        ...(await readSettled(this.#options.db, orgId, one, scopes[index] ?? emptyScope)),
+        held: orgState.reservedIn(one.key),
+      };
+      usages.push(limitUsageOf(one, counter));
+    }
+    return usages;
   }
 
   async inspect<Result>(orgId: string, read: Parameters<Ledger['inspect']>[1]) {

@@ -33,22 +33,37 @@ export const emptyScope: Scope = {
   tags: null,
 };
 
-/** Returns the counters of these limits, without limits that have no single counter. Rates are counted elsewhere. */
+/** Returns the counters of these limits, without limits that have no single counter. */
 export function ownCounters(limits: OrgLimits, limitIds: readonly string[], atMs: number): LimitWindow[] {
   const wanted = new Set(limitIds);
   return limits.all
-    .filter(({ id, kind, match }) => {
-      return (
-        wanted.has(id) &&
-        kind !== 'rate' &&
-        kind !== 'chain_depth' &&
-        !Object.values(match).includes(WILDCARD)
-      );
-    })
-    .map((limit) => {
-      const window = windowOf(limit, limits.timezone, atMs);
-      return { limit, window, key: counterKey(limit, window, emptyScope) };
-    });
+    .filter(
+      (limit) => wanted.has(limit.id) && isCounted(limit) && !Object.values(limit.match).includes(WILDCARD),
+    )
+    .map((limit) => counterIn(limits, limit, emptyScope, atMs));
+}
+
+/** Returns the counter of a limit for each of these scopes; none if the limit does not exist or is not counted. */
+export function countersOfScopes(
+  limits: OrgLimits,
+  limitId: string,
+  scopes: readonly Scope[],
+  atMs: number,
+): LimitWindow[] {
+  const limit = limits.all.find(({ id }) => id === limitId);
+  return limit === undefined || !isCounted(limit)
+    ? []
+    : scopes.map((scope) => counterIn(limits, limit, scope, atMs));
+}
+
+/** Rates are counted elsewhere. */
+function isCounted({ kind }: Limit): boolean {
+  return kind !== 'rate' && kind !== 'chain_depth';
+}
+
+function counterIn({ timezone }: OrgLimits, limit: Limit, scope: Scope, atMs: number): LimitWindow {
+  const window = windowOf(limit, timezone, atMs);
+  return { limit, window, key: counterKey(limit, window, scope) };
 }
 
 export function limitUsageOf(

@@ -6,7 +6,9 @@
  */
 import { randomUUID } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
+import type { LimitWindow } from '../../kernel/admission.ts';
 import type { Denial } from '../../kernel/denial.ts';
+import type { OrgLimits, Scope } from '../../kernel/limits.ts';
 import { agreedNow } from '../../platform/db/agreed-now.ts';
 import { isLockTimeout, type Transaction } from '../../platform/db/database.ts';
 import { ServiceUnavailable } from '../../platform/service-unavailable.ts';
@@ -25,7 +27,13 @@ import type {
 } from '../holds/hold-request.ts';
 import type { Inspection, InspectRead, Ledger } from '../ledger.ts';
 import { readSettled } from '../limits/counters.ts';
-import { emptyScope, type LimitUsage, limitUsageOf, ownCounters } from '../limits/limit-usage.ts';
+import {
+  countersOfScopes,
+  emptyScope,
+  type LimitUsage,
+  limitUsageOf,
+  ownCounters,
+} from '../limits/limit-usage.ts';
 import { createOrgLimits, type OrgLimitsCache, readOrgLimits } from '../limits/org-limits.ts';
 import { type GroupResult, holdsOpenedBy, type PostingGroup } from '../posting.ts';
 import { eachIfAllFail } from '../postings/each-if-all-fail.ts';
@@ -141,21 +149,35 @@ export class PostgresLedger<Run = unknown> implements Ledger<Run> {
     return undefined;
   }
 
-  async limitUsage(orgId: string, limitIds: readonly string[]): Promise<LimitUsage[]> {
+  limitUsage(orgId: string, limitIds: readonly string[]): Promise<LimitUsage[]> {
+    return this.#usageOf(orgId, [], (limits, nowMs) => ownCounters(limits, limitIds, nowMs));
+  }
+
+  limitUsageIn(orgId: string, limitId: string, scopes: readonly Scope[]): Promise<LimitUsage[]> {
+    return this.#usageOf(orgId, scopes, (limits, nowMs) => countersOfScopes(limits, limitId, scopes, nowMs));
+  }
+
+  /** `scopes` are those of the counters, as far as they have a scope. */
+  async #usageOf(
+    orgId: string,
+    scopes: readonly Scope[],
+    countersAt: (limits: OrgLimits, nowMs: number) => readonly LimitWindow[],
+  ): Promise<LimitUsage[]> {
     const { db, clock } = this.#options;
     const nowMs = (await agreedNow(db, clock)).getTime();
-    const wanted = ownCounters(await readOrgLimits(db, orgId), limitIds, nowMs);
+    const wanted = countersAt(await readOrgLimits(db, orgId), nowMs);
     const rows = await db.query<{ key: string; settled: bigint; held: bigint }>(
       'SELECT key, settled, held FROM counters WHERE org_id = $1 AND key = ANY($2)',
       [orgId, wanted.map(({ key }) => key)],
     );
     const rowsByKey = new Map(rows.map((row) => [row.key, row]));
     const usages: LimitUsage[] = [];
-    for (const one of wanted) {
+    for (const [index, one] of wanted.entries()) {
+      const row = rowsByKey.get(one.key);
       // A counter that was not needed for a while, or since its limit was changed, has no row. It is not created here:
       // reading changes nothing.
-      const { settled } = rowsByKey.get(one.key) ?? (await readSettled(db, orgId, one, emptyScope));
-      usages.push(limitUsageOf(one, { settled, held: rowsByKey.get(one.key)?.held ?? 0n }));
+      const { settled } = row ?? (await readSettled(db, orgId, one, scopes[index] ?? emptyScope));
+      usages.push(limitUsageOf(one, { settled, held: row?.held ?? 0n }));
     }
     return usages;
   }

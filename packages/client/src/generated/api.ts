@@ -103,6 +103,8 @@ import type {
   LedgerReconciliation,
   Limit,
   LimitList,
+  LimitValue,
+  LimitValueList,
   LimitWithHistory,
   LinearForecast,
   MakeConsoleLink,
@@ -1332,6 +1334,11 @@ export interface Api {
     read(orgId: string, limitId: string, query?: {
       readonly windows?: number;
     }, options?: RequestOptions): Promise<LimitWithHistory>;
+    /** List the usage of a limit by value. */
+    values(orgId: string, limitId: string, query?: {
+      readonly limit?: number;
+      readonly cursor?: string;
+    }, options?: RequestOptions): ListRequest<LimitValue, LimitValueList>;
   };
   readonly holds: {
     /** List open holds. */

@@ -235,6 +235,7 @@ export const operations: Readonly<Record<string, string>> = {
   'capacityScenarios.delete': 'DELETE /v1/orgs/{id}/capacity-scenarios/{scenario_id} ',
   'limits.list': 'GET /v1/orgs/{id}/limits ql',
   'limits.read': 'GET /v1/orgs/{id}/limits/{limit_id} q',
+  'limits.values': 'GET /v1/orgs/{id}/limits/{limit_id}/values ql',
   'holds.list': 'GET /v1/orgs/{id}/holds ql',
   'holds.extend': 'POST /v1/orgs/{id}/holds/{decision_id}/extend b',
   'decisions.extend': 'POST /v1/decisions/{decision_id}/extend b',

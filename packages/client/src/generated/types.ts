@@ -2148,13 +2148,7 @@ export interface Limit {
   readonly match: Readonly<Record<string, string>>;
   readonly enforcement: 'block' | 'alert';
   readonly limit: string | number;
-  readonly standing: {
-    readonly settled: string | number;
-    readonly held: string | number;
-    readonly remaining: string | number;
-    readonly window_start: string | null;
-    readonly window_end: string | null;
-  } | null;
+  readonly standing: LimitValue_standing | null;
   readonly state: 'ok' | 'near' | 'exhausted' | null;
   readonly period: 'day' | 'week' | 'month' | 'quarter' | 'year' | null;
   readonly window_seconds: number | null;
@@ -2249,6 +2243,25 @@ export interface LimitThresholdReachedEvent {
 
 export type LimitUnit = 'usd' | 'tokens' | 'requests' | 'concurrent';
 
+export interface LimitValue {
+  readonly values: Readonly<Record<string, string>>;
+  readonly standing: LimitValue_standing;
+  readonly state: 'ok' | 'near' | 'exhausted';
+}
+
+export interface LimitValueList {
+  readonly data: readonly LimitValue[];
+  readonly next_cursor: string | null;
+}
+
+export interface LimitValue_standing {
+  readonly settled: string | number;
+  readonly held: string | number;
+  readonly remaining: string | number;
+  readonly window_start: string | null;
+  readonly window_end: string | null;
+}
+
 export interface LimitWithHistory {
   readonly id: string;
   readonly kind: LimitKind;
@@ -2257,13 +2270,7 @@ export interface LimitWithHistory {
   readonly match: Readonly<Record<string, string>>;
   readonly enforcement: 'block' | 'alert';
   readonly limit: string | number;
-  readonly standing: {
-    readonly settled: string | number;
-    readonly held: string | number;
-    readonly remaining: string | number;
-    readonly window_start: string | null;
-    readonly window_end: string | null;
-  } | null;
+  readonly standing: LimitValue_standing | null;
   readonly state: 'ok' | 'near' | 'exhausted' | null;
   readonly period: 'day' | 'week' | 'month' | 'quarter' | 'year' | null;
   readonly window_seconds: number | null;

@@ -4,7 +4,7 @@ import { scopeKinds, tagScope } from '../../../contract/scope-kinds.ts';
 import { limitKinds, limitUnits } from '../../../kernel/limits.ts';
 import type { ScopeKind } from '../../../kernel/scope-kinds.ts';
 import { type Period, periods } from '../../../kernel/windows.ts';
-import { listParameters } from '../../../platform/http/routes/list.ts';
+import { listParameters, pageParameters } from '../../../platform/http/routes/list.ts';
 import { choice, closed, id, nullable, timestamp } from '../../../platform/http/routes/schemas.ts';
 import { amount } from './schema.ts';
 
@@ -53,6 +53,15 @@ export const LimitFilters = listParameters(limitSorts, {
 });
 export type LimitFilters = Static<typeof LimitFilters>;
 
+const standing = closed({
+  settled: amount,
+  held: amount,
+  remaining: amount,
+  window_start: nullable(Type.String({ format: 'date-time' })),
+  window_end: nullable(Type.String({ format: 'date-time' })),
+});
+export type LimitStanding = Static<typeof standing>;
+
 export const LimitUsageView = closed({
   id,
   kind: choice(limitKinds),
@@ -63,16 +72,7 @@ export const LimitUsageView = closed({
   }),
   enforcement: choice(['block', 'alert']),
   limit: amount,
-  standing: Type.Union([
-    closed({
-      settled: amount,
-      held: amount,
-      remaining: amount,
-      window_start: nullable(Type.String({ format: 'date-time' })),
-      window_end: nullable(Type.String({ format: 'date-time' })),
-    }),
-    Type.Null(),
-  ]),
+  standing: Type.Union([standing, Type.Null()]),
   state: Type.Unsafe<LimitState | null>({
     type: ['string', 'null'],
     enum: [...limitStates, null],
@@ -87,6 +87,18 @@ export const LimitUsageView = closed({
   created_at: timestamp,
 });
 export type LimitUsageView = Static<typeof LimitUsageView>;
+
+export const LimitValuesQuery = closed(pageParameters);
+export type LimitValuesQuery = Static<typeof LimitValuesQuery>;
+
+export const LimitValueView = closed({
+  values: Type.Record(Type.String(), Type.String(), {
+    description: 'The value of each field that is `*` in the `match` of the limit.',
+  }),
+  standing,
+  state: choice(limitStates, stateMeaning),
+});
+export type LimitValueView = Static<typeof LimitValueView>;
 
 export const pastWindows = { fallback: 12, max: 60 };
 export const LimitDetailQuery = closed({

@@ -9,6 +9,7 @@ import type { Database } from '../../../platform/db/database.ts';
 import { type Condition, encodeCursor, type PageOf, pageSize } from '../../../platform/http/routes/list.ts';
 import {
   type LimitFilters,
+  type LimitStanding,
   type LimitState,
   type LimitUsageView,
   limitSorts,
@@ -125,7 +126,7 @@ export function viewLimitUsage(row: LimitRow, usage: LimitUsage | undefined): Li
   };
 }
 
-function stateOf({ capacity }: LimitRow, { settled, held }: LimitUsage): LimitState {
+export function stateOf({ capacity }: LimitRow, { settled, held }: LimitUsage): LimitState {
   const used = settled + held;
   if (used >= capacity) {
     return 'exhausted';
@@ -133,7 +134,7 @@ function stateOf({ capacity }: LimitRow, { settled, held }: LimitUsage): LimitSt
   return used * 100n >= capacity * BigInt(nearPercent) ? 'near' : 'ok';
 }
 
-function viewUsage(row: LimitRow, { settled, held, window }: LimitUsage): LimitUsageView['standing'] {
+export function viewUsage(row: LimitRow, { settled, held, window }: LimitUsage): LimitStanding {
   const left = row.capacity - settled - held;
   const instant = (atMs: number) => (hasWindow(row) ? new Date(atMs).toISOString() : null);
   return {

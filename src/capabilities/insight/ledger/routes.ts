@@ -7,14 +7,22 @@ import type { IncreaseDependencies } from './hold-increases.ts';
 import { holdRoutes } from './hold-routes.ts';
 import { listHolds } from './holds.ts';
 import { readLimitDetail } from './limit-detail.ts';
-import { LimitDetail, LimitDetailQuery, LimitFilters, LimitUsageView } from './limit-schema.ts';
+import {
+  LimitDetail,
+  LimitDetailQuery,
+  LimitFilters,
+  LimitUsageView,
+  LimitValuesQuery,
+  LimitValueView,
+} from './limit-schema.ts';
 import { listLimitUsage } from './limit-usage-list.ts';
+import { listLimitValues } from './limit-values.ts';
 import { reconcile } from './reconciliation.ts';
 import { HoldFilters, HoldView, ReconciliationView } from './schema.ts';
 
 export interface LedgerRouteDependencies extends IncreaseDependencies {
   readonly timezoneOf: TimezoneOf;
-  readonly ledger: IncreaseDependencies['ledger'] & Pick<Ledger, 'inspect' | 'limitUsage'>;
+  readonly ledger: IncreaseDependencies['ledger'] & Pick<Ledger, 'inspect' | 'limitUsage' | 'limitUsageIn'>;
   readonly drift: DriftGauge;
 }
 
@@ -28,7 +36,8 @@ export function ledgerRoutes(deps: LedgerRouteDependencies): Route[] {
       summary: 'List all limits with their usage',
       description:
         'Returns budgets, caps, customer limits, credit packs, the prepaid balance, plan and chain limits, quotas ' +
-        'and rates in one list. Rates and limits with a wildcard have no single usage: `standing` is null.',
+        'and rates in one list. Rates and limits with a wildcard have no single usage: `standing` is null. `limits.values` ' +
+        'has the usage of each value of a wildcard.',
       access: reader,
       query: LimitFilters,
       response: page(LimitUsageView),
@@ -44,6 +53,20 @@ export function ledgerRoutes(deps: LedgerRouteDependencies): Route[] {
       response: LimitDetail,
       handler: ({ params, query, now }) =>
         readLimitDetail(deps, params.id, params.limit_id, { ...query, now }),
+    }),
+    read({
+      id: 'limits.values',
+      path: '/v1/orgs/{id}/limits/{limit_id}/values',
+      summary: 'List the usage of a limit by value',
+      description:
+        'For a limit with a wildcard, such as a budget for each member: what each value has used in the current window, those with ' +
+        'the highest cost first. Values without a run in the window are not listed: all of their limit is left, less what is held. ' +
+        'A page may have fewer rows than `limit`. Empty for limits without a wildcard or a window, and for rates.',
+      access: reader,
+      query: LimitValuesQuery,
+      response: page(LimitValueView),
+      handler: ({ params, query, now }) =>
+        listLimitValues(deps, params.id, params.limit_id, { ...query, now }),
     }),
     read({
       id: 'holds.list',

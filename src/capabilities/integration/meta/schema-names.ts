@@ -25,6 +25,7 @@ export const schemaNames: SchemaNames = {
     'keys.mint': { response: 'KeyWithSecret' },
     'ledger.reconciliation': { response: 'LedgerReconciliation' },
     'limits.read': { response: 'LimitWithHistory' },
+    'limits.values': { item: 'LimitValue' },
     'members.invite': { response: 'MemberWithSignInLink' },
     'meta.deprecations': { response: 'Deprecations' },
     'meta.errors': { item: 'ErrorCode' },

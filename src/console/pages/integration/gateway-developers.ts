@@ -12,12 +12,12 @@ import {
   table,
 } from '../../components.ts';
 import { count, day, inUnit, percent, usd } from '../../format.ts';
-import { html, link, type Markup, type Part } from '../../html.ts';
+import { html, link, type Markup, type Part, path } from '../../html.ts';
 import { fieldName, limitLink, remaining } from '../../limit-names.ts';
 import { keyLink, keysById, memberNames } from '../../names.ts';
 import { notSet } from '../../run-filters.ts';
 import { type Screen, type ScreenVisit, type VisitedOrg, view } from '../../screen.ts';
-import type { LimitView, UsageRow } from '../../views.ts';
+import type { LimitUsage, LimitView, UsageRow } from '../../views.ts';
 import { developersPath, gatewayTabs } from './gateway-tabs.ts';
 
 const ranges = [
@@ -57,10 +57,13 @@ async function developers(visit: ScreenVisit) {
     ),
     denialsByKey(api, org, from),
   ]);
+  const eachBudget =
+    budgets instanceof ApiFailure ? undefined : budgets.data.find((one) => isForEach(one, field));
   const values = usage.data.map((row) => row[field] ?? null);
-  const [keys, members] = await Promise.all([
+  const [keys, members, standings] = await Promise.all([
     keysById(api, org, field === 'key_id' ? values.flatMap((id) => id ?? []) : denials.keyIds),
     memberNames(api, org, field === 'member_id' ? values : []),
+    standingsOf(api, org, eachBudget, field),
   ]);
   // Denials name keys, and only a visitor who may read keys can tell whose they are.
   const isAttributed = field === 'key_id' || denials.keyIds.every((id) => keys.has(id));
@@ -98,7 +101,16 @@ async function developers(visit: ScreenVisit) {
     {
       title: 'Budget',
       cell: ({ [field]: value = null }) =>
-        value === null ? '–' : budgetCell(visit, budgets, { field, scopeKind, value, name: nameOf(value) }),
+        value === null
+          ? '–'
+          : budgetCell(visit, budgets, {
+              field,
+              scopeKind,
+              value,
+              name: nameOf(value),
+              eachBudget,
+              standings,
+            }),
     },
     {
       title: '',
@@ -136,13 +148,48 @@ interface BudgetScope {
   readonly scopeKind: 'member' | 'key';
   readonly value: string;
   readonly name: string;
+  /** The budget for each member or key; undefined if there is none. */
+  readonly eachBudget: LimitView | undefined;
+  readonly standings: Standings;
 }
 
-/** What is left of the tightest budget of the member or the key alone; budgets for each value have no usage of one. */
+interface Standings {
+  readonly byValue: ReadonlyMap<string, LimitUsage>;
+  /** True if a value that is missing has used nothing. */
+  readonly isComplete: boolean;
+}
+
+function isForEach({ match }: LimitView, field: Field): boolean {
+  return match[field] === '*' && Object.keys(match).length === 1;
+}
+
+/** Returns what each member or key has used of the budget that each of them has. */
+async function standingsOf(
+  api: Api,
+  org: VisitedOrg,
+  eachBudget: LimitView | undefined,
+  field: Field,
+): Promise<Standings> {
+  const listed =
+    eachBudget &&
+    (await allOf((cursor) =>
+      api.tryGet<'limits.values'>(
+        link(org.path + path`/limits/${eachBudget.id}/values`, { limit: '200', cursor }),
+      ),
+    ));
+  return listed === undefined || listed instanceof ApiFailure
+    ? { byValue: new Map(), isComplete: false }
+    : {
+        byValue: new Map(listed.data.map(({ values, standing }) => [values[field] ?? '', standing])),
+        isComplete: listed.isComplete,
+      };
+}
+
+/** What is left of the tightest budget of the member or the key alone, or of the budget that each of them has. */
 function budgetCell(
   visit: ScreenVisit,
   budgets: All<LimitView> | ApiFailure,
-  { field, scopeKind, value, name }: BudgetScope,
+  { field, scopeKind, value, name, eachBudget, standings }: BudgetScope,
 ): Part {
   if (budgets instanceof ApiFailure) {
     return '–';
@@ -154,9 +201,11 @@ function budgetCell(
   if (tightest?.standing != null) {
     return html`${remaining(tightest, tightest.standing)} of ${inUnit(tightest.unit, tightest.limit)} left<span class="sub">${limitLink(tightest)}</span>`;
   }
-  const each = budgets.data.find(({ match }) => match[field] === '*' && Object.keys(match).length === 1);
-  if (each !== undefined) {
-    return html`${inUnit(each.unit, each.limit)} each<span class="sub">${limitLink(each)}</span>`;
+  if (eachBudget !== undefined) {
+    const whole = inUnit(eachBudget.unit, eachBudget.limit);
+    const standing = standings.byValue.get(value);
+    const unused = standings.isComplete ? `${whole} left` : `${whole} each`;
+    return html`${standing === undefined ? unused : html`${remaining(eachBudget, standing)} of ${whole} left`}<span class="sub">${limitLink(eachBudget)}</span>`;
   }
   const newBudget = '/console/limits/budgets/new';
   return (

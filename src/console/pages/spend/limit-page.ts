@@ -23,6 +23,7 @@ import {
 import { pathOf } from '../../operations.ts';
 import { contactLink } from '../../owner.ts';
 import { type Screen, type ScreenVisit, view } from '../../screen.ts';
+import { limitValues } from './limit-values.ts';
 
 type Limit = Responses['limits.read'];
 
@@ -39,7 +40,7 @@ async function page(visit: ScreenVisit) {
   return view(
     name,
     html`${heading(name, actions, html`${limitSubtitle(limit)} ${stateBadge(limit)}`)}
-${usageNow(limit, visit)}
+${await usageNow(limit, visit)}
 <div class="grid wide">
 ${card('Details', details(limit, visit))}
 ${card('Alerts', alerts(limit, visit))}
@@ -54,11 +55,11 @@ function changesFilter({ kind, id }: Limit): Record<string, string> {
   return kind.startsWith('chain_') ? { target_kind: 'chain_budget' } : { target: id };
 }
 
-function usageNow(limit: Limit, visit: ScreenVisit): Markup {
+async function usageNow(limit: Limit, visit: ScreenVisit): Promise<Markup> {
   const { org } = visit;
   const { standing, unit } = limit;
   if (standing === null) {
-    return card('Usage', withoutUsage(limit, visit));
+    return card('Usage', await withoutUsage(limit, visit));
   }
   const used = usedShare(limit);
   const runs = runsOfWindow(limit, standing, org.timezone);
@@ -76,7 +77,7 @@ function usedPercent(share: number): string {
   return share < 1 ? percent(Math.min(share, 0.99)) : percent(share);
 }
 
-function withoutUsage(limit: Limit, visit: ScreenVisit): Part {
+async function withoutUsage(limit: Limit, visit: ScreenVisit): Promise<Markup> {
   const { kind, unit, match } = limit;
   const field = Object.keys(match).find((name) => match[name] === '*');
   if (kind === 'rate' && unit !== 'concurrent') {
@@ -86,7 +87,7 @@ function withoutUsage(limit: Limit, visit: ScreenVisit): Part {
     return html`<p>Counted separately for each chain.</p>`;
   }
   const href = spendPerValueLink(field, limit, visit);
-  return html`<p>Counted separately for each ${fieldName(field)}.${href !== undefined && html` <a href="${href}">Spend per ${fieldName(field)}</a>`}</p>`;
+  return html`<p>Counted separately for each ${fieldName(field)}.${href !== undefined && html` <a href="${href}">Spend per ${fieldName(field)}</a>`}</p>${kind !== 'rate' && (await limitValues(limit, field, visit))}`;
 }
 
 function resets({ standing, expires_at }: Limit, timezone: string): Part {

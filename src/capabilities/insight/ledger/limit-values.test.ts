@@ -1,0 +1,119 @@
+/** The usage of limits with a wildcard, by value. */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createWorld, type TestOrg, type World } from '../../../../test/harness.ts';
+
+let world: World;
+let org: TestOrg;
+beforeAll(async () => {
+  world = await createWorld();
+  org = await world.createOrg();
+});
+afterAll(() => world.close());
+
+const own = (method: string, path: string, body?: object) =>
+  world.request(method, path.startsWith('/v1') ? path : `/v1/orgs/${org.id}/${path}`, {
+    key: org.ownerKey,
+    ...(body !== undefined && { body }),
+  });
+const spend = (fields: object) => own('POST', '/v1/runs', { model: 'm', ...fields });
+const created = async (path: string, body: object): Promise<string> => {
+  const { status, json, text } = await own('POST', path, body);
+  expect(status, text).toBe(201);
+  return json.id;
+};
+const each = (scope_kind: string) => ({
+  name: scope_kind,
+  scope_kind,
+  scope_id: '*',
+  period: 'day',
+  limit_usd: '10',
+});
+const valuesOf = async (limitId: string, query = '') =>
+  (await own('GET', `limits/${limitId}/values${query}`)).json;
+
+interface Listed {
+  readonly values: Record<string, string>;
+  readonly standing: Record<string, string>;
+  readonly state: string;
+}
+const brief = ({ data }: { readonly data: readonly Listed[] }) =>
+  data.map(({ values, standing: { settled, held, remaining }, state }) => [
+    Object.values(values).join(),
+    settled,
+    held,
+    remaining,
+    state,
+  ]);
+
+describe('values of a budget for each member', () => {
+  test('have what is settled, held and left, the highest cost first', async () => {
+    const budget = await created('budgets', each('member'));
+    await spend({ member_id: 'amy', cost_usd: '1' });
+    await spend({ member_id: 'bob', cost_usd: '8.5' });
+    await spend({ member_id: 'cid', cost_usd: '4' });
+    await spend({ cost_usd: '2' });
+    await own('POST', '/v1/edge/decision', { model: 'm', member_id: 'cid', estimated_cost_usd: '6' });
+    const listed = await valuesOf(budget);
+    expect(brief(listed)).toEqual([
+      ['bob', '8.5', '0', '1.5', 'near'],
+      ['cid', '4', '6', '0', 'exhausted'],
+      ['amy', '1', '0', '9', 'ok'],
+    ]);
+    expect(listed.data[0]).toMatchObject({
+      values: { member_id: 'bob' },
+      standing: { window_start: '2026-11-15T00:00:00.000Z', window_end: '2026-11-16T00:00:00.000Z' },
+    });
+  });
+
+  test('are those of the current window, also of a limit that was created later', async () => {
+    world.clock.advanceSeconds(24 * 3_600);
+    await spend({ member_id: 'amy', cost_usd: '3' });
+    const late = await created('budgets', { ...each('member'), name: 'late', period: 'month' });
+    expect(brief(await valuesOf(late))).toEqual([
+      ['bob', '8.5', '0', '1.5', 'near'],
+      ['amy', '4', '0', '6', 'ok'],
+      ['cid', '4', '0', '6', 'ok'],
+    ]);
+    const [daily] = (await own('GET', 'limits?search=member')).json.data;
+    expect(brief(await valuesOf(daily.id))).toEqual([['amy', '3', '0', '7', 'ok']]);
+  });
+
+  test('are paginated', async () => {
+    const late = (await own('GET', 'limits?search=late')).json.data[0].id;
+    const pages: string[][] = [];
+    for (let cursor = ''; pages.length < 10; ) {
+      const { data, next_cursor } = await valuesOf(late, `?limit=1${cursor}`);
+      pages.push(data.map(({ values }: Listed) => values.member_id));
+      if (next_cursor === null) {
+        break;
+      }
+      cursor = `&cursor=${next_cursor}`;
+    }
+    // Runs without a member are a group of usage, but not a value of the limit.
+    expect(pages).toHaveLength(4);
+    expect(pages.flat().toSorted()).toEqual(['amy', 'bob', 'cid']);
+    expect((await own('GET', `limits/${late}/values?cursor=x`)).status).toBe(422);
+  });
+});
+
+test('lists customers and values of tags too', async () => {
+  const customers = await created('customer-limits', { customer_id: '*', period: 'day', limit_usd: '5' });
+  const tags = await created('budgets', each('tag:project'));
+  await spend({ customer_id: 'acme', cost_usd: '2', tags: { project: 'site' } });
+  expect(brief(await valuesOf(customers))).toEqual([['acme', '2', '0', '3', 'ok']]);
+  const listed = await valuesOf(tags);
+  expect(brief(listed)).toEqual([['site', '2', '0', '8', 'ok']]);
+  expect(listed.data[0].values).toEqual({ 'tag:project': 'site' });
+});
+
+test('is empty for a limit without a wildcard, and finds no limit of another org', async () => {
+  const total = await created('budgets', { name: 'total', scope_kind: 'org', period: 'day', limit_usd: '5' });
+  expect(await valuesOf(total)).toEqual({ data: [], next_cursor: null });
+  const other = await world.createOrg();
+  for (const path of [`${other.id}/limits/${total}`, `${org.id}/limits/unknown`]) {
+    const answer = await world.request('GET', `/v1/orgs/${path}/values`, {
+      key: path.startsWith(other.id) ? other.ownerKey : org.ownerKey,
+    });
+    expect(answer.status).toBe(404);
+  }
+});

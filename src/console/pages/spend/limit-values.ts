@@ -1,0 +1,72 @@
+/** The usage of a limit that counts each value separately, such as a budget for each member. */
+import type { Item, Responses } from '../../../contract/views/responses.ts';
+import { ApiFailure } from '../../api.ts';
+import { nextPage, requirement, table } from '../../components.ts';
+import { daysOf } from '../../day-range.ts';
+import { matchFilters, runsLink } from '../../drill-down.ts';
+import { capitalized, inUnit } from '../../format.ts';
+import { html, link, type Markup, type Part } from '../../html.ts';
+import { fieldName, limitPath, remaining, stateBadge, usageMeter } from '../../limit-names.ts';
+import { keysById, memberNames } from '../../names.ts';
+import type { ScreenVisit } from '../../screen.ts';
+
+type Limit = Responses['limits.read'];
+type Value = Item<'limits.values'>;
+
+/** Returns a table of the values with usage in the current period of the limit. */
+export async function limitValues(limit: Limit, field: string, visit: ScreenVisit): Promise<Markup> {
+  const { api, org, query } = visit;
+  const listed = await api.tryGet<'limits.values'>(
+    link(`${org.path}/limits/${limit.id}/values`, { limit: '50', cursor: query.get('cursor') ?? undefined }),
+  );
+  if (listed instanceof ApiFailure) {
+    return html`<p>${requirement(listed)}</p>`;
+  }
+  const nameOf = await namesOf(
+    listed.data.map(({ values }) => values[field] ?? ''),
+    field,
+    visit,
+  );
+  const rows =
+    listed.data.length === 0
+      ? html`<p class="quiet">Nothing was spent in this period.</p>`
+      : table({
+          caption: `Usage per ${fieldName(field)}`,
+          rows: listed.data,
+          columns: [
+            { title: capitalized(fieldName(field)), cell: (row) => runsOf(limit, row, nameOf(row), visit) },
+            {
+              title: 'Used',
+              cell: (row) => usageMeter({ ...limit, name: nameOf(row) }, row.standing),
+            },
+            {
+              title: 'Remaining',
+              isNumber: true,
+              cell: (row) =>
+                html`${remaining(limit, row.standing)} ${stateBadge({ ...limit, ...row })}<span class="sub">of ${inUnit(limit.unit, limit.limit)}</span>`,
+            },
+          ],
+        });
+  return html`${rows}${nextPage(limitPath(limit), query, listed.next_cursor)}`;
+}
+
+/** Keys and members have names; any other value is its own. */
+async function namesOf(
+  values: readonly string[],
+  field: string,
+  { api, org }: ScreenVisit,
+): Promise<(row: Value) => string> {
+  const keys = field === 'key_id' ? await keysById(api, org, values) : undefined;
+  const members = field === 'member_id' ? await memberNames(api, org, values) : undefined;
+  return ({ values: { [field]: value = '' } }) => keys?.get(value)?.name ?? members?.get(value) ?? value;
+}
+
+function runsOf(limit: Limit, { values, standing }: Value, name: string, { org }: ScreenVisit): Part {
+  const { window_start, window_end } = standing;
+  const filters = matchFilters({ ...limit.match, ...values });
+  if (filters === undefined || window_start === null || window_end === null) {
+    return name;
+  }
+  const days = daysOf(Date.parse(window_start), Date.parse(window_end), org.timezone);
+  return html`<a href="${runsLink(filters, days)}">${name}</a>`;
+}
