@@ -2,6 +2,7 @@ import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { engine } from '../../test/harness.ts';
+import { eventually } from '../../test/support/eventually.ts';
 import { createGatewayWorld, providerKey } from '../../test/support/gateway-world.ts';
 import { makePlace } from '../../test/support/test-database.ts';
 
@@ -42,12 +43,15 @@ test('prompts, answers and keys of providers are found neither in files, logs, m
       return undefined;
     };
     await call({});
+    const files = await eventually(async () => {
+      const texts = filesIn(place.dataDir).map((path) => readFileSync(path).toString('latin1'));
+      expect(texts.some((text) => text.includes('"decisionId"'))).toBe(true);
+      return texts;
+    });
     ledger.post = post;
     const metrics = await gateway.world.request('GET', '/metrics');
     expect(metrics.text).toContain('svc_gateway_calls_total{operation="chat",status="200"}');
     const places = [metrics.text, ...gateway.world.logLines];
-    const files = filesIn(place.dataDir).map((path) => readFileSync(path).toString('latin1'));
-    expect(files.some((text) => text.includes('"decisionId"'))).toBe(true);
     const tables = await gateway.world.db.query<{ name: string }>(
       `SELECT relname AS name FROM pg_class WHERE relkind IN ('r', 'p') AND relnamespace = 'public'::regnamespace`,
     );
