@@ -202,6 +202,10 @@ const preparations: Record<string, (sample: SampleWorld, org: TestOrg) => Promis
     await done(world, 'PUT', `/v1/admin/orgs/${id}/prepaid`, { enabled: true }, world.operatorKey);
     return {};
   },
+  async 'limits.values'(sample, org) {
+    const each = { ...budget, name: fresh('Each deployment'), scope_kind: 'deployment', scope_id: '*' };
+    return { LIMIT_ID: idOf(await inOrg(sample, org, 'POST', '/budgets', each)) };
+  },
   'support_access.grants.approve': pendingGrant,
   'support_access.grants.deny': pendingGrant,
   'operator_keys.read': operatorKey,

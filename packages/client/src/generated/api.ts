@@ -1338,6 +1338,7 @@ export interface Api {
     values(orgId: string, limitId: string, query?: {
       readonly limit?: number;
       readonly cursor?: string;
+      readonly sort?: 'settled' | '-settled';
     }, options?: RequestOptions): ListRequest<LimitValue, LimitValueList>;
   };
   readonly holds: {

@@ -4,7 +4,7 @@ import { scopeKinds, tagScope } from '../../../contract/scope-kinds.ts';
 import { limitKinds, limitUnits } from '../../../kernel/limits.ts';
 import type { ScopeKind } from '../../../kernel/scope-kinds.ts';
 import { type Period, periods } from '../../../kernel/windows.ts';
-import { listParameters, pageParameters } from '../../../platform/http/routes/list.ts';
+import { listParameters } from '../../../platform/http/routes/list.ts';
 import { choice, closed, id, nullable, timestamp } from '../../../platform/http/routes/schemas.ts';
 import { amount } from './schema.ts';
 
@@ -88,7 +88,9 @@ export const LimitUsageView = closed({
 });
 export type LimitUsageView = Static<typeof LimitUsageView>;
 
-export const LimitValuesQuery = closed(pageParameters);
+/** The settled amounts as usage has them, which may be a moment older than those of the ledger. */
+export const limitValueSorts = { settled: 'int8' } as const;
+export const LimitValuesQuery = listParameters(limitValueSorts, {});
 export type LimitValuesQuery = Static<typeof LimitValuesQuery>;
 
 export const LimitValueView = closed({

@@ -71,8 +71,8 @@ describe('values of a budget for each member', () => {
     const late = await created('budgets', { ...each('member'), name: 'late', period: 'month' });
     expect(brief(await valuesOf(late))).toEqual([
       ['bob', '8.5', '0', '1.5', 'near'],
-      ['amy', '4', '0', '6', 'ok'],
       ['cid', '4', '0', '6', 'ok'],
+      ['amy', '4', '0', '6', 'ok'],
     ]);
     const [daily] = (await own('GET', 'limits?search=member')).json.data;
     expect(brief(await valuesOf(daily.id))).toEqual([['amy', '3', '0', '7', 'ok']]);
@@ -89,9 +89,10 @@ describe('values of a budget for each member', () => {
       }
       cursor = `&cursor=${next_cursor}`;
     }
-    // Runs without a member are a group of usage, but not a value of the limit.
-    expect(pages).toHaveLength(4);
-    expect(pages.flat().toSorted()).toEqual(['amy', 'bob', 'cid']);
+    expect(pages).toEqual([['bob'], ['cid'], ['amy']]);
+    const ascending = await valuesOf(late, '?sort=settled');
+    expect(ascending.data.map(({ values }: Listed) => values.member_id)).toEqual(['amy', 'cid', 'bob']);
+    expect((await own('GET', `limits/${late}/values?sort=name`)).status).toBe(422);
     expect((await own('GET', `limits/${late}/values?cursor=x`)).status).toBe(422);
   });
 });

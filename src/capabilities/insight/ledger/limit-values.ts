@@ -7,17 +7,20 @@ import {
   type MatchField,
   type Scope,
   tagNameOf,
+  type Unit,
   WILDCARD,
   windowOf,
 } from '../../../kernel/limits.ts';
+import { bucketMs } from '../../../kernel/rollup-parts.ts';
+import type { Window } from '../../../kernel/windows.ts';
 import type { Ledger } from '../../../ledger/ledger.ts';
 import { emptyScope } from '../../../ledger/limits/limit-usage.ts';
 import { findLimitsEvenEnded, type LimitRow, toLimit } from '../../../ledger/limits/limits.ts';
 import type { TimezoneOf } from '../../../ledger/limits/org-timezone.ts';
-import type { Database } from '../../../platform/db/database.ts';
-import type { PageOf } from '../../../platform/http/routes/list.ts';
-import { readUsage, type UsageRow } from '../usage/index.ts';
-import type { LimitValuesQuery, LimitValueView } from './limit-schema.ts';
+import type { Database, Queryable } from '../../../platform/db/database.ts';
+import { type PageOf, selectPage } from '../../../platform/http/routes/list.ts';
+import { type GroupBy, Params, parseDimension, selectRows } from '../usage/index.ts';
+import { type LimitValuesQuery, type LimitValueView, limitValueSorts } from './limit-schema.ts';
 import { hasWindow, stateOf, viewUsage } from './limit-usage-list.ts';
 
 export interface LimitValuesDependencies {
@@ -26,15 +29,12 @@ export interface LimitValuesDependencies {
   readonly timezoneOf: TimezoneOf;
 }
 
-/** The values of the wildcards of a limit, by field. */
-type Values = Readonly<Record<string, string>>;
-
 /** Usage tells which values were used in the window; the ledger tells how much of the limit each of them has used. */
 export async function listLimitValues(
   { db, ledger, timezoneOf }: LimitValuesDependencies,
   orgId: string,
   limitId: string,
-  { now, ...page }: LimitValuesQuery & { readonly now: Date },
+  { now, ...query }: LimitValuesQuery & { readonly now: Date },
 ): Promise<PageOf<LimitValueView>> {
   const [row] = await findLimitsEvenEnded(db, orgId, [limitId]);
   if (row === undefined || row.ended_at !== null) {
@@ -45,12 +45,9 @@ export async function listLimitValues(
   if (!isCountedByValue(row, wildcards)) {
     return { data: [], next_cursor: null };
   }
-  const { startMs, endMs } = windowOf(limit, await timezoneOf(orgId), now.getTime());
-  const period = { from: new Date(startMs).toISOString(), to: new Date(endMs).toISOString() };
-  const used = await readUsage(db, orgId, { ...page, ...period, group_by: wildcards.join() }, now);
-  const valuesUsed = used.data
-    .map((group) => valuesOf(group, wildcards))
-    .filter((values) => values !== undefined);
+  const window = windowOf(limit, await timezoneOf(orgId), now.getTime());
+  const used = await selectUsedValues(db, { orgId, window, wildcards, unit: limit.unit, query, now });
+  const valuesUsed = used.data.map(({ id }) => namedValues(wildcards, JSON.parse(id)));
   const usages = await ledger.limitUsageIn(orgId, limitId, valuesUsed.map(scopeWith));
   return {
     data: usages.map((usage, index) => ({
@@ -69,18 +66,66 @@ function isCountedByValue(row: LimitRow, wildcards: readonly MatchField[]): bool
   return wildcards.length > 0 && wildcards.every(isDimension) && hasWindow(row) && row.kind !== 'rate';
 }
 
-/** Returns undefined for runs without a value, and for the values of a tag that usage does not tell apart. */
-function valuesOf(group: UsageRow, wildcards: readonly MatchField[]): Values | undefined {
-  const values = wildcards.map((field) =>
-    isTagField(field) ? group.tags?.[tagNameOf(field)] : group[field as keyof UsageRow],
-  );
-  return values.every((value) => typeof value === 'string' && value !== WILDCARD)
-    ? Object.fromEntries(wildcards.map((field, index) => [field, values[index] as string]))
-    : undefined;
+interface UsedValuesRequest {
+  readonly orgId: string;
+  readonly window: Window;
+  readonly wildcards: readonly MatchField[];
+  readonly unit: Unit;
+  readonly query: LimitValuesQuery;
+  readonly now: Date;
+}
+
+interface UsedValues {
+  /** The values of the wildcards, as a JSON array. */
+  readonly id: string;
+  readonly settled: bigint;
+}
+
+const amountIn: Record<Unit, string> = {
+  usd: 'usd_nanos',
+  tokens: 'input_tokens + output_tokens',
+  requests: 'runs',
+};
+
+/** A window that does not start and end on a bucket of usage is extended: the ledger has its exact amounts. */
+function selectUsedValues(
+  db: Queryable,
+  { orgId, window, wildcards, unit, query, now }: UsedValuesRequest,
+): Promise<PageOf<UsedValues>> {
+  const params = new Params();
+  const range = {
+    fromMs: Math.floor(window.startMs / bucketMs) * bucketMs,
+    toMs: Math.ceil(window.endMs / bucketMs) * bucketMs,
+  };
+  const groupBy = wildcards.map((field) => parseDimension(field) as GroupBy);
+  const rows = selectRows({ orgId, now, range, filters: {}, groupBy }, params);
+  const values = wildcards.map((_, index) => `v${index}`);
+  // Empty: runs without a value. The wildcard: the values of a tag that usage does not tell apart.
+  const named = values.map((value) => `${value} <> '' AND ${value} <> '${WILDCARD}'`);
+  return selectPage<UsedValues>(db, {
+    select: `SELECT id, settled FROM (
+       SELECT json_build_array(${values.join()})::text AS id, sum(${amountIn[unit]})::int8 AS settled
+         FROM (${rows}) AS rows WHERE ${named.join(' AND ')}
+        GROUP BY ${values.join()} HAVING sum(runs) <> 0 OR sum(usd_nanos) <> 0
+     ) AS used`,
+    params: params.values,
+    where: [],
+    sorts: limitValueSorts,
+    defaultSort: '-settled',
+    query,
+  });
+}
+
+/** The values of the wildcards of a limit, by field. */
+type Values = Readonly<Record<string, string>>;
+
+function namedValues(wildcards: readonly MatchField[], values: readonly string[]): Values {
+  return Object.fromEntries(wildcards.map((field, index) => [field, values[index] ?? '']));
 }
 
 function scopeWith(values: Values): Scope {
-  const entries = Object.entries(values);
-  const tags = entries.flatMap(([field, value]) => (isTagField(field) ? [[tagNameOf(field), value]] : []));
+  const tags = Object.entries(values).flatMap(([field, value]) =>
+    isTagField(field) ? [[tagNameOf(field), value]] : [],
+  );
   return { ...emptyScope, ...values, tags: Object.fromEntries(tags) };
 }

@@ -59,9 +59,9 @@ export function ledgerRoutes(deps: LedgerRouteDependencies): Route[] {
       path: '/v1/orgs/{id}/limits/{limit_id}/values',
       summary: 'List the usage of a limit by value',
       description:
-        'For a limit with a wildcard, such as a budget for each member: what each value has used in the current window, those with ' +
-        'the highest cost first. Values without a run in the window are not listed: all of their limit is left, less what is held. ' +
-        'A page may have fewer rows than `limit`. Empty for limits without a wildcard or a window, and for rates.',
+        'For a limit with a wildcard, such as a budget for each member: what each value has used in the current window, the highest ' +
+        'amount first. Values without a run in the window are not listed: all of their limit is left, less what is held. ' +
+        'Empty for limits without a wildcard or a window, and for rates.',
       access: reader,
       query: LimitValuesQuery,
       response: page(LimitValueView),

@@ -3,7 +3,7 @@ export { csvRecord, safeText } from './csv.ts';
 export { fetchLines, findTimezone, sumUsage, type UsageGroup } from './queries.ts';
 export { usageRoutes } from './routes.ts';
 export { type GroupBy, Params, type RowsRequest, selectRows } from './rows.ts';
-export { spans, type UsageConditions, type UsageRow, usageConditions } from './schema.ts';
+export { spans, type UsageConditions, usageConditions } from './schema.ts';
 export {
   createSpooledExports,
   type ExportParts,
@@ -11,4 +11,4 @@ export {
   type TakeLines,
 } from './spooled-exports.ts';
 export { spanLabel, spanStarts } from './time-spans.ts';
-export { conditionsOf, parseDimension, readUsage, usageRange } from './usage.ts';
+export { conditionsOf, parseDimension, usageRange } from './usage.ts';

@@ -69,6 +69,8 @@ export interface ComputedSort<Row> {
 
 export interface Listing<Row> {
   readonly select: string;
+  /** Values of the parameters of `select`. */
+  readonly params?: readonly unknown[];
   readonly where: readonly Condition[];
   readonly sorts: SortFields;
   readonly computedSorts?: Readonly<Partial<Record<string, ComputedSort<Row>>>>;
@@ -97,7 +99,7 @@ export async function selectPage<Row extends { readonly id: string }>(
 
 export async function selectTwoWayPage<Row extends { readonly id: string }>(
   db: Queryable,
-  { select, where, sorts, computedSorts = {}, defaultSort, query }: Listing<Row>,
+  { select, params: selectParams = [], where, sorts, computedSorts = {}, defaultSort, query }: Listing<Row>,
 ): Promise<TwoWayPageOf<Row>> {
   const sort = query.sort ?? defaultSort;
   const descending = sort.startsWith('-');
@@ -106,7 +108,7 @@ export async function selectTwoWayPage<Row extends { readonly id: string }>(
   const column = computed?.sql ?? field;
   const limit = query.limit ?? pageSize.fallback;
 
-  const params: unknown[] = [];
+  const params = [...selectParams];
   const conditions = conditionsSql(where, params);
   const backwards = query.cursor !== undefined && sortOfCursor(query.cursor) === backwardSort(sort);
   // The rows before a position are the first ones after it in the opposite order.
