@@ -56,7 +56,7 @@ const script = (name: string) => fileURLToPath(new URL(name, import.meta.url));
 
 /** One key for all processes, since several may share a database. */
 export const operatorKey = generateKey('bench');
-const secretsKey = randomBytes(32).toString('base64');
+export const secretsKey = randomBytes(32).toString('base64');
 
 /** Starts the built service with default settings and its log in a file. */
 export async function startService({
@@ -101,7 +101,8 @@ export async function startService({
     if (!response.ok) {
       throw new Error(`${method} ${path} answered ${response.status}: ${await response.text()}`);
     }
-    return (await response.json()) as Body;
+    const text = await response.text();
+    return (text === '' ? undefined : JSON.parse(text)) as Body;
   }
   return {
     ...server(child, Number(new URL(url).port)),

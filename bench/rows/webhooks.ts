@@ -74,9 +74,10 @@ export const webhooksGrowth: PairsRow = {
     const receiver = await startReceiver();
     const old = await startSender(options, receiver, { events, subscriptions: 1, delivered });
     const fresh = await startSender(options, receiver, { events, subscriptions: 1, delivered: 0 });
+    // Half of each turn: on a fast machine the whole ones would empty the queues.
     return {
-      service: (seconds) => deliverFor(old, receiver, seconds),
-      floor: (seconds) => deliverFor(fresh, receiver, seconds),
+      service: (seconds) => deliverFor(old, receiver, seconds / 2),
+      floor: (seconds) => deliverFor(fresh, receiver, seconds / 2),
       close: async () => {
         await Promise.all([old.service.stop(), fresh.service.stop(), receiver.helper.stop()]);
       },
