@@ -94,7 +94,8 @@ function draftOf(n: number, at: Date): DatedDraft {
     at: at.toISOString(),
     actorKind: 'key',
     actorId: `key_${n % 40}`,
-    action: 'budgets.change',
+    // A log that does not start with it was cut off.
+    action: n === 0 ? 'orgs.create' : 'budgets.change',
     outcome: n % 20 === 0 ? 'denied' : 'success',
     code: n % 20 === 0 ? 'forbidden' : null,
     targetKind: 'budget',
