@@ -26,9 +26,15 @@ const orgPlaceholder = '{org}';
 /** Made once: explanations are the largest part of their pages, and differ only by the organization. */
 const explanations = new Map<EventType, (orgId: string) => Markup>();
 
+/** Sorted into groups once, because there are many types. */
+const typesByGroup = new Map<string, EventType[]>();
+for (const type of eventTypes) {
+  const types = typesByGroup.get(groupOf(type)) ?? [];
+  typesByGroup.set(groupOf(type), [...types, type]);
+}
+
 function eventGroups(orgId: string): OptionGroup[] {
-  return [...new Set(eventTypes.map(groupOf))].map((group) => {
-    const types = eventTypes.filter((type) => groupOf(type) === group);
+  return [...typesByGroup].map(([group, types]) => {
     const title = titles[group] ?? capitalized(humanize(group));
     const all = { value: `${group}.*`, label: `All ${humanize(group)} events, including future ones` };
     const each = types.map((type) => ({ value: type, label: type, help: explanation(type, orgId) }));
