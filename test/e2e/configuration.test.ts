@@ -173,7 +173,7 @@ test('a key of the organization applies what its scopes allow', async () => {
   });
   const exported = await withKey(['export']);
   expect(exported.stdout).toContain('cap_usd: "7"');
-  expect(exported.stderr).toContain('webhooks is left out: webhooks:read');
+  expect(exported.stderr).toContain('webhooks is left out: webhooks:write');
 });
 
 test('a command that is killed between the response and its secrets is completed by the next one', async () => {
