@@ -157,7 +157,7 @@ export class PostgresLedger<Run = unknown> implements Ledger<Run> {
     return this.#usageOf(orgId, scopes, (limits, nowMs) => countersOfScopes(limits, limitId, scopes, nowMs));
   }
 
-  /** `scopes` are those of the counters, as far as they have a scope. */
+  /** `scopes` has the scope of each counter; empty for limits without a wildcard, whose counters need none. */
   async #usageOf(
     orgId: string,
     scopes: readonly Scope[],

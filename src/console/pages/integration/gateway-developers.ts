@@ -185,7 +185,7 @@ async function standingsOf(
       };
 }
 
-/** What is left of the tightest budget of the member or the key alone, or of the budget that each of them has. */
+/** Shows what is left of the own budget of the member or key, the one with the least left; without one, of the budget for each. */
 function budgetCell(
   visit: ScreenVisit,
   budgets: All<LimitView> | ApiFailure,

@@ -5,7 +5,7 @@ import { nextPage, requirement, table } from '../../components.ts';
 import { daysOf } from '../../day-range.ts';
 import { matchFilters, runsLink } from '../../drill-down.ts';
 import { capitalized, inUnit } from '../../format.ts';
-import { html, link, type Markup, type Part } from '../../html.ts';
+import { html, link, type Markup, type Part, path } from '../../html.ts';
 import { fieldName, limitPath, remaining, stateBadge, usageMeter } from '../../limit-names.ts';
 import { keysById, memberNames } from '../../names.ts';
 import type { ScreenVisit } from '../../screen.ts';
@@ -17,7 +17,10 @@ type Value = Item<'limits.values'>;
 export async function limitValues(limit: Limit, field: string, visit: ScreenVisit): Promise<Markup> {
   const { api, org, query } = visit;
   const listed = await api.tryGet<'limits.values'>(
-    link(`${org.path}/limits/${limit.id}/values`, { limit: '50', cursor: query.get('cursor') ?? undefined }),
+    link(org.path + path`/limits/${limit.id}/values`, {
+      limit: '50',
+      cursor: query.get('cursor') ?? undefined,
+    }),
   );
   if (listed instanceof ApiFailure) {
     return html`<p>${requirement(listed)}</p>`;
