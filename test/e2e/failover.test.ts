@@ -114,7 +114,8 @@ describe('a former primary that stays up', () => {
       expect(json).toMatchObject({ database_refused: expect.stringContaining('older than 2') });
     });
     expect(await decide(first)).toMatchObject(unavailable);
-    expect((await readiness(first)).status).toBe(503);
+    // Readiness follows the next write probe.
+    await eventually(async () => expect((await readiness(first)).status).toBe(503));
     await first.end('SIGTERM');
     const port = await freePort();
     const restarted = spawnPurser(['serve'], { ...ownSettings, SVC_PORT: String(port) });

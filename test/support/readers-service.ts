@@ -55,6 +55,7 @@ export async function startReadersService(): Promise<ReadersService> {
     stdio: 'ignore',
     detached: true,
   });
+  const ended = once(service, 'exit');
   const url = `http://127.0.0.1:${port}`;
   await eventually(async () => {
     if (!(await fetch(`${url}/readyz`)).ok) {
@@ -69,7 +70,6 @@ export async function startReadersService(): Promise<ReadersService> {
     blocksOf: (document) => blocksOf(document).filter((block) => !isStart(block)),
     run: (blocks, more = {}) => runBlocks(blocks, { cwd: directory, env: { ...env, ...more } }),
     async stop() {
-      const ended = service.exitCode === null ? once(service, 'exit') : undefined;
       process.kill(-(service.pid ?? 0), 'SIGTERM');
       await ended;
       await provider.close();
