@@ -203,6 +203,7 @@ export default defineConfig({
           ...common,
           name: 'soak-deploy',
           include: [deployment],
+          env: { PURSER_TEST_ENGINE: 'embedded' },
         },
       },
       {

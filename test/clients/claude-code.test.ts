@@ -31,6 +31,7 @@ testCodingAgent(
     denial: { status: 402, shownReset: ({ stdout }) => stdout, reset: /resets at 2026-11-16T00:00:00/ },
     // It requests the rest of the answer, which is denied.
     truncation: { statuses: [200, 402], shown: /402 .* resets at/ },
+    withoutReasoning: ['--settings', JSON.stringify({ env: { MAX_THINKING_TOKENS: '0' } })],
   },
   ({ world, run }) => {
     test('accepts the key of the gateway as an API key', async () => {

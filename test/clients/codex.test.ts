@@ -55,6 +55,12 @@ testCodingAgent(
       reset: /hit your usage limit.* at .*\b12:00 AM/,
     },
     truncation: { statuses: [200], shown: /tok0 tok1[\s\S]*Incomplete response returned/ },
+    withoutReasoning: [
+      '--config',
+      'model_reasoning_effort="none"',
+      '--config',
+      'model_reasoning_summary="none"',
+    ],
   },
   ({ world, run }) => {
     test('makes no other request', async () => {

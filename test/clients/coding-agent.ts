@@ -26,6 +26,8 @@ export interface CodingAgent {
   readonly denial: { readonly status: number; shownReset(ended: Ended): string; readonly reset: RegExp };
   /** The statuses of its requests if a limit ends the first response, and what the user sees. */
   readonly truncation: { readonly statuses: readonly number[]; readonly shown: RegExp };
+  /** Options without which it requests reasoning, for which the whole output is held from the start. */
+  readonly withoutReasoning: readonly string[];
 }
 
 export interface AgentTests {
@@ -118,11 +120,11 @@ export function testCodingAgent(agent: CodingAgent, more: (tests: AgentTests) =>
 
     test('an answer that outgrows its limit is not requested again and again', async () => {
       await world.expectedHolds();
-      await run();
+      await run({}, agent.withoutReasoning);
       const [usual] = responseRequests(world, agent);
       world.requests.length = 0;
       await world.outgrowLimit(usual?.heldUsd ?? 0);
-      const ended = await run();
+      const ended = await run({}, agent.withoutReasoning);
       expect(responseRequests(world, agent).map(({ status }) => status)).toEqual(agent.truncation.statuses);
       expect(ended.stdout + ended.stderr).toMatch(agent.truncation.shown);
       await world.expectTruncated();

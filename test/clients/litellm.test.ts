@@ -280,7 +280,8 @@ describe.skipIf(program === undefined)('the proxy of LiteLLM', () => {
         ),
       );
       expect(statuses.filter((status) => status === 200)).toHaveLength(60);
-      expect(world.provider.requests).toHaveLength(60);
+      // LiteLLM also lists the provider's models from time to time.
+      expect(world.provider.requests.filter(({ method }) => method === 'POST')).toHaveLength(60);
       const billed = world.provider.bill.reduce((sum, one) => sum + one.outputTokens, 0);
       expect(runs.reduce((sum, run) => sum + run.output_tokens, 0)).toBe(billed);
     } finally {

@@ -66,15 +66,16 @@ describe.skipIf(bin === undefined)('the deployment files', () => {
     expect(validate('1.34', stdout).status).toBe(0);
   });
 
-  test('compose.yaml is valid, and asks for the password of the database', () => {
+  // podman-compose asks podman for its version first.
+  test.skipIf(!hasTool('podman'))('compose.yaml is valid, and asks for the password of the database', () => {
     const compose = (env: Record<string, string>) =>
       spawnSync(
         join(bin as string, 'podman-compose'),
         ['--file', join(repository, 'deploy/docker/compose.yaml'), 'config'],
         { encoding: 'utf8', env: { PATH: process.env.PATH, ...env } },
       );
-    const { status, stdout } = compose({ POSTGRES_PASSWORD: 'secret' });
-    expect(status).toBe(0);
+    const { status, stdout, stderr } = compose({ POSTGRES_PASSWORD: 'secret' });
+    expect(status, stderr).toBe(0);
     expect(stdout).toMatch(/postgres:\/\/purser:secret@database:5432\/purser/);
     expect(compose({}).status).not.toBe(0);
   });
