@@ -7,6 +7,7 @@ import {
   readFileSync,
   renameSync,
   rmSync,
+  utimesSync,
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -92,9 +93,12 @@ test('an owner whose file was taken over while it lives writes its lines again',
 
 test('files of another host are taken over once they are idle', async () => {
   mkdirSync(directory, { recursive: true });
-  writeFileSync(join(directory, 'other.1.ffffffffffff-1-ffffffffffff.spool'), 'far\n');
+  const path = join(directory, 'other.1.ffffffffffff-1-ffffffffffff.spool');
+  writeFileSync(path, 'far\n');
   expect(await textsOf(open())).toEqual([]);
-  expect(await textsOf(open({ idleMs: 0 }))).toEqual(['far']);
+  const aMinuteAgo = Date.now() / 1_000 - 60;
+  utimesSync(path, aMinuteAgo, aMinuteAgo);
+  expect(await textsOf(open())).toEqual(['far']);
 });
 
 test('takes over no more than there is room for', async () => {

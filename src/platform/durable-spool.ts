@@ -50,7 +50,6 @@ export interface DurableSpoolOptions {
   /** Default: `sync`. With `os` a line survives the end of the process, but not always a power cut. */
   readonly durability?: Durability;
   readonly segmentBytesMax?: number;
-  readonly idleMs?: number;
 }
 
 interface QueuedLine {
@@ -60,7 +59,7 @@ interface QueuedLine {
 }
 
 const defaultSegmentBytesMax = 8 * 1_024 * 1_024;
-const defaultIdleMs = 60_000;
+const idleMs = 60_000;
 const extension = '.spool';
 const rejectedFile = 'rejected.ndjson';
 const noOwner = 'none';
@@ -71,7 +70,6 @@ export class DurableSpool {
   readonly #directory: string;
   readonly #durability: Durability;
   readonly #segmentBytesMax: number;
-  readonly #idleMs: number;
   readonly #instance = randomUUID();
   #segments = 0;
   #current: OpenSegment | undefined;
@@ -82,16 +80,11 @@ export class DurableSpool {
 
   constructor(
     directory: string,
-    {
-      durability = 'sync',
-      segmentBytesMax = defaultSegmentBytesMax,
-      idleMs = defaultIdleMs,
-    }: DurableSpoolOptions = {},
+    { durability = 'sync', segmentBytesMax = defaultSegmentBytesMax }: DurableSpoolOptions = {},
   ) {
     this.#directory = directory;
     this.#durability = durability;
     this.#segmentBytesMax = segmentBytesMax;
-    this.#idleMs = idleMs;
   }
 
   /** Appends a line without line breaks. Resolves once it is durable; rejects with `ServiceUnavailable` if it is not. */
@@ -126,7 +119,7 @@ export class DurableSpool {
     for (const name of await this.#listSegments()) {
       const path = join(this.#directory, name);
       const found = await stat(path).catch(ignoreMissing);
-      if (found !== undefined && found.size <= room && isAbandoned(name, found.mtimeMs, this.#idleMs)) {
+      if (found !== undefined && found.size <= room && isAbandoned(name, found.mtimeMs)) {
         room -= found.size;
         lines.push(...(await this.#takeOverOne(path)));
       }
@@ -292,7 +285,7 @@ function ownerTag(): string {
   return `${digest(processRealm())}-${process.pid}-${digest(processStart(process.pid) ?? '')}`;
 }
 
-function isAbandoned(name: string, writtenAtMs: number, idleMs: number): boolean {
+function isAbandoned(name: string, writtenAtMs: number): boolean {
   const owner = name.slice(0, -extension.length).split('.').at(-1) ?? '';
   const [realm, pid, start] = owner.split('-');
   if (owner === noOwner) {
