@@ -260,7 +260,7 @@ describe.runIf(engine === 'embedded' && canMount())('a full disk under the log o
     const service = await startPurser(settingsOf(place));
     const org = await createSpendingOrg(service);
     const through = spending(service, org);
-    await through.cap('100');
+    await through.cap('1000');
     const decide = (key?: string) => through.decide({ estimated_cost_usd: '0.5' }, key);
     const before = (await decide()).json;
     expect(before.decision).toBe('allow');

@@ -3,6 +3,7 @@ import { cpSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } fr
 import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { amountsOf, limitOf, scopeOf, usd } from '../../../test/support/ledger-values.ts';
 import { LedgerWorld, verdictOf } from '../../../test/support/ledger-world.ts';
@@ -12,7 +13,7 @@ import { type Hold, restoredHold, storedEnd } from '../holds/hold.ts';
 import type { LogLocation } from '../holds/org-ledger-state.ts';
 import { findEnds } from '../postings/ledger-writes.ts';
 import { beginGeneration, HoldLogMismatch } from './hold-generation.ts';
-import { DamagedHoldLog, type HoldLog, type HoldLogOptions, openHoldLog } from './hold-log.ts';
+import { DamagedHoldLog, emptyAfterMs, type HoldLog, type HoldLogOptions, openHoldLog } from './hold-log.ts';
 
 const hourMs = 3_600_000;
 
@@ -74,6 +75,7 @@ function openTracked(options: Partial<HoldLogOptions> = {}) {
   };
 }
 
+const fileBytes = () => statSync(join(directory, logFiles()[0] ?? '')).size;
 const logFiles = (of = directory) => readdirSync(of).filter((name) => name.endsWith('.log'));
 
 /** Returns the holds that a new process would restore. */
@@ -143,7 +145,7 @@ describe.runIf(engine === 'embedded')('the hold log', () => {
     expect(restored().find(({ id }) => id === 'dec_2')?.expiresAtMs).toBe(6_000_000);
   });
 
-  test('is empty after all holds were removed', async () => {
+  test('is emptied a while after all holds were removed, but not while there is one', async () => {
     const log = openTracked();
     await log.append([holdOf('dec_1'), holdOf('dec_2')]);
     await log.append([holdOf('dec_3')]);
@@ -151,9 +153,34 @@ describe.runIf(engine === 'embedded')('the hold log', () => {
     log.forget(['dec_1']);
     log.forget(['dec_3']);
     log.forget(['dec_3']);
+    expect(fileBytes()).toBeGreaterThan(0);
+    await expect.poll(fileBytes).toBe(0);
     await log.append([holdOf('dec_4')]);
+    log.forget(['dec_4']);
+    await log.append([holdOf('dec_5')]);
+    await setTimeout(emptyAfterMs);
     log.close();
-    expect(restoredIds()).toEqual(['dec_4']);
+    expect(restoredIds()).toEqual(['dec_4', 'dec_5']);
+  });
+
+  test('grows by many lines at once, and contains nothing but lines once it is closed', async () => {
+    const log = openTracked();
+    await log.append([holdOf('dec_0')]);
+    const bytes = fileBytes();
+    for (let i = 1; i < 100; i += 1) {
+      await log.append([holdOf(`dec_${i}`)]);
+    }
+    expect(fileBytes()).toBe(bytes);
+    // Longer than what is left of the file.
+    const long = holdOf('dec_long', { scope: scopeOf({ customer_id: 'c'.repeat(bytes) }) });
+    await log.append([long]);
+    await log.append([holdOf('dec_last')]);
+    expect(fileBytes()).toBeGreaterThan(2 * bytes);
+    log.close();
+    expect(readFileSync(join(directory, logFiles()[0] ?? ''), 'utf8')).not.toContain('\0');
+    expect(restoredIds()).toEqual(
+      [...Array.from({ length: 100 }, (_, i) => `dec_${i}`), 'dec_last', 'dec_long'].sort(),
+    );
   });
 
   test('accepts holds while others are removed', async () => {
@@ -203,6 +230,32 @@ describe.runIf(engine === 'embedded')('the hold log', () => {
     busy.close();
     const admitted = restored().map(({ admittedAtMs }) => admittedAtMs);
     expect(Math.min(...admitted)).toBeGreaterThanOrEqual((72 - 31) * hourMs);
+  });
+
+  test('ignores a line of which a power cut left zeros at any position', async () => {
+    const log = openTracked();
+    await log.append([holdOf('dec_1')]);
+    const [name = ''] = logFiles();
+    const before = readFileSync(join(directory, name));
+    await log.append([holdOf('dec_2')]);
+    const whole = readFileSync(join(directory, name));
+    expect(whole.length).toBe(before.length);
+    log.close();
+    const start = whole.indexOf('\n') + 1;
+    const end = whole.lastIndexOf('\n') + 1;
+    for (let at = start; at < end; at += 1) {
+      for (const [from, to] of [
+        [start, at + 1],
+        [at, at + 1],
+        [at, end],
+      ] as const) {
+        for (const other of logFiles()) {
+          rmSync(join(directory, other));
+        }
+        writeFileSync(join(directory, name), Buffer.from(whole).fill(0, from, to));
+        expect(restoredIds(), `zeros from ${from} to ${to} of ${start} to ${end}`).toEqual(['dec_1']);
+      }
+    }
   });
 
   test('ignores a line that was cut short at any position, and rejects a damaged one', async () => {

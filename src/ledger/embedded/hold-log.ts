@@ -4,6 +4,9 @@
  * with `os` a line is only copied into the page cache, which survives the end of the process. A file is full at a
  * maximum size or age, and is deleted when the last hold in it has ended.
  *
+ * A file grows by many lines at once, filled with zeros, and later lines overwrite these: a sync then writes the line alone, and
+ * not also the new size of the file, which would wait for the journal of the file system.
+ *
  * A hold that has ended may still be in the log at the next start: `restoreHolds` drops those whose end is in the
  * database. The database keeps ends for some days only, so no file may live longer. A line cut short by a crash was
  * never acknowledged; it is ignored at the end of a file, and reported as damage anywhere else, which stops the
@@ -75,11 +78,17 @@ export interface Generation {
 
 export interface HoldLogOptions {
   readonly durability: Durability;
-  /** Maximum size of a file before the next one is started. */
+  /** Maximum size of the lines of a file before the next one is started. */
   readonly fileBytesMax?: number;
 }
 
 const defaultFileBytesMax = 8 * 1_024 * 1_024;
+
+/** By how much a file grows at once. */
+const growthBytes = 64 * 1_024;
+
+/** The file is emptied this long after its last hold has ended, unless a hold was added meanwhile. */
+export const emptyAfterMs = 1_000;
 
 /**
  * Maximum age of a file before the next one is started. A hold lives for one day at most, so a file is deleted at most
@@ -89,7 +98,10 @@ const fileAgeMaxMs = 6 * 3_600_000;
 
 interface LogFile extends LogLocation {
   readonly number: number;
+  /** Size of the lines. */
   bytes: number;
+  /** Size of the file: zeros follow the lines. */
+  allocatedBytes: number;
   /** Holds in the file, those of a line that is being written included. */
   open: number;
   /** The earliest time of its lines; that of a line is the latest admission time of its holds. */
@@ -104,38 +116,60 @@ export function openHoldLog(
   const numbers = readdirSync(directory).flatMap((name) => /^(\d{8})\.log$/.exec(name)?.[1] ?? []);
   const generationPath = join(directory, 'generation.json');
   let current = newFile(Math.max(0, ...numbers.map(Number)) + 1);
-  let descriptor = openSync(current.path, 'a', 0o600);
+  let descriptor = openSync(current.path, 'w', 0o600);
   /** True until the name of the current file is on disk. */
   let isNameUnsynced = true;
   /** True if a failed line could not be cut off: the next line must not follow it. */
   let isTailBroken = false;
   /** Once closed, the number of the descriptor may be reused by another file. */
   let closed = false;
+  let emptying: NodeJS.Timeout | undefined;
 
   function newFile(number: number): LogFile {
     const path = join(directory, `${String(number).padStart(8, '0')}.log`);
-    return { path, number, bytes: 0, open: 0, sinceMs: Number.POSITIVE_INFINITY };
+    return { path, number, bytes: 0, allocatedBytes: 0, open: 0, sinceMs: Number.POSITIVE_INFINITY };
   }
 
   function removeFrom(file: LogFile): void {
     file.open -= 1;
-    if (file.open === 0) {
-      try {
-        deleteOrTruncate(file);
-      } catch {
-        // Ignored: the next start finds the file again and drops its holds for the same reason.
-      }
+    if (file.open > 0) {
+      return;
+    }
+    if (file !== current) {
+      removeFile(file);
+    } else if (!closed && emptying === undefined) {
+      emptying = setTimeout(() => {
+        emptying = undefined;
+        emptyIfAllEnded();
+      }, emptyAfterMs);
+      emptying.unref();
     }
   }
 
-  function deleteOrTruncate(file: LogFile): void {
-    if (file !== current) {
+  function removeFile(file: LogFile): void {
+    try {
       rmSync(file.path, { force: true });
-    } else if (!closed) {
-      ftruncateSync(descriptor, 0);
-      file.bytes = 0;
-      file.sinceMs = Number.POSITIVE_INFINITY;
+    } catch {
+      // Ignored: the next start finds the file again and drops its holds, because their ends are in the database.
     }
+  }
+
+  function emptyIfAllEnded(): void {
+    if (current.open === 0 && cutOffAt(0)) {
+      current.sinceMs = Number.POSITIVE_INFINITY;
+    }
+  }
+
+  /** Cuts the current file off behind these bytes. Returns false if that failed. */
+  function cutOffAt(bytes: number): boolean {
+    try {
+      ftruncateSync(descriptor, bytes);
+    } catch {
+      return false;
+    }
+    current.bytes = bytes;
+    current.allocatedBytes = bytes;
+    return true;
   }
 
   function startNextFile(): void {
@@ -143,14 +177,14 @@ export function openHoldLog(
     const next = newFile(full.number + 1);
     // Opened before the old file is closed, so that the number of the descriptor is not reused while it is still
     // written to.
-    const opened = openSync(next.path, 'a', 0o600);
+    const opened = openSync(next.path, 'w', 0o600);
     closeSync(descriptor);
     current = next;
     descriptor = opened;
     isNameUnsynced = true;
     isTailBroken = false;
     if (full.open === 0) {
-      rmSync(full.path, { force: true });
+      removeFile(full);
     }
   }
 
@@ -168,17 +202,30 @@ export function openHoldLog(
     // Counted first, so that the file is not truncated during the write because its other holds have ended.
     file.open += holds.length;
     try {
-      writeFully(descriptor, line);
+      writeAtEnd(file, line);
       if (durability === 'sync') {
         await syncLine();
       }
     } catch (error) {
       file.open -= holds.length;
-      cutOff(file);
+      // A failed line must not end up in the middle of the file.
+      isTailBroken = !cutOffAt(file.bytes);
       throw error;
     }
     file.bytes += line.length;
     return file;
+  }
+
+  function writeAtEnd(file: LogFile, line: Buffer): void {
+    const end = file.bytes + line.length;
+    if (end <= file.allocatedBytes) {
+      writeFully(descriptor, line, file.bytes);
+      return;
+    }
+    const grown = Buffer.alloc(line.length + growthBytes);
+    line.copy(grown);
+    writeFully(descriptor, grown, file.bytes);
+    file.allocatedBytes = end + growthBytes;
   }
 
   async function syncLine(): Promise<void> {
@@ -186,15 +233,6 @@ export function openHoldLog(
     if (isNameUnsynced) {
       await syncPath(directory);
       isNameUnsynced = false;
-    }
-  }
-
-  /** Removes a failed line, which must not end up in the middle of the file. */
-  function cutOff(file: LogFile): void {
-    try {
-      ftruncateSync(descriptor, file.bytes);
-    } catch {
-      isTailBroken = true;
     }
   }
 
@@ -251,15 +289,18 @@ export function openHoldLog(
     close() {
       if (!closed) {
         closed = true;
+        clearTimeout(emptying);
+        emptyIfAllEnded();
+        cutOffAt(current.bytes);
         closeSync(descriptor);
       }
     },
   };
 }
 
-function writeFully(descriptor: number, bytes: Buffer): void {
+function writeFully(descriptor: number, bytes: Buffer, position: number): void {
   for (let written = 0; written < bytes.length; ) {
-    written += writeSync(descriptor, bytes, written);
+    written += writeSync(descriptor, bytes, written, bytes.length - written, position + written);
   }
 }
 
@@ -272,7 +313,7 @@ export class DamagedHoldLog extends Error {
 
 function readHolds(path: string): Hold[] {
   const lines = readFileSync(path, 'utf8').split('\n');
-  // After the last newline: nothing, or a line cut short by a crash.
+  // After the last newline: nothing, zeros, or a line cut short by a crash.
   lines.pop();
   if (lines.at(-1)?.includes('\0') === true) {
     // A power cut during the last write can leave a gap of zeros in that line. Lines before it were synced.
