@@ -31,12 +31,14 @@ export interface ConsoleDependencies {
   returnPath(requested: string | null): string;
   /** Returns the URL of the service. */
   baseUrl(): string;
+  readonly canSendMail: boolean;
 }
 
 /** Maximum size of a form, for pasted word lists and policies. Forms are read only after authentication. */
 const screenFormBytes = 1_048_576;
 
-export function consolePages({ ask, examine, visitorOf, returnPath, baseUrl }: ConsoleDependencies): Page[] {
+export function consolePages(deps: ConsoleDependencies): Page[] {
+  const { ask, examine, visitorOf, returnPath, baseUrl, canSendMail } = deps;
   const deniedTo = createDenied(screens);
 
   function pageOf(screen: Screen): Page {
@@ -107,6 +109,7 @@ export function consolePages({ ask, examine, visitorOf, returnPath, baseUrl }: C
       denied,
       credential,
       baseUrl: baseUrl(),
+      canSendMail,
       org,
     });
     const title = screen.longWork;

@@ -42,6 +42,8 @@ export interface ScreenVisit {
   readonly credential: Credential;
   /** URL of the service, for addresses that visitors copy. */
   readonly baseUrl: string;
+  /** False if the deployment has no mail server. */
+  readonly canSendMail: boolean;
   /** A placeholder with the admin path for operators, who have no organization. */
   readonly org: VisitedOrg;
 }

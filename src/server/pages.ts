@@ -29,6 +29,7 @@ export function createPages(
     allowPrivateNetworks,
     regions,
     metrics,
+    mailer,
     findCredential,
     sessions,
     backoff,
@@ -68,6 +69,7 @@ export function createPages(
       visitorOf: async (visit) => (await supportEntry.visitorOf(visit)) ?? visitorOf(sessions, visit),
       returnPath,
       baseUrl,
+      canSendMail: mailer.isConfigured,
     }),
   ];
 }

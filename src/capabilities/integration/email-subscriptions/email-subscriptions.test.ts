@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { createWorld, type TestOrg, type World } from '../../../../test/harness.ts';
 import { eventually } from '../../../../test/support/eventually.ts';
+import { cookieOf, postForm } from '../../../../test/support/sign-in.ts';
 import { type SmtpSink, startSmtpSink } from '../../../../test/support/smtp-sink.ts';
 import { alertEvents } from '../../../contract/alert-events.ts';
 
@@ -124,7 +125,7 @@ describe('a subscription', () => {
     ]);
   });
 
-  test('cannot be created without a mail server', async () => {
+  test('cannot be created without a mail server, as the console says before the form is filled in', async () => {
     const without = await createWorld();
     try {
       org = await without.createOrg();
@@ -133,6 +134,11 @@ describe('a subscription', () => {
       const { status, json } = await without.request('POST', path, { key: org.ownerKey, body });
       expect(status).toBe(409);
       expect(json.error.message).toContain('SVC_SMTP_URL');
+      const cookie = cookieOf(await postForm(without, '/console/login', { key: org.ownerKey }));
+      for (const page of ['/console/email-alerts', '/console/email-alerts/new']) {
+        const { text } = await without.request('GET', page, { headers: { cookie } });
+        expect(text).toContain('Ask the operator to set <code>SVC_SMTP_URL</code>');
+      }
     } finally {
       await without.close();
     }

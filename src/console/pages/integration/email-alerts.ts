@@ -33,6 +33,11 @@ const soonWithinMs = 60_000;
 type Subscription = Responses['email_subscriptions.read'];
 type Delivery = Item<'email_subscriptions.deliveries.list'>;
 
+/** Shown before a form is filled in that the API would reject. */
+const mailNote = ({ canSendMail }: ScreenVisit): Part =>
+  !canSendMail &&
+  html`<p class="note">Purser cannot send e-mail yet. Ask the operator to set <code>SVC_SMTP_URL</code>.</p>`;
+
 const apiPath = ({ org, params }: ScreenVisit, rest = '') =>
   org.path + pathOf(`/email-subscriptions/{email_subscription_id}${rest}`, params);
 
@@ -70,6 +75,7 @@ export const emailAlertScreens: readonly Screen[] = [
     intro: 'Each alert is sent once, such as once per limit and day.',
     submit: 'Create e-mail alert',
     back: listPath,
+    above: mailNote,
     fields: () => fields(),
     load: async () => ({ events: [...alertEvents], digest: 'none', enabled: 'true' }),
     call: 'POST {org}/email-subscriptions',
@@ -163,7 +169,7 @@ async function list(visit: ScreenVisit) {
   });
   return view(
     'E-mail alerts',
-    html`${heading('E-mail alerts', create, html`For Slack and Microsoft Teams, create a <a href="/console/webhooks">webhook</a>.`)}
+    html`${heading('E-mail alerts', create, html`For Slack and Microsoft Teams, create a <a href="/console/webhooks">webhook</a>.`)}${mailNote(visit)}
 ${card('E-mail alerts', body)}`,
   );
 }
@@ -186,7 +192,7 @@ ${linkButton(visit, { path: `${here}/edit`, label: 'Edit' })}
 ${confirmButton(visit, { path: `${here}/delete`, label: 'Delete e-mail alert', thing: nameOf(found) }, 'Messages that wait will not be sent. This cannot be undone.')}`;
   const page = view(
     'E-mail alert',
-    html`${heading('E-mail alert', buttons, nameOf(found))}
+    html`${heading('E-mail alert', buttons, nameOf(found))}${mailNote(visit)}
 ${card(
   'Details',
   definitionList([
