@@ -33,8 +33,10 @@ export interface Period {
 
 type When = Pick<ScreenVisit, 'now' | 'query'> & { readonly org: { readonly timezone: string } };
 
+type Fallback = 'all' | '30d' | 'today';
+
 /** `fallback` is the period of an address without one. */
-export function periodOf({ query, now, org }: When, fallback: 'all' | '30d'): Period {
+export function periodOf({ query, now, org }: When, fallback: Fallback): Period {
   const timezone = org.timezone;
   const [from, to] = [query.get('from')?.trim() ?? '', query.get('to')?.trim() ?? ''];
   const asked = query.get('range') ?? '';
@@ -71,7 +73,7 @@ export function periodOf({ query, now, org }: When, fallback: 'all' | '30d'): Pe
 }
 
 /** Returns undefined if there is no such range. */
-function periodName(asked: string, hasDates: boolean, fallback: 'all' | '30d'): PeriodName | undefined {
+function periodName(asked: string, hasDates: boolean, fallback: Fallback): PeriodName | undefined {
   switch (asked) {
     case 'custom':
     case 'all':

@@ -173,11 +173,11 @@ describe('spend by developer', () => {
   });
 
   test('shows spend, calls, denials and the budget of each member, with its runs', async () => {
-    for (const range of ['today', '7d', '30d']) {
+    for (const range of ['today', '7d', '30d', 'month']) {
       const page = await open(`/console/gateway/developers?range=${range}`);
       const row = rowsOf(page).find((one) => one.includes('dan'));
       expect(row).toMatch(/dan \$0\.40 \d+% 1 2 \$0\.10 of \$0\.50 left Gateway: dan Runs/);
-      expect(page).toMatch(/href="\/console\/runs\?member_id=dan&amp;from=/);
+      expect(page).toContain(`href="/console/runs?member_id=dan&amp;range=${range}"`);
       expect(page).toContain('>Spend by member</caption>');
     }
     const runs = await open(
@@ -208,6 +208,18 @@ describe('spend by developer', () => {
     expect(rowsOf(page).find((row) => row.includes('eve'))).toMatch(/eve .*\$0\.30 Near limit of \$2\.00/);
     expect(page).toMatch(/href="\/console\/runs\?member_id=eve&amp;from=/);
     await api('DELETE', `/budgets/${budget.json.id}`);
+  });
+
+  test('shows another range, and rejects one that does not exist', async () => {
+    const earlier = await open('/console/gateway/developers?range=custom&from=2026-01-01&to=2026-01-31');
+    expect(earlier).toContain('No calls in this range');
+    expect(earlier).toContain('1 – 31 Jan 2026');
+    const { status, text } = await gateway.world.request('GET', '/console/gateway/developers?range=decade', {
+      headers: { cookie },
+    });
+    expect(status).toBe(422);
+    expect(text).toMatch(/Invalid range\..*<code>range<\/code>/s);
+    expect(text).not.toContain('$0.40');
   });
 
   test('groups by key, with its name', async () => {

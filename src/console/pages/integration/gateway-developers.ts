@@ -1,7 +1,8 @@
 /** Spend of each member or API key: calls, denials and what is left of the budget. */
-import { calendarWindow } from '../../../kernel/windows.ts';
+import type { Responses } from '../../../contract/views/responses.ts';
 import { type Api, ApiFailure } from '../../api.ts';
 import {
+  alert,
   type Column,
   card,
   empty,
@@ -11,20 +12,16 @@ import {
   requirement,
   table,
 } from '../../components.ts';
-import { count, day, inUnit, percent, usd } from '../../format.ts';
+import { count, inUnit, percent, usd } from '../../format.ts';
 import { html, link, type Markup, type Part, path } from '../../html.ts';
 import { fieldName, limitLink, remaining } from '../../limit-names.ts';
 import { keyLink, keysById, memberNames } from '../../names.ts';
+import { type Period, periodBar, periodOf } from '../../periods.ts';
 import { notSet } from '../../run-filters.ts';
 import { type Screen, type ScreenVisit, type VisitedOrg, view } from '../../screen.ts';
 import type { LimitUsage, LimitView, UsageRow } from '../../views.ts';
 import { developersPath, gatewayTabs } from './gateway-tabs.ts';
 
-const ranges = [
-  ['today', 'Today', 0],
-  ['7d', '7 days', 6],
-  ['30d', '30 days', 29],
-] as const;
 const groupings = [
   ['member_id', 'Member', 'By member', 'member'],
   ['key_id', 'API key', 'By API key', 'key'],
@@ -40,22 +37,51 @@ export const gatewayDeveloperScreens: readonly Screen[] = [
 
 async function developers(visit: ScreenVisit) {
   const { api, org, query } = visit;
-  const [range, , daysBefore] = ranges.find(([name]) => name === query.get('range')) ?? ranges[0];
-  const [field, title, , scopeKind] = groupings.find(([name]) => name === query.get('by')) ?? groupings[0];
-  const from = rangeStart(visit, daysBefore);
-  const [usage, budgets, denials] = await Promise.all([
-    api.get<'usage.read'>(
-      link(`${org.path}/usage`, {
-        group_by: field,
-        from,
-        limit: '50',
-        cursor: query.get('cursor') ?? undefined,
-      }),
-    ),
+  const period = periodOf(visit, 'today');
+  const grouping = groupings.find(([name]) => name === query.get('by')) ?? groupings[0];
+  const [field] = grouping;
+  const usage = await api.tryGet<'usage.read'>(
+    link(`${org.path}/usage`, {
+      group_by: field,
+      ...period.api,
+      limit: '50',
+      cursor: query.get('cursor') ?? undefined,
+    }),
+  );
+  if (usage instanceof ApiFailure && usage.code !== 'validation_failed') {
+    throw usage;
+  }
+  const body =
+    usage instanceof ApiFailure
+      ? alert('Invalid range.', usage.fields)
+      : await spendOf(visit, usage, period, grouping);
+  const choices = groupings.map(
+    ([name, , label]) =>
+      html`<a class="button" href="${link(developersPath, { ...period.query, by: name })}"${name === field && html` aria-current="true"`}>${label}</a> `,
+  );
+  return view(
+    'Spend by developer',
+    html`${heading('Gateway', undefined, html`All runs, through the gateway or not. ${period.label} (${org.timezone}).`)}
+${gatewayTabs(developersPath)}
+${periodBar({ path: developersPath, query, period })}
+<div class="choices" role="group" aria-label="Group by">${choices}</div>
+${card('Spend by developer', body)}`,
+    usage instanceof ApiFailure ? usage.status : 200,
+  );
+}
+
+async function spendOf(
+  visit: ScreenVisit,
+  usage: Responses['usage.read'],
+  period: Period,
+  [field, title, , scopeKind]: (typeof groupings)[number],
+): Promise<Markup> {
+  const { api, org, query } = visit;
+  const [budgets, denials] = await Promise.all([
     allOf<LimitView>((cursor) =>
       api.tryGet<'limits.list'>(link(`${org.path}/limits`, { kind: 'budget', limit: '200', cursor })),
     ),
-    denialsByKey(api, org, from),
+    denialsByKey(api, org, period),
   ]);
   const eachBudget =
     budgets instanceof ApiFailure ? undefined : budgets.data.find((one) => isForEach(one, field));
@@ -116,31 +142,14 @@ async function developers(visit: ScreenVisit) {
       title: '',
       cell: (row) =>
         row[field] != null &&
-        html`<a href="${link('/console/runs', { [field]: row[field], from })}">Runs<span class="hidden"> of ${nameOf(row[field])}</span></a>`,
+        html`<a href="${link('/console/runs', { [field]: row[field], ...period.query })}">Runs<span class="hidden"> of ${nameOf(row[field])}</span></a>`,
     },
   ];
-  const body =
+  const rows =
     usage.data.length === 0
-      ? empty('No calls yet', 'Spend appears here once calls are made in this range.')
+      ? empty('No calls in this range', 'Spend appears here once calls are made.')
       : html`${table({ caption: `Spend by ${fieldName(field)}`, rows: usage.data, columns })}${nextPage(developersPath, query, usage.next_cursor)}`;
-  const choose = (name: string, value: string, label: string, isCurrent: boolean) =>
-    html`<a class="button" href="${link(developersPath, { by: field, range, [name]: value })}"${isCurrent && html` aria-current="true"`}>${label}</a> `;
-  return view(
-    'Spend by developer',
-    html`${heading('Gateway', undefined, html`All runs since ${day(from, org.timezone)}, through the gateway or not.`)}
-${gatewayTabs(developersPath)}
-<div class="choices"><div class="presets" role="group" aria-label="Range">${ranges.map(([name, label]) => choose('range', name, label, name === range))}</div>
-<div class="presets" role="group" aria-label="Group by">${groupings.map(([name, , label]) => choose('by', name, label, name === field))}</div></div>
-${card('Spend by developer', html`${body}${notes(budgets, denials, { field, isAttributed })}`)}`,
-  );
-}
-
-function rangeStart({ now, org }: ScreenVisit, daysBefore: number): string {
-  let { startMs } = calendarWindow('day', org.timezone, now.getTime());
-  for (let back = 0; back < daysBefore; back += 1) {
-    ({ startMs } = calendarWindow('day', org.timezone, startMs - 1));
-  }
-  return new Date(startMs).toISOString();
+  return html`${rows}${notes(budgets, denials, { field, isAttributed })}`;
 }
 
 interface BudgetScope {
@@ -227,7 +236,6 @@ async function allOf<Row>(
   read: (
     cursor: string | undefined,
   ) => Promise<{ readonly data: readonly Row[]; readonly next_cursor: string | null } | ApiFailure>,
-  isEnough: (last: Row) => boolean = () => false,
 ): Promise<All<Row> | ApiFailure> {
   const data: Row[] = [];
   let cursor: string | undefined;
@@ -237,8 +245,7 @@ async function allOf<Row>(
       return listed;
     }
     data.push(...listed.data);
-    const last = data.at(-1);
-    if (listed.next_cursor === null || last === undefined || isEnough(last)) {
+    if (listed.next_cursor === null) {
       return { data, isComplete: true };
     }
     cursor = listed.next_cursor;
@@ -251,21 +258,16 @@ interface Denials {
   readonly keyIds: readonly string[];
 }
 
-async function denialsByKey(api: Api, org: VisitedOrg, from: string): Promise<Denials> {
-  const since = Date.parse(from);
-  const isBefore = ({ last_at }: { readonly last_at: string }) => Date.parse(last_at) < since;
-  const all = await allOf(
-    (cursor) => api.tryGet<'refusals.list'>(link(`${org.path}/refusals`, { limit: '200', cursor })),
-    isBefore,
+async function denialsByKey(api: Api, org: VisitedOrg, period: Period): Promise<Denials> {
+  const all = await allOf((cursor) =>
+    api.tryGet<'refusals.list'>(link(`${org.path}/refusals`, { ...period.api, limit: '200', cursor })),
   );
   if (all instanceof ApiFailure) {
     return { byKey: all, keyIds: [] };
   }
   const byKey = new Map<string, number>();
   for (const denial of all.data) {
-    if (!isBefore(denial)) {
-      byKey.set(denial.key_id, (byKey.get(denial.key_id) ?? 0) + denial.count);
-    }
+    byKey.set(denial.key_id, (byKey.get(denial.key_id) ?? 0) + denial.count);
   }
   return { byKey, keyIds: [...byKey.keys()] };
 }
