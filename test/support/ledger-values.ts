@@ -1,6 +1,7 @@
-/** Limits, scopes and amounts for ledger tests, with defaults for everything that a test does not set. */
+/** Limits, scopes, amounts and holds for ledger tests, with defaults for everything that a test does not set. */
 import { type Amounts, type Limit, type OrgLimits, orgLimits, type Scope } from '../../src/kernel/limits.ts';
 import { parseSignedUsd } from '../../src/kernel/money.ts';
+import type { Hold } from '../../src/ledger/holds/hold.ts';
 
 export function usd(text: string): bigint {
   const nanos = parseSignedUsd(text);
@@ -50,6 +51,24 @@ export function limitOf(fields: Partial<Limit> & Pick<Limit, 'id' | 'kind' | 'ca
 
 export function limitsOf(all: readonly Limit[], timezone = 'UTC'): OrgLimits {
   return orgLimits({ orgId: 'org_1', version: 1n, timezone, readRpm: null, all });
+}
+
+export function holdOf(id: string, fields: Partial<Hold> = {}): Hold {
+  return {
+    id,
+    orgId: 'org_1',
+    runId: null,
+    surface: 'edge',
+    scope: scopeOf(),
+    amounts: amountsOf('1.5', 20n),
+    admittedAtMs: 1_000,
+    expiresAtMs: 901_000,
+    shares: [{ key: 'cap_1@0', unit: 'usd' }],
+    packs: [],
+    priceVersion: null,
+    idempotency: null,
+    ...fields,
+  };
 }
 
 /** Seeded random generator (mulberry32). */

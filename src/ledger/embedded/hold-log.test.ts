@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { amountsOf, limitOf, scopeOf, usd } from '../../../test/support/ledger-values.ts';
+import { amountsOf, holdOf, limitOf, scopeOf, usd } from '../../../test/support/ledger-values.ts';
 import { LedgerWorld, verdictOf } from '../../../test/support/ledger-world.ts';
 import { engine } from '../../../test/support/test-database.ts';
 import type { Database } from '../../platform/db/database.ts';
@@ -16,24 +16,6 @@ import { beginGeneration, HoldLogMismatch } from './hold-generation.ts';
 import { DamagedHoldLog, emptyAfterMs, type HoldLog, type HoldLogOptions, openHoldLog } from './hold-log.ts';
 
 const hourMs = 3_600_000;
-
-function holdOf(id: string, fields: Partial<Hold> = {}): Hold {
-  return {
-    id,
-    orgId: 'org_1',
-    runId: null,
-    surface: 'edge',
-    scope: scopeOf(),
-    amounts: amountsOf('1.5', 20n),
-    admittedAtMs: 1_000,
-    expiresAtMs: 901_000,
-    shares: [{ key: 'cap_1@0', unit: 'usd' }],
-    packs: [],
-    priceVersion: null,
-    idempotency: null,
-    ...fields,
-  };
-}
 
 let directory: string;
 beforeEach(async () => {

@@ -130,8 +130,8 @@ export function openHoldLog(
     return { path, number, bytes: 0, allocatedBytes: 0, open: 0, sinceMs: Number.POSITIVE_INFINITY };
   }
 
-  function removeFrom(file: LogFile): void {
-    file.open -= 1;
+  function removeFrom(file: LogFile, holds = 1): void {
+    file.open -= holds;
     if (file.open > 0) {
       return;
     }
@@ -207,9 +207,9 @@ export function openHoldLog(
         await syncLine();
       }
     } catch (error) {
-      file.open -= holds.length;
       // A failed line must not end up in the middle of the file.
       isTailBroken = !cutOffAt(file.bytes);
+      removeFrom(file, holds.length);
       throw error;
     }
     file.bytes += line.length;
