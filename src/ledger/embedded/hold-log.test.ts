@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { amountsOf, holdOf, limitOf, scopeOf, usd } from '../../../test/support/ledger-values.ts';
+import { holdOf, limitOf, scopeOf, usd } from '../../../test/support/ledger-values.ts';
 import { LedgerWorld, verdictOf } from '../../../test/support/ledger-world.ts';
 import { engine } from '../../../test/support/test-database.ts';
 import type { Database } from '../../platform/db/database.ts';
