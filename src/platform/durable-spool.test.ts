@@ -131,3 +131,22 @@ test('a directory that cannot be written fails as unavailable, and works again w
   await spool.append('two');
   expect(readFileSync(join(directory, files()[0] as string), 'utf8')).toBe('two\n');
 });
+
+test.each(['sync', 'os'] as const)(
+  'a file that cannot be deleted holds nothing up (%s)',
+  async (durability) => {
+    const spool = open({ durability, segmentBytesMax: 4 });
+    const first = await spool.append('one');
+    const second = await spool.append('two');
+    const away = `${directory}-away`;
+    renameSync(directory, away);
+    writeFileSync(directory, 'a file in its place');
+    await spool.release(second);
+    await spool.release(first);
+    await expect(spool.append('three')).rejects.toThrow(ServiceUnavailable);
+    rmSync(directory);
+    await spool.append('four');
+    expect(readFileSync(join(directory, files()[0] as string), 'utf8')).toBe('four\n');
+    rmSync(away, { recursive: true });
+  },
+);

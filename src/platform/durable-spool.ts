@@ -99,8 +99,7 @@ export class DurableSpool {
   async release(segment: Segment, lines = 1): Promise<void> {
     segment.lines -= lines;
     if (segment.lines === 0 && segment !== this.#current) {
-      this.#unreleased.delete(segment);
-      await rm(segment.path, { force: true });
+      await this.#remove(segment);
     } else if (segment.lines === 0 && this.#flushing === undefined) {
       // Without syncs lines come and go often, and a new file would cost more than they do.
       this.#flushing = this.#durability === 'os' ? this.#emptyCurrent() : this.#retireCurrent();
@@ -239,10 +238,15 @@ export class DurableSpool {
     if (segment !== undefined) {
       await segment.file.close().catch(() => undefined);
       if (segment.lines === 0) {
-        this.#unreleased.delete(segment);
-        await rm(segment.path, { force: true });
+        await this.#remove(segment);
       }
     }
+  }
+
+  /** A file that cannot be deleted is read again later, by readers that have seen its lines. */
+  async #remove(segment: Segment): Promise<void> {
+    this.#unreleased.delete(segment);
+    await rm(segment.path, { force: true }).catch(() => undefined);
   }
 
   async #takeOverOne(path: string): Promise<SpooledLine[]> {
