@@ -18,6 +18,7 @@ import type { Mark } from '../../ledger/posting.ts';
 import { DurableSpool, type Segment } from '../../platform/durable-spool.ts';
 import type { Caller } from '../../platform/http/routes/access.ts';
 import type { Job } from '../../platform/jobs/jobs.ts';
+import { ServiceUnavailable } from '../../platform/service-unavailable.ts';
 import type { Clock } from '../../platform/time/clock.ts';
 import type { CallAttribution } from '../attribution-headers.ts';
 
@@ -68,11 +69,15 @@ interface PendingSettlement {
   readonly posting: CallPosting | undefined;
   /** Undefined if it could not be written to disk. */
   readonly segment: Segment | undefined;
+  /** Attempts that have failed although the ledger is available. */
+  faults: number;
 }
 
 type DraftedSettlement = PendingSettlement & { readonly posting: CallPosting };
 
 const postedTogetherMax = 500;
+/** A settlement that has failed this often, about once a second, cannot be posted. */
+const faultsMax = 60;
 const takeOverEveryMs = 10_000;
 const takeOverBytesMax = 67_108_864;
 
@@ -86,6 +91,8 @@ export function createSettlements({
   // A power cut may lose the last lines. Their holds are posted at the held amount then, which is never too little.
   const spool = new DurableSpool(directory, { durability: 'os' });
   const waiting: PendingSettlement[] = [];
+  /** Settlements that have failed although the ledger is available. The job tries them again. */
+  const faulty: PendingSettlement[] = [];
   /** Number of settlements of each org that wait or are being posted. */
   const waitingOf = new Map<string, number>();
   let postingNow: Promise<void> | undefined;
@@ -144,7 +151,7 @@ export function createSettlements({
       await post(pending);
       return true;
     } catch (error) {
-      return isRejected(error, pending.settlement);
+      return isRejected(error, pending);
     }
   }
 
@@ -163,7 +170,7 @@ export function createSettlements({
       const postings = drafted.map(({ posting }) => posting);
       const errors = await settleCalls(runs, orgId, postings);
       return drafted.filter(
-        ({ settlement }, index) => errors[index] !== undefined && !isRejected(errors[index], settlement),
+        (pending, index) => errors[index] !== undefined && !isRejected(errors[index], pending),
       );
     } catch {
       // One of them may have failed the others.
@@ -188,12 +195,19 @@ export function createSettlements({
   }
 
   /** A settlement that can never be posted is left to the expiry of its hold, which posts the held amount. */
-  function isRejected(error: unknown, { orgId, runId, decisionId }: Settlement): boolean {
-    if (!(error instanceof ApiError) || error.status >= 500) {
+  function isRejected(error: unknown, pending: PendingSettlement): boolean {
+    const isInvalid = error instanceof ApiError && error.status < 500;
+    if (!isInvalid && (isOutage(error) || !isFaulty(pending))) {
       return false;
     }
+    const { orgId, runId, decisionId } = pending.settlement;
     log.error(
-      { tenant: orgId, run: runId, decision: decisionId, code: error.code },
+      {
+        tenant: orgId,
+        run: runId,
+        decision: decisionId,
+        ...(isInvalid ? { code: error.code } : { err: error }),
+      },
       'the ledger rejected the settlement of a gateway call; its held amount will be posted',
     );
     return true;
@@ -231,8 +245,11 @@ export function createSettlements({
     for (let left = waiting.length; left > 0 && !isLedgerAway; left -= postedTogetherMax) {
       const batch = waiting.splice(0, Math.min(left, postedTogetherMax));
       const failed = new Set(await postTogether(batch));
-      waiting.unshift(...failed);
-      isLedgerAway = failed.size > 0;
+      // One that fails by itself must not keep the others waiting.
+      faulty.push(...batch.filter((pending) => failed.has(pending) && pending.faults > 0));
+      const unposted = batch.filter((pending) => failed.has(pending) && pending.faults === 0);
+      waiting.unshift(...unposted);
+      isLedgerAway = unposted.length > 0;
       await remove(batch.filter((pending) => !failed.has(pending)));
     }
   }
@@ -268,7 +285,7 @@ export function createSettlements({
         await spool.setAside(text, 'the line is damaged');
         await spool.release(segment);
       } else {
-        add({ settlement, posting: undefined, segment });
+        add({ settlement, posting: undefined, segment, faults: 0 });
       }
     }
   }
@@ -281,7 +298,7 @@ export function createSettlements({
         log.error({ err }, 'cannot write a settlement of a gateway call to disk');
         return undefined;
       });
-      add({ settlement, posting, segment });
+      add({ settlement, posting, segment, faults: 0 });
       if (segment === undefined) {
         await postNow();
       } else {
@@ -291,7 +308,7 @@ export function createSettlements({
     },
     post: (orgId) => (waitingOf.has(orgId) && !isLedgerAway ? postOrg(orgId) : undefined),
     get pending() {
-      return waiting.length;
+      return waiting.length + faulty.length;
     },
     job: {
       id: 'retry-gateway-settlements',
@@ -300,6 +317,7 @@ export function createSettlements({
         if (performance.now() - takenOverAtMs >= takeOverEveryMs) {
           await takeOver();
         }
+        waiting.push(...faulty.splice(0, postedTogetherMax));
         await postNow();
         return false;
       },
@@ -311,6 +329,15 @@ export function createSettlements({
       await spool.close();
     },
   };
+}
+
+function isFaulty(pending: PendingSettlement): boolean {
+  pending.faults += 1;
+  return pending.faults >= faultsMax;
+}
+
+function isOutage(error: unknown): boolean {
+  return error instanceof ServiceUnavailable || error instanceof ApiError;
 }
 
 function isDrafted(pending: PendingSettlement): pending is DraftedSettlement {
