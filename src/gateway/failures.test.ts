@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
 import Anthropic from '@anthropic-ai/sdk';
 import OpenAI from 'openai';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
@@ -206,6 +208,21 @@ test('close: a stream whose client has left is closed, and posted as an upper bo
   );
   const run = await lastRun();
   expect(run?.output_tokens).toBeGreaterThanOrEqual(gateway.provider.bill[0]?.outputTokens ?? 0);
+});
+
+test('close: a client that leaves before the provider has accepted the connection costs nothing', async () => {
+  const abort = new AbortController();
+  // The handshake of TLS never ends.
+  const silent = createServer(() => abort.abort());
+  await once(silent.listen(0, '127.0.0.1'), 'listening');
+  const { port } = silent.address() as AddressInfo;
+  gateway.connections = [connectionTo(`https://127.0.0.1:${port}`)];
+  gateway.settings = { ...gateway.settings, onAbort: 'close' };
+  expect(await errorOf(openai.chat.completions.create(chat, { signal: abort.signal }))).toBeDefined();
+  await eventually(async () =>
+    expect(await lastRun()).toMatchObject({ status: 'cancelled', cost_usd: '0', marks: [] }),
+  );
+  silent.close();
 });
 
 test('a client that leaves before the response costs what the provider billed', async () => {

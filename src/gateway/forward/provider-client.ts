@@ -141,12 +141,14 @@ class ResponseReceiver implements Dispatcher.DispatchHandler {
   readonly #resolve: (response: ProviderResponse) => void;
   readonly #reject: (error: ProviderUnreachable) => void;
   readonly #onCut = () => {
-    this.#reject(unreachable(new Error('cut'), this.#host, true));
+    this.#reject(unreachable(new Error('cut'), this.#host, this.#isSent));
     this.#body?.broken();
     this.#controller?.abort(new Error('the process stops'));
   };
   #controller: Dispatcher.DispatchController | undefined;
   #body: ReceivedBody | undefined;
+  /** True once the provider may have received a part of the request. */
+  #isSent = false;
 
   constructor(
     host: string,
@@ -165,6 +167,8 @@ class ResponseReceiver implements Dispatcher.DispatchHandler {
     this.#controller = controller;
     if (this.#cut?.isCancelled === true) {
       controller.abort(new Error('the process stops'));
+    } else {
+      this.#isSent = true;
     }
   }
 
@@ -200,7 +204,7 @@ class ResponseReceiver implements Dispatcher.DispatchHandler {
   onResponseError(_: Dispatcher.DispatchController, error: Error): void {
     this.#cut?.off(this.#onCut);
     if (this.#body === undefined) {
-      this.#reject(unreachable(error, this.#host, this.#cut?.isCancelled === true));
+      this.#reject(unreachable(error, this.#host, this.#isSent && this.#cut?.isCancelled === true));
     } else {
       this.#body.broken();
     }
