@@ -171,3 +171,23 @@ test('a rate of the org is 429 with Retry-After, and a call that was denied did 
   expect((await send('chat')).status).toBe(200);
   await put([]);
 });
+
+test('a hold outlasts all attempts, each of which may wait for its first byte, and the response', async () => {
+  const { connections } = gateway;
+  const timeouts = { connectMs: 10_000, firstByteMs: 600_000, idleMs: 300_000, totalMs: 60_000 };
+  gateway.connections = connections.map((connection) => ({ ...connection, timeouts }));
+  let goOn: () => void = () => undefined;
+  gateway.provider.beforeChunk = () =>
+    new Promise((resolve) => {
+      goOn = resolve;
+    });
+  const response = await send('chat', { stream: true });
+  const { json } = await ofOrg('GET', '/holds');
+  const [{ expires_at: expiresAt }] = json.data;
+  const seconds = (Date.parse(expiresAt) - gateway.world.clock.now().getTime()) / 1_000;
+  expect(seconds).toBe(3 * 610 + 60 + 120);
+  gateway.provider.beforeChunk = undefined;
+  goOn();
+  await response.text();
+  gateway.connections = connections;
+});

@@ -1,5 +1,6 @@
 /** Admits a planned call through all checks of a run. Its hold is durable when this resolves. */
 import { contentCharactersMax } from '../capabilities/governance/safety/index.ts';
+import type { Connection } from '../capabilities/integration/connections/index.ts';
 import {
   type InProgress,
   type RunCall,
@@ -11,6 +12,7 @@ import { attributed } from '../ledger/attribution.ts';
 import type { Caller } from '../platform/http/routes/access.ts';
 import type { CallAttribution } from './attribution-headers.ts';
 import { promptText } from './body/prompt-text.ts';
+import { attemptsMax } from './forward/attempts.ts';
 import type { CallPlan } from './plan-call.ts';
 import type { Settlements } from './settle/settlements.ts';
 
@@ -92,8 +94,11 @@ export async function admitCall(deps: AdmitDependencies, request: AdmissionReque
 
 /** Longer than the longest call: a hold that expires first would be posted although its call is in progress. */
 function holdSeconds({ candidates }: CallPlan): number {
-  const longestMs = Math.max(...candidates.map(({ timeouts }) => timeouts.totalMs));
-  return Math.min(holdSecondsMax, Math.ceil((longestMs + settleMs) / 1_000));
+  const longest = (msOf: (timeouts: Connection['timeouts']) => number) =>
+    Math.max(...candidates.map(({ timeouts }) => msOf(timeouts)));
+  const untilResponseMs = attemptsMax * longest(({ connectMs, firstByteMs }) => connectMs + firstByteMs);
+  const callMs = untilResponseMs + longest(({ totalMs }) => totalMs);
+  return Math.min(holdSecondsMax, Math.ceil((callMs + settleMs) / 1_000));
 }
 
 /** Only collected if the org has safety detectors. It is checked and stored nowhere. */

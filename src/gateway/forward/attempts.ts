@@ -62,7 +62,7 @@ export interface AttemptDependencies {
   countAttempt(outcome: 'success' | 'client_error' | 'retryable' | 'unreachable'): void;
 }
 
-const attemptsMax = 3;
+export const attemptsMax = 3;
 const retryAfterMsMax = 10_000;
 const backoffMs = 250;
 /** A failed response is read, so that its connection can be reused and its usage is not lost. */
