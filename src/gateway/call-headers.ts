@@ -16,11 +16,16 @@ export function callHeaders(
   if (admitted.remainingNanos !== undefined) {
     returned['x-svc-remaining-usd'] = formatUsd(admitted.remainingNanos);
   }
-  returned['x-svc-model'] = plan.model;
+  returned['x-svc-model'] = headerText(plan.model);
   returned['x-svc-attempts'] = String(attempts);
   const cap = outputCap(plan, admitted);
   if (cap < plan.wantedOutputTokens) {
     returned['x-svc-fitted-max-tokens'] = String(Math.floor(cap / plan.call.choices));
   }
   return returned;
+}
+
+/** Names of models may contain any character, and headers may not. */
+function headerText(text: string): string {
+  return text.replaceAll(/[^!-$&-~]/gu, encodeURIComponent);
 }

@@ -79,11 +79,15 @@ export function relayStream(options: RelayOptions): Relay {
     clearTimeout(totalTimer);
     clearTimeout(drainTimer);
     const isBehind = source.isPaused || !isReading;
-    if (hasClient) {
-      pass(filter.end(kind === 'complete'));
-      pass(Buffer.from(options.endingOf(kind, isBehind)));
-    } else {
-      filter.end(false);
+    try {
+      const rest = filter.end(hasClient && kind === 'complete');
+      if (hasClient) {
+        pass(rest);
+        pass(Buffer.from(options.endingOf(kind, isBehind)));
+      }
+    } catch (error) {
+      // Whatever a provider sends, its call is settled.
+      body.destroy(error as Error);
     }
     if (kind !== 'complete') {
       source.destroy();
@@ -147,7 +151,12 @@ export function relayStream(options: RelayOptions): Relay {
       if (isEnding) {
         return;
       }
-      pass(filter.push(chunk));
+      try {
+        pass(filter.push(chunk));
+      } catch {
+        void end('broken');
+        return;
+      }
       const covered = options.cover?.();
       if (covered !== undefined) {
         holdBack(covered);

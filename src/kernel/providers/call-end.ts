@@ -94,7 +94,9 @@ function ownUsage(
   return {
     usage: {
       ...known,
-      inputTokens: inputGrows ? Math.max(known.inputTokens, inputTokens) : known.inputTokens,
+      // Some providers report no input before the end of a stream.
+      inputTokens:
+        inputGrows || known.inputTokens === 0 ? Math.max(known.inputTokens, inputTokens) : known.inputTokens,
       outputTokens: Math.max(known.outputTokens, received),
     },
     isEstimated: true,

@@ -273,11 +273,14 @@ export function usageOfCounts(counts: MessagesCounts): CallUsage {
   };
 }
 
+/** The name of a unit of a run. Another one has no price, and may be a text that cannot be stored. */
+const toolName = /^[a-z][a-z0-9_]{0,63}$/;
+
 function toolCounts(tools: Fields): ServerTools {
   const counts: Record<string, number> = {};
   for (const [name, value] of Object.entries(tools)) {
     const tool = name.slice(0, -'_requests'.length);
-    if (name.endsWith('_requests') && tool !== freeTool && countOf(value) > 0) {
+    if (name.endsWith('_requests') && toolName.test(tool) && tool !== freeTool && countOf(value) > 0) {
       counts[tool] = countOf(value);
     }
   }

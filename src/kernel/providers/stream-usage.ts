@@ -191,19 +191,20 @@ class ResponsesStream extends StreamReader {
 /** `message_start` has the input; `message_delta` events have cumulative counts, of which the last is final. */
 class MessagesStream extends StreamReader {
   #counts: MessagesCounts | undefined;
-  isFinal = false;
+  #hasInput = false;
+  #hasOutput = false;
 
   read(event: Fields): boolean {
     switch (event.type) {
       case 'message_start': {
         const message = fieldsOf(event.message);
-        this.#counts = messagesCounts(message.usage, this.#counts);
+        this.#readUsage(message.usage);
         this.readResponse(message);
         break;
       }
       case 'message_delta':
-        this.#counts = messagesCounts(event.usage, this.#counts);
-        this.isFinal ||= isCount(fieldsOf(event.usage).output_tokens);
+        this.#readUsage(event.usage);
+        this.#hasOutput ||= isCount(fieldsOf(event.usage).output_tokens);
         break;
       case 'content_block_start': {
         this.addOutput(boundOfText(event.content_block, this.boundOf));
@@ -223,8 +224,18 @@ class MessagesStream extends StreamReader {
     return false;
   }
 
+  #readUsage(usage: unknown): void {
+    this.#counts = messagesCounts(usage, this.#counts);
+    this.#hasInput ||= isCount(fieldsOf(usage).input_tokens);
+  }
+
+  /** Counts without the input are no usage: the input would be free. */
   usage(): CallUsage | undefined {
-    return this.#counts && usageOfCounts(this.#counts);
+    return this.#counts && this.#hasInput ? usageOfCounts(this.#counts) : undefined;
+  }
+
+  get isFinal(): boolean {
+    return this.#hasInput && this.#hasOutput;
   }
 }
 
@@ -234,15 +245,18 @@ function isHiddenIn(model: unknown): boolean | undefined {
 
 /** Returns the bound of all text in a value, at any depth: text, reasoning, names and arguments of tools. */
 function boundOfText(value: unknown, boundOf: OutputBound): number {
-  if (typeof value === 'string') {
-    return boundOf(value);
-  }
-  if (typeof value !== 'object' || value === null) {
-    return 0;
-  }
   let bound = 0;
-  for (const inner of Object.values(value)) {
-    bound += boundOfText(inner, boundOf);
+  // Not recursive: a provider may nest values deeper than calls can be.
+  const left: unknown[] = [value];
+  while (left.length > 0) {
+    const one = left.pop();
+    if (typeof one === 'string') {
+      bound += boundOf(one);
+    } else if (typeof one === 'object' && one !== null) {
+      for (const inner of Object.values(one)) {
+        left.push(inner);
+      }
+    }
   }
   return bound;
 }

@@ -65,9 +65,10 @@ export function sendStream(request: IncomingMessage, response: ServerResponse, r
     response.shouldKeepAlive = false;
   }
   endOldConnection(request, response, headers);
-  response.writeHead(status, headers);
+  // Before the head, which may be rejected: the connection is closed then, and the stream must end with it.
   body.once('error', () => response.destroy());
   response.once('close', () => body.destroy());
+  response.writeHead(status, headers);
   body.pipe(response, { end: false });
   body.once('end', () => {
     if (isLast) {
