@@ -66,7 +66,7 @@ test('a call in progress can be read as a run, and its children can name it', as
 
 test('a call whose hold expires is posted at the held amount under its id, and its late end corrects that', async () => {
   const { stream, runId, headers } = await startStream();
-  gateway.world.clock.advanceSeconds(1_000);
+  gateway.world.clock.advanceSeconds(3_000);
   await gateway.world.runJob('expire-holds');
   expect((await get(`/v1/runs/${runId}`)).json).toMatchObject({
     id: runId,
@@ -80,6 +80,48 @@ test('a call whose hold expires is posted at the held amount under its id, and i
   expect(parseUsd(json.cost_usd)).toBeLessThan(parseUsd(headers.get('x-svc-held-usd') ?? '') ?? 0n);
   const { json: reconciliation } = await get(`/v1/orgs/${gateway.org.id}/ledger/reconciliation`);
   expect(reconciliation.balanced).toBe(true);
+});
+
+/** What a member could do to charge less than the call costs. */
+const interferences: readonly (readonly [string, (runId: string) => readonly [string, string, object?]])[] = [
+  [
+    'settled by another run',
+    (runId) => [
+      'POST',
+      '/v1/runs',
+      { model: 'gpt-test', decision_id: runId.replace('run', 'dec'), cost_usd: '0' },
+    ],
+  ],
+  [
+    'taken over by another run',
+    (runId) => [
+      'POST',
+      '/v1/runs',
+      {
+        model: 'gpt-test',
+        decision_id: runId.replace('run', 'dec'),
+        status: 'running',
+        input_tokens: 1,
+        max_output_tokens: 1,
+      },
+    ],
+  ],
+  ['voided', (runId) => ['DELETE', `/v1/decisions/${runId.replace('run', 'dec')}`]],
+  ['completed', (runId) => ['POST', `/v1/runs/${runId}/complete`, { status: 'succeeded', cost_usd: '0' }]],
+];
+
+test.each(interferences)('a call in progress cannot be %s', async (_, requestOf) => {
+  const member = await gateway.world.mintKey(gateway.org, 'member', ['runs:write', 'edge:decide']);
+  const { stream, runId } = await startStream();
+  const [method, path, body] = requestOf(runId);
+  const request = { key: member.secret, ...(body !== undefined && { body }) };
+  const { status, json } = await gateway.world.request(method, path, request);
+  expect([status, json.error.code]).toEqual(
+    path.endsWith('/complete') ? [404, 'not_found'] : [409, 'conflict'],
+  );
+  proceed();
+  await readToEnd(stream);
+  expect((await get(`/v1/runs/${runId}`)).json).toMatchObject({ status: 'succeeded', output_tokens: 5 });
 });
 
 test('a call that fits once the last one is settled is not denied', async () => {
@@ -99,8 +141,20 @@ test('a run that a detector flags is stored at its admission, with the flag', as
     key: gateway.org.ownerKey,
     body: { name: 'Greetings', kind: 'regex', pattern: 'hello', action: 'flag' },
   });
-  const { response } = await openai.chat.completions.create(chat).withResponse();
-  const { json } = await get(`/v1/runs/${response.headers.get('x-svc-run-id')}`);
-  expect(json).toMatchObject({ status: 'succeeded', flagged_by: ['Greetings'], content: null });
+  const { stream, runId } = await startStream();
+  const completed = await gateway.world.request('POST', `/v1/runs/${runId}/complete`, {
+    key: gateway.org.ownerKey,
+    body: { status: 'succeeded', cost_usd: '0' },
+  });
+  expect([completed.status, completed.json.error.code]).toEqual([409, 'conflict']);
+  proceed();
+  await readToEnd(stream);
+  const { json } = await get(`/v1/runs/${runId}`);
+  expect(json).toMatchObject({
+    status: 'succeeded',
+    output_tokens: 5,
+    flagged_by: ['Greetings'],
+    content: null,
+  });
   expect(await gateway.holds()).toBe(0);
 });

@@ -129,7 +129,7 @@ export function createSettlements({
     const call = { caller: callerOf(orgId, keyId), now: clock.now(), storeResponse: undefined };
     try {
       await (runId !== null && isStored
-        ? completeRun(runs, call, runId, body, marks, responseId)
+        ? completeRun(runs, call, runId, body, { marks, responseId })
         : createRun(
             runs,
             call,

@@ -17,7 +17,7 @@ import type { HoldFilters, HoldView } from './schema.ts';
 
 export interface HoldDependencies {
   readonly db: Database;
-  readonly ledger: Pick<Ledger, 'holds' | 'extend' | 'void'>;
+  readonly ledger: Pick<Ledger, 'holds' | 'findHold' | 'extend' | 'void'>;
   readonly failOpen: FailOpenLookup;
 }
 
@@ -81,6 +81,13 @@ export async function voidHold(
 ): Promise<void> {
   const { db, ledger, failOpen } = deps;
   await failOpen.importNow(orgId, [holdId]);
+  const open = await ledger.findHold(orgId, holdId);
+  if (open?.postIfUnsettled === true) {
+    throw apiError(
+      'conflict',
+      'The hold belongs to a call in progress through the gateway, and ends with it.',
+    );
+  }
   const change = await ledger.void(orgId, holdId);
   if (storeResponse === undefined) {
     changed(deps, orgId, holdId, change);

@@ -1,26 +1,38 @@
 import { apiError, invalidFields } from '../../../contract/api-error.ts';
-import type { Mark } from '../../../ledger/posting.ts';
+import { holdIdOfCall } from '../../../ledger/holds/hold.ts';
+import type { Mark, Posting } from '../../../ledger/posting.ts';
 import type { RunCall, RunDependencies } from './dependencies.ts';
 import { draftCompletion, isInvalid } from './drafts.ts';
 import { postRuns } from './post-runs.ts';
+import type { RunDraft } from './queries.ts';
 import { requireRun } from './read-run.ts';
 import { findRunPrice } from './run-price.ts';
 import type { CompleteRun, RunView } from './schema.ts';
 import { viewRun } from './view.ts';
 
-/** `marks` are set in addition to those of the ledger; `responseId` is the provider's id of the response. */
+/** The end of a call that this service has made. */
+export interface EndOfCall {
+  /** Set in addition to those of the ledger. */
+  readonly marks: readonly Mark[];
+  /** The provider's id of the response, if it sent one. */
+  readonly responseId?: string | undefined;
+}
+
+/** `ended` is undefined for a client, which cannot complete the run of a call of this service. */
 export async function completeRun(
   deps: RunDependencies,
   call: RunCall,
   runId: string,
   body: CompleteRun,
-  marks: readonly Mark[] = [],
-  responseId?: string,
+  ended?: EndOfCall,
 ): Promise<RunView> {
   const orgId = call.caller.tenantId;
   const run = await requireRun(deps.db, orgId, runId);
   if (run.status !== 'running') {
     throw apiError('conflict', `The run is not running: its status is \`${run.status}\`.`);
+  }
+  if (ended === undefined && run.decision_id === holdIdOfCall(run.id)) {
+    throw apiError('conflict', 'The run is completed by the gateway, when its call ends.');
   }
   const price =
     body.cost_usd === undefined ? await findRunPrice(deps, orgId, run, run.charged_at) : undefined;
@@ -32,11 +44,15 @@ export async function completeRun(
   if (isInvalid(drafted)) {
     throw invalidFields(drafted);
   }
-  const named =
-    responseId === undefined ? drafted : { ...drafted, run: { ...drafted.run, response_id: responseId } };
-  return postRuns(deps, call, [marks.length === 0 ? named : { ...named, marks }], {
+  return postRuns(deps, call, [ended === undefined ? drafted : withEnd(drafted, ended)], {
     bulk: false,
     amountField: 'cost_usd',
     respond: async (db) => viewRun(await requireRun(db, orgId, runId)),
   });
+}
+
+function withEnd(posting: Posting<RunDraft>, { marks, responseId }: EndOfCall): Posting<RunDraft> {
+  const named =
+    responseId === undefined ? posting : { ...posting, run: { ...posting.run, response_id: responseId } };
+  return marks.length === 0 ? named : { ...named, marks };
 }
