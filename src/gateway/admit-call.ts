@@ -14,6 +14,7 @@ import type { CallAttribution } from './attribution-headers.ts';
 import { promptText } from './body/prompt-text.ts';
 import { attemptsMax } from './forward/attempts.ts';
 import type { CallPlan } from './plan-call.ts';
+import type { AbandonedHolds } from './settle/abandoned-holds.ts';
 import type { Settlements } from './settle/settlements.ts';
 
 export interface AdmittedCall {
@@ -47,6 +48,7 @@ export interface AdmitDependencies {
   readonly runs: RunDependencies;
   readonly failOpen: FailOpenAdmission | undefined;
   readonly settlements: Pick<Settlements, 'post'>;
+  readonly abandoned: Pick<AbandonedHolds, 'add'>;
 }
 
 export interface AdmissionRequest {
@@ -83,6 +85,7 @@ export async function admitCall(deps: AdmitDependencies, request: AdmissionReque
       content: await contentOf(deps.runs, caller.tenantId, plan),
       // What ended calls have not used is free once they are posted.
       beforeDenial: () => deps.settlements.post(caller.tenantId),
+      onUncertain: (holdId) => deps.abandoned.add(caller.tenantId, holdId),
     });
   } catch (error) {
     if (deps.failOpen?.isOutage(error) !== true) {

@@ -29,12 +29,13 @@ import { forwardCall } from './metered-call.ts';
 import { listModels } from './models-list.ts';
 import { dialectOf, type Operation, operationOf, prefixes } from './operations.ts';
 import { parseCall } from './parse-call.ts';
+import { createAbandonedHolds } from './settle/abandoned-holds.ts';
 import { createSettlements } from './settle/settlements.ts';
 import { Turns } from './turns.ts';
 import { createOutputHistory } from './usage/output-history.ts';
 
 export interface GatewayDependencies
-  extends Omit<ChooseDependencies, 'ratios' | 'outputs' | 'settlements'>,
+  extends Omit<ChooseDependencies, 'ratios' | 'outputs' | 'settlements' | 'abandoned'>,
     IdentifyDependencies {
   readonly increaseHold: IncreaseHold;
   /** What was learned from earlier calls, of any process. */
@@ -104,7 +105,8 @@ export function createGateway(deps: GatewayDependencies): Gateway {
     increaseHold: deps.increaseHold,
     turns: new Turns(callsPerTurn),
   };
-  const choosing = { ...deps, ratios, outputs, settlements };
+  const abandoned = createAbandonedHolds(deps.runs.ledger);
+  const choosing = { ...deps, ratios, outputs, settlements, abandoned };
 
   async function cut(): Promise<void> {
     context.drains.close();
@@ -232,7 +234,7 @@ export function createGateway(deps: GatewayDependencies): Gateway {
 
   return {
     endpoints: Object.values(prefixes).map(endpoint),
-    jobs: [settlements.job, learned.job],
+    jobs: [settlements.job, abandoned.job, learned.job],
     register: (registry) =>
       metrics.register(registry, {
         inProgress: () => places,

@@ -50,6 +50,11 @@ export function runIdOf({ id, runId, surface }: Pick<Hold, 'id' | 'runId' | 'sur
   return runId ?? (surface === 'run' ? `run${id.slice(idPrefix)}` : null);
 }
 
+/** Returns the run that alone may settle the hold; null if any run may. */
+export function ownerOf(hold: Hold): string | null {
+  return hold.postIfUnsettled === true ? runIdOf(hold) : hold.runId;
+}
+
 /** Returns the id of the hold of a call, from the id of its run. */
 export function holdIdOfCall(runId: string): string {
   return `dec${runId.slice(idPrefix)}`;

@@ -5,7 +5,7 @@
 import { applicableCounters } from '../../kernel/admission.ts';
 import { withRefund } from '../../kernel/reversal.ts';
 import { correct, emptyReservation, paidWith } from '../../kernel/settlement.ts';
-import { type Hold, restoredHold, runIdOf } from '../holds/hold.ts';
+import { type Hold, ownerOf, restoredHold } from '../holds/hold.ts';
 import type { OpenHold, OrgLedgerState } from '../holds/org-ledger-state.ts';
 import type { GroupResult, Mark, Outcome, Posting, PostingGroup, PostingRejection } from '../posting.ts';
 import {
@@ -170,7 +170,7 @@ export class PostingDecider<Run> {
     const unsettled =
       open === undefined ? unsettledRunOf(this.#existing, orgState.orgId, posting) : undefined;
     const settledBy = this.#ended.get(name) ?? (unsettled === undefined ? end?.run_id : undefined) ?? null;
-    const owner = hold === undefined ? null : runIdOf(hold);
+    const owner = hold === undefined ? null : ownerOf(hold);
     const ownedByOtherRun = owner !== null && owner !== posting.runId;
     if (settledBy !== null || ownedByOtherRun) {
       // Several runs may have adopted one decision. Only one of them settles it; the others are posted as late when they

@@ -2,11 +2,12 @@
 import type { Fit } from '../../../kernel/fit.ts';
 import { outputFit } from '../../../kernel/output-fit.ts';
 import { type Hold, holdIdOfCall } from '../../../ledger/holds/hold.ts';
-import type { HoldRequest } from '../../../ledger/holds/hold-request.ts';
+import type { HoldRequest, HoldResult } from '../../../ledger/holds/hold-request.ts';
 import { smallestRemaining } from '../../../ledger/holds/take-hold.ts';
 import { giveBackUnused } from '../../../ledger/limits/admission-rates.ts';
 import type { Posting } from '../../../ledger/posting.ts';
 import { otherChargesOf, requestedRates } from '../../../ledger/service-fields.ts';
+import { DatabaseUnavailable } from '../../../platform/db/database.ts';
 import { draftRuns } from './create-runs.ts';
 import type { RunCall, RunDependencies } from './dependencies.ts';
 import { countAllowed, undoErrorLogger } from './post-runs.ts';
@@ -22,6 +23,8 @@ export interface StartOptions {
   readonly content?: string | undefined;
   /** Called before a limit denies the call. Returns a promise if other calls are settled now, so that it may fit then. */
   beforeDenial?(): Promise<void> | undefined;
+  /** Called if the hold may have been taken although the call is not admitted, because the database went away. */
+  onUncertain?(holdId: string): void;
 }
 
 export interface StartedRun {
@@ -46,6 +49,7 @@ export type InProgress = Omit<CreateRun, 'status' | 'content' | 'decision_id' | 
 
 interface StartContext extends PostingContext {
   readonly beforeDenial: StartOptions['beforeDenial'];
+  readonly onUncertain: StartOptions['onUncertain'];
   /** Set by the last step. */
   started: Started | undefined;
 }
@@ -60,7 +64,7 @@ export async function startRun(
   deps: RunDependencies,
   call: RunCall,
   body: InProgress,
-  { fitDownTo, content, beforeDenial }: StartOptions,
+  { fitDownTo, content, beforeDenial, onUncertain }: StartOptions,
 ): Promise<StartedRun> {
   const fit = fitDownTo === undefined ? undefined : await fitOf(deps, call, body, fitDownTo);
   const postings = await draftRuns(deps, call, [{ status: 'running', ...body }], {
@@ -87,6 +91,7 @@ export async function startRun(
     keepsContent: false,
     storeResponse: undefined,
     beforeDenial,
+    onUncertain,
     started: undefined,
   };
   await runSteps(startSteps, context, undoErrorLogger(context));
@@ -124,13 +129,12 @@ const takeHold: Step<StartContext> = {
 const startSteps: readonly Step<StartContext>[] = [...checkSteps, takeHold];
 
 async function holdCall(context: StartContext, posting: Posting<RunDraft>): Promise<Rejection | undefined> {
-  const { ledger } = context.deps;
   const request = holdRequestOf(context.orgId, posting);
-  let result = await ledger.hold(request);
+  let result = await requestHold(context, request);
   const settling = result.kind === 'denied' ? context.beforeDenial?.() : undefined;
   if (settling !== undefined) {
     await settling;
-    result = await ledger.hold(request);
+    result = await requestHold(context, request);
   }
   if (result.kind === 'denied') {
     const { denial } = result;
@@ -145,7 +149,21 @@ async function holdCall(context: StartContext, posting: Posting<RunDraft>): Prom
   return undefined;
 }
 
-function holdRequestOf(orgId: string, posting: Posting): HoldRequest {
+async function requestHold(
+  { deps, onUncertain }: StartContext,
+  request: ReturnType<typeof holdRequestOf>,
+): Promise<HoldResult> {
+  try {
+    return await deps.ledger.hold(request);
+  } catch (error) {
+    if (error instanceof DatabaseUnavailable) {
+      onUncertain?.(request.call.holdId);
+    }
+    throw error;
+  }
+}
+
+function holdRequestOf(orgId: string, posting: Posting) {
   const { scope, amounts, fit, service, holdSeconds, priceVersion, runId, depth } = posting;
   return {
     orgId,
@@ -157,7 +175,7 @@ function holdRequestOf(orgId: string, posting: Posting): HoldRequest {
     ...(fit !== undefined && { fit }),
     ...(service !== undefined && { service }),
     call: { holdId: holdIdOfCall(runId), depth },
-  };
+  } satisfies HoldRequest;
 }
 
 async function openRun(context: StartContext): Promise<Rejection | undefined> {
