@@ -401,6 +401,75 @@ describe('a late settlement', () => {
     });
     await expectNoDrift(orgId);
   });
+
+  describe('in one batch with corrections', () => {
+    const scope = scopeOf({ customer_id: 'c' });
+
+    /** Opens a run whose hold of 5 expires, with packs of 3 and 2. Returns its postings. */
+    async function unsettledRun() {
+      const orgId = await orgWith(cap, prepaid, pack('crp_a', '3', later(5)), pack('crp_b', '2', later(9)));
+      const opened = await world.posted(orgId, '5', { kind: 'open', holdSeconds, scope });
+      world.clock.advanceSeconds(holdSeconds + 1);
+      await world.expireAll();
+      const { runId } = opened.posting;
+      const atMs = opened.hold?.admittedAtMs ?? 0;
+      const correction = (dollars: string) =>
+        world.postingOf(dollars, {
+          kind: 'adjust',
+          runId,
+          scope,
+          atMs,
+          amounts: { usd: usd(dollars), tokens: 0n, requests: 0n },
+        });
+      const completion = (dollars: string) =>
+        world.postingOf(dollars, { kind: 'complete', runId, decisionId: opened.hold?.id ?? '', scope });
+      return { orgId, correction, completion };
+    }
+
+    test.each([
+      { corrections: ['-2'], cost: '4' },
+      { corrections: ['-2'], cost: '5' },
+      { corrections: ['-2', '1'], cost: '5' },
+      { corrections: ['3', '-6'], cost: '4' },
+      { corrections: ['-5'], cost: '0' },
+    ])('of $corrections before it: the cost is $cost', async ({ corrections, cost }) => {
+      const states: unknown[] = [];
+      for (const isOneBatch of [true, false]) {
+        const { orgId, correction, completion } = await unsettledRun();
+        const postings = [...corrections.map(correction), completion(cost)];
+        for (const together of isOneBatch ? [postings] : postings.map((one) => [one])) {
+          expect(verdictOf(await world.ledger.post({ orgId, postings: together }))).toBe('done');
+        }
+        await expectNoDrift(orgId);
+        states.push(await stateOf(orgId));
+      }
+      expect(states[0]).toEqual(states[1]);
+      expect(states[0]).toMatchObject({ entries: [{ usd_nanos: `${usd(cost)}` }] });
+    });
+
+    test('after it: they give back what the actual cost has burned', async () => {
+      const { orgId, correction, completion } = await unsettledRun();
+      const postings = [completion('4'), correction('-2')];
+      expect(verdictOf(await world.ledger.post({ orgId, postings }))).toBe('done');
+      expect(await stateOf(orgId)).toMatchObject({
+        entries: [{ usd_nanos: `${usd('2')}`, prepaid_nanos: `${usd('2')}`, uncovered_nanos: '0' }],
+        packs: [{ id: 'crp_a', nanos: `${usd('2')}` }],
+      });
+      await expectNoDrift(orgId);
+    });
+
+    test('of a group that is rejected: they are not reversed', async () => {
+      const { orgId, correction, completion } = await unsettledRun();
+      const unknown = world.postingOf('1', { decisionId: 'dec_unknown' });
+      const results = await Promise.all([
+        world.ledger.post({ orgId, postings: [correction('-2'), unknown] }),
+        world.ledger.post({ orgId, postings: [completion('4')] }),
+      ]);
+      expect(results.map(verdictOf)).toEqual(['unknown_decision', 'done']);
+      expect(await stateOf(orgId)).toMatchObject({ entries: [{ usd_nanos: `${usd('4')}` }] });
+      await expectNoDrift(orgId);
+    });
+  });
 });
 
 describe.each<Fault>(['after the commit', 'before the commit', 'with an error'])(

@@ -15,3 +15,23 @@ test.each([
 ])('replaces %s', (_case, characters) => {
   expect(shortened(`a${characters}b${characters}`, 10)).toBe('a b');
 });
+
+test('returns no half of a character, wherever the cut is', () => {
+  const controls = '\x01'.repeat(1_000);
+  for (let charsMax = 2; charsMax <= 20; charsMax += 1) {
+    for (const before of ['', 'x', 'xy', '😀']) {
+      for (const text of [`${before}${controls}`.slice(0, 2 * charsMax + 1), before, `${before}\ud83d`]) {
+        const cut = shortened(`${text}${'😀'.repeat(30)}`, charsMax);
+        expect(cut.isWellFormed(), JSON.stringify(cut)).toBe(true);
+      }
+    }
+  }
+  expect(shortened(`x${'\x01'.repeat(20)}😀`, 10)).toBe('x \ufffd');
+});
+
+test.each(['\ud83d', '\ude00', '\ude00\ud83d'])(
+  'replaces halves of characters in the text itself',
+  (halves) => {
+    expect(shortened(`a${halves}b`, 10)).toBe(`a${'\ufffd'.repeat(halves.length)}b`);
+  },
+);

@@ -43,12 +43,13 @@ export async function readSettled(
   }
   const query = settledQuery(limitWindow, scope);
   const params = [orgId, limitWindow.key, ...query.params];
-  const [row] = await db.query<Settled>(
-    `SELECT coalesce((${query.sql}), 0)::int8 AS settled,
+  // As text: each entry fits into 64 bits, but charges that no limit has admitted, such as backfilled runs, may sum to more.
+  const [row] = await db.query<{ settled: string; alerted: number }>(
+    `SELECT coalesce((${query.sql}), 0)::text AS settled,
             coalesce((SELECT max(threshold) FROM limit_alerts WHERE org_id = $1 AND counter_key = $2), 0) AS alerted`,
     params,
   );
-  return row ?? { settled: 0n, alerted: 0 };
+  return row === undefined ? nothingSettled : { settled: BigInt(row.settled), alerted: row.alerted };
 }
 
 interface SettledQuery {

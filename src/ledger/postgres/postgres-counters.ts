@@ -62,7 +62,10 @@ interface ChangedCounters {
   readonly countersRead: ReadonlyMap<string, CounterAmounts>;
 }
 
-/** Writes the counters that are new or differ from what was read. */
+/**
+ * Writes the counters that are new or differ from what was read. A counter that does not fit into its columns is not stored: each
+ * decision that needs it sums it from the ledger, and finds its limit used up.
+ */
 export async function writeCounters(
   tx: TransactionStatements,
   orgs: readonly ChangedCounters[],
@@ -70,11 +73,14 @@ export async function writeCounters(
 ): Promise<void> {
   const created: StoredCounter[] = [];
   const changed: StoredCounter[] = [];
+  const unfit: CounterKey[] = [];
   for (const { orgState, countersRead } of orgs) {
     const { orgId } = orgState;
     for (const [key, counter] of orgState.counters) {
       const before = countersRead.get(key);
-      if (before === undefined) {
+      if (counter.settled > int8Max || counter.held > int8Max) {
+        unfit.push({ orgId, key });
+      } else if (before === undefined) {
         created.push({ orgId, key, counter });
       } else if (
         before.settled !== counter.settled ||
@@ -85,7 +91,34 @@ export async function writeCounters(
       }
     }
   }
-  await Promise.all([insertCounters(tx, created, nowMs), updateCounters(tx, changed, nowMs)]);
+  await Promise.all([
+    insertCounters(tx, created, nowMs),
+    updateCounters(tx, changed, nowMs),
+    deleteCounters(tx, unfit),
+  ]);
+}
+
+/** Charges are admitted up to this amount. Backfilled runs, corrections and costs beyond their holds may exceed it. */
+const int8Max = 2n ** 63n - 1n;
+
+async function deleteCounters(tx: TransactionStatements, keys: readonly CounterKey[]): Promise<void> {
+  if (keys.length === 0) {
+    return;
+  }
+  await tx.query(
+    `DELETE FROM counters c USING unnest($1::text[], $2::text[]) AS w(org_id, key)
+      WHERE c.org_id = w.org_id AND c.key = w.key ${inTheirShards(tx)}`,
+    [
+      binaryArray(
+        'text',
+        keys.map(({ orgId }) => orgId),
+      ),
+      binaryArray(
+        'text',
+        keys.map(({ key }) => key),
+      ),
+    ],
+  );
 }
 
 async function insertCounters(

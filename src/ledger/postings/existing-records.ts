@@ -1,6 +1,7 @@
 /** Records in the database that the postings of a batch refer to. */
+import { type Debit, merged } from '../../kernel/credits.ts';
 import type { Amounts, Scope } from '../../kernel/limits.ts';
-import type { Paid } from '../../kernel/settlement.ts';
+import { type Paid, type PendingSettlement, paidWith } from '../../kernel/settlement.ts';
 import type { RunUsage } from '../posting.ts';
 import type { HoldEndRow } from './ledger-writes.ts';
 
@@ -17,8 +18,8 @@ export interface ExistingRecords {
    * not available to the next.
    */
   readonly paid: Map<string, PaidSoFar>;
-  /** Unsettled runs that postings of the batch may settle late. */
-  readonly unsettled: ReadonlyMap<string, UnsettledRun>;
+  /** Unsettled runs that postings of the batch may settle late. Updated within the batch, by corrections of them. */
+  readonly unsettled: Map<string, UnsettledRun>;
   /** Remaining uses of each permit; a missing permit has none. */
   readonly permits: Map<string, number>;
 }
@@ -33,9 +34,32 @@ export interface UnsettledRun<Run = unknown> {
   /** The sums of its charge and its corrections. */
   readonly amounts: Amounts;
   readonly paid: PaidSoFar;
+  /**
+   * What the counters of credit packs contain of this run, if that is more than `paid.burned`: a decrease in the same batch is
+   * not given back before the commit.
+   */
+  readonly countedBurned?: readonly Debit[];
   readonly usage: RunUsage;
   /** Id of the entry that reverses its charge. */
   readonly reversalId: string;
+}
+
+/** Returns an unsettled run after a correction of it in the same batch. */
+export function adjustedUnsettled(
+  unsettled: UnsettledRun,
+  { amounts, burned, uncovered, prepaid }: PendingSettlement,
+): UnsettledRun {
+  const { paid, countedBurned = paid.burned } = unsettled;
+  return {
+    ...unsettled,
+    amounts: {
+      usd: unsettled.amounts.usd + amounts.usd,
+      tokens: unsettled.amounts.tokens + amounts.tokens,
+      requests: unsettled.amounts.requests + amounts.requests,
+    },
+    paid: { ...paid, ...paidWith(paid, { burned, uncovered, prepaid }) },
+    countedBurned: merged([...countedBurned, ...burned.filter(({ amount }) => amount > 0n)]),
+  };
 }
 
 export interface ExistingRun {

@@ -15,7 +15,13 @@ import {
   uncommittedPosting,
 } from './accept-posting.ts';
 import { contradiction, settledScope } from './effective-scope.ts';
-import { type ExistingRecords, nothingPaid, recordKey, type UnsettledRun } from './existing-records.ts';
+import {
+  adjustedUnsettled,
+  type ExistingRecords,
+  nothingPaid,
+  recordKey,
+  type UnsettledRun,
+} from './existing-records.ts';
 import { admitPosting, openHold } from './open-posting.ts';
 import { reversalOf } from './reversal-posting.ts';
 import { costMarks, withAmountsOf, withKnownCost, withRunId } from './settled-posting.ts';
@@ -266,7 +272,7 @@ export class PostingDecider<Run> {
       kind: given.kind === 'complete' ? 'complete' : 'resettle',
       scope: settledScope(hold, renamed),
     };
-    const decided = withRefund(orgState.counters, unsettled.paid.burned, () =>
+    const decided = withRefund(orgState.counters, unsettled.countedBurned ?? unsettled.paid.burned, () =>
       this.#accept(orgState, posting, {
         reservation: emptyReservation,
         atMs: unsettled.atMs,
@@ -274,10 +280,23 @@ export class PostingDecider<Run> {
         reversal: reversalOf(orgState, unsettled, this.#request.nowMs),
       }),
     );
+    this.#replacePaid(orgState, decided);
     const name = recordKey(orgState.orgId, posting.decisionId ?? '');
     this.#ended.set(name, posting.runId);
     decided.alsoUndo(() => this.#ended.delete(name));
     return decided;
+  }
+
+  /** Lets later corrections of the batch give back what the new charge of a run has paid, not what was reversed. */
+  #replacePaid(orgState: OrgLedgerState, decided: UncommittedPosting<Run>): void {
+    const { posting, charged } = decided.posted;
+    const name = recordKey(orgState.orgId, posting.runId);
+    const before = this.#existing.paid.get(name);
+    if (before !== undefined && charged !== null) {
+      const { burned, uncovered, prepaid } = charged;
+      this.#existing.paid.set(name, { ...before, burned, uncovered, prepaid });
+      decided.alsoUndo(() => this.#existing.paid.set(name, before));
+    }
   }
 
   #settleLate(orgState: OrgLedgerState, given: Posting<Run>, hold: Hold | undefined): Decided<Run> {
@@ -352,7 +371,17 @@ export class PostingDecider<Run> {
     );
     const charged = correct(orgState.counters, { ...paid, windows, amounts, atMs });
     this.#existing.paid.set(name, { ...paid, ...paidWith(paid, charged) });
-    const undo = () => void this.#existing.paid.set(name, paid);
+    const unsettled = this.#existing.unsettled.get(name);
+    if (unsettled !== undefined) {
+      // A late settlement later in the batch reverses this correction as well.
+      this.#existing.unsettled.set(name, adjustedUnsettled(unsettled, charged));
+    }
+    const undo = () => {
+      this.#existing.paid.set(name, paid);
+      if (unsettled !== undefined) {
+        this.#existing.unsettled.set(name, unsettled);
+      }
+    };
     return this.#applied(orgState, posting, { scope, atMs, charged, undo });
   }
 

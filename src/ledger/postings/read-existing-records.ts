@@ -98,7 +98,7 @@ async function readUnsettled<Run>(
   { unsettledRuns }: ExistingRecordsDependencies<Run>,
   ends: readonly HoldEndRow[],
   lateRuns: readonly { readonly orgId: string; readonly runId: string }[],
-): Promise<ReadonlyMap<string, UnsettledRun>> {
+): Promise<Map<string, UnsettledRun>> {
   const idsByOrg = new Map<string, Set<string>>();
   const add = (orgId: string, runId: string) =>
     idsByOrg.set(orgId, (idsByOrg.get(orgId) ?? new Set()).add(runId));

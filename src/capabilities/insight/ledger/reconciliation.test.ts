@@ -297,3 +297,33 @@ describe('a ledger that was tampered with', () => {
     });
   });
 });
+
+test('is balanced if the sum of a month does not fit into 64 bits, and the limits of the month are used up', async () => {
+  const createBudget = (name: string) =>
+    call('POST', ours('/budgets'), { name, scope_kind: 'org', period: 'month', limit_usd: '1000' });
+  const budgets = [await createBudget('with a counter')];
+  await run({ cost_usd: '1' });
+  const now = world.clock.now();
+  for (const day of [1, 2]) {
+    const started_at = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth(), day)).toISOString();
+    const runs = [{ model: 'm', cost_usd: '8999999999', started_at }];
+    await call('POST', '/v1/runs/bulk?enforcement=record', { runs });
+  }
+  budgets.push(await createBudget('without a counter'));
+  for (const [path, field] of [
+    ['/v1/runs', 'cost_usd'],
+    ['/v1/edge/decision', 'estimated_cost_usd'],
+  ] as const) {
+    const body = { model: 'm', [field]: '1' };
+    const { status, json } = await world.request('POST', path, { key: org.ownerKey, body });
+    expect([status, json.error?.code]).toEqual([402, 'budget_exceeded']);
+  }
+  for (const { id } of budgets) {
+    expect(await call('GET', ours(`/limits/${id}`))).toMatchObject({ standing: { settled: '17999999999' } });
+  }
+  expect(await reconcile()).toMatchObject({
+    balanced: true,
+    drift_usd: '0',
+    totals: { cost_usd: { entries: '17999999999', runs: '17999999999', usage: '17999999999' } },
+  });
+});

@@ -2,7 +2,7 @@
  * Reads OTLP requests in Protobuf (opentelemetry-proto 1.x). Only the fields and attributes that are used are decoded; the reader
  * passes over the bytes of all others, among them the content of calls.
  */
-import { BinaryReader, WireType } from '@bufbuild/protobuf/wire';
+import { type BinaryReader, WireType } from '@bufbuild/protobuf/wire';
 import {
   type Attributes,
   type AttributeValue,
@@ -11,6 +11,7 @@ import {
   nameBytesMax,
   valueBytesMax,
 } from './attributes.ts';
+import { eachField, messages, ReadingWork } from './protobuf-fields.ts';
 import {
   errorStatus,
   eventNameMax,
@@ -21,7 +22,13 @@ import {
   traceIdLength,
 } from './telemetry-record.ts';
 
-/** Throws if the bytes are not a valid message. A generator, so that the caller can pause between records. */
+/** Attributes in one list, whether they are used or not. SDKs keep 128 of a span. */
+const pairsMax = 10_000;
+
+/**
+ * Throws if the bytes are not a valid message, or take too long to read between two records. A generator, so that the caller can pause
+ * between records.
+ */
 export function decodeTraces(bytes: Uint8Array): Iterable<TelemetryRecord> {
   return decode(bytes, spanOf);
 }
@@ -40,34 +47,39 @@ const fields = {
 
 function* decode(
   bytes: Uint8Array,
-  recordOf: (record: Uint8Array, context: Context) => TelemetryRecord,
+  recordOf: (record: Uint8Array, work: ReadingWork, context: Context) => TelemetryRecord,
 ): Generator<TelemetryRecord> {
-  for (const ofResource of messages(bytes, fields.request.resources)) {
+  const work = new ReadingWork();
+  for (const ofResource of messages(bytes, work, fields.request.resources)) {
+    work.countSection();
     // Fields may be in any order, so what applies to all records is read first.
     let resource: Attributes = new Map();
-    for (const found of messages(ofResource, fields.resource.resource)) {
-      resource = attributesOf(found, 1);
+    for (const found of messages(ofResource, work, fields.resource.resource)) {
+      resource = attributesOf(found, work, 1);
     }
-    for (const ofScope of messages(ofResource, fields.resource.scopes)) {
+    for (const ofScope of messages(ofResource, work, fields.resource.scopes)) {
+      work.countSection();
       let scopeName = '';
-      for (const found of messages(ofScope, fields.scope.scope)) {
-        scopeName = scopeNameOf(found);
+      for (const found of messages(ofScope, work, fields.scope.scope)) {
+        scopeName = scopeNameOf(found, work);
       }
-      for (const found of messages(ofScope, fields.scope.records)) {
-        yield recordOf(found, { resource, scopeName });
+      for (const found of messages(ofScope, work, fields.scope.records)) {
+        const record = recordOf(found, work, { resource, scopeName });
+        work.recordRead();
+        yield record;
       }
     }
   }
 }
 
-function spanOf(bytes: Uint8Array, context: Context): TelemetryRecord {
+function spanOf(bytes: Uint8Array, work: ReadingWork, context: Context): TelemetryRecord {
   let traceId = '';
   let spanId = '';
   let parentSpanId = '';
   let startMs = 0;
   let endMs = 0;
   let isError = false;
-  eachField(bytes, (field, type, reader) => {
+  eachField(bytes, work, (field, type, reader) => {
     if (type === WireType.LengthDelimited && field === 1) {
       traceId = hexOf(reader, traceIdLength);
     } else if (type === WireType.LengthDelimited && field === 2) {
@@ -79,30 +91,30 @@ function spanOf(bytes: Uint8Array, context: Context): TelemetryRecord {
     } else if (type === WireType.Bit64 && field === 8) {
       endMs = timeOf(reader);
     } else if (type === WireType.LengthDelimited && field === 15) {
-      isError = isErrorStatus(reader.bytes());
+      isError = isErrorStatus(reader.bytes(), work);
     } else {
       reader.skip(type, field);
     }
   });
-  const attributes = attributesOf(bytes, 9);
+  const attributes = attributesOf(bytes, work, 9);
   return { traceId, spanId, parentSpanId, startMs, endMs, isError, eventName: '', attributes, ...context };
 }
 
-function logRecordOf(bytes: Uint8Array, context: Context): TelemetryRecord {
+function logRecordOf(bytes: Uint8Array, work: ReadingWork, context: Context): TelemetryRecord {
   let traceId = '';
   let spanId = '';
   let timeMs = 0;
   let observedMs = 0;
   let eventName = '';
   let body = '';
-  eachField(bytes, (field, type, reader) => {
+  eachField(bytes, work, (field, type, reader) => {
     if (type === WireType.Bit64 && field === 1) {
       timeMs = timeOf(reader);
     } else if (type === WireType.Bit64 && field === 11) {
       observedMs = timeOf(reader);
     } else if (type === WireType.LengthDelimited && field === 5) {
       // The body of an event is its name. Any other is longer, or not text, and is not decoded.
-      const value = scalarOf(reader.bytes(), eventNameMax);
+      const value = scalarOf(reader.bytes(), work, eventNameMax);
       body = typeof value === 'string' ? value : '';
     } else if (type === WireType.LengthDelimited && field === 9) {
       traceId = hexOf(reader, traceIdLength);
@@ -114,7 +126,7 @@ function logRecordOf(bytes: Uint8Array, context: Context): TelemetryRecord {
       reader.skip(type, field);
     }
   });
-  const attributes = attributesOf(bytes, 6);
+  const attributes = attributesOf(bytes, work, 6);
   const startMs = timeMs === 0 ? observedMs : timeMs;
   return {
     ...{ traceId, spanId, parentSpanId: '', startMs, endMs: startMs, isError: false },
@@ -125,15 +137,20 @@ function logRecordOf(bytes: Uint8Array, context: Context): TelemetryRecord {
 }
 
 /** Reads the list of attributes in a message. */
-function attributesOf(bytes: Uint8Array, listField: number): Attributes {
+function attributesOf(bytes: Uint8Array, work: ReadingWork, listField: number): Attributes {
   const attributes = new Map<string, AttributeValue>();
-  for (const pair of messages(bytes, listField)) {
-    const name = nameOf(pair);
+  let pairs = 0;
+  for (const pair of messages(bytes, work, listField)) {
+    pairs += 1;
+    if (pairs > pairsMax) {
+      throw new Error(`more than ${pairsMax} attributes`);
+    }
+    const name = nameOf(pair, work);
     if (name === undefined || !isRead(name) || attributes.size >= attributesMax) {
       continue;
     }
-    for (const found of messages(pair, 2)) {
-      const value = scalarOf(found, valueBytesMax);
+    for (const found of messages(pair, work, 2)) {
+      const value = scalarOf(found, work, valueBytesMax);
       if (value !== undefined) {
         attributes.set(name, value);
       }
@@ -142,18 +159,18 @@ function attributesOf(bytes: Uint8Array, listField: number): Attributes {
   return attributes;
 }
 
-function nameOf(pair: Uint8Array): string | undefined {
+function nameOf(pair: Uint8Array, work: ReadingWork): string | undefined {
   let name: string | undefined;
-  for (const found of messages(pair, 1)) {
+  for (const found of messages(pair, work, 1)) {
     name = shortText(found, nameBytesMax);
   }
   return name;
 }
 
 /** Returns undefined for lists, maps, bytes and long texts. */
-function scalarOf(bytes: Uint8Array, bytesMax: number): AttributeValue | undefined {
+function scalarOf(bytes: Uint8Array, work: ReadingWork, bytesMax: number): AttributeValue | undefined {
   let value: AttributeValue | undefined;
-  eachField(bytes, (field, type, reader) => {
+  eachField(bytes, work, (field, type, reader) => {
     if (field === 1 && type === WireType.LengthDelimited) {
       value = shortText(reader.bytes(), bytesMax);
     } else if (field === 2 && type === WireType.Varint) {
@@ -169,17 +186,17 @@ function scalarOf(bytes: Uint8Array, bytesMax: number): AttributeValue | undefin
   return value;
 }
 
-function scopeNameOf(bytes: Uint8Array): string {
+function scopeNameOf(bytes: Uint8Array, work: ReadingWork): string {
   let name = '';
-  for (const found of messages(bytes, 1)) {
+  for (const found of messages(bytes, work, 1)) {
     name = shortText(found, nameBytesMax) ?? '';
   }
   return name;
 }
 
-function isErrorStatus(bytes: Uint8Array): boolean {
+function isErrorStatus(bytes: Uint8Array, work: ReadingWork): boolean {
   let code = 0;
-  eachField(bytes, (field, type, reader) => {
+  eachField(bytes, work, (field, type, reader) => {
     if (field === 3 && type === WireType.Varint) {
       code = reader.int32();
     } else {
@@ -187,30 +204,6 @@ function isErrorStatus(bytes: Uint8Array): boolean {
     }
   });
   return code === errorStatus;
-}
-
-function eachField(
-  bytes: Uint8Array,
-  onField: (field: number, type: WireType, reader: BinaryReader) => void,
-): void {
-  const reader = new BinaryReader(bytes);
-  while (reader.pos < reader.len) {
-    const [field, type] = reader.tag();
-    onField(field, type, reader);
-  }
-}
-
-/** Returns each occurrence of a field with a length: messages, texts, bytes. */
-function* messages(bytes: Uint8Array, wanted: number): Generator<Uint8Array> {
-  const reader = new BinaryReader(bytes);
-  while (reader.pos < reader.len) {
-    const [field, type] = reader.tag();
-    if (field === wanted && type === WireType.LengthDelimited) {
-      yield reader.bytes();
-    } else {
-      reader.skip(type, field);
-    }
-  }
 }
 
 function hexOf(reader: BinaryReader, length: number): string {

@@ -1,6 +1,7 @@
 /** Bytes that are not telemetry: every request is decoded or rejected, and never harms the process. */
+import { BinaryWriter, WireType } from '@bufbuild/protobuf/wire';
 import fc from 'fast-check';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import {
   type Batch,
   logsJson,
@@ -78,6 +79,52 @@ test('a message with changed, missing or repeated bytes is records or an error',
 
 test('groups that are nested deeply are an error', () => {
   expect(countOf(() => decodeTraces(Buffer.alloc(1_000_000, 0x0b)))).toBe(-1);
+});
+
+describe('a body that takes long to read between two records is an error', () => {
+  /** A field with a length. */
+  const field = (number: number, content: Uint8Array) =>
+    Buffer.from(new BinaryWriter().tag(number, WireType.LengthDelimited).bytes(content).finish());
+  const empty = (count: number, number: number) =>
+    Buffer.alloc(2 * count, new Uint8Array([(number << 3) | WireType.LengthDelimited, 0]));
+  /** Fields that OTLP does not have. */
+  const unknown = (count: number) =>
+    Buffer.alloc(2 * count, new Uint8Array([(14 << 3) | WireType.Varint, 0]));
+  const records = (...contents: Uint8Array[]) =>
+    field(1, field(2, Buffer.concat(contents.map((content) => field(2, content)))));
+  const traces = (body: Buffer) => countOf(() => decodeTraces(body));
+  const logs = (body: Buffer) => countOf(() => decodeLogs(body));
+
+  test('of many empty resources and scopes', () => {
+    expect([traces(empty(100_000, 1)), traces(empty(100_001, 1))]).toEqual([0, -1]);
+    const scopes = (count: number) => field(1, empty(count, 2));
+    expect([traces(scopes(99_999)), traces(scopes(100_000))]).toEqual([0, -1]);
+    // They are counted together, also if there are records in between.
+    const both = Buffer.concat([scopes(60_000), records(Buffer.alloc(0)), scopes(60_000)]);
+    expect([traces(both), logs(both)]).toEqual([-1, -1]);
+  });
+
+  test('of many attributes in one list', () => {
+    expect([10_000, 10_001].map((count) => traces(records(empty(count, 9))))).toEqual([1, -1]);
+    expect([10_000, 10_001].map((count) => logs(records(empty(count, 6))))).toEqual([1, -1]);
+    const ofResource = (count: number) => field(1, field(1, empty(count, 1)));
+    expect([traces(ofResource(10_000)), traces(ofResource(10_001))]).toEqual([0, -1]);
+  });
+
+  test('of many unknown fields, in one message or in several', () => {
+    expect(traces(records(unknown(1_000_001)))).toBe(-1);
+    expect(logs(records(unknown(1_000_001)))).toBe(-1);
+    expect(traces(field(1, unknown(1_000_001)))).toBe(-1);
+    expect(traces(unknown(1_000_001))).toBe(-1);
+    expect(traces(Buffer.concat(Array.from({ length: 20 }, () => field(1, unknown(60_000)))))).toBe(-1);
+    // Not if there is a record in between, at which the reader can pause.
+    expect(traces(records(...Array.from({ length: 20 }, () => unknown(60_000))))).toBe(20);
+  });
+
+  test('of a group, whose fields cannot be counted', () => {
+    const group = (content: Buffer) => Buffer.concat([Buffer.from([0x73]), content, Buffer.from([0x74])]);
+    expect(traces(records(group(unknown(1))))).toBe(-1);
+  });
 });
 
 test('JSON of any shape is records or an error', () => {

@@ -634,6 +634,12 @@ describe('access and errors', () => {
     expect([answer.status, answer.json.code]).toEqual([413, 8]);
   });
 
+  test('a small body that becomes millions of empty messages is 400', async () => {
+    const raw = gzipSync(Buffer.alloc(33_554_432, new Uint8Array([0x0a, 0x00])));
+    const headers = { 'content-type': 'application/x-protobuf', 'content-encoding': 'gzip' };
+    expect((await send('traces', { raw, headers })).status).toBe(400);
+  });
+
   test('too many requests of an org at once are 429 with the time to wait, and others are served', async () => {
     const { port } = await world.listen();
     const head =

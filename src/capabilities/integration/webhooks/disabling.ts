@@ -1,7 +1,7 @@
 /** Disables a subscription whose receiver is gone or keeps failing, with an audit entry and an event. */
 import type { Database } from '../../../platform/db/database.ts';
 import { type Appending, recordChange } from '../../compliance/audit/index.ts';
-import { findSubscription } from './queries.ts';
+import { lockSubscription } from './queries.ts';
 import type { SubscriptionQueue } from './subscription-queues.ts';
 import { changeSubscription, viewForReaders } from './subscriptions.ts';
 
@@ -13,7 +13,8 @@ export async function disableSubscription(
   now: Date,
 ): Promise<void> {
   await db.transaction(async (tx) => {
-    const there = await findSubscription(tx, org_id, subscription_id);
+    // Locked, because its owner may delete it at the same time.
+    const there = await lockSubscription(tx, org_id, subscription_id);
     // If all e-mail fails, the mail server is at fault, not the subscription.
     if (there === undefined || there.status === 'disabled' || there.format === 'email') {
       return;

@@ -89,11 +89,9 @@ export function createDispatcher(deps: DispatcherDependencies): Dispatcher {
   const { random = Math.random, stopWaitMs = usualStopWaitMs, nowMs = () => performance.now() } = deps;
   const owner = randomUUID();
   const receivers = createReceivers(deps);
-  const recorder = createRecorder(db, async (failing, at) => {
-    for (const { failing_since, ...queue } of failing) {
-      if (at.getTime() - failing_since.getTime() >= failingMsMax) {
-        await disableSubscription(db, { ids, heads }, queue, 'failing', at);
-      }
+  const recorder = createRecorder(db, log, async ({ failing_since, ...queue }, at) => {
+    if (at.getTime() - failing_since.getTime() >= failingMsMax) {
+      await disableSubscription(db, { ids, heads }, queue, 'failing', at);
     }
   });
   const slots = {

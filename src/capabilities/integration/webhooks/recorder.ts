@@ -5,6 +5,7 @@
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Database } from '../../../platform/db/database.ts';
+import type { Log } from '../../../platform/log.ts';
 import { ServiceUnavailable } from '../../../platform/service-unavailable.ts';
 import { type Outcome, recordOutcomes } from './delivery-queries.ts';
 import { noteOutcomes, type SubscriptionQueue } from './subscription-queues.ts';
@@ -24,8 +25,8 @@ interface FailingQueue extends SubscriptionQueue {
   readonly failing_since: Date;
 }
 
-/** Called with the subscriptions whose attempts all fail, and since when. */
-export type OnFailing = (failing: readonly FailingQueue[], at: Date) => Promise<void>;
+/** Called with each subscription whose attempts all fail, and since when. */
+export type OnFailing = (failing: FailingQueue, at: Date) => Promise<void>;
 
 interface Waiting {
   readonly outcome: Outcome;
@@ -33,7 +34,7 @@ interface Waiting {
   reject(error: unknown): void;
 }
 
-export function createRecorder(db: Database, onFailing: OnFailing): Recorder {
+export function createRecorder(db: Database, log: Log, onFailing: OnFailing): Recorder {
   /** Waiting outcomes by group of tenants; a group with an entry is being written. */
   const waiting = new Map<number | string, Waiting[]>();
   let stopped = false;
@@ -43,21 +44,48 @@ export function createRecorder(db: Database, onFailing: OnFailing): Recorder {
       if (outcomes.length < outcomesPerBatch) {
         await pause(gatherMs);
       }
-      const batch = outcomes.splice(0, outcomesPerBatch);
-      try {
-        const { failing, at } = await patiently(() => write(batch.map(({ outcome }) => outcome)));
-        // Runs in a separate transaction: if it must be repeated, the write is not repeated.
-        await patiently(() => onFailing(failing, at));
-        for (const { resolve } of batch) {
-          resolve();
-        }
-      } catch (error) {
-        for (const { reject } of batch) {
-          reject(error);
-        }
-      }
+      await writeBatch(outcomes.splice(0, outcomesPerBatch));
     }
     waiting.delete(group);
+  }
+
+  async function writeBatch(batch: readonly Waiting[]): Promise<void> {
+    try {
+      const { failing, at } = await patiently(() => write(batch.map(({ outcome }) => outcome)));
+      await reportFailing(failing, at);
+      for (const { resolve } of batch) {
+        resolve();
+      }
+    } catch (error) {
+      if (batch.length > 1 && !(error instanceof ServiceUnavailable)) {
+        // One outcome that cannot be stored must not reject the others, which may belong to other orgs.
+        for (const one of batch) {
+          await writeBatch([one]);
+        }
+        return;
+      }
+      for (const { reject } of batch) {
+        reject(error);
+      }
+    }
+  }
+
+  /**
+   * Runs after the transaction of the outcomes: if it must be repeated, the write is not repeated. Never throws, because the outcomes
+   * are written; the next failed attempt of the subscription reports it again.
+   */
+  async function reportFailing(failing: readonly FailingQueue[], at: Date): Promise<void> {
+    for (const queue of failing) {
+      try {
+        await patiently(() => onFailing(queue, at));
+      } catch (err) {
+        const { org_id, subscription_id } = queue;
+        log.warn(
+          { org_id, subscription_id, err },
+          'webhook subscription that keeps failing not disabled yet',
+        );
+      }
+    }
   }
 
   async function patiently<Result>(work: () => Promise<Result>): Promise<Result> {
@@ -87,7 +115,7 @@ export function createRecorder(db: Database, onFailing: OnFailing): Recorder {
 
   return {
     add(outcome) {
-      return new Promise((resolve, reject) => {
+      const added = new Promise<void>((resolve, reject) => {
         // A tenant whose group is not known yet is a group of its own.
         const group = db.tenantGroups.groupOf(outcome.org_id) ?? outcome.org_id;
         const others = waiting.get(group);
@@ -99,6 +127,9 @@ export function createRecorder(db: Database, onFailing: OnFailing): Recorder {
         waiting.set(group, outcomes);
         void writeAll(group, outcomes);
       });
+      // The dispatcher awaits it later, or never if another delivery fails before. A rejection without a handler would end the process.
+      added.catch(() => undefined);
+      return added;
     },
     stop() {
       stopped = true;

@@ -5,6 +5,7 @@ import { eventually } from '../../../../test/support/eventually.ts';
 import { type Receiver, startReceiver } from '../../../../test/support/webhook-receiver.ts';
 import { controlWebhooks, makeBudget, subscribe, type Webhooks } from '../../../../test/support/webhooks.ts';
 import { DatabaseUnavailable } from '../../../platform/db/database.ts';
+import { createLog } from '../../../platform/log.ts';
 import { createRecorder } from './recorder.ts';
 import { attemptDelaysSeconds } from './retries.ts';
 import { claimQueues, freeAllQueues } from './subscription-queues.ts';
@@ -203,7 +204,7 @@ describe('an attempt in flight', () => {
       return row;
     };
     let calls = 0;
-    const recorder = createRecorder(world.db, async () => {
+    const recorder = createRecorder(world.db, createLog('silent'), async () => {
       calls += 1;
       if (calls === 1) {
         throw new DatabaseUnavailable('away');

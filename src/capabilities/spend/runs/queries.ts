@@ -177,6 +177,10 @@ export function postedRow(posted: Posted<RunDraft>): RunRow {
 
 export async function writeRuns(tx: Transaction, posted: readonly Posted<RunDraft>[]): Promise<void> {
   const replaced = posted.filter(({ posting: { kind } }) => kind === 'resettle');
+  const reversed = replaced.length === 0 ? noAdjustments : adjustmentsBefore(replaced, posted);
+  for (const one of reversed) {
+    await adjustRun(tx, one);
+  }
   if (replaced.length > 0) {
     await deleteRuns(tx, replaced);
   }
@@ -187,12 +191,27 @@ export async function writeRuns(tx: Transaction, posted: readonly Posted<RunDraf
     const { kind, runExists } = one.posting;
     if (kind === 'complete') {
       await completeRun(tx, one);
-    } else if (kind === 'adjust') {
+    } else if (kind === 'adjust' && !reversed.has(one)) {
       await adjustRun(tx, one);
     } else if (kind === 'expire' && runExists === true) {
       await markUnsettled(tx, one);
     }
   }
+}
+
+const noAdjustments: ReadonlySet<Posted<RunDraft>> = new Set();
+
+/** Returns the adjustments of runs that are replaced later in the batch: they change the old row, not the new one. */
+function adjustmentsBefore(
+  replaced: readonly Posted<RunDraft>[],
+  posted: readonly Posted<RunDraft>[],
+): ReadonlySet<Posted<RunDraft>> {
+  const replacedAt = new Map(replaced.map((one) => [one.posting.runId, posted.indexOf(one)]));
+  return new Set(
+    posted.filter(
+      ({ posting: { kind, runId } }, at) => kind === 'adjust' && at < (replacedAt.get(runId) ?? 0),
+    ),
+  );
 }
 
 /** Deletes runs that an expiry created and that the run of the caller replaces, under the same id. */

@@ -1,6 +1,10 @@
 /** Holds that expire unsettled in an org with `on_unsettled: post_held`, over HTTP. */
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { createWorld, type TestOrg, type World } from '../../../../test/harness.ts';
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { createWorld, engine, type TestOrg, type World } from '../../../../test/harness.ts';
+import { eventually } from '../../../../test/support/eventually.ts';
+import { EmbeddedLedger } from '../../../ledger/embedded/embedded-ledger.ts';
+import type { Ledger } from '../../../ledger/ledger.ts';
+import { PostgresLedger } from '../../../ledger/postgres/postgres-ledger.ts';
 
 let world: World;
 let org: TestOrg;
@@ -279,6 +283,68 @@ describe('a running run whose hold expires', () => {
     );
     expect(standings.sort()).toEqual(['credits 0', 'credits 0.25', 'prepaid 0.25']);
     await expectBalanced('0.25', 1);
+  });
+});
+
+describe('an adjustment and the settlement in one batch of the ledger', () => {
+  /** Sends requests whose postings reach the ledger in this order, and in the same batch. */
+  async function sendInOneBatch(...requests: readonly (readonly [path: string, body: object])[]) {
+    const ledger: Ledger = engine === 'embedded' ? EmbeddedLedger.prototype : PostgresLedger.prototype;
+    const { post } = ledger;
+    const waiting: (() => void)[] = [];
+    const spy = vi.spyOn(ledger, 'post').mockImplementation(async function (this: Ledger, group) {
+      await new Promise<void>((resolve) => waiting.push(resolve));
+      return post.call(this, group);
+    });
+    try {
+      const responses = [];
+      for (const [path, body] of requests) {
+        responses.push(send('POST', path, body));
+        await eventually(() => expect(waiting).toHaveLength(responses.length));
+      }
+      for (const proceed of waiting) {
+        proceed();
+      }
+      return (await Promise.all(responses)).map(({ status }) => status);
+    } finally {
+      spy.mockRestore();
+    }
+  }
+
+  const adjustment = (id: string, amount_usd: string) =>
+    [`/v1/runs/${id}/adjustments`, { amount_usd, reason: 'r' }] as const;
+
+  test('leaves the actual cost if the run is completed', async () => {
+    const { id } = await expiredRun();
+    const complete = [`/v1/runs/${id}/complete`, { cost_usd: '0.1' }] as const;
+    expect(await sendInOneBatch(adjustment(id, '-0.2'), complete)).toEqual([201, 200]);
+    expect((await send('GET', `/v1/runs/${id}`)).json).toMatchObject({
+      cost_usd: '0.1',
+      adjustment_usd: '0',
+    });
+    await expectBalanced('0.1', 1);
+  });
+
+  test('leaves the actual cost if a late run takes the place of the run', async () => {
+    const decision_id = await expiredDecision();
+    const [{ id }] = await unsettledRuns();
+    const late = ['/v1/runs', { model: 'gpt-4o', decision_id, cost_usd: '0.4' }] as const;
+    expect(await sendInOneBatch(adjustment(id, '-0.2'), late)).toEqual([201, 201]);
+    expect((await send('GET', `/v1/runs/${id}`)).json).toMatchObject({
+      cost_usd: '0.4',
+      adjustment_usd: '0',
+    });
+    await expectBalanced('0.4', 1);
+  });
+
+  test('is counted if it comes after the settlement', async () => {
+    const decision_id = await expiredDecision();
+    const [{ id }] = await unsettledRuns();
+    const late = ['/v1/runs', { model: 'gpt-4o', decision_id, cost_usd: '0.4' }] as const;
+    expect(await sendInOneBatch(late, adjustment(id, '-0.1'))).toEqual([201, 201]);
+    const run = (await send('GET', `/v1/runs/${id}`)).json;
+    expect(run).toMatchObject({ cost_usd: '0.4', adjustment_usd: '-0.1' });
+    await expectBalanced('0.3', 1);
   });
 });
 

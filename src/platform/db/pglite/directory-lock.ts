@@ -5,7 +5,7 @@
  * namespace), so that another process with the same id (in a container it is always 1) is not mistaken for the holder. A
  * holder in another realm (another host, or another container on the same volume) cannot be looked up; it is considered
  * alive while it keeps touching the file. A holder whose lock was taken over, because it was frozen for longer than that,
- * exits at once.
+ * exits at once. A file that cannot be read says nothing about its holder, so nobody concludes anything from it.
  */
 import { link, mkdir, readFile, rm, stat, unlink, utimes, writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
@@ -57,10 +57,13 @@ export async function lockDirectory(directory: string): Promise<DirectoryLock> {
   } finally {
     await rm(draft, { force: true });
   }
+  // Undefined: a transient error, such as too many open files. The next round reads the file again.
+  const isMine = () => isHeldBy(path, me).catch(() => undefined);
   const touching = setInterval(async () => {
-    if (await isHeldBy(path, me)) {
+    const mine = await isMine();
+    if (mine === true) {
       await touch(path);
-    } else {
+    } else if (mine === false) {
       process.stderr.write(
         `purser: another process has taken over ${directory}; exiting to avoid corrupting it\n`,
       );
@@ -71,7 +74,8 @@ export async function lockDirectory(directory: string): Promise<DirectoryLock> {
   return {
     async release() {
       clearInterval(touching);
-      if (await isHeldBy(path, me)) {
+      // A file that remains is found to be stale by the next process.
+      if ((await isMine()) === true) {
         await rm(path, { force: true });
       }
     },
@@ -81,13 +85,17 @@ export async function lockDirectory(directory: string): Promise<DirectoryLock> {
 /** Returns whether a live process has locked the directory; true if that cannot be determined. */
 export async function isLocked(directory: string): Promise<boolean> {
   const path = join(directory, 'lock');
-  const holder = await readHolder(path);
-  if (holder === undefined || holder === damaged) {
-    return false;
+  try {
+    const holder = await readHolder(path);
+    if (holder === undefined || holder === damaged) {
+      return false;
+    }
+    return holder.realm === processRealm()
+      ? processStart(holder.pid) === holder.started
+      : Date.now() - (await lastTouch(path)) < silentAfterMs;
+  } catch {
+    return true;
   }
-  return holder.realm === processRealm()
-    ? processStart(holder.pid) === holder.started
-    : Date.now() - (await lastTouch(path)) < silentAfterMs;
 }
 
 async function isHeldBy(path: string, holder: Holder | typeof damaged): Promise<boolean> {
@@ -157,12 +165,13 @@ async function removeStale(path: string, stale: Holder | typeof damaged): Promis
 /** A lock file without a holder: a power cut has lost its content. A live lock is complete when it appears. */
 const damaged = 'damaged';
 
+/** Returns undefined if there is no lock file. Fails if there may be one that cannot be read. */
 async function readHolder(path: string): Promise<Holder | typeof damaged | undefined> {
   let text: string;
   try {
     text = await readFile(path, 'utf8');
-  } catch {
-    return undefined;
+  } catch (error) {
+    return ifAbsent(error, undefined);
   }
   try {
     return JSON.parse(text) as Holder;
@@ -174,8 +183,16 @@ async function readHolder(path: string): Promise<Holder | typeof damaged | undef
 async function lastTouch(path: string): Promise<number> {
   return stat(path).then(
     ({ mtimeMs }) => mtimeMs,
-    () => 0,
+    (error) => ifAbsent(error, 0),
   );
+}
+
+/** Returns the value for a file that does not exist; throws any other error. */
+function ifAbsent<Value>(error: unknown, value: Value): Value {
+  if ((error as NodeJS.ErrnoException).code === 'ENOENT') {
+    return value;
+  }
+  throw error;
 }
 
 async function touch(path: string): Promise<void> {

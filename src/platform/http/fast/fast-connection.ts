@@ -60,6 +60,8 @@ export interface FastConnectionHost {
   /** A body that is incomplete after this time is left to Node, which has timeouts for it. */
   readonly bodyWithinMs: number;
   readonly firstByteWithinMs: number;
+  /** The connection is closed if responses wait and its socket is inactive for this long: its client does not read. */
+  readonly stalledMs: number;
 }
 
 export class FastConnection implements FastResponder, PlainConnection {
@@ -77,6 +79,8 @@ export class FastConnection implements FastResponder, PlainConnection {
   #isInProgress = false;
   #isFresh = true;
   #hasEnded = false;
+  /** True while the socket has the timeout for clients that do not read. */
+  #mayStall = false;
   /** Time of the last change of state. */
   #sinceMs = performance.now();
 
@@ -113,6 +117,7 @@ export class FastConnection implements FastResponder, PlainConnection {
   };
 
   readonly #onDrain = () => {
+    this.#watchUnsent();
     if (this.#response !== undefined) {
       this.#response.emit('drain');
     } else if (!this.#isInProgress) {
@@ -120,8 +125,16 @@ export class FastConnection implements FastResponder, PlainConnection {
     }
   };
 
-  /** Forwards the timeout to the response, as Node's server does. */
-  readonly #onTimeout = () => void this.#response?.emit('timeout', this.socket);
+  /** Forwards the timeout to the response, as Node's server does. Without one, it is the timeout for clients that do not read. */
+  readonly #onTimeout = () => {
+    if (this.#response !== undefined) {
+      this.#response.emit('timeout', this.socket);
+    } else if (this.socket.writableLength > 0) {
+      this.socket.destroy();
+    } else {
+      this.#watchUnsent();
+    }
+  };
 
   /** An error also closes the socket; without a listener it would end the process. */
   readonly #onError = () => undefined;
@@ -223,6 +236,8 @@ export class FastConnection implements FastResponder, PlainConnection {
   }
 
   messagesOf(head: PlainHead, body: Buffer): NodeMessages {
+    // Node's response has its own timeout.
+    this.#stopWatching();
     const request = requestOf(head, body, this.socket);
     const response = new ServerResponse(request);
     // Node's server sets this private field too; there is no option for it.
@@ -249,11 +264,32 @@ export class FastConnection implements FastResponder, PlainConnection {
     this.#current = undefined;
     this.#body = noBytes;
     this.#sinceMs = performance.now();
+    this.#watchUnsent();
     if (this.#host.isClosing()) {
       this.#leave();
       closeGently(this.socket);
     } else if (!this.socket.writableNeedDrain && !this.socket.destroyed) {
       this.#proceed();
+    }
+  }
+
+  /**
+   * Starts the timeout for clients that do not read, or stops it if everything is sent. Of the socket, because only Node sees whether a
+   * large response makes progress. Most responses are sent at once, and need no timer.
+   */
+  #watchUnsent(): void {
+    if (this.socket.writableLength === 0) {
+      this.#stopWatching();
+    } else if (!this.#mayStall) {
+      this.#mayStall = true;
+      this.socket.setTimeout(this.#host.stalledMs);
+    }
+  }
+
+  #stopWatching(): void {
+    if (this.#mayStall) {
+      this.#mayStall = false;
+      this.socket.setTimeout(0);
     }
   }
 
@@ -277,6 +313,7 @@ export class FastConnection implements FastResponder, PlainConnection {
 
   #leave(): void {
     const { socket } = this;
+    this.#stopWatching();
     socket.off('data', this.#onData);
     socket.off('end', this.#onEnd);
     socket.off('drain', this.#onDrain);

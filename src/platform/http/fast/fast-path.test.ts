@@ -12,7 +12,14 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createWorld, type TestOrg, type World } from '../../../../test/harness.ts';
 import { refusalIn } from '../../../../test/support/edge-world.ts';
-import { exchange, type RawAnswer, RawClient, rawRequest } from '../../../../test/support/raw-socket.ts';
+import { eventually } from '../../../../test/support/eventually.ts';
+import {
+  exchange,
+  type RawAnswer,
+  RawClient,
+  type RawOptions,
+  rawRequest,
+} from '../../../../test/support/raw-socket.ts';
 import { rounds } from '../../../../test/support/rounds.ts';
 import { seedsOf } from '../../../../test/support/seeds.ts';
 import { createLog } from '../../log.ts';
@@ -345,9 +352,9 @@ interface Connected {
   readonly socket: Socket;
 }
 
-async function connected({ server, port }: Listening): Promise<Connected> {
+async function connected({ server, port }: Listening, options: RawOptions = {}): Promise<Connected> {
   const accepted = once(server, 'connection') as Promise<[Socket]>;
-  const client = await RawClient.open(port);
+  const client = await RawClient.open(port, options);
   const [socket] = await accepted;
   return { client, socket };
 }
@@ -355,7 +362,7 @@ async function connected({ server, port }: Listening): Promise<Connected> {
 /** Starts a server whose fast path answers every request by this function, however late the rest of a body is. */
 async function serving(
   serve: (request: HttpRequest) => unknown,
-  options: { readonly arrivingBytesMax?: number } = {},
+  options: { readonly arrivingBytesMax?: number; readonly stalledMs?: number } = {},
 ): Promise<Listening> {
   const server = createHttpServer(
     (request, response) => void serve(requestFromNode(request, response)),
@@ -557,6 +564,71 @@ describe('a connection', () => {
     const [socket] = await accepted;
     await client.send(rawRequest('GET', '/'));
     await once(socket, 'close');
+    client.destroy();
+  });
+
+  /** More than the kernel buffers. */
+  const large = 'x'.repeat(33_554_432);
+  /** Less than a socket takes before it asks to wait for `drain`. */
+  const small = 'x'.repeat(10_000);
+  const sendLarge = (request: HttpRequest) => request.send({ status: 200, headers: {}, body: large }, {});
+
+  it('is closed if its client does not read a whole response', async () => {
+    const served = await serving(sendLarge, { stalledMs: 50 });
+    const { client, socket } = await connected(served, { readLate: true });
+    const closed = once(socket, 'close');
+    await client.send(rawRequest('GET', '/'));
+    await closed;
+    client.destroy();
+  });
+
+  it('is closed if its client does not read many small responses', async () => {
+    const served = await serving((request) => request.send({ status: 200, headers: {}, body: small }, {}), {
+      stalledMs: 50,
+    });
+    const { client, socket } = await connected(served, { readLate: true });
+    const closed = once(socket, 'close');
+    void client.send(rawRequest('GET', '/').repeat(5_000));
+    await closed;
+    client.destroy();
+  });
+
+  it('has no timeout for unread responses once they are read', async () => {
+    const stalledMs = 3_600_000;
+    const served = await serving(sendLarge, { stalledMs });
+    const { client, socket } = await connected(served, { readLate: true });
+    await client.send(rawRequest('GET', '/'));
+    await eventually(() => expect(socket.timeout).toBe(stalledMs));
+    expect((await client.answer()).text.length).toBe(large.length);
+    await eventually(() => expect(socket.timeout).toBe(0));
+    expect(isOnFastPath(socket)).toBe(true);
+    client.destroy();
+  });
+
+  it('has no timeout for unread responses while Node has a request, which may take longer', async () => {
+    const stalledMs = 3_600_000;
+    const events = new EventEmitter();
+    const served = await serving(
+      (request) => {
+        if (request.request.url === '/') {
+          request.send({ status: 200, headers: {}, body: small }, {});
+        }
+        events.emit('begun');
+      },
+      { stalledMs },
+    );
+    const { client, socket } = await connected(served, { readLate: true });
+    const begin = async (request: string) => {
+      const begun = once(events, 'begun');
+      await client.send(request);
+      await begun;
+    };
+    while (socket.writableLength === 0) {
+      await begin(rawRequest('GET', '/'));
+    }
+    expect([socket.timeout, socket.writableNeedDrain]).toEqual([stalledMs, false]);
+    await begin(rawRequest('GET', '/later', ['X-Empty:']));
+    expect([isOnFastPath(socket), socket.timeout]).toEqual([false, 0]);
     client.destroy();
   });
 

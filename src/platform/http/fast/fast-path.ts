@@ -12,6 +12,7 @@ import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 import { performance } from 'node:perf_hooks';
 import type { HttpRequest } from '../message/http-request.ts';
+import { stalledMs as defaultStalledMs } from '../message/send.ts';
 import { FastConnection, type FastResponder, type PreparedHead } from './fast-connection.ts';
 import { headBytesMax, type PlainHead, parsePlainHead } from './plain-head.ts';
 
@@ -42,6 +43,8 @@ export interface FastPathOptions {
   readonly arrivingBytesMax?: number;
   /** Time after which the rest of an incomplete request is left to Node. */
   readonly bodyWithinMs?: number;
+  /** Time without activity after which a connection with unsent responses is closed. */
+  readonly stalledMs?: number;
 }
 
 export function openFastPath(
@@ -51,6 +54,7 @@ export function openFastPath(
     serve,
     arrivingBytesMax = defaultArrivingBytesMax,
     bodyWithinMs = defaultBodyWithinMs,
+    stalledMs = defaultStalledMs,
   }: FastPathOptions = {},
 ): FastPath {
   const parse = server.listeners('connection') as ((socket: Socket) => void)[];
@@ -144,6 +148,7 @@ export function openFastPath(
       keepAliveMs: server.keepAliveTimeout,
       bodyWithinMs,
       firstByteWithinMs: server.headersTimeout,
+      stalledMs,
     });
     connections.add(connection);
   });

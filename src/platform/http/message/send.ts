@@ -3,6 +3,7 @@
  * the response instead of a connection reset.
  */
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
+import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { isBroken } from './body.ts';
 import type { Reply, StreamedReply } from './reply.ts';
@@ -13,15 +14,21 @@ import type { Reply, StreamedReply } from './reply.ts';
  */
 const lingerMs = 10_000;
 
-/** A streamed response is aborted if its socket is inactive for this long, usually because the client does not read. */
-const stalledMs = 120_000;
+/** A response is aborted if its socket is inactive for this long, usually because the client does not read. */
+export const stalledMs = 120_000;
 
-/** `isWhole` is false if the length of the body is unknown. */
+interface SendOptions {
+  /** False if the length of the body is unknown. */
+  readonly isWhole?: boolean;
+  /** Instead of `stalledMs`. */
+  readonly silentMsMax?: number;
+}
+
 export function sendReply(
   request: IncomingMessage,
   response: ServerResponse,
   reply: Reply,
-  isWhole = true,
+  { isWhole = true, silentMsMax = stalledMs }: SendOptions = {},
 ): void {
   if (response.destroyed || response.headersSent) {
     return;
@@ -38,6 +45,22 @@ export function sendReply(
   } else {
     answerLast(request, response, { ...reply, headers });
   }
+  // Most responses are sent at once, and need no timer.
+  if (response.socket instanceof Socket && response.socket.writableLength > 0) {
+    cutIfSilent(response, silentMsMax);
+  }
+}
+
+/** Closes the connection if its socket is inactive for this long before the response is sent. */
+function cutIfSilent(response: ServerResponse, silentMsMax: number): void {
+  response.setTimeout(silentMsMax, () => response.destroy());
+  // The next response may take longer. Before Node's own listener, which sets the timeout of an idle connection.
+  response.prependOnceListener('finish', () => {
+    // Requests within the process, as in tests, have no real socket.
+    if (response.socket instanceof Socket) {
+      response.socket.setTimeout(0);
+    }
+  });
 }
 
 /** Like `sendReply`, for a streamed body. Destroys the stream when the connection closes. */
@@ -51,7 +74,12 @@ export function sendStream(request: IncomingMessage, response: ServerResponse, r
     // HEAD has no response body, but the headers of one.
     body.destroy();
     const coding: Reply['headers'] = request.httpVersion === '1.0' ? {} : { 'transfer-encoding': 'chunked' };
-    sendReply(request, response, { ...reply, headers: { ...headers, ...coding }, body: '' }, false);
+    sendReply(
+      request,
+      response,
+      { ...reply, headers: { ...headers, ...coding }, body: '' },
+      { isWhole: false },
+    );
     return;
   }
   if (body.destroyed && !body.readableEnded) {
@@ -59,7 +87,7 @@ export function sendStream(request: IncomingMessage, response: ServerResponse, r
     response.destroy();
     return;
   }
-  response.setTimeout(silentMsMax, () => response.destroy());
+  cutIfSilent(response, silentMsMax);
   const isLast = isStillSending(request) && !mayBeReused(request);
   if (isLast) {
     response.shouldKeepAlive = false;

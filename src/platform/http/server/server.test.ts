@@ -139,6 +139,62 @@ describe.each([{ withFastPath: false }, { withFastPath: true }])(
   },
 );
 
+describe.each([{ withFastPath: false }, { withFastPath: true }])(
+  'a client that does not read, with the fast HTTP path: $withFastPath',
+  ({ withFastPath }) => {
+    // More than the kernel buffers.
+    const large = { status: 200, headers: {}, body: 'x'.repeat(33_554_432) };
+    const request = rawRequest('GET', '/');
+
+    it('is disconnected', async () => {
+      const { handler, next } = held();
+      const server = await listen(handler, { withFastPath });
+      const client = await RawClient.open(portOf(server), { readLate: true });
+      const begun = next();
+      await client.send(request);
+      const { request: received, response } = await begun;
+      const closed = once(received.socket, 'close');
+      sendReply(received, response, large, { silentMsMax: 50 });
+      await closed;
+      client.destroy();
+    });
+
+    it('is disconnected while it still sends', async () => {
+      const { handler, next } = held();
+      const server = await listen(handler, { withFastPath });
+      const client = await RawClient.open(portOf(server), { readLate: true });
+      const begun = next();
+      // The expectation makes this the last response of the connection.
+      await client.send(rawRequest('POST', '/', ['Content-Length: 5', 'Expect: 100-continue']));
+      const { request: received, response } = await begun;
+      const closed = once(received.socket, 'close');
+      sendReply(received, response, large, { silentMsMax: 50 });
+      await closed;
+      client.destroy();
+    });
+
+    it('has as much time as before for its next request, once it has read', async () => {
+      const { handler, next } = held();
+      const server = await listen(handler, { withFastPath });
+      const client = await RawClient.open(portOf(server), { readLate: true });
+      const [first, second] = [next(), next()];
+      await client.send(request, request);
+      const { request: received, response } = await first;
+      const { socket } = received;
+      sendReply(received, response, large, { silentMsMax: 3_600_000 });
+      expect(socket.timeout).toBe(3_600_000);
+      expect((await client.answer()).text.length).toBe(large.body.length);
+      const later = await second;
+      expect(socket.timeout).toBe(0);
+      sendReply(later.request, later.response, plain);
+      expect((await client.answer()).text).toBe(plain.body);
+      // Node's timeout of idle connections; the fast path has its own.
+      expect(socket.timeout ?? 0).toBeGreaterThanOrEqual(withFastPath ? 0 : server.keepAliveTimeout);
+      client.destroy();
+    });
+  },
+);
+
 describe('responses that end with the connection', () => {
   it('a stream to an HTTP/1.0 client', async () => {
     const { handler, next } = held();
