@@ -52,7 +52,7 @@ const voiding = {
   summary: 'Void a hold',
   description:
     'Releases the held amount. If the run costs something after all, settle it: it is posted late. Returns ' +
-    '`conflict` if the hold has ended.',
+    '`conflict` if the hold has ended, or belongs to a call through the gateway, which ends it.',
   access,
   success: 204,
   response: closed({}),
