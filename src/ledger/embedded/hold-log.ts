@@ -34,7 +34,7 @@ import {
 import { type Hold, holdsLine, holdsOfLine } from '../holds/hold.ts';
 import type { LogLocation } from '../holds/org-ledger-state.ts';
 
-const syncData = promisify(fdatasync);
+const syncDataOf = promisify(fdatasync);
 
 /** The disk is full or unavailable. The holds do not count as taken, so the outcome is known. */
 export class HoldsNotDurable extends DatabaseUnavailable {
@@ -80,6 +80,8 @@ export interface HoldLogOptions {
   readonly durability: Durability;
   /** Maximum size of the lines of a file before the next one is started. */
   readonly fileBytesMax?: number;
+  /** Replaced in tests. */
+  readonly syncData?: (descriptor: number) => Promise<void>;
 }
 
 const defaultFileBytesMax = 8 * 1_024 * 1_024;
@@ -110,7 +112,7 @@ interface LogFile extends LogLocation {
 
 export function openHoldLog(
   directory: string,
-  { durability, fileBytesMax = defaultFileBytesMax }: HoldLogOptions,
+  { durability, fileBytesMax = defaultFileBytesMax, syncData = syncDataOf }: HoldLogOptions,
 ): HoldLog {
   makeDirectory(directory);
   const numbers = readdirSync(directory).flatMap((name) => /^(\d{8})\.log$/.exec(name)?.[1] ?? []);
