@@ -2,6 +2,7 @@
  * A spool in a directory: one file per settlement, so that processes can share it. A file is complete or absent, because it is renamed
  * into place. Settlements survive the process; with `sync` also a power failure of the machine.
  */
+import { createHash } from 'node:crypto';
 import { mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Settlement, type Spool, SpoolFullError } from './spool.ts';
@@ -16,6 +17,8 @@ export interface DiskSpoolOptions {
 
 const suffix = '.json';
 const rejectedSuffix = '.rejected';
+/** File systems allow names of 255 bytes, and suffixes follow. */
+const hexMax = 200;
 
 export function createDiskSpool({ directory, maxBytes = 67_108_864, sync = false }: DiskSpoolOptions): Spool {
   /** Files of this process and those that it found, with their sizes. */
@@ -102,9 +105,11 @@ export function createDiskSpool({ directory, maxBytes = 67_108_864, sync = false
   };
 }
 
-/** Ids of callers may contain anything. */
+/** Ids of callers may contain anything, and be longer than the name of a file. */
 function fileName(externalId: string): string {
-  return `${Buffer.from(externalId).toString('hex')}${suffix}`;
+  const hex = Buffer.from(externalId).toString('hex');
+  const name = hex.length <= hexMax ? hex : `sha256-${createHash('sha256').update(externalId).digest('hex')}`;
+  return `${name}${suffix}`;
 }
 
 /** Returns undefined for a file that another process has posted and removed, or that is not a settlement. */

@@ -162,8 +162,13 @@ async function postOnce(transport: Transport, settlement: Settlement): Promise<v
 /** The timer does not keep a process alive. */
 function pauseOrClose(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
-    const timer = setTimeout(resolve, ms) as unknown as { unref?: () => void };
-    timer.unref?.();
-    signal.addEventListener('abort', () => resolve(), { once: true });
+    const end = () => {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', end);
+      resolve();
+    };
+    const timer = setTimeout(end, ms);
+    (timer as unknown as { unref?: () => void }).unref?.();
+    signal.addEventListener('abort', end, { once: true });
   });
 }

@@ -2,7 +2,7 @@
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest';
 import { createGatewayWorld, type GatewayWorld } from '../../../test/support/gateway-world.ts';
 import { createDiskSpool } from './disk-spool.ts';
 import { createPurser, type Purser, type PurserOptions, SpoolFullError } from './node.ts';
@@ -83,6 +83,38 @@ test('while the service is away settlements are tried again by the same process'
   await purser.flush();
   expect(await recorded('tried again')).toHaveLength(1);
   expect(readdirSync(directory)).toEqual([]);
+});
+
+test.each([50, 51, 200])('an external id of %i characters is in the spool too', async (characters) => {
+  isAway = true;
+  const externalId = 'é'.repeat(characters);
+  const purser = client();
+  await guarded(purser, externalId);
+  expect(failures).toEqual([]);
+  expect(readdirSync(directory)).toHaveLength(1);
+  isAway = false;
+  await purser.flush();
+  expect(await recorded(externalId)).toHaveLength(1);
+  expect(readdirSync(directory)).toEqual([]);
+});
+
+test('retries leave no listeners behind', async () => {
+  let attempts = 0;
+  const removed = vi.spyOn(AbortSignal.prototype, 'removeEventListener');
+  const purser = client({
+    fetch: (input, init) => {
+      attempts += String(input).endsWith('/v1/runs') ? 1 : 0;
+      return String(input).endsWith('/v1/runs') && attempts <= 3
+        ? Promise.reject(new TypeError('away'))
+        : fetch(input, init);
+    },
+  });
+  await guarded(purser, 'retried often');
+  await purser.flush();
+  expect(attempts).toBe(4);
+  // One for each pause. Requests may remove others.
+  expect(removed.mock.calls.length).toBeGreaterThanOrEqual(3);
+  vi.restoreAllMocks();
 });
 
 test('a full spool calls the error hook, and the call and its settlement succeed', async () => {
