@@ -51,6 +51,14 @@ class Denied(HTTPException):
         super().__init__(status_code=422, detail={"error": {**error, "message": self.message}}, headers=headers)
 
 
+class CallIdInUse(HTTPException):
+    """Clients may choose the id of a call. Two calls in progress with the same one could not be told apart."""
+
+    def __init__(self) -> None:
+        self.message = "Another call with this id is in progress."
+        super().__init__(status_code=422, detail={"error": {"code": "call_id_in_use", "message": self.message}})
+
+
 class Unavailable(Exception):
     """Purser did not decide, and `PURSER_FAIL_MODE` is `closed`. The router may try again."""
 
@@ -69,6 +77,8 @@ class Attempt:
     #: Upper bounds.
     input_tokens: int
     output_tokens: int
+    #: LiteLLM's record of the call, the same one for all that happens within it.
+    logged: Any
     #: Absent if Purser was unavailable and calls are allowed then.
     decision_id: str | None = None
     held_usd: str | None = None
@@ -95,13 +105,19 @@ class PurserCallback(CustomLogger):
     async def async_pre_call_deployment_hook(self, kwargs: dict[str, Any], call_type: Any) -> dict | None:
         kind = getattr(call_type, "value", call_type)
         call_id = _call_id(kwargs)
-        # LiteLLM may translate a call from one API to another, which reports a second call within the first.
-        if kind not in METERED or call_id is None or call_id in self.attempts:
+        if kind not in METERED or call_id is None:
             return None
+        logged = kwargs.get("litellm_logging_obj")
+        running = self.attempts.get(call_id)
+        if running is not None:
+            # LiteLLM may translate a call from one API to another, which reports a second call within the first.
+            if running.logged is logged:
+                return None
+            raise CallIdInUse()
         model, provider = _model_of(kwargs)
         output_tokens, limited = self._limit_output(kwargs, kind, model)
         input_tokens = _input_tokens(model, kwargs)
-        attempt = Attempt(f"litellm-{uuid.uuid4()}", model, provider, _attribution_of(kwargs), input_tokens, output_tokens)
+        attempt = Attempt(f"litellm-{uuid.uuid4()}", model, provider, _attribution_of(kwargs), input_tokens, output_tokens, logged)
         request = {
             "model": model,
             **({"provider": provider} if provider else {}),
@@ -109,11 +125,15 @@ class PurserCallback(CustomLogger):
             "max_output_tokens": output_tokens,
             **attempt.attribution,
         }
-        decision = await self._decide(request, attempt.external_id)
+        self.attempts[call_id] = attempt
+        try:
+            decision = await self._decide(request, attempt.external_id)
+        except BaseException:
+            del self.attempts[call_id]
+            raise
         if decision is not None:
             attempt.decision_id = decision["decision_id"]
             attempt.held_usd = decision.get("held_usd")
-        self.attempts[call_id] = attempt
         return limited
 
     def _limit_output(self, kwargs: dict, kind: str, model: str) -> tuple[int, dict | None]:
@@ -164,6 +184,8 @@ class PurserCallback(CustomLogger):
     async def async_post_call_failure_deployment_hook(
         self, request_data: Any, exception: Exception, call_type: Any, fallback_depth: int | None = None
     ) -> None:
+        if isinstance(exception, CallIdInUse):
+            return
         attempt = self._end(request_data)
         if attempt is None:
             return
@@ -174,7 +196,8 @@ class PurserCallback(CustomLogger):
 
     async def async_log_failure_event(self, kwargs: dict, response_obj: Any, start_time: Any, end_time: Any) -> None:
         """A stream that broke: attempts that failed before have ended."""
-        self._end_at_hold(kwargs, "failed")
+        if not isinstance(kwargs.get("exception"), CallIdInUse):
+            self._end_at_hold(kwargs, "failed")
 
     async def async_post_call_streaming_iterator_hook(self, user_api_key_dict: Any, response: Any, request_data: dict) -> Any:
         """A client that leaves ends the stream without any other event."""
@@ -239,6 +262,10 @@ class PurserCallback(CustomLogger):
         while True:
             try:
                 response = await self._send(method, path, body)
+                if response.status_code == 402 and body is not None and "decision_id" not in body:
+                    # A limit denies a run without a decision, although its cost has been incurred. It is recorded past the checks
+                    # if the key may do so.
+                    response = await self._send("POST", "/v1/runs/bulk?enforcement=record", {"runs": [body]})
                 if response.status_code < 500 and response.status_code not in RETRIED_STATUSES:
                     # A conflict is a settlement that has arrived before.
                     if response.status_code >= 400 and response.status_code not in (404, 409):

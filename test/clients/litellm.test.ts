@@ -49,7 +49,9 @@ describe.skipIf(program === undefined)('the proxy of LiteLLM', () => {
 
   beforeAll(async () => {
     world = await createGatewayWorld();
-    purserKey = (await world.world.mintKey(world.org, 'member', ['edge:decide', 'runs:write'])).secret;
+    purserKey = (
+      await world.world.mintKey(world.org, 'member', ['edge:decide', 'runs:write', 'runs:backfill'])
+    ).secret;
     path = await startCuttingProxy(world.url);
     proxy = await start();
   });
@@ -75,11 +77,12 @@ describe.skipIf(program === undefined)('the proxy of LiteLLM', () => {
       key = 'web/amy/key-of-amy',
       signal,
       url = proxy.url,
-    }: { key?: string; signal?: AbortSignal; url?: string } = {},
+      headers = {},
+    }: { key?: string; signal?: AbortSignal; url?: string; headers?: Record<string, string> } = {},
   ): Promise<Answer> {
     const response = await fetch(`${url}${apis[api].path}`, {
       method: 'POST',
-      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', ...headers },
       body: JSON.stringify({ ...apis[api].body, ...more }),
       ...(signal && { signal }),
     });
@@ -254,6 +257,38 @@ describe.skipIf(program === undefined)('the proxy of LiteLLM', () => {
       path.restore();
       await open.stop();
     }
+  });
+
+  test('with PURSER_FAIL_MODE=open, a call that no limit allows any more is recorded nevertheless', async () => {
+    const open = await start({ failMode: 'open' });
+    try {
+      const [runs] = await runsOf(1, async () => {
+        path.refuse();
+        await world.cap('0.0000001');
+        expect((await call('chat', {}, { url: open.url })).status).toBe(200);
+        path.restore();
+      });
+      expect(runs).toMatchObject([{ status: 'succeeded', output_tokens: 5, marks: ['backfill'] }]);
+    } finally {
+      path.restore();
+      await open.stop();
+    }
+  });
+
+  test.each(streamed)('%s: two calls in progress cannot have the same id', async (api) => {
+    const gate = closedGate();
+    world.provider.beforeChunk = () => gate.opened;
+    const [runs] = await runsOf(1, async () => {
+      const headers = { 'x-litellm-call-id': `chosen-${api}` };
+      const first = call(api, { stream: true }, { headers });
+      await eventually(async () => expect(world.provider.requests).toHaveLength(1));
+      const second = await call(api, {}, { headers });
+      expect([second.status, second.text]).toEqual([422, expect.stringContaining('call_id_in_use')]);
+      gate.open();
+      expect((await first).status).toBe(200);
+    });
+    expect(world.provider.bill).toHaveLength(1);
+    expect(runs).toMatchObject([{ output_tokens: 5 }]);
   });
 
   test('of 200 parallel streams through four workers under a cap that fits 60, exactly 60 reach the provider', async () => {
