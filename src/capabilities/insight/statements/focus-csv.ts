@@ -131,11 +131,15 @@ function kindOf(row: FocusRow): TokenKind | '' {
   return '';
 }
 
-const tokenUnit = /^\s*([\d,_]+)?\s*([kKmM]|thousand|million)?\s*-?tokens?\s*$/i;
+/** Each repetition is followed by something else: the time to match grows with the length alone. */
+const tokenUnit = /^(?:([\d,_]+)\s*)?(?:(k|m|thousand|million)\s*)?-?tokens?$/i;
+/** Longer cells are no unit. */
+const unitMax = 64;
 
 /** Returns the quantity in tokens. Quantities in other units are not compared. */
 function tokensOf(row: FocusRow, kind: TokenKind | '', lines: LineCollector): Tokens {
-  const unit = tokenUnit.exec(row.cell('ConsumedUnit'));
+  const cell = row.cell('ConsumedUnit');
+  const unit = cell.length > unitMax ? null : tokenUnit.exec(cell.trim());
   if (unit === null || kind === '') {
     return noTokens;
   }

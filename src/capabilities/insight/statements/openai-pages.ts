@@ -1,7 +1,17 @@
 /** Pages of OpenAI's `/v1/organization/costs` and `/v1/organization/usage/completions`. */
 import { invalidField } from '../../../contract/api-error.ts';
 import type { LineCollector } from './line-collector.ts';
-import { type At, amountAt, countAt, itemsAt, literalAt, member, textAt, timeAt } from './page-fields.ts';
+import {
+  type At,
+  amountAt,
+  countAt,
+  itemsAt,
+  literalAt,
+  member,
+  objectAt,
+  textAt,
+  timeAt,
+} from './page-fields.ts';
 import { kindIn, noTokens, type StatementSource } from './statement-line.ts';
 
 const costsResult = 'organization.costs.result';
@@ -50,7 +60,7 @@ function sourceOf(result: At): 'openai_costs' | 'openai_usage' {
 
 /** A line item is a model with the kind of tokens, such as `gpt-4o-2024-08-06, cached input`, or another charge. */
 function addCost(result: At, day: string, lines: LineCollector): void {
-  const amount = member(result, 'amount');
+  const amount = objectAt(member(result, 'amount'));
   const currency = member(amount, 'currency');
   if (textAt(currency).toLowerCase() !== 'usd') {
     throw invalidField(currency.field, 'invalid_value', 'Must be usd.');

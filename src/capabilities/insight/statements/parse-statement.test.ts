@@ -99,6 +99,13 @@ describe('OpenAI', () => {
       'pages[0].data[0].results[0].amount.value: Must be an amount.',
     ],
     [
+      'a cost without an amount',
+      openAiPages([cost], []).map((page) =>
+        JSON.parse(JSON.stringify(page).replace(/"amount":\{[^}]*\}/, '"amount":null')),
+      ),
+      'pages[0].data[0].results[0].amount: Must be an object.',
+    ],
+    [
       'a fraction of a token',
       openAiPages([cost], [{ ...used, output: 1.5 }]),
       'pages[1].data[0].results[0].output_tokens: Must be a count of tokens.',
@@ -159,6 +166,19 @@ describe('FOCUS', () => {
       },
       { model: 'tax', kind: '', usdNanos: -10_000_000n },
     ]);
+  });
+
+  test.each([
+    ['Tokens', 500_000n],
+    [' 1K tokens ', 500_000_000n],
+    ['1,000 Tokens', 500_000_000n],
+    ['million-tokens', 500_000_000_000n],
+    ['Requests', 0n],
+    [`${' '.repeat(100_000)}x`, 0n],
+    ['1'.repeat(100_000), 0n],
+  ])('reads a quantity in the unit %j', (ConsumedUnit, tokens) => {
+    const { lines } = parse({ csv: focusCsv([focusRow({ ConsumedUnit, ConsumedQuantity: '500000' })]) });
+    expect(lines[0]?.tokens.uncached_input).toBe(tokens);
   });
 
   test('reads the tokens of each kind from the columns of an export of Purser', () => {
