@@ -26,6 +26,8 @@ export interface AdmittedCall {
   readonly chainId: string | null;
   readonly depth: number;
   readonly heldNanos: bigint;
+  /** The price of the hold; null: none, or not known. */
+  readonly priceVersion: string | null;
   /** The output that the hold covers, of all alternative answers together. */
   readonly maxOutputTokens: number;
   readonly remainingNanos: bigint | undefined;
@@ -134,6 +136,7 @@ async function allowOpen(
     depth: 1,
     decisionId: verdict.decision_id,
     heldNanos: parseUsd(verdict.held_usd) ?? 0n,
+    priceVersion: null,
     maxOutputTokens: body.max_output_tokens,
     remainingNanos: undefined,
   };

@@ -13,6 +13,8 @@ export interface CallService {
   readonly others: OtherCharges;
   /** Fields of the run that select these rates. */
   readonly stated: RequestedService;
+  /** True if the provider may charge the input as written to a cache. */
+  readonly cachesInput: boolean;
   /** Fields of the run that are charged besides. */
   readonly charged: {
     readonly cache_write_1h_tokens?: number;
@@ -20,7 +22,9 @@ export interface CallService {
   };
 }
 
-const oneHour = Buffer.from('"1h"');
+/** `1h` as a text of JSON, which may escape any character. */
+const oneHour = ['"1h"', '"\\u0031h"', '"1\\u0068"', '"\\u0031\\u0068"'].map((text) => Buffer.from(text));
+const cacheControl = ['"cache_control"', '\\u'].map((text) => Buffer.from(text));
 const noCharges: CallService['charged'] = {};
 
 export function callServiceOf(
@@ -32,7 +36,18 @@ export function callServiceOf(
   const charged = chargesOf(price, shape, bytes, model, inputTokens);
   const others = charged === noCharges ? noOtherCharges : otherChargesOf(price, charged);
   const { rates, stated } = ratesOf(price, requestedServiceOf(shape, body), inputTokens);
-  return { rates, others, stated, charged };
+  return { rates, others, stated, charged, cachesInput: mayCacheInput(shape, bytes, rates) };
+}
+
+/** Anthropic caches on request, others by themselves. */
+function mayCacheInput(shape: Shape, bytes: Buffer, rates: Rates): boolean {
+  return shape === 'messages'
+    ? includesAny(bytes, cacheControl)
+    : (rates.cacheWriteNanosPerMillion ?? 0n) > rates.inputNanosPerMillion;
+}
+
+function includesAny(bytes: Buffer, texts: readonly Buffer[]): boolean {
+  return texts.some((text) => bytes.includes(text));
 }
 
 function chargesOf(
@@ -43,7 +58,7 @@ function chargesOf(
   inputTokens: number,
 ): CallService['charged'] {
   if (shape === 'messages') {
-    return bytes.includes(oneHour) ? { cache_write_1h_tokens: inputTokens } : noCharges;
+    return includesAny(bytes, oneHour) ? { cache_write_1h_tokens: inputTokens } : noCharges;
   }
   const units = shape === 'chat' ? searchesOfModel(model) : {};
   return 'web_search' in units && unitNanos.has('web_search') ? { units } : noCharges;

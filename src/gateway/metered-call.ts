@@ -27,7 +27,7 @@ import { readAll } from './forward/read-all.ts';
 import type { GatewayContext, OngoingCall } from './gateway-context.ts';
 import { coversOutput, outputCap } from './hold-coverage.ts';
 import { scoreBoundOf } from './output-score.ts';
-import { addsUsageChunk, attemptCost, bodyOf } from './plan-call.ts';
+import { addsUsageChunk, attemptCost, bodyOf, inputBoundOf } from './plan-call.ts';
 import type { SettledCall, Settlement } from './settle/settlements.ts';
 import { createOpenStream } from './stream/create-open-stream.ts';
 import { createRelayFilter } from './stream/relay-filter.ts';
@@ -67,8 +67,8 @@ export class CallInProgress implements OngoingCall {
     this.#relay?.leave();
   };
   #discarded: DiscardedUsage = { usage: noUsage, isEstimated: false };
-  /** Held for all attempts so far. */
-  #heldNanos: bigint;
+  /** The most that all attempts so far may cost. */
+  #boundNanos: bigint;
   #settled: Promise<SettledCall> | undefined;
   #resolveSettled: () => void = () => undefined;
   readonly #hasSettled = new Promise<void>((resolve) => {
@@ -87,7 +87,7 @@ export class CallInProgress implements OngoingCall {
   constructor(context: GatewayContext, given: AdmittedRequest) {
     this.#context = context;
     this.#given = given;
-    this.#heldNanos = given.admitted.heldNanos;
+    this.#boundNanos = attemptCost(given.plan, outputCap(given.plan, given.admitted));
     const { socket } = given.request;
     // Most clients that close their sending side have left. With `drain` nothing is lost by finding out at the next write.
     const isClosing = given.plan.settings.onAbort === 'close';
@@ -191,7 +191,7 @@ export class CallInProgress implements OngoingCall {
     const maxOutputTokens = this.#heldTokens?.() ?? outputCap(plan, admitted);
     const { units: serverTools = {} } = plan.service.charged;
     const bounds = {
-      inputTokens: plan.inputTokens,
+      ...inputBoundOf(plan),
       inputGrows: plan.input.hasUnseen,
       serverTools,
       maxOutputTokens,
@@ -217,6 +217,7 @@ export class CallInProgress implements OngoingCall {
         runId: admitted.runId,
         isStored: admitted.isStored,
         decisionId: admitted.decisionId,
+        priceVersion: admitted.priceVersion,
         model: plan.model,
         attribution: admitted.chainId === null ? attribution : { chain_id: admitted.chainId, ...attribution },
         depth: admitted.depth,
@@ -257,7 +258,7 @@ export class CallInProgress implements OngoingCall {
     const { plan, admitted } = this.#given;
     const bound = {
       ...noUsage,
-      inputTokens: plan.inputTokens,
+      ...inputBoundOf(plan),
       outputTokens: outputCap(plan, admitted),
       serverTools: plan.service.charged.units ?? {},
     };
@@ -269,8 +270,8 @@ export class CallInProgress implements OngoingCall {
     const { plan, admitted, caller } = this.#given;
     const outputTokens = outputCap(plan, admitted);
     const added = attemptCost(plan, outputTokens);
-    const heldNanos = this.#heldNanos + added;
-    if (plan.maxCostNanos !== undefined && heldNanos > plan.maxCostNanos) {
+    const boundNanos = this.#boundNanos + added;
+    if (plan.maxCostNanos !== undefined && boundNanos > plan.maxCostNanos) {
       return false;
     }
     const isCovered = await this.#context.increaseHold(caller.tenantId, admitted.decisionId, {
@@ -278,7 +279,7 @@ export class CallInProgress implements OngoingCall {
       tokens: plan.inputTokens + outputTokens,
     });
     if (isCovered) {
-      this.#heldNanos = heldNanos;
+      this.#boundNanos = boundNanos;
     }
     return isCovered;
   }

@@ -8,6 +8,7 @@ import type {
 import type { ModelCapabilitiesCache } from '../capabilities/spend/models/index.ts';
 import type { CallPrices } from '../capabilities/spend/unpriced-models/index.ts';
 import { affordableOutputTokens, worstCaseCost } from '../kernel/prices.ts';
+import type { InputBound } from '../kernel/providers/call-end.ts';
 import { defaultMaxField } from '../kernel/providers/call-request.ts';
 import { estimatedInputTokens, type InputParts } from '../kernel/providers/estimate-input.ts';
 import { hidesReasoning, isKnownToShow } from '../kernel/providers/visible-output.ts';
@@ -216,6 +217,15 @@ function withinMaxCost({ maxCostNanos }: PlanRequest, check: CostCheck): number 
 }
 
 /** Returns the most that an attempt with this output may cost. */
+/** The input that a provider may charge for if it reports none. */
+export function inputBoundOf({ service, inputTokens }: CallPlan): InputBound {
+  return {
+    inputTokens,
+    cacheWriteTokens: service.cachesInput ? inputTokens : 0,
+    cacheWrite1hTokens: service.charged.cache_write_1h_tokens ?? 0,
+  };
+}
+
 export function attemptCost({ service, inputTokens }: CallPlan, outputTokens: number): bigint {
   return worstCaseCost(service.rates, BigInt(inputTokens), BigInt(outputTokens), service.others);
 }

@@ -108,6 +108,50 @@ test('a cache for an hour is held at its rate', async () => {
   expect(long.cost).toBe(flat);
 });
 
+test.each(['1h', '5m'])(
+  'input that a cache for %s may have is charged so if its usage is unknown',
+  async (ttl) => {
+    const system = [{ type: 'text', text: 'Be kind.', cache_control: { type: 'ephemeral', ttl } }];
+    const { held, cost } = await call(claude, { model: 'claude-served', system }, {});
+    expect(cost).toBeCloseTo(held, 9);
+  },
+);
+
+test('a cache for an hour is held at its rate, however its name is written', async () => {
+  const system = [{ type: 'text', text: 'Be kind.', cache_control: { type: 'ephemeral', ttl: '1h' } }];
+  const { held } = await call(claude, { model: 'claude-served', system }, reply);
+  const body = JSON.stringify({ messages, max_tokens: 100, model: 'claude-served', system });
+  for (const ttl of ['\\u0031h', '1\\u0068', '\\u0031\\u0068']) {
+    const response = await fetch(gateway.url + claude, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${gateway.key}`, 'content-type': 'application/json' },
+      body: body.replace('"1h"', `"${ttl}"`),
+    });
+    expect(Number(response.headers.get('x-svc-held-usd'))).toBeGreaterThanOrEqual(held);
+  }
+});
+
+test('a call of a model without a price is charged at the policy of its admission', async () => {
+  const setPolicy = (body: object) =>
+    gateway.world.request('PUT', `/v1/orgs/${gateway.org.id}/unpriced-policy`, {
+      key: gateway.org.ownerKey,
+      body,
+    });
+  const rates = { input_usd_per_million: '10', output_usd_per_million: '30' };
+  expect((await setPolicy({ on_unpriced: 'hold_default', ...rates })).status).toBe(200);
+  gateway.provider.fault = () => ({ status: 200, body: JSON.stringify(answered) });
+  let change: Promise<unknown> | undefined;
+  gateway.provider.beforeAnswer = async () => {
+    change = setPolicy({ on_unpriced: 'record' });
+    await change;
+  };
+  await post(chat, { model: 'model-without-price' });
+  gateway.provider.beforeAnswer = undefined;
+  expect(change).toBeDefined();
+  const [run] = await gateway.runs();
+  expect(Number(run?.cost_usd)).toBeCloseTo(10 * 0.00001 + 100 * 0.00003, 9);
+});
+
 test('the search of a model that searches once for each call is held and charged', async () => {
   const model = 'gpt-4o-search-preview';
   const { held, cost } = await call(chat, { model }, { model, ...answered });

@@ -146,6 +146,21 @@ test('hold: expected, an unanswered attempt is bounded by the maximum in its bod
   expect(await lastRun()).toMatchObject({ output_tokens: 30_000, marks: ['usage_estimated', 'over_hold'] });
 });
 
+test('hold: expected, x-svc-max-cost-usd bounds the maxima of all attempts', async () => {
+  gateway.settings = { ...gateway.settings, hold: 'expected' };
+  for (let call = 0; call < 25; call += 1) {
+    await (await chat({ stream: true })).text();
+  }
+  gateway.world.clock.advanceSeconds(1);
+  gateway.provider.requests.length = 0;
+  leaveUnanswered(3);
+  // One attempt may cost $0.1 and a little more.
+  const maxCost = { 'x-svc-max-cost-usd': '0.15' };
+  const body = { model: 'gpt-test', max_tokens: 10_000, messages, stream: true };
+  expect((await post(paths.chat, body, maxCost)).status).toBe(504);
+  expect(gateway.provider.requests).toHaveLength(1);
+});
+
 test('close: the connection to the provider is closed if the client leaves before the first byte', async () => {
   gateway.settings = { ...gateway.settings, onAbort: 'close' };
   let isClosed = false;

@@ -34,6 +34,8 @@ export interface Settlement {
   readonly attribution: CallAttribution;
   readonly depth: number;
   readonly admittedAtMs: number;
+  /** The price of the hold; null: none. Absent in files of earlier releases. */
+  readonly priceVersion?: string | null;
   readonly body: CompleteRun;
   readonly marks: readonly Mark[];
   /** The provider's id of the response; absent if it sent none. */
@@ -106,11 +108,12 @@ export function createSettlements({
     if (runId === null || isStored) {
       return undefined;
     }
-    const { orgId, keyId, model, attribution, depth, admittedAtMs, body, marks, responseId } = settlement;
+    const { orgId, keyId, model, attribution, depth, admittedAtMs, priceVersion, body, marks, responseId } =
+      settlement;
     const admittedAt = new Date(admittedAtMs);
     return draftCall(
       runs,
-      { orgId, keyId, runId, model, attribution, depth, admittedAt, body, marks, responseId },
+      { orgId, keyId, runId, model, attribution, depth, admittedAt, priceVersion, body, marks, responseId },
       clock.now(),
     );
   }

@@ -32,8 +32,10 @@ export interface CallOutcome {
   readonly responseId?: string | undefined;
 }
 
-export interface CallBounds {
-  readonly inputTokens: number;
+/** Upper bounds of what may be charged as input. */
+export type InputBound = Pick<CallUsage, 'inputTokens' | 'cacheWriteTokens' | 'cacheWrite1hTokens'>;
+
+export interface CallBounds extends Pick<InputBound, 'inputTokens'>, Partial<InputBound> {
   /** True if the input grows during the call: results of tools that the provider runs become a part of it. */
   readonly inputGrows?: boolean;
   /** Calls of tools that the provider charges for in any case, once it has accepted the call. */
@@ -81,22 +83,27 @@ export function settledUsage(
 
 function ownUsage(
   { usage, isFinal, outputBound, isAccepted, serverTools: seen = {} }: CallOutcome,
-  { inputTokens, inputGrows = false, serverTools: held = {}, maxOutputTokens }: CallBounds,
+  bounds: CallBounds,
 ): { readonly usage: CallUsage; readonly isEstimated: boolean } {
+  const { serverTools: held = {} } = bounds;
   if (usage !== undefined && isFinal) {
     return { usage: withServerTools(usage, held), isEstimated: false };
   }
   if (!isAccepted) {
     return { usage: usage ?? noUsage, isEstimated: false };
   }
-  const received = Math.min(maxOutputTokens, outputBound + inFlightTokens);
-  const known = withServerTools(withServerTools(usage ?? { ...noUsage, inputTokens }, held), seen);
+  const { inputTokens, cacheWriteTokens = 0, cacheWrite1hTokens = 0, inputGrows = false } = bounds;
+  const received = Math.min(bounds.maxOutputTokens, outputBound + inFlightTokens);
+  // Some providers report no input before the end of a stream.
+  const reported =
+    usage === undefined || usage.inputTokens === 0
+      ? { ...(usage ?? noUsage), inputTokens, cacheWriteTokens, cacheWrite1hTokens }
+      : usage;
+  const known = withServerTools(withServerTools(reported, held), seen);
   return {
     usage: {
       ...known,
-      // Some providers report no input before the end of a stream.
-      inputTokens:
-        inputGrows || known.inputTokens === 0 ? Math.max(known.inputTokens, inputTokens) : known.inputTokens,
+      inputTokens: inputGrows ? Math.max(known.inputTokens, inputTokens) : known.inputTokens,
       outputTokens: Math.max(known.outputTokens, received),
     },
     isEstimated: true,

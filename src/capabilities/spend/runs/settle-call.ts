@@ -18,6 +18,8 @@ export interface EndedCall {
   readonly attribution: Partial<CreateRun>;
   readonly depth: number;
   readonly admittedAt: Date;
+  /** The price of its hold; null: none, undefined: not known. */
+  readonly priceVersion?: string | null | undefined;
   readonly body: CompleteRun;
   /** Set in addition to those of the ledger. */
   readonly marks: readonly Mark[];
@@ -35,7 +37,12 @@ export async function draftCall(
 ): Promise<CallPosting> {
   const { orgId, keyId, runId, model, attribution, depth, admittedAt, body, marks } = call;
   const found = deps.prices.findForCall(orgId, model, admittedAt.getTime());
-  const price = found instanceof Promise ? await found : found;
+  const inForce = found instanceof Promise ? await found : found;
+  // What was changed since the admission does not apply.
+  const price =
+    call.priceVersion == null || call.priceVersion === inForce?.versionId
+      ? inForce
+      : ((await deps.prices.version(orgId, model, call.priceVersion)) ?? inForce);
   // The clock may have been set back since the admission.
   const startedAt = admittedAt < now ? admittedAt : now;
   const context: DraftContext = {

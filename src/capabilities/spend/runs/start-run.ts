@@ -36,6 +36,8 @@ export interface StartedRun {
   /** Depth in its chain. */
   readonly depth: number;
   readonly heldNanos: bigint;
+  /** The price of the hold; null: none. */
+  readonly priceVersion: string | null;
   /** The output that the hold covers. */
   readonly maxOutputTokens: number;
   /** The smallest amount that a limit of cost still allows; undefined if none applies. */
@@ -107,6 +109,7 @@ export async function startRun(
     chainId: posting.scope.chain_id,
     depth: posting.depth,
     heldNanos: hold.amounts.usd,
+    priceVersion: hold.priceVersion,
     maxOutputTokens: Number(hold.amounts.tokens) - body.input_tokens,
     remainingNanos,
   };
