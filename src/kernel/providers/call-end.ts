@@ -35,7 +35,8 @@ export interface CallOutcome {
 /** Upper bounds of what may be charged as input. */
 export type InputBound = Pick<CallUsage, 'inputTokens' | 'cacheWriteTokens' | 'cacheWrite1hTokens'>;
 
-export interface CallBounds extends Pick<InputBound, 'inputTokens'>, Partial<InputBound> {
+export interface CallBounds extends Partial<Omit<InputBound, 'inputTokens'>> {
+  readonly inputTokens: number;
   /** True if the input grows during the call: results of tools that the provider runs become a part of it. */
   readonly inputGrows?: boolean;
   /** Calls of tools that the provider charges for in any case, once it has accepted the call. */
