@@ -1,4 +1,4 @@
-/** Responses that no provider should send: the process goes on, and every call is settled. */
+/** Malformed and hostile responses of providers. The service keeps running, and every call is settled. */
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { gzipSync } from 'node:zlib';

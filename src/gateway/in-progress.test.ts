@@ -82,7 +82,7 @@ test('a call whose hold expires is posted at the held amount under its id, and i
   expect(reconciliation.balanced).toBe(true);
 });
 
-/** What a member could do to charge less than the call costs. */
+/** Requests by which a member could try to pay less than the call costs. */
 const interferences: readonly (readonly [string, (runId: string) => readonly [string, string, object?]])[] = [
   [
     'settled by another run',

@@ -133,13 +133,18 @@ test('no other attempt follows an unanswered one if both may cost more than x-sv
   expect(await lastRun()).toMatchObject({ status: 'failed', output_tokens: 100 });
 });
 
-test('hold: expected, an unanswered attempt is bounded by the maximum in its body, and not by what is expected', async () => {
+/** Turns `hold: expected` on, and makes the calls from which short outputs are expected. */
+async function expectShortOutputs(): Promise<void> {
   gateway.settings = { ...gateway.settings, hold: 'expected' };
   for (let call = 0; call < 25; call += 1) {
     await (await chat({ stream: true })).text();
   }
   gateway.world.clock.advanceSeconds(1);
   gateway.provider.requests.length = 0;
+}
+
+test('hold: expected, an unanswered attempt is bounded by the maximum in its body, and not by what is expected', async () => {
+  await expectShortOutputs();
   leaveUnanswered(3);
   expect((await chat({ stream: true, max_tokens: 10_000 })).status).toBe(504);
   expect(gateway.provider.requests).toHaveLength(3);
@@ -147,12 +152,7 @@ test('hold: expected, an unanswered attempt is bounded by the maximum in its bod
 });
 
 test('hold: expected, x-svc-max-cost-usd bounds the maxima of all attempts', async () => {
-  gateway.settings = { ...gateway.settings, hold: 'expected' };
-  for (let call = 0; call < 25; call += 1) {
-    await (await chat({ stream: true })).text();
-  }
-  gateway.world.clock.advanceSeconds(1);
-  gateway.provider.requests.length = 0;
+  await expectShortOutputs();
   leaveUnanswered(3);
   // One attempt may cost $0.1 and a little more.
   const maxCost = { 'x-svc-max-cost-usd': '0.15' };

@@ -77,7 +77,7 @@ export function postingError(rejection: PostingErrorCause, bulk: boolean): ApiEr
     case 'unknown_decision':
       return invalidField(pathOf('decision_id'), 'invalid_value', 'No decision has this id.');
     case 'settled_already':
-      return apiError('conflict', 'The decision was already settled by another run.');
+      return apiError('conflict', 'The decision belongs to another run, or was settled by one.');
     case 'external_id_conflict': {
       const error = apiError(
         'conflict',

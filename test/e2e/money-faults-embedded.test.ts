@@ -15,12 +15,11 @@ import {
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { openHoldLog } from '../../src/ledger/embedded/hold-log.ts';
-import type { Hold } from '../../src/ledger/holds/hold.ts';
 import { type Database, DatabaseUnavailable } from '../../src/platform/db/database.ts';
 import { endAllProcesses } from '../support/child-process.ts';
 import { eventually } from '../support/eventually.ts';
 import { type FaultyService, startFaulty } from '../support/faulty-service.ts';
-import { amountsOf, limitOf, scopeOf } from '../support/ledger-values.ts';
+import { holdOf, limitOf } from '../support/ledger-values.ts';
 import { LedgerWorld } from '../support/ledger-world.ts';
 import { countedBy, createSpendingOrg, nanos, type SpendingOrg, spending } from '../support/money.ts';
 import { isSoak, rounds } from '../support/rounds.ts';
@@ -39,23 +38,6 @@ const { seeds } = seedsOf('money-faults-embedded');
 const unavailable = { status: 503, code: 'service_unavailable' };
 const openIds = async (service: ServiceProcess, org: SpendingOrg) =>
   (await spending(service, org).holds()).map(({ decision_id }) => decision_id);
-
-function aHold(id: string): Hold {
-  return {
-    id,
-    orgId: 'org_1',
-    runId: null,
-    surface: 'edge',
-    scope: scopeOf(),
-    amounts: amountsOf('1'),
-    admittedAtMs: 0,
-    expiresAtMs: 1,
-    shares: [],
-    packs: [],
-    priceVersion: null,
-    idempotency: null,
-  };
-}
 
 /** `hold-log.test.ts` has the same two states in one process. */
 describe.runIf(engine === 'embedded' && isSoak)('a crash between the two stores', () => {
@@ -234,12 +216,12 @@ describe.runIf(engine === 'embedded' && canMount())('a full disk under the log o
     const directory = join(holds, 'alone');
     const log = openHoldLog(directory, { durability: 'sync' });
     const acknowledged = ['dec_before'];
-    await log.append([aHold('dec_before')]);
+    await log.append([holdOf('dec_before')]);
     fill();
     // Until a line was truncated in the middle, and then one more.
     for (let failures = 0, n = 0; failures < 2; n += 1) {
       try {
-        await log.append([aHold(`dec_${n}`)]);
+        await log.append([holdOf(`dec_${n}`)]);
         acknowledged.push(`dec_${n}`);
       } catch (error) {
         expect(error).toBeInstanceOf(DatabaseUnavailable);
@@ -247,7 +229,7 @@ describe.runIf(engine === 'embedded' && canMount())('a full disk under the log o
       }
     }
     rmSync(join(holds, 'filler'));
-    await log.append([aHold('dec_after')]);
+    await log.append([holdOf('dec_after')]);
     log.close();
     const again = openHoldLog(directory, { durability: 'sync' });
     expect(again.restore().map(({ hold }) => hold.id)).toEqual([...acknowledged, 'dec_after']);
@@ -309,15 +291,15 @@ describe.runIf(engine === 'embedded' && canMount())('a full disk under the log o
   test('a next file that cannot be begun is begun later, and nobody writes elsewhere meanwhile', async () => {
     const directory = join(place.dataDir, 'another');
     const log = openHoldLog(directory, { durability: 'sync', fileBytesMax: 1 });
-    await log.append([aHold('dec_1')]);
+    await log.append([holdOf('dec_1')]);
     renameSync(directory, `${directory}-away`);
-    await expect(log.append([aHold('dec_2')])).rejects.toThrow(DatabaseUnavailable);
+    await expect(log.append([holdOf('dec_2')])).rejects.toThrow(DatabaseUnavailable);
     const bystander = openSync(join(place.dataDir, 'bystander'), 'a+');
-    await expect(log.append([aHold('dec_3')])).rejects.toThrow(DatabaseUnavailable);
+    await expect(log.append([holdOf('dec_3')])).rejects.toThrow(DatabaseUnavailable);
     expect(fstatSync(bystander).size).toBe(0);
     closeSync(bystander);
     renameSync(`${directory}-away`, directory);
-    await log.append([aHold('dec_4')]);
+    await log.append([holdOf('dec_4')]);
     log.close();
     const again = openHoldLog(directory, { durability: 'sync' });
     expect(again.restore().map(({ hold }) => hold.id)).toEqual(['dec_1', 'dec_4']);

@@ -35,8 +35,8 @@ export interface UnsettledRun<Run = unknown> {
   readonly amounts: Amounts;
   readonly paid: PaidSoFar;
   /**
-   * What the counters of credit packs contain of this run, if that is more than `paid.burned`: a decrease in the same batch is
-   * not given back before the commit.
+   * The amounts of this run that the counters of credit packs still contain. Set if they exceed `paid.burned`, because a decrease in the
+   * same batch is given back at the commit only.
    */
   readonly countedBurned?: readonly Debit[];
   readonly usage: RunUsage;

@@ -9,7 +9,7 @@ export const sectionsMax = 100_000;
 /** Fields that are read from one record to the next, in messages of any kind. Usual records have a few hundred. */
 export const fieldsMax = 1_000_000;
 
-/** What was read of one request. The methods throw beyond the bounds. */
+/** Counts what is read of one request, and throws if it exceeds the bounds. */
 export class ReadingWork {
   #sections = 0;
   #fields = 0;

@@ -89,7 +89,7 @@ test('an outcome that is written is not rejected if a failing subscription canno
   const reported: string[] = [];
   const recorder = recorderOf(async ({ org_id }) => {
     reported.push(org_id);
-    throw new Error('disabled by nobody');
+    throw new Error('the subscription cannot be disabled');
   });
   await Promise.all(outcomes.map((outcome) => recorder.add(outcome)));
   expect(reported.sort()).toEqual([org.id, other.id].sort());

@@ -38,7 +38,7 @@ export async function draftCall(
   const { orgId, keyId, runId, model, attribution, depth, admittedAt, body, marks } = call;
   const found = deps.prices.findForCall(orgId, model, admittedAt.getTime());
   const inForce = found instanceof Promise ? await found : found;
-  // What was changed since the admission does not apply.
+  // The call is charged at the price of its hold, even if another one is in force now.
   const price =
     call.priceVersion == null || call.priceVersion === inForce?.versionId
       ? inForce

@@ -5,7 +5,7 @@
  * namespace), so that another process with the same id (in a container it is always 1) is not mistaken for the holder. A
  * holder in another realm (another host, or another container on the same volume) cannot be looked up; it is considered
  * alive while it keeps touching the file. A holder whose lock was taken over, because it was frozen for longer than that,
- * exits at once. A file that cannot be read says nothing about its holder, so nobody concludes anything from it.
+ * exits at once. If the file cannot be read, the lock is considered unchanged: the error may be temporary.
  */
 import { link, mkdir, readFile, rm, stat, unlink, utimes, writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
