@@ -83,6 +83,7 @@ export async function startService({
         SVC_SECRETS_KEY: secretsKey,
         // As in the image and the systemd unit.
         MALLOC_ARENA_MAX: '2',
+        MALLOC_TRIM_THRESHOLD_: '1048576',
         // The holds of the load are never settled.
         SVC_HOLDS_MAX: '10000000',
         ...settings,
