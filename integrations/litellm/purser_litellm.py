@@ -7,6 +7,7 @@ usage is posted. Setup: README.md beside this file.
 import asyncio
 import os
 import uuid
+from collections.abc import Coroutine
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,6 +32,8 @@ PROVIDERS = {"gemini": "google", "vertex_ai": "google", "bedrock": "aws", "azure
 RETRY_SECONDS = (0.2, 1, 5, 30)
 #: A settlement that Purser has rejected for good is not sent again.
 RETRIED_STATUSES = {408, 425, 429}
+#: A Purser that is slow already must not drown in requests for lost decisions.
+RELEASING_MAX = 256
 
 
 class Denied(HTTPException):
@@ -98,6 +101,8 @@ class PurserCallback(CustomLogger):
         self.attempts: dict[str, Attempt] = {}
         #: Held strongly: the event loop alone does not keep a task alive.
         self.settlements: set[asyncio.Task[None]] = set()
+        #: Decisions whose answer did not arrive, and whose holds are being released.
+        self.releasing = 0
         self._client: httpx.AsyncClient | None = None
 
     # Before an attempt
@@ -128,10 +133,14 @@ class PurserCallback(CustomLogger):
         self.attempts[call_id] = attempt
         try:
             decision = await self._decide(request, attempt.external_id)
-        except BaseException:
+        except BaseException as error:
             del self.attempts[call_id]
+            if not isinstance(error, Denied):
+                self._release_lost(request, attempt.external_id)
             raise
-        if decision is not None:
+        if decision is None:
+            self._release_lost(request, attempt.external_id)
+        else:
             attempt.decision_id = decision["decision_id"]
             attempt.held_usd = decision.get("held_usd")
         return limited
@@ -251,8 +260,34 @@ class PurserCallback(CustomLogger):
         if attempt.decision_id is not None:
             self._in_background("DELETE", f"/v1/decisions/{attempt.decision_id}", None)
 
+    def _release_lost(self, request: dict, idempotency_key: str) -> None:
+        """Purser may have decided although its answer did not arrive. Above the maximum, holds are left to expire."""
+        if self.releasing < RELEASING_MAX:
+            self.releasing += 1
+            self._start(self._find_and_release(request, idempotency_key))
+
+    async def _find_and_release(self, request: dict, idempotency_key: str) -> None:
+        """The same key returns the decision that was made, or makes one that is released at once."""
+        try:
+            for seconds in RETRY_SECONDS:
+                try:
+                    response = await self._send("POST", "/v1/edge/decision", request, {"idempotency-key": idempotency_key})
+                except httpx.HTTPError:
+                    await asyncio.sleep(seconds)
+                    continue
+                if response.status_code == 200:
+                    self._in_background("DELETE", f"/v1/decisions/{response.json()['decision_id']}", None)
+                if response.status_code < 500:
+                    return
+                await asyncio.sleep(seconds)
+        finally:
+            self.releasing -= 1
+
     def _in_background(self, method: str, path: str, body: dict | None) -> None:
-        task = asyncio.get_running_loop().create_task(self._send_until_taken(method, path, body))
+        self._start(self._send_until_taken(method, path, body))
+
+    def _start(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.get_running_loop().create_task(work)
         self.settlements.add(task)
         task.add_done_callback(self.settlements.discard)
 
@@ -262,9 +297,9 @@ class PurserCallback(CustomLogger):
         while True:
             try:
                 response = await self._send(method, path, body)
-                if response.status_code == 402 and body is not None and "decision_id" not in body:
-                    # A limit denies a run without a decision, although its cost has been incurred. It is recorded past the checks
-                    # if the key may do so.
+                if body is not None and "decision_id" not in body and _is_denial(response):
+                    # A run without a decision may be denied although its cost has been incurred. It is recorded past the checks if
+                    # the key may do so.
                     response = await self._send("POST", "/v1/runs/bulk?enforcement=record", {"runs": [body]})
                 if response.status_code < 500 and response.status_code not in RETRIED_STATUSES:
                     # A conflict is a settlement that has arrived before.
@@ -299,6 +334,11 @@ def _error_of(response: httpx.Response) -> dict:
         return response.json()["error"]
     except (ValueError, KeyError, TypeError):
         return {"code": "denied", "message": response.text[:500]}
+
+
+def _is_denial(response: httpx.Response) -> bool:
+    """Limits deny with 402, policies with 403, windows and chains with 429, which also says that there were too many requests."""
+    return response.status_code in (402, 403) or (response.status_code == 429 and _error_of(response).get("code") != "rate_limited")
 
 
 def _call_id(kwargs: Any) -> str | None:

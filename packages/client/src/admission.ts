@@ -12,6 +12,8 @@ export interface AdmissionOptions {
   readonly timeoutMs: number;
   readonly failMode: FailMode;
   readonly onError: ErrorHook;
+  /** Releases the hold of a decision whose answer did not arrive. */
+  abandon(request: DecisionRequest, idempotencyKey: string): void;
 }
 
 /**
@@ -19,27 +21,38 @@ export interface AdmissionOptions {
  * `PurserApiError` if the call is denied.
  */
 export async function decide(
-  { transport, timeoutMs, failMode, onError }: AdmissionOptions,
+  { transport, timeoutMs, failMode, onError, abandon }: AdmissionOptions,
   body: DecisionRequest,
   signal?: AbortSignal,
 ): Promise<Decision | undefined> {
+  signal?.throwIfAborted();
+  const idempotencyKey = crypto.randomUUID();
   try {
     const decision = await transport.send({
       method: 'POST',
       path: '/v1/edge/decision',
       body,
+      idempotencyKey,
       timeoutMs,
       deadlineMs: timeoutMs,
       ...(signal !== undefined && { signal }),
     });
     return decision as Decision;
   } catch (error) {
+    if (mayHold(error)) {
+      abandon(body, idempotencyKey);
+    }
     if (!isUnavailable(error) || failMode === 'closed') {
       throw error instanceof PurserConnectionError ? unavailable(error) : error;
     }
     onError(error, { operation: 'decide' });
     return undefined;
   }
+}
+
+/** True if the service may have decided without an answer: it was slow, the connection broke, the caller left, or a proxy gave up. */
+function mayHold(error: unknown): boolean {
+  return !(error instanceof PurserApiError) || error.status === 502 || error.status === 504;
 }
 
 /** Denies in the same way as a service that cannot decide. */

@@ -1,5 +1,6 @@
 /** `guard`, `withRun` and the fail modes, against a running service. */
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { spawnNode } from '../../../test/support/child-process.ts';
 import { createGatewayWorld, type GatewayWorld } from '../../../test/support/gateway-world.ts';
 import { createPurser, type Purser, PurserApiError, type PurserOptions } from './node.ts';
 import type { FailedOperation } from './settlements.ts';
@@ -162,19 +163,60 @@ test('a denial is not a failure: `open` does not make a call that a limit denies
   await expect(denied).rejects.toBeInstanceOf(PurserApiError);
 });
 
-test('a decision that takes too long counts as one that failed', async () => {
+test('a decision that takes too long counts as one that failed, and its hold is released', async () => {
+  let decisions = 0;
   const slow = client({
     failMode: 'open',
     timeoutMs: 5,
-    fetch: (input, init) =>
-      String(input).includes('decision')
-        ? new Promise((_, reject) =>
-            init?.signal?.addEventListener('abort', () => reject(init.signal?.reason)),
-          )
-        : fetch(input, init),
+    fetch: async (input, init) => {
+      if (!String(input).endsWith('decision') || ++decisions > 1) {
+        return fetch(input, init);
+      }
+      const aborted = new Promise((resolve) => init?.signal?.addEventListener('abort', resolve));
+      // The service has decided before the client gives up, but the answer is lost.
+      expect((await fetch(input, { ...init, signal: null })).status).toBe(200);
+      await aborted;
+      throw init?.signal?.reason;
+    },
   });
   expect(await slow.guard(request, (call) => call.decision)).toBeUndefined();
   await slow.flush();
+  expect(decisions).toBe(2);
+  expect(await gateway.holds()).toBe(0);
+});
+
+test('a call that was made without a decision is recorded past a policy that would block it', async () => {
+  away = /decision/;
+  const path = `/v1/orgs/${gateway.org.id}/policies`;
+  const { ownerKey } = gateway.org;
+  const body = { effect: 'block', models: ['gpt-*'], priority: 1, reason: 'Not this one.' };
+  const { json: policy } = await gateway.world.request('POST', path, { key: ownerKey, body });
+  const open = client({ failMode: 'open' });
+  await open.guard({ ...request, external_id: 'past the policy' }, (call) =>
+    call.used({ input_tokens: 10, output_tokens: 1 }),
+  );
+  await open.flush();
+  await gateway.world.request('DELETE', `${path}/${policy.id}`, { key: ownerKey });
+  expect(await newestRun()).toMatchObject({ external_id: 'past the policy', marks: ['backfill'] });
+});
+
+test('a process that waits for `flush` does not end before its settlements are posted', async () => {
+  const script = `
+    import { createPurser } from './packages/client/src/index.ts';
+    let posts = 0;
+    const purser = createPurser({
+      key: 'k', failMode: 'open', maxRetries: 0, onError: () => undefined,
+      fetch: async (input) => {
+        if (!String(input).endsWith('/v1/runs') || ++posts < 3) throw new TypeError('away');
+        return new Response('{}', { status: 201 });
+      },
+    });
+    await purser.guard({ model: 'm', input_tokens: 1, max_output_tokens: 1 }, () => undefined);
+    await purser.flush();
+    console.log(posts);`;
+  const { ended, stdout } = spawnNode(['--import', 'tsx', '--input-type=module', '--eval', script], {});
+  expect(await ended).toMatchObject({ code: 0 });
+  expect(stdout()).toBe('3\n');
 });
 
 test('an error hook that throws does not break the call', async () => {

@@ -92,6 +92,7 @@ export function createPurser(options: PurserOptions = {}): Purser {
     timeoutMs: timeoutOf(options.timeoutMs ?? environment('PURSER_TIMEOUT_MS') ?? 250),
     failMode: failModeOf(options.failMode ?? environment('PURSER_FAIL_MODE') ?? 'closed'),
     onError: safely(onError),
+    abandon: settlements.abandon,
   };
   const dependencies = (attribution?: Attribution) => {
     const attributed = (request: DecisionRequest): DecisionRequest => {

@@ -3,6 +3,7 @@
  * spool once the service has accepted it. While the service is away, settlements are tried again.
  */
 import { isUnavailable, PurserApiError, PurserError } from './errors.ts';
+import type { Decision, DecisionRequest } from './generated/types.ts';
 import type { Settlement, Spool } from './spool.ts';
 import { backoffMs, type Transport } from './transport.ts';
 
@@ -29,6 +30,8 @@ export interface Settlements {
   settle(settlement: Settlement): Promise<void>;
   /** Releases the hold of a call that was not made. */
   void(decisionId: string): void;
+  /** Releases the hold of a decision whose answer did not arrive. */
+  abandon(request: DecisionRequest, idempotencyKey: string): void;
   /** Resolves once everything is posted, and what earlier processes left behind. */
   flush(): Promise<void>;
   /** Ends the retries. What is in the spool stays there. */
@@ -36,6 +39,8 @@ export interface Settlements {
 }
 
 const parallelMax = 16;
+/** Decisions that are abandoned at the same time. Holds of further ones expire: a service that is slow already must not drown. */
+const abandonedMax = 256;
 const retryMsMax = 30_000;
 
 export function createSettlements(options: SettlementsOptions): Settlements {
@@ -44,6 +49,7 @@ export function createSettlements(options: SettlementsOptions): Settlements {
   const waiting: (() => void)[] = [];
   const pending = new Set<Promise<void>>();
   let active = 0;
+  let abandoned = 0;
 
   /** Runs at most `parallelMax` tasks at once. */
   async function inTurn(task: () => Promise<void>): Promise<void> {
@@ -124,14 +130,27 @@ export function createSettlements(options: SettlementsOptions): Settlements {
       track(post(settlement, isInSpool).catch(reportSpool));
     },
     void(decisionId) {
-      const path = `/v1/decisions/${encodeURIComponent(decisionId)}`;
       // The hold expires by itself if it cannot be released.
-      const released = inTurn(async () => void (await transport.send({ method: 'DELETE', path })));
+      const released = inTurn(() => release(transport, decisionId));
       track(released.catch((error) => onError(error, { operation: 'void' })));
     },
+    abandon(request, idempotencyKey) {
+      if (abandoned < abandonedMax) {
+        abandoned += 1;
+        const released = releaseLost(transport, request, idempotencyKey);
+        // The hold expires by itself if it cannot be released.
+        track(released.catch(() => undefined).finally(() => (abandoned -= 1)));
+      }
+    },
     async flush() {
-      while (pending.size > 0) {
-        await Promise.all(pending);
+      // The timers of retries do not keep a process alive. One that waits here must not end.
+      const alive = setInterval(() => undefined, retryMsMax);
+      try {
+        while (pending.size > 0) {
+          await Promise.all(pending);
+        }
+      } finally {
+        clearInterval(alive);
       }
     },
     close() {
@@ -145,18 +164,36 @@ function isRejectedForGood(error: unknown): boolean {
   return error instanceof PurserApiError && ![401, 402, 403, 410].includes(error.status);
 }
 
+async function release(transport: Transport, decisionId: string): Promise<void> {
+  await transport.send({ method: 'DELETE', path: `/v1/decisions/${encodeURIComponent(decisionId)}` });
+}
+
+/** The same key returns the decision that was made, or makes one that is released at once. */
+async function releaseLost(
+  transport: Transport,
+  body: DecisionRequest,
+  idempotencyKey: string,
+): Promise<void> {
+  const decision = await transport.send({ method: 'POST', path: '/v1/edge/decision', body, idempotencyKey });
+  await release(transport, (decision as Decision).decision_id);
+}
+
 async function postOnce(transport: Transport, settlement: Settlement): Promise<void> {
   try {
     await transport.send({ method: 'POST', path: '/v1/runs', body: settlement });
   } catch (error) {
-    // A limit denies a run without a decision, although its cost has been incurred. It is recorded past the checks if the key may do so.
-    const isDenied = error instanceof PurserApiError && error.status === 402;
-    if (!isDenied || settlement.decision_id !== undefined) {
+    // A run without a decision may be denied although its cost has been incurred. It is recorded past the checks if the key may do so.
+    if (!isDenial(error) || settlement.decision_id !== undefined) {
       throw error;
     }
     const query = { enforcement: 'record' };
     await transport.send({ method: 'POST', path: '/v1/runs/bulk', query, body: { runs: [settlement] } });
   }
+}
+
+/** Limits deny with 402, policies with 403, windows and chains with 429. */
+function isDenial(error: unknown): boolean {
+  return error instanceof PurserApiError && !error.isTransient && [402, 403, 429].includes(error.status);
 }
 
 /** The timer does not keep a process alive. */

@@ -345,6 +345,15 @@ test('a provider that cannot be reached leaves no hold', async () => {
   expect(await runs()).toEqual([]);
 });
 
+test('a response that does not arrive in time is charged, since the provider may bill it', async () => {
+  const cause = Object.assign(new Error('Headers Timeout Error'), { code: 'UND_ERR_HEADERS_TIMEOUT' });
+  const fetchLate = () => Promise.reject(new TypeError('fetch failed', { cause }));
+  const openai = purser.wrap(new OpenAI({ apiKey: 'sk-own', maxRetries: 0, fetch: fetchLate }));
+  const error = await errorOf(openai.embeddings.create({ model: 'embed-test', input: 'x' }));
+  expect(error.constructor.name).toBe('APIConnectionError');
+  expect(await runs()).toMatchObject([{ status: 'failed', model: 'embed-test' }]);
+});
+
 test('only clients of the SDKs can be wrapped', () => {
   expect(() => purser.wrap({})).toThrow(TypeError);
 });

@@ -11,6 +11,7 @@ import {
   type ShownError,
   shownError,
 } from '../../../src/kernel/providers/error-body.ts';
+import { fieldsOf } from '../../../src/kernel/providers/fields.ts';
 import { createStreamUsage } from '../../../src/kernel/providers/stream-usage.ts';
 import {
   bodyToSend,
@@ -187,14 +188,22 @@ async function forward(call: MeteredCall, send: () => Promise<Response>): Promis
     }
     return response;
   } catch (error) {
-    // Closed by the caller, and not by the provider: it has the request, and may answer it.
+    // Closed by the caller or by a timeout, and not by the provider: it has the request, and may answer it.
     if (error instanceof Error && error.name === 'AbortError') {
       await call.settle(unanswered('cancelled'));
+    } else if (isResponseTimeout(error)) {
+      await call.settle(unanswered('failed'));
     } else {
       call.void();
     }
     throw error;
   }
+}
+
+/** The `fetch` of Node waits five minutes for a response. */
+function isResponseTimeout(error: unknown): boolean {
+  const { code, cause } = fieldsOf(error);
+  return code === 'UND_ERR_HEADERS_TIMEOUT' || (cause !== undefined && isResponseTimeout(cause));
 }
 
 const unanswered = (status: 'cancelled' | 'failed'): CallOutcome => ({
