@@ -70,8 +70,7 @@ async function allow(
 ) {
   const key = idempotencyKey === undefined ? undefined : keyOf(orgId, idempotencyKey, body);
   const caller = { orgId, keyId: 'key_1' };
-  const now = world.clock.now();
-  const { text } = await decisions.allow({ body, caller, now, key, price: undefined });
+  const { text } = await decisions.allow({ body, caller, key, price: undefined });
   return JSON.parse(text) as { decision_id: string; held_usd: string };
 }
 

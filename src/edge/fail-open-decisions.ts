@@ -11,7 +11,7 @@ import { holdKeyOf, type Replay, type RequestKey, replayOf } from '../ledger/hol
 import { replayedResponse } from '../ledger/ledger-errors.ts';
 import { DurableSpool, type Segment } from '../platform/durable-spool.ts';
 import type { DecisionResponse } from '../platform/http/routes/route.ts';
-import type { Ids } from '../platform/ids.ts';
+import { createdAtMsOf, type Ids } from '../platform/ids.ts';
 import type { Job } from '../platform/jobs/jobs.ts';
 import type { Secrets } from '../platform/secrets/secrets.ts';
 import { OverCapacity, ServiceUnavailable } from '../platform/service-unavailable.ts';
@@ -43,7 +43,6 @@ export interface FailOpenDependencies
 export interface FailOpenRequest {
   readonly body: DecisionBody;
   readonly caller: DecisionCaller;
-  readonly now: Date;
   readonly key: RequestKey | undefined;
   /** The last known price of the model; undefined if it is not known. */
   readonly price: Price | undefined;
@@ -125,7 +124,7 @@ export function createFailOpenDecisions(deps: FailOpenDependencies): FailOpenDec
       await used?.durable;
       return replayOf(used?.decision.key, key);
     },
-    async allow({ body, caller, now, key, price }) {
+    async allow({ body, caller, key, price }) {
       const used = key && pending.findByKey(caller.orgId, key.digest);
       if (used !== undefined && key !== undefined) {
         // Waits: a replay must not be sent before the decision is durable either.
@@ -134,7 +133,8 @@ export function createFailOpenDecisions(deps: FailOpenDependencies): FailOpenDec
       }
       checkEstimate(body, caller, price);
       const id = ids.next(caller.orgId);
-      const atMs = now.getTime();
+      // That of the id, by which other processes recognize the decision: the attempt to reach the ledger may have taken seconds.
+      const atMs = createdAtMsOf(id);
       const request = unlimitedRequestOf({ ...caller, body }, price);
       const verdict: Verdict = {
         decision: 'allow',

@@ -112,7 +112,7 @@ export function edgeRoutes(deps: EdgeDependencies): Route[] {
             throw error;
           }
           const price = failOpen.lastKnownPrice(decisionCaller.orgId, body.model);
-          const allowed = await failOpen.decisions.allow({ body, caller: decisionCaller, now, key, price });
+          const allowed = await failOpen.decisions.allow({ body, caller: decisionCaller, key, price });
           if (!allowed.replayed) {
             decisionCounts.count('edge', 'allow', '');
           }

@@ -43,7 +43,6 @@ export interface FailOpenAdmission {
 export interface FailOpenCall {
   readonly body: InProgress;
   readonly caller: { readonly orgId: string; readonly keyId: string };
-  readonly now: Date;
 }
 
 export interface AdmitDependencies {
@@ -93,7 +92,7 @@ export async function admitCall(deps: AdmitDependencies, request: AdmissionReque
     if (deps.failOpen?.isOutage(error) !== true) {
       throw error;
     }
-    return allowOpen(deps.failOpen, body, caller, now);
+    return allowOpen(deps.failOpen, body, caller);
   }
 }
 
@@ -120,13 +119,11 @@ async function allowOpen(
   failOpen: FailOpenAdmission,
   body: InProgress,
   { tenantId, keyId, attribution }: Caller,
-  now: Date,
 ): Promise<AdmittedCall> {
   const own = attributed(body, attribution);
   const { text } = await failOpen.allow({
     body: typeof own === 'string' ? body : own,
     caller: { orgId: tenantId, keyId },
-    now,
   });
   const verdict = JSON.parse(text) as { decision_id: string; held_usd: string };
   return {

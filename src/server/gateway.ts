@@ -39,11 +39,10 @@ export function createAppGateway(deps: AppDependencies, components: Components):
     checkRequestRate: components.checkRequestRate,
     failOpen: failOpen && {
       isOutage: (error) => failOpen.decisions.isOutage(error),
-      allow: ({ body, caller, now }) =>
+      allow: ({ body, caller }) =>
         failOpen.decisions.allow({
           body,
           caller,
-          now,
           key: undefined,
           price: failOpen.lastKnownPrice(caller.orgId, body.model),
         }),

@@ -80,7 +80,7 @@ test('the last known default rates hold while the database is away, and are impo
     recordImport: () => async () => undefined,
   });
   const caller = { orgId: org.id, keyId: 'key_1' };
-  const { text } = await decisions.allow({ body, caller, now, key: undefined, price });
+  const { text } = await decisions.allow({ body, caller, key: undefined, price });
   const { decision_id, held_usd } = JSON.parse(text);
   expect(held_usd).toBe('0.05');
   while (await decisions.job.runOnce()) {

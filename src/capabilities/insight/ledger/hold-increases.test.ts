@@ -194,7 +194,6 @@ describe('a fail-open decision', () => {
     const { text } = await world.services.failOpen.allow({
       body: { model: 'm', estimated_cost_usd: '0.2' },
       caller: { orgId: org.id, keyId: 'key_1' },
-      now: world.clock.now(),
       key: undefined,
       price: undefined,
     });
