@@ -110,6 +110,20 @@ describe.runIf(engine === 'postgres')('on PostgreSQL', () => {
     await expectNoDrift(orgIds);
   });
 
+  test('an org whose last decision is ahead of the clock does not take the others with it', async () => {
+    const orgIds = await orgsWith(5, '9');
+    await warmUp(orgIds);
+    const [ahead] = orgIds;
+    await world.db.query(`UPDATE ledger_orgs SET last_at = last_at + interval '1 day' WHERE org_id = $1`, [ahead]);
+    const results = await Promise.all(orgIds.map((orgId) => world.hold(orgId, '1')));
+    const days = results.map((result) => {
+      const { hold } = result as Extract<typeof result, { kind: 'held' }>;
+      return Math.round((hold.admittedAtMs - world.nowMs) / 86_400_000);
+    });
+    expect(days).toEqual([1, 0, 0, 0, 0]);
+    await expectNoDrift(orgIds);
+  });
+
   test('an org that another transaction has locked does not hold up the others', async () => {
     const orgIds = await orgsWith(10, '7');
     await warmUp(orgIds);

@@ -48,6 +48,9 @@ export interface PostgresLedgerOptions<Run> extends BatchDependencies<Run> {
   readonly monotonicMs?: () => number;
 }
 
+/** Processes on one database differ by less. More is a database whose clock was ahead, for example before a failover. */
+const aheadMsMax = 1_000;
+
 export class LedgerTransaction<Run> {
   readonly #options: PostgresLedgerOptions<Run>;
   readonly #orgLimits: OrgLimitsCache;
@@ -71,6 +74,7 @@ export class LedgerTransaction<Run> {
 
   /**
    * Locks the orgs and executes the commands of those that were locked. Returns the results by org, in the order of its commands.
+   * Leaves out an org whose last decision is ahead of the clock, unless it is the only one: the others would get its time.
    * The counters are read in the same round trip, behind the locks: most likely the cached limits are current.
    */
   async run(
@@ -84,17 +88,16 @@ export class LedgerTransaction<Run> {
     ]);
     this.#counters.forget(locked.flatMap(({ orgId, wasMissing }) => (wasMissing === true ? [orgId] : [])));
     const results = new Map<string, LedgerResult<Run>[]>();
-    if (locked.length === 0) {
+    const clockMs = Math.max(...locked.map(({ now }) => this.#options.clock.agreed(now).getTime()));
+    const together =
+      locked.length === 1 ? locked : locked.filter(({ lastAt }) => lastAt.getTime() <= clockMs + aheadMsMax);
+    if (together.length === 0) {
       return results;
     }
-    const nowMs = Math.max(
-      ...locked.map(({ now, lastAt }) =>
-        Math.max(this.#options.clock.agreed(now).getTime(), lastAt.getTime()),
-      ),
-    );
+    const nowMs = Math.max(clockMs, ...together.map(({ lastAt }) => lastAt.getTime()));
     const works: OrgWork<Run>[] = [];
     const commandsOf = new Map(all.map(({ orgId, commands }) => [orgId, commands]));
-    for (const { orgId, version } of locked) {
+    for (const { orgId, version } of together) {
       const commands = commandsOf.get(orgId) ?? [];
       works.push({ orgId, commands, changes: new OrgChanges(await this.#limits(orgId, version)) });
       results.set(orgId, new Array(commands.length));
