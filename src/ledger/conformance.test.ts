@@ -1213,6 +1213,20 @@ describe('time', () => {
     await expectNoDrift(orgId);
   });
 
+  test('a run that is posted after midnight and names more than its hold counts in the window of its hold', async () => {
+    const orgId = await world.orgWith(budget('bud', '20', { match: { team: 'red' } }));
+    const red = scopeOf({ team: 'red' });
+    const day = 86_400_000;
+    const midnight = Math.ceil((world.nowMs + 1) / day) * day;
+    world.clock.advanceSeconds((midnight - world.nowMs) / 1_000 - 60);
+    await world.posted(orgId, '1', { scope: red });
+    const hold = await world.held(orgId, '2');
+    world.clock.advanceSeconds(120);
+    await world.posted(orgId, '2', { scope: red, decisionId: hold.id });
+    expect(await counterOf(orgId, 'bud', midnight - 1)).toBe(at('3'));
+    await expectNoDrift(orgId);
+  });
+
   test('a chain whose unused counters were evicted continues with its previous usage', async () => {
     const orgId = await world.orgWith(
       limitOf({

@@ -121,7 +121,7 @@ export async function writeBatch<Run>(
     deps.writeRuns(tx, posted),
     insertEntries(tx, posted),
     addToUsage(tx.unanswered, posted),
-    addToTallies(tx.unanswered, posted),
+    addToTallies(tx, posted),
   ]);
   const permitted = posted.filter(({ posting }) => posting.permit !== undefined);
   if (permitted.length > 0) {
@@ -213,12 +213,13 @@ async function loadReversedCounters<Run>(
 
 /** Creates the missing counters that the decisions need. */
 async function makeCounters<Run>(
-  { groups, orgStateOf, nowMs, makeCounters: createCounters }: BatchRequest<Run>,
+  { groups, orgStateOf, nowMs, makeCounters: createCounters, loadCounters }: BatchRequest<Run>,
   existing: ExistingRecords,
 ): Promise<void> {
   const missing = new Map<OrgLedgerState, Map<string, MissingCounter>>();
   for (const { orgId, postings } of groups) {
     const orgState = orgStateOf(orgId);
+    const past: string[] = [];
     for (const posting of postings) {
       const { scope, atMs } = effectiveScope(orgState, posting, existing, nowMs);
       const { counters } = applicableCounters(orgState.limits, scope, atMs, surfaceOf(posting));
@@ -227,8 +228,14 @@ async function makeCounters<Run>(
         if (nowMs < one.limitWindow.window.endMs && !(posting.kind === 'record' && atMs !== nowMs)) {
           const missingOfOrg = missing.get(orgState) ?? new Map<string, MissingCounter>();
           missing.set(orgState, missingOfOrg.set(one.limitWindow.key, one));
+        } else if (posting.decisionId !== null) {
+          // The run may name more than its hold, at whose time it counts.
+          past.push(one.limitWindow.key);
         }
       }
+    }
+    if (past.length > 0) {
+      await loadCounters?.(orgState, past);
     }
   }
   for (const [orgState, counters] of missing) {
