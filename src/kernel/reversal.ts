@@ -21,8 +21,7 @@ export function prepareReversal({ windows, amounts, paid }: ReversalRequest): Pe
     amounts: { usd: -amounts.usd, tokens: -amounts.tokens, requests: -amounts.requests },
     burned: paid.burned.map(({ key, amount }) => ({ key, amount: -amount })),
     uncovered: -paid.uncovered,
-    // The balance gets back what it paid: it may have been created after the charge.
-    prepaid: windows.some(({ limit }) => limit.kind === 'prepaid') ? -paid.prepaid : 0n,
+    prepaid: -paid.prepaid,
   };
 }
 

@@ -188,8 +188,8 @@ export function correct(counters: Counters, request: CorrectionRequest): Pending
       .map(({ key, amount }) => ({ key, amount: (remaining.get(key) ?? 0n) - amount }))
       .filter(({ amount }) => amount !== 0n),
     uncovered: -forgiven,
-    // The balance gets back at most what it paid: the run may be older than the balance.
-    prepaid: windows.some(({ limit }) => limit.kind === 'prepaid') ? -smaller(prepaid, -delta) : 0n,
+    // The balance gets back at most what it paid, also while it is disabled.
+    prepaid: -smaller(prepaid, -delta),
   };
 }
 

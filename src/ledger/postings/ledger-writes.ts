@@ -130,10 +130,9 @@ export function packId(counterKey: string): string {
 }
 
 /** Adds the amounts burned from credit packs and from the prepaid balance to their tallies. */
-export async function addToTallies(tx: Queryable, posted: readonly Posted[]): Promise<void> {
+export async function addToTallies(tx: Transaction, posted: readonly Posted[]): Promise<void> {
   const tallies = new Map<string, { org_id: string; limit_id: string; settled: bigint }>();
-  const add = (orgId: string, { key, amount }: Debit) => {
-    const limitId = packId(key);
+  const add = (orgId: string, limitId: string, amount: bigint) => {
     const name = `${orgId} ${limitId}`;
     const tally = tallies.get(name);
     if (tally === undefined) {
@@ -142,23 +141,46 @@ export async function addToTallies(tx: Queryable, posted: readonly Posted[]): Pr
       tally.settled += amount;
     }
   };
+  /** Refunds to balances that are disabled, and so are no limits. */
+  const refunds: { orgId: string; amount: bigint }[] = [];
   for (const { orgId, charged } of posted) {
-    const prepaid = charged?.windows.find(({ limit }) => limit.kind === 'prepaid');
-    for (const debit of charged?.burned ?? []) {
-      add(orgId, debit);
+    const { windows = [], burned = [], prepaid: amount = 0n } = charged ?? {};
+    const balance = windows.find(({ limit }) => limit.kind === 'prepaid');
+    for (const debit of burned) {
+      add(orgId, packId(debit.key), debit.amount);
     }
-    if (prepaid !== undefined) {
-      add(orgId, { key: prepaid.key, amount: charged?.prepaid ?? 0n });
+    if (balance !== undefined) {
+      add(orgId, balance.limit.id, amount);
+    } else if (amount !== 0n) {
+      refunds.push({ orgId, amount });
+    }
+  }
+  if (refunds.length > 0) {
+    const balances = await findBalances(
+      tx,
+      refunds.map(({ orgId }) => orgId),
+    );
+    for (const { orgId, amount } of refunds) {
+      add(orgId, balances.get(orgId) as string, amount);
     }
   }
   if (tallies.size > 0) {
-    await tx.query(
+    await tx.unanswered.query(
       `INSERT INTO limit_tallies AS there (org_id, limit_id, settled)
        SELECT org_id, limit_id, settled FROM jsonb_to_recordset($1::jsonb) AS r(org_id text, limit_id text, settled int8)
        ON CONFLICT (org_id, limit_id) DO UPDATE SET settled = there.settled + excluded.settled`,
       [jsonText([...tallies.values()])],
     );
   }
+}
+
+/** Returns the ids of the prepaid balances of these orgs. An org has one for good: it ends while it is disabled. */
+async function findBalances(tx: Queryable, orgIds: readonly string[]): Promise<Map<string, string>> {
+  const rows = await tx.query<{ org_id: string; id: string }>(
+    `SELECT org_id, id FROM limits WHERE kind = 'prepaid' AND org_id = ANY($1)`,
+    [orgIds],
+  );
+  return new Map(rows.map(({ org_id, id }) => [org_id, id]));
 }
 
 export interface HoldEnd {

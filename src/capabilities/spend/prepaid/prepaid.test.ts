@@ -82,6 +82,25 @@ describe('the account', () => {
     expect(await limitsVersion(world, org.id)).toBeGreaterThan(version);
   });
 
+  test('gets back what a run paid, also while it is disabled', async () => {
+    await send('PUT', '', { enabled: true });
+    await topUp('10');
+    const body = { model: 'm', status: 'succeeded', cost_usd: '10' };
+    const { json: run } = await world.request('POST', '/v1/runs', { key: org.ownerKey, body });
+    expect(await chargeOf(world, org, '1')).toBe('quota_exhausted');
+    await send('PUT', '', { enabled: false });
+    const adjusted = await world.request('POST', `/v1/runs/${run.id}/adjustments`, {
+      key: org.ownerKey,
+      body: { amount_usd: '-10', reason: 'Not delivered.' },
+    });
+    expect(adjusted.status).toBe(201);
+    await send('PUT', '', { enabled: true });
+    expect(await chargeOf(world, org, '10')).toBe(201);
+    expect(await chargeOf(world, org, '1')).toBe('quota_exhausted');
+    const path = `/v1/orgs/${org.id}/ledger/reconciliation`;
+    expect((await world.request('GET', path, { key: org.ownerKey })).json).toMatchObject({ drift_usd: '0' });
+  });
+
   test('concurrent requests to enable it create one account', async () => {
     const answers = await Promise.all(Array.from({ length: 8 }, () => send('PUT', '', { enabled: true })));
     expect(new Set(answers.map(({ json }) => json.id)).size).toBe(1);
