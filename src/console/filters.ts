@@ -1,6 +1,6 @@
 /** The filters above a list: a GET form, so that the URL of a filtered list can be bookmarked and shared. */
 import { humanize } from './format.ts';
-import { instantOf, type Option } from './forms.ts';
+import { instantOf, type Option, optionsWith } from './forms.ts';
 import { html, link, type Markup } from './html.ts';
 
 export interface Filter {
@@ -69,8 +69,7 @@ function control(
     return html`<input type="${type}" id="filter-${name}" name="${name}" value="${value}" autocomplete="off"${suggestions.length > 0 && html` list="values-${name}"`}>${suggestions.length > 0 && html`<datalist id="values-${name}">${suggestions.map((option) => html`<option value="${option.value}"${option.label !== option.value && html` label="${option.label}"`}></option>`)}</datalist>`}`;
   }
   // A value of the address that is not among the options, such as one of another period, stays selected.
-  const isListed = value === '' || options.some((option) => option.value === value);
-  const shown = isListed ? options : [...options, { value, label: value }];
+  const shown = optionsWith(value, options);
   return html`<select id="filter-${name}" name="${name}"><option value="">${all}</option>${shown.map((option) => html`<option value="${option.value}"${option.value === value && html` selected`}>${option.label}</option>`)}</select>`;
 }
 

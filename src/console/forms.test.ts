@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { ApiFailure } from './api.ts';
-import { bodyOf, dotted, type Field, form, valuesOf } from './forms.ts';
+import { bodyOf, dotted, type Field, type FormState, form, type Values, valuesOf } from './forms.ts';
 import { render } from './html.ts';
 
 const fields: readonly Field[] = [
@@ -40,6 +40,10 @@ const typed = new URLSearchParams({
   'deployment.name': 'bot',
   'deployment.cost': '$1,250.50',
 });
+
+function renderedForm(shown: readonly Field[], state: FormState): string {
+  return render(form({ once: 'token', action: '/', fields: shown, state, submit: 'Save' }));
+}
 
 test('lines and groups become objects of the body; empty lines are omitted, even though selects have a value', () => {
   expect(bodyOf(fields, typed, 'UTC')).toEqual({
@@ -85,15 +89,7 @@ test('submitted values are rendered again, with field errors beside the right li
       { field: 'other', code: 'required', message: 'Missing.' },
     ],
   });
-  const text = render(
-    form({
-      once: 'token',
-      action: '/',
-      fields,
-      state: { values: valuesOf(fields, typed), failure },
-      submit: 'Save',
-    }),
-  );
+  const text = renderedForm(fields, { values: valuesOf(fields, typed), failure });
   expect(text).toMatch(
     /name="mix\.1\.percent" aria-describedby="field-mix-1-percent-fault" aria-invalid="true" value="much"/,
   );
@@ -103,6 +99,25 @@ test('submitted values are rendered again, with field errors beside the right li
   expect(text).not.toContain('<code>mix');
   // Two filled lines and three empty ones.
   expect(text.match(/name="mix\.\d\.from"/g)).toHaveLength(5);
+});
+
+test('a select keeps a value that is not among its options', () => {
+  const zone: Field = {
+    name: 'zone',
+    label: 'Time zone',
+    kind: 'select',
+    options: [{ value: 'UTC', label: 'UTC' }],
+  };
+  const shown = (values: Values) =>
+    [...renderedForm([zone], { values }).matchAll(/<option value="([^"]*)"( selected)?>/g)].map(
+      ([, value, selected]) => [value, selected !== undefined],
+    );
+  expect(shown({ zone: 'UTC' })).toEqual([['UTC', true]]);
+  expect(shown({ zone: 'Etc/UTC' })).toEqual([
+    ['UTC', false],
+    ['Etc/UTC', true],
+  ]);
+  expect(shown({})).toEqual([['UTC', false]]);
 });
 
 test('a response fills lines and groups', () => {

@@ -154,7 +154,7 @@ function control({ kind, options = [], placeholder }: Field, common: Markup, val
   const hint = placeholder !== undefined && html` placeholder="${placeholder}"`;
   switch (kind) {
     case 'select':
-      return html`<select ${common}>${options.map((option) => html`<option value="${option.value}"${option.value === value && html` selected`}>${option.label}</option>`)}</select>`;
+      return html`<select ${common}>${optionsWith(value, options).map((option) => html`<option value="${option.value}"${option.value === value && html` selected`}>${option.label}</option>`)}</select>`;
     case 'textarea':
     case 'list':
       return html`<textarea ${common} rows="4"${hint}>${value}</textarea>`;
@@ -171,6 +171,12 @@ function control({ kind, options = [], placeholder }: Field, common: Markup, val
     default:
       return html`<input type="${kind === 'url' ? 'url' : 'text'}" ${common} value="${value}"${hint} autocomplete="off">`;
   }
+}
+
+/** Adds the current value to the options that lack it: the browser would select the first option instead. */
+export function optionsWith(value: string, options: readonly Option[]): readonly Option[] {
+  const isListed = value === '' || options.some((option) => option.value === value);
+  return isListed ? options : [...options, { value, label: value }];
 }
 
 function textOf(value: string | readonly string[] | undefined): string {

@@ -151,14 +151,16 @@ function patternOf(template: string): RegExp {
   return new RegExp(`^${template.replaceAll(/\{\w+\}/g, '[^/]+')}$`);
 }
 
+function formWith(text: string, action: string): string {
+  return text.split('<form ').find((one) => one.includes(`action="${action}"`)) ?? '';
+}
+
 /** Returns the hidden fields of the form with this action URL. */
 function hiddenFields(text: string, action: string): Record<string, string> {
-  const form = text.split('<form ').find((one) => one.includes(`action="${action}"`)) ?? '';
   return Object.fromEntries(
-    [...form.matchAll(/type="hidden" name="([^"]+)" value="([^"]*)"/g)].map(([, name = '', value = '']) => [
-      name,
-      value,
-    ]),
+    [...formWith(text, action).matchAll(/type="hidden" name="([^"]+)" value="([^"]*)"/g)].map(
+      ([, name = '', value = '']) => [name, value],
+    ),
   );
 }
 
@@ -350,3 +352,34 @@ test('saving the routing policy keeps the weights, which the form has no fields 
   expect(saved.status, saved.text).toBe(303);
   expect((await api('GET', '/routing-policy')).json).toMatchObject({ min_score: 0.8, weights });
 });
+
+/** Returns the fields of a form as a browser submits them if the visitor changes nothing. */
+function untouchedFields(text: string, action: string): Record<string, string> {
+  const form = formWith(text, action);
+  const inputs = [
+    ...form.matchAll(/<input (?![^>]*type="checkbox")[^>]*?name="([^"]+)"[^>]*? value="([^"]*)"/g),
+  ];
+  const selects = [...form.matchAll(/<select [^>]*?name="([^"]+)"[^>]*>(.*?)<\/select>/gs)];
+  const selected = (options: string) =>
+    /value="([^"]*)" selected/.exec(options) ?? /value="([^"]*)"/.exec(options);
+  return Object.fromEntries([
+    ...inputs.map(([, name, value]) => [name, value]),
+    ...selects.map(([, name, options = '']) => [name, selected(options)?.[1]]),
+  ]);
+}
+
+/** Opens a form, submits it with these changes, and expects that it is saved. */
+async function save(path: string, changes: Record<string, string> = {}): Promise<void> {
+  const fields = untouchedFields((await open(path)).text, path);
+  const saved = await postForm(world, path, { ...fields, ...changes }, { cookie });
+  expect(saved.status, saved.text).toBe(303);
+}
+
+test.each(['Etc/UTC', 'US/Pacific', 'europe/berlin'])(
+  'saving the settings of the organization keeps the time zone %s, which the form does not list',
+  async (timezone) => {
+    await world.request('PATCH', `/v1/orgs/${org.id}`, { key: org.ownerKey, body: { timezone } });
+    await save('/console/settings/organization', { name: 'Northwind Traders' });
+    expect((await api('GET', '')).json).toMatchObject({ name: 'Northwind Traders', timezone });
+  },
+);
