@@ -24,6 +24,8 @@ export type FieldKind =
   | 'checkboxes'
   /** One value per line, or separated by commas. */
   | 'list'
+  /** One value per line. Unlike those of a `list`, values may contain commas. */
+  | 'phrases'
   /** Like `list`, for percentages. */
   | 'percents'
   /** An instant, in the organization's time zone. */
@@ -157,6 +159,7 @@ function control({ kind, options = [], placeholder }: Field, common: Markup, val
       return html`<select ${common}>${optionsWith(value, options).map((option) => html`<option value="${option.value}"${option.value === value && html` selected`}>${option.label}</option>`)}</select>`;
     case 'textarea':
     case 'list':
+    case 'phrases':
       return html`<textarea ${common} rows="4"${hint}>${value}</textarea>`;
     case 'code':
       return html`<textarea ${common} rows="10" class="code" spellcheck="false" autocapitalize="off" autocomplete="off"${hint}>${value}</textarea>`;
@@ -251,6 +254,8 @@ export function bodyOf(
   return body;
 }
 
+const listKinds: ReadonlySet<FieldKind> = new Set(['list', 'phrases', 'percents']);
+
 /** Returns the value of a field in the request body; undefined if the field is omitted. */
 function valueIn(field: Field, form: URLSearchParams, timezone: string): unknown {
   const { name, kind, parts = [], whenEmpty } = field;
@@ -272,7 +277,7 @@ function valueIn(field: Field, form: URLSearchParams, timezone: string): unknown
       if (text !== '') {
         return apiValue(kind, text, timezone);
       }
-      return whenEmpty === 'null' ? null : kind === 'list' || kind === 'percents' ? [] : undefined;
+      return whenEmpty === 'null' ? null : listKinds.has(kind) ? [] : undefined;
   }
 }
 
@@ -282,6 +287,8 @@ function apiValue(kind: FieldKind, text: string, timezone: string): unknown {
       return numberOf(text);
     case 'list':
       return listOf(text);
+    case 'phrases':
+      return listOf(text, '\n');
     case 'percents':
       // A trailing percent sign is accepted.
       return listOf(text).map((item) => numberOf(item.replace(/\s*%$/, '')));
@@ -294,9 +301,9 @@ function apiValue(kind: FieldKind, text: string, timezone: string): unknown {
   }
 }
 
-function listOf(text: string): string[] {
+function listOf(text: string, separator: string | RegExp = /[\n,]/): string[] {
   return text
-    .split(/[\n,]/)
+    .split(separator)
     .map((item) => item.trim())
     .filter((item) => item !== '');
 }

@@ -276,6 +276,24 @@ describe('percents', () => {
   });
 });
 
+test('a phrase of a detector may contain a comma, and is still one phrase after the next save', async () => {
+  const words = ['Heron, the project', 'Kestrel'];
+  const detector = { name: 'Projects', kind: 'words', words: words.join('\r\n'), action: 'flag' };
+  const made = await postForm(world, '/console/safety/new', detector, { cookie });
+  expect(made.status, made.text).toBe(303);
+  const own = async () =>
+    (await api('GET', '/safety-detectors?limit=200')).json.data.find(
+      ({ name }: { name: string }) => name === detector.name,
+    );
+  const { id, ...stored } = await own();
+  expect(stored).toMatchObject({ words });
+  const path = `/console/safety/${id}`;
+  const [, shown = ''] = /name="words"[^>]*>([^<]*)</.exec((await open(path)).text) ?? [];
+  const saved = await postForm(world, path, { ...detector, words: shown, threshold: '2' }, { cookie });
+  expect(saved.status, saved.text).toBe(303);
+  expect(await own()).toMatchObject({ words, threshold: 2 });
+});
+
 describe('a filter in the URL', () => {
   test('is applied if a run links to it', async () => {
     await world.request('POST', '/v1/runs', {

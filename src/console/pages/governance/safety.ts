@@ -36,7 +36,7 @@ const pattern: Field = {
   kind: 'text',
   help: 'RE2 syntax. (?i) ignores case.',
 };
-const wordList: Field = { name: 'words', label: 'Words and phrases', kind: 'list', help: 'One per line.' };
+const wordList: Field = { name: 'words', label: 'Words and phrases', kind: 'phrases', help: 'One per line.' };
 
 /** A detector has a pattern or words: an empty list of words is omitted. */
 function ownBody(body: Record<string, unknown>): Record<string, unknown> {
