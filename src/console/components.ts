@@ -190,9 +190,14 @@ export function confirmButton(visitor: Visitor, action: Action, question: Part):
 
 export const onceField = 'once';
 
-/** The token of one rendered form. Without `autocomplete="off"` browsers restore an old token. */
+/** The token of one rendered form. */
 export function onceInput(once: string): Markup {
-  return html`<input type="hidden" name="${onceField}" value="${once}" autocomplete="off">`;
+  return hiddenInput(onceField, once);
+}
+
+/** Without `autocomplete="off"` browsers restore the value of an earlier page. */
+export function hiddenInput(name: string, value: string): Markup {
+  return html`<input type="hidden" name="${name}" value="${value}" autocomplete="off">`;
 }
 
 function hiddenFields({ fields = {}, once }: Action): Markup {

@@ -4,7 +4,7 @@
  */
 import { Temporal } from 'temporal-polyfill';
 import type { ApiFailure, FieldError } from './api.ts';
-import { alert, onceInput } from './components.ts';
+import { alert, hiddenInput, onceInput } from './components.ts';
 import { html, type Markup, type Part } from './html.ts';
 import { type Option, type OptionGroup, optionGroups } from './option-groups.ts';
 
@@ -30,6 +30,8 @@ export type FieldKind =
   | 'percents'
   /** An instant, in the organization's time zone. */
   | 'instant'
+  /** A loaded value that is not shown. It is sent back unchanged, for the `body` of the page, which removes it. */
+  | 'hidden'
   /** Several fields that form one object of the body, omitted while all of them are empty. */
   | 'group'
   /** A list of objects, one per line, with a few empty lines at the end; omitted while all lines are empty. */
@@ -107,6 +109,9 @@ function fieldOf(field: Field, values: Values, allErrors: readonly FieldError[])
   const fieldErrors = allErrors.filter((fieldError) => isAbout(name, fieldError));
   if (kind === 'group' || kind === 'lines') {
     return groupOf(field, values, fieldErrors);
+  }
+  if (kind === 'hidden') {
+    return hiddenInput(name, textOf(value));
   }
   const isInvalid = fieldErrors.length > 0;
   const describedBy = [help !== undefined && `${id}-help`, isInvalid && `${id}-fault`]

@@ -401,3 +401,27 @@ test.each(['Etc/UTC', 'US/Pacific', 'europe/berlin'])(
     expect((await api('GET', '')).json).toMatchObject({ name: 'Northwind Traders', timezone });
   },
 );
+
+describe('the spend cap form', () => {
+  const path = '/console/limits/spend-cap';
+  const thresholds = async () => (await api('GET', '/spend-cap')).json.alert_thresholds;
+
+  test('keeps a cap without alerts as it is, and removes all alerts if they are cleared', async () => {
+    const cap = { cap_usd: '50', alert_thresholds: [] };
+    await world.request('PUT', `/v1/orgs/${org.id}/spend-cap`, { key: org.ownerKey, body: cap });
+    await save(path, { cap_usd: '60' });
+    expect(await thresholds()).toEqual([]);
+    await save(path, { alert_thresholds: '90' });
+    expect(await thresholds()).toEqual([90]);
+    await save(path, { alert_thresholds: '' });
+    expect(await thresholds()).toEqual([]);
+  });
+
+  test('gives a new cap the default alerts if it is left blank, also if it is sent twice', async () => {
+    await api('DELETE', '/spend-cap');
+    const fields = { ...untouchedFields((await open(path)).text, path), cap_usd: '70' };
+    const sent = async () => (await postForm(world, path, fields, { cookie })).status;
+    expect([await sent(), await sent()]).toEqual([303, 303]);
+    expect(await thresholds()).toEqual([50, 80, 100]);
+  });
+});

@@ -244,6 +244,9 @@ function singletonLoader(path: string) {
   };
 }
 
+/** Only an existing cap has an ID. An empty list of its thresholds means no alerts, not the default of a new cap. */
+const capId: Field = { name: 'id', label: 'ID', kind: 'hidden' };
+
 const spendCap: readonly Screen[] = [
   ...formScreens({
     path: '/console/limits/spend-cap',
@@ -252,12 +255,13 @@ const spendCap: readonly Screen[] = [
     submit: 'Save spend cap',
     back,
     fields: () => [
+      capId,
       { name: 'cap_usd', label: 'Cap', kind: 'money', required: true },
       ...spending.filter((field) => ['alert_thresholds', 'timezone', 'owner'].includes(field.name)),
     ],
     load: singletonLoader('/spend-cap'),
     call: 'PUT {org}/spend-cap',
-    body: withDefaults,
+    body: ({ id, ...cap }) => (id === undefined ? withDefaults(cap) : cap),
     done: 'saved',
     below: (visit) =>
       actionCard(
