@@ -425,3 +425,38 @@ describe('the spend cap form', () => {
     expect(await thresholds()).toEqual([50, 80, 100]);
   });
 });
+
+describe('the credit pack form', () => {
+  async function createPack(expires_at: string) {
+    const body = { customer_id: 'globex', amount_usd: '5', name: 'Welcome', expires_at };
+    const made = await world.request('POST', `/v1/orgs/${org.id}/credit-packs`, { key: org.ownerKey, body });
+    expect(made.status, made.text).toBe(201);
+    return made.json.id as string;
+  }
+  const form = (id: string) => `/console/limits/credits/${id}`;
+  const read = async (id: string) => (await api('GET', `/credit-packs/${id}`)).json;
+
+  test('keeps seconds of the expiry, and its hour when clocks are set back, unless the expiry is changed', async () => {
+    await world.request('PATCH', `/v1/orgs/${org.id}`, {
+      key: org.ownerKey,
+      body: { timezone: 'Europe/Berlin' },
+    });
+    // Shown as 02:30, which is first an hour earlier.
+    const expires_at = '2027-10-31T01:30:27.000Z';
+    const id = await createPack(expires_at);
+    await save(form(id), { name: 'Renamed' });
+    expect(await read(id)).toMatchObject({ name: 'Renamed', expires_at });
+    await save(form(id), { expires_at: '2027-11-01T12:00' });
+    expect(await read(id)).toMatchObject({ name: 'Renamed', expires_at: '2027-11-01T11:00:00.000Z' });
+    await save(form(id), { expires_at: '' });
+    expect(await read(id)).toMatchObject({ name: 'Renamed', expires_at: null });
+  });
+
+  test('renames a pack that has expired', async () => {
+    const expires_at = new Date(world.clock.now().getTime() + 10_000).toISOString();
+    const id = await createPack(expires_at);
+    world.clock.advanceSeconds(11);
+    await save(form(id), { name: 'Used up' });
+    expect(await read(id)).toMatchObject({ name: 'Used up', expires_at, status: 'expired' });
+  });
+});

@@ -26,6 +26,8 @@ const expiry: Field = {
   whenEmpty: 'null',
   help: 'In the time zone of the organization. Leave blank for no expiry.',
 };
+/** The expiry as the form shows it: to the minute, so that the same text sent back would change the expiry. */
+const shownExpiry: Field = { name: 'shown_expires_at', label: 'Expiry as shown', kind: 'hidden' };
 const packName: Field = { name: 'name', label: 'Name', kind: 'text', whenEmpty: 'null' };
 
 export const creditScreens: readonly Screen[] = [
@@ -50,12 +52,15 @@ export const creditScreens: readonly Screen[] = [
     intro: 'Amount and customer cannot be changed. To add credits, create another pack.',
     submit: 'Save',
     back,
-    fields: () => [packName, expiry],
+    fields: () => [packName, expiry, shownExpiry],
     async load({ api, org, params }) {
       const pack = await api.get<'credit_packs.read'>(org.path + pathOf('/credit-packs/{pack_id}', params));
-      return { name: pack.name ?? '', expires_at: localTime(pack.expires_at, org.timezone) };
+      const expires_at = localTime(pack.expires_at, org.timezone);
+      return { name: pack.name ?? '', expires_at, shown_expires_at: expires_at };
     },
     call: 'PATCH {org}/credit-packs/{pack_id}',
+    body: ({ expires_at, shown_expires_at: _, ...pack }, { form }) =>
+      form.get(expiry.name) === form.get(shownExpiry.name) ? pack : { ...pack, expires_at },
     done: 'saved',
     below: (visit, { name: thing }) =>
       actionCard(
