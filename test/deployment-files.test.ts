@@ -43,6 +43,15 @@ test('give requests in flight the time that SVC_DRAIN_SECONDS promises', () => {
   }
 });
 
+test('give a start the same time on Kubernetes and systemd, and let systemd wait for the health check', () => {
+  const unit = read('systemd/purser.service');
+  const probe = /startupProbe:.*?periodSeconds: (\d+).*?failureThreshold: (\d+)/s;
+  const [, period, failures] = probe.exec(read('kubernetes/deployment.yaml')) ?? [];
+  const wait = numberIn(unit, /health --ready --wait (\d+) --pid \$\{MAINPID\}/);
+  expect(wait).toBe(Number(period) * Number(failures));
+  expect(numberIn(unit, /TimeoutStartSec=(\d+)/)).toBeGreaterThan(wait);
+});
+
 test('run as the user of the image, with a read-only root file system and without capabilities', () => {
   const [, user] = /^USER (\d+):\d+$/m.exec(read('docker/Dockerfile')) ?? [];
   expect(Number(user)).toBeGreaterThan(0);

@@ -2,6 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { Command, InvalidArgumentError } from 'commander';
 import { type Config, loadConfig } from '../config/settings.ts';
 import { literalUrl } from '../platform/http/server/local-url.ts';
+import { processStart } from '../platform/process-identity.ts';
 import { print } from './with-database.ts';
 
 const answerWithinMs = 4_000;
@@ -13,15 +14,17 @@ export function healthCommand(): Command {
     .description('Check the running service on this machine: exit code 0 if it runs, 1 otherwise.')
     .option('--ready', 'check that it can serve requests (/readyz), not only that it runs (/healthz)')
     .option('--wait <seconds>', 'seconds to wait until the check succeeds', parseSeconds, 0)
+    .option('--pid <pid>', 'process id of the service: stop waiting when it has ended', parsePid)
     .action(health);
 }
 
 interface HealthOptions {
   readonly ready?: boolean;
   readonly wait: number;
+  readonly pid?: number;
 }
 
-async function health({ ready = false, wait }: HealthOptions): Promise<void> {
+async function health({ ready = false, wait, pid }: HealthOptions): Promise<void> {
   const url = `${probeUrl(loadConfig())}${ready ? '/readyz' : '/healthz'}`;
   const lastAttemptMs = performance.now() + wait * 1_000;
   for (;;) {
@@ -29,6 +32,9 @@ async function health({ ready = false, wait }: HealthOptions): Promise<void> {
     if (result.ok) {
       print('ok');
       return;
+    }
+    if (pid !== undefined && processStart(pid) === undefined) {
+      throw new Error(`the process ${pid} of the service has ended`);
     }
     if (performance.now() >= lastAttemptMs) {
       throw new Error(`${url} ${result.problem}`);
@@ -59,4 +65,11 @@ function parseSeconds(text: string): number {
     throw new InvalidArgumentError('Must be an integer from 0 to 3600.');
   }
   return seconds;
+}
+
+function parsePid(text: string): number {
+  if (!/^[1-9]\d{0,9}$/.test(text)) {
+    throw new InvalidArgumentError('Must be a process id.');
+  }
+  return Number(text);
 }

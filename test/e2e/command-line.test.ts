@@ -198,6 +198,11 @@ test('health tells whether the service runs, and waits until it can serve', asyn
   expect(await purser('health')).toBe('ok\n');
   await service.end('SIGTERM');
   expect(await errorMessage('health', '--ready')).toMatch(/\/readyz did not respond/);
+  const { pid } = service.spawned.child;
+  expect(await errorMessage('health', '--ready', '--wait', '3600', '--pid', String(pid))).toBe(
+    `purser: the process ${pid} of the service has ended\n`,
+  );
+  expect(await errorMessage('health', '--pid', 'none')).toMatch(/Must be a process id/);
 });
 
 test('check says what is missing and changes nothing; migrate mends it', async () => {
