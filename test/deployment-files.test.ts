@@ -52,6 +52,13 @@ test('give a start the same time on Kubernetes and systemd, and let systemd wait
   expect(numberIn(unit, /TimeoutStartSec=(\d+)/)).toBeGreaterThan(wait);
 });
 
+test('allow connections out to every server that a setting names, on its usual port', () => {
+  const [, egress = ''] = read('kubernetes/network-policy.yaml').split('egress:');
+  const ports = [...egress.matchAll(/port: (\d+)/g)].map(([, port]) => Number(port));
+  // PostgreSQL, Redis, HTTPS, OTLP; mail with STARTTLS and with TLS.
+  expect(ports).toEqual(expect.arrayContaining([5_432, 6_379, 443, 4_318, 587, 465]));
+});
+
 test('run as the user of the image, with a read-only root file system and without capabilities', () => {
   const [, user] = /^USER (\d+):\d+$/m.exec(read('docker/Dockerfile')) ?? [];
   expect(Number(user)).toBeGreaterThan(0);
