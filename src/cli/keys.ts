@@ -1,4 +1,3 @@
-import { userInfo } from 'node:os';
 import { Command, Option } from 'commander';
 import {
   listKeys,
@@ -24,6 +23,7 @@ import { createIds } from '../platform/ids.ts';
 import { createLog } from '../platform/log.ts';
 import { openSecrets } from '../platform/secrets/secrets.ts';
 import { systemClock } from '../platform/time/clock.ts';
+import { accountName } from './account-name.ts';
 import { print, withMigratedDatabase } from './with-database.ts';
 
 export function keysCommand(): Command {
@@ -143,15 +143,6 @@ function revokeCommand(): Command {
         print(`revoked ${keyId}`);
       }),
     );
-}
-
-/** The account's name; its number in a container, whose user often has no entry in `/etc/passwd`. */
-function accountName(): string {
-  try {
-    return userInfo().username;
-  } catch {
-    return `uid ${process.getuid?.()}`;
-  }
 }
 
 /** A shell with access to the database has the permissions of an operator. */

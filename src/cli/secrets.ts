@@ -1,6 +1,5 @@
 /** `purser secrets`: rotates the key that encrypts stored secrets. */
 import { randomBytes } from 'node:crypto';
-import { userInfo } from 'node:os';
 import { Command } from 'commander';
 import { openChainHeads, recordChange } from '../capabilities/compliance/audit/index.ts';
 import { type RotationStep, rotateStep } from '../capabilities/compliance/key-rotation/index.ts';
@@ -19,6 +18,7 @@ import {
 } from '../platform/secrets/key-ring.ts';
 import { openSecrets, type Secrets } from '../platform/secrets/secrets.ts';
 import { systemClock } from '../platform/time/clock.ts';
+import { accountName } from './account-name.ts';
 import { createApi, isRunning, operatorKey, serviceUrl } from './running-service.ts';
 import { print, withMigratedDatabase } from './with-database.ts';
 
@@ -96,7 +96,7 @@ async function withRotation(
 /** The service records rotations that it is asked for; this one was made without it. */
 async function recordRotation(db: Database, secrets: Secrets, { key_id }: RotationStep): Promise<void> {
   const heads = await openChainHeads(db, secrets, createLog('silent'));
-  const actor = { kind: 'command_line', id: userInfo().username, at: systemClock.now() } as const;
+  const actor = { kind: 'command_line', id: accountName(), at: systemClock.now() } as const;
   const target = { kind: 'secrets_key', id: key_id };
   await db.transaction((tx) =>
     recordChange(tx, { ids: createIds(systemClock), heads }, actor, 'secrets.rotate', {

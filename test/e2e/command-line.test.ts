@@ -259,6 +259,26 @@ test('keys create, list and revoke work for operators and in an org', async () =
   await expectAudited(org.id);
 });
 
+test('secrets rotate records its user, also one without an entry in /etc/passwd', async () => {
+  await useNewPlace(true);
+  const [oldKey, newKey] = [1, 2].map((byte) => Buffer.alloc(32, byte).toString('base64'));
+  await runPurser(['keys', 'create'], { ...settings, SVC_SECRETS_KEY: oldKey });
+  const withoutEntry = `import os from 'node:os';
+    import { syncBuiltinESMExports } from 'node:module';
+    os.userInfo = () => { throw new Error('no entry'); };
+    syncBuiltinESMExports();`;
+  const rotated = await runPurser(['secrets', 'rotate'], {
+    ...settings,
+    SVC_SECRETS_KEY: `${newKey},${oldKey}`,
+    NODE_OPTIONS: `--import data:text/javascript,${encodeURIComponent(withoutEntry)}`,
+  });
+  expect(rotated, rotated.stderr).toMatchObject({ code: 0, stdout: expect.stringMatching(/^rotated /) });
+  await inspectDatabase(place as Place, async (db) => {
+    const entries = await db.query(`SELECT actor_id FROM audit_log WHERE action = 'secrets.rotate'`, []);
+    expect(entries).toEqual([{ actor_id: `uid ${process.getuid?.()}` }]);
+  });
+});
+
 /** Checks that changes made on the command line are in the audit log like all others. */
 async function expectAudited(orgId: string): Promise<void> {
   await inspectDatabase(place as Place, async (db) => {
