@@ -1,6 +1,6 @@
 /** `purser apply` and `purser export` against a running service. */
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { createServer, type Server } from 'node:http';
+import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -178,41 +178,19 @@ test('a key of the organization applies what its scopes allow', async () => {
 
 test('a command that is killed between the response and its secrets is completed by the next one', async () => {
   let client: Spawned | undefined;
-  const front: Server = createServer(async (request, response) => {
-    const parts: Buffer[] = [];
-    for await (const part of request) {
-      parts.push(part as Buffer);
-    }
-    const passed = await fetch(service.url + request.url, {
-      method: request.method ?? 'GET',
-      headers: Object.fromEntries(
-        ['authorization', 'content-type', 'idempotency-key'].flatMap((name) => {
-          const value = request.headers[name];
-          return typeof value === 'string' ? [[name, value]] : [];
-        }),
-      ),
-      ...(parts.length > 0 && { body: Buffer.concat(parts) }),
-    });
-    if (
-      request.method === 'POST' &&
-      request.url?.startsWith('/v1/admin/configuration?') &&
-      client !== undefined
-    ) {
+  const front = await startFront({
+    async afterApply() {
       // The service has applied the request; the command never sees the response.
       const killed = client;
       client = undefined;
-      await killed.end('SIGKILL');
-    }
-    response.writeHead(passed.status, { 'content-type': 'application/json' });
-    response.end(Buffer.from(await passed.arrayBuffer()));
+      await killed?.end('SIGKILL');
+    },
   });
-  await new Promise<void>((ready) => front.listen(0, '127.0.0.1', ready));
-  const url = `http://127.0.0.1:${(front.address() as AddressInfo).port}`;
   const file = write(
     'killed.yaml',
     acme.replace('acme', 'killed').replace(/connections:[\s\S]*?(?=keys:)/, ''),
   );
-  const args = ['apply', '-f', file, '--secrets-dir', secretsDir(), '--url', url];
+  const args = ['apply', '-f', file, '--secrets-dir', secretsDir(), '--url', front.url];
   client = spawnPurser(args, settings);
   expect((await client.ended).signal).toBe('SIGKILL');
   expect(readdirSync(join(secretsDir(), '.pending'))).toHaveLength(1);
@@ -230,8 +208,74 @@ test('a command that is killed between the response and its secrets is completed
   expect(decision.status).toBe(200);
   expect(readdirSync(join(secretsDir(), '.pending'))).toEqual([]);
   front.close();
-  front.closeAllConnections();
 });
+
+test('--json prints the organizations that were changed before another one failed', async () => {
+  const document = (slug: string) => `org: { slug: ${slug}, name: ${slug} }\nspend_cap: { cap_usd: 5 }\n`;
+  const file = write('partly.yaml', `${document('first')}---\n${document('second')}`);
+  let applications = 0;
+  const front = await startFront({
+    async beforeApply() {
+      applications += 1;
+      if (applications === 2) {
+        const created = { name: 'second', slug: 'second' };
+        await service.request('POST', '/v1/admin/orgs', { body: created });
+      }
+    },
+  });
+  const { code, stdout, stderr } = await apply(file, '--json', '--url', front.url);
+  front.close();
+  expect([code, stderr]).toEqual([1, expect.stringMatching(/^purser: .*partly\.yaml/)]);
+  const { applied, documents } = JSON.parse(stdout);
+  expect([applied, documents.map(({ org }: { org: string }) => org)]).toEqual([true, ['first']]);
+  expect(documents[0].changes).toHaveLength(2);
+});
+
+interface Front {
+  readonly url: string;
+  close(): void;
+}
+
+/** Starts a proxy in front of the service that calls back around each application of a configuration. */
+async function startFront(hooks: {
+  beforeApply?(): Promise<void>;
+  afterApply?(): Promise<void>;
+}): Promise<Front> {
+  const server = createServer(async (request, response) => {
+    const parts: Buffer[] = [];
+    for await (const part of request) {
+      parts.push(part as Buffer);
+    }
+    const isApplication =
+      request.method === 'POST' && request.url?.startsWith('/v1/admin/configuration?') === true;
+    if (isApplication) {
+      await hooks.beforeApply?.();
+    }
+    const passed = await fetch(service.url + request.url, {
+      method: request.method ?? 'GET',
+      headers: Object.fromEntries(
+        ['authorization', 'content-type', 'idempotency-key'].flatMap((name) => {
+          const value = request.headers[name];
+          return typeof value === 'string' ? [[name, value]] : [];
+        }),
+      ),
+      ...(parts.length > 0 && { body: Buffer.concat(parts) }),
+    });
+    if (isApplication) {
+      await hooks.afterApply?.();
+    }
+    response.writeHead(passed.status, { 'content-type': 'application/json' });
+    response.end(Buffer.from(await passed.arrayBuffer()));
+  });
+  await new Promise<void>((ready) => server.listen(0, '127.0.0.1', ready));
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    close() {
+      server.close();
+      server.closeAllConnections();
+    },
+  };
+}
 
 test('the schema for editors is served with the documentation', async () => {
   const response = await fetch(`${service.url}/docs/purser.schema.json`);

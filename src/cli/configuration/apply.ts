@@ -114,14 +114,20 @@ async function apply({
     return;
   }
   const applied: Result<AppliedConfiguration>[] = [];
-  for (const plan of plans) {
-    applied.push(await applyOne(service, plan, options, secretsDir));
-    const { document, changes, secretFiles } = applied.at(-1) as Result<AppliedConfiguration>;
-    if (json !== true) {
-      showApplied(document, changes, secretFiles);
+  try {
+    for (const plan of plans) {
+      applied.push(await applyOne(service, plan, options, secretsDir));
+      const { document, changes, secretFiles } = applied.at(-1) as Result<AppliedConfiguration>;
+      if (json !== true) {
+        showApplied(document, changes, secretFiles);
+      }
+    }
+  } finally {
+    // If a document fails, those before it stay applied.
+    if (applied.length > 0) {
+      printJson(json, applied, true);
     }
   }
-  printJson(json, applied, true);
 }
 
 /** Names the organization of each document. Adds the slug to a document without one, for an operator. */
