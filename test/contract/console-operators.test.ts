@@ -197,3 +197,13 @@ test('a key of an organization, whatever its scopes, sees none of the operatorsâ
     expect([path, status]).toEqual([path, 403]);
   }
 });
+
+test('the plan form selects the plan of the organization, also one beyond the first 200', async () => {
+  let last = '';
+  for (let number = 100; number <= 300; number += 1) {
+    last = (await asOperator('POST', '/plans', { name: `Plan ${number}`, overage_policy: 'block' })).json.id;
+  }
+  await asOperator('PUT', `/orgs/${org.id}/plan`, { plan_id: last });
+  const { text } = await open(`/console/orgs/${org.id}/plan`);
+  expect(text).toContain(`<option value="${last}" selected>Plan 300</option>`);
+});

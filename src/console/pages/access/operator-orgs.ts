@@ -160,8 +160,12 @@ export const operatorOrgScreens: readonly Screen[] = [
     title: 'Plan',
     submit: 'Save',
     back: orgPath,
-    async fields({ api }) {
-      const { data } = await api.get<'plans.list'>('/v1/admin/plans?sort=name&limit=200');
+    async fields({ api, params }) {
+      const [{ data }, { plan }] = await Promise.all([
+        api.get<'plans.list'>('/v1/admin/plans?sort=name&limit=200'),
+        api.get<'orgs.plan.read'>(pathOf(`${apiPath}/plan`, params)),
+      ]);
+      const isListed = plan === null || data.some(({ id }) => id === plan.id);
       return [
         {
           name: 'plan_id',
@@ -170,7 +174,7 @@ export const operatorOrgScreens: readonly Screen[] = [
           whenEmpty: 'null',
           options: [
             { value: '', label: 'No plan' },
-            ...data.map(({ id, name }) => ({ value: id, label: name })),
+            ...(isListed ? data : [...data, plan]).map(({ id, name }) => ({ value: id, label: name })),
           ],
         },
       ];
