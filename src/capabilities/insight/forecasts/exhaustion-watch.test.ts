@@ -178,3 +178,32 @@ test('checks an org with very many limits over several runs', async () => {
   await job.runOnce();
   expect(await count()).toBe(1);
 });
+
+test('reports a quota of a day, but none with a shorter window', async () => {
+  const limited = await world.createOrg();
+  await world.request('POST', `/v1/orgs/${limited.id}/webhooks`, {
+    key: limited.ownerKey,
+    body: { url: 'https://receiver.example/hook', events: ['limit.exhaustion_forecast'] },
+  });
+  await recordDays(
+    world,
+    limited,
+    daysOf(28, () => '10'),
+  );
+  const quota = { unit: 'usd', limit: '2', kind: 'quota' };
+  const { json } = await world.request('PUT', `/v1/admin/orgs/${limited.id}/rate-limits`, {
+    key: world.operatorKey,
+    body: {
+      policies: [
+        { ...quota, name: 'hour', window_seconds: 3_600 },
+        { ...quota, name: 'day', window_seconds: 86_400 },
+      ],
+    },
+  });
+  const policies: { id: string; name: string }[] = json.policies;
+  const daily = policies.find(({ name }) => name === 'day');
+  expect((await told(limited)).map(({ limit_id }) => limit_id)).toEqual([daily?.id]);
+  const forecasts = await world.request('GET', `/v1/orgs/${limited.id}/forecasts`, { key: limited.ownerKey });
+  const outlooks: { limit_id: string }[] = forecasts.json.data[0].limits;
+  expect(outlooks.map(({ limit_id }) => limit_id)).toEqual([daily?.id]);
+});

@@ -22,6 +22,7 @@ import { dayMs, type Today, todayIn } from './calendar.ts';
 import { readHistory, type ScopeFilter, scopeFields } from './history.ts';
 import {
   daysUntilEnds,
+  isForecastable,
   limitsNow,
   limitsOfScope,
   type Outlook,
@@ -150,16 +151,17 @@ async function lookAhead(
 
 /**
  * Returns the groups in a stable order, so that the next run can continue after the last group. Skips limits that
- * have expired, have a wildcard or match a field without usage data.
+ * cannot be forecast, have a wildcard or match a field without usage data.
  */
 function groupsOf({ all }: OrgLimits, nowMs: number): Group[] {
   const groups = new Map<string, Group>();
-  for (const { unit, match, expiresAtMs } of all) {
+  for (const limit of all) {
+    const { unit, match } = limit;
     const measure = Object.values(measures).find((one) => one.unit === unit);
-    const isForecast = Object.entries(match).every(
+    const hasUsageData = Object.entries(match).every(
       ([field, value]) => value !== WILDCARD && scopeFields.some((name) => name === field),
     );
-    if (measure !== undefined && isForecast && (expiresAtMs === null || expiresAtMs > nowMs)) {
+    if (measure !== undefined && hasUsageData && isForecastable(limit, nowMs)) {
       const name = `${unit} ${JSON.stringify(match)}`;
       groups.set(name, { name, scope: match as ScopeFilter, measure });
     }

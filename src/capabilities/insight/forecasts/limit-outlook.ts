@@ -61,11 +61,20 @@ const countedKinds: readonly Limit['kind'][] = [
  */
 const limitsMax = 100;
 
+/**
+ * Returns whether a forecast can tell when the limit runs out. Not for a window shorter than a day: forecasts are by day, and do
+ * not say how much of a day's usage is in which window.
+ */
+export function isForecastable({ kind, span, expiresAtMs }: Limit, nowMs: number): boolean {
+  const isShort = span.kind === 'fixed' && span.seconds * 1_000 < dayMs;
+  return countedKinds.includes(kind) && !isShort && (expiresAtMs === null || expiresAtMs > nowMs);
+}
+
 export function scopeOfFilter(filter: ScopeFilter): Scope {
   return { ...emptyScope, ...filter };
 }
 
-/** Returns the limits that count exactly this scope, in the unit of the measure. */
+/** Returns the limits that count exactly this scope, in the unit of the measure, and can be forecast. */
 export function limitsOfScope(
   limits: OrgLimits,
   filter: ScopeFilter,
@@ -76,11 +85,10 @@ export function limitsOfScope(
   const named = Object.keys(filter).sort().join();
   return applicable(limits, scope)
     .filter(
-      ({ kind, unit, match, expiresAtMs }) =>
-        countedKinds.includes(kind) &&
-        unit === measure.unit &&
-        Object.keys(match).sort().join() === named &&
-        (expiresAtMs === null || expiresAtMs > nowMs),
+      (limit) =>
+        isForecastable(limit, nowMs) &&
+        limit.unit === measure.unit &&
+        Object.keys(limit.match).sort().join() === named,
     )
     .slice(0, limitsMax);
 }
