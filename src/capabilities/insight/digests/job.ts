@@ -8,6 +8,7 @@ import { agreedNow } from '../../../platform/db/agreed-now.ts';
 import type { Queryable } from '../../../platform/db/database.ts';
 import type { Ids } from '../../../platform/ids.ts';
 import type { Job } from '../../../platform/jobs/jobs.ts';
+import { runForEach } from '../../../platform/jobs/run-for-each.ts';
 import { enqueueEvent } from '../../../platform/outbox/outbox.ts';
 import type { SharedClock } from '../../../platform/time/clock.ts';
 import { digestFigures, type FigureDependencies } from './figures.ts';
@@ -61,18 +62,11 @@ export function weeklyDigests(deps: DigestJobDependencies): Job {
     async runOnce() {
       const now = await agreedNow(db, clock);
       const due = await findDue(now);
-      const failures: unknown[] = [];
-      for (const { org, due: digest } of due.slice(0, orgsPerRun)) {
-        try {
-          await emit(org, digest, now);
-        } catch (error) {
-          // The digest of one organization does not delay those of others.
-          failures.push(error);
-        }
-      }
-      if (failures.length > 0) {
-        throw new AggregateError(failures, `${failures.length} digests could not be emitted`);
-      }
+      await runForEach(
+        due.slice(0, orgsPerRun),
+        (one) => emit(one.org, one.due, now),
+        'digests could not be emitted',
+      );
       return due.length > orgsPerRun;
     },
     // At most half of the time, also with very many organizations.

@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createWorld, type TestOrg, type World } from '../../../../test/harness.ts';
 import { daysOf, recordDays } from '../../../../test/support/usage-history.ts';
+import { createIds } from '../../../platform/ids.ts';
+import { exhaustionWatch } from './exhaustion-watch.ts';
 
 let world: World;
 let org: TestOrg;
@@ -144,6 +146,42 @@ test('skips an org without subscribers, or with less than a week of history', as
   await expect.poll(() => world.services.events.wants(silent.id, 'limit.exhaustion_forecast')).toBe(false);
   expect(await told(silent)).toEqual([]);
   expect(await told(young)).toEqual([]);
+});
+
+test('an org that cannot be checked does not delay the others', async () => {
+  const [broken, whole] = [await world.createOrg(), await world.createOrg()];
+  for (const of of [broken, whole]) {
+    await recordDays(
+      world,
+      of,
+      daysOf(28, () => '10'),
+    );
+    await world.request('POST', `/v1/orgs/${of.id}/budgets`, {
+      key: of.ownerKey,
+      body: { name: 'b', scope_kind: 'org', period: 'year', limit_usd: '300' },
+    });
+  }
+  const checked: string[] = [];
+  const { ledger, orgLimits } = world.services;
+  const job = exhaustionWatch({
+    db: world.db,
+    ids: createIds(world.clock),
+    clock: world.clock,
+    ledger,
+    orgLimits: {
+      async get(orgId) {
+        checked.push(orgId);
+        if (orgId === broken.id) {
+          throw new Error('unreadable');
+        }
+        return orgLimits.get(orgId);
+      },
+    },
+    wants: () => true,
+  });
+  world.clock.advanceSeconds(3_601);
+  await expect(job.runOnce()).rejects.toThrow('1 organizations could not be checked');
+  expect(checked).toEqual(expect.arrayContaining([broken.id, whole.id]));
 });
 
 test('checks an org with very many limits over several runs', async () => {

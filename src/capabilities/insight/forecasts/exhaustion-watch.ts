@@ -15,6 +15,7 @@ import { agreedNow } from '../../../platform/db/agreed-now.ts';
 import type { Database } from '../../../platform/db/database.ts';
 import type { Ids } from '../../../platform/ids.ts';
 import type { Job } from '../../../platform/jobs/jobs.ts';
+import { runForEach } from '../../../platform/jobs/run-for-each.ts';
 import { createYielder } from '../../../platform/jobs/yielder.ts';
 import { enqueueEvents } from '../../../platform/outbox/outbox.ts';
 import type { SharedClock } from '../../../platform/time/clock.ts';
@@ -112,16 +113,15 @@ export function exhaustionWatch(deps: WatchDependencies): Job {
     everyMs,
     async runOnce() {
       const now = await agreedNow(db, clock);
+      await deleteOldReported(db, new Date(now.getTime() - noticesKeptMs), deletedPerRun);
       const due = await claimDueOrgs(db, {
         now,
         bookedAfter: new Date(now.getTime() - activeMs),
         checkedBefore: new Date(now.getTime() - restMs),
         limit: orgsPerRun,
       });
-      for (const org of due) {
-        await check(org, now);
-      }
-      await deleteOldReported(db, new Date(now.getTime() - noticesKeptMs), deletedPerRun);
+      // An org that fails is due again after an hour, as it was claimed.
+      await runForEach(due, (org) => check(org, now), 'organizations could not be checked');
       return false;
     },
   };

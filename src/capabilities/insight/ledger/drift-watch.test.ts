@@ -1,5 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createWorld, type TestOrg, type World } from '../../../../test/harness.ts';
+import type { Ledger } from '../../../ledger/ledger.ts';
+import { createLog } from '../../../platform/log.ts';
+import { driftWatch } from './drift-watch.ts';
 
 let world: World;
 beforeAll(async () => {
@@ -54,6 +57,42 @@ test('checks every org, however many there are', async () => {
     await check();
   }
   expect(await metric('svc_ledger_drift')).toBe('23');
+});
+
+test('orgs that cannot be checked do not delay the others, and are checked again later', async () => {
+  const spendInNewOrg = async () => {
+    const org = await world.createOrg();
+    await spend(org, { cost_usd: '1' });
+    return org.id;
+  };
+  const healthy = await spendInNewOrg();
+  world.clock.advanceSeconds(1);
+  // As many as are checked in one run, and first in line because they were posted to last.
+  const broken = await Promise.all(Array.from({ length: 10 }, spendInNewOrg));
+  let isBroken = true;
+  const inspect: Ledger['inspect'] = (orgId, read) =>
+    isBroken && broken.includes(orgId)
+      ? Promise.reject(new Error('unreadable'))
+      : world.services.ledger.inspect(orgId, read);
+  const checked = new Set<string>();
+  const job = driftWatch({
+    db: world.db,
+    ledger: { inspect },
+    clock: world.clock,
+    log: createLog('silent'),
+    drift: { set: (orgId) => void checked.add(orgId), total: () => 0n },
+  });
+  world.clock.advanceSeconds(1);
+  await expect(job.runOnce()).rejects.toThrow('10 ledgers could not be reconciled');
+  world.clock.advanceSeconds(1);
+  await job.runOnce();
+  expect(checked).toContain(healthy);
+  isBroken = false;
+  for (let run = 0; run < 5; run += 1) {
+    world.clock.advanceSeconds(1);
+    await job.runOnce();
+  }
+  expect([...checked]).toEqual(expect.arrayContaining(broken));
 });
 
 test('reports the number of open and overdue holds, and how long the oldest is overdue', async () => {

@@ -8,6 +8,7 @@ import type { Ledger } from '../../../ledger/ledger.ts';
 import type { DriftGauge } from '../../../ledger/metrics.ts';
 import type { Database } from '../../../platform/db/database.ts';
 import type { Job } from '../../../platform/jobs/jobs.ts';
+import { runForEach } from '../../../platform/jobs/run-for-each.ts';
 import type { Log } from '../../../platform/log.ts';
 import type { Clock } from '../../../platform/time/clock.ts';
 import { findRecentlyBooked } from './queries.ts';
@@ -30,6 +31,8 @@ interface Check {
   readonly atMs: number;
   /** Earliest time of the next check. */
   readonly restUntilMs: number;
+  /** An org whose check has failed is checked again without new postings. */
+  readonly failed: boolean;
 }
 
 export function driftWatch({ db, ledger, clock, log, drift }: DriftWatchDependencies): Job {
@@ -53,7 +56,8 @@ export function driftWatch({ db, ledger, clock, log, drift }: DriftWatchDependen
       }))
       .filter(
         ({ lastAtMs, check }) =>
-          check === undefined || (check.atMs <= lastAtMs && check.restUntilMs <= nowMs),
+          check === undefined ||
+          ((check.failed || check.atMs <= lastAtMs) && check.restUntilMs <= nowMs),
       )
       .sort((a, b) => (a.check?.atMs ?? 0) - (b.check?.atMs ?? 0))
       .slice(0, orgsPerRun)
@@ -62,6 +66,18 @@ export function driftWatch({ db, ledger, clock, log, drift }: DriftWatchDependen
 
   async function check(orgId: string): Promise<void> {
     const startedAt = clock.now();
+    let failed = true;
+    try {
+      await compare(orgId, startedAt);
+      failed = false;
+    } finally {
+      const endedMs = clock.now().getTime();
+      const tookMs = endedMs - startedAt.getTime();
+      checks.set(orgId, { atMs: startedAt.getTime(), restUntilMs: endedMs + tookMs * restPerMs, failed });
+    }
+  }
+
+  async function compare(orgId: string, startedAt: Date): Promise<void> {
     const { view, driftNanos } = await reconcile({ db, ledger }, orgId, startedAt);
     drift.set(orgId, driftNanos);
     if (!view.balanced) {
@@ -70,18 +86,13 @@ export function driftWatch({ db, ledger, clock, log, drift }: DriftWatchDependen
         'ledger does not balance',
       );
     }
-    const endedMs = clock.now().getTime();
-    const tookMs = endedMs - startedAt.getTime();
-    checks.set(orgId, { atMs: startedAt.getTime(), restUntilMs: endedMs + tookMs * restPerMs });
   }
 
   return {
     id: 'reconcile-ledger',
     everyMs,
     async runOnce() {
-      for (const orgId of await due()) {
-        await check(orgId);
-      }
+      await runForEach(await due(), check, 'ledgers could not be reconciled');
       return false;
     },
   };

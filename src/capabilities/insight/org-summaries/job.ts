@@ -2,8 +2,9 @@
 import { agreedNow } from '../../../platform/db/agreed-now.ts';
 import type { Database } from '../../../platform/db/database.ts';
 import type { Job } from '../../../platform/jobs/jobs.ts';
+import { runForEach } from '../../../platform/jobs/run-for-each.ts';
 import type { SharedClock } from '../../../platform/time/clock.ts';
-import { findDueOrgs, storeFigures } from './queries.ts';
+import { findDueOrgs, type OrgInZone, storeFigures } from './queries.ts';
 import { computeFigures, type SummaryDependencies } from './summaries.ts';
 
 const orgsPerBatch = 50;
@@ -17,15 +18,36 @@ export interface SummaryJobDependencies extends SummaryDependencies {
 }
 
 export function summarizeOrgs({ db, ledger, clock }: SummaryJobDependencies): Job {
+  /** Organizations whose last refresh has failed, and when: they are left out for some minutes, so that the others get their turn. */
+  const failedAtMs = new Map<string, number>();
+
+  async function refresh(org: OrgInZone, now: Date): Promise<void> {
+    try {
+      await storeFigures(db, org.id, await computeFigures({ db, ledger }, org, now), now);
+    } catch (error) {
+      failedAtMs.set(org.id, now.getTime());
+      throw error;
+    }
+  }
+
   return {
     id: 'summarize-orgs',
     everyMs: 60_000,
     async runOnce() {
       const now = await agreedNow(db, clock);
-      const due = await findDueOrgs(db, { now, activeSeconds, idleSeconds, limit: orgsPerBatch });
-      for (const org of due) {
-        await storeFigures(db, org.id, await computeFigures({ db, ledger }, org, now), now);
+      for (const [orgId, failedMs] of failedAtMs) {
+        if (failedMs <= now.getTime() - activeSeconds * 1_000) {
+          failedAtMs.delete(orgId);
+        }
       }
+      const due = await findDueOrgs(db, {
+        now,
+        activeSeconds,
+        idleSeconds,
+        except: [...failedAtMs.keys()],
+        limit: orgsPerBatch,
+      });
+      await runForEach(due, (org) => refresh(org, now), 'organizations could not be summarized');
       return due.length === orgsPerBatch;
     },
     // At most half of the time, also with very many orgs.

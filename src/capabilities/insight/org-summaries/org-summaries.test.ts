@@ -109,6 +109,25 @@ describe('the list of summaries', () => {
     expect((await storedOf(org)).as_of).toBe(world.clock.now().toISOString());
   });
 
+  test('an organization whose figures cannot be computed does not delay the others', async () => {
+    const [broken, healthy] = [await world.createOrg(), await world.createOrg()];
+    const setTimezone = (timezone: string) =>
+      world.db.query('UPDATE orgs SET timezone = $2 WHERE id = $1', [broken.id, timezone]);
+    await setTimezone('Nowhere/Unknown');
+    const summarize = () => world.runJob('summarize-orgs');
+    await expect(summarize()).rejects.toThrow('1 organizations could not be summarized');
+    // Left out for five minutes.
+    await summarize();
+    world.clock.advanceSeconds(301);
+    await expect(summarize()).rejects.toThrow('1 organizations could not be summarized');
+    await setTimezone('UTC');
+    expect(await storedOf(healthy)).toMatchObject({ as_of: expect.any(String) });
+    expect(await storedOf(broken)).toMatchObject({ as_of: null });
+    world.clock.advanceSeconds(301);
+    await summarize();
+    expect(await storedOf(broken)).toMatchObject({ as_of: world.clock.now().toISOString() });
+  });
+
   test('shows no spend of last month in a new month, before and after the refresh', async () => {
     const org = await world.createOrg();
     await spend(org, '7');

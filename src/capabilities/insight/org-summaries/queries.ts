@@ -67,15 +67,17 @@ export interface DueOptions {
   /** Orgs with usage since their last refresh are due after this time, the others after `idleSeconds`. */
   readonly activeSeconds: number;
   readonly idleSeconds: number;
+  /** Ids of orgs that are left out. */
+  readonly except: readonly string[];
   readonly limit: number;
 }
 
 /** Returns the orgs whose figures are missing or old, those without figures first. */
 export function findDueOrgs(db: Queryable, options: DueOptions): Promise<OrgInZone[]> {
-  const { now, activeSeconds, idleSeconds, limit } = options;
+  const { now, activeSeconds, idleSeconds, except, limit } = options;
   return db.query<OrgInZone>(
     `SELECT orgs.id, orgs.timezone FROM orgs LEFT JOIN org_summaries AS stored ON stored.org_id = orgs.id
-      WHERE orgs.removed_at IS NULL AND (
+      WHERE orgs.removed_at IS NULL AND orgs.id <> ALL($5::text[]) AND (
         stored.refreshed_at IS NULL
         OR stored.refreshed_at <= $1::timestamptz - make_interval(secs => $3)
         OR stored.month_ends_at <= $1
@@ -87,7 +89,7 @@ export function findDueOrgs(db: Queryable, options: DueOptions): Promise<OrgInZo
               -- A bucket is named by its start.
               WHERE used.org_id = active.org_id AND used.bucket > active.refreshed_at - interval '15 minutes')))
       ORDER BY stored.refreshed_at NULLS FIRST, orgs.id LIMIT $4`,
-    [now, activeSeconds, idleSeconds, limit],
+    [now, activeSeconds, idleSeconds, limit, except],
   );
 }
 

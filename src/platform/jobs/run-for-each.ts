@@ -1,0 +1,21 @@
+/**
+ * Runs a step of a job for each item, one after the other. A failed item does not delay the others: the errors are thrown together at
+ * the end, so that the run counts as failed. `failed` completes the message after the number of failures.
+ */
+export async function runForEach<Item>(
+  items: readonly Item[],
+  run: (item: Item) => Promise<void>,
+  failed: string,
+): Promise<void> {
+  const failures: unknown[] = [];
+  for (const item of items) {
+    try {
+      await run(item);
+    } catch (error) {
+      failures.push(error);
+    }
+  }
+  if (failures.length > 0) {
+    throw new AggregateError(failures, `${failures.length} ${failed}`);
+  }
+}
