@@ -246,6 +246,22 @@ describe('teams', () => {
     expect(planned.points.at(-1).teams).toBe(40);
   });
 
+  test('counts the teams of the last weeks, however many there were in the weeks before', async () => {
+    await recordTeams(
+      (teams) => 100 * teams,
+      (week) => (week < 22 ? 1 : 3),
+    );
+    const fourWeeksAgo = new Date(world.clock.now().getTime() - 29 * dayMs);
+    await world.db.query(
+      `INSERT INTO usage_days SELECT added.* FROM usage_days AS used, generate_series(1, 500) AS n,
+         LATERAL jsonb_populate_record(used, jsonb_build_object('digest', used.digest || n, 'team', 'more ' || n)) AS added
+        WHERE used.org_id = $1 AND used.day < $2`,
+      [org.id, fourWeeksAgo],
+    );
+    const { teams } = await capacity('?deployment=d&horizon_days=7');
+    expect(teams).toMatchObject({ observed: 3, curve: { weeks: 26, team_counts: 2 } });
+  });
+
   test('the chart of the guide matches the responses of the two routes', async () => {
     const startMs = Math.floor(world.clock.now().getTime() / dayMs) * dayMs - 26 * 7 * dayMs;
     const runs = exampleWeeks().flatMap(({ teams, valueUsd, costUsd }, week) =>

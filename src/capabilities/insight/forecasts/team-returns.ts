@@ -1,15 +1,13 @@
 /** Number of teams in each of the last weeks, with the value and cost of their runs. */
 import { fitReturns, type ReturnsCurve, teamsSearchedMax } from '../../../kernel/forecast/returns-curve.ts';
 import type { Queryable } from '../../../platform/db/database.ts';
-import { sumUsage } from '../usage/index.ts';
+import { Params, selectRows } from '../usage/index.ts';
 import { daysBefore, type Today } from './calendar.ts';
 import type { ScopeFilter } from './history.ts';
 import { estimatedUsd } from './measures.ts';
 import type { TeamReturnsView } from './schema.ts';
 
 const weeksMax = 26;
-/** Maximum number of distinct pairs of team and week. */
-const teamWeeksMax = 10_000;
 /** Number of weeks that the cost per team is averaged over. */
 const recentWeeks = 8;
 const observedWeeks = 4;
@@ -37,33 +35,36 @@ export async function readTeamReturns(
   now: Date,
 ): Promise<TeamReturns> {
   const starts = daysBefore(today, weeksMax * daysOfWeek).filter((_, day) => day % daysOfWeek === 0);
-  const { groups } = await sumUsage(db, {
-    orgId,
-    range: { fromMs: starts[0] as number, toMs: today.startMs },
-    now,
-    filters: scope,
-    groupBy: [
-      { kind: 'field', name: 'team' },
-      { kind: 'span', name: 'day', startsMs: starts },
-    ],
-    after: undefined,
-    limit: teamWeeksMax,
-  });
-  const byWeek = new Map<number, { named: number; value: number; cost: number }>();
-  for (const { values, value_nanos, usd_nanos } of groups) {
-    const week = byWeek.get(Number(values[1])) ?? { named: 0, value: 0, cost: 0 };
-    week.named += values[0] === '' ? 0 : 1;
-    week.value += Number(value_nanos);
-    week.cost += Number(usd_nanos);
-    byWeek.set(Number(values[1]), week);
-  }
-  // Weeks are in order; if the maximum was reached, the last week is incomplete.
-  const whole = groups.length < teamWeeksMax ? [...byWeek] : [...byWeek].slice(0, -1);
-  const weeks = whole
-    .sort(([a], [b]) => a - b)
-    // Runs without a team count for the teams of their week; if it has none, they count as one team.
-    .map(([, { named, value, cost }]): TeamWeek => ({ teams: Math.max(1, named), value, cost }));
-  return returnsOf(weeks);
+  const params = new Params();
+  const rows = selectRows(
+    {
+      orgId,
+      range: { fromMs: starts[0] as number, toMs: today.startMs },
+      now,
+      filters: scope,
+      groupBy: [
+        { kind: 'field', name: 'team' },
+        { kind: 'span', name: 'day', startsMs: starts },
+      ],
+    },
+    params,
+  );
+  const weeks = await db.query<{ named: bigint; value_nanos: string; usd_nanos: string }>(
+    `SELECT count(*) FILTER (WHERE team <> '')::int8 AS named, sum(value_nanos)::text AS value_nanos,
+            sum(usd_nanos)::text AS usd_nanos
+       FROM (SELECT v0 AS team, v1 AS week, sum(value_nanos) AS value_nanos, sum(usd_nanos) AS usd_nanos
+               FROM (${rows}) AS rows GROUP BY v0, v1 HAVING sum(runs) <> 0 OR sum(usd_nanos) <> 0) AS team_weeks
+      GROUP BY week ORDER BY week`,
+    params.values,
+  );
+  return returnsOf(
+    weeks.map(({ named, value_nanos, usd_nanos }) => ({
+      // Runs without a team count for the teams of their week; if it has none, they count as one team.
+      teams: Math.max(1, Number(named)),
+      value: Number(value_nanos),
+      cost: Number(usd_nanos),
+    })),
+  );
 }
 
 export function returnsOf(weeks: readonly TeamWeek[]): TeamReturns {
