@@ -20,12 +20,15 @@ export function priceOf(entry: CatalogModel): PriceRequest | undefined {
       modifiers.push({ ...conditions, ...replaced });
     }
   };
-  const brackets = long_context.map((above) => ({
-    ...above,
-    ofTiers: Object.entries(tiers).map(
-      ([tier, of]) => [tier, combined(rates, above, of, above.tiers?.[tier])] as const,
-    ),
-  }));
+  const brackets = long_context
+    // Sources have them in any order, and the bracket of the longest context must win.
+    .toSorted((a, b) => a.above_input_tokens - b.above_input_tokens)
+    .map((above) => ({
+      ...above,
+      ofTiers: Object.entries(tiers).map(
+        ([tier, of]) => [tier, combined(rates, above, of, above.tiers?.[tier])] as const,
+      ),
+    }));
   for (const [tier, of] of Object.entries(tiers)) {
     add({ tier }, kept(of));
   }

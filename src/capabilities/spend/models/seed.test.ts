@@ -57,6 +57,23 @@ test('every model of the catalogue gets a price that the API accepts', async () 
 
 const termsOf = (entry: CatalogModel) => priceOf(entry)?.modifiers?.length ?? 0;
 
+test('the rates of the longest context win, in whatever order the source has them', () => {
+  const entry = (long_context: NonNullable<CatalogModel['long_context']>): CatalogModel => ({
+    model: 'm',
+    provider: 'p',
+    source: 's',
+    as_of: catalog.date,
+    rates: { input_usd_per_million: '1', cache_write_usd_per_million: '2', cache_write_1h_usd_per_million: '4' },
+    tiers: { priority: { input_usd_per_million: '2' } },
+    long_context,
+  });
+  const long = { above_input_tokens: 128_000, input_usd_per_million: '2', cache_write_usd_per_million: '4' };
+  const longer = { above_input_tokens: 512_000, input_usd_per_million: '3', cache_write_usd_per_million: '6' };
+  expect(priceOf(entry([longer, long]))).toEqual(priceOf(entry([long, longer])));
+  const thresholds = priceOf(entry([longer, long]))?.modifiers?.map((one) => one.above_input_tokens ?? 0);
+  expect(thresholds).toEqual([0, 128_000, 128_000, 512_000, 512_000, 0, 128_000, 512_000]);
+});
+
 test('prices are inserted once, and never change one that exists', async () => {
   // Like the service, a test world starts with the catalogue, so its prices are removed first.
   await world.db.query('DELETE FROM model_prices', []);
