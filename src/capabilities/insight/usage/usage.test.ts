@@ -789,6 +789,21 @@ describe('pages', () => {
     expect(json.total.cost_usd).toBe('8');
   });
 
+  test('continue after sums beyond 64 bits', async () => {
+    const org = await world.createOrg();
+    const daysAgo = (days: number) => new Date(world.clock.now().getTime() - days * 86_400_000).toISOString();
+    const cost_usd = '8999999999';
+    const runs = ['a', 'a', 'b', 'c'].map((model, days) => ({ model, cost_usd, started_at: daysAgo(days) }));
+    await record(org, runs);
+    const rows = await allRows(org, '?group_by=model', 1);
+    expect(rows.map((row) => [row.model, row.cost_usd])).toEqual([
+      ['a', '17999999998'],
+      ['b', cost_usd],
+      ['c', cost_usd],
+    ]);
+    expect(await allRows(org, '?group_by=model,day', 1)).toHaveLength(4);
+  });
+
   test('a cursor is valid only for its own grouping', async () => {
     const org = await world.createOrg();
     await run(org, { model: 'a', cost_usd: '1' });

@@ -187,7 +187,9 @@ function parseRank(cursor: string, order: string, groupBy: readonly GroupBy[]): 
       Array.isArray(rank) &&
       rank.length === groupBy.length + 1 &&
       rank.every((part) => typeof part === 'string' && !part.includes('\u0000')) &&
-      rank.slice(0, spansFirst + 1).every((part) => /^-?\d{1,18}$/.test(String(part)));
+      rank.slice(0, spansFirst).every((part) => /^\d{1,9}$/.test(String(part))) &&
+      // The cost, which is numeric: sums exceed 64 bits.
+      /^-?\d+$/.test(String(rank[spansFirst]));
     if (usable) {
       return rank as string[];
     }
