@@ -89,7 +89,7 @@ export const LimitUsageView = closed({
 export type LimitUsageView = Static<typeof LimitUsageView>;
 
 /** The settled amounts as usage has them, which may be a moment older than those of the ledger. */
-export const limitValueSorts = { settled: 'int8' } as const;
+export const limitValueSorts = { settled: 'numeric' } as const;
 export const LimitValuesQuery = listParameters(limitValueSorts, {});
 export type LimitValuesQuery = Static<typeof LimitValuesQuery>;
 

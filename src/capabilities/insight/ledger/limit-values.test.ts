@@ -107,6 +107,44 @@ test('lists customers and values of tags too', async () => {
   expect(listed.data[0].values).toEqual({ 'tag:project': 'site' });
 });
 
+test('lists only values with runs that the rest of the match applies to', async () => {
+  const quota = { name: 'q', unit: 'usd', limit: '10', window_seconds: 86_400, kind: 'quota' };
+  const { json } = await world.request('PUT', `/v1/admin/orgs/${org.id}/rate-limits`, {
+    key: world.operatorKey,
+    body: { policies: [{ ...quota, match: { model: 'small', customer_id: '*' } }] },
+  });
+  await spend({ customer_id: 'one', cost_usd: '1', model: 'small' });
+  await spend({ customer_id: 'two', cost_usd: '2', model: 'small' });
+  await spend({ customer_id: 'one', cost_usd: '3', model: 'large' });
+  await spend({ customer_id: 'none', cost_usd: '0.5', model: 'large' });
+  expect(brief(await valuesOf(json.policies[0].id))).toEqual([
+    ['two', '2', '0', '8', 'ok'],
+    ['one', '1', '0', '9', 'ok'],
+  ]);
+});
+
+test('sorts and continues after sums beyond 64 bits', async () => {
+  const large = await world.createOrg();
+  const send = (method: string, path: string, body?: object) =>
+    world.request(method, path, { key: large.ownerKey, ...(body && { body }) });
+  const budget = { ...each('team'), period: 'month' };
+  const { id } = (await send('POST', `/v1/orgs/${large.id}/budgets`, budget)).json;
+  const runs = ['a', 'a', 'b'].map((team, day) => ({
+    model: 'm',
+    team,
+    cost_usd: '8999999999',
+    started_at: new Date(Date.UTC(2026, 10, 1 + day)).toISOString(),
+  }));
+  await send('POST', '/v1/runs/bulk?enforcement=record', { runs });
+  const page = (query: string) => send('GET', `/v1/orgs/${large.id}/limits/${id}/values?limit=1${query}`);
+  const first = (await page('')).json;
+  const second = (await page(`&cursor=${first.next_cursor}`)).json;
+  expect([...brief(first), ...brief(second)].map(([team, settled]) => [team, settled])).toEqual([
+    ['a', '17999999998'],
+    ['b', '8999999999'],
+  ]);
+});
+
 test('is empty for a limit without a wildcard, and finds no limit of another org', async () => {
   const total = await created('budgets', { name: 'total', scope_kind: 'org', period: 'day', limit_usd: '5' });
   expect(await valuesOf(total)).toEqual({ data: [], next_cursor: null });

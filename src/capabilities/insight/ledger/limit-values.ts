@@ -4,6 +4,8 @@ import { usageDimensions } from '../../../contract/run-dimensions.ts';
 import {
   fieldsOf,
   isTagField,
+  type Limit,
+  type Match,
   type MatchField,
   type Scope,
   tagNameOf,
@@ -19,7 +21,7 @@ import { findLimitsEvenEnded, type LimitRow, toLimit } from '../../../ledger/lim
 import type { TimezoneOf } from '../../../ledger/limits/org-timezone.ts';
 import type { Database, Queryable } from '../../../platform/db/database.ts';
 import { type PageOf, selectPage } from '../../../platform/http/routes/list.ts';
-import { type GroupBy, Params, parseDimension, selectRows } from '../usage/index.ts';
+import { type GroupBy, Params, parseDimension, type RowsRequest, selectRows } from '../usage/index.ts';
 import { type LimitValuesQuery, type LimitValueView, limitValueSorts } from './limit-schema.ts';
 import { hasWindow, stateOf, viewUsage } from './limit-usage-list.ts';
 
@@ -46,7 +48,7 @@ export async function listLimitValues(
     return { data: [], next_cursor: null };
   }
   const window = windowOf(limit, await timezoneOf(orgId), now.getTime());
-  const used = await selectUsedValues(db, { orgId, window, wildcards, unit: limit.unit, query, now });
+  const used = await selectUsedValues(db, { orgId, window, wildcards, limit, query, now });
   const valuesUsed = used.data.map(({ id }) => namedValues(wildcards, JSON.parse(id)));
   const usages = await ledger.limitUsageIn(orgId, limitId, valuesUsed.map(scopeWith));
   return {
@@ -70,7 +72,7 @@ interface UsedValuesRequest {
   readonly orgId: string;
   readonly window: Window;
   readonly wildcards: readonly MatchField[];
-  readonly unit: Unit;
+  readonly limit: Limit;
   readonly query: LimitValuesQuery;
   readonly now: Date;
 }
@@ -78,7 +80,8 @@ interface UsedValuesRequest {
 interface UsedValues {
   /** The values of the wildcards, as a JSON array. */
   readonly id: string;
-  readonly settled: bigint;
+  /** A whole number. Sums of backfilled runs exceed 64 bits. */
+  readonly settled: string;
 }
 
 const amountIn: Record<Unit, string> = {
@@ -90,7 +93,7 @@ const amountIn: Record<Unit, string> = {
 /** A window that does not start and end on a bucket of usage is extended: the ledger has its exact amounts. */
 function selectUsedValues(
   db: Queryable,
-  { orgId, window, wildcards, unit, query, now }: UsedValuesRequest,
+  { orgId, window, wildcards, limit: { match, unit }, query, now }: UsedValuesRequest,
 ): Promise<PageOf<UsedValues>> {
   const params = new Params();
   const range = {
@@ -98,13 +101,13 @@ function selectUsedValues(
     toMs: Math.ceil(window.endMs / bucketMs) * bucketMs,
   };
   const groupBy = wildcards.map((field) => parseDimension(field) as GroupBy);
-  const rows = selectRows({ orgId, now, range, filters: {}, groupBy }, params);
+  const rows = selectRows({ orgId, now, range, filters: filtersOf(match), groupBy }, params);
   const values = wildcards.map((_, index) => `v${index}`);
   // Empty: runs without a value. The wildcard: the values of a tag that usage does not tell apart.
   const named = values.map((value) => `${value} <> '' AND ${value} <> '${WILDCARD}'`);
   return selectPage<UsedValues>(db, {
     select: `SELECT id, settled FROM (
-       SELECT json_build_array(${values.join()})::text AS id, sum(${amountIn[unit]})::int8 AS settled
+       SELECT json_build_array(${values.join()})::text AS id, sum(${amountIn[unit]}) AS settled
          FROM (${rows}) AS rows WHERE ${named.join(' AND ')}
         GROUP BY ${values.join()} HAVING sum(runs) <> 0 OR sum(usd_nanos) <> 0
      ) AS used`,
@@ -114,6 +117,15 @@ function selectUsedValues(
     defaultSort: '-settled',
     query,
   });
+}
+
+/** The fields of a match that are not wildcards. Limits with a tag have no other field. */
+function filtersOf(match: Match): RowsRequest['filters'] {
+  const named = usageDimensions.flatMap((name) => {
+    const value = (match as Readonly<Record<string, string>>)[name];
+    return value === undefined || value === WILDCARD ? [] : [[name, value]];
+  });
+  return Object.fromEntries(named);
 }
 
 /** The values of the wildcards of a limit, by field. */

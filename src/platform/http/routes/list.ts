@@ -18,8 +18,8 @@ export const pageParameters = {
   ),
 };
 
-/** Sort fields, with the SQL type of their column. The column must not be null. */
-export type SortFields = Readonly<Record<string, 'timestamptz' | 'text' | 'int8'>>;
+/** Sort fields, with the SQL type of their column: `numeric` for whole numbers beyond 64 bits. The column must not be null. */
+export type SortFields = Readonly<Record<string, 'timestamptz' | 'text' | 'int8' | 'numeric'>>;
 
 export interface ListQuery {
   readonly limit?: number;
@@ -228,6 +228,8 @@ function fitsType(value: string, type: SortFields[string] | undefined): boolean 
       return isInstant(value);
     case 'int8':
       return /^-?\d{1,19}$/.test(value) && BigInt.asIntN(64, BigInt(value)) === BigInt(value);
+    case 'numeric':
+      return /^-?\d+$/.test(value);
     default:
       return true;
   }
