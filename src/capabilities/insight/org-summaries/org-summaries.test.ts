@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createWorld, type TestOrg, type World } from '../../../../test/harness.ts';
+import { computeFigures, readSummaries } from './summaries.ts';
 
 let world: World;
 beforeAll(async () => {
@@ -126,6 +127,23 @@ describe('the list of summaries', () => {
     world.clock.advanceSeconds(301);
     await summarize();
     expect(await storedOf(broken)).toMatchObject({ as_of: world.clock.now().toISOString() });
+  });
+
+  test('has the largest amount of 64 bits for more than that, of which the summary is exact', async () => {
+    const org = await world.createOrg();
+    await own(org, 'POST', '/budgets', { name: 'All', scope_kind: 'org', period: 'month', limit_usd: '40' });
+    const runs = [1, 2].map((day) => ({
+      model: 'm',
+      cost_usd: '8999999999',
+      started_at: new Date(Date.UTC(2026, 10, day)).toISOString(),
+    }));
+    await own(org, 'POST', '/v1/runs/bulk?enforcement=record', { runs });
+    const { db, services, clock } = world;
+    const figures = await computeFigures({ db, ledger: services.ledger }, { id: org.id, timezone: 'UTC' }, clock.now());
+    expect(figures).toMatchObject({ spendNanos: 17_999_999_998_000_000_000n, nearest: { percent: 44_999_999_995n } });
+    await world.runJob('summarize-orgs');
+    const { data } = await readSummaries(db, { search: org.id }, clock.now());
+    expect(data).toMatchObject([{ spend_usd: '9223372036.854775807', runs: 2 }]);
   });
 
   test('shows no spend of last month in a new month, before and after the refresh', async () => {

@@ -20,20 +20,21 @@ export interface Figures {
 }
 
 export interface UsageFigures {
-  readonly spend_nanos: bigint;
+  /** A whole number. Sums of backfilled runs exceed 64 bits. */
+  readonly spend_nanos: string;
   readonly runs: bigint;
   readonly last_active_at: Date | null;
 }
 
 export async function readUsageFigures(db: Queryable, orgId: string, month: Window): Promise<UsageFigures> {
   const [row] = await db.query<UsageFigures>(
-    `SELECT coalesce(sum(usd_nanos), 0)::int8 AS spend_nanos, coalesce(sum(requests), 0)::int8 AS runs,
+    `SELECT coalesce(sum(usd_nanos), 0)::text AS spend_nanos, coalesce(sum(requests), 0)::int8 AS runs,
             greatest((SELECT max(bucket) FROM usage_totals WHERE org_id = $1),
                      (SELECT max(last_used_at) FROM keys WHERE org_id = $1)) AS last_active_at
        FROM usage_totals WHERE org_id = $1 AND bucket >= $2 AND bucket < $3`,
     [orgId, new Date(month.startMs), new Date(month.endMs)],
   );
-  return row ?? { spend_nanos: 0n, runs: 0n, last_active_at: null };
+  return row ?? { spend_nanos: '0', runs: 0n, last_active_at: null };
 }
 
 export interface OrgWideLimit {
@@ -93,6 +94,16 @@ export function findDueOrgs(db: Queryable, options: DueOptions): Promise<OrgInZo
   );
 }
 
+const storedMax = 2n ** 63n - 1n;
+
+/** Returns the nearest number that fits into a column: a figure beyond it must not keep the others from being stored. */
+function storable(figure: bigint): bigint {
+  if (figure > storedMax) {
+    return storedMax;
+  }
+  return figure < -storedMax ? -storedMax : figure;
+}
+
 /** Stores nothing for an org that was removed meanwhile, nor older figures than the stored ones. */
 export async function storeFigures(
   db: Queryable,
@@ -116,12 +127,12 @@ export async function storeFigures(
       orgId,
       new Date(month.startMs),
       new Date(month.endMs),
-      spendNanos,
+      storable(spendNanos),
       runs,
       lastActiveAt,
-      balanceNanos,
+      balanceNanos === null ? null : storable(balanceNanos),
       nearest?.kind ?? null,
-      nearest?.percent ?? 0n,
+      storable(nearest?.percent ?? 0n),
       now,
     ],
   );

@@ -41,7 +41,7 @@ export async function computeFigures(
   const prepaid = limits.find(({ kind }) => kind === 'prepaid');
   return {
     month,
-    spendNanos: usage.spend_nanos,
+    spendNanos: BigInt(usage.spend_nanos),
     runs: usage.runs,
     lastActiveAt: usage.last_active_at,
     balanceNanos: prepaid === undefined ? null : prepaid.capacity - (used.get(prepaid.id) ?? 0n),

@@ -1,6 +1,7 @@
 /** Customers by their usage in a period. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createWorld, type TestOrg, type World } from '../../../../test/harness.ts';
+import { pageByPeriod, planPeriod } from './customer-periods.ts';
 
 let world: World;
 let org: TestOrg;
@@ -93,4 +94,31 @@ test.each([
 ])('%s is rejected', async (query, field) => {
   const { status, json } = await list(query);
   expect([status, json.error.details.fields[0].field]).toEqual([422, field]);
+});
+
+test('sums beyond 64 bits are exact, also page by page', async () => {
+  const large = await world.createOrg();
+  const runs = ['a', 'a', 'b'].map((customer_id, day) => ({
+    model: 'm',
+    customer_id,
+    cost_usd: '8999999999',
+    started_at: new Date(Date.UTC(2026, 10, 9 + day)).toISOString(),
+  }));
+  const body = { runs };
+  await world.request('POST', '/v1/runs/bulk?enforcement=record', { key: large.ownerKey, body });
+  const query = { sort: '-period.cost_usd', limit: 1, trend: true };
+  const plan = await planPeriod(world.db, large.id, query, world.clock.now());
+  if (plan === undefined) {
+    throw new Error('The sort order needs a period.');
+  }
+  const first = await pageByPeriod(world.db, plan, query);
+  const second = await pageByPeriod(world.db, plan, { ...query, cursor: first.next_cursor ?? '' });
+  const costs = [first, second].flatMap(({ periods }) =>
+    [...periods].map(([id, { cost_usd }]) => [id, cost_usd]),
+  );
+  expect(costs).toEqual([
+    ['a', '17999999998'],
+    ['b', '8999999999'],
+  ]);
+  expect(second.next_cursor).toBeNull();
 });

@@ -12,7 +12,7 @@ import {
   spanStarts,
   usageRange,
 } from '../../insight/usage/index.ts';
-import type { CustomerFilters, CustomerPeriod } from './schema.ts';
+import { type CustomerFilters, type CustomerPeriod, customerSorts } from './schema.ts';
 
 const trendDaysMax = 92;
 
@@ -49,11 +49,12 @@ export async function planPeriod(
 }
 
 /** The order of customers by their usage in the period, as a column of `spent` below. */
-const orders: Readonly<Record<string, string>> = {
+const orders = {
   'period.cost_usd': 'usd_nanos',
   'period.runs': 'runs',
   'period.last_active_on': 'last_day',
-};
+} as const;
+type PeriodSort = keyof typeof orders;
 
 export function isByPeriod(sort = ''): boolean {
   return Object.hasOwn(orders, sort.replace('-', ''));
@@ -61,7 +62,8 @@ export function isByPeriod(sort = ''): boolean {
 
 interface PeriodRow {
   readonly customer_id: string;
-  readonly usd_nanos: bigint;
+  /** A whole number. Sums of backfilled runs exceed 64 bits. */
+  readonly usd_nanos: string;
   readonly runs: bigint;
   /** The number of the last day with runs, from 1; 0 if all that counts are corrections. */
   readonly last_day: bigint;
@@ -92,15 +94,17 @@ export async function pageByPeriod(
 ): Promise<{ readonly periods: Map<string, CustomerPeriod>; readonly next_cursor: string | null }> {
   const params = new Params();
   const descending = sort.startsWith('-');
-  const column = orders[sort.replace('-', '')] ?? '';
+  const field = sort.replace('-', '') as PeriodSort;
+  const column = orders[field];
   const conditions = ['true'];
   if (only !== undefined) {
     conditions.push(`customer_id = ${params.add(only, 'text')}`);
   }
   if (cursor !== undefined) {
-    const { value, id } = decodeCursor(cursor, sort, 'int8');
+    const type = customerSorts[field];
+    const { value, id } = decodeCursor(cursor, sort, type);
     conditions.push(
-      `(spent.${column}, spent.customer_id) ${descending ? '<' : '>'} (${params.add(value, 'int8')}, ${params.add(id, 'text')})`,
+      `(spent.${column}, spent.customer_id) ${descending ? '<' : '>'} (${params.add(value, type)}, ${params.add(id, 'text')})`,
     );
   }
   const direction = descending ? 'DESC' : 'ASC';
@@ -114,7 +118,7 @@ export async function pageByPeriod(
   return {
     periods: new Map(page.map((row) => [row.customer_id, viewPeriod(row, plan)])),
     next_cursor:
-      last === undefined ? null : encodeCursor(sort, last[column as keyof PeriodRow], last.customer_id),
+      last === undefined ? null : encodeCursor(sort, last[column], last.customer_id),
   };
 }
 
@@ -125,10 +129,10 @@ function spentSql({ orgId, now, range, days }: PeriodPlan, params: Params): stri
     params,
   );
   return `WITH days AS (
-            SELECT v0 AS customer_id, v1 AS day, sum(runs)::int8 AS runs, sum(usd_nanos)::int8 AS usd_nanos
+            SELECT v0 AS customer_id, v1 AS day, sum(runs)::int8 AS runs, sum(usd_nanos) AS usd_nanos
               FROM (${rows}) AS rows WHERE v0 <> '' GROUP BY v0, v1
           ), spent AS (
-            SELECT customer_id, sum(usd_nanos)::int8 AS usd_nanos, sum(runs)::int8 AS runs,
+            SELECT customer_id, sum(usd_nanos) AS usd_nanos, sum(runs)::int8 AS runs,
                    coalesce(max(day) FILTER (WHERE runs > 0), 0)::int8 AS last_day
               FROM days GROUP BY customer_id HAVING sum(runs) <> 0 OR sum(usd_nanos) <> 0
           )`;
@@ -144,7 +148,7 @@ function columnsOf({ withTrend }: PeriodPlan): string {
 function viewPeriod(row: PeriodRow, plan: PeriodPlan): CustomerPeriod {
   const lastMs = plan.days.startsMs[Number(row.last_day) - 1];
   return {
-    cost_usd: formatUsd(row.usd_nanos),
+    cost_usd: formatUsd(BigInt(row.usd_nanos)),
     runs: Number(row.runs),
     last_active_on: lastMs === undefined ? null : spanLabel('day', plan.timezone, lastMs),
     ...(plan.withTrend && { trend: trendOf(plan, row.costs ?? []) }),

@@ -80,7 +80,7 @@ export type CustomerView = Static<typeof CustomerView>;
 
 export const customerSorts = {
   customer_id: 'text',
-  'period.cost_usd': 'int8',
+  'period.cost_usd': 'numeric',
   'period.runs': 'int8',
   'period.last_active_on': 'int8',
 } as const;
