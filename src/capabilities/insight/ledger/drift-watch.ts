@@ -56,8 +56,7 @@ export function driftWatch({ db, ledger, clock, log, drift }: DriftWatchDependen
       }))
       .filter(
         ({ lastAtMs, check }) =>
-          check === undefined ||
-          ((check.failed || check.atMs <= lastAtMs) && check.restUntilMs <= nowMs),
+          check === undefined || ((check.failed || check.atMs <= lastAtMs) && check.restUntilMs <= nowMs),
       )
       .sort((a, b) => (a.check?.atMs ?? 0) - (b.check?.atMs ?? 0))
       .slice(0, orgsPerRun)

@@ -139,8 +139,11 @@ describe('the list of summaries', () => {
     }));
     await own(org, 'POST', '/v1/runs/bulk?enforcement=record', { runs });
     const { db, services, clock } = world;
-    const figures = await computeFigures({ db, ledger: services.ledger }, { id: org.id, timezone: 'UTC' }, clock.now());
-    expect(figures).toMatchObject({ spendNanos: 17_999_999_998_000_000_000n, nearest: { percent: 44_999_999_995n } });
+    const inZone = { id: org.id, timezone: 'UTC' };
+    expect(await computeFigures({ db, ledger: services.ledger }, inZone, clock.now())).toMatchObject({
+      spendNanos: 17_999_999_998_000_000_000n,
+      nearest: { kind: 'budget', percent: 44_999_999_995n },
+    });
     await world.runJob('summarize-orgs');
     const { data } = await readSummaries(db, { search: org.id }, clock.now());
     expect(data).toMatchObject([{ spend_usd: '9223372036.854775807', runs: 2 }]);

@@ -117,8 +117,7 @@ export async function pageByPeriod(
   const last = rows.length > limit ? page.at(-1) : undefined;
   return {
     periods: new Map(page.map((row) => [row.customer_id, viewPeriod(row, plan)])),
-    next_cursor:
-      last === undefined ? null : encodeCursor(sort, last[column], last.customer_id),
+    next_cursor: last === undefined ? null : encodeCursor(sort, last[column], last.customer_id),
   };
 }
 

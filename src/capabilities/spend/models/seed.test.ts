@@ -63,12 +63,20 @@ test('the rates of the longest context win, in whatever order the source has the
     provider: 'p',
     source: 's',
     as_of: catalog.date,
-    rates: { input_usd_per_million: '1', cache_write_usd_per_million: '2', cache_write_1h_usd_per_million: '4' },
+    rates: {
+      input_usd_per_million: '1',
+      cache_write_usd_per_million: '2',
+      cache_write_1h_usd_per_million: '4',
+    },
     tiers: { priority: { input_usd_per_million: '2' } },
     long_context,
   });
   const long = { above_input_tokens: 128_000, input_usd_per_million: '2', cache_write_usd_per_million: '4' };
-  const longer = { above_input_tokens: 512_000, input_usd_per_million: '3', cache_write_usd_per_million: '6' };
+  const longer = {
+    above_input_tokens: 512_000,
+    input_usd_per_million: '3',
+    cache_write_usd_per_million: '6',
+  };
   expect(priceOf(entry([longer, long]))).toEqual(priceOf(entry([long, longer])));
   const thresholds = priceOf(entry([longer, long]))?.modifiers?.map((one) => one.above_input_tokens ?? 0);
   expect(thresholds).toEqual([0, 128_000, 128_000, 512_000, 512_000, 0, 128_000, 512_000]);
