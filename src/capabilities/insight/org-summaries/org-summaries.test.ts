@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createWorld, type TestOrg, type World } from '../../../../test/harness.ts';
-import { computeFigures, readSummaries } from './summaries.ts';
 
 let world: World;
 beforeAll(async () => {
@@ -138,15 +137,10 @@ describe('the list of summaries', () => {
       started_at: new Date(Date.UTC(2026, 10, day)).toISOString(),
     }));
     await own(org, 'POST', '/v1/runs/bulk?enforcement=record', { runs });
-    const { db, services, clock } = world;
-    const inZone = { id: org.id, timezone: 'UTC' };
-    expect(await computeFigures({ db, ledger: services.ledger }, inZone, clock.now())).toMatchObject({
-      spendNanos: 17_999_999_998_000_000_000n,
-      nearest: { kind: 'budget', percent: 44_999_999_995n },
-    });
+    const nearest_limit = { kind: 'budget', used_percent: 44_999_999_995 };
+    expect(await summaryOf(org)).toMatchObject({ spend_usd: '17999999998', runs: 2, nearest_limit });
     await world.runJob('summarize-orgs');
-    const { data } = await readSummaries(db, { search: org.id }, clock.now());
-    expect(data).toMatchObject([{ spend_usd: '9223372036.854775807', runs: 2 }]);
+    expect(await storedOf(org)).toMatchObject({ spend_usd: '9223372036.854775807', runs: 2, nearest_limit });
   });
 
   test('shows no spend of last month in a new month, before and after the refresh', async () => {

@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox';
 import { limitKinds } from '../../../kernel/limits.ts';
 import { listParameters } from '../../../platform/http/routes/list.ts';
-import { choice, closed, id, nullable, signedUsd, timestamp } from '../../../platform/http/routes/schemas.ts';
+import { choice, closed, id, nullable, timestamp } from '../../../platform/http/routes/schemas.ts';
 
 const status = choice(['active', 'suspended']);
 
@@ -16,13 +16,10 @@ export const OrgSummaryView = closed({
     description:
       'Start of the month that `spend_usd` and `runs` are of, in the time zone of the organization.',
   }),
-  spend_usd: Type.String({ ...signedUsd, description: 'Spend since `month_start`.' }),
+  spend_usd: Type.String({ description: 'Spend since `month_start`.' }),
   runs: Type.Integer({ description: 'Runs since `month_start`.' }),
   prepaid_balance_usd: nullable(
-    Type.String({
-      ...signedUsd,
-      description: 'What is left of the prepaid balance; null if it is disabled.',
-    }),
+    Type.String({ description: 'What is left of the prepaid balance; null if it is disabled.' }),
   ),
   nearest_limit: nullable(
     Type.Object(
