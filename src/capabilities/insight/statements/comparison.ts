@@ -6,13 +6,20 @@ import {
   type BilledLine,
   billedSums,
   type Cause,
+  type Correction,
   explain,
   noSums,
   type Sums,
 } from './difference.ts';
 import { matchingName } from './model-names.ts';
 import { readLines, type StatementRow } from './queries.ts';
-import { type RecordedGroup, type RecordedGroups, readRecorded, sumBy } from './recorded.ts';
+import {
+  type CorrectionGroup,
+  type RecordedGroup,
+  type RecordedGroups,
+  readRecorded,
+  sumBy,
+} from './recorded.ts';
 import type { StatementLine } from './statement-line.ts';
 
 export interface ComparedRow {
@@ -80,6 +87,7 @@ function compareRows(
   const unsettled = sums(recorded.unsettled);
   const local = recorded.local && sums(recorded.local);
   const lateShifts = sums(recorded.lateShifts);
+  const corrections = correctionsByKey(recorded.corrections.filter(isCompared), keyOf);
   const recordedModels = modelsByKey([...recorded.settled, ...recorded.unsettled].filter(isCompared), keyOf);
 
   const options = {
@@ -105,7 +113,13 @@ function compareRows(
       recorded: ofLocalDay,
       causes: explain(
         billedLines,
-        { settled: of(settled), unsettled: of(unsettled), local: ofLocalDay, lateShift: of(lateShifts) },
+        {
+          settled: of(settled),
+          unsettled: of(unsettled),
+          local: ofLocalDay,
+          lateShift: of(lateShifts),
+          corrections: corrections.get(key) ?? [],
+        },
         options,
       ),
     };
@@ -129,4 +143,20 @@ function modelsByKey(
     }
   }
   return new Map([...most].map(([key, { model }]) => [key, model]));
+}
+
+/** Adds up the corrections of each row that have the same cause and keys. */
+function correctionsByKey(
+  groups: readonly CorrectionGroup[],
+  keyOf: (group: RecordedGroup) => string,
+): ReadonlyMap<string, readonly Correction[]> {
+  const byKey = new Map<string, Map<string, Correction>>();
+  for (const group of groups) {
+    const { cause, keyIds, sums } = group;
+    const ofRow = byKey.get(keyOf(group)) ?? new Map<string, Correction>();
+    const name = JSON.stringify([cause, keyIds]);
+    const there = ofRow.get(name)?.sums ?? noSums;
+    byKey.set(keyOf(group), ofRow.set(name, { cause, keyIds, sums: addSums(there, sums) }));
+  }
+  return new Map([...byKey].map(([key, ofRow]) => [key, [...ofRow.values()]]));
 }

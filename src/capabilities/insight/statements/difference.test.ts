@@ -34,7 +34,7 @@ const recorded = (settled: Sums, more: Partial<Recorded> = {}): Recorded => {
       Number(settled.tokens.output + unsettled.tokens.output),
     ),
   };
-  return { settled, unsettled, local, lateShift: noSums, ...more };
+  return { settled, unsettled, local, lateShift: noSums, corrections: [], ...more };
 };
 const options = { hasTokens: true, decimals: 9, gatewayKeyIds: undefined };
 const shown = (causes: ReturnType<typeof explain>) =>
@@ -117,6 +117,43 @@ describe('a row', () => {
     ];
     const row = recorded(sums(53, 1_390_000 - 70_000, 135_000, 1_000), { unsettled: sums(1, 70_000, 0, 0) });
     expect(explain(billed, row, { ...options, gatewayKeyIds: new Set(['key_gateway']) })).toEqual([]);
+  });
+
+  test('whose late runs were corrected has no cause, although its tokens still differ', () => {
+    const row = recorded(sums(2, 0, 100, 0), {
+      lateShift: sums(-1, -1_000, -100, 0),
+      corrections: [{ cause: 'late', keyIds: [], sums: sums(1, -1_000, 0, 0) }],
+    });
+    expect(explain([], row, options)).toEqual([]);
+  });
+
+  test('that is billed higher after a correction of late runs differs by the new part only', () => {
+    const billed = [...costs(10, 0), used('key_a', 10, 0)];
+    const row = recorded(sums(2, 0, 100, 0), {
+      lateShift: sums(-1, -1_000, -100, 0),
+      corrections: [{ cause: 'late', keyIds: [], sums: sums(1, -1_000, 0, 0) }],
+    });
+    expect(shown(explain(billed, row, options))).toEqual(['missing 100 key_a']);
+  });
+
+  test('that is billed higher after a correction of unsettled runs and other keys differs by the new part only', () => {
+    const billed = [...costs(4_100, 0), used('key_gateway', 1_100, 0), used('key_other', 3_000, 0)];
+    const row = recorded(sums(2, 10_000, 4_000, 0), {
+      unsettled: sums(1, 30_000, 0, 0),
+      corrections: [
+        { cause: 'missing', keyIds: ['key_other'], sums: sums(1, 30_000, 3_000, 0) },
+        { cause: 'unsettled', keyIds: [], sums: sums(1, -20_000, 1_000, 0) },
+      ],
+    });
+    const causes = explain(billed, row, { ...options, gatewayKeyIds: new Set(['key_gateway']) });
+    expect(shown(causes)).toEqual(['unsettled 1000']);
+  });
+
+  test('that is billed lower after a correction takes it back', () => {
+    const row = recorded(sums(2, 14_000, 1_000, 100), {
+      corrections: [{ cause: 'missing', keyIds: ['key_a'], sums: sums(1, 14_000, 1_000, 100) }],
+    });
+    expect(shown(explain([], row, options))).toEqual(['missing -14000 key_a']);
   });
 
   test('of which a part of the calls with other keys was recorded misses the rest', () => {

@@ -53,6 +53,8 @@ export interface Recorded {
   readonly local: Sums;
   /** Late runs that started on this day and were charged on another, less those that were charged on it and started on another. */
   readonly lateShift: Sums;
+  /** Corrections that earlier reconciliations posted, which are part of `settled`: those of each cause and keys once. */
+  readonly corrections: readonly Correction[];
 }
 
 export interface ExplainOptions {
@@ -70,6 +72,11 @@ export interface Cause {
   readonly tokens: Tokens;
   /** For `missing`: the provider's keys that the calls may have used. */
   readonly keyIds: readonly string[];
+}
+
+/** The sums of the runs that reconciliations posted for a cause. */
+export interface Correction extends Pick<Cause, 'cause' | 'keyIds'> {
+  readonly sums: Sums;
 }
 
 export function billedSums(lines: readonly BilledLine[]): Omit<Sums, 'runs'> {
@@ -93,20 +100,27 @@ export function explain(
       causes.push({ cause, usd, tokens, keyIds });
     }
   };
-  const { settled, unsettled, local, lateShift } = recorded;
-  const all = addSums(settled, unsettled);
-  const timeZone = subtractSums(all, local);
+  const { settled, unsettled, local, lateShift, corrections } = recorded;
+  const withCorrections = addSums(settled, unsettled);
+  const timeZone = subtractSums(withCorrections, local);
   add('time_zone', timeZone.usd, timeZone.tokens);
 
   const total = billedSums(billed);
+  if (corrections.length > 0 && total.usd === withCorrections.usd) {
+    // A correction cannot have negative tokens, so the tokens of a corrected row may differ for good.
+    return causes;
+  }
+  // The causes are found as if nothing had been corrected, because late and unsettled runs remain after their correction. Then the
+  // corrections are subtracted from the causes that they were posted for.
+  const all = corrections.reduce((sum, { sums }) => subtractSums(sum, sums), withCorrections);
+  const finish = () => inOrder(withoutCorrected(causes, corrections));
   const tolerance = toleranceOf(billed, all.runs, options.decimals);
   let rest = total.usd - all.usd;
   let unmatched = options.hasTokens ? subtractTokens(total.tokens, all.tokens) : noTokens;
   const isRounding = () => rest <= tolerance && rest >= -tolerance;
   if (!hasTokens(unmatched) && isRounding()) {
-    // Also after a reconciliation, which leaves unsettled runs as they are.
     add('rounding', rest);
-    return inOrder(causes);
+    return finish();
   }
   const valueAtRates = createValuation(billed);
   const own: BilledLine[] = [];
@@ -127,12 +141,12 @@ export function explain(
   }
   if (all.runs === 0n && all.usd === 0n && !hasTokens(lateShift.tokens)) {
     add('missing', rest, unmatched, keysOf(own));
-    return inOrder(causes);
+    return finish();
   }
   const addRest = (cause: 'price' | 'unknown') => add(isRounding() ? 'rounding' : cause, rest);
   if (!options.hasTokens) {
     addRest('unknown');
-    return inOrder(causes);
+    return finish();
   }
   if (hasTokens(lateShift.tokens) && isNearer(unmatched, lateShift.tokens)) {
     add('late', lateShift.usd, lateShift.tokens);
@@ -142,7 +156,7 @@ export function explain(
   if (tokenKinds.some((kind) => unmatched[kind] < 0n)) {
     // More was recorded than billed: the rates of these tokens are not known.
     add('unknown', rest, unmatched);
-    return inOrder(causes);
+    return finish();
   }
   if (unsettled.runs > 0n) {
     const usd = valueAtRates(addTokens(unmatched, unsettled.tokens)) - unsettled.usd;
@@ -154,7 +168,22 @@ export function explain(
     rest -= usd;
   }
   addRest('price');
-  return inOrder(causes);
+  return finish();
+}
+
+/** Subtracts each correction from its cause: that of the same keys, if there is one. */
+function withoutCorrected(causes: readonly Cause[], corrections: readonly Correction[]): readonly Cause[] {
+  const left = [...causes];
+  for (const { cause, keyIds, sums } of corrections) {
+    const alike = left.filter((one) => one.cause === cause);
+    const found = alike.find((one) => one.keyIds.join() === keyIds.join()) ?? alike[0];
+    const usd = (found?.usd ?? 0n) - sums.usd;
+    const tokens = subtractTokens(found?.tokens ?? noTokens, sums.tokens);
+    const isCorrected = usd === 0n && tokenKinds.every((kind) => tokens[kind] <= 0n);
+    const rest = isCorrected ? [] : [{ cause, usd, tokens, keyIds: found?.keyIds ?? keyIds }];
+    left.splice(found === undefined ? left.length : left.indexOf(found), 1, ...rest);
+  }
+  return left;
 }
 
 function inOrder(causes: readonly Cause[]): readonly Cause[] {

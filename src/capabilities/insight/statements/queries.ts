@@ -213,17 +213,20 @@ export async function saveComparison(
   return saved.length > 0;
 }
 
-/** Counts runs that a reconciliation posted. Returns false if the statement is gone. */
+/**
+ * Counts runs that a reconciliation posted. Returns false if the statement is gone, or if another reconciliation has posted runs
+ * since `statement` was read.
+ */
 export async function addReconciled(
   tx: Queryable,
-  { org_id, id }: Pick<StatementRow, 'org_id' | 'id'>,
+  { org_id, id, reconciled_runs }: Pick<StatementRow, 'org_id' | 'id' | 'reconciled_runs'>,
   runs: number,
   nanos: bigint,
 ): Promise<boolean> {
   const updated = await tx.query(
     `UPDATE statements SET reconciled_runs = reconciled_runs + $3, reconciled_nanos = reconciled_nanos + $4
-      WHERE org_id = $1 AND id = $2 RETURNING 1 AS one`,
-    [org_id, id, runs, nanos],
+      WHERE org_id = $1 AND id = $2 AND reconciled_runs = $5 AND reconciled_at IS NULL RETURNING 1 AS one`,
+    [org_id, id, runs, nanos, reconciled_runs],
   );
   return updated.length > 0;
 }

@@ -4,7 +4,6 @@
  * often and by however many processes the reconciliation is started.
  */
 import { hash } from 'node:crypto';
-import { apiError } from '../../../contract/api-error.ts';
 import type { Ledger } from '../../../ledger/ledger.ts';
 import type { Outcome, Posting } from '../../../ledger/posting.ts';
 import { scopeOf } from '../../../ledger/scope.ts';
@@ -12,9 +11,11 @@ import type { Database } from '../../../platform/db/database.ts';
 import type { Ids } from '../../../platform/ids.ts';
 import type { RunDraft } from '../../spend/runs/index.ts';
 import { type ComparedRow, compareStatement } from './comparison.ts';
+import { correctionPrefix, correctionTime } from './correction.ts';
 import type { Cause } from './difference.ts';
 import { addReconciled, type StatementRow } from './queries.ts';
-import { noTokens, tokenKinds, totalTokens } from './statement-line.ts';
+import { hasTokens, noTokens, type Tokens, tokenKinds, totalTokens } from './statement-line.ts';
+import { requireStatement } from './statements.ts';
 
 export interface ReconcileDependencies {
   readonly db: Database;
@@ -29,8 +30,32 @@ export interface ReconcileCall {
 
 const runsPerTransaction = 200;
 
-/** Posts what the ledger lacks now: if an earlier call was interrupted, the rest. */
+/** Thrown in a transaction to abort it: another reconciliation has posted runs since the comparison. */
+class ComparisonOutdated extends Error {}
+
+/**
+ * Posts what the ledger lacks now: if an earlier call was interrupted, the rest. If another call posts meanwhile, the statement is
+ * compared again, so that each posting takes all earlier ones into account.
+ */
 export async function postDifferences(
+  deps: ReconcileDependencies,
+  statement: StatementRow,
+  call: ReconcileCall,
+): Promise<void> {
+  let current = statement;
+  while (current.reconciled_at === null) {
+    try {
+      return await postCompared(deps, current, call);
+    } catch (error) {
+      if (!(error instanceof ComparisonOutdated)) {
+        throw error;
+      }
+      current = await requireStatement(deps.db, statement.org_id, statement.id);
+    }
+  }
+}
+
+async function postCompared(
   { db, ids, ledger }: ReconcileDependencies,
   statement: StatementRow,
   call: ReconcileCall,
@@ -39,14 +64,15 @@ export async function postDifferences(
   const postings = rows.flatMap((row) =>
     postedCauses(row.causes).map((cause) => draftPosting(ids, statement, call, row, cause)),
   );
+  let { reconciled_runs } = statement;
   for (let at = 0; at < postings.length; at += runsPerTransaction) {
     const result = await ledger.post({
       orgId: statement.org_id,
       postings: postings.slice(at, at + runsPerTransaction),
       async storeResponse(tx, outcomes) {
         const { runs, nanos } = newRuns(outcomes);
-        if (!(await addReconciled(tx, statement, runs, nanos))) {
-          throw apiError('not_found', 'Statement not found.');
+        if (!(await addReconciled(tx, { ...statement, reconciled_runs }, runs, nanos))) {
+          throw new ComparisonOutdated();
         }
       },
     });
@@ -54,6 +80,7 @@ export async function postDifferences(
       // Backfilled runs pass no admission check, and their external ids carry no digest to conflict with.
       throw new Error(`a reconciliation was rejected: ${result.kind}`);
     }
+    reconciled_runs += newRuns(result.outcomes).runs;
   }
 }
 
@@ -73,11 +100,18 @@ function postedCauses(causes: readonly Cause[]): readonly Cause[] {
   const posted = causes.filter(({ cause }) => cause !== 'time_zone');
   const rounding = posted.find(({ cause }) => cause === 'rounding');
   const [first] = posted;
-  return rounding === undefined || first === undefined || first === rounding
-    ? posted
-    : posted
-        .filter((one) => one !== rounding)
-        .map((one) => (one === first ? { ...one, usd: one.usd + rounding.usd } : one));
+  const merged =
+    rounding === undefined || first === undefined || first === rounding
+      ? posted
+      : posted
+          .filter((one) => one !== rounding)
+          .map((one) => (one === first ? { ...one, usd: one.usd + rounding.usd } : one));
+  return merged.filter(({ usd, tokens }) => usd !== 0n || hasTokens(postedTokens(tokens)));
+}
+
+/** A run cannot have fewer tokens than none. */
+function postedTokens(tokens: Tokens): Tokens {
+  return tokenKinds.some((kind) => tokens[kind] < 0n) ? noTokens : tokens;
 }
 
 function draftPosting(
@@ -88,10 +122,9 @@ function draftPosting(
   { cause, usd, tokens, keyIds }: Cause,
 ): Posting<RunDraft> {
   const model = row.recordedModel ?? row.model;
-  const externalId = `statement:${statement.id}:${hash('sha256', JSON.stringify([row.key, cause, keyIds]))}`;
-  const startedAt = new Date(Math.min(Date.parse(row.day) + noonMs, now.getTime()));
-  // A run cannot have fewer tokens than none.
-  const counted = tokenKinds.some((kind) => tokens[kind] < 0n) ? noTokens : tokens;
+  const externalId = `${correctionPrefix}${statement.id}:${hash('sha256', JSON.stringify([row.key, cause, keyIds]))}`;
+  const startedAt = correctionTime(row.day, now);
+  const counted = postedTokens(tokens);
   const inputTokens = counted.uncached_input + counted.cached_input + counted.cache_write;
   return {
     kind: 'record',
@@ -140,7 +173,6 @@ function draftPosting(
   };
 }
 
-const noonMs = 12 * 3_600_000;
 const tagPrefix = 'tag:';
 
 /** The project goes into the dimension that projects are compared by. */

@@ -1,6 +1,14 @@
 /** Reads the recorded usage that a statement is compared with: sums by day and model. */
 import type { Queryable } from '../../../platform/db/database.ts';
-import { addSums, noSums, type Sums, subtractSums } from './difference.ts';
+import { correctionPrefix, correctionTimes } from './correction.ts';
+import {
+  addSums,
+  type DifferenceCause,
+  differenceCauses,
+  noSums,
+  type Sums,
+  subtractSums,
+} from './difference.ts';
 
 const dayMs = 86_400_000;
 
@@ -30,6 +38,13 @@ export interface RecordedGroups {
   readonly local: readonly RecordedGroup[] | undefined;
   /** Positive sums on the day of the start of late runs, negative ones on the day of their charge. */
   readonly lateShifts: readonly RecordedGroup[];
+  /** Runs that earlier reconciliations posted. They are part of `settled`. */
+  readonly corrections: readonly CorrectionGroup[];
+}
+
+export interface CorrectionGroup extends RecordedGroup {
+  readonly cause: DifferenceCause;
+  readonly keyIds: readonly string[];
 }
 
 interface GroupRow {
@@ -80,7 +95,13 @@ export async function readRecorded(db: Queryable, request: RecordedRequest): Pro
       local.push(...(await sumLocalDays(db, request, range)).map(groupOf).filter(isInPeriod));
     }
   }
-  return { settled, unsettled, local: timezone === 'UTC' ? undefined : local, lateShifts };
+  return {
+    settled,
+    unsettled,
+    local: timezone === 'UTC' ? undefined : local,
+    lateShifts,
+    corrections: await sumCorrections(db, request),
+  };
 }
 
 type Range = readonly [from: Date, to: Date];
@@ -121,6 +142,31 @@ function sumLateRuns(db: Queryable, request: RecordedRequest, range: Range): Pro
       GROUP BY 1, 2, 3, 4, 5`,
     [request.orgId, ...range, ...project.params],
   );
+}
+
+interface CorrectionRow extends GroupRow {
+  readonly cause: DifferenceCause;
+  readonly key_ids: readonly string[] | null;
+}
+
+/** Reads the runs of a few instants, by the primary key. */
+async function sumCorrections(db: Queryable, request: RecordedRequest): Promise<CorrectionGroup[]> {
+  const times: Date[] = [];
+  for (let at = Date.parse(request.periodStart); at < Date.parse(request.periodEnd); at += dayMs) {
+    times.push(...correctionTimes(at));
+  }
+  const project = projectSql(request, 5);
+  const rows = await db.query<CorrectionRow>(
+    `SELECT to_char(charged_at AT TIME ZONE 'UTC', 'YYYY-MM-DD') AS day, model, coalesce(provider, '') AS provider,
+            ${project.sql} AS project, metadata ->> 'cause' AS cause, metadata -> 'provider_key_ids' AS key_ids,
+            count(*) AS runs, ${tokenSums}, sum(cost_nanos + adjusted_nanos)::int8 AS usd_nanos
+       FROM runs
+      WHERE org_id = $1 AND charged_at = ANY($2::timestamptz[]) AND starts_with(external_id, $3)
+        AND metadata ->> 'cause' = ANY($4) AND cost_nanos IS NOT NULL
+      GROUP BY 1, 2, 3, 4, 5, 6`,
+    [request.orgId, times, correctionPrefix, differenceCauses, ...project.params],
+  );
+  return rows.map((row) => ({ ...groupOf(row), cause: row.cause, keyIds: row.key_ids ?? [] }));
 }
 
 const tagDimension = /^tag:(.+)$/;

@@ -65,6 +65,34 @@ const compare = async (id: string, query = '') =>
 const causesOf = (row: { causes: { cause: string; usd: string }[] }) =>
   row.causes.map(({ cause, usd }) => `${cause} ${usd}`);
 
+interface LateRun {
+  readonly admitted: string;
+  readonly billedOn: string;
+}
+
+/** Records a run of a dollar that is charged on the day of its decision and billed a day later. */
+async function recordLateRun(): Promise<LateRun> {
+  const decision = { model: 'gpt-4o', provider: 'openai', estimated_cost_usd: '3', expires_in_seconds: 60 };
+  const { json } = await send('POST', '/v1/edge/decision', decision);
+  const admitted = world.clock.now().toISOString().slice(0, 10);
+  world.clock.advanceSeconds(86_400);
+  await world.runJob('expire-holds');
+  const { decision_id } = json;
+  const late = { model: 'gpt-4o', provider: 'openai', decision_id, input_tokens: 400_000, cost_usd: '1' };
+  expect((await send('POST', '/v1/runs', late)).json.marks).toContain('late');
+  return { admitted, billedOn: world.clock.now().toISOString().slice(0, 10) };
+}
+
+function latePages({ admitted, billedOn }: LateRun, usd = 1): object[] {
+  return openAiPages(
+    [
+      { day: admitted, item: `${model}, input`, usd: 0 },
+      { day: billedOn, item: `${model}, input`, usd },
+    ],
+    [{ day: billedOn, model, key: 'a', input: usd * 400_000, output: 0 }],
+  );
+}
+
 async function expectBalanced(): Promise<void> {
   const { json } = await send('GET', `/v1/orgs/${org.id}/ledger/reconciliation`);
   expect(json).toMatchObject({ balanced: true, drift_usd: '0' });
@@ -262,24 +290,7 @@ describe('a comparison', () => {
   });
 
   test('finds runs that were settled late, on the day of the other', async () => {
-    const decision = { model: 'gpt-4o', provider: 'openai', estimated_cost_usd: '3', expires_in_seconds: 60 };
-    const { json } = await send('POST', '/v1/edge/decision', decision);
-    const admitted = world.clock.now().toISOString().slice(0, 10);
-    world.clock.advanceSeconds(86_400);
-    await world.runJob('expire-holds');
-    const { decision_id } = json;
-    const late = { model: 'gpt-4o', provider: 'openai', decision_id, input_tokens: 400_000, cost_usd: '1' };
-    expect((await send('POST', '/v1/runs', late)).json.marks).toContain('late');
-    const billedOn = world.clock.now().toISOString().slice(0, 10);
-    const { id } = await upload({
-      pages: openAiPages(
-        [
-          { day: admitted, item: `${model}, input`, usd: 0 },
-          { day: billedOn, item: `${model}, input`, usd: 1 },
-        ],
-        [{ day: billedOn, model, key: 'a', input: 400_000, output: 0 }],
-      ),
-    });
+    const { id } = await upload({ pages: latePages(await recordLateRun()) });
     const { data, total } = await compare(id);
     expect(data.map(causesOf)).toEqual([['late -1'], ['late 1']]);
     expect(total.difference_usd).toBe('0');
@@ -399,6 +410,57 @@ describe('a reconciliation', () => {
     await expectBalanced();
   });
 
+  let seed = 77;
+  const dependencies = (): ReconcileDependencies => ({
+    db: world.db,
+    ids: createIds(world.clock, seededBytes(seed++)),
+    ledger: world.services.ledger,
+  });
+  const calledNow = () => ({ keyId: 'key_test', now: world.clock.now() });
+
+  test('corrects late runs once, also if it is repeated before it is finished', async () => {
+    const late = await recordLateRun();
+    const { id } = await upload({ pages: latePages(late) });
+    const row = await requireStatement(world.db, org.id, id);
+    await postDifferences(dependencies(), row, calledNow());
+    await postDifferences(dependencies(), row, calledNow());
+    expect((await send('POST', `${path}/${id}/reconcile`)).json).toMatchObject({
+      reconciled_runs: 2,
+      reconciled_usd: '0',
+    });
+    expect((await compare(id)).data.map(causesOf)).toEqual([[], []]);
+    const newer = await upload({ pages: latePages(late, 1.5) });
+    expect((await compare(newer.id)).data.map(causesOf)).toEqual([[], ['missing 0.5']]);
+    await expectBalanced();
+  });
+
+  test('compares again if another one has posted since its comparison', async () => {
+    await record([{ input_tokens: 400_000, cost_usd: '2' }]);
+    const { id } = await upload({ pages: pages([{ key: 'a', input: 400_000, output: 0 }]) });
+    const row = await requireStatement(world.db, org.id, id);
+    let isOutdated = false;
+    const overtaken: ReconcileDependencies = {
+      ...dependencies(),
+      ledger: {
+        async post(group) {
+          if (!isOutdated) {
+            isOutdated = true;
+            // The other one finds more tokens than billed, and another cause.
+            await record([{ input_tokens: 400_000, cost_usd: '0' }]);
+            await postDifferences(dependencies(), row, calledNow());
+          }
+          return world.services.ledger.post(group);
+        },
+      },
+    };
+    await postDifferences(overtaken, row, calledNow());
+    expect((await send('GET', `${path}/${id}`)).json).toMatchObject({
+      reconciled_runs: 1,
+      reconciled_usd: '-1',
+    });
+    expect((await compare(id)).total.difference_usd).toBe('0');
+  });
+
   test('that was interrupted posts the rest', async () => {
     const models = Array.from({ length: 210 }, (_, index) => `model-${index}`);
     const { id } = await upload({
@@ -410,8 +472,7 @@ describe('a reconciliation', () => {
     const row = await requireStatement(world.db, org.id, id);
     let groups = 0;
     const interrupted: ReconcileDependencies = {
-      db: world.db,
-      ids: createIds(world.clock, seededBytes(77)),
+      ...dependencies(),
       ledger: {
         post(group) {
           groups += 1;
@@ -419,8 +480,7 @@ describe('a reconciliation', () => {
         },
       },
     };
-    const call = { keyId: 'key_test', now: world.clock.now() };
-    await expect(postDifferences(interrupted, row, call)).rejects.toThrow('interrupted');
+    await expect(postDifferences(interrupted, row, calledNow())).rejects.toThrow('interrupted');
     expect((await send('GET', `${path}/${id}`)).json).toMatchObject({
       reconciled_at: null,
       reconciled_runs: 200,
