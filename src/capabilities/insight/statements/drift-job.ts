@@ -1,4 +1,5 @@
 /** Compares new statements in the background, and reports those that differ by more than their threshold. */
+import { ApiError } from '../../../contract/api-error.ts';
 import { formatUsd } from '../../../kernel/money.ts';
 import type { Database } from '../../../platform/db/database.ts';
 import type { Ids } from '../../../platform/ids.ts';
@@ -41,8 +42,12 @@ export function statementDriftJob({ db, ids, clock }: DriftJobDependencies): Job
 
   /** The result and its event are stored together, once, by whichever process is first. */
   async function compareOnce(statement: StatementRow): Promise<void> {
-    const { rows } = await compareStatement(db, statement);
+    const rows = await comparableRows(statement);
     const now = clock.now();
+    if (rows === undefined) {
+      await saveComparison(db, statement, { differenceNanos: null, driftNanos: null, now });
+      return;
+    }
     const differenceNanos = rows.reduce((sum, row) => sum + row.billed.usd - row.recorded.usd, 0n);
     const driftNanos = driftOf(rows);
     await db.transaction(async (tx) => {
@@ -65,6 +70,18 @@ export function statementDriftJob({ db, ids, clock }: DriftJobDependencies): Job
         });
       }
     });
+  }
+
+  /** Returns undefined if the recorded usage no longer has what the statement is compared by. That does not change. */
+  async function comparableRows(statement: StatementRow): Promise<readonly ComparedRow[] | undefined> {
+    try {
+      return (await compareStatement(db, statement)).rows;
+    } catch (error) {
+      if (error instanceof ApiError) {
+        return undefined;
+      }
+      throw error;
+    }
   }
 }
 

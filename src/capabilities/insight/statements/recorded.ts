@@ -1,4 +1,6 @@
 /** Reads the recorded usage that a statement is compared with: sums by day and model. */
+import { apiError } from '../../../contract/api-error.ts';
+import { otherValues, tagBounds } from '../../../ledger/usage/usage-tags.ts';
 import type { Queryable } from '../../../platform/db/database.ts';
 import { correctionPrefix, correctionTimes } from './correction.ts';
 import {
@@ -86,13 +88,19 @@ export async function readRecorded(db: Queryable, request: RecordedRequest): Pro
   }
   for (let dayStart = startMs - dayMs; dayStart < endMs + dayMs; dayStart += dayMs) {
     const range = [new Date(dayStart), new Date(dayStart + dayMs)] as const;
-    if (startMs <= dayStart && dayStart < endMs) {
-      for (const row of await sumDays(db, request, range)) {
+    const isUtcDay = startMs <= dayStart && dayStart < endMs;
+    if (!isUtcDay && timezone === 'UTC') {
+      continue;
+    }
+    const fromRuns = await mustReadRuns(db, request, range);
+    if (isUtcDay) {
+      for (const row of await sumDays(db, request, range, fromRuns ? runs : usageDays)) {
         (row.is_unsettled ? unsettled : settled).push(groupOf(row));
       }
     }
     if (timezone !== 'UTC') {
-      local.push(...(await sumLocalDays(db, request, range)).map(groupOf).filter(isInPeriod));
+      const rows = await sumDays(db, request, range, fromRuns ? runs : usageBuckets, timezone);
+      local.push(...rows.map(groupOf).filter(isInPeriod));
     }
   }
   return {
@@ -106,26 +114,84 @@ export async function readRecorded(db: Queryable, request: RecordedRequest): Pro
 
 type Range = readonly [from: Date, to: Date];
 
-function sumDays(db: Queryable, request: RecordedRequest, range: Range): Promise<GroupRow[]> {
-  const project = projectSql(request);
+/** A table that recorded usage is summed from. */
+interface Source {
+  readonly table: string;
+  /** The timestamp column. */
+  readonly time: string;
+  readonly runs: string;
+  readonly usd: string;
+  readonly tags: string;
+  readonly condition: string;
+}
+
+const rollup = { runs: 'sum(requests)::int8', usd: 'usd_nanos', tags: 'tags', condition: '' };
+const usageDays: Source = { ...rollup, table: 'usage_days', time: 'day' };
+const usageBuckets: Source = { ...rollup, table: 'usage_rollups', time: 'bucket' };
+/**
+ * A run without a cost is in progress, and not in the rollups. The erasure of a customer deletes the tags of its runs; its ledger
+ * entries keep them.
+ */
+const runs: Source = {
+  table: 'runs',
+  time: 'charged_at',
+  runs: 'count(*)',
+  usd: 'cost_nanos + adjusted_nanos',
+  tags: `coalesce(tags, CASE WHEN customer_id IS NOT NULL THEN (
+           SELECT e.tags FROM ledger_entries e
+            WHERE e.org_id = runs.org_id AND e.charged_at = runs.charged_at AND e.run_id = runs.id LIMIT 1) END)`,
+  condition: 'AND cost_nanos IS NOT NULL',
+};
+
+function sumDays(
+  db: Queryable,
+  request: RecordedRequest,
+  range: Range,
+  source: Source,
+  timezone = 'UTC',
+): Promise<GroupRow[]> {
+  const project = projectSql(request, 5, source.tags);
   return db.query<GroupRow>(
-    `SELECT to_char(day AT TIME ZONE 'UTC', 'YYYY-MM-DD') AS day, model, provider, ${project.sql} AS project,
-            status = 'running' AS is_unsettled, sum(requests)::int8 AS runs, ${tokenSums}, sum(usd_nanos)::int8 AS usd_nanos
-       FROM usage_days WHERE org_id = $1 AND day >= $2 AND day < $3
+    `SELECT to_char(${source.time} AT TIME ZONE $4::text, 'YYYY-MM-DD') AS day, model, coalesce(provider, '') AS provider,
+            ${project.sql} AS project, status = 'running' AS is_unsettled, ${source.runs} AS runs, ${tokenSums},
+            sum(${source.usd})::int8 AS usd_nanos
+       FROM ${source.table}
+      WHERE org_id = $1 AND ${source.time} >= $2 AND ${source.time} < $3 ${source.condition}
       GROUP BY 1, 2, 3, 4, 5`,
-    [request.orgId, ...range, ...project.params],
+    [request.orgId, ...range, timezone, ...project.params],
   );
 }
 
-function sumLocalDays(db: Queryable, request: RecordedRequest, range: Range): Promise<GroupRow[]> {
-  const project = projectSql(request, 5);
-  return db.query<GroupRow>(
-    `SELECT to_char(bucket AT TIME ZONE $4::text, 'YYYY-MM-DD') AS day, model, provider, ${project.sql} AS project,
-            sum(requests)::int8 AS runs, ${tokenSums}, sum(usd_nanos)::int8 AS usd_nanos
-       FROM usage_rollups WHERE org_id = $1 AND bucket >= $2 AND bucket < $3
-      GROUP BY 1, 2, 3, 4`,
-    [request.orgId, ...range, request.timezone, ...project.params],
+/**
+ * Returns true if projects are tags and the rollups of the day do not have all of their values (`usage-tags.ts`). Throws if the runs,
+ * which have them, were deleted.
+ */
+async function mustReadRuns(
+  db: Queryable,
+  { orgId, projectDimension }: RecordedRequest,
+  range: Range,
+): Promise<boolean> {
+  const tag = tagIn(projectDimension);
+  if (tag === undefined) {
+    return false;
+  }
+  const ofDay = 'FROM usage_days WHERE org_id = $1 AND day >= $2 AND day < $3';
+  const [row] = await db.query<{ is_incomplete: boolean; has_runs: boolean }>(
+    `SELECT EXISTS (SELECT 1 ${ofDay} AND tags ->> $4::text = $5)
+              OR (SELECT count(DISTINCT name) >= $6 FROM (SELECT jsonb_object_keys(tags) AS name ${ofDay}) AS names) AS is_incomplete,
+            NOT EXISTS (SELECT 1 FROM closed_balances
+                         WHERE org_id = $1 AND source = 'runs' AND bucket >= $2 AND bucket < $3) AS has_runs`,
+    [orgId, ...range, tag, otherValues, tagBounds.namesPerDay],
   );
+  if (row?.is_incomplete === true && !row.has_runs) {
+    const day = range[0].toISOString().slice(0, 10);
+    throw apiError(
+      'conflict',
+      `The usage of ${day} has too many tags to be separated by ${projectDimension}, and runs of that day were deleted. ` +
+        'Upload the statement without `project_dimension`.',
+    );
+  }
+  return row?.is_incomplete === true;
 }
 
 /** Uses the index `runs_late`, whose condition must be in the query word for word. */
@@ -171,15 +237,23 @@ async function sumCorrections(db: Queryable, request: RecordedRequest): Promise<
 
 const tagDimension = /^tag:(.+)$/;
 
+function tagIn(projectDimension: string | null): string | undefined {
+  return tagDimension.exec(projectDimension ?? '')?.[1];
+}
+
 /** The expression of the project. The schema allows only names of columns and tags. */
-function projectSql({ projectDimension }: RecordedRequest, parameter = 4): { sql: string; params: string[] } {
+function projectSql(
+  { projectDimension }: RecordedRequest,
+  parameter = 4,
+  tags = 'tags',
+): { sql: string; params: string[] } {
   if (projectDimension === null) {
     return { sql: "''", params: [] };
   }
-  const tag = tagDimension.exec(projectDimension)?.[1];
+  const tag = tagIn(projectDimension);
   return tag === undefined
     ? { sql: `coalesce(${projectDimension}, '')`, params: [] }
-    : { sql: `coalesce(tags ->> $${parameter}::text, '')`, params: [tag] };
+    : { sql: `coalesce(${tags} ->> $${parameter}::text, '')`, params: [tag] };
 }
 
 function groupOf(row: GroupRow): RecordedGroup {

@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { createWorld, seededBytes, type TestOrg, type World } from '../../../../test/harness.ts';
 import { anthropicPages, focusCsv, openAiPages } from '../../../../test/support/statement-files.ts';
+import { tagBounds } from '../../../ledger/usage/usage-tags.ts';
 import { createIds } from '../../../platform/ids.ts';
 import { postDifferences, type ReconcileDependencies } from './reconcile.ts';
 import { requireStatement } from './statements.ts';
@@ -317,6 +318,73 @@ describe('a comparison', () => {
     expect(last.data).toEqual(second.data);
     const before = await compare(id, `?limit=1&sort=-day&cursor=${last.next_cursor}`);
     expect(before.data).toEqual(first.data);
+  });
+
+  describe('of projects by a tag', () => {
+    const projects = Array.from({ length: tagBounds.valuesPerName + 1 }, (_, index) => `proj_${index}`);
+    const otherSets = Array.from({ length: tagBounds.setsPerDay + 1 }, (_, index) => ({
+      b: `${index % 50}`,
+      c: `${Math.floor(index / 50)}`,
+    }));
+    const names = Array.from({ length: tagBounds.namesPerDay }, (_, index) => `a${index}`);
+    const ofProjects = (billed: readonly string[]) => ({
+      project_dimension: 'tag:project',
+      pages: openAiPages(
+        billed.map((project) => ({ day, item: `${model}, input`, project, usd: 1 })),
+        billed.map((project) => ({ day, model, project, key: 'k', input: 400_000, output: 0 })),
+      ),
+    });
+    const recordTagged = async (tags: readonly object[], cost_usd = '1', input_tokens = 400_000) => {
+      for (let at = 0; at < tags.length; at += 500) {
+        await record(tags.slice(at, at + 500).map((one) => ({ tags: one, cost_usd, input_tokens })));
+      }
+    };
+
+    test.each(['UTC', 'America/New_York'])(
+      'is exact beyond the values that usage keeps apart (%s)',
+      async (timezone) => {
+        await send('PATCH', `/v1/orgs/${org.id}`, { timezone });
+        await recordTagged(projects.map((project) => ({ project })));
+        const { id } = await upload(ofProjects(projects));
+        expect((await compare(id)).total).toMatchObject({ difference_usd: '0', causes: [] });
+      },
+    );
+
+    test('is exact beyond the sets of tags that usage keeps apart', async () => {
+      await recordTagged(otherSets, '0', 0);
+      await recordTagged([{ project: 'proj_a' }]);
+      const { id } = await upload(ofProjects(['proj_a']));
+      expect((await compare(id)).data.map(causesOf)).toContainEqual([]);
+      expect((await compare(id)).total.difference_usd).toBe('0');
+    });
+
+    test('is exact beyond the names of tags that usage keeps', async () => {
+      await recordTagged([{ ...Object.fromEntries(names.map((name) => [name, 'x'])), project: 'proj_a' }]);
+      const { id } = await upload(ofProjects(['proj_a']));
+      expect((await compare(id)).total).toMatchObject({ difference_usd: '0', causes: [] });
+    });
+
+    test('is a conflict once the runs of such a day were deleted', async () => {
+      await recordTagged(projects.map((project) => ({ project })));
+      const { id } = await upload(ofProjects(projects));
+      await world.db.query(
+        `INSERT INTO closed_balances (org_id, source, bucket, usd_nanos, tokens, requests, uncovered_nanos)
+         VALUES ($1, 'runs', $2, 1, 1, 1, 0)`,
+        [org.id, new Date(`${day}T08:00:00Z`)],
+      );
+      for (const [method, to] of [
+        ['GET', 'comparison'],
+        ['POST', 'reconcile'],
+      ] as const) {
+        const answer = await send(method, `${path}/${id}/${to}`);
+        expect(answer.json.error).toMatchObject({ code: 'conflict', message: expect.stringContaining(day) });
+      }
+      await world.runJob('compare-statements');
+      expect((await send('GET', `${path}/${id}`)).json).toMatchObject({
+        compared_at: expect.any(String),
+        difference_usd: null,
+      });
+    });
   });
 
   test('leaves out runs of other providers, and includes unbilled ones of its own', async () => {
