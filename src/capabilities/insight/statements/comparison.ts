@@ -12,6 +12,7 @@ import {
   type Sums,
 } from './difference.ts';
 import { matchingName } from './model-names.ts';
+import { providerLabel } from './provider-names.ts';
 import { readLines, type StatementRow } from './queries.ts';
 import {
   type CorrectionGroup,
@@ -40,6 +41,8 @@ export interface ComparedRow {
 export interface Comparison {
   readonly timezone: string;
   readonly rows: readonly ComparedRow[];
+  /** The providers of runs of the billed models, if no run of the period has that of the statement. */
+  readonly otherProviders: readonly string[];
 }
 
 export async function compareStatement(db: Queryable, statement: StatementRow): Promise<Comparison> {
@@ -52,7 +55,7 @@ export async function compareStatement(db: Queryable, statement: StatementRow): 
     periodEnd: statement.period_end,
     projectDimension: statement.project_dimension,
   });
-  return { timezone, rows: compareRows(statement, lines, recorded) };
+  return { timezone, ...compareRows(statement, lines, recorded) };
 }
 
 interface BilledRow {
@@ -64,7 +67,7 @@ function compareRows(
   statement: StatementRow,
   lines: readonly StatementLine[],
   recorded: RecordedGroups,
-): readonly ComparedRow[] {
+): Omit<Comparison, 'timezone'> {
   const billed = new Map<string, BilledRow>();
   const billedNames = new Set<string>();
   for (const line of lines) {
@@ -79,8 +82,10 @@ function compareRows(
     }
   }
   // Runs without a provider are compared if the statement bills their model.
-  const isCompared = ({ provider, model }: RecordedGroup) =>
-    provider === '' ? billedNames.has(matchingName(model)) : provider.toLowerCase() === statement.provider;
+  const isBilled = ({ model }: RecordedGroup) => billedNames.has(matchingName(model));
+  const label = providerLabel(statement.provider);
+  const isCompared = (group: RecordedGroup) =>
+    group.provider === '' ? isBilled(group) : providerLabel(group.provider) === label;
   const keyOf = ({ day, model, project }: RecordedGroup) => rowKey(day, matchingName(model), project);
   const sums = (groups: readonly RecordedGroup[]) => sumBy(groups.filter(isCompared), keyOf);
   const settled = sums(recorded.settled);
@@ -88,7 +93,10 @@ function compareRows(
   const local = recorded.local && sums(recorded.local);
   const lateShifts = sums(recorded.lateShifts);
   const corrections = correctionsByKey(recorded.corrections.filter(isCompared), keyOf);
-  const recordedModels = modelsByKey([...recorded.settled, ...recorded.unsettled].filter(isCompared), keyOf);
+  const groups = [...recorded.settled, ...recorded.unsettled];
+  const compared = groups.filter(isCompared);
+  const recordedModels = modelsByKey(compared, keyOf);
+  const otherProviders = compared.length > 0 ? [] : groups.filter(isBilled).map(({ provider }) => provider);
 
   const options = {
     hasTokens: statement.has_tokens,
@@ -96,7 +104,7 @@ function compareRows(
     gatewayKeyIds: statement.gateway_key_ids === null ? undefined : new Set(statement.gateway_key_ids),
   };
   const keys = new Set([...billed.keys(), ...settled.keys(), ...unsettled.keys(), ...(local?.keys() ?? [])]);
-  return [...keys].sort().map((key): ComparedRow => {
+  const rows = [...keys].sort().map((key): ComparedRow => {
     const [day, name, project] = JSON.parse(key) as [string, string, string];
     const of = (map: ReadonlyMap<string, Sums>) => map.get(key) ?? noSums;
     const utc = addSums(of(settled), of(unsettled));
@@ -124,6 +132,7 @@ function compareRows(
       ),
     };
   });
+  return { rows, otherProviders: [...new Set(otherProviders)].sort() };
 }
 
 function rowKey(day: string, name: string, project: string): string {

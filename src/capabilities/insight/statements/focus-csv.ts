@@ -7,6 +7,7 @@ import { invalidField } from '../../../contract/api-error.ts';
 import { CsvError, readCsv } from './csv.ts';
 import type { LineCollector } from './line-collector.ts';
 import { parseAmount } from './page-fields.ts';
+import { providerLabel } from './provider-names.ts';
 import { kindIn, noTokens, type TokenKind, type Tokens, tokenKinds } from './statement-line.ts';
 
 const requiredColumns = [
@@ -41,7 +42,7 @@ export function readFocusCsv(text: string, lines: LineCollector): string {
   lines.addSource('focus');
   let provider: string | undefined;
   for (const row of focusRows(text)) {
-    const named = row.cell('ProviderName').trim().toLowerCase();
+    const named = providerLabel(shortCell(row, 'ProviderName'));
     if (named === '' || (provider !== undefined && named !== provider)) {
       throw wrongCell(row, 'ProviderName', 'must be the same in every line');
     }

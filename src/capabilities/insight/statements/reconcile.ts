@@ -4,6 +4,7 @@
  * often and by however many processes the reconciliation is started.
  */
 import { hash } from 'node:crypto';
+import { apiError } from '../../../contract/api-error.ts';
 import type { Ledger } from '../../../ledger/ledger.ts';
 import type { Outcome, Posting } from '../../../ledger/posting.ts';
 import { scopeOf } from '../../../ledger/scope.ts';
@@ -60,7 +61,8 @@ async function postCompared(
   statement: StatementRow,
   call: ReconcileCall,
 ): Promise<void> {
-  const { rows } = await compareStatement(db, statement);
+  const { rows, otherProviders } = await compareStatement(db, statement);
+  requireProvider(statement, otherProviders);
   const postings = rows.flatMap((row) =>
     postedCauses(row.causes).map((cause) => draftPosting(ids, statement, call, row, cause)),
   );
@@ -81,6 +83,20 @@ async function postCompared(
       throw new Error(`a reconciliation was rejected: ${result.kind}`);
     }
     reconciled_runs += newRuns(result.outcomes).runs;
+  }
+}
+
+/**
+ * Throws if the provider of a FOCUS file, which is free text, is probably another name of the provider of the runs: the whole bill
+ * would be posted a second time.
+ */
+function requireProvider({ provider, sources }: StatementRow, otherProviders: readonly string[]): void {
+  if (sources.includes('focus') && otherProviders.length > 0) {
+    throw apiError(
+      'conflict',
+      `No run of the period has the provider ${provider}; runs of the billed models have ${otherProviders.join(', ')}. ` +
+        'Delete the statement, and upload it with the `ProviderName` of your runs.',
+    );
   }
 }
 

@@ -116,7 +116,8 @@ export function statementRoutes(deps: StatementDependencies): Route[] {
       description:
         'Posts a backfilled run for each row and cause of the comparison, whose cost is the difference and may be negative. ' +
         'The ledger then equals the statement, by UTC day, model and project. Works once: calling it again posts nothing. If ' +
-        'it was interrupted, calling it again posts the rest.',
+        'it was interrupted, calling it again posts the rest. Returns `conflict` if a FOCUS file has a provider that no run of ' +
+        'the period has, while runs of the billed models have others.',
       access: admin,
       success: 200,
       response: StatementView,

@@ -1,7 +1,7 @@
 /** Statements over HTTP: upload, comparison, reconciliation. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { createWorld, seededBytes, type TestOrg, type World } from '../../../../test/harness.ts';
-import { anthropicPages, focusCsv, openAiPages } from '../../../../test/support/statement-files.ts';
+import { anthropicPages, focusCsv, focusRow, openAiPages } from '../../../../test/support/statement-files.ts';
 import { tagBounds } from '../../../ledger/usage/usage-tags.ts';
 import { createIds } from '../../../platform/ids.ts';
 import { postDifferences, type ReconcileDependencies } from './reconcile.ts';
@@ -93,6 +93,17 @@ function latePages({ admitted, billedOn }: LateRun, usd = 1): object[] {
     [{ day: billedOn, model, key: 'a', input: usd * 400_000, output: 0 }],
   );
 }
+
+/** A FOCUS file without tokens. */
+const focusOf = (ProviderName: string) =>
+  focusCsv([
+    focusRow({
+      ProviderName,
+      ConsumedUnit: '',
+      ChargePeriodStart: `${day}T00:00:00Z`,
+      ChargePeriodEnd: '2026-11-11T00:00:00Z',
+    }),
+  ]);
 
 async function expectBalanced(): Promise<void> {
   const { json } = await send('GET', `/v1/orgs/${org.id}/ledger/reconciliation`);
@@ -364,6 +375,16 @@ describe('a comparison', () => {
       expect((await compare(id)).total).toMatchObject({ difference_usd: '0', causes: [] });
     });
 
+    test('is exact for the runs of an erased customer', async () => {
+      await recordTagged(projects.map((project) => ({ project })));
+      await record([
+        { tags: { project: 'proj_a' }, customer_id: 'gone', input_tokens: 400_000, cost_usd: '1' },
+      ]);
+      expect((await send('DELETE', `/v1/orgs/${org.id}/customers/gone`)).status).toBe(204);
+      const { id } = await upload(ofProjects([...projects, 'proj_a']));
+      expect((await compare(id)).total).toMatchObject({ difference_usd: '0', causes: [] });
+    });
+
     test('is a conflict once the runs of such a day were deleted', async () => {
       await recordTagged(projects.map((project) => ({ project })));
       const { id } = await upload(ofProjects(projects));
@@ -399,6 +420,20 @@ describe('a comparison', () => {
       [model],
       ['o3', 'unknown -4'],
     ]);
+  });
+
+  test.each([
+    ['Microsoft', 'azure_openai', 'azure'],
+    ['AWS', 'aws', 'bedrock'],
+    ['Google Cloud', 'google', 'Vertex_AI'],
+  ])('of FOCUS finds the runs of %s', async (ProviderName, label, provider) => {
+    await record([
+      { input_tokens: 1, cost_usd: '1', provider },
+      { input_tokens: 1, cost_usd: '0.25', provider: label },
+    ]);
+    const { id } = await upload({ csv: focusOf(ProviderName) });
+    expect((await compare(id)).data.map(causesOf)).toEqual([[]]);
+    expect((await send('POST', `${path}/${id}/reconcile`)).json).toMatchObject({ provider: label, reconciled_runs: 0 });
   });
 
   test('of FOCUS without tokens compares amounts', async () => {
@@ -527,6 +562,17 @@ describe('a reconciliation', () => {
       reconciled_usd: '-1',
     });
     expect((await compare(id)).total.difference_usd).toBe('0');
+  });
+
+  test('of a provider without runs is a conflict if runs of its models have another one', async () => {
+    await record([{ input_tokens: 1, cost_usd: '1.25', provider: 'litellm' }]);
+    const { id } = await upload({ csv: focusOf('Reseller') });
+    expect((await compare(id)).data.map(causesOf)).toEqual([['missing 1.25']]);
+    const answer = await send('POST', `${path}/${id}/reconcile`);
+    expect(answer.json.error).toMatchObject({ code: 'conflict', message: expect.stringContaining('litellm') });
+    expect((await send('GET', '/v1/runs')).json.data).toHaveLength(1);
+    await record([{ input_tokens: 1, cost_usd: '1', provider: 'reseller' }]);
+    expect((await send('POST', `${path}/${id}/reconcile`)).json).toMatchObject({ reconciled_usd: '0.25' });
   });
 
   test('that was interrupted posts the rest', async () => {
