@@ -2,18 +2,19 @@
 import { invalidField } from '../../../contract/api-error.ts';
 import type { LineCollector } from './line-collector.ts';
 import { type At, amountAt, countAt, itemsAt, member, objectAt, textAt, timeAt } from './page-fields.ts';
-import { kindIn, noTokens, type StatementSource } from './statement-line.ts';
+import { kindIn, noTokens, type ReadPage, type StatementSource } from './statement-line.ts';
 
-/** Adds the lines of a page, and returns the report that it belongs to. Undefined: the page has no results. */
-export function readAnthropicPage(
-  page: At,
-  lines: LineCollector,
-  seen: Set<string>,
-): StatementSource | undefined {
+/** Adds the lines of a page. */
+export function readAnthropicPage(page: At, lines: LineCollector, seen: Set<string>): ReadPage {
   let source: StatementSource | undefined;
+  let startMs = Number.POSITIVE_INFINITY;
+  let endMs = Number.NEGATIVE_INFINITY;
   for (const bucket of itemsAt(member(page, 'data'))) {
-    const startMs = timeAt(member(bucket, 'starting_at'));
-    const day = lines.bucket(bucket.field, startMs, timeAt(member(bucket, 'ending_at')));
+    const bucketStartMs = timeAt(member(bucket, 'starting_at'));
+    const bucketEndMs = timeAt(member(bucket, 'ending_at'));
+    const day = lines.bucket(bucket.field, bucketStartMs, bucketEndMs);
+    startMs = Math.min(startMs, bucketStartMs);
+    endMs = Math.max(endMs, bucketEndMs);
     for (const result of itemsAt(member(bucket, 'results'))) {
       const isCost = member(result, 'amount').value !== undefined;
       if (!isCost && member(result, 'uncached_input_tokens').value === undefined) {
@@ -26,13 +27,13 @@ export function readAnthropicPage(
       source = found;
       (isCost ? addCost : addUsage)(result, day, lines);
     }
-    const name = `${source} ${startMs}`;
+    const name = `${source} ${bucketStartMs}`;
     if (source !== undefined && seen.has(name)) {
       throw invalidField(bucket.field, 'invalid_value', 'This time bucket appears twice.');
     }
     seen.add(name);
   }
-  return source;
+  return { source, startMs, endMs };
 }
 
 const cents = 2;

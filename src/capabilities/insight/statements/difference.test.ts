@@ -163,6 +163,15 @@ describe('a row', () => {
     expect(shown(causes)).toEqual(['missing 100000 key_other']);
   });
 
+  test('with negative tokens of another key is not explained by that key', () => {
+    const billed = [...costs(900, 0), used('key_gateway', 1_000, 0), used('key_other', -100, 0)];
+    const causes = explain(billed, recorded(sums(1, 8_000, 800, 0)), {
+      ...options,
+      gatewayKeyIds: new Set(['key_gateway']),
+    });
+    expect(shown(causes)).toEqual(['missing 1000 key_gateway']);
+  });
+
   test('without token counts has an unknown cause', () => {
     const billed = costs(1_000, 100);
     const without = { ...options, hasTokens: false };

@@ -237,9 +237,12 @@ function distance(tokens: Tokens): bigint {
   return tokenKinds.reduce((sum, kind) => sum + (tokens[kind] < 0n ? -tokens[kind] : tokens[kind]), 0n);
 }
 
-/** The smaller number of each kind, and none where `b` is negative. */
+/** The smaller number of each kind, and none where one of them is negative. */
 function smallerTokens(a: Tokens, b: Tokens): Tokens {
-  const smaller = (kind: TokenKind) => (b[kind] <= 0n ? 0n : a[kind] < b[kind] ? a[kind] : b[kind]);
+  const smaller = (kind: TokenKind) => {
+    const less = a[kind] < b[kind] ? a[kind] : b[kind];
+    return less < 0n ? 0n : less;
+  };
   return {
     uncached_input: smaller('uncached_input'),
     cached_input: smaller('cached_input'),

@@ -19,6 +19,8 @@ const requiredColumns = [
 ];
 /** The first that is not empty names the model. */
 const modelColumns = ['x_Model', 'SkuId', 'ResourceName', 'ChargeDescription'];
+/** Of FOCUS 1.2. A file without the column has usage only. */
+const chargeCategories = ['', 'Usage', 'Purchase', 'Tax', 'Credit', 'Adjustment'];
 const kindColumns = ['x_TokenType', 'SkuMeter', 'SkuPriceDetails', 'ChargeDescription'];
 const cellMax = 200;
 /** Columns of Purser's exports (`insight/focus`). */
@@ -96,6 +98,9 @@ function addRow(row: FocusRow, lines: LineCollector): void {
   const field = `csv[${row.line}]`;
   const day = lines.bucket(field, timeIn(row, 'ChargePeriodStart'), timeIn(row, 'ChargePeriodEnd'));
   const category = row.cell('ChargeCategory');
+  if (!chargeCategories.includes(category)) {
+    throw wrongCell(row, 'ChargeCategory', `must be one of ${chargeCategories.slice(1).join(', ')}`);
+  }
   const isUsage = category === '' || category === 'Usage';
   const kind = isUsage && !row.hasTokenColumns ? kindOf(row) : '';
   const line = {
@@ -147,7 +152,8 @@ function tokensOf(row: FocusRow, kind: TokenKind | '', lines: LineCollector): To
   const [, count = '1', word = ''] = unit;
   const factor = BigInt(count.replace(/[,_]/g, '') || '1') * multiplier(word);
   const quantity = parseAmount(row.cell('ConsumedQuantity'));
-  if (quantity === undefined || quantity.nanos < 0n || (quantity.nanos * factor) % 1_000_000_000n !== 0n) {
+  const min = row.cell('ChargeClass') === 'Correction' ? Number.NEGATIVE_INFINITY : 0;
+  if (quantity === undefined || quantity.nanos < min || (quantity.nanos * factor) % 1_000_000_000n !== 0n) {
     throw wrongCell(row, 'ConsumedQuantity', 'must be a whole number of tokens');
   }
   lines.foundTokens();

@@ -30,7 +30,7 @@ export class LineCollector {
   /** Amounts have cents at least. */
   #decimals = 2;
   #hasTokens = false;
-  /** Sum of the amounts, each taken as positive. */
+  /** Sums of the amounts and tokens, each taken as positive. */
   #nanos = 0n;
   #tokens = 0n;
 
@@ -73,7 +73,8 @@ export class LineCollector {
     this.#decimals = Math.max(this.#decimals, amount?.decimals ?? 0);
     const nanos = amount?.nanos ?? 0n;
     this.#nanos += nanos < 0n ? -nanos : nanos;
-    this.#tokens += totalTokens(line.tokens);
+    const tokensOfLine = totalTokens(line.tokens);
+    this.#tokens += tokensOfLine < 0n ? -tokensOfLine : tokensOfLine;
     if (this.#nanos > maxNanos || this.#tokens > tokensMax) {
       throw invalidField(
         field,

@@ -12,23 +12,24 @@ import {
   textAt,
   timeAt,
 } from './page-fields.ts';
-import { kindIn, noTokens, type StatementSource } from './statement-line.ts';
+import { kindIn, noTokens, type ReadPage, type StatementSource } from './statement-line.ts';
 
 const costsResult = 'organization.costs.result';
 const usageResult = 'organization.usage.completions.result';
 
-/** Adds the lines of a page, and returns the report that it belongs to. Undefined: the page has no results. */
-export function readOpenAiPage(
-  page: At,
-  lines: LineCollector,
-  seen: Set<string>,
-): StatementSource | undefined {
+/** Adds the lines of a page. */
+export function readOpenAiPage(page: At, lines: LineCollector, seen: Set<string>): ReadPage {
   literalAt(member(page, 'object'), 'page');
   let source: StatementSource | undefined;
+  let startMs = Number.POSITIVE_INFINITY;
+  let endMs = Number.NEGATIVE_INFINITY;
   for (const bucket of itemsAt(member(page, 'data'))) {
     literalAt(member(bucket, 'object'), 'bucket');
-    const startMs = timeAt(member(bucket, 'start_time'));
-    const day = lines.bucket(bucket.field, startMs, timeAt(member(bucket, 'end_time')));
+    const bucketStartMs = timeAt(member(bucket, 'start_time'));
+    const bucketEndMs = timeAt(member(bucket, 'end_time'));
+    const day = lines.bucket(bucket.field, bucketStartMs, bucketEndMs);
+    startMs = Math.min(startMs, bucketStartMs);
+    endMs = Math.max(endMs, bucketEndMs);
     for (const result of itemsAt(member(bucket, 'results'))) {
       const found = sourceOf(result);
       if (source !== undefined && source !== found) {
@@ -41,13 +42,13 @@ export function readOpenAiPage(
       source = found;
       (found === 'openai_costs' ? addCost : addUsage)(result, day, lines);
     }
-    const name = `${source} ${startMs}`;
+    const name = `${source} ${bucketStartMs}`;
     if (source !== undefined && seen.has(name)) {
       throw invalidField(bucket.field, 'invalid_value', 'This time bucket appears twice.');
     }
     seen.add(name);
   }
-  return source;
+  return { source, startMs, endMs };
 }
 
 function sourceOf(result: At): 'openai_costs' | 'openai_usage' {

@@ -37,6 +37,20 @@ const used = {
   output: 20,
 };
 
+/** A page of OpenAI with one time bucket, without results. */
+const emptyPage = (on: string) => ({
+  object: 'page',
+  data: [
+    {
+      object: 'bucket',
+      start_time: Date.parse(on) / 1_000,
+      end_time: Date.parse(on) / 1_000 + 86_400,
+      results: [],
+    },
+  ],
+  has_more: false,
+});
+
 describe('OpenAI', () => {
   test('reads the model, the kind of tokens and the amount from a line item', () => {
     const parsed = parse({ pages: openAiPages([cost], [used]) });
@@ -52,6 +66,15 @@ describe('OpenAI', () => {
       { model: 'gpt-4o-2024-08-06', kind: 'cached_input', project: 'proj_a', usdNanos: 100_000_000n },
       { keyId: 'key_a', tokens: { uncached_input: 200n, cached_input: 100n, cache_write: 0n, output: 20n } },
     ]);
+  });
+
+  test.each([
+    ['time buckets', emptyPage('2026-11-02')],
+    ['nothing', { ...emptyPage(day), data: [] }],
+  ])('accepts a last page with %s and no results', (_, last) => {
+    const [costs, usage] = openAiPages([cost], [used]);
+    const { lines } = parse({ pages: [last, { ...costs, has_more: true }, usage] as object[] });
+    expect(lines).toHaveLength(2);
   });
 
   test('keeps the name of a charge that is not for tokens', () => {
@@ -86,6 +109,15 @@ describe('OpenAI', () => {
     [
       'pages without the last',
       openAiPages([cost], []).map((page) => ({ ...page, has_more: true })),
+      'pages: The last page of openai_costs is missing: every page has `has_more`.',
+    ],
+    [
+      'pages without the last, with another report that is empty',
+      [
+        ...openAiPages([cost], []).map((page) => ({ ...page, has_more: true })),
+        emptyPage('2026-10-31'),
+        emptyPage(day),
+      ],
       'pages: The last page of openai_costs is missing: every page has `has_more`.',
     ],
     [
@@ -200,6 +232,14 @@ describe('FOCUS', () => {
     expect(errorOf({ csv: wrong })).toMatch(/csv\[2\]\.x_CacheWriteTokens: .*whole number of tokens/);
   });
 
+  test('reads a negative quantity of a correction', () => {
+    const columns = [...focusColumns, 'ChargeClass'];
+    const negative = focusRow({ ConsumedQuantity: '-0.5', BilledCost: '-1.25' });
+    const { lines } = parse({ csv: focusCsv([[...negative, 'Correction']], columns) });
+    expect(lines).toMatchObject([{ tokens: { uncached_input: -500_000n }, usdNanos: -1_250_000_000n }]);
+    expect(errorOf({ csv: focusCsv([[...negative, '']], columns) })).toMatch(/whole number of tokens/);
+  });
+
   test.each([
     [
       'a missing column',
@@ -229,6 +269,16 @@ describe('FOCUS', () => {
     ],
     ['a part of a token', focusCsv([focusRow({ ConsumedQuantity: '0.0000001' })]), /whole number of tokens/],
     ['two providers', focusCsv([focusRow(), focusRow({ ProviderName: 'Other' })]), /csv\[3\]\.ProviderName/],
+    [
+      'a name of a provider that is too long',
+      focusCsv([focusRow({ ProviderName: 'p'.repeat(201) })]),
+      /csv\[2\]\.ProviderName: .*at most 200 characters/,
+    ],
+    [
+      'a category that FOCUS does not have',
+      focusCsv([focusRow({ ChargeCategory: 'c'.repeat(10_000) })]),
+      /csv\[2\]\.ChargeCategory: .*must be one of Usage, /,
+    ],
     ['no line', focusCsv([]), /csv: The statement has no lines\./],
   ])('rejects %s', (_, csv, message) => {
     expect(errorOf({ csv })).toMatch(message);

@@ -8,6 +8,7 @@ import { readOpenAiPage } from './openai-pages.ts';
 import { type At, member, objectAt } from './page-fields.ts';
 import {
   type ParsedStatement,
+  type ReadPage,
   type StatementLine,
   type StatementSource,
   tokenKinds,
@@ -33,7 +34,8 @@ export function parseStatement({ pages, csv }: StatementFile, now: Date): Parsed
 /** Reads the pages of one provider, of its costs and its usage. */
 function readPages(pages: readonly unknown[], lines: LineCollector): string {
   const seen = new Set<string>();
-  const complete = new Map<StatementSource, boolean>();
+  const reports = new Map<StatementSource, Report>();
+  const emptyLastPages: ReadPage[] = [];
   let provider: string | undefined;
   for (const [index, value] of pages.entries()) {
     const page = objectAt({ value, field: `pages[${index}]` });
@@ -42,13 +44,20 @@ function readPages(pages: readonly unknown[], lines: LineCollector): string {
       throw invalidField(page.field, 'invalid_value', 'All pages must be from one provider.');
     }
     provider = named;
-    const source = (named === 'openai' ? readOpenAiPage : readAnthropicPage)(page, lines, seen);
-    if (source !== undefined) {
-      lines.addSource(source);
-      complete.set(source, complete.get(source) === true || member(page, 'has_more').value === false);
+    const read = (named === 'openai' ? readOpenAiPage : readAnthropicPage)(page, lines, seen);
+    const isLast = member(page, 'has_more').value === false;
+    if (read.source !== undefined) {
+      lines.addSource(read.source);
+      const there = reports.get(read.source);
+      reports.set(read.source, {
+        hasLastPage: isLast || there?.hasLastPage === true,
+        endMs: Math.max(read.endMs, there?.endMs ?? read.endMs),
+      });
+    } else if (isLast) {
+      emptyLastPages.push(read);
     }
   }
-  checkComplete(complete);
+  checkComplete(reports, emptyLastPages);
   return provider ?? '';
 }
 
@@ -66,14 +75,30 @@ function providerOf(page: At): 'openai' | 'anthropic' {
   );
 }
 
-function checkComplete(complete: ReadonlyMap<StatementSource, boolean>): void {
-  for (const [source, hasLastPage] of complete) {
-    if (!hasLastPage) {
+interface Report {
+  readonly hasLastPage: boolean;
+  /** End of the last time bucket. */
+  readonly endMs: number;
+}
+
+/** A last page without results does not name its report: it belongs to one whose time buckets it continues. */
+function checkComplete(
+  reports: ReadonlyMap<StatementSource, Report>,
+  emptyLastPages: readonly ReadPage[],
+): void {
+  const unused = [...emptyLastPages];
+  for (const [source, { hasLastPage, endMs }] of reports) {
+    if (hasLastPage) {
+      continue;
+    }
+    const following = unused.findIndex(({ startMs }) => startMs >= endMs);
+    if (following === -1) {
       const message = `The last page of ${source} is missing: every page has \`has_more\`.`;
       throw invalidField('pages', 'invalid_value', message);
     }
+    unused.splice(following, 1);
   }
-  const sources = [...complete.keys()];
+  const sources = [...reports.keys()];
   if (sources.length > 0 && !sources.some((source) => source.includes('cost'))) {
     throw invalidField(
       'pages',

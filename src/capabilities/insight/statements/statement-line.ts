@@ -56,6 +56,15 @@ export type StatementSource =
   | 'anthropic_usage'
   | 'focus';
 
+/** A page of a report whose lines were added. */
+export interface ReadPage {
+  /** The report that the page belongs to. Undefined: it has no results. */
+  readonly source: StatementSource | undefined;
+  /** Start of its first time bucket, and end of its last one. A page without buckets starts after and ends before any time. */
+  readonly startMs: number;
+  readonly endMs: number;
+}
+
 /** The content of a file. */
 export interface ParsedStatement {
   readonly provider: string;
