@@ -203,7 +203,11 @@ export async function findUncompared(db: Queryable, limit: number): Promise<Stat
 export async function saveComparison(
   tx: Queryable,
   { org_id, id }: StatementRow,
-  { differenceNanos, driftNanos, now }: { differenceNanos: bigint | null; driftNanos: bigint | null; now: Date },
+  {
+    differenceNanos,
+    driftNanos,
+    now,
+  }: { differenceNanos: bigint | null; driftNanos: bigint | null; now: Date },
 ): Promise<boolean> {
   const saved = await tx.query(
     `UPDATE statements SET compared_at = $3, difference_nanos = $4, drift_nanos = $5

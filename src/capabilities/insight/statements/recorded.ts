@@ -121,25 +121,18 @@ interface Source {
   readonly time: string;
   readonly runs: string;
   readonly usd: string;
-  readonly tags: string;
   readonly condition: string;
 }
 
-const rollup = { runs: 'sum(requests)::int8', usd: 'usd_nanos', tags: 'tags', condition: '' };
+const rollup = { runs: 'sum(requests)::int8', usd: 'usd_nanos', condition: '' };
 const usageDays: Source = { ...rollup, table: 'usage_days', time: 'day' };
 const usageBuckets: Source = { ...rollup, table: 'usage_rollups', time: 'bucket' };
-/**
- * A run without a cost is in progress, and not in the rollups. The erasure of a customer deletes the tags of its runs; its ledger
- * entries keep them.
- */
+/** A run without a cost is in progress, and not in the rollups. */
 const runs: Source = {
   table: 'runs',
   time: 'charged_at',
   runs: 'count(*)',
   usd: 'cost_nanos + adjusted_nanos',
-  tags: `coalesce(tags, CASE WHEN customer_id IS NOT NULL THEN (
-           SELECT e.tags FROM ledger_entries e
-            WHERE e.org_id = runs.org_id AND e.charged_at = runs.charged_at AND e.run_id = runs.id LIMIT 1) END)`,
   condition: 'AND cost_nanos IS NOT NULL',
 };
 
@@ -150,7 +143,7 @@ function sumDays(
   source: Source,
   timezone = 'UTC',
 ): Promise<GroupRow[]> {
-  const project = projectSql(request, 5, source.tags);
+  const project = projectSql(request, 5);
   return db.query<GroupRow>(
     `SELECT to_char(${source.time} AT TIME ZONE $4::text, 'YYYY-MM-DD') AS day, model, coalesce(provider, '') AS provider,
             ${project.sql} AS project, status = 'running' AS is_unsettled, ${source.runs} AS runs, ${tokenSums},
@@ -212,7 +205,8 @@ function sumLateRuns(db: Queryable, request: RecordedRequest, range: Range): Pro
 
 interface CorrectionRow extends GroupRow {
   readonly cause: DifferenceCause;
-  readonly key_ids: readonly string[] | null;
+  /** Callers may send runs with such an `external_id`, and any metadata. */
+  readonly key_ids: unknown;
 }
 
 /** Reads the runs of a few instants, by the primary key. */
@@ -232,7 +226,11 @@ async function sumCorrections(db: Queryable, request: RecordedRequest): Promise<
       GROUP BY 1, 2, 3, 4, 5, 6`,
     [request.orgId, times, correctionPrefix, differenceCauses, ...project.params],
   );
-  return rows.map((row) => ({ ...groupOf(row), cause: row.cause, keyIds: row.key_ids ?? [] }));
+  return rows.map((row) => ({ ...groupOf(row), cause: row.cause, keyIds: textsIn(row.key_ids) }));
+}
+
+function textsIn(value: unknown): string[] {
+  return Array.isArray(value) ? value.map(String) : [];
 }
 
 const tagDimension = /^tag:(.+)$/;
@@ -242,18 +240,14 @@ function tagIn(projectDimension: string | null): string | undefined {
 }
 
 /** The expression of the project. The schema allows only names of columns and tags. */
-function projectSql(
-  { projectDimension }: RecordedRequest,
-  parameter = 4,
-  tags = 'tags',
-): { sql: string; params: string[] } {
+function projectSql({ projectDimension }: RecordedRequest, parameter = 4): { sql: string; params: string[] } {
   if (projectDimension === null) {
     return { sql: "''", params: [] };
   }
   const tag = tagIn(projectDimension);
   return tag === undefined
     ? { sql: `coalesce(${projectDimension}, '')`, params: [] }
-    : { sql: `coalesce(${tags} ->> $${parameter}::text, '')`, params: [tag] };
+    : { sql: `coalesce(tags ->> $${parameter}::text, '')`, params: [tag] };
 }
 
 function groupOf(row: GroupRow): RecordedGroup {
