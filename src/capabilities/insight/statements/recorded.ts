@@ -1,5 +1,5 @@
 /** Reads the recorded usage that a statement is compared with: sums by day and model. */
-import { apiError } from '../../../contract/api-error.ts';
+import { invalidField } from '../../../contract/api-error.ts';
 import { otherValues, tagBounds } from '../../../ledger/usage/usage-tags.ts';
 import type { Queryable } from '../../../platform/db/database.ts';
 import { correctionPrefix, correctionTimes } from './correction.ts';
@@ -178,8 +178,9 @@ async function mustReadRuns(
   );
   if (row?.is_incomplete === true && !row.has_runs) {
     const day = range[0].toISOString().slice(0, 10);
-    throw apiError(
-      'conflict',
+    throw invalidField(
+      'project_dimension',
+      'out_of_range',
       `The usage of ${day} has too many tags to be separated by ${projectDimension}, and runs of that day were deleted. ` +
         'Upload the statement without `project_dimension`.',
     );

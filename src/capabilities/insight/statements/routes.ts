@@ -98,11 +98,10 @@ export function statementRoutes(deps: StatementDependencies): Route[] {
         'tokens that no run recorded. `unsettled`: calls whose hold expired without a settlement. `late`: runs that were ' +
         'charged on another day. `price`: the tokens agree, the amounts do not. `time_zone`: the day of the organization is ' +
         'not a UTC day. `rounding`: at most a nanodollar per run and half of the last decimal per line. `unknown`: anything else. ' +
-        'Returns `conflict` if the tags of `project_dimension` were deleted with the runs of a day that has very many tags.',
+        'Returns `validation_failed` if the tags of `project_dimension` were deleted with the runs of a day that has very many tags.',
       access: reader,
       query: ComparisonQuery,
       response: ComparisonView,
-      errors: ['conflict'],
       async handler({ params, query }) {
         const statement = await requireStatement(db, params.id, params.statement_id);
         return viewComparison(statement, await compareStatement(db, statement), query);
