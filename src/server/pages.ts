@@ -21,7 +21,7 @@ export function createPages(
   openApi: () => object,
   pipeline: () => Pick<Pipeline, 'call' | 'checkAccess'>,
 ): Page[] {
-  const { db, clock, ids, log, baseUrl, health, services } = deps;
+  const { db, clock, config, ids, log, baseUrl, health, services } = deps;
   const { secrets, auditHeads: heads } = services;
   const {
     deprecations,
@@ -55,6 +55,7 @@ export function createPages(
       secrets,
       sessions,
       backoff,
+      backoffAttempts: config.authBackoffAttempts,
       attempts,
       allowPrivateNetworks,
       fetch: createOutboundFetch({ allowPrivateNetworks }),

@@ -1,19 +1,20 @@
 /**
- * Verifies SAML responses in `saml-worker.js`, one after the other. A verification that exceeds its timeout ends the
- * thread.
+ * Verifies SAML responses in `saml-worker.js`, one at a time; orgs take turns. A verification that exceeds its timeout ends
+ * the thread.
  */
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import type { SamlConfig } from '@node-saml/node-saml';
 import { apiError } from '../../contract/api-error.ts';
-import { FairShare } from '../fair-share.ts';
+import { FairQueue } from '../fair-queue.ts';
+import { OverCapacity } from '../service-unavailable.ts';
 
-const startMsMax = 30_000;
 const heapMb = 128;
-const waitingMax = 32;
+/** The longest wait is about that of a full queue of which every verification exceeds its timeout. */
+const bounds = { concurrency: 1, waitingMax: 32, waitMsMax: 60_000 };
 
 export interface VerificationRequest {
-  /** The org whose people sign in: orgs share the queue fairly. */
+  /** The org whose people sign in: orgs share the queue and take turns. */
   readonly tenantId: string;
   /** Without functions, since it is sent to another thread. */
   readonly options: SamlConfig;
@@ -28,27 +29,32 @@ interface VerificationResult {
 
 export class SamlThread {
   readonly #answerMsMax: number;
+  readonly #startMsMax: number;
   #worker: Worker | undefined;
-  #last: Promise<unknown> = Promise.resolve();
-  readonly #places = new FairShare({ capacity: waitingMax });
+  readonly #queue = new FairQueue({ resource: 'the verification of SAML responses', ...bounds });
 
-  constructor(answerMsMax = 2_000) {
+  constructor(answerMsMax = 2_000, startMsMax = 30_000) {
     this.#answerMsMax = answerMsMax;
+    this.#startMsMax = startMsMax;
   }
 
   /** Returns the document made of the signed bytes; undefined if there is none. Throws if the response is invalid. */
   async verify(request: VerificationRequest): Promise<object | undefined> {
-    const { tenantId } = request;
-    if (!this.#places.tryTake(tenantId)) {
-      throw apiError('service_unavailable', 'Many people are signing in. Try again in a moment.');
-    }
-    const turn = this.#last.then(() => this.#send(request)).finally(() => this.#places.release(tenantId));
-    this.#last = turn.catch(() => undefined);
-    const { signed, wrong } = await turn;
+    const { signed, wrong } = await this.#inTurn(request);
     if (wrong !== undefined) {
       throw new Error(wrong);
     }
     return signed;
+  }
+
+  async #inTurn(request: VerificationRequest): Promise<VerificationResult> {
+    try {
+      return await this.#queue.run(request.tenantId, () => this.#send(request));
+    } catch (error) {
+      throw error instanceof OverCapacity
+        ? apiError('service_unavailable', 'Many people are signing in. Try again in a moment.')
+        : error;
+    }
   }
 
   async #send(request: VerificationRequest): Promise<VerificationResult> {
@@ -69,7 +75,12 @@ export class SamlThread {
     // The thread must not keep the process alive.
     worker.unref();
     worker.on('error', () => this.#end(worker));
-    await nextMessage(worker, startMsMax);
+    try {
+      await nextMessage(worker, this.#startMsMax);
+    } catch (error) {
+      this.#end(worker);
+      throw error;
+    }
     this.#worker = worker;
     return worker;
   }

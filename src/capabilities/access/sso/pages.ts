@@ -12,7 +12,7 @@ import type { Secrets } from '../../../platform/secrets/secrets.ts';
 import type { Clock } from '../../../platform/time/clock.ts';
 import { type Appending, type Attempts, recordChange } from '../../compliance/audit/index.ts';
 import { findMemberOf, type Identity, recognizeMember } from '../members/index.ts';
-import { findOrg, findOrgBySlug, lockOrg, type OrgRow } from '../orgs/index.ts';
+import { findOrg } from '../orgs/index.ts';
 import {
   endMemberSessions,
   openSession,
@@ -22,19 +22,14 @@ import {
   showRefusal,
   signInAnswer,
 } from '../sessions/index.ts';
-import { checkResponseText, claimedRequestId } from './assertion.ts';
-import { isSameProvider, serviceUrls } from './connection.ts';
+import { type Assertion, checkResponseText, claimedRequestId } from './assertion.ts';
+import { type ServiceUrls, serviceUrls } from './connection.ts';
 import { createOidc, type OidcProof } from './oidc.ts';
 import { type Person, rulesFor } from './person.ts';
-import {
-  type AttemptRow,
-  type ConnectionRow,
-  deleteTickets,
-  findConnection,
-  useAssertion,
-} from './queries.ts';
+import { type AttemptRow, type ConnectionRow, deleteTickets, useAssertion } from './queries.ts';
 import { authorizeUrl, personOf, serviceMetadata, verifyResponse } from './saml.ts';
 import type { SsoKind } from './schema.ts';
+import { connectionOf, lockConnection, requireConnection } from './sign-in-connection.ts';
 import { createSignInTests, isTestToken } from './sign-in-tests.ts';
 import { createSignIns } from './sign-ins.ts';
 import { causeOf, createTestPages } from './test-pages.ts';
@@ -45,6 +40,8 @@ const assertionFormBytes = 131_072;
 /** Maximum number of sign-ins started per client address; the people of a whole company may share one address. */
 const begunPerMinuteMax = 300;
 
+const tooManyFailed = 'Too many failed sign-ins from your address. Try again in a minute.';
+
 export interface SsoPageDependencies extends Appending {
   readonly db: Database;
   readonly clock: Clock;
@@ -52,6 +49,8 @@ export interface SsoPageDependencies extends Appending {
   readonly secrets: Secrets;
   readonly sessions: Sessions;
   readonly backoff: AuthBackoff;
+  /** Maximum number of invalid SAML responses per minute and client address. */
+  readonly backoffAttempts: number;
   readonly attempts: Pick<Attempts, 'note'>;
   readonly fetch: OutboundFetch;
   readonly allowPrivateNetworks: boolean;
@@ -68,57 +67,20 @@ export function ssoPages(deps: SsoPageDependencies): Page[] {
   const testPages = createTestPages({ ...deps, oidc, samlThread, tests: createSignInTests(deps) });
   // Every started sign-in counts like a failed one: the person is not known yet, and each start stores a row.
   const begun = new AuthBackoff(begunPerMinuteMax, deps.clock);
-
-  /** An org without SSO gets the same response as an unknown org. */
-  async function requireConnection(
-    slug: string | undefined,
-  ): Promise<{ org: OrgRow; connection: ConnectionRow }> {
-    const org = await findOrgBySlug(db, slug ?? '');
-    const connection = org && (await findConnection(db, org.id));
-    if (org === undefined || connection === undefined) {
-      throw apiError('not_found', 'Single sign-on is not available at this address.');
-    }
-    return { org, connection };
-  }
-
-  /** Returns the connection of the attempt; throws if it was removed or has another issuer or kind now. */
-  async function connectionOf({ org_id, issuer, kind }: AttemptRow): Promise<ConnectionRow> {
-    const connection = await findConnection(db, org_id);
-    const isSame = connection?.issuer === issuer && (kind === 'ticket' || kind === connection.kind);
-    if (connection === undefined || !isSame) {
-      throw changedMeanwhile();
-    }
-    return connection;
-  }
-
-  /**
-   * Locks the org and returns its current connection; throws if the provider was replaced. Replacing the provider ends
-   * the sessions that were opened through the old one; because of the lock it also finds a session that is being
-   * opened.
-   */
-  async function lockConnection(tx: Transaction, before: ConnectionRow): Promise<ConnectionRow> {
-    await lockOrg(tx, before.org_id);
-    const connection = await findConnection(tx, before.org_id);
-    if (connection === undefined || !isSameProvider(connection, before)) {
-      throw changedMeanwhile();
-    }
-    return connection;
-  }
+  // Apart from `backoff`, because it also rejects valid responses: wrong API keys from an office must not keep its people
+  // from signing in.
+  const invalidResponses = new AuthBackoff(deps.backoffAttempts, deps.clock);
 
   function limitStarts(visit: Visit): void {
     const seconds = begun.failed(visit.address);
     if (seconds !== undefined) {
-      throw apiErrorWithDetails(
-        'rate_limited',
-        { retry_after_seconds: seconds },
-        'Too many sign-ins from your address. Try again later.',
-      );
+      throw rateLimited(seconds, 'Too many sign-ins from your address. Try again later.');
     }
   }
 
   async function login(visit: Visit, kind: SsoKind): Promise<PageAnswer> {
     limitStarts(visit);
-    const { org, connection } = await requireConnection(visit.params.org_slug);
+    const { org, connection } = await requireConnection(db, visit.params.org_slug);
     const return_to = returnPath(visit.query.get('return_to'));
     const urls = serviceUrls(baseUrl(), org.slug, connection.kind);
     if (connection.kind !== kind) {
@@ -146,7 +108,7 @@ export function ssoPages(deps: SsoPageDependencies): Page[] {
     if (isTestToken(state, 'oidc')) {
       return testPages.finishOidc(visit, state, visit.params.org_slug ?? '');
     }
-    const { org } = await requireConnection(visit.params.org_slug);
+    const { org } = await requireConnection(db, visit.params.org_slug);
     return finishOidc(visit, org.id);
   }
 
@@ -158,7 +120,7 @@ export function ssoPages(deps: SsoPageDependencies): Page[] {
     const attempt = await signIns.take(state, 'oidc', visit.now, orgId);
     return refusing(attempt.org_id, visit, async () => {
       signIns.checkBrowser(visit, attempt);
-      const connection = await connectionOf(attempt);
+      const connection = await connectionOf(db, attempt);
       const currentUrl = new URL(`${baseUrl()}${visit.url}`);
       const proof = signIns.proofOf<OidcProof>(attempt);
       const { person } = await believing(() => oidc.finish(connection, currentUrl, state, proof), visit);
@@ -179,16 +141,21 @@ export function ssoPages(deps: SsoPageDependencies): Page[] {
     if (claimedId !== undefined && isTestToken(claimedId, 'saml')) {
       return testPages.finishSaml(visit, claimedId, response);
     }
-    const { org, connection } = await requireConnection(visit.params.org_slug);
+    const { org, connection } = await requireConnection(db, visit.params.org_slug);
     if (connection.kind !== 'saml') {
       throw apiError('not_found', 'Single sign-on is not available at this address.');
+    }
+    // Before the response is verified, because that is expensive.
+    const seconds = invalidResponses.secondsToWait(visit.address);
+    if (seconds !== undefined) {
+      throw rateLimited(seconds, tooManyFailed);
     }
     return refusing(org.id, visit, async () => {
       const urls = serviceUrls(baseUrl(), org.slug, 'saml');
       const requestId = checkResponseText(response, urls.acsUrl);
       // Consumes the attempt before the expensive verification, so that each started sign-in allows only one response.
       const attempt = await signIns.take(requestId, 'saml', visit.now, org.id);
-      const assertion = await believing(() => verifyResponse(samlThread, connection, urls, response), visit);
+      const assertion = await believing(() => verify(visit, connection, urls, response), visit);
       const digest = hash('sha256', `${connection.issuer} ${assertion.id}`);
       const isNew = await useAssertion(db, org.id, digest, assertion.notOnOrAfter);
       if (assertion.requestId !== requestId || attempt.issuer !== connection.issuer || !isNew) {
@@ -204,6 +171,18 @@ export function ssoPages(deps: SsoPageDependencies): Page[] {
     });
   }
 
+  /** Verifies a SAML response, and counts invalid ones per client address. */
+  async function verify({ address }: Visit, ...of: [ConnectionRow, ServiceUrls, string]): Promise<Assertion> {
+    try {
+      return await verifyResponse(samlThread, ...of);
+    } catch (error) {
+      if (!(error instanceof ApiError && error.code === 'service_unavailable')) {
+        invalidResponses.failed(address);
+      }
+      throw error;
+    }
+  }
+
   /** `isWanted`: the person pressed the button on the page of `confirmation`. */
   async function finishTicket(visit: Visit, ticket: string, isWanted: boolean): Promise<PageAnswer> {
     const attempt = await signIns.take(ticket, 'ticket', visit.now);
@@ -213,7 +192,7 @@ export function ssoPages(deps: SsoPageDependencies): Page[] {
       if (!isWanted && (await isSignedInElsewhere(visit, attempt))) {
         return confirmation(visit, attempt, member);
       }
-      const connection = await connectionOf(attempt);
+      const connection = await connectionOf(db, attempt);
       const cookie = await db.transaction(async (tx) => {
         const { kind } = await lockConnection(tx, connection);
         return open(tx, visit, kind, attempt.org_id, member);
@@ -345,13 +324,7 @@ export function ssoPages(deps: SsoPageDependencies): Page[] {
       }
       attempts.note(refusedSignIn(orgId, { kind: 'service', id: 'sso' }, error, visit));
       const seconds = backoff.failed(visit.address);
-      throw seconds === undefined
-        ? error
-        : apiErrorWithDetails(
-            'rate_limited',
-            { retry_after_seconds: seconds },
-            'Too many failed sign-ins from your address. Try again in a minute.',
-          );
+      throw seconds === undefined ? error : rateLimited(seconds, tooManyFailed);
     }
   }
 
@@ -399,6 +372,6 @@ export function ssoPages(deps: SsoPageDependencies): Page[] {
   ];
 }
 
-function changedMeanwhile(): ApiError {
-  return apiError('forbidden', 'The sign-in settings were changed in the meantime. Start again.');
+function rateLimited(seconds: number, message: string): ApiError {
+  return apiErrorWithDetails('rate_limited', { retry_after_seconds: seconds }, message);
 }

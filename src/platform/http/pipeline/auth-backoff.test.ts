@@ -17,6 +17,20 @@ test('failures beyond the limit must wait until the end of their minute', () => 
   expect(backoff.failed('192.0.2.1')).toBeUndefined();
 });
 
+test('says how long an address must wait before anything is verified, without counting', () => {
+  const clock = clockAt(0);
+  const backoff = new AuthBackoff(2, clock);
+  backoff.failed('192.0.2.1');
+  expect([backoff.secondsToWait('192.0.2.1'), backoff.secondsToWait('192.0.2.1')]).toEqual([
+    undefined,
+    undefined,
+  ]);
+  backoff.failed('192.0.2.1');
+  expect([backoff.secondsToWait('192.0.2.1'), backoff.secondsToWait('192.0.2.2')]).toEqual([60, undefined]);
+  clock.advance(60_000);
+  expect(backoff.secondsToWait('192.0.2.1')).toBeUndefined();
+});
+
 test('counts each address separately, and all addresses of an IPv6 network together', () => {
   const backoff = new AuthBackoff(1, clockAt(0));
   backoff.failed('192.0.2.1');

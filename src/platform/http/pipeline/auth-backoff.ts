@@ -30,8 +30,15 @@ export class AuthBackoff {
       this.#failures.set(block, failures);
     }
     failures.count += 1;
-    return failures.count > this.#attempts
-      ? Math.max(1, Math.ceil((failures.endsAtMs - nowMs) / 1_000))
+    return failures.count > this.#attempts ? secondsUntil(failures.endsAtMs, nowMs) : undefined;
+  }
+
+  /** Returns the seconds to wait if another failure of this address would be one too many. Counts nothing. */
+  secondsToWait(address: string): number | undefined {
+    const nowMs = this.#clock.now().getTime();
+    const failures = this.#failures.get(addressBlock(address));
+    return failures !== undefined && failures.endsAtMs > nowMs && failures.count >= this.#attempts
+      ? secondsUntil(failures.endsAtMs, nowMs)
       : undefined;
   }
 
@@ -42,4 +49,8 @@ export class AuthBackoff {
       this.#failures.delete(oldest ?? '');
     }
   }
+}
+
+function secondsUntil(endMs: number, nowMs: number): number {
+  return Math.max(1, Math.ceil((endMs - nowMs) / 1_000));
 }

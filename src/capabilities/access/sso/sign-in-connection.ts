@@ -1,0 +1,49 @@
+/** Finds the connection that a sign-in uses, and rejects a sign-in whose connection has changed since it was started. */
+import { type ApiError, apiError } from '../../../contract/api-error.ts';
+import type { Database, Transaction } from '../../../platform/db/database.ts';
+import { findOrgBySlug, lockOrg, type OrgRow } from '../orgs/index.ts';
+import { isSameProvider } from './connection.ts';
+import { type AttemptRow, type ConnectionRow, findConnection } from './queries.ts';
+
+/** An org without SSO gets the same response as an unknown org. */
+export async function requireConnection(
+  db: Database,
+  slug: string | undefined,
+): Promise<{ org: OrgRow; connection: ConnectionRow }> {
+  const org = await findOrgBySlug(db, slug ?? '');
+  const connection = org && (await findConnection(db, org.id));
+  if (org === undefined || connection === undefined) {
+    throw apiError('not_found', 'Single sign-on is not available at this address.');
+  }
+  return { org, connection };
+}
+
+/** Returns the connection of the attempt; throws if it was removed or has another issuer or kind now. */
+export async function connectionOf(
+  db: Database,
+  { org_id, issuer, kind }: AttemptRow,
+): Promise<ConnectionRow> {
+  const connection = await findConnection(db, org_id);
+  const isSame = connection?.issuer === issuer && (kind === 'ticket' || kind === connection.kind);
+  if (connection === undefined || !isSame) {
+    throw changedMeanwhile();
+  }
+  return connection;
+}
+
+/**
+ * Locks the org and returns its current connection; throws if the provider was replaced. Replacing the provider ends the
+ * sessions that were opened through the old one; because of the lock it also finds a session that is being opened.
+ */
+export async function lockConnection(tx: Transaction, before: ConnectionRow): Promise<ConnectionRow> {
+  await lockOrg(tx, before.org_id);
+  const connection = await findConnection(tx, before.org_id);
+  if (connection === undefined || !isSameProvider(connection, before)) {
+    throw changedMeanwhile();
+  }
+  return connection;
+}
+
+function changedMeanwhile(): ApiError {
+  return apiError('forbidden', 'The sign-in settings were changed in the meantime. Start again.');
+}
