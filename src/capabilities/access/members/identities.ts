@@ -25,6 +25,8 @@ export interface Identity {
   readonly subject: string;
   /** Undefined if the provider has not verified it. */
   readonly email: string | undefined;
+  /** All addresses that the provider states, verified or not. They can only keep a removed member out. */
+  readonly claimedEmails: readonly string[];
   readonly name: string | undefined;
 }
 
@@ -47,7 +49,7 @@ export async function recognizeMember(
   identity: Identity,
   rules: IdentityRules,
 ): Promise<RecognizedMember> {
-  const { orgId, issuer, subject, email } = identity;
+  const { orgId, issuer, subject, claimedEmails } = identity;
   // Serializes sign-ins, so that two concurrent first sign-ins of one person create one member.
   await lockOrg(tx, orgId);
   const known = await findByIdentity(tx, orgId, issuer, subject);
@@ -55,8 +57,9 @@ export async function recognizeMember(
   if (live !== undefined) {
     return signedIn(tx, now, live, identity, rules);
   }
-  // Also compares the e-mail address, because the same person has another subject at another provider.
-  if (known !== undefined || (email !== undefined && (await wasRemoved(tx, orgId, email)))) {
+  // Also compares the e-mail addresses, because the same person has another subject at another provider, which may not
+  // verify addresses.
+  if (known !== undefined || (await wasRemoved(tx, orgId, claimedEmails))) {
     throw apiError('forbidden', 'You were removed from this organization. Ask an owner to invite you again.');
   }
   if (rules.newRole === undefined) {

@@ -124,14 +124,15 @@ export async function findByEmail(
   return row;
 }
 
-/**
- * Returns whether a member with this address was removed. Only called if no current member has the address, so the
- * removal is the latest state.
- */
-export async function wasRemoved(db: Queryable, orgId: string, email: string): Promise<boolean> {
+/** Returns whether a member with one of these addresses was removed and not invited again. */
+export async function wasRemoved(db: Queryable, orgId: string, emails: readonly string[]): Promise<boolean> {
   const removed = await db.query(
-    'SELECT 1 AS one FROM members WHERE org_id = $1 AND email = $2 AND removed_at IS NOT NULL LIMIT 1',
-    [orgId, email],
+    `SELECT 1 AS one FROM members AS removed
+      WHERE org_id = $1 AND email = ANY($2::text[]) AND removed_at IS NOT NULL
+        AND NOT EXISTS (SELECT 1 FROM members AS invited
+                         WHERE invited.org_id = $1 AND invited.email = removed.email AND invited.removed_at IS NULL)
+      LIMIT 1`,
+    [orgId, emails],
   );
   return removed.length > 0;
 }

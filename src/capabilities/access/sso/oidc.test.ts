@@ -231,6 +231,30 @@ describe('signing in', () => {
     expect((await enter(leaver)).answer.status).toBe(303);
   });
 
+  test('also when the provider does not verify addresses', async () => {
+    const leaver = { sub: 'left', email: 'left@example.com', email_verified: true };
+    const { member_id } = await whoIs((await enter(leaver)).cookie);
+    await owner('DELETE', `/members/${member_id}`);
+    for (const [sub, unverified] of [
+      ['says nothing', { email: leaver.email }],
+      ['says no', { email: 'Left@Example.com', email_verified: false }],
+    ] as const) {
+      const { answer } = await enter({ sub, ...unverified });
+      expect(answer.status, sub).toBe(403);
+      expect(answer.text).toContain('You were removed');
+    }
+    idp.forge = { claims: { email: 'other@example.com', email_verified: true } };
+    idp.userinfo = { email: leaver.email };
+    expect((await enter({ sub: 'two addresses' })).answer.status).toBe(403);
+    idp.forge = undefined;
+    idp.userinfo = undefined;
+
+    const { json: invited } = await owner('POST', '/members', { email: leaver.email, role: 'admin' });
+    const stranger = await whoIs((await enter({ sub: 'says nothing', email: leaver.email })).cookie);
+    expect(stranger.member_id, 'an address that is not verified accepts no invitation').not.toBe(invited.id);
+    expect((await member(stranger.member_id)).email).toBeNull();
+  });
+
   test('asks for confirmation before it replaces a session of another org', async () => {
     const other = await world.createOrg();
     const browser = new Browser();

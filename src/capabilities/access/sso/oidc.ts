@@ -169,6 +169,7 @@ function personOf({ issuer, groups_attribute }: ConnectionRow, idToken: Claims, 
     issuer,
     subject,
     email: verifiedEmail([idToken, userinfo]),
+    claimedEmails: [idToken, userinfo].flatMap(({ email }) => emailOf(email) ?? []),
     name: displayName(claims.name) ?? displayName(claims.preferred_username),
     groups: textsOf(claims[groups_attribute]),
   };

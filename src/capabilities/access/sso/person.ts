@@ -10,6 +10,8 @@ export interface Person {
   readonly subject: string;
   /** In lowercase. Undefined if the provider has not verified it. */
   readonly email: string | undefined;
+  /** In lowercase. All addresses that the provider states, verified or not. */
+  readonly claimedEmails: readonly string[];
   readonly name: string | undefined;
   readonly groups: readonly string[];
 }

@@ -94,12 +94,14 @@ export function personOf(
   { nameId, attributes }: Assertion,
 ): Person {
   const first = (...names: string[]) => names.map((name) => attributes.get(name)?.[0]).find(Boolean);
-  const email =
-    first('email', 'mail', 'http://schemas.xmlsoap.org/ws/2005/05/identity/claims/emailaddress') ?? nameId;
+  const email = emailOf(
+    first('email', 'mail', 'http://schemas.xmlsoap.org/ws/2005/05/identity/claims/emailaddress') ?? nameId,
+  );
   return {
     issuer,
     subject: nameId,
-    email: emailOf(email),
+    email,
+    claimedEmails: email === undefined ? [] : [email],
     name: displayName(
       first('name', 'displayName', 'http://schemas.microsoft.com/identity/claims/displayname'),
     ),
