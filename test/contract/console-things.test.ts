@@ -147,7 +147,7 @@ describe('single sign-on', () => {
     expect((await open('/console/settings/sso')).text).toContain('Test sign-in');
     const started = await submit('/console/settings/sso/test', []);
     const url = /href="([^"]+)" rel="noreferrer">Continue to identity provider/.exec(started.text)?.[1] ?? '';
-    expect(url).toMatch(new RegExp(`^${world.baseUrl}/sso/tests/`));
+    expect(url).toMatch(new RegExp(`^${world.baseUrl}/sso/tests/[^/]+/start$`));
     const [test] = await world.db.query<{ id: string }>('SELECT id FROM sso_tests');
     const waiting = await open(`/console/settings/sso?test=${test?.id}`);
     expect(waiting.text).toContain('has not come back from the identity provider yet');

@@ -711,6 +711,21 @@ describe('an issuer that sends people on to another one', () => {
   });
 });
 
+test('an org may have a slug that is also the path of another page', async () => {
+  const other = await world.createOrg();
+  for (const taken of ['tests', 'callback']) {
+    const named = await owner('PATCH', '', { slug: taken }, other);
+    expect(named.status, named.text).toBe(200);
+    const { issuer, clientId: client_id, clientSecret: client_secret } = idp;
+    await owner('PUT', '/sso', { issuer, client_id, client_secret, just_in_time: true }, other);
+    idp.account = { sub: `of ${taken}` };
+    const answer = await new Browser().follow(`${url}/sso/${taken}/login`, `${url}/console`);
+    expect([answer.status, answer.headers.get('location')], taken).toEqual([303, '/console']);
+    const callback = await new Browser().request(`${url}/sso/${taken}/callback?state=unknown`);
+    expect([callback.status, callback.text.includes('not started here')], taken).toEqual([403, true]);
+  }
+});
+
 test('shows a readable error if the provider is unreachable', async () => {
   await owner('PUT', '/sso', { issuer: 'http://127.0.0.1:1', client_id: 'a' });
   const answer = await new Browser().request(loginUrl());

@@ -330,7 +330,8 @@ export function ssoPages(deps: SsoPageDependencies): Page[] {
 
   return [
     {
-      path: '/sso/tests/{token}',
+      // Longer than the paths of sign-ins, because `tests` may be the slug of an org.
+      path: '/sso/tests/{token}/start',
       async handler(visit) {
         limitStarts(visit);
         return testPages.start(visit);

@@ -257,7 +257,7 @@ describe('the URL of a test', () => {
     const begun = await browser.request(start_url);
     expect(begun.status).toBe(303);
     expect((await browser.request(start_url)).status).toBe(404);
-    expect((await browser.request(`${url}/sso/tests/nonsense`)).status).toBe(404);
+    expect((await browser.request(`${url}/sso/tests/nonsense/start`)).status).toBe(404);
 
     oidc.account = ada;
     const back = await browser.follow(begun.headers.get('location') ?? '', `${url}/sso/callback`);

@@ -82,7 +82,7 @@ export function ssoTestRoutes(deps: SsoRouteDependencies): Route[] {
         const target = { kind: 'sso_test', id: row.id };
         const after = { id: row.id, kind: row.kind, issuer: connection.issuer };
         return {
-          body: { ...view, start_url: `${baseUrl()}/sso/tests/${token}` },
+          body: { ...view, start_url: `${baseUrl()}/sso/tests/${token}/start` },
           changes: [{ tenantId: params.id, target, after }],
         };
       },
