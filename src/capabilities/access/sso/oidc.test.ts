@@ -255,6 +255,20 @@ describe('signing in', () => {
     expect((await member(stranger.member_id)).email).toBeNull();
   });
 
+  test('two tabs of a browser can sign in at the same time', async () => {
+    idp.account = { sub: 'two tabs' };
+    const browser = new Browser();
+    const tabs = [await browser.request(loginUrl()), await browser.request(loginUrl())];
+    for (const tab of tabs) {
+      const toProvider = tab.headers.get('location') ?? '';
+      const back = await browser.follow(toProvider, `${url}/sso/callback`);
+      const callback = back.headers.get('location') ?? '';
+      expect((await browser.request(callback)).status).toBe(303);
+      expect((await browser.request(callback)).status, 'each of them once').toBe(403);
+    }
+    expect((await whoIs(browser.cookies(url))).method).toBe('oidc');
+  });
+
   test('asks for confirmation before it replaces a session of another org', async () => {
     const other = await world.createOrg();
     const browser = new Browser();

@@ -282,8 +282,9 @@ export function ssoPages(deps: SsoPageDependencies): Page[] {
     return (await openSession(tx, { ids, heads, sessions }, opening, visit)).cookie;
   }
 
+  /** Leaves the cookie of the sign-in to expire: another tab of the browser may be signing in with it. */
   function arrived({ return_to }: AttemptRow, cookie: string): PageAnswer {
-    return redirectTo(return_to, { 'set-cookie': [cookie, signIns.clearCookie()] });
+    return redirectTo(return_to, { 'set-cookie': cookie });
   }
 
   /** Runs `work`, which calls the provider. Every error is reported as a failure of the provider. */

@@ -124,6 +124,14 @@ describe('signing in', () => {
     expect((await read(browser.cookies(url))).status).toBe(200);
   });
 
+  test('two tabs of a browser can sign in at the same time', async () => {
+    const browser = new Browser();
+    const tabs = [await fetchResponse(browser), await fetchResponse(browser)];
+    for (const tab of tabs) {
+      expect((await post(tab)).status).toBe(303);
+    }
+  });
+
   test('the way for the other protocol leads to this one', async () => {
     const answer = await new Browser().request(`${url}/sso/${slug}/login?return_to=/console/runs`);
     expect(answer.headers.get('location')).toBe(`${url}/saml/${slug}/login?return_to=%2Fconsole%2Fruns`);

@@ -45,7 +45,6 @@ export interface SignIns {
   proofOf<Proof>(attempt: AttemptRow): Proof;
   /** Continues an attempt once the member is known; returns the token for the next step. */
   makeTicket(attempt: AttemptRow, memberId: string, now: Date): Promise<string>;
-  clearCookie(): string;
 }
 
 /** The token of a SAML sign-in is used as an XML id, which must not start with a digit. */
@@ -111,7 +110,6 @@ export function createSignIns({ db, secrets, baseUrl }: SignInsDependencies): Si
       });
       return ticket;
     },
-    clearCookie: () => cookies().clear(),
   };
 }
 
