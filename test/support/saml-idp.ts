@@ -137,7 +137,7 @@ export async function startSamlIdp(metadata: () => Promise<string>): Promise<Sam
       destination: idp.says.recipient ?? acsUrl,
       status: 'urn:oasis:names:tc:SAML:2.0:status:Success',
       issueInstant: new Date().toISOString(),
-      sessionNotOnOrAfter: until,
+      sessionNotOnOrAfter: new Date(Date.now() + 24 * 3_600_000).toISOString(),
       confirmedUntil: until,
       ...idp.says,
     };

@@ -51,6 +51,8 @@ export interface SessionOpening {
   readonly address: string;
   readonly userAgent: string | undefined;
   readonly now: Date;
+  /** Latest end of the session. Undefined: only the settings limit it. */
+  readonly endsAt?: Date | undefined;
 }
 
 export interface OpenedSession {
@@ -111,7 +113,9 @@ export function createSessions({
       return locked !== undefined && sessionStatus(locked, now) === 'active' ? locked : undefined;
     },
     async open(tx, opening) {
-      const { tenantId, method, holder, address, userAgent, now } = opening;
+      const { tenantId, method, holder, address, userAgent, now, endsAt } = opening;
+      const secondsLeft = endsAt === undefined ? maxSeconds : (endsAt.getTime() - now.getTime()) / 1_000;
+      const seconds = Math.min(maxSeconds, Math.max(0, Math.floor(secondsLeft)));
       const token = tokens.issue();
       const session: SessionRow = {
         tenant_id: tenantId,
@@ -125,7 +129,7 @@ export function createSessions({
         user_agent: (userAgent ?? '').slice(0, userAgentMax).toWellFormed(),
         created_at: now,
         last_seen_at: now,
-        expires_at: new Date(now.getTime() + maxSeconds * 1_000),
+        expires_at: new Date(now.getTime() + seconds * 1_000),
         ended_at: null,
       };
       await insertSession(tx, session);
@@ -133,7 +137,7 @@ export function createSessions({
       if (held === undefined || sessionStatus(held, now) !== 'active') {
         throw apiError('gone', 'The holder of this session may no longer sign in.');
       }
-      return { session, credential: credentialOf(held, region), cookie: cookies().set(token, maxSeconds) };
+      return { session, credential: credentialOf(held, region), cookie: cookies().set(token, seconds) };
     },
   };
 }

@@ -108,6 +108,8 @@ export interface Assertion {
   /** Id of the request that the assertion answers. */
   readonly requestId: string;
   readonly notOnOrAfter: Date;
+  /** How long the session may last from now on; undefined if the provider sets no end. */
+  readonly sessionMsMax: number | undefined;
   readonly nameId: string;
   readonly attributes: ReadonlyMap<string, readonly string[]>;
 }
@@ -168,9 +170,23 @@ export function readAssertion(signed: object, expected: ExpectedAssertion): Asse
     id,
     requestId: data.InResponseTo,
     notOnOrAfter: new Date(notOnOrAfter),
+    sessionMsMax: sessionMsMax(assertion, expected),
     nameId: name,
     attributes: attributesOf(assertion),
   };
+}
+
+/** Throws if the session at the identity provider has ended. */
+function sessionMsMax(assertion: Element, { now, clockSkewMs }: ExpectedAssertion): number | undefined {
+  const ends = list(assertion.AuthnStatement).flatMap(({ $ }) => $?.SessionNotOnOrAfter ?? []);
+  if (ends.length === 0) {
+    return undefined;
+  }
+  const msLeft = Math.min(...ends.map(Date.parse)) + clockSkewMs - now.getTime();
+  if (msLeft <= 0) {
+    throw apiError('forbidden', 'Your session at the identity provider has ended. Start again.');
+  }
+  return msLeft;
 }
 
 const timeAttributes = new Set([

@@ -31,7 +31,7 @@ import { authorizeUrl, personOf, serviceMetadata, verifyResponse } from './saml.
 import type { SsoKind } from './schema.ts';
 import { connectionOf, lockConnection, requireConnection } from './sign-in-connection.ts';
 import { createSignInTests, isTestToken } from './sign-in-tests.ts';
-import { createSignIns } from './sign-ins.ts';
+import { createSignIns, type RecognizedPerson } from './sign-ins.ts';
 import { causeOf, createTestPages } from './test-pages.ts';
 
 /** Maximum size of the posted form: a response of 64 KiB, in base64 and percent-encoded. */
@@ -125,11 +125,11 @@ export function ssoPages(deps: SsoPageDependencies): Page[] {
       const proof = signIns.proofOf<OidcProof>(attempt);
       const { person } = await believing(() => oidc.finish(connection, currentUrl, state, proof), visit);
       if (await isSignedInElsewhere(visit, attempt)) {
-        const member = await recognize(visit, connection, person, async (_, memberId) => memberId);
-        return confirmation(visit, attempt, member);
+        const memberId = await recognize(visit, connection, person, async (_, id) => id);
+        return confirmation(visit, attempt, { memberId });
       }
       const cookie = await recognize(visit, connection, person, (tx, memberId) =>
-        open(tx, visit, 'oidc', attempt.org_id, memberId),
+        open(tx, visit, 'oidc', attempt.org_id, { memberId }),
       );
       return arrived(attempt, cookie);
     });
@@ -165,9 +165,13 @@ export function ssoPages(deps: SsoPageDependencies): Page[] {
         );
       }
       const person = personOf(connection, assertion);
-      const member = await recognize(visit, connection, person, async (_, memberId) => memberId);
+      const memberId = await recognize(visit, connection, person, async (_, id) => id);
+      const { sessionMsMax } = assertion;
+      const sessionEndsAt =
+        sessionMsMax === undefined ? undefined : new Date(visit.now.getTime() + sessionMsMax);
+      const ticket = await signIns.makeTicket(attempt, { memberId, sessionEndsAt }, visit.now);
       // The browser does not send the cookie with a form posted from another site, but sends it with the redirect.
-      return redirectTo(`/sso/callback?ticket=${await signIns.makeTicket(attempt, member, visit.now)}`);
+      return redirectTo(`/sso/callback?ticket=${ticket}`);
     });
   }
 
@@ -188,14 +192,14 @@ export function ssoPages(deps: SsoPageDependencies): Page[] {
     const attempt = await signIns.take(ticket, 'ticket', visit.now);
     return refusing(attempt.org_id, visit, async () => {
       signIns.checkBrowser(visit, attempt);
-      const member = attempt.member_id ?? '';
+      const person = signIns.personOf(attempt);
       if (!isWanted && (await isSignedInElsewhere(visit, attempt))) {
-        return confirmation(visit, attempt, member);
+        return confirmation(visit, attempt, person);
       }
       const connection = await connectionOf(db, attempt);
       const cookie = await db.transaction(async (tx) => {
         const { kind } = await lockConnection(tx, connection);
-        return open(tx, visit, kind, attempt.org_id, member);
+        return open(tx, visit, kind, attempt.org_id, person);
       });
       return arrived(attempt, cookie);
     });
@@ -210,9 +214,13 @@ export function ssoPages(deps: SsoPageDependencies): Page[] {
    * Asks for confirmation before a session of another org is replaced: a link can start a sign-in, and the provider of
    * its org can complete it without any visible step.
    */
-  async function confirmation(visit: Visit, attempt: AttemptRow, memberId: string): Promise<PageAnswer> {
+  async function confirmation(
+    visit: Visit,
+    attempt: AttemptRow,
+    person: RecognizedPerson,
+  ): Promise<PageAnswer> {
     const name = escapeHtml((await findOrg(db, attempt.org_id))?.name ?? '');
-    const ticket = await signIns.makeTicket(attempt, memberId, visit.now);
+    const ticket = await signIns.makeTicket(attempt, person, visit.now);
     return signInAnswer(visit, {
       title: 'Switch organization?',
       main: `<p>You are signing in to <strong>${name}</strong>. This ends your current session in this browser.</p>
@@ -269,12 +277,19 @@ export function ssoPages(deps: SsoPageDependencies): Page[] {
     }
   }
 
-  async function open(tx: Transaction, visit: Visit, method: SsoKind, tenantId: string, memberId: string) {
+  async function open(
+    tx: Transaction,
+    visit: Visit,
+    method: SsoKind,
+    tenantId: string,
+    { memberId, sessionEndsAt }: RecognizedPerson,
+  ) {
     const { now, address, headers } = visit;
     const opening = {
       tenantId,
       method,
       holder: { memberId },
+      endsAt: sessionEndsAt,
       address,
       userAgent: headers['user-agent'],
       now,

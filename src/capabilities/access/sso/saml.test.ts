@@ -211,6 +211,50 @@ test('a response without a destination is believed, and one without a status is 
   expect((await attempt()).status).toBe(403);
 });
 
+describe('the end of the session at the identity provider', () => {
+  const statusAfter = async (browser: Browser, seconds: number) => {
+    world.clock.advanceSeconds(seconds);
+    const headers = { cookie: browser.cookies(url) };
+    return (await world.request('GET', `/v1/orgs/${org.id}`, { headers })).status;
+  };
+
+  test('ends the session here too, 60 seconds later at most', async () => {
+    idp.says = { sessionNotOnOrAfter: ago(-600) };
+    const posted = await fetchResponse();
+    expect((await post(posted)).status).toBe(303);
+    expect(await statusAfter(posted.browser, 300)).toBe(200);
+    expect(await statusAfter(posted.browser, 361)).toBe(401);
+  });
+
+  test('counts also if the person is asked before the session changes', async () => {
+    const browser = new Browser();
+    const other = await world.createOrg();
+    await browser.request(`${url}/console/login`, { form: { key: other.ownerKey } });
+    idp.says = { sessionNotOnOrAfter: ago(-600) };
+    const page = await post(await fetchResponse(browser));
+    const ticket = /name="ticket" value="([^"]+)"/.exec(page.text)?.[1] ?? '';
+    expect((await browser.request(`${url}/sso/callback`, { form: { ticket } })).status).toBe(303);
+    expect(await statusAfter(browser, 300)).toBe(200);
+    expect(await statusAfter(browser, 361)).toBe(401);
+  });
+
+  test('the earliest of several statements counts', async () => {
+    idp.says = { sessionNotOnOrAfter: ago(-600) };
+    idp.rewrite = (xml) => {
+      const [statement = ''] = /<saml:AuthnStatement.*<\/saml:AuthnStatement>/.exec(xml) ?? [];
+      return change(xml, statement, statement + statement.replace('OrAfter="20', 'OrAfter="21'));
+    };
+    const posted = await fetchResponse();
+    expect((await post(posted)).status).toBe(303);
+    expect(await statusAfter(posted.browser, 661)).toBe(401);
+  });
+
+  test('need not be stated', async () => {
+    idp.rewrite = (xml) => change(xml, / SessionNotOnOrAfter="[^"]*"/, '');
+    expect((await attempt()).status).toBe(303);
+  });
+});
+
 test('somebody who is in none of the groups any more loses open sessions and tickets', async () => {
   const put = async (default_role: string | null) =>
     expect(
@@ -268,6 +312,7 @@ describe('what is not believed', () => {
     ['conditions until the year 275760', { notOnOrAfter: '+275760-09-13T00:00:00.000Z' }],
     ['everything until the year 275760', year275760],
     ['a session until the year 275760', { sessionNotOnOrAfter: '+275760-09-13T00:00:00.000Z' }],
+    ['a session that has ended', { sessionNotOnOrAfter: ago(120) }],
     ['issued in the year 275760', { issueInstant: '+275760-09-13T00:00:00.000Z' }],
     ['a status that is no success', { status: 'urn:oasis:names:tc:SAML:2.0:status:Responder' }],
     ['a status that begins like success', { status: 'urn:oasis:names:tc:SAML:2.0:status:SuccessNot' }],

@@ -32,6 +32,13 @@ export interface Begun extends Pick<AttemptRow, 'org_id' | 'issuer' | 'return_to
   readonly proof?: object;
 }
 
+/** The person whom the identity provider named. */
+export interface RecognizedPerson {
+  readonly memberId: string;
+  /** End of the session that is to be opened, if the identity provider sets one. */
+  readonly sessionEndsAt?: Date | undefined;
+}
+
 export interface SignIns {
   newToken(kind: SsoKind): string;
   /** Stores the attempt. Returns the `Set-Cookie` header with the browser's cookie. */
@@ -43,8 +50,9 @@ export interface SignIns {
   take(token: string, kind: AttemptRow['kind'], now: Date, orgId?: string): Promise<AttemptRow>;
   checkBrowser(visit: Pick<Visit, 'headers'>, attempt: AttemptRow): void;
   proofOf<Proof>(attempt: AttemptRow): Proof;
-  /** Continues an attempt once the member is known; returns the token for the next step. */
-  makeTicket(attempt: AttemptRow, memberId: string, now: Date): Promise<string>;
+  /** Continues an attempt once the person is known; returns the token for the next step. */
+  makeTicket(attempt: AttemptRow, person: RecognizedPerson, now: Date): Promise<string>;
+  personOf(ticket: AttemptRow): RecognizedPerson;
 }
 
 /** The token of a SAML sign-in is used as an XML id, which must not start with a digit. */
@@ -61,6 +69,12 @@ export function createSignIns({ db, secrets, baseUrl }: SignInsDependencies): Si
     return token !== undefined && tokens.isOurs(token) ? token : undefined;
   }
 
+  const seal = (value: object, orgId: string) =>
+    secrets.encrypt(JSON.stringify(value), attemptContext(orgId));
+  function unseal<Value>({ sealed, org_id }: AttemptRow): Value {
+    return JSON.parse(secrets.decrypt(sealed ?? new Uint8Array(), attemptContext(org_id))) as Value;
+  }
+
   return {
     newToken: (kind) => prefixOf(kind) + tokens.issue(),
     async begin(visit, { token, proof, ...begun }) {
@@ -69,8 +83,7 @@ export function createSignIns({ db, secrets, baseUrl }: SignInsDependencies): Si
       await insertAttempt(db, {
         ...begun,
         digest: tokenDigest(token),
-        sealed:
-          proof === undefined ? null : secrets.encrypt(JSON.stringify(proof), attemptContext(begun.org_id)),
+        sealed: proof === undefined ? null : seal(proof, begun.org_id),
         browser_digest: tokenDigest(browser),
         member_id: null,
         expires_at: new Date(visit.now.getTime() + attemptMinutes * 60_000),
@@ -96,19 +109,25 @@ export function createSignIns({ db, secrets, baseUrl }: SignInsDependencies): Si
         throw apiError('forbidden', 'This sign-in was started in another browser. Start again in this one.');
       }
     },
-    proofOf<Proof>({ sealed, org_id }: AttemptRow): Proof {
-      return JSON.parse(secrets.decrypt(sealed ?? new Uint8Array(), attemptContext(org_id))) as Proof;
-    },
-    async makeTicket(attempt, memberId, now) {
+    proofOf: (attempt) => unseal(attempt),
+    async makeTicket(attempt, { memberId, sessionEndsAt }, now) {
       const ticket = tokens.issue();
       await insertAttempt(db, {
         ...attempt,
         kind: 'ticket',
         digest: tokenDigest(ticket),
+        sealed: sessionEndsAt === undefined ? null : seal({ sessionEndsAt }, attempt.org_id),
         member_id: memberId,
         expires_at: new Date(now.getTime() + ticketSeconds * 1_000),
       });
       return ticket;
+    },
+    personOf(ticket) {
+      const sealed: { sessionEndsAt?: string } = ticket.sealed === null ? {} : unseal(ticket);
+      return {
+        memberId: ticket.member_id ?? '',
+        sessionEndsAt: sealed.sessionEndsAt === undefined ? undefined : new Date(sealed.sessionEndsAt),
+      };
     },
   };
 }
