@@ -7,6 +7,7 @@ import {
   DatabaseUnavailable,
   type NotificationListener,
 } from '../../../platform/db/database.ts';
+import { type AddressList, isListed } from '../../../platform/http/message/address.ts';
 import { type Credentials, createCredentials } from './credentials.ts';
 
 let world: World;
@@ -149,6 +150,26 @@ test('accepts a key whose org was changed shortly before the outage', async () =
       return found?.org?.name;
     })
     .toBe('Renamed');
+});
+
+test('the keys of an org share one IP allow-list', async () => {
+  const { secret } = await world.mintKey(org, 'admin', ['org:read']);
+  const listsFor = async (cidrs: readonly string[]) => {
+    const body = { cidrs, force: true };
+    const path = `/v1/orgs/${org.id}/ip-allow-list`;
+    expect((await world.request('PUT', path, { key: org.ownerKey, body })).status).toBe(200);
+    // On PostgreSQL the notification of the change may arrive later.
+    setNotificationsHealthy(true);
+    const keys = [await credentials.find(org.ownerKey), await credentials.find(secret)];
+    return keys.map((credential) => credential?.org?.allowList);
+  };
+  const [first, second] = await listsFor(['127.0.0.0/8', '2001:db8::/32']);
+  expect(first?.ipv4).toBeDefined();
+  expect(second).toBe(first);
+  const [changed] = await listsFor(['127.0.0.1']);
+  expect(changed).not.toBe(first);
+  expect(isListed(changed as AddressList, '127.0.0.2')).toBe(false);
+  expect(await listsFor([])).toEqual([null, null]);
 });
 
 test('the changed attribution of a key applies in every process, also in an outage', async () => {

@@ -9,7 +9,7 @@
 import { NotifiedCache, NotifiedMap } from '../../../platform/cache/notified-cache.ts';
 import type { Database } from '../../../platform/db/database.ts';
 import { FairQueue } from '../../../platform/fair-queue.ts';
-import { addressBlock, addressList } from '../../../platform/http/message/address.ts';
+import { addressBlock } from '../../../platform/http/message/address.ts';
 import {
   type Credential,
   type CredentialOrg,
@@ -20,6 +20,7 @@ import { isWellFormedKey, keyDigest } from '../../../platform/http/routes/key-fo
 import type { Job } from '../../../platform/jobs/jobs.ts';
 import { ServiceUnavailable } from '../../../platform/service-unavailable.ts';
 import { onOrgChange } from '../orgs/index.ts';
+import { allowListOf } from './allow-lists.ts';
 import { attributionOf } from './attribution.ts';
 import { onKeyChange } from './change-notifications.ts';
 import { LastKnownCredentials } from './last-known-credentials.ts';
@@ -139,13 +140,12 @@ function toCredential(row: CredentialRow, region: string | undefined): Credentia
 
 /** Returns the fields of an org that every request needs, for any kind of credential. */
 export function credentialOrg(id: string, row: CredentialOrgRow, region: string | undefined): CredentialOrg {
-  const allowed = row.ip_allow_list ?? [];
   return {
     id,
     name: row.org_name ?? id,
     timezone: row.org_timezone ?? 'UTC',
     suspended: row.org_status === 'suspended',
-    allowList: allowed.length === 0 ? null : addressList(allowed),
+    allowList: allowListOf(row.ip_allow_list ?? []),
     residency: residencyIn(region, row.home_region, row.residency_mode ?? 'forward'),
   };
 }
