@@ -219,6 +219,15 @@ describe('rotating', () => {
     const { json } = await keys('POST', `/${old.id}/rotate`, org.ownerKey);
     expect(Date.parse(json.expires_at) - world.clock.now().getTime()).toBe(1_000_000);
   });
+
+  test('time before a key was created does not count to its original lifetime', async () => {
+    const old = await world.mintKey(org, 'viewer', [], {
+      not_before: '1970-01-01T00:00:00.000Z',
+      expires_at: new Date(world.clock.now().getTime() + 1_000_000).toISOString(),
+    });
+    const { json } = await keys('POST', `/${old.id}/rotate`, org.ownerKey);
+    expect(Date.parse(json.expires_at) - world.clock.now().getTime()).toBe(1_000_000);
+  });
 });
 
 describe('listing', () => {

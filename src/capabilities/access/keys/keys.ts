@@ -155,8 +155,8 @@ function inheritedValidity(key: KeyRow, now: Date): Pick<KeyDraft, 'notBefore' |
   if (key.expires_at === null) {
     return {};
   }
-  const validFrom = key.not_before ?? key.created_at;
-  const lifetimeMs = key.expires_at.getTime() - validFrom.getTime();
+  const validFromMs = Math.max(key.created_at.getTime(), key.not_before?.getTime() ?? 0);
+  const lifetimeMs = key.expires_at.getTime() - validFromMs;
   return { expiresAt: new Date(Math.min(now.getTime() + lifetimeMs, latestExpiryMs)) };
 }
 
