@@ -1,6 +1,7 @@
 /**
  * Every operation that grants access to a key or a person: a caller can grant at most its own role and scopes. A member
- * has every scope when signed in, so a key with few scopes can create no members, no links and no way to sign in.
+ * has every scope when signed in, so a key with few scopes can create no members, no links and no way to sign in. Neither can
+ * a key with locked attribution, because it is not locked for members.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Scope, scopes } from '../../src/contract/scopes.ts';
@@ -128,6 +129,48 @@ describe('an owner key without all scopes cannot grant more than it has', () => 
     const renamed = await send('PATCH', path, { name: 'Eve', role: 'viewer' }, { key: narrowKey });
     expect([renamed.status, renamed.json.name]).toEqual([200, 'Eve']);
     expect((await send('DELETE', path, undefined, { key: narrowKey })).status).toBe(204);
+  });
+});
+
+describe('an owner key with locked attribution cannot grant access to members', () => {
+  const isForMembers = ({ id, body = {} }: Attempt) => !id.startsWith('keys.') && !('keys' in body);
+  let locked: { readonly id: string; readonly secret: string };
+  beforeAll(async () => {
+    locked = await world.mintKey(org, 'owner', scopes, {
+      attribution: { department: 'a' },
+      attribution_locked: ['department'],
+    });
+  });
+
+  test.each(
+    attempts
+      .filter(isForMembers)
+      .map((attempt) => [`${attempt.id} ${JSON.stringify(attempt.body ?? {})}`, attempt] as const),
+  )('%s', async (_, { method, path, body }) => {
+    await asOwner('PUT', 'sso', oidc);
+    const before = await Promise.all([stateOf('members'), stateOf('sso')]);
+    const { status, json } = await send(method, path(), body, { key: locked.secret });
+    expect([status, json?.error?.code, json?.error?.details]).toEqual([
+      403,
+      'forbidden',
+      { field: 'department' },
+    ]);
+    expect(await Promise.all([stateOf('members'), stateOf('sso')])).toEqual(before);
+    await asOwner('DELETE', 'sso');
+  });
+
+  test('neither can its console session', async () => {
+    const { cookie } = await signIn(world, locked.secret, org.id);
+    const { status } = await send('POST', `members/${memberId}/sign-in-link`, undefined, {
+      headers: { cookie, 'sec-fetch-site': 'same-origin' },
+    });
+    expect(status).toBe(403);
+  });
+
+  test('a key whose attribution is not locked can', async () => {
+    const key = await world.mintKey(org, 'owner', scopes, { attribution: { department: 'a' } });
+    const path = `members/${memberId}/sign-in-link`;
+    expect((await send('POST', path, undefined, { key: key.secret })).status).toBe(200);
   });
 });
 

@@ -12,6 +12,7 @@ import {
 import { withDefaults } from '../../../ledger/attribution.ts';
 import { tagsMax } from '../../../ledger/scope.ts';
 import type { Caller } from '../../../platform/http/routes/access.ts';
+import { isMember } from '../../../platform/http/routes/granting.ts';
 import type { KeyAttributionInput, StatedAttribution } from './schema.ts';
 
 export const noAttribution: Attribution = { values: {}, locked: [] };
@@ -78,14 +79,6 @@ export function checkCovers(caller: Caller, { values, locked }: Attribution): vo
       );
     }
   }
-}
-
-/**
- * A member who may manage keys manages those of services and other members too. The lock of a member's session fixes who
- * spends with it, not whose keys it manages.
- */
-function isMember({ session }: Caller): boolean {
-  return session?.actor === 'member';
 }
 
 function checked(caller: Caller, attribution: Attribution): Attribution {

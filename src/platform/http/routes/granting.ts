@@ -1,5 +1,5 @@
-/** Granting access to a key or a person: a caller can grant at most its own role and scopes. */
-import { apiError } from '../../../contract/api-error.ts';
+/** Granting access to a key or a person: a caller can grant at most its own role and scopes, within its locked attribution. */
+import { apiError, apiErrorWithDetails } from '../../../contract/api-error.ts';
 import { type Role, scopes } from '../../../contract/scopes.ts';
 import { type Caller, outranks } from './access.ts';
 
@@ -17,7 +17,26 @@ export function checkMayGrant(caller: Caller, role: Role, granted: Iterable<stri
   }
 }
 
-/** A member has every scope, so inviting a member or signing one in requires all of them. */
+/**
+ * A member has every scope, so inviting a member or signing one in requires all of them. The attribution that is locked for
+ * a key does not apply to members, so such a key would lose its locks.
+ */
 export function checkMayGrantMembership(caller: Caller, role: Role): void {
   checkMayGrant(caller, role, memberScopes);
+  const field = isMember(caller) ? undefined : caller.attribution?.locked[0];
+  if (field !== undefined) {
+    throw apiErrorWithDetails(
+      'forbidden',
+      { field },
+      `Your key fixes the value of \`${field}\`. It cannot grant access to members, for whom this value is not fixed.`,
+    );
+  }
+}
+
+/**
+ * True for a signed-in member, who may manage keys of services and other people. The lock of a member's session fixes who
+ * spends with it, not whose access it manages.
+ */
+export function isMember({ session }: Caller): boolean {
+  return session?.actor === 'member';
 }
