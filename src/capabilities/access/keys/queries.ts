@@ -137,25 +137,36 @@ export async function lockKey(
   return row;
 }
 
-/** Returns whether two keys have the same holder: both are rotations of the same first key. */
+/**
+ * Returns whether two keys or members are the same holder: both keys are rotations of the same first key, or both belong to
+ * the same member, to whom a key is locked.
+ */
 export async function isSameHolder(
   db: Queryable,
   orgId: string,
   one: string,
   other: string,
 ): Promise<boolean> {
-  const firsts = await db.query<{ id: string }>(
+  const holders = await db.query<{ key_id: string; holder_id: string }>(
     `WITH RECURSIVE line AS (
-       SELECT id AS asked, id, rotated_from FROM keys WHERE org_id = $1 AND id = ANY($2)
+       SELECT id AS key_id, id, rotated_from FROM keys WHERE org_id = $1 AND id = ANY($2)
        UNION
-       SELECT line.asked, keys.id, keys.rotated_from
+       SELECT line.key_id, keys.id, keys.rotated_from
          FROM keys JOIN line ON keys.id = line.rotated_from WHERE keys.org_id = $1
      )
-     SELECT id FROM line WHERE rotated_from IS NULL`,
+     SELECT key_id, id AS holder_id FROM line WHERE rotated_from IS NULL
+     UNION ALL
+     SELECT id, attribution ->> 'member_id' FROM keys
+      WHERE org_id = $1 AND id = ANY($2) AND 'member_id' = ANY(attribution_locked)`,
     [orgId, [one, other]],
   );
-  // If one of the ids is a member and not a key, at most one first key is found.
-  return one === other || (firsts.length === 2 && firsts[0]?.id === firsts[1]?.id);
+  // The id of a member is not that of a key, so it has no rows.
+  const holdersOf = (id: string) => [
+    id,
+    ...holders.filter(({ key_id }) => key_id === id).map(({ holder_id }) => holder_id),
+  ];
+  const others = holdersOf(other);
+  return holdersOf(one).some((holder) => others.includes(holder));
 }
 
 /** Returns the roles of keys by id. */

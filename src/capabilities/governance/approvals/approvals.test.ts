@@ -3,6 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { createWorld, type World } from '../../../../test/harness.ts';
 import { recordedOf } from '../../../../test/support/limits.ts';
 import { errorOf, type PolicyWorld, policyWorld } from '../../../../test/support/policies.ts';
+import { cookieOf, postForm } from '../../../../test/support/sign-in.ts';
 import { scopes } from '../../../contract/scopes.ts';
 
 let world: World;
@@ -256,6 +257,36 @@ describe('deciding', () => {
     expect(errorOf(low)).toEqual([403, 'forbidden', {}]);
     expect(await read(approval_id)).toMatchObject({ state: 'pending' });
     expect((await here.approve(approval_id)).status).toBe(200);
+  });
+
+  test('is not possible for a member with a request of their own key, nor the other way round', async () => {
+    const signedIn = async (email: string) => {
+      const invited = await here.call('POST', '/members', { email, role: 'admin' });
+      const joined = await postForm(world, new URL(invited.json.sign_in_url).pathname, {});
+      const headers = { cookie: cookieOf(joined), 'sec-fetch-site': 'same-origin' };
+      const call = (method: string, path: string, body: object) =>
+        world.request(method, path, { headers, body });
+      const ownKey = () => call('POST', `/v1/orgs/${here.org.id}/keys`, { name: 'a', role: 'admin', scopes });
+      return {
+        keys: [(await ownKey()).json.secret, (await ownKey()).json.secret],
+        call,
+        approve: (id: string) => call('POST', `/v1/orgs/${here.org.id}/approvals/${id}/approve`, {}),
+      };
+    };
+    const ada = await signedIn('ada@example.com');
+    const bob = await signedIn('bob@example.com');
+    const [first = '', second = ''] = ada.keys;
+    const approveWith = (key: string, id: string) => here.call('POST', `/approvals/${id}/approve`, {}, key);
+
+    const byKey = (await here.run({}, first)).json.error.details.approval_id;
+    expect(errorOf(await ada.approve(byKey))).toEqual([403, 'forbidden', {}]);
+    expect(errorOf(await approveWith(second, byKey))).toEqual([403, 'forbidden', {}]);
+    expect((await bob.approve(byKey)).status).toBe(200);
+
+    const run = await ada.call('POST', '/v1/runs', { model: 'gpt-4o', cost_usd: '0.5' });
+    const bySession = run.json.error.details.approval_id;
+    expect(errorOf(await approveWith(first, bySession))).toEqual([403, 'forbidden', {}]);
+    expect((await approveWith(bob.keys[0] ?? '', bySession)).status).toBe(200);
   });
 
   test('stores the reason of a denial, and the next attempt requests a new approval', async () => {
