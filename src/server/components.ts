@@ -1,5 +1,5 @@
 /** The components that routes, pages, jobs and the pipeline share: caches, write-behind buffers, sessions, checks. */
-import { createCredentials, createKeyUses } from '../capabilities/access/keys/index.ts';
+import { createCredentials, createKeyUses, createTokenLookups } from '../capabilities/access/keys/index.ts';
 import { createMemberLinks, createMemberMails } from '../capabilities/access/members/index.ts';
 import { consoleLinks, createSessions } from '../capabilities/access/sessions/index.ts';
 import { requiresSso } from '../capabilities/access/sso/index.ts';
@@ -100,16 +100,20 @@ export function createComponents(deps: AppDependencies) {
   });
   const failsOpen = config.edgeFailMode === 'open';
   const keyUses = createKeyUses({ db, clock });
+  const lookups = createTokenLookups();
+  const { region } = config;
   const credentials = createCredentials(db, {
     acceptLastKnown: failsOpen,
-    region: config.region,
+    region,
     used: keyUses.used,
+    lookups,
   });
 
-  const impersonation = createImpersonation({ db, clock, ids, heads, log, faults, region: config.region });
-  const findCredential = async (token: string, address?: string) =>
-    (await credentials.find(token, address)) ?? regions?.findCredential(token);
-  const sessions = createSessions({ db, ids, secrets, lifetimes: config, region: config.region, baseUrl });
+  const impersonation = createImpersonation({ db, clock, ids, heads, log, faults, region, lookups });
+  const findCredential = async (token: string, address: string) =>
+    (await credentials.find(token, address)) ??
+    (regions && lookups.run(address, () => regions.findCredential(token)));
+  const sessions = createSessions({ db, ids, secrets, lifetimes: config, region, baseUrl });
   const backoff = new AuthBackoff(config.authBackoffAttempts, clock);
   const links = consoleLinks({ db, ids, heads, secrets, sessions, admitsWithoutApproval, baseUrl });
   const memberLinks = createMemberLinks({ db, secrets, baseUrl, requiresSso });

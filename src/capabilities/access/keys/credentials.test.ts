@@ -10,6 +10,8 @@ import {
 import { type AddressList, isListed } from '../../../platform/http/message/address.ts';
 import { type Credentials, createCredentials } from './credentials.ts';
 
+const address = '192.0.2.1';
+
 let world: World;
 let org: TestOrg;
 let credentials: Credentials;
@@ -69,7 +71,7 @@ function comeBack(): void {
  */
 async function untilCached(token: string): Promise<void> {
   const cached = async () => {
-    await credentials.find(token);
+    await credentials.find(token, address);
     return credentials.peek(token);
   };
   await expect.poll(cached).toBeDefined();
@@ -78,7 +80,7 @@ async function untilCached(token: string): Promise<void> {
 test('accepts a key that was cached', async () => {
   await untilCached(org.ownerKey);
   goAway();
-  expect((await credentials.find(org.ownerKey))?.org?.id).toBe(org.id);
+  expect((await credentials.find(org.ownerKey, address))?.org?.id).toBe(org.id);
 });
 
 test('does not accept a key that was revoked before and was not presented since', async () => {
@@ -87,8 +89,8 @@ test('does not accept a key that was revoked before and was not presented since'
   await untilCached(org.ownerKey);
   await revoke(id);
   goAway();
-  await expect(credentials.find(secret)).rejects.toThrow(DatabaseUnavailable);
-  expect(await credentials.find(org.ownerKey), 'another key of the org').toBeDefined();
+  await expect(credentials.find(secret, address)).rejects.toThrow(DatabaseUnavailable);
+  expect(await credentials.find(org.ownerKey, address), 'another key of the org').toBeDefined();
 });
 
 test('does not accept the keys of an org that was suspended before', async () => {
@@ -98,8 +100,8 @@ test('does not accept the keys of an org that was suspended before', async () =>
   const path = `/v1/admin/orgs/${org.id}/suspend`;
   expect((await world.request('POST', path, { key: world.operatorKey })).status).toBe(200);
   goAway();
-  await expect(credentials.find(org.ownerKey)).rejects.toThrow(DatabaseUnavailable);
-  expect(await credentials.find(other.ownerKey)).toBeDefined();
+  await expect(credentials.find(org.ownerKey, address)).rejects.toThrow(DatabaseUnavailable);
+  expect(await credentials.find(other.ownerKey, address)).toBeDefined();
 });
 
 test('does not accept a key that was revoked while notifications were missed, once the database was back', async () => {
@@ -110,8 +112,8 @@ test('does not accept a key that was revoked while notifications were missed, on
   comeBack();
   await untilCached(org.ownerKey);
   goAway();
-  await expect(credentials.find(secret)).rejects.toThrow(DatabaseUnavailable);
-  expect(await credentials.find(org.ownerKey)).toBeDefined();
+  await expect(credentials.find(secret, address)).rejects.toThrow(DatabaseUnavailable);
+  expect(await credentials.find(org.ownerKey, address)).toBeDefined();
 });
 
 test('accepts in a second outage a key that was not presented since the first, unless it was revoked', async () => {
@@ -120,7 +122,7 @@ test('accepts in a second outage a key that was not presented since the first, u
   await untilCached(secret);
   await untilCached(kept);
   goAway();
-  expect(await credentials.find(kept)).toBeDefined();
+  expect(await credentials.find(kept, address)).toBeDefined();
   await revoke(id);
   comeBack();
   for (const job of credentials.jobs) {
@@ -129,8 +131,8 @@ test('accepts in a second outage a key that was not presented since the first, u
     }
   }
   goAway();
-  expect(await credentials.find(kept)).toMatchObject({ revoked: false });
-  expect(await credentials.find(secret)).toMatchObject({ revoked: true });
+  expect(await credentials.find(kept, address)).toMatchObject({ revoked: false });
+  expect(await credentials.find(secret, address)).toMatchObject({ revoked: true });
 });
 
 test('accepts a key whose org was changed shortly before the outage', async () => {
@@ -145,7 +147,7 @@ test('accepts a key whose org was changed shortly before the outage', async () =
     .poll(async () => {
       await job?.runOnce();
       goAway();
-      const found = await credentials.find(org.ownerKey).catch(() => undefined);
+      const found = await credentials.find(org.ownerKey, address).catch(() => undefined);
       comeBack();
       return found?.org?.name;
     })
@@ -174,7 +176,7 @@ test('the keys of an org share one IP allow-list', async () => {
 
 test('the changed attribution of a key applies in every process, also in an outage', async () => {
   const key = await world.mintKey(org, 'viewer', [], { attribution: { team: 'before' } });
-  const attributionNow = async () => (await credentials.find(key.secret))?.attribution;
+  const attributionNow = async () => (await credentials.find(key.secret, address))?.attribution;
   expect(await attributionNow()).toEqual({ values: { team: 'before' }, locked: [] });
   expect(credentials.peek(key.secret)?.attribution?.values).toEqual({ team: 'before' });
   const changed = await world.request('PATCH', `/v1/orgs/${org.id}/keys/${key.id}`, {

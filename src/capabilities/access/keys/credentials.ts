@@ -8,8 +8,6 @@
  */
 import { NotifiedCache, NotifiedMap } from '../../../platform/cache/notified-cache.ts';
 import type { Database } from '../../../platform/db/database.ts';
-import { FairQueue } from '../../../platform/fair-queue.ts';
-import { addressBlock } from '../../../platform/http/message/address.ts';
 import {
   type Credential,
   type CredentialOrg,
@@ -25,17 +23,16 @@ import { attributionOf } from './attribution.ts';
 import { onKeyChange } from './change-notifications.ts';
 import { LastKnownCredentials } from './last-known-credentials.ts';
 import { type CredentialOrgRow, type CredentialRow, findKeyByDigest, findKeysByDigest } from './queries.ts';
+import { createTokenLookups, type TokenLookups } from './token-lookups.ts';
 
 const cachedCredentialsMax = 50_000;
 const recentTokensMax = 1_000;
-/** Bounds of concurrent lookups: unknown tokens must not fill the queue for a database connection. */
-const lookupBounds = { concurrency: 64, waitingMax: 2_000, waitMsMax: 3_000 };
 
 export interface Credentials {
   /** Returns the cached credential, or undefined if it must be loaded. */
   peek(token: string): Credential | undefined;
-  /** Queries the database if necessary. Clients are not identified yet, so their addresses take turns. */
-  find(token: string, address?: string): Promise<Credential | undefined>;
+  /** Queries the database if necessary. `address` is that of the client. */
+  find(token: string, address: string): Promise<Credential | undefined>;
   readonly jobs: readonly Job[];
 }
 
@@ -46,13 +43,14 @@ export interface CredentialOptions {
   readonly region?: string | undefined;
   /** Called with every key that is presented, unless its last known credential is used. */
   readonly used?: (keyId: string, tenantId: string) => void;
+  /** Bounds that are shared with lookups of other tokens. Default: own bounds. */
+  readonly lookups?: TokenLookups;
 }
 
 export function createCredentials(
   db: Database,
-  { acceptLastKnown = false, region, used }: CredentialOptions = {},
+  { acceptLastKnown = false, region, used, lookups = createTokenLookups() }: CredentialOptions = {},
 ): Credentials {
-  const lookups = new FairQueue({ resource: 'the database', ...lookupBounds });
   const load = async (digest: string) => {
     const row = await findKeyByDigest(db, digest);
     return row && toCredential(row, region);
@@ -101,14 +99,14 @@ export function createCredentials(
       used?.(credential.keyId, credential.org?.id ?? platformTenant);
       return credential;
     },
-    async find(token, address = '') {
+    async find(token, address) {
       if (!isWellFormedKey(token)) {
         return undefined;
       }
       const digest = keyDigest(token);
       let credential: Credential | undefined;
       try {
-        credential = await lookups.run(addressBlock(address), async () => cache.get(digest));
+        credential = await lookups.run(address, async () => cache.get(digest));
       } catch (error) {
         const last = lastKnown?.get(digest);
         if (last !== undefined && error instanceof ServiceUnavailable) {

@@ -20,4 +20,5 @@ export {
 export { keyRoutes } from './routes.ts';
 export { MintKey, MintOperatorKey } from './schema.ts';
 export { scopesInForce } from './scopes-in-force.ts';
+export { createTokenLookups, type TokenLookups } from './token-lookups.ts';
 export { createKeyUses } from './uses.ts';

@@ -132,8 +132,12 @@ export function consoleLinks(deps: ConsoleLinkDependencies): { routes: Route[]; 
       path,
       async handler(visit) {
         const { params, now, address, headers } = visit;
+        const token = params.token ?? '';
+        if (!tokens.isOurs(token)) {
+          throw over();
+        }
         const { cookie } = await db.transaction(async (tx) => {
-          const link = await takeLink(tx, tokenDigest(params.token ?? ''));
+          const link = await takeLink(tx, tokenDigest(token));
           if (link === undefined || link.expires_at <= now) {
             throw over();
           }

@@ -23,7 +23,7 @@ export interface SignInDependencies extends Appending {
   readonly sessions: Sessions;
   readonly backoff: AuthBackoff;
   readonly attempts: Pick<Attempts, 'note'>;
-  findCredential(token: string): Promise<Credential | undefined>;
+  findCredential(token: string, address: string): Promise<Credential | undefined>;
   /** Returns true if the org requires SSO; then keys cannot sign in. */
   requiresSso(db: Queryable, orgId: string): Promise<boolean>;
 }
@@ -32,7 +32,7 @@ export function signInPages(deps: SignInDependencies): Page[] {
   const { db, ids, heads, sessions, backoff, attempts, findCredential, requiresSso } = deps;
 
   async function signInWithKey(visit: Visit, form: URLSearchParams): Promise<PageAnswer> {
-    const credential = await findCredential((form.get('key') ?? '').trim());
+    const credential = await findCredential((form.get('key') ?? '').trim(), visit.address);
     try {
       if (credential === undefined) {
         throw unknownKey(visit);

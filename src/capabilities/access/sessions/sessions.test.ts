@@ -1,7 +1,10 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { createWorld, type TestOrg, type World } from '../../../../test/harness.ts';
 import { cookieOf, formType, postForm, signIn } from '../../../../test/support/sign-in.ts';
 import { scopes } from '../../../contract/scopes.ts';
+import { AuthBackoff } from '../../../platform/http/pipeline/auth-backoff.ts';
+import type { Visit } from '../../../platform/http/routes/page.ts';
+import { type SignInDependencies, signInPages } from './pages.ts';
 
 let world: World;
 let org: TestOrg;
@@ -85,6 +88,36 @@ describe('signing in with a key', () => {
     }
     const answer = await guess();
     expect([answer.status, answer.headers['retry-after']]).toEqual([429, '60']);
+  });
+
+  test('looks keys up under the address of the visitor, so that addresses take turns', async () => {
+    const addresses: string[] = [];
+    const deps: Partial<SignInDependencies> = {
+      async findCredential(_, address) {
+        addresses.push(address);
+        return undefined;
+      },
+      backoff: new AuthBackoff(10, world.clock),
+      attempts: { note() {} },
+    };
+    const login = signInPages(deps as SignInDependencies).find(
+      ({ method, path }) => method === 'POST' && path === '/console/login',
+    );
+    const visit: Partial<Visit> = {
+      address: '192.0.2.7',
+      headers: {},
+      now: world.clock.now(),
+      form: async () => new URLSearchParams({ key: 'guess' }),
+    };
+    expect((await login?.handler(visit as Visit))?.status).toBe(401);
+    expect(addresses).toEqual(['192.0.2.7']);
+  });
+
+  test('a link that was never issued takes no transaction', async () => {
+    const transaction = vi.spyOn(world.db, 'transaction');
+    expect((await postForm(world, '/console/link/invented', {})).status).toBe(410);
+    expect(transaction).not.toHaveBeenCalled();
+    transaction.mockRestore();
   });
 
   test('returns only to pages of the console', async () => {

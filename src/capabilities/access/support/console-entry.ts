@@ -40,7 +40,7 @@ export function createConsoleEntry({
     token: string,
     { address, now }: Pick<Visit, 'address' | 'now'>,
   ): Promise<Credential> {
-    const credential = await impersonation.find(token);
+    const credential = await impersonation.find(token, address);
     if (credential === undefined) {
       const seconds = backoff.failed(address);
       throw seconds === undefined

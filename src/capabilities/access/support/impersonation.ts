@@ -12,7 +12,7 @@ import { isWellFormedKey, keyDigest } from '../../../platform/http/routes/key-fo
 import type { Log } from '../../../platform/log.ts';
 import type { Clock } from '../../../platform/time/clock.ts';
 import { type Appending, recordAttempt } from '../../compliance/audit/index.ts';
-import { credentialOrg } from '../keys/index.ts';
+import { credentialOrg, type TokenLookups } from '../keys/index.ts';
 import { tokenEnvironment } from './grants.ts';
 import { findSession, insertAccess } from './queries.ts';
 
@@ -22,10 +22,12 @@ export interface ImpersonationDependencies extends Appending {
   readonly log: Log;
   readonly faults: Faults;
   readonly region: string | undefined;
+  readonly lookups: TokenLookups;
 }
 
 export interface Impersonation {
-  find(token: string): Promise<Credential | undefined>;
+  /** `address` is that of the client. */
+  find(token: string, address: string): Promise<Credential | undefined>;
   /** Records a request; throws 503 if the record cannot be written. */
   record(request: ImpersonatedRequest): Promise<void>;
 }
@@ -43,7 +45,7 @@ function shortened(path: string): string {
 }
 
 export function createImpersonation(deps: ImpersonationDependencies): Impersonation {
-  const { db, clock, ids, heads, log, faults, region } = deps;
+  const { db, clock, ids, heads, log, faults, region, lookups } = deps;
 
   async function write(request: ImpersonatedRequest) {
     const { support, orgId, route, method, path, error, address, traceId, now } = request;
@@ -91,11 +93,11 @@ export function createImpersonation(deps: ImpersonationDependencies): Impersonat
   }
 
   return {
-    async find(token) {
+    async find(token, address) {
       if (!token.startsWith(`svc_${tokenEnvironment}_`) || !isWellFormedKey(token)) {
         return undefined;
       }
-      const session = await findSession(db, keyDigest(token), clock.now());
+      const session = await lookups.run(address, () => findSession(db, keyDigest(token), clock.now()));
       return (
         session && {
           keyId: session.id,

@@ -2,6 +2,10 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createWorld, type TestOrg, type World } from '../../../../test/harness.ts';
 import type { Scope } from '../../../contract/scopes.ts';
 import { scopes } from '../../../contract/scopes.ts';
+import type { Database } from '../../../platform/db/database.ts';
+import { generateKey } from '../../../platform/http/routes/key-format.ts';
+import { createTokenLookups } from '../keys/index.ts';
+import { createImpersonation, type ImpersonationDependencies } from './impersonation.ts';
 
 let world: World;
 let org: TestOrg;
@@ -455,4 +459,28 @@ test('the allow-list and status of the org apply to support too', async () => {
   await world.request('DELETE', `/v1/admin/orgs/${strict.id}/ip-allow-list`, { key: world.operatorKey });
   await world.request('POST', `/v1/admin/orgs/${strict.id}/suspend`, { key: world.operatorKey });
   expect(codeOf(await get(token, `/v1/orgs/${strict.id}`))).toBe('org_suspended');
+});
+
+test('unknown tokens of one address do not fill the queue of the database', async () => {
+  const waiting: ((rows: never[]) => void)[] = [];
+  const db = {
+    ...world.db,
+    query: () => new Promise<never[]>((resolve) => waiting.push(resolve)),
+  } as Database;
+  const { find } = createImpersonation({
+    db,
+    clock: world.clock,
+    lookups: createTokenLookups(),
+  } as ImpersonationDependencies);
+  const guesses = Array.from({ length: 200 }, () => find(generateKey('support'), '192.0.2.1'));
+  const queries = waiting.length;
+  expect(queries).toBeLessThan(100);
+  const other = find(generateKey('support'), '198.51.100.1');
+  expect(waiting).toHaveLength(queries + 1);
+  const all = Promise.all([...guesses, other]);
+  for (let resolve = waiting.shift(); resolve !== undefined; resolve = waiting.shift()) {
+    resolve([]);
+    await new Promise(setImmediate);
+  }
+  expect(new Set(await all)).toEqual(new Set([undefined]));
 });

@@ -20,7 +20,7 @@ export interface IdentifyDependencies {
   /** Finds the credential of a token, at once if it is cached; undefined if there is none. */
   findCredential(token: string, address: string): Found | Promise<Found>;
   /** Finds the credential of a token that belongs to a support session; undefined if there is none. */
-  findSupportSession(token: string): Promise<Found>;
+  findSupportSession(token: string, address: string): Promise<Found>;
   readonly sessions: SessionFinder;
   readonly recordImpersonated: RecordImpersonated;
   /** The URL at which browsers reach this service. */
@@ -108,7 +108,8 @@ export function createIdentify(deps: IdentifyDependencies): Identify {
 
   async function recordIfSupport(context: RequestContext, decide: () => undefined): Promise<undefined> {
     const token = presentedToken(context.request);
-    const credential = token === undefined ? undefined : await deps.findSupportSession(token);
+    const credential =
+      token === undefined ? undefined : await deps.findSupportSession(token, context.address);
     if (credential !== undefined) {
       await onRecord(deps.recordImpersonated, credential, recordOf(context), decide);
     }
