@@ -25,6 +25,8 @@ export interface MadeLink extends Required<MemberChange> {
 }
 
 export interface MemberLinks {
+  /** Returns whether the token was issued here, without a query. */
+  isOurs(token: string): boolean;
   make(tx: Transaction, now: Date, id: MemberId): Promise<MadeLink>;
   /** Returns the member of a usable link. */
   find(token: string, now: Date): Promise<MemberRow | undefined>;
@@ -41,6 +43,7 @@ export function createMemberLinks({ db, secrets, baseUrl, requiresSso }: LinkDep
   }
 
   return {
+    isOurs: tokens.isOurs,
     find: (token, now) => find(db, token, now),
     async make(tx, now, id) {
       let token: string | undefined;

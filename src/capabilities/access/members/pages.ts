@@ -47,8 +47,12 @@ export function memberPages({ db, ids, heads, sessions, links }: MemberPageDepen
       path,
       async handler(visit) {
         const { params, now, address, headers, traceId } = visit;
+        const token = params.token ?? '';
+        if (!links.isOurs(token)) {
+          throw over();
+        }
         const opened = await db.transaction(async (tx) => {
-          const used = await links.use(tx, now, params.token ?? '');
+          const used = await links.use(tx, now, token);
           if (used === undefined) {
             throw over();
           }

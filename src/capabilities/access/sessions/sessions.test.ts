@@ -113,13 +113,6 @@ describe('signing in with a key', () => {
     expect(addresses).toEqual(['192.0.2.7']);
   });
 
-  test('a link that was never issued takes no transaction', async () => {
-    const transaction = vi.spyOn(world.db, 'transaction');
-    expect((await postForm(world, '/console/link/invented', {})).status).toBe(410);
-    expect(transaction).not.toHaveBeenCalled();
-    transaction.mockRestore();
-  });
-
   test('returns only to pages of the console', async () => {
     const goal = async (return_to: string) =>
       (await postForm(world, '/console/login', { key: org.ownerKey, return_to })).headers.location;
@@ -364,6 +357,16 @@ describe('listing and ending', () => {
     ]);
   });
 });
+
+test.each(['/console/link/invented', '/console/invitations/invented'])(
+  'a link that was never issued takes no transaction: %s',
+  async (path) => {
+    const transaction = vi.spyOn(world.db, 'transaction');
+    expect((await postForm(world, path, {})).status).toBe(410);
+    expect(transaction).not.toHaveBeenCalled();
+    transaction.mockRestore();
+  },
+);
 
 test('over HTTPS the cookie is bound to the host', async () => {
   const secure = await createWorld({}, { baseUrl: 'https://purser.example' });
