@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { createWorld, type TestOrg, type World } from '../../../../test/harness.ts';
 import { cookieOf, formType, postForm, signIn } from '../../../../test/support/sign-in.ts';
 import { scopes } from '../../../contract/scopes.ts';
+import { DatabaseUnavailable } from '../../../platform/db/database.ts';
 import { AuthBackoff } from '../../../platform/http/pipeline/auth-backoff.ts';
 import type { Visit } from '../../../platform/http/routes/page.ts';
 import { type SignInDependencies, signInPages } from './pages.ts';
@@ -273,6 +274,24 @@ describe('its lifetime', () => {
       expect((await readOrg(cookie)).status).toBe(200);
     }
     world.clock.advanceSeconds(3_600);
+    expect(outcome(await readOrg(cookie))).toEqual([401, 'session_revoked']);
+  });
+
+  test('reads work while its last use cannot be stored, because the database is read-only', async () => {
+    const { cookie } = await signIn(world, org.ownerKey, org.id);
+    const query = world.db.query.bind(world.db);
+    const spy = vi.spyOn(world.db, 'query').mockImplementation(async (sql, ...params) => {
+      if (sql.startsWith('UPDATE sessions')) {
+        throw new DatabaseUnavailable('read-only');
+      }
+      return query(sql, ...params) as never;
+    });
+    world.clock.advanceSeconds(3_500);
+    expect((await readOrg(cookie)).status).toBe(200);
+    expect(spy.mock.calls.some(([sql]) => sql.startsWith('UPDATE sessions'))).toBe(true);
+    spy.mockRestore();
+    // The last use was not stored, so the session ends an hour after the one before.
+    world.clock.advanceSeconds(100);
     expect(outcome(await readOrg(cookie))).toEqual([401, 'session_revoked']);
   });
 

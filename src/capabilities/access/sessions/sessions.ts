@@ -12,6 +12,7 @@ import { type CallerSession, type Credential, platformTenant } from '../../../pl
 import { memberScopes } from '../../../platform/http/routes/granting.ts';
 import type { Ids } from '../../../platform/ids.ts';
 import type { Secrets } from '../../../platform/secrets/secrets.ts';
+import { ServiceUnavailable } from '../../../platform/service-unavailable.ts';
 import { attributionOf, credentialOrg, memberAttribution } from '../keys/index.ts';
 import {
   findSessionByDigest,
@@ -142,9 +143,17 @@ export function createSessions({
   };
 }
 
+/** A database that cannot be written now, because its disk is almost full, must still be readable: the last use is then not stored. */
 async function touch(db: Queryable, session: SessionRow, now: Date, everySeconds: number): Promise<void> {
-  if (now.getTime() - session.last_seen_at.getTime() >= everySeconds * 1_000) {
+  if (now.getTime() - session.last_seen_at.getTime() < everySeconds * 1_000) {
+    return;
+  }
+  try {
     await touchSession(db, session, now);
+  } catch (error) {
+    if (!(error instanceof ServiceUnavailable)) {
+      throw error;
+    }
   }
 }
 
