@@ -15,7 +15,8 @@ const collectMs = { alone: 100, shared: 20 };
 
 export function createAppGateway(deps: AppDependencies, components: Components): Gateway | undefined {
   const { config, clock, db, log, services } = deps;
-  const { credentials, findCredential, backoff, refusals, capabilities, edgeDependencies } = components;
+  const { credentials, impersonation, findCredential, backoff, refusals, capabilities, edgeDependencies } =
+    components;
   if (!config.gateway) {
     return undefined;
   }
@@ -35,6 +36,8 @@ export function createAppGateway(deps: AppDependencies, components: Components):
     runs: components.runDependencies,
     findCredential,
     peekCredential: (token) => credentials.peek(token),
+    findSupportSession: impersonation.find,
+    recordImpersonated: impersonation.record,
     backoff,
     checkRequestRate: components.checkRequestRate,
     failOpen: failOpen && {

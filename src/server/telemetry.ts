@@ -10,12 +10,14 @@ export function createAppTelemetry(
   components: Components,
   gateway: Gateway | undefined,
 ): Telemetry {
-  const { credentials, findCredential, backoff, checkRequestRate, runDependencies } = components;
+  const { credentials, impersonation, findCredential, backoff, checkRequestRate, runDependencies } = components;
   const telemetry = createTelemetry({
     log,
     runs: runDependencies,
     findCredential,
     peekCredential: (token) => credentials.peek(token),
+    findSupportSession: impersonation.find,
+    recordImpersonated: impersonation.record,
     backoff,
     checkRequestRate,
     bodyBytesMax: config.bodyLimitBytes,

@@ -318,6 +318,41 @@ describe('what the org sees', () => {
     expect((await own('GET', '?kind=request', undefined, watched)).json.data).toHaveLength(before);
   });
 
+  test('calls of the gateway and OpenTelemetry requests, which are answered in their formats', async () => {
+    const watched = await world.createOrg();
+    const { token, grantId, id } = await session(['runs:write'], watched);
+    const report = (path: string) => world.request('POST', path, { key: token, body: { resourceSpans: [] } });
+    const openai = await world.request('POST', '/openai/v1/chat/completions', { key: token, body: {} });
+    expect([openai.status, openai.json.error.code]).toEqual([403, 'support_scope_denied']);
+    const anthropic = await world.request('POST', '/anthropic/v1/messages', {
+      headers: { 'x-api-key': token },
+      body: {},
+    });
+    expect([anthropic.status, anthropic.json.error.type]).toEqual([403, 'permission_error']);
+    expect((await report('/otlp/v1/traces')).status).toBe(200);
+    expect((await report('/otlp/v1/unknown')).status).toBe(404);
+    await admin('DELETE', `/${grantId}`);
+    const gone = await report('/otlp/v1/traces');
+    expect([gone.status, gone.json.code]).toEqual([410, 16]);
+
+    const { data } = (await own('GET', `?kind=request&session_id=${id}`, undefined, watched)).json;
+    const recorded = data.map(({ method, path, operation, code }: Record<string, string>) =>
+      [method, path, operation, code].join(' '),
+    );
+    expect(recorded.sort()).toEqual([
+      'POST /anthropic/v1/messages gateway.call support_scope_denied',
+      'POST /openai/v1/chat/completions gateway.call support_scope_denied',
+      'POST /otlp/v1/traces telemetry.record ',
+      'POST /otlp/v1/traces telemetry.record gone',
+      'POST /otlp/v1/unknown telemetry.record ',
+    ]);
+    const entries = await world.db.query(
+      `SELECT action, target_id FROM audit_log WHERE tenant_id = $1 AND detail->>'session_id' = $2 AND outcome = 'success'`,
+      [watched.id, id],
+    );
+    expect(entries).toEqual(Array(2).fill({ action: 'telemetry.record', target_id: 'POST /otlp' }));
+  });
+
   test('whole segments of a very long path, so that a name in it can be erased', async () => {
     const { token, id } = await session(['org:read']);
     const start = `/v1/orgs/${org.id}/customers/`;

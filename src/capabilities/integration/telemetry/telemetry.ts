@@ -7,6 +7,7 @@ import { logged, type Reply, type StreamedReply } from '../../../platform/http/m
 import {
   type IdentifyRawDependencies,
   identifyRawCaller,
+  type RawAccess,
 } from '../../../platform/http/pipeline/identify-raw-caller.ts';
 import type { RawEndpoint, RawHead, RawRequest } from '../../../platform/http/routes/raw-endpoint.ts';
 import { createYielder } from '../../../platform/jobs/yielder.ts';
@@ -33,8 +34,12 @@ export interface Telemetry {
   register(registry: Registry): void;
 }
 
-const access = { kind: 'org', scope: 'runs:write', role: 'member' } as const;
 const path = '/otlp';
+const access: RawAccess = {
+  access: { kind: 'org', scope: 'runs:write', role: 'member' },
+  operation: { id: 'telemetry.record', path },
+  invalidKey: 'The key is not valid.',
+};
 const signals: readonly Signal[] = ['traces', 'logs', 'metrics'];
 
 /** Requests whose body is being read, decoded or recorded. */
@@ -57,11 +62,11 @@ export function createTelemetry(deps: TelemetryDependencies): Telemetry {
   }
 
   async function answer(request: RawRequest): Promise<Reply | StreamedReply> {
+    const caller = await identifyRawCaller(deps, request, access);
     const signal = signalOf(request);
     if (signal === undefined) {
       throw new OtlpError(404, 'not_found', `Send POST requests to ${path}/v1/traces or ${path}/v1/logs.`);
     }
-    const caller = await identifyRawCaller(deps, request, access, 'The key is not valid.');
     const encoding = encodingOf(request.headers['content-type']);
     if (encoding === undefined) {
       throw new OtlpError(

@@ -6,21 +6,32 @@ import { isWellFormedKey } from '../routes/key-format.ts';
 import type { RawRequest } from '../routes/raw-endpoint.ts';
 import type { AuthBackoff } from './auth-backoff.ts';
 import { type CheckRequestRate, throwIfRateLimited } from './request-rate.ts';
+import { type ImpersonatedRequest, onRecord, type RecordImpersonated } from './support-session.ts';
 
 export interface IdentifyRawDependencies {
   findCredential(token: string, address: string): Promise<Credential | undefined>;
   peekCredential(token: string): Credential | undefined;
+  /** Finds the credential of a token that belongs to a support session. */
+  findSupportSession(token: string, address: string): Promise<Credential | undefined>;
+  readonly recordImpersonated: RecordImpersonated;
   readonly backoff: AuthBackoff;
   readonly checkRequestRate: CheckRequestRate;
+}
+
+export interface RawAccess {
+  readonly access: Extract<Access, { kind: 'org' }>;
+  /** How the requests of support sessions are recorded. */
+  readonly operation: NonNullable<ImpersonatedRequest['route']>;
+  /** The error message for an unknown key. */
+  readonly invalidKey: string;
 }
 
 export async function identifyRawCaller(
   deps: IdentifyRawDependencies,
   request: RawRequest,
-  access: Extract<Access, { kind: 'org' }>,
-  invalidKey: string,
+  { access, operation, invalidKey }: RawAccess,
 ): Promise<Caller> {
-  const { headers, address, now, method, url } = request;
+  const { headers, address, now, method, url, traceId } = request;
   const token = tokenOf(headers);
   if (token === undefined) {
     throw apiError(
@@ -28,7 +39,10 @@ export async function identifyRawCaller(
       'A Purser key is required, as `Authorization: Bearer`, `x-api-key` or `api-key`.',
     );
   }
-  const credential = deps.peekCredential(token) ?? (await deps.findCredential(token, address));
+  const credential =
+    deps.peekCredential(token) ??
+    (await deps.findSupportSession(token, address)) ??
+    (await deps.findCredential(token, address));
   if (credential === undefined) {
     const retryAfterSeconds = deps.backoff.failed(address);
     throw retryAfterSeconds === undefined
@@ -39,7 +53,16 @@ export async function identifyRawCaller(
           'Too many failed keys from this address; see Retry-After.',
         );
   }
-  const caller = admitCaller({ credential, access, method, pathOrgId: undefined, address, now });
+  const admit = () => admitCaller({ credential, access, method, pathOrgId: undefined, address, now });
+  const caller =
+    credential.support === undefined
+      ? admit()
+      : await onRecord(
+          deps.recordImpersonated,
+          credential,
+          { route: operation, method, url, address, traceId, now },
+          admit,
+        );
   request.identified(caller);
   const kind = method === 'GET' || method === 'HEAD' ? 'read' : 'write';
   const rate = await deps.checkRequestRate(caller, { kind, path: url }, now.getTime());

@@ -6,8 +6,8 @@ import type { Route } from '../routes/route.ts';
 export interface ImpersonatedRequest {
   readonly support: SupportIdentity;
   readonly orgId: string;
-  /** Undefined if no route matches the path. */
-  readonly route: Route | undefined;
+  /** The route or the raw endpoint; undefined if none matches the path. */
+  readonly route: Pick<Route, 'id' | 'path'> | undefined;
   readonly method: string;
   /** The requested path, without the query string. */
   readonly path: string;
@@ -22,32 +22,32 @@ export interface ImpersonatedRequest {
 export type RecordImpersonated = (request: ImpersonatedRequest) => Promise<void>;
 
 /** Runs the access checks and records the request, admitted or not, before it returns or throws. */
-export async function onRecord(
+export async function onRecord<Admitted extends Caller | undefined>(
   record: RecordImpersonated,
   { support, org }: Credential,
   request: Pick<ImpersonatedRequest, 'route' | 'method' | 'address' | 'traceId' | 'now'> & {
     readonly url: string;
   },
-  examine: () => Caller | undefined,
-): Promise<Caller | undefined> {
-  let caller: Caller | undefined;
-  let failed: ApiError | undefined;
+  examine: () => Admitted,
+): Promise<Admitted> {
+  let result: { readonly admitted: Admitted } | { readonly error: ApiError };
   try {
-    caller = examine();
+    result = { admitted: examine() };
   } catch (error) {
     if (!(error instanceof ApiError) || error instanceof WrongRegion) {
       // Not recorded here: an unexpected error, or a request that its home region records.
       throw error;
     }
-    failed = error;
+    result = { error };
   }
   if (support !== undefined && org !== null) {
     const { url, ...rest } = request;
     const [path = ''] = url.split('?');
-    await record({ ...rest, support, orgId: org.id, path, error: failed });
+    const error = 'error' in result ? result.error : undefined;
+    await record({ ...rest, support, orgId: org.id, path, error });
   }
-  if (failed !== undefined) {
-    throw failed;
+  if ('error' in result) {
+    throw result.error;
   }
-  return caller;
+  return result.admitted;
 }
