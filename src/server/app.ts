@@ -94,7 +94,9 @@ export function createApp(deps: AppDependencies): App {
     // Sign-in pages do not accept the token of a support session.
     findCredential: (token, address) =>
       credentials.peek(token) ??
-      impersonation.find(token, address).then((impersonated) => impersonated ?? findCredential(token, address)),
+      impersonation
+        .find(token, address)
+        .then((impersonated) => impersonated ?? findCredential(token, address)),
     findSupportSession: (token, address) => impersonation.find(token, address),
     recordImpersonated: (request) => impersonation.record(request),
     sessions,

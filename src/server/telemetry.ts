@@ -10,7 +10,8 @@ export function createAppTelemetry(
   components: Components,
   gateway: Gateway | undefined,
 ): Telemetry {
-  const { credentials, impersonation, findCredential, backoff, checkRequestRate, runDependencies } = components;
+  const { credentials, impersonation, findCredential, backoff, checkRequestRate, runDependencies } =
+    components;
   const telemetry = createTelemetry({
     log,
     runs: runDependencies,

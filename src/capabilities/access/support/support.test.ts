@@ -2,7 +2,6 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createWorld, type TestOrg, type World } from '../../../../test/harness.ts';
 import type { Scope } from '../../../contract/scopes.ts';
 import { scopes } from '../../../contract/scopes.ts';
-import type { Database } from '../../../platform/db/database.ts';
 import { generateKey } from '../../../platform/http/routes/key-format.ts';
 import { createTokenLookups } from '../keys/index.ts';
 import { createImpersonation, type ImpersonationDependencies } from './impersonation.ts';
@@ -498,15 +497,12 @@ test('the allow-list and status of the org apply to support too', async () => {
 
 test('unknown tokens of one address do not fill the queue of the database', async () => {
   const waiting: ((rows: never[]) => void)[] = [];
-  const db = {
-    ...world.db,
-    query: () => new Promise<never[]>((resolve) => waiting.push(resolve)),
-  } as Database;
-  const { find } = createImpersonation({
-    db,
+  const deps: Partial<ImpersonationDependencies> = {
+    db: { ...world.db, query: () => new Promise<never[]>((resolve) => waiting.push(resolve)) },
     clock: world.clock,
     lookups: createTokenLookups(),
-  } as ImpersonationDependencies);
+  };
+  const { find } = createImpersonation(deps as ImpersonationDependencies);
   const guesses = Array.from({ length: 200 }, () => find(generateKey('support'), '192.0.2.1'));
   const queries = waiting.length;
   expect(queries).toBeLessThan(100);
