@@ -108,6 +108,26 @@ test('a backlog of one org does not delay the holds of another', async () => {
   expect(await expired(busy)).toBeLessThanOrEqual(2 * perTransaction);
 });
 
+test('a hold that cannot be released keeps no other hold open', async () => {
+  await open();
+  const [failing, healthy] = [await newOrg(), await newOrg()];
+  const [first] = await Promise.all([world.held(failing, '0.01', { holdSeconds }), overdue(failing, 2)]);
+  await overdue(healthy, 1);
+  const conflict = [failing, first.id];
+  await world.db.query(
+    `INSERT INTO hold_ends (org_id, hold_id, ended_as, ended_at, body) VALUES ($1, $2, 'settled', now(), '{}')`,
+    conflict,
+  );
+  world.clock.advanceSeconds(holdSeconds + 1);
+  await expect(world.ledger.expireDue()).rejects.toThrow('hold_ends_pkey');
+  expect([await expired(failing), await expired(healthy)]).toEqual([2, 1]);
+  await world.db.query('DELETE FROM hold_ends WHERE org_id = $1 AND hold_id = $2', conflict);
+  world.clock.advanceSeconds(2);
+  monotonicMs += 1_000;
+  await world.ledger.expireDue();
+  expect(await expired(failing)).toBe(3);
+});
+
 test('counts the overdue holds that are not released yet', async () => {
   world = await LedgerWorld.open();
   const orgId = await newOrg();

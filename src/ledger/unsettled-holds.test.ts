@@ -214,6 +214,29 @@ describe('a hold that expires unsettled', () => {
     await expectNoDrift(orgId);
   });
 
+  test('keeps no other hold open if it cannot be posted', async () => {
+    const [failing, posting, releasing] = [await orgWith(), await orgWith(cap), await world.orgWith(cap)];
+    // The usage of 15 minutes is stored in 64 bits, so only one of these can be posted.
+    await world.held(failing, '8999999999', { holdSeconds });
+    await world.held(failing, '8999999999', { holdSeconds });
+    await world.held(failing, '1', { holdSeconds });
+    await world.held(posting, '5', { holdSeconds });
+    await world.held(releasing, '5', { holdSeconds });
+    world.clock.advanceSeconds(holdSeconds + 1);
+    await expect(world.expireAll()).rejects.toThrow('out of range');
+    const openIn = (orgId: string) => world.ledger.holds(orgId, { limit: 10, after: undefined });
+    expect([await openIn(posting), await openIn(releasing)]).toEqual([[], []]);
+    const [left, ...others] = await openIn(failing);
+    expect([left?.amounts.usd, others]).toEqual([usd('8999999999'), []]);
+    expect(await entriesOf(failing)).toHaveLength(2);
+    expect(await entriesOf(posting)).toHaveLength(1);
+    expect(await entriesOf(releasing)).toEqual([]);
+    await world.ledger.void(failing, left?.id ?? '');
+    for (const orgId of [failing, posting, releasing]) {
+      await expectNoDrift(orgId);
+    }
+  });
+
   test('is posted in batches, one for each hold, beside settlements of the same holds', async () => {
     const orgId = await orgWith(cap);
     const holds = await Promise.all(

@@ -143,52 +143,63 @@ export class EmbeddedHoldEnds {
     return Math.min(restMsMax, this.#expiryTookMs * restRatio);
   }
 
-  /** Releases overdue holds in one transaction; those whose amount is posted in one for each org. */
-  async #expire(due: readonly OpenHold[], nowMs: number): Promise<void> {
-    const released: OpenHold[] = [];
-    for (const [orgId, holds] of byOrg(due)) {
-      const limits = this.#deps.states.get(orgId)?.limits;
-      const posted = holds.filter(({ hold }) => isPostedAtExpiry(hold, limits?.onUnsettled));
-      released.push(...holds.filter((open) => !posted.includes(open)));
-      if (posted.length > 0) {
-        await eachIfAllFail(posted, (some) =>
-          this.#deps.postExpired(orgId, () =>
-            some.filter((open) => this.#canEnd(open, nowMs)).map(({ hold }) => hold),
-          ),
-        );
-      }
-    }
-    if (released.length > 0) {
-      await this.#end(released, 'expired', nowMs);
-    }
-  }
-
+  /**
+   * Expires a batch: holds that are released in one transaction, those whose amount is posted in one for each org. A failure of
+   * one hold or org does not keep the others open. Throws the first error after all were tried.
+   */
   async #expireBatch(): Promise<boolean> {
     const nowMs = this.#deps.now();
     const { holds: due, more } = this.#deps.states.expiries.takeDue(nowMs, expiriesPerTransaction);
-    const expired: OpenHold[] = [];
-    try {
-      for (const open of due) {
-        await this.#deps.states.open(open.hold.orgId);
-        if (this.#deps.states.isOpen(open)) {
-          if (open.hold.expiresAtMs <= nowMs) {
-            expired.push(open);
-          } else {
-            // The hold was extended during this attempt, or during an earlier one that put it back afterwards.
-            this.#deps.states.expiries.add(open);
-          }
+    const released: OpenHold[] = [];
+    const failures: unknown[] = [];
+    const collectFailure = (error: unknown) => void failures.push(error);
+    for (const [orgId, holds] of byOrg(due)) {
+      await this.#expireOrg(orgId, holds, nowMs, released).catch(collectFailure);
+    }
+    if (released.length > 0) {
+      await eachIfAllFail(released, (some) => this.#end(some, 'expired', nowMs)).catch(collectFailure);
+    }
+    this.#scheduleAgain(due, nowMs);
+    if (failures.length > 0) {
+      throw failures[0];
+    }
+    return more;
+  }
+
+  /** Posts the overdue holds of an org whose amount is posted. Adds the others to `released`. */
+  async #expireOrg(
+    orgId: string,
+    holds: readonly OpenHold[],
+    nowMs: number,
+    released: OpenHold[],
+  ): Promise<void> {
+    const { limits } = await this.#deps.states.open(orgId);
+    const posted: OpenHold[] = [];
+    for (const open of holds.filter((one) => this.#canEnd(one, nowMs))) {
+      (isPostedAtExpiry(open.hold, limits.onUnsettled) ? posted : released).push(open);
+    }
+    if (posted.length > 0) {
+      await eachIfAllFail(posted, (some) =>
+        this.#deps.postExpired(orgId, () =>
+          some.filter((open) => this.#canEnd(open, nowMs)).map(({ hold }) => hold),
+        ),
+      );
+    }
+  }
+
+  /** Schedules the holds of a batch that have not ended: extended ones at their expiry, the others in the next second. */
+  #scheduleAgain(due: readonly OpenHold[], nowMs: number): void {
+    const { states } = this.#deps;
+    for (const open of due) {
+      // Without the state of its org nothing was tried.
+      if (states.isOpen(open) || states.get(open.hold.orgId) === undefined) {
+        if (open.hold.expiresAtMs > nowMs) {
+          states.expiries.move(open);
+        } else {
+          states.expiries.putBack([open], nowMs);
         }
       }
-      await this.#expire(expired, nowMs);
-    } catch (error) {
-      this.#deps.states.expiries.putBack(due, nowMs);
-      throw error;
     }
-    this.#deps.states.expiries.putBack(
-      expired.filter((open) => this.#deps.states.isOpen(open)),
-      nowMs,
-    );
-    return more;
   }
 }
 
