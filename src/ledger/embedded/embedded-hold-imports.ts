@@ -59,20 +59,26 @@ export class EmbeddedHoldImports {
     const { db, states, durable } = this.#deps;
     const { orgId, id, scope, admittedAtMs, surface } = imported;
     const orgState = await states.open(orgId);
-    const ended = await findEnds(db, [orgId], [id]);
-    const applicable = applicableCounters(orgState.limits, scope, admittedAtMs, surface);
-    await addCounters(db, orgState, orgState.missingCounters(applicable.counters, scope));
-    if (orgState.holds.has(id)) {
-      return { kind: 'known' };
+    for (;;) {
+      // Nothing is awaited between this and adding the hold: another import of the decision may be settled at any time.
+      const ended = await findEnds(db, [orgId], [id]);
+      if (orgState.holds.has(id)) {
+        return { kind: 'known' };
+      }
+      if (ended.length > 0) {
+        // A run has settled the decision before its import, so its key was not stored with its end.
+        await storeKeys(db, [imported]);
+        return { kind: 'known' };
+      }
+      const applicable = applicableCounters(orgState.limits, scope, admittedAtMs, surface);
+      const missing = orgState.missingCounters(applicable.counters, scope);
+      if (missing.length === 0) {
+        const { open, added } = addImportedHold(orgState, imported, applicable);
+        states.track(open);
+        await durable.take(open);
+        return { kind: 'added', ...added };
+      }
+      await addCounters(db, orgState, missing);
     }
-    if (ended.length > 0) {
-      // A run has settled the decision before its import, so its key was not stored with its end.
-      await storeKeys(db, [imported]);
-      return { kind: 'known' };
-    }
-    const { open, added } = addImportedHold(orgState, imported, applicable);
-    states.track(open);
-    await durable.take(open);
-    return { kind: 'added', ...added };
   }
 }
