@@ -5,7 +5,7 @@ import { limitOf } from '../../test/support/ledger-values.ts';
 import { LedgerWorld, openLedgerOn } from '../../test/support/ledger-world.ts';
 import { nanos } from '../../test/support/money.ts';
 import { engine, openPlace } from '../../test/support/test-database.ts';
-import type { Database } from '../platform/db/database.ts';
+import { type Database, DatabaseUnavailable } from '../platform/db/database.ts';
 import type { Ledger } from './ledger.ts';
 
 const perTransaction = 100;
@@ -15,10 +15,22 @@ let world: LedgerWorld;
 /** Transactions on the ledger's database so far. */
 let transactions = 0;
 let monotonicMs = 1_000;
-afterEach(() => world?.close());
+afterEach(() => {
+  awayOrgId = undefined;
+  return world?.close();
+});
+
+/** Statements that name this org, outside of transactions, fail as if the worker of the org were away. */
+let awayOrgId: string | undefined;
 
 const counting = (db: Database): Database => ({
   ...db,
+  async query(sql, params) {
+    if (awayOrgId !== undefined && params?.[0] === awayOrgId) {
+      throw new DatabaseUnavailable('the worker is away');
+    }
+    return db.query(sql, params);
+  },
   transaction(work, options) {
     transactions += 1;
     return db.transaction(work, options);
@@ -163,6 +175,26 @@ describe.runIf(engine === 'postgres')('an org with a backlog', () => {
     monotonicMs += 1;
     expect(await world.ledger.expireDue()).toBe(true);
     expect([await expired(orgId), transactions]).toEqual([2 * perTransaction, started + 1]);
+  });
+
+  test('whose worker is away does not keep the holds of other orgs open', async () => {
+    await open();
+    const [away, healthy] = [await newOrg(), await newOrg()];
+    await overdue(away, 150);
+    world.clock.advanceSeconds(holdSeconds + 1);
+    await world.ledger.expireDue();
+    await overdue(healthy, 1);
+    world.clock.advanceSeconds(holdSeconds + 1);
+    awayOrgId = away;
+    monotonicMs += 1_000;
+    await expect(world.ledger.expireDue()).rejects.toThrow('the worker is away');
+    expect([await expired(away), await expired(healthy)]).toEqual([perTransaction, 1]);
+    // It rests before the next attempt.
+    expect(await world.ledger.expireDue()).toBe(true);
+    awayOrgId = undefined;
+    monotonicMs += 1_000;
+    await world.ledger.expireDue();
+    expect(await expired(away)).toBe(150);
   });
 
   test('is left to the process that has its lease, until that stops or the lease lapses', async () => {

@@ -49,14 +49,24 @@ export class HoldExpiry {
     this.#nowMs = options.monotonicMs ?? (() => performance.now());
   }
 
-  /** Runs at most one transaction for each org with overdue holds. Returns true if there may be more to do. */
+  /**
+   * Runs at most one transaction for each org with overdue holds. Returns true if there may be more to do. Throws the first
+   * error after all orgs have had their turn.
+   */
   async expireDue(): Promise<boolean> {
     const { db, clock } = this.#options;
     const dueAt = await agreedNow(db, clock);
     const batches = new Map<string, string[]>();
+    const failures: unknown[] = [];
     for (const [orgId, notBeforeMs] of [...this.#backlogs]) {
       if (notBeforeMs <= this.#nowMs()) {
-        batches.set(orgId, await findOverdueOf(db, orgId, dueAt));
+        try {
+          batches.set(orgId, await findOverdueOf(db, orgId, dueAt));
+        } catch (error) {
+          // The worker of the org may be away. That must not keep the holds of other orgs open.
+          this.#restAfterFailure(orgId);
+          failures.push(error);
+        }
       }
     }
     const found = await this.#search(dueAt);
@@ -67,7 +77,10 @@ export class HoldExpiry {
         batch.push(id);
       }
     }
-    await this.#expireEach([...batches]);
+    failures.push(...(await this.#expireEach([...batches])));
+    if (failures.length > 0) {
+      throw failures[0];
+    }
     return this.#backlogs.size > 0 || found.length === foundMax;
   }
 
@@ -98,8 +111,8 @@ export class HoldExpiry {
     );
   }
 
-  /** Throws the first error after all orgs have had their turn. */
-  async #expireEach(batches: readonly (readonly [string, string[]])[]): Promise<void> {
+  /** Returns the errors of orgs that failed. */
+  async #expireEach(batches: readonly (readonly [string, string[]])[]): Promise<unknown[]> {
     const waiting = [...batches];
     const failures: unknown[] = [];
     const work = async () => {
@@ -108,15 +121,17 @@ export class HoldExpiry {
         try {
           await this.#expire(orgId, holdIds);
         } catch (error) {
-          this.#backlogs.set(orgId, this.#nowMs() + restMsAfterFailure);
+          this.#restAfterFailure(orgId);
           failures.push(error);
         }
       }
     };
     await Promise.all(Array.from({ length: orgsAtOnce }, work));
-    if (failures.length > 0) {
-      throw failures[0];
-    }
+    return failures;
+  }
+
+  #restAfterFailure(orgId: string): void {
+    this.#backlogs.set(orgId, this.#nowMs() + restMsAfterFailure);
   }
 
   async #expire(orgId: string, holdIds: readonly string[]): Promise<void> {
