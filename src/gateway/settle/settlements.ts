@@ -21,6 +21,7 @@ import type { Job } from '../../platform/jobs/jobs.ts';
 import { ServiceUnavailable } from '../../platform/service-unavailable.ts';
 import type { Clock } from '../../platform/time/clock.ts';
 import type { CallAttribution } from '../attribution-headers.ts';
+import { type QueuedSettlement, SettlementQueue } from './settlement-queue.ts';
 
 export interface Settlement {
   readonly orgId: string;
@@ -50,7 +51,7 @@ export interface SettledCall {
 export interface Settlements {
   /** Resolves once the settlement is on disk, or is posted. Never rejects. `heldNanos` is the cost if the actual one is unknown. */
   settle(settlement: Settlement, heldNanos: bigint): Promise<SettledCall>;
-  /** Posts the settlements of an org that wait. Returns undefined if there are none, or if the ledger is away. */
+  /** Posts the settlements of an org that wait. Returns undefined if there are none, or if the ledger of the org is away. */
   post(orgId: string): Promise<void> | undefined;
   readonly pending: number;
   readonly job: Job;
@@ -65,7 +66,7 @@ export interface SettlementDependencies {
   readonly collectMs: number;
 }
 
-interface PendingSettlement {
+interface PendingSettlement extends QueuedSettlement {
   readonly settlement: Settlement;
   /** Undefined if it must be drafted first. */
   readonly posting: CallPosting | undefined;
@@ -92,14 +93,11 @@ export function createSettlements({
   const { log } = runs;
   // A power cut may lose the last lines. Their holds are posted at the held amount then, which is never too little.
   const spool = new DurableSpool(directory, { durability: 'os' });
-  const waiting: PendingSettlement[] = [];
-  /** Settlements that have failed although the ledger is available. The job tries them again. */
-  const faulty: PendingSettlement[] = [];
+  const queue = new SettlementQueue<PendingSettlement>();
   /** Number of settlements of each org that wait or are being posted. */
   const waitingOf = new Map<string, number>();
   let postingNow: Promise<void> | undefined;
   let timer: NodeJS.Timeout | undefined;
-  let isLedgerAway = false;
   let takenOverAtMs = Number.NEGATIVE_INFINITY;
 
   /** Returns undefined if the run has no id yet, or is stored already. */
@@ -200,7 +198,8 @@ export function createSettlements({
   /** A settlement that can never be posted is left to the expiry of its hold, which posts the held amount. */
   function isRejected(error: unknown, pending: PendingSettlement): boolean {
     const isInvalid = error instanceof ApiError && error.status < 500;
-    if (!isInvalid && (isOutage(error) || !isFaulty(pending))) {
+    pending.isLedgerAway = !isInvalid && isOutage(error);
+    if (pending.isLedgerAway || (!isInvalid && !isFaulty(pending))) {
       return false;
     }
     const { orgId, runId, decisionId } = pending.settlement;
@@ -216,9 +215,9 @@ export function createSettlements({
     return true;
   }
 
-  function add(pending: PendingSettlement): void {
-    const { orgId } = pending.settlement;
-    waiting.push(pending);
+  function add(unposted: Pick<PendingSettlement, 'settlement' | 'posting' | 'segment'>): void {
+    const { orgId } = unposted.settlement;
+    queue.add({ ...unposted, faults: 0, isLedgerAway: false });
     waitingOf.set(orgId, (waitingOf.get(orgId) ?? 0) + 1);
   }
 
@@ -240,43 +239,52 @@ export function createSettlements({
     }
   }
 
-  /** Posts all that wait now. Stops at the first failure, after which the job tries again. */
-  async function postWaiting(): Promise<void> {
+  /** Posts all that are ready now. Stops at a batch for which the ledger is away. */
+  async function postReady(): Promise<void> {
     clearTimeout(timer);
     timer = undefined;
-    isLedgerAway = false;
-    for (let left = waiting.length; left > 0 && !isLedgerAway; left -= postedTogetherMax) {
-      const batch = waiting.splice(0, Math.min(left, postedTogetherMax));
+    let isLedgerAway = false;
+    for (let left = queue.ready; left > 0 && !isLedgerAway; left -= postedTogetherMax) {
+      const batch = queue.take(Math.min(left, postedTogetherMax));
       const failed = new Set(await postTogether(batch));
-      // One that fails by itself must not keep the others waiting.
-      faulty.push(...batch.filter((pending) => failed.has(pending) && pending.faults > 0));
-      const unposted = batch.filter((pending) => failed.has(pending) && pending.faults === 0);
-      waiting.unshift(...unposted);
-      isLedgerAway = unposted.length > 0;
+      isLedgerAway = !queue.takeBack(batch, failed);
       await remove(batch.filter((pending) => !failed.has(pending)));
     }
   }
 
   function postNow(): Promise<void> {
-    postingNow ??= postWaiting().finally(() => {
+    postingNow ??= postReady().finally(() => {
       postingNow = undefined;
       postSoon();
     });
     return postingNow;
   }
 
+  function isPostable(orgId: string): boolean {
+    return waitingOf.has(orgId) && !queue.isAway(orgId);
+  }
+
   async function postOrg(orgId: string): Promise<void> {
     await postNow();
     // The batch may have been taken before the settlements of the org arrived.
-    if (waitingOf.has(orgId) && !isLedgerAway) {
+    if (isPostable(orgId)) {
       await postNow();
     }
   }
 
-  /** Collects for a moment. While the ledger is away, only the job tries. */
+  /** Collects for a moment. */
   function postSoon(): void {
-    if (waiting.length > 0 && !isLedgerAway && postingNow === undefined) {
+    if (queue.ready > 0 && postingNow === undefined) {
       timer ??= setTimeout(postNow, collectMs);
+    }
+  }
+
+  async function retryFailed(): Promise<void> {
+    queue.retry(postedTogetherMax);
+    await postNow();
+    // Those of orgs whose ledger is available again.
+    if (queue.ready > 0) {
+      await postNow();
     }
   }
 
@@ -288,7 +296,7 @@ export function createSettlements({
         await spool.setAside(text, 'the line is damaged');
         await spool.release(segment);
       } else {
-        add({ settlement, posting: undefined, segment, faults: 0 });
+        add({ settlement, posting: undefined, segment });
       }
     }
   }
@@ -301,7 +309,7 @@ export function createSettlements({
         log.error({ err }, 'cannot write a settlement of a gateway call to disk');
         return undefined;
       });
-      add({ settlement, posting, segment, faults: 0 });
+      add({ settlement, posting, segment });
       if (segment === undefined) {
         await postNow();
       } else {
@@ -309,9 +317,9 @@ export function createSettlements({
       }
       return { costUsd: posting && formatUsd(costOf(posting, heldNanos)) };
     },
-    post: (orgId) => (waitingOf.has(orgId) && !isLedgerAway ? postOrg(orgId) : undefined),
+    post: (orgId) => (isPostable(orgId) ? postOrg(orgId) : undefined),
     get pending() {
-      return waiting.length + faulty.length;
+      return queue.size;
     },
     job: {
       id: 'retry-gateway-settlements',
@@ -320,14 +328,13 @@ export function createSettlements({
         if (performance.now() - takenOverAtMs >= takeOverEveryMs) {
           await takeOver();
         }
-        waiting.push(...faulty.splice(0, postedTogetherMax));
-        await postNow();
+        await retryFailed();
         return false;
       },
     },
     async close() {
       await postingNow;
-      await postNow();
+      await retryFailed();
       clearTimeout(timer);
       await spool.close();
     },
