@@ -23,7 +23,7 @@ import type { Window } from './windows.ts';
 export interface Counter {
   settled: bigint;
   held: bigint;
-  /** The highest threshold, in percent, whose event was emitted. */
+  /** The highest threshold, in percent, whose event was emitted; without a window, since the capacity has changed. */
   alerted: number;
   /** The end of its window. */
   readonly endMs: number;

@@ -319,3 +319,11 @@ export function counterKey({ id, match }: Limit, { startMs }: Window, scope: Sco
   // Several values are encoded as JSON, so that different values never collide.
   return values.length === 0 ? key : `${key}:${values.length === 1 ? values[0] : JSON.stringify(values)}`;
 }
+
+/**
+ * Returns the key under which the alerts of a counter are deduplicated. That of a limit without a window contains the capacity:
+ * the limit is used up again after its capacity was raised, such as by a top-up.
+ */
+export function alertKey({ span, capacity }: Limit, counter: string): string {
+  return span.kind === 'lifetime' ? `${counter}#${capacity}` : counter;
+}

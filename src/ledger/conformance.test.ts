@@ -1815,6 +1815,39 @@ describe('thresholds', () => {
     await times(60, () => world.post(orgId, '1'));
     expect(await alertsOf(orgId)).toEqual([50, 50, 80, 100]);
   });
+
+  test('of a prepaid balance emit their events again after a top-up, also after a restart', async () => {
+    const balance = (dollars: string) =>
+      limitOf({
+        id: 'ppd',
+        kind: 'prepaid',
+        capacity: usd(dollars),
+        span: lifetime,
+        thresholds: [50, 80, 100],
+      });
+    const orgId = await world.orgWith(balance('10'));
+    await world.posted(orgId, '10');
+    expect(await alertsOf(orgId)).toEqual([50, 80, 100]);
+    await world.updateLimit(orgId, balance('40'));
+    await world.posted(orgId, '1');
+    expect(await alertsOf(orgId)).toEqual([50, 80, 100]);
+    await world.posted(orgId, '9');
+    expect(await alertsOf(orgId)).toEqual([50, 50, 80, 100]);
+    await world.reopen();
+    await world.posted(orgId, '1');
+    expect(await alertsOf(orgId)).toEqual([50, 50, 80, 100]);
+    await world.posted(orgId, '11');
+    expect(await alertsOf(orgId)).toEqual([50, 50, 80, 80, 100]);
+    // A capacity that the limit had before does not emit its events again.
+    await world.updateLimit(orgId, balance('100'));
+    await world.updateLimit(orgId, balance('40'));
+    await world.posted(orgId, '1');
+    expect(await alertsOf(orgId)).toEqual([50, 50, 80, 80, 100]);
+    await world.updateLimit(orgId, balance('50'));
+    await world.reopen();
+    await world.posted(orgId, '1');
+    expect(await alertsOf(orgId)).toEqual([50, 50, 50, 80, 80, 100]);
+  });
 });
 
 describe('the maximum number of open holds', () => {

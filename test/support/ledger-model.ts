@@ -97,7 +97,10 @@ export class Model {
   limits: Limit[] = [];
   readonly entries: Entry[] = [];
   readonly holds = new Map<string, ModelHold>();
-  /** Alerts that must have been emitted, and alerts that may have been: `<counter> <percent>`. */
+  /**
+   * Alerts that must have been emitted, and alerts that may have been: `<counter> <percent>`, or for a limit without a window
+   * `<counter>#<capacity> <percent>`.
+   */
   readonly alertsDue = new Set<string>();
   readonly alertsAllowed = new Set<string>();
 
@@ -326,7 +329,8 @@ export class Model {
       for (const limit of this.limitsOf(surface, scope)) {
         const window = this.window(limit, atMs);
         const settled = this.settled(limit, this.valueOf(limit, scope), window);
-        const key = this.keyOf(limit, scope, atMs);
+        const counter = this.keyOf(limit, scope, atMs);
+        const key = limit.span.kind === 'lifetime' ? `${counter}#${limit.capacity}` : counter;
         const certain = nowMs < window.endMs && (surface !== 'record' || atMs === nowMs);
         const fired = [...this.alertsDue].filter((name) => name.startsWith(`${key} `));
         const highest = Math.max(0, ...fired.map((name) => Number(name.slice(key.length + 1))));

@@ -25,12 +25,12 @@ const nameLengthMin = 4;
 /**
  * Returns a PostgreSQL regular expression that finds a customer id in a name chosen by the caller, such as a chain
  * id: as the whole name or, if the id is long enough, as a part with no letter or digit on either side. Its groups
- * capture the text around the id.
+ * capture the text around the id. `end` matches the end of the whole name.
  */
-export function namePattern(customerId: string): string {
+export function namePattern(customerId: string, end = '$'): string {
   const escaped = customerId.replaceAll(/[^\p{L}\p{N}\s]/gu, '\\$&');
   return customerId.length < nameLengthMin
-    ? `(^)${escaped}($)`
+    ? `(^)${escaped}(${end})`
     : `(^|[^[:alnum:]])${escaped}($|[^[:alnum:]])`;
 }
 

@@ -5,7 +5,7 @@
  */
 import { applicableCounters, type Counter, countsIn, type LimitWindow } from '../../kernel/admission.ts';
 import type { OrgLimits, Scope } from '../../kernel/limits.ts';
-import { staleCounters } from '../limits/stale-counters.ts';
+import { resizedLimits, staleCounters } from '../limits/stale-counters.ts';
 import type { Hold } from './hold.ts';
 
 /** A counter that must be created before the decision, and the scope of the charge that needs it. */
@@ -52,6 +52,7 @@ export class OrgLedgerState {
     if (limits.version !== this.#limits.version) {
       this.#completeSinceMs = Math.max(this.#completeSinceMs, completeFrom(nowMs));
       this.#evictStaleCounters(limits);
+      this.#resetAlerts(limits);
     }
     this.#limits = limits;
   }
@@ -61,6 +62,15 @@ export class OrgLedgerState {
     for (const key of isStale === undefined ? [] : this.counters.keys()) {
       if (isStale?.(key)) {
         this.counters.delete(key);
+      }
+    }
+  }
+
+  #resetAlerts(limits: OrgLimits): void {
+    const resized = resizedLimits(this.#limits, limits);
+    for (const [key, counter] of resized.size === 0 ? [] : this.counters) {
+      if (resized.has(key.slice(0, key.indexOf('@')))) {
+        counter.alerted = 0;
       }
     }
   }

@@ -1,6 +1,7 @@
 /** Computes the settled amount of a limit in a window from the ledger, for a counter that does not exist yet. */
 import type { LimitWindow } from '../../kernel/admission.ts';
 import {
+  alertKey,
   fieldsOf,
   isTagField,
   type Match,
@@ -42,7 +43,7 @@ export async function readSettled(
     return nothingSettled;
   }
   const query = settledQuery(limitWindow, scope);
-  const params = [orgId, limitWindow.key, ...query.params];
+  const params = [orgId, alertKey(limitWindow.limit, limitWindow.key), ...query.params];
   // As text: each entry fits into 64 bits, but charges that no limit has admitted, such as backfilled runs, may sum to more.
   const [row] = await db.query<{ settled: string; alerted: number }>(
     `SELECT coalesce((${query.sql}), 0)::text AS settled,

@@ -8,6 +8,7 @@ import type { ErrorCode } from '../../contract/errors.ts';
 import type { EventType } from '../../contract/events.ts';
 import { type Denial, inUnit } from '../../kernel/denial.ts';
 import {
+  alertKey,
   applicable,
   counterKey,
   type Limit,
@@ -126,7 +127,7 @@ export function createLimitEvents({ db, ids, clock, orgLimits }: LimitEventDepen
           scope,
           code,
           used: by?.used ?? limit.capacity,
-          key: eventKeyOf(limit, window, scope),
+          key: alertKey(limit, counterKey(limit, window, scope)),
         });
       }
     },
@@ -142,12 +143,6 @@ export function createLimitEvents({ db, ids, clock, orgLimits }: LimitEventDepen
       },
     },
   };
-}
-
-/** Returns the deduplication key. A limit without a window can be exhausted again after more capacity was bought. */
-function eventKeyOf(limit: Limit, window: Window, scope: Scope): string {
-  const key = counterKey(limit, window, scope);
-  return limit.span.kind === 'lifetime' ? `${key}#${limit.capacity}` : key;
 }
 
 async function write(tx: Queryable, ids: Ids, batch: readonly PendingEvent[]): Promise<void> {

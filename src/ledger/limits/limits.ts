@@ -151,13 +151,14 @@ export async function insertLimit(tx: Transaction, row: LimitRow): Promise<void>
 
 /** Updates the mutable fields of a limit. Its match is immutable: with another match it would be another limit. */
 export async function updateLimit(tx: Transaction, row: LimitRow): Promise<void> {
-  const [changed] = await tx.query<{ moved: boolean }>(
+  const [changed] = await tx.query<{ moved: boolean; resized: boolean }>(
     `UPDATE limits SET name = $3, period = $4, window_seconds = $5, timezone = $6, capacity = $7, burst = $8,
                        enforcement = $9, alert_thresholds = $10, expires_at = $11, updated_at = $12, owner = $13
        FROM limits AS before
       WHERE limits.org_id = $1 AND limits.id = $2 AND before.org_id = $1 AND before.id = $2
       RETURNING (before.period, before.window_seconds, before.timezone)
-        IS DISTINCT FROM (limits.period, limits.window_seconds, limits.timezone) AS moved`,
+        IS DISTINCT FROM (limits.period, limits.window_seconds, limits.timezone) AS moved,
+        before.capacity <> limits.capacity AND limits.period IS NULL AND limits.window_seconds IS NULL AS resized`,
     [
       row.org_id,
       row.id,
@@ -177,6 +178,8 @@ export async function updateLimit(tx: Transaction, row: LimitRow): Promise<void>
   await notifyLimitChanged(tx, row.org_id);
   if (changed?.moved === true) {
     await deleteCounters(tx, row);
+  } else if (changed?.resized === true) {
+    await resetAlerts(tx, row);
   }
 }
 
@@ -194,6 +197,11 @@ export async function endLimit(tx: Transaction, row: LimitRow, now: Date): Promi
  */
 async function deleteCounters(tx: Transaction, { org_id, id }: LimitRow): Promise<void> {
   await tx.query('DELETE FROM counters WHERE org_id = $1 AND limit_id = $2', [org_id, id]);
+}
+
+/** With another capacity, a limit without a window emits its alerts again (`alertKey`). */
+async function resetAlerts(tx: Transaction, { org_id, id }: LimitRow): Promise<void> {
+  await tx.query('UPDATE counters SET alerted = 0 WHERE org_id = $1 AND limit_id = $2 AND alerted > 0', [org_id, id]);
 }
 
 /** Deletes the wildcard counters of a customer that a limit of its own starts or stops to override. */

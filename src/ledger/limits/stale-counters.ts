@@ -1,7 +1,7 @@
 /**
  * Finds the counters that a change of limits makes stale. A counter that was not updated for a while must not be
  * reused: it is evicted, and created again from the ledger when needed. (On PostgreSQL, `limits.ts` and
- * `change-notifications.ts` delete the rows.)
+ * `change-notifications.ts` delete or update the rows.)
  */
 import { type Limit, type OrgLimits, WILDCARD } from '../../kernel/limits.ts';
 
@@ -35,6 +35,17 @@ export function staleCounters(before: OrgLimits, after: OrgLimits): ((key: strin
       (colon >= 0 && limitsAfter.get(id)?.kind === 'customer' && changed.has(key.slice(colon + 1)))
     );
   };
+}
+
+/** Returns the ids of limits without a window whose capacity has changed, so that their alerts are emitted again (`alertKey`). */
+export function resizedLimits(before: OrgLimits, after: OrgLimits): ReadonlySet<string> {
+  const capacities = new Map(before.all.map(({ id, capacity }) => [id, capacity]));
+  return new Set(
+    after.all.flatMap(({ id, span, capacity }) => {
+      const earlier = capacities.get(id);
+      return span.kind === 'lifetime' && earlier !== undefined && earlier !== capacity ? [id] : [];
+    }),
+  );
 }
 
 function spanKey({ span }: Limit, { timezone }: OrgLimits): string {

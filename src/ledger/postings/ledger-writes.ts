@@ -4,7 +4,7 @@
  */
 import type { Debit } from '../../kernel/credits.ts';
 import { inUnit } from '../../kernel/denial.ts';
-import { matchedValues, shownKind } from '../../kernel/limits.ts';
+import { alertKey, matchedValues, shownKind } from '../../kernel/limits.ts';
 import type { Alert } from '../../kernel/settlement.ts';
 import {
   insertEach,
@@ -324,7 +324,7 @@ export async function hasRun(db: Queryable, orgId: string, externalId: string): 
   return found.length > 0;
 }
 
-/** Emits one event per threshold and window; concurrent emitters are deduplicated by the insert. */
+/** Emits one event per threshold and `alertKey`; concurrent emitters are deduplicated by the insert. */
 export async function emitAlerts(
   tx: Queryable,
   ids: Ids,
@@ -337,7 +337,7 @@ export async function emitAlerts(
     const inserted = await tx.query(
       `INSERT INTO limit_alerts (org_id, counter_key, threshold, at) VALUES ($1, $2, $3, $4)
        ON CONFLICT DO NOTHING RETURNING 1 AS one`,
-      [orgId, key, percent, new Date(atMs)],
+      [orgId, alertKey(limit, key), percent, new Date(atMs)],
     );
     if (inserted.length > 0) {
       await enqueueEvent(tx, {

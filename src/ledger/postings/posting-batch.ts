@@ -4,6 +4,7 @@
  * committed, up to the prepared settlements; the caller commits them or rolls them back.
  */
 import { applicableCounters } from '../../kernel/admission.ts';
+import type { Limit } from '../../kernel/limits.ts';
 import { type Alert, alertsDue, markAlerted, type PendingSettlement } from '../../kernel/settlement.ts';
 import type { Transaction } from '../../platform/db/database.ts';
 import type { Ids } from '../../platform/ids.ts';
@@ -91,8 +92,19 @@ export interface OrgAlerts {
 
 export function markAllAlerted(all: readonly OrgAlerts[]): void {
   for (const { orgState, alerts } of all) {
-    markAlerted(orgState.counters, alerts);
+    markAlerted(
+      orgState.counters,
+      alerts.filter(({ limitWindow: { limit } }) => isCurrent(limit, orgState)),
+    );
   }
+}
+
+/**
+ * Returns false if a limit without a window may have got another capacity while the transaction was in progress. Its thresholds
+ * must then be reported again; those that were reported are rejected by the database.
+ */
+function isCurrent(limit: Limit, { limits }: OrgLedgerState): boolean {
+  return limit.span.kind !== 'lifetime' || limits.all.includes(limit);
 }
 
 /** The batch before, whose commit is not known yet. All its amounts are positive. */

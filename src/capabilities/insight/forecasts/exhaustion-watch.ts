@@ -8,7 +8,7 @@
 import type { EventType } from '../../../contract/events.ts';
 import { inUnit } from '../../../kernel/denial.ts';
 import { forecast } from '../../../kernel/forecast/forecast.ts';
-import { type Limit, type OrgLimits, WILDCARD } from '../../../kernel/limits.ts';
+import { alertKey, type OrgLimits, WILDCARD } from '../../../kernel/limits.ts';
 import type { Ledger } from '../../../ledger/ledger.ts';
 import type { OrgLimitsCache } from '../../../ledger/limits/org-limits.ts';
 import { agreedNow } from '../../../platform/db/agreed-now.ts';
@@ -88,12 +88,12 @@ export function exhaustionWatch(deps: WatchDependencies): Job {
     const last = groups.at(-1);
     const isDone = toCome.length <= groupsPerOrg || last === undefined;
     await db.transaction(async (tx) => {
-      const keys = found.map(({ outlook }) => reportKey(outlook));
+      const keys = found.map(({ outlook: { limit, key } }) => alertKey(limit, key));
       const fresh = new Set(keys.length === 0 ? [] : await insertReported(tx, org_id, keys, now));
       await enqueueEvents(
         tx,
         found
-          .filter(({ outlook }) => fresh.has(reportKey(outlook)))
+          .filter(({ outlook: { limit, key } }) => fresh.has(alertKey(limit, key)))
           .map(({ outlook, measure }) => ({
             id: deps.ids.next('evt'),
             tenantId: org_id,
@@ -173,14 +173,6 @@ function groupsOf({ all }: OrgLimits, nowMs: number): Group[] {
 function isReportable({ limit, used, inWindow, runsOut }: Outlook): boolean {
   const isNear = limit.span.kind !== 'lifetime' || (runsOut !== undefined && runsOut < reportWithinDays);
   return inWindow && isNear && used < limit.capacity;
-}
-
-/**
- * The key of a limit without a window contains its capacity, because the limit can run out again after it was topped
- * up.
- */
-function reportKey({ key, limit }: { readonly key: string; readonly limit: Limit }): string {
-  return limit.span.kind === 'lifetime' ? `${key}#${limit.capacity}` : key;
 }
 
 function dataOf(outlook: Outlook, measure: Measure, today: Today): object {

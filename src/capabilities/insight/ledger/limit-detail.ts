@@ -93,7 +93,7 @@ function viewAlert(row: LimitRow, { counter_key, threshold, at }: AlertRow): Lim
     threshold: threshold === 0 ? null : threshold,
     at: at.toISOString(),
     window_start: hasWindow(row) ? new Date(startMs).toISOString() : null,
-    // The key of a denial by a limit without a window ends with the capacity (`limit-events.ts`).
+    // The key of an alert of a limit without a window ends with the capacity (`alertKey`).
     value: (hasWindow(row) ? values : values?.replace(/#\d+$/, '')) ?? null,
   };
 }
