@@ -31,4 +31,21 @@ describe('a list of words', () => {
     const words = Array.from({ length: 1_000 }, (_, index) => `word${index} of${index % 7}`);
     expect(found(words, 'word999 of5, word998 of5, WORD998 OF4')).toEqual(['word999 of5', 'WORD998 OF4']);
   });
+
+  test('finds the longest of many phrases with the same first words', () => {
+    const words = Array.from({ length: 1_000 }, (_, index) => `a b${'.'.repeat(index % 3)} c${index}`);
+    expect(found([...words, 'a', 'a b c7 d'], 'a b c999; a b d; a b c7 d')).toEqual([
+      'a b c999',
+      'a',
+      'a b c7 d',
+    ]);
+  });
+
+  test('yields to the event loop after a number of comparisons, not of words', () => {
+    const nulls = (words: readonly string[]) =>
+      Array.from(compileWords(words)('a '.repeat(10_000))).filter((match) => match === null).length;
+    const phrase = (last: string) => `${'a '.repeat(49)}${last}`;
+    expect(nulls(['a b'])).toBeLessThan(15);
+    expect(nulls([phrase('b'), phrase('c')])).toBeGreaterThan(200);
+  });
 });

@@ -1,7 +1,7 @@
 /**
  * Lists of words and phrases. Content and list are split into words in the same way, so that case and the characters
- * between words (blanks, hyphens, line ends) are ignored, `cat` is not found in `concatenate`, and the time depends on
- * the phrases with the same first word, not on the whole list. Scripts without blanks are split into characters.
+ * between words (blanks, hyphens, line ends) are ignored, and `cat` is not found in `concatenate`. Scripts without blanks are split
+ * into characters. The phrases are a trie, so that the time at each word depends on the longest phrase, not on their number.
  */
 import { invalidField } from '../../../contract/api-error.ts';
 import type { Finder, Match } from './scanning.ts';
@@ -13,6 +13,7 @@ const spaceless = String.raw`\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Thai}
 const wordSource = String.raw`[${spaceless}]|[[\p{L}\p{M}\p{N}_]--[${spaceless}]]+`;
 /** Maximum distance between two words of a phrase. */
 const gapMax = 3;
+/** Number of words compared between two yields. */
 const yieldEvery = 2_000;
 
 interface Word extends Match {
@@ -40,27 +41,38 @@ export function checkWords(words: readonly string[]): void {
   }
 }
 
-export function compileWords(words: readonly string[]): Finder {
-  const byFirst = new Map<string, string[][]>();
-  for (const word of words) {
-    const [first = '', ...rest] = Array.from(wordsOf(word), ({ folded }) => folded);
-    byFirst.set(first, [...(byFirst.get(first) ?? []), rest]);
-  }
-  for (const phrases of byFirst.values()) {
-    phrases.sort((a, b) => b.length - a.length);
-  }
-  const longest = Math.max(...[...byFirst.values()].flat().map((rest) => rest.length + 1));
-  return (content) => findIn(byFirst, longest, content);
+/** A node of the trie of all phrases. */
+interface PhraseNode {
+  readonly next: Map<string, PhraseNode>;
+  /** True if a phrase ends here. */
+  isEnd: boolean;
 }
 
-function* findIn(
-  byFirst: ReadonlyMap<string, readonly string[][]>,
-  longest: number,
-  content: string,
-): Generator<Match | null> {
+const newNode = (): PhraseNode => ({ next: new Map(), isEnd: false });
+
+export function compileWords(words: readonly string[]): Finder {
+  const root = newNode();
+  let longest = 0;
+  for (const phrase of words) {
+    let node = root;
+    let length = 0;
+    for (const { folded } of wordsOf(phrase)) {
+      const next = node.next.get(folded) ?? newNode();
+      node.next.set(folded, next);
+      node = next;
+      length += 1;
+    }
+    node.isEnd = true;
+    longest = Math.max(longest, length);
+  }
+  return (content) => findIn(root, longest, content);
+}
+
+function* findIn(root: PhraseNode, longest: number, content: string): Generator<Match | null> {
   const source = wordsOf(content);
   const upcoming: Word[] = [];
-  for (let seen = 1; ; seen += 1) {
+  let steps = 0;
+  for (;;) {
     while (upcoming.length < longest) {
       const next = source.next();
       if (next.done === true) {
@@ -73,21 +85,34 @@ function* findIn(
       yield null;
       return;
     }
-    const phrase = byFirst.get(first.folded)?.find((rest) => follows(upcoming, rest));
-    const last = phrase && upcoming[phrase.length];
-    upcoming.splice(0, phrase === undefined ? 1 : phrase.length + 1);
+    const { compared, matched } = longestPhrase(root, upcoming);
+    steps += 1 + compared;
+    const last = upcoming[matched - 1];
+    upcoming.splice(0, Math.max(matched, 1));
     if (last !== undefined) {
       yield { start: first.start, end: last.end };
-    } else if (seen % yieldEvery === 0) {
+    } else if (steps >= yieldEvery) {
+      steps = 0;
       yield null;
     }
   }
 }
 
-/** Returns true if the words after the first match the phrase, close together. */
-function follows(upcoming: readonly Word[], rest: readonly string[]): boolean {
-  return rest.every((folded, index) => {
-    const [before, word] = [upcoming[index], upcoming[index + 1]];
-    return before !== undefined && word?.folded === folded && word.start - before.end <= gapMax;
-  });
+/** Returns the number of words of the longest phrase at the start, and the number of words compared to find it. */
+function longestPhrase(root: PhraseNode, upcoming: readonly Word[]): { compared: number; matched: number } {
+  let node = root;
+  let compared = 0;
+  let matched = 0;
+  for (const [index, word] of upcoming.entries()) {
+    const before = upcoming[index - 1];
+    const next =
+      before !== undefined && word.start - before.end > gapMax ? undefined : node.next.get(word.folded);
+    if (next === undefined) {
+      break;
+    }
+    node = next;
+    compared += 1;
+    matched = node.isEnd ? compared : matched;
+  }
+  return { compared, matched };
 }
