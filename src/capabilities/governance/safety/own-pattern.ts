@@ -1,9 +1,9 @@
 /**
  * Custom regular expressions of an org. They run on a linear-time engine, but its time is the length of the content
  * times the size of the compiled pattern, so both are bounded, and so is their product: no pattern, however hostile,
- * blocks the process for longer than some tens of milliseconds.
+ * blocks the process for longer than some tens of milliseconds. All matches together take at most a few times as long.
  */
-import { RE2JS, RE2JSSyntaxException } from 're2js';
+import { type Matcher, MatcherInput, RE2JS, RE2JSSyntaxException } from 're2js';
 import { invalidField } from '../../../contract/api-error.ts';
 import type { Finder, Match } from './scanning.ts';
 
@@ -13,6 +13,12 @@ const instructionsMax = 400;
 const charactersCheckedMax = 65_536;
 /** Maximum of instructions times characters; each takes the engine at most about 40 ns. */
 const stepsMax = 1_500_000;
+/**
+ * Maximum number of reads of a character, all searches for further matches together, as a multiple of the characters that are
+ * checked. The engine reads each character three times, or once per alternative in a short content. It may read far beyond the end
+ * of a match (`x[^y]*y|x`), and the next search reads the same characters again.
+ */
+const readsPerCharacterMax = 20;
 
 export interface OwnPattern {
   readonly find: Finder;
@@ -51,19 +57,52 @@ export function checkPattern(pattern: string): void {
 export function compilePattern(pattern: string): OwnPattern {
   const compiled = RE2JS.compile(pattern);
   const charactersMax = Math.min(charactersCheckedMax, Math.floor(stepsMax / compiled.programSize()));
-  return { charactersMax, find: (content) => findIn(compiled, content.slice(0, charactersMax)) };
+  const readsMax = readsPerCharacterMax * charactersMax;
+  return { charactersMax, find: (content) => findIn(compiled, content.slice(0, charactersMax), readsMax) };
 }
 
-function* findIn(compiled: RE2JS, content: string): Generator<Match | null> {
+function* findIn(compiled: RE2JS, content: string, readsMax: number): Generator<Match | null> {
   // Testing costs a fraction of finding the position, and most content does not match.
   if (compiled.test(content)) {
     yield null;
-    const matcher = compiled.matcher(content);
-    while (matcher.find()) {
+    const matcher = compiled.matcher(MatcherInput.utf16(new BoundedText(content, readsMax)));
+    while (findNext(matcher)) {
       yield { start: matcher.start(), end: matcher.end() };
     }
   }
   yield null;
+}
+
+/** Returns false if there is no further match, or if the search for it takes too many reads. */
+function findNext(matcher: Matcher): boolean {
+  try {
+    return matcher.find();
+  } catch (error) {
+    if (error instanceof TooManyReads) {
+      return false;
+    }
+    throw error;
+  }
+}
+
+class TooManyReads extends Error {}
+
+/** A text that can only be read so many times. The engine accepts strings of this kind, and reads them with `charCodeAt`. */
+class BoundedText extends String {
+  #readsLeft: number;
+
+  constructor(text: string, readsMax: number) {
+    super(text);
+    this.#readsLeft = readsMax;
+  }
+
+  override charCodeAt(index: number): number {
+    this.#readsLeft -= 1;
+    if (this.#readsLeft < 0) {
+      throw new TooManyReads();
+    }
+    return super.charCodeAt(index);
+  }
 }
 
 /**
