@@ -77,7 +77,12 @@ export function emailSubscriptionRoutes({ db, ids, mailer }: EmailSubscriptionDe
       async handler({ params, query: { enabled, ...query } }) {
         const status =
           enabled === undefined ? {} : { status: enabled ? ('active' as const) : ('disabled' as const) };
-        const { data, next_cursor } = await listSubscriptions(db, params.id, { ...query, ...status }, 'mail');
+        const { data, next_cursor } = await listSubscriptions(
+          db,
+          params.id,
+          { ...query, ...status },
+          { channel: 'mail' },
+        );
         return { data: data.map(viewSubscription), next_cursor };
       },
     }),

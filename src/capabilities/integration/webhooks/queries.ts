@@ -140,12 +140,21 @@ export async function selectListeners(db: Queryable, orgIds?: readonly string[])
   );
 }
 
+/** Searched in place of the URL of a chat, of which readers see little more (`urlForReaders`). */
+const originForReaders = `CASE WHEN format = 'json' THEN url ELSE substring(url from '^[^/]*//[^/]*') END`;
+
+interface SubscriptionListing {
+  readonly channel?: Channel;
+  /** False if the caller may not see the URLs of chats. */
+  readonly searchChatUrls?: boolean;
+}
+
 /** Lists webhooks, or subscriptions by e-mail. */
 export async function listSubscriptions(
   db: Queryable,
   orgId: string,
   query: SubscriptionFilters,
-  channel: Channel = 'http',
+  { channel = 'http', searchChatUrls = false }: SubscriptionListing,
 ): Promise<PageOf<SubscriptionRow>> {
   return selectPage<SubscriptionRow>(db, {
     select: `SELECT ${columns} FROM webhook_subscriptions`,
@@ -154,7 +163,9 @@ export async function listSubscriptions(
       [`(format = 'email') = ?`, channel === 'mail'],
       ['status = ?', query.status],
       searchCondition(
-        channel === 'mail' ? [`array_to_string(recipients, ' ')`, 'description', 'id'] : ['url', 'id'],
+        channel === 'mail'
+          ? [`array_to_string(recipients, ' ')`, 'description', 'id']
+          : [searchChatUrls ? 'url' : originForReaders, 'id'],
         query.search,
       ),
     ],

@@ -1,6 +1,6 @@
 import { apiError } from '../../../contract/api-error.ts';
 import type { Database } from '../../../platform/db/database.ts';
-import type { Caller } from '../../../platform/http/routes/access.ts';
+import { type Caller, outranks } from '../../../platform/http/routes/access.ts';
 import { type Change, type Route, read, write } from '../../../platform/http/routes/route.ts';
 import { closed, page } from '../../../platform/http/routes/schemas.ts';
 import type { Ids } from '../../../platform/ids.ts';
@@ -103,7 +103,9 @@ function subscriptionRoutes({ db, ids, secrets, ...rules }: WebhookDependencies)
       query: SubscriptionFilters,
       response: page(SubscriptionView),
       async handler({ params, query, caller }) {
-        const { data, next_cursor } = await listSubscriptions(db, params.id, query);
+        const { data, next_cursor } = await listSubscriptions(db, params.id, query, {
+          searchChatUrls: mayChange(caller),
+        });
         return { data: data.map(viewFor(caller)), next_cursor };
       },
     }),
@@ -177,8 +179,13 @@ function subscriptionRoutes({ db, ids, secrets, ...rules }: WebhookDependencies)
   ];
 }
 
-function viewFor({ scopes }: Caller): (row: SubscriptionRow) => SubscriptionView {
-  return scopes.has('webhooks:write') ? viewSubscription : viewForReaders;
+function viewFor(caller: Caller): (row: SubscriptionRow) => SubscriptionView {
+  return mayChange(caller) ? viewSubscription : viewForReaders;
+}
+
+/** The scope alone does not decide: members who signed in to the console have all scopes, whatever their role. */
+function mayChange({ scopes, role }: Caller): boolean {
+  return scopes.has(admin.scope) && !outranks(admin.role, role);
 }
 
 function signingRoutes({ db, secrets }: WebhookDependencies): Route[] {

@@ -51,11 +51,28 @@ describe('a subscription', () => {
     const url = 'https://chat.example/services/T0/B0/canary-token-3f9a';
     const made = await create({ url, events: undefined, format: 'slack' });
     expect(made.url).toBe(url);
-    const { secret } = await world.mintKey(org, 'viewer', ['webhooks:read']);
-    const shown = async (path: string) =>
-      (await world.request('GET', `/v1/orgs/${org.id}/webhooks${path}`, { key: secret })).json;
-    expect((await shown(`/${made.id}`)).url).toBe('https://chat.example/…3f9a');
-    expect(JSON.stringify(await shown(''))).not.toContain('canary-token');
+    const plain = await create({ url: 'https://receiver.example/canary' });
+    const found = async (key: string, search: string) =>
+      (
+        await world.request('GET', `/v1/orgs/${org.id}/webhooks?search=${search}`, { key })
+      ).json.data.map(({ id }: { id: string }) => id);
+    // Members who signed in to the console have all scopes, whatever their role.
+    for (const [role, scopes] of [
+      ['viewer', ['webhooks:read']],
+      ['member', ['webhooks:read', 'webhooks:write']],
+      ['admin', ['webhooks:read']],
+    ] as const) {
+      const { secret } = await world.mintKey(org, role, scopes);
+      const shown = async (path: string) =>
+        (await world.request('GET', `/v1/orgs/${org.id}/webhooks${path}`, { key: secret })).json;
+      expect((await shown(`/${made.id}`)).url).toBe('https://chat.example/…3f9a');
+      expect(JSON.stringify(await shown(''))).not.toContain('canary-token');
+      expect(await found(secret, 'canary')).toEqual([plain.id]);
+      expect(await found(secret, 'chat.example')).toEqual([made.id]);
+    }
+    const { secret } = await world.mintKey(org, 'admin', ['webhooks:read', 'webhooks:write']);
+    expect(await found(secret, 'canary-token')).toEqual([made.id]);
+    await call('DELETE', `/${plain.id}`);
     const changed = await call('PATCH', `/${made.id}`, { body: { description: 'ops' } });
     expect(changed.json.url).toBe(url);
     await call('DELETE', `/${made.id}`);
