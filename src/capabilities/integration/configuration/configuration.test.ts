@@ -682,6 +682,35 @@ describe('resources that the configuration does not list', () => {
       2,
     );
   });
+
+  test('a rate-limit policy with open holds is only replaced by one of another kind, unit or match with `force`', async () => {
+    const quota = { name: 'Quota', unit: 'requests', limit: 10, kind: 'quota', window_seconds: 86_400 };
+    const flight = { name: 'In flight', unit: 'concurrent', limit: 5, kind: 'rate' };
+    const put = (policies: object[], query = '') =>
+      asOperator('', { org: { slug: 'replaced', name: 'Replaced' }, rate_limits: { policies } }, query);
+    const { json } = await put([quota, flight]);
+    const key = (
+      await world.request('POST', `/v1/admin/orgs/${json.org_id}/keys`, {
+        key: world.operatorKey,
+        body: { name: 'runs', role: 'member', scopes: ['runs:write'] },
+      })
+    ).json.secret;
+    const run = { model: 'm', status: 'running', estimated_cost_usd: '1' };
+    expect((await world.request('POST', '/v1/runs', { key, body: run })).status).toBe(201);
+    for (const replaced of [
+      [{ ...quota, match: { key_id: '*' } }, flight],
+      [{ ...quota, unit: 'tokens' }, flight],
+      [quota, { ...flight, match: { key_id: '*' } }],
+    ]) {
+      expect(refusalOf(await put(replaced))).toEqual([409, 'conflict']);
+    }
+    const raised = [
+      { ...quota, match: {}, limit: 20 },
+      { ...flight, limit: 6 },
+    ];
+    expect(changesOf(await put(raised))).toHaveLength(1);
+    expect(changesOf(await put([{ ...quota, unit: 'tokens' }, flight], '?force=true'))).toHaveLength(1);
+  });
 });
 
 describe('names', () => {

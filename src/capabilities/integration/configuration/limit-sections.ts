@@ -6,7 +6,7 @@ import { findLimits } from '../../../ledger/limits/limits.ts';
 import { viewBudget } from '../../spend/budgets/index.ts';
 import { readChainBudget } from '../../spend/chains/index.ts';
 import { viewCustomerLimit } from '../../spend/customers/index.ts';
-import { readRateLimits } from '../../spend/rate-limits/index.ts';
+import { type PolicyView, policyIdentity, readRateLimits } from '../../spend/rate-limits/index.ts';
 import { viewSpendCap } from '../../spend/spend-caps/index.ts';
 import { type Fields, type ListSection, pick, type Resource, type SingleSection } from './section.ts';
 
@@ -110,10 +110,10 @@ export const chainBudget: SingleSection = {
     ),
 };
 
-type Policy = { readonly name: string } & Fields;
+type Policy = Pick<PolicyView, 'name' | 'kind' | 'unit' | 'match'> & Fields;
 
 interface RateLimitsResource extends Resource {
-  /** The ids of the policies by their name. */
+  /** The ids of the policies by their identity. */
   readonly policyIds: ReadonlyMap<string, string>;
 }
 
@@ -133,7 +133,7 @@ export const rateLimits: SingleSection = {
     const resource: RateLimitsResource = {
       id: orgId,
       fields: { read_rpm, policies: policies.map((policy) => pick(policy, names)) },
-      policyIds: new Map(policies.map(({ name, id }) => [name, id])),
+      policyIds: new Map(policies.map((policy) => [policyIdentity(policy), policy.id])),
     };
     return [resource];
   },
@@ -148,8 +148,8 @@ export const rateLimits: SingleSection = {
   change: (_resource, _changed, body) => ({ route: 'orgs.rate_limits.put', body }),
   endedLimits(resource, wanted) {
     const { policyIds } = resource as RateLimitsResource;
-    const names = new Set((wanted.policies as readonly Policy[]).map(({ name }) => name));
-    return [...policyIds].flatMap(([name, id]) => (names.has(name) ? [] : [id]));
+    const kept = new Set((wanted.policies as readonly Policy[]).map(policyIdentity));
+    return [...policyIds].flatMap(([identity, id]) => (kept.has(identity) ? [] : [id]));
   },
 };
 

@@ -5,6 +5,7 @@ import type { FieldError } from '../../../contract/errors.ts';
 import { formatUsd } from '../../../kernel/money.ts';
 import { nanosOf, viewTimes } from '../../../ledger/limits/limit-fields.ts';
 import { isConcurrency, type LimitRow } from '../../../ledger/limits/limits.ts';
+import { canonicalJson } from '../../../platform/canonical-json.ts';
 import type { PolicyView, PutPolicy } from './schema.ts';
 
 export type PolicyColumns = Pick<
@@ -24,6 +25,16 @@ export function viewPolicy(row: LimitRow): PolicyView {
     burst: row.burst === null ? null : inUnit(row, row.burst),
     ...viewTimes(row),
   };
+}
+
+/** Policies with the same identity are the same limit: its id and, unless its window changes, its counters stay. */
+export function policyIdentity({
+  name,
+  kind,
+  unit,
+  match = {},
+}: Pick<PutPolicy, 'name' | 'kind' | 'unit' | 'match'>): string {
+  return canonicalJson([name, kind, unit, match]);
 }
 
 function inUnit({ unit }: LimitRow, amount: bigint): string | number {

@@ -11,11 +11,10 @@ import {
   newLimit,
   updateLimit,
 } from '../../../ledger/limits/limits.ts';
-import { canonicalJson } from '../../../platform/canonical-json.ts';
 import type { Queryable, Transaction } from '../../../platform/db/database.ts';
 import type { PageOf } from '../../../platform/http/routes/list.ts';
 import type { Ids } from '../../../platform/ids.ts';
-import { checkPolicies, type PolicyColumns, policyColumns, viewPolicy } from './policies.ts';
+import { checkPolicies, type PolicyColumns, policyColumns, policyIdentity, viewPolicy } from './policies.ts';
 import { type PolicyFilters, type PutRateLimits, policySorts, type RateLimitsView } from './schema.ts';
 
 const policyKinds = ['rate', 'quota'] as const satisfies LimitKind[];
@@ -32,7 +31,6 @@ export interface RateLimitsChange {
   readonly after: RateLimitsView;
 }
 
-/** A policy with the same name, kind, unit and match keeps its id and, unless its window changes, its counters. */
 export async function putRateLimits(
   tx: Transaction,
   ids: Ids,
@@ -46,11 +44,13 @@ export async function putRateLimits(
   if (read_rpm !== before.read_rpm) {
     await upsertReadRpm(tx, orgId, read_rpm);
   }
-  const wanted = policies.map(policyColumns);
-  const rows = new Map((await findLimits(tx, orgId, policyKinds)).map((row) => [identityOf(row), row]));
-  for (const columns of wanted) {
-    const row = rows.get(identityOf(columns));
-    rows.delete(identityOf(columns));
+  const existing = await findLimits(tx, orgId, policyKinds);
+  const rows = new Map(existing.map((row) => [policyIdentity(viewPolicy(row)), row]));
+  for (const policy of policies) {
+    const columns = policyColumns(policy);
+    const identity = policyIdentity(policy);
+    const row = rows.get(identity);
+    rows.delete(identity);
     if (row === undefined) {
       await insertLimit(tx, newLimit({ org_id: orgId, id: ids.next('rlp'), ...columns }, now));
     } else if (differs(row, columns)) {
@@ -61,10 +61,6 @@ export async function putRateLimits(
     await endLimit(tx, row, now);
   }
   return { before, after: await readRateLimits(tx, orgId) };
-}
-
-function identityOf({ name, kind, unit, match, window_seconds }: PolicyColumns): string {
-  return canonicalJson([name, kind, window_seconds === null ? 'concurrent' : unit, match]);
 }
 
 function differs(row: LimitRow, { window_seconds, capacity, burst }: PolicyColumns): boolean {
