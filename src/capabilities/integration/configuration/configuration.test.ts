@@ -714,6 +714,30 @@ describe('resources that the configuration does not list', () => {
 });
 
 describe('names', () => {
+  test('an e-mail subscription stays the same after recipients have unsubscribed', async () => {
+    const [all, other] = [
+      { recipients: ['amy@example.com', 'bob@example.com', 'ops@example.com'] },
+      { recipients: ['amy@example.com'] },
+    ];
+    const apart = { recipients: ['bob@example.com'], description: 'finance' };
+    await apply({ email_subscriptions: [all, other, apart] });
+    const before = await read('email-subscriptions');
+    const { id } = before.data.find(({ recipients }: { recipients: string[] }) => recipients.length === 3);
+    const path = `/v1/orgs/${org.id}/email-subscriptions/${id}`;
+    const left = { recipients: ['bob@example.com', 'ops@example.com'] };
+    expect((await world.request('PATCH', path, { key: org.ownerKey, body: left })).status).toBe(200);
+    expect(changesOf(await apply({ email_subscriptions: [all, other, apart] }))).toEqual([
+      expect.stringMatching(/^update email_subscriptions amy@example.com,bob@example.com,ops@example.com /),
+    ]);
+    const after = await read('email-subscriptions');
+    expect(after.data).toHaveLength(3);
+    expect(after.data.find((one: { id: string }) => one.id === id).recipients.toSorted()).toEqual(all.recipients);
+    const more = { recipients: ['bob@example.com', 'zoe@example.com'] };
+    expect(changesOf(await apply({ email_subscriptions: [more] }))).toEqual([
+      'create email_subscriptions bob@example.com,zoe@example.com',
+    ]);
+  });
+
   test('resources with the same name are told apart by their scope and period, or by their id', async () => {
     const create = async (body: object) =>
       (await world.request('POST', `/v1/orgs/${org.id}/budgets`, { key: org.ownerKey, body })).json.id;

@@ -185,7 +185,7 @@ interface Matches {
 
 /**
  * Matches by id if the item has one, else by the key. If several items or resources have the same key, the secondary key decides;
- * where it does not, the item needs an id.
+ * where it does not, the item needs an id. Items that match none may have a resource whose key has changed since.
  */
 function matchItems(
   section: ListSection,
@@ -211,9 +211,8 @@ function matchItems(
     }
   }
   const unnamed = items.filter(({ item }) => item.id === undefined);
-  const keyOfItem = (fields: readonly string[]) => {
-    return ({ item }: Item) => identity(fields, completeItem(section, item, undefined, { prune: false }));
-  };
+  const wantedOf = ({ item }: Item) => completeItem(section, item, undefined, { prune: false });
+  const keyOfItem = (fields: readonly string[]) => (one: Item) => identity(fields, wantedOf(one));
   const resourcesByKey = groupBy(free.values(), ({ fields }) => identity(section.key, fields));
   for (const [key, group] of groupBy(unnamed, keyOfItem(section.key))) {
     const found = resourcesByKey.get(key) ?? [];
@@ -242,6 +241,11 @@ function matchItems(
           free.delete(candidate.id);
         }
       }
+    }
+  }
+  for (const one of section.findWithOtherKey === undefined ? [] : unnamed) {
+    if (!matched.has(one)) {
+      take(one, section.findWithOtherKey?.(wantedOf(one), [...free.values()]));
     }
   }
 

@@ -90,6 +90,11 @@ export interface ListSection extends CommonSection {
   readonly key: readonly string[];
   /** Further fields that tell resources with the same key apart. */
   readonly secondaryKey?: readonly string[];
+  /**
+   * Returns the resource of an item whose key has changed outside of the file, from those that match no item by their key; undefined
+   * if there is none, so that a new one is created.
+   */
+  findWithOtherKey?(wanted: Fields, resources: readonly Resource[]): Resource | undefined;
   /** Returns those of the items whose resource has ended by itself, as its item says. They need no change. */
   findEnded?(context: LoadContext, items: readonly Fields[]): Promise<readonly Fields[]>;
 }

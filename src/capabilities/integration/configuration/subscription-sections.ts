@@ -8,7 +8,7 @@ import {
   viewSubscription,
   type WebhookFormat,
 } from '../webhooks/index.ts';
-import { type ListSection, pick } from './section.ts';
+import { type Fields, type ListSection, pick } from './section.ts';
 
 export const webhooks: ListSection = {
   shape: 'list',
@@ -94,6 +94,15 @@ export const emailSubscriptions: ListSection = {
     ...item,
     recipients: normalizedRecipients(item.recipients),
   }),
+  // Without those who have unsubscribed: another subscription would send every alert twice to the others.
+  findWithOtherKey: (wanted, resources) =>
+    resources
+      .filter(
+        ({ fields }) =>
+          fields.description === wanted.description &&
+          recipientsOf(fields).every((recipient) => recipientsOf(wanted).includes(recipient)),
+      )
+      .toSorted((a, b) => recipientsOf(b.fields).length - recipientsOf(a.fields).length)[0],
   create: (body) => ({ route: 'email_subscriptions.create', body }),
   change: ({ id }, body) => ({
     route: 'email_subscriptions.change',
@@ -102,6 +111,10 @@ export const emailSubscriptions: ListSection = {
   }),
   remove: ({ id }) => ({ route: 'email_subscriptions.delete', params: { email_subscription_id: id } }),
 };
+
+function recipientsOf({ recipients }: Fields): readonly string[] {
+  return recipients as readonly string[];
+}
 
 /** Stored in lower case; their order does not matter. */
 function normalizedRecipients(recipients: unknown): unknown {
