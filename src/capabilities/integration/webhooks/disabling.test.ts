@@ -3,7 +3,7 @@ import { createWorld, type TestOrg, type World } from '../../../../test/harness.
 import { subscribe } from '../../../../test/support/webhooks.ts';
 import type { Database, Transaction } from '../../../platform/db/database.ts';
 import { createIds } from '../../../platform/ids.ts';
-import { disableSubscription } from './disabling.ts';
+import { type DisablingCause, disableSubscription } from './disabling.ts';
 
 let world: World;
 let org: TestOrg;
@@ -15,12 +15,12 @@ beforeAll(async () => {
 afterAll(() => world.close());
 
 const remove = 'UPDATE webhook_subscriptions SET deleted_at = created_at WHERE org_id = $1 AND id = $2';
-const disable = (db: Database, subscription_id: string) =>
+const disable = (db: Database, subscription_id: string, cause: DisablingCause = { reason: 'failing' }) =>
   disableSubscription(
     db,
     { ids: createIds(world.clock), heads: world.services.auditHeads },
     { org_id: org.id, subscription_id },
-    'failing',
+    cause,
     world.clock.now(),
   );
 const statusOf = async (id: string) => {
@@ -60,4 +60,14 @@ test('a deleted subscription stays as it is', async () => {
   await world.db.query(remove, [org.id, id]);
   await disable(world.db, id);
   expect(await statusOf(id)).toBe('active');
+});
+
+test('a subscription whose URL was changed since is not disabled because the old one is gone', async () => {
+  const [before, after] = ['http://127.0.0.1:1/before', 'http://127.0.0.1:1/after'];
+  const id = await subscribe(world, org, before);
+  await world.request('PATCH', `/v1/orgs/${org.id}/webhooks/${id}`, { key: org.ownerKey, body: { url: after } });
+  await disable(world.db, id, { reason: 'gone', url: before });
+  expect(await statusOf(id)).toBe('active');
+  await disable(world.db, id, { reason: 'gone', url: after });
+  expect(await statusOf(id)).toBe('disabled');
 });

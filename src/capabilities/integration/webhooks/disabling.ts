@@ -5,11 +5,19 @@ import { lockSubscription } from './queries.ts';
 import type { SubscriptionQueue } from './subscription-queues.ts';
 import { changeSubscription, viewForReaders } from './subscriptions.ts';
 
+export type DisablingCause =
+  | { readonly reason: 'failing' }
+  | {
+      readonly reason: 'gone';
+      /** The URL that is gone. The subscription may have another one by now. */
+      readonly url: string;
+    };
+
 export async function disableSubscription(
   db: Database,
   appending: Appending,
   { org_id, subscription_id }: SubscriptionQueue,
-  reason: 'gone' | 'failing',
+  cause: DisablingCause,
   now: Date,
 ): Promise<void> {
   await db.transaction(async (tx) => {
@@ -19,10 +27,13 @@ export async function disableSubscription(
     if (there === undefined || there.status === 'disabled' || there.format === 'email') {
       return;
     }
+    if (cause.reason === 'gone' && cause.url !== there.url) {
+      return;
+    }
     const name = { orgId: org_id, id: subscription_id };
     const { before, after } = await changeSubscription(tx, name, now, () => ({
       status: 'disabled',
-      disabled_reason: reason,
+      disabled_reason: cause.reason,
       disabled_at: now,
     }));
     await recordChange(tx, appending, { kind: 'service', id: 'webhooks', at: now }, 'webhooks.disable', {

@@ -91,7 +91,7 @@ export function createDispatcher(deps: DispatcherDependencies): Dispatcher {
   const receivers = createReceivers(deps);
   const recorder = createRecorder(db, log, async ({ failing_since, ...queue }, at) => {
     if (at.getTime() - failing_since.getTime() >= failingMsMax) {
-      await disableSubscription(db, { ids, heads }, queue, 'failing', at);
+      await disableSubscription(db, { ids, heads }, queue, { reason: 'failing' }, at);
     }
   });
   const slots = {
@@ -244,7 +244,7 @@ export function createDispatcher(deps: DispatcherDependencies): Dispatcher {
     const recorded = recorder.add(outcome);
     if (answer.status === 410) {
       await recorded;
-      await disableSubscription(db, { ids, heads }, queue, 'gone', at);
+      await disableSubscription(db, { ids, heads }, queue, { reason: 'gone', url: receiver.url }, at);
     }
     return [recorded];
   }
