@@ -6,7 +6,7 @@ import type { Database } from '../../../platform/db/database.ts';
 import { createIds } from '../../../platform/ids.ts';
 import { redeliveriesMax } from './deliveries.ts';
 import { fanOut } from './fan-out.ts';
-import { removeOld } from './tidying.ts';
+import { removeOld, removeOldEvents } from './tidying.ts';
 import { WaitingRoom, waitingMax } from './waiting-room.ts';
 
 let world: World;
@@ -198,6 +198,22 @@ test('cleanup reads one delivery of a subscription without old ones', async () =
     .map((line) => Number(/rows=([\d.]+)/.exec(line)?.[1] ?? 0));
   expect(read.length).toBeGreaterThan(0);
   expect(Math.max(...read)).toBeLessThanOrEqual(1);
+});
+
+test('keeps the event of a delivery that is still retried, however short the retention period is', async () => {
+  org = await world.createOrg();
+  const id = await subscribe(world, org, 'https://receiver.example/');
+  await makeBudget(world, org);
+  await giveOut();
+  const [delivery] = (await call('GET', `${id}/deliveries`)).json.data;
+  const isKept = async () => {
+    await removeOldEvents(world.db, { orgId: org.id, now: world.clock.now(), days: 1 });
+    return (await count(`outbox WHERE id = '${delivery.event_id}'`)) === 1;
+  };
+  world.clock.advanceSeconds(2 * day + 1);
+  expect(await isKept()).toBe(true);
+  await world.db.query(`UPDATE webhook_deliveries SET state = 'delivered' WHERE subscription_id = $1`, [id]);
+  expect(await isKept()).toBe(false);
 });
 
 test('deletes deliveries after 30 days, events a day later, and deleted subscriptions with their last delivery', async () => {

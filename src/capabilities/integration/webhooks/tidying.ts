@@ -59,12 +59,16 @@ export async function removeOldDeliveries(db: Queryable, span: OldSpan): Promise
 }
 
 /**
- * Events are deleted a day later than deliveries, so that every delivery that can be redelivered still has its event.
+ * Events are deleted a day later than deliveries, so that every delivery that can be redelivered still has its event. Retries may
+ * take longer than a short period, so events of waiting deliveries are kept.
  */
 export async function removeOldEvents(db: Queryable, { orgId, now, days }: OldSpan): Promise<number> {
   const deleted = await db.query(
     `DELETE FROM outbox WHERE tenant_id = $2 AND id IN (
-       SELECT id FROM outbox WHERE fanned_out_at < $1 AND tenant_id = $2 LIMIT ${eventsPerPass})
+       SELECT id FROM outbox
+        WHERE fanned_out_at < $1 AND tenant_id = $2 AND id NOT IN (
+          SELECT event_id FROM webhook_deliveries WHERE org_id = $2 AND state = 'waiting' AND created_at < $1)
+        LIMIT ${eventsPerPass})
      RETURNING 1 AS one`,
     [daysBefore(now, days + 1), orgId],
   );
