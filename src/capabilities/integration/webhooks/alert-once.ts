@@ -188,6 +188,7 @@ function highestOfEach<Alert extends NewAlert>(alerts: readonly Alert[]): Alert[
   return [...highest.values()];
 }
 
+/** Leaves out counters that were reported before, and those beyond the maximum. */
 async function withinBound<Alert extends NewAlert>(
   tx: Queryable,
   alerts: readonly Alert[],
@@ -196,24 +197,35 @@ async function withinBound<Alert extends NewAlert>(
   if (counted.length === 0) {
     return [...alerts];
   }
-  const rows = await tx.query<{ subscription_id: string; alert: string; count: bigint }>(
-    `SELECT subscription_id, alert, count(*) AS count FROM alert_messages
-      WHERE org_id = ANY($1) AND subscription_id = ANY($2) AND alert = ANY($3)
-      GROUP BY org_id, subscription_id, alert`,
+  const rows = await tx.query<{ subscription_id: string; alert: string; subject: string }>(
+    `SELECT subscription_id, alert, subject FROM alert_messages
+      WHERE org_id = ANY($1) AND subscription_id = ANY($2) AND alert = ANY($3)`,
     [
       [...new Set(counted.map(({ org_id }) => org_id))],
       [...new Set(counted.map(({ subscription_id }) => subscription_id))],
       [...new Set(counted.map(({ alert }) => alert))],
     ],
   );
-  const counts = new Map(rows.map((row) => [`${row.subscription_id} ${row.alert}`, Number(row.count)]));
-  return alerts.filter(({ subscription_id, alert, subject }) => {
+  const reported = new Map<string, Set<string>>();
+  const subjectsOf = ({ subscription_id, alert }: { subscription_id: string; alert: string }) => {
     const name = `${subscription_id} ${alert}`;
-    const count = counts.get(name) ?? 0;
-    if (subject !== '') {
-      counts.set(name, count + 1);
+    const subjects = reported.get(name) ?? new Set();
+    reported.set(name, subjects);
+    return subjects;
+  };
+  for (const row of rows) {
+    subjectsOf(row).add(row.subject);
+  }
+  return alerts.filter((one) => {
+    if (one.subject === '') {
+      return true;
     }
-    return subject === '' || count < countersPerAlertMax;
+    const subjects = subjectsOf(one);
+    if (subjects.has(one.subject) || subjects.size >= countersPerAlertMax) {
+      return false;
+    }
+    subjects.add(one.subject);
+    return true;
   });
 }
 
