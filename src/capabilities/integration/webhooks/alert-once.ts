@@ -209,7 +209,7 @@ async function withinBound<Alert extends NewAlert>(
   const reported = new Map<string, Set<string>>();
   const subjectsOf = ({ subscription_id, alert }: { subscription_id: string; alert: string }) => {
     const name = `${subscription_id} ${alert}`;
-    const subjects = reported.get(name) ?? new Set();
+    const subjects = reported.get(name) ?? new Set<string>();
     reported.set(name, subjects);
     return subjects;
   };
