@@ -39,13 +39,16 @@ export function staleCounters(before: OrgLimits, after: OrgLimits): ((key: strin
 
 /** Returns the ids of limits without a window whose capacity has changed, so that their alerts are emitted again (`alertKey`). */
 export function resizedLimits(before: OrgLimits, after: OrgLimits): ReadonlySet<string> {
-  const capacities = new Map(before.all.map(({ id, capacity }) => [id, capacity]));
-  return new Set(
-    after.all.flatMap(({ id, span, capacity }) => {
-      const earlier = capacities.get(id);
-      return span.kind === 'lifetime' && earlier !== undefined && earlier !== capacity ? [id] : [];
-    }),
-  );
+  const capacities = new Map(withoutWindow(before).map(({ id, capacity }) => [id, capacity]));
+  const resized = withoutWindow(after).filter(({ id, capacity }) => {
+    const earlier = capacities.get(id);
+    return earlier !== undefined && earlier !== capacity;
+  });
+  return new Set(resized.map(({ id }) => id));
+}
+
+function withoutWindow({ all }: OrgLimits): readonly Limit[] {
+  return all.filter(({ span }) => span.kind === 'lifetime');
 }
 
 function spanKey({ span }: Limit, { timezone }: OrgLimits): string {

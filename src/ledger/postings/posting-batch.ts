@@ -100,8 +100,8 @@ export function markAllAlerted(all: readonly OrgAlerts[]): void {
 }
 
 /**
- * Returns false if a limit without a window may have got another capacity while the transaction was in progress. Its thresholds
- * must then be reported again; those that were reported are rejected by the database.
+ * Returns false if a limit without a window may have got another capacity while the database was queried. Its thresholds must then be
+ * reported again; those that were reported are rejected by the database.
  */
 function isCurrent(limit: Limit, { limits }: OrgLedgerState): boolean {
   return limit.span.kind !== 'lifetime' || limits.all.includes(limit);
@@ -268,7 +268,8 @@ export async function addCounters(
   for (const { limitWindow, scope } of missing) {
     const { settled, alerted } = await readSettled(tx, orgState.orgId, limitWindow, scope);
     if (!orgState.counters.has(limitWindow.key)) {
-      changedHolds.push(...orgState.addCounter(limitWindow, settled, alerted));
+      const stillAlerted = alerted > 0 && isCurrent(limitWindow.limit, orgState) ? alerted : 0;
+      changedHolds.push(...orgState.addCounter(limitWindow, settled, stillAlerted));
     }
   }
   return changedHolds;
