@@ -201,7 +201,10 @@ async function deleteCounters(tx: Transaction, { org_id, id }: LimitRow): Promis
 
 /** With another capacity, a limit without a window emits its alerts again (`alertKey`). */
 async function resetAlerts(tx: Transaction, { org_id, id }: LimitRow): Promise<void> {
-  await tx.query('UPDATE counters SET alerted = 0 WHERE org_id = $1 AND limit_id = $2 AND alerted > 0', [org_id, id]);
+  await tx.query('UPDATE counters SET alerted = 0 WHERE org_id = $1 AND limit_id = $2 AND alerted > 0', [
+    org_id,
+    id,
+  ]);
 }
 
 /** Deletes the wildcard counters of a customer that a limit of its own starts or stops to override. */

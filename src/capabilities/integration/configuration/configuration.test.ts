@@ -731,7 +731,9 @@ describe('names', () => {
     ]);
     const after = await read('email-subscriptions');
     expect(after.data).toHaveLength(3);
-    expect(after.data.find((one: { id: string }) => one.id === id).recipients.toSorted()).toEqual(all.recipients);
+    expect(after.data.find((one: { id: string }) => one.id === id).recipients.toSorted()).toEqual(
+      all.recipients,
+    );
     const more = { recipients: ['bob@example.com', 'zoe@example.com'] };
     expect(changesOf(await apply({ email_subscriptions: [more] }))).toEqual([
       'create email_subscriptions bob@example.com,zoe@example.com',

@@ -65,7 +65,10 @@ test('a deleted subscription stays as it is', async () => {
 test('a subscription whose URL was changed since is not disabled because the old one is gone', async () => {
   const [before, after] = ['http://127.0.0.1:1/before', 'http://127.0.0.1:1/after'];
   const id = await subscribe(world, org, before);
-  await world.request('PATCH', `/v1/orgs/${org.id}/webhooks/${id}`, { key: org.ownerKey, body: { url: after } });
+  await world.request('PATCH', `/v1/orgs/${org.id}/webhooks/${id}`, {
+    key: org.ownerKey,
+    body: { url: after },
+  });
   await disable(world.db, id, { reason: 'gone', url: before });
   expect(await statusOf(id)).toBe('active');
   await disable(world.db, id, { reason: 'gone', url: after });

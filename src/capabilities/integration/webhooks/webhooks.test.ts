@@ -53,9 +53,9 @@ describe('a subscription', () => {
     expect(made.url).toBe(url);
     const plain = await create({ url: 'https://receiver.example/canary' });
     const found = async (key: string, search: string) =>
-      (
-        await world.request('GET', `/v1/orgs/${org.id}/webhooks?search=${search}`, { key })
-      ).json.data.map(({ id }: { id: string }) => id);
+      (await world.request('GET', `/v1/orgs/${org.id}/webhooks?search=${search}`, { key })).json.data.map(
+        ({ id }: { id: string }) => id,
+      );
     // Members who signed in to the console have all scopes, whatever their role.
     for (const [role, scopes] of [
       ['viewer', ['webhooks:read']],
