@@ -1,7 +1,8 @@
 /**
- * Erases a name from a log. Parts that contain the name are rewritten and lose their salt, so that the original cannot
+ * Erases the name of a customer from a log. Parts that contain the name are rewritten and lose their salt, so that the original cannot
  * be recovered. Hashes stay, and a separate entry lists the digest of each redacted entry (`chain.ts`).
  */
+import { isTagField } from '../../../kernel/limits.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
 import { type Appending, appendAudit } from './audit.ts';
 import { type AuditEntry, type PersonalPart, redactedDigest, redactionDigest } from './chain.ts';
@@ -85,48 +86,105 @@ export function isSigned(
   );
 }
 
-/** Returns undefined if the entry does not contain the name. */
+/** Returns undefined if the entry does not contain the name of the customer. */
 function renamedPart(entry: AuditEntry, from: string, to: string): PersonalPart | undefined {
   let found = false;
-  const rename = (value: unknown, name?: string): unknown => {
+  const rename = (value: unknown, place: Place): unknown => {
     if (typeof value === 'string') {
-      const renamed = name === 'path' ? renamedPath(value, from, to) : renamedText(value, from, to);
+      const renamed = renamedText(value, place, { from, to });
       found ||= renamed !== value;
       return renamed;
     }
     if (Array.isArray(value)) {
-      return value.map((item) => rename(item));
+      return value.map((item) => rename(item, place));
     }
     if (typeof value === 'object' && value !== null) {
-      return Object.fromEntries(Object.entries(value).map(([key, part]) => [key, rename(part, key)]));
+      return Object.fromEntries(
+        Object.entries(value).map(([key, part]) => [key, rename(part, placeOf(key, value, place, from))]),
+      );
     }
     return value;
   };
   const part: PersonalPart = {
-    targetId: rename(entry.targetId) as string,
-    before: rename(entry.before) as object | null,
-    after: rename(entry.after) as object | null,
-    detail: rename(entry.detail) as object | null,
+    targetId: rename(entry.targetId, entry.targetKind === 'customer' ? 'customer' : 'other') as string,
+    before: rename(entry.before, 'other') as object | null,
+    after: rename(entry.after, 'other') as object | null,
+    detail: rename(entry.detail, 'other') as object | null,
     address: entry.address,
   };
   return found ? part : undefined;
 }
 
 /**
- * Replaces a text that equals the name, and the name in the summary of an applied configuration: `create customer limit "c-7 day"`,
- * which entries of earlier releases contain.
+ * What a value in an entry is. Only ids of customers are replaced: an id may be chosen to equal a role, a key or a budget, and
+ * its erasure must not rewrite the entries about these.
  */
-function renamedText(text: string, from: string, to: string): string {
-  const [, before, name, after] = /^(\w+ customer limit ")(.*)( \w+")$/s.exec(text) ?? [];
-  return text === from ? to : name === from ? `${before}${to}${after}` : text;
+type Place = 'customer' | 'tags' | 'path' | 'summaries' | 'other';
+
+/** Texts that describe the record of a customer, and may repeat its id. */
+const describingFields = new Set(['name', 'owner']);
+
+function placeOf(field: string, record: object, within: Place, customerId: string): Place {
+  if (within === 'tags' || mayNameCustomer(field, record)) {
+    return 'customer';
+  }
+  switch (field) {
+    case 'tags':
+    case 'path':
+      return field;
+    case 'changes':
+      return 'summaries';
+    default:
+      return describingFields.has(field) && isOfCustomer(record, customerId) ? 'customer' : 'other';
+  }
 }
 
-/** Replaces path segments and parameters that equal the name. */
+function mayNameCustomer(field: string, record: object): boolean {
+  const { scope_kind: scopeKind } = record as { readonly scope_kind?: unknown };
+  return (
+    field === 'customer_id' ||
+    isTagField(field) ||
+    (field === 'scope_id' && typeof scopeKind === 'string' && isTagField(scopeKind))
+  );
+}
+
+/** Returns true for a limit, a credit pack, a rate or a key of the customer. */
+function isOfCustomer(record: object, customerId: string): boolean {
+  return Object.entries(record).some(([field, value]) =>
+    (field === 'match' || field === 'attribution') && typeof value === 'object' && value !== null
+      ? isOfCustomer(value, customerId)
+      : value === customerId && mayNameCustomer(field, record),
+  );
+}
+
+function renamedText(text: string, place: Place, { from, to }: Pick<Redaction, 'from' | 'to'>): string {
+  switch (place) {
+    case 'customer':
+      return text === from ? to : text;
+    case 'path':
+      return renamedPath(text, from, to);
+    case 'summaries':
+      return renamedSummary(text, from, to);
+    default:
+      return text;
+  }
+}
+
+/**
+ * Replaces the name in the summary of an applied configuration: `create customer limit "c-7 day"`, which entries of earlier
+ * releases contain.
+ */
+function renamedSummary(text: string, from: string, to: string): string {
+  const [, before, name, after] = /^(\w+ customer limit ")(.*)( \w+")$/s.exec(text) ?? [];
+  return name === from ? `${before}${to}${after}` : text;
+}
+
+/** The segment after `customers`, in the console after `customers/of`, and parameters that filter by customer or tag. */
+const customersInPath = /(?<=\/customers\/(?:of\/)?)[^/?]+|(?<=[?&](?:customer_id|tag=[^&=]*)=)[^&]+/g;
+
+/** Replaces the name where a path names a customer. */
 export function renamedPath(path: string, from: string, to: string): string {
-  return path
-    .split(/([/?&=])/)
-    .map((part) => (decoded(part) === from ? to : part))
-    .join('');
+  return path.replaceAll(customersInPath, (part) => (decoded(part) === from ? to : part));
 }
 
 function decoded(part: string): string {

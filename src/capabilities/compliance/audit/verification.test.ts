@@ -338,16 +338,18 @@ describe('retention', () => {
   });
 
   test('removes redacted entries before the erasure itself', async () => {
+    const limit = { customer_id: 'c-3', period: 'day', limit_usd: '1' };
+    await world.request('POST', `/v1/orgs/${org.id}/customer-limits`, { key: org.ownerKey, body: limit });
     world.clock.advanceSeconds(31 * days);
     const { auditHeads: heads, auditSigner: signer } = world.services;
     const deps = { ids: createIds(world.clock, seededBytes(9)), heads, signer };
-    const names = { from: 'Name 3', to: 'erased' };
+    const names = { from: 'c-3', to: 'erased' };
     const { changed } = await world.db.transaction((tx) =>
       redactEntries(tx, deps, { ...names, tenantId: org.id, after: 0, limit: 100, now: world.clock.now() }),
     );
     expect(changed).toBeGreaterThan(0);
     expect(await retain()).toEqual([]);
-    expect((await seqsLeft())[0]).toBe(10);
+    expect((await seqsLeft())[0]).toBe(11);
     expect(await findings()).toEqual([]);
   });
 });

@@ -13,6 +13,7 @@ import {
   type UsageDimension,
   usageDimensions,
 } from '../../../contract/run-dimensions.ts';
+import { WILDCARD } from '../../../kernel/limits.ts';
 import { dayMs } from '../../../kernel/rollup-parts.ts';
 import { namePattern } from '../../../ledger/holds/customer-pseudonyms.ts';
 import { notifyLimitChanged } from '../../../ledger/limits/change-notifications.ts';
@@ -59,11 +60,8 @@ const counterValue = `substr(counter_key, strpos(counter_key, ':') + 1)`;
 const renamedValue = `CASE WHEN ${counterValue} = $2 THEN $3
   ELSE regexp_replace(replace(${counterValue}, $5, $6), $4, '\\1' || $3 || '\\2', 'g') END`;
 
-/** `alertKey` adds the capacity of a limit without a window to the key of its counter. */
-const capacityOrEnd = '$|#[0-9]+$';
-
-/** Fields of a match whose value may be the id of a customer. */
-const holdsCustomers = `(key = 'customer_id' OR key LIKE 'tag:%')`;
+/** Fields of a match whose value may be the id of a customer. The wildcard is not: it stands for every customer. */
+const holdsCustomers = `(key = 'customer_id' OR key LIKE 'tag:%') AND value <> '${WILDCARD}'`;
 
 /** Ends the limits, credit packs and rates of the customer, and renames the counters of alerts and forecasts. */
 export async function eraseLimits(tx: Transaction, { orgId, from, to, now }: Batch): Promise<number> {
@@ -80,7 +78,7 @@ export async function eraseLimits(tx: Transaction, { orgId, from, to, now }: Bat
     const rows = await tx.query(
       `UPDATE ${table} SET counter_key = left(counter_key, strpos(counter_key, ':')) || ${renamedValue}
         WHERE org_id = $1 AND strpos(counter_key, ':') > 0 AND ${counterValue} ~ $4 RETURNING 1 AS one`,
-      [orgId, from, to, namePattern(from, capacityOrEnd), JSON.stringify(from), JSON.stringify(to)],
+      [orgId, from, to, namePattern(from), JSON.stringify(from), JSON.stringify(to)],
     );
     renamed += rows.length;
   }

@@ -2,7 +2,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createWorld, engine, type TestOrg, type World } from '../../../../test/harness.ts';
 import { refusalOf } from '../../../../test/support/limits.ts';
 import { createIds } from '../../../platform/ids.ts';
-import { recordChange } from '../audit/index.ts';
+import { recordChange, renamedPath } from '../audit/index.ts';
+import { eraseLimits } from './batches.ts';
 
 /** Contains everything that JSON and SQL must escape. */
 const person = `zoë.o'neil+"7"\\x@example.com`;
@@ -290,6 +291,92 @@ test('rejects the erasure under a legal hold, and of an unknown customer', async
   expect(refusalOf(await ask('DELETE', '/customers/c'))).toEqual([409, 'conflict']);
   await ask('PUT', '/retention-policy', {});
   expect((await ask('DELETE', '/customers/c')).status).toBe(204);
+});
+
+test('rejects the erasure of the wildcard, and keeps the limits for every customer', async () => {
+  const other = await world.createOrg();
+  const path = `/v1/orgs/${other.id}`;
+  const ask = (method: string, url: string, body?: object) =>
+    world.request(method, url, { key: other.ownerKey, ...(body && { body }) });
+  const spending = { period: 'day', limit_usd: '1' };
+  const { json: each } = await ask('POST', `${path}/customer-limits`, { customer_id: '*', ...spending });
+  const { json: tagged } = await ask('POST', `${path}/budgets`, {
+    name: 'each team',
+    scope_kind: 'tag:team',
+    scope_id: '*',
+    ...spending,
+  });
+  expect((await ask('POST', '/v1/runs', { ...run, customer_id: '*' })).status).toBe(201);
+  expect(refusalOf(await ask('DELETE', `${path}/customers/*`))).toEqual([404, 'not_found']);
+  await world.db.transaction((tx) =>
+    eraseLimits(tx, { orgId: other.id, from: '*', to: 'erased-1', now: world.clock.now(), cursor: null }),
+  );
+  expect((await ask('GET', `${path}/customer-limits/${each.id}`)).json).toEqual(each);
+  expect((await ask('GET', `${path}/budgets/${tagged.id}`)).json).toEqual(tagged);
+});
+
+test('an id that equals other values rewrites only the audit entries about the customer', async () => {
+  const other = await world.createOrg();
+  const path = `/v1/orgs/${other.id}`;
+  const ask = (method: string, url: string, body?: object) =>
+    world.request(method, url, { key: other.ownerKey, ...(body && { body }) });
+  const spending = { period: 'day', limit_usd: '1' };
+  const { json: budget } = await ask('POST', `${path}/budgets`, {
+    name: 'owner',
+    scope_kind: 'org',
+    ...spending,
+  });
+  const { json: tagged } = await ask('POST', `${path}/budgets`, {
+    name: 'owner',
+    scope_kind: 'tag:user',
+    scope_id: 'owner',
+    ...spending,
+  });
+  const minted = await ask('POST', `${path}/keys`, {
+    name: 'bound',
+    role: 'owner',
+    scopes: ['runs:read'],
+    attribution: { customer_id: 'owner', tags: { user: 'owner', env: 'prod' } },
+  });
+  expect(minted.status).toBe(201);
+  const entries = async (kinds: readonly string[]) =>
+    (
+      await world.db.query<{ kind: string; id: string; after: Record<string, unknown> | null }>(
+        'SELECT target_kind AS kind, target_id AS id, after FROM audit_log WHERE tenant_id = $1 ORDER BY seq',
+        [other.id],
+      )
+    ).filter(({ kind }) => kinds.includes(kind));
+  const unrelated = async () => (await entries(['budget', 'org'])).filter(({ id }) => id !== tagged.id);
+  const before = await unrelated();
+  expect(before.map(({ id }) => id)).toContain(budget.id);
+  for (const customer_id of ['owner', budget.id, other.id, 'usd', 'prod', 'orgs']) {
+    await ask('POST', `${path}/customer-limits`, { customer_id, ...spending });
+    expect((await ask('DELETE', `${path}/customers/${customer_id}`)).status).toBe(204);
+  }
+  await settle();
+  expect(await unrelated()).toEqual(before);
+  const erased = expect.stringMatching(/^erased-/);
+  const [key] = (await entries(['key'])).slice(-1);
+  expect(key?.after).toMatchObject({
+    role: 'owner',
+    attribution: { customer_id: erased, tags: { user: erased, env: erased } },
+  });
+  const [ofTag] = (await entries(['budget'])).filter(({ id }) => id === tagged.id);
+  expect(ofTag?.after).toMatchObject({ name: erased, scope_kind: 'tag:user', scope_id: erased });
+  for (const { after } of await entries(['customer_limit'])) {
+    expect(after).toMatchObject({ customer_id: erased, period: 'day' });
+  }
+  expect((await ask('GET', `${path}/audit-log/verify`)).json.findings).toEqual([]);
+});
+
+test.each([
+  ['/v1/orgs/org_1/customers/orgs', '/v1/orgs/org_1/customers/erased-1'],
+  ['/console/customers/of/orgs?from=orgs', '/console/customers/of/erased-1?from=orgs'],
+  ['/v1/usage?group_by=orgs&customer_id=orgs', '/v1/usage?group_by=orgs&customer_id=erased-1'],
+  ['/v1/runs?tag=user=orgs&model=orgs', '/v1/runs?tag=user=erased-1&model=orgs'],
+  ['/v1/orgs/orgs', '/v1/orgs/orgs'],
+])('replaces the id in %s where it names a customer', (path, renamed) => {
+  expect(renamedPath(path, 'orgs', 'erased-1')).toBe(renamed);
 });
 
 test('a short id does not affect names that only contain it', async () => {

@@ -5,6 +5,7 @@
  * complete.
  */
 import { apiError } from '../../../contract/api-error.ts';
+import { WILDCARD } from '../../../kernel/limits.ts';
 import { newPseudonym } from '../../../ledger/holds/customer-pseudonyms.ts';
 import type { Ledger } from '../../../ledger/ledger.ts';
 import type { Database, Transaction } from '../../../platform/db/database.ts';
@@ -151,6 +152,10 @@ export async function requireCustomer(
   orgId: string,
   customerId: string,
 ): Promise<void> {
+  // In limits the wildcard stands for every customer, so no customer can be erased by this name.
+  if (customerId === WILDCARD) {
+    throw apiError('not_found');
+  }
   if (await isKnownCustomer(db, orgId, customerId)) {
     return;
   }
