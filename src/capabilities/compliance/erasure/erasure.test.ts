@@ -431,6 +431,40 @@ test('a short id does not affect names that only contain it', async () => {
   expect(reconciled.json).toMatchObject({ balanced: true });
 });
 
+test.each([
+  ['a run that never ended', '/v1/runs', { status: 'running', metadata: { who: 'unsettled-7' } }],
+  ['a decision that was never settled', '/v1/edge/decision', {}],
+])('erases a customer known only from %s, after its hold was released', async (_, path, body) => {
+  const other = await world.createOrg();
+  const ask = (method: string, url: string, sent?: object) =>
+    world.request(method, url, { key: other.ownerKey, ...(sent && { body: sent }) });
+  const sent = {
+    model: 'm',
+    customer_id: 'unsettled-7',
+    estimated_cost_usd: '0.1',
+    expires_in_seconds: 60,
+    ...body,
+  };
+  const { status } = await ask('POST', path, sent);
+  expect(status).toBeLessThan(300);
+  world.clock.advanceSeconds(61);
+  await world.runJob('expire-holds');
+  expect((await ask('GET', `/v1/orgs/${other.id}/holds`)).json.data).toEqual([]);
+  if (path === '/v1/runs') {
+    // Ends of holds are deleted after a week, runs in progress are not.
+    await world.db.query('DELETE FROM hold_ends WHERE org_id = $1', [other.id]);
+  }
+  expect((await ask('DELETE', `/v1/orgs/${other.id}/customers/unsettled-7`)).status).toBe(204);
+  await settle();
+  for (const table of ['runs', 'hold_ends']) {
+    const rows = await world.db.query<{ text: string }>(
+      `SELECT t::text AS text FROM ${table} t WHERE org_id = $1`,
+      [other.id],
+    );
+    expect(rows.map(({ text }) => text).join('\n')).not.toContain('unsettled-7');
+  }
+});
+
 describe.each([
   ['a long id', 'customer-4711'],
   ['a short id', 'c7'],

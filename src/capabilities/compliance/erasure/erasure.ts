@@ -38,6 +38,7 @@ import {
   findNextErasure,
   findOpenErasure,
   finishErasure,
+  hasUnfinishedRuns,
   insertErasure,
   isKnownCustomer,
   selectErasures,
@@ -160,7 +161,10 @@ export async function requireCustomer(
     return;
   }
   const holds = await ledger.holds(orgId, { limit: holdsMax, after: undefined });
-  if (!holds.some(({ scope }) => scope.customer_id === customerId)) {
+  if (holds.some(({ scope }) => scope.customer_id === customerId)) {
+    return;
+  }
+  if (!(await hasUnfinishedRuns(db, orgId, customerId))) {
     throw apiError('not_found');
   }
 }

@@ -29,6 +29,20 @@ export async function isKnownCustomer(db: Queryable, orgId: string, customerId: 
   return row?.known === true;
 }
 
+/**
+ * Returns whether the customer has unfinished runs or ended holds, which have no usage if the hold was released. The condition
+ * on the cost, which unfinished runs do not have, is that of an index.
+ */
+export async function hasUnfinishedRuns(db: Queryable, orgId: string, customerId: string): Promise<boolean> {
+  const [row] = await db.query<{ known: boolean }>(
+    `SELECT EXISTS (SELECT 1 FROM runs
+                     WHERE org_id = $1 AND coalesce(cost_nanos, -1) = -1 AND status = 'running' AND customer_id = $2)
+         OR EXISTS (SELECT 1 FROM hold_ends WHERE org_id = $1 AND body #>> '{scope,customer_id}' = $2) AS known`,
+    [orgId, customerId],
+  );
+  return row?.known === true;
+}
+
 export async function insertErasure(tx: Queryable, row: ErasureRow): Promise<void> {
   await tx.query(
     `INSERT INTO customer_erasures (org_id, id, pseudonym, customer, step, requested_at) VALUES ($1, $2, $3, $4, $5, $6)`,
