@@ -24,14 +24,12 @@ const nameLengthMin = 4;
 
 /**
  * Returns a PostgreSQL regular expression that finds a customer id in a name chosen by the caller, such as a chain
- * id: as the whole name or, if the id is long enough, as a part with no letter or digit on either side. Its groups
- * capture the text around the id. `end` matches the end of the whole name.
+ * id: as the whole name or, if the id is long enough, as a part with no letter or digit on either side. It matches the
+ * id only, so that the character between two ids belongs to both.
  */
-export function namePattern(customerId: string, end = '$'): string {
+export function namePattern(customerId: string): string {
   const escaped = customerId.replaceAll(/[^\p{L}\p{N}\s]/gu, '\\$&');
-  return customerId.length < nameLengthMin
-    ? `(^)${escaped}(${end})`
-    : `(^|[^[:alnum:]])${escaped}($|[^[:alnum:]])`;
+  return customerId.length < nameLengthMin ? `^${escaped}$` : `(?<![[:alnum:]])${escaped}(?![[:alnum:]])`;
 }
 
 /** JavaScript counterpart of `namePattern`. */

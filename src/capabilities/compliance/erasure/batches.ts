@@ -58,7 +58,7 @@ const daysPerBatch = 31;
 /** The part of a counter key after the first colon: the value that the counter is for, or several values as JSON. */
 const counterValue = `substr(counter_key, strpos(counter_key, ':') + 1)`;
 const renamedValue = `CASE WHEN ${counterValue} = $2 THEN $3
-  ELSE regexp_replace(replace(${counterValue}, $5, $6), $4, '\\1' || $3 || '\\2', 'g') END`;
+  ELSE regexp_replace(replace(${counterValue}, $5, $6), $4, $3::text, 'g') END`;
 
 /** Fields of a match whose value may be the id of a customer. The wildcard is not: it stands for every customer. */
 const holdsCustomers = `(key = 'customer_id' OR key LIKE 'tag:%') AND value <> '${WILDCARD}'`;
@@ -240,7 +240,7 @@ export async function eraseStoredAnswers(
 
 export async function eraseClosedChains(tx: Transaction, { orgId, from, to }: Batch): Promise<BatchResult> {
   const renamed = await tx.query(
-    `UPDATE closed_chains SET chain_id = regexp_replace(chain_id, $4, '\\1' || $3 || '\\2', 'g'),
+    `UPDATE closed_chains SET chain_id = regexp_replace(chain_id, $4, $3::text, 'g'),
                               customer_ids = array_remove(customer_ids, $2)
       WHERE org_id = $1
         AND ($2 = ANY (customer_ids) OR chain_id ~ $4

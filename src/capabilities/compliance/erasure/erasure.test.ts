@@ -431,6 +431,21 @@ test('a short id does not affect names that only contain it', async () => {
   expect(reconciled.json).toMatchObject({ balanced: true });
 });
 
+test('replaces every occurrence of the id in a name, also next to each other', async () => {
+  const other = await world.createOrg();
+  const ask = (method: string, path: string, body?: object) =>
+    world.request(method, path, { key: other.ownerKey, ...(body && { body }) });
+  const chain_id = 'acme/acme acme-acmes-acme';
+  const body = { model: 'm', cost_usd: '0.1', customer_id: 'acme', chain_id };
+  const { json: posted } = await ask('POST', '/v1/runs', body);
+  expect((await ask('DELETE', `/v1/orgs/${other.id}/customers/acme`)).status).toBe(204);
+  await settle();
+  const { json } = await ask('GET', `/v1/runs/${posted.id}`);
+  expect(json.chain_id.replaceAll(json.customer_id, 'X')).toBe('X/X X-acmes-X');
+  const entries = await world.db.query('SELECT chain_id FROM ledger_entries WHERE org_id = $1', [other.id]);
+  expect(entries).toEqual([{ chain_id: json.chain_id }]);
+});
+
 test.each([
   ['a run that never ended', '/v1/runs', { status: 'running', metadata: { who: 'unsettled-7' } }],
   ['a decision that was never settled', '/v1/edge/decision', {}],

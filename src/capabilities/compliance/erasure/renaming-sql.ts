@@ -16,7 +16,7 @@ export const containsId = (column: string) => `strpos(${column}::text, $4) > 0`;
  */
 export const jsonString = (text: string) => `(jsonb_object(ARRAY['text', ${text}]) -> 'text')`;
 /** Replaces the id within a name that the caller chose. */
-export const renamedName = (column: string) => `regexp_replace(${column}, $6, '\\1' || $3 || '\\2', 'g')`;
+export const renamedName = (column: string) => `regexp_replace(${column}, $6, $3::text, 'g')`;
 /**
  * The tags that budgets of the org count by, with the id replaced: otherwise a budget would forget what it has counted. All
  * other tags are deleted.
