@@ -446,6 +446,40 @@ test('replaces every occurrence of the id in a name, also next to each other', a
   expect(entries).toEqual([{ chain_id: json.chain_id }]);
 });
 
+test('replaces values in events and refusals, but not the keys of their fields', async () => {
+  const other = await world.createOrg();
+  const path = `/v1/orgs/${other.id}`;
+  const ask = (method: string, url: string, body?: object) =>
+    world.request(method, url, { key: other.ownerKey, ...(body && { body }) });
+  await ask('POST', `${path}/customer-limits`, { customer_id: 'model', period: 'day', limit_usd: '0.1' });
+  await ask('PUT', `${path}/spend-cap`, { cap_usd: '1' });
+  for (const customer_id of ['model', 'stays']) {
+    expect((await ask('POST', '/v1/runs', { model: 'm', cost_usd: '9', customer_id })).status).toBe(402);
+    expect((await ask('POST', '/v1/runs', { model: 'm', cost_usd: '0.01', customer_id })).status).toBe(201);
+  }
+  await world.app.finish();
+  for (const id of ['emit-limit-events', 'record-refusals']) {
+    await world.runJob(id);
+  }
+  const written = async () => {
+    const rows = await world.db.query<{ data: Record<string, unknown> }>(
+      `SELECT data FROM outbox WHERE tenant_id = $1 UNION ALL SELECT details FROM refusals WHERE org_id = $1`,
+      [other.id],
+    );
+    return rows.map(({ data }) => JSON.stringify(data)).sort();
+  };
+  const before = await written();
+  expect(before.join()).toMatch(/"customer_id":"model"/);
+  expect(before.join()).toMatch(/"model":"m"/);
+  expect((await ask('DELETE', `${path}/customers/model`)).status).toBe(204);
+  await settle();
+  const [{ pseudonym }] = (await ask('GET', `${path}/customer-erasures`)).json.data;
+  const expected = before.map((text) => text.replaceAll(/"model"(?!:)/g, JSON.stringify(pseudonym)));
+  const after = await written();
+  expect(after).toEqual(expect.arrayContaining(expected));
+  expect(after.join()).not.toMatch(/"model"(?!:)/);
+});
+
 test.each([
   ['a run that never ended', '/v1/runs', { status: 'running', metadata: { who: 'unsettled-7' } }],
   ['a decision that was never settled', '/v1/edge/decision', {}],

@@ -4,12 +4,15 @@
  */
 import { type RunDimensionName, runDimensions } from '../../../contract/run-dimensions.ts';
 
+/** The text of a JSON value with a character that JSON escapes in place of keys that equal the id. */
+const withoutKeys = (column: string) => `replace(${column}::text, $4::text || ':', E'\\x01')`;
 /**
- * Replaces every JSON string that equals the id. Quotes and escapes have only one spelling in `jsonb`, so the text can
- * be replaced. A pseudonym has no characters that JSON escapes.
+ * Replaces every JSON string that equals the id, but not keys, which name fields. Quotes and escapes have only one spelling in
+ * `jsonb`, and a colon follows each key, so the text can be replaced. A pseudonym has no characters that JSON escapes.
  */
-export const renamedJson = (column: string) => `replace(${column}::text, $4, '"' || $3 || '"')::jsonb`;
-export const containsId = (column: string) => `strpos(${column}::text, $4) > 0`;
+export const renamedJson = (column: string) =>
+  `replace(replace(${withoutKeys(column)}, $4, '"' || $3 || '"'), E'\\x01', $4::text || ':')::jsonb`;
+export const containsId = (column: string) => `strpos(${withoutKeys(column)}, $4) > 0`;
 /**
  * A text as a JSON string, and null as JSON null. In updates, a distributed database allows immutable functions only, which
  * `to_jsonb` and `jsonb_build_object` are not.
