@@ -5,7 +5,7 @@ import type { Job } from '../platform/jobs/jobs.ts';
 import type { Clock } from '../platform/time/clock.ts';
 import type { Ledger } from './ledger.ts';
 import { ensureMonths } from './partitions.ts';
-import { deleteOldEnds } from './postings/ledger-writes.ts';
+import { deleteOldAlerts, deleteOldEnds } from './postings/ledger-writes.ts';
 
 export interface LedgerJobsDependencies {
   readonly db: Database;
@@ -14,6 +14,9 @@ export interface LedgerJobsDependencies {
 }
 
 const endsPerBatch = 500;
+/** Longer than any window, so that an alert is not repeated within its window. */
+const alertsKeptMs = 400 * 24 * 3_600_000;
+const alertsPerBatch = 500;
 
 export function ledgerJobs({ db, clock, ledger }: LedgerJobsDependencies): Job[] {
   return [
@@ -32,6 +35,14 @@ export function ledgerJobs({ db, clock, ledger }: LedgerJobsDependencies): Job[]
       id: 'delete-old-hold-ends',
       everyMs: 60_000,
       runOnce: async () => (await deleteOldEnds(db, endsPerBatch)) === endsPerBatch,
+    },
+    {
+      id: 'delete-old-limit-alerts',
+      everyMs: 6 * 3_600_000,
+      async runOnce() {
+        const before = new Date(clock.now().getTime() - alertsKeptMs);
+        return (await deleteOldAlerts(db, before, alertsPerBatch)) === alertsPerBatch;
+      },
     },
     {
       id: 'create-partitions',

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { engine, makePlace, openPlace, type Place } from '../../../test/support/test-database.ts';
 import type { Database } from '../../platform/db/database.ts';
-import { findExistingRuns } from './ledger-writes.ts';
+import { deleteOldAlerts, findExistingRuns } from './ledger-writes.ts';
 
 let place: Place;
 let db: Database;
@@ -35,3 +35,21 @@ test.runIf(engine === 'embedded')(
     expect(plan.join('\n')).not.toContain('ANY');
   },
 );
+
+test('deletes old alerts, but not those of limits without a window, which would be repeated', async () => {
+  const old = new Date('2025-01-01T00:00:00Z');
+  const recent = new Date('2026-01-01T00:00:00Z');
+  const add = (keys: readonly string[], at: Date) =>
+    db.query(
+      `INSERT INTO limit_alerts (org_id, counter_key, threshold, at) SELECT 'org_1', unnest($1::text[]), 80, $2`,
+      [keys, at],
+    );
+  const kept = ['pack@0', 'pack@0#1000', 'pack@1735689600000#1000'];
+  await add(['cap@1735689600000', 'each@1735689600000:a', 'chain@0:a', 'chain@0:a#1000'], old);
+  await add(kept, old);
+  await add(['cap@1767225600000', 'chain@0:b'], recent);
+  expect(await deleteOldAlerts(db, recent, 3)).toBe(3);
+  expect(await deleteOldAlerts(db, recent, 3)).toBe(1);
+  const left = await db.query<{ key: string }>('SELECT counter_key AS key FROM limit_alerts', []);
+  expect(left.map(({ key }) => key).sort()).toEqual(['cap@1767225600000', 'chain@0:b', ...kept].sort());
+});

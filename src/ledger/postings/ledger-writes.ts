@@ -285,6 +285,21 @@ export async function deleteOldEnds(db: Queryable, limit: number): Promise<numbe
   return deleted.length;
 }
 
+/**
+ * Deletes alerts before a time. Those of limits without a window are kept, except of single values such as chains: an alert must
+ * not be repeated. The key of such an alert starts at 0 or ends with the capacity (`limit-events.ts`).
+ */
+export async function deleteOldAlerts(db: Queryable, before: Date, limit: number): Promise<number> {
+  const deleted = await db.query(
+    `DELETE FROM limit_alerts WHERE (org_id, counter_key, threshold) IN (
+       SELECT org_id, counter_key, threshold FROM limit_alerts
+        WHERE at < $1 AND (strpos(counter_key, ':') > 0 OR counter_key !~ '(@0|#[0-9]+)$') LIMIT $2
+     ) RETURNING 1 AS one`,
+    [before, limit],
+  );
+  return deleted.length;
+}
+
 export interface ExistingRunRow {
   readonly org_id: string;
   readonly external_id: string;

@@ -23,11 +23,12 @@ import {
   usageIdentity,
   usageMeasures,
 } from '../../../ledger/usage/usage-columns.ts';
-import type { Queryable, Transaction } from '../../../platform/db/database.ts';
+import type { Transaction } from '../../../platform/db/database.ts';
 import { type CustomerDigest, eraseStoredResponses } from '../../../platform/http/pipeline/idempotency.ts';
 import { platformTenant } from '../../../platform/http/routes/access.ts';
 import { notifyKeyChanged } from '../../access/keys/index.ts';
 import { renamedPath } from '../audit/index.ts';
+import { type Batch, type BatchedTable, type BatchResult, eraseRows, rowsPerBatch } from './batched-rows.ts';
 import {
   containsId,
   erasedDimensions,
@@ -37,33 +38,12 @@ import {
   renamedName,
 } from './renaming-sql.ts';
 
-export interface Batch {
-  readonly orgId: string;
-  readonly from: string;
-  readonly to: string;
-  readonly now: Date;
-  /** `next` of the previous batch; null: first batch. */
-  readonly cursor: unknown;
-}
-
-export interface BatchResult {
-  readonly changed: number;
-  /** Cursor of the next batch; null: no more batches. */
-  readonly next: unknown;
-}
-
-const rowsPerBatch = 2_000;
 const daysPerBatch = 31;
-
-/** The part of a counter key after the first colon: the value that the counter is for, or several values as JSON. */
-const counterValue = `substr(counter_key, strpos(counter_key, ':') + 1)`;
-const renamedValue = `CASE WHEN ${counterValue} = $2 THEN $3
-  ELSE regexp_replace(replace(${counterValue}, $5, $6), $4, $3::text, 'g') END`;
 
 /** Fields of a match whose value may be the id of a customer. The wildcard is not: it stands for every customer. */
 const holdsCustomers = `(key = 'customer_id' OR key LIKE 'tag:%') AND value <> '${WILDCARD}'`;
 
-/** Ends the limits, credit packs and rates of the customer, and renames the counters of alerts and forecasts. */
+/** Ends the limits, credit packs and rates of the customer. */
 export async function eraseLimits(tx: Transaction, { orgId, from, to, now }: Batch): Promise<number> {
   const ended = await tx.query(
     `UPDATE limits SET name = NULL, ended_at = coalesce(ended_at, $4), match = (
@@ -73,75 +53,13 @@ export async function eraseLimits(tx: Transaction, { orgId, from, to, now }: Bat
       RETURNING 1 AS one`,
     [orgId, from, to, now],
   );
-  let renamed = ended.length;
-  for (const table of ['limit_alerts', 'forecast_notices']) {
-    const rows = await tx.query(
-      `UPDATE ${table} SET counter_key = left(counter_key, strpos(counter_key, ':')) || ${renamedValue}
-        WHERE org_id = $1 AND strpos(counter_key, ':') > 0 AND ${counterValue} ~ $4 RETURNING 1 AS one`,
-      [orgId, from, to, namePattern(from), JSON.stringify(from), JSON.stringify(to)],
-    );
-    renamed += rows.length;
-  }
   // Resets the cursor of the exhaustion watch if it contains the id; the watch then starts over.
   await tx.query(
     `UPDATE forecast_checks SET after_group = '' WHERE org_id = $1 AND strpos(after_group, $2) > 0`,
     [orgId, JSON.stringify(from)],
   );
   await notifyLimitChanged(tx, orgId);
-  return renamed;
-}
-
-/** A table that is processed in batches, in the order of its primary key. */
-interface BatchedTable {
-  readonly table: string;
-  readonly org: string;
-  /** The primary key without the org, with types. */
-  readonly key: readonly (readonly [name: string, type: string])[];
-  /** Matches rows that contain the customer's id. `renaming-sql.ts` has the parameters. */
-  readonly where: string;
-  readonly set: string;
-}
-
-async function eraseRows(
-  tx: Queryable,
-  target: BatchedTable,
-  batch: Batch,
-  extra?: string,
-): Promise<BatchResult> {
-  const { table, org, key, where, set } = target;
-  const names = key.map(([name]) => name);
-  const cursor = batch.cursor as readonly string[] | null;
-  const beyond =
-    cursor === null
-      ? ''
-      : `AND (${names.join(', ')}) > (${key.map(([, type], index) => `$${index + 7}::${type}`).join(', ')})`;
-  const [row] = await tx.query<{ seen: number; changed: number; last: string[] | null }>(
-    `WITH batch AS MATERIALIZED (
-       SELECT * FROM ${table} WHERE ${org} = $1 ${beyond} ORDER BY ${names.join(', ')} LIMIT $5
-     ), matched AS (
-       SELECT ${names.join(', ')} FROM batch WHERE (${where}) AND $2::text IS NOT NULL AND $3::text IS NOT NULL AND $4::text IS NOT NULL AND $6::text IS NOT NULL
-     ), changed AS (
-       UPDATE ${table} AS row SET ${set} FROM matched
-        WHERE row.${org} = $1 AND ${names.map((name) => `row.${name} = matched.${name}`).join(' AND ')}
-       RETURNING row.*
-     )${extra === undefined ? '' : `, more AS (${extra})`}
-     SELECT (SELECT count(*) FROM batch)::int4 AS seen, (SELECT count(*) FROM changed)::int4 AS changed,
-            (SELECT ARRAY[${names.map((name) => `${name}::text`).join(', ')}] FROM batch
-              ORDER BY ${names.map((name) => `${name} DESC`).join(', ')} LIMIT 1) AS last`,
-    [
-      batch.orgId,
-      batch.from,
-      batch.to,
-      JSON.stringify(batch.from),
-      rowsPerBatch,
-      namePattern(batch.from),
-      ...(cursor ?? []),
-    ],
-  );
-  return {
-    changed: row?.changed ?? 0,
-    next: row !== undefined && row.seen === rowsPerBatch ? row.last : null,
-  };
+  return ended.length;
 }
 
 /**

@@ -4,6 +4,7 @@ import { refusalOf } from '../../../../test/support/limits.ts';
 import { createIds } from '../../../platform/ids.ts';
 import { recordChange, renamedPath } from '../audit/index.ts';
 import { eraseLimits } from './batches.ts';
+import { eraseAlerts } from './counter-keys.ts';
 
 /** Contains everything that JSON and SQL must escape. */
 const person = `zoë.o'neil+"7"\\x@example.com`;
@@ -480,6 +481,36 @@ test('replaces values in events and refusals, but not the keys of their fields',
   expect(after.join()).not.toMatch(/"model"(?!:)/);
 });
 
+test('renames the counters of alerts, also with a capacity, several values or an existing record', async () => {
+  const { id: orgId } = await world.createOrg();
+  const now = world.clock.now();
+  const keysOf = async () =>
+    (
+      await world.db.query<{ key: string }>('SELECT counter_key AS key FROM limit_alerts WHERE org_id = $1', [
+        orgId,
+      ])
+    )
+      .map(({ key }) => key)
+      .sort();
+  const record = (keys: readonly string[]) =>
+    world.db.query(
+      'INSERT INTO limit_alerts (org_id, counter_key, threshold, at) SELECT $1, unnest($2::text[]), 80, $3',
+      [orgId, keys, now],
+    );
+  const kept = ['a@0#1000', 'a@0:c77', 'a@0:c77#1', 'a@1', 'a@1:d'];
+  const renamed = (name: string) => [
+    `a@0:${name}`,
+    `a@0:${name}#1000`,
+    `a@0:["${name}","m"]#5`,
+    `a@1:${name}`,
+  ];
+  await record([...kept, ...renamed('c7'), 'a@1:erased-1']);
+  const batch = { orgId, from: 'c7', to: 'erased-1', now, cursor: null };
+  const { changed, next } = await world.db.transaction((tx) => eraseAlerts(tx, batch));
+  expect([changed, next]).toEqual([4, null]);
+  expect(await keysOf()).toEqual([...kept, ...renamed('erased-1')].sort());
+});
+
 test.each([
   ['a run that never ended', '/v1/runs', { status: 'running', metadata: { who: 'unsettled-7' } }],
   ['a decision that was never settled', '/v1/edge/decision', {}],
@@ -636,7 +667,7 @@ test('an interrupted erasure continues in the background', async () => {
     await call('POST', '/v1/runs/bulk?enforcement=record', { runs: runs.slice(at, at + 1_250) });
   }
   const { transaction } = world.db;
-  let left = 5;
+  let left = 7;
   world.db.transaction = ((work, options) => {
     left -= 1;
     return left < 0 ? Promise.reject(new Error('killed')) : transaction.call(world.db, work, options);

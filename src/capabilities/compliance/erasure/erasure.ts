@@ -17,9 +17,8 @@ import type { Log } from '../../../platform/log.ts';
 import type { Secrets } from '../../../platform/secrets/secrets.ts';
 import { type Appending, redactEntries, type Signer } from '../audit/index.ts';
 import { findPolicy } from '../retention/index.ts';
+import type { Batch, BatchResult } from './batched-rows.ts';
 import {
-  type Batch,
-  type BatchResult,
   eraseClosedChains,
   eraseEntries,
   eraseEvents,
@@ -32,6 +31,7 @@ import {
   eraseSupportPaths,
   eraseUsage,
 } from './batches.ts';
+import { eraseAlerts, eraseForecasts } from './counter-keys.ts';
 import {
   advanceErasure,
   type ErasureRow,
@@ -71,6 +71,8 @@ const steps: readonly (readonly [
   name: string,
   run: (tx: Transaction, batch: Batch, deps: ErasureDependencies) => Promise<BatchResult>,
 ])[] = [
+  ['limit_alerts', eraseAlerts],
+  ['forecast_notices', eraseForecasts],
   ['keys', eraseKeyAttributions],
   ['hold_ends', eraseHoldEnds],
   ['runs', eraseRuns],
@@ -84,6 +86,7 @@ const steps: readonly (readonly [
   ['audit_log', eraseAudit],
   // After this step all processes have written the records that they had buffered when the erasure started.
   [waitingStep, async () => ({ changed: 0, next: null })],
+  ['late limit_alerts', eraseAlerts],
   ['late events', eraseEvents],
   ['late refusals', eraseRefusals],
   ['late support_paths', eraseSupportPaths],
