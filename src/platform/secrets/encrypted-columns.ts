@@ -26,14 +26,21 @@ export interface ReencryptedBatch {
   readonly next: readonly string[] | undefined;
 }
 
-/** Encrypts up to `limit` values after a row with the current key. A value that changes meanwhile is left as it is. */
+export interface BatchMax {
+  readonly values: number;
+  /** Of the ciphertexts as they are stored. A longer value is a batch by itself. */
+  readonly bytes: number;
+}
+
+/** Encrypts the values after a row, up to a maximum, with the current key. A value that changes meanwhile is left as it is. */
 export async function reencryptBatch(
   db: Database,
   secrets: Secrets,
   column: EncryptedColumn,
   after: readonly string[] | undefined,
-  limit: number,
+  max: BatchMax,
 ): Promise<ReencryptedBatch> {
+  const limit = await countFitting(db, column, after, max);
   const rows = await selectRows(db, column, after, limit);
   const changed: { row: EncryptedRow; before: Uint8Array; value: Buffer }[] = [];
   let unreadable = 0;
@@ -60,20 +67,46 @@ export async function reencryptBatch(
   return { seen: rows.length, reencrypted: changed.length, unreadable, next };
 }
 
+/** Returns the number of values after a row that fit into a batch, at least 1. Their lengths are known without reading them. */
+async function countFitting(
+  db: Queryable,
+  column: EncryptedColumn,
+  after: readonly string[] | undefined,
+  max: BatchMax,
+): Promise<number> {
+  const rows = await db.query<{ bytes: number }>(
+    selectAfter(column, after, `octet_length(${column.column}) AS bytes`),
+    [max.values, ...(after ?? [])],
+  );
+  let total = 0;
+  const tooMany = rows.findIndex(({ bytes }) => {
+    total += bytes;
+    return total > max.bytes;
+  });
+  return tooMany < 0 ? max.values : Math.max(1, tooMany);
+}
+
 function selectRows(
   db: Queryable,
-  { table, column, key, others = [] }: EncryptedColumn,
+  column: EncryptedColumn,
   after: readonly string[] | undefined,
   limit: number,
 ): Promise<EncryptedRow[]> {
+  const selected = [...Object.keys(column.key), ...(column.others ?? []), `${column.column} AS ciphertext`];
+  return db.query<EncryptedRow>(selectAfter(column, after, selected.join(', ')), [limit, ...(after ?? [])]);
+}
+
+/** Returns a statement that selects the values after a row, in their order. Its parameters are the limit and the row. */
+function selectAfter(
+  { table, column, key }: EncryptedColumn,
+  after: readonly string[] | undefined,
+  selected: string,
+): string {
   const names = Object.keys(key);
   const position = Object.values(key).map((type, index) => `$${index + 2}::text::${type}`);
   const where = after === undefined ? '' : ` AND (${names.join(', ')}) > (${position.join(', ')})`;
-  return db.query<EncryptedRow>(
-    `SELECT ${[...names, ...others].join(', ')}, ${column} AS ciphertext FROM ${table}
-      WHERE ${column} IS NOT NULL${where} ORDER BY ${names.join(', ')} LIMIT $1`,
-    [limit, ...(after ?? [])],
-  );
+  return `SELECT ${selected} FROM ${table}
+           WHERE ${column} IS NOT NULL${where} ORDER BY ${names.join(', ')} LIMIT $1`;
 }
 
 async function updateValue(

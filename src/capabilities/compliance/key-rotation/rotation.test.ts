@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { createWorld, type TestOrg, type World } from '../../../../test/harness.ts';
 import { scratch } from '../../../../test/support/scratch.ts';
+import { type EncryptedColumn, reencryptBatch } from '../../../platform/secrets/encrypted-columns.ts';
 import {
   keyIdOf,
   readKeyFile,
@@ -12,6 +13,7 @@ import {
   secretsKeyFile,
 } from '../../../platform/secrets/key-ring.ts';
 import { openSecrets } from '../../../platform/secrets/secrets.ts';
+import { encryptedColumns } from '../retention/index.ts';
 
 let dataDir: string;
 let world: World;
@@ -170,6 +172,55 @@ test('rejects a cursor that it did not issue', async () => {
     expect(status).toBe(422);
     expect(json.error.details.fields[0].field).toBe('cursor');
   }
+});
+
+test('rejects a position that the key of its table cannot have', async () => {
+  const statusAt = async (part: number, after: readonly string[]) => {
+    const position = { part, after, seen: 0, reencrypted: 0, unreadable: 0 };
+    const cursor = Buffer.from(JSON.stringify(position)).toString('base64url');
+    return (await rotate({ cursor })).status;
+  };
+  const accepted: boolean[] = [];
+  for (let part = 0; part < 20; part += 1) {
+    for (const length of [1, 2, 3]) {
+      expect(await statusAt(part, Array<string>(length).fill('a\0b'))).toBe(422);
+      const status = await statusAt(part, Array<string>(length).fill('abc'));
+      expect([200, 422]).toContain(status);
+      accepted.push(status === 200);
+    }
+  }
+  expect(accepted).toContain(true);
+});
+
+test('encrypts long values in batches of few bytes, at least one at a time', async () => {
+  await storeSecrets();
+  const [stored] = await world.db.query<{ content: string }>('SELECT content FROM runs', []);
+  const bytes = stored?.content.length ?? 0;
+  for (const external_id of ['second', 'third']) {
+    const body = { external_id, model: 'm', cost_usd: '1', content: 'kept content' };
+    expect((await world.request('POST', '/v1/runs', { key: org.ownerKey, body })).status).toBe(201);
+  }
+  const [contents] = encryptedColumns;
+  const sizes = async (bytesMax: number) => {
+    const seen: number[] = [];
+    for (let next: readonly string[] | undefined, step = 0; step === 0 || next !== undefined; step += 1) {
+      expect(step).toBeLessThan(5);
+      const max = { values: 500, bytes: bytesMax };
+      const batch = await reencryptBatch(
+        world.db,
+        world.services.secrets,
+        contents as EncryptedColumn,
+        next,
+        max,
+      );
+      seen.push(batch.seen);
+      next = batch.next;
+    }
+    return seen;
+  };
+  expect(await sizes(1)).toEqual([1, 1, 1, 0]);
+  expect(await sizes(2 * bytes)).toEqual([2, 1]);
+  expect(await sizes(3 * bytes)).toEqual([3]);
 });
 
 test('a process that lacks a key in use does not start, and a key is used only once all processes have it', async () => {

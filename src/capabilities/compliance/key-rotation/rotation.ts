@@ -1,6 +1,7 @@
 /** Encrypts all stored secrets with the current key, in bounded steps. */
 import { apiError, invalidFields } from '../../../contract/api-error.ts';
 import type { Database } from '../../../platform/db/database.ts';
+import { fitsType } from '../../../platform/http/routes/list.ts';
 import { type EncryptedColumn, reencryptBatch } from '../../../platform/secrets/encrypted-columns.ts';
 import {
   deleteUsedKeysExcept,
@@ -45,10 +46,12 @@ const columns: readonly EncryptedColumn[] = [
   ...members,
 ];
 
-/** Values per step: a step takes a fraction of a second. */
+/** Maximum per step, so that it takes a fraction of a second and little memory: contents of runs have up to a megabyte. */
 const valuesPerStep = 500;
+const bytesPerStep = 8 * 1024 * 1024;
 /** The part of a pass after the columns: ends of audit chains. */
 const headsPart = columns.length;
+const headsKey: EncryptedColumn['key'] = { tenant_id: 'text' };
 
 interface Position {
   readonly part: number;
@@ -105,7 +108,10 @@ async function advance(db: Database, secrets: RotatableSecrets, position: Positi
   const batch =
     column === undefined
       ? await authenticateHeadsAgain(db, secrets, position.after?.[0], valuesPerStep)
-      : await reencryptBatch(db, secrets, column, position.after, valuesPerStep);
+      : await reencryptBatch(db, secrets, column, position.after, {
+          values: valuesPerStep,
+          bytes: bytesPerStep,
+        });
   return {
     part: batch.next === undefined ? position.part + 1 : position.part,
     after: batch.next,
@@ -135,14 +141,15 @@ function parseCursor(cursor: string): Position {
   try {
     const position = JSON.parse(Buffer.from(cursor, 'base64url').toString('utf8')) as Position;
     const numbers = [position.part, position.seen, position.reencrypted, position.unreadable];
-    const texts = position.after ?? [];
+    const types = Object.values(columns[position.part]?.key ?? headsKey);
+    const { after } = position;
     if (
       numbers.every((value) => Number.isSafeInteger(value) && value >= 0) &&
       position.part <= headsPart &&
-      Array.isArray(texts) &&
-      texts.every((text) => typeof text === 'string') &&
-      (position.after === undefined ||
-        texts.length === Object.keys(columns[position.part]?.key ?? { tenant_id: 'text' }).length)
+      (after === undefined ||
+        (Array.isArray(after) &&
+          after.length === types.length &&
+          after.every((text, index) => typeof text === 'string' && fitsType(text, types[index]))))
     ) {
       return position;
     }

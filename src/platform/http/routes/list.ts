@@ -212,7 +212,7 @@ export function decodeCursor(cursor: string, sort: string, type: SortFields[stri
   try {
     const [madeFor, value, id] = JSON.parse(Buffer.from(cursor, 'base64url').toString('utf8')) as unknown[];
     const usable = typeof value === 'string' && fitsType(value, type);
-    if (madeFor === sort && usable && typeof id === 'string' && !`${value}${id}`.includes('\u0000')) {
+    if (madeFor === sort && usable && typeof id === 'string' && fitsType(id, 'text')) {
       return { value: type === 'timestamptz' ? new Date(value) : value, id };
     }
   } catch {
@@ -222,15 +222,18 @@ export function decodeCursor(cursor: string, sort: string, type: SortFields[stri
 }
 
 /** Returns false for a value that is not of the SQL type: in a statement it would be an internal error. */
-function fitsType(value: string, type: SortFields[string] | undefined): boolean {
+export function fitsType(value: string, type: SortFields[string] | 'int4' | undefined): boolean {
   switch (type) {
     case 'timestamptz':
       return isInstant(value);
-    case 'int8':
-      return /^-?\d{1,19}$/.test(value) && BigInt.asIntN(64, BigInt(value)) === BigInt(value);
+    case 'int4':
+    case 'int8': {
+      const bits = type === 'int4' ? 32 : 64;
+      return /^-?\d{1,19}$/.test(value) && BigInt.asIntN(bits, BigInt(value)) === BigInt(value);
+    }
     case 'numeric':
       return /^-?\d+$/.test(value);
     default:
-      return true;
+      return !value.includes('\u0000');
   }
 }
