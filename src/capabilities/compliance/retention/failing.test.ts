@@ -144,3 +144,24 @@ test("rejects invalid fields of the operators' policy", async () => {
   const asOwner = await world.request('GET', '/v1/admin/retention-policy', { key: org.ownerKey });
   expect(refusalOf(asOwner)).toEqual([403, 'forbidden']);
 });
+
+test('keeps ledger entries while their runs cannot be deleted', async () => {
+  const entriesLeft = async () =>
+    (await world.db.query('SELECT 1 AS one FROM ledger_entries WHERE org_id = $1', [org.id])).length;
+  const body = { model: 'm', cost_usd: '0.01' };
+  expect((await world.request('POST', '/v1/runs', { key: org.ownerKey, body })).status).toBe(201);
+  world.clock.advanceSeconds(400 * 86_400);
+  await world.db.query(
+    'CREATE TRIGGER broken BEFORE DELETE ON runs FOR EACH ROW EXECUTE FUNCTION refuse_deletion()',
+  );
+  await call('PUT', '/retention-policy', { runs_days: 30 });
+  await deleteAll();
+  expect((await policy()).failing).toEqual(['runs']);
+  expect(await runsLeft()).toBe(1);
+  expect(await entriesLeft()).toBeGreaterThan(0);
+
+  await world.db.query('DROP TRIGGER broken ON runs');
+  await call('PUT', '/retention-policy', { runs_days: 30 });
+  await deleteAll();
+  expect([await runsLeft(), await entriesLeft()]).toEqual([0, 0]);
+});

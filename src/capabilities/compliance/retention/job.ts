@@ -95,6 +95,7 @@ function stepsOf(signer: Signer): Step[] {
     },
     {
       kind: 'ledger_entries',
+      after: 'runs',
       run: async (tx, { org_id, runs_days }, now) =>
         runs_days === null
           ? 0
