@@ -81,7 +81,7 @@ export interface Ledger<Run = unknown> {
    */
   inspect<Result>(orgId: string, read: InspectRead<Result>): Promise<Inspection<Result>>;
   /**
-   * Renames a customer in open holds and deletes the counters under the old name: in the transaction of `change` on
+   * Renames a customer in open holds and deletes the counters under both names: in the transaction of `change` on
    * PostgreSQL, in memory after its commit on the embedded engine. `change` must increment the version of the limits.
    */
   renameCustomer(

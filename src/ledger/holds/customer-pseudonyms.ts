@@ -88,11 +88,14 @@ export function droppedCounters(before: Hold, after: Hold): string[] {
   return before.shares.filter((share) => !after.shares.includes(share)).map(({ key }) => key);
 }
 
-/** Returns true if the values that a counter is for contain the id of the renamed customer. */
-export function isCounterOfCustomer(key: string, renaming: Renaming): boolean {
+/** Returns true if the values that a counter is for contain the id of the renamed customer, or the pseudonym. */
+export function isCounterOfCustomer(key: string, { from, to }: Renaming): boolean {
   const colon = key.indexOf(':');
   const values = key.slice(colon + 1);
-  return colon >= 0 && (isCounterOf(key, renaming.from) || renamedName(values, renaming) !== values);
+  return (
+    colon >= 0 &&
+    (isCounterOf(key, from) || renamedName(values, { from, to }) !== values || values.includes(to))
+  );
 }
 
 /**

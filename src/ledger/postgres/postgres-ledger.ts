@@ -202,7 +202,7 @@ export class PostgresLedger<Run = unknown> implements Ledger<Run> {
         return hold ?? [];
       });
       await updateHolds(tx, renamed);
-      await deleteCustomerCounters(tx, orgId, renaming.from, dropped);
+      await deleteCustomerCounters(tx, orgId, renaming, dropped);
     });
   }
 
@@ -338,16 +338,17 @@ function rejectAll<Run>(batch: readonly QueuedOrg<Run>[], error: unknown): void 
 async function deleteCustomerCounters(
   tx: Transaction,
   orgId: string,
-  customerId: string,
+  { from, to }: Renaming,
   keys: readonly string[],
 ): Promise<void> {
-  // A counter with several values has them as a JSON list.
+  // A counter with several values has them as a JSON list. A pseudonym is found anywhere: it is random.
   const value = `substr(key, strpos(key, ':') + 1)`;
   await tx.query(
     `DELETE FROM counters
       WHERE org_id = $1
         AND (key = ANY($5) OR strpos(key, ':') > 0
-             AND (${value} = $2 OR ${value} ~ $3 OR left(${value}, 1) = '[' AND strpos(${value}, $4) > 0))`,
-    [orgId, customerId, namePattern(customerId), JSON.stringify(customerId), keys],
+             AND (${value} = $2 OR ${value} ~ $3 OR left(${value}, 1) = '[' AND strpos(${value}, $4) > 0
+                  OR strpos(${value}, $6) > 0))`,
+    [orgId, from, namePattern(from), JSON.stringify(from), keys, to],
   );
 }

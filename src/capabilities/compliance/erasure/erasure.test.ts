@@ -656,6 +656,44 @@ describe.each([
   });
 });
 
+/** Fails all transactions after the first ones, as if the process had been killed. */
+async function interruptedAfter(transactions: number, work: () => Promise<void>): Promise<void> {
+  const { transaction } = world.db;
+  let left = transactions;
+  world.db.transaction = ((inside, options) => {
+    left -= 1;
+    return left < 0 ? Promise.reject(new Error('killed')) : transaction.call(world.db, inside, options);
+  }) as typeof transaction;
+  try {
+    await work();
+  } finally {
+    world.db.transaction = transaction;
+  }
+}
+
+test('a decision under the pseudonym during the erasure does not forget what was spent', async () => {
+  const other = await world.createOrg();
+  const path = `/v1/orgs/${other.id}`;
+  const as = (method: string, to: string, body?: object) =>
+    world.request(method, to, { key: other.ownerKey, ...(body !== undefined && { body }) });
+  await as('POST', `${path}/customer-limits`, { customer_id: '*', period: 'month', limit_usd: '1' });
+  await as('POST', '/v1/runs', { ...run, customer_id: 'busy', cost_usd: '0.9' });
+  await interruptedAfter(6, async () => {
+    expect((await as('DELETE', `${path}/customers/busy`)).status).toBe(204);
+  });
+  const [erasure] = (await as('GET', `${path}/customer-erasures`)).json.data;
+  expect(erasure.state).toBe('erasing');
+  const decide = (estimated_cost_usd: string) =>
+    as('POST', '/v1/edge/decision', { model: 'm', customer_id: erasure.pseudonym, estimated_cost_usd });
+  expect((await decide('0.05')).status).toBe(200);
+  await settle();
+  expect((await as('GET', `${path}/customer-erasures`)).json.data).toMatchObject([{ state: 'erased' }]);
+  expect((await decide('0.06')).status).toBe(402);
+  expect((await decide('0.05')).status).toBe(200);
+  const { json } = await as('GET', `${path}/ledger/reconciliation`);
+  expect(json).toMatchObject({ balanced: true, drift_usd: '0' });
+});
+
 test('an interrupted erasure continues in the background', async () => {
   const runs = Array.from({ length: 2_500 }, (_, n) => ({
     model: 'm',
@@ -666,17 +704,7 @@ test('an interrupted erasure continues in the background', async () => {
   for (let at = 0; at < runs.length; at += 1_250) {
     await call('POST', '/v1/runs/bulk?enforcement=record', { runs: runs.slice(at, at + 1_250) });
   }
-  const { transaction } = world.db;
-  let left = 7;
-  world.db.transaction = ((work, options) => {
-    left -= 1;
-    return left < 0 ? Promise.reject(new Error('killed')) : transaction.call(world.db, work, options);
-  }) as typeof transaction;
-  try {
-    expect((await erase('long')).status).toBe(204);
-  } finally {
-    world.db.transaction = transaction;
-  }
+  await interruptedAfter(7, async () => expect((await erase('long')).status).toBe(204));
   const stillThere = async () =>
     (await world.db.query(`SELECT 1 AS one FROM runs WHERE org_id = $1 AND customer_id = 'long'`, [org.id]))
       .length;

@@ -8,6 +8,7 @@ import { apiError } from '../../../contract/api-error.ts';
 import { WILDCARD } from '../../../kernel/limits.ts';
 import { newPseudonym } from '../../../ledger/holds/customer-pseudonyms.ts';
 import type { Ledger } from '../../../ledger/ledger.ts';
+import { notifyLimitChanged } from '../../../ledger/limits/change-notifications.ts';
 import type { Database, Transaction } from '../../../platform/db/database.ts';
 import type { CustomerDigest } from '../../../platform/http/pipeline/idempotency.ts';
 import { type PageOf, selectPage } from '../../../platform/http/routes/list.ts';
@@ -93,6 +94,8 @@ const steps: readonly (readonly [
   ['late audit_log', eraseAudit],
 ];
 const firstStep = 'limits';
+/** They move amounts that counters are summed from, also while decisions are made under both names. */
+const movingSteps: ReadonlySet<string> = new Set(['closed_chains', 'ledger_entries', 'usage']);
 
 async function eraseAudit(tx: Transaction, batch: Batch, deps: ErasureDependencies): Promise<BatchResult> {
   const { changed, last } = await redactEntries(tx, deps, {
@@ -200,15 +203,23 @@ async function eraseBatch(deps: ErasureDependencies, erasure: ErasureRow): Promi
   }
   const index = steps.findIndex(([name]) => name === erasure.step);
   const [, run] = steps[index] ?? [];
-  return db.transaction(async (tx) => {
+  const following = async (tx: Transaction) => {
     const { changed, next } = (await run?.(tx, batch, deps)) ?? { changed: 0, next: null };
-    const following = next === null ? steps[index + 1]?.[0] : erasure.step;
-    await advanceErasure(tx, erasure, { step: following ?? erasure.step, cursor: next, changed });
-    if (following === undefined) {
+    const step = next === null ? steps[index + 1]?.[0] : erasure.step;
+    await advanceErasure(tx, erasure, { step: step ?? erasure.step, cursor: next, changed });
+    if (step === undefined) {
       await finishErasure(tx, erasure, batch.now);
     }
-    return following !== undefined;
-  });
+    return step;
+  };
+  if (movingSteps.has(erasure.step)) {
+    await ledger.renameCustomer(erasure.org_id, batch, async (tx) => {
+      await following(tx);
+      await notifyLimitChanged(tx, erasure.org_id);
+    });
+    return true;
+  }
+  return (await db.transaction(following)) !== undefined;
 }
 
 /** Runs as many batches as a request can wait for. */
