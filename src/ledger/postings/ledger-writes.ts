@@ -2,7 +2,6 @@
  * Writes postings: identities, entries, tallies, hold ends, alerts. Rows are inserted in bulk, except for alerts; each
  * late settlement is a statement of its own.
  */
-import type { Debit } from '../../kernel/credits.ts';
 import { inUnit } from '../../kernel/denial.ts';
 import { alertKey, matchedValues, shownKind } from '../../kernel/limits.ts';
 import type { Alert } from '../../kernel/settlement.ts';
