@@ -114,7 +114,9 @@ describe.runIf(engine === 'postgres')('on PostgreSQL', () => {
     const orgIds = await orgsWith(5, '9');
     await warmUp(orgIds);
     const [ahead] = orgIds;
-    await world.db.query(`UPDATE ledger_orgs SET last_at = last_at + interval '1 day' WHERE org_id = $1`, [ahead]);
+    await world.db.query(`UPDATE ledger_orgs SET last_at = last_at + interval '1 day' WHERE org_id = $1`, [
+      ahead,
+    ]);
     const results = await Promise.all(orgIds.map((orgId) => world.hold(orgId, '1')));
     const days = results.map((result) => {
       const { hold } = result as Extract<typeof result, { kind: 'held' }>;

@@ -162,7 +162,10 @@ test('the keys of an org share one IP allow-list', async () => {
     expect((await world.request('PUT', path, { key: org.ownerKey, body })).status).toBe(200);
     // On PostgreSQL the notification of the change may arrive later.
     setNotificationsHealthy(true);
-    const keys = [await credentials.find(org.ownerKey, '192.0.2.1'), await credentials.find(secret, '192.0.2.1')];
+    const keys = [
+      await credentials.find(org.ownerKey, '192.0.2.1'),
+      await credentials.find(secret, '192.0.2.1'),
+    ];
     return keys.map((credential) => credential?.org?.allowList);
   };
   const [first, second] = await listsFor(['127.0.0.0/8', '2001:db8::/32']);
