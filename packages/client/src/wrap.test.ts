@@ -350,7 +350,7 @@ test('a response that does not arrive in time is charged, since the provider may
   const fetchLate = () => Promise.reject(new TypeError('fetch failed', { cause }));
   const openai = purser.wrap(new OpenAI({ apiKey: 'sk-own', maxRetries: 0, fetch: fetchLate }));
   const error = await errorOf(openai.embeddings.create({ model: 'embed-test', input: 'x' }));
-  expect(error.constructor.name).toBe('APIConnectionError');
+  expect(error.constructor.name).toBe('APIConnectionTimeoutError');
   expect(await runs()).toMatchObject([{ status: 'failed', model: 'embed-test' }]);
 });
 
