@@ -114,9 +114,8 @@ describe.runIf(engine === 'postgres')('on PostgreSQL', () => {
     const orgIds = await orgsWith(5, '9');
     await warmUp(orgIds);
     const [ahead] = orgIds;
-    await world.db.query(`UPDATE ledger_orgs SET last_at = last_at + interval '1 day' WHERE org_id = $1`, [
-      ahead,
-    ]);
+    const tomorrow = new Date(world.nowMs + 86_400_000);
+    await world.db.query('UPDATE ledger_orgs SET last_at = $2 WHERE org_id = $1', [ahead, tomorrow]);
     const results = await Promise.all(orgIds.map((orgId) => world.hold(orgId, '1')));
     const days = results.map((result) => {
       const { hold } = result as Extract<typeof result, { kind: 'held' }>;

@@ -244,6 +244,19 @@ describe.skipIf(program === undefined)('the proxy of LiteLLM', () => {
     expect(runs).toMatchObject([{ status: 'succeeded', output_tokens: 5 }]);
   });
 
+  test('the holds of decisions whose answers were lost are released', async () => {
+    const [runs, denied] = await runsOf(0, async () => {
+      path.loseAnswers();
+      const answer = await call('chat');
+      expect(await world.holds()).toBeGreaterThan(0);
+      path.restore();
+      return answer;
+    });
+    expect(denied.status).toBe(503);
+    expect(world.provider.requests).toEqual([]);
+    expect(runs).toEqual([]);
+  });
+
   test('with PURSER_FAIL_MODE=open, calls are made while Purser is away, and posted once it is back', async () => {
     const open = await start({ failMode: 'open' });
     try {

@@ -1,4 +1,4 @@
-/** A proxy between a client and the service that can cut all connections, like a killed service, and refuse new ones. */
+/** A proxy between a client and the service that can cut all connections, like a killed service, refuse new ones, and lose answers. */
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
@@ -7,6 +7,8 @@ export interface CuttingProxy {
   cut(): void;
   /** Cuts all connections, and those to come until `restore`. */
   refuse(): void;
+  /** Passes requests on, and cuts each connection when its answer arrives, until `restore`. */
+  loseAnswers(): void;
   restore(): void;
   close(): Promise<void>;
 }
@@ -15,6 +17,7 @@ export async function startCuttingProxy(url: string): Promise<CuttingProxy> {
   const { port, hostname } = new URL(url);
   const sockets = new Set<Socket>();
   let isRefusing = false;
+  let isLosing = false;
   const server = createServer((client) => {
     if (isRefusing) {
       client.destroy();
@@ -27,6 +30,7 @@ export async function startCuttingProxy(url: string): Promise<CuttingProxy> {
       socket.on('error', () => undefined);
       socket.once('close', () => sockets.delete(socket));
     }
+    upstream.on('data', () => isLosing && client.destroy());
     client.pipe(upstream).pipe(client);
   });
   server.listen(0, '127.0.0.1');
@@ -43,8 +47,12 @@ export async function startCuttingProxy(url: string): Promise<CuttingProxy> {
       isRefusing = true;
       cut();
     },
+    loseAnswers() {
+      isLosing = true;
+    },
     restore() {
       isRefusing = false;
+      isLosing = false;
     },
     async close() {
       cut();
