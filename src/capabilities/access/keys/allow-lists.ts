@@ -15,7 +15,7 @@ const collected = new FinalizationRegistry((digest: string) => {
   }
 });
 
-/** Returns null for an empty list: any address is allowed. */
+/** Returns the list of these ranges. Null if there are none: an org without ranges restricts no address. */
 export function allowListOf(cidrs: readonly string[]): AddressList | null {
   if (cidrs.length === 0) {
     return null;

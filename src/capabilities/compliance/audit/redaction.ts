@@ -116,8 +116,8 @@ function renamedPart(entry: AuditEntry, from: string, to: string): PersonalPart 
 }
 
 /**
- * What a value in an entry is. Only ids of customers are replaced: an id may be chosen to equal a role, a key or a budget, and
- * its erasure must not rewrite the entries about these.
+ * The meaning of a value, by its place in the entry. Only values that name a customer are replaced. Organizations choose the ids of
+ * their customers, and may choose one that equals a role, or the id of a key or budget: entries about these must stay as they are.
  */
 type Place = 'customer' | 'tags' | 'path' | 'summaries' | 'other';
 

@@ -1,10 +1,10 @@
 import { apiError } from '../../../contract/api-error.ts';
 import type { Database } from '../../../platform/db/database.ts';
-import { type Caller, outranks } from '../../../platform/http/routes/access.ts';
 import { type Change, type Route, read, write } from '../../../platform/http/routes/route.ts';
 import { closed, page } from '../../../platform/http/routes/schemas.ts';
 import type { Ids } from '../../../platform/ids.ts';
 import type { Secrets } from '../../../platform/secrets/secrets.ts';
+import { admin, mayChange, operatorOrAdmin, reader, viewFor } from './access.ts';
 import {
   readDeliveries,
   readDelivery,
@@ -52,10 +52,6 @@ export interface WebhookDependencies extends Rules {
   readonly ids: Ids;
   readonly secrets: Secrets;
 }
-
-const reader = { kind: 'org', scope: 'webhooks:read', role: 'viewer' } as const;
-const admin = { kind: 'org', scope: 'webhooks:write', role: 'admin' } as const;
-const operatorOrAdmin = { kind: 'operator_or_admin', scope: 'webhooks:write' } as const;
 
 export function webhookRoutes(deps: WebhookDependencies): Route[] {
   return [
@@ -177,15 +173,6 @@ function subscriptionRoutes({ db, ids, secrets, ...rules }: WebhookDependencies)
         outcome(await resumeSubscription(tx, subscriptionName(params), now)),
     }),
   ];
-}
-
-function viewFor(caller: Caller): (row: SubscriptionRow) => SubscriptionView {
-  return mayChange(caller) ? viewSubscription : viewForReaders;
-}
-
-/** The scope alone does not decide: members who signed in to the console have all scopes, whatever their role. */
-function mayChange({ scopes, role }: Caller): boolean {
-  return scopes.has(admin.scope) && !outranks(admin.role, role);
 }
 
 function signingRoutes({ db, secrets }: WebhookDependencies): Route[] {
