@@ -212,14 +212,13 @@ function findApplicableCounters(
     .filter(({ kind }) => countsIn(surface, kind))
     .map((limit) => {
       const window = windowOf(limit, limits.timezone, atMs);
-      return { limit, window, key: counterKey(limit, window, scope) };
+      return { limit, window, key: counterKey(limit, window, scope), unit: limit.unit };
     });
   const unchecked = limitsOfScope.filter(({ kind }) => kind !== 'rate' && !countsIn(surface, kind));
   return {
     counters,
-    shares: counters
-      .filter(({ limit }) => limit.kind !== 'credits')
-      .map(({ key, limit }) => ({ key, unit: limit.unit })),
+    // The same objects: a copy of each would be a tenth of the memory of an organization.
+    shares: counters.filter(({ limit }) => limit.kind !== 'credits'),
     notChecked: [
       ...(surface === 'edge' ? limits.runOnlyChecks : []),
       ...new Set(unchecked.map(({ kind }) => kind)),

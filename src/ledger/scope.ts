@@ -8,6 +8,7 @@ import {
   type ScopeDimension,
 } from '../contract/run-dimensions.ts';
 import type { NamedMatchField, Scope, Tags } from '../kernel/limits.ts';
+import { SharedValues } from '../platform/cache/shared-values.ts';
 import { usd } from '../platform/http/routes/schemas.ts';
 import { holdSecondsMax } from './holds/hold-request.ts';
 
@@ -77,11 +78,10 @@ export const estimate = {
   ),
 };
 
-/** Cache of scopes: every hold references its scope, and most scopes are equal to recent ones. */
-const shared = new Map<string, Scope>();
-const sharedMax = 10_000;
+/** Every hold references its scope, and most scopes are equal to recent ones. */
+const sharedScopes = new SharedValues<Scope>(10_000);
 
-/** Returns one object for equal scopes. Scopes with a chain or with tags are too numerous to cache. */
+/** Returns one object for equal scopes. Scopes with a chain or with tags are too numerous to share. */
 export function sharedScope(scope: Scope): Scope {
   if (scope.chain_id !== null || scope.tags !== null) {
     return scope;
@@ -90,15 +90,7 @@ export function sharedScope(scope: Scope): Scope {
   const name =
     `${scope.key_id}\0${scope.model ?? ''}\0${scope.provider ?? ''}\0${scope.action ?? ''}\0${scope.workflow ?? ''}\0` +
     `${scope.deployment ?? ''}\0${scope.department ?? ''}\0${scope.team ?? ''}\0${scope.customer_id ?? ''}\0${scope.member_id ?? ''}`;
-  const there = shared.get(name);
-  if (there !== undefined) {
-    return there;
-  }
-  if (shared.size >= sharedMax) {
-    shared.clear();
-  }
-  shared.set(name, scope);
-  return scope;
+  return sharedScopes.shared(name, scope);
 }
 
 type ScopeInput = { readonly [Field in Exclude<ScopeField, 'key_id' | 'chain_id'>]?: string | null } & {

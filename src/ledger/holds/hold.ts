@@ -274,13 +274,20 @@ function scopeText(scope: Scope): string {
   return text;
 }
 
-/** Cached per object: many holds have the same shares, which are most of the text. */
-const shareTexts = new WeakMap<readonly ReservedCounter[], string>();
+/**
+ * Cached per object: many holds have the same shares, which are most of the text. Cleared when it is full, because the texts of ten
+ * thousand organizations would take more memory than their holds.
+ */
+const shareTexts = new Map<readonly ReservedCounter[], string>();
+const shareTextsMax = 1_000;
 
 function sharesText(shares: readonly ReservedCounter[]): string {
   let text = shareTexts.get(shares);
   if (text === undefined) {
     text = JSON.stringify(flatShares(shares));
+    if (shareTexts.size >= shareTextsMax) {
+      shareTexts.clear();
+    }
     shareTexts.set(shares, text);
   }
   return text;

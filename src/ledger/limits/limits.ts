@@ -12,6 +12,7 @@ import {
   WILDCARD,
 } from '../../kernel/limits.ts';
 import type { Period } from '../../kernel/windows.ts';
+import { SharedValues } from '../../platform/cache/shared-values.ts';
 import type { Queryable, Transaction } from '../../platform/db/database.ts';
 import {
   type Condition,
@@ -103,15 +104,10 @@ export function isConcurrency({
  * Deduplicates equal values: there may be a hundred thousand limits in memory, and nearly all of them have the same
  * few strings, spans and thresholds.
  */
-const sharedValues = new Map<string, unknown>();
-const sharedValuesMax = 5_000;
+const sharedValues = new SharedValues<unknown>(5_000);
 
 function shared<Value>(value: Value): Value {
-  const name = JSON.stringify(value);
-  if (!sharedValues.has(name) && sharedValues.size < sharedValuesMax) {
-    sharedValues.set(name, value);
-  }
-  return (sharedValues.get(name) ?? value) as Value;
+  return sharedValues.shared(JSON.stringify(value), value) as Value;
 }
 
 function spanOf({ period, window_seconds, timezone }: LimitRow): Span {

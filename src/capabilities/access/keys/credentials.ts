@@ -7,6 +7,7 @@
  * `acceptLastKnown` is set, nothing is admitted.
  */
 import { NotifiedCache, NotifiedMap } from '../../../platform/cache/notified-cache.ts';
+import { SharedValues } from '../../../platform/cache/shared-values.ts';
 import type { Database } from '../../../platform/db/database.ts';
 import {
   type Credential,
@@ -122,11 +123,14 @@ export function createCredentials(
   };
 }
 
+/** Tens of thousands of keys may be in memory, nearly all with one of a few lists of scopes. */
+const scopeSets = new SharedValues<ReadonlySet<string>>(1_000);
+
 function toCredential(row: CredentialRow, region: string | undefined): Credential {
   return {
     keyId: row.id,
     role: row.role,
-    scopes: new Set(row.scopes),
+    scopes: scopeSets.shared(row.scopes.join(' '), new Set(row.scopes)),
     notBefore: row.not_before,
     expiresAt: row.expires_at,
     revoked: row.revoked_at !== null,
