@@ -71,6 +71,8 @@ export async function startService({
     ...(oneCore ? ['taskset', '--cpu-list', '0'] : []),
     process.execPath,
     ...nodeOptions,
+    // As in the image and the systemd unit.
+    '--v8-pool-size=2',
     script('../dist/main.js'),
     'serve',
   ];
