@@ -270,6 +270,7 @@ test('the single sign-on form keeps groups unchanged', async () => {
   expect(put.status, put.text).toBe(200);
   const page = await world.request('GET', '/console/settings/sso/oidc', { headers: { cookie } });
   const written = /name="role_mapping"[^>]*>([^<]*)</.exec(page.text)?.[1] ?? '';
+  expect(written).toContain('CN=board,OU=groups = viewer');
   const fields = {
     issuer: body.issuer,
     client_id: body.client_id,

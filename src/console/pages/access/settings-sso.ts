@@ -62,8 +62,8 @@ const common: readonly Field[] = [
   {
     name: 'role_mapping',
     label: 'Group to role mapping',
-    kind: 'list',
-    help: 'One per line: group = role. The highest role wins. Quote groups with commas or outer spaces.',
+    kind: 'phrases',
+    help: 'One per line: group = role. The highest role wins. Quote groups with outer spaces.',
     placeholder: 'engineering = member',
   },
   {
@@ -134,10 +134,10 @@ function apiBody({ role_mapping, default_role, ...body }: Record<string, unknown
   };
 }
 
-/** Quotes a group that the form would change: lines are trimmed, and split at commas. */
+/** Quotes a group that the form would change, since it trims lines. */
 function quoted(group: string): string {
-  const isPlain = group === group.trim() && !/[,"\p{Cc}]/u.test(group);
-  return isPlain ? group : JSON.stringify(group).replaceAll(',', '\\u002c');
+  const isPlain = group === group.trim() && !/["\p{Cc}]/u.test(group);
+  return isPlain ? group : JSON.stringify(group);
 }
 
 function unquoted(text: string): string {
