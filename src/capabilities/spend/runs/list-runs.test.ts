@@ -158,3 +158,38 @@ describe('the number of runs', () => {
     expect([value <= 1, exact]).toEqual([true, false]);
   });
 });
+
+test('runs of an external id, of a chain and of a parent are found without reading others', async () => {
+  const { id, ownerKey } = await world.createOrg();
+  const create = async (body: object) => {
+    const { status, json } = await world.request('POST', '/v1/runs', { key: ownerKey, body });
+    expect(status).toBe(201);
+    return json.id;
+  };
+  const run = { model: 'm', cost_usd: '0.01' };
+  const parent = await create(run);
+  await create({ ...run, parent_run_id: parent });
+  const others = Array.from({ length: 400 }, (_, n) => ({
+    ...run,
+    external_id: `external-${n}`,
+    ...(n % 2 === 1 && { chain_id: `chain-${n % 200}` }),
+  }));
+  const bulk = await world.request('POST', '/v1/runs/bulk', { key: ownerKey, body: { runs: others } });
+  expect(bulk.status).toBe(201);
+
+  const plan: string[] = [];
+  const query: World['db']['query'] = async (sql, params = []) => {
+    const lines = await world.db.query<object>(`EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) ${sql}`, params);
+    plan.push(...lines.flatMap((line) => Object.values(line)));
+    return world.db.query(sql, params);
+  };
+  const db = { query, transaction: world.db.transaction };
+  const found = async (filters: Parameters<typeof listRuns>[2]) =>
+    (await listRuns(db, id, filters)).data.length;
+  expect(await found({ external_id: 'external-7' })).toBe(1);
+  expect(await found({ external_id: 'none' })).toBe(0);
+  expect(await found({ chain_id: 'chain-7' })).toBe(2);
+  expect(await found({ parent_run_id: parent })).toBe(1);
+  expect(plan.filter((line) => line.includes('Index Scan')).length).toBeGreaterThan(0);
+  expect(plan.filter((line) => line.includes('Rows Removed by Filter'))).toEqual([]);
+});

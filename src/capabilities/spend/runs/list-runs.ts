@@ -49,6 +49,7 @@ export async function listRuns(
     ['org_id = ?', orgId],
     ['charged_at >= ?', query.from === undefined ? undefined : new Date(query.from)],
     ['charged_at < ?', query.to === undefined ? undefined : new Date(query.to)],
+    ...(await withExternalId(db, orgId, query.external_id)),
   ];
   const filters = filtersOf(query);
   const isNarrowed = [...range.slice(1), ...filters].some(([, value]) => value !== undefined);
@@ -69,6 +70,27 @@ export async function listRuns(
   const page =
     isComputed && isNarrowed && count?.exact === false ? await inIndexOrder(db, select) : await select(db);
   return query.count === true && count !== undefined ? { ...page, count } : page;
+}
+
+/** External ids are indexed with the key of their run, by which the run is then found: `runs` has no such index. */
+async function withExternalId(
+  db: Queryable,
+  orgId: string,
+  externalId: string | undefined,
+): Promise<Condition[]> {
+  if (externalId === undefined) {
+    return [];
+  }
+  const [found] = await db.query<{ run_id: string; charged_at: Date }>(
+    'SELECT run_id, charged_at FROM run_identities WHERE org_id = $1 AND external_id = $2',
+    [orgId, externalId],
+  );
+  return found === undefined
+    ? [['?::bool', false]]
+    : [
+        ['charged_at = ?', found.charged_at],
+        ['id = ?', found.run_id],
+      ];
 }
 
 /**
