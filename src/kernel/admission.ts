@@ -212,13 +212,14 @@ function findApplicableCounters(
     .filter(({ kind }) => countsIn(surface, kind))
     .map((limit) => {
       const window = windowOf(limit, limits.timezone, atMs);
-      return { limit, window, key: counterKey(limit, window, scope), unit: limit.unit };
+      return { limit, window, key: counterKey(limit, window, scope) };
     });
   const unchecked = limitsOfScope.filter(({ kind }) => kind !== 'rate' && !countsIn(surface, kind));
   return {
     counters,
-    // The same objects: a copy of each would be a tenth of the memory of an organization.
-    shares: counters.filter(({ limit }) => limit.kind !== 'credits'),
+    shares: counters
+      .filter(({ limit }) => limit.kind !== 'credits')
+      .map(({ key, limit }) => ({ key, unit: limit.unit })),
     notChecked: [
       ...(surface === 'edge' ? limits.runOnlyChecks : []),
       ...new Set(unchecked.map(({ kind }) => kind)),
