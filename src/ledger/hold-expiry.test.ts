@@ -140,6 +140,31 @@ test('a hold that cannot be released keeps no other hold open', async () => {
   expect(await expired(failing)).toBe(3);
 });
 
+test('more holds than fit into a transaction, none of which can be released, keep no later hold open', async () => {
+  await open();
+  const orgId = await newOrg();
+  await overdue(orgId, perTransaction + 10);
+  await world.db.query(
+    `INSERT INTO hold_ends (org_id, hold_id, ended_as, ended_at, body)
+     SELECT $1, id, 'settled', now(), '{}' FROM unnest($2::text[]) AS id`,
+    [orgId, (await world.ledger.holds(orgId, { limit: 1_000, after: undefined })).map(({ id }) => id)],
+  );
+  world.clock.advanceSeconds(1);
+  await overdue(orgId, 3);
+  world.clock.advanceSeconds(holdSeconds + 1);
+  for (let turn = 0; turn < 2; turn += 1) {
+    await expect(world.ledger.expireDue()).rejects.toThrow('hold_ends_pkey');
+    world.clock.advanceSeconds(2);
+    monotonicMs += 1_000;
+  }
+  expect(await expired(orgId)).toBe(3);
+  await world.db.query(`DELETE FROM hold_ends WHERE org_id = $1 AND ended_as = 'settled'`, [orgId]);
+  for (let more = true; more; monotonicMs += 1_000) {
+    more = await world.ledger.expireDue();
+  }
+  expect(await expired(orgId)).toBe(perTransaction + 13);
+});
+
 test('counts the overdue holds that are not released yet', async () => {
   world = await LedgerWorld.open();
   const orgId = await newOrg();

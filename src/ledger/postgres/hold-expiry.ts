@@ -3,7 +3,8 @@
  *
  * Each expiring transaction holds the lock of its org, so decisions wait for it. An org with more overdue holds than fit into
  * one transaction has a backlog: it gets its next transaction only after a rest, in which other commands have the lock to
- * themselves. Other orgs do not wait for a backlog. One process at a time expires the holds of an org: the lease in
+ * themselves. Other orgs do not wait for a backlog. It is gone through in the order of expiry and then from the beginning, so
+ * that holds which cannot be ended do not keep later ones open. One process at a time expires the holds of an org: the lease in
  * `ledger_orgs` is taken and renewed in the transaction that expires, and lapses by itself if its process dies.
  */
 import { performance } from 'node:perf_hooks';
@@ -35,11 +36,18 @@ export interface HoldExpiryOptions {
   readonly monotonicMs?: () => number;
 }
 
+interface Backlog {
+  /** Time before which the org rests. */
+  readonly notBeforeMs: number;
+  /** The last hold of the last batch, if there may be more behind it. */
+  readonly after: OverdueRow | undefined;
+}
+
 export class HoldExpiry {
   readonly #options: HoldExpiryOptions;
   readonly #nowMs: () => number;
-  /** Orgs with a backlog, with the time before which they rest. */
-  readonly #backlogs = new Map<string, number>();
+  /** By org. */
+  readonly #backlogs = new Map<string, Backlog>();
   /** Orgs whose lease this process may still have, with the time at which it lapses. */
   readonly #leases = new Map<string, number>();
   #searchedAtMs = Number.NEGATIVE_INFINITY;
@@ -56,25 +64,25 @@ export class HoldExpiry {
   async expireDue(): Promise<boolean> {
     const { db, clock } = this.#options;
     const dueAt = await agreedNow(db, clock);
-    const batches = new Map<string, string[]>();
+    const batches = new Map<string, OverdueRow[]>();
     const failures: unknown[] = [];
-    for (const [orgId, notBeforeMs] of [...this.#backlogs]) {
+    for (const [orgId, { notBeforeMs, after }] of [...this.#backlogs]) {
       if (notBeforeMs <= this.#nowMs()) {
         try {
-          batches.set(orgId, await findOverdueOf(db, orgId, dueAt));
+          batches.set(orgId, await findOverdueOf(db, orgId, dueAt, after));
         } catch (error) {
           // The worker of the org may be away. That must not keep the holds of other orgs open.
-          this.#restAfterFailure(orgId);
+          this.#restAfterFailure(orgId, after);
           failures.push(error);
         }
       }
     }
     const found = await this.#search(dueAt);
-    for (const { org_id, id } of found) {
-      const batch = batches.get(org_id) ?? [];
-      batches.set(org_id, batch);
+    for (const hold of found) {
+      const batch = batches.get(hold.org_id) ?? [];
+      batches.set(hold.org_id, batch);
       if (batch.length < expiriesPerTransaction) {
-        batch.push(id);
+        batch.push(hold);
       }
     }
     failures.push(...(await this.#expireEach([...batches])));
@@ -86,7 +94,7 @@ export class HoldExpiry {
 
   /** Time until an org may have its next batch; 0 if one may have it now. */
   restMs(): number {
-    const next = Math.min(...this.#backlogs.values());
+    const next = Math.min(...[...this.#backlogs.values()].map(({ notBeforeMs }) => notBeforeMs));
     return Number.isFinite(next) ? Math.max(0, next - this.#nowMs()) : 0;
   }
 
@@ -112,16 +120,16 @@ export class HoldExpiry {
   }
 
   /** Returns the errors of orgs that failed. */
-  async #expireEach(batches: readonly (readonly [string, string[]])[]): Promise<unknown[]> {
+  async #expireEach(batches: readonly (readonly [string, OverdueRow[]])[]): Promise<unknown[]> {
     const waiting = [...batches];
     const failures: unknown[] = [];
     const work = async () => {
       for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
-        const [orgId, holdIds] = next;
+        const [orgId, holds] = next;
         try {
-          await this.#expire(orgId, holdIds);
+          await this.#expire(orgId, holds);
         } catch (error) {
-          this.#restAfterFailure(orgId);
+          this.#restAfterFailure(orgId, lastOfFull(holds));
           failures.push(error);
         }
       }
@@ -130,20 +138,22 @@ export class HoldExpiry {
     return failures;
   }
 
-  #restAfterFailure(orgId: string): void {
-    this.#backlogs.set(orgId, this.#nowMs() + restMsAfterFailure);
+  #restAfterFailure(orgId: string, after: OverdueRow | undefined): void {
+    this.#backlogs.set(orgId, { notBeforeMs: this.#nowMs() + restMsAfterFailure, after });
   }
 
-  async #expire(orgId: string, holdIds: readonly string[]): Promise<void> {
+  async #expire(orgId: string, holds: readonly OverdueRow[]): Promise<void> {
     const startedMs = this.#nowMs();
-    const isLeased = holdIds.length > 0 && (await this.#options.expire(orgId, holdIds));
+    const ids = holds.map(({ id }) => id);
+    const isLeased = ids.length > 0 && (await this.#options.expire(orgId, ids));
     const endedMs = this.#nowMs();
     if (isLeased) {
       this.#leases.set(orgId, endedMs + leaseSeconds * 1_000);
     }
-    if (isLeased && holdIds.length === expiriesPerTransaction) {
+    const after = lastOfFull(holds);
+    if (isLeased && after !== undefined) {
       const rest = Math.max(restMs.min, (endedMs - startedMs) * restRatio);
-      this.#backlogs.set(orgId, endedMs + Math.min(restMs.max, rest));
+      this.#backlogs.set(orgId, { notBeforeMs: endedMs + Math.min(restMs.max, rest), after });
     } else {
       this.#backlogs.delete(orgId);
     }
@@ -158,6 +168,12 @@ export class HoldExpiry {
 interface OverdueRow {
   readonly org_id: string;
   readonly id: string;
+  readonly expires_at: Date;
+}
+
+/** Returns the last hold of a full batch, behind which there may be more. */
+function lastOfFull(batch: readonly OverdueRow[]): OverdueRow | undefined {
+  return batch[expiriesPerTransaction - 1];
 }
 
 interface OverdueSearch {
@@ -174,11 +190,11 @@ function findOverdue(
 ): Promise<OverdueRow[]> {
   const isSearched = (column: string) => (orgIds === null ? '' : `AND ${column} = ANY($5)`);
   return db.query<OverdueRow>(
-    `SELECT org_id, id FROM holds
+    `SELECT org_id, id, expires_at FROM holds
       WHERE expires_at <= $1 AND org_id <> ALL($2) ${isSearched('org_id')}
         AND NOT EXISTS (SELECT 1 FROM ledger_orgs leased WHERE leased.org_id = holds.org_id ${isSearched('leased.org_id')}
                            AND leased.expiry_process_id <> $3 AND leased.expiry_until > now())
-      ORDER BY expires_at LIMIT $4`,
+      ORDER BY expires_at, id LIMIT $4`,
     [dueAt, exceptOrgIds, processId, foundMax, ...(orgIds === null ? [] : [orgIds])],
   );
 }
@@ -187,12 +203,19 @@ async function listOrgIds(db: Queryable): Promise<string[]> {
   return (await db.query<{ id: string }>('SELECT id FROM orgs', [])).map(({ id }) => id);
 }
 
-async function findOverdueOf(db: Queryable, orgId: string, dueAt: Date): Promise<string[]> {
-  const rows = await db.query<{ id: string }>(
-    'SELECT id FROM holds WHERE org_id = $1 AND expires_at <= $2 ORDER BY expires_at LIMIT $3',
-    [orgId, dueAt, expiriesPerTransaction],
+/** Returns the longest overdue holds of an org, from the first one behind `after` on. */
+function findOverdueOf(
+  db: Queryable,
+  orgId: string,
+  dueAt: Date,
+  after: OverdueRow | undefined,
+): Promise<OverdueRow[]> {
+  return db.query<OverdueRow>(
+    `SELECT org_id, id, expires_at FROM holds
+      WHERE org_id = $1 AND expires_at <= $2 ${after === undefined ? '' : 'AND (expires_at, id) > ($4, $5)'}
+      ORDER BY expires_at, id LIMIT $3`,
+    [orgId, dueAt, expiriesPerTransaction, ...(after === undefined ? [] : [after.expires_at, after.id])],
   );
-  return rows.map(({ id }) => id);
 }
 
 /** Takes or renews the lease of an org, and with it the lock of the org; false if another process has the lease. */
