@@ -1,7 +1,9 @@
 /** Reads long periods of the ledger in pieces, so that other work waits for one piece at most. */
 import { performance } from 'node:perf_hooks';
+import { setTimeout as pause } from 'node:timers/promises';
 import { bucketMs } from '../../../kernel/rollup-parts.ts';
 import type { ReportProgress } from '../../../platform/http/routes/route.ts';
+import { OverCapacity } from '../../../platform/service-unavailable.ts';
 
 /** Half-open interval: includes `fromMs`, excludes `toMs`. */
 export interface TimeRange {
@@ -19,7 +21,13 @@ const lengths = {
   days: { firstMs: dayMs, unitMs: dayMs },
 } as const;
 
-/** Reads the range in pieces of whole units, each as long as can be read quickly. */
+const attemptsIfBusy = 5;
+const busyPauseMs = 200;
+
+/**
+ * Reads the range in pieces of whole units, each as long as can be read quickly. `read` must have no effect if it fails: it is
+ * called again if the database was busy.
+ */
 export async function inPieces(
   { fromMs, toMs }: TimeRange,
   unit: keyof typeof lengths,
@@ -31,7 +39,7 @@ export async function inPieces(
   for (let atMs = Math.floor(fromMs / unitMs) * unitMs; atMs < toMs; ) {
     const piece = { fromMs: atMs, toMs: atMs + lengthMs };
     const startedMs = performance.now();
-    await read(piece);
+    await againIfBusy(() => read(piece));
     const tookMs = performance.now() - startedMs;
     await reportProgress(Math.min(piece.toMs, toMs) - Math.max(piece.fromMs, fromMs));
     if (tookMs < quickMs) {
@@ -40,6 +48,23 @@ export async function inPieces(
       lengthMs /= 2;
     }
     atMs = piece.toMs;
+  }
+}
+
+/**
+ * Tries again what a busy database did not begin in time: everything that was read before would be lost, which may be minutes of
+ * work. If the database is away, the caller learns it at once.
+ */
+export async function againIfBusy<Result>(work: () => Promise<Result>): Promise<Result> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await work();
+    } catch (error) {
+      if (!(error instanceof OverCapacity) || attempt === attemptsIfBusy) {
+        throw error;
+      }
+      await pause(busyPauseMs);
+    }
   }
 }
 

@@ -19,7 +19,7 @@ import type { Database, Transaction } from '../../../platform/db/database.ts';
 import type { ReportProgress } from '../../../platform/http/routes/route.ts';
 import { ServiceUnavailable } from '../../../platform/service-unavailable.ts';
 import { counterName, limitIdOf } from './counter-keys.ts';
-import { bucketStartMs, inPieces, progressReporter, type TimeRange } from './pieces.ts';
+import { againIfBusy, bucketStartMs, inPieces, progressReporter, type TimeRange } from './pieces.ts';
 import {
   addDrift,
   addTotals,
@@ -93,13 +93,15 @@ async function tryToReconcile(
       totals = addTotals(totals, await sumTotals(db, orgId, piece));
     });
     await inPieces(bounds, 'days', reportProgress, async (piece) => {
-      totals = totals && addDrift(totals, await compareDays(db, orgId, piece));
-      totals = totals && addDrift(totals, await compareBucketTotals(db, orgId, piece));
+      const drifts = [await compareDays(db, orgId, piece), await compareBucketTotals(db, orgId, piece)];
+      totals = totals && drifts.reduce(addDrift, totals);
     });
   }
 
   const rest = { fromMs: bounds === undefined ? always.fromMs : cutMs, toMs: always.toMs };
-  const first = await ledger.inspect(orgId, (tx) => readMoment(tx, orgId, plan, recount, rest, payers));
+  const first = await againIfBusy(() =>
+    ledger.inspect(orgId, (tx) => readMoment(tx, orgId, plan, recount, rest, payers)),
+  );
   if (first.result.version !== limits.version) {
     return undefined;
   }
@@ -111,8 +113,8 @@ async function tryToReconcile(
       limits,
       counters.filter(({ key }) => doubtful.has(key)),
     );
-    const second = await ledger.inspect(orgId, (tx) =>
-      readMoment(tx, orgId, again, new Recount(), always, payers),
+    const second = await againIfBusy(() =>
+      ledger.inspect(orgId, (tx) => readMoment(tx, orgId, again, new Recount(), always, payers)),
     );
     if (second.result.version !== limits.version) {
       return undefined;

@@ -1,9 +1,16 @@
 /** Sums the entries of a period for every counter of a plan. Sums of consecutive periods can be added. */
 import { type Amounts, counterKey, WILDCARD } from '../../../kernel/limits.ts';
-import { lifetime } from '../../../kernel/windows.ts';
+import { lifetime, type Window } from '../../../kernel/windows.ts';
 import type { Queryable } from '../../../platform/db/database.ts';
 import type { TimeRange } from './pieces.ts';
-import { findClosedChains, findClosedPayments, type Payment, sumEntries, sumPayments } from './queries.ts';
+import {
+  type EntrySum,
+  findClosedChains,
+  findClosedPayments,
+  type Payment,
+  sumEntries,
+  sumPayments,
+} from './queries.ts';
 import {
   type Group,
   type Plan,
@@ -36,10 +43,16 @@ export class Recount {
     time: TimeRange,
     withPayments: boolean,
   ): Promise<void> {
+    const found: FoundGroup[] = [];
     for (const group of groups) {
-      await this.#addGroup(db, orgId, group, time);
+      found.push(await readGroup(db, orgId, group, time));
     }
-    for (const payment of withPayments ? await sumPayments(db, orgId, time) : []) {
+    const payments = withPayments ? await sumPayments(db, orgId, time) : [];
+    // Nothing is added before all is read, so that a period whose reading failed can be read again.
+    for (const one of found) {
+      this.#addGroup(one);
+    }
+    for (const payment of payments) {
       this.#addPayment(payment);
     }
   }
@@ -67,24 +80,13 @@ export class Recount {
     this.payments.set(name, (this.payments.get(name) ?? 0n) + nanos);
   }
 
-  async #addGroup(db: Queryable, orgId: string, group: Group, { fromMs, toMs }: TimeRange): Promise<void> {
-    const { fields, values, combining } = group;
-    const windows = [...group.windows.values()].filter(
-      ({ startMs, endMs }) => startMs < toMs && fromMs < endMs,
-    );
+  #addGroup({ group, windows, sums: found }: FoundGroup): void {
     if (windows.length === 0) {
       return;
     }
+    const { fields, combining } = group;
     const sums = this.#sums.get(group) ?? new Map<string, Amounts>();
     this.#sums.set(group, sums);
-    const found = await sumEntries(db, orgId, {
-      fields,
-      windows: windows.map(({ startMs, endMs }) => ({
-        startMs: Math.max(startMs, fromMs),
-        endMs: Math.min(endMs, toMs),
-      })),
-      values: values.map((some) => some && [...some]),
-    });
     for (const { window: index, values: texts, amounts } of found) {
       const window = windows[index] ?? lifetime;
       addTo(sums, placeName(window, texts), amounts);
@@ -95,6 +97,37 @@ export class Recount {
       }
     }
   }
+}
+
+/** Sums of the entries of a group in those of its windows that the period touches. */
+interface FoundGroup {
+  readonly group: Group;
+  readonly windows: readonly Window[];
+  readonly sums: readonly EntrySum[];
+}
+
+async function readGroup(
+  db: Queryable,
+  orgId: string,
+  group: Group,
+  { fromMs, toMs }: TimeRange,
+): Promise<FoundGroup> {
+  const { fields, values } = group;
+  const windows = [...group.windows.values()].filter(
+    ({ startMs, endMs }) => startMs < toMs && fromMs < endMs,
+  );
+  if (windows.length === 0) {
+    return { group, windows, sums: [] };
+  }
+  const sums = await sumEntries(db, orgId, {
+    fields,
+    windows: windows.map(({ startMs, endMs }) => ({
+      startMs: Math.max(startMs, fromMs),
+      endMs: Math.min(endMs, toMs),
+    })),
+    values: values.map((some) => some && [...some]),
+  });
+  return { group, windows, sums };
 }
 
 function addTo(sums: Map<string, Amounts>, name: string, { usd, tokens, requests }: Amounts): void {
