@@ -179,6 +179,34 @@ test('counts the overdue holds that are not released yet', async () => {
   expect(await counted()).toBe(0);
 });
 
+test.runIf(engine === 'embedded')(
+  'a hold that cannot be released counts as overdue since its expiry, however often that was tried',
+  async () => {
+    await open();
+    const orgId = await newOrg();
+    const stuck = await world.held(orgId, '0.01', { holdSeconds });
+    await world.held(orgId, '0.01', { holdSeconds: 3_600 });
+    const end = [orgId, stuck.id];
+    await world.db.query(
+      `INSERT INTO hold_ends (org_id, hold_id, ended_as, ended_at, body) VALUES ($1, $2, 'settled', now(), '{}')`,
+      end,
+    );
+    world.clock.advanceSeconds(holdSeconds + 1);
+    const overdueSinceMs = () => world.clock.now().getTime() - world.ledger.stats().oldestOverdueMs;
+    for (let attempt = 0; attempt < 3; attempt += 1) {
+      const tried = world.ledger.expireDue();
+      expect(world.ledger.stats().overdueHolds).toBe(1);
+      await expect(tried).rejects.toThrow('hold_ends_pkey');
+      expect(world.ledger.stats().overdueHolds).toBe(1);
+      expect(overdueSinceMs()).toBe(stuck.expiresAtMs);
+      world.clock.advanceSeconds(100);
+    }
+    await world.db.query('DELETE FROM hold_ends WHERE org_id = $1 AND hold_id = $2', end);
+    await world.ledger.expireDue();
+    expect(world.ledger.stats()).toMatchObject({ openHolds: 1, overdueHolds: 0, oldestOverdueMs: 0 });
+  },
+);
+
 async function overdueRows(orgId: string): Promise<number> {
   const sql = 'SELECT 1 AS one FROM holds WHERE org_id = $1 AND expires_at <= $2';
   return (await world.db.query(sql, [orgId, world.clock.now()])).length;

@@ -365,10 +365,11 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
   }
 
   stats() {
+    const overdue = this.#states.expiries.overdue(this.#now());
     return {
       openHolds: this.#states.openHolds.used,
-      overdueHolds: this.#states.expiries.overdue(this.#now()),
-      oldestOverdueMs: this.#states.expiries.oldestOverdueMs(this.#now()),
+      overdueHolds: overdue.holds,
+      oldestOverdueMs: overdue.oldestMs,
       waiting: this.#postings.waiting,
     };
   }

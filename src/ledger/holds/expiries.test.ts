@@ -56,14 +56,32 @@ test('an extended hold is due only at its latest expiry, however often it was ex
   expect(expiries.takeDue(99_000, 10)).toEqual([]);
 });
 
-test('a hold that could not end is due again a second later', () => {
+test('a hold that could not end is due again a second later, and overdue since its expiry', () => {
   const expiries = new Expiries();
   const open = openUntil(1_000);
   expiries.add(open);
   expect(expiries.takeDue(1_000, 10)).toEqual([open]);
+  expect(expiries.overdue(3_500)).toEqual({ holds: 1, oldestMs: 2_500 });
   expiries.putBack([open], 1_000);
   expect(expiries.takeDue(1_000, 10)).toEqual([]);
-  expect(expiries.oldestOverdueMs(3_500)).toBe(1_500);
+  expect(expiries.overdue(1_500)).toEqual({ holds: 1, oldestMs: 500 });
+  expect(expiries.overdue(3_500)).toEqual({ holds: 1, oldestMs: 2_500 });
   expect(expiries.takeDue(2_000, 10)).toEqual([open]);
-  expect(expiries.oldestOverdueMs(3_500)).toBe(0);
+  expiries.remove(open);
+  expect(expiries.overdue(3_500)).toEqual({ holds: 0, oldestMs: 0 });
+  expect(expiries.isEmpty()).toBe(true);
+});
+
+test('neither a settled nor an extended hold counts as overdue', () => {
+  const expiries = new Expiries();
+  const [settled, extended, later] = [openUntil(1_000), openUntil(2_000), openUntil(60_000)];
+  for (const open of [settled, extended, later]) {
+    expiries.add(open);
+  }
+  expiries.remove(settled);
+  expect(expiries.takeDue(2_000, 10)).toEqual([extended]);
+  expiries.putBack([extended], 2_000);
+  prolong(expiries, extended, 50_000);
+  expect(expiries.overdue(40_000)).toEqual({ holds: 0, oldestMs: 0 });
+  expect(expiries.overdue(61_000)).toEqual({ holds: 2, oldestMs: 11_000 });
 });

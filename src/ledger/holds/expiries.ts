@@ -1,5 +1,12 @@
 import type { OpenHold } from './org-ledger-state.ts';
 
+/** Holds that have expired and not ended yet. */
+export interface Overdue {
+  readonly holds: number;
+  /** Time since the expiry of the oldest of them; 0 if there are none. */
+  readonly oldestMs: number;
+}
+
 /**
  * Open holds of an org bucketed by the second in which they expire. Removal is lazy: a removed hold stays in its bucket until
  * more than half of the bucket has been removed, because finding each hold by its id would cost more than everything
@@ -7,6 +14,8 @@ import type { OpenHold } from './org-ledger-state.ts';
  */
 export class Expiries {
   readonly #bySecond = new Map<number, { opens: OpenHold[]; removed: number }>();
+  /** Holds that were taken as due and have not ended since. The next attempt is scheduled, or the last one is in progress. */
+  readonly #tried = new Set<OpenHold>();
   #sweptTo = Number.POSITIVE_INFINITY;
 
   add(open: OpenHold): void {
@@ -17,6 +26,7 @@ export class Expiries {
     const second = open.dueSecond;
     const due = this.#bySecond.get(second);
     open.dueSecond = Number.NaN;
+    this.#tried.delete(open);
     if (due === undefined) {
       return;
     }
@@ -67,6 +77,7 @@ export class Expiries {
         this.#sweptTo = this.#bySecond.size === 0 ? Number.POSITIVE_INFINITY : this.#next(nowSecond);
       } else if (open.dueSecond === this.#sweptTo) {
         open.dueSecond = Number.NaN;
+        this.#tried.add(open);
         dueHolds.push(open);
       } else {
         due.removed -= 1;
@@ -84,25 +95,31 @@ export class Expiries {
   }
 
   isEmpty(): boolean {
-    return this.#bySecond.size === 0;
+    return this.#bySecond.size === 0 && this.#tried.size === 0;
   }
 
-  /** Number of holds that are due. */
-  overdue(nowMs: number): number {
-    let count = 0;
-    for (const [second, { opens, removed }] of this.#bySecond) {
-      count += second * 1_000 <= nowMs ? opens.length - removed : 0;
+  overdue(nowMs: number): Overdue {
+    let holds = 0;
+    let oldestMs = 0;
+    const count = ({ hold: { expiresAtMs } }: OpenHold) => {
+      if (expiresAtMs <= nowMs) {
+        holds += 1;
+        oldestMs = Math.max(oldestMs, nowMs - expiresAtMs);
+      }
+    };
+    for (const open of this.#tried) {
+      count(open);
     }
-    return count;
-  }
-
-  /**
-   * Time since the oldest bucket that is due, in milliseconds; 0 if none is due. A hold that was put back is in the
-   * bucket of its next attempt, not in that of its expiry.
-   */
-  oldestOverdueMs(nowMs: number): number {
-    const overdueMs = nowMs - this.#sweptTo * 1_000;
-    return Number.isFinite(overdueMs) && overdueMs > 0 ? overdueMs : 0;
+    for (const [second, { opens }] of this.#bySecond) {
+      if (second * 1_000 <= nowMs) {
+        for (const open of opens) {
+          if (open.dueSecond === second && !this.#tried.has(open)) {
+            count(open);
+          }
+        }
+      }
+    }
+    return { holds, oldestMs };
   }
 }
 

@@ -1,4 +1,4 @@
-import { Expiries } from './expiries.ts';
+import { Expiries, type Overdue } from './expiries.ts';
 import type { OpenHold } from './org-ledger-state.ts';
 
 export interface BatchLimits {
@@ -67,22 +67,15 @@ export class OrgExpiries {
     return { holds, more };
   }
 
-  /** Number of holds that are due. */
-  overdue(nowMs: number): number {
-    let count = 0;
-    for (const expiries of this.#byOrg.values()) {
-      count += expiries.overdue(nowMs);
-    }
-    return count;
-  }
-
-  /** Time since the oldest bucket that is due, in milliseconds; 0 if none is due. */
-  oldestOverdueMs(nowMs: number): number {
+  overdue(nowMs: number): Overdue {
+    let holds = 0;
     let oldestMs = 0;
     for (const expiries of this.#byOrg.values()) {
-      oldestMs = Math.max(oldestMs, expiries.oldestOverdueMs(nowMs));
+      const ofOrg = expiries.overdue(nowMs);
+      holds += ofOrg.holds;
+      oldestMs = Math.max(oldestMs, ofOrg.oldestMs);
     }
-    return oldestMs;
+    return { holds, oldestMs };
   }
 
   #of({ hold: { orgId } }: OpenHold): Expiries {
