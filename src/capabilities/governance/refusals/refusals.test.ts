@@ -1,6 +1,11 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { createWorld, type TestOrg, type World } from '../../../../test/harness.ts';
 import { refusalOf, type Send, sender } from '../../../../test/support/limits.ts';
+import { apiErrorWithDetails } from '../../../contract/api-error.ts';
+import { type Database, DatabaseUnavailable } from '../../../platform/db/database.ts';
+import type { Caller } from '../../../platform/http/routes/access.ts';
+import { createIds } from '../../../platform/ids.ts';
+import { createRefusals } from './refusals.ts';
 
 let world: World;
 let org: TestOrg;
@@ -273,7 +278,53 @@ test('entries that could not be written are written later, once', async () => {
   await run({ model: 'm', cost_usd: '1' });
   await write();
   await write();
-  expect(await listed()).toMatchObject([{ count: 2 }]);
+  expect((await listed()).map(({ count }: { count: number }) => count)).toEqual([1, 1]);
+});
+
+test('denials are counted once if the entries were written and the answer to that was lost', async () => {
+  let losesAnswer = true;
+  const db: Database = {
+    ...world.db,
+    async query(sql, params) {
+      const rows = await world.db.query(sql, params);
+      if (losesAnswer && sql.includes('INSERT INTO refusals')) {
+        throw new DatabaseUnavailable('the answer was lost');
+      }
+      return rows as never;
+    },
+  };
+  const refusals = createRefusals({ db, ids: createIds(world.clock), clock: world.clock });
+  const caller = { tenantId: org.id, keyId: 'key_x' } as Caller;
+  const deny = (model: string) =>
+    refusals.note({
+      error: apiErrorWithDetails('spend_cap_exceeded', {
+        cap_usd: '1',
+        spent_usd: '1',
+        attempted_usd: '1',
+      } as never),
+      operation: 'runs.create',
+      caller,
+      traceId: '0'.repeat(32),
+      body: { model },
+    });
+  deny('again');
+  deny('once');
+  await expect(refusals.job.runOnce()).rejects.toThrow('the answer was lost');
+  deny('again');
+  await expect(refusals.job.runOnce()).rejects.toThrow('the answer was lost');
+  deny('again');
+  losesAnswer = false;
+  await refusals.job.runOnce();
+  const counts = new Map<string, number>();
+  for (const { model, count } of await listed()) {
+    counts.set(model, (counts.get(model) ?? 0) + count);
+  }
+  expect(counts).toEqual(
+    new Map([
+      ['again', 3],
+      ['once', 1],
+    ]),
+  );
 });
 
 test('the latest 1,000 entries of an org are kept', async () => {

@@ -42,6 +42,11 @@ const recorded: ReadonlySet<string> = new Set(recordedCodes);
 export function createRefusals({ db, ids, clock }: RefusalDependencies): Refusals {
   /** Queued entries by org, then by count key. */
   let queued = new Map<string, Map<string, MutableRow>>();
+  /**
+   * Entries that are being written, or whose write failed. They no longer change: if they were written although the answer was
+   * lost, their ids prevent duplicates.
+   */
+  let taken: readonly MutableRow[] = [];
   let traceIdsQueued = 0;
   const places = new FairShare({ capacity: entriesMax, perTenantMax: entriesPerOrgMax });
 
@@ -63,39 +68,35 @@ export function createRefusals({ db, ids, clock }: RefusalDependencies): Refusal
   }
 
   function addTraceIds({ trace_ids }: MutableRow, added: readonly string[]): void {
-    const free = Math.min(traceIdsMax - trace_ids.length, traceIdsQueuedMax - traceIdsQueued);
-    if (free > 0) {
-      const kept = added.slice(0, free);
-      trace_ids.push(...kept);
-      traceIdsQueued += kept.length;
+    if (trace_ids.length < traceIdsMax && traceIdsQueued < traceIdsQueuedMax) {
+      trace_ids.push(...added);
+      traceIdsQueued += added.length;
     }
   }
 
+  /** Writes the entries of the last attempt if that failed, then those that were queued since. */
   async function write(): Promise<void> {
-    if (places.used === 0) {
-      return;
+    if (taken.length > 0) {
+      await writeTaken();
     }
-    const taken = queued;
+    taken = [...queued.values()].flatMap((ofOrg) => [...ofOrg.values()]);
     queued = new Map();
-    places.clear();
-    traceIdsQueued = 0;
-    try {
-      await insertRefusals(
-        db,
-        [...taken.values()].flatMap((ofOrg) => [...ofOrg.values()]),
-      );
-    } catch (error) {
-      // The entries are queued again for the next run. If the rows were written after all, their ids prevent
-      // duplicates, except for entries that are added to a newer entry of the same key.
-      for (const ofOrg of taken.values()) {
-        for (const [name, row] of ofOrg) {
-          add(name, row);
-        }
-      }
-      throw error;
+    if (taken.length > 0) {
+      await writeTaken();
     }
-    for (const orgIds of await db.tenantGroups.split([...taken.keys()], (orgId) => orgId)) {
-      await deleteBeyond(db, orgIds, keptPerOrg);
+  }
+
+  async function writeTaken(): Promise<void> {
+    await insertRefusals(db, taken);
+    const written = taken;
+    taken = [];
+    for (const { org_id, trace_ids } of written) {
+      places.release(org_id);
+      traceIdsQueued -= trace_ids.length;
+    }
+    const orgIds = [...new Set(written.map(({ org_id }) => org_id))];
+    for (const group of await db.tenantGroups.split(orgIds, (orgId) => orgId)) {
+      await deleteBeyond(db, group, keptPerOrg);
     }
   }
 

@@ -46,7 +46,7 @@ export async function checkPolicies(
               const permit = permits.get(index);
               return permit === undefined ? posting : { ...posting, permit };
             }),
-      permitSpentError: async (index) => counted(await policies.permitSpentError(request, index)),
+      permitSpentError: (index) => policies.permitSpentError(request, index),
     };
   } catch (error) {
     throw error instanceof ApiError ? counted(error) : error;

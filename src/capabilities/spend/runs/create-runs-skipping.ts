@@ -5,14 +5,20 @@
 import { ApiError, invalidFields } from '../../../contract/api-error.ts';
 import type { FieldError } from '../../../contract/errors.ts';
 import { lockedFieldError } from '../../../ledger/attribution.ts';
-import type { Outcome, Posting } from '../../../ledger/posting.ts';
+import type { Outcome, Posting, PostingRejection } from '../../../ledger/posting.ts';
 import { compileBody } from '../../../platform/http/routes/validation.ts';
 import { createYielder } from '../../../platform/jobs/yielder.ts';
 import { bulkResult, draftEach, isLocked } from './create-runs.ts';
 import type { RunCall, RunDependencies } from './dependencies.ts';
 import { isInvalid } from './drafts.ts';
 import { countAllowed, postingContext, undoErrorLogger } from './post-runs.ts';
-import { checkSteps, type PostingContext, postGroup, rejectionError } from './posting-steps.ts';
+import {
+  checkSteps,
+  countRejection,
+  errorOfRejection,
+  type PostingContext,
+  postGroup,
+} from './posting-steps.ts';
 import type { RunDraft } from './queries.ts';
 import { type BulkResult, CreateRun } from './schema.ts';
 import { runSteps, undoSteps } from './step-runner.ts';
@@ -122,18 +128,14 @@ async function post(
 ): Promise<BulkResult> {
   const { storeResponse } = call;
   let response: BulkResult | undefined;
+  let rejected: readonly RejectedRun[] = [];
+  // The transaction may be tried again, so rejected runs are counted after it.
   const respond = async (outcomes: readonly Outcome<RunDraft>[]): Promise<BulkResult> => {
-    const denied = await Promise.all(
-      outcomes.flatMap((outcome, position) => {
-        const run = checked[position];
-        return outcome.kind === 'rejected' && run !== undefined
-          ? [deniedRun(run, outcome, recordDenial)]
-          : [];
-      }),
-    );
+    rejected = await rejectedRuns(checked, outcomes);
+    const rejectedErrors = rejected.map(({ run, error }) => itemError(run.index, error));
     response = {
       ...bulkResult(outcomes, (position) => checked[position]?.index ?? position),
-      errors: [...errors, ...denied].sort((one, other) => one.index - other.index),
+      errors: [...errors, ...rejectedErrors].sort((one, other) => one.index - other.index),
     };
     return response;
   };
@@ -156,17 +158,38 @@ async function post(
   await undoChecks(checked.filter(isRejected));
   const admitted = checked.filter((run, position) => !isRejected(run, position));
   countAllowed(admitted.reduce((sum, { context }) => sum + context.admissions, 0));
-  return response ?? respond(outcomes);
+  const answered = response ?? (await respond(outcomes));
+  for (const { run, rejection, error } of rejected) {
+    countRejection(run.context, rejection, error);
+    recordDenial(error, run.body);
+  }
+  return answered;
 }
 
-async function deniedRun(
-  { index, body, context }: CheckedRun,
-  { rejection }: Extract<Outcome<RunDraft>, { kind: 'rejected' }>,
-  recordDenial: UncheckedRuns['recordDenial'],
-): Promise<ItemError> {
-  const error = requireItemError(await rejectionError(context, { ...rejection, index: 0 }));
-  recordDenial(error, body);
-  return itemError(index, error);
+interface RejectedRun {
+  readonly run: CheckedRun;
+  readonly rejection: PostingRejection;
+  readonly error: ApiError;
+}
+
+async function rejectedRuns(
+  checked: readonly CheckedRun[],
+  outcomes: readonly Outcome<RunDraft>[],
+): Promise<RejectedRun[]> {
+  const rejected: RejectedRun[] = [];
+  for (const [position, run] of checked.entries()) {
+    const outcome = outcomes[position];
+    if (outcome?.kind === 'rejected') {
+      // Each run was checked alone.
+      const rejection = { ...outcome.rejection, index: 0 };
+      rejected.push({
+        run,
+        rejection,
+        error: requireItemError(await errorOfRejection(run.context, rejection)),
+      });
+    }
+  }
+  return rejected;
 }
 
 async function undoChecks(checked: readonly CheckedRun[]): Promise<void> {

@@ -1,5 +1,5 @@
 /** The checks of a group of runs, in the order of the contract. The ledger is last: it checks the limits and posts. */
-import { invalidField } from '../../../contract/api-error.ts';
+import { type ApiError, invalidField } from '../../../contract/api-error.ts';
 import type { OrgLimits } from '../../../kernel/limits.ts';
 import { postingError } from '../../../ledger/ledger-errors.ts';
 import type { FittedRates } from '../../../ledger/limits/admission-rates.ts';
@@ -18,7 +18,7 @@ import { checkSafety } from './check-safety.ts';
 import { attachContents, type Contents, hasContent } from './content-storage.ts';
 import type { RunCall, RunDependencies } from './dependencies.ts';
 import type { RunDraft } from './queries.ts';
-import type { Rejection, Step } from './step-runner.ts';
+import type { Step } from './step-runner.ts';
 
 export interface PostingContext {
   readonly deps: RunDependencies;
@@ -160,22 +160,39 @@ function isAmountOverflow(error: unknown): boolean {
   return error instanceof Error && (error as { code?: unknown }).code === '22003';
 }
 
-export function rejectionError(
-  { deps, orgId, postings, policyCheck, bulk }: PostingContext,
-  result: PostingRejection,
-): ReturnType<Rejection> {
-  if (result.kind === 'permit_spent') {
-    // Only a policy check returns permits, so its result exists here.
-    return (policyCheck as PolicyCheckResult).permitSpentError(result.index);
+/** Counts a rejected posting and returns its error. */
+export async function rejectionError(
+  context: PostingContext,
+  rejection: PostingRejection,
+): Promise<ApiError> {
+  const error = await errorOfRejection(context, rejection);
+  countRejection(context, rejection, error);
+  return error;
+}
+
+/** Without an effect on metrics and events: it may be called in a transaction that is tried again. */
+export async function errorOfRejection(
+  { policyCheck, bulk }: PostingContext,
+  rejection: PostingRejection,
+): Promise<ApiError> {
+  return rejection.kind === 'permit_spent'
+    ? // Only a policy check returns permits, so its result exists here.
+      (policyCheck as PolicyCheckResult).permitSpentError(rejection.index)
+    : postingError(rejection, bulk);
+}
+
+export function countRejection(
+  { deps, orgId, postings }: PostingContext,
+  rejection: PostingRejection,
+  { code }: ApiError,
+): void {
+  if (rejection.kind === 'permit_spent' || rejection.kind === 'denied') {
+    decisionCounts.count('run', 'deny', code);
   }
-  if (result.kind === 'denied') {
-    decisionCounts.count('run', 'deny', result.denial.code);
-    const scope = postings[result.index]?.scope;
-    if (scope !== undefined) {
-      deps.limitEvents.limitDenied(orgId, scope, result.denial);
-    }
+  const scope = postings[rejection.index]?.scope;
+  if (rejection.kind === 'denied' && scope !== undefined) {
+    deps.limitEvents.limitDenied(orgId, scope, rejection.denial);
   }
-  return postingError(result, bulk);
 }
 
 /** The checks that come before the ledger. */

@@ -1,5 +1,5 @@
 /** Runs over HTTP: creating, settling, holding while in progress, bulk and lists. Rejected runs leave no trace. */
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { createWorld, type TestOrg, type World } from '../../../../test/harness.ts';
 
 let world: World;
@@ -409,6 +409,35 @@ describe('bulk with `on_error=skip`', () => {
     await world.runJob('record-refusals');
     const { json } = await send('GET', `/v1/orgs/${by.id}/refusals?workflow=too%20expensive`, undefined, by);
     expect(json.data).toMatchObject([{ code: 'spend_cap_exceeded', workflow: 'too expensive' }]);
+  });
+
+  test('counts a denied run once, however often the transaction of its request is tried', async () => {
+    const { ledger } = world.services;
+    const post = ledger.post.bind(ledger);
+    const deniedCount = async () =>
+      (await world.request('GET', '/metrics')).text.match(
+        /svc_decisions_total\{surface="run",outcome="deny",code="spend_cap_exceeded"\} (.*)/,
+      )?.[1];
+    const twice = vi.spyOn(ledger, 'post').mockImplementation(async (group) => {
+      const rolledBack = post({
+        ...group,
+        async storeResponse(tx, outcomes) {
+          await group.storeResponse?.(tx, outcomes);
+          throw new Error('rolled back');
+        },
+      });
+      await expect(rolledBack).rejects.toThrow('rolled back');
+      return post(group);
+    });
+    const before = Number((await deniedCount()) ?? 0);
+    const runs = [{ model: 'm', cost_usd: '5', workflow: 'tried twice' }];
+    const { status } = await send('POST', path, { runs }, by, { 'idempotency-key': 'skip-twice' });
+    twice.mockRestore();
+    expect(status).toBe(201);
+    expect(Number(await deniedCount())).toBe(before + 1);
+    await world.runJob('record-refusals');
+    const { json } = await send('GET', `/v1/orgs/${by.id}/refusals?workflow=tried%20twice`, undefined, by);
+    expect(json.data).toMatchObject([{ count: 1 }]);
   });
 });
 
