@@ -1301,6 +1301,25 @@ describe('a change of limits', () => {
     await expectNoDrift(orgId);
   });
 
+  test('the usage of a limit created within its period includes open holds before the next decision', async () => {
+    const orgId = await world.orgWith();
+    const scope = scopeOf({ department: 'd', customer_id: 'c' });
+    await world.posted(orgId, '3', { scope });
+    await world.held(orgId, '2', { scope });
+    await world.held(orgId, '5');
+    await world.insertLimit(orgId, budget('bud', '7', { match: { department: 'd' } }));
+    await world.insertLimit(
+      orgId,
+      limitOf({ id: 'each', kind: 'customer', match: { customer_id: WILDCARD }, capacity: usd('9') }),
+    );
+    const amounts = { settled: usd('3'), held: usd('2') };
+    expect(await world.ledger.limitUsage(orgId, ['bud'])).toMatchObject([amounts]);
+    const others = { settled: 0n, held: 0n };
+    expect(
+      await world.ledger.limitUsageIn(orgId, 'each', [scope, scopeOf({ customer_id: 'other' })]),
+    ).toMatchObject([amounts, others]);
+  });
+
   test('a limit reduced below the spend denies further charges, and nothing else breaks', async () => {
     const orgId = await world.orgWith(cap('10'));
     await world.posted(orgId, '4');

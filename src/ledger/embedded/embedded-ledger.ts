@@ -29,6 +29,7 @@ import type {
   HoldResult,
   IncreaseResult,
 } from '../holds/hold-request.ts';
+import { reservedAmounts } from '../holds/reserved-amounts.ts';
 import { admitHold, denialFor, orgKeyId, takeHold, tooManyHolds } from '../holds/take-hold.ts';
 import type { DecidedHold, Ledger } from '../ledger.ts';
 import { readSettled } from '../limits/counters.ts';
@@ -315,16 +316,26 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
 
   async limitUsageIn(orgId: string, limitId: string, scopes: readonly Scope[]): Promise<LimitUsage[]> {
     const orgState = await this.#states.open(orgId);
-    const usages: LimitUsage[] = [];
-    for (const [index, one] of countersOfScopes(orgState.limits, limitId, scopes, this.#now()).entries()) {
-      // Missing counters are not created: that examines all open holds for each of them, and few may ever be needed.
-      const counter = orgState.counters.get(one.key) ?? {
-        ...(await readSettled(this.#options.db, orgId, one, scopes[index] ?? emptyScope)),
-        held: orgState.reservedIn(one.key),
-      };
-      usages.push(limitUsageOf(one, counter));
+    const wanted = countersOfScopes(orgState.limits, limitId, scopes, this.#now());
+    // Missing counters are not created: few of them may ever be needed.
+    const missing = new Map<string, bigint>();
+    for (const [index, one] of wanted.entries()) {
+      if (!orgState.counters.has(one.key)) {
+        const { settled } = await readSettled(this.#options.db, orgId, one, scopes[index] ?? emptyScope);
+        missing.set(one.key, settled);
+      }
     }
-    return usages;
+    const holds = missing.size === 0 ? [] : [...orgState.holds.values()].map(({ hold }) => hold);
+    const reserved = reservedAmounts(orgState.limits, holds, wanted);
+    return wanted.map((one) =>
+      limitUsageOf(
+        one,
+        orgState.counters.get(one.key) ?? {
+          settled: missing.get(one.key) ?? 0n,
+          held: reserved.get(one.key) ?? 0n,
+        },
+      ),
+    );
   }
 
   async inspect<Result>(orgId: string, read: Parameters<Ledger['inspect']>[1]) {

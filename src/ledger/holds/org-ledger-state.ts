@@ -137,16 +137,6 @@ export class OrgLedgerState {
     return changedHolds;
   }
 
-  /** Returns the amount that the open holds reserve in a counter, which need not be loaded. */
-  reservedIn(key: string): bigint {
-    let reserved = 0n;
-    for (const { hold } of this.holds.values()) {
-      const share = hold.shares.find((one) => one.key === key);
-      reserved += share === undefined ? 0n : hold.amounts[share.unit];
-    }
-    return reserved;
-  }
-
   /**
    * Evicts counters without held amounts: those of windows that ended a day ago or, if there are too many counters, all
    * of them. They can be recreated.

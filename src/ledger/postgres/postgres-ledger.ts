@@ -25,7 +25,9 @@ import type {
   HoldResult,
   IncreaseResult,
 } from '../holds/hold-request.ts';
-import type { Inspection, InspectRead, Ledger } from '../ledger.ts';
+import type { MissingCounter } from '../holds/org-ledger-state.ts';
+import { reservedAmounts } from '../holds/reserved-amounts.ts';
+import type { CounterState, Inspection, InspectRead, Ledger } from '../ledger.ts';
 import { readSettled } from '../limits/counters.ts';
 import {
   countersOfScopes,
@@ -45,7 +47,13 @@ import { LedgerTransaction, type PostgresLedgerOptions } from './ledger-transact
 import { type LockedOrg, lockFreeOrgs, lockOrg, lockOrgs } from './lock-orgs.ts';
 import { OpenHoldRoom } from './open-hold-room.ts';
 import { OrgQueues, type QueuedOrg } from './org-queues.ts';
-import { selectHolds, selectHoldsOfCustomer, selectHoldsPage, updateHolds } from './postgres-holds.ts';
+import {
+  selectHolds,
+  selectHoldsOfCustomer,
+  selectHoldsPage,
+  selectHoldsSince,
+  updateHolds,
+} from './postgres-holds.ts';
 
 const countersPerEviction = 5_000;
 /**
@@ -165,21 +173,44 @@ export class PostgresLedger<Run = unknown> implements Ledger<Run> {
   ): Promise<LimitUsage[]> {
     const { db, clock } = this.#options;
     const nowMs = (await agreedNow(db, clock)).getTime();
-    const wanted = countersAt(await readOrgLimits(db, orgId), nowMs);
-    const rows = await db.query<{ key: string; settled: bigint; held: bigint }>(
+    const limits = await readOrgLimits(db, orgId);
+    const wanted = countersAt(limits, nowMs);
+    const rows = await db.query<CounterState>(
       'SELECT key, settled, held FROM counters WHERE org_id = $1 AND key = ANY($2)',
       [orgId, wanted.map(({ key }) => key)],
     );
-    const rowsByKey = new Map(rows.map((row) => [row.key, row]));
-    const usages: LimitUsage[] = [];
-    for (const [index, one] of wanted.entries()) {
-      const row = rowsByKey.get(one.key);
-      // A counter that was not needed for a while, or since its limit was changed, has no row. It is not created here:
-      // reading changes nothing.
-      const { settled } = row ?? (await readSettled(db, orgId, one, scopes[index] ?? emptyScope));
-      usages.push(limitUsageOf(one, { settled, held: row?.held ?? 0n }));
+    const counters = new Map(rows.map((row) => [row.key, row]));
+    const missing = wanted.flatMap((limitWindow, index) =>
+      counters.has(limitWindow.key) ? [] : [{ limitWindow, scope: scopes[index] ?? emptyScope }],
+    );
+    for (const counter of await this.#sumCounters(limits, missing)) {
+      counters.set(counter.key, counter);
     }
-    return usages;
+    return wanted.map((one) => limitUsageOf(one, counters.get(one.key) ?? { settled: 0n, held: 0n }));
+  }
+
+  /**
+   * Sums counters that were not needed for a while, or since their limit was changed, and have no row. They are not created:
+   * reading changes nothing. A snapshot, because a hold that is settled meanwhile would be counted twice or not at all.
+   */
+  async #sumCounters(limits: OrgLimits, missing: readonly MissingCounter[]): Promise<CounterState[]> {
+    if (missing.length === 0) {
+      return [];
+    }
+    const { orgId } = limits;
+    const windows = missing.map(({ limitWindow }) => limitWindow);
+    return this.#options.db.transaction(
+      async (tx) => {
+        const reserved = reservedAmounts(limits, await selectHoldsSince(tx, orgId, missing), windows);
+        const counters: CounterState[] = [];
+        for (const { limitWindow, scope } of missing) {
+          const { settled } = await readSettled(tx, orgId, limitWindow, scope);
+          counters.push({ key: limitWindow.key, settled, held: reserved.get(limitWindow.key) ?? 0n });
+        }
+        return counters;
+      },
+      { snapshot: true },
+    );
   }
 
   inspect<Result>(orgId: string, read: InspectRead<Result>): Promise<Inspection<Result>> {

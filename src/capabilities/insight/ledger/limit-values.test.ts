@@ -67,6 +67,7 @@ describe('values of a budget for each member', () => {
 
   test('are those of the current window, also of a limit that was created later', async () => {
     world.clock.advanceSeconds(24 * 3_600);
+    await world.runJob('expire-holds');
     await spend({ member_id: 'amy', cost_usd: '3' });
     const late = await created('budgets', { ...each('member'), name: 'late', period: 'month' });
     expect(brief(await valuesOf(late))).toEqual([
