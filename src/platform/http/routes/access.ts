@@ -267,13 +267,16 @@ export function admitCaller(request: AccessRequest): Caller {
     }
     checkRole(credential, access.role);
   } else if (credential.role !== 'operator') {
+    // Does not reveal which orgs exist: the caller's own org is allowed, any other fails like one that does not exist.
+    if (access.kind === 'operator_or_admin' && pathOrgId !== org?.id) {
+      throw operatorsOnly();
+    }
     // Requests under /v1/admin are not forwarded to another region.
     checkResidency(org);
     if (credential.support !== undefined) {
       checkSupport(credential.support, request);
     }
-    // Does not reveal which orgs exist: the caller's own org is allowed, any other fails like one that does not exist.
-    if (access.kind === 'operator' || pathOrgId !== org?.id) {
+    if (access.kind === 'operator') {
       throw operatorsOnly();
     }
     checkScope(credential, access.scope);
