@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises';
 import OpenAI from 'openai';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { createGatewayWorld, type GatewayWorld } from '../../test/support/gateway-world.ts';
@@ -95,12 +96,17 @@ test('hold: expected holds the usual output, increases while it streams, and end
   const spent = Number(row?.total) / 1e9;
   await gateway.cap((spent + 0.02).toFixed(9));
   gateway.world.clock.advanceSeconds(1);
+  gateway.provider.bill.length = 0;
+  // What a provider has sent is charged: this one sends as it generates.
+  gateway.provider.beforeChunk = () => setTimeout(1);
   const cut = await stream();
+  gateway.provider.beforeChunk = undefined;
   expect(cut.text).toContain('"finish_reason":"length"');
   expect(cut.text.endsWith('data: [DONE]\n\n')).toBe(true);
   const run = await lastRun();
   expect(run?.marks).toContain('truncated');
   expect(run?.output_tokens).toBeLessThan(2_000);
+  expect(run?.output_tokens).toBeGreaterThanOrEqual(gateway.provider.bill[0]?.outputTokens as number);
 });
 
 test('x-svc-max-cost-usd falls back to a cheaper model, and is a denial if none is cheap enough', async () => {

@@ -11,8 +11,7 @@ import {
   type SettledUsage,
   settledUsage,
 } from '../kernel/providers/call-end.ts';
-import { addUsage, noUsage, responseIdOf, usageOfBody } from '../kernel/providers/call-usage.ts';
-import { fieldsOf } from '../kernel/providers/fields.ts';
+import { addUsage, noUsage, usageOfBody } from '../kernel/providers/call-usage.ts';
 import { createStreamUsage, type StreamUsage } from '../kernel/providers/stream-usage.ts';
 import type { Reply, StreamedReply } from '../platform/http/message/reply.ts';
 import type { AdmittedRequest } from './admitted-request.ts';
@@ -30,6 +29,7 @@ import { scoreBoundOf } from './output-score.ts';
 import { addsUsageChunk, attemptCost, bodyOf, inputBoundOf } from './plan-call.ts';
 import type { SettledCall, Settlement } from './settle/settlements.ts';
 import { createOpenStream } from './stream/create-open-stream.ts';
+import { parsed, receivedOf } from './stream/received-text.ts';
 import { createRelayFilter } from './stream/relay-filter.ts';
 import { type Relay, relayStream, type StreamEnd } from './stream/relay-stream.ts';
 import { endingOf, streamOutcome } from './stream/stream-outcome.ts';
@@ -187,14 +187,14 @@ export class CallInProgress implements OngoingCall {
 
   #usageOf(outcome: CallOutcome): SettledUsage {
     const { plan, admitted } = this.#given;
-    // An estimate stays within the hold, which was ahead of what was received.
-    const maxOutputTokens = this.#heldTokens?.() ?? outputCap(plan, admitted);
+    const maxOutputTokens = outputCap(plan, admitted);
     const { units: serverTools = {} } = plan.service.charged;
     const bounds = {
       ...inputBoundOf(plan),
       inputGrows: plan.input.hasUnseen,
       serverTools,
       maxOutputTokens,
+      heldOutputTokens: this.#heldTokens?.() ?? maxOutputTokens,
     };
     return settledUsage(outcome, bounds, this.#discarded);
   }
@@ -292,18 +292,18 @@ export class CallInProgress implements OngoingCall {
     const { bytes, isWhole } = await readAll(body, this.#context.responseBytesMax, cancellation);
     clearTimeout(total);
     const text = bytes.toString('utf8');
-    const answer = parsed(text);
-    const usage = usageOfBody(operation.shape, answer);
     // A redirect is not followed, and nothing was generated for it.
     const isAccepted = status < 300;
+    const received = receivedOf(operation.shape, text, plan.call.choices);
     const settled = await this.settle({
       status: isAccepted && isWhole ? 'succeeded' : this.#hasLeft ? 'cancelled' : 'failed',
-      usage,
-      isFinal: usage !== undefined,
+      usage: received.usage,
+      isFinal: received.isFinal,
       // An answer that breaks off was generated completely before.
       outputBound: isWhole && plan.showsOutput ? bytes.length : Number.POSITIVE_INFINITY,
+      receivedBytes: received.outputBytes,
       isAccepted,
-      responseId: responseIdOf(fieldsOf(answer)),
+      responseId: received.responseId,
     });
     if (!isWhole) {
       throw this.#isStopping
@@ -377,12 +377,4 @@ const nothingReceived = {
 
 function isEventStream({ headers }: ProviderResponse): boolean {
   return /^text\/event-stream\b/i.test(String(headers['content-type'] ?? ''));
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

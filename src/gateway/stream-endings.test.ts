@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises';
 import Anthropic from '@anthropic-ai/sdk';
 import OpenAI from 'openai';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
@@ -47,6 +48,8 @@ async function lastRun() {
 async function outgrowLimit(tool?: { name: string; input: string }): Promise<void> {
   gateway.provider.outputOf = () => 2_000;
   gateway.provider.toolOf = () => tool;
+  // What a provider has sent is charged: this one sends as it generates.
+  gateway.provider.beforeChunk = () => setTimeout(1);
   const [row] = await gateway.world.db.query<{ total: string }>(
     'SELECT sum(cost_nanos)::text AS total FROM runs WHERE org_id = $1',
     [gateway.org.id],

@@ -11,6 +11,8 @@ import type { OpenStream } from './open-stream.ts';
 import { RepeatedDelta } from './repeated-delta.ts';
 
 export interface RelayFilter {
+  /** From now on events are only read for their usage: `push` returns nothing. */
+  stopPassing(): void;
   /** Returns the bytes to pass on now: those of all complete events. */
   push(chunk: Buffer): Buffer;
   /** Returns the remaining bytes of a stream that the provider has ended; of another one, the incomplete event is dropped. */
@@ -42,6 +44,7 @@ export function createRelayFilter({
 }: RelayFilterOptions): RelayFilter {
   const reader = new SseReader(bufferOperations);
   const repeated = new RepeatedDelta(shape);
+  let isPassing = true;
   const boundOf =
     bound === bytesOf
       ? (_: Buffer, start: number, end: number) => end - start
@@ -62,9 +65,12 @@ export function createRelayFilter({
   }
 
   return {
+    stopPassing() {
+      isPassing = false;
+    },
     push(chunk) {
       if (reader.isOverlong) {
-        return chunk;
+        return isPassing ? chunk : noBytes;
       }
       const kept: Buffer[] = [];
       /** True while the bytes to pass on are those of the chunk. */
@@ -82,7 +88,7 @@ export function createRelayFilter({
           const isUsageChunk = usage.read(data);
           if (isUsageChunk && dropUsageChunk) {
             isUnchanged = false;
-          } else {
+          } else if (isPassing) {
             open.read(data);
             repeated.learn(event.raw, data);
             kept.push(event.raw);
@@ -91,6 +97,9 @@ export function createRelayFilter({
       }
       if (reader.isOverlong) {
         kept.push(reader.rest());
+      }
+      if (!isPassing) {
+        return noBytes;
       }
       if (isUnchanged && reader.isBetweenEvents) {
         return chunk;

@@ -3,6 +3,7 @@
  * The stream ends for the client once its call is settled.
  */
 import { Readable } from 'node:stream';
+import { setImmediate } from 'node:timers/promises';
 import type { BodySink, BodySource } from '../forward/response-body.ts';
 import type { RelayFilter } from './relay-filter.ts';
 
@@ -45,6 +46,10 @@ export interface Relay {
   leave(): void;
 }
 
+/** Turns of the event loop without data after which nothing more has arrived, and the most that are waited for that. */
+const quietTurns = 4;
+const catchUpTurnsMax = 1_000;
+
 export function relayStream(options: RelayOptions): Relay {
   const { source, filter } = options;
   let ended: Promise<void> | undefined;
@@ -53,6 +58,9 @@ export function relayStream(options: RelayOptions): Relay {
   let hasClient = true;
   /** True while the hold is being increased: nothing more may be received. */
   let isHeldBack = false;
+  /** True once no more can be held: what has arrived is read for its usage, and not passed on. */
+  let isTruncating = false;
+  let hasReceived = false;
   let drainTimer: NodeJS.Timeout | undefined;
 
   const body = new Readable({
@@ -78,7 +86,7 @@ export function relayStream(options: RelayOptions): Relay {
   async function finish(kind: StreamEnd): Promise<void> {
     clearTimeout(totalTimer);
     clearTimeout(drainTimer);
-    const isBehind = source.isPaused || !isReading;
+    const isBehind = source.isPaused || !isReading || (kind === 'truncated' && hasReceived);
     try {
       const rest = filter.end(hasClient && kind === 'complete');
       if (hasClient) {
@@ -119,7 +127,7 @@ export function relayStream(options: RelayOptions): Relay {
 
   /** Data flows only once the client reads. */
   function resume(): void {
-    if (isHeldBack) {
+    if (isHeldBack || isTruncating) {
       return;
     }
     if (isReading) {
@@ -139,11 +147,24 @@ export function relayStream(options: RelayOptions): Relay {
         if (isCovered) {
           source.resume();
         } else {
-          void end('truncated');
+          void truncate();
         }
       },
-      () => void end('truncated'),
+      () => void truncate(),
     );
+  }
+
+  /** The provider charges for what it has sent while the hold was being increased, so that is read first. */
+  async function truncate(): Promise<void> {
+    isTruncating = true;
+    filter.stopPassing();
+    source.resume();
+    for (let turn = 0, quiet = 0; turn < catchUpTurnsMax && quiet < quietTurns && !isEnding; turn += 1) {
+      hasReceived = false;
+      await setImmediate();
+      quiet = hasReceived ? 0 : quiet + 1;
+    }
+    void end('truncated');
   }
 
   const sink: BodySink = {
@@ -157,14 +178,21 @@ export function relayStream(options: RelayOptions): Relay {
         void end('broken');
         return;
       }
-      const covered = options.cover?.();
+      hasReceived = true;
+      const covered = isTruncating ? undefined : options.cover?.();
       if (covered !== undefined) {
         holdBack(covered);
       }
     },
-    end: () => void end('complete'),
-    broken: () => void end('broken'),
+    end: () => sourceEnded('complete'),
+    broken: () => sourceEnded('broken'),
   };
+
+  /** A stream that is being truncated has parts that the client did not get. */
+  function sourceEnded(kind: StreamEnd): void {
+    hasReceived = false;
+    void end(isTruncating ? 'truncated' : kind);
+  }
 
   return {
     body,

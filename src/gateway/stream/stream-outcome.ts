@@ -15,6 +15,7 @@ export function streamOutcome(end: StreamEnd, usage: StreamUsage, isBounded: boo
     isFinal: usage.isFinal,
     serverTools: usage.serverTools,
     outputBound: isBounded ? usage.outputBound : Number.POSITIVE_INFINITY,
+    receivedBytes: usage.outputBound,
     isAccepted: true,
     isTruncated: end === 'truncated',
     responseId: usage.responseId,

@@ -25,6 +25,8 @@ export interface CallOutcome {
    * number.
    */
   readonly outputBound: number;
+  /** Bytes of the received output, or a closer bound of its tokens; unlike `outputBound` never infinite. */
+  readonly receivedBytes?: number;
   /** True if the provider has accepted the call, so that it may charge for it. */
   readonly isAccepted: boolean;
   readonly isTruncated?: boolean;
@@ -41,7 +43,10 @@ export interface CallBounds extends Partial<Omit<InputBound, 'inputTokens'>> {
   readonly inputGrows?: boolean;
   /** Calls of tools that the provider charges for in any case, once it has accepted the call. */
   readonly serverTools?: ServerTools;
+  /** The maximum in the body of the call. */
   readonly maxOutputTokens: number;
+  /** The output that the hold covers, if that is less than the maximum. */
+  readonly heldOutputTokens?: number;
 }
 
 export interface SettledUsage {
@@ -61,6 +66,9 @@ export interface DiscardedUsage {
 
 /** Tokens that a provider may have generated and that were not received when the connection was closed. */
 export const inFlightTokens = 512;
+
+/** No text has more bytes per token on average. Output with more of them exceeds the maximum, which the provider has ignored. */
+const bytesPerTokenMax = 8;
 
 export function settledUsage(
   outcome: CallOutcome,
@@ -83,7 +91,7 @@ export function settledUsage(
 }
 
 function ownUsage(
-  { usage, isFinal, outputBound, isAccepted, serverTools: seen = {} }: CallOutcome,
+  { usage, isFinal, outputBound, receivedBytes = 0, isAccepted, serverTools: seen = {} }: CallOutcome,
   bounds: CallBounds,
 ): { readonly usage: CallUsage; readonly isEstimated: boolean } {
   const { serverTools: held = {} } = bounds;
@@ -94,7 +102,7 @@ function ownUsage(
     return { usage: usage ?? noUsage, isEstimated: false };
   }
   const { inputTokens, cacheWriteTokens = 0, cacheWrite1hTokens = 0, inputGrows = false } = bounds;
-  const received = Math.min(bounds.maxOutputTokens, outputBound + inFlightTokens);
+  const received = Math.max(outputOf(outputBound, bounds), Math.ceil(receivedBytes / bytesPerTokenMax));
   // Some providers report no input before the end of a stream.
   const reported =
     usage === undefined || usage.inputTokens === 0
@@ -109,4 +117,16 @@ function ownUsage(
     },
     isEstimated: true,
   };
+}
+
+/**
+ * Returns the bound of the output, with what was on its way. That part stays within a hold that covers what was received; received output
+ * is never cut to the hold.
+ */
+function outputOf(
+  outputBound: number,
+  { maxOutputTokens, heldOutputTokens = maxOutputTokens }: CallBounds,
+): number {
+  const bound = Math.min(maxOutputTokens, outputBound + inFlightTokens);
+  return outputBound <= heldOutputTokens ? Math.min(bound, heldOutputTokens) : bound;
 }

@@ -199,7 +199,8 @@ interface MessagesTokens {
 
 /** The counts of Anthropic's usage, as far as they were reported. Those of a stream are cumulative. */
 export interface MessagesCounts extends MessagesTokens {
-  readonly compactions: readonly MessagesTokens[];
+  /** Iterations that the other counts leave out. */
+  readonly others: readonly MessagesTokens[];
   readonly serverTools: ServerTools;
   readonly serviceTier: string | null;
   readonly region: string | null;
@@ -211,19 +212,19 @@ const noCounts: MessagesCounts = {
   cacheWrite: 0,
   cacheWrite1h: 0,
   output: 0,
-  compactions: [],
+  others: [],
   serverTools: {},
   serviceTier: null,
   region: null,
 };
 
-/** Returns the counts with those that `usage` reports; counts that it leaves out or sets to null keep their value. */
+/** Returns the counts with those that `usage` reports. A count that it leaves out, or that is smaller, keeps its value. */
 export function messagesCounts(usage: unknown, before: MessagesCounts = noCounts): MessagesCounts {
   const fields = fieldsOf(usage);
   const tools = fieldsOf(fields.server_tool_use);
   return {
     ...tokenCounts(fields, before),
-    compactions: Array.isArray(fields.iterations) ? compactionsIn(fields.iterations) : before.compactions,
+    others: Array.isArray(fields.iterations) ? othersIn(fields.iterations) : before.others,
     serverTools: { ...before.serverTools, ...toolCounts(tools) },
     serviceTier: messagesTier(fields) ?? before.serviceTier,
     region: typeof fields.inference_geo === 'string' ? fields.inference_geo : before.region,
@@ -238,26 +239,26 @@ function messagesTier({ speed, service_tier: tier }: Fields): string | undefined
 function tokenCounts(fields: Fields, before: MessagesTokens): MessagesTokens {
   const creation = fieldsOf(fields.cache_creation);
   return {
-    input: countOf(fields.input_tokens, before.input),
-    cacheRead: countOf(fields.cache_read_input_tokens, before.cacheRead),
-    cacheWrite: countOf(fields.cache_creation_input_tokens, before.cacheWrite),
-    cacheWrite1h: countOf(creation.ephemeral_1h_input_tokens, before.cacheWrite1h),
-    output: countOf(fields.output_tokens, before.output),
+    input: Math.max(countOf(fields.input_tokens), before.input),
+    cacheRead: Math.max(countOf(fields.cache_read_input_tokens), before.cacheRead),
+    cacheWrite: Math.max(countOf(fields.cache_creation_input_tokens), before.cacheWrite),
+    cacheWrite1h: Math.max(countOf(creation.ephemeral_1h_input_tokens), before.cacheWrite1h),
+    output: Math.max(countOf(fields.output_tokens), before.output),
   };
 }
 
-/** A compaction of the context is charged, and the other counts leave it out. */
-function compactionsIn(iterations: readonly unknown[]): MessagesTokens[] {
+/** Only iterations of the model itself are in the other counts. Compactions of the context and advisors are charged besides. */
+function othersIn(iterations: readonly unknown[]): MessagesTokens[] {
   return iterations
     .map(fieldsOf)
-    .filter(({ type }) => type === 'compaction')
+    .filter(({ type }) => type !== 'message')
     .map((fields) => tokenCounts(fields, noCounts));
 }
 
 /** Anthropic's `input_tokens` leaves cached tokens out; that of a run includes them. */
 export function usageOfCounts(counts: MessagesCounts): CallUsage {
   const { serverTools, serviceTier, region } = counts;
-  const all = [counts, ...counts.compactions];
+  const all = [counts, ...counts.others];
   const sumOf = (tokensOf: (one: MessagesTokens) => number) =>
     all.reduce((sum, one) => sum + tokensOf(one), 0);
   return {
@@ -296,6 +297,6 @@ export function isCount(value: unknown): value is number {
   return typeof value === 'number' && value >= 0 && value <= countMax;
 }
 
-function countOf(value: unknown, otherwise = 0): number {
-  return isCount(value) ? Math.ceil(value) : otherwise;
+function countOf(value: unknown): number {
+  return isCount(value) ? Math.ceil(value) : 0;
 }

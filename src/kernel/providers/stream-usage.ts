@@ -76,6 +76,8 @@ abstract class StreamReader implements StreamUsage {
   responseId: string | undefined;
   protected readonly boundOf: OutputBound;
   #bound = 0;
+  /** The output that was received when usage was reported last. */
+  #reportedBound = 0;
   #isReasoningHidden: boolean | undefined;
 
   constructor(boundOf: OutputBound) {
@@ -101,6 +103,15 @@ abstract class StreamReader implements StreamUsage {
   protected readResponse(response: Fields): void {
     this.responseId ??= responseIdOf(response);
     this.#isReasoningHidden ??= isHiddenIn(response.model);
+  }
+
+  protected markReported(): void {
+    this.#reportedBound = this.#bound;
+  }
+
+  /** True if no output was received since usage was reported: usage before more output is not that of the whole response. */
+  protected get isReportCurrent(): boolean {
+    return this.#bound === this.#reportedBound;
   }
 
   protected addSearch(): void {
@@ -134,7 +145,6 @@ class ChatStream extends StreamReader {
     // Some providers name the tier in the first chunk only.
     this.#serviceTier = chunk.service_tier ?? this.#serviceTier;
     const reported = chunk.usage == null ? undefined : usageOf('chat', chunk.usage, this.#serviceTier);
-    this.#usage = reported === undefined ? this.#usage : withServerTools(reported, this.serverTools);
     const choices = Array.isArray(chunk.choices) ? chunk.choices : [];
     for (const choice of choices) {
       const { delta, index, finish_reason: reason } = fieldsOf(choice);
@@ -142,6 +152,10 @@ class ChatStream extends StreamReader {
       if (reason != null) {
         this.#ended.add(index);
       }
+    }
+    if (reported !== undefined) {
+      this.#usage = withServerTools(largerUsage(reported, this.#usage), this.serverTools);
+      this.markReported();
     }
     const isUsageChunk = reported !== undefined && choices.length === 0;
     this.#isOutputEnded ||= isUsageChunk || this.#ended.size >= this.#choices;
@@ -153,7 +167,7 @@ class ChatStream extends StreamReader {
   }
 
   get isFinal(): boolean {
-    return this.#usage !== undefined && this.#isOutputEnded;
+    return this.#usage !== undefined && this.#isOutputEnded && this.isReportCurrent;
   }
 }
 
@@ -170,7 +184,10 @@ class ResponsesStream extends StreamReader {
     this.hasFailed ||= type === 'response.failed' || type === 'error';
     if (typeof type === 'string' && responsesEnds.has(type)) {
       const reported = usageOfBody('responses', event.response);
-      this.#usage = reported === undefined ? this.#usage : withServerTools(reported, this.serverTools);
+      if (reported !== undefined) {
+        this.#usage = withServerTools(largerUsage(reported, this.#usage), this.serverTools);
+        this.markReported();
+      }
     } else if (typeof event.delta === 'string') {
       this.addOutput(this.boundOf(event.delta));
     } else if (type === 'response.output_item.done' && isSearch(event.item)) {
@@ -184,7 +201,7 @@ class ResponsesStream extends StreamReader {
   }
 
   get isFinal(): boolean {
-    return this.#usage !== undefined;
+    return this.#usage !== undefined && this.isReportCurrent;
   }
 }
 
@@ -204,7 +221,10 @@ class MessagesStream extends StreamReader {
       }
       case 'message_delta':
         this.#readUsage(event.usage);
-        this.#hasOutput ||= isCount(fieldsOf(event.usage).output_tokens);
+        if (isCount(fieldsOf(event.usage).output_tokens)) {
+          this.#hasOutput = true;
+          this.markReported();
+        }
         break;
       case 'content_block_start': {
         this.addOutput(boundOfText(event.content_block, this.boundOf));
@@ -235,8 +255,17 @@ class MessagesStream extends StreamReader {
   }
 
   get isFinal(): boolean {
-    return this.#hasInput && this.#hasOutput;
+    return this.#hasInput && this.#hasOutput && this.isReportCurrent;
   }
+}
+
+/** Counts of a stream are cumulative: a report with fewer tokens than an earlier one does not replace it. */
+function largerUsage(reported: CallUsage, before: CallUsage | undefined): CallUsage {
+  return before === undefined || tokensOf(reported) >= tokensOf(before) ? reported : before;
+}
+
+function tokensOf({ inputTokens, outputTokens }: CallUsage): number {
+  return inputTokens + outputTokens;
 }
 
 function isHiddenIn(model: unknown): boolean | undefined {
@@ -244,7 +273,7 @@ function isHiddenIn(model: unknown): boolean | undefined {
 }
 
 /** Returns the bound of all text in a value, at any depth: text, reasoning, names and arguments of tools. */
-function boundOfText(value: unknown, boundOf: OutputBound): number {
+export function boundOfText(value: unknown, boundOf: OutputBound): number {
   let bound = 0;
   // Not recursive: a provider may nest values deeper than calls can be.
   const left: unknown[] = [value];

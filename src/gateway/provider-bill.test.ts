@@ -1,0 +1,237 @@
+/** A lenient provider with a bill of its own: what it has sent or reported is charged in full. */
+import { createServer, type RequestListener, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { eventually } from '../../test/support/eventually.ts';
+import { connectionTo, createGatewayWorld, type GatewayWorld } from '../../test/support/gateway-world.ts';
+
+let gateway: GatewayWorld;
+let usual: Pick<GatewayWorld, 'settings'>;
+let server: Server;
+let respond: RequestListener;
+
+beforeAll(async () => {
+  gateway = await createGatewayWorld();
+  usual = { settings: gateway.settings };
+  server = createServer((request, response) => {
+    request.resume();
+    request.once('end', () => respond(request, response));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  gateway.connections = [connectionTo(url), connectionTo(url, 'anthropic')];
+});
+afterAll(async () => {
+  await gateway.close();
+  server.close();
+});
+beforeEach(() => gateway.world.clock.advanceSeconds(1));
+afterEach(async () => {
+  Object.assign(gateway, usual);
+  await eventually(async () => expect(await gateway.holds()).toBe(0));
+});
+
+const messages = [{ role: 'user', content: 'Say hello to the world' }];
+const eventStream = { 'content-type': 'text/event-stream' };
+const events = (...data: readonly object[]) => data.map((one) => `data: ${JSON.stringify(one)}\n\n`).join('');
+
+async function call(path: string, body: object): Promise<string> {
+  const response = await fetch(gateway.url + path, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${gateway.key}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ max_tokens: 100, messages, ...body }),
+  });
+  return response.text();
+}
+const chat = (more: object = {}) => call('/openai/v1/chat/completions', { model: 'gpt-test', ...more });
+const claude = (more: object = {}) => call('/anthropic/v1/messages', { model: 'claude-test', ...more });
+const responses = (more: object = {}) =>
+  call('/openai/v1/responses', { model: 'gpt-test', input: 'hello', max_output_tokens: 100, ...more });
+
+async function lastRun() {
+  return eventually(async () => {
+    expect(await gateway.holds()).toBe(0);
+    const [run] = await gateway.runs();
+    return run;
+  });
+}
+
+const chunk = (content: string, more: object = {}) => ({
+  choices: [{ index: 0, delta: { content }, finish_reason: null }],
+  ...more,
+});
+const usageChunk = (prompt: number, completion: number) => ({
+  choices: [],
+  usage: { prompt_tokens: prompt, completion_tokens: completion },
+});
+
+describe('output that was received is charged in full', () => {
+  /** Short words: each is a token. */
+  const words = (count: number) => ' the'.repeat(count);
+
+  test.each([
+    ['at once', () => events(chunk(words(8_000)))],
+    ['as tokens', () => events(chunk('')) + events(chunk(' the')).repeat(8_000)],
+    [
+      'with its usage',
+      () => `${events(chunk(' the')).repeat(8_000)}${events(usageChunk(5, 8_000))}data: [DONE]\n\n`,
+    ],
+  ])(
+    'hold: expected, also if no limit allows to increase the hold for output that is sent %s',
+    async (_, sent) => {
+      gateway.settings = { ...gateway.settings, hold: 'expected' };
+      respond = (_, response) =>
+        response.writeHead(200, eventStream).end(`${events(usageChunk(5, 5))}data: [DONE]\n\n`);
+      for (let calls = 0; calls < 25; calls += 1) {
+        await chat({ stream: true });
+      }
+      const [row] = await gateway.world.db.query<{ total: string }>(
+        'SELECT sum(cost_nanos)::text AS total FROM runs WHERE org_id = $1',
+        [gateway.org.id],
+      );
+      // Room for the first hold of about 550 tokens, and not for 8,000.
+      await gateway.cap((Number(row?.total) / 1e9 + 0.01).toFixed(9));
+      gateway.world.clock.advanceSeconds(1);
+      respond = (_, response) => {
+        response.writeHead(200, eventStream);
+        response.write(sent());
+      };
+      await chat({ stream: true, max_tokens: 10_000 });
+      const run = await lastRun();
+      expect(run?.marks).toEqual(expect.arrayContaining(['truncated', 'over_hold']));
+      expect(run?.output_tokens).toBeGreaterThanOrEqual(8_000);
+      await gateway.cap('100');
+    },
+  );
+
+  test('also beyond the maximum in the body, which the provider has ignored', async () => {
+    respond = (_, response) => response.writeHead(200, eventStream).end(events(chunk(words(8_000))));
+    await chat({ stream: true, max_tokens: 10 });
+    // The number of tokens is not known: no text has more than eight bytes per token on average.
+    expect((await lastRun())?.output_tokens).toBeGreaterThanOrEqual(4_000);
+    gateway.world.clock.advanceSeconds(1);
+    respond = (_, response) =>
+      response
+        .setHeader('content-type', 'application/json')
+        .end(JSON.stringify({ choices: [{ message: { content: words(8_000) } }] }));
+    await chat({ max_tokens: 10 });
+    expect((await lastRun())?.output_tokens).toBeGreaterThanOrEqual(4_000);
+  });
+});
+
+describe('usage that is followed by more output is not final', () => {
+  test('of a chat', async () => {
+    respond = (_, response) =>
+      response
+        .writeHead(200, eventStream)
+        .end(`${events(usageChunk(5, 1), chunk(' the'.repeat(90)))}data: [DONE]\n\n`);
+    await chat({ stream: true });
+    const run = await lastRun();
+    expect(run).toMatchObject({ marks: ['usage_estimated'] });
+    expect(run?.output_tokens).toBeGreaterThanOrEqual(90);
+  });
+
+  test('of a message', async () => {
+    const text = {
+      type: 'content_block_delta',
+      index: 0,
+      delta: { type: 'text_delta', text: ' a'.repeat(90) },
+    };
+    respond = (_, response) =>
+      response
+        .writeHead(200, eventStream)
+        .end(
+          events(
+            { type: 'message_start', message: { usage: { input_tokens: 5, output_tokens: 1 } } },
+            { type: 'message_delta', usage: { output_tokens: 1 } },
+            text,
+            { type: 'message_stop' },
+          ),
+        );
+    await claude({ stream: true });
+    const run = await lastRun();
+    expect(run).toMatchObject({ input_tokens: 5, marks: ['usage_estimated'] });
+    expect(run?.output_tokens).toBeGreaterThanOrEqual(90);
+  });
+
+  test('unless more usage follows: the largest counts are charged', async () => {
+    respond = (_, response) =>
+      response
+        .writeHead(200, eventStream)
+        .end(
+          `${events(usageChunk(5, 1), chunk(' a b c'), usageChunk(7, 3), usageChunk(0, 0))}data: [DONE]\n\n`,
+        );
+    await chat({ stream: true });
+    expect(await lastRun()).toMatchObject({ input_tokens: 7, output_tokens: 3, marks: [] });
+    gateway.world.clock.advanceSeconds(1);
+    respond = (_, response) =>
+      response
+        .writeHead(200, eventStream)
+        .end(
+          events(
+            { type: 'message_start', message: { usage: { input_tokens: 50, output_tokens: 1 } } },
+            { type: 'message_delta', usage: { input_tokens: 0, output_tokens: 9 } },
+          ),
+        );
+    await claude({ stream: true });
+    expect(await lastRun()).toMatchObject({ input_tokens: 50, output_tokens: 9, marks: [] });
+  });
+});
+
+describe('usage is read from events, whatever the request and the content type say', () => {
+  test.each(['application/json', 'text/plain', 'text/event-stream'])('%s', async (type) => {
+    respond = (_, response) =>
+      response
+        .setHeader('content-type', type)
+        .end(`: hello\n\n${events(chunk('hi'), usageChunk(20, 30))}data: [DONE]\n\n`);
+    await chat();
+    expect(await lastRun()).toMatchObject({ input_tokens: 20, output_tokens: 30, marks: [] });
+  });
+
+  test('of messages and responses', async () => {
+    respond = (_, response) =>
+      response
+        .setHeader('content-type', 'application/json')
+        .end(
+          events(
+            { type: 'message_start', message: { usage: { input_tokens: 50, output_tokens: 1 } } },
+            { type: 'message_delta', usage: { output_tokens: 9 } },
+          ),
+        );
+    await claude();
+    expect(await lastRun()).toMatchObject({ input_tokens: 50, output_tokens: 9, marks: [] });
+    gateway.world.clock.advanceSeconds(1);
+    const usage = { input_tokens: 40, output_tokens: 8 };
+    respond = (_, response) =>
+      response
+        .setHeader('content-type', 'application/json')
+        .end(`event: response.completed\n${events({ type: 'response.completed', response: { usage } })}`);
+    await responses();
+    expect(await lastRun()).toMatchObject({ input_tokens: 40, output_tokens: 8, marks: [] });
+  });
+});
+
+test('tokens of an advisor, which the other counts leave out, are charged', async () => {
+  const usage = {
+    input_tokens: 10,
+    output_tokens: 20,
+    iterations: [
+      { type: 'message', input_tokens: 10, output_tokens: 20 },
+      {
+        type: 'advisor_message',
+        model: 'claude-test',
+        input_tokens: 800,
+        cache_read_input_tokens: 100,
+        output_tokens: 1_600,
+      },
+    ],
+  };
+  respond = (_, response) =>
+    response.setHeader('content-type', 'application/json').end(JSON.stringify({ content: [], usage }));
+  await claude();
+  expect(await lastRun()).toMatchObject({
+    input_tokens: 910,
+    cached_input_tokens: 100,
+    output_tokens: 1_620,
+  });
+});
