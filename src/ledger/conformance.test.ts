@@ -1578,6 +1578,18 @@ describe('a posting', () => {
     await expectNoDrift(orgId);
   });
 
+  test('posts the least that an unknown cost can be if it is more than the held amount', async () => {
+    const orgId = await world.orgWith(cap('10'));
+    const hold = await world.held(orgId, '2');
+    const posted = await world.posted(orgId, '3', { costAsHeld: 'unpriced', decisionId: hold.id });
+    expect(posted).toMatchObject({
+      marks: ['unpriced', 'over_hold'],
+      posting: { amounts: { usd: usd('3') } },
+    });
+    expect(await counterOf(orgId, 'cap')).toBe(at('3', '0'));
+    await expectNoDrift(orgId);
+  });
+
   test('marks postings of models without a price at their own cost, whatever their kind', async () => {
     const orgId = await world.orgWith(cap('10'));
     const isUnpriced = true;

@@ -78,7 +78,7 @@ export interface Posting<Run = unknown> {
   readonly postIfUnsettled?: true | undefined;
   /** Marks that the caller sets, in addition to those of the ledger. */
   readonly marks?: readonly Mark[] | undefined;
-  /** Set if the actual cost of a settlement is unknown: the held amount is posted, with this mark. */
+  /** Set if the actual cost of a settlement is unknown: the held amount is posted, or `amounts` if that is more, with this mark. */
   readonly costAsHeld?: 'unpriced' | 'usage_missing' | undefined;
   /** True if the model has no price: the posting is marked, whatever its cost. */
   readonly isUnpriced?: boolean | undefined;

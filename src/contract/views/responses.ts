@@ -1959,6 +1959,7 @@ export interface Responses {
     readonly id: string;
     readonly external_id: string | null;
     readonly model: string;
+    readonly served_model: string | null;
     readonly provider: string | null;
     readonly action: string | null;
     readonly status: 'running' | 'succeeded' | 'failed' | 'cancelled';

@@ -355,7 +355,7 @@ function isDrafted(pending: PendingSettlement): pending is DraftedSettlement {
 }
 
 function costOf({ amounts, costAsHeld }: CallPosting, heldNanos: bigint): bigint {
-  return costAsHeld === undefined ? amounts.usd : heldNanos;
+  return costAsHeld === undefined || amounts.usd > heldNanos ? amounts.usd : heldNanos;
 }
 
 /** The caller was admitted when the call was made; its settlement does not depend on what happened to its key since. */

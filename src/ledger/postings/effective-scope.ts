@@ -100,8 +100,8 @@ const fixedIfPresent = ['provider', 'action', 'team', 'chain_id', 'member_id'] a
 
 /**
  * Returns the first field in which a run contradicts the decision that it names. The model may differ, because
- * providers report a more exact name than the one that was requested; the run counts as the requested one. The same
- * applies to the value of a tag.
+ * providers report a more exact name than the one that was requested, or serve another model; the run counts as the requested
+ * one. The same applies to the value of a tag.
  */
 export function contradiction({ scope: held }: Hold, { scope: posted }: Posting): string | undefined {
   return (

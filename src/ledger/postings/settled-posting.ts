@@ -6,11 +6,12 @@ interface WithAmounts {
   readonly amounts: Amounts;
 }
 
-/** Returns the posting with the held amount as its cost, if its actual cost is unknown. */
+/** Returns the posting with the held amount as its cost, if its actual cost is unknown and not known to be higher. */
 export function withKnownCost<Run>(posting: Posting<Run>, hold: WithAmounts | undefined): Posting<Run> {
-  return posting.costAsHeld === undefined
+  const heldUsd = hold?.amounts.usd ?? 0n;
+  return posting.costAsHeld === undefined || posting.amounts.usd >= heldUsd
     ? posting
-    : { ...posting, amounts: { ...posting.amounts, usd: hold?.amounts.usd ?? 0n } };
+    : { ...posting, amounts: { ...posting.amounts, usd: heldUsd } };
 }
 
 /** Returns the posting of a run in progress with the cost that is already charged, and with the tokens known so far. */

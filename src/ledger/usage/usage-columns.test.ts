@@ -54,6 +54,7 @@ describe('the list of run dimensions covers every column of', () => {
       'depth',
       'price_version',
       'priced_as',
+      'served_model',
       'service_tier',
       'region',
     ];

@@ -756,6 +756,7 @@ export interface Cohort_criteria {
 
 export interface CompleteRun {
   readonly status?: 'succeeded' | 'failed' | 'cancelled';
+  readonly served_model?: string;
   readonly input_tokens?: number;
   readonly cached_input_tokens?: number;
   readonly cache_write_tokens?: number;
@@ -1198,6 +1199,7 @@ export interface CreateRun {
   readonly member_id?: string;
   readonly parent_run_id?: string;
   readonly tags?: Readonly<Record<string, string>>;
+  readonly served_model?: string;
   readonly input_tokens?: number;
   readonly cached_input_tokens?: number;
   readonly cache_write_tokens?: number;
@@ -3606,6 +3608,7 @@ export interface Run {
   readonly id: string;
   readonly external_id: string | null;
   readonly model: string;
+  readonly served_model: string | null;
   readonly provider: string | null;
   readonly action: string | null;
   readonly status: 'running' | 'succeeded' | 'failed' | 'cancelled';

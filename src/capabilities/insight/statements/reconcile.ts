@@ -173,6 +173,7 @@ function draftPosting(
       status: 'succeeded',
       key_id: keyId,
       model,
+      served_model: null,
       // The statement has the cost; no price was used.
       priced_as: null,
       service_tier: null,

@@ -30,6 +30,7 @@ export function runOfCall(hold: Hold, runId: string): RunRow {
     external_id: null,
     status: 'running',
     model: scope.model ?? '',
+    served_model: null,
     parent_run_id: null,
     depth: hold.depth ?? 1,
     input_tokens: 0n,

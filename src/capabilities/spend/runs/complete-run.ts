@@ -35,7 +35,14 @@ export async function completeRun(
     throw apiError('conflict', 'The run is completed by the gateway, when its call ends.');
   }
   const price =
-    body.cost_usd === undefined ? await findRunPrice(deps, orgId, run, run.charged_at) : undefined;
+    body.cost_usd === undefined
+      ? await findRunPrice(
+          deps,
+          orgId,
+          { ...run, served_model: body.served_model ?? run.served_model },
+          run.charged_at,
+        )
+      : undefined;
   if (run.decision_id !== null) {
     await deps.failOpen.importNow(orgId, [run.decision_id]);
   }

@@ -7,6 +7,7 @@ import { postableAmount } from '../../../ledger/postings/amount-range.ts';
 import { isUnitMissing, otherChargesOf, requestedRates, unitErrors } from '../../../ledger/service-fields.ts';
 import type { PriceInForce } from '../models/index.ts';
 import { fieldError } from './field-rules.ts';
+import type { RunPrice } from './run-price.ts';
 import type { CreateRun, Measured } from './schema.ts';
 import { servedCost } from './served-cost.ts';
 
@@ -15,7 +16,10 @@ export function needsPrice({ cost_usd, estimated_cost_usd, status }: CreateRun):
   return cost_usd === undefined && (status !== 'running' || estimated_cost_usd === undefined);
 }
 
-const unpriced = fieldError('model', 'invalid_value', 'This model has no price. Set `cost_usd`.');
+function unpriced({ served_model }: Measured): FieldError {
+  const field = served_model === undefined ? 'model' : 'served_model';
+  return fieldError(field, 'invalid_value', 'This model has no price. Set `cost_usd`.');
+}
 
 export function costIn(body: Measured, model: string, price: PriceInForce | undefined): bigint | FieldError {
   const given = body.cost_usd === undefined ? undefined : parseUsd(body.cost_usd);
@@ -23,12 +27,17 @@ export function costIn(body: Measured, model: string, price: PriceInForce | unde
     return given;
   }
   return price === undefined
-    ? unpriced
+    ? unpriced(body)
     : postableAmount(servedCost(price, body, countsOf(body)), model, 'output_tokens');
 }
 
-/** A cost, or the reason why it is unknown and the held amount is posted. */
-type SettledCost = bigint | NonNullable<Posting['costAsHeld']>;
+/** The reason why the cost is unknown. The held amount is posted, or `atLeast` if that is more. */
+interface UnknownCost {
+  readonly asHeld: NonNullable<Posting['costAsHeld']>;
+  readonly atLeast: bigint;
+}
+
+type SettledCost = bigint | UnknownCost;
 
 /**
  * Returns the cost of a run that settles a hold. The money is spent, so the run is neither rejected nor free if its cost
@@ -37,24 +46,31 @@ type SettledCost = bigint | NonNullable<Posting['costAsHeld']>;
 export function settledCost(
   body: Measured & { readonly status?: string },
   model: string,
-  price: PriceInForce | undefined,
+  price: RunPrice | undefined,
   isUsageKnown: boolean,
 ): SettledCost | FieldError {
   if (body.cost_usd === undefined && !isUsageKnown && (body.status ?? 'succeeded') === 'succeeded') {
-    return 'usage_missing';
+    return unknownCost('usage_missing');
   }
   if (body.cost_usd === undefined && (price === undefined || price.unpriced === 'record')) {
-    return hasUsage(body) ? 'unpriced' : 0n;
+    return hasUsage(body) ? unknownCost('unpriced') : 0n;
   }
   if (body.cost_usd === undefined && price !== undefined) {
     if (isUnitMissing(price, body)) {
-      return (body.status ?? 'succeeded') === 'succeeded' ? 'usage_missing' : 0n;
+      return (body.status ?? 'succeeded') === 'succeeded' ? unknownCost('usage_missing') : 0n;
     }
     if (unitErrors(price, body).length > 0) {
-      return 'unpriced';
+      return unknownCost('unpriced');
     }
   }
-  return costIn(body, model, price);
+  const cost = costIn(body, model, price);
+  return body.cost_usd === undefined && price?.isOfDecision === true && !isFieldError(cost) && hasUsage(body)
+    ? unknownCost('unpriced', cost)
+    : cost;
+}
+
+function unknownCost(asHeld: UnknownCost['asHeld'], atLeast = 0n): UnknownCost {
+  return { asHeld, atLeast };
 }
 
 export function hasUsage({ input_tokens = 0, output_tokens = 0, images = 0, units = {} }: Measured): boolean {
@@ -64,16 +80,16 @@ export function hasUsage({ input_tokens = 0, output_tokens = 0, images = 0, unit
 }
 
 export function isFieldError(cost: SettledCost | FieldError): cost is FieldError {
-  return typeof cost === 'object';
+  return typeof cost === 'object' && 'field' in cost;
 }
 
-/** Returns zero for an unknown cost; the ledger, which has the hold, sets it. */
+/** Returns the least that an unknown cost can be; the ledger, which has the hold, sets it. */
 export function knownAmount(cost: SettledCost): bigint {
-  return typeof cost === 'bigint' ? cost : 0n;
+  return typeof cost === 'bigint' ? cost : cost.atLeast;
 }
 
 export function reasonAsHeld(cost: SettledCost): Posting['costAsHeld'] {
-  return typeof cost === 'bigint' ? undefined : cost;
+  return typeof cost === 'bigint' ? undefined : cost.asHeld;
 }
 
 /** Returns the version of the price that the cost of a finished run was computed from. Without rates there is none. */
@@ -98,7 +114,7 @@ export function estimateOf(body: CreateRun, price: PriceInForce | undefined): bi
   const inputTokens = BigInt(body.input_tokens);
   const rates = requestedRates(price, body, inputTokens);
   return rates === undefined
-    ? unpriced
+    ? unpriced(body)
     : postableAmount(
         worstCaseCost(rates, inputTokens, BigInt(maxOutput), otherChargesOf(price, body)),
         body.model,

@@ -91,6 +91,15 @@ export function draftRun(stated: CreateRun, context: DraftContext, price: RunPri
   if (running && context.record) {
     fieldErrors.push(fieldError('status', 'invalid_value', 'Backfilled runs must be finished.'));
   }
+  if (running && body.served_model !== undefined) {
+    fieldErrors.push(
+      fieldError(
+        'served_model',
+        'invalid_value',
+        'The model that serves a run is known when it has finished.',
+      ),
+    );
+  }
   if (body.decision_id !== undefined && context.record) {
     // A backfilled run would be counted in addition to the hold, and again when the decision is settled.
     fieldErrors.push(
@@ -104,8 +113,8 @@ export function draftRun(stated: CreateRun, context: DraftContext, price: RunPri
   const cost = running
     ? estimateOf(body, price)
     : body.decision_id === undefined
-      ? costIn(body, body.model, price)
-      : settledCost(body, body.model, price, hasUsage(body));
+      ? costIn(body, body.served_model ?? body.model, price)
+      : settledCost(body, body.served_model ?? body.model, price, hasUsage(body));
   if (isFieldError(cost)) {
     fieldErrors.push(cost);
   }
@@ -157,6 +166,7 @@ export function draftRun(stated: CreateRun, context: DraftContext, price: RunPri
       status: body.status ?? 'succeeded',
       key_id: keyId,
       model: body.model,
+      served_model: body.served_model ?? null,
       parent_run_id: body.parent_run_id ?? null,
       started_at: startedAt,
       finished_at: running ? null : body.finished_at === undefined ? now : new Date(body.finished_at),
@@ -208,7 +218,8 @@ export function draftCompletion(
   addTokenErrors(fieldErrors, measured);
   addMetadataErrors(fieldErrors, measured);
   // Input tokens at creation may be an estimate; output tokens are only known once there is output.
-  const cost = settledCost(measured, run.model, price, hasUsage(body) || run.output_tokens > 0n);
+  const served = body.served_model ?? run.served_model;
+  const cost = settledCost(measured, served ?? run.model, price, hasUsage(body) || run.output_tokens > 0n);
   if (isFieldError(cost)) {
     fieldErrors.push(cost);
   }
@@ -242,6 +253,7 @@ export function draftCompletion(
     run: {
       ...run,
       status,
+      served_model: served,
       finished_at: body.finished_at === undefined ? now : new Date(body.finished_at),
       metadata: body.metadata ?? run.metadata,
       priced_as: usedPrice?.model ?? null,

@@ -5,7 +5,7 @@ import type { Posted } from '../../../ledger/posting.ts';
 import type { Queryable } from '../../../platform/db/database.ts';
 import type { Ids } from '../../../platform/ids.ts';
 import { enqueueEvents, type OutgoingEvent } from '../../../platform/outbox/outbox.ts';
-import { postedRow, type RunDraft } from './queries.ts';
+import { postedRow, pricedName, type RunDraft } from './queries.ts';
 import { viewRun } from './view.ts';
 
 type RunEventType = 'run.finished' | 'run.unsettled' | 'price.missing';
@@ -71,7 +71,7 @@ function unsettledData({ posting, scope, chargedAtMs }: Posted<RunDraft>): Recor
 function missingPriceData({ posting, chargedAtMs }: Posted<RunDraft>): Record<string, unknown> {
   return {
     run_id: posting.runId,
-    model: posting.run.model,
+    model: pricedName(posting.run),
     decision_id: posting.decisionId,
     posted_usd: formatUsd(posting.amounts.usd),
     charged_at: new Date(chargedAtMs).toISOString(),

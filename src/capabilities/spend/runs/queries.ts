@@ -16,6 +16,8 @@ export interface RunRow extends Readonly<Record<LabelDimension, string | null>> 
   readonly status: RunStatus;
   readonly key_id: string;
   readonly model: string;
+  /** The model that served the call, if it was reported. Null: not reported, or not another one than `model`. */
+  readonly served_model: string | null;
   readonly tags: Readonly<Record<string, string>> | null;
   readonly parent_run_id: string | null;
   readonly depth: number;
@@ -57,6 +59,7 @@ export type RunDraft = Pick<
   | 'status'
   | 'key_id'
   | 'model'
+  | 'served_model'
   | 'parent_run_id'
   | 'started_at'
   | 'finished_at'
@@ -77,6 +80,11 @@ export type RunDraft = Pick<
   readonly priceVersionBefore?: string | null;
 };
 
+/** Returns the name of the model whose price the run has: the one that served it. */
+export function pricedName({ model, served_model }: Pick<RunRow, 'model' | 'served_model'>): string {
+  return served_model ?? model;
+}
+
 const columns = {
   org_id: 'text',
   charged_at: 'timestamptz',
@@ -85,6 +93,7 @@ const columns = {
   status: 'text',
   key_id: 'text',
   model: 'text',
+  served_model: 'text',
   provider: 'text',
   action: 'text',
   workflow: 'text',
@@ -128,6 +137,7 @@ export const columnNames = Object.keys(columns).join(', ');
 export function postedRow(posted: Posted<RunDraft>): RunRow {
   const { posting, scope, charged } = posted;
   const { run, usage } = posting;
+  const model = scope.model ?? run.model;
   // All fields are listed, because spreading an object of this size costs more than the rest of a posting.
   return {
     org_id: posted.orgId,
@@ -136,7 +146,9 @@ export function postedRow(posted: Posted<RunDraft>): RunRow {
     external_id: run.external_id,
     status: run.status,
     key_id: run.key_id,
-    model: scope.model ?? run.model,
+    model,
+    // A run may name another model than its decision; it counts as the model of the decision.
+    served_model: run.served_model ?? (run.model === model ? null : run.model),
     provider: scope.provider,
     action: scope.action,
     workflow: scope.workflow,
@@ -250,7 +262,8 @@ async function completeRun(tx: Transaction, posted: Posted<RunDraft>): Promise<v
     `UPDATE runs SET status = $3, input_tokens = $4, cached_input_tokens = $5, cache_write_tokens = $6,
                      output_tokens = $7, cost_nanos = $8, value_nanos = $9, latency_ms = $10, price_version = $11,
                      finished_at = $12, metadata = $13, marks = $14, uncovered_nanos = $15, adjusted_nanos = 0,
-                     priced_as = $16, service_tier = $17, region = $18, cache_write_1h_tokens = $19, units = $20
+                     priced_as = $16, service_tier = $17, region = $18, cache_write_1h_tokens = $19, units = $20,
+                     served_model = $21
       WHERE org_id = $1 AND charged_at = (SELECT charged_at FROM run_identities WHERE org_id = $1 AND run_id = $2)
         AND id = $2 AND status = 'running' RETURNING 1 AS one`,
     [
@@ -274,6 +287,7 @@ async function completeRun(tx: Transaction, posted: Posted<RunDraft>): Promise<v
       row.region,
       row.cache_write_1h_tokens,
       row.units === null ? null : JSON.stringify(row.units),
+      row.served_model,
     ],
   );
   if (completed.length === 0) {

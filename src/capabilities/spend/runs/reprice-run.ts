@@ -5,7 +5,7 @@ import { unitErrors } from '../../../ledger/service-fields.ts';
 import type { PriceInForce } from '../models/index.ts';
 import { postAdjustment } from './adjust-run.ts';
 import type { RunCall, RunDependencies } from './dependencies.ts';
-import type { RunRow } from './queries.ts';
+import { pricedName, type RunRow } from './queries.ts';
 import { requireRun } from './read-run.ts';
 import type { AdjustmentView } from './schema.ts';
 import { servedCost, storedCounts } from './served-cost.ts';
@@ -26,7 +26,11 @@ export async function repriceRun(
   }
   const price = await findLaterPrice(deps, run, call.now);
   if (price === undefined) {
-    throw invalidField('model', 'invalid_value', 'This model has no price. Set one, then try again.');
+    throw invalidField(
+      'model',
+      'invalid_value',
+      `The model \`${pricedName(run)}\` has no price. Set one, or make it an alias, then try again.`,
+    );
   }
   const fieldErrors = unitErrors(price, run);
   if (fieldErrors.length > 0) {
@@ -47,8 +51,9 @@ async function findLaterPrice(
   run: RunRow,
   now: Date,
 ): Promise<PriceInForce | undefined> {
-  const atThatTime = await prices.find(run.org_id, run.model, run.charged_at.getTime());
+  const name = pricedName(run);
+  const atThatTime = await prices.find(run.org_id, name, run.charged_at.getTime());
   return atThatTime !== undefined && unitErrors(atThatTime, run).length === 0
     ? atThatTime
-    : prices.find(run.org_id, run.model, now.getTime());
+    : prices.find(run.org_id, name, now.getTime());
 }

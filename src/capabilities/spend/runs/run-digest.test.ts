@@ -65,6 +65,7 @@ const values: Record<Exclude<keyof CreateRun, 'external_id'>, unknown> = {
   region: 'a',
   cache_write_1h_tokens: 1,
   units: { a: 1 },
+  served_model: 'a',
 };
 
 test('every field of a run changes the digest, and each to a different one', () => {

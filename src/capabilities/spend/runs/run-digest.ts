@@ -64,6 +64,7 @@ function normalized(body: CreateRun): string {
     body.content,
     ...(body.member_id === undefined ? [] : [{ member_id: body.member_id }]),
     ...servedAs(body),
+    ...(body.served_model === undefined ? [] : [{ served_model: body.served_model }]),
   ]);
 }
 

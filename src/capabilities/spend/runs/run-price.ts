@@ -7,53 +7,83 @@ import type { RunDependencies } from './dependencies.ts';
 /** A price, and how the model is served according to the decision that the run settles. */
 export interface RunPrice extends PriceInForce {
   readonly heldService?: HeldService;
+  /** True if the model that served the run has no price: this is the price of the decision, the least that the run has cost. */
+  readonly isOfDecision?: true;
 }
 
 type PriceDependencies = Pick<RunDependencies, 'db' | 'ledger' | 'prices' | 'failOpen'>;
+
+interface PricedRun {
+  readonly model: string;
+  readonly served_model?: string | null;
+  readonly decision_id?: string | null;
+}
 
 /** Returns the price in force when the run was admitted: at `admittedAt`, or when its decision was made. */
 export function findRunPrice(
   deps: PriceDependencies,
   orgId: string,
-  { model, decision_id }: { readonly model: string; readonly decision_id?: string | null },
+  run: PricedRun,
   admittedAt: Date,
 ): RunPrice | undefined | Promise<RunPrice | undefined> {
-  return decision_id == null
-    ? deps.prices.findForCall(orgId, model, admittedAt.getTime())
-    : findDecisionPrice(deps, orgId, model, decision_id, admittedAt);
+  return run.decision_id == null
+    ? deps.prices.findForCall(orgId, run.served_model ?? run.model, admittedAt.getTime())
+    : findDecisionPrice(deps, orgId, run, run.decision_id, admittedAt);
 }
 
-/**
- * Falls back to the time of a fail-open decision, or else to `admittedAt`, if the decision has no hold; to the price of the
- * model that was decided on if the run names one without a price, because providers report a more exact name than the one
- * that was requested; and then to the price that the org's policy provides for models without one.
- */
+/** Falls back to the time of a fail-open decision, or else to `admittedAt`, if the decision has no hold. */
 async function findDecisionPrice(
   deps: PriceDependencies,
   orgId: string,
-  model: string,
+  { model, served_model }: PricedRun,
   decisionId: string,
   admittedAt: Date,
 ): Promise<RunPrice | undefined> {
   const hold =
     (await deps.ledger.findHold(orgId, decisionId)) ?? (await findEndedHold(deps.db, orgId, decisionId));
-  const admittedAtMs =
-    hold?.admittedAtMs ?? deps.failOpen.decidedAtMs(orgId, decisionId) ?? admittedAt.getTime();
-  const decidedModel = hold?.scope.model ?? model;
-  /** The held version applies to the decided name, and to other names of the same model. */
+  const price = await findSettledPrice(deps.prices, orgId, served_model ?? model, {
+    model: hold?.scope.model ?? model,
+    priceVersion: hold?.priceVersion,
+    admittedAtMs: hold?.admittedAtMs ?? deps.failOpen.decidedAtMs(orgId, decisionId) ?? admittedAt.getTime(),
+  });
+  return price === undefined || hold?.service === undefined ? price : { ...price, heldService: hold.service };
+}
+
+/** The model that was decided on, and the price version of its hold. */
+interface Decided {
+  readonly model: string;
+  readonly priceVersion: string | null | undefined;
+  readonly admittedAtMs: number;
+}
+
+/**
+ * Returns the price of the model that served a call. Another name of the decided model has the price of the hold. A model without a
+ * price has the default rates of the org; without these the price of the decision is returned, marked as such.
+ */
+export async function findSettledPrice(
+  prices: RunDependencies['prices'],
+  orgId: string,
+  served: string,
+  decided: Decided,
+): Promise<RunPrice | undefined> {
   const priceOf = async (name: string): Promise<PriceInForce | undefined> => {
-    const held = hold?.priceVersion ? await deps.prices.version(orgId, name, hold.priceVersion) : undefined;
-    if (held !== undefined && name === decidedModel) {
+    const held = decided.priceVersion ? await prices.version(orgId, name, decided.priceVersion) : undefined;
+    if (held !== undefined && name === decided.model) {
       return held;
     }
-    const found = await deps.prices.find(orgId, name, admittedAtMs);
+    const found = await prices.find(orgId, name, decided.admittedAtMs);
     return found === undefined || found.model === held?.model ? (held ?? found) : found;
   };
-  const price = (await priceOf(model)) ?? (decidedModel === model ? undefined : await priceOf(decidedModel));
-  const applied = price ?? (await deps.prices.findForCall(orgId, model, admittedAtMs));
-  return applied === undefined || hold?.service === undefined
-    ? applied
-    : { ...applied, heldService: hold.service };
+  const own = await priceOf(served);
+  if (own !== undefined) {
+    return own;
+  }
+  const byPolicy = await prices.findForCall(orgId, served, decided.admittedAtMs);
+  if (served === decided.model || byPolicy?.unpriced === 'hold_default') {
+    return byPolicy;
+  }
+  const ofDecision = await priceOf(decided.model);
+  return ofDecision === undefined ? byPolicy : { ...ofDecision, isOfDecision: true };
 }
 
 async function findEndedHold(db: Queryable, orgId: string, holdId: string): Promise<Hold | undefined> {

@@ -37,6 +37,14 @@ const ofAudio =
 
 /** The measurements of a run; for a running run, those known so far. */
 const measured = {
+  served_model: Type.Optional(
+    Type.String({
+      ...label,
+      description:
+        'The model that served the call, if the provider reports another one than `model`. The cost is computed from its price; ' +
+        'limits and policies count the run as `model`. Only for finished runs.',
+    }),
+  ),
   input_tokens: Type.Optional(tokens),
   cached_input_tokens: Type.Optional(partOf('input_tokens')),
   cache_write_tokens: Type.Optional(partOf('input_tokens')),
@@ -114,7 +122,16 @@ type PriceSource = (typeof priceSources)[number];
 export const RunView = closed({
   id,
   external_id: nullable(Type.String()),
-  model: Type.String(),
+  model: Type.String({
+    description: 'The requested model, or that of the decision: limits and reports count the run as this.',
+  }),
+  served_model: nullable(
+    Type.String({
+      description:
+        'The model that served the call, as reported: `served_model`, or the `model` of a run whose decision was for another one. ' +
+        'Null if none was reported. The cost is computed from its price.',
+    }),
+  ),
   provider: nullable(Type.String()),
   action: nullable(Type.String()),
   status: choice(runStatuses),

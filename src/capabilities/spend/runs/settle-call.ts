@@ -3,10 +3,12 @@ import { type ApiError, invalidFields } from '../../../contract/api-error.ts';
 import { holdIdOfCall } from '../../../ledger/holds/hold.ts';
 import { postingError } from '../../../ledger/ledger-errors.ts';
 import type { Mark, Posting, PostingRejection } from '../../../ledger/posting.ts';
+import type { PriceInForce } from '../models/index.ts';
 import type { RunDependencies } from './dependencies.ts';
 import { type DraftContext, draftRun, isInvalid } from './drafts.ts';
 import { postGroup } from './posting-steps.ts';
 import type { RunDraft } from './queries.ts';
+import { findSettledPrice } from './run-price.ts';
 import type { CompleteRun, CreateRun } from './schema.ts';
 
 export interface EndedCall {
@@ -36,13 +38,15 @@ export async function draftCall(
   now: Date,
 ): Promise<CallPosting> {
   const { orgId, keyId, runId, model, attribution, depth, admittedAt, body, marks } = call;
-  const found = deps.prices.findForCall(orgId, model, admittedAt.getTime());
-  const inForce = found instanceof Promise ? await found : found;
-  // The call is charged at the price of its hold, even if another one is in force now.
+  const { served_model: served = model } = body;
   const price =
-    call.priceVersion == null || call.priceVersion === inForce?.versionId
-      ? inForce
-      : ((await deps.prices.version(orgId, model, call.priceVersion)) ?? inForce);
+    served === model
+      ? await findHeldPrice(deps, call)
+      : await findSettledPrice(deps.prices, orgId, served, {
+          model,
+          priceVersion: call.priceVersion,
+          admittedAtMs: admittedAt.getTime(),
+        });
   // The clock may have been set back since the admission.
   const startedAt = admittedAt < now ? admittedAt : now;
   const context: DraftContext = {
@@ -66,6 +70,18 @@ export async function draftCall(
     throw invalidFields(drafted);
   }
   return drafted;
+}
+
+/** Returns the price of the hold, even if another one is in force now. */
+async function findHeldPrice(
+  { prices }: Pick<RunDependencies, 'prices'>,
+  { orgId, model, admittedAt, priceVersion }: EndedCall,
+): Promise<PriceInForce | undefined> {
+  const found = prices.findForCall(orgId, model, admittedAt.getTime());
+  const inForce = found instanceof Promise ? await found : found;
+  return priceVersion == null || priceVersion === inForce?.versionId
+    ? inForce
+    : ((await prices.version(orgId, model, priceVersion)) ?? inForce);
 }
 
 /**

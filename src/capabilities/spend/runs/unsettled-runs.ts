@@ -100,6 +100,7 @@ function draftExpiry(
       status: 'running',
       key_id: hold.scope.key_id,
       model: hold.scope.model ?? unknownModel,
+      served_model: null,
       parent_run_id: null,
       started_at: new Date(hold.admittedAtMs),
       finished_at: null,

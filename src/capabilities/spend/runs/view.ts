@@ -12,6 +12,7 @@ export function viewRun(run: RunRow, hold?: Hold | null): RunView {
     id: run.id,
     external_id: run.external_id,
     model: run.model,
+    served_model: run.served_model,
     provider: run.provider,
     action: run.action,
     status: run.status,

@@ -16,7 +16,7 @@ export interface UnpricedUseDependencies {
   wants(orgId: string, type: 'model.unpriced'): boolean;
 }
 
-type PostedRun = Posted<{ readonly model: string }>;
+type PostedRun = Posted<{ readonly model: string; readonly served_model: string | null }>;
 
 export async function recordUnpricedUse(
   tx: Queryable,
@@ -68,8 +68,9 @@ function isRepriced({ posting: { kind, priceVersion } }: PostedRun): boolean {
   return kind === 'adjust' && priceVersion !== null;
 }
 
-function modelOf({ scope, posting }: PostedRun): string {
-  return scope.model ?? posting.run.model;
+/** The model that has no price, which may be another one than that of the decision. */
+function modelOf({ posting: { run } }: PostedRun): string {
+  return run.served_model ?? run.model;
 }
 
 interface RunUse extends ModelUse {

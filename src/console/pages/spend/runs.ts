@@ -85,6 +85,7 @@ function details(run: RunView, visit: ScreenVisit, keys: KeysById): (readonly [s
   return [
     ['Status', html`${statusBadge(run.status)} ${marks(run)}`],
     ['Model', filtered('model', run.model)],
+    ['Served model', run.served_model ?? '–'],
     ['Provider', filtered('provider', run.provider)],
     ['Action', filtered('action', run.action)],
     ['Workflow', filtered('workflow', run.workflow)],
