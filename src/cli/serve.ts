@@ -39,7 +39,11 @@ async function serve([unexpected]: readonly string[]): Promise<void> {
     process.exit();
   };
   process.once('SIGTERM', stopStart).once('SIGINT', stopStart);
-  const service = await startService({ config, log, waitsForDatabase: true });
+  const service = await startService({ config, log, waitsForDatabase: true }).catch((error: unknown) => {
+    // The message is printed; where it was thrown matters only to developers.
+    log.debug({ err: error }, 'start failed');
+    throw error;
+  });
   process.off('SIGTERM', stopStart).off('SIGINT', stopStart);
 
   const stop = () => {

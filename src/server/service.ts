@@ -8,7 +8,7 @@ import { bootstrapOperator } from '../capabilities/access/keys/index.ts';
 import type { Config } from '../config/settings.ts';
 import { version } from '../config/version.ts';
 import type { Database } from '../platform/db/database.ts';
-import { type Migration, migrate, readMigrations } from '../platform/db/migrate.ts';
+import { type Migration, type MigrationProgress, migrate, readMigrations } from '../platform/db/migrate.ts';
 import { openDatabase } from '../platform/db/open-database.ts';
 import { guardSchema } from '../platform/db/schema-guard.ts';
 import { requireCompleteDatabase } from '../platform/db/transfer/database-target.ts';
@@ -16,8 +16,9 @@ import { type Faults, noFaults } from '../platform/faults.ts';
 import { openFastPath } from '../platform/http/fast/fast-path.ts';
 import { drainable } from '../platform/http/server/drain.ts';
 import { openHealthListener } from '../platform/http/server/health-listener.ts';
+import { listenFailure } from '../platform/http/server/listen-failure.ts';
 import { localUrl, urlOf } from '../platform/http/server/local-url.ts';
-import { ProcessHealth } from '../platform/http/server/process-health.ts';
+import { ProcessHealth, unreadyReasonsOf } from '../platform/http/server/process-health.ts';
 import { createHttpServer } from '../platform/http/server/server.ts';
 import { createIds } from '../platform/ids.ts';
 import { backfillJob } from '../platform/jobs/backfill-job.ts';
@@ -28,6 +29,8 @@ import { type SharedClock, systemClock } from '../platform/time/clock.ts';
 import { createApp } from './app.ts';
 import type { AppDependencies } from './dependencies.ts';
 import { openServices } from './services.ts';
+import { explainStartFailure } from './start-failure.ts';
+import { logStartPhases, type StartPhases } from './start-phases.ts';
 import { type ReservedPort, startWhenPossible } from './wait-for-database.ts';
 import { startWriteProbes } from './write-probes.ts';
 
@@ -66,7 +69,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     };
   } catch (error) {
     await closeHealth();
-    throw error;
+    throw explainStartFailure(error, options.config);
   }
 }
 
@@ -94,9 +97,10 @@ async function openAndStart(
   health: ProcessHealth,
   port: ReservedPort,
 ): Promise<RunningService> {
-  const db = await openDatabase(options.config, options.log);
+  const phases = logStartPhases(options.log);
+  const db = await phases.run('open-database', () => openDatabase(options.config, options.log));
   try {
-    return await startOn(db, options, health, port);
+    return await startOn(db, options, { health, port, phases });
   } catch (error) {
     // An open database would keep the process alive and its directory locked.
     await db.close();
@@ -107,21 +111,17 @@ async function openAndStart(
 async function startOn(
   opened: Database,
   { config, log, clock = systemClock, faults = noFaults }: ServiceOptions,
-  health: ProcessHealth,
-  port: ReservedPort,
+  { health, port, phases }: StartContext,
 ): Promise<RunningService> {
   const ids = createIds(clock);
   await requireCompleteDatabase(opened);
   const migrations = await readMigrations();
-  const applied = await migrate(opened, migrations, { build: version });
-  if (applied.length > 0) {
-    log.info({ migrations: applied.map(({ name }) => name) }, 'applied migrations');
-  }
+  await applyMigrations(opened, migrations, { log, phases });
   const unreadable = new AbortController();
   const onUnreadable = () => unreadable.abort();
   const guard = guardSchema(opened, { migrations, build: version, log, onUnreadable });
   const { db } = guard;
-  const services = await openServices({ config, db, clock, ids, log });
+  const services = await phases.run('load-state', () => openServices({ config, db, clock, ids, log }));
   try {
     // Once more, now that the heartbeat of this process stops contract migrations.
     await guard.check();
@@ -141,11 +141,39 @@ async function startOn(
     }
     return await serve(
       { config, db, clock, ids, log, faults, services, health },
-      { port, migrations, unreadable: unreadable.signal },
+      { port, phases, migrations, unreadable: unreadable.signal },
     );
   } catch (error) {
     await services.close();
     throw error;
+  }
+}
+
+interface StartContext {
+  readonly health: ProcessHealth;
+  readonly port: ReservedPort;
+  readonly phases: StartPhases;
+}
+
+async function applyMigrations(
+  db: Database,
+  migrations: readonly Migration[],
+  { log, phases }: { readonly log: Log; readonly phases: StartPhases },
+): Promise<void> {
+  let progress: MigrationProgress | { readonly pending: 0 } = { pending: 0 };
+  const applied = await phases.run(
+    'apply-migrations',
+    () =>
+      migrate(db, migrations, {
+        build: version,
+        onNext(next) {
+          progress = next;
+        },
+      }),
+    () => progress,
+  );
+  if (applied.length > 0) {
+    log.info({ count: applied.length, migrations: applied.map(({ name }) => name) }, 'applied migrations');
   }
 }
 
@@ -155,6 +183,7 @@ type ServeDependencies = Omit<AppDependencies, 'tracer' | 'baseUrl' | 'health'> 
 
 interface ServeOptions {
   readonly port: ReservedPort;
+  readonly phases: StartPhases;
   readonly migrations: readonly Migration[];
   readonly unreadable: AbortSignal;
 }
@@ -162,7 +191,7 @@ interface ServeOptions {
 /** Jobs stop when the schema becomes unreadable. Requests get 503 from then on. */
 async function serve(
   deps: ServeDependencies,
-  { port, migrations, unreadable }: ServeOptions,
+  { port, phases, migrations, unreadable }: ServeOptions,
 ): Promise<RunningService> {
   const { config, db, log, services, health } = deps;
   let address: AddressInfo | undefined;
@@ -179,16 +208,19 @@ async function serve(
   const connections = drainable(server, app.fastPath && openFastPath(server, app.fastPath));
   const probes = await startWriteProbes({ config, db, processes: services.processes, health, log });
   await port.free();
-  address = await listen(server, config.host, port.number).catch((error) => {
-    probes.stop();
-    throw error;
-  });
+  address = await phases
+    .run('listen', () => listen(server, config.host, port.number))
+    .catch((error) => {
+      probes.stop();
+      throw error;
+    });
   health.set('starting', false);
   const jobs = startJobs([...app.jobs, app.observeJob(backfillJob(db, migrations))], log);
   unreadable.addEventListener('abort', () => void jobs.stop());
   const url = urlOf(config.host, address.port);
   const shownUrl = localUrl(config.host, address.port);
   log.info({ url, engine: db.engine, version }, `Purser is listening on ${shownUrl}`);
+  logReadiness(health, phases, log);
 
   async function drain(): Promise<void> {
     health.set('draining', true);
@@ -216,6 +248,17 @@ async function serve(
   };
 }
 
+/** The last line of a start. */
+function logReadiness(health: ProcessHealth, phases: StartPhases, log: Log): void {
+  const reasons = unreadyReasonsOf(health);
+  const durationMs = phases.elapsedMs();
+  if (reasons.length === 0) {
+    log.info({ durationMs }, 'start: ready');
+  } else {
+    log.warn({ durationMs, reasons }, 'start: not ready');
+  }
+}
+
 /** Connections that the system completes and queues; it applies its own maximum, on Linux `net.core.somaxconn`. */
 const acceptBacklog = 4_096;
 
@@ -224,7 +267,7 @@ async function listen(server: Server, host: string, port: number): Promise<Addre
   try {
     await once(server, 'listening');
   } catch (error) {
-    throw new Error(`cannot listen on ${host}:${port} (SVC_HOST, SVC_PORT): ${(error as Error).message}`);
+    throw listenFailure({ host, port, portSetting: 'SVC_PORT' }, error);
   }
   return server.address() as AddressInfo;
 }

@@ -11,6 +11,7 @@ import { DatabaseUnavailable } from '../platform/db/database.ts';
 import { DatabaseNotOpened } from '../platform/db/open-database.ts';
 import { errorReply } from '../platform/http/message/reply.ts';
 import { newTraceId } from '../platform/http/message/trace-id.ts';
+import { listenFailure } from '../platform/http/server/listen-failure.ts';
 import { urlOf } from '../platform/http/server/local-url.ts';
 import { createHttpServer } from '../platform/http/server/server.ts';
 import type { Log } from '../platform/log.ts';
@@ -54,7 +55,7 @@ export async function startWhenPossible<Started>(
         const { message } = error as Error;
         if (message !== lastReason) {
           lastReason = message;
-          log.warn({ err: error }, `waiting for the database: ${message}`);
+          log.warn(`waiting for the database: ${message}`);
         }
       }
       waiting ??= await openWaitingServer(config, log);
@@ -94,7 +95,7 @@ async function openWaitingServer({ host, port }: WaitOptions['config'], log: Log
   try {
     await once(server, 'listening');
   } catch (error) {
-    throw new Error(`cannot listen on ${host}:${port} (SVC_HOST, SVC_PORT): ${(error as Error).message}`);
+    throw listenFailure({ host, port, portSetting: 'SVC_PORT' }, error);
   }
   const { port: chosen } = server.address() as AddressInfo;
   log.info({ url: urlOf(host, chosen) }, 'the port is open; requests get 503 until the database can be used');

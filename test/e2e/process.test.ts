@@ -2,7 +2,7 @@
  * The process from the view of an operator, each test at its own place: first start, invalid starts, faults, traces,
  * and the shutdown.
  */
-import { readFileSync, statSync } from 'node:fs';
+import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { createServer, request as httpRequest, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -47,6 +47,14 @@ describe('the first start', () => {
     const key = readFileSync(file, 'utf8').trim();
     expect(await statusOfOrgs(service, key)).toBe(200);
     expect(service.log().find((line) => line.file === file)).toBeDefined();
+    await eventually(() => expect(service.log().some(({ msg }) => msg === 'start: ready')).toBe(true));
+    const complete = service.log().filter(({ msg }) => /^start: .+ is complete$/.test(msg));
+    expect(complete.map(({ phase }) => phase)).toEqual([
+      'open-database',
+      'apply-migrations',
+      'load-state',
+      'listen',
+    ]);
     expect(service.spawned.stdout() + service.spawned.stderr()).not.toContain(key);
 
     // The second start keeps the key.
@@ -80,7 +88,7 @@ describe('a start that cannot work ends, and says why', () => {
     const url = 'postgres://user:hunter2@127.0.0.1:1/db';
     const { code, stdout, stderr } = await runPurser(['check'], { ...settings, SVC_DATABASE_URL: url });
     expect(code).toBe(1);
-    expect(stderr).toMatch(/^purser: .*ECONNREFUSED.*\n$/);
+    expect(stderr).toMatch(/^purser: .*ECONNREFUSED.*\. Check that PostgreSQL is running, .+\n$/);
     expect(stdout + stderr).not.toContain('hunter2');
   });
 
@@ -91,7 +99,21 @@ describe('a start that cannot work ends, and says why', () => {
     const { code, stderr } = await runPurser(['serve'], { ...settings, SVC_PORT: port });
     taken.close();
     expect(code).toBe(1);
+    expect(stderr).toMatch(/^purser: cannot listen on .+: stop it, or set SVC_PORT to another one\.\n$/);
     expect(stderr).toContain(`127.0.0.1:${port}`);
+  });
+
+  test('a damaged database, with the stack in the log at level debug only', async () => {
+    const dataDir = join(place.dataDir, 'damaged');
+    mkdirSync(join(dataDir, 'database'), { recursive: true });
+    writeFileSync(join(dataDir, 'database', 'postgresql.conf'), '');
+    const embedded = settingsOf({ ...place, dataDir, databaseUrl: undefined });
+    for (const level of ['info', 'debug']) {
+      const { code, stdout, stderr } = await runPurser(['serve'], { ...embedded, SVC_LOG_LEVEL: level });
+      expect(code).toBe(1);
+      expect(stderr).toMatch(/^purser: the embedded database in .+ is damaged .+ `purser restore FILE .+\n$/);
+      expect(stdout.includes('"stack"'), level).toBe(level === 'debug');
+    }
   });
 });
 

@@ -105,11 +105,14 @@ export function requireReadable(
   for (const { version, name, checksum, readable_from } of applied) {
     const migration = known.get(version);
     if (migration !== undefined && migration.checksum !== checksum) {
-      throw new MigrationMismatch(`migration ${name} was changed after it was applied to this database`);
+      throw new MigrationMismatch(
+        `migration ${name} was changed after it was applied to this database; run an unmodified release of Purser`,
+      );
     }
     if (migration === undefined && (readable_from === null || isNewer(readable_from, build))) {
       throw new MigrationMismatch(
-        `the database has migration ${name}, which Purser ${build} cannot read; run ${readable_from ?? 'a newer version'}${readable_from === null ? '' : ' or newer'}`,
+        `the database has migration ${name}, which Purser ${build} cannot read; run ${readable_from ?? 'a newer version'}${readable_from === null ? '' : ' or newer'}, ` +
+          'or restore a backup from before the upgrade (`purser restore FILE`)',
       );
     }
   }

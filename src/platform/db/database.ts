@@ -158,10 +158,17 @@ export function isRetryable(error: unknown): boolean {
   return isReported(error) && (error.code === '40001' || error.code === '40P01');
 }
 
+/** Returns the SQLSTATE with which the database rejected a statement; undefined for any other error. */
+export function sqlStateOf(error: unknown): string | undefined {
+  const reported = error instanceof DatabaseUnavailable ? error.cause : error;
+  const { code } = (reported ?? {}) as Partial<ReportedError>;
+  // Codes of Node, such as `EPERM`, have no digit.
+  return typeof code === 'string' && /^(?=.*\d)[0-9A-Z]{5}$/.test(code) ? code : undefined;
+}
+
 /** A statement gave up waiting for a lock (`lock_timeout`). */
 export function isLockTimeout(error: unknown): boolean {
-  const reported = error instanceof DatabaseUnavailable ? error.cause : error;
-  return isReported(reported) && reported.code === '55P03';
+  return sqlStateOf(error) === '55P03';
 }
 
 /**

@@ -33,8 +33,17 @@ export interface MigrateOptions {
   readonly build: string;
   /** Applies every pending migration, also those after which older builds no longer work. */
   readonly contract?: boolean;
+  /** Called before each pending migration. */
+  onNext?(progress: MigrationProgress): void;
   /** Pause before each further attempt to lock the tables of a migration. The last attempt is the one after the last pause. */
   readonly lockRetriesMs?: readonly number[];
+}
+
+export interface MigrationProgress {
+  readonly migration: string;
+  /** Its position among the pending ones, from 1. */
+  readonly position: number;
+  readonly pending: number;
 }
 
 /**
@@ -55,7 +64,9 @@ export async function migrate(
   const applied = await appliedMigrations(db);
   requireReadable(applied, migrations, options.build);
   const done: Migration[] = [];
-  for (const migration of dueMigrations(migrations, applied, options)) {
+  const due = dueMigrations(migrations, applied, options);
+  for (const [index, migration] of due.entries()) {
+    options.onNext?.({ migration: migration.name, position: index + 1, pending: due.length });
     if (
       migration.phase === 'backfill'
         ? await finishBackfill(db, migration)

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { freePort } from '../../../test/support/free-port.ts';
 import { engine, makePlace, type Place } from '../../../test/support/test-database.ts';
 import { createLog } from '../log.ts';
+import { DatabaseUnavailable } from './database.ts';
 import { DatabaseNotOpened, openDatabase } from './open-database.ts';
 
 describe.runIf(engine === 'postgres')('a database that cannot be used', () => {
@@ -34,16 +35,27 @@ describe.runIf(engine === 'postgres')('a database that cannot be used', () => {
     expect(failure.mayPass).toBe(true);
     expect(failure.message).toContain(`127.0.0.1:${port}: connect ECONNREFUSED`);
     expect(failure.message).toContain(`unknown.invalid:${port}: getaddrinfo`);
+    expect(failure.message).toContain('Check that PostgreSQL is running, and the host and port');
     expect(failure.message).not.toContain('hunter2');
   });
 
   test.each([
-    ['the database does not exist', 'purser@HOST/nowhere', 'database "nowhere" does not exist'],
-    ['the role does not exist', 'nobody@HOST/postgres', 'role "nobody" does not exist'],
+    ['the database does not exist', 'purser@HOST/nowhere', 'database "nowhere" does not exist. Create the'],
+    ['the role does not exist', 'nobody@HOST/postgres', 'role "nobody" does not exist. Correct the user'],
     ['the server has no TLS', 'purser@HOST/postgres?sslmode=verify-full', 'does not support SSL'],
   ])('is not waited for if %s', async (_, url, message) => {
     const failure = await failureOf(`postgres://${url.replace('HOST', serverOf())}`);
     expect(failure.mayPass).toBe(false);
     expect(failure.message).toContain(message);
+  });
+
+  test('a wrong password is named with the setting to correct', () => {
+    const refused = Object.assign(new Error('password authentication failed for user "purser"'), {
+      code: '28P01',
+    });
+    const failure = new DatabaseNotOpened(new DatabaseUnavailable('db:5432: refused', { cause: refused }));
+    expect(failure.message).toBe(
+      'cannot use the database (SVC_DATABASE_URL): db:5432: refused. Correct the user or the password in SVC_DATABASE_URL.',
+    );
   });
 });

@@ -1,12 +1,15 @@
 /** Opens the database that the settings select: PostgreSQL if there is a URL, else the embedded engine. */
-import { existsSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Durability } from '../files/durable-files.ts';
+import { describeFileError } from '../files/storage-problem.ts';
 import type { Log } from '../log.ts';
 import { type Database, DatabaseUnavailable } from './database.ts';
 import { requireNotMoved } from './moved-marker.ts';
-import { DirectoryInUse, lockDirectory } from './pglite/directory-lock.ts';
-import { openPglite } from './pglite/pglite.ts';
+import { lockDirectory } from './pglite/directory-lock.ts';
+import { databaseExists, openPglite } from './pglite/pglite.ts';
+import { describeDamage, EmbeddedDatabaseNotOpened } from './pglite/start-failure.ts';
+import { remedyOf } from './postgres/connection-remedies.ts';
 import type { PoolerMode } from './postgres/connector.ts';
 import { openPostgres } from './postgres/postgres.ts';
 import { NoPrimary } from './postgres/primary-finder.ts';
@@ -32,7 +35,7 @@ export class DatabaseNotOpened extends Error {
   readonly mayPass: boolean;
 
   constructor(cause: Error) {
-    super(`cannot use the database (SVC_DATABASE_URL): ${cause.message}`, { cause });
+    super(`cannot use the database (SVC_DATABASE_URL): ${cause.message}. ${remedyOf(cause)}`, { cause });
     this.mayPass = cause instanceof DatabaseUnavailable && !(cause instanceof NoPrimary && cause.isPermanent);
   }
 }
@@ -51,23 +54,22 @@ export async function openDatabase(settings: DatabaseSettings, log: Log): Promis
       throw new DatabaseNotOpened(error);
     });
   }
-  const lock = await lockDirectory(settings.dataDir).catch((error: Error) => {
-    throw error instanceof DirectoryInUse
-      ? error
-      : new Error(`cannot use the data directory (SVC_DATA_DIR): ${error.message}`, { cause: error });
+  return openEmbedded(settings, log).catch((error: unknown) => {
+    const described = describeFileError(error, settings.dataDir);
+    throw described === undefined ? error : new EmbeddedDatabaseNotOpened(described, { cause: error });
   });
-  const directory = join(settings.dataDir, 'database');
+}
+
+async function openEmbedded({ dataDir, durability }: DatabaseSettings, log: Log): Promise<Database> {
+  const lock = await lockDirectory(dataDir);
   try {
-    requireNotMoved(settings.dataDir);
-  } catch (error) {
-    await lock.release();
-    throw error;
-  }
-  if (!existsSync(directory)) {
-    log.info({ directory }, 'creating the embedded database; this takes a few seconds, once');
-  }
-  try {
-    const db = await openPglite({ directory, durability: settings.durability, log });
+    requireNotMoved(dataDir);
+    const directory = join(dataDir, 'database');
+    if (!databaseExists(directory)) {
+      requireNoHolds(dataDir);
+      log.info({ directory }, 'creating the embedded database; this takes a few seconds, once');
+    }
+    const db = await openPglite({ directory, durability, log });
     return {
       ...db,
       async close() {
@@ -78,5 +80,15 @@ export async function openDatabase(settings: DatabaseSettings, log: Log): Promis
   } catch (error) {
     await lock.release();
     throw error;
+  }
+}
+
+/** Holds without a database: it was lost, or a restore was interrupted. An empty database must not take its place. */
+function requireNoHolds(dataDir: string): void {
+  const holds = join(dataDir, 'holds');
+  if (existsSync(holds) && readdirSync(holds).length > 0) {
+    throw new EmbeddedDatabaseNotOpened(
+      describeDamage(dataDir, 'there are open holds in `holds`, but the directory `database` is missing'),
+    );
   }
 }

@@ -3,12 +3,11 @@
  * log, PostgreSQL stops and cannot start again: reads would fail too. A write in a read-only session fails as unavailable.
  */
 import { statfs } from 'node:fs/promises';
+import { freeBytesToResume } from '../../files/storage-problem.ts';
 import type { Log } from '../../log.ts';
 
 /** Two segments of the write-ahead log, and tables that grow before the next look. */
 const freeBytesMin = 48 * 1_048_576;
-/** More than the minimum, so that the database does not alternate between the two states. */
-const freeBytesToResume = 64 * 1_048_576;
 const lookEveryMs = 250;
 
 export interface DiskSpaceGuardOptions {

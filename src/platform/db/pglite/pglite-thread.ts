@@ -9,6 +9,7 @@ import type { Durability } from '../../files/durable-files.ts';
 import { DatabaseUnavailable, stateMeansUnavailable } from '../database.ts';
 import { boundStatement, bringBack } from '../wire/frontend-messages.ts';
 import { parserOf } from '../wire/values.ts';
+import { engineNotStarted, isEngineFailure } from './start-failure.ts';
 
 const statementTimeoutMs = 30_000;
 const closeTimeoutMs = 5_000;
@@ -107,10 +108,12 @@ export class Thread {
     const worker = new Worker(new URL('./pglite-worker.js', import.meta.url), { workerData });
     return new Promise((resolve, reject) => {
       const endedEarly = () => reject(new Error('the embedded database stopped while starting'));
-      worker.once('error', reject);
+      const failed = (error: Error) =>
+        reject(isEngineFailure(error) ? engineNotStarted(options.directory, error) : error);
+      worker.once('error', failed);
       worker.once('exit', endedEarly);
       worker.once('message', () => {
-        worker.off('error', reject);
+        worker.off('error', failed);
         worker.off('exit', endedEarly);
         resolve(new Thread(worker));
       });

@@ -30,12 +30,25 @@ const stale = new Set(['0A000', '26000']);
 /** Smaller buffers are copies, which the main thread does not reuse. */
 const reusableBytesMin = 262_144;
 
+/** Enough for the error that ends PostgreSQL, with its details. */
+const outputLinesMax = 20;
+
 /** @type {import('./pglite-thread.ts').ThreadOptions} */
 const { directory, durability } = workerData;
+/** The last lines that PostgreSQL wrote to its error output. @type {string[]} */
+const output = [];
 const db = await PGlite.create({
   pgliteWasmModule: workerData.engine,
   startParams: startParamsOf(durability),
   ...(durability === 'sync' ? { fs: new SyncedNodeFS(directory) } : { dataDir: directory }),
+  onStderr(line) {
+    output.push(line);
+    output.splice(0, output.length - outputLinesMax);
+    return true;
+  },
+}).catch((error) => {
+  // Emscripten also throws objects that are not errors. The main thread explains the failure: `start-failure.ts`.
+  throw Object.assign(new Error(String(error?.message ?? error)), { errno: error?.errno, output });
 });
 /** By name. @type {Map<string, Prepared>} */
 const prepared = new Map();

@@ -5,8 +5,8 @@
  * bounded queue with a bounded wait. A statement that exceeds its timeout ends the worker. When the worker ends, its
  * callers get `DatabaseUnavailable` and a new worker opens the same directory, which survives this like a `kill -9`.
  */
-import { existsSync, renameSync, rmSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { existsSync, readdirSync, renameSync, rmSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { FairQueue } from '../../fair-queue.ts';
 import { type Durability, makeDirectory, syncDirectory, syncTree } from '../../files/durable-files.ts';
 import type { Log } from '../../log.ts';
@@ -24,6 +24,7 @@ import { LocalNotifications, runTransaction, type TransactionConnection } from '
 import { copiedRows } from '../wire/frontend-messages.ts';
 import { guardDiskSpace } from './disk-space-guard.ts';
 import { Thread } from './pglite-thread.ts';
+import { describeDamage, EmbeddedDatabaseNotOpened } from './start-failure.ts';
 
 export interface PgliteOptions {
   readonly directory: string;
@@ -152,7 +153,7 @@ export async function openPglite({
         connect().query(`SET default_transaction_read_only = ${readOnly ? 'on' : 'off'}`),
       ),
   });
-  if (!existsSync(join(directory, 'PG_VERSION'))) {
+  if (!databaseExists(directory)) {
     await createDatabase(directory);
   }
   await start();
@@ -184,6 +185,15 @@ export async function openPglite({
       await turns.run(undefined, async () => thread?.end()).catch(() => thread?.end());
     },
   };
+}
+
+/** Throws if the directory has files, but is not a database. */
+export function databaseExists(directory: string): boolean {
+  const names = existsSync(directory) ? readdirSync(directory) : [];
+  if (names.length > 0 && !names.includes('PG_VERSION')) {
+    throw new EmbeddedDatabaseNotOpened(describeDamage(directory, 'the file PG_VERSION is missing'));
+  }
+  return names.length > 0;
 }
 
 /** Creates the database beside its place and moves it there when it is complete and on disk, so that a crash leaves no half. */

@@ -5,6 +5,7 @@
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import type { Log } from '../../log.ts';
+import { listenFailure } from './listen-failure.ts';
 
 export interface HealthListener {
   readonly port: number;
@@ -19,7 +20,9 @@ export interface HealthListenerOptions {
   readonly log: Log;
 }
 
-type WorkerMessage = { readonly port: number } | { readonly error: string };
+type WorkerMessage =
+  | { readonly port: number }
+  | { readonly error: string; readonly code: string | undefined };
 
 const restartAfterMs = 500;
 const heapMb = 32;
@@ -41,7 +44,7 @@ export async function openHealthListener(options: HealthListenerOptions): Promis
     const [message] = (await once(started, 'message')) as [WorkerMessage];
     if ('error' in message) {
       await started.terminate();
-      throw new Error(message.error);
+      throw Object.assign(new Error(message.error), { code: message.code });
     }
     started.on('error', (error) => log.error({ err: error }, 'health listener failed'));
     started.once('exit', () => restartLater(message.port));
@@ -63,7 +66,7 @@ export async function openHealthListener(options: HealthListenerOptions): Promis
   }
 
   const port = await start(options.port).catch((error: Error) => {
-    throw new Error(`cannot listen on ${host}:${options.port} (SVC_HOST, SVC_HEALTH_PORT): ${error.message}`);
+    throw listenFailure({ host, port: options.port, portSetting: 'SVC_HEALTH_PORT' }, error);
   });
   return {
     port,

@@ -40,7 +40,9 @@ const server = createServer(
   },
 );
 server.maxConnections = connectionsMax;
-server.on('error', (error) => port.postMessage({ error: error.message }));
+server.on('error', (/** @type {NodeJS.ErrnoException} */ { message, code }) =>
+  port.postMessage({ error: message, code }),
+);
 server.listen(workerData.port, workerData.host, () => {
   const address = /** @type {import('node:net').AddressInfo} */ (server.address());
   port.postMessage({ port: address.port });
