@@ -14,6 +14,7 @@ import { parseMarkdown, renderMarkdown } from '../src/docs/markdown.ts';
 import { jsonSchemaOf, operationsOf, successOf } from '../src/docs/openapi.ts';
 import { createSearch, type Search } from '../src/docs/search.ts';
 import type { Site } from '../src/docs/site.ts';
+import { exampleMigrations } from './support/recorded-examples.ts';
 
 const committed = committedSite();
 const { site, openApi } = committed;
@@ -216,6 +217,10 @@ describe('the recorded examples', () => {
         .map(({ instancePath, message }) => `${operationId}${instancePath}: ${message}`);
     });
     expect(wrong, 'record them again: see test/e2e/samples.test.ts').toEqual([]);
+  });
+
+  test('name migrations that a later one does not make out of date', () => {
+    expect(examples['installation.read']?.body).toMatchObject({ migrations: exampleMigrations });
   });
 
   test('contain no secrets', () => {

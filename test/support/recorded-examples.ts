@@ -4,6 +4,8 @@ import type { TestAnswer } from '../harness.ts';
 const textCharactersMax = 600;
 const bodyCharactersMax = 1_500;
 const plainItemsMax = 6;
+/** The same in every recording: the newest migration would be out of date after the next one. */
+export const exampleMigrations = { applied: 2, last_applied: '0002_ledger.sql' };
 
 export function exampleOf({ status, text, json }: TestAnswer): object {
   if (text === '') {
@@ -29,7 +31,11 @@ function withItems(value: unknown, count: number): unknown {
   if (typeof value !== 'object' || value === null) {
     return value;
   }
-  return Object.fromEntries(Object.entries(value).map(([name, field]) => [name, withItems(field, count)]));
+  return Object.fromEntries(
+    Object.entries('last_applied' in value ? { ...value, ...exampleMigrations } : value).map(
+      ([name, field]) => [name, withItems(field, count)],
+    ),
+  );
 }
 
 /** Secrets of the test would look like secrets that leaked. */
