@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createWorld, type TestOrg, type World } from '../../../../test/harness.ts';
 import { countRows } from '../../../platform/http/routes/list.ts';
+import { createIds } from '../../../platform/ids.ts';
 import { listRuns } from './list-runs.ts';
 import { runSorts } from './schema.ts';
 
@@ -192,4 +193,74 @@ test('runs of an external id, of a chain and of a parent are found without readi
   expect(await found({ parent_run_id: parent })).toBe(1);
   expect(plan.filter((line) => line.includes('Index Scan')).length).toBeGreaterThan(0);
   expect(plan.filter((line) => line.includes('Rows Removed by Filter'))).toEqual([]);
+});
+
+test('runs of a decision are found without reading others, also long after the decision has ended', async () => {
+  const { id, ownerKey } = await world.createOrg();
+  const send = async (path: string, body: object) => {
+    const { status, json } = await world.request('POST', path, { key: ownerKey, body });
+    expect(status).toBeLessThan(300);
+    return json;
+  };
+  const run = { model: 'm', cost_usd: '0.01' };
+  const others = () => send('/v1/runs/bulk', { runs: Array.from({ length: 200 }, () => run) });
+  await others();
+  world.clock.advanceSeconds(3_600);
+  const { decision_id } = await send('/v1/edge/decision', { model: 'm', estimated_cost_usd: '1' });
+  const { decision_id: open } = await send('/v1/runs', {
+    ...run,
+    cost_usd: undefined,
+    status: 'running',
+    estimated_cost_usd: '1',
+  });
+  world.clock.advanceSeconds(3_600);
+  await others();
+  await send('/v1/runs', { ...run, decision_id });
+  // The run of a gateway call has the number of its hold.
+  world.clock.advanceSeconds(1);
+  const call = await send('/v1/runs', run);
+  const ofCall = call.id.replace('run', 'dec');
+  await world.db.query('UPDATE runs SET decision_id = $3 WHERE org_id = $1 AND id = $2', [
+    id,
+    call.id,
+    ofCall,
+  ]);
+
+  const plan: string[] = [];
+  const query: World['db']['query'] = async (sql, params = []) => {
+    const lines = await world.db.query<object>(`EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) ${sql}`, params);
+    plan.push(...lines.flatMap((line) => Object.values(line)));
+    return world.db.query(sql, params);
+  };
+  const db = { query, transaction: world.db.transaction };
+  const found = async (decisionId: string) =>
+    (await listRuns(db, id, { decision_id: decisionId })).data.map((one) => one.decision_id);
+  const decisions = [decision_id, open, ofCall];
+  for (const decision of decisions) {
+    expect(await found(decision)).toEqual([decision]);
+  }
+  await world.db.query('DELETE FROM hold_ends WHERE org_id = $1', [id]);
+  for (const decision of decisions) {
+    expect(await found(decision)).toEqual([decision]);
+  }
+  const removed = plan.flatMap((line) => /Rows Removed by Filter: (\d+)/.exec(line)?.[1] ?? []).map(Number);
+  // The other run at the time of the decision.
+  expect(Math.max(0, ...removed)).toBeLessThanOrEqual(1);
+  expect(await found('dec_none')).toEqual([]);
+  expect(await found(createIds(world.clock).next('dec'))).toEqual([]);
+});
+
+test('runs of a decision are found if the clock of the database is hours from that of its process', async () => {
+  const { id, ownerKey } = await world.createOrg();
+  const { json } = await world.request('POST', '/v1/runs', {
+    key: ownerKey,
+    body: { model: 'm', cost_usd: '1' },
+  });
+  const decision = createIds(world.clock).next('dec');
+  await world.db.query(
+    `UPDATE runs SET decision_id = $3, charged_at = charged_at + interval '5 hours' WHERE org_id = $1 AND id = $2`,
+    [id, json.id, decision],
+  );
+  const { data } = await listRuns(world.db, id, { decision_id: decision });
+  expect(data).toMatchObject([{ id: json.id }]);
 });

@@ -11,6 +11,7 @@ import {
   selectTwoWayPage,
   type TwoWayPageOf,
 } from '../../../platform/http/routes/list.ts';
+import { createdAtMsOf } from '../../../platform/ids.ts';
 import { columnNames, type RunRow } from './queries.ts';
 import { type RunFilters, runSorts } from './schema.ts';
 
@@ -50,6 +51,7 @@ export async function listRuns(
     ['charged_at >= ?', query.from === undefined ? undefined : new Date(query.from)],
     ['charged_at < ?', query.to === undefined ? undefined : new Date(query.to)],
     ...(await withExternalId(db, orgId, query.external_id)),
+    ...(await withDecision(db, orgId, query.decision_id)),
   ];
   const filters = filtersOf(query);
   const isNarrowed = [...range.slice(1), ...filters].some(([, value]) => value !== undefined);
@@ -91,6 +93,62 @@ async function withExternalId(
         ['charged_at = ?', found.charged_at],
         ['id = ?', found.run_id],
       ];
+}
+
+/**
+ * Differences between the time in the id of a decision and that of its runs, in milliseconds: the wait for the ledger, then clocks that
+ * are far apart.
+ */
+const decisionWindowsMs = [10_000, 24 * 3_600_000];
+/** Ids of fail-open decisions are longer. */
+const isDecisionId = /^dec_[0-9a-hjkmnp-tv-z]{26}/;
+const latestMs = Date.UTC(9999, 0);
+
+/**
+ * `runs` has no index of decisions: it would be written by every call of the gateway. A run with a decision has the time of its hold, by
+ * which it is found: that of the run whose id has the same number, that of the ended hold, or one near that in the id of the decision.
+ */
+async function withDecision(
+  db: Queryable,
+  orgId: string,
+  decisionId: string | undefined,
+): Promise<Condition[]> {
+  if (decisionId === undefined) {
+    return [];
+  }
+  const chargedAt =
+    (await timeOfHold(db, orgId, decisionId)) ?? (await timeNearDecision(db, orgId, decisionId));
+  return chargedAt === undefined ? [['?::bool', false]] : [['charged_at = ?', chargedAt]];
+}
+
+async function timeOfHold(db: Queryable, orgId: string, decisionId: string): Promise<Date | undefined> {
+  const [found] = await db.query<{ charged_at: Date }>(
+    `SELECT charged_at FROM run_identities WHERE org_id = $1 AND run_id = $3
+     UNION ALL
+     SELECT to_timestamp((body ->> 'admittedAtMs')::float8 / 1000) FROM hold_ends WHERE org_id = $1 AND hold_id = $2
+     LIMIT 1`,
+    [orgId, decisionId, `run${decisionId.slice('dec'.length)}`],
+  );
+  return found?.charged_at;
+}
+
+async function timeNearDecision(db: Queryable, orgId: string, decisionId: string): Promise<Date | undefined> {
+  const decidedAtMs = isDecisionId.test(decisionId) ? createdAtMsOf(decisionId) : Number.POSITIVE_INFINITY;
+  if (decidedAtMs > latestMs) {
+    return undefined;
+  }
+  for (const windowMs of decisionWindowsMs) {
+    const [found] = await db.query<{ charged_at: Date }>(
+      // In the order of the primary key, which the planner then uses, also on the embedded engine, which has no statistics.
+      `SELECT charged_at FROM runs WHERE org_id = $1 AND charged_at BETWEEN $2 AND $3 AND decision_id = $4
+        ORDER BY org_id, charged_at, id LIMIT 1`,
+      [orgId, new Date(decidedAtMs - windowMs), new Date(decidedAtMs + windowMs), decisionId],
+    );
+    if (found !== undefined) {
+      return found.charged_at;
+    }
+  }
+  return undefined;
 }
 
 /**
