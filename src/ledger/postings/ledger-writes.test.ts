@@ -53,3 +53,28 @@ test('deletes old alerts, but not those of limits without a window, which would 
   const left = await db.query<{ key: string }>('SELECT counter_key AS key FROM limit_alerts', []);
   expect(left.map(({ key }) => key).sort()).toEqual(['cap@1767225600000', 'chain@0:b', ...kept].sort());
 });
+
+test('old alerts are found without reading those that are kept', async () => {
+  const at = new Date('2025-01-01T00:00:00Z');
+  await db.query(
+    `INSERT INTO limit_alerts (org_id, counter_key, threshold, at)
+     SELECT 'org_2', key, 80, $1::timestamptz + days * interval '1 day'
+       FROM generate_series(1, 1000) AS n, LATERAL (VALUES ('cap@' || n, 1), ('pack@0#' || n, -1)) AS alert (key, days)`,
+    [at],
+  );
+  await db.query('ANALYZE limit_alerts');
+  const plan: string[] = [];
+  await deleteOldAlerts(
+    {
+      async query(sql, params) {
+        const rows = await db.query<object>(`EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) ${sql}`, params);
+        plan.push(...rows.flatMap((row) => Object.values(row) as string[]));
+        return [];
+      },
+    },
+    at,
+    500,
+  );
+  expect(plan.join('\n')).toContain('limit_alerts_age');
+  expect(plan.filter((line) => line.includes('Rows Removed by Filter'))).toEqual([]);
+});

@@ -286,7 +286,8 @@ export async function deleteOldEnds(db: Queryable, limit: number): Promise<numbe
 
 /**
  * Deletes alerts before a time. Those of limits without a window are kept, except of single values such as chains: an alert must
- * not be repeated. The key of such an alert starts at 0 or ends with the capacity (`limit-events.ts`).
+ * not be repeated. The key of such an alert starts at 0 or ends with the capacity (`limit-events.ts`). The index of migration 0092 has
+ * the same condition.
  */
 export async function deleteOldAlerts(db: Queryable, before: Date, limit: number): Promise<number> {
   const deleted = await db.query(
