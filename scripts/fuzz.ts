@@ -16,6 +16,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { sumFigures } from '../test/support/figures.ts';
 import { findPostgres } from '../test/support/postgres-cluster.ts';
 import { type Project, type RandomTest, randomTests } from '../test/support/random-tests.ts';
 import { type Failure, failuresIn, type Report, replayCommand } from './fuzz-report.ts';
@@ -89,6 +90,7 @@ async function runTurn({ name, project, seeds, path, title }: Turn): Promise<Fai
   const { file, only, inSoakRunOf } = allTests[name] as RandomTest;
   const folder = mkdtempSync(join(tmpdir(), 'purser-fuzz-'));
   const reportFile = join(folder, 'report.json');
+  const figuresFile = join(folder, 'figures');
   const pattern = title === undefined ? only : title.replaceAll(/[\\^$.*+?()[\]{}|]/g, '\\$&');
   const child = spawn(
     process.execPath,
@@ -103,6 +105,7 @@ async function runTurn({ name, project, seeds, path, title }: Turn): Promise<Fai
       env: {
         ...process.env,
         PURSER_TEST_SEED: seeds.join(','),
+        PURSER_TEST_FIGURES: figuresFile,
         ...(path !== undefined && { PURSER_TEST_PATH: path }),
       },
       stdio: ['ignore', 'pipe', 'pipe'],
@@ -123,6 +126,9 @@ async function runTurn({ name, project, seeds, path, title }: Turn): Promise<Fai
     }
     return [{ test: undefined, seed: seeds[0] as number, path: undefined, message: log }];
   } finally {
+    const sums = figures.get(name) ?? new Map<string, bigint>();
+    sumFigures(figuresFile, sums);
+    figures.set(name, sums);
     rmSync(folder, { recursive: true, force: true });
   }
 }
@@ -144,6 +150,8 @@ process.on('SIGINT', () => {
 
 const deadlineMs = performance.now() + minutes * 60_000;
 const ran = new Map<string, number>();
+/** Sums of the figures that tests report, by the name of the test. */
+const figures = new Map<string, Map<string, bigint>>();
 const failed: string[] = [];
 do {
   for (const turn of turns) {
@@ -173,6 +181,12 @@ do {
 process.stdout.write('\nSeeds tried:\n');
 for (const [label, count] of ran) {
   process.stdout.write(`  ${label}: ${count}\n`);
+}
+for (const [name, sums] of figures) {
+  if (sums.size > 0) {
+    const listed = [...sums].map(([figure, sum]) => `${figure} ${sum}`).join(', ');
+    process.stdout.write(`Figures of ${name}: ${listed}\n`);
+  }
 }
 process.stdout.write(failed.length === 0 ? 'Nothing failed.\n' : `${failed.length} failed:\n`);
 for (const command of failed) {

@@ -51,11 +51,10 @@ export async function forwardFree(
     source.destroy();
     throw keyRejected(result.connection);
   }
-  const read = await readAll(source, context.responseBytesMax);
-  if (!read.isWhole) {
+  const { bytes, isWhole } = await readAll(source, context.responseBytesMax);
+  if (!isWhole) {
     throw new GatewayError(502, 'response_interrupted', 'The response of the provider broke off.');
   }
-  const bytes = result.redaction.bytes(read.bytes);
   return {
     status,
     headers: { ...responseHeaders(headers), 'content-length': String(bytes.length) },

@@ -26,7 +26,6 @@ import { ledgerJobs } from '../ledger/jobs.ts';
 import { expiredKeysJob } from '../platform/http/pipeline/idempotency.ts';
 import { checkpointJob } from '../platform/jobs/checkpoint-job.ts';
 import type { Job } from '../platform/jobs/jobs.ts';
-import { untouchedMetersJob } from '../platform/rates/postgres-rate-limiter.ts';
 import type { Components } from './components.ts';
 import type { AppDependencies } from './dependencies.ts';
 
@@ -59,7 +58,7 @@ export function createJobs(deps: AppDependencies, components: Components): Job[]
     expiredResponsesJob(db),
     purgeRemovedOrgs(db, clock),
     ...ledgerJobs({ db, clock, ledger }),
-    db.engine === 'embedded' ? checkpointJob(db) : untouchedMetersJob(db, clock),
+    ...(db.engine === 'embedded' ? [checkpointJob(db)] : []),
     driftWatch({ db, ledger, clock, log, drift }),
     services.failOpen.job,
     limitEvents.job,

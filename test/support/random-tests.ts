@@ -47,6 +47,13 @@ export const randomTests = {
     seeds: cheap,
     regressions: [],
   },
+  'gateway-adversary': {
+    file: 'src/gateway/adversary.test.ts',
+    projects: embedded,
+    seedsPerTurn: 10,
+    seeds: cheap,
+    regressions: [],
+  },
   'gateway-calls': {
     file: 'src/gateway/parallel-streams.test.ts',
     projects: both,

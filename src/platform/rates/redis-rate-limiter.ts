@@ -1,10 +1,11 @@
 /**
  * Counts rates in Redis or Valkey, so that any number of processes share them exactly. While Redis is unavailable or
- * too slow, rates are counted without it; a broken connection is replaced in the background.
+ * too slow, this process counts in memory and allows its share; a broken connection is replaced in the background.
  * Neither takes over the meters of the other: the first outage starts with unused meters in this process, and a Redis
  * that has lost its data starts with unused meters too. Rates are not persisted.
  */
 import type { Log } from '../log.ts';
+import { createInMemoryRateLimiter } from './in-memory-rate-limiter.ts';
 import {
   allowed,
   type RateDebit,
@@ -23,8 +24,8 @@ export interface RedisRateLimiter extends RateLimiter {
 export interface RedisOptions {
   readonly url: string;
   readonly log: Log;
-  /** Counts the rates while Redis is unavailable. It is closed with this limiter. */
-  readonly withoutRedis: RateLimiter;
+  /** Number of live processes among which the limits are divided while Redis is unavailable. */
+  share(): number;
   readonly answerWithinMs?: number;
   readonly retryEveryMs?: number;
 }
@@ -33,9 +34,10 @@ export interface RedisOptions {
 const trial: readonly RateDebit[] = [{ key: 'trial:', limit: 1n, windowSeconds: 1, burst: 1n, amount: 0n }];
 
 export function createRedisRateLimiter(options: RedisOptions): RedisRateLimiter {
-  const { url, log, withoutRedis, answerWithinMs = 100, retryEveryMs = 1_000 } = options;
-  /** Debits that were taken without Redis must not be given back to it. */
-  const takenWithoutRedis = new WeakSet<readonly RateDebit[]>();
+  const { url, log, share, answerWithinMs = 100, retryEveryMs = 1_000 } = options;
+  const memory = createInMemoryRateLimiter({ share });
+  /** Debits that were taken in memory must not be given back to Redis. */
+  const takenFromMemory = new WeakSet<readonly RateDebit[]>();
   /** Undefined while Redis is unavailable. */
   let connection: RedisConnection | undefined;
   let outageLogged = false;
@@ -43,9 +45,12 @@ export function createRedisRateLimiter(options: RedisOptions): RedisRateLimiter 
   let timer: NodeJS.Timeout | undefined;
   let connecting = connect();
 
-  function takeWithoutRedis(debits: readonly RateDebit[], nowMs: number): RateVerdict | Promise<RateVerdict> {
-    takenWithoutRedis.add(debits);
-    return withoutRedis.take(debits, nowMs);
+  function takeFromMemory(debits: readonly RateDebit[], nowMs: number): RateVerdict {
+    const verdict = memory.take(debits, nowMs);
+    if (verdict.allowed) {
+      takenFromMemory.add(debits);
+    }
+    return verdict;
   }
 
   async function takeFromRedis(
@@ -57,7 +62,7 @@ export function createRedisRateLimiter(options: RedisOptions): RedisRateLimiter 
       return verdictOf(debits, await responseOf(redis, scriptCall('take', debits)));
     } catch (error) {
       disconnect(redis, error);
-      return takeWithoutRedis(debits, nowMs);
+      return takeFromMemory(debits, nowMs);
     }
   }
 
@@ -102,7 +107,10 @@ export function createRedisRateLimiter(options: RedisOptions): RedisRateLimiter 
     }
     if (!outageLogged) {
       outageLogged = true;
-      log.warn({ reason: String(error) }, 'Redis is unavailable; request rates are counted without it');
+      log.warn(
+        { reason: String(error) },
+        'Redis is unavailable; each process allows its share of request rates',
+      );
     }
     timer = setTimeout(
       () => {
@@ -122,12 +130,12 @@ export function createRedisRateLimiter(options: RedisOptions): RedisRateLimiter 
         return allowed;
       }
       return connection === undefined
-        ? takeWithoutRedis(debits, nowMs)
+        ? takeFromMemory(debits, nowMs)
         : takeFromRedis(connection, debits, nowMs);
     },
     giveBack(debits, nowMs, amounts) {
-      if (takenWithoutRedis.delete(debits)) {
-        withoutRedis.giveBack(debits, nowMs, amounts);
+      if (takenFromMemory.delete(debits)) {
+        memory.giveBack(debits, nowMs, amounts);
       } else if (connection !== undefined && debits.length > 0) {
         const redis = connection;
         responseOf(redis, scriptCall('back', returnedDebits(debits, amounts))).catch((error) =>
@@ -141,7 +149,6 @@ export function createRedisRateLimiter(options: RedisOptions): RedisRateLimiter 
       connection?.destroy();
       connection = undefined;
       await connecting;
-      await withoutRedis.close();
     },
   };
 }

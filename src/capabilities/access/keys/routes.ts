@@ -144,14 +144,8 @@ function operatorKeyRoutes({ db, ...minting }: KeyDependencies): Route[] {
       body: MintOperatorKey,
       success: 201,
       response: MintedKey,
-      async handler({ body, caller, now }, tx) {
-        const operatorDraft = {
-          ...draft(body),
-          orgId: null,
-          role: 'operator',
-          scopes: [],
-          createdBy: caller.keyId,
-        } as const;
+      async handler({ body, now }, tx) {
+        const operatorDraft = { ...draft(body), orgId: null, role: 'operator', scopes: [] } as const;
         return minted(await mintKey(tx, minting, now, operatorDraft), now);
       },
     }),
@@ -226,7 +220,7 @@ function orgDraft(caller: Caller, { attribution, attribution_locked, ...rest }: 
     ...(attribution && { attribution }),
     ...(attribution_locked && { attribution_locked }),
   };
-  return { ...draft(rest), attribution: newAttribution(caller, stated), createdBy: caller.keyId };
+  return { ...draft(rest), attribution: newAttribution(caller, stated) };
 }
 
 /** Converts the fields of a request to those of a draft. */

@@ -1,0 +1,218 @@
+/** Responses of the provider in each format: whole or streamed, with true usage or without any. */
+import type { Shape } from '../../src/kernel/providers/call-usage.ts';
+import { outputTokensOf, type UnderstoodCall } from './understood-call.ts';
+
+/** `broken`: the connection is lost in the middle of the response. */
+export type Delivery = 'whole' | 'without usage' | 'broken';
+
+export interface Piece {
+  readonly text: string;
+  /** Output tokens that this piece adds to what was generated. */
+  readonly tokens: number;
+}
+
+/** A token of output has at least one byte: the worst case for an estimate from received text. */
+const outputText = (tokens: number) => 'x'.repeat(tokens);
+
+/** Chunks of the text of one choice. */
+const chunksOfChoice = 4;
+
+interface Output {
+  readonly shown: number;
+  readonly hidden: number;
+}
+
+function outputOf({ outputTokens, hidesReasoning }: UnderstoodCall): Output {
+  const hidden = hidesReasoning ? Math.ceil(outputTokens / 2) : 0;
+  return { shown: outputTokens - hidden, hidden };
+}
+
+export function plainReply(shape: Shape, call: UnderstoodCall, hasUsage: boolean): object {
+  const usage = hasUsage && !call.isBackground ? usageOf(shape, call) : undefined;
+  const { shown } = outputOf(call);
+  const common = { id: 'reply_1', model: call.model.name, ...(usage !== undefined && { usage }) };
+  switch (shape) {
+    case 'chat':
+      return {
+        ...common,
+        object: 'chat.completion',
+        ...tierOf(call),
+        choices: Array.from({ length: call.choices }, (_, index) => ({
+          index,
+          message: { role: 'assistant', content: outputText(shown) },
+          finish_reason: 'length',
+        })),
+      };
+    case 'responses':
+      return call.isBackground
+        ? { ...common, object: 'response', status: 'queued', output: [], usage: null }
+        : {
+            ...common,
+            object: 'response',
+            ...tierOf(call),
+            status: 'completed',
+            output: itemsOf(call, shown),
+          };
+    case 'messages':
+      return {
+        ...common,
+        type: 'message',
+        role: 'assistant',
+        content: [{ type: 'text', text: outputText(shown) }],
+        stop_reason: 'max_tokens',
+      };
+    case 'embeddings':
+      return { ...common, object: 'list', data: [{ object: 'embedding', index: 0, embedding: [0.5] }] };
+  }
+}
+
+function tierOf({ tier }: UnderstoodCall): object {
+  return tier === undefined ? {} : { service_tier: tier };
+}
+
+function itemsOf({ searches }: UnderstoodCall, shown: number): object[] {
+  return [
+    ...Array.from({ length: searches }, searchItem),
+    { type: 'message', role: 'assistant', content: [{ type: 'output_text', text: outputText(shown) }] },
+  ];
+}
+
+function searchItem(_: unknown, index: number): object {
+  return { type: 'web_search_call', id: `ws_${index}`, status: 'completed', action: { type: 'search' } };
+}
+
+function usageOf(shape: Shape, call: UnderstoodCall): object {
+  const { inputTokens, tier, isCachedForAnHour } = call;
+  const outputTokens = outputTokensOf(call);
+  switch (shape) {
+    case 'embeddings':
+      return { prompt_tokens: inputTokens, total_tokens: inputTokens };
+    case 'chat':
+      return {
+        prompt_tokens: inputTokens,
+        completion_tokens: outputTokens,
+        total_tokens: inputTokens + outputTokens,
+      };
+    case 'responses':
+      return { input_tokens: inputTokens, output_tokens: outputTokens };
+    case 'messages': {
+      const written = isCachedForAnHour && tier === undefined ? inputTokens : 0;
+      return {
+        input_tokens: inputTokens - written,
+        ...(written > 0 && {
+          cache_creation_input_tokens: written,
+          cache_creation: { ephemeral_1h_input_tokens: written, ephemeral_5m_input_tokens: 0 },
+        }),
+        output_tokens: outputTokens,
+        ...(call.searches > 0 && { server_tool_use: { web_search_requests: call.searches } }),
+        ...(tier === 'fast' ? { speed: tier } : tierOf(call)),
+      };
+    }
+  }
+}
+
+/** True if the format can report everything that is billed. */
+export function isReportable(shape: Shape, call: UnderstoodCall): boolean {
+  const isSearchSeen = shape === 'messages' || shape === 'responses' || call.searches === 0;
+  return isSearchSeen && !call.isBackground && (!call.isStream || call.includesUsage);
+}
+
+export function streamedReply(shape: Shape, call: UnderstoodCall, hasUsage: boolean): Piece[] {
+  switch (shape) {
+    case 'messages':
+      return streamedMessage(call, hasUsage);
+    case 'responses':
+      return streamedResponse(call, hasUsage);
+    default:
+      return streamedChat(call, hasUsage);
+  }
+}
+
+function event(data: object, tokens = 0): Piece {
+  const { type } = data as { readonly type?: string };
+  const head = type === undefined ? '' : `event: ${type}\n`;
+  return { text: `${head}data: ${JSON.stringify(data)}\n\n`, tokens };
+}
+
+function chunksOf(shown: number): string[] {
+  const size = Math.max(1, Math.ceil(shown / chunksOfChoice));
+  const count = Math.ceil(shown / size);
+  return Array.from({ length: count }, (_, index) => outputText(Math.min(size, shown - index * size)));
+}
+
+function streamedChat(call: UnderstoodCall, hasUsage: boolean): Piece[] {
+  const { shown, hidden } = outputOf(call);
+  const chunk = (choices: object[], tokens = 0, more: object = {}) =>
+    event(
+      {
+        id: 'reply_1',
+        object: 'chat.completion.chunk',
+        model: call.model.name,
+        ...tierOf(call),
+        choices,
+        ...more,
+      },
+      tokens,
+    );
+  const pieces: Piece[] = [];
+  for (let index = 0; index < call.choices; index += 1) {
+    pieces.push(chunk([{ index, delta: { role: 'assistant', content: '' } }], hidden));
+    for (const content of chunksOf(shown)) {
+      pieces.push(chunk([{ index, delta: { content } }], content.length));
+    }
+    pieces.push(chunk([{ index, delta: {}, finish_reason: 'length' }]));
+  }
+  if (hasUsage && call.includesUsage) {
+    pieces.push(chunk([], 0, { usage: usageOf('chat', call) }));
+  }
+  return [...pieces, { text: 'data: [DONE]\n\n', tokens: call.rejectedTokens }];
+}
+
+function streamedResponse(call: UnderstoodCall, hasUsage: boolean): Piece[] {
+  const { shown, hidden } = outputOf(call);
+  const response = { id: 'reply_1', object: 'response', model: call.model.name, ...tierOf(call) };
+  const at = { item_id: 'msg_1', output_index: 0, content_index: 0 };
+  const usage = hasUsage ? usageOf('responses', call) : null;
+  return [
+    event({ type: 'response.created', response: { ...response, status: 'in_progress' } }, hidden),
+    ...Array.from({ length: call.searches }, (_, index) =>
+      event({ type: 'response.output_item.done', output_index: 0, item: searchItem(_, index) }),
+    ),
+    ...chunksOf(shown).map((delta) =>
+      event({ type: 'response.output_text.delta', ...at, delta }, delta.length),
+    ),
+    event({
+      type: 'response.completed',
+      response: { ...response, status: 'completed', output: itemsOf(call, shown), usage },
+    }),
+  ];
+}
+
+function streamedMessage(call: UnderstoodCall, hasUsage: boolean): Piece[] {
+  const { shown, hidden } = outputOf(call);
+  const usage = usageOf('messages', call) as { readonly output_tokens: number };
+  const message = { id: 'reply_1', type: 'message', role: 'assistant', model: call.model.name, content: [] };
+  return [
+    event(
+      {
+        type: 'message_start',
+        message: {
+          ...message,
+          ...(hasUsage && { usage: { ...usage, output_tokens: Math.min(1, usage.output_tokens) } }),
+        },
+      },
+      hidden,
+    ),
+    event({ type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } }),
+    ...chunksOf(shown).map((text) =>
+      event({ type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text } }, text.length),
+    ),
+    event({ type: 'content_block_stop', index: 0 }),
+    event({
+      type: 'message_delta',
+      delta: { stop_reason: 'max_tokens' },
+      ...(hasUsage && { usage: { output_tokens: usage.output_tokens } }),
+    }),
+    event({ type: 'message_stop' }),
+  ];
+}

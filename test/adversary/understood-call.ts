@@ -1,0 +1,370 @@
+/** A request as a provider of some personality understands it: the tokens, searches and rates that it will bill. */
+import type { Shape } from '../../src/kernel/providers/call-usage.ts';
+import type { Node } from './json-tree.ts';
+import { type Fields, isList, isObject, type Personality, type Plain, plainOf } from './personalities.ts';
+import { modelNamed, type PricedModel, tierFactors } from './price-table.ts';
+import { sizeOfPng, tokensOf, tokensOfPixels, tokensOfTiles } from './token-counts.ts';
+
+export interface UnderstoodCall {
+  readonly model: PricedModel;
+  readonly isStream: boolean;
+  /** True if a stream of a chat ends with its usage. */
+  readonly includesUsage: boolean;
+  readonly choices: number;
+  readonly inputTokens: number;
+  /** Of each choice. */
+  readonly outputTokens: number;
+  /** Predicted text that the answer does not contain. It is billed as output. */
+  readonly rejectedTokens: number;
+  readonly searches: number;
+  readonly tier: string | undefined;
+  readonly isCachedForAnHour: boolean;
+  /** True if half of the output is reasoning that is not shown. */
+  readonly hidesReasoning: boolean;
+  /** True if the answer is generated after the response. */
+  readonly isBackground: boolean;
+}
+
+/** Why the provider does not serve a call. */
+export class RejectedCall extends Error {}
+
+const tokensPerObject = 4;
+const tokensPerCall = 3;
+/** Searches of a tool without a maximum of its own. */
+const usualSearches = 2;
+const searchesMax = 5;
+
+const promptFields = [
+  ...[
+    'messages',
+    'input',
+    'system',
+    'instructions',
+    'prompt',
+    'tools',
+    'functions',
+    'response_format',
+    'text',
+  ],
+  ...['documents'],
+];
+/** Values that are written into the prompt as JSON. */
+const jsonFields = new Set(['parameters', 'input_schema', 'schema', 'arguments']);
+const toolCalls = new Set(['tool_use', 'server_tool_use', 'mcp_tool_use']);
+/** Texts that are no part of the prompt: ids and words of the format, which are short. */
+const formatFields = new Set(['type', 'role', 'id', 'detail', 'media_type', 'model']);
+const formatTextMax = 64;
+/** Settings of a call, which are no part of its prompt as long as they are as short as the documentation demands. */
+const settingFields = new Set([
+  ...[
+    'model',
+    'user',
+    'safety_identifier',
+    'prompt_cache_key',
+    'service_tier',
+    'speed',
+    'metadata',
+    'include',
+  ],
+  ...['reasoning_effort', 'verbosity', 'truncation', 'inference_geo', 'stream_options', 'store', 'stop'],
+]);
+const settingLengthMax = 600;
+
+/** Tools that providers run: what they find becomes input. */
+const serverTool =
+  /^(web_search|web_fetch|code_execution|code_interpreter|file_search|mcp|tool_search|image_generation)/;
+const otherServerTool = /^(browser_search|x_search|live_search|openrouter:|url_context|google_search)/;
+const searchTool = /^(web_search|browser_search|x_search|live_search|openrouter:web|google_search)/;
+const referringTypes = new Set([
+  ...['document', 'file', 'input_file', 'item_reference', 'container_upload', 'web_search_tool_result'],
+  ...['input_audio', 'video_url', 'input_video', 'search_result', 'audio_url'],
+]);
+const referringFields = [
+  ...[
+    'previous_response_id',
+    'conversation',
+    'file_id',
+    'file_url',
+    'file_data',
+    'container',
+    'vector_store_ids',
+  ],
+  ...['mcp_servers', 'server_url', 'connector_id', 'input_audio'],
+];
+/** Fields of Azure, OpenRouter, xAI, Alibaba, Gemini and others that add input. */
+const extensionFields = [
+  ...[
+    'web_search_options',
+    'plugins',
+    'data_sources',
+    'search_parameters',
+    'enable_search',
+    'cached_content',
+  ],
+];
+const searchExtensions = ['web_search_options', 'plugins', 'search_parameters', 'enable_search'];
+
+export function understand(shape: Shape, tree: Node, personality: Personality): UnderstoodCall {
+  const body = plainOf(tree, personality);
+  if (!isObject(body)) {
+    throw new RejectedCall('the body is not an object');
+  }
+  return new Reader(shape, body, personality).call();
+}
+
+class Reader {
+  readonly #shape: Shape;
+  readonly #body: Fields;
+  readonly #personality: Personality;
+
+  constructor(shape: Shape, body: Fields, personality: Personality) {
+    this.#shape = shape;
+    this.#body = body;
+    this.#personality = personality;
+  }
+
+  call(): UnderstoodCall {
+    const shape = this.#shape;
+    const body = this.#body;
+    const model = this.#model();
+    const references = this.#refersTo(body as Plain) || this.#serverTools().length > 0;
+    const searches = this.#searches();
+    const counted = this.#promptTokens(model);
+    const inputTokens = references || searches > 0 ? model.contextTokens : counted;
+    if (counted > model.contextTokens) {
+      throw new RejectedCall('the prompt is longer than the context');
+    }
+    const isStream = shape !== 'embeddings' && this.#flag(body.stream);
+    return {
+      model,
+      isStream,
+      includesUsage: shape !== 'chat' || this.#flag(this.#fields(body.stream_options).include_usage),
+      choices: shape === 'chat' ? this.#choices() : 1,
+      inputTokens,
+      outputTokens: shape === 'embeddings' ? 0 : this.#maximum(model),
+      rejectedTokens: shape === 'chat' ? this.#textTokens(model, body.prediction) : 0,
+      searches,
+      tier: this.#tier(),
+      isCachedForAnHour: shape === 'messages' && this.#hasOneHour(body as Plain),
+      hidesReasoning: shape !== 'embeddings' && this.#requestsReasoning(),
+      isBackground: shape === 'responses' && this.#flag(body.background),
+    };
+  }
+
+  #model(): PricedModel {
+    const { model: given, models: alternatives } = this.#body;
+    const routed =
+      this.#personality.hasExtensions && isList(alternatives)
+        ? alternatives.map(modelNamed).findLast((one) => one !== undefined)
+        : undefined;
+    const model = routed ?? modelNamed(given);
+    if (model === undefined) {
+      throw new RejectedCall('there is no such model');
+    }
+    return model;
+  }
+
+  #fields(value: Plain | undefined): Fields {
+    return isObject(value) ? value : {};
+  }
+
+  #flag(value: Plain | undefined): boolean {
+    return (
+      value === true || (this.#personality.coerces && (value === 1 || value === 'true' || value === '1'))
+    );
+  }
+
+  #count(value: Plain | undefined): number | undefined {
+    if (typeof value === 'number') {
+      return value;
+    }
+    const text = this.#personality.coerces && isList(value) ? value[0] : value;
+    return this.#personality.coerces && (typeof text === 'string' || typeof text === 'boolean') && text !== ''
+      ? Number(text)
+      : undefined;
+  }
+
+  #maximum(model: PricedModel): number {
+    for (const name of this.#personality.maxNames(this.#shape)) {
+      const given = this.#count(this.#body[name]);
+      if (given !== undefined && given >= 0) {
+        return Math.min(Math.ceil(given), model.maxOutputTokens);
+      }
+    }
+    return model.maxOutputTokens;
+  }
+
+  #choices(): number {
+    const wanted = [this.#body.n, this.#personality.hasExtensions ? this.#body.best_of : undefined];
+    return Math.max(1, ...wanted.map((value) => Math.ceil(this.#count(value) ?? 1)));
+  }
+
+  #tier(): string | undefined {
+    const { speed, service_tier: tier } = this.#body;
+    const wanted = this.#shape === 'messages' && speed === 'fast' ? speed : tier;
+    return typeof wanted === 'string' && wanted in tierFactors ? wanted : undefined;
+  }
+
+  #requestsReasoning(): boolean {
+    const { thinking, reasoning, reasoning_effort: effort } = this.#body;
+    return (
+      (isObject(thinking) && thinking.type !== 'disabled') ||
+      (isObject(reasoning) && reasoning.effort !== 'none') ||
+      (typeof effort === 'string' && effort !== 'none')
+    );
+  }
+
+  /** The tools that the provider runs. */
+  #serverTools(): Fields[] {
+    const tools = this.#shape === 'embeddings' ? undefined : this.#body.tools;
+    const { coerces, hasExtensions } = this.#personality;
+    const listed = isList(tools) ? tools : coerces && isObject(tools) ? [tools] : [];
+    return listed.filter(
+      (tool): tool is { readonly [name: string]: Plain } =>
+        isObject(tool) &&
+        typeof tool.type === 'string' &&
+        (serverTool.test(tool.type) || (hasExtensions && otherServerTool.test(tool.type))),
+    );
+  }
+
+  #searches(): number {
+    const { max_tool_calls: callsMax } = this.#body;
+    const found = this.#serverTools().filter(({ type }) => searchTool.test(String(type)));
+    const ofTools = found.map(({ max_uses: usesMax }) =>
+      Math.min(this.#count(usesMax) ?? this.#count(callsMax) ?? usualSearches, searchesMax),
+    );
+    const isExtension = searchExtensions.some((name) => this.#uses(name));
+    return ofTools.reduce((sum, one) => sum + one, isExtension ? 1 : 0);
+  }
+
+  /** True if the provider understands this field of other providers, and the body has it. */
+  #uses(name: string): boolean {
+    const value = this.#shape === 'embeddings' ? null : this.#body[name];
+    const isOff = value == null || value === false || (isList(value) && value.length === 0);
+    return this.#personality.hasExtensions && !isOff;
+  }
+
+  #refersTo(value: Plain): boolean {
+    if (isList(value)) {
+      return value.some((item) => this.#refersTo(item));
+    }
+    if (!isObject(value)) {
+      return false;
+    }
+    const { type } = value;
+    return (
+      (typeof type === 'string' && referringTypes.has(type)) ||
+      referringFields.some((name) => value[name] != null && value[name] !== '') ||
+      (value === this.#body &&
+        (isObject(value.prompt) || extensionFields.some((name) => this.#uses(name)))) ||
+      Object.entries(value).some(([name, inner]) => !jsonFields.has(name) && this.#refersTo(inner))
+    );
+  }
+
+  #hasOneHour(value: Plain): boolean {
+    if (isList(value)) {
+      return value.some((item) => this.#hasOneHour(item));
+    }
+    return (
+      isObject(value) &&
+      (this.#fields(value.cache_control).ttl === '1h' ||
+        Object.values(value).some((inner) => this.#hasOneHour(inner)))
+    );
+  }
+
+  #promptTokens(model: PricedModel): number {
+    const { prompt } = this.#personality;
+    if (prompt === 'json') {
+      return tokensOf(model.tokenizer, JSON.stringify(withoutData(this.#body as Plain)));
+    }
+    const names = Object.keys(this.#body).filter((name) =>
+      prompt === 'strings' ? !this.#isShortSetting(name) : promptFields.includes(name),
+    );
+    return names.reduce(
+      (sum, name) => sum + this.#textTokens(model, this.#body[name], name),
+      this.#shape === 'embeddings' ? 0 : tokensPerCall,
+    );
+  }
+
+  #isShortSetting(name: string): boolean {
+    return settingFields.has(name) && JSON.stringify(this.#body[name] ?? null).length <= settingLengthMax;
+  }
+
+  #textTokens(model: PricedModel, value: Plain | undefined, name = ''): number {
+    if (typeof value === 'string') {
+      const isWord = formatFields.has(name) && value.length <= formatTextMax;
+      return isWord ? 0 : tokensOf(model.tokenizer, value);
+    }
+    if (typeof value === 'number') {
+      // The input of embeddings may be a list of tokens.
+      return this.#shape === 'embeddings' ? 1 : 0;
+    }
+    if (isList(value)) {
+      return value.reduce<number>((sum, item) => sum + this.#textTokens(model, item), 0);
+    }
+    return isObject(value) ? this.#objectTokens(model, value) : 0;
+  }
+
+  #objectTokens(model: PricedModel, object: { readonly [name: string]: Plain }): number {
+    let tokens = tokensPerObject + this.#imageTokens(model, object);
+    const isToolCall = typeof object.type === 'string' && toolCalls.has(object.type);
+    for (const [name, value] of Object.entries(object)) {
+      if (jsonFields.has(name) || (isToolCall && name === 'input')) {
+        tokens += tokensOf(model.tokenizer, typeof value === 'string' ? value : JSON.stringify(value));
+      } else if (!isData(name, value)) {
+        tokens += this.#textTokens(model, value, name);
+      }
+    }
+    return tokens;
+  }
+
+  /** An image is found by its content, whatever the type of its part says. */
+  #imageTokens({ provider }: PricedModel, object: { readonly [name: string]: Plain }): number {
+    const nested = this.#fields(object.image_url);
+    const source = this.#fields(object.source);
+    const url = [object.image_url, nested.url, source.url].find((one) => typeof one === 'string');
+    const data = typeof source.data === 'string' && source.type !== 'text' ? source.data : undefined;
+    if (url === undefined && data === undefined) {
+      return 0;
+    }
+    const base64 = data ?? (typeof url === 'string' ? /^data:[^,]*,(.*)$/is.exec(url)?.[1] : undefined);
+    const size = base64 === undefined ? undefined : sizeOfPng(Buffer.from(base64, 'base64'));
+    const isLow = (object.detail ?? nested.detail) === 'low';
+    return provider === 'anthropic' ? tokensOfPixels(size) : tokensOfTiles(size, isLow);
+  }
+}
+
+/** Bytes of images, files and audio are counted by their kind, and not as text. */
+function isData(name: string, value: Plain): boolean {
+  return (
+    typeof value === 'string' &&
+    (name === 'data' || name === 'file_data' || ((name === 'image_url' || name === 'url') && isUrl(value)))
+  );
+}
+
+function isUrl(text: string): boolean {
+  return /^(data|https?):/i.test(text);
+}
+
+function withoutData(value: Plain): Plain {
+  if (isList(value)) {
+    return value.map(withoutData);
+  }
+  return isObject(value)
+    ? Object.fromEntries(
+        Object.entries(value).map(([name, inner]) => [name, isData(name, inner) ? '' : withoutData(inner)]),
+      )
+    : value;
+}
+
+export function outputTokensOf({ choices, outputTokens, rejectedTokens }: UnderstoodCall): number {
+  return choices * outputTokens + rejectedTokens;
+}
+
+/** Returns the bill of a call in nanodollars, with all of its output or what was generated until it broke off. */
+export function billOf(call: UnderstoodCall, outputTokens = outputTokensOf(call)): bigint {
+  const { model, inputTokens, searches, tier, isCachedForAnHour } = call;
+  const inputRate = isCachedForAnHour && tier === undefined ? model.cacheWrite1h : model.input;
+  const tokens = BigInt(inputTokens) * inputRate + BigInt(outputTokens) * model.output;
+  return tokens * (tier === undefined ? 1n : (tierFactors[tier] ?? 1n)) + BigInt(searches) * model.search;
+}

@@ -1,0 +1,245 @@
+/** Valid calls of each format: text, images, files, tools, structured outputs, reasoning and several turns. */
+import type { Shape } from '../../src/kernel/providers/call-usage.ts';
+import { expensiveModelOf, usualModelOf } from './price-table.ts';
+
+export interface ValidCall {
+  readonly name: string;
+  readonly shape: Shape;
+  readonly body: Readonly<Record<string, unknown>>;
+}
+
+export const pathsOf: Readonly<Record<Shape, string>> = {
+  chat: '/openai/v1/chat/completions',
+  responses: '/openai/v1/responses',
+  embeddings: '/openai/v1/embeddings',
+  messages: '/anthropic/v1/messages',
+};
+
+/** Only the header of a PNG: enough for its size. */
+export function pngOf(width: number, height: number): string {
+  const bytes = Buffer.alloc(33);
+  bytes.write('\u0089PNG\r\n\u001a\n', 0, 'latin1');
+  bytes.writeUInt32BE(13, 8);
+  bytes.write('IHDR', 12, 'latin1');
+  bytes.writeUInt32BE(width, 16);
+  bytes.writeUInt32BE(height, 20);
+  return bytes.toString('base64');
+}
+
+const question = 'What does this text say about the harbour, and who wrote it?';
+const png = pngOf(640, 480);
+const weather = {
+  type: 'object',
+  properties: { city: { type: 'string', description: 'A city' }, days: { type: 'integer' } },
+  required: ['city'],
+};
+
+const chatBodies: Readonly<Record<string, object>> = {
+  text: {
+    max_tokens: 60,
+    messages: [
+      { role: 'system', content: 'Be brief.' },
+      { role: 'user', content: question },
+    ],
+  },
+  'completion maximum': { max_completion_tokens: 60, messages: [{ role: 'user', content: question }] },
+  'no maximum': { messages: [{ role: 'user', content: question }] },
+  choices: { max_tokens: 40, n: 2, messages: [{ role: 'user', content: question }] },
+  image: {
+    max_tokens: 60,
+    messages: [
+      {
+        role: 'user',
+        content: [
+          { type: 'text', text: question },
+          { type: 'image_url', image_url: { url: `data:image/png;base64,${png}`, detail: 'high' } },
+        ],
+      },
+    ],
+  },
+  tools: {
+    max_tokens: 60,
+    messages: [
+      { role: 'user', content: question },
+      {
+        role: 'assistant',
+        content: null,
+        tool_calls: [
+          { id: 'call_1', type: 'function', function: { name: 'weather', arguments: '{"city":"Oslo"}' } },
+        ],
+      },
+      { role: 'tool', tool_call_id: 'call_1', content: '{"degrees":4}' },
+    ],
+    tools: [
+      { type: 'function', function: { name: 'weather', description: 'The weather', parameters: weather } },
+    ],
+  },
+  'structured output': {
+    max_tokens: 60,
+    messages: [{ role: 'user', content: question }],
+    response_format: { type: 'json_schema', json_schema: { name: 'weather', schema: weather } },
+  },
+  reasoning: {
+    max_completion_tokens: 100,
+    reasoning_effort: 'low',
+    messages: [{ role: 'user', content: question }],
+  },
+  file: {
+    max_tokens: 60,
+    messages: [
+      {
+        role: 'user',
+        content: [
+          { type: 'file', file: { file_id: 'file_1' } },
+          { type: 'text', text: question },
+        ],
+      },
+    ],
+  },
+};
+
+const responsesBodies: Readonly<Record<string, object>> = {
+  text: { max_output_tokens: 60, instructions: 'Be brief.', input: question },
+  'no maximum': { input: question },
+  items: {
+    max_output_tokens: 60,
+    input: [
+      { role: 'user', content: [{ type: 'input_text', text: question }] },
+      { type: 'function_call', call_id: 'call_1', name: 'weather', arguments: '{"city":"Oslo"}' },
+      { type: 'function_call_output', call_id: 'call_1', output: '{"degrees":4}' },
+    ],
+    tools: [{ type: 'function', name: 'weather', description: 'The weather', parameters: weather }],
+  },
+  image: {
+    max_output_tokens: 60,
+    input: [
+      {
+        role: 'user',
+        content: [
+          { type: 'input_text', text: question },
+          { type: 'input_image', image_url: `data:image/png;base64,${png}`, detail: 'low' },
+        ],
+      },
+    ],
+  },
+  'structured output': {
+    max_output_tokens: 60,
+    input: question,
+    text: { format: { type: 'json_schema', name: 'weather', schema: weather } },
+  },
+  reasoning: { max_output_tokens: 100, input: question, reasoning: { effort: 'low' } },
+  'earlier response': { max_output_tokens: 60, input: question, previous_response_id: 'resp_1' },
+};
+
+const messagesBodies: Readonly<Record<string, object>> = {
+  text: { max_tokens: 60, system: 'Be brief.', messages: [{ role: 'user', content: question }] },
+  image: {
+    max_tokens: 60,
+    messages: [
+      {
+        role: 'user',
+        content: [
+          { type: 'image', source: { type: 'base64', media_type: 'image/png', data: png } },
+          { type: 'text', text: question },
+        ],
+      },
+    ],
+  },
+  tools: {
+    max_tokens: 60,
+    tools: [{ name: 'weather', description: 'The weather', input_schema: weather }],
+    messages: [
+      { role: 'user', content: question },
+      {
+        role: 'assistant',
+        content: [{ type: 'tool_use', id: 'toolu_1', name: 'weather', input: { city: 'Oslo' } }],
+      },
+      { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'toolu_1', content: '4 degrees' }] },
+    ],
+  },
+  thinking: {
+    max_tokens: 1_500,
+    thinking: { type: 'enabled', budget_tokens: 1_024 },
+    messages: [{ role: 'user', content: question }],
+  },
+  cache: {
+    max_tokens: 60,
+    system: [{ type: 'text', text: 'Be brief.', cache_control: { type: 'ephemeral', ttl: '1h' } }],
+    messages: [{ role: 'user', content: question }],
+  },
+  file: {
+    max_tokens: 60,
+    messages: [
+      {
+        role: 'user',
+        content: [
+          { type: 'document', source: { type: 'file', file_id: 'file_1' } },
+          { type: 'text', text: question },
+        ],
+      },
+    ],
+  },
+};
+
+const embeddingsBodies: Readonly<Record<string, object>> = {
+  text: { input: question },
+  texts: { input: [question, 'Another text.'] },
+  tokens: { input: [791, 2362, 315, 279, 9395] },
+};
+
+const bodies: Readonly<Record<Shape, Readonly<Record<string, object>>>> = {
+  chat: chatBodies,
+  responses: responsesBodies,
+  messages: messagesBodies,
+  embeddings: embeddingsBodies,
+};
+
+export const validCalls: readonly ValidCall[] = Object.entries(bodies).flatMap(([given, named]) => {
+  const shape = given as Shape;
+  return Object.entries(named).flatMap(([name, body]) => {
+    const whole = { name: `${shape}, ${name}`, shape, body: { model: usualModelOf(shape), ...body } };
+    return shape === 'embeddings'
+      ? [whole]
+      : [whole, { ...whole, name: `${whole.name}, streamed`, body: { ...whole.body, stream: true } }];
+  });
+});
+
+/** Members that would make a call more expensive, if a provider read them. */
+export function costlyMembers(shape: Shape, payload: string): Readonly<Record<string, unknown>> {
+  const content = { chat: 'messages', messages: 'messages', responses: 'input', embeddings: 'input' }[shape];
+  const turn = [{ role: 'user', content: payload }];
+  return {
+    model: expensiveModelOf(shape),
+    [content]: shape === 'embeddings' ? payload : turn,
+    ...(shape !== 'embeddings' && {
+      stream: true,
+      tools: [{ type: 'web_search' }],
+      service_tier: 'priority',
+    }),
+    ...(shape === 'chat' && {
+      n: 6,
+      max_tokens: 1_900,
+      max_completion_tokens: 1_900,
+      reasoning_effort: 'high',
+      prediction: { type: 'content', content: payload },
+      response_format: { type: 'json_schema', json_schema: { schema: { description: payload } } },
+    }),
+    ...(shape === 'responses' && {
+      max_output_tokens: 1_900,
+      instructions: payload,
+      previous_response_id: 'resp_1',
+      conversation: 'conv_1',
+      background: true,
+      prompt: { id: 'pmpt_1' },
+      reasoning: { effort: 'high' },
+    }),
+    ...(shape === 'messages' && {
+      max_tokens: 1_900,
+      system: payload,
+      speed: 'fast',
+      thinking: { type: 'enabled', budget_tokens: 1_000 },
+      mcp_servers: [{ type: 'url', url: 'https://tools.invalid', name: 'tools' }],
+      container: 'container_1',
+    }),
+  };
+}
