@@ -132,6 +132,7 @@ const ownServers = 'test/e2e/{failover,failover-guide,pooler,start-without-datab
 const citus = 'test/citus/**/*.test.ts';
 const onPostgres = [
   'src/{capabilities,edge,ledger,platform/db}/**/*.test.ts',
+  'src/platform/rates/{conformance,postgres-rate-limiter}.test.ts',
   'src/gateway/{choices,failures,in-progress,outage,parallel-streams,stopping}.test.ts',
   ...gatewayOfOneEngine,
   'test/{contract,e2e}/**/*.test.ts',

@@ -96,7 +96,7 @@ const settings = {
   redisUrl: optional({
     name: 'SVC_REDIS_URL',
     meaning:
-      'URL of Redis 6 or newer, or Valkey, as `redis://…` or `rediss://…`, to count request rates across all processes. Without it each process enforces its share.',
+      'URL of Redis 6 or newer, or Valkey, as `redis://…` or `rediss://…`, to count request rates across all processes. Without it they are counted in PostgreSQL, which takes a short transaction for the requests of organizations with rates.',
     fallback: undefined,
     secret: true,
     parse: parseRedisUrl,

@@ -51,10 +51,11 @@ export async function forwardFree(
     source.destroy();
     throw keyRejected(result.connection);
   }
-  const { bytes, isWhole } = await readAll(source, context.responseBytesMax);
-  if (!isWhole) {
+  const read = await readAll(source, context.responseBytesMax);
+  if (!read.isWhole) {
     throw new GatewayError(502, 'response_interrupted', 'The response of the provider broke off.');
   }
+  const bytes = result.redaction.bytes(read.bytes);
   return {
     status,
     headers: { ...responseHeaders(headers), 'content-length': String(bytes.length) },

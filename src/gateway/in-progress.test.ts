@@ -107,6 +107,14 @@ const interferences: readonly (readonly [string, (runId: string) => readonly [st
     ],
   ],
   ['voided', (runId) => ['DELETE', `/v1/decisions/${runId.replace('run', 'dec')}`]],
+  [
+    'extended',
+    (runId) => ['POST', `/v1/decisions/${runId.replace('run', 'dec')}/extend`, { seconds: 86_400 }],
+  ],
+  [
+    'increased',
+    (runId) => ['POST', `/v1/decisions/${runId.replace('run', 'dec')}/increase`, { cost_usd: '1000' }],
+  ],
   ['completed', (runId) => ['POST', `/v1/runs/${runId}/complete`, { status: 'succeeded', cost_usd: '0' }]],
 ];
 

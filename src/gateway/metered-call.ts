@@ -19,8 +19,9 @@ import { callHeaders } from './call-headers.ts';
 import { type CallState, type CallStatus, statusOf } from './call-status.ts';
 import { keyRejected, stoppingError, unreachableError } from './errors/call-errors.ts';
 import { GatewayError } from './errors/dialect-errors.ts';
-import { type AttemptsResult, attemptCall } from './forward/attempts.ts';
+import { type AttemptsResult, attemptCall, type FailedAttempt } from './forward/attempts.ts';
 import { Cancellation } from './forward/cancellation.ts';
+import { mayHaveWorked } from './forward/charged-failure.ts';
 import type { ProviderResponse } from './forward/provider-client.ts';
 import { readAll } from './forward/read-all.ts';
 import type { GatewayContext, OngoingCall } from './gateway-context.ts';
@@ -156,7 +157,8 @@ export class CallInProgress implements OngoingCall {
           this.#connection = connection;
           this.#attempts += 1;
         },
-        onDiscarded: (_, body) => this.#addDiscarded(body),
+        mayBeCharged: (failure) => this.#mayBeCharged(failure),
+        onDiscarded: (failure) => this.#addDiscarded(failure),
         onUnanswered: () => this.#addUnanswered(),
         coverAnother: () => this.#coverAnother(),
         cut: this.#cut,
@@ -246,10 +248,20 @@ export class CallInProgress implements OngoingCall {
     }
   }
 
-  #addDiscarded(body: Buffer): void {
-    const usage = usageOfBody(this.#given.operation.shape, parsed(body.toString('utf8')));
+  #mayBeCharged({ connection, response, bytes }: FailedAttempt): boolean {
+    const answer = parsed(bytes.toString('utf8'));
+    return (
+      mayHaveWorked(connection.kind, response, answer) &&
+      usageOfBody(this.#given.operation.shape, answer) === undefined
+    );
+  }
+
+  #addDiscarded(failure: FailedAttempt): void {
+    const usage = usageOfBody(this.#given.operation.shape, parsed(failure.bytes.toString('utf8')));
     if (usage !== undefined) {
       this.#discarded = { ...this.#discarded, usage: addUsage(this.#discarded.usage, usage) };
+    } else if (this.#mayBeCharged(failure)) {
+      this.#addUnanswered();
     }
   }
 
@@ -284,23 +296,29 @@ export class CallInProgress implements OngoingCall {
     return isCovered;
   }
 
-  async #plain({ response, attempts, connection }: Extract<AttemptsResult, { kind: 'response' }>) {
+  async #plain(result: Extract<AttemptsResult, { kind: 'response' }>) {
     const { operation, plan } = this.#given;
+    const { response, attempts, connection, redaction } = result;
     const { status, body } = response;
     const cancellation = plan.settings.onAbort === 'close' ? this.#left : undefined;
     const total = setTimeout(() => body.destroy(), connection.timeouts.totalMs);
-    const { bytes, isWhole } = await readAll(body, this.#context.responseBytesMax, cancellation);
+    const read = await readAll(body, this.#context.responseBytesMax, cancellation);
     clearTimeout(total);
+    const { isWhole } = read;
+    const bytes = redaction.bytes(read.bytes);
     const text = bytes.toString('utf8');
     // A redirect is not followed, and nothing was generated for it.
-    const isAccepted = status < 300;
+    const isAccepted = status < 300 || mayHaveWorked(connection.kind, response, parsed(text));
     const received = receivedOf(operation.shape, text, plan.call.choices);
     const settled = await this.settle({
-      status: isAccepted && isWhole ? 'succeeded' : this.#hasLeft ? 'cancelled' : 'failed',
+      status: status < 300 && isWhole ? 'succeeded' : this.#hasLeft ? 'cancelled' : 'failed',
       usage: received.usage,
       isFinal: received.isFinal,
-      // An answer that breaks off was generated completely before.
-      outputBound: isWhole && plan.showsOutput ? bytes.length : Number.POSITIVE_INFINITY,
+      // An answer that breaks off was generated completely before, and one that is an error was lost.
+      outputBound:
+        isWhole && plan.showsOutput && !response.isEncoded && status < 300
+          ? bytes.length
+          : Number.POSITIVE_INFINITY,
       receivedBytes: received.outputBytes,
       isAccepted,
       responseId: received.responseId,
@@ -324,7 +342,8 @@ export class CallInProgress implements OngoingCall {
       : { status, headers, body: Readable.from([bytes], { objectMode: false }) };
   }
 
-  #stream({ response, attempts, connection }: Extract<AttemptsResult, { kind: 'response' }>): StreamedReply {
+  #stream(result: Extract<AttemptsResult, { kind: 'response' }>): StreamedReply {
+    const { response, attempts, connection, redaction } = result;
     const { operation, plan, admitted } = this.#given;
     const { shape } = operation;
     const bound = coversOutput(plan, admitted) ? bytesOf : scoreBoundOf(plan.model);
@@ -337,16 +356,19 @@ export class CallInProgress implements OngoingCall {
     const open = createOpenStream({ shape, choices, includesUsage, mayTruncate: coverage !== undefined });
     this.#context.metrics.streamOpened();
     const outcomeOf = (end: StreamEnd, isBehind: boolean) =>
-      streamOutcome(end, usage, !isBehind && plan.showsOutput && !usage.isReasoningHidden);
+      streamOutcome(end, usage, isReadable && !isBehind && plan.showsOutput && !usage.isReasoningHidden);
+    const isReadable = !response.isEncoded;
+    const dropUsageChunk = addsUsageChunk(plan.call);
     const relay = relayStream({
       source: response.body,
-      filter: createRelayFilter({ usage, open, shape, bound, dropUsageChunk: addsUsageChunk(plan.call) }),
+      filter: redaction.filter(createRelayFilter({ usage, open, shape, bound, dropUsageChunk })),
       totalMs: timeouts.totalMs,
       drainMs,
       mayDrain: () => plan.settings.onAbort === 'drain' && this.#context.drains.tryTake(this),
       // Output that has ended needs no larger hold: its usage follows.
       ...(coverage !== undefined && { cover: () => (open.isOutputEnded ? undefined : coverage.cover()) }),
-      endingOf: (end, isBehind) => endingOf(end, open, () => this.#usageOf(outcomeOf(end, isBehind)).usage),
+      endingOf: (end, isBehind) =>
+        redaction.text(endingOf(end, open, () => this.#usageOf(outcomeOf(end, isBehind)).usage)),
       onEnd: async (end, isBehind) => {
         this.#context.metrics.streamClosed();
         this.#context.drains.release(this);

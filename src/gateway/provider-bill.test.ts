@@ -1,25 +1,33 @@
 /** A lenient provider with a bill of its own: what it has sent or reported is charged in full. */
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { gzipSync } from 'node:zlib';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { eventually } from '../../test/support/eventually.ts';
-import { connectionTo, createGatewayWorld, type GatewayWorld } from '../../test/support/gateway-world.ts';
+import {
+  connectionTo,
+  createGatewayWorld,
+  type GatewayWorld,
+  providerKey,
+} from '../../test/support/gateway-world.ts';
+import type { ConnectionKind } from '../capabilities/integration/connections/index.ts';
 
 let gateway: GatewayWorld;
-let usual: Pick<GatewayWorld, 'settings'>;
+let usual: Pick<GatewayWorld, 'settings' | 'connections'>;
+let url: string;
 let server: Server;
 let respond: RequestListener;
 
 beforeAll(async () => {
   gateway = await createGatewayWorld();
-  usual = { settings: gateway.settings };
   server = createServer((request, response) => {
     request.resume();
     request.once('end', () => respond(request, response));
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   gateway.connections = [connectionTo(url), connectionTo(url, 'anthropic')];
+  usual = { settings: gateway.settings, connections: gateway.connections };
 });
 afterAll(async () => {
   await gateway.close();
@@ -233,5 +241,155 @@ test('tokens of an advisor, which the other counts leave out, are charged', asyn
     input_tokens: 910,
     cached_input_tokens: 100,
     output_tokens: 1_620,
+  });
+});
+
+describe('an attempt that failed is charged as an upper bound if the provider may have worked', () => {
+  const apiError = JSON.stringify({ error: { message: 'sorry', type: 'server_error', code: null } });
+  const overloaded = JSON.stringify({ error: { message: 'sorry', type: 'overloaded_error' } });
+  const html = '<html>502 Bad Gateway</html>';
+
+  /** Each attempt has a maximum of 100 tokens. */
+  test.each<[string, ConnectionKind, number, string, number]>([
+    ['an error of the API', 'openai', 500, apiError, 0],
+    ['an error of the API', 'azure_openai', 408, apiError, 0],
+    ['a page of a proxy before it', 'openai', 502, html, 300],
+    ['an error of a compatible provider', 'openai_compatible', 500, apiError, 300],
+    ['a timeout of a compatible provider', 'openai_compatible', 408, apiError, 300],
+    ['a page of a compatible provider', 'openai_compatible', 504, html, 300],
+    ['a compatible provider that is overloaded', 'openai_compatible', 529, overloaded, 0],
+    ['a compatible provider that limits the rate', 'openai_compatible', 429, html, 0],
+    ['a compatible provider that rejects the body', 'openai_compatible', 422, apiError, 0],
+  ])('%s: %s, %i', async (_, kind, status, body, outputTokens) => {
+    gateway.connections = [connectionTo(url, kind, { name: 'tested' })];
+    let attempts = 0;
+    respond = (_, response) => {
+      attempts += 1;
+      response.writeHead(status, { 'content-type': 'application/json', 'retry-after': '0' }).end(body);
+    };
+    // 503 and 529 with Retry-After were put off: the other statuses are not.
+    expect(await call('/compat/tested/v1/chat/completions', { model: 'gpt-test' })).toBe(body);
+    expect(attempts).toBe(status === 422 ? 1 : 3);
+    const run = await lastRun();
+    expect(run).toMatchObject({ status: 'failed', output_tokens: outputTokens });
+    expect([(run?.input_tokens ?? 0) > 0, run?.marks.includes('usage_estimated')]).toEqual(
+      outputTokens > 0 ? [true, true] : [false, false],
+    );
+  });
+
+  test('a connection that is closed after the request was sent', async () => {
+    respond = (request) => request.socket.destroy();
+    expect(await chat()).toContain('provider_unreachable');
+    expect(await lastRun()).toMatchObject({ status: 'failed', output_tokens: 300 });
+  });
+
+  test('no other attempt follows if its cost cannot be held too, and the error is passed on', async () => {
+    gateway.connections = [connectionTo(url, 'openai_compatible', { name: 'tested' })];
+    let attempts = 0;
+    respond = (_, response) => {
+      attempts += 1;
+      response.writeHead(500, { 'content-type': 'application/json' }).end(apiError);
+    };
+    const response = await fetch(`${gateway.url}/compat/tested/v1/chat/completions`, {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${gateway.key}`,
+        'content-type': 'application/json',
+        'x-svc-max-cost-usd': '0.0015',
+      },
+      body: JSON.stringify({ model: 'gpt-test', max_tokens: 100, messages }),
+    });
+    expect([response.status, await response.text(), attempts]).toEqual([500, apiError, 1]);
+    expect(await lastRun()).toMatchObject({ output_tokens: 100, marks: ['usage_estimated'] });
+  });
+
+  test('usage that the error reports is charged instead', async () => {
+    gateway.connections = [connectionTo(url, 'openai_compatible', { name: 'tested' })];
+    const body = JSON.stringify({ error: {}, usage: { prompt_tokens: 7, completion_tokens: 2 } });
+    respond = (_, response) => response.writeHead(500, { 'content-type': 'application/json' }).end(body);
+    await call('/compat/tested/v1/chat/completions', { model: 'gpt-test' });
+    expect(await lastRun()).toMatchObject({ input_tokens: 21, output_tokens: 6, marks: [] });
+  });
+
+  test('a provider that refuses the connection costs nothing', async () => {
+    const closed = createServer();
+    await new Promise<void>((resolve) => closed.listen(0, '127.0.0.1', resolve));
+    const { port } = closed.address() as AddressInfo;
+    await new Promise((resolve) => closed.close(resolve));
+    gateway.connections = [connectionTo(`http://127.0.0.1:${port}`)];
+    expect(await chat()).toContain('provider_unreachable');
+    expect(await lastRun()).toMatchObject({ status: 'failed', cost_usd: '0', marks: [] });
+  });
+});
+
+describe('a response with an encoding', () => {
+  const answer = JSON.stringify({
+    choices: [{ message: { content: 'hi' } }],
+    usage: { prompt_tokens: 20, completion_tokens: 30 },
+  });
+
+  test('that was applied twice is decoded, and its usage is read', async () => {
+    respond = (_, response) =>
+      response
+        .writeHead(200, { 'content-type': 'application/json', 'content-encoding': 'gzip, gzip' })
+        .end(gzipSync(gzipSync(answer)));
+    expect(await chat()).toBe(answer);
+    expect(await lastRun()).toMatchObject({ input_tokens: 20, output_tokens: 30, marks: [] });
+  });
+
+  test.each([
+    ['unknown', 'application/json', {}],
+    ['unknown', 'text/event-stream', { stream: true }],
+    ['gzip, gzip, gzip, gzip', 'application/json', {}],
+  ])('that cannot be decoded is charged as its maximum: %s of %s', async (encoding, type, more) => {
+    respond = (_, response) =>
+      response.writeHead(200, { 'content-type': type, 'content-encoding': encoding }).end('xyz');
+    await fetch(`${gateway.url}/openai/v1/chat/completions`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${gateway.key}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ model: 'gpt-test', max_tokens: 2_000, messages, ...more }),
+    }).then((response) => response.arrayBuffer().catch(() => undefined));
+    expect(await lastRun()).toMatchObject({ output_tokens: 2_000, marks: ['usage_estimated'] });
+  });
+});
+
+describe('the key of the provider is removed', () => {
+  const echo = JSON.stringify({ error: { message: `bad header: Bearer ${providerKey}` } });
+  const post = (path: string, body: object) =>
+    fetch(gateway.url + path, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${gateway.key}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ max_tokens: 100, messages, ...body }),
+    });
+
+  test.each([200, 400, 403, 500])('from bodies and headers with status %i', async (status) => {
+    respond = (_, response) =>
+      response
+        .writeHead(status, { 'content-type': 'application/json', 'x-debug': `key=${providerKey}` })
+        .end(echo);
+    const response = await post('/openai/v1/chat/completions', { model: 'gpt-test' });
+    expect(response.headers.get('x-debug')).toBe('key=[redacted]');
+    expect(await response.text()).toBe(echo.replace(providerKey, '[redacted]'));
+    await lastRun();
+  });
+
+  test('from calls that cost nothing', async () => {
+    respond = (_, response) => response.writeHead(400, { 'content-type': 'application/json' }).end(echo);
+    const response = await post('/anthropic/v1/messages/count_tokens', { model: 'claude-test' });
+    expect([response.status, await response.text()]).toEqual([400, echo.replace(providerKey, '[redacted]')]);
+  });
+
+  test('from streams, also if it spans two chunks of one that cannot be read', async () => {
+    respond = (_, response) => {
+      response.writeHead(200, eventStream);
+      const text = `${events(chunk(`hi ${providerKey}`))}data: ${'x'.repeat(100)}${providerKey}`;
+      response.write(text.slice(0, -5));
+      setImmediate(() => response.end(text.slice(-5)));
+    };
+    const response = await post('/openai/v1/chat/completions', { model: 'gpt-test', stream: true });
+    const text = await response.text();
+    expect(text).not.toContain(providerKey);
+    expect(text.split('[redacted]')).toHaveLength(3);
+    await lastRun();
   });
 });

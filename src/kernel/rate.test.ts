@@ -156,11 +156,15 @@ describe('a token bucket', () => {
     const rate = { limit: 6n, windowSeconds: 60, burst: 6n, shares: 3 };
     const taking = tokenBucket.take(rate, undefined, 6n, 0);
     // Four were borrowed: at a share of two per minute they are repaid in two minutes, and one more unit takes half
-    // a minute.
+    // a minute. The wait ends with the window, because another share may allow the unit by then.
+    expect(tokenBucket.take(rate, taking.allowed ? taking.state : undefined, 1n, 149_000).allowed).toBe(
+      false,
+    );
+    expect(tokenBucket.take(rate, taking.allowed ? taking.state : undefined, 1n, 150_000).allowed).toBe(true);
     expect(tokenBucket.take(rate, taking.allowed ? taking.state : undefined, 1n, 0)).toEqual({
       allowed: false,
       never: false,
-      retryAfterSeconds: 150,
+      retryAfterSeconds: 60,
       available: 0n,
     });
   });
@@ -286,7 +290,7 @@ describe('a rolling window', () => {
     const rate = { limit: 1n, windowSeconds: 60, burst: 0n, shares: 1 };
     const taking = rollingWindow.take(rate, undefined, 1n, 100_000);
     const state = taking.allowed ? taking.state : [];
-    expect(rollingWindow.take(rate, state, 1n, 40_000)).toMatchObject({ retryAfterSeconds: 120 });
+    expect(rollingWindow.take(rate, state, 1n, 40_000)).toMatchObject({ retryAfterSeconds: 60 });
     expect(rollingWindow.take(rate, state, 1n, 160_000).allowed).toBe(true);
   });
 
@@ -299,6 +303,20 @@ describe('a rolling window', () => {
     expect(left.map(({ lastAtMs }) => lastAtMs)).toEqual([0]);
     expect(rollingWindow.giveBack(rate, left, 9n, 20_000)).toEqual([]);
   });
+});
+
+test.each([
+  { name: 'a token bucket', meter: tokenBucket as RateMeter<unknown> },
+  { name: 'a rolling window', meter: rollingWindow as RateMeter<unknown> },
+])('$name recovers within a window after a clock that was ahead is set back', ({ meter }) => {
+  const rate = { limit: 3n, windowSeconds: 60, burst: 3n, shares: 1 };
+  const dayMs = 86_400_000;
+  const taking = meter.take(rate, undefined, 3n, dayMs);
+  const state = meter.notAhead(taking.allowed ? taking.state : undefined, 1_000);
+  expect(meter.take(rate, state, 3n, 1_000)).toMatchObject({ allowed: false, retryAfterSeconds: 60 });
+  expect(meter.take(rate, meter.notAhead(state, 61_000), 3n, 61_000).allowed).toBe(true);
+  // A clock that is behind by little is not a clock that was wrong.
+  expect(meter.notAhead(state, 0)).toBe(state);
 });
 
 test('a meter can be deleted exactly when it equals an untouched one', () => {

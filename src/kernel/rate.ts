@@ -11,8 +11,13 @@
  * sixtieth of the window late, and there are at most 62 entries. (The usual weighted sum of two counters needs less
  * memory, but can exceed the limit by half if the calls are timed right.)
  *
- * Time that runs backwards is treated as standing still until it has caught up.
+ * Time that runs backwards is treated as standing still until it has caught up. A state that is ahead by more than `aheadMsMax` was
+ * written by a clock that was wrong: it must be replaced by `notAhead` before it is used. A wait is never longer than the window,
+ * except for an amount above the limit, which needs several windows.
  */
+
+/** Requests arrive a little out of order, and the clocks of two servers differ a little. */
+export const aheadMsMax = 1_000;
 
 export interface Rate {
   readonly limit: bigint;
@@ -39,6 +44,8 @@ export type TakeResult<State> =
 
 /** Times are whole milliseconds. An undefined state is that of an untouched meter. */
 export interface RateMeter<State> {
+  /** Returns the state as of now if it is ahead by too much; else the same object. */
+  notAhead(state: State, nowMs: number): State;
   take(rate: Rate, state: State | undefined, amount: bigint, nowMs: number): TakeResult<State>;
   /** Reverts a take that was just allowed. */
   giveBack(rate: Rate, state: State, amount: bigint, nowMs: number): State;
@@ -78,11 +85,19 @@ export function bucketAt(rate: Rate, bucket: Bucket | undefined, nowMs: number):
   return { level: least(size, before + rate.limit * BigInt(atMs - bucket.atMs)), stepsPerUnit: steps, atMs };
 }
 
-/** Returns the wait until an amount, at most the burst, is allowed if nothing else is taken. */
+/**
+ * Returns the wait until an amount, at most the burst, is allowed if nothing else is taken. A share may need longer for a unit than
+ * the whole rate does; its wait ends with the window all the same, because another share may allow the unit by then.
+ */
 export function bucketWaitSeconds(rate: Rate, bucket: Bucket, amount: bigint, nowMs: number): number {
+  const windowMs = rate.windowSeconds * 1_000;
+  if (rate.limit === 0n) {
+    return wholeSeconds(windowMs);
+  }
   const wanted = least(amount * bucket.stepsPerUnit, bucketSize(rate));
-  const fullMs = rate.limit === 0n ? rate.windowSeconds * 1_000 : fillMs(rate, wanted - bucket.level);
-  return wholeSeconds(bucket.atMs - nowMs + fullMs);
+  const waitMs = bucket.atMs - nowMs + fillMs(rate, wanted - bucket.level);
+  const wholeRateMs = fillMs(rate, least(amount, rate.burst) * BigInt(windowMs));
+  return wholeSeconds(Math.min(waitMs, Math.max(windowMs, wholeRateMs)));
 }
 
 /** Returns the amount in a bucket, rounded down to whole units; zero if more than a share was taken at once. */
@@ -95,6 +110,9 @@ function fillMs({ limit }: Rate, steps: bigint): number {
 }
 
 export const tokenBucket: RateMeter<Bucket> = {
+  notAhead(state, nowMs) {
+    return state.atMs - nowMs > aheadMsMax ? { ...state, atMs: nowMs } : state;
+  },
   take(rate, state, amount, nowMs) {
     const bucket = bucketAt(rate, state, nowMs);
     const taken = amount * bucket.stepsPerUnit;
@@ -138,6 +156,16 @@ function shareOf({ limit, shares }: Rate): bigint {
 }
 
 export const rollingWindow: RateMeter<Rolling> = {
+  /** The entries that are moved count for one window more. */
+  notAhead(state, nowMs) {
+    return (state.at(-1)?.lastAtMs ?? nowMs) - nowMs > aheadMsMax
+      ? state.map(({ firstAtMs, lastAtMs, amount }) => ({
+          firstAtMs: Math.min(firstAtMs, nowMs),
+          lastAtMs: Math.min(lastAtMs, nowMs),
+          amount,
+        }))
+      : state;
+  },
   take(rate, state = [], amount, nowMs) {
     const windowMs = rate.windowSeconds * 1_000;
     const atMs = Math.max(nowMs, state.at(-1)?.lastAtMs ?? nowMs);
@@ -156,7 +184,7 @@ export const rollingWindow: RateMeter<Rolling> = {
     return {
       allowed: false,
       never,
-      retryAfterSeconds: wholeSeconds(waitMs),
+      retryAfterSeconds: wholeSeconds(Math.min(waitMs, windowMs)),
       available: left > 0n ? left : 0n,
     };
   },

@@ -1,12 +1,13 @@
 /**
  * Tables that describe one instance rather than its data. They are not part of a backup: counters are recreated from the ledger
- * and the open holds, holds are stored where the engine keeps them, and the rest is about running processes.
+ * and the open holds, holds are stored where the engine keeps them, rates recover by themselves, and the rest is about running processes.
  */
 const instanceTables: ReadonlySet<string> = new Set([
   'counters',
   'holds',
   'hold_log_generation',
   'processes',
+  'rate_meters',
   'schema_migrations',
   'transfer_progress',
 ]);

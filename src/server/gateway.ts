@@ -64,6 +64,7 @@ export function createAppGateway(deps: AppDependencies, components: Components):
         now: clock.now(),
         storeResponse: undefined,
         requestId: null,
+        isGateway: true,
       }).then(
         () => true,
         () => false,

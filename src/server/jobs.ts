@@ -26,6 +26,7 @@ import { ledgerJobs } from '../ledger/jobs.ts';
 import { expiredKeysJob } from '../platform/http/pipeline/idempotency.ts';
 import { checkpointJob } from '../platform/jobs/checkpoint-job.ts';
 import type { Job } from '../platform/jobs/jobs.ts';
+import { untouchedMetersJob } from '../platform/rates/postgres-rate-limiter.ts';
 import type { Components } from './components.ts';
 import type { AppDependencies } from './dependencies.ts';
 
@@ -58,7 +59,7 @@ export function createJobs(deps: AppDependencies, components: Components): Job[]
     expiredResponsesJob(db),
     purgeRemovedOrgs(db, clock),
     ...ledgerJobs({ db, clock, ledger }),
-    ...(db.engine === 'embedded' ? [checkpointJob(db)] : []),
+    db.engine === 'embedded' ? checkpointJob(db) : untouchedMetersJob(db, clock),
     driftWatch({ db, ledger, clock, log, drift }),
     services.failOpen.job,
     limitEvents.job,

@@ -113,7 +113,7 @@ export async function openServices({ config, db, clock, ids, log }: ServicesDepe
     recordImport: recordFailOpenImport({ ids, heads: auditHeads, clock }),
   });
   await failOpen.takeOver();
-  const rates = await openRateLimiter({ redisUrl, log, share: () => processes.count() });
+  const rates = await openRateLimiter({ redisUrl, db, clock, log, share: () => processes.count() });
   return {
     ledger,
     orgLimits,

@@ -6,7 +6,7 @@ export const redisChecks: readonly Check[] = [{ id: 'redis', run: checkRedis }];
 
 async function checkRedis({ config: { redisUrl } }: Deployment): Promise<Finding> {
   if (redisUrl === undefined) {
-    return skip('SVC_REDIS_URL is not set; each process enforces its share of request rates.');
+    return skip('SVC_REDIS_URL is not set; request rates are counted without Redis.');
   }
   // The client is loaded only if it is used.
   const { openRedis } = await import('../../platform/rates/redis-connection.ts');
@@ -22,7 +22,7 @@ async function checkRedis({ config: { redisUrl } }: Deployment): Promise<Finding
   } catch (error) {
     return fail(
       `Does not respond: ${(error as Error).message || (error as NodeJS.ErrnoException).code}.`,
-      'Start it, or correct SVC_REDIS_URL. Until then each process enforces its share of request rates.',
+      'Start it, or correct SVC_REDIS_URL. Until then request rates are counted without it.',
     );
   }
 }

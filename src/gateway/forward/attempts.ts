@@ -11,9 +11,11 @@ import {
   type Connections,
 } from '../../capabilities/integration/connections/index.ts';
 import type { Cancellation } from './cancellation.ts';
+import { type KeyRedaction, keyRedaction } from './key-redaction.ts';
 import { type ProviderClient, type ProviderResponse, ProviderUnreachable } from './provider-client.ts';
 import { requestHeaders } from './provider-headers.ts';
 import { readAll } from './read-all.ts';
+import { receivedBody } from './response-body.ts';
 
 export interface ForwardedCall {
   readonly method: string;
@@ -23,8 +25,10 @@ export interface ForwardedCall {
   bodyFor(connection: Connection): Buffer | undefined;
   /** Called before each attempt. */
   onAttempt?(connection: Connection): void;
-  /** Called with the body of each response that is not passed on: it may report usage. */
-  onDiscarded?(status: number, body: Buffer): void;
+  /** Returns true if the provider may charge for a response that is an error, and does not say how much. */
+  mayBeCharged?(failure: FailedAttempt): boolean;
+  /** Called with each response that is not passed on: it may report usage. */
+  onDiscarded?(failure: FailedAttempt): void;
   /** Called for each attempt that the provider may charge for although it sent no response. */
   onUnanswered?(): void;
   /** Called before another attempt follows such an attempt. Resolves to false if the cost of both cannot be held. */
@@ -33,11 +37,20 @@ export interface ForwardedCall {
   readonly cut?: Cancellation;
 }
 
+/** A response that is an error, with what was read of its body. */
+export interface FailedAttempt {
+  readonly connection: Connection;
+  readonly response: ProviderResponse;
+  readonly bytes: Buffer;
+}
+
 export type AttemptsResult =
   | {
       readonly kind: 'response';
       readonly connection: Connection;
       readonly response: ProviderResponse;
+      /** Removes the key that was sent. */
+      readonly redaction: KeyRedaction;
       readonly attempts: number;
     }
   | {
@@ -89,7 +102,13 @@ export async function attemptCall(
       return last;
     }
     if (last.kind === 'response') {
-      await discard(last.response, call);
+      const { connection: failed, response } = last;
+      const { bytes, isWhole } = await readAll(response.body, discardedBytesMax);
+      const failure = { connection: failed, response, bytes };
+      if (call.mayBeCharged?.(failure) === true && (await call.coverAnother?.()) === false) {
+        return { ...last, response: { ...response, body: receivedBody(bytes, isWhole) } };
+      }
+      call.onDiscarded?.(failure);
     } else if (last.mayBeCharged && (await call.coverAnother?.()) === false) {
       return last;
     }
@@ -118,20 +137,30 @@ async function attemptOnce(
       cut: call.cut,
     });
   try {
-    let response = await send(connection.apiKey());
+    let key = connection.apiKey();
+    let response = await send(key);
     const previous = isKeyRejected(response.status) ? connection.previousApiKey() : undefined;
     if (previous !== undefined) {
-      await discard(response, call);
-      response = await send(previous);
+      await readAll(response.body, discardedBytesMax);
+      key = previous;
+      response = await send(key);
     }
-    const { status } = response;
+    const redaction = keyRedaction(key);
+    const { status, body, isEncoded } = response;
     if (isRetryable(status) || isKeyRejected(status)) {
       connections.failed(connection.id, { reason: 'status', status });
     } else {
       connections.succeeded(connection.id);
     }
     countAttempt(isRetryable(status) ? 'retryable' : status >= 400 ? 'client_error' : 'success');
-    return { kind: 'response', connection, response, attempts };
+    const headers = redaction.headers(response.headers);
+    return {
+      kind: 'response',
+      connection,
+      response: { status, headers, body, isEncoded },
+      redaction,
+      attempts,
+    };
   } catch (error) {
     if (!(error instanceof ProviderUnreachable) && !(error instanceof ConnectionKeyUnavailable)) {
       throw error;
@@ -183,13 +212,6 @@ function retryAfterMs({ headers }: ProviderResponse): number | undefined {
   const seconds = Number(value);
   const ms = Number.isFinite(seconds) ? seconds * 1_000 : new Date(value).getTime() - Date.now();
   return Number.isFinite(ms) && ms >= 0 ? ms : undefined;
-}
-
-async function discard({ status, body }: ProviderResponse, { onDiscarded }: ForwardedCall): Promise<void> {
-  const read = await readAll(body, discardedBytesMax);
-  if (read.isWhole) {
-    onDiscarded?.(status, read.bytes);
-  }
 }
 
 /** Returns early if the client leaves. */

@@ -26,8 +26,10 @@ export interface ProviderRequest {
 export interface ProviderResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
-  /** Decompressed, unless its encoding is unknown. Fails if the response breaks off or is silent for too long. */
+  /** Decompressed, unless `isEncoded`. Fails if the response breaks off or is silent for too long. */
   readonly body: BodySource;
+  /** True if the body has an encoding that is not known: neither usage nor output can be read from it. */
+  readonly isEncoded: boolean;
 }
 
 export interface ProviderClient {
@@ -183,13 +185,23 @@ class ResponseReceiver implements Dispatcher.DispatchHandler {
     }
     const body = new ReceivedBody(controller);
     this.#body = body;
-    const decoder = decoderOf(received['content-encoding']);
-    if (decoder === undefined) {
-      this.#resolve({ status, headers: received, body });
+    const encoding = received['content-encoding'];
+    if (encoding === undefined) {
+      this.#resolve({ status, headers: received, body, isEncoded: false });
+      return;
+    }
+    const decoders = decodersOf(encoding);
+    if (decoders === undefined) {
+      this.#resolve({ status, headers: received, body, isEncoded: true });
       return;
     }
     const { 'content-encoding': _, ...headers } = received;
-    this.#resolve({ status, headers, body: decodedBody(body, decoder) });
+    this.#resolve({
+      status,
+      headers,
+      body: decoders.reduce(decodedBody, body as BodySource),
+      isEncoded: false,
+    });
   }
 
   onResponseData(_: Dispatcher.DispatchController, chunk: Buffer): void {
@@ -204,7 +216,7 @@ class ResponseReceiver implements Dispatcher.DispatchHandler {
   onResponseError(_: Dispatcher.DispatchController, error: Error): void {
     this.#cut?.off(this.#onCut);
     if (this.#body === undefined) {
-      this.#reject(unreachable(error, this.#host, this.#isSent && this.#cut?.isCancelled === true));
+      this.#reject(unreachable(error, this.#host, this.#isSent));
     } else {
       this.#body.broken();
     }
@@ -212,27 +224,36 @@ class ResponseReceiver implements Dispatcher.DispatchHandler {
 }
 
 /**
- * A provider that is silent until the timeout may work on the request, and charge for it. One that closes the connection
- * without a response has failed, as after a 5xx.
+ * A provider that has the request may work on it, and charge for it: also one that is silent until the timeout, or closes the connection
+ * without a response. A request that was never sent costs nothing.
  */
-function unreachable(error: unknown, host: string, isAborted: boolean): ProviderUnreachable {
-  const isSilent = error instanceof errors.HeadersTimeoutError;
-  const isTimeout = isSilent || error instanceof errors.ConnectTimeoutError;
+function unreachable(error: unknown, host: string, isSent: boolean): ProviderUnreachable {
+  const isTimeout =
+    error instanceof errors.HeadersTimeoutError || error instanceof errors.ConnectTimeoutError;
   const reason = error instanceof Error ? ((error as NodeJS.ErrnoException).code ?? error.name) : 'unknown';
-  return new ProviderUnreachable(`${host}: ${reason}`, isTimeout, isSilent || isAborted);
+  return new ProviderUnreachable(`${host}: ${reason}`, isTimeout, isSent);
 }
 
-/** The gateway requests no compression; a provider that compresses nevertheless is decoded. An unknown encoding is passed on. */
-function decoderOf(encoding: string | string[] | undefined): Transform | undefined {
-  switch (String(encoding).trim().toLowerCase()) {
-    case 'gzip':
-    case 'x-gzip':
-      return createGunzip();
-    case 'deflate':
-      return createInflate();
-    case 'br':
-      return createBrotliDecompress();
-    default:
-      return undefined;
-  }
+const encodingsMax = 3;
+
+/**
+ * The gateway requests no compression; a provider that compresses nevertheless is decoded, also twice. Returns the decoders in the order in
+ * which they apply; undefined if one is not known. Each decodes at the pace of its reader, which bounds the size.
+ */
+function decodersOf(encoding: string | string[]): readonly Transform[] | undefined {
+  const names = String(encoding)
+    .split(',')
+    .map((name) => name.trim().toLowerCase())
+    .filter((name) => name !== '' && name !== 'identity');
+  const creators = names.reverse().map((name) => decoders.get(name));
+  return names.length > encodingsMax || creators.includes(undefined)
+    ? undefined
+    : creators.map((create) => (create as () => Transform)());
 }
+
+const decoders: ReadonlyMap<string, () => Transform> = new Map([
+  ['gzip', () => createGunzip()],
+  ['x-gzip', () => createGunzip()],
+  ['deflate', () => createInflate()],
+  ['br', () => createBrotliDecompress()],
+]);

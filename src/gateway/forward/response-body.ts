@@ -124,6 +124,24 @@ export class ReceivedBody implements BodySource {
   }
 }
 
+/** Returns a body that was received already. */
+export function receivedBody(bytes: Buffer, isWhole: boolean): BodySource {
+  return {
+    read(sink) {
+      sink.data(bytes);
+      if (isWhole) {
+        sink.end();
+      } else {
+        sink.broken();
+      }
+    },
+    pause: () => undefined,
+    resume: () => undefined,
+    isPaused: false,
+    destroy: () => undefined,
+  };
+}
+
 /** Returns the body without its compression. */
 export function decodedBody(source: BodySource, decoder: Transform): BodySource {
   decoder.pause();

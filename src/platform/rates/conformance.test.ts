@@ -1,20 +1,27 @@
-/** The guarantees of both limiters. Redis uses its own clock, so tests wait in real time; waits are a few seconds at most. */
+/** The guarantees of all limiters. Redis uses its own clock, so tests wait in real time; waits are a few seconds at most. */
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { eventually } from '../../../test/support/eventually.ts';
 import { endAllRedis, findRedis, type RedisServer, startRedis } from '../../../test/support/redis.ts';
+import { makePlace, openPlace, type Place } from '../../../test/support/test-database.ts';
+import type { Database } from '../db/database.ts';
 import { createLog } from '../log.ts';
 import { createInMemoryRateLimiter } from './in-memory-rate-limiter.ts';
+import { createPostgresRateLimiter } from './postgres-rate-limiter.ts';
 import type { RateDebit, RateLimiter } from './rate-limiter.ts';
 import { createRedisRateLimiter } from './redis-rate-limiter.ts';
 
 interface Subject {
   readonly limiter: RateLimiter;
+  /** The limiter of a second process, if processes share the rates. */
+  readonly other?: RateLimiter;
   nowMs(): number;
   pass(seconds: number): Promise<void>;
 }
 
 let redis: RedisServer | undefined;
+let place: Place;
+let db: Database;
 
 async function inMemory(): Promise<Subject> {
   let nowMs = Date.parse('2026-11-15T12:00:00Z');
@@ -27,17 +34,42 @@ async function inMemory(): Promise<Subject> {
   };
 }
 
-async function inRedis(): Promise<Subject> {
+async function inDatabase(): Promise<Subject> {
+  let nowMs = Date.parse('2026-11-15T12:00:00Z');
+  const now = () => new Date(nowMs);
+  const open = () =>
+    createPostgresRateLimiter({
+      db,
+      clock: { now, agreed: now },
+      log: createLog('silent'),
+      share: () => 2,
+    });
+  return {
+    limiter: open(),
+    other: open(),
+    nowMs: () => nowMs,
+    async pass(seconds) {
+      nowMs += seconds * 1_000;
+    },
+  };
+}
+
+async function openRedisLimiter(): Promise<RateLimiter> {
   const limiter = createRedisRateLimiter({
     url: redis?.url ?? '',
     log: createLog('silent'),
-    share: () => 1,
+    withoutRedis: createInMemoryRateLimiter({ share: () => 1 }),
     // Long, because the machine may be busy and the tests would not notice a fallback to memory.
     answerWithinMs: 10_000,
   });
   await eventually(() => expect(limiter.connected).toBe(true));
+  return limiter;
+}
+
+async function inRedis(): Promise<Subject> {
   return {
-    limiter,
+    limiter: await openRedisLimiter(),
+    other: await openRedisLimiter(),
     nowMs: () => Date.now(),
     async pass(seconds) {
       await pause(seconds * 1_000);
@@ -46,14 +78,21 @@ async function inRedis(): Promise<Subject> {
 }
 
 const subjects = [
-  { name: 'memory', open: inMemory },
-  ...(findRedis() === undefined ? [] : [{ name: 'redis', open: inRedis }]),
+  { name: 'memory', open: inMemory, setsClock: true, isShared: false },
+  { name: 'the database', open: inDatabase, setsClock: true, isShared: true },
+  ...(findRedis() === undefined ? [] : [{ name: 'redis', open: inRedis, setsClock: false, isShared: true }]),
 ];
 
 beforeAll(async () => {
+  place = await makePlace({ migrated: true });
+  db = await openPlace(place);
   redis = findRedis() === undefined ? undefined : await startRedis();
 });
-afterAll(endAllRedis);
+afterAll(async () => {
+  await endAllRedis();
+  await db.close();
+  await place.remove();
+});
 
 /** Seconds to wait for Redis: fewer than the most if the machine is busy. */
 const upTo = (most: number) => Array.from({ length: most }, (_, index) => index + 1);
@@ -65,13 +104,14 @@ function bucket(more: Partial<RateDebit> = {}): RateDebit {
   return { key: `org_1:${keys}`, limit: 4n, windowSeconds: 3_600, burst: 4n, amount: 1n, ...more };
 }
 
-describe.each(subjects)('the rate limiter in $name', ({ open }) => {
+describe.each(subjects)('the rate limiter in $name', ({ open, setsClock, isShared }) => {
   let subject: Subject;
   beforeAll(async () => {
     subject = await open();
   });
   afterAll(async () => {
     await subject.limiter.close();
+    await subject.other?.close();
   });
   const take = async (...debits: RateDebit[]) => subject.limiter.take(debits, subject.nowMs());
   const passes = async (...debits: RateDebit[]) => (await take(...debits)).allowed;
@@ -204,6 +244,47 @@ describe.each(subjects)('the rate limiter in $name', ({ open }) => {
     const tighter = { ...calls, limit: 5n, burst: 5n };
     expect([await passes({ ...tighter, amount: 5n }), await passes(tighter)]).toEqual([true, false]);
     expect(await waitFor({ ...tighter, limit: 3_600n, burst: 10n })).toBe(1);
+  });
+
+  test.runIf(isShared).each([
+    { limit: 5n, rolling: false },
+    { limit: 5n, rolling: true },
+    { limit: 1n, rolling: false },
+    { limit: 1n, rolling: true },
+  ])(
+    'two processes together allow exactly the limit of $limit, and no wait exceeds the window (rolling: $rolling)',
+    async ({ limit, rolling }) => {
+      const calls = bucket({ limit, burst: limit, rolling });
+      const limiters = [subject.limiter, subject.other as RateLimiter];
+      const verdicts = await Promise.all(
+        Array.from({ length: 20 }, (_, call) =>
+          (limiters[call % 2] as RateLimiter).take([calls], subject.nowMs()),
+        ),
+      );
+      const denials = verdicts.flatMap((verdict) => (verdict.allowed ? [] : [verdict.retryAfterSeconds]));
+      expect(denials).toHaveLength(20 - Number(limit));
+      expect(Math.max(...denials)).toBeLessThanOrEqual(calls.windowSeconds);
+    },
+  );
+
+  test.runIf(isShared)('one of two processes can use the whole limit, also at once', async () => {
+    for (const rolling of [false, true]) {
+      const calls = bucket({ limit: 5n, burst: 5n, amount: 5n, rolling });
+      expect((await subject.other?.take([calls], subject.nowMs()))?.allowed).toBe(true);
+      expect(await passes({ ...calls, amount: 1n })).toBe(false);
+    }
+  });
+
+  test.runIf(setsClock)('no wait exceeds the window after a clock that was ahead is set back', async () => {
+    for (const rolling of [false, true]) {
+      const calls = bucket({ windowSeconds: 60, rolling });
+      await subject.pass(86_400);
+      await take({ ...calls, amount: 4n });
+      await subject.pass(-86_400);
+      expect(await waitFor({ ...calls, amount: 4n })).toBe(60);
+      await subject.pass(60);
+      expect(await passes({ ...calls, amount: 4n })).toBe(true);
+    }
   });
 
   test.each([

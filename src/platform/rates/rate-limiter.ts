@@ -1,7 +1,8 @@
 /**
- * The rate limiter interface. Rates are counted in this process (`in-memory-rate-limiter.ts`) or in a Redis that all
- * processes share (`redis-rate-limiter.ts`); both pass one suite, `conformance.test.ts`. A limiter never throws and never
- * delays a request for long: a rate limit protects the service, it does not guard money.
+ * The rate limiter interface. Rates are counted in this process (`in-memory-rate-limiter.ts`), or in a PostgreSQL
+ * (`postgres-rate-limiter.ts`) or Redis (`redis-rate-limiter.ts`) that all processes share; all pass one suite,
+ * `conformance.test.ts`. A limiter never throws and never delays a request for long: a rate limit protects the service, it
+ * does not guard money.
  */
 
 export interface RateDebit {
@@ -33,7 +34,7 @@ export type RateVerdict =
       readonly index: number;
       /**
        * Time after which all debits are allowed if nothing else is taken and none exceeds its maximum: an integer, at
-       * least 1.
+       * least 1, and at most the window, unless the amount of a debit exceeds its limit.
        */
       readonly retryAfterSeconds: number;
       /** For each debit that was denied, its index and the amount that its meter allows now. */

@@ -11,6 +11,7 @@ import { endAllRedis, findRedis, type RedisServer, startRedis } from '../../../t
 import { seedsOf } from '../../../test/support/seeds.ts';
 import { type Bucket, type Rate, type Rolling, rollingWindow, tokenBucket } from '../../kernel/rate.ts';
 import { createLog } from '../log.ts';
+import { createInMemoryRateLimiter } from './in-memory-rate-limiter.ts';
 import type { RateDebit } from './rate-limiter.ts';
 import { createRedisRateLimiter, type RedisOptions, type RedisRateLimiter } from './redis-rate-limiter.ts';
 import { rateScript, scriptCall, verdictOf } from './redis-script.ts';
@@ -23,7 +24,7 @@ const limiters: RedisRateLimiter[] = [];
 function newLimiter(options: Pick<RedisOptions, 'url'> & Partial<RedisOptions>): RedisRateLimiter {
   const limiter = createRedisRateLimiter({
     log: createLog('silent'),
-    share: () => 1,
+    withoutRedis: createInMemoryRateLimiter({ share: () => 1 }),
     retryEveryMs: 50,
     ...options,
   });
@@ -85,6 +86,7 @@ withRedis('the script', () => {
       laterMs: fc.oneof(
         fc.constant(0),
         fc.integer({ min: -500, max: 3_000 }),
+        fc.integer({ min: -10_000_000, max: -900 }),
         fc.integer({ min: 0, max: 100_000_000 }),
       ),
       percent: fc.bigInt(0n, 110n),
@@ -107,6 +109,8 @@ withRedis('the script', () => {
           const amount = ((rolling ? rate.limit : rate.burst) * percent + 99n) / 100n;
           const takes = [{ key: `org:${key}`, ...rate, rolling, amount }];
           const verdict = verdictOf(takes, await run('take', takes, nowMs));
+          window = window && rollingWindow.notAhead(window, nowMs);
+          bucket = bucket && tokenBucket.notAhead(bucket, nowMs);
           const expected = rolling
             ? rollingWindow.take(whole, window, amount, nowMs)
             : tokenBucket.take(whole, bucket, amount, nowMs);
@@ -226,7 +230,14 @@ withRedis('while Redis is unavailable', () => {
   test('killed and restarted: no call fails, each process allows its share, and one warning is logged', async () => {
     const server = await startRedis();
     const { log, lines } = logged();
-    const limiter = await connected(newLimiter({ url: server.url, log, share: () => 5, ...patient }));
+    const limiter = await connected(
+      newLimiter({
+        url: server.url,
+        log,
+        withoutRedis: createInMemoryRateLimiter({ share: () => 5 }),
+        ...patient,
+      }),
+    );
     const inFlight = passing(limiter, hourly('in flight'));
     await server.kill();
     // Some calls were counted in Redis and some in memory, so at most both limits together were allowed.
@@ -247,7 +258,12 @@ withRedis('while Redis is unavailable', () => {
     const server = await startRedis();
     const { log, lines } = logged();
     const limiter = await connected(
-      newLimiter({ url: server.url, log, share: () => 5, answerWithinMs: 100 }),
+      newLimiter({
+        url: server.url,
+        log,
+        withoutRedis: createInMemoryRateLimiter({ share: () => 5 }),
+        answerWithinMs: 100,
+      }),
     );
     server.freeze();
     // All calls return while Redis does not respond.

@@ -1,11 +1,10 @@
 /**
  * Counts rates in Redis or Valkey, so that any number of processes share them exactly. While Redis is unavailable or
- * too slow, this process counts in memory and allows its share; a broken connection is replaced in the background.
+ * too slow, rates are counted without it; a broken connection is replaced in the background.
  * Neither takes over the meters of the other: the first outage starts with unused meters in this process, and a Redis
  * that has lost its data starts with unused meters too. Rates are not persisted.
  */
 import type { Log } from '../log.ts';
-import { createInMemoryRateLimiter } from './in-memory-rate-limiter.ts';
 import {
   allowed,
   type RateDebit,
@@ -24,8 +23,8 @@ export interface RedisRateLimiter extends RateLimiter {
 export interface RedisOptions {
   readonly url: string;
   readonly log: Log;
-  /** Number of live processes among which the limits are divided while Redis is unavailable. */
-  share(): number;
+  /** Counts the rates while Redis is unavailable. It is closed with this limiter. */
+  readonly withoutRedis: RateLimiter;
   readonly answerWithinMs?: number;
   readonly retryEveryMs?: number;
 }
@@ -34,10 +33,9 @@ export interface RedisOptions {
 const trial: readonly RateDebit[] = [{ key: 'trial:', limit: 1n, windowSeconds: 1, burst: 1n, amount: 0n }];
 
 export function createRedisRateLimiter(options: RedisOptions): RedisRateLimiter {
-  const { url, log, share, answerWithinMs = 100, retryEveryMs = 1_000 } = options;
-  const memory = createInMemoryRateLimiter({ share });
-  /** Debits that were taken in memory must not be given back to Redis. */
-  const takenFromMemory = new WeakSet<readonly RateDebit[]>();
+  const { url, log, withoutRedis, answerWithinMs = 100, retryEveryMs = 1_000 } = options;
+  /** Debits that were taken without Redis must not be given back to it. */
+  const takenWithoutRedis = new WeakSet<readonly RateDebit[]>();
   /** Undefined while Redis is unavailable. */
   let connection: RedisConnection | undefined;
   let outageLogged = false;
@@ -45,12 +43,9 @@ export function createRedisRateLimiter(options: RedisOptions): RedisRateLimiter 
   let timer: NodeJS.Timeout | undefined;
   let connecting = connect();
 
-  function takeFromMemory(debits: readonly RateDebit[], nowMs: number): RateVerdict {
-    const verdict = memory.take(debits, nowMs);
-    if (verdict.allowed) {
-      takenFromMemory.add(debits);
-    }
-    return verdict;
+  function takeWithoutRedis(debits: readonly RateDebit[], nowMs: number): RateVerdict | Promise<RateVerdict> {
+    takenWithoutRedis.add(debits);
+    return withoutRedis.take(debits, nowMs);
   }
 
   async function takeFromRedis(
@@ -62,7 +57,7 @@ export function createRedisRateLimiter(options: RedisOptions): RedisRateLimiter 
       return verdictOf(debits, await responseOf(redis, scriptCall('take', debits)));
     } catch (error) {
       disconnect(redis, error);
-      return takeFromMemory(debits, nowMs);
+      return takeWithoutRedis(debits, nowMs);
     }
   }
 
@@ -107,10 +102,7 @@ export function createRedisRateLimiter(options: RedisOptions): RedisRateLimiter 
     }
     if (!outageLogged) {
       outageLogged = true;
-      log.warn(
-        { reason: String(error) },
-        'Redis is unavailable; each process allows its share of request rates',
-      );
+      log.warn({ reason: String(error) }, 'Redis is unavailable; request rates are counted without it');
     }
     timer = setTimeout(
       () => {
@@ -130,12 +122,12 @@ export function createRedisRateLimiter(options: RedisOptions): RedisRateLimiter 
         return allowed;
       }
       return connection === undefined
-        ? takeFromMemory(debits, nowMs)
+        ? takeWithoutRedis(debits, nowMs)
         : takeFromRedis(connection, debits, nowMs);
     },
     giveBack(debits, nowMs, amounts) {
-      if (takenFromMemory.delete(debits)) {
-        memory.giveBack(debits, nowMs, amounts);
+      if (takenWithoutRedis.delete(debits)) {
+        withoutRedis.giveBack(debits, nowMs, amounts);
       } else if (connection !== undefined && debits.length > 0) {
         const redis = connection;
         responseOf(redis, scriptCall('back', returnedDebits(debits, amounts))).catch((error) =>
@@ -149,6 +141,7 @@ export function createRedisRateLimiter(options: RedisOptions): RedisRateLimiter 
       connection?.destroy();
       connection = undefined;
       await connecting;
+      await withoutRedis.close();
     },
   };
 }

@@ -5,7 +5,7 @@
  * are split, and windows longer than a day are counted in seconds. Larger numbers (a rate in nanodollars of more than four
  * million dollars) are counted in coarser units, rounded towards denial.
  */
-import { bucketWaitSeconds, rollingParts, wholeSeconds } from '../../kernel/rate.ts';
+import { aheadMsMax, bucketWaitSeconds, rollingParts, wholeSeconds } from '../../kernel/rate.ts';
 import { type AvailableAmount, allowed, type RateDebit, type RateVerdict } from './rate-limiter.ts';
 
 /**
@@ -36,6 +36,12 @@ function bucket.load(key, take)
   end
   local level, rest, at, window = unpack(cmsgpack.unpack(raw))
   return { level = level, rest = window == take.window and rest or 0, at = at }
+end
+function bucket.moveBack(state)
+  if state.at - nowMs > ${aheadMsMax} then
+    state.at = nowMs
+    return true
+  end
 end
 function bucket.fill(state, take)
   local ticks = math.floor((nowMs - state.at) / take.tick)
@@ -80,6 +86,14 @@ function rolling.load(key)
   local raw = redis.call('GET', key)
   return raw and cmsgpack.unpack(raw) or {}
 end
+function rolling.moveBack(state)
+  if #state > 0 and state[#state - 1] - nowMs > ${aheadMsMax} then
+    for i = 1, #state, 3 do
+      state[i], state[i + 1] = math.min(state[i], nowMs), math.min(state[i + 1], nowMs)
+    end
+    return true
+  end
+end
 function rolling.take(state, take)
   local windowMs = take.window * take.tick
   local at = math.max(nowMs, state[#state - 1] or nowMs)
@@ -101,7 +115,7 @@ function rolling.take(state, take)
       excess = excess - live[i + 2]
       goneAt = live[i + 1] + windowMs
     end
-    return { math.max(0, take.limit - total), goneAt - nowMs, 0 }
+    return { math.max(0, take.limit - total), math.min(goneAt - nowMs, windowMs), 0 }
   end
   local last = #live
   if last > 0 and (at - live[last - 2]) * ${rollingParts} < windowMs then
@@ -156,8 +170,15 @@ for i, key in ipairs(KEYS) do
     amount = tonumber(ARGV[at + 5]),
   }
   local sort = sorts[take.sort]
-  local meter = meters[key] or { state = sort.load(key, take) }
-  meters[key] = meter
+  local meter = meters[key]
+  if not meter then
+    meter = { state = sort.load(key, take) }
+    meters[key] = meter
+    -- Saved also if the call is denied: otherwise the meter would wait for the clock that was wrong.
+    if sort.moveBack(meter.state) then
+      sort.save(key, meter.state, take)
+    end
+  end
   meter.take = take
   -- What was not there was untouched or is long gone: there is nothing to give back to.
   if not (action == 'back' and meter.state.untouched) then

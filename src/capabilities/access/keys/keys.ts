@@ -35,6 +35,8 @@ export interface KeyDraft {
   readonly rotatedFrom?: string;
   /** Default: none. */
   readonly attribution?: Attribution;
+  /** The key or member that creates the key; undefined for a command. */
+  readonly createdBy?: string;
 }
 
 export interface NewKey {
@@ -103,6 +105,7 @@ export async function mintKey(
     last_used_at: null,
     attribution: values,
     attribution_locked: locked,
+    created_by: draft.createdBy ?? null,
   };
   await insertKey(tx, key);
   if (key.org_id !== null) {
@@ -140,6 +143,7 @@ export async function rotateKey(
     expiresAt: request.expires_at === undefined ? expiresAt : new Date(request.expires_at),
     rotatedFrom: before.id,
     attribution: attributionIn(before),
+    createdBy: caller.keyId,
   });
   const overlapMs = (request.overlap_seconds ?? 0) * 1_000;
   const end = overlapMs === 0 ? { revoked_at: now } : { ends_at: new Date(now.getTime() + overlapMs) };

@@ -35,6 +35,8 @@ export interface KeyRow {
   readonly last_used_at: Date | null;
   readonly attribution: AttributionValues;
   readonly attribution_locked: readonly AttributionField[];
+  /** The key or member that created the key. Null if it was created by a command, or before creators were recorded. */
+  readonly created_by: string | null;
 }
 
 const stored = [
@@ -54,6 +56,7 @@ const stored = [
   'last_used_at',
   'attribution',
   'attribution_locked',
+  'created_by',
 ] as const satisfies readonly (keyof KeyRow)[];
 
 /** Columns of a `KeyRow`, with the scopes in force. */
@@ -66,7 +69,7 @@ const columns = columnsOf('keys');
 export async function insertKey(tx: Queryable, key: KeyRow): Promise<void> {
   await tx.query(
     `INSERT INTO keys (${stored.join(', ')}, scopes_generation)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)`,
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)`,
     [
       key.org_id,
       key.id,
@@ -84,6 +87,7 @@ export async function insertKey(tx: Queryable, key: KeyRow): Promise<void> {
       key.last_used_at,
       JSON.stringify(key.attribution),
       key.attribution_locked,
+      key.created_by,
       currentScopeGeneration,
     ],
   );
@@ -137,36 +141,39 @@ export async function lockKey(
   return row;
 }
 
-/**
- * Returns whether two keys or members are the same holder: both keys are rotations of the same first key, or both belong to
- * the same member, to whom a key is locked.
- */
-export async function isSameHolder(
-  db: Queryable,
-  orgId: string,
-  one: string,
-  other: string,
-): Promise<boolean> {
-  const holders = await db.query<{ key_id: string; holder_id: string }>(
+/** Ids of keys and members behind a key. */
+export interface KeyOrigins {
+  /** The key itself, those that it was rotated from, and the member to whom it is locked. */
+  readonly holders: readonly string[];
+  /** The keys and members that created it: directly, through other keys, or by a rotation. */
+  readonly creators: readonly string[];
+}
+
+/** A member, who is not a key, has no origins but the own id. */
+export async function findKeyOrigins(db: Queryable, orgId: string, keyId: string): Promise<KeyOrigins> {
+  const line = await db.query<{
+    id: string;
+    is_holder: boolean;
+    member_id: string | null;
+    creator: string | null;
+  }>(
     `WITH RECURSIVE line AS (
-       SELECT id AS key_id, id, rotated_from FROM keys WHERE org_id = $1 AND id = ANY($2)
+       SELECT id, true AS is_holder FROM keys WHERE org_id = $1 AND id = $2
        UNION
-       SELECT line.key_id, keys.id, keys.rotated_from
-         FROM keys JOIN line ON keys.id = line.rotated_from WHERE keys.org_id = $1
+       SELECT origin.id, is_holder AND origin.id IS NOT DISTINCT FROM key.rotated_from
+         FROM line JOIN keys AS key ON key.org_id = $1 AND key.id = line.id
+         JOIN keys AS origin ON origin.org_id = $1 AND origin.id IN (key.rotated_from, key.created_by)
      )
-     SELECT key_id, id AS holder_id FROM line WHERE rotated_from IS NULL
-     UNION ALL
-     SELECT id, attribution ->> 'member_id' FROM keys
-      WHERE org_id = $1 AND id = ANY($2) AND 'member_id' = ANY(attribution_locked)`,
-    [orgId, [one, other]],
+     SELECT id, is_holder, created_by AS creator,
+            CASE WHEN id = $2 AND 'member_id' = ANY(attribution_locked) THEN attribution ->> 'member_id' END AS member_id
+       FROM line JOIN keys USING (id) WHERE org_id = $1`,
+    [orgId, keyId],
   );
-  // The id of a member is not that of a key, so it has no rows.
-  const holdersOf = (id: string) => [
-    id,
-    ...holders.filter(({ key_id }) => key_id === id).map(({ holder_id }) => holder_id),
-  ];
-  const others = holdersOf(other);
-  return holdersOf(one).some((holder) => others.includes(holder));
+  const keys = line.filter(({ is_holder }) => is_holder).map(({ id }) => id);
+  return {
+    holders: [keyId, ...keys, ...line.flatMap(({ member_id }) => member_id ?? [])],
+    creators: line.flatMap(({ creator }) => creator ?? []),
+  };
 }
 
 /** Returns the roles of keys by id. */

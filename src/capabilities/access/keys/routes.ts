@@ -144,8 +144,14 @@ function operatorKeyRoutes({ db, ...minting }: KeyDependencies): Route[] {
       body: MintOperatorKey,
       success: 201,
       response: MintedKey,
-      async handler({ body, now }, tx) {
-        const operatorDraft = { ...draft(body), orgId: null, role: 'operator', scopes: [] } as const;
+      async handler({ body, caller, now }, tx) {
+        const operatorDraft = {
+          ...draft(body),
+          orgId: null,
+          role: 'operator',
+          scopes: [],
+          createdBy: caller.keyId,
+        } as const;
         return minted(await mintKey(tx, minting, now, operatorDraft), now);
       },
     }),
@@ -220,7 +226,7 @@ function orgDraft(caller: Caller, { attribution, attribution_locked, ...rest }: 
     ...(attribution && { attribution }),
     ...(attribution_locked && { attribution_locked }),
   };
-  return { ...draft(rest), attribution: newAttribution(caller, stated) };
+  return { ...draft(rest), attribution: newAttribution(caller, stated), createdBy: caller.keyId };
 }
 
 /** Converts the fields of a request to those of a draft. */

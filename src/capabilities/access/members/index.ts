@@ -3,6 +3,6 @@ export { createMemberLinks } from './links.ts';
 export { createMemberMails, encryptedColumns } from './mails.ts';
 export { viewMember } from './members.ts';
 export { memberPages } from './pages.ts';
-export { selectMembers } from './queries.ts';
+export { findMemberships, selectMembers } from './queries.ts';
 export { memberRoutes } from './routes.ts';
 export { InviteMember } from './schema.ts';

@@ -135,6 +135,30 @@ describe('a signed-in member', () => {
     expect(json.data.map((member: { id: string }) => member.id)).toContain(id);
   });
 
+  test('who was removed and invited again has the new role, and nothing of the old access', async () => {
+    const email = 'returns@example.com';
+    const invited = (await byOwner('POST', '', { email, role: 'admin' })).json;
+    const before = cookieOf(await postForm(world, pathOf(invited.sign_in_url), {}));
+    const oldLink = (await byOwner('POST', `/${invited.id}/sign-in-link`)).json.sign_in_url;
+    await byOwner('DELETE', `/${invited.id}`);
+    const again = (await byOwner('POST', '', { email, role: 'viewer' })).json;
+    expect(outcome(await byOwner('POST', '', { email, role: 'owner' })), 'invited twice').toEqual([
+      409,
+      'conflict',
+    ]);
+    expect((await postForm(world, pathOf(oldLink), {})).status).toBe(410);
+    const after = cookieOf(await postForm(world, pathOf(again.sign_in_url), {}));
+    expect(outcome(await readOrg(before))).toEqual([401, 'session_revoked']);
+    expect((await readOrg(after)).status).toBe(200);
+    const mint = await world.request('POST', `/v1/orgs/${org.id}/keys`, {
+      headers: { cookie: after, 'sec-fetch-site': 'same-origin' },
+      body: { name: 'a', role: 'viewer', scopes: ['runs:read'] },
+    });
+    expect(outcome(mint)).toEqual([403, 'forbidden']);
+    expect((await byOwner('GET', `/${invited.id}`)).json).toMatchObject({ status: 'removed', role: 'admin' });
+    expect((await byOwner('GET', `/${again.id}`)).json).toMatchObject({ status: 'active', role: 'viewer' });
+  });
+
   test('can approve a request of a key, but not a request of their own', async () => {
     const asker = await join('member');
     const approver = await join('admin');

@@ -137,6 +137,30 @@ export async function wasRemoved(db: Queryable, orgId: string, emails: readonly 
   return removed.length > 0;
 }
 
+/**
+ * Returns the ids of all memberships of the same people: a person who was removed and invited again has several. Ids that are
+ * not those of members are left out.
+ */
+export async function findMemberships(
+  db: Queryable,
+  orgId: string,
+  memberIds: readonly string[],
+): Promise<string[]> {
+  const rows = await db.query<{ id: string }>(
+    `WITH RECURSIVE person AS (
+       SELECT id, email, issuer, subject FROM members WHERE org_id = $1 AND id = ANY($2)
+       UNION
+       SELECT other.id, other.email, other.issuer, other.subject
+         FROM members AS other JOIN person
+           ON other.email = person.email OR (other.issuer = person.issuer AND other.subject = person.subject)
+        WHERE other.org_id = $1
+     )
+     SELECT id FROM person`,
+    [orgId, memberIds],
+  );
+  return rows.map(({ id }) => id);
+}
+
 /** Returns whether the org has another owner who has joined. Must be called under the org's lock. */
 export async function hasOtherOwner(tx: Queryable, { org_id, id }: MemberRow): Promise<boolean> {
   const others = await tx.query(

@@ -237,6 +237,27 @@ describe('an approval', () => {
 });
 
 describe('deciding', () => {
+  /** Invites an admin and signs them in. */
+  const signedIn = async (email: string) => {
+    const invited = await here.call('POST', '/members', { email, role: 'admin' });
+    const joined = await postForm(world, new URL(invited.json.sign_in_url).pathname, {});
+    const headers = { cookie: cookieOf(joined), 'sec-fetch-site': 'same-origin' };
+    const call = (method: string, path: string, body: object) =>
+      world.request(method, path, { headers, body });
+    const run = { model: 'gpt-4o', cost_usd: '0.5' };
+    return {
+      id: invited.json.id as string,
+      call,
+      createKey: async (more = {}): Promise<string> => {
+        const body = { name: 'a', role: 'admin', scopes, ...more };
+        return (await call('POST', `/v1/orgs/${here.org.id}/keys`, body)).json.secret;
+      },
+      ask: async (): Promise<string> => (await call('POST', '/v1/runs', run)).json.error.details.approval_id,
+      approve: (id: string) => call('POST', `/v1/orgs/${here.org.id}/approvals/${id}/approve`, {}),
+    };
+  };
+  const approveWith = (key: string, id: string) => here.call('POST', `/approvals/${id}/approve`, {}, key);
+
   test('is not possible with the requesting key, whatever its role, nor with its successors', async () => {
     const admin = await world.mintKey(here.org, 'admin', scopes);
     const { approval_id } = (await here.run({}, admin.secret)).json.error.details;
@@ -260,33 +281,54 @@ describe('deciding', () => {
   });
 
   test('is not possible for a member with a request of their own key, nor the other way round', async () => {
-    const signedIn = async (email: string) => {
-      const invited = await here.call('POST', '/members', { email, role: 'admin' });
-      const joined = await postForm(world, new URL(invited.json.sign_in_url).pathname, {});
-      const headers = { cookie: cookieOf(joined), 'sec-fetch-site': 'same-origin' };
-      const call = (method: string, path: string, body: object) =>
-        world.request(method, path, { headers, body });
-      const ownKey = () => call('POST', `/v1/orgs/${here.org.id}/keys`, { name: 'a', role: 'admin', scopes });
-      return {
-        keys: [(await ownKey()).json.secret, (await ownKey()).json.secret],
-        call,
-        approve: (id: string) => call('POST', `/v1/orgs/${here.org.id}/approvals/${id}/approve`, {}),
-      };
-    };
     const ada = await signedIn('ada@example.com');
     const bob = await signedIn('bob@example.com');
-    const [first = '', second = ''] = ada.keys;
-    const approveWith = (key: string, id: string) => here.call('POST', `/approvals/${id}/approve`, {}, key);
-
+    const first = await ada.createKey();
+    const second = await ada.createKey();
     const byKey = (await here.run({}, first)).json.error.details.approval_id;
     expect(errorOf(await ada.approve(byKey))).toEqual([403, 'forbidden', {}]);
     expect(errorOf(await approveWith(second, byKey))).toEqual([403, 'forbidden', {}]);
     expect((await bob.approve(byKey)).status).toBe(200);
 
-    const run = await ada.call('POST', '/v1/runs', { model: 'gpt-4o', cost_usd: '0.5' });
-    const bySession = run.json.error.details.approval_id;
+    const bySession = await ada.ask();
     expect(errorOf(await approveWith(first, bySession))).toEqual([403, 'forbidden', {}]);
-    expect((await approveWith(bob.keys[0] ?? '', bySession)).status).toBe(200);
+    expect((await approveWith(await bob.createKey(), bySession)).status).toBe(200);
+  });
+
+  test('is not possible with a service key that the requesting member has created or rotated', async () => {
+    const ada = await signedIn('ada@example.com');
+    const service = { attribution: { member_id: null } };
+    const created = await ada.createKey(service);
+    const other = await world.mintKey(here.org, 'admin', scopes);
+    const rotated = await ada.call('POST', `/v1/orgs/${here.org.id}/keys/${other.id}/rotate`, {});
+    const byCreated = await here.call('POST', '/keys', { name: 'b', role: 'admin', scopes }, created);
+    const bySession = await ada.ask();
+    const byOwnKey = (await here.run({}, await ada.createKey())).json.error.details.approval_id;
+    for (const id of [bySession, byOwnKey]) {
+      for (const key of [created, rotated.json.secret, byCreated.json.secret]) {
+        expect(errorOf(await approveWith(key, id))).toEqual([403, 'forbidden', {}]);
+      }
+      expect((await here.approve(id)).status).toBe(200);
+    }
+    // The key acts for a service: its own requests are not those of the member.
+    const byService = (await here.run({}, created)).json.error.details.approval_id;
+    expect((await ada.approve(byService)).status).toBe(200);
+  });
+
+  test('is not possible for a member who was removed and invited again with earlier requests of their own', async () => {
+    const before = await signedIn('ada@example.com');
+    const ownKey = await before.createKey();
+    const service = await before.createKey({ attribution: { member_id: null } });
+    const earlier = (await here.run({}, ownKey)).json.error.details.approval_id;
+    expect((await here.call('DELETE', `/members/${before.id}`)).status).toBe(204);
+    const again = await signedIn('ada@example.com');
+    expect(again.id).not.toBe(before.id);
+    expect(errorOf(await again.approve(earlier))).toEqual([403, 'forbidden', {}]);
+    const later = await again.ask();
+    for (const key of [ownKey, service]) {
+      expect(errorOf(await approveWith(key, later))).toEqual([403, 'forbidden', {}]);
+    }
+    expect((await (await signedIn('bob@example.com')).approve(earlier)).status).toBe(200);
   });
 
   test('stores the reason of a denial, and the next attempt requests a new approval', async () => {

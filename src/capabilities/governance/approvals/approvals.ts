@@ -3,7 +3,8 @@ import { apiError, invalidField } from '../../../contract/api-error.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
 import type { Caller } from '../../../platform/http/routes/access.ts';
 import type { Change } from '../../../platform/http/routes/route.ts';
-import { isSameHolder } from '../../access/keys/index.ts';
+import { findKeyOrigins } from '../../access/keys/index.ts';
+import { findMemberships } from '../../access/members/index.ts';
 import { type ApprovalRow, findApproval, updateDecision } from './queries.ts';
 import type { ApprovalView, Approve } from './schema.ts';
 
@@ -121,7 +122,7 @@ async function lockPending(tx: Transaction, { caller, now, approvalId }: Decisio
   if (row === undefined) {
     throw apiError('not_found');
   }
-  if (await isSameHolder(tx, caller.tenantId, row.key_id, caller.keyId)) {
+  if (await isOwnRequest(tx, caller.tenantId, row.key_id, caller.keyId)) {
     throw apiError('forbidden', 'You cannot decide on your own request. Use a different key.');
   }
   if (row.state !== 'pending') {
@@ -131,4 +132,20 @@ async function lockPending(tx: Transaction, { caller, now, approvalId }: Decisio
     throw apiError('conflict', 'The approval is not pending: it has expired.');
   }
   return row;
+}
+
+/**
+ * Returns whether a key or member would decide on a request of its own: the requester has the same holder, or is the member, or
+ * a key of the member, who created the deciding key. A member may decide on requests of a service key that the member created.
+ */
+async function isOwnRequest(
+  tx: Transaction,
+  orgId: string,
+  requesterId: string,
+  deciderId: string,
+): Promise<boolean> {
+  const { holders: requesters } = await findKeyOrigins(tx, orgId, requesterId);
+  const { holders, creators } = await findKeyOrigins(tx, orgId, deciderId);
+  const members = await findMemberships(tx, orgId, [...holders, ...creators]);
+  return requesters.some((id) => holders.includes(id) || members.includes(id));
 }

@@ -16,7 +16,7 @@ import { decisionCounts } from '../../../ledger/metrics.ts';
 import { endedOrUnknown } from '../../../ledger/postings/ledger-writes.ts';
 import type { StoreResponse } from '../../../platform/http/routes/route.ts';
 import type { RateLimiter } from '../../../platform/rates/rate-limiter.ts';
-import { changed, type HoldDependencies, viewAndStore } from './holds.ts';
+import { changed, type HoldDependencies, rejectCallInProgress, viewAndStore } from './holds.ts';
 import type { HoldView, IncreaseHold } from './schema.ts';
 
 export interface IncreaseDependencies extends HoldDependencies {
@@ -36,6 +36,8 @@ export interface IncreaseCall {
   readonly storeResponse: StoreResponse | undefined;
   /** Null or undefined if the request is not idempotent. */
   readonly requestId: string | null | undefined;
+  /** True for the gateway, which alone may increase the holds of its calls. */
+  readonly isGateway?: boolean;
 }
 
 /**
@@ -53,6 +55,9 @@ export async function increaseHold(deps: IncreaseDependencies, call: IncreaseCal
       changed(deps, orgId, holdId, await endedOrUnknown(db, orgId, holdId)),
       storeResponse,
     );
+  }
+  if (call.isGateway !== true) {
+    rejectCallInProgress(hold);
   }
   const by = await amountsOf(deps, hold, body);
   const result = await increase(deps, call, hold, by);

@@ -15,7 +15,9 @@ const access = { kind: 'org', scope: 'edge:decide', role: 'member' } as const;
 const extend = {
   method: 'POST',
   summary: 'Extend a hold',
-  description: 'For a long stream. Returns `conflict` if the hold has ended; it can still be settled, late.',
+  description:
+    'For a long stream. Returns `conflict` if the hold has ended, which can still be settled, late, or if it belongs to a call ' +
+    'through the gateway.',
   access,
   body: ExtendHold,
   success: 200,
@@ -30,7 +32,8 @@ const increase = {
     'Raises the held amount by `output_tokens`, or by `cost_usd`, in every limit that applies to the hold, or returns the error ' +
     'of the limit that denies and leaves the hold as it was. For a stream that needs more than it has held: increase first, ' +
     'then continue. The increase counts in the windows of the admission, and takes from rate limits by tokens or cost. Send ' +
-    'an `Idempotency-Key`: a retry then raises the hold once. Returns `conflict` if the hold has ended.',
+    'an `Idempotency-Key`: a retry then raises the hold once. Returns `conflict` if the hold has ended, or belongs to a ' +
+    'call through the gateway.',
   access,
   body: IncreaseHold,
   success: 200,

@@ -48,6 +48,7 @@ export async function extendHold(
   storeResponse: StoreResponse | undefined,
 ): Promise<HoldView> {
   await deps.failOpen.importNow(orgId, [holdId]);
+  rejectCallInProgress(await deps.ledger.findHold(orgId, holdId));
   const change = await deps.ledger.extend(orgId, holdId, seconds);
   return viewAndStore(deps, changed(deps, orgId, holdId, change), storeResponse);
 }
@@ -81,13 +82,7 @@ export async function voidHold(
 ): Promise<void> {
   const { db, ledger, failOpen } = deps;
   await failOpen.importNow(orgId, [holdId]);
-  const open = await ledger.findHold(orgId, holdId);
-  if (open?.postIfUnsettled === true) {
-    throw apiError(
-      'conflict',
-      'The hold belongs to a call in progress through the gateway, and ends with it.',
-    );
-  }
+  rejectCallInProgress(await ledger.findHold(orgId, holdId));
   const change = await ledger.void(orgId, holdId);
   if (storeResponse === undefined) {
     changed(deps, orgId, holdId, change);
@@ -97,6 +92,16 @@ export async function voidHold(
     changed(deps, orgId, holdId, change);
   }
   await db.transaction((tx) => storeResponse(tx, undefined));
+}
+
+/** Only the gateway changes the hold of one of its calls. */
+export function rejectCallInProgress(hold: Hold | undefined): void {
+  if (hold?.postIfUnsettled === true) {
+    throw apiError(
+      'conflict',
+      'The hold belongs to a call in progress through the gateway, and ends with it.',
+    );
+  }
 }
 
 async function wasVoided(db: Database, orgId: string, holdId: string): Promise<boolean> {

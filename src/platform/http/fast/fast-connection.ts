@@ -104,7 +104,18 @@ export class FastConnection implements FastResponder, PlainConnection {
     this.#bytes = this.#bytes.length === 0 ? chunk : Buffer.concat([this.#bytes, chunk]);
     if (this.#isInProgress || this.socket.writableNeedDrain) {
       this.socket.pause();
+    } else if (this.socket.writableLength > 0) {
+      // Read bytes would postpone the timeout for clients that do not read, as often as one is sent.
+      this.socket.pause();
+      this.socket.write('', this.#onSent);
     } else {
+      this.#proceed();
+    }
+  };
+
+  readonly #onSent = () => {
+    if (!this.#isInProgress && !this.socket.writableNeedDrain && !this.socket.destroyed) {
+      this.#watchUnsent();
       this.#proceed();
     }
   };

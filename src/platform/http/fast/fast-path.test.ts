@@ -605,31 +605,44 @@ describe('a connection', () => {
     client.destroy();
   });
 
-  it('has no timeout for unread responses while Node has a request, which may take longer', async () => {
+  it('is not read while a response is unread, so that bytes of its client do not postpone the timeout', async () => {
     const stalledMs = 3_600_000;
-    const events = new EventEmitter();
-    const served = await serving(
-      (request) => {
-        if (request.request.url === '/') {
-          request.send({ status: 200, headers: {}, body: small }, {});
-        }
-        events.emit('begun');
-      },
-      { stalledMs },
-    );
+    const served = await serving((request) => request.send({ status: 200, headers: {}, body: small }, {}), {
+      stalledMs,
+    });
     const { client, socket } = await connected(served, { readLate: true });
-    const begin = async (request: string) => {
-      const begun = once(events, 'begun');
-      await client.send(request);
-      await begun;
-    };
+    let requests = 0;
     while (socket.writableLength === 0) {
-      await begin(rawRequest('GET', '/'));
+      const [before, timeout] = [socket.bytesWritten, socket.timeout];
+      await client.send(rawRequest('GET', '/'));
+      await eventually(() => expect([socket.bytesWritten, socket.timeout]).not.toEqual([before, timeout]));
+      requests += 1;
     }
     expect([socket.timeout, socket.writableNeedDrain]).toEqual([stalledMs, false]);
-    await begin(rawRequest('GET', '/later', ['X-Empty:']));
-    expect([isOnFastPath(socket), socket.timeout]).toEqual([false, 0]);
+    const last = rawRequest('GET', '/');
+    await client.send(last.slice(0, 1));
+    await eventually(() => expect(socket.isPaused()).toBe(true));
+    await client.send(last.slice(1));
+    for (let answered = 0; answered <= requests; answered += 1) {
+      expect((await client.answer()).status).toBe(200);
+    }
     client.destroy();
+  });
+
+  it('is not read by Node either after bytes that are not a request, until its responses are read', async () => {
+    const server = createHttpServer(
+      (request, response) => void sendLarge(requestFromNode(request, response)),
+      createLog('silent'),
+    );
+    servers.push(server);
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const accepted = once(server, 'connection') as Promise<[Socket]>;
+    const client = await RawClient.open((server.address() as AddressInfo).port, { readLate: true });
+    const [socket] = await accepted;
+    await client.send(`${rawRequest('GET', '/')}\0`);
+    await eventually(() => expect([socket.writableLength > 0, socket.isPaused()]).toEqual([true, true]));
+    expect((await client.answersUntilClosed()).map(({ status }) => status)).toEqual([200, 400]);
   });
 
   it('is closed by a timeout if it never sends a byte, or nothing after a response', async () => {

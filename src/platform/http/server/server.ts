@@ -103,6 +103,10 @@ export function createHttpServer(
       return;
     }
     unreadable.add(socket);
+    if (socket.writableLength > 0) {
+      // Read bytes would postpone the timeout for clients that do not read. It is read again once its responses are sent.
+      socket.pause();
+    }
     const response = socket[latest];
     if (response === undefined || response.req.complete) {
       answerAfterAll(socket, apiErrorOf(error, 'head'), socket[unread]?.requestLine(error.bytesParsed));

@@ -1,0 +1,91 @@
+/** Removes the key of the provider from what a provider returns: some echo the headers of a request in an error or a debug field. */
+import type { ProviderResponse } from './provider-client.ts';
+
+const replacement = '[redacted]';
+/** A shorter key is a placeholder such as `ollama`, and would be found in ordinary text. */
+const keyLengthMin = 12;
+const noBytes = Buffer.alloc(0);
+
+/** The filter of a stream. */
+interface Filter {
+  stopPassing(): void;
+  push(chunk: Buffer): Buffer;
+  end(isComplete: boolean): Buffer;
+}
+
+export interface KeyRedaction {
+  bytes(given: Buffer): Buffer;
+  text(given: string): string;
+  headers(given: ProviderResponse['headers']): ProviderResponse['headers'];
+  /** Also finds a key that spans two chunks. */
+  filter(inner: Filter): Filter;
+}
+
+const nothingToRedact: KeyRedaction = {
+  bytes: (given) => given,
+  text: (given) => given,
+  headers: (given) => given,
+  filter: (inner) => inner,
+};
+
+export function keyRedaction(key: string): KeyRedaction {
+  if (key.length < keyLengthMin) {
+    return nothingToRedact;
+  }
+  const keyBytes = Buffer.from(key);
+  const text = (given: string) => given.replaceAll(key, replacement);
+
+  /** `latin1` maps each byte to one character and back. */
+  const bytes = (given: Buffer) =>
+    given.includes(keyBytes)
+      ? Buffer.from(given.toString('latin1').replaceAll(keyBytes.toString('latin1'), replacement), 'latin1')
+      : given;
+
+  /** Returns the number of bytes at the end that the key may start with. */
+  function startedAtEnd(given: Buffer): number {
+    const from = Math.max(0, given.length - keyBytes.length + 1);
+    for (let at = given.indexOf(keyBytes[0] as number, from); at !== -1; ) {
+      if (keyBytes.compare(given, at, given.length, 0, given.length - at) === 0) {
+        return given.length - at;
+      }
+      at = given.indexOf(keyBytes[0] as number, at + 1);
+    }
+    return 0;
+  }
+
+  return {
+    bytes,
+    text,
+    headers(given) {
+      if (!Object.values(given).some((value) => String(value).includes(key))) {
+        return given;
+      }
+      const entries = Object.entries(given).map(([name, value]) => [
+        name,
+        Array.isArray(value) ? value.map(text) : value && text(value),
+      ]);
+      return Object.fromEntries(entries);
+    },
+    filter(inner) {
+      let held: Buffer = noBytes;
+      return {
+        stopPassing: () => inner.stopPassing(),
+        push(chunk) {
+          const passed = inner.push(chunk);
+          const redacted = bytes(held.length === 0 ? passed : Buffer.concat([held, passed]));
+          const started = startedAtEnd(redacted);
+          if (started === 0) {
+            held = noBytes;
+            return redacted;
+          }
+          held = redacted.subarray(redacted.length - started);
+          return redacted.subarray(0, redacted.length - started);
+        },
+        end(isComplete) {
+          const rest = inner.end(isComplete);
+          return held.length === 0 ? bytes(rest) : bytes(Buffer.concat([held, rest]));
+        },
+      };
+    },
+  };
+}

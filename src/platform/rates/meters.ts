@@ -1,0 +1,210 @@
+/** The meters of rates in memory: takes all debits of a request or none, with the rules of `kernel/rate.ts`. */
+import {
+  type Bucket,
+  type Rate,
+  type RateMeter,
+  type Rolling,
+  rollingWindow,
+  type TakeResult,
+  tokenBucket,
+} from '../../kernel/rate.ts';
+import { type AvailableAmount, allowed, type RateDebit, type RateVerdict } from './rate-limiter.ts';
+
+export interface MetersOptions {
+  /** Number of processes among which the limits are divided. */
+  shares(): number;
+  /** Maximum number of meters of each kind. */
+  readonly metersMax: number;
+}
+
+export type MeterState = Bucket | Rolling;
+
+export class Meters {
+  readonly #shares: () => number;
+  readonly #buckets: MeterTable<Bucket>;
+  readonly #windows: MeterTable<Rolling>;
+
+  constructor({ shares, metersMax }: MetersOptions) {
+    this.#shares = shares;
+    this.#buckets = new MeterTable(tokenBucket, metersMax);
+    this.#windows = new MeterTable(rollingWindow, metersMax);
+  }
+
+  get size(): number {
+    return this.#buckets.size + this.#windows.size;
+  }
+
+  take(debits: readonly RateDebit[], nowMs: number): RateVerdict {
+    const shares = this.#shares();
+    const undo: (() => void)[] = [];
+    const remaining: bigint[] = [];
+    let denied: { index: number; retryAfterSeconds: number; available: AvailableAmount[] } | undefined;
+    for (const [index, debit] of debits.entries()) {
+      const table = this.#tableOf(debit);
+      const rate = rateOf(debit, shares);
+      table.moveBack(debit, nowMs);
+      const restore = debits.length > 1 ? table.snapshot(debit.key) : undefined;
+      const taking = table.take(debit, rate, nowMs);
+      if (!taking.allowed) {
+        denied = {
+          index: denied?.index ?? index,
+          retryAfterSeconds: Math.max(denied?.retryAfterSeconds ?? 1, taking.retryAfterSeconds),
+          available: [...(denied?.available ?? []), { index, amount: taking.available }],
+        };
+      } else {
+        if (restore !== undefined) {
+          undo.push(restore);
+        }
+        if (debit.reports === true) {
+          remaining.push(table.remaining(debit, rate));
+        }
+      }
+    }
+    if (denied === undefined) {
+      return remaining.length === 0 ? allowed : { allowed: true, remaining };
+    }
+    // In reverse order, in case two debits belong to one meter.
+    for (const restore of undo.reverse()) {
+      restore();
+    }
+    return { allowed: false, ...denied };
+  }
+
+  giveBack(debits: readonly RateDebit[], nowMs: number): void {
+    const shares = this.#shares();
+    for (const debit of debits) {
+      this.#tableOf(debit).giveBack(debit, rateOf(debit, shares), nowMs);
+    }
+  }
+
+  /** Sets the stored state of the meter of a debit. */
+  restore(debit: RateDebit, state: MeterState): void {
+    this.#tableOf(debit).restore(debit.key, { state, rate: rateOf(debit, this.#shares()) });
+  }
+
+  /** Returns the state of the meter of a debit, and the time from which it equals an untouched one. */
+  read(debit: RateDebit): { readonly state: MeterState; readonly untouchedAtMs: number } | undefined {
+    return this.#tableOf(debit).read(debit.key);
+  }
+
+  /** The states of a table are of its own kind, because the kind of a debit never changes. */
+  #tableOf({ rolling }: RateDebit): MeterTable<MeterState> {
+    return (rolling === true ? this.#windows : this.#buckets) as unknown as MeterTable<MeterState>;
+  }
+}
+
+function rateOf({ limit, windowSeconds, burst }: RateDebit, shares: number): Rate {
+  return { limit, windowSeconds, burst, shares };
+}
+
+interface StoredMeter<State> {
+  readonly state: State;
+  /** The rate of the last debit: determines when the meter can be dropped. */
+  readonly rate: Rate;
+}
+
+/** Number of meters that are considered for eviction for each new meter. */
+const candidatesPerNewMeter = 8;
+
+/** Meters of one kind. Meters that have fully recovered are dropped, a few for each new meter. */
+class MeterTable<State> {
+  readonly #meter: RateMeter<State>;
+  readonly #metersMax: number;
+  /** In the order in which they were inserted or last considered for eviction. */
+  readonly #meters = new Map<string, StoredMeter<State>>();
+
+  constructor(meter: RateMeter<State>, metersMax: number) {
+    this.#meter = meter;
+    this.#metersMax = metersMax;
+  }
+
+  get size(): number {
+    return this.#meters.size;
+  }
+
+  take({ key, amount }: RateDebit, rate: Rate, nowMs: number): TakeResult<State> {
+    const stored = this.#meters.get(key);
+    const taking = this.#meter.take(rate, stored?.state, amount, nowMs);
+    if (taking.allowed) {
+      if (stored === undefined) {
+        this.#makeRoom(nowMs);
+      }
+      this.#meters.set(key, { state: taking.state, rate });
+    }
+    return taking;
+  }
+
+  /** Returns what is left after a take that was allowed. */
+  remaining({ key }: RateDebit, rate: Rate): bigint {
+    const stored = this.#meters.get(key);
+    return stored === undefined ? 0n : this.#meter.remaining(rate, stored.state);
+  }
+
+  giveBack({ key, amount }: RateDebit, rate: Rate, nowMs: number): void {
+    const stored = this.#meters.get(key);
+    if (stored !== undefined) {
+      this.#meters.set(key, { state: this.#meter.giveBack(rate, stored.state, amount, nowMs), rate });
+    }
+  }
+
+  /** Replaces a state that a wrong clock has dated ahead of now; see `notAhead` of the meter. */
+  moveBack({ key }: RateDebit, nowMs: number): void {
+    const stored = this.#meters.get(key);
+    if (stored !== undefined) {
+      const state = this.#meter.notAhead(stored.state, nowMs);
+      if (state !== stored.state) {
+        this.#meters.set(key, { ...stored, state });
+      }
+    }
+  }
+
+  restore(key: string, stored: StoredMeter<State>): void {
+    this.#meters.set(key, stored);
+  }
+
+  read(key: string): { readonly state: State; readonly untouchedAtMs: number } | undefined {
+    const stored = this.#meters.get(key);
+    return (
+      stored && {
+        state: stored.state,
+        untouchedAtMs: this.#meter.untouchedAtMs(stored.rate, stored.state),
+      }
+    );
+  }
+
+  /** Returns a function that restores the current state of the meter. */
+  snapshot(key: string): () => void {
+    const stored = this.#meters.get(key);
+    return () => {
+      if (stored === undefined) {
+        this.#meters.delete(key);
+      } else {
+        this.#meters.set(key, stored);
+      }
+    };
+  }
+
+  /** If the table is full and no candidate has recovered, drops the one that recovers soonest: it gives away the least. */
+  #makeRoom(nowMs: number): void {
+    let soonest: { key: string; untouchedAtMs: number } | undefined;
+    let candidates = 0;
+    for (const [key, stored] of this.#meters) {
+      if (candidates === candidatesPerNewMeter) {
+        break;
+      }
+      candidates += 1;
+      const untouchedAtMs = this.#meter.untouchedAtMs(stored.rate, stored.state);
+      this.#meters.delete(key);
+      if (untouchedAtMs > nowMs) {
+        // Moved to the end, so that other meters are considered next time.
+        this.#meters.set(key, stored);
+        if (soonest === undefined || untouchedAtMs < soonest.untouchedAtMs) {
+          soonest = { key, untouchedAtMs };
+        }
+      }
+    }
+    if (this.#meters.size >= this.#metersMax && soonest !== undefined) {
+      this.#meters.delete(soonest.key);
+    }
+  }
+}
