@@ -106,6 +106,21 @@ const Run = open({
   marks: Type.Array(text),
 });
 
+const RunAdjustment = open({
+  id: text,
+  run_id: text,
+  amount_usd: Type.String({ description: 'The difference to the cost; negative if the run cost less.' }),
+  reason: text,
+  actor: open({
+    kind: Type.String({ description: '`key`, `member`, `support` or `operator`.' }),
+    id: text,
+  }),
+  uncovered_usd: usd,
+  adjustment_usd: Type.String({ description: 'Sum of all adjustments of the run.' }),
+  price_version: nullable(text),
+  created_at: timestamp,
+});
+
 const MissingPrice = open({
   run_id: text,
   model: text,
@@ -552,6 +567,17 @@ export const eventCatalog = {
       charged_at: '2026-11-15T12:00:00.000Z',
     },
   ),
+  'run.adjusted': kind('The cost of a posted run was corrected: adjusted or repriced.', RunAdjustment, {
+    id: 'adj_01hzy4t0000000000000000000',
+    run_id: 'run_01hzy4t0000000000000000000',
+    amount_usd: '-0.25',
+    reason: 'The provider credited the call',
+    actor: { kind: 'key', id: key.id },
+    uncovered_usd: '0',
+    adjustment_usd: '-0.25',
+    price_version: null,
+    created_at: '2026-11-15T12:00:00.000Z',
+  }),
   'price.missing': kind(
     'A run settled a decision, but its model has no price: the held amount was posted. Set a price, then reprice the run.',
     MissingPrice,

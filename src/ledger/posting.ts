@@ -85,6 +85,8 @@ export interface Posting<Run = unknown> {
   readonly usage: RunUsage;
   /** The reason for a correction. */
   readonly note?: string;
+  /** The caller who made a correction. */
+  readonly actor?: { readonly kind: string; readonly id: string };
   /** Id of a permit that is required for this posting. One use is consumed if the posting is accepted. */
   readonly permit?: string;
   /** The run to be stored; opaque to the ledger. */

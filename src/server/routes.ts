@@ -124,7 +124,11 @@ export function createRoutes(
     }),
     ...priceUpdateRoutes({ db, ids, subscribersOf }),
     ...unpricedModelRoutes({ db, ids, prices }),
-    ...runRoutes({ ...runDependencies, bulkMaxRuns: config.bulkMaxRuns }),
+    ...runRoutes({
+      ...runDependencies,
+      bulkMaxRuns: config.bulkMaxRuns,
+      recordChange: recordCallersChange,
+    }),
     ...policyRoutes({
       db,
       ids,

@@ -1918,7 +1918,26 @@ export interface Responses {
     readonly reason: string;
     readonly uncovered_usd: string;
     readonly created_at: string;
+    readonly actor: {
+      readonly kind: string;
+      readonly id: string;
+    };
     readonly run: Responses['runs.read'];
+  };
+  readonly 'runs.adjustments.list': {
+    readonly data: readonly {
+      readonly id: string;
+      readonly run_id: string;
+      readonly amount_usd: string;
+      readonly reason: string;
+      readonly uncovered_usd: string;
+      readonly created_at: string;
+      readonly actor: {
+        readonly kind: string;
+        readonly id: string;
+      } | null;
+    }[];
+    readonly next_cursor: string | null;
   };
   readonly 'runs.complete': Responses['runs.read'];
   readonly 'runs.create': Responses['runs.read'];

@@ -77,6 +77,7 @@ const entryColumns = {
   packs: 'jsonb',
   marks: 'text[]',
   note: 'text',
+  actor: 'jsonb',
 } as const;
 
 export async function insertEntries(tx: Transaction, posted: readonly Posted[]): Promise<void> {
@@ -113,6 +114,7 @@ function entryRow(one: Posted): Record<keyof typeof entryColumns, unknown> {
     packs: burned.length === 0 ? null : burned.map(({ key, amount }) => [packId(key), amount]),
     marks: one.marks,
     note: posting.note ?? null,
+    actor: posting.actor ?? null,
   };
 }
 

@@ -76,7 +76,18 @@ describe('the list of run dimensions covers every column of', () => {
   });
 
   test('ledger_entries, apart from identifiers, amounts, times and notes', async () => {
-    const others = ['org_id', 'id', 'run_id', 'kind', 'charged_at', 'booked_at', 'marks', 'note', 'packs'];
+    const others = [
+      'org_id',
+      'id',
+      'run_id',
+      'kind',
+      'charged_at',
+      'booked_at',
+      'marks',
+      'note',
+      'packs',
+      'actor',
+    ];
     const amounts = ['usd_nanos', 'tokens', 'requests', 'prepaid_nanos', 'uncovered_nanos'];
     expect(await columnsOf('ledger_entries')).toEqual(
       [...limitDimensions, 'tags', ...others, ...amounts].sort(),

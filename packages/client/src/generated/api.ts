@@ -182,6 +182,8 @@ import type {
   RoutingRequest,
   Run,
   RunAdjustment,
+  RunAdjustmentEntry,
+  RunAdjustmentEntryList,
   RunList,
   SafetyDetector,
   SafetyDetectorList,
@@ -775,6 +777,14 @@ export interface Api {
     reprice(runId: string, options?: RequestOptions): Promise<RunAdjustment>;
     /** Adjust the cost of a run. */
     adjust(runId: string, body: AdjustRun, options?: RequestOptions): Promise<RunAdjustment>;
+    readonly adjustments: {
+      /** List adjustments of a run. */
+      list(runId: string, query?: {
+        readonly limit?: number;
+        readonly cursor?: string;
+        readonly sort?: 'created_at' | '-created_at';
+      }, options?: RequestOptions): ListRequest<RunAdjustmentEntry, RunAdjustmentEntryList>;
+    };
   };
   readonly policies: {
     /** List the variables of policy expressions. */

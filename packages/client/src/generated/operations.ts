@@ -121,6 +121,7 @@ export const operations: Readonly<Record<string, string>> = {
   'runs.complete': 'POST /v1/runs/{run_id}/complete b',
   'runs.reprice': 'POST /v1/runs/{run_id}/reprice ',
   'runs.adjust': 'POST /v1/runs/{run_id}/adjustments b',
+  'runs.adjustments.list': 'GET /v1/runs/{run_id}/adjustments ql',
   'policies.variables': 'GET /v1/meta/policy-variables ',
   'policies.create': 'POST /v1/orgs/{id}/policies b',
   'policies.list': 'GET /v1/orgs/{id}/policies ql',

@@ -3652,6 +3652,31 @@ export interface Run {
   readonly created_at: string;
 }
 
+export interface RunAdjustedEvent {
+  readonly id: string;
+  readonly type: 'run.adjusted';
+  readonly created_at: string;
+  readonly org_id: string;
+  readonly data: RunAdjustedEventData;
+}
+
+export interface RunAdjustedEventData {
+  readonly id: string;
+  readonly run_id: string;
+  readonly amount_usd: string;
+  readonly reason: string;
+  readonly actor: RunAdjustedEventData_actor;
+  readonly uncovered_usd: string;
+  readonly adjustment_usd: string;
+  readonly price_version: string | null;
+  readonly created_at: string;
+}
+
+export interface RunAdjustedEventData_actor {
+  readonly kind: string;
+  readonly id: string;
+}
+
 export interface RunAdjustment {
   readonly id: string;
   readonly run_id: string;
@@ -3659,7 +3684,33 @@ export interface RunAdjustment {
   readonly reason: string;
   readonly uncovered_usd: string;
   readonly created_at: string;
+  readonly actor: RunAdjustment_actor;
   readonly run: Run;
+}
+
+export interface RunAdjustmentEntry {
+  readonly id: string;
+  readonly run_id: string;
+  readonly amount_usd: string;
+  readonly reason: string;
+  readonly uncovered_usd: string;
+  readonly created_at: string;
+  readonly actor: RunAdjustmentEntry_actor;
+}
+
+export interface RunAdjustmentEntryList {
+  readonly data: readonly RunAdjustmentEntry[];
+  readonly next_cursor: string | null;
+}
+
+export type RunAdjustmentEntry_actor = {
+  readonly kind: string;
+  readonly id: string;
+} | null;
+
+export interface RunAdjustment_actor {
+  readonly kind: string;
+  readonly id: string;
 }
 
 export interface RunEventData {
@@ -4593,4 +4644,4 @@ export interface ErrorDetails {
 export type ErrorCodeName = keyof ErrorDetails;
 
 /** Every event that a webhook subscription can receive. */
-export type PurserEvent = LimitThresholdReachedEvent | LimitExhaustedEvent | LimitExhaustionForecastEvent | RunFinishedEvent | RunUnsettledEvent | PriceMissingEvent | ModelUnpricedEvent | PriceChangePendingEvent | StatementDriftEvent | KeyCreatedEvent | KeyUpdatedEvent | KeyRotatedEvent | KeyRevokedEvent | KeyExpiringEvent | MemberInvitedEvent | MemberJoinedEvent | MemberUpdatedEvent | MemberRemovedEvent | SsoUpdatedEvent | OrgCreatedEvent | OrgUpdatedEvent | OrgSuspendedEvent | OrgReinstatedEvent | OrgIpAllowListUpdatedEvent | OrgResidencyUpdatedEvent | SupportGrantCreatedEvent | SupportGrantApprovedEvent | SupportGrantDeniedEvent | SupportGrantRevokedEvent | SupportSessionOpenedEvent | SupportSettingsUpdatedEvent | BudgetCreatedEvent | BudgetUpdatedEvent | BudgetDeletedEvent | SpendCapUpdatedEvent | SpendCapDeletedEvent | ChainBudgetUpdatedEvent | CustomerLimitCreatedEvent | CustomerLimitUpdatedEvent | CustomerLimitDeletedEvent | CreditPackCreatedEvent | CreditPackUpdatedEvent | CreditPackVoidedEvent | PrepaidUpdatedEvent | PrepaidToppedUpEvent | PlanAssignedEvent | RateLimitsUpdatedEvent | OrgPriceUpdatedEvent | OrgPriceRemovedEvent | PolicyBlockedEvent | ApprovalRequestedEvent | ApprovalApprovedEvent | ApprovalDeniedEvent | ApprovalUsedUpEvent | ApprovalExpiredEvent | EdgeDecisionsImportedEvent | EvalRecordedEvent | EvalDeletedEvent | RoutingPolicyUpdatedEvent | RoutingPolicyDeletedEvent | OrgRetentionPolicyUpdatedEvent | OrgUnpricedPolicyUpdatedEvent | AuditCheckpointEvent | DigestWeeklyEvent | WebhookDisabledEvent | WebhookTestEvent;
+export type PurserEvent = LimitThresholdReachedEvent | LimitExhaustedEvent | LimitExhaustionForecastEvent | RunFinishedEvent | RunUnsettledEvent | RunAdjustedEvent | PriceMissingEvent | ModelUnpricedEvent | PriceChangePendingEvent | StatementDriftEvent | KeyCreatedEvent | KeyUpdatedEvent | KeyRotatedEvent | KeyRevokedEvent | KeyExpiringEvent | MemberInvitedEvent | MemberJoinedEvent | MemberUpdatedEvent | MemberRemovedEvent | SsoUpdatedEvent | OrgCreatedEvent | OrgUpdatedEvent | OrgSuspendedEvent | OrgReinstatedEvent | OrgIpAllowListUpdatedEvent | OrgResidencyUpdatedEvent | SupportGrantCreatedEvent | SupportGrantApprovedEvent | SupportGrantDeniedEvent | SupportGrantRevokedEvent | SupportSessionOpenedEvent | SupportSettingsUpdatedEvent | BudgetCreatedEvent | BudgetUpdatedEvent | BudgetDeletedEvent | SpendCapUpdatedEvent | SpendCapDeletedEvent | ChainBudgetUpdatedEvent | CustomerLimitCreatedEvent | CustomerLimitUpdatedEvent | CustomerLimitDeletedEvent | CreditPackCreatedEvent | CreditPackUpdatedEvent | CreditPackVoidedEvent | PrepaidUpdatedEvent | PrepaidToppedUpEvent | PlanAssignedEvent | RateLimitsUpdatedEvent | OrgPriceUpdatedEvent | OrgPriceRemovedEvent | PolicyBlockedEvent | ApprovalRequestedEvent | ApprovalApprovedEvent | ApprovalDeniedEvent | ApprovalUsedUpEvent | ApprovalExpiredEvent | EdgeDecisionsImportedEvent | EvalRecordedEvent | EvalDeletedEvent | RoutingPolicyUpdatedEvent | RoutingPolicyDeletedEvent | OrgRetentionPolicyUpdatedEvent | OrgUnpricedPolicyUpdatedEvent | AuditCheckpointEvent | DigestWeeklyEvent | WebhookDisabledEvent | WebhookTestEvent;

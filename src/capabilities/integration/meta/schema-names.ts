@@ -54,6 +54,7 @@ export const schemaNames: SchemaNames = {
     'refusals.read': { response: 'RefusalWithTraceIds' },
     'routing.decide': { response: 'RoutingDecision', body: 'RoutingRequest' },
     'runs.create_bulk': { response: 'BulkResult', body: 'CreateRuns' },
+    'runs.adjustments.list': { item: 'RunAdjustmentEntry' },
     'runs.reprice': { response: 'RunAdjustment' },
     'safety_detectors.test': { response: 'SafetyTest' },
     'secrets.rotate': { response: 'SecretRotation' },

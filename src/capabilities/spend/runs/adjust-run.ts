@@ -1,16 +1,25 @@
 import { apiError, invalidField } from '../../../contract/api-error.ts';
 import { formatUsd, parseSignedUsd } from '../../../kernel/money.ts';
+import type { Transaction } from '../../../platform/db/database.ts';
+import type { Change } from '../../../platform/http/routes/route.ts';
 import type { RunCall, RunDependencies } from './dependencies.ts';
-import { type Adjustment, draftAdjustment } from './drafts.ts';
+import { type Actor, type Adjustment, draftAdjustment } from './drafts.ts';
 import { postRuns } from './post-runs.ts';
 import type { RunRow } from './queries.ts';
 import { requireRun } from './read-run.ts';
 import type { AdjustmentView } from './schema.ts';
 import { viewRun } from './view.ts';
 
+/** The request that corrects a run. */
+export interface AdjustingCall extends RunCall {
+  readonly actor: Actor;
+  /** Writes the audit entry and the event. */
+  record(tx: Transaction, change: Change): Promise<void>;
+}
+
 export async function adjustRun(
   deps: RunDependencies,
-  call: RunCall,
+  call: AdjustingCall,
   runId: string,
   { amount_usd, reason }: { readonly amount_usd: string; readonly reason: string },
 ): Promise<AdjustmentView> {
@@ -27,12 +36,13 @@ export async function adjustRun(
 
 export async function postAdjustment(
   deps: RunDependencies,
-  call: RunCall,
+  call: AdjustingCall,
   run: RunRow,
-  adjustment: Omit<Adjustment, 'id'>,
+  adjustment: Omit<Adjustment, 'id' | 'actor'>,
 ): Promise<AdjustmentView> {
   const id = deps.ids.next('adj');
-  return postRuns(deps, call, [draftAdjustment(run, { id, ...adjustment })], {
+  const { actor } = call;
+  return postRuns(deps, call, [draftAdjustment(run, { id, actor, ...adjustment })], {
     bulk: false,
     amountField: 'amount_usd',
     async respond(db, [outcome]) {
@@ -42,10 +52,22 @@ export async function postAdjustment(
         run_id: run.id,
         amount_usd: formatUsd(adjustment.delta),
         reason: adjustment.reason,
+        actor,
         uncovered_usd: formatUsd(uncovered),
         created_at: call.now.toISOString(),
         run: viewRun(await requireRun(db, run.org_id, run.id)),
       };
     },
+    record: (tx, view) => call.record(tx, changeOf(run, view)),
   });
+}
+
+function changeOf(before: RunRow, { run, ...adjustment }: AdjustmentView): Change {
+  return {
+    tenantId: before.org_id,
+    target: { kind: 'run', id: before.id },
+    before: { adjustment_usd: formatUsd(before.adjusted_nanos), price_version: before.price_version },
+    after: { ...adjustment, adjustment_usd: run.adjustment_usd, price_version: run.price_version },
+    event: 'run.adjusted',
+  };
 }

@@ -262,22 +262,32 @@ export function draftCompletion(
   };
 }
 
+export interface Actor {
+  readonly kind: string;
+  readonly id: string;
+}
+
 export interface Adjustment {
   readonly id: string;
   readonly delta: bigint;
   readonly reason: string;
+  readonly actor: Actor;
   /** The price that an unpriced run gets; null: the adjustment does not price the run. */
   readonly price: PriceInForce | null;
 }
 
 /** Drafts a correction: it posts only the difference in cost. */
-export function draftAdjustment(run: RunRow, { id, delta, reason, price }: Adjustment): Posting<RunDraft> {
+export function draftAdjustment(
+  run: RunRow,
+  { id, delta, reason, actor, price }: Adjustment,
+): Posting<RunDraft> {
   return {
     kind: 'adjust',
     runId: run.id,
     externalId: null,
     entryId: id,
     note: reason,
+    actor,
     scope: scopeOf(run, run.key_id, run.chain_id),
     depth: run.depth,
     amounts: { usd: delta, tokens: 0n, requests: 0n },

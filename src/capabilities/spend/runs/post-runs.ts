@@ -1,6 +1,6 @@
 import { decisionCounts } from '../../../ledger/metrics.ts';
 import type { Outcome, Posting } from '../../../ledger/posting.ts';
-import type { Queryable } from '../../../platform/db/database.ts';
+import type { Queryable, Transaction } from '../../../platform/db/database.ts';
 import type { Contents } from './content-storage.ts';
 import type { RunCall, RunDependencies } from './dependencies.ts';
 import { needsAdmission } from './drafts.ts';
@@ -14,6 +14,8 @@ export interface PostRunsOptions<View> {
   readonly contents?: Contents;
   /** Builds the response from the outcomes, which are in the order of the postings. */
   respond(db: Queryable, outcomes: readonly Outcome<RunDraft>[]): Promise<View>;
+  /** Records the change in the transaction that posts the runs. */
+  record?(tx: Transaction, view: View): Promise<void>;
 }
 
 /**
@@ -24,7 +26,7 @@ export async function postRuns<View>(
   deps: RunDependencies,
   call: RunCall,
   postings: readonly Posting<RunDraft>[],
-  { bulk, amountField, contents, respond }: PostRunsOptions<View>,
+  { bulk, amountField, contents, respond, record }: PostRunsOptions<View>,
 ): Promise<View> {
   const { storeResponse } = call;
   let stored: View | undefined;
@@ -34,11 +36,13 @@ export async function postRuns<View>(
     contents,
     keepsContent: true,
     storeResponse:
-      storeResponse &&
-      (async (tx, outcomes) => {
-        stored = await respond(tx, outcomes);
-        await storeResponse(tx, stored);
-      }),
+      storeResponse === undefined && record === undefined
+        ? undefined
+        : async (tx, outcomes) => {
+            stored = await respond(tx, outcomes);
+            await record?.(tx, stored);
+            await storeResponse?.(tx, stored);
+          },
   });
   await runSteps(postingSteps, context, undoErrorLogger(context));
   countAllowed(context.admissions);

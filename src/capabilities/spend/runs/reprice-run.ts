@@ -3,8 +3,8 @@ import { apiError, invalidField, invalidFields } from '../../../contract/api-err
 import { postableAmount } from '../../../ledger/postings/amount-range.ts';
 import { unitErrors } from '../../../ledger/service-fields.ts';
 import type { PriceInForce } from '../models/index.ts';
-import { postAdjustment } from './adjust-run.ts';
-import type { RunCall, RunDependencies } from './dependencies.ts';
+import { type AdjustingCall, postAdjustment } from './adjust-run.ts';
+import type { RunDependencies } from './dependencies.ts';
 import { pricedName, type RunRow } from './queries.ts';
 import { requireRun } from './read-run.ts';
 import type { AdjustmentView } from './schema.ts';
@@ -13,7 +13,7 @@ import { isWithoutPrice } from './view.ts';
 
 export async function repriceRun(
   deps: RunDependencies,
-  call: RunCall,
+  call: AdjustingCall,
   runId: string,
 ): Promise<AdjustmentView> {
   const orgId = call.caller.tenantId;

@@ -1,16 +1,30 @@
 import { admissionErrorCodes } from '../../../contract/errors.ts';
 import { decisionCounts } from '../../../ledger/metrics.ts';
-import { bodyLimits, posting, type Route, read } from '../../../platform/http/routes/route.ts';
-import { adjustRun } from './adjust-run.ts';
+import type { Transaction } from '../../../platform/db/database.ts';
+import {
+  bodyLimits,
+  type Change,
+  type HandlerContext,
+  posting,
+  type Route,
+  read,
+  type StoreResponse,
+} from '../../../platform/http/routes/route.ts';
+import { page } from '../../../platform/http/routes/schemas.ts';
+import { actorOf } from '../../compliance/audit/index.ts';
+import { type AdjustingCall, adjustRun } from './adjust-run.ts';
 import { createBulkThrottle } from './bulk-throttle.ts';
 import { completeRun } from './complete-run.ts';
 import { createRun, createRuns } from './create-runs.ts';
 import { createRunsSkipping } from './create-runs-skipping.ts';
 import type { RunDependencies } from './dependencies.ts';
+import { listAdjustments } from './list-adjustments.ts';
 import { listRuns } from './list-runs.ts';
 import { readRun } from './read-run.ts';
 import { repriceRun } from './reprice-run.ts';
 import {
+  AdjustmentEntry,
+  AdjustmentFilters,
   AdjustmentView,
   AdjustRun,
   BulkQuery,
@@ -30,9 +44,21 @@ const corrector = { kind: 'org', scope: 'runs:write', role: 'admin' } as const;
 
 export interface RunRouteDependencies extends RunDependencies {
   readonly bulkMaxRuns: number;
+  /** Writes the audit entry and the event of a change. */
+  recordChange(tx: Transaction, call: HandlerContext, action: string, change: Change): Promise<void>;
 }
 
 export function runRoutes(deps: RunRouteDependencies): Route[] {
+  const adjustingCall = (
+    context: Pick<HandlerContext, 'caller' | 'address' | 'traceId' | 'now'>,
+    storeResponse: StoreResponse | undefined,
+    action: string,
+  ): AdjustingCall => {
+    const { kind, id } = actorOf(context);
+    const record: AdjustingCall['record'] = (tx, change) =>
+      deps.recordChange(tx, context as HandlerContext, action, change);
+    return { caller: context.caller, now: context.now, storeResponse, actor: { kind, id }, record };
+  };
   const bulkThrottle = createBulkThrottle(() => decisionCounts.totalOf('edge'));
   return [
     posting({
@@ -144,8 +170,8 @@ export function runRoutes(deps: RunRouteDependencies): Route[] {
       success: 201,
       response: AdjustmentView,
       errors: ['conflict'],
-      handler: ({ params, caller, now }, storeResponse) =>
-        repriceRun(deps, { caller, now, storeResponse }, params.run_id),
+      handler: (context, storeResponse) =>
+        repriceRun(deps, adjustingCall(context, storeResponse, 'runs.reprice'), context.params.run_id),
     }),
     posting({
       id: 'runs.adjust',
@@ -160,8 +186,25 @@ export function runRoutes(deps: RunRouteDependencies): Route[] {
       success: 201,
       response: AdjustmentView,
       errors: ['conflict'],
-      handler: ({ params, body, caller, now }, storeResponse) =>
-        adjustRun(deps, { caller, now, storeResponse }, params.run_id, body),
+      handler: (context, storeResponse) =>
+        adjustRun(
+          deps,
+          adjustingCall(context, storeResponse, 'runs.adjust'),
+          context.params.run_id,
+          context.body,
+        ),
+    }),
+    read({
+      id: 'runs.adjustments.list',
+      path: '/v1/runs/{run_id}/adjustments',
+      summary: 'List adjustments of a run',
+      description:
+        'The corrections of its cost, with who made them and why, the newest first: adjustments, repricing, and the reversal of a ' +
+        'held amount that was posted before the run was settled.',
+      access: reader,
+      query: AdjustmentFilters,
+      response: page(AdjustmentEntry),
+      handler: ({ params, query, caller }) => listAdjustments(deps, caller.tenantId, params.run_id, query),
     }),
   ];
 }

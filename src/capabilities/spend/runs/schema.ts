@@ -204,16 +204,35 @@ export const RunView = closed({
 });
 export type RunView = Static<typeof RunView>;
 
-export const AdjustmentView = closed({
+const actor = closed({
+  kind: Type.String({ description: 'As in the audit log: `key`, `member`, `support` or `operator`.' }),
+  id: Type.String({ description: 'Id of the key or the member.' }),
+});
+const adjustment = {
   id,
   run_id: id,
-  amount_usd: Type.String(),
+  amount_usd: Type.String({ description: 'The difference to the cost; negative if the run cost less.' }),
   reason: Type.String(),
-  uncovered_usd: Type.String(),
+  uncovered_usd: Type.String({ description: "The part of it that the customer's credits did not cover." }),
   created_at: timestamp,
-  run: RunView,
-});
+};
+
+export const AdjustmentView = closed({ ...adjustment, actor, run: RunView });
 export type AdjustmentView = Static<typeof AdjustmentView>;
+
+export const AdjustmentEntry = closed({
+  ...adjustment,
+  actor: nullable({
+    ...actor,
+    description:
+      'Null for corrections by the service, and for those that were made before the actor was recorded.',
+  }),
+});
+export type AdjustmentEntry = Static<typeof AdjustmentEntry>;
+
+export const adjustmentSorts = { created_at: 'timestamptz' } as const;
+export const AdjustmentFilters = listParameters(adjustmentSorts, {});
+export type AdjustmentFilters = Static<typeof AdjustmentFilters>;
 
 export function bulkRuns(maxRuns: number) {
   return closed({ runs: Type.Array(CreateRun, { minItems: 1, maxItems: maxRuns }) });

@@ -15,6 +15,7 @@ import { html, link, type Part, path } from '../../html.ts';
 import { customerLink, type KeysById, keyLink, keysById } from '../../names.ts';
 import { pathOf } from '../../operations.ts';
 import { type Screen, type ScreenVisit, view } from '../../screen.ts';
+import { adjustmentsCard } from './run-adjustments.ts';
 import { adjustedBadge, adjustedCost, isAdjusted, totalCost } from './run-cost.ts';
 import { listPath, listRuns } from './run-list.ts';
 import { marks, statusBadge } from './run-marks.ts';
@@ -60,9 +61,10 @@ async function one(visit: ScreenVisit) {
     run.chain_id === null
       ? { parent_run_id: run.id, limit: String(chainShown) }
       : { chain_id: run.chain_id, sort: 'charged_at', limit: String(chainShown) };
-  const [chain, keys] = await Promise.all([
+  const [chain, keys, adjustments] = await Promise.all([
     api.tryGet<'runs.list'>(link('/v1/runs', related)),
     keysById(api, org, [run.key_id]),
+    run.cost_usd === null ? undefined : adjustmentsCard(visit, run.id),
   ]);
   const adjust =
     run.cost_usd !== null &&
@@ -72,6 +74,7 @@ async function one(visit: ScreenVisit) {
   const body = html`${heading(`${run.model} run`, html`${reprice}${adjust}`, html`<code>${run.id}</code>`)}
 ${card('Details', definitionList(details(run, visit, keys)))}
 ${card('Cost', definitionList(costs(run)))}
+${adjustments}
 ${cardOf('Chain', chain, ({ data, next_cursor }) => chainBody(run, data, next_cursor !== null))}
 ${Object.keys(run.metadata).length > 0 && card('Metadata', html`<pre class="scroll" tabindex="0">${JSON.stringify(run.metadata, null, 2)}</pre>`)}`;
   return view(`Run ${run.id}`, body);

@@ -301,7 +301,10 @@ interface PostingDeclaration<
   ): Promise<Static<Response>>;
 }
 
-/** A write to the ledger, which is its own record: it shares its transaction with other requests and is not audited. */
+/**
+ * A write to the ledger, which is its own record: it shares its transaction with other requests and is not audited, unless its handler
+ * records a change.
+ */
 export function posting<
   const Path extends string,
   Query extends TObject,
