@@ -86,7 +86,7 @@ export async function admitCall(deps: AdmitDependencies, request: AdmissionReque
       content: await contentOf(deps.runs, caller.tenantId, plan),
       // What ended calls have not used is free once they are posted.
       beforeDenial: () => deps.settlements.post(caller.tenantId),
-      onUncertain: (holdId) => deps.abandoned.add(caller.tenantId, holdId),
+      onUncertain: (start) => deps.abandoned.add({ orgId: caller.tenantId, keyId: caller.keyId, ...start }),
     });
   } catch (error) {
     if (deps.failOpen?.isOutage(error) !== true) {

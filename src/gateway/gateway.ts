@@ -105,7 +105,7 @@ export function createGateway(deps: GatewayDependencies): Gateway {
     increaseHold: deps.increaseHold,
     turns: new Turns(callsPerTurn),
   };
-  const abandoned = createAbandonedHolds(deps.runs.ledger);
+  const abandoned = createAbandonedHolds(deps.runs, deps.clock);
   const choosing = { ...deps, ratios, outputs, settlements, abandoned };
 
   async function cut(): Promise<void> {

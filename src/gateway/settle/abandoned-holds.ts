@@ -1,27 +1,48 @@
 /**
- * Holds of calls that were not made: the database went away while the hold was taken, and may have stored it. They are voided, since
- * the amount of a call that is never settled is posted when its hold expires.
+ * Holds of calls that were not made: the database went away while the hold was taken, and may have stored it. They are voided, and runs
+ * that were stored with them are cancelled, since the amount of a call that is never settled is posted when its hold expires.
  */
-import type { Ledger } from '../../ledger/ledger.ts';
+import {
+  completeRun,
+  type RunDependencies,
+  type UncertainStart,
+} from '../../capabilities/spend/runs/index.ts';
+import { ApiError } from '../../contract/api-error.ts';
+import { holdIdOfCall } from '../../ledger/holds/hold.ts';
 import type { Job } from '../../platform/jobs/jobs.ts';
 import { ServiceUnavailable } from '../../platform/service-unavailable.ts';
+import type { Clock } from '../../platform/time/clock.ts';
+import { callerOf } from './caller-of.ts';
+
+export interface AbandonedCall extends UncertainStart {
+  readonly orgId: string;
+  readonly keyId: string;
+}
 
 export interface AbandonedHolds {
-  add(orgId: string, holdId: string): void;
+  add(call: AbandonedCall): void;
   readonly job: Job;
 }
 
 /** Calls fail quickly while the database is away, and hardly any of them has left a hold. Those beyond are posted at their expiry. */
 const holdsMax = 10_000;
 
-export function createAbandonedHolds(ledger: Pick<Ledger, 'void'>): AbandonedHolds {
-  /** The org of each hold. */
-  const orgs = new Map<string, string>();
+export function createAbandonedHolds(runs: RunDependencies, clock: Clock): AbandonedHolds {
+  const calls = new Set<AbandonedCall>();
+
+  async function end({ orgId, keyId, runId, isStored }: AbandonedCall): Promise<void> {
+    if (isStored) {
+      const call = { caller: callerOf(orgId, keyId), now: clock.now(), storeResponse: undefined };
+      await completeRun(runs, call, runId, { status: 'cancelled', cost_usd: '0' }, { marks: [] });
+    } else {
+      await runs.ledger.void(orgId, holdIdOfCall(runId));
+    }
+  }
 
   return {
-    add(orgId, holdId) {
-      if (orgs.size < holdsMax) {
-        orgs.set(holdId, orgId);
+    add(call) {
+      if (calls.size < holdsMax) {
+        calls.add(call);
       }
     },
     job: {
@@ -29,9 +50,9 @@ export function createAbandonedHolds(ledger: Pick<Ledger, 'void'>): AbandonedHol
       everyMs: 1_000,
       async runOnce() {
         try {
-          for (const [holdId, orgId] of orgs) {
-            await ledger.void(orgId, holdId);
-            orgs.delete(holdId);
+          for (const call of calls) {
+            await end(call).catch(ignoreMissing);
+            calls.delete(call);
           }
         } catch (error) {
           // Tried again by the next run of the job.
@@ -43,4 +64,11 @@ export function createAbandonedHolds(ledger: Pick<Ledger, 'void'>): AbandonedHol
       },
     },
   };
+}
+
+/** The run was not stored, or has ended. */
+function ignoreMissing(error: unknown): void {
+  if (!(error instanceof ApiError) || error.status >= 500) {
+    throw error;
+  }
 }

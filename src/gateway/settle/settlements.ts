@@ -16,11 +16,11 @@ import { ApiError } from '../../contract/api-error.ts';
 import { formatUsd } from '../../kernel/money.ts';
 import type { Mark } from '../../ledger/posting.ts';
 import { DurableSpool, type Segment } from '../../platform/durable-spool.ts';
-import type { Caller } from '../../platform/http/routes/access.ts';
 import type { Job } from '../../platform/jobs/jobs.ts';
 import { ServiceUnavailable } from '../../platform/service-unavailable.ts';
 import type { Clock } from '../../platform/time/clock.ts';
 import type { CallAttribution } from '../attribution-headers.ts';
+import { callerOf } from './caller-of.ts';
 import { type QueuedSettlement, SettlementQueue } from './settlement-queue.ts';
 
 export interface Settlement {
@@ -356,11 +356,6 @@ function isDrafted(pending: PendingSettlement): pending is DraftedSettlement {
 
 function costOf({ amounts, costAsHeld }: CallPosting, heldNanos: bigint): bigint {
   return costAsHeld === undefined || amounts.usd > heldNanos ? amounts.usd : heldNanos;
-}
-
-/** The caller was admitted when the call was made; its settlement does not depend on what happened to its key since. */
-function callerOf(orgId: string, keyId: string): Caller {
-  return { tenantId: orgId, keyId, role: 'member', scopes: new Set() };
 }
 
 function parse(line: string): Settlement | undefined {

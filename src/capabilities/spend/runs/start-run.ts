@@ -24,7 +24,13 @@ export interface StartOptions {
   /** Called before a limit denies the call. Returns a promise if other calls are settled now, so that it may fit then. */
   beforeDenial?(): Promise<void> | undefined;
   /** Called if the hold may have been taken although the call is not admitted, because the database went away. */
-  onUncertain?(holdId: string): void;
+  onUncertain?(uncertain: UncertainStart): void;
+}
+
+export interface UncertainStart {
+  readonly runId: string;
+  /** True if the row of the run may exist, too. */
+  readonly isStored: boolean;
 }
 
 export interface StartedRun {
@@ -152,15 +158,22 @@ async function holdCall(context: StartContext, posting: Posting<RunDraft>): Prom
   return undefined;
 }
 
-async function requestHold(
-  { deps, onUncertain }: StartContext,
-  request: ReturnType<typeof holdRequestOf>,
-): Promise<HoldResult> {
+function requestHold(context: StartContext, request: ReturnType<typeof holdRequestOf>): Promise<HoldResult> {
+  return reportUncertain(context, false, () => context.deps.ledger.hold(request));
+}
+
+/** The answer to the commit may be lost, so that the hold was taken although the call is refused. */
+async function reportUncertain<Result>(
+  { onUncertain, postings }: StartContext,
+  isStored: boolean,
+  start: () => Promise<Result>,
+): Promise<Result> {
   try {
-    return await deps.ledger.hold(request);
+    return await start();
   } catch (error) {
-    if (error instanceof DatabaseUnavailable) {
-      onUncertain?.(request.call.holdId);
+    const [posting] = postings;
+    if (error instanceof DatabaseUnavailable && posting !== undefined) {
+      onUncertain?.({ runId: posting.runId, isStored });
     }
     throw error;
   }
@@ -182,7 +195,7 @@ function holdRequestOf(orgId: string, posting: Posting) {
 }
 
 async function openRun(context: StartContext): Promise<Rejection | undefined> {
-  const result = await postGroup(context);
+  const result = await reportUncertain(context, true, () => postGroup(context));
   if (result.kind !== 'done') {
     return () => rejectionError(context, result);
   }
