@@ -8,7 +8,7 @@ import { connectionTo, createGatewayWorld, type GatewayWorld } from '../support/
 import { type Members, treeOf } from './json-tree.ts';
 import { type LenientProvider, startLenientProvider } from './lenient-provider.ts';
 import { bytesOf, type Draft, type MutationName, mutations } from './mutations.ts';
-import { type Personality, personalities, withoutCompletionMaximum } from './personalities.ts';
+import { type Personality, personalities } from './personalities.ts';
 import { putModels } from './price-table.ts';
 import type { Delivery } from './replies.ts';
 import { pathsOf, type ValidCall } from './valid-calls.ts';
@@ -22,6 +22,8 @@ export interface PlannedCall {
   readonly call: ValidCall;
   readonly personality: Personality;
   readonly delivery: Delivery;
+  /** True if the connection is that of a compatible provider. */
+  readonly isCompatible: boolean;
   readonly mutations: readonly PlannedMutation[];
 }
 
@@ -165,11 +167,11 @@ export async function createAdversaryWorld(): Promise<AdversaryWorld> {
   };
 }
 
-/** Compatible providers are called through their connection: only they may not know every name of the maximum. */
-export function pathOf({ call: { shape }, personality }: Pick<PlannedCall, 'call' | 'personality'>): string {
-  return personality === withoutCompletionMaximum && shape === 'chat'
-    ? `/compat/${compatibleName}/v1/chat/completions`
-    : pathsOf[shape];
+export function pathOf({
+  call: { shape },
+  isCompatible,
+}: Pick<PlannedCall, 'call' | 'isCompatible'>): string {
+  return isCompatible ? pathsOf[shape].replace('/openai/', `/compat/${compatibleName}/`) : pathsOf[shape];
 }
 
 export function draftOf({ call, mutations: planned }: Pick<PlannedCall, 'call' | 'mutations'>): Draft {

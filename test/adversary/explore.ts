@@ -45,6 +45,8 @@ export interface Finding {
 
 const deliveries: readonly Delivery[] = ['whole', 'whole', 'without usage', 'broken'];
 const mutationsMax = 3;
+/** The share of calls through a connection to a compatible provider. */
+const compatibleShare = 0.25;
 const seedMax = 1_000_000_000;
 
 type Served = Pick<PlannedCall, 'personality' | 'delivery'>;
@@ -71,6 +73,7 @@ function drawnCall(random: Random, given: Served | undefined): PlannedCall {
     ),
     personality,
     delivery,
+    isCompatible: personality === withoutCompletionMaximum || random.fraction() < compatibleShare,
     mutations: Array.from({ length: count }, () => ({
       name: random.pick(mutationNames),
       seed: Math.floor(random.between(0, seedMax)),

@@ -77,7 +77,12 @@ async function serve(
   let understood: UnderstoodCall;
   try {
     const text = textOf(body, message.headers['content-type'] ?? '', personality);
-    understood = understand(shape, parseTree(text), personality);
+    understood = understand(
+      shape,
+      parseTree(text),
+      personality,
+      String(message.headers['anthropic-beta'] ?? ''),
+    );
   } catch (error) {
     if (!(error instanceof RejectedCall) && !(error instanceof InvalidJson)) {
       throw error;

@@ -493,6 +493,38 @@ export const mutations = {
   'add a maximum of another name': (draft, random) => {
     set(draft, random.pick(maxNames), random.pick([1, 500, 1_900, 100_000]));
   },
+  'put a setting into options': (draft, random) => {
+    const setting = random.pick([...maxNames, 'n', 'best_of', 'candidate_count', 'num_return_sequences']);
+    const value = { [setting]: random.pick([5, 500, 1_900]) };
+    set(
+      draft,
+      random.pick(['options', 'parameters', 'generation_config', 'generationConfig', 'extra_body']),
+      value,
+    );
+  },
+  'count answers under another name': (draft, random) => {
+    set(
+      draft,
+      random.pick(['best_of', 'candidate_count', 'num_return_sequences', 'num_generations', 'N']),
+      4,
+    );
+  },
+  'extend the context': (draft, random) => {
+    draft.headers['anthropic-beta'] = 'context-1m-2025-08-07';
+    const part = random.pick<object>([
+      { type: 'text', text: payload },
+      { type: 'document', source: { type: 'url', url: 'https://files.invalid/large.pdf' } },
+    ]);
+    set(draft, contentOf(draft.shape), [{ role: 'user', content: Array.from({ length: 20 }, () => part) }]);
+  },
+  'contradict the detail of an image': (draft) => {
+    const url = `data:image/png;base64,${pngOf(2_000, 2_000)}`;
+    const isChat = draft.shape === 'chat';
+    const part = isChat
+      ? { type: 'image_url', image_url: { url, detail: 'high' }, detail: 'low' }
+      : { type: 'input_image', image_url: { url, detail: 'high' }, detail: 'low' };
+    set(draft, contentOf(draft.shape), [{ role: 'user', content: [part, part, part] }]);
+  },
   'add a tool that the provider runs': (draft, random) => {
     const tool = random.pick(serverTools);
     const more = random.pick<object>([

@@ -46,6 +46,8 @@ export const openGaps: readonly OpenGap[] = [
       'add bytes that are not UTF-8',
     ),
   },
+  { cause: 'the context is not always that of the catalog', covers: hasAny('extend the context') },
+  { cause: 'the outer detail of an image wins', covers: hasAny('contradict the detail of an image') },
   { cause: 'deep values exceed the stack', covers: hasAny('nest thousands of levels') },
   {
     cause: 'the score of a text is no bound',
@@ -65,6 +67,8 @@ export const openGaps: readonly OpenGap[] = [
       'hide a tool',
       'add a maximum of another name',
       'write a costly setting in another type',
+      'put a setting into options',
+      'count answers under another name',
     ),
   },
   {

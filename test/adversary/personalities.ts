@@ -70,6 +70,7 @@ const traits: readonly Personality[] = [
   {
     ...strict,
     name: 'other names of the maximum',
+    hasExtensions: true,
     maxNames: (shape) => [...otherMaxNames, ...documentedMaxNames[shape], ...allMaxNames],
   },
   { ...strict, name: 'fields of other providers', hasExtensions: true },
@@ -134,6 +135,12 @@ const knownNames = [
   ...['service_tier', 'speed', 'cache_control', 'ttl', 'thinking', 'reasoning', 'reasoning_effort', 'effort'],
   ...[
     'parameters',
+    'options',
+    'candidate_count',
+    'num_return_sequences',
+    'num_generations',
+    'generation_config',
+    'extra_body',
     'input_schema',
     'schema',
     'arguments',

@@ -102,23 +102,38 @@ const extensionFields = [
     'cached_content',
   ],
 ];
+/** Names of the number of answers in formats of other providers. */
+const otherChoices = ['best_of', 'candidate_count', 'num_return_sequences', 'num_generations'];
+/** Objects with settings in the formats of Ollama, Hugging Face and Gemini. */
+const optionFields = ['options', 'parameters', 'generation_config', 'extra_body'];
 const searchExtensions = ['web_search_options', 'plugins', 'search_parameters', 'enable_search'];
 
-export function understand(shape: Shape, tree: Node, personality: Personality): UnderstoodCall {
+/** `betas` are features that headers turn on. */
+export function understand(
+  shape: Shape,
+  tree: Node,
+  personality: Personality,
+  betas: string,
+): UnderstoodCall {
   const body = plainOf(tree, personality);
   if (!isObject(body)) {
     throw new RejectedCall('the body is not an object');
   }
-  return new Reader(shape, body, personality).call();
+  return new Reader(shape, body, personality, betas).call();
 }
+
+/** Anthropic's header for a context of a million tokens, as a factor of the usual context. */
+const largeContext = { beta: 'context-1m', factor: 5 };
 
 class Reader {
   readonly #shape: Shape;
   readonly #body: Fields;
+  readonly #contextFactor: number;
   readonly #personality: Personality;
 
-  constructor(shape: Shape, body: Fields, personality: Personality) {
+  constructor(shape: Shape, body: Fields, personality: Personality, betas: string) {
     this.#shape = shape;
+    this.#contextFactor = shape === 'messages' && betas.includes(largeContext.beta) ? largeContext.factor : 1;
     this.#body = body;
     this.#personality = personality;
   }
@@ -130,8 +145,9 @@ class Reader {
     const references = this.#refersTo(body as Plain) || this.#serverTools().length > 0;
     const searches = this.#searches();
     const counted = this.#promptTokens(model);
-    const inputTokens = references || searches > 0 ? model.contextTokens : counted;
-    if (counted > model.contextTokens) {
+    const contextTokens = model.contextTokens * this.#contextFactor;
+    const inputTokens = references || searches > 0 ? contextTokens : counted;
+    if (counted > contextTokens) {
       throw new RejectedCall('the prompt is longer than the context');
     }
     const isStream = shape !== 'embeddings' && this.#flag(body.stream);
@@ -185,18 +201,27 @@ class Reader {
   }
 
   #maximum(model: PricedModel): number {
-    for (const name of this.#personality.maxNames(this.#shape)) {
-      const given = this.#count(this.#body[name]);
-      if (given !== undefined && given >= 0) {
-        return Math.min(Math.ceil(given), model.maxOutputTokens);
+    for (const fields of [...this.#optionObjects(), this.#body]) {
+      for (const name of this.#personality.maxNames(this.#shape)) {
+        const given = this.#count(fields[name]);
+        if (given !== undefined && given >= 0) {
+          return Math.min(Math.ceil(given), model.maxOutputTokens);
+        }
       }
     }
     return model.maxOutputTokens;
   }
 
+  /** Objects in which other providers have their settings. */
+  #optionObjects(): Fields[] {
+    return this.#personality.hasExtensions ? optionFields.map((name) => this.#fields(this.#body[name])) : [];
+  }
+
   #choices(): number {
-    const wanted = [this.#body.n, this.#personality.hasExtensions ? this.#body.best_of : undefined];
-    return Math.max(1, ...wanted.map((value) => Math.ceil(this.#count(value) ?? 1)));
+    const others = this.#personality.hasExtensions
+      ? [this.#body, ...this.#optionObjects()].flatMap((fields) => otherChoices.map((name) => fields[name]))
+      : [];
+    return Math.max(1, ...[this.#body.n, ...others].map((value) => Math.ceil(this.#count(value) ?? 1)));
   }
 
   #tier(): string | undefined {
@@ -329,7 +354,8 @@ class Reader {
     }
     const base64 = data ?? (typeof url === 'string' ? /^data:[^,]*,(.*)$/is.exec(url)?.[1] : undefined);
     const size = base64 === undefined ? undefined : sizeOfPng(Buffer.from(base64, 'base64'));
-    const isLow = (object.detail ?? nested.detail) === 'low';
+    const details = [object.detail, nested.detail].filter((one) => one != null);
+    const isLow = details.length > 0 && details.every((one) => one === 'low');
     return provider === 'anthropic' ? tokensOfPixels(size) : tokensOfTiles(size, isLow);
   }
 }
