@@ -11,6 +11,9 @@ export interface Batch {
   readonly cursor: unknown;
 }
 
+/** The start, and the end, which is excluded. */
+export type TimeSpan = readonly [from: Date, to: Date];
+
 export interface BatchResult {
   readonly changed: number;
   /** Cursor of the next batch; null: no more batches. */
@@ -76,4 +79,42 @@ export async function eraseRows(
     changed: row?.changed ?? 0,
     next: row !== undefined && row.seen === rowsPerBatch ? row.last : null,
   };
+}
+
+/**
+ * Processes rows of the customer that are charged within this time, at most `rowsPerBatch`. `next` is not null if there may be
+ * more: call it again.
+ */
+export async function eraseRowsWithin(
+  tx: Queryable,
+  target: BatchedTable & { readonly set: string },
+  batch: Batch,
+  [from, to]: TimeSpan,
+  extra: string,
+): Promise<BatchResult> {
+  const { table, org, key, where, set } = target;
+  const names = key.map(([name]) => name);
+  const [row] = await tx.query<{ changed: number }>(
+    `WITH matched AS MATERIALIZED (
+       SELECT ${names.join(', ')} FROM ${table}
+        WHERE ${org} = $1 AND charged_at >= $7 AND charged_at < $8 AND (${where}) AND $4::text IS NOT NULL LIMIT $5
+     ), changed AS (
+       UPDATE ${table} AS row SET ${set} FROM matched
+        WHERE row.${org} = $1 AND ${names.map((name) => `row.${name} = matched.${name}`).join(' AND ')}
+       RETURNING row.*
+     ), more AS (${extra})
+     SELECT count(*)::int4 AS changed FROM changed`,
+    [
+      batch.orgId,
+      batch.from,
+      batch.to,
+      JSON.stringify(batch.from),
+      rowsPerBatch,
+      namePattern(batch.from),
+      from,
+      to,
+    ],
+  );
+  const changed = row?.changed ?? 0;
+  return { changed, next: changed === rowsPerBatch ? 'more' : null };
 }

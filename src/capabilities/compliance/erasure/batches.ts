@@ -28,7 +28,14 @@ import { type CustomerDigest, eraseStoredResponses } from '../../../platform/htt
 import { platformTenant } from '../../../platform/http/routes/access.ts';
 import { notifyKeyChanged } from '../../access/keys/index.ts';
 import { renamedPath } from '../audit/index.ts';
-import { type Batch, type BatchedTable, type BatchResult, eraseRows, rowsPerBatch } from './batched-rows.ts';
+import {
+  type Batch,
+  type BatchedTable,
+  type BatchResult,
+  eraseRows,
+  eraseRowsWithin,
+  rowsPerBatch,
+} from './batched-rows.ts';
 import {
   containsId,
   erasedDimensions,
@@ -37,8 +44,6 @@ import {
   renamedJson,
   renamedName,
 } from './renaming-sql.ts';
-
-const daysPerBatch = 31;
 
 /** Fields of a match whose value may be the id of a customer. The wildcard is not: it stands for every customer. */
 const holdsCustomers = `(key = 'customer_id' OR key LIKE 'tag:%') AND value <> '${WILDCARD}'`;
@@ -53,13 +58,17 @@ export async function eraseLimits(tx: Transaction, { orgId, from, to, now }: Bat
       RETURNING 1 AS one`,
     [orgId, from, to, now],
   );
-  // Resets the cursor of the exhaustion watch if it contains the id; the watch then starts over.
-  await tx.query(
-    `UPDATE forecast_checks SET after_group = '' WHERE org_id = $1 AND strpos(after_group, $2) > 0`,
-    [orgId, JSON.stringify(from)],
-  );
   await notifyLimitChanged(tx, orgId);
   return ended.length;
+}
+
+/** Resets the cursor of the exhaustion watch if it contains the id; the watch then starts over. */
+export async function eraseForecastCursor(tx: Transaction, { orgId, from }: Batch): Promise<BatchResult> {
+  const reset = await tx.query(
+    `UPDATE forecast_checks SET after_group = '' WHERE org_id = $1 AND strpos(after_group, $2) > 0 RETURNING 1 AS one`,
+    [orgId, JSON.stringify(from)],
+  );
+  return { changed: reset.length, next: null };
 }
 
 /**
@@ -69,8 +78,9 @@ export async function eraseLimits(tx: Transaction, { orgId, from, to, now }: Bat
 const renameIdentities = `
   UPDATE run_identities i SET external_id = $3 || '-' || i.run_id, content_digest = NULL FROM changed
    WHERE i.org_id = $1 AND i.run_id = changed.run_id AND i.external_id ~ $6`;
+const renameIdentitiesOfRuns = renameIdentities.replaceAll('changed.run_id', 'changed.id');
 
-const runs: BatchedTable = {
+const runs = {
   table: 'runs',
   org: 'org_id',
   key: [
@@ -80,8 +90,8 @@ const runs: BatchedTable = {
   where: 'customer_id = $2',
   set: `${erasedDimensions(runDimensionNames)}, tags = NULL, metadata = NULL, content = NULL,
         external_id = CASE WHEN row.external_id ~ $6 THEN $3 || '-' || row.id ELSE row.external_id END`,
-};
-const ledgerEntries: BatchedTable = {
+} as const satisfies BatchedTable;
+const ledgerEntries = {
   table: 'ledger_entries',
   org: 'org_id',
   key: [
@@ -90,7 +100,7 @@ const ledgerEntries: BatchedTable = {
   ],
   where: 'customer_id = $2',
   set: `${erasedDimensions(limitDimensions)}, tags = ${keptTags('row.tags')}, note = ${renamedName('row.note')}`,
-};
+} as const satisfies BatchedTable;
 const holdEnds: BatchedTable = {
   table: 'hold_ends',
   org: 'org_id',
@@ -137,7 +147,7 @@ const refusals: BatchedTable = {
 
 export const eraseHoldEnds = (tx: Transaction, batch: Batch) => eraseRows(tx, holdEnds, batch);
 export const eraseRuns = (tx: Transaction, batch: Batch) =>
-  eraseRows(tx, runs, batch, renameIdentities.replaceAll('changed.run_id', 'changed.id'));
+  eraseRows(tx, runs, batch, renameIdentitiesOfRuns);
 export const eraseEntries = (tx: Transaction, batch: Batch) =>
   eraseRows(tx, ledgerEntries, batch, renameIdentities);
 export const eraseEvents = (tx: Transaction, batch: Batch) => eraseRows(tx, events, batch, deleteResponses);
@@ -156,17 +166,34 @@ export async function eraseStoredAnswers(
   return { changed, next: null };
 }
 
+/** Adds the sums of a renamed chain to those that exist under its new name. */
 export async function eraseClosedChains(tx: Transaction, { orgId, from, to }: Batch): Promise<BatchResult> {
-  const renamed = await tx.query(
-    `UPDATE closed_chains SET chain_id = regexp_replace(chain_id, $4, $3::text, 'g'),
-                              customer_ids = array_remove(customer_ids, $2)
-      WHERE org_id = $1
-        AND ($2 = ANY (customer_ids) OR chain_id ~ $4
-             AND chain_id IN (SELECT chain_id FROM ledger_entries WHERE org_id = $1 AND customer_id = $2))
-      RETURNING 1 AS one`,
+  const [row] = await tx.query<{ count: number }>(
+    `WITH gone AS (
+       DELETE FROM closed_chains
+        WHERE org_id = $1 AND chain_id ~ $4
+          AND ($2 = ANY (customer_ids)
+               OR chain_id IN (SELECT chain_id FROM ledger_entries WHERE org_id = $1 AND customer_id = $2))
+       RETURNING *
+     ), renamed AS (
+       INSERT INTO closed_chains AS there (org_id, chain_id, usd_nanos, tokens, requests, customer_ids)
+       SELECT org_id, regexp_replace(chain_id, $4, $3::text, 'g'), usd_nanos, tokens, requests, array_remove(customer_ids, $2)
+         FROM gone
+       ON CONFLICT (org_id, chain_id) DO UPDATE
+         SET usd_nanos = there.usd_nanos + excluded.usd_nanos, tokens = there.tokens + excluded.tokens,
+             requests = there.requests + excluded.requests,
+             customer_ids = ARRAY(SELECT DISTINCT unnest(there.customer_ids || excluded.customer_ids))
+     )
+     SELECT count(*)::int4 AS count FROM gone`,
     [orgId, from, to, namePattern(from)],
   );
-  return { changed: renamed.length, next: null };
+  // A short id may be in the name of a chain by chance, which then stays.
+  const others = await tx.query(
+    `UPDATE closed_chains SET customer_ids = array_remove(customer_ids, $2)
+      WHERE org_id = $1 AND $2 = ANY (customer_ids) RETURNING 1 AS one`,
+    [orgId, from],
+  );
+  return { changed: (row?.count ?? 0) + others.length, next: null };
 }
 
 /** Replaces the id in the attribution of keys: their spend continues under the pseudonym until they are changed. */
@@ -269,26 +296,38 @@ function moveUsageStatement({ table, time }: UsageTable): string {
     SELECT count(*)::int4 AS count FROM gone`;
 }
 
-/** Moves the usage of the earliest days first. Buckets and days move together, so that they always agree. */
-export async function eraseUsage(tx: Transaction, { orgId, from, to }: Batch): Promise<BatchResult> {
-  const days = await tx.query<{ day: Date }>(
-    'SELECT DISTINCT day FROM usage_days WHERE org_id = $1 AND customer_id = $2 ORDER BY day LIMIT $3',
-    [orgId, from, daysPerBatch],
+/**
+ * Moves the usage of the earliest day. Buckets and days move together, so that they always agree, and so do the runs and entries
+ * of that day that were posted under the id since `eraseRuns` and `eraseEntries`. A single day, because decisions wait meanwhile.
+ */
+export async function eraseUsage(tx: Transaction, batch: Batch): Promise<BatchResult> {
+  const { orgId, from, to } = batch;
+  const [first] = await tx.query<{ day: Date | null }>(
+    'SELECT min(day) AS day FROM usage_days WHERE org_id = $1 AND customer_id = $2',
+    [orgId, from],
   );
-  let changed = 0;
-  for (const { day } of days) {
-    const range = [orgId, from, day, new Date(day.getTime() + dayMs)];
-    for (const table of usageTables) {
-      const rows = await findUsageRows(tx, table, range);
-      const [row] = await tx.query<{ count: number }>(moveUsageStatement(table), [
-        ...range,
-        to,
-        rows.map(({ digest }) => digest),
-        rows.map((dimensions) => usageDigest(usageIdentity({ ...dimensions, customer_id: to }, null))),
-      ]);
-      changed += row?.count ?? 0;
-    }
+  if (first?.day == null) {
+    return { changed: 0, next: null };
   }
-  // Moved days are not found again, so the next batch needs no cursor.
-  return { changed, next: days.length === daysPerBatch ? 'more' : null };
+  const span = [first.day, new Date(first.day.getTime() + dayMs)] as const;
+  const lateRuns = await eraseRowsWithin(tx, runs, batch, span, renameIdentitiesOfRuns);
+  const lateEntries = await eraseRowsWithin(tx, ledgerEntries, batch, span, renameIdentities);
+  let changed = lateRuns.changed + lateEntries.changed;
+  // A day that is moved is not found again, so the next batch needs no cursor.
+  const next = 'more';
+  if (lateRuns.next !== null || lateEntries.next !== null) {
+    return { changed, next };
+  }
+  const range = [orgId, from, ...span];
+  for (const table of usageTables) {
+    const rows = await findUsageRows(tx, table, range);
+    const [row] = await tx.query<{ count: number }>(moveUsageStatement(table), [
+      ...range,
+      to,
+      rows.map(({ digest }) => digest),
+      rows.map((dimensions) => usageDigest(usageIdentity({ ...dimensions, customer_id: to }, null))),
+    ]);
+    changed += row?.count ?? 0;
+  }
+  return { changed, next };
 }

@@ -3,6 +3,7 @@ import { createWorld, engine, type TestOrg, type World } from '../../../../test/
 import { refusalOf } from '../../../../test/support/limits.ts';
 import { createIds } from '../../../platform/ids.ts';
 import { recordChange, renamedPath } from '../audit/index.ts';
+import { rowsPerBatch } from './batched-rows.ts';
 import { eraseLimits } from './batches.ts';
 import { eraseAlerts } from './counter-keys.ts';
 
@@ -657,7 +658,7 @@ describe.each([
 });
 
 /** Fails all transactions after the first ones, as if the process had been killed. */
-async function interruptedAfter(transactions: number, work: () => Promise<void>): Promise<void> {
+async function interruptedAfter(transactions: number, work: () => Promise<unknown>): Promise<void> {
   const { transaction } = world.db;
   let left = transactions;
   world.db.transaction = ((inside, options) => {
@@ -671,6 +672,69 @@ async function interruptedAfter(transactions: number, work: () => Promise<void>)
   }
 }
 
+/** Begins an erasure and interrupts it before the given step. */
+async function erasedUntil(step: string, begin: () => Promise<unknown>, orgId: string): Promise<void> {
+  const stepOf = async () =>
+    (
+      await world.db.query<{ step: string }>(
+        'SELECT step FROM customer_erasures WHERE org_id = $1 AND finished_at IS NULL',
+        [orgId],
+      )
+    )[0]?.step;
+  await interruptedAfter(1, begin);
+  for (let batches = 0; (await stepOf()) !== step; batches += 1) {
+    expect(batches).toBeLessThan(50);
+    await world.job('erase-customers').runOnce();
+  }
+}
+
+test('a run posted during the erasure has its entry and its usage under the same name at the end', async () => {
+  const other = await world.createOrg();
+  const path = `/v1/orgs/${other.id}`;
+  const ask = (method: string, url: string, body?: object) =>
+    world.request(method, url, { key: other.ownerKey, ...(body && { body }) });
+  const post = (cost_usd: string) =>
+    ask('POST', '/v1/runs', { model: 'm', cost_usd, customer_id: 'busy', external_id: `busy ${cost_usd}` });
+  expect((await post('0.1')).status).toBe(201);
+  await erasedUntil('usage', () => ask('DELETE', `${path}/customers/busy`), other.id);
+  expect((await post('0.2')).status).toBe(201);
+  const many = Array.from({ length: rowsPerBatch + 1 }, () => ({
+    model: 'm',
+    cost_usd: '0.0001',
+    customer_id: 'busy',
+  }));
+  const bulk = await ask('POST', '/v1/runs/bulk?enforcement=record', { runs: many });
+  expect(bulk.json).toMatchObject({ accepted: rowsPerBatch + 1 });
+  await settle();
+  expect((await post('0.4')).status).toBe(201);
+  const [{ pseudonym, state }] = (await ask('GET', `${path}/customer-erasures`)).json.data;
+  expect(state).toBe('erased');
+  for (const table of ['ledger_entries', 'usage_days', 'usage_rollups', 'runs']) {
+    const amount = table === 'runs' ? 'cost_nanos' : 'usd_nanos';
+    const sums = await world.db.query(
+      `SELECT customer_id, sum(${amount})::int8 AS nanos FROM ${table} WHERE org_id = $1 GROUP BY 1 ORDER BY 2`,
+      [other.id],
+    );
+    expect([table, sums]).toEqual([
+      table,
+      [
+        { customer_id: 'busy', nanos: 400_000_000n },
+        { customer_id: pseudonym, nanos: 500_100_000n },
+      ],
+    ]);
+  }
+  const identities = await world.db.query<{ external_id: string }>(
+    'SELECT external_id FROM run_identities WHERE org_id = $1 AND external_id IS NOT NULL ORDER BY run_id',
+    [other.id],
+  );
+  expect(identities.map(({ external_id }) => external_id)).toEqual([
+    expect.stringMatching(/^erased-/),
+    expect.stringMatching(/^erased-/),
+    'busy 0.4',
+  ]);
+  expect((await ask('GET', `${path}/ledger/reconciliation`)).json).toMatchObject({ balanced: true });
+});
+
 test('a decision under the pseudonym during the erasure does not forget what was spent', async () => {
   const other = await world.createOrg();
   const path = `/v1/orgs/${other.id}`;
@@ -678,7 +742,7 @@ test('a decision under the pseudonym during the erasure does not forget what was
     world.request(method, to, { key: other.ownerKey, ...(body !== undefined && { body }) });
   await as('POST', `${path}/customer-limits`, { customer_id: '*', period: 'month', limit_usd: '1' });
   await as('POST', '/v1/runs', { ...run, customer_id: 'busy', cost_usd: '0.9' });
-  await interruptedAfter(6, async () => {
+  await interruptedAfter(7, async () => {
     expect((await as('DELETE', `${path}/customers/busy`)).status).toBe(204);
   });
   const [erasure] = (await as('GET', `${path}/customer-erasures`)).json.data;
@@ -704,7 +768,7 @@ test('an interrupted erasure continues in the background', async () => {
   for (let at = 0; at < runs.length; at += 1_250) {
     await call('POST', '/v1/runs/bulk?enforcement=record', { runs: runs.slice(at, at + 1_250) });
   }
-  await interruptedAfter(7, async () => expect((await erase('long')).status).toBe(204));
+  await interruptedAfter(8, async () => expect((await erase('long')).status).toBe(204));
   const stillThere = async () =>
     (await world.db.query(`SELECT 1 AS one FROM runs WHERE org_id = $1 AND customer_id = 'long'`, [org.id]))
       .length;
@@ -786,4 +850,68 @@ test('replaces the id in a chain whose ledger entries retention has deleted', as
   expect((await ask('DELETE', `${path}/customers/erase-me`)).status).toBe(204);
   await settle();
   expect(await chains()).toEqual(['about erase-me', expect.stringMatching(/^thread erased-\w+ 1$/)]);
+});
+
+test('replaces the id in a chain whose ledger entries retention deletes during the erasure', async () => {
+  const other = await world.createOrg();
+  const path = `/v1/orgs/${other.id}`;
+  const ask = (method: string, url: string, body?: object) =>
+    world.request(method, url, { key: other.ownerKey, ...(body && { body }) });
+  const chain_id = 'thread erase-me 1';
+  const body = { model: 'm', cost_usd: '0.1', customer_id: 'erase-me', chain_id };
+  expect((await ask('POST', '/v1/runs', body)).status).toBe(201);
+  await ask('PUT', `${path}/retention-policy`, { runs_days: 30 });
+  world.clock.advanceSeconds(500 * 86_400);
+  await erasedUntil('ledger_entries', () => ask('DELETE', `${path}/customers/erase-me`), other.id);
+  const [{ pseudonym }] = (await ask('GET', `${path}/customer-erasures`)).json.data;
+  await world.runJob('apply-retention');
+  // Retention has deleted an entry of the chain that had been renamed before, too.
+  await world.db.query(
+    `INSERT INTO closed_chains (org_id, chain_id, usd_nanos, tokens, requests, customer_ids)
+     VALUES ($1, $2, 5, 6, 7, ARRAY[$3])`,
+    [other.id, `thread ${pseudonym} 1`, pseudonym],
+  );
+  await settle();
+  expect(
+    await world.db.query(
+      'SELECT chain_id, usd_nanos, tokens, requests, customer_ids FROM closed_chains WHERE org_id = $1',
+      [other.id],
+    ),
+  ).toEqual([
+    {
+      chain_id: `thread ${pseudonym} 1`,
+      usd_nanos: 100_000_005n,
+      tokens: 6n,
+      requests: 8n,
+      customer_ids: [pseudonym],
+    },
+  ]);
+});
+
+test('resets the cursor of the exhaustion watch, also if a check in progress stores it after the first step', async () => {
+  const other = await world.createOrg();
+  const path = `/v1/orgs/${other.id}`;
+  const ask = (method: string, url: string, body?: object) =>
+    world.request(method, url, { key: other.ownerKey, ...(body && { body }) });
+  const limit = { customer_id: person, period: 'day', limit_usd: '1' };
+  expect((await ask('POST', `${path}/customer-limits`, limit)).status).toBe(201);
+  const store = (customer_id: string) =>
+    world.db.query(
+      `INSERT INTO forecast_checks (org_id, checked_at, after_group) VALUES ($1, now(), $2)
+       ON CONFLICT (org_id) DO UPDATE SET after_group = excluded.after_group`,
+      [other.id, `usd ${JSON.stringify({ customer_id })}`],
+    );
+  const cursor = async () =>
+    (
+      await world.db.query<{ after_group: string }>(
+        'SELECT after_group FROM forecast_checks WHERE org_id = $1',
+        [other.id],
+      )
+    )[0]?.after_group;
+  await store(person);
+  expect((await ask('DELETE', `${path}/customers/${inPath}`)).status).toBe(204);
+  expect(await cursor()).toBe('');
+  await store(person);
+  await settle();
+  expect(await cursor()).toBe('');
 });

@@ -23,6 +23,7 @@ import {
   eraseClosedChains,
   eraseEntries,
   eraseEvents,
+  eraseForecastCursor,
   eraseHoldEnds,
   eraseKeyAttributions,
   eraseLimits,
@@ -74,12 +75,15 @@ const steps: readonly (readonly [
 ])[] = [
   ['limit_alerts', eraseAlerts],
   ['forecast_notices', eraseForecasts],
+  ['forecast_cursor', eraseForecastCursor],
   ['keys', eraseKeyAttributions],
   ['hold_ends', eraseHoldEnds],
   ['runs', eraseRuns],
   ['closed_chains', eraseClosedChains],
   ['ledger_entries', eraseEntries],
   ['usage', eraseUsage],
+  // Meanwhile retention may have deleted entries under the old name, and closed their chains.
+  ['late closed_chains', eraseClosedChains],
   ['events', eraseEvents],
   ['refusals', eraseRefusals],
   ['stored_answers', (tx, batch, { customerDigest }) => eraseStoredAnswers(tx, batch, customerDigest)],
@@ -88,6 +92,8 @@ const steps: readonly (readonly [
   // After this step all processes have written the records that they had buffered when the erasure started.
   [waitingStep, async () => ({ changed: 0, next: null })],
   ['late limit_alerts', eraseAlerts],
+  ['late forecast_notices', eraseForecasts],
+  ['late forecast_cursor', eraseForecastCursor],
   ['late events', eraseEvents],
   ['late refusals', eraseRefusals],
   ['late support_paths', eraseSupportPaths],
@@ -95,7 +101,12 @@ const steps: readonly (readonly [
 ];
 const firstStep = 'limits';
 /** They move amounts that counters are summed from, also while decisions are made under both names. */
-const movingSteps: ReadonlySet<string> = new Set(['closed_chains', 'ledger_entries', 'usage']);
+const movingSteps: ReadonlySet<string> = new Set([
+  'closed_chains',
+  'ledger_entries',
+  'usage',
+  'late closed_chains',
+]);
 
 async function eraseAudit(tx: Transaction, batch: Batch, deps: ErasureDependencies): Promise<BatchResult> {
   const { changed, last } = await redactEntries(tx, deps, {
