@@ -6,7 +6,7 @@ import { performance } from 'node:perf_hooks';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Registry } from 'prom-client';
 import { ApiError } from '../contract/api-error.ts';
-import { logged, type Reply, type StreamedReply } from '../platform/http/message/reply.ts';
+import { createLogError, type Reply, type StreamedReply } from '../platform/http/message/reply.ts';
 import type { Caller } from '../platform/http/routes/access.ts';
 import type { RawEndpoint, RawHead, RawRequest } from '../platform/http/routes/raw-endpoint.ts';
 import type { Job } from '../platform/jobs/jobs.ts';
@@ -86,6 +86,7 @@ const callsPerTurn = 8;
 
 export function createGateway(deps: GatewayDependencies): Gateway {
   const { log, limits } = deps;
+  const logError = createLogError(log);
   const learned = createLearnedCounts(deps.learned, log);
   const ratios = createTokenRatios(learned);
   const settlements = createSettlements(deps);
@@ -219,7 +220,7 @@ export function createGateway(deps: GatewayDependencies): Gateway {
     try {
       reply = await answer(request, operation);
     } catch (error) {
-      const shown = error instanceof GatewayError ? error : logged(log, error, request.traceId);
+      const shown = error instanceof GatewayError ? error : logError(error, request.traceId);
       reply = dialectErrorReply(shown, dialectRequest(request));
     }
     metrics.call(operationName(operation), reply.status);

@@ -21,6 +21,8 @@ export interface LedgerOptions<Run> extends BatchDependencies<Run> {
   readonly durability: Durability;
   /** Maximum number of open holds: of all orgs in a process that keeps them in memory, of each org on PostgreSQL. */
   readonly holdsMax: number;
+  /** Embedded engine: called when a write to the hold log failed. */
+  onHoldLogFailed?(error: unknown): void;
   /** Number of live processes on the database. */
   readonly processes: () => number;
 }

@@ -12,6 +12,7 @@ import { type Migration, type MigrationProgress, migrate, readMigrations } from 
 import { openDatabase } from '../platform/db/open-database.ts';
 import { guardSchema } from '../platform/db/schema-guard.ts';
 import { requireCompleteDatabase } from '../platform/db/transfer/database-target.ts';
+import { watchWrites } from '../platform/db/watch-writes.ts';
 import { type Faults, noFaults } from '../platform/faults.ts';
 import { openFastPath } from '../platform/http/fast/fast-path.ts';
 import { drainable } from '../platform/http/server/drain.ts';
@@ -23,6 +24,7 @@ import { createHttpServer } from '../platform/http/server/server.ts';
 import { createIds } from '../platform/ids.ts';
 import { backfillJob } from '../platform/jobs/backfill-job.ts';
 import { startJobs } from '../platform/jobs/jobs.ts';
+import { WriteFailures } from '../platform/jobs/write-failures.ts';
 import type { Log } from '../platform/log.ts';
 import { startTracing } from '../platform/observability/tracing.ts';
 import { type SharedClock, systemClock } from '../platform/time/clock.ts';
@@ -120,8 +122,11 @@ async function startOn(
   const unreadable = new AbortController();
   const onUnreadable = () => unreadable.abort();
   const guard = guardSchema(opened, { migrations, build: version, log, onUnreadable });
-  const { db } = guard;
-  const services = await phases.run('load-state', () => openServices({ config, db, clock, ids, log }));
+  const writeFailures = new WriteFailures();
+  const db = watchWrites(guard.db, (error) => writeFailures.report('database', error));
+  const services = await phases.run('load-state', () =>
+    openServices({ config, db, clock, ids, log, writeFailures }),
+  );
   try {
     // Once more, now that the heartbeat of this process stops contract migrations.
     await guard.check();
@@ -141,7 +146,7 @@ async function startOn(
     }
     return await serve(
       { config, db, clock, ids, log, faults, services, health },
-      { port, phases, migrations, unreadable: unreadable.signal },
+      { port, phases, migrations, writeFailures, unreadable: unreadable.signal },
     );
   } catch (error) {
     await services.close();
@@ -185,13 +190,14 @@ interface ServeOptions {
   readonly port: ReservedPort;
   readonly phases: StartPhases;
   readonly migrations: readonly Migration[];
+  readonly writeFailures: WriteFailures;
   readonly unreadable: AbortSignal;
 }
 
 /** Jobs stop when the schema becomes unreadable. Requests get 503 from then on. */
 async function serve(
   deps: ServeDependencies,
-  { port, phases, migrations, unreadable }: ServeOptions,
+  { port, phases, migrations, writeFailures, unreadable }: ServeOptions,
 ): Promise<RunningService> {
   const { config, db, log, services, health } = deps;
   let address: AddressInfo | undefined;
@@ -206,7 +212,14 @@ async function serve(
   });
   const server = createHttpServer(app.handler, log, app.headersOfUnread);
   const connections = drainable(server, app.fastPath && openFastPath(server, app.fastPath));
-  const probes = await startWriteProbes({ config, db, processes: services.processes, health, log });
+  const probes = await startWriteProbes({
+    config,
+    db,
+    processes: services.processes,
+    health,
+    failures: writeFailures,
+    log,
+  });
   await port.free();
   address = await phases
     .run('listen', () => listen(server, config.host, port.number))

@@ -35,6 +35,7 @@ import { ensureMonths } from '../ledger/partitions.ts';
 import type { Database } from '../platform/db/database.ts';
 import type { Ids } from '../platform/ids.ts';
 import { createProcesses, type Processes } from '../platform/jobs/processes.ts';
+import type { WriteFailures } from '../platform/jobs/write-failures.ts';
 import type { Log } from '../platform/log.ts';
 import { openRateLimiter } from '../platform/rates/open-rate-limiter.ts';
 import type { RateLimiter } from '../platform/rates/rate-limiter.ts';
@@ -48,6 +49,7 @@ export interface ServicesDependencies {
   readonly clock: SharedClock;
   readonly ids: Ids;
   readonly log: Log;
+  readonly writeFailures?: WriteFailures;
 }
 
 export interface Services {
@@ -64,7 +66,8 @@ export interface Services {
   close(): Promise<void>;
 }
 
-export async function openServices({ config, db, clock, ids, log }: ServicesDependencies): Promise<Services> {
+export async function openServices(deps: ServicesDependencies): Promise<Services> {
+  const { config, db, clock, ids, log, writeFailures } = deps;
   await ensureMonths(db, clock.now());
   await seedModels(db, clock.now());
   const orgLimits = createOrgLimits(db);
@@ -90,6 +93,7 @@ export async function openServices({ config, db, clock, ids, log }: ServicesDepe
     durability,
     holdsMax,
     processes: () => processes.count(),
+    onHoldLogFailed: (error) => writeFailures?.report('data-directory', error),
     async writeRuns(tx, posted) {
       await writeRuns(tx, posted);
       await recordUnpricedUse(tx, { ids, wants: events.wants }, posted);

@@ -1,10 +1,11 @@
-/** The write probes of `/readyz`: the database and, on the embedded engine, the directory of the hold log. */
+/** The write probes of `/readyz`: the database and, on the embedded engine, the directory of the hold log. Real writes that fail count too. */
 import { open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Config } from '../config/settings.ts';
 import type { Database } from '../platform/db/database.ts';
 import type { ProcessHealth } from '../platform/http/server/process-health.ts';
 import type { Processes } from '../platform/jobs/processes.ts';
+import type { WriteFailures } from '../platform/jobs/write-failures.ts';
 import { createWriteProbe, type WriteProbe } from '../platform/jobs/write-probe.ts';
 import type { Log } from '../platform/log.ts';
 
@@ -13,12 +14,13 @@ export interface WriteProbesDependencies {
   readonly db: Database;
   readonly processes: Pick<Processes, 'beat'>;
   readonly health: Pick<ProcessHealth, 'set'>;
+  readonly failures: WriteFailures;
   readonly log: Log;
 }
 
 /** Probes once and returns the running probes. A failure makes the process unready; it does not reject. */
 export async function startWriteProbes(deps: WriteProbesDependencies): Promise<Pick<WriteProbe, 'stop'>> {
-  const { config, db, processes, health, log } = deps;
+  const { config, db, processes, health, failures, log } = deps;
   const database = createWriteProbe({
     target: 'database',
     log,
@@ -41,8 +43,12 @@ export async function startWriteProbes(deps: WriteProbesDependencies): Promise<P
   for (const one of probes) {
     one.start();
   }
+  failures.listen((target, error) => {
+    (target === 'database' ? database : dataDirectory).reportFailure(error);
+  });
   return {
     stop() {
+      failures.listen(undefined);
       for (const one of probes) {
         one.stop();
       }

@@ -16,13 +16,22 @@ interface Batch {
 export class DurableHolds {
   readonly #log: HoldLog;
   readonly #onLost: (lost: readonly OpenHold[], error: unknown) => void;
+  readonly #onWritten: () => void;
   #waiting: Batch | undefined;
   #writing: Promise<void> | undefined;
 
-  /** `onLost` is called with taken holds that could not be made durable, before the promise of `take` rejects. */
-  constructor(log: HoldLog, onLost: (lost: readonly OpenHold[], error: unknown) => void) {
+  /**
+   * `onLost` is called with taken holds that could not be made durable, before the promise of `take` rejects; `onWritten` after each
+   * write that succeeded.
+   */
+  constructor(
+    log: HoldLog,
+    onLost: (lost: readonly OpenHold[], error: unknown) => void,
+    onWritten: () => void = () => undefined,
+  ) {
     this.#log = log;
     this.#onLost = onLost;
+    this.#onWritten = onWritten;
   }
 
   /** Writes a hold that was just taken in memory. The response may be sent when the promise resolves. */
@@ -79,6 +88,7 @@ export class DurableHolds {
     if (unended.length > 0) {
       try {
         this.#move(unended, await this.#log.append(unended.map(({ hold }) => hold)));
+        this.#onWritten();
       } catch (error) {
         for (const open of taken) {
           open.isForgotten = true;

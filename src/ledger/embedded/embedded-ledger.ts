@@ -11,6 +11,7 @@ import { applicableCounters } from '../../kernel/admission.ts';
 import type { Denial } from '../../kernel/denial.ts';
 import type { Scope } from '../../kernel/limits.ts';
 import type { Database, Transaction } from '../../platform/db/database.ts';
+import { createFailureLog } from '../../platform/failure-log.ts';
 import type { Durability } from '../../platform/files/durable-files.ts';
 import type { Log } from '../../platform/log.ts';
 import { OverCapacity } from '../../platform/service-unavailable.ts';
@@ -66,6 +67,8 @@ export interface EmbeddedLedgerOptions<Run> extends BatchDependencies<Run> {
   readonly durability: Durability;
   readonly holdsMax: number;
   readonly orgLimits?: OrgLimitsCache;
+  /** Called when a write to the hold log failed. */
+  onHoldLogFailed?(error: unknown): void;
 }
 
 export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
@@ -117,12 +120,26 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
       now,
     });
     this.#states = states;
-    this.#durable = new DurableHolds(holdLog, (lost, error) => {
-      options.log.error({ err: error }, 'hold log write failed');
-      for (const open of lost) {
-        states.release(open);
-      }
+    const failures = createFailureLog({
+      log: options.log,
+      fields: {},
+      messages: {
+        failed: 'hold log write failed',
+        stillFails: 'hold log writes still fail',
+        recovered: 'hold log writes succeed again',
+      },
     });
+    this.#durable = new DurableHolds(
+      holdLog,
+      (lost, error) => {
+        failures.failed(error);
+        options.onHoldLogFailed?.(error);
+        for (const open of lost) {
+          states.release(open);
+        }
+      },
+      () => failures.succeeded(),
+    );
     const shared = { states, durable: this.#durable, unresolvedEnds: this.#unresolvedEnds, now };
     this.#postings = new EmbeddedPostings({ ...options, ...shared });
     this.#ends = new EmbeddedHoldEnds({

@@ -1,5 +1,6 @@
 /** Recurring jobs: bounded batches, jitter so that processes do not run them in step, and a stop that waits. */
 import { performance } from 'node:perf_hooks';
+import { createFailureLog } from '../failure-log.ts';
 import type { Log } from '../log.ts';
 
 export interface Job {
@@ -35,6 +36,15 @@ function startJob({ id, everyMs, runOnce, restMs, stop }: Job, log: Log): Runnin
   let timer: NodeJS.Timeout | undefined;
   let current: Promise<void> = Promise.resolve();
   let wake = () => {};
+  const failures = createFailureLog({
+    log,
+    fields: { job: id },
+    messages: {
+      failed: 'job failed; will run again',
+      stillFails: 'job still fails; will run again',
+      recovered: 'job succeeds again',
+    },
+  });
 
   function schedule(): void {
     if (!stopped) {
@@ -62,8 +72,9 @@ function startJob({ id, everyMs, runOnce, restMs, stop }: Job, log: Log): Runnin
         }
         startedMs = performance.now();
       }
+      failures.succeeded();
     } catch (error) {
-      log.warn({ job: id, err: error }, 'job failed; will run again');
+      failures.failed(error);
     }
     schedule();
   }

@@ -49,6 +49,23 @@ test('reports the first result at once, and two failures in a row', async () => 
   expect(state.writes).toBe(writes);
 });
 
+test('counts a real write that fails at once, and recovers with the probes', async () => {
+  const { results, probe } = probing();
+  await probe.probe();
+  probe.start();
+  probe.reportFailure(new Error('no space left on device'));
+  expect(results).toEqual([true, false]);
+  await rounds(1);
+  probe.reportFailure(new Error('no space left on device'));
+  await rounds(1);
+  expect(results).toEqual([true, false]);
+  await rounds(1);
+  expect(results).toEqual([true, false, true]);
+  probe.stop();
+  probe.reportFailure(new Error('closed'));
+  expect(results).toEqual([true, false, true]);
+});
+
 test('does not follow every single failure or success', async () => {
   const { state, results, probe } = probing();
   await probe.probe();

@@ -2,9 +2,10 @@
  * Finds out whether writes succeed, by making a small one every two seconds: a database may answer queries while it is
  * read-only, its disk is full or its synchronous standby does not respond.
  *
- * The result does not follow every single failure: writes count as failing after two failed probes in a row, or if none
+ * The result does not follow every single failed probe: writes count as failing after two of them in a row, or if none
  * has succeeded for ten seconds (a probe that hangs), and as succeeding again after two in a row that succeed. A probe that waits behind
- * other work does not hang while that work makes progress.
+ * other work does not hang while that work makes progress. A real write that fails for a reason that all writes share, such as a full disk,
+ * counts at once: the small write of a probe may still find space.
  */
 import { performance } from 'node:perf_hooks';
 import type { Log } from '../log.ts';
@@ -26,6 +27,8 @@ export interface WriteProbeOptions {
 export interface WriteProbe {
   /** Probes once. Never rejects. */
   probe(): Promise<void>;
+  /** Reports that a real write failed. Writes count as failing at once, until probes succeed. */
+  reportFailure(error: unknown): void;
   start(): void;
   /** Does not wait for a probe that hangs. */
   stop(): void;
@@ -115,6 +118,12 @@ export function createWriteProbe(options: WriteProbeOptions): WriteProbe {
 
   return {
     probe,
+    reportFailure(error) {
+      if (!isStopped) {
+        successes = 0;
+        change(false, error);
+      }
+    },
     start() {
       schedule(probe);
       schedule(checkAge);

@@ -3,7 +3,7 @@ import { Counter, type Registry } from 'prom-client';
 import { apiErrorWithDetails } from '../../../contract/api-error.ts';
 import { decisionCounts } from '../../../ledger/metrics.ts';
 import { FairShare } from '../../../platform/fair-share.ts';
-import { logged, type Reply, type StreamedReply } from '../../../platform/http/message/reply.ts';
+import { createLogError, type Reply, type StreamedReply } from '../../../platform/http/message/reply.ts';
 import {
   type IdentifyRawDependencies,
   identifyRawCaller,
@@ -49,6 +49,7 @@ const requestsOfOrgMax = 32;
 export const callsMax = 10_000;
 
 export function createTelemetry(deps: TelemetryDependencies): Telemetry {
+  const logError = createLogError(deps.log);
   const places = new FairShare({ capacity: requestsMax, perTenantMax: requestsOfOrgMax, shareMax: 1 });
   const throttle = createBulkThrottle(() => decisionCounts.totalOf('edge'));
   const counter = new Counter({
@@ -152,7 +153,7 @@ export function createTelemetry(deps: TelemetryDependencies): Telemetry {
         try {
           return await answer(request);
         } catch (error) {
-          const shown = error instanceof OtlpError ? error : logged(deps.log, error, request.traceId);
+          const shown = error instanceof OtlpError ? error : logError(error, request.traceId);
           return errorReply(shown, errorEncodingOf(request));
         }
       },

@@ -13,6 +13,7 @@ import { performance } from 'node:perf_hooks';
 import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises';
 import { agreedNow } from '../../../platform/db/agreed-now.ts';
 import type { Database } from '../../../platform/db/database.ts';
+import { createFailureLog } from '../../../platform/failure-log.ts';
 import type { Faults } from '../../../platform/faults.ts';
 import type { Log } from '../../../platform/log.ts';
 import type { Secrets } from '../../../platform/secrets/secrets.ts';
@@ -104,6 +105,15 @@ export function createDispatcher(deps: DispatcherDependencies): Dispatcher {
   let stopped = false;
   let aborted = false;
   let poked = false;
+  const claimFailures = createFailureLog({
+    log,
+    fields: {},
+    messages: {
+      failed: 'webhook deliveries delayed: due deliveries could not be read',
+      stillFails: 'webhook deliveries still delayed: due deliveries cannot be read',
+      recovered: 'due webhook deliveries can be read again',
+    },
+  });
 
   onWebhooksChange(db, () => poke());
 
@@ -112,8 +122,9 @@ export function createDispatcher(deps: DispatcherDependencies): Dispatcher {
       poked = true;
       setImmediate(() => {
         poked = false;
-        claim().catch((err) =>
-          log.warn({ err }, 'webhook deliveries delayed: due deliveries could not be read'),
+        claim().then(
+          () => claimFailures.succeeded(),
+          (error) => claimFailures.failed(error),
         );
       });
     }

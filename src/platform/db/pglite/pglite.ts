@@ -7,6 +7,7 @@
  */
 import { existsSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { createFailureLog } from '../../failure-log.ts';
 import { FairQueue } from '../../fair-queue.ts';
 import { type Durability, makeDirectory, syncDirectory, syncTree } from '../../files/durable-files.ts';
 import type { Log } from '../../log.ts';
@@ -52,6 +53,15 @@ export async function openPglite({
   });
   let thread: Thread | undefined;
   let closed = false;
+  const restarts = createFailureLog({
+    log,
+    fields: {},
+    messages: {
+      failed: 'embedded database restart failed; retrying',
+      stillFails: 'embedded database still does not restart; retrying',
+      recovered: 'embedded database runs again',
+    },
+  });
 
   async function start(): Promise<void> {
     const started = await Thread.start({ directory, durability });
@@ -72,10 +82,13 @@ export async function openPglite({
 
   function restartLater(): void {
     setTimeout(() => {
-      start().catch((error) => {
-        log.error({ err: error }, 'embedded database restart failed; retrying');
-        restartLater();
-      });
+      start().then(
+        () => restarts.succeeded(),
+        (error) => {
+          restarts.failed(error);
+          restartLater();
+        },
+      );
     }, restartAfterMs).unref();
   }
 

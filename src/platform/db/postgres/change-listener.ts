@@ -204,10 +204,7 @@ export class ChangeListener {
   #noteProblem(error: unknown): void {
     const problem = error === undefined || error instanceof Error ? error?.message : String(error);
     if (problem !== undefined && problem !== this.#problem) {
-      this.#log.warn(
-        { err: error },
-        `change notifications do not arrive, so caches are bypassed: ${problem}; retrying`,
-      );
+      this.#log.warn(`change notifications do not arrive, so caches are bypassed: ${problem}; retrying`);
     } else if (problem === undefined && this.#problem !== undefined) {
       this.#log.info('change notifications arrive');
     }

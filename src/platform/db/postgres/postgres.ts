@@ -76,7 +76,8 @@ export async function openPostgres({
     onConnect: (client) => connector.prepare(client),
   });
   // The pool replaces a lost idle connection on the next use; without a listener the error would end the process.
-  pool.on('error', (error) => log.warn({ err: error }, 'idle database connection lost'));
+  // Only the message: the pool adds the whole connection to the error.
+  pool.on('error', ({ message }) => log.warn({ reason: message }, 'idle database connection lost'));
 
   // The pool removes its own listener when it hands out a connection. An error that arrives in the same packet as the end of
   // the handshake, such as the termination of the backend, comes before that of `withConnection` and would end the process.
@@ -144,7 +145,7 @@ export async function openPostgres({
     // A connection may be lost between two statements; without a listener the error would end the process.
     const lost = (error: Error) => {
       broken = true;
-      log.warn({ err: error }, 'database connection lost while in use');
+      log.warn({ reason: error.message }, 'database connection lost while in use');
     };
     client.on('error', lost);
     const connection: Queryable = {

@@ -1,6 +1,7 @@
 /** Responses as values, and the conversion of thrown errors to them. */
 import { Readable } from 'node:stream';
 import { ApiError, apiError } from '../../../contract/api-error.ts';
+import { createFailureLog } from '../../failure-log.ts';
 import type { Log } from '../../log.ts';
 import { ServiceUnavailable } from '../../service-unavailable.ts';
 
@@ -72,18 +73,35 @@ function asApiError(error: unknown): ApiError {
   return apiError(error instanceof ServiceUnavailable ? 'service_unavailable' : 'internal');
 }
 
-/**
- * Converts an error to the error that the caller may see, and logs it if it is unexpected or if a dependency is
- * unavailable.
- */
-export function logged(log: Log, error: unknown, traceId: string): ApiError {
-  const shown = asApiError(error);
-  if (shown.code === 'internal') {
-    log.error({ traceId, err: error }, 'unexpected error in a request');
-  } else if (shown !== error) {
-    log.warn({ traceId, reason: String(error) }, 'dependency unavailable');
-  }
-  return shown;
+/** Converts an error to the error that the caller may see, and logs it if it is unexpected or if a dependency is unavailable. */
+export type LogError = (error: unknown, traceId: string) => ApiError;
+
+/** A dependency has recovered if no request has failed for this long. */
+export const quietAfterMs = 10_000;
+
+/** Unavailable dependencies are logged once and then summarized, because each request that fails has a line of its own anyway. */
+export function createLogError(log: Log): LogError {
+  const unavailable = createFailureLog({
+    log,
+    fields: {},
+    messages: {
+      failed: 'dependency unavailable',
+      stillFails: 'dependency still unavailable',
+      recovered: 'dependency available again: no request fails any more',
+    },
+  });
+  let quiet: NodeJS.Timeout | undefined;
+  return (error, traceId) => {
+    const shown = asApiError(error);
+    if (shown.code === 'internal') {
+      log.error({ traceId, err: error }, 'unexpected error in a request');
+    } else if (shown !== error) {
+      unavailable.failed(error, { traceId });
+      clearTimeout(quiet);
+      quiet = setTimeout(() => unavailable.succeeded(), quietAfterMs).unref();
+    }
+    return shown;
+  };
 }
 
 /** A response that is too long for memory: it is generated while it is sent, at the pace of the client. */

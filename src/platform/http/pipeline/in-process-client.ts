@@ -6,7 +6,7 @@ import { ApiError, apiError } from '../../../contract/api-error.ts';
 import type { Log } from '../../log.ts';
 import type { Clock } from '../../time/clock.ts';
 import { parseJsonObject } from '../message/json.ts';
-import { errorReply, logged, type Reply, type StreamedReply } from '../message/reply.ts';
+import { errorReply, type LogError, type Reply, type StreamedReply } from '../message/reply.ts';
 import type { Credential } from '../routes/access.ts';
 import type { Route } from '../routes/route.ts';
 import type { Router } from '../routes/router.ts';
@@ -72,13 +72,14 @@ export interface InProcessClientDependencies {
   readonly router: Router;
   readonly clock: Clock;
   readonly log: Log;
+  readonly logError: LogError;
   readonly answerRoute: AnswerRoute;
   readonly onRefusedCall: OnRefusedCall;
   readonly recordImpersonated: RecordImpersonated;
 }
 
 export function createInProcessClient(deps: InProcessClientDependencies): InProcessClient {
-  const { router, clock, log, answerRoute, onRefusedCall } = deps;
+  const { router, clock, log, logError, answerRoute, onRefusedCall } = deps;
   return async (request) => {
     const { credential, foundAt, findAgain, address, traceId, method, path, body, onProgress } = request;
     const { idempotencyKey } = request;
@@ -121,7 +122,7 @@ export function createInProcessClient(deps: InProcessClientDependencies): InProc
       log.trace({ traceId, method, path, status: reply.status }, inProcessRequest);
       return reply;
     } catch (error) {
-      const failed = logged(log, error, traceId);
+      const failed = logError(error, traceId);
       if (!(match instanceof ApiError) && match.endpoint.kind === 'route') {
         const { route } = match.endpoint;
         onRefusedCall({

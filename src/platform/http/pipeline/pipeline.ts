@@ -23,7 +23,7 @@ import { bodyMemoryOf } from '../message/body-memory.ts';
 import { type HttpRequest, requestFromNode } from '../message/http-request.ts';
 import { unlessUnchanged } from '../message/not-modified.ts';
 import { checkParameterCount } from '../message/query-string.ts';
-import { errorReply, logged, type Reply, type StreamedReply } from '../message/reply.ts';
+import { createLogError, errorReply, type Reply, type StreamedReply } from '../message/reply.ts';
 import { checkRequestLine, headerLines } from '../message/request-head.ts';
 import { newTraceId } from '../message/trace-id.ts';
 import type { HeadersOfUnread } from '../message/unread-head.ts';
@@ -85,6 +85,7 @@ export interface Pipeline {
 
 export function createPipeline(deps: PipelineDependencies): Pipeline {
   const { router, clock, log, tracer, settings } = deps;
+  const logError = createLogError(log);
   const answerRoute = createAnswerRoute(deps);
   const { identify, findCredential, checkAdmission, recordIfSupport } = createIdentify(deps);
   const observe = createObserveRequest(deps);
@@ -123,7 +124,7 @@ export function createPipeline(deps: PipelineDependencies): Pipeline {
     try {
       reply = unlessUnchanged(request, await answer(context));
     } catch (thrown) {
-      const error = logged(log, thrown, context.traceId);
+      const error = logError(thrown, context.traceId);
       reportRefused(error, context);
       reply = replyTo(error, context);
     }
@@ -296,7 +297,7 @@ export function createPipeline(deps: PipelineDependencies): Pipeline {
     handle: (request, response) => serve(requestFromNode(request, response)),
     serve,
     headersOfUnread: ({ method, target }) => ({ ...deprecationOf(router.endpointOf(method, target)) }),
-    call: createInProcessClient({ ...deps, answerRoute }),
+    call: createInProcessClient({ ...deps, logError, answerRoute }),
     checkAccess: createCheckAccess(deps),
   };
 }

@@ -1,0 +1,75 @@
+/**
+ * Logs a failure that repeats, such as that of a job while the database is away: the first one at once, then a summary with their number
+ * once a minute, and one line when it has ended. A failure of another kind is logged at once, too, and at
+ * level debug every one.
+ */
+import { performance } from 'node:perf_hooks';
+import type { Log } from './log.ts';
+import { ServiceUnavailable } from './service-unavailable.ts';
+
+export interface FailureLogOptions {
+  readonly log: Log;
+  /** What fails, such as the id of a job. Part of every line. */
+  readonly fields: object;
+  readonly messages: {
+    readonly failed: string;
+    readonly stillFails: string;
+    readonly recovered: string;
+  };
+  nowMs?(): number;
+}
+
+export interface FailureLog {
+  /** `fields` are added to a line that quotes this failure, such as a trace id. */
+  failed(error: unknown, fields?: object): void;
+  succeeded(): void;
+}
+
+export const summaryEveryMs = 60_000;
+
+export function createFailureLog(options: FailureLogOptions): FailureLog {
+  const { log, fields: shared, messages, nowMs = () => performance.now() } = options;
+  let failures = 0;
+  let firstMs = 0;
+  let loggedMs = 0;
+  let kind = '';
+
+  const counted = () => ({ failures, forSeconds: Math.round((nowMs() - firstMs) / 1_000) });
+
+  return {
+    failed(error, fields = {}) {
+      const now = nowMs();
+      const isFirst = failures === 0;
+      failures += 1;
+      if (isFirst) {
+        firstMs = now;
+      }
+      if (isFirst || kindOf(error) !== kind) {
+        log.warn({ ...shared, ...fields, err: error }, messages.failed);
+      } else if (now - loggedMs >= summaryEveryMs) {
+        log.warn({ ...shared, ...counted(), err: error }, messages.stillFails);
+      } else {
+        log.debug({ ...shared, ...fields, err: error }, messages.failed);
+        return;
+      }
+      loggedMs = now;
+      kind = kindOf(error);
+    },
+    succeeded() {
+      if (failures > 0) {
+        log.info({ ...shared, ...counted() }, messages.recovered);
+        failures = 0;
+      }
+    },
+  };
+}
+
+/** Not the message, which may quote something that differs each time. */
+function kindOf(error: unknown): string {
+  if (error instanceof ServiceUnavailable) {
+    return 'unavailable';
+  }
+  return error instanceof Error
+    ? `${error.name} ${(error as NodeJS.ErrnoException).code ?? ''}`
+    : typeof error;
+}
