@@ -3,12 +3,14 @@ import { contentCharactersMax } from '../capabilities/governance/safety/index.ts
 import type { Connection } from '../capabilities/integration/connections/index.ts';
 import {
   type InProgress,
+  KeyInUse,
   type RunCall,
   type RunDependencies,
   startRun,
 } from '../capabilities/spend/runs/index.ts';
 import { parseUsd } from '../kernel/money.ts';
 import { attributed } from '../ledger/attribution.ts';
+import type { Replay, RequestKey } from '../ledger/holds/hold-keys.ts';
 import type { Caller } from '../platform/http/routes/access.ts';
 import type { CallAttribution } from './attribution-headers.ts';
 import { promptText } from './body/prompt-text.ts';
@@ -36,13 +38,16 @@ export interface AdmittedCall {
 /** Allows calls while the ledger is unavailable (`SVC_EDGE_FAIL_MODE=open`). */
 export interface FailOpenAdmission {
   isOutage(error: unknown): boolean;
+  /** Returns the verdict that was given under an idempotency key, and is not in the ledger yet. */
+  replay(orgId: string, key: RequestKey): Promise<Replay | undefined>;
   /** Returns the text of the verdict of an edge decision. It is on disk when this resolves. */
-  allow(request: FailOpenCall): Promise<{ readonly text: string }>;
+  allow(request: FailOpenCall): Promise<{ readonly text: string; readonly replayed: boolean }>;
 }
 
 export interface FailOpenCall {
   readonly body: InProgress;
   readonly caller: { readonly orgId: string; readonly keyId: string };
+  readonly key: RequestKey | undefined;
 }
 
 export interface AdmitDependencies {
@@ -61,6 +66,7 @@ export interface AdmissionRequest {
   readonly heldOutputTokens: number;
   /** True if less output than that is acceptable. */
   readonly mayFit: boolean;
+  readonly key: RequestKey | undefined;
 }
 
 /** Time for retries, the rest of a response after its client has left, and the settlement. */
@@ -68,7 +74,7 @@ const settleMs = 120_000;
 const holdSecondsMax = 86_400;
 
 export async function admitCall(deps: AdmitDependencies, request: AdmissionRequest): Promise<AdmittedCall> {
-  const { plan, caller, now, attribution, heldOutputTokens, mayFit } = request;
+  const { plan, caller, now, attribution, heldOutputTokens, mayFit, key } = request;
   const body: InProgress = {
     model: plan.model,
     input_tokens: plan.inputTokens,
@@ -84,6 +90,7 @@ export async function admitCall(deps: AdmitDependencies, request: AdmissionReque
     return await startRun(deps.runs, call, body, {
       fitDownTo: mayFit ? Math.min(plan.minOutputTokens, heldOutputTokens) : undefined,
       content: await contentOf(deps.runs, caller.tenantId, plan),
+      key,
       // What ended calls have not used is free once they are posted.
       beforeDenial: () => deps.settlements.post(caller.tenantId),
       onUncertain: (start) => deps.abandoned.add({ orgId: caller.tenantId, keyId: caller.keyId, ...start }),
@@ -92,7 +99,7 @@ export async function admitCall(deps: AdmitDependencies, request: AdmissionReque
     if (deps.failOpen?.isOutage(error) !== true) {
       throw error;
     }
-    return allowOpen(deps.failOpen, body, caller);
+    return allowOpen(deps.failOpen, body, caller, key);
   }
 }
 
@@ -119,12 +126,17 @@ async function allowOpen(
   failOpen: FailOpenAdmission,
   body: InProgress,
   { tenantId, keyId, attribution }: Caller,
+  key: RequestKey | undefined,
 ): Promise<AdmittedCall> {
   const own = attributed(body, attribution);
-  const { text } = await failOpen.allow({
+  const { text, replayed } = await failOpen.allow({
     body: typeof own === 'string' ? body : own,
     caller: { orgId: tenantId, keyId },
+    key,
   });
+  if (replayed) {
+    throw new KeyInUse();
+  }
   const verdict = JSON.parse(text) as { decision_id: string; held_usd: string };
   return {
     runId: null,

@@ -1,7 +1,8 @@
-/** The headers with which a client says who pays for a call. They are validated here and never reach the provider. */
+/** The headers of a call that Purser reads: who pays, and how often it may be made. They are validated here and never reach the provider. */
 import type { IncomingHttpHeaders } from 'node:http';
 import { parseUsd } from '../kernel/money.ts';
 import { tagsMax } from '../ledger/scope.ts';
+import { isIdempotencyKey } from '../platform/http/pipeline/idempotency.ts';
 import { GatewayError } from './errors/dialect-errors.ts';
 
 export const onLimitChoices = ['refuse', 'fit', 'fallback'] as const;
@@ -21,6 +22,7 @@ export interface CallHeaders {
   readonly attribution: CallAttribution;
   readonly maxCostNanos: bigint | undefined;
   readonly onLimit: OnLimit | undefined;
+  readonly idempotencyKey: string | undefined;
 }
 
 const labels = Object.entries({
@@ -58,6 +60,7 @@ export function callHeadersOf(headers: IncomingHttpHeaders): CallHeaders {
     attribution: attribution as CallAttribution,
     maxCostNanos: maxCostOf(headerValue(headers, 'x-svc-max-cost-usd')),
     onLimit: onLimitOf(headerValue(headers, 'x-svc-on-limit')),
+    idempotencyKey: idempotencyKeyOf(headers['idempotency-key']),
   };
 }
 
@@ -121,6 +124,18 @@ function onLimitOf(text: string | undefined): OnLimit | undefined {
     throw invalidHeader('x-svc-on-limit', `must be one of ${onLimitChoices.join(', ')}`);
   }
   return choice;
+}
+
+/** Node joins the values of several headers of this name, so that they are one key. */
+function idempotencyKeyOf(given: string | string[] | undefined): string | undefined {
+  if (given === undefined) {
+    return undefined;
+  }
+  const key = String(given);
+  if (!isIdempotencyKey(key)) {
+    throw invalidHeader('Idempotency-Key', 'must have 1 to 255 printable ASCII characters');
+  }
+  return key;
 }
 
 function invalidHeader(name: string, rule: string): GatewayError {

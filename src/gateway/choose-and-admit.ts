@@ -2,6 +2,7 @@
 import { ApiError } from '../contract/api-error.ts';
 import { inFlightTokens } from '../kernel/providers/call-end.ts';
 import { estimatedInputTokens } from '../kernel/providers/estimate-input.ts';
+import type { RequestKey } from '../ledger/holds/hold-keys.ts';
 import type { Caller } from '../platform/http/routes/access.ts';
 import { type AdmitDependencies, type AdmittedCall, admitCall } from './admit-call.ts';
 import type { CallAttribution } from './attribution-headers.ts';
@@ -44,6 +45,8 @@ export interface ChosenCall {
 
 export interface ChooseRequest extends PlanRequest {
   readonly attribution: CallAttribution;
+  /** The idempotency key of the call, if it has one. */
+  readonly key: RequestKey | undefined;
 }
 
 export async function chooseAndAdmit(deps: ChooseDependencies, request: ChooseRequest): Promise<ChosenCall> {
@@ -73,12 +76,12 @@ export async function chooseAndAdmit(deps: ChooseDependencies, request: ChooseRe
 
 async function admitPlan(
   deps: ChooseDependencies,
-  { caller, now, attribution }: ChooseRequest,
+  { caller, now, attribution, key }: ChooseRequest,
   plan: CallPlan,
   mayFit: boolean,
 ): Promise<ChosenCall> {
   const heldOutputTokens = outputToHold(deps, caller, plan);
-  const admitted = await admitCall(deps, { plan, caller, now, attribution, heldOutputTokens, mayFit });
+  const admitted = await admitCall(deps, { plan, caller, now, attribution, heldOutputTokens, mayFit, key });
   return { plan, admitted, attribution };
 }
 

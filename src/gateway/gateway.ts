@@ -23,6 +23,8 @@ import { forwardFree } from './free-call.ts';
 import { Drains, type GatewayContext } from './gateway-context.ts';
 import { createGatewayMetrics } from './gateway-metrics.ts';
 import { createHoldCoverage, type IncreaseHold } from './hold-coverage.ts';
+import { admitOnce } from './idempotency/admit-once.ts';
+import { callKeyOf } from './idempotency/call-key.ts';
 import { type IdentifyDependencies, identifyCaller } from './identify-caller.ts';
 import { type CountsStore, createLearnedCounts } from './learned/learned-counts.ts';
 import { forwardCall } from './metered-call.ts';
@@ -108,6 +110,7 @@ export function createGateway(deps: GatewayDependencies): Gateway {
   };
   const abandoned = createAbandonedHolds(deps.runs, deps.clock);
   const choosing = { ...deps, ratios, outputs, settlements, abandoned };
+  const admittingOnce = { ledger: deps.runs.ledger, settlements, failOpen: deps.failOpen };
 
   async function cut(): Promise<void> {
     context.drains.close();
@@ -171,16 +174,26 @@ export function createGateway(deps: GatewayDependencies): Gateway {
       }
       const call = parseCall(operation.shape, body, operation.deployment);
       subject = { model: call.model, ...headers.attribution };
-      const { plan, admitted, attribution } = await chooseAndAdmit(choosing, {
-        orgId,
-        operation,
-        call,
-        caller,
-        now: request.now,
-        attribution: headers.attribution,
-        maxCostNanos: headers.maxCostNanos,
-        onLimit: headers.onLimit,
-      });
+      const { idempotencyKey } = headers;
+      const key =
+        idempotencyKey === undefined
+          ? undefined
+          : callKeyOf(idempotencyKey, { caller, url: request.url, body });
+      const admit = () =>
+        chooseAndAdmit(choosing, {
+          orgId,
+          operation,
+          call,
+          caller,
+          now: request.now,
+          attribution: headers.attribution,
+          maxCostNanos: headers.maxCostNanos,
+          onLimit: headers.onLimit,
+          key,
+        });
+      const { plan, admitted, attribution } = await (key === undefined
+        ? admit()
+        : admitOnce(admittingOnce, orgId, key, admit));
       metrics.addedLatency((performance.now() - startedMs) / 1_000);
       return await forwardCall(context, {
         request,

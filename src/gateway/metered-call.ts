@@ -237,6 +237,7 @@ export class CallInProgress implements OngoingCall {
         marks,
         ...(outcome.responseId !== undefined &&
           isResponseId(outcome.responseId) && { responseId: outcome.responseId }),
+        ...(isFree && outcome.status !== 'succeeded' && { releasesKey: true }),
       };
       return await settlements.settle(settlement, admitted.heldNanos);
     } finally {

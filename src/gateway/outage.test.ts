@@ -16,7 +16,7 @@ async function begin(mode: 'open' | 'closed'): Promise<void> {
 
 const messages = [{ role: 'user', content: 'Say hello to the world' }];
 
-async function send(shape: 'chat' | 'messages', more: object = {}): Promise<Response> {
+async function send(shape: 'chat' | 'messages', more: object = {}, key?: string): Promise<Response> {
   const { url } = await gateway.world.listen();
   const [path, model] =
     shape === 'chat'
@@ -24,7 +24,11 @@ async function send(shape: 'chat' | 'messages', more: object = {}): Promise<Resp
       : ['/anthropic/v1/messages', 'claude-test'];
   return fetch(url + path, {
     method: 'POST',
-    headers: { authorization: `Bearer ${gateway.key}`, 'content-type': 'application/json' },
+    headers: {
+      authorization: `Bearer ${gateway.key}`,
+      'content-type': 'application/json',
+      ...(key !== undefined && { 'idempotency-key': key }),
+    },
     body: JSON.stringify({ model, max_tokens: 50, messages, ...more }),
   });
 }
@@ -97,3 +101,59 @@ test.each(['the same process', 'the next process'])(
     expect(json.balanced).toBe(true);
   },
 );
+
+const codeOf = async (response: Response) => [response.status, (await response.json()).error.code];
+
+test('closed: a call with an idempotency key is 503, and is sent once the database is back', async () => {
+  await begin('closed');
+  expect((await send('chat')).status).toBe(200);
+  const restore = takeAway(gateway.world);
+  expect(await codeOf(await send('chat', {}, 'once'))).toEqual([503, 'service_unavailable']);
+  restore();
+  expect((await send('chat', {}, 'once')).status).toBe(200);
+  expect(await codeOf(await send('chat', {}, 'once'))).toEqual([409, 'idempotency_key_used']);
+  expect(gateway.provider.requests).toHaveLength(2);
+});
+
+test.each(['the same process', 'the next process'])(
+  'open: a call with an idempotency key is sent once, also if it is repeated through %s after the outage',
+  async (by) => {
+    await begin('open');
+    expect((await send('chat')).status).toBe(200);
+    const restore = takeAway(gateway.world);
+    const first = await send('chat', {}, 'once');
+    expect(first.status).toBe(200);
+    const during = await send('chat', {}, 'once');
+    expect(await codeOf(during)).toEqual([409, 'idempotency_key_processing']);
+    expect(await codeOf(await send('chat', { max_tokens: 51 }, 'once'))).toEqual([
+      409,
+      'idempotency_key_conflict',
+    ]);
+    restore();
+    if (by === 'the next process') {
+      gateway.world = await gateway.world.restart();
+    }
+    await gateway.world.runJob('import-fail-open-decisions');
+    await gateway.world.runJob('retry-gateway-settlements');
+    const after = await send('chat', {}, 'once');
+    expect(await codeOf(after)).toEqual([409, 'idempotency_key_used']);
+    const named = [first, during, after].map(({ headers }) => headers.get('x-svc-run-id'));
+    expect(named).toEqual(Array(3).fill(expect.stringMatching(/^dec_/)));
+    expect(new Set(named).size).toBe(1);
+    expect(gateway.provider.requests).toHaveLength(2);
+  },
+);
+
+test('open: a call that failed at no cost during the outage can be repeated after it', async () => {
+  await begin('open');
+  expect((await send('chat')).status).toBe(200);
+  const restore = takeAway(gateway.world);
+  gateway.provider.fault = () => ({ status: 400 });
+  expect((await send('chat', {}, 'free')).status).toBe(400);
+  gateway.provider.fault = undefined;
+  restore();
+  await gateway.world.runJob('import-fail-open-decisions');
+  await gateway.world.runJob('retry-gateway-settlements');
+  expect((await send('chat', {}, 'free')).status).toBe(200);
+  expect(gateway.provider.requests).toHaveLength(3);
+});

@@ -76,6 +76,8 @@ export interface Posting<Run = unknown> {
   readonly fit?: Fit | undefined;
   /** For `open`: if the hold expires without a settlement, its amount is posted, whatever the setting of the org is. */
   readonly postIfUnsettled?: true | undefined;
+  /** Set for the end of a call that cost nothing: the idempotency key of its hold is not stored, so the call can be repeated. */
+  readonly releasesKey?: true | undefined;
   /** Marks that the caller sets, in addition to those of the ledger. */
   readonly marks?: readonly Mark[] | undefined;
   /** Set if the actual cost of a settlement is unknown: the held amount is posted, or `amounts` if that is more, with this mark. */

@@ -42,11 +42,12 @@ export function createAppGateway(deps: AppDependencies, components: Components):
     checkRequestRate: components.checkRequestRate,
     failOpen: failOpen && {
       isOutage: (error) => failOpen.decisions.isOutage(error),
-      allow: ({ body, caller }) =>
+      replay: (orgId, key) => failOpen.decisions.replay(orgId, key),
+      allow: ({ body, caller, key }) =>
         failOpen.decisions.allow({
           body,
           caller,
-          key: undefined,
+          key,
           price: failOpen.lastKnownPrice(caller.orgId, body.model),
         }),
     },

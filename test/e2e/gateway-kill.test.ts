@@ -53,6 +53,20 @@ async function open(
   }
 }
 
+/** Sends a streamed call with an idempotency key. */
+function sendOnce(service: ServiceProcess, org: SpendingOrg, key: string): Promise<Response> {
+  return fetch(`${service.url}/openai/v1/chat/completions`, {
+    method: 'POST',
+    headers: { ...callHeaders(org, 3_000), 'idempotency-key': key },
+    body: JSON.stringify({
+      model: 'gpt-test',
+      stream: true,
+      max_tokens: 100,
+      messages: [{ role: 'user', content: promptOf(3_000) }],
+    }),
+  });
+}
+
 /** Returns true if the stream was complete. */
 async function isComplete(response: Response): Promise<boolean> {
   return response.text().then(
@@ -205,3 +219,39 @@ test('SIGTERM: streams go on for the drain time, also those whose clients have l
 function sumOf(amounts: readonly (bigint | undefined)[]): bigint {
   return amounts.reduce<bigint>((total, amount) => total + (amount ?? 0n), 0n);
 }
+
+test(`of 20 calls with one idempotency key through ${processes} processes one is sent; after kill -9 it is in progress until its hold expires, and was made then`, async () => {
+  world = await createGatewayProcesses(processes);
+  const { provider } = world;
+  const org = await world.createOrg();
+  provider.outputOf = () => 20;
+  provider.beforeChunk = (index) => (index < 8 ? Promise.resolve() : new Promise(() => undefined));
+  const all = await Promise.all(
+    Array.from({ length: 20 }, async (_, index) => {
+      const service = world.services[index % processes] as ServiceProcess;
+      return { service, response: await sendOnce(service, org, 'once') };
+    }),
+  );
+  const sent = all.filter(({ response }) => response.status === 200);
+  expect(sent).toHaveLength(1);
+  expect(all.filter(({ response }) => response.status === 409)).toHaveLength(19);
+  expect(provider.requests).toHaveLength(1);
+  const { service: killed, response } = sent[0] as (typeof all)[number];
+  const runId = response.headers.get('x-svc-run-id');
+  const ended = isComplete(response);
+
+  expect(await killed.end('SIGKILL')).toEqual({ code: null, signal: 'SIGKILL' });
+  expect(await ended).toBe(false);
+  world.services = [...world.services.filter((service) => service !== killed), await world.start()];
+  const repeated = async (code: string) => {
+    for (const service of world.services) {
+      const again = await sendOnce(service, org, 'once');
+      expect([again.status, again.headers.get('x-svc-run-id')]).toEqual([409, runId]);
+      expect((await again.json()).error.code).toBe(code);
+    }
+  };
+  await repeated('idempotency_key_processing');
+  await world.expireHolds(org);
+  await repeated('idempotency_key_used');
+  expect(provider.requests).toHaveLength(1);
+});

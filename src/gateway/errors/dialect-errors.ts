@@ -43,6 +43,7 @@ export function dialectErrorReply(error: ApiError | GatewayError, request: Diale
     'content-type': 'application/json',
     'cache-control': 'no-store',
     ...retryHeaders(shown),
+    ...runHeader(shown),
   };
   if (request.isCodexResponse && isDeniedByLimit(shown)) {
     return {
@@ -54,6 +55,12 @@ export function dialectErrorReply(error: ApiError | GatewayError, request: Diale
   }
   const body = errorBody(request.dialect, shown, request.traceId);
   return { status: shown.status, headers, body: JSON.stringify(body), code: shown.code };
+}
+
+/** Names the run in the header that responses of calls have. */
+function runHeader({ details }: ShownError): Record<string, string> {
+  const { run_id: runId } = details as { run_id?: unknown };
+  return typeof runId === 'string' ? { 'x-svc-run-id': runId } : {};
 }
 
 function isDeniedByLimit({ status, code }: ShownError): boolean {

@@ -30,6 +30,8 @@ const notForwarded = new Set([
   // They select an account of the client, which the key of the connection does not belong to.
   'openai-organization',
   'openai-project',
+  // It belongs to the caller. At the provider all callers share an account, and could get the responses of others.
+  'idempotency-key',
 ]);
 
 export function requestHeaders(

@@ -33,10 +33,13 @@ export function createAbandonedHolds(runs: RunDependencies, clock: Clock): Aband
   async function end({ orgId, keyId, runId, isStored }: AbandonedCall): Promise<void> {
     if (isStored) {
       const call = { caller: callerOf(orgId, keyId), now: clock.now(), storeResponse: undefined };
-      await completeRun(runs, call, runId, { status: 'cancelled', cost_usd: '0' }, { marks: [] });
-    } else {
-      await runs.ledger.void(orgId, holdIdOfCall(runId));
+      const ended = { marks: [], releasesKey: true } as const;
+      await completeRun(runs, call, runId, { status: 'cancelled', cost_usd: '0' }, ended).catch(
+        ignoreMissing,
+      );
     }
+    // Also without its run: the hold of a call with an idempotency key is taken before the run is stored.
+    await runs.ledger.void(orgId, holdIdOfCall(runId));
   }
 
   return {
@@ -51,7 +54,7 @@ export function createAbandonedHolds(runs: RunDependencies, clock: Clock): Aband
       async runOnce() {
         try {
           for (const call of calls) {
-            await end(call).catch(ignoreMissing);
+            await end(call);
             calls.delete(call);
           }
         } catch (error) {

@@ -41,6 +41,8 @@ export interface Settlement {
   readonly marks: readonly Mark[];
   /** The provider's id of the response; absent if it sent none. */
   readonly responseId?: string;
+  /** Set for a failed call that cost nothing: its idempotency key can be used again. */
+  readonly releasesKey?: true;
 }
 
 export interface SettledCall {
@@ -106,19 +108,30 @@ export function createSettlements({
     if (runId === null || isStored) {
       return undefined;
     }
-    const { orgId, keyId, model, attribution, depth, admittedAtMs, priceVersion, body, marks, responseId } =
+    const { orgId, keyId, model, attribution, depth, priceVersion, body, marks, responseId, releasesKey } =
       settlement;
-    const admittedAt = new Date(admittedAtMs);
     return draftCall(
       runs,
-      { orgId, keyId, runId, model, attribution, depth, admittedAt, priceVersion, body, marks, responseId },
+      {
+        orgId,
+        keyId,
+        runId,
+        model,
+        attribution,
+        depth,
+        admittedAt: new Date(settlement.admittedAtMs),
+        priceVersion,
+        body,
+        marks,
+        responseId,
+        releasesKey,
+      },
       clock.now(),
     );
   }
 
   async function post({ settlement, posting }: PendingSettlement): Promise<void> {
-    const { orgId, keyId, runId, isStored, decisionId, model, attribution, body, marks, responseId } =
-      settlement;
+    const { orgId, keyId, runId, isStored, decisionId, model, attribution, body } = settlement;
     const drafted = posting ?? (await draft(settlement));
     if (drafted !== undefined) {
       const [error] = await settleCalls(runs, orgId, [drafted]);
@@ -130,14 +143,8 @@ export function createSettlements({
     const call = { caller: callerOf(orgId, keyId), now: clock.now(), storeResponse: undefined };
     try {
       await (runId !== null && isStored
-        ? completeRun(runs, call, runId, body, { marks, responseId })
-        : createRun(
-            runs,
-            call,
-            { ...attribution, ...body, model, decision_id: decisionId },
-            marks,
-            responseId,
-          ));
+        ? completeRun(runs, call, runId, body, settlement)
+        : createRun(runs, call, { ...attribution, ...body, model, decision_id: decisionId }, settlement));
     } catch (error) {
       // An earlier attempt was posted although its answer was lost.
       if (!(error instanceof ApiError && error.code === 'conflict')) {

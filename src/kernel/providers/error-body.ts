@@ -20,13 +20,13 @@ export function shownError(error: ShownError): ShownError {
   return { status: error.status, code, details, message };
 }
 
-/** Only a rate clears by waiting for a short time. A denied limit does not clear by a retry at all. */
+/** Only a rate, an outage and a call in progress clear by waiting for a short time. A denied limit does not clear by a retry at all. */
 export function retryHeaders({ status, code, details }: ShownError): Record<string, string> {
   const { retry_after_seconds: seconds } = details as { retry_after_seconds?: number };
   if (code === 'rate_limited' && seconds !== undefined) {
     return { 'retry-after': String(seconds) };
   }
-  if (code === 'service_unavailable' || code === 'overloaded') {
+  if (code === 'service_unavailable' || code === 'overloaded' || code === 'idempotency_key_processing') {
     return { 'retry-after': '1' };
   }
   return status === 502 || status === 504 ? {} : { 'x-should-retry': 'false' };

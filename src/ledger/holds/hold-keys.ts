@@ -1,7 +1,7 @@
 /**
- * The `Idempotency-Key` of a decision. While its hold is open, the key is stored with the hold, so that both become
- * durable together; the transaction that ends the hold moves the key to the table of idempotent responses. A key
- * can be replayed while its hold is open, and in any case for the number of days in the org's retention policy
+ * The `Idempotency-Key` of a decision, or of a call of the gateway. While its hold is open, the key is stored with the hold, so that both
+ * become durable together; the transaction that ends the hold moves the key to the table of idempotent responses, unless the call cost
+ * nothing or was not made. A key can be replayed while its hold is open, and in any case for the number of days in the org's retention policy
  * (three by default).
  *
  * The response is encrypted with a key derived from the `Idempotency-Key`, of which only a digest is stored.

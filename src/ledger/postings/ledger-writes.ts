@@ -192,7 +192,7 @@ export interface HoldEnd {
 
 /**
  * Inserts hold ends. A hold ends once: a second end violates the primary key and aborts the transaction. The
- * idempotency keys of the holds stay used.
+ * idempotency keys of the holds stay used, except that of a voided hold of a call of this service: the call was not made.
  */
 export async function insertEnds(tx: Queryable, ends: readonly HoldEnd[], atMs: number): Promise<void> {
   await insertMany(
@@ -215,7 +215,9 @@ export async function insertEnds(tx: Queryable, ends: readonly HoldEnd[], atMs: 
       body: storedEnd(hold),
     })),
   );
-  const keyed = ends.flatMap(({ hold }) => (hold.idempotency === null ? [] : [hold]));
+  const keyed = ends.flatMap(({ hold, endedAs }) =>
+    hold.idempotency === null || (endedAs === 'voided' && hold.postIfUnsettled === true) ? [] : [hold],
+  );
   if (keyed.length > 0) {
     await storeKeys(tx, keyed);
   }

@@ -178,10 +178,11 @@ function mayReachThresholds(
   return [...charges].some(([orgState, settlements]) => alertsDue(orgState.counters, settlements).length > 0);
 }
 
-function endOf(hold: Hold, { kind, runId, runExists }: Posting): HoldEnd {
-  return kind === 'expire'
-    ? { hold: runExists === true ? { ...hold, runId } : hold, endedAs: 'expired', runId }
-    : { hold, endedAs: 'settled', runId };
+function endOf(hold: Hold, { kind, runId, runExists, releasesKey }: Posting): HoldEnd {
+  if (kind === 'expire') {
+    return { hold: runExists === true ? { ...hold, runId } : hold, endedAs: 'expired', runId };
+  }
+  return { hold: releasesKey === true ? { ...hold, idempotency: null } : hold, endedAs: 'settled', runId };
 }
 
 function chargesByOrg<Run>(

@@ -16,6 +16,8 @@ export interface EndOfCall {
   readonly marks: readonly Mark[];
   /** The provider's id of the response, if it sent one. */
   readonly responseId?: string | undefined;
+  /** Set if the call cost nothing and may be repeated with its idempotency key. */
+  readonly releasesKey?: true | undefined;
 }
 
 /** `ended` is undefined for a client, which cannot complete the run of a call of this service. */
@@ -58,8 +60,13 @@ export async function completeRun(
   });
 }
 
-function withEnd(posting: Posting<RunDraft>, { marks, responseId }: EndOfCall): Posting<RunDraft> {
+/** Returns the posting of a run with what is known of the end of its call. */
+export function withEnd(
+  posting: Posting<RunDraft>,
+  { marks, responseId, releasesKey }: EndOfCall,
+): Posting<RunDraft> {
   const named =
     responseId === undefined ? posting : { ...posting, run: { ...posting.run, response_id: responseId } };
-  return marks.length === 0 ? named : { ...named, marks };
+  const marked = marks.length === 0 ? named : { ...named, marks };
+  return releasesKey === undefined ? marked : { ...marked, releasesKey };
 }

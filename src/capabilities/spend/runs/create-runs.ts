@@ -1,10 +1,11 @@
 import { type ApiError, apiError, invalidFields } from '../../../contract/api-error.ts';
 import type { FieldError } from '../../../contract/errors.ts';
 import { contradictedLock, lockedFieldError } from '../../../ledger/attribution.ts';
-import type { Mark, Outcome, Posting } from '../../../ledger/posting.ts';
+import type { Outcome, Posting } from '../../../ledger/posting.ts';
 import { hasRun } from '../../../ledger/postings/ledger-writes.ts';
 import type { Queryable } from '../../../platform/db/database.ts';
 import { findCallInProgress, parentOfCall } from './calls-in-progress.ts';
+import { type EndOfCall, withEnd } from './complete-run.ts';
 import type { RunCall, RunDependencies } from './dependencies.ts';
 import { needsPrice } from './drafted-cost.ts';
 import { type DraftContext, type Drafted, draftRun, isInvalid, type StartedCall } from './drafts.ts';
@@ -14,19 +15,15 @@ import { findRunPrice } from './run-price.ts';
 import type { BulkResult, CreateRun, RunView } from './schema.ts';
 import { viewRun } from './view.ts';
 
-/** `marks` are set in addition to those of the ledger; `responseId` is the provider's id of the response. */
+/** `ended` is set for the run of a call that this service has made. */
 export async function createRun(
   deps: RunDependencies,
   call: RunCall,
   body: CreateRun,
-  marks: readonly Mark[] = [],
-  responseId?: string,
+  ended?: EndOfCall,
 ): Promise<RunView> {
   const drafts = await draftRuns(deps, call, [body], { record: false, bulk: false });
-  const postings =
-    marks.length === 0 && responseId === undefined
-      ? drafts
-      : drafts.map((draft) => ({ ...draft, marks, run: { ...draft.run, response_id: responseId } }));
+  const postings = ended === undefined ? drafts : drafts.map((draft) => withEnd(draft, ended));
   return postRuns(deps, call, postings, {
     bulk: false,
     amountField: 'cost_usd',

@@ -12,5 +12,12 @@ export { type RunRouteDependencies, runRoutes } from './routes.ts';
 export { createRunDigest } from './run-digest.ts';
 export { type CompleteRun, type CreateRun, finishedStatuses } from './schema.ts';
 export { type CallPosting, draftCall, type EndedCall, settleCalls } from './settle-call.ts';
-export { type InProgress, type StartedRun, startRun, type UncertainStart } from './start-run.ts';
+export {
+  type InProgress,
+  type KeyedCall,
+  KeyInUse,
+  type StartedRun,
+  startRun,
+  type UncertainStart,
+} from './start-run.ts';
 export { createUnsettledRuns } from './unsettled-runs.ts';

@@ -27,6 +27,8 @@ export interface EndedCall {
   readonly marks: readonly Mark[];
   /** The provider's id of the response, if it sent one. */
   readonly responseId?: string | undefined;
+  /** Set if the call cost nothing and may be repeated with its idempotency key. */
+  readonly releasesKey?: true | undefined;
 }
 
 export type CallPosting = Posting<RunDraft>;
@@ -69,7 +71,7 @@ export async function draftCall(
   if (isInvalid(drafted)) {
     throw invalidFields(drafted);
   }
-  return drafted;
+  return call.releasesKey === undefined ? drafted : { ...drafted, releasesKey: true };
 }
 
 /** Returns the price of the hold, even if another one is in force now. */

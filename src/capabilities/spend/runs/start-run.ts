@@ -2,6 +2,7 @@
 import type { Fit } from '../../../kernel/fit.ts';
 import { outputFit } from '../../../kernel/output-fit.ts';
 import { type Hold, holdIdOfCall } from '../../../ledger/holds/hold.ts';
+import type { RequestKey } from '../../../ledger/holds/hold-keys.ts';
 import type { HoldRequest, HoldResult } from '../../../ledger/holds/hold-request.ts';
 import { smallestRemaining } from '../../../ledger/holds/take-hold.ts';
 import { giveBackUnused } from '../../../ledger/limits/admission-rates.ts';
@@ -21,9 +22,11 @@ export interface StartOptions {
   readonly fitDownTo?: number | undefined;
   /** Text for the safety detectors. It is never stored. */
   readonly content?: string | undefined;
+  /** The idempotency key of the call; it is stored with the hold. */
+  readonly key?: RequestKey | undefined;
   /** Called before a limit denies the call. Returns a promise if other calls are settled now, so that it may fit then. */
   beforeDenial?(): Promise<void> | undefined;
-  /** Called if the hold may have been taken although the call is not admitted, because the database went away. */
+  /** Called if the hold was taken, or may have been because the database went away, although the call is not admitted. */
   onUncertain?(uncertain: UncertainStart): void;
 }
 
@@ -55,7 +58,21 @@ export type InProgress = Omit<CreateRun, 'status' | 'content' | 'decision_id' | 
   readonly max_output_tokens: number;
 };
 
+/** The response that is stored under the idempotency key of a call: it names the run, and has no content. */
+export interface KeyedCall {
+  readonly run_id: string;
+}
+
+/** Thrown by `startRun` if another call has used the idempotency key. */
+export class KeyInUse extends Error {
+  constructor() {
+    super('another call has used the idempotency key');
+    this.name = 'KeyInUse';
+  }
+}
+
 interface StartContext extends PostingContext {
+  readonly key: StartOptions['key'];
   readonly beforeDenial: StartOptions['beforeDenial'];
   readonly onUncertain: StartOptions['onUncertain'];
   /** Set by the last step. */
@@ -72,7 +89,7 @@ export async function startRun(
   deps: RunDependencies,
   call: RunCall,
   body: InProgress,
-  { fitDownTo, content, beforeDenial, onUncertain }: StartOptions,
+  { fitDownTo, content, key, beforeDenial, onUncertain }: StartOptions,
 ): Promise<StartedRun> {
   const fit = fitDownTo === undefined ? undefined : await fitOf(deps, call, body, fitDownTo);
   const postings = await draftRuns(deps, call, [{ status: 'running', ...body }], {
@@ -98,6 +115,7 @@ export async function startRun(
     contents: [content],
     keepsContent: false,
     storeResponse: undefined,
+    key,
     beforeDenial,
     onUncertain,
     started: undefined,
@@ -129,16 +147,19 @@ const takeHold: Step<StartContext> = {
   name: 'hold',
   check(context) {
     const [posting] = context.postings;
-    return posting === undefined || posting.permit !== undefined || posting.run.flagged_by !== null
+    if (posting?.permit === undefined && posting?.run.flagged_by === null) {
+      return holdCall(context, posting);
+    }
+    return posting === undefined || context.key === undefined
       ? openRun(context)
-      : holdCall(context, posting);
+      : holdAndStore(context, posting);
   },
 };
 
 const startSteps: readonly Step<StartContext>[] = [...checkSteps, takeHold];
 
 async function holdCall(context: StartContext, posting: Posting<RunDraft>): Promise<Rejection | undefined> {
-  const request = holdRequestOf(context.orgId, posting);
+  const request = holdRequestOf(context, posting);
   let result = await requestHold(context, request);
   const settling = result.kind === 'denied' ? context.beforeDenial?.() : undefined;
   if (settling !== undefined) {
@@ -150,7 +171,7 @@ async function holdCall(context: StartContext, posting: Posting<RunDraft>): Prom
     return () => rejectionError(context, { kind: 'denied', index: 0, denial });
   }
   if (result.kind !== 'held') {
-    throw new Error('a call has no idempotency key');
+    return () => new KeyInUse();
   }
   const { hold, applicable, remaining } = result;
   const remainingNanos = smallestRemaining(applicable.counters, (_, index) => remaining[index] as bigint);
@@ -179,7 +200,7 @@ async function reportUncertain<Result>(
   }
 }
 
-function holdRequestOf(orgId: string, posting: Posting) {
+function holdRequestOf({ orgId, key }: StartContext, posting: Posting) {
   const { scope, amounts, fit, service, holdSeconds, priceVersion, runId, depth } = posting;
   return {
     orgId,
@@ -190,8 +211,40 @@ function holdRequestOf(orgId: string, posting: Posting) {
     priceVersion,
     ...(fit !== undefined && { fit }),
     ...(service !== undefined && { service }),
+    ...(key !== undefined && { key: { ...key, responseOf: () => keyedCallText(runId) } }),
     call: { holdId: holdIdOfCall(runId), depth },
   } satisfies HoldRequest;
+}
+
+function keyedCallText(runId: string): string {
+  return JSON.stringify({ run_id: runId } satisfies KeyedCall);
+}
+
+/** Takes the hold first, because the ledger stores the idempotency key with it, and then stores the run under that hold. */
+async function holdAndStore(
+  context: StartContext,
+  posting: Posting<RunDraft>,
+): Promise<Rejection | undefined> {
+  const rejection = await holdCall(context, posting);
+  if (rejection !== undefined) {
+    return rejection;
+  }
+  const started = context.started as Started;
+  let isStored = false;
+  try {
+    const result = await postGroup({ ...context, postings: [{ ...posting, kind: 'adopt' }] });
+    isStored = result.kind === 'done';
+    if (result.kind !== 'done') {
+      return () => rejectionError(context, result);
+    }
+  } finally {
+    if (!isStored) {
+      // The call is not made, and its hold is taken.
+      context.onUncertain?.({ runId: posting.runId, isStored: true });
+    }
+  }
+  context.started = { ...started, isStored: true };
+  return undefined;
 }
 
 async function openRun(context: StartContext): Promise<Rejection | undefined> {

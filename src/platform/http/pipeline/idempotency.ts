@@ -77,10 +77,14 @@ export type Reserved =
 /** `lines` are the values of the header as they were sent, one per header line. */
 export function checkIdempotencyKey(lines: readonly string[]): string {
   const [key] = lines;
-  if (key === undefined || lines.length > 1 || !keyForm.test(key)) {
+  if (key === undefined || lines.length > 1 || !isIdempotencyKey(key)) {
     throw invalidField('Idempotency-Key', 'invalid_format', 'Must be 1 to 255 printable ASCII characters.');
   }
   return key;
+}
+
+export function isIdempotencyKey(text: string): boolean {
+  return keyForm.test(text);
 }
 
 /** Reserves the key, or returns the stored response. Throws if the key is in use or belongs to another request. */
