@@ -11,7 +11,7 @@ import {
   type SettledUsage,
   settledUsage,
 } from '../kernel/providers/call-end.ts';
-import { addUsage, noUsage, usageOfBody } from '../kernel/providers/call-usage.ts';
+import { noUsage, usageOfBody } from '../kernel/providers/call-usage.ts';
 import { createStreamUsage, type StreamUsage } from '../kernel/providers/stream-usage.ts';
 import type { Reply, StreamedReply } from '../platform/http/message/reply.ts';
 import type { AdmittedRequest } from './admitted-request.ts';
@@ -67,7 +67,7 @@ export class CallInProgress implements OngoingCall {
     this.#left.cancel();
     this.#relay?.leave();
   };
-  #discarded: DiscardedUsage = { usage: noUsage, isEstimated: false };
+  #discarded: DiscardedUsage = { attempts: [], isEstimated: false };
   /** The most that all attempts so far may cost. */
   #boundNanos: bigint;
   #settled: Promise<SettledCall> | undefined;
@@ -204,7 +204,7 @@ export class CallInProgress implements OngoingCall {
   async #settleNow(outcome: CallOutcome): Promise<SettledCall> {
     const { plan, admitted, caller, attribution, request, startedMs, release } = this.#given;
     const { settlements, ratios, outputs, inProgress } = this.#context;
-    const { fields, isFree, marks } = this.#usageOf(outcome);
+    const { fields, attempts, isFree, marks } = this.#usageOf(outcome);
     if (outcome.isFinal && outcome.usage !== undefined) {
       const subject = { orgId: caller.tenantId, keyId: caller.keyId, model: plan.model };
       outputs.learn(subject, outcome.usage.outputTokens);
@@ -230,6 +230,7 @@ export class CallInProgress implements OngoingCall {
           // Stated with the hold, so that it must not be left out here.
           ...(plan.service.charged.cache_write_1h_tokens !== undefined && { cache_write_1h_tokens: 0 }),
           ...fields,
+          ...(attempts !== undefined && { attempts }),
           // Zero tokens would be taken for missing usage, and posted at the held amount.
           ...(isFree && { cost_usd: '0' }),
           latency_ms: Math.max(0, Math.round(performance.now() - startedMs)),
@@ -260,7 +261,7 @@ export class CallInProgress implements OngoingCall {
   #addDiscarded(failure: FailedAttempt): void {
     const usage = usageOfBody(this.#given.operation.shape, parsed(failure.bytes.toString('utf8')));
     if (usage !== undefined) {
-      this.#discarded = { ...this.#discarded, usage: addUsage(this.#discarded.usage, usage) };
+      this.#discarded = { ...this.#discarded, attempts: [...this.#discarded.attempts, usage] };
     } else if (this.#mayBeCharged(failure)) {
       this.#addUnanswered();
     }
@@ -275,7 +276,7 @@ export class CallInProgress implements OngoingCall {
       outputTokens: outputCap(plan, admitted),
       serverTools: plan.service.charged.units ?? {},
     };
-    this.#discarded = { usage: addUsage(this.#discarded.usage, bound), isEstimated: true };
+    this.#discarded = { attempts: [...this.#discarded.attempts, bound], isEstimated: true };
   }
 
   /** Another attempt may cost as much as the unanswered one: the hold must cover both, within what the client allows. */

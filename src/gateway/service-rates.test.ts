@@ -89,6 +89,24 @@ test('a more expensive tier is held, and charged unless the response reports ano
 const claude = '/anthropic/v1/messages';
 const reply = { usage: { input_tokens: 10, output_tokens: 100 } };
 
+test('each attempt of a call is priced by the length of its own input', async () => {
+  await gateway.world.request('PUT', '/v1/admin/models/long-served', {
+    key: gateway.world.operatorKey,
+    body: {
+      provider: 'openai',
+      ...served,
+      modifiers: [{ above_input_tokens: 150, input_usd_per_million: '2', output_usd_per_million: '20' }],
+    },
+  });
+  gateway.world.clock.advanceSeconds(1);
+  const body = JSON.stringify({ usage: { prompt_tokens: 100, completion_tokens: 10 } });
+  const statuses = [500, 200];
+  gateway.provider.fault = () => ({ status: statuses.shift() ?? 200, body });
+  await post(chat, { model: 'long-served' });
+  const [run] = await gateway.runs();
+  expect(run).toMatchObject({ input_tokens: 200, output_tokens: 20, cost_usd: '0.0004' });
+});
+
 test('the fast mode and the place of inference of Claude are held as requested and charged as reported', async () => {
   const { held: usualHeld } = await call(claude, { model: 'claude-served' }, reply);
   const requested = { model: 'claude-served', speed: 'fast', inference_geo: 'us' };

@@ -4,7 +4,7 @@
  * its own.
  */
 import { type CallOutcome, settledUsage } from '../../../src/kernel/providers/call-end.ts';
-import { noUsage, type Shape, usageOfBody } from '../../../src/kernel/providers/call-usage.ts';
+import { type Shape, usageOfBody } from '../../../src/kernel/providers/call-usage.ts';
 import {
   errorBody,
   retryHeaders,
@@ -149,7 +149,7 @@ class MeteredCall {
       return;
     }
     const bounds = { inputTokens: this.plan.inputTokens, maxOutputTokens: this.maxOutputTokens };
-    const { fields, isFree, marks } = settledUsage(outcome, bounds, { usage: noUsage, isEstimated: false });
+    const { fields, isFree, marks } = settledUsage(outcome, bounds, { attempts: [], isEstimated: false });
     const {
       input_tokens: _input,
       max_output_tokens: _output,

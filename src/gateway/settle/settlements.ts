@@ -11,6 +11,7 @@ import {
   draftCall,
   type RunDependencies,
   settleCalls,
+  type TriedUsage,
 } from '../../capabilities/spend/runs/index.ts';
 import { ApiError } from '../../contract/api-error.ts';
 import { formatUsd } from '../../kernel/money.ts';
@@ -37,7 +38,7 @@ export interface Settlement {
   readonly admittedAtMs: number;
   /** The price of the hold; null: none. Absent in files of earlier releases. */
   readonly priceVersion?: string | null;
-  readonly body: CompleteRun;
+  readonly body: CompleteRun & TriedUsage;
   readonly marks: readonly Mark[];
   /** The provider's id of the response; absent if it sent none. */
   readonly responseId?: string;

@@ -50,8 +50,11 @@ export interface CallBounds extends Partial<Omit<InputBound, 'inputTokens'>> {
 }
 
 export interface SettledUsage {
+  /** Of all attempts. */
   readonly usage: CallUsage;
   readonly fields: RunUsageFields;
+  /** Set if the call was charged for several attempts: each is priced by its own size. */
+  readonly attempts: readonly RunUsageFields[] | undefined;
   /** Set if the call cost nothing: neither input nor output was charged. */
   readonly isFree: boolean;
   readonly marks: readonly UsageMark[];
@@ -59,7 +62,7 @@ export interface SettledUsage {
 
 /** Usage of attempts before the response. */
 export interface DiscardedUsage {
-  readonly usage: CallUsage;
+  readonly attempts: readonly CallUsage[];
   /** True if it contains upper bounds of attempts without a response. */
   readonly isEstimated: boolean;
 }
@@ -80,10 +83,12 @@ export function settledUsage(
   if (own.isEstimated || discarded.isEstimated) {
     marks.push('usage_estimated');
   }
-  const usage = discarded.usage === noUsage ? own.usage : addUsage(discarded.usage, own.usage);
+  const attempts = own.usage === noUsage ? discarded.attempts : [...discarded.attempts, own.usage];
+  const usage = attempts.length === 0 ? noUsage : attempts.reduce(addUsage);
   return {
     usage,
     fields: runUsageOf(usage),
+    attempts: attempts.length > 1 ? attempts.map(runUsageOf) : undefined,
     isFree:
       usage.inputTokens === 0 && usage.outputTokens === 0 && Object.keys(usage.serverTools).length === 0,
     marks,

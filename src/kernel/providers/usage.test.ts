@@ -270,7 +270,7 @@ test.each([
 });
 
 const bounds = { inputTokens: 500, maxOutputTokens: 1_000 };
-const none = { usage: noUsage, isEstimated: false };
+const none = { attempts: [], isEstimated: false };
 const received = { usage: undefined, isFinal: false, outputBound: 100, isAccepted: true } as const;
 
 test('without a report the usage is an upper bound of what was received, and marked', () => {
@@ -286,7 +286,7 @@ test('a call that the provider did not accept is free, except for attempts that 
   expect([free.isFree, free.fields.input_tokens]).toEqual([true, 0]);
   const attempt = { ...noUsage, inputTokens: 7, outputTokens: 2 };
   const paid = settledUsage({ status: 'failed', ...received, isAccepted: false }, bounds, {
-    usage: attempt,
+    attempts: [attempt],
     isEstimated: false,
   });
   expect([paid.isFree, paid.fields.input_tokens, paid.fields.output_tokens]).toEqual([false, 7, 2]);
@@ -303,8 +303,9 @@ test('an answer of unknown length is bounded by the maximum, and an unanswered a
     usage: { ...noUsage, inputTokens: 3 },
     isFinal: true,
   } as const;
-  const settled = settledUsage(whole, bounds, { usage, isEstimated: true });
+  const settled = settledUsage(whole, bounds, { attempts: [usage], isEstimated: true });
   expect([settled.fields.input_tokens, settled.fields.output_tokens]).toEqual([503, 1_000]);
+  expect(settled.attempts?.map(({ input_tokens }) => input_tokens)).toEqual([500, 3]);
   expect(settled.marks).toEqual(['usage_estimated']);
 });
 

@@ -2,6 +2,7 @@ import { apiError, invalidFields } from '../../../contract/api-error.ts';
 import { holdIdOfCall } from '../../../ledger/holds/hold.ts';
 import type { Mark, Posting } from '../../../ledger/posting.ts';
 import type { RunCall, RunDependencies } from './dependencies.ts';
+import type { TriedUsage } from './drafted-cost.ts';
 import { draftCompletion, isInvalid } from './drafts.ts';
 import { postRuns } from './post-runs.ts';
 import type { RunDraft } from './queries.ts';
@@ -25,7 +26,7 @@ export async function completeRun(
   deps: RunDependencies,
   call: RunCall,
   runId: string,
-  body: CompleteRun,
+  body: CompleteRun & TriedUsage,
   ended?: EndOfCall,
 ): Promise<RunView> {
   const orgId = call.caller.tenantId;

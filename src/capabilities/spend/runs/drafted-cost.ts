@@ -21,14 +21,33 @@ function unpriced({ served_model }: Measured): FieldError {
   return fieldError(field, 'invalid_value', 'This model has no price. Set `cost_usd`.');
 }
 
-export function costIn(body: Measured, model: string, price: PriceInForce | undefined): bigint | FieldError {
+/** The usage of a call that was made several times. The other fields are the sums of these. */
+export interface TriedUsage {
+  /** Each is priced by its own size: the sum may exceed a threshold for long inputs. */
+  readonly attempts?: readonly Measured[];
+}
+
+export function costIn(
+  body: Measured & TriedUsage,
+  model: string,
+  price: PriceInForce | undefined,
+): bigint | FieldError {
   const given = body.cost_usd === undefined ? undefined : parseUsd(body.cost_usd);
   if (given !== undefined) {
     return given;
   }
   return price === undefined
     ? unpriced(body)
-    : postableAmount(servedCost(price, body, countsOf(body)), model, 'output_tokens');
+    : postableAmount(costOfAttempts(price, body), model, 'output_tokens');
+}
+
+function costOfAttempts(price: PriceInForce, body: Measured & TriedUsage): bigint {
+  const { attempts = [body], service_tier = null, region = null } = body;
+  let sum = 0n;
+  for (const attempt of attempts) {
+    sum += servedCost(price, { service_tier, region, ...attempt }, countsOf(attempt));
+  }
+  return sum;
 }
 
 /** The reason why the cost is unknown. The held amount is posted, or `atLeast` if that is more. */
@@ -44,7 +63,7 @@ type SettledCost = bigint | UnknownCost;
  * cannot be computed.
  */
 export function settledCost(
-  body: Measured & { readonly status?: string },
+  body: Measured & TriedUsage & { readonly status?: string },
   model: string,
   price: RunPrice | undefined,
   isUsageKnown: boolean,

@@ -21,6 +21,7 @@ import {
   needsPrice,
   reasonAsHeld,
   settledCost,
+  type TriedUsage,
 } from './drafted-cost.ts';
 import { addMetadataErrors, addTimeErrors, addTokenErrors, fieldError } from './field-rules.ts';
 import type { ParentRow, RunDraft, RunRow } from './queries.ts';
@@ -72,7 +73,11 @@ export function needsAdmission({ kind, decisionId }: Posting): boolean {
 }
 
 /** `price` is the price in force; undefined if the model has none, or if the body needs none (`needsPrice`). */
-export function draftRun(stated: CreateRun, context: DraftContext, price: RunPrice | undefined): Drafted {
+export function draftRun(
+  stated: CreateRun & TriedUsage,
+  context: DraftContext,
+  price: RunPrice | undefined,
+): Drafted {
   const body = asDecided(stated, price);
   const { ids, now, keyId } = context;
   const fieldErrors: FieldError[] = [];
@@ -193,7 +198,7 @@ export interface CompletionContext extends Pick<DraftContext, 'ids' | 'now' | 'f
  */
 export function draftCompletion(
   run: RunRow,
-  body: CompleteRun,
+  body: CompleteRun & TriedUsage,
   { ids, now: ownNow, price, failOpenAtMs }: CompletionContext,
 ): Drafted {
   // The clock may have been set back since the run was started, or be behind that of the process that started it.

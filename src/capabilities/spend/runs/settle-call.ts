@@ -5,6 +5,7 @@ import { postingError } from '../../../ledger/ledger-errors.ts';
 import type { Mark, Posting, PostingRejection } from '../../../ledger/posting.ts';
 import type { PriceInForce } from '../models/index.ts';
 import type { RunDependencies } from './dependencies.ts';
+import type { TriedUsage } from './drafted-cost.ts';
 import { type DraftContext, draftRun, isInvalid } from './drafts.ts';
 import { postGroup } from './posting-steps.ts';
 import type { RunDraft } from './queries.ts';
@@ -22,7 +23,7 @@ export interface EndedCall {
   readonly admittedAt: Date;
   /** The price of its hold; null: none, undefined: not known. */
   readonly priceVersion?: string | null | undefined;
-  readonly body: CompleteRun;
+  readonly body: CompleteRun & TriedUsage;
   /** Set in addition to those of the ledger. */
   readonly marks: readonly Mark[];
   /** The provider's id of the response, if it sent one. */
