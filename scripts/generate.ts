@@ -3,10 +3,12 @@
  * visible in the diff.
  */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 import { editorSchema } from '../src/capabilities/integration/configuration/index.ts';
 import { errorsMarkdown, operationGroups, schemaNames } from '../src/capabilities/integration/meta/index.ts';
 import { version } from '../src/config/version.ts';
 import { DeprecationRegistry } from '../src/contract/deprecations.ts';
+import { releases } from '../src/contract/releases.ts';
 import { buildOpenApi } from '../src/platform/http/routes/openapi.ts';
 import { dereferenced } from '../src/platform/http/routes/openapi-references.ts';
 import { declaredApp } from '../test/support/declared-routes.ts';
@@ -18,6 +20,7 @@ import { monitoringDocuments } from './monitoring/documents.ts';
 import { licenceProblems, licencesDocument } from './release/licences.ts';
 import { readLockFile } from './release/lock-file.ts';
 import { billOfMaterials } from './release/sbom.ts';
+import { strayVersions, versionedDocuments } from './release/version-references.ts';
 import { responseTypes } from './response-types.ts';
 import { settingsPage } from './settings-page.ts';
 
@@ -32,6 +35,11 @@ const openApi = buildOpenApi(app.routes, {
   deprecations: new DeprecationRegistry(),
 });
 const openApiJson = readableJson(openApi);
+const root = new URL('../', import.meta.url);
+const versions = {
+  current: version,
+  released: releases.findLast(({ date }) => date !== 'unreleased')?.version,
+};
 const lock = readLockFile();
 const documents: Record<string, string> = {
   'docs/generated/openapi.json': `${openApiJson}\n`,
@@ -45,8 +53,8 @@ const documents: Record<string, string> = {
   'docs/generated/sbom.cdx.json': billOfMaterials(lock),
   'src/contract/views/responses.ts': responseTypes(dereferenced(JSON.parse(openApiJson))),
   ...clientFiles(JSON.parse(openApiJson)),
+  ...versionedDocuments(fileURLToPath(root), versions),
 };
-const root = new URL('../', import.meta.url);
 
 const checking = process.argv.includes('--check');
 for (const [name, text] of Object.entries(documents)) {
@@ -60,7 +68,10 @@ for (const [name, text] of Object.entries(documents)) {
   }
 }
 
-for (const problem of checking ? licenceProblems(lock) : []) {
+const knownVersions = [version, ...releases.map((release) => release.version)];
+for (const problem of checking
+  ? [...licenceProblems(lock), ...strayVersions(fileURLToPath(root), [...new Set(knownVersions)])]
+  : []) {
   process.stderr.write(`${problem}\n`);
   process.exitCode = 1;
 }

@@ -3,7 +3,7 @@
  * dates the release, records the contract as released, packs the program, commits and tags. It pushes nothing.
  *
  *   npm run release -- --dry-run        all checks that take no tests, and the package in a temporary folder
- *   npm run release -- --next 0.2.0     begins the next version
+ *   npm run release -- --next <version> begins the next version
  */
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -110,7 +110,7 @@ async function requireReady(): Promise<string> {
 async function beginVersion(version: string): Promise<void> {
   const { packageVersion } = await readProject();
   if (!isVersion(version) || !isNewer(version, packageVersion)) {
-    throw new Error(`--next must be a version newer than ${packageVersion}, such as 0.2.0`);
+    throw new Error(`--next must be a version newer than ${packageVersion}, in the form 1.2.3`);
   }
   writeTexts(withNextVersion(readTexts(), version));
   npm('version', version, '--no-git-tag-version', '--ignore-scripts');
