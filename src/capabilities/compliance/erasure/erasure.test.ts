@@ -735,6 +735,33 @@ test('a run posted during the erasure has its entry and its usage under the same
   expect((await ask('GET', `${path}/ledger/reconciliation`)).json).toMatchObject({ balanced: true });
 });
 
+test('a run started during the erasure and completed after it has the same name as its entry', async () => {
+  const other = await world.createOrg();
+  const ask = (method: string, url: string, body?: object) =>
+    world.request(method, url, { key: other.ownerKey, ...(body && { body }) });
+  await ask('POST', '/v1/runs', { model: 'm', cost_usd: '0.1', customer_id: 'busy' });
+  world.clock.advanceSeconds(86_400);
+  await erasedUntil('ledger_entries', () => ask('DELETE', `/v1/orgs/${other.id}/customers/busy`), other.id);
+  const started = await ask('POST', '/v1/runs', {
+    model: 'm',
+    status: 'running',
+    estimated_cost_usd: '0.2',
+    customer_id: 'busy',
+    chain_id: 'chain of busy',
+    tags: { user: 'busy' },
+  });
+  expect(started.status).toBe(201);
+  await settle();
+  const completed = await ask('POST', `/v1/runs/${started.json.id}/complete`, { cost_usd: '0.2' });
+  expect(completed.status).toBe(200);
+  const [entry] = await world.db.query<{ customer_id: string; chain_id: string }>(
+    'SELECT customer_id, chain_id FROM ledger_entries WHERE org_id = $1 AND run_id = $2',
+    [other.id, started.json.id],
+  );
+  expect(entry?.customer_id).toMatch(/^erased-/);
+  expect(completed.json).toMatchObject({ ...entry, tags: {} });
+});
+
 test('a decision under the pseudonym during the erasure does not forget what was spent', async () => {
   const other = await world.createOrg();
   const path = `/v1/orgs/${other.id}`;

@@ -256,6 +256,7 @@ async function markUnsettled(tx: Transaction, posted: Posted<RunDraft>): Promise
   );
 }
 
+/** The run counts where its hold does, which has a pseudonym if its customer was erased since the start of the run. */
 async function completeRun(tx: Transaction, posted: Posted<RunDraft>): Promise<void> {
   const row = postedRow(posted);
   const completed = await tx.query(
@@ -263,7 +264,8 @@ async function completeRun(tx: Transaction, posted: Posted<RunDraft>): Promise<v
                      output_tokens = $7, cost_nanos = $8, value_nanos = $9, latency_ms = $10, price_version = $11,
                      finished_at = $12, metadata = $13, marks = $14, uncovered_nanos = $15, adjusted_nanos = 0,
                      priced_as = $16, service_tier = $17, region = $18, cache_write_1h_tokens = $19, units = $20,
-                     served_model = $21
+                     served_model = $21, customer_id = $22, chain_id = $23,
+                     tags = CASE WHEN customer_id IS DISTINCT FROM $22 THEN $24 ELSE tags END
       WHERE org_id = $1 AND charged_at = (SELECT charged_at FROM run_identities WHERE org_id = $1 AND run_id = $2)
         AND id = $2 AND status = 'running' RETURNING 1 AS one`,
     [
@@ -288,6 +290,9 @@ async function completeRun(tx: Transaction, posted: Posted<RunDraft>): Promise<v
       row.cache_write_1h_tokens,
       row.units === null ? null : JSON.stringify(row.units),
       row.served_model,
+      row.customer_id,
+      row.chain_id,
+      row.tags === null ? null : JSON.stringify(row.tags),
     ],
   );
   if (completed.length === 0) {
