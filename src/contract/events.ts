@@ -111,6 +111,7 @@ const RunAdjustment = open({
   run_id: text,
   amount_usd: Type.String({ description: 'The difference to the cost; negative if the run cost less.' }),
   reason: text,
+  customer_id: nullable(text),
   actor: open({
     kind: Type.String({ description: '`key`, `member`, `support` or `operator`.' }),
     id: text,
@@ -572,6 +573,7 @@ export const eventCatalog = {
     run_id: 'run_01hzy4t0000000000000000000',
     amount_usd: '-0.25',
     reason: 'The provider credited the call',
+    customer_id: 'acme',
     actor: { kind: 'key', id: key.id },
     uncovered_usd: '0',
     adjustment_usd: '-0.25',

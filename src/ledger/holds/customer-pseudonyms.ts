@@ -33,7 +33,7 @@ export function namePattern(customerId: string): string {
 }
 
 /** JavaScript counterpart of `namePattern`. */
-function renamedName(name: string, { from, to }: Renaming): string {
+export function renamedName(name: string, { from, to }: Renaming): string {
   if (from.length < nameLengthMin) {
     return name === from ? to : name;
   }

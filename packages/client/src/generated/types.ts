@@ -3665,6 +3665,7 @@ export interface RunAdjustedEventData {
   readonly run_id: string;
   readonly amount_usd: string;
   readonly reason: string;
+  readonly customer_id: string | null;
   readonly actor: RunAdjustedEventData_actor;
   readonly uncovered_usd: string;
   readonly adjustment_usd: string;

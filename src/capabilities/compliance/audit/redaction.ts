@@ -3,6 +3,7 @@
  * be recovered. Hashes stay, and a separate entry lists the digest of each redacted entry (`chain.ts`).
  */
 import { isTagField } from '../../../kernel/limits.ts';
+import { renamedName } from '../../../ledger/holds/customer-pseudonyms.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
 import { type Appending, appendAudit } from './audit.ts';
 import { type AuditEntry, type PersonalPart, redactedDigest, redactionDigest } from './chain.ts';
@@ -119,15 +120,20 @@ function renamedPart(entry: AuditEntry, from: string, to: string): PersonalPart 
  * The meaning of a value, by its place in the entry. Only values that name a customer are replaced. Organizations choose the ids of
  * their customers, and may choose one that equals a role, or the id of a key or budget: entries about these must stay as they are.
  */
-type Place = 'customer' | 'tags' | 'path' | 'summaries' | 'other';
+type Place = 'customer' | 'tags' | 'path' | 'summaries' | 'sentence' | 'other';
 
-/** Texts that describe the record of a customer, and may repeat its id. */
-const describingFields = new Set(['name', 'owner']);
+/** Texts that describe the record of a customer, and may be its id, or contain it. */
+const describingFields: ReadonlyMap<string, Place> = new Map([
+  ['name', 'customer'],
+  ['owner', 'customer'],
+  ['reason', 'sentence'],
+]);
 
 function placeOf(field: string, record: object, within: Place, customerId: string): Place {
   if (within === 'tags' || mayNameCustomer(field, record)) {
     return 'customer';
   }
+  const describing = describingFields.get(field);
   switch (field) {
     case 'tags':
     case 'path':
@@ -135,7 +141,7 @@ function placeOf(field: string, record: object, within: Place, customerId: strin
     case 'changes':
       return 'summaries';
     default:
-      return describingFields.has(field) && isOfCustomer(record, customerId) ? 'customer' : 'other';
+      return describing !== undefined && isOfCustomer(record, customerId) ? describing : 'other';
   }
 }
 
@@ -148,7 +154,7 @@ function mayNameCustomer(field: string, record: object): boolean {
   );
 }
 
-/** Returns true for a limit, a credit pack, a rate or a key of the customer. */
+/** Returns true for a limit, a credit pack, a rate, a key or an adjustment of the customer. */
 function isOfCustomer(record: object, customerId: string): boolean {
   return Object.entries(record).some(([field, value]) =>
     (field === 'match' || field === 'attribution') && typeof value === 'object' && value !== null
@@ -165,6 +171,8 @@ function renamedText(text: string, place: Place, { from, to }: Pick<Redaction, '
       return renamedPath(text, from, to);
     case 'summaries':
       return renamedSummary(text, from, to);
+    case 'sentence':
+      return renamedName(text, { from, to });
     default:
       return text;
   }

@@ -129,7 +129,9 @@ const events: BatchedTable = {
                ${renamedJson(`(row.data -> 'scope')`)}, '{chain_id}', ${jsonString(renamedName(`(row.data #>> '{scope,chain_id}')`))})) END
           || CASE WHEN row.type = 'run.finished' THEN '{"tags": {}}' || jsonb_object(ARRAY[
           'external_id', CASE WHEN row.data ->> 'external_id' ~ $6 THEN NULL ELSE row.data ->> 'external_id' END,
-          'chain_id', ${renamedName(`(row.data ->> 'chain_id')`)}]) ELSE '{}' END`,
+          'chain_id', ${renamedName(`(row.data ->> 'chain_id')`)}]) ELSE '{}' END
+          || CASE WHEN row.type = 'run.adjusted' AND row.data ->> 'customer_id' = $2
+               THEN jsonb_object(ARRAY['reason', ${renamedName(`(row.data ->> 'reason')`)}]) ELSE '{}' END`,
 };
 /** Deletes stored webhook responses, because they may repeat the event. */
 const deleteResponses = `

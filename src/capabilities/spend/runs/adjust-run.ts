@@ -67,7 +67,13 @@ function changeOf(before: RunRow, { run, ...adjustment }: AdjustmentView): Chang
     tenantId: before.org_id,
     target: { kind: 'run', id: before.id },
     before: { adjustment_usd: formatUsd(before.adjusted_nanos), price_version: before.price_version },
-    after: { ...adjustment, adjustment_usd: run.adjustment_usd, price_version: run.price_version },
+    after: {
+      ...adjustment,
+      // An erasure of the customer finds the reason by it.
+      customer_id: before.customer_id,
+      adjustment_usd: run.adjustment_usd,
+      price_version: run.price_version,
+    },
     event: 'run.adjusted',
   };
 }
