@@ -89,10 +89,15 @@ describe('values', () => {
 
   test('a value that cannot be encoded fails its statement alone, also if the statement is used again', async () => {
     const echo = (value: unknown) => db.query<{ value: string }>('SELECT $1::text AS value', [value]);
-    for (const unfit of [{ n: 1n }, new Date(Number.NaN)]) {
+    // The server rejects the last one.
+    for (const [index, unfit] of [{ n: 1n }, new Date(Number.NaN), 'a\0b'].entries()) {
       await echo('before');
       await expect(echo(unfit)).rejects.toThrow();
       expect(await echo('after')).toEqual([{ value: 'after' }]);
+      const echoInTransaction = (value: unknown) =>
+        db.transaction((tx) => tx.query(`SELECT $1::text AS value, ${index} AS index`, [value]));
+      await expect(echoInTransaction(unfit)).rejects.toThrow();
+      expect(await echoInTransaction('after')).toEqual([{ value: 'after', index }]);
     }
   });
 

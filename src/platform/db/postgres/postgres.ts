@@ -223,8 +223,8 @@ export async function openPostgres({
             runTransaction(
               {
                 connection,
-                // If `pg` cannot encode a value, it does not throw but rejects later, and the server sees no failed
-                // statement: a COMMIT that is already sent would commit the rest.
+                // A value that cannot be encoded does not throw but rejects later, and the server sees no failed statement:
+                // a COMMIT that is already sent would commit the rest.
                 sendsAtOnce: false,
                 snapshot: options?.snapshot,
                 isDistributed: !tenantGroups.isOne,
