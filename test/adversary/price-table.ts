@@ -1,4 +1,5 @@
 /** The models of the provider, with their prices. The gateway gets the same prices, and the provider computes its bill from them. */
+import { formatUsd } from '../../src/kernel/money.ts';
 import type { Shape } from '../../src/kernel/providers/call-usage.ts';
 import type { World } from '../harness.ts';
 import type { Tokenizer } from './token-counts.ts';
@@ -12,8 +13,6 @@ export interface PricedModel {
   readonly output: bigint;
   /** Of a token that is cached for an hour. */
   readonly cacheWrite1h: bigint;
-  /** Of a search of the web. */
-  readonly search: bigint;
   readonly contextTokens: number;
   readonly maxOutputTokens: number;
 }
@@ -22,7 +21,6 @@ const usual = {
   input: 1_000n,
   output: 10_000n,
   cacheWrite1h: 2_000n,
-  search: 10_000_000n,
   contextTokens: 30_000,
   maxOutputTokens: 2_000,
 };
@@ -56,6 +54,14 @@ export function expensiveModelOf(shape: Shape): string {
   return usualModelOf(shape).replace('usual', 'expensive');
 }
 
+/** Prices of calls of tools that the provider runs, in nanodollars. Others are free. */
+export const unitNanos: Readonly<Record<string, bigint>> = {
+  web_search: 10_000_000n,
+  file_search: 2_500_000n,
+  code_interpreter: 30_000_000n,
+  image_generation: 40_000_000n,
+};
+
 /** Tiers that cost more than the usual one. */
 export const tierFactors: Readonly<Record<string, bigint>> = { priority: 2n, fast: 3n };
 
@@ -75,7 +81,7 @@ export async function putModels(world: World): Promise<void> {
           ...Object.entries(tierFactors).map(([tier, factor]) => ({ tier, multiplier: String(factor) })),
           { cache_write_ttl: '1h', cache_write_usd_per_million: usdPerMillion(model.cacheWrite1h) },
         ],
-        units: { web_search: '0.01' },
+        units: Object.fromEntries(Object.entries(unitNanos).map(([unit, nanos]) => [unit, formatUsd(nanos)])),
       },
     });
     if (status >= 300) {

@@ -1,5 +1,6 @@
 /** Responses of the provider in each format: whole or streamed, with true usage or without any. */
 import type { Shape } from '../../src/kernel/providers/call-usage.ts';
+import { unitNanos } from './price-table.ts';
 import { outputTokensOf, type UnderstoodCall } from './understood-call.ts';
 
 /** `broken`: the connection is lost in the middle of the response. */
@@ -70,15 +71,21 @@ function tierOf({ tier }: UnderstoodCall): object {
   return tier === undefined ? {} : { service_tier: tier };
 }
 
-function itemsOf({ searches }: UnderstoodCall, shown: number): object[] {
+function itemsOf(call: UnderstoodCall, shown: number): object[] {
   return [
-    ...Array.from({ length: searches }, searchItem),
+    ...toolItems(call),
     { type: 'message', role: 'assistant', content: [{ type: 'output_text', text: outputText(shown) }] },
   ];
 }
 
-function searchItem(_: unknown, index: number): object {
-  return { type: 'web_search_call', id: `ws_${index}`, status: 'completed', action: { type: 'search' } };
+/** Items of a response that show calls of tools. */
+function toolItems({ tool }: UnderstoodCall): object[] {
+  return Array.from({ length: tool?.calls ?? 0 }, (_, index) => ({
+    type: `${tool?.unit}_call`,
+    id: `call_${index}`,
+    status: 'completed',
+    ...(tool?.unit === 'web_search' && { action: { type: 'search' } }),
+  }));
 }
 
 function usageOf(shape: Shape, call: UnderstoodCall): object {
@@ -104,7 +111,9 @@ function usageOf(shape: Shape, call: UnderstoodCall): object {
           cache_creation: { ephemeral_1h_input_tokens: written, ephemeral_5m_input_tokens: 0 },
         }),
         output_tokens: outputTokens,
-        ...(call.searches > 0 && { server_tool_use: { web_search_requests: call.searches } }),
+        ...(call.tool?.unit === 'web_search' && {
+          server_tool_use: { web_search_requests: call.tool.calls },
+        }),
         ...(tier === 'fast' ? { speed: tier } : tierOf(call)),
       };
     }
@@ -113,8 +122,18 @@ function usageOf(shape: Shape, call: UnderstoodCall): object {
 
 /** True if the format can report everything that is billed. */
 export function isReportable(shape: Shape, call: UnderstoodCall): boolean {
-  const isSearchSeen = shape === 'messages' || shape === 'responses' || call.searches === 0;
-  return isSearchSeen && !call.isBackground && (!call.isStream || call.includesUsage);
+  const { unit = 'web_search' } = call.tool ?? {};
+  const isShown = {
+    chat: false,
+    embeddings: false,
+    messages: unit === 'web_search',
+    responses: unit in unitNanos,
+  };
+  return (
+    (call.tool === undefined || isShown[shape]) &&
+    !call.isBackground &&
+    (!call.isStream || call.includesUsage)
+  );
 }
 
 export function streamedReply(shape: Shape, call: UnderstoodCall, hasUsage: boolean): Piece[] {
@@ -175,9 +194,7 @@ function streamedResponse(call: UnderstoodCall, hasUsage: boolean): Piece[] {
   const usage = hasUsage ? usageOf('responses', call) : null;
   return [
     event({ type: 'response.created', response: { ...response, status: 'in_progress' } }, hidden),
-    ...Array.from({ length: call.searches }, (_, index) =>
-      event({ type: 'response.output_item.done', output_index: 0, item: searchItem(_, index) }),
-    ),
+    ...toolItems(call).map((item) => event({ type: 'response.output_item.done', output_index: 0, item })),
     ...chunksOf(shown).map((delta) =>
       event({ type: 'response.output_text.delta', ...at, delta }, delta.length),
     ),

@@ -1,8 +1,8 @@
-/** A request as a provider of some personality understands it: the tokens, searches and rates that it will bill. */
+/** A request as a provider of some personality understands it: the tokens, tool calls and rates that it will bill. */
 import type { Shape } from '../../src/kernel/providers/call-usage.ts';
 import type { Node } from './json-tree.ts';
 import { type Fields, isList, isObject, type Personality, type Plain, plainOf } from './personalities.ts';
-import { modelNamed, type PricedModel, tierFactors } from './price-table.ts';
+import { modelNamed, type PricedModel, tierFactors, unitNanos } from './price-table.ts';
 import { sizeOfPng, tokensOf, tokensOfPixels, tokensOfTiles } from './token-counts.ts';
 
 export interface UnderstoodCall {
@@ -16,7 +16,8 @@ export interface UnderstoodCall {
   readonly outputTokens: number;
   /** Predicted text that the answer does not contain. It is billed as output. */
   readonly rejectedTokens: number;
-  readonly searches: number;
+  /** Calls of the tool that the provider has run. */
+  readonly tool: ToolCalls | undefined;
   readonly tier: string | undefined;
   readonly isCachedForAnHour: boolean;
   /** True if half of the output is reasoning that is not shown. */
@@ -25,14 +26,20 @@ export interface UnderstoodCall {
   readonly isBackground: boolean;
 }
 
+export interface ToolCalls {
+  /** The name under which its calls have a price. */
+  readonly unit: string;
+  readonly calls: number;
+}
+
 /** Why the provider does not serve a call. */
 export class RejectedCall extends Error {}
 
 const tokensPerObject = 4;
 const tokensPerCall = 3;
-/** Searches of a tool without a maximum of its own. */
-const usualSearches = 2;
-const searchesMax = 5;
+/** Calls of a tool without a maximum: Anthropic ends its loop after ten. */
+const usualToolCalls = 10;
+const toolCallsMax = 20;
 
 const promptFields = [
   ...[
@@ -142,11 +149,13 @@ class Reader {
     const shape = this.#shape;
     const body = this.#body;
     const model = this.#model();
-    const references = this.#refersTo(body as Plain) || this.#serverTools().length > 0;
-    const searches = this.#searches();
+    const references = this.#refersTo(body as Plain);
+    const tool = this.#toolCalls();
     const counted = this.#promptTokens(model);
     const contextTokens = model.contextTokens * this.#contextFactor;
-    const inputTokens = references || searches > 0 ? contextTokens : counted;
+    // What a tool has found is read again with all that was there before.
+    const inputTokens =
+      tool !== undefined ? contextTokens * (tool.calls + 1) : references ? contextTokens : counted;
     if (counted > contextTokens) {
       throw new RejectedCall('the prompt is longer than the context');
     }
@@ -159,7 +168,7 @@ class Reader {
       inputTokens,
       outputTokens: shape === 'embeddings' ? 0 : this.#maximum(model),
       rejectedTokens: shape === 'chat' ? this.#textTokens(model, body.prediction) : 0,
-      searches,
+      tool,
       tier: this.#tier(),
       isCachedForAnHour: shape === 'messages' && this.#hasOneHour(body as Plain),
       hidesReasoning: shape !== 'embeddings' && this.#requestsReasoning(),
@@ -252,14 +261,17 @@ class Reader {
     );
   }
 
-  #searches(): number {
-    const { max_tool_calls: callsMax } = this.#body;
-    const found = this.#serverTools().filter(({ type }) => searchTool.test(String(type)));
-    const ofTools = found.map(({ max_uses: usesMax }) =>
-      Math.min(this.#count(usesMax) ?? this.#count(callsMax) ?? usualSearches, searchesMax),
-    );
-    const isExtension = searchExtensions.some((name) => this.#uses(name));
-    return ofTools.reduce((sum, one) => sum + one, isExtension ? 1 : 0);
+  /** The provider calls the first of its tools as often as it may. */
+  #toolCalls(): ToolCalls | undefined {
+    const [tool] = this.#serverTools();
+    if (tool !== undefined) {
+      const type = String(tool.type);
+      const usesMax = this.#shape === 'responses' ? undefined : this.#count(tool.max_uses);
+      const callsMax = this.#shape === 'responses' ? this.#count(this.#body.max_tool_calls) : undefined;
+      const calls = Math.min(usesMax ?? callsMax ?? usualToolCalls, toolCallsMax);
+      return { unit: searchTool.test(type) ? 'web_search' : type.replace(/_\d{8}$/, ''), calls };
+    }
+    return searchExtensions.some((name) => this.#uses(name)) ? { unit: 'web_search', calls: 1 } : undefined;
   }
 
   /** True if the provider understands this field of other providers, and the body has it. */
@@ -389,8 +401,12 @@ export function outputTokensOf({ choices, outputTokens, rejectedTokens }: Unders
 
 /** Returns the bill of a call in nanodollars, with all of its output or what was generated until it broke off. */
 export function billOf(call: UnderstoodCall, outputTokens = outputTokensOf(call)): bigint {
-  const { model, inputTokens, searches, tier, isCachedForAnHour } = call;
+  const { model, inputTokens, tool, tier, isCachedForAnHour } = call;
   const inputRate = isCachedForAnHour && tier === undefined ? model.cacheWrite1h : model.input;
   const tokens = BigInt(inputTokens) * inputRate + BigInt(outputTokens) * model.output;
-  return tokens * (tier === undefined ? 1n : (tierFactors[tier] ?? 1n)) + BigInt(searches) * model.search;
+  return tokens * (tier === undefined ? 1n : (tierFactors[tier] ?? 1n)) + costOfCalls(tool);
+}
+
+function costOfCalls(tool: ToolCalls | undefined): bigint {
+  return tool === undefined ? 0n : BigInt(tool.calls) * (unitNanos[tool.unit] ?? 0n);
 }
