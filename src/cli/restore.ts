@@ -13,6 +13,7 @@ import { migrationsOf } from '../platform/db/transfer/database-target.ts';
 import type { TransferHeader, TransferSource } from '../platform/db/transfer/frames.ts';
 import { readKeyFile, secretsKeyFile } from '../platform/secrets/key-ring.ts';
 import { checkContext, findKey } from '../platform/secrets/secrets.ts';
+import { removeSessionMarker } from '../server/unsynced-session.ts';
 import { showProgress } from './transfer-progress.ts';
 import { loadIntoDirectory, loadIntoPostgres } from './transfer-target.ts';
 import type { LedgerVerification } from './verify-ledger.ts';
@@ -153,6 +154,7 @@ async function restoreDirectory(
       await rename(join(restoring, part), join(dataDir, part));
     }
     await removeMovedMarker(dataDir);
+    removeSessionMarker(dataDir);
     await rm(restoring, { recursive: true });
     return verified;
   } finally {

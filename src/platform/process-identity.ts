@@ -3,11 +3,20 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync, readlinkSync } from 'node:fs';
 import { hostname } from 'node:os';
 
+/** Identifies the time since the machine was started, also inside containers; undefined on systems without such an id. */
+export function bootId(): string | undefined {
+  try {
+    return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
+  } catch {
+    return undefined;
+  }
+}
+
 /** The realm in which a process id is unique: this boot of this host, and this container. */
 export function processRealm(): string {
+  const boot = bootId();
   try {
-    const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
-    return `${boot} ${readlinkSync('/proc/self/ns/pid')}`;
+    return boot === undefined ? hostname() : `${boot} ${readlinkSync('/proc/self/ns/pid')}`;
   } catch {
     return hostname();
   }

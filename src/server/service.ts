@@ -33,6 +33,7 @@ import type { AppDependencies } from './dependencies.ts';
 import { openServices } from './services.ts';
 import { explainStartFailure } from './start-failure.ts';
 import { logStartPhases, type StartPhases } from './start-phases.ts';
+import { beginSession } from './unsynced-session.ts';
 import { type ReservedPort, startWhenPossible } from './wait-for-database.ts';
 import { startWriteProbes } from './write-probes.ts';
 
@@ -100,9 +101,12 @@ async function openAndStart(
   port: ReservedPort,
 ): Promise<RunningService> {
   const phases = logStartPhases(options.log);
-  const db = await phases.run('open-database', () => openDatabase(options.config, options.log));
+  const { config, log, clock = systemClock } = options;
+  const db = await phases.run('open-database', () => openDatabase(config, log));
   try {
-    return await startOn(db, options, { health, port, phases });
+    const session = db.engine === 'embedded' ? beginSession({ config, log, now: clock.now() }) : undefined;
+    const service = await startOn(db, options, { health, port, phases });
+    return { ...service, stop: () => service.stop().then(() => session?.end()) };
   } catch (error) {
     // An open database would keep the process alive and its directory locked.
     await db.close();

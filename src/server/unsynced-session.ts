@@ -1,0 +1,100 @@
+/**
+ * Detects that the machine went down while a service with `SVC_DURABILITY=os` was running: what the operating system had not written by
+ * then is lost, although it was acknowledged. The end of the process alone (`kill -9`) loses nothing.
+ *
+ * A file in the data directory marks the session from the start to a clean stop, with the boot of the machine. A start that finds the file
+ * of another boot warns. A clean stop syncs everything before it removes the file, so that a power cut after it loses nothing either.
+ */
+import { existsSync, readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Config } from '../config/settings.ts';
+import { syncDirectory, syncTree, writePrivateFile } from '../platform/files/durable-files.ts';
+import type { Log } from '../platform/log.ts';
+import { bootId } from '../platform/process-identity.ts';
+
+interface Marker {
+  /** Null if the machine has no boot id. */
+  readonly boot: string | null;
+  readonly startedAt: string;
+}
+
+export interface UnsyncedSession {
+  /** Called after the database and the hold log are closed. */
+  end(): Promise<void>;
+}
+
+const synced: UnsyncedSession = { async end() {} };
+
+export interface SessionOptions {
+  readonly config: Pick<Config, 'dataDir' | 'durability'>;
+  readonly log: Log;
+  readonly now: Date;
+  /** Default: that of the machine. */
+  readonly boot?: string | undefined;
+}
+
+/** Called after the embedded database was opened. */
+export function beginSession({ config, log, now, boot = bootId() }: SessionOptions): UnsyncedSession {
+  const { dataDir, durability } = config;
+  const path = join(dataDir, fileName);
+  const last = readMarker(path);
+  if (last !== undefined && (boot === undefined || last.boot !== boot)) {
+    log.warn(
+      { sessionStartedAt: last.startedAt, isBootKnown: boot !== undefined && last.boot !== null },
+      lossWarning(boot !== undefined && last.boot !== null),
+    );
+  }
+  if (durability === 'sync') {
+    removeSessionMarker(dataDir);
+    return synced;
+  }
+  const marker: Marker = { boot: boot ?? null, startedAt: now.toISOString() };
+  writePrivateFile(path, `${JSON.stringify(marker)}\n`);
+  return {
+    async end() {
+      for (const part of ['database', 'holds'].map((name) => join(dataDir, name)).filter(existsSync)) {
+        await syncTree(part);
+      }
+      removeSessionMarker(dataDir);
+    },
+  };
+}
+
+const fileName = 'unsynced-session.json';
+
+function lossWarning(isBootKnown: boolean): string {
+  return (
+    (isBootKnown
+      ? 'the machine went down while the service ran with SVC_DURABILITY=os: '
+      : 'the service did not stop cleanly with SVC_DURABILITY=os. If the machine went down, ') +
+    'holds, runs and other changes that were acknowledged in the last half minute before may be missing. ' +
+    'Compare the spend of that time with your providers, and set SVC_DURABILITY=sync if this must not happen.'
+  );
+}
+
+/** A file that cannot be parsed was cut off by a power cut; nothing else cuts it off. */
+function readMarker(path: string): Marker | undefined {
+  let text: string;
+  try {
+    text = readFileSync(path, 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') {
+      return undefined;
+    }
+    throw error;
+  }
+  try {
+    return JSON.parse(text) as Marker;
+  } catch {
+    return { boot: null, startedAt: 'unknown' };
+  }
+}
+
+/** Also after a restore: the database is then another one. */
+export function removeSessionMarker(dataDir: string): void {
+  const path = join(dataDir, fileName);
+  if (existsSync(path)) {
+    rmSync(path);
+    syncDirectory(dataDir);
+  }
+}
