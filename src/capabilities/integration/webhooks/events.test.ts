@@ -321,7 +321,9 @@ async function settleWithoutPrice(): Promise<void> {
   const model = 'model-without-a-price';
   const { json } = await call('POST', '/v1/edge/decision', { model, estimated_cost_usd: '0.1' });
   const { decision_id } = json;
-  expect((await call('POST', '/v1/runs', { model, input_tokens: 1, decision_id })).status).toBe(201);
+  const settled = await call('POST', '/v1/runs', { model, input_tokens: 1, decision_id });
+  const correction = { amount_usd: '-0.05', reason: 'charged as held' };
+  expect((await call('POST', `/v1/runs/${settled.json.id}/adjustments`, correction)).status).toBe(201);
 }
 
 /** A hold expires and nobody has settled it. */
