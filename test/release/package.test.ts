@@ -1,6 +1,6 @@
 /** The package of a release: its files, the licences of its dependencies and its bill of materials. */
 import { execFileSync } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -38,6 +38,14 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
+test('contains every file that the manifest names', () => {
+  const { files: named } = JSON.parse(readFileSync(join(repository, 'package.json'), 'utf8')) as {
+    files: string[];
+  };
+  const missing = named.filter((path) => /\.\w+$/.test(path) && !path.includes('*') && !files.has(path));
+  expect(missing).toEqual([]);
+});
+
 test('contains the program, its migrations, assets and documentation, and nothing else', () => {
   const folder = (name: string) => readdirSync(join(repository, name)).map((file) => `${name}/${file}`);
   expect([...files.keys()].sort()).toEqual(
@@ -54,6 +62,7 @@ test('contains the program, its migrations, assets and documentation, and nothin
       ...folder('docs/operations'),
       'docs/concepts.md',
       'docs/generated/examples.json',
+      'docs/generated/purser.schema.json',
       'docs/generated/settings.md',
       ...folder('docs/generated').filter((file) => file.endsWith('.svg')),
       ...folder('migrations'),
