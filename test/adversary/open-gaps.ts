@@ -77,7 +77,7 @@ export const openGaps: readonly OpenGap[] = [
   },
   {
     cause: 'a compatible provider may not know the maximum',
-    covers: isServedBy('only max_tokens', 'the body is prompt'),
+    covers: isServedBy('only max_tokens', 'every name and value is prompt'),
   },
 ];
 

@@ -10,8 +10,8 @@ export interface Personality {
   readonly repeated: 'first' | 'last' | 'merged';
   /** True if `"7"` is 7, and 1 is true. */
   readonly coerces: boolean;
-  /** The text that becomes the prompt: that of the documented fields, every string in the body, or the body as JSON. */
-  readonly prompt: 'documented' | 'strings' | 'json';
+  /** The text that becomes the prompt: that of the documented fields, every string in the body, or every name and value. */
+  readonly prompt: 'documented' | 'strings' | 'names and values';
   /** Returns the names of the maximum of the output that the provider knows, the one that counts first. */
   maxNames(shape: Shape): readonly string[];
   /** True if fields of other providers and of routers in front of them are understood. */
@@ -66,7 +66,7 @@ const traits: readonly Personality[] = [
   { ...strict, name: 'names of any style', fold: foldStyle },
   { ...strict, name: 'coerced types', coerces: true },
   { ...strict, name: 'every string is prompt', prompt: 'strings' },
-  { ...strict, name: 'the body is prompt', prompt: 'json' },
+  { ...strict, name: 'every name and value is prompt', prompt: 'names and values' },
   {
     ...strict,
     name: 'other names of the maximum',

@@ -57,6 +57,14 @@ const promptFields = [
 ];
 /** Values that are written into the prompt as JSON. */
 const jsonFields = new Set(['parameters', 'input_schema', 'schema', 'arguments']);
+/** Values in which nothing is looked for, besides text. */
+const opaqueFields = new Set([
+  ...jsonFields,
+  'metadata',
+  'chat_template_kwargs',
+  'guided_json',
+  'logit_bias',
+]);
 const toolCalls = new Set(['tool_use', 'server_tool_use', 'mcp_tool_use']);
 /** Texts that are no part of the prompt: ids and words of the format, which are short. */
 const formatFields = new Set(['type', 'role', 'id', 'detail', 'media_type', 'model']);
@@ -290,11 +298,11 @@ class Reader {
     }
     const { type } = value;
     return (
-      (typeof type === 'string' && referringTypes.has(type)) ||
+      (value !== this.#body && typeof type === 'string' && referringTypes.has(type)) ||
       referringFields.some((name) => value[name] != null && value[name] !== '') ||
       (value === this.#body &&
         (isObject(value.prompt) || extensionFields.some((name) => this.#uses(name)))) ||
-      Object.entries(value).some(([name, inner]) => !jsonFields.has(name) && this.#refersTo(inner))
+      Object.entries(value).some(([name, inner]) => !opaqueFields.has(name) && this.#refersTo(inner))
     );
   }
 
@@ -311,8 +319,8 @@ class Reader {
 
   #promptTokens(model: PricedModel): number {
     const { prompt } = this.#personality;
-    if (prompt === 'json') {
-      return tokensOf(model.tokenizer, JSON.stringify(withoutData(this.#body as Plain)));
+    if (prompt === 'names and values') {
+      return this.#tokensOfAll(model, this.#body as Plain);
     }
     const names = Object.keys(this.#body).filter((name) =>
       prompt === 'strings' ? !this.#isShortSetting(name) : promptFields.includes(name),
@@ -321,6 +329,21 @@ class Reader {
       (sum, name) => sum + this.#textTokens(model, this.#body[name], name),
       this.#shape === 'embeddings' ? 0 : tokensPerCall,
     );
+  }
+
+  /** Every name, text and number, as a template writes them that knows nothing of the format. */
+  #tokensOfAll(model: PricedModel, value: Plain): number {
+    if (isList(value)) {
+      return value.reduce<number>((sum, item) => sum + this.#tokensOfAll(model, item), 0);
+    }
+    if (isObject(value)) {
+      return Object.entries(value).reduce(
+        (sum, [name, inner]) =>
+          sum + tokensOf(model.tokenizer, name) + (isData(name, inner) ? 0 : this.#tokensOfAll(model, inner)),
+        0,
+      );
+    }
+    return tokensOf(model.tokenizer, String(value));
   }
 
   #isShortSetting(name: string): boolean {
@@ -382,17 +405,6 @@ function isData(name: string, value: Plain): boolean {
 
 function isUrl(text: string): boolean {
   return /^(data|https?):/i.test(text);
-}
-
-function withoutData(value: Plain): Plain {
-  if (isList(value)) {
-    return value.map(withoutData);
-  }
-  return isObject(value)
-    ? Object.fromEntries(
-        Object.entries(value).map(([name, inner]) => [name, isData(name, inner) ? '' : withoutData(inner)]),
-      )
-    : value;
 }
 
 export function outputTokensOf({ choices, outputTokens, rejectedTokens }: UnderstoodCall): number {
