@@ -4,6 +4,7 @@
  * kind in columns of their own.
  */
 import { invalidField } from '../../../contract/api-error.ts';
+import { hasCalendarDate } from '../../../kernel/calendar-date.ts';
 import { CsvError, readCsv } from './csv.ts';
 import type { LineCollector } from './line-collector.ts';
 import { parseAmount } from './page-fields.ts';
@@ -179,9 +180,9 @@ function multiplier(word: string): bigint {
 }
 
 function timeIn(row: FocusRow, name: string): number {
-  const ms = /^\d{4}-\d\d-\d\dT[\d:.]+(Z|[+-]\d\d:\d\d)$/.test(row.cell(name))
-    ? Date.parse(row.cell(name))
-    : Number.NaN;
+  const text = row.cell(name);
+  const isTime = /^\d{4}-\d\d-\d\dT[\d:.]+(Z|[+-]\d\d:\d\d)$/.test(text) && hasCalendarDate(text);
+  const ms = isTime ? Date.parse(text) : Number.NaN;
   if (Number.isNaN(ms)) {
     throw wrongCell(row, name, 'must be a time in RFC 3339');
   }

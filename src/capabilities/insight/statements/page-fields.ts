@@ -1,6 +1,7 @@
 /** Reads the fields of a provider's JSON. Each error names the field by its path in the request. */
 import { type ApiError, invalidField } from '../../../contract/api-error.ts';
 import type { FieldError } from '../../../contract/errors.ts';
+import { hasCalendarDate } from '../../../kernel/calendar-date.ts';
 import { roundedQuotient } from '../../../kernel/decimals.ts';
 import type { BilledAmount } from './line-collector.ts';
 
@@ -65,7 +66,7 @@ export function timeAt(at: At): number {
   const ms =
     typeof at.value === 'number'
       ? at.value * 1_000
-      : typeof at.value === 'string'
+      : typeof at.value === 'string' && hasCalendarDate(at.value)
         ? Date.parse(at.value)
         : Number.NaN;
   if (!Number.isSafeInteger(ms) || ms < 0) {

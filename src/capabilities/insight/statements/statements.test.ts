@@ -197,12 +197,25 @@ describe('an upload', () => {
     const wrongAtTheEnd = focusCsv([...good, ['1', 'EUR', ...cells.slice(2)]], columns);
     const truncated = focusCsv(good, columns).slice(0, -3);
     const [costs, usage] = body.pages;
+    const dayThatIsNone = JSON.stringify(body).replaceAll(
+      /"start_time":\d+/g,
+      '"start_time":"2026-02-30T00:00:00Z"',
+    );
+    const wrongPeriod = focusCsv([cells], columns).replace(/\d{4}-\d\d-\d\dT/, '2026-02-30T');
     const files: [string, Buffer | string, string, number, string][] = [
       ['malformed JSON', '{"pages": [', 'application/json', 422, 'body'],
       ['malformed lines', '{"object": "page"}\n{', 'application/x-ndjson', 422, 'pages[1]'],
       ['another schema', '{"invoices": []}', 'application/json', 422, 'invoices'],
       ['wrong last line', JSON.stringify({ csv: wrongAtTheEnd }), 'application/json', 422, 'csv[302]'],
       ['truncated', JSON.stringify({ csv: `${truncated}\r\n1` }), 'application/json', 422, 'csv[302]'],
+      ['a day that does not exist', dayThatIsNone, 'application/json', 422, 'start_time'],
+      [
+        'a period that does not exist',
+        JSON.stringify({ csv: wrongPeriod }),
+        'application/json',
+        422,
+        'csv[2]',
+      ],
       ['no costs', JSON.stringify({ pages: [usage] }), 'application/json', 422, 'pages'],
       [
         'not the last page',

@@ -1,5 +1,6 @@
 /** Calls to models among log records: the events of Claude Code and Codex. */
 import { hash } from 'node:crypto';
+import { hasCalendarDate } from '../../../kernel/calendar-date.ts';
 import { type Attributes, countOf, names, tagsOf, textOf } from './attributes.ts';
 import type { CallTokens, ModelCall } from './model-call.ts';
 import { amountOf, workflowOf } from './spans.ts';
@@ -89,7 +90,8 @@ type EventCall = Pick<
 /** The chain of a session is the session, as for its calls through the gateway. */
 function eventCall(record: TelemetryRecord, session: string | undefined): EventCall {
   const { attributes, traceId, startMs: recordedMs } = record;
-  const eventMs = Date.parse(textOf(['event.timestamp'], attributes) ?? '');
+  const timestamp = textOf(['event.timestamp'], attributes) ?? '';
+  const eventMs = hasCalendarDate(timestamp) ? Date.parse(timestamp) : Number.NaN;
   const endMs = Number.isNaN(eventMs) ? recordedMs : eventMs;
   const chain = session ?? traceId;
   return {

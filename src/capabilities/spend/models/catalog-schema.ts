@@ -1,6 +1,5 @@
 /** Schema of the catalogue of models, for catalogues that operators give. The shipped catalogue follows it too. */
 import { type TSchema, type TString, Type } from 'typebox';
-import { formatMessage } from '../../../contract/format-message.ts';
 import { closed, usd } from '../../../platform/http/routes/schemas.ts';
 import { rateFields } from './rates.ts';
 import { aliases, modelLengthMax, patterns, provider, tokenCount, word } from './schema.ts';
@@ -9,8 +8,8 @@ import { aliases, modelLengthMax, patterns, provider, tokenCount, word } from '.
 export const catalogModelsMax = 1_000;
 
 const date = Type.String({
+  format: 'date',
   pattern: '^\\d{4}-\\d{2}-\\d{2}$',
-  [formatMessage]: 'Must be a date, such as 2027-01-15.',
   maxLength: 10,
   description: '`YYYY-MM-DD`',
 });

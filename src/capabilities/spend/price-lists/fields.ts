@@ -1,4 +1,5 @@
 /** Reads fields of a price list's entry, and collects those that are not what the format promises. */
+import { isCalendarDate } from '../../../kernel/calendar-date.ts';
 
 export interface FieldProblem {
   /** Name of the entry in the list, such as `gpt-4o`. */
@@ -13,6 +14,8 @@ export interface FieldReader {
   /** Returns a positive integer; undefined for anything else, since some lists write words here. */
   count(field: string): number | undefined;
   text(field: string): string | undefined;
+  /** Returns a date as `YYYY-MM-DD`; undefined for anything else. */
+  date(field: string): string | undefined;
   flag(field: string): boolean;
   /** Returns a nested object; empty if the field is absent. */
   nested(field: string): FieldReader;
@@ -59,6 +62,10 @@ export function readerOf(entry: string, value: unknown, problems: FieldProblem[]
     text(field) {
       const text = fields.get(field);
       return typeof text === 'string' ? text : undefined;
+    },
+    date(field) {
+      const text = fields.get(field);
+      return typeof text === 'string' && isCalendarDate(text) ? text : undefined;
     },
     flag: (field) => fields.get(field) === true,
     nested: (field) => readerOf(entry, fields.get(field) ?? {}, problems, `${prefix}${field}.`),

@@ -145,7 +145,7 @@ function litellmModel(
     context_tokens: entry.count('max_input_tokens'),
     max_output_tokens: entry.count('max_output_tokens'),
     capabilities: capabilitiesOf(entry, mode),
-    deprecated_on: entry.text('deprecation_date'),
+    deprecated_on: entry.date('deprecation_date'),
   }) as CatalogModel;
 }
 

@@ -179,6 +179,24 @@ describe('an update', () => {
     expect((await admin('GET', '/models/fine')).status).toBe(404);
   });
 
+  test('rejects dates that do not exist', async () => {
+    const { status, json } = await admin('POST', '/price-updates', {
+      catalog: {
+        schema: 1,
+        date: '2026-02-30',
+        sources,
+        models: [entry('dated', '1', { as_of: '2026-04-31', deprecated_on: '2027-02-29' })],
+      },
+    });
+    expect(status).toBe(422);
+    expect(json.error.details.fields).toMatchObject(
+      ['catalog.date', 'catalog.models[0].as_of', 'catalog.models[0].deprecated_on'].map((field) => ({
+        field,
+        code: 'invalid_format',
+      })),
+    );
+  });
+
   test('is for operators only', async () => {
     const body = { catalog: { schema: 1, date: '2026-11-15', sources, models: [entry('a', '1')] } };
     const answer = await world.request('POST', '/v1/admin/price-updates', { key: org.ownerKey, body });

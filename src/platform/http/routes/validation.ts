@@ -4,6 +4,7 @@ import formats from 'ajv-formats';
 import type { TObject, TSchema } from 'typebox';
 import type { FieldError, FieldErrorCode } from '../../../contract/errors.ts';
 import { formatMessage } from '../../../contract/format-message.ts';
+import { isCalendarDate } from '../../../kernel/calendar-date.ts';
 import { parseSignedUsd, parseUsd } from '../../../kernel/money.ts';
 import { outOfRange } from './out-of-range.ts';
 
@@ -39,6 +40,7 @@ export function isInstant(text: string): boolean {
 
 for (const instance of [ajv, failFastAjv, queries]) {
   instance.addFormat('date-time', isInstant);
+  instance.addFormat('date', isCalendarDate);
   instance.addFormat('usd', (text) => parseUsd(text) !== undefined);
   instance.addFormat('signed-usd', (text) => parseSignedUsd(text) !== undefined);
   // The pattern of the field checks the form; the handler checks the maximum of 100, together with other fields.
@@ -212,6 +214,7 @@ function shown(limit: number): string {
 
 /** Messages of the formats; `formatMessage` of a schema takes precedence. */
 const formatMessages: Readonly<Record<string, string>> = {
+  date: 'Must be a date that exists, such as 2027-01-15.',
   'date-time': 'Must be a date and time with its offset, such as 2026-11-15T18:00:00Z.',
   usd: 'Must be an amount in US dollars with a point for decimals, such as 2.50.',
   'signed-usd': 'Must be an amount in US dollars with a point for decimals, such as 2.50 or -2.50.',
