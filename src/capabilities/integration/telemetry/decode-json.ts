@@ -1,4 +1,5 @@
 /** Reads OTLP requests in JSON. Values that are not as the protocol defines them are left out. */
+import { invalidFields } from '../../../contract/api-error.ts';
 import { parseJsonObject } from '../../../platform/http/message/json.ts';
 import {
   type Attributes,
@@ -21,7 +22,7 @@ import {
 /** Maximum number of resources in a request, which also bounds the values in it. */
 const resourcesMax = 10_000;
 
-/** Throws an `ApiError` if the bytes are not JSON, or have too many values. */
+/** Throws an `ApiError` if the bytes are not JSON, have too many values, or a name twice in one object. */
 export function decodeTracesJson(bytes: Buffer): Iterable<TelemetryRecord> {
   return decode(bytes, ['resourceSpans', 'scopeSpans', 'spans'], spanOf);
 }
@@ -38,7 +39,12 @@ function* decode(
   [resources, scopes, records]: readonly [string, string, string],
   recordOf: (record: Fields, context: Context) => TelemetryRecord,
 ): Generator<TelemetryRecord> {
-  const { value } = parseJsonObject(bytes, { field: resources, max: resourcesMax });
+  const { value, fieldErrors } = parseJsonObject(bytes, { field: resources, max: resourcesMax });
+  // Of two members with one name, another reader may take the other one. Rounded numbers are usual: times in nanoseconds.
+  const repeated = fieldErrors.filter(({ code }) => code === 'invalid_json');
+  if (repeated.length > 0) {
+    throw invalidFields(repeated);
+  }
   for (const resource of listOf((value as Fields)[resources])) {
     const ofResource = attributesOf(fieldsOf(resource.resource).attributes);
     for (const scope of listOf(resource[scopes])) {

@@ -624,6 +624,20 @@ describe('access and errors', () => {
     expect([path.status, path.json.code]).toEqual([404, 12]);
   });
 
+  test('a name that appears twice in one object is 400, and nothing is recorded', async () => {
+    const text = JSON.stringify(tracesJson({ records: [chat()] }));
+    const repeatedBody = text.replace('"spans":', '"spans":[],"sp\\u0061ns":');
+    expect(repeatedBody).not.toBe(text);
+    const headers = { 'content-type': 'application/json' };
+    const answer = await send('traces', { raw: repeatedBody, headers });
+    expect([answer.status, answer.json.code]).toEqual([400, 3]);
+    const logs = await send('logs', { raw: '{"resourceLogs":[],"resourceLogs":[]}', headers });
+    expect([logs.status, logs.json.code]).toEqual([400, 3]);
+    expect(await runs()).toEqual([]);
+    expect((await send('traces', { raw: text, headers })).status).toBe(200);
+    expect(await runs()).toHaveLength(1);
+  });
+
   test('gzip is read, and a body beyond the limit is 413', async () => {
     const body = gzipSync(JSON.stringify(tracesJson({ records: [chat()] })));
     const headers = { 'content-type': 'application/json', 'content-encoding': 'gzip' };
