@@ -43,6 +43,11 @@ const usd = Type.String({
   pattern: '^-?\\d+(\\.\\d{1,9})?$',
   description: 'US dollars as a decimal string.',
 });
+const spent = Type.String({ ...usd, description: 'Settled and held amounts, as a decimal string.' });
+const held = Type.String({
+  ...usd,
+  description: 'The part of `spent_usd` that is held for calls in progress, as a decimal string.',
+});
 const timestamp = Type.String({ format: 'date-time' });
 const count = Type.Integer();
 const nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
@@ -193,12 +198,12 @@ export const errorCatalog = {
     'The daily spend cap is reached or would be exceeded.',
     Type.Object({
       cap_usd: usd,
-      spent_usd: usd,
+      spent_usd: spent,
       resets_at: timestamp,
       reason: Type.Optional(
         Type.String({ description: '`pre_flight`: denied before any cost was incurred.' }),
       ),
-      held_usd: Type.Optional(usd),
+      held_usd: Type.Optional(held),
       attempted_usd: Type.Optional(usd),
     }),
   ),
@@ -223,17 +228,17 @@ export const errorCatalog = {
         anyOf: [{ type: 'string', enum: [...scopeKinds, 'customer'] }, tagScope],
       }),
       limit_usd: usd,
-      spent_usd: usd,
+      spent_usd: spent,
       period_start: timestamp,
       period_end: timestamp,
-      held_usd: Type.Optional(usd),
+      held_usd: Type.Optional(held),
       attempted_usd: Type.Optional(usd),
     }),
   ),
   quota_exhausted: entry(
     [402, 429],
     'after_window',
-    'A prepaid quota is exhausted: 402 for the prepaid balance, 429 for a quota window of a rate-limit policy.',
+    'A prepaid quota is exhausted: 402 for the prepaid balance. For a quota window of a rate-limit policy, 402 on the edge and 429 elsewhere.',
     Type.Object({
       quota_kind: Type.Union([Type.Literal('prepaid'), Type.Literal('window')]),
       unit: Type.String(),

@@ -46,7 +46,7 @@ export const errorAdvice: Readonly<Record<ErrorCode, string>> = {
   budget_exceeded:
     'Ask for less (a cheaper model, fewer output tokens), wait until `details.period_end`, or raise the budget `details.budget_id`. See [limits](../guides/limits.md).',
   quota_exhausted:
-    'Top up the prepaid balance (402), or wait until `details.window_end` (429). See [limits](../guides/limits.md).',
+    'Top up the prepaid balance (`details.quota_kind` is `prepaid`), or wait until `details.window_end` (`window`). See [limits](../guides/limits.md).',
   credits_exhausted: 'Give the end customer another credit pack. See [limits](../guides/limits.md).',
   plan_limit_exceeded: 'Move to a larger plan or wait for the next month. See [limits](../guides/limits.md).',
   rate_limited: 'Wait for the seconds in `Retry-After`, then send the same request again.',

@@ -133,6 +133,27 @@ describe('an edge decision with an Idempotency-Key', () => {
     expect(fresh.json.decision_id).not.toBe(first.json.decision_id);
   });
 
+  test('is decided once for concurrent requests: the others wait for it and get the same response', async () => {
+    const org = await capped('1');
+    const headers = { 'idempotency-key': 'at once' };
+    const answers = await Promise.all(Array.from({ length: 8 }, () => ask(org, body, headers)));
+    expect(new Set(answers.map(({ status, text }) => `${status} ${text}`)).size).toBe(1);
+    expect(answers[0]?.status).toBe(200);
+    expect(answers.filter((answer) => answer.headers['idempotent-replayed'] === undefined)).toHaveLength(1);
+    expect(await holdsOf(org)).toHaveLength(1);
+  });
+
+  test('is a conflict for a concurrent request with another body', async () => {
+    const org = await capped('2');
+    const headers = { 'idempotency-key': 'either' };
+    const answers = await Promise.all(
+      ['0.6', '0.7'].map((estimated_cost_usd) => ask(org, { ...body, estimated_cost_usd }, headers)),
+    );
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, 409]);
+    expect(answers.find(({ status }) => status === 409)?.json.error.code).toBe('idempotency_key_conflict');
+    expect(await holdsOf(org)).toHaveLength(1);
+  });
+
   test('is decided again after a denial', async () => {
     const org = await capped('0.5');
     const headers = { 'idempotency-key': 'denied' };

@@ -24,7 +24,7 @@ function errorOf(denial: Denial, surface: 'edge' | 'run'): ApiError {
   switch (denial.code) {
     case 'quota_exhausted': {
       const status = denial.details.quota_kind === 'window' && surface === 'run' ? 429 : 402;
-      return apiErrorWithStatus(denial.code, status, denial.details);
+      return apiErrorWithStatus(denial.code, status, denial.details, quotaMessage(denial.details));
     }
     case 'rate_limited':
       return apiErrorWithDetails(denial.code, denial.details, inFlightMessage(denial));
@@ -39,6 +39,13 @@ function errorOf(denial: Denial, surface: 'edge' | 'run'): ApiError {
     case 'credits_exhausted':
       return apiErrorWithDetails(denial.code, denial.details);
   }
+}
+
+/** The same text on every surface, whose statuses differ. */
+function quotaMessage({ quota_kind }: { readonly quota_kind: 'prepaid' | 'window' }): string {
+  return quota_kind === 'prepaid'
+    ? 'The prepaid balance does not cover this request. Top it up.'
+    : 'The quota of a rate-limit policy is exhausted until `details.window_end`. Retrying earlier will not help.';
 }
 
 function inFlightMessage({ by }: Denial): string {

@@ -272,6 +272,9 @@ describe('quota_exhausted', () => {
       expect(Date.parse(window_start)).toBe(start.getTime());
       expect(Date.parse(window_end)).toBe(start.getTime() + 3_600_000);
       expect(denied.headers['retry-after']).toBeUndefined();
+      // The message is the same on every surface, so it names no status.
+      expect(denied.json.error.message).toMatch(/^The quota of a rate-limit policy is exhausted/);
+      expect(denied.json.error.message).not.toMatch(/\b4\d\d\b/);
     },
   );
 });
