@@ -234,11 +234,16 @@ describe.each(orgRoutes.map((entry) => [name(entry.route), entry] as const))(
     test('rejects an operator', async () => {
       const [status, code] = await errorOf(route, world.operatorKey);
       expect([status, code]).toEqual(
-        route.path.includes('{id}') ? [404, 'not_found'] : [403, 'missing_scope'],
+        route.path.includes('{id}') || namesResourceOnly(route) ? [404, 'not_found'] : [403, 'missing_scope'],
       );
     });
   },
 );
+
+/** True if the path names a resource of an org, and not the org. Models belong to no org. */
+function namesResourceOnly({ path }: Route): boolean {
+  return path.includes('{') && !path.includes('{id}') && !path.includes('{model}');
+}
 
 describe('a support session with every grantable scope except the required one is rejected', () => {
   const sessions = new Map<string, Promise<string>>();
@@ -285,6 +290,50 @@ describe('a support session with every grantable scope except the required one i
       [home.id],
     );
     expect([Number(row?.logged), Number(row?.audited)]).toEqual([denied, denied]);
+  });
+});
+
+describe('a resource of another org is not found, also without the scope, the role or the grant that it requires', () => {
+  const byId = orgRoutes.filter(({ route }) => namesResourceOnly(route));
+
+  test.each(byId.map((entry) => [name(entry.route), entry] as const))(
+    '%s',
+    async (_, { route, scope, role }) => {
+      const others = scopes.filter((other): other is Scope => other !== scope);
+      const keys = [(await world.mintKey(home, 'owner', others)).secret];
+      if (role !== 'viewer') {
+        keys.push((await world.mintKey(home, 'viewer', [scope])).secret);
+      }
+      const grant = await supportGrantOf(
+        home,
+        grantableScopes.filter((other) => other !== scope),
+      );
+      const session = await world.request('POST', `/v1/admin/support/grants/${grant}/sessions`, {
+        key: world.operatorKey,
+      });
+      keys.push(session.json.token);
+      const missing = Object.fromEntries(
+        Object.entries(theirs).map(([parameter, id]) => [parameter, id.slice(0, -4).concat('0000')]),
+      );
+      for (const key of keys) {
+        expect((await errorOf(route, key))[0]).toBe(403);
+        expect(await errorOf(route, key, theirs)).toEqual([404, 'not_found', {}]);
+        expect(await errorOf(route, key, missing)).toEqual([404, 'not_found', {}]);
+      }
+    },
+  );
+
+  test('every such route is covered', () => {
+    expect(byId.length).toBeGreaterThan(0);
+    expect(byId.every(({ route }) => route.isOwn !== undefined)).toBe(true);
+  });
+
+  test('every such request of a support session is recorded', async () => {
+    const [row] = await world.db.query<{ logged: bigint }>(
+      `SELECT count(*) AS logged FROM support_access_log WHERE org_id = $1 AND code = 'not_found'`,
+      [home.id],
+    );
+    expect(Number(row?.logged)).toBe(2 * byId.length);
   });
 });
 

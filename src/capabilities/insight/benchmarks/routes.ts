@@ -4,7 +4,7 @@ import { closed, page } from '../../../platform/http/routes/schemas.ts';
 import type { Ids } from '../../../platform/ids.ts';
 import { createCohort, removeCohort, requireCohort, viewCohort } from './cohorts.ts';
 import { putOwnParticipation, readParticipation } from './participation.ts';
-import { listCohorts } from './queries.ts';
+import { findCohort, listCohorts } from './queries.ts';
 import { readBenchmark } from './release.ts';
 import {
   BenchmarkView,
@@ -28,6 +28,8 @@ const reader = { kind: 'org', scope: 'benchmarks:read', role: 'viewer' } as cons
 const admin = { kind: 'org', scope: 'benchmarks:write', role: 'admin' } as const;
 
 export function benchmarkRoutes({ db, ids, floor }: BenchmarkDependencies): Route[] {
+  const isOwn = async (orgId: string, params: { readonly cohort_id: string }) =>
+    (await findCohort(db, orgId, params.cohort_id)) !== undefined;
   return [
     write({
       id: 'benchmark_participation.put',
@@ -89,6 +91,7 @@ export function benchmarkRoutes({ db, ids, floor }: BenchmarkDependencies): Rout
     read({
       id: 'benchmarks.read_cohort',
       path: `${cohorts}/{cohort_id}`,
+      isOwn,
       summary: 'Compare the organization with a cohort',
       description:
         'Returns quartiles of the organizations in the cohort, and the position of the caller, who need not ' +
@@ -107,6 +110,7 @@ export function benchmarkRoutes({ db, ids, floor }: BenchmarkDependencies): Rout
       id: 'benchmarks.delete_cohort',
       method: 'DELETE',
       path: `${cohorts}/{cohort_id}`,
+      isOwn,
       summary: 'Delete a cohort',
       description: 'Deletes the criteria only; participation in benchmarks does not change.',
       access: admin,

@@ -6,7 +6,7 @@ import type { ErrorCode } from '../../../contract/errors.ts';
 import { posting, type Route } from '../../../platform/http/routes/route.ts';
 import { closed } from '../../../platform/http/routes/schemas.ts';
 import { type IncreaseDependencies, increaseHold } from './hold-increases.ts';
-import { extendHold, voidHold } from './holds.ts';
+import { extendHold, ownsDecision, voidHold } from './holds.ts';
 import { ExtendHold, HoldView, IncreaseHold } from './schema.ts';
 
 /** A key that can make decisions can also change their holds. */
@@ -63,6 +63,8 @@ const voiding = {
 } as const;
 
 export function holdRoutes(deps: IncreaseDependencies): Route[] {
+  const isOwn = (orgId: string, params: { readonly decision_id: string }) =>
+    ownsDecision(deps, orgId, params.decision_id);
   return [
     posting({
       ...extend,
@@ -75,6 +77,7 @@ export function holdRoutes(deps: IncreaseDependencies): Route[] {
       ...extend,
       id: 'decisions.extend',
       path: '/v1/decisions/{decision_id}/extend',
+      isOwn,
       handler: ({ caller, params, body }, storeResponse) =>
         extendHold(deps, caller.tenantId, params.decision_id, body.seconds, storeResponse),
     }),
@@ -96,6 +99,7 @@ export function holdRoutes(deps: IncreaseDependencies): Route[] {
       ...increase,
       id: 'decisions.increase',
       path: '/v1/decisions/{decision_id}/increase',
+      isOwn,
       handler: ({ caller, params, body, now }, storeResponse, requestId) =>
         increaseHold(deps, {
           orgId: caller.tenantId,
@@ -119,6 +123,7 @@ export function holdRoutes(deps: IncreaseDependencies): Route[] {
       ...voiding,
       id: 'decisions.void',
       path: '/v1/decisions/{decision_id}',
+      isOwn,
       async handler({ caller, params }, storeResponse) {
         await voidHold(deps, caller.tenantId, params.decision_id, storeResponse);
         return {};

@@ -94,6 +94,19 @@ export async function voidHold(
   await db.transaction((tx) => storeResponse(tx, undefined));
 }
 
+/** Returns true if a decision of the org has this id: its hold is open or has ended, or it was given fail-open. */
+export async function ownsDecision(
+  { db, ledger, failOpen }: HoldDependencies,
+  orgId: string,
+  decisionId: string,
+): Promise<boolean> {
+  return (
+    failOpen.decidedAtMs(orgId, decisionId) !== undefined ||
+    (await ledger.findHold(orgId, decisionId)) !== undefined ||
+    (await findEnds(db, [orgId], [decisionId])).length > 0
+  );
+}
+
 /** Only the gateway changes the hold of one of its calls. */
 export function rejectCallInProgress(hold: Hold | undefined): void {
   if (hold?.postIfUnsettled === true) {

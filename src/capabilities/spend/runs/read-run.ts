@@ -28,6 +28,18 @@ export async function readRun(
   return { ...viewRun(run, hold), content };
 }
 
+/** Returns true if the org has the run, also if it is a call in progress. */
+export async function ownsRun(
+  { db, ledger }: Pick<RunDependencies, 'db' | 'ledger'>,
+  orgId: string,
+  runId: string,
+): Promise<boolean> {
+  return (
+    (await findRun(db, orgId, runId)) !== undefined ||
+    (await findCallInProgress(ledger, orgId, runId)) !== undefined
+  );
+}
+
 export async function requireRun(db: Queryable, orgId: string, runId: string): Promise<RunRow> {
   const run = await findRun(db, orgId, runId);
   if (run === undefined) {

@@ -20,7 +20,7 @@ import { createRunsSkipping } from './create-runs-skipping.ts';
 import type { RunDependencies } from './dependencies.ts';
 import { listAdjustments } from './list-adjustments.ts';
 import { listRuns } from './list-runs.ts';
-import { readRun } from './read-run.ts';
+import { ownsRun, readRun } from './read-run.ts';
 import { repriceRun } from './reprice-run.ts';
 import {
   AdjustmentEntry,
@@ -59,6 +59,7 @@ export function runRoutes(deps: RunRouteDependencies): Route[] {
       deps.recordChange(tx, context as HandlerContext, action, change);
     return { caller: context.caller, now: context.now, storeResponse, actor: { kind, id }, record };
   };
+  const isOwn = (orgId: string, params: { readonly run_id: string }) => ownsRun(deps, orgId, params.run_id);
   const bulkThrottle = createBulkThrottle(() => decisionCounts.totalOf('edge'));
   return [
     posting({
@@ -136,6 +137,7 @@ export function runRoutes(deps: RunRouteDependencies): Route[] {
     read({
       id: 'runs.read',
       path: '/v1/runs/{run_id}',
+      isOwn,
       summary: 'Read a run',
       access: reader,
       response: RunView,
@@ -145,6 +147,7 @@ export function runRoutes(deps: RunRouteDependencies): Route[] {
       id: 'runs.complete',
       method: 'POST',
       path: '/v1/runs/{run_id}/complete',
+      isOwn,
       summary: 'Complete a running run',
       description:
         'Settles the hold with the actual cost. The full cost is charged, even if it exceeds the hold or the hold has expired.',
@@ -162,6 +165,7 @@ export function runRoutes(deps: RunRouteDependencies): Route[] {
       id: 'runs.reprice',
       method: 'POST',
       path: '/v1/runs/{run_id}/reprice',
+      isOwn,
       summary: 'Reprice a run without a price',
       description:
         'Adjusts a run marked `unpriced`, which was posted at the held amount, at the default rates or at 0, to the cost by the ' +
@@ -177,6 +181,7 @@ export function runRoutes(deps: RunRouteDependencies): Route[] {
       id: 'runs.adjust',
       method: 'POST',
       path: '/v1/runs/{run_id}/adjustments',
+      isOwn,
       summary: 'Adjust the cost of a run',
       description:
         'Adds an entry to the ledger; the posted cost stays. `amount_usd` is the difference, negative if the run cost less. ' +
@@ -197,6 +202,7 @@ export function runRoutes(deps: RunRouteDependencies): Route[] {
     read({
       id: 'runs.adjustments.list',
       path: '/v1/runs/{run_id}/adjustments',
+      isOwn,
       summary: 'List adjustments of a run',
       description:
         'The corrections of its cost, with who made them and why, the newest first: adjustments, repricing, and the reversal of a ' +

@@ -2,7 +2,8 @@
  * Finds the credential of a request and checks it against the route: token or session, then `admit` (key status to role).
  * Returns at once where the credential is cached, so that the usual request does not wait.
  */
-import { apiError, apiErrorWithDetails } from '../../../contract/api-error.ts';
+import { ApiError, apiError, apiErrorWithDetails } from '../../../contract/api-error.ts';
+import type { ErrorCode } from '../../../contract/errors.ts';
 import { bearerToken, presentedToken, type RequestHead } from '../message/request-head.ts';
 import type { Caller, Credential } from '../routes/access.ts';
 import type { Route } from '../routes/route.ts';
@@ -88,10 +89,31 @@ export function createIdentify(deps: IdentifyDependencies): Identify {
           );
     }
     context.credential = credential;
-    const check = () => checkAdmission(context, credential, route, match, context.now);
+    const check = () => checkOwner(context, credential, route, match);
     return credential.support === undefined
       ? check()
       : onRecord(deps.recordImpersonated, credential, recordOf(context), check);
+  }
+
+  /** Throws 404 instead of 403 if the resource in the path does not belong to the org of the caller: it may not be probed. */
+  function checkOwner(
+    context: RequestContext,
+    credential: Credential,
+    route: Route,
+    match: Match,
+  ): Caller | undefined | Promise<Caller | undefined> {
+    try {
+      return checkAdmission(context, credential, route, match, context.now);
+    } catch (error) {
+      if (route.isOwn === undefined || !isDeniedToCaller(error)) {
+        throw error;
+      }
+      const { org } = credential;
+      const owned = org === null ? Promise.resolve(false) : route.isOwn(org.id, match.params);
+      return owned.then((isOwn) => {
+        throw isOwn ? error : apiError('not_found');
+      });
+    }
   }
 
   function checkAdmission(
@@ -137,6 +159,16 @@ export function createIdentify(deps: IdentifyDependencies): Identify {
   }
 
   return { identify, findCredential, checkAdmission, recordIfSupport };
+}
+
+const deniedToCaller: ReadonlySet<ErrorCode> = new Set([
+  'missing_scope',
+  'forbidden',
+  'support_scope_denied',
+]);
+
+function isDeniedToCaller(error: unknown): boolean {
+  return error instanceof ApiError && deniedToCaller.has(error.code);
 }
 
 function recordOf({ request, endpoint, address, traceId, now }: RequestContext) {

@@ -28,11 +28,11 @@ export async function onRecord<Admitted extends Caller | undefined>(
   request: Pick<ImpersonatedRequest, 'route' | 'method' | 'address' | 'traceId' | 'now'> & {
     readonly url: string;
   },
-  examine: () => Admitted,
+  examine: () => Admitted | Promise<Admitted>,
 ): Promise<Admitted> {
   let result: { readonly admitted: Admitted } | { readonly error: ApiError };
   try {
-    result = { admitted: examine() };
+    result = { admitted: await examine() };
   } catch (error) {
     if (!(error instanceof ApiError) || error instanceof WrongRegion) {
       // Not recorded here: an unexpected error, or a request that its home region records.

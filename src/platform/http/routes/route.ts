@@ -87,6 +87,11 @@ interface Declaration<Path extends string, Query extends TObject, Response exten
   readonly bodyValuesMax?: number;
   /** Codes of the handler itself; those of authentication, parsing and idempotency are derived. */
   readonly errors?: readonly ErrorCode[];
+  /**
+   * Returns true if the org has the resource in the path. For paths that name a resource of an org and not the org: a caller without
+   * the scope or the role gets 404 for any resource of another org, and 403 only for one of its own.
+   */
+  isOwn?(orgId: string, params: PathParams<Path>): Promise<boolean>;
 }
 
 export interface Route {
@@ -97,6 +102,7 @@ export interface Route {
   readonly summary: string;
   readonly description: string | undefined;
   readonly access: Access;
+  readonly isOwn: ((orgId: string, params: Readonly<Record<string, string>>) => Promise<boolean>) | undefined;
   readonly query: TObject | undefined;
   readonly body: TObject | undefined;
   readonly bodyOptional: boolean;
@@ -395,6 +401,7 @@ function common(declaration: AnyDeclaration): Omit<Route, 'access' | 'run'> {
     success: 200,
     response,
     errors: errors ?? [],
+    isOwn: declaration.isOwn as Route['isOwn'],
   };
 }
 
