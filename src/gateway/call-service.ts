@@ -2,9 +2,10 @@
 import { noOtherCharges, type OtherCharges, type Rates, worstCaseCost } from '../kernel/prices.ts';
 import { type RequestedService, requestedServiceOf, usualService } from '../kernel/providers/call-request.ts';
 import type { Shape } from '../kernel/providers/call-usage.ts';
-import { type ServerTools, searchesOfModel } from '../kernel/providers/server-tools.ts';
+import { mostCalls, type ServerTools, searchesOfModel } from '../kernel/providers/server-tools.ts';
 import type { Tariff } from '../kernel/rate-modifiers.ts';
 import { otherChargesOf, requestedRates } from '../ledger/service-fields.ts';
+import type { CallTools } from './call-tools.ts';
 import type { ParsedCall } from './parse-call.ts';
 
 export interface CallService {
@@ -15,7 +16,9 @@ export interface CallService {
   readonly stated: RequestedService;
   /** True if the provider may charge the input as written to a cache. */
   readonly cachesInput: boolean;
-  /** Fields of the run that are charged besides. */
+  /** Searches that the model makes in any case. */
+  readonly searches: ServerTools;
+  /** Fields of the run that are charged besides, at most. */
   readonly charged: {
     readonly cache_write_1h_tokens?: number;
     readonly units?: ServerTools;
@@ -26,17 +29,29 @@ export interface CallService {
 const oneHour = ['"1h"', '"\\u0031h"', '"1\\u0068"', '"\\u0031\\u0068"'].map((text) => Buffer.from(text));
 const cacheControl = ['"cache_control"', '\\u'].map((text) => Buffer.from(text));
 const noCharges: CallService['charged'] = {};
+const noSearches: ServerTools = {};
 
 export function callServiceOf(
   price: Tariff,
   { shape, body, bytes }: ParsedCall,
   model: string,
   inputTokens: number,
+  tools: CallTools,
 ): CallService {
-  const charged = chargesOf(price, shape, bytes, model, inputTokens);
-  const others = charged === noCharges ? noOtherCharges : otherChargesOf(price, charged);
+  const searches = searchesOf(price, shape, model);
+  const charged = chargesOf(shape, bytes, inputTokens, mostCalls(searches, tools.units));
+  const others = withTools(charged === noCharges ? noOtherCharges : otherChargesOf(price, charged), tools);
   const { rates, stated } = ratesOf(price, requestedServiceOf(shape, body), inputTokens);
-  return { rates, others, stated, charged, cachesInput: mayCacheInput(shape, bytes, rates) };
+  return { rates, others, stated, searches, charged, cachesInput: mayCacheInput(shape, bytes, rates) };
+}
+
+function withTools(others: OtherCharges, { nanos }: CallTools): OtherCharges {
+  return nanos === 0n ? others : { ...others, unitNanos: others.unitNanos + nanos };
+}
+
+function searchesOf({ unitNanos }: Tariff, shape: Shape, model: string): ServerTools {
+  const searches = shape === 'chat' ? searchesOfModel(model) : noSearches;
+  return 'web_search' in searches && unitNanos.has('web_search') ? searches : noSearches;
 }
 
 /** Anthropic caches on request, others by themselves. */
@@ -51,17 +66,14 @@ function includesAny(bytes: Buffer, texts: readonly Buffer[]): boolean {
 }
 
 function chargesOf(
-  { unitNanos }: Tariff,
   shape: Shape,
   bytes: Buffer,
-  model: string,
   inputTokens: number,
+  units: ServerTools,
 ): CallService['charged'] {
-  if (shape === 'messages') {
-    return includesAny(bytes, oneHour) ? { cache_write_1h_tokens: inputTokens } : noCharges;
-  }
-  const units = shape === 'chat' ? searchesOfModel(model) : {};
-  return 'web_search' in units && unitNanos.has('web_search') ? { units } : noCharges;
+  const cached =
+    shape === 'messages' && includesAny(bytes, oneHour) ? { cache_write_1h_tokens: inputTokens } : noCharges;
+  return Object.keys(units).length === 0 ? cached : { units, ...cached };
 }
 
 /**

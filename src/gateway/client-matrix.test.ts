@@ -108,6 +108,11 @@ function withoutNullUsage(event: object): object {
 
 /** Short enough for the test, and a time that gateway and SDKs wait for. */
 const retryAfter = '0.001';
+/** An error that says that nothing was generated, so that it costs nothing at any provider. */
+const notStarted = {
+  retryAfter,
+  body: JSON.stringify({ error: { message: 'fault', type: 'overloaded_error', code: 'fault' } }),
+};
 
 test.each(openAiCalls('compat'))(
   'through a connection by its name: $api',
@@ -169,7 +174,7 @@ describe.each(calls)('$api', ({ model, plain }) => {
   });
 
   test.each([429, 500])('status %i of the provider, always, is what the client sees', async (status) => {
-    gateway.provider.fault = () => ({ status, retryAfter });
+    gateway.provider.fault = () => ({ status, ...notStarted });
     const provided = await asProvided((sdks) => errorOf(plain(sdks)));
     const error = await errorOf(plain(through));
     expect(shown(error)).toEqual(shown(provided));
@@ -253,7 +258,7 @@ describe.each(streams)('$api, streamed', ({ api, model, stream, helper, tools })
   });
 
   test.each([429, 500])('status %i of the provider, always, is what the stream raises', async (status) => {
-    gateway.provider.fault = () => ({ status, retryAfter });
+    gateway.provider.fault = () => ({ status, ...notStarted });
     const provided = await asProvided((sdks) => errorOf(stream(sdks)));
     expect(shown(await errorOf(stream(through)))).toEqual(shown(provided));
     await expectFailedFree();
@@ -273,7 +278,7 @@ test.each(streams.filter(({ api }) => api.endsWith('chat')))(
 
 function failOnce(status: number): void {
   gateway.provider.fault = () =>
-    gateway.provider.requests.length === 1 ? { status, retryAfter } : undefined;
+    gateway.provider.requests.length === 1 ? { status, ...notStarted } : undefined;
 }
 
 function expectDenied(error: SdkError): void {

@@ -11,12 +11,13 @@ import {
   type SettledUsage,
   settledUsage,
 } from '../kernel/providers/call-end.ts';
-import { noUsage, usageOfBody } from '../kernel/providers/call-usage.ts';
+import { type CallUsage, noUsage, usageOfBody } from '../kernel/providers/call-usage.ts';
 import { createStreamUsage, type StreamUsage } from '../kernel/providers/stream-usage.ts';
 import type { Reply, StreamedReply } from '../platform/http/message/reply.ts';
 import type { AdmittedRequest } from './admitted-request.ts';
 import { callHeaders } from './call-headers.ts';
 import { type CallState, type CallStatus, statusOf } from './call-status.ts';
+import { toolChargesOf } from './call-tools.ts';
 import { keyRejected, stoppingError, unreachableError } from './errors/call-errors.ts';
 import { GatewayError } from './errors/dialect-errors.ts';
 import { type AttemptsResult, attemptCall, type FailedAttempt } from './forward/attempts.ts';
@@ -68,6 +69,8 @@ export class CallInProgress implements OngoingCall {
     this.#relay?.leave();
   };
   #discarded: DiscardedUsage = { attempts: [], isEstimated: false };
+  /** The most that tools without a price may have cost in unanswered attempts. */
+  #discardedToolNanos = 0n;
   /** The most that all attempts so far may cost. */
   #boundNanos: bigint;
   #settled: Promise<SettledCall> | undefined;
@@ -187,24 +190,30 @@ export class CallInProgress implements OngoingCall {
     return this.#settled;
   }
 
-  #usageOf(outcome: CallOutcome): SettledUsage {
+  #usageOf(outcome: CallOutcome): { readonly settled: SettledUsage; readonly toolNanos: bigint } {
     const { plan, admitted } = this.#given;
     const maxOutputTokens = outputCap(plan, admitted);
-    const { units: serverTools = {} } = plan.service.charged;
+    let toolNanos = this.#discardedToolNanos;
     const bounds = {
       ...inputBoundOf(plan),
       inputGrows: plan.input.hasUnseen,
-      serverTools,
+      serverTools: plan.service.searches,
       maxOutputTokens,
       heldOutputTokens: this.#heldTokens?.() ?? maxOutputTokens,
+      chargedTools: (usage: CallUsage) => {
+        const charges = toolChargesOf(plan.price, plan.tools, outcome, usage);
+        toolNanos += charges.nanos;
+        return charges.units;
+      },
     };
-    return settledUsage(outcome, bounds, this.#discarded);
+    return { settled: settledUsage(outcome, bounds, this.#discarded), toolNanos };
   }
 
   async #settleNow(outcome: CallOutcome): Promise<SettledCall> {
     const { plan, admitted, caller, attribution, request, startedMs, release } = this.#given;
     const { settlements, ratios, outputs, inProgress } = this.#context;
-    const { fields, attempts, isFree, marks } = this.#usageOf(outcome);
+    const { settled, toolNanos } = this.#usageOf(outcome);
+    const { fields, attempts, isFree, marks } = settled;
     if (outcome.isFinal && outcome.usage !== undefined) {
       const subject = { orgId: caller.tenantId, keyId: caller.keyId, model: plan.model };
       outputs.learn(subject, outcome.usage.outputTokens);
@@ -236,9 +245,10 @@ export class CallInProgress implements OngoingCall {
           latency_ms: Math.max(0, Math.round(performance.now() - startedMs)),
         },
         marks,
+        ...(toolNanos > 0n && { toolUsd: formatUsd(toolNanos) }),
         ...(outcome.responseId !== undefined &&
           isResponseId(outcome.responseId) && { responseId: outcome.responseId }),
-        ...(isFree && outcome.status !== 'succeeded' && { releasesKey: true }),
+        ...(isFree && toolNanos === 0n && outcome.status !== 'succeeded' && { releasesKey: true }),
       };
       return await settlements.settle(settlement, admitted.heldNanos);
     } finally {
@@ -277,6 +287,7 @@ export class CallInProgress implements OngoingCall {
       serverTools: plan.service.charged.units ?? {},
     };
     this.#discarded = { attempts: [...this.#discarded.attempts, bound], isEstimated: true };
+    this.#discardedToolNanos += plan.tools.nanos;
   }
 
   /** Another attempt may cost as much as the unanswered one: the hold must cover both, within what the client allows. */
@@ -322,6 +333,7 @@ export class CallInProgress implements OngoingCall {
           ? bytes.length
           : Number.POSITIVE_INFINITY,
       receivedBytes: received.outputBytes,
+      toolCalls: received.toolCalls,
       isAccepted,
       responseId: received.responseId,
     });
@@ -370,7 +382,7 @@ export class CallInProgress implements OngoingCall {
       // Output that has ended needs no larger hold: its usage follows.
       ...(coverage !== undefined && { cover: () => (open.isOutputEnded ? undefined : coverage.cover()) }),
       endingOf: (end, isBehind) =>
-        redaction.text(endingOf(end, open, () => this.#usageOf(outcomeOf(end, isBehind)).usage)),
+        redaction.text(endingOf(end, open, () => this.#usageOf(outcomeOf(end, isBehind)).settled.usage)),
       onEnd: async (end, isBehind) => {
         this.#context.metrics.streamClosed();
         this.#context.drains.release(this);

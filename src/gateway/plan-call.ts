@@ -12,12 +12,14 @@ import type { InputBound } from '../kernel/providers/call-end.ts';
 import { defaultMaxField } from '../kernel/providers/call-request.ts';
 import { estimatedInputTokens, type InputParts } from '../kernel/providers/estimate-input.ts';
 import { hidesReasoning, isKnownToShow } from '../kernel/providers/visible-output.ts';
+import type { Tariff } from '../kernel/rate-modifiers.ts';
 import type { Caller } from '../platform/http/routes/access.ts';
 import type { OnLimit } from './attribution-headers.ts';
 import { type BodyChanges, editBody } from './body/edit-body.ts';
 import { inputPartsOf } from './body/input-parts.ts';
 import type { TokenRatios } from './body/token-ratios.ts';
 import { type CallService, callServiceOf } from './call-service.ts';
+import { type CallTools, noCallTools, planTools, toolsOf } from './call-tools.ts';
 import { GatewayError } from './errors/dialect-errors.ts';
 import type { Operation } from './operations.ts';
 import type { ParsedCall } from './parse-call.ts';
@@ -35,7 +37,9 @@ export interface CallPlan {
   /** The model that is called. Differs from that of the request only if another one was chosen for it. */
   readonly model: string;
   readonly provider: string | null;
+  readonly price: Tariff;
   readonly service: CallService;
+  readonly tools: CallTools;
   readonly candidates: readonly Connection[];
   readonly input: InputParts;
   readonly inputTokens: number;
@@ -104,14 +108,29 @@ export async function planCall(
   const capabilities = foundCapabilities instanceof Promise ? await foundCapabilities : foundCapabilities;
   const known = capabilities.get(resolved);
   const contextTokens = numberOf(known?.context_tokens);
-  const input = inputPartsOf(call.body, model);
-  const inputTokens = estimatedInputTokens(input, {
+  const offered = toolsOf(call);
+  const read = inputPartsOf(call.body, model);
+  // Results of tools that the provider runs become input.
+  const input = offered.length === 0 || read.hasUnseen ? read : { ...read, hasUnseen: true };
+  const passTokens = estimatedInputTokens(input, {
     ratio: deps.ratios.of({ orgId, keyId: request.caller.keyId, model }, input),
     unseenTokens: settings.unseenInputTokens ?? contextTokens ?? unknownContextTokens,
     contextTokens,
     hasTools: call.hasTools,
   });
-  const service = callServiceOf(price, call, model, inputTokens);
+  const tools =
+    offered.length === 0
+      ? noCallTools
+      : await planTools(call, offered, {
+          price,
+          model,
+          settings,
+          candidates,
+          inputTokens: passTokens,
+          priceOf: async (name) => deps.prices.find(orgId, name, now.getTime()),
+        });
+  const inputTokens = passTokens * tools.rounds;
+  const service = callServiceOf(price, call, model, inputTokens, tools);
   const onLimit = request.onLimit ?? settings.onLimit;
   const minOutputTokens = Math.max(settings.minOutputTokens * call.choices, call.thinkingTokens + 1);
   const wanted = outputCap(call, settings, numberOf(known?.max_output_tokens));
@@ -120,7 +139,9 @@ export async function planCall(
     call,
     model,
     provider: listed?.provider ?? null,
+    price,
     service,
+    tools,
     candidates,
     input,
     inputTokens,
@@ -235,7 +256,11 @@ function numberOf(value: bigint | null | undefined): number | undefined {
 }
 
 /** Returns the body to send: the maximum of the output, the request for usage, and the model if another one was chosen. */
-export function bodyOf({ call, model }: CallPlan, connection: Connection, maxOutputTokens: number): Buffer {
+export function bodyOf(
+  { call, model, tools }: CallPlan,
+  connection: Connection,
+  maxOutputTokens: number,
+): Buffer {
   const changes: Record<string, string | number | boolean> = {};
   const each = Math.floor(maxOutputTokens / call.choices);
   if (call.shape !== 'embeddings') {
@@ -250,6 +275,9 @@ export function bodyOf({ call, model }: CallPlan, connection: Connection, maxOut
   }
   if (addsUsageChunk(call)) {
     changes['stream_options.include_usage'] = true;
+  }
+  if (tools.bodyMax !== undefined) {
+    changes.max_tool_calls = tools.bodyMax;
   }
   if (model !== call.body.model) {
     changes.model = model;

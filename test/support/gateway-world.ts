@@ -81,6 +81,8 @@ export async function createGatewayWorld(
       defaultMaxOutputTokens: 1_000,
       minOutputTokens: 10,
       unseenInputTokens: null,
+      maxToolCalls: 10,
+      unpricedToolCallNanos: null,
       hold: 'worst_case',
       onLimit: 'refuse',
       onAbort: 'drain',

@@ -832,6 +832,8 @@ export interface Responses {
     readonly default_max_output_tokens: number;
     readonly min_output_tokens: number;
     readonly unseen_input_tokens: number | null;
+    readonly max_tool_calls: number;
+    readonly unpriced_tool_call_usd: string | null;
     readonly hold: 'worst_case' | 'expected';
     readonly on_limit: 'refuse' | 'fit' | 'fallback';
     readonly on_abort: 'drain' | 'close';

@@ -14,7 +14,7 @@ import {
   type TriedUsage,
 } from '../../capabilities/spend/runs/index.ts';
 import { ApiError } from '../../contract/api-error.ts';
-import { formatUsd } from '../../kernel/money.ts';
+import { formatUsd, parseUsd } from '../../kernel/money.ts';
 import type { Mark } from '../../ledger/posting.ts';
 import { DurableSpool, type Segment } from '../../platform/durable-spool.ts';
 import type { Job } from '../../platform/jobs/jobs.ts';
@@ -44,6 +44,8 @@ export interface Settlement {
   readonly responseId?: string;
   /** Set for a failed call that cost nothing: its idempotency key can be used again. */
   readonly releasesKey?: true;
+  /** The cost of tools that the price does not have; absent if there is none. */
+  readonly toolUsd?: string;
 }
 
 export interface SettledCall {
@@ -126,6 +128,7 @@ export function createSettlements({
         marks,
         responseId,
         releasesKey,
+        toolNanos: toolNanosOf(settlement),
       },
       clock.now(),
     );
@@ -144,8 +147,13 @@ export function createSettlements({
     const call = { caller: callerOf(orgId, keyId), now: clock.now(), storeResponse: undefined };
     try {
       await (runId !== null && isStored
-        ? completeRun(runs, call, runId, body, settlement)
-        : createRun(runs, call, { ...attribution, ...body, model, decision_id: decisionId }, settlement));
+        ? completeRun(runs, call, runId, body, endOf(settlement))
+        : createRun(
+            runs,
+            call,
+            { ...attribution, ...body, model, decision_id: decisionId },
+            endOf(settlement),
+          ));
     } catch (error) {
       // An earlier attempt was posted although its answer was lost.
       if (!(error instanceof ApiError && error.code === 'conflict')) {
@@ -347,6 +355,15 @@ export function createSettlements({
       await spool.close();
     },
   };
+}
+
+function endOf(settlement: Settlement) {
+  const { marks, responseId, releasesKey } = settlement;
+  return { marks, responseId, releasesKey, toolNanos: toolNanosOf(settlement) };
+}
+
+function toolNanosOf({ toolUsd }: Settlement): bigint {
+  return toolUsd === undefined ? 0n : (parseUsd(toolUsd) ?? 0n);
 }
 
 function isFaulty(pending: PendingSettlement): boolean {

@@ -1,6 +1,13 @@
 /** Reads the usage of a response that was received as a whole: JSON, or the events of a stream that was not announced as one. */
-import { type CallUsage, responseIdOf, type Shape, usageOfBody } from '../../kernel/providers/call-usage.ts';
+import {
+  type CallUsage,
+  responseIdOf,
+  type ServerTools,
+  type Shape,
+  usageOfBody,
+} from '../../kernel/providers/call-usage.ts';
 import { type Fields, fieldsOf } from '../../kernel/providers/fields.ts';
+import { callsIn } from '../../kernel/providers/server-tools.ts';
 import { eventOf } from '../../kernel/providers/sse-reader.ts';
 import { boundOfText, createStreamUsage, dataOf } from '../../kernel/providers/stream-usage.ts';
 import { bytesOf } from '../usage/output-bound.ts';
@@ -11,6 +18,8 @@ export interface ReceivedText {
   /** Bytes of the output. */
   readonly outputBytes: number;
   readonly responseId: string | undefined;
+  /** Calls of tools of the provider, by unit. */
+  readonly toolCalls: ServerTools;
 }
 
 /** A stream starts with a field or a comment, maybe after a byte order mark. No JSON does. */
@@ -25,8 +34,8 @@ function ofEvents(shape: Shape, text: string, choices: number): ReceivedText {
   for (const event of text.split(/(?:\r\n|\r|\n){2}/)) {
     usage.read(dataOf(eventOf(noBytes, event)));
   }
-  const { isFinal, outputBound, responseId } = usage;
-  return { usage: usage.usage(), isFinal, outputBytes: outputBound, responseId };
+  const { isFinal, outputBound, responseId, toolCalls } = usage;
+  return { usage: usage.usage(), isFinal, outputBytes: outputBound, responseId, toolCalls };
 }
 
 const noBytes = Buffer.alloc(0);
@@ -39,6 +48,7 @@ function ofJson(shape: Shape, answer: Fields): ReceivedText {
     // Only counted if the usage is unknown.
     outputBytes: usage === undefined ? boundOfText(outputIn(shape, answer), bytesOf) : 0,
     responseId: responseIdOf(answer),
+    toolCalls: callsIn(outputIn(shape, answer)),
   };
 }
 

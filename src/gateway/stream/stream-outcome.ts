@@ -14,6 +14,7 @@ export function streamOutcome(end: StreamEnd, usage: StreamUsage, isBounded: boo
     usage: usage.usage(),
     isFinal: usage.isFinal,
     serverTools: usage.serverTools,
+    toolCalls: usage.toolCalls,
     outputBound: isBounded ? usage.outputBound : Number.POSITIVE_INFINITY,
     receivedBytes: usage.outputBound,
     isAccepted: true,

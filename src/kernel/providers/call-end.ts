@@ -20,6 +20,8 @@ export interface CallOutcome {
   readonly isFinal: boolean;
   /** Calls of tools that were seen in a response without final usage. */
   readonly serverTools?: ServerTools;
+  /** All calls of tools of the provider that were seen, by unit. */
+  readonly toolCalls?: ServerTools;
   /**
    * Upper bound of the output tokens that were received: their bytes, or a closer one. Infinite if the provider may have generated any
    * number.
@@ -43,6 +45,8 @@ export interface CallBounds extends Partial<Omit<InputBound, 'inputTokens'>> {
   readonly inputGrows?: boolean;
   /** Calls of tools that the provider charges for in any case, once it has accepted the call. */
   readonly serverTools?: ServerTools;
+  /** Returns the calls of tools to charge as units, given those of the usage. */
+  chargedTools?(usage: CallUsage): ServerTools;
   /** The maximum in the body of the call. */
   readonly maxOutputTokens: number;
   /** The output that the hold covers, if that is less than the maximum. */
@@ -79,7 +83,7 @@ export function settledUsage(
   discarded: DiscardedUsage,
 ): SettledUsage {
   const marks: UsageMark[] = outcome.isTruncated === true ? ['truncated'] : [];
-  const own = ownUsage(outcome, bounds);
+  const own = withTools(ownUsage(outcome, bounds), bounds);
   if (own.isEstimated || discarded.isEstimated) {
     marks.push('usage_estimated');
   }
@@ -95,10 +99,22 @@ export function settledUsage(
   };
 }
 
+interface OwnUsage {
+  readonly usage: CallUsage;
+  readonly isEstimated: boolean;
+}
+
+function withTools(own: OwnUsage, { chargedTools }: CallBounds): OwnUsage {
+  const { usage } = own;
+  const serverTools = chargedTools?.(usage) ?? usage.serverTools;
+  const isSame = Object.keys(serverTools).length === 0 && Object.keys(usage.serverTools).length === 0;
+  return isSame ? own : { ...own, usage: { ...usage, serverTools } };
+}
+
 function ownUsage(
   { usage, isFinal, outputBound, receivedBytes = 0, isAccepted, serverTools: seen = {} }: CallOutcome,
   bounds: CallBounds,
-): { readonly usage: CallUsage; readonly isEstimated: boolean } {
+): OwnUsage {
   const { serverTools: held = {} } = bounds;
   if (usage !== undefined && isFinal) {
     return { usage: withServerTools(usage, held), isEstimated: false };

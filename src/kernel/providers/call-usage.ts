@@ -18,6 +18,12 @@ const countMax = 1_000_000_000_000;
 export const shapes = ['chat', 'responses', 'embeddings', 'messages'] as const;
 export type Shape = (typeof shapes)[number];
 
+/** Tokens of a model that advised the model of a call. They are included in the counts of the call. */
+export type AdvisorUsage = Pick<
+  CallUsage,
+  'inputTokens' | 'cachedInputTokens' | 'cacheWriteTokens' | 'outputTokens'
+>;
+
 export interface CallUsage {
   /** All input tokens, including cached ones and those written to a cache. */
   readonly inputTokens: number;
@@ -30,6 +36,7 @@ export interface CallUsage {
   readonly audioInputTokens: number;
   readonly audioOutputTokens: number;
   readonly serverTools: ServerTools;
+  readonly advisors: readonly AdvisorUsage[];
   /** The tier that the call was served in; null if the provider does not report one. */
   readonly serviceTier: string | null;
   /** The region that the call was served in, if the provider reports one. */
@@ -45,6 +52,7 @@ export const noUsage: CallUsage = {
   audioInputTokens: 0,
   audioOutputTokens: 0,
   serverTools: {},
+  advisors: [],
   serviceTier: null,
   region: null,
 };
@@ -115,6 +123,7 @@ export function addUsage(one: CallUsage, other: CallUsage): CallUsage {
     audioInputTokens: one.audioInputTokens + other.audioInputTokens,
     audioOutputTokens: one.audioOutputTokens + other.audioOutputTokens,
     serverTools,
+    advisors: one.advisors.length === 0 ? other.advisors : [...one.advisors, ...other.advisors],
     serviceTier: other.serviceTier ?? one.serviceTier,
     region: other.region ?? one.region,
   };
@@ -197,10 +206,14 @@ interface MessagesTokens {
   readonly output: number;
 }
 
+interface OtherIteration extends MessagesTokens {
+  readonly isAdvisor: boolean;
+}
+
 /** The counts of Anthropic's usage, as far as they were reported. Those of a stream are cumulative. */
 export interface MessagesCounts extends MessagesTokens {
   /** Iterations that the other counts leave out. */
-  readonly others: readonly MessagesTokens[];
+  readonly others: readonly OtherIteration[];
   readonly serverTools: ServerTools;
   readonly serviceTier: string | null;
   readonly region: string | null;
@@ -248,11 +261,11 @@ function tokenCounts(fields: Fields, before: MessagesTokens): MessagesTokens {
 }
 
 /** Only iterations of the model itself are in the other counts. Compactions of the context and advisors are charged besides. */
-function othersIn(iterations: readonly unknown[]): MessagesTokens[] {
+function othersIn(iterations: readonly unknown[]): OtherIteration[] {
   return iterations
     .map(fieldsOf)
     .filter(({ type }) => type !== 'message')
-    .map((fields) => tokenCounts(fields, noCounts));
+    .map((fields) => ({ isAdvisor: fields.type === 'advisor_message', ...tokenCounts(fields, noCounts) }));
 }
 
 /** Anthropic's `input_tokens` leaves cached tokens out; that of a run includes them. */
@@ -269,8 +282,18 @@ export function usageOfCounts(counts: MessagesCounts): CallUsage {
     cacheWrite1hTokens: sumOf(({ cacheWrite, cacheWrite1h }) => Math.min(cacheWrite1h, cacheWrite)),
     outputTokens: sumOf(({ output }) => output),
     serverTools,
+    advisors: counts.others.filter(({ isAdvisor }) => isAdvisor).map(advisorOf),
     serviceTier,
     region,
+  };
+}
+
+function advisorOf({ input, cacheRead, cacheWrite, output }: MessagesTokens): AdvisorUsage {
+  return {
+    inputTokens: input + cacheRead + cacheWrite,
+    cachedInputTokens: cacheRead,
+    cacheWriteTokens: cacheWrite,
+    outputTokens: output,
   };
 }
 

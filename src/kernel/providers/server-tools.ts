@@ -1,5 +1,5 @@
 /** Tools that a provider runs and charges for by the call. Not every provider counts them in its usage. */
-import { fieldsOf } from './fields.ts';
+import { type Fields, fieldsOf } from './fields.ts';
 
 /** Numbers of calls by the name of the tool, which is the unit of a price. */
 export type ServerTools = Readonly<Record<string, number>>;
@@ -28,6 +28,54 @@ export function isSearch(item: unknown): boolean {
   const { type, status, action } = fieldsOf(item);
   const { type: actionType = 'search' } = fieldsOf(action);
   return type === 'web_search_call' && status !== 'failed' && actionType === 'search';
+}
+
+/** Items of a response that are calls of tools which the client runs. A shell may be either; the request says which. */
+const clientCalls = new Set([
+  'function_call',
+  'custom_tool_call',
+  'computer_call',
+  'local_shell_call',
+  'apply_patch_call',
+]);
+/** The names of Anthropic's calls of one tool. */
+const unitsOfCalls: Readonly<Record<string, string>> = {
+  bash_code_execution: 'code_execution',
+  text_editor_code_execution: 'code_execution',
+};
+
+/** Returns the unit of the tool that an item of a response, or a block of a message, is a call of; undefined if it is none. */
+export function calledTool({ type, name, status, action }: Fields): string | undefined {
+  if (typeof type !== 'string') {
+    return undefined;
+  }
+  if (type === 'server_tool_use' && typeof name === 'string') {
+    return unitsOfCalls[name] ?? name;
+  }
+  if (type === 'mcp_tool_use' || type === 'mcp_call') {
+    return 'mcp';
+  }
+  if (type === 'web_search_call') {
+    return isSearch({ type, status, action }) ? 'web_search' : undefined;
+  }
+  return type.endsWith('_call') && !clientCalls.has(type) ? type.slice(0, -'_call'.length) : undefined;
+}
+
+/** Counts the calls of tools that the provider has run, by unit, in the items of a response or the blocks of a message. */
+export function callsIn(items: unknown): ServerTools {
+  const calls: Record<string, number> = {};
+  for (const item of Array.isArray(items) ? items : []) {
+    const tool = calledTool(fieldsOf(item));
+    if (tool !== undefined) {
+      calls[tool] = (calls[tool] ?? 0) + 1;
+    }
+  }
+  return calls;
+}
+
+/** Returns the larger number of calls of each tool. */
+export function mostCalls(one: ServerTools, other: ServerTools): ServerTools {
+  return withServerTools({ serverTools: one }, other).serverTools;
 }
 
 /** Returns the usage with at least these calls of tools. */

@@ -12,7 +12,14 @@ import {
   usageOfCounts,
 } from './call-usage.ts';
 import { type Fields, fieldsOf } from './fields.ts';
-import { isSearch, searchesOfModel, withServerTools } from './server-tools.ts';
+import {
+  calledTool,
+  callsIn,
+  isSearch,
+  mostCalls,
+  searchesOfModel,
+  withServerTools,
+} from './server-tools.ts';
 import type { SseEvent } from './sse-reader.ts';
 import { hidesReasoning } from './visible-output.ts';
 
@@ -28,6 +35,8 @@ export interface StreamUsage {
   usage(): CallUsage | undefined;
   /** Calls of tools that were seen, and that `usage` may not report yet. */
   readonly serverTools: ServerTools;
+  /** All calls of tools of the provider that were seen, by unit. */
+  readonly toolCalls: ServerTools;
   /** True if the usage is that of the whole response. */
   readonly isFinal: boolean;
   /** True if the provider has ended the response with an error. */
@@ -72,6 +81,7 @@ export function dataOf({ data }: Pick<SseEvent, 'data'>): Fields {
 
 abstract class StreamReader implements StreamUsage {
   serverTools: ServerTools = {};
+  toolCalls: ServerTools = {};
   hasFailed = false;
   responseId: string | undefined;
   protected readonly boundOf: OutputBound;
@@ -112,6 +122,13 @@ abstract class StreamReader implements StreamUsage {
   /** True if no output was received since usage was reported: usage before more output is not that of the whole response. */
   protected get isReportCurrent(): boolean {
     return this.#bound === this.#reportedBound;
+  }
+
+  protected addCall(item: unknown): void {
+    const tool = calledTool(fieldsOf(item));
+    if (tool !== undefined) {
+      this.toolCalls = { ...this.toolCalls, [tool]: (this.toolCalls[tool] ?? 0) + 1 };
+    }
   }
 
   protected addSearch(): void {
@@ -183,6 +200,7 @@ class ResponsesStream extends StreamReader {
     }
     this.hasFailed ||= type === 'response.failed' || type === 'error';
     if (typeof type === 'string' && responsesEnds.has(type)) {
+      this.toolCalls = mostCalls(this.toolCalls, callsIn(fieldsOf(event.response).output));
       const reported = usageOfBody('responses', event.response);
       if (reported !== undefined) {
         this.#usage = withServerTools(largerUsage(reported, this.#usage), this.serverTools);
@@ -190,8 +208,11 @@ class ResponsesStream extends StreamReader {
       }
     } else if (typeof event.delta === 'string') {
       this.addOutput(this.boundOf(event.delta));
-    } else if (type === 'response.output_item.done' && isSearch(event.item)) {
-      this.addSearch();
+    } else if (type === 'response.output_item.done') {
+      this.addCall(event.item);
+      if (isSearch(event.item)) {
+        this.addSearch();
+      }
     }
     return false;
   }
@@ -228,6 +249,7 @@ class MessagesStream extends StreamReader {
         break;
       case 'content_block_start': {
         this.addOutput(boundOfText(event.content_block, this.boundOf));
+        this.addCall(event.content_block);
         const { type, name } = fieldsOf(event.content_block);
         if (type === 'server_tool_use' && name === 'web_search') {
           this.addSearch();

@@ -1791,6 +1791,8 @@ export interface Gateway {
   readonly default_max_output_tokens: number;
   readonly min_output_tokens: number;
   readonly unseen_input_tokens: number | null;
+  readonly max_tool_calls: number;
+  readonly unpriced_tool_call_usd: string | null;
   readonly hold: GatewayHold;
   readonly on_limit: GatewayOnLimit;
   readonly on_abort: GatewayOnAbort;
@@ -3159,6 +3161,8 @@ export interface PutGateway {
   readonly default_max_output_tokens?: number;
   readonly min_output_tokens?: number;
   readonly unseen_input_tokens?: number | null;
+  readonly max_tool_calls?: number;
+  readonly unpriced_tool_call_usd?: string | null;
   readonly hold?: GatewayHold;
   readonly on_limit?: GatewayOnLimit;
   readonly on_abort?: GatewayOnAbort;

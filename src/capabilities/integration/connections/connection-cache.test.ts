@@ -162,6 +162,8 @@ test('settings of the gateway are cached until they change', async () => {
     defaultMaxOutputTokens: 8_192,
     minOutputTokens: 256,
     unseenInputTokens: null,
+    maxToolCalls: 10,
+    unpricedToolCallNanos: null,
     hold: 'worst_case',
     onLimit: 'refuse',
     onAbort: 'drain',

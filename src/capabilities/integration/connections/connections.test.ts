@@ -324,6 +324,8 @@ describe('the settings of the gateway', () => {
     default_max_output_tokens: 8_192,
     min_output_tokens: 256,
     unseen_input_tokens: null,
+    max_tool_calls: 10,
+    unpriced_tool_call_usd: null,
     hold: 'worst_case',
     on_limit: 'refuse',
     on_abort: 'drain',
@@ -341,6 +343,9 @@ describe('the settings of the gateway', () => {
       updated_at: world.clock.now().toISOString(),
     });
     expect((await settings('GET')).json).toEqual(put.json);
+    const tools = { max_tool_calls: 3, unpriced_tool_call_usd: '0.05' };
+    expect((await settings('PUT', tools)).json).toMatchObject({ ...defaults, ...tools });
+    expect((await settings('GET')).json).toMatchObject(tools);
     expect((await settings('PUT', { on_limit: 'fit' })).json).toMatchObject({ ...defaults, on_limit: 'fit' });
     expect((await settings('GET', undefined, await world.createOrg())).json.updated_at).toBeNull();
   });

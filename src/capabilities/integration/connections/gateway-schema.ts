@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { choice, closed, nullable, partial, timestamp } from '../../../platform/http/routes/schemas.ts';
+import { choice, closed, nullable, partial, timestamp, usd } from '../../../platform/http/routes/schemas.ts';
 
 export const holdModes = ['worst_case', 'expected'] as const;
 export const onLimitModes = ['refuse', 'fit', 'fallback'] as const;
@@ -21,6 +21,19 @@ const fields = {
         'default: the context of the model.',
     }),
   ),
+  max_tool_calls: Type.Integer({
+    minimum: 1,
+    maximum: 1_000,
+    description:
+      'Calls of tools that the provider runs, to hold for a request that sets no maximum (`max_tool_calls`, `max_uses`). Written ' +
+      'into requests of the Responses API. Default 10.',
+  }),
+  unpriced_tool_call_usd: nullable({
+    ...usd,
+    description:
+      'What a call of a tool that the provider runs and that has no price may cost: held, and charged for each call. Null, the ' +
+      'default: a request that offers such a tool is refused.',
+  }),
   hold: choice(
     holdModes,
     '`worst_case`, the default: the highest possible cost of the call. `expected`: the usual cost of the calls of this key, ' +

@@ -1,6 +1,7 @@
 /** How the gateway treats the calls of an org: defaults, storage, cache. */
 
 import { invalidField } from '../../../contract/api-error.ts';
+import { formatUsd, parseUsd } from '../../../kernel/money.ts';
 import { NotifiedCache } from '../../../platform/cache/notified-cache.ts';
 import { excludedAssignments } from '../../../platform/db/assignments.ts';
 import type { Database, Queryable, Transaction } from '../../../platform/db/database.ts';
@@ -15,6 +16,10 @@ export interface GatewaySettings {
   readonly minOutputTokens: number;
   /** Input tokens assumed for content that cannot be seen; null: the context of the model. */
   readonly unseenInputTokens: number | null;
+  /** Calls of tools of the provider in a request that sets no maximum. */
+  readonly maxToolCalls: number;
+  /** The cost of a call of a tool without a price; null: such a request is refused. */
+  readonly unpricedToolCallNanos: bigint | null;
   readonly hold: (typeof holdModes)[number];
   readonly onLimit: (typeof onLimitModes)[number];
   readonly onAbort: (typeof onAbortModes)[number];
@@ -32,6 +37,8 @@ interface GatewayRow {
   readonly default_max_output_tokens: bigint;
   readonly min_output_tokens: bigint;
   readonly unseen_input_tokens: bigint | null;
+  readonly max_tool_calls: bigint;
+  readonly unpriced_tool_call_nanos: bigint | null;
   readonly hold: GatewaySettings['hold'];
   readonly on_limit: GatewaySettings['onLimit'];
   readonly on_abort: GatewaySettings['onAbort'];
@@ -43,6 +50,8 @@ export const gatewayDefaults: GatewayView = {
   default_max_output_tokens: 8_192,
   min_output_tokens: 256,
   unseen_input_tokens: null,
+  max_tool_calls: 10,
+  unpriced_tool_call_usd: null,
   hold: 'worst_case',
   on_limit: 'refuse',
   on_abort: 'drain',
@@ -51,7 +60,8 @@ export const gatewayDefaults: GatewayView = {
 };
 
 const columns =
-  'org_id, default_max_output_tokens, min_output_tokens, unseen_input_tokens, hold, on_limit, on_abort, customer_from_body, updated_at';
+  'org_id, default_max_output_tokens, min_output_tokens, unseen_input_tokens, max_tool_calls, unpriced_tool_call_nanos, ' +
+  'hold, on_limit, on_abort, customer_from_body, updated_at';
 
 const cachedOrgsMax = 10_000;
 
@@ -90,13 +100,15 @@ export async function putGatewaySettings(
   await lockOrg(tx, orgId);
   const before = await readGatewaySettings(tx, orgId);
   await tx.query(
-    `INSERT INTO gateway_settings (${columns}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+    `INSERT INTO gateway_settings (${columns}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
      ON CONFLICT (org_id) DO UPDATE SET ${excludedAssignments(columns, ['org_id'])}`,
     [
       orgId,
       after.default_max_output_tokens,
       after.min_output_tokens,
       after.unseen_input_tokens,
+      after.max_tool_calls,
+      nanosOf(after.unpriced_tool_call_usd),
       after.hold,
       after.on_limit,
       after.on_abort,
@@ -109,14 +121,20 @@ export async function putGatewaySettings(
 }
 
 function viewOf(row: GatewayRow): GatewayView {
-  const { org_id: _, updated_at, unseen_input_tokens, ...rest } = row;
+  const { org_id: _, updated_at, unseen_input_tokens, unpriced_tool_call_nanos: toolNanos, ...rest } = row;
   return {
     ...rest,
     default_max_output_tokens: Number(row.default_max_output_tokens),
     min_output_tokens: Number(row.min_output_tokens),
     unseen_input_tokens: unseen_input_tokens === null ? null : Number(unseen_input_tokens),
+    max_tool_calls: Number(row.max_tool_calls),
+    unpriced_tool_call_usd: toolNanos === null ? null : formatUsd(toolNanos),
     updated_at: updated_at.toISOString(),
   };
+}
+
+function nanosOf(usd: string | null): bigint | null {
+  return usd === null ? null : (parseUsd(usd) ?? null);
 }
 
 function settingsOf(view: GatewayView): GatewaySettings {
@@ -124,6 +142,8 @@ function settingsOf(view: GatewayView): GatewaySettings {
     defaultMaxOutputTokens: view.default_max_output_tokens,
     minOutputTokens: view.min_output_tokens,
     unseenInputTokens: view.unseen_input_tokens,
+    maxToolCalls: view.max_tool_calls,
+    unpricedToolCallNanos: nanosOf(view.unpriced_tool_call_usd),
     hold: view.hold,
     onLimit: view.on_limit,
     onAbort: view.on_abort,

@@ -1,25 +1,14 @@
 import { apiError, invalidFields } from '../../../contract/api-error.ts';
 import { holdIdOfCall } from '../../../ledger/holds/hold.ts';
-import type { Mark, Posting } from '../../../ledger/posting.ts';
 import type { RunCall, RunDependencies } from './dependencies.ts';
 import type { TriedUsage } from './drafted-cost.ts';
 import { draftCompletion, isInvalid } from './drafts.ts';
+import { type EndOfCall, withEnd } from './end-of-call.ts';
 import { postRuns } from './post-runs.ts';
-import type { RunDraft } from './queries.ts';
 import { requireRun } from './read-run.ts';
 import { findRunPrice } from './run-price.ts';
 import type { CompleteRun, RunView } from './schema.ts';
 import { viewRun } from './view.ts';
-
-/** The end of a call that this service has made. */
-export interface EndOfCall {
-  /** Set in addition to those of the ledger. */
-  readonly marks: readonly Mark[];
-  /** The provider's id of the response, if it sent one. */
-  readonly responseId?: string | undefined;
-  /** Set if the call cost nothing and may be repeated with its idempotency key. */
-  readonly releasesKey?: true | undefined;
-}
 
 /** `ended` is undefined for a client, which cannot complete the run of a call of this service. */
 export async function completeRun(
@@ -59,15 +48,4 @@ export async function completeRun(
     amountField: 'cost_usd',
     respond: async (db) => viewRun(await requireRun(db, orgId, runId)),
   });
-}
-
-/** Returns the posting of a run with what is known of the end of its call. */
-export function withEnd(
-  posting: Posting<RunDraft>,
-  { marks, responseId, releasesKey }: EndOfCall,
-): Posting<RunDraft> {
-  const named =
-    responseId === undefined ? posting : { ...posting, run: { ...posting.run, response_id: responseId } };
-  const marked = marks.length === 0 ? named : { ...named, marks };
-  return releasesKey === undefined ? marked : { ...marked, releasesKey };
 }

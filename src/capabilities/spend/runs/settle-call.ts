@@ -7,6 +7,7 @@ import type { PriceInForce } from '../models/index.ts';
 import type { RunDependencies } from './dependencies.ts';
 import type { TriedUsage } from './drafted-cost.ts';
 import { type DraftContext, draftRun, isInvalid } from './drafts.ts';
+import { withTools } from './end-of-call.ts';
 import { postGroup } from './posting-steps.ts';
 import type { RunDraft } from './queries.ts';
 import { findSettledPrice } from './run-price.ts';
@@ -30,6 +31,8 @@ export interface EndedCall {
   readonly responseId?: string | undefined;
   /** Set if the call cost nothing and may be repeated with its idempotency key. */
   readonly releasesKey?: true | undefined;
+  /** The cost of tools that the price does not have. */
+  readonly toolNanos: bigint;
 }
 
 export type CallPosting = Posting<RunDraft>;
@@ -72,7 +75,8 @@ export async function draftCall(
   if (isInvalid(drafted)) {
     throw invalidFields(drafted);
   }
-  return call.releasesKey === undefined ? drafted : { ...drafted, releasesKey: true };
+  const charged = withTools(drafted, call.toolNanos);
+  return call.releasesKey === undefined ? charged : { ...charged, releasesKey: true };
 }
 
 /** Returns the price of the hold, even if another one is in force now. */

@@ -11,6 +11,7 @@ import { otherChargesOf, requestedRates } from '../../../ledger/service-fields.t
 import { DatabaseUnavailable } from '../../../platform/db/database.ts';
 import { draftRuns } from './create-runs.ts';
 import type { RunCall, RunDependencies } from './dependencies.ts';
+import { withTools } from './end-of-call.ts';
 import { countAllowed, undoErrorLogger } from './post-runs.ts';
 import { checkSteps, type PostingContext, postGroup, rejectionError } from './posting-steps.ts';
 import type { RunDraft } from './queries.ts';
@@ -20,6 +21,8 @@ import { type Rejection, runSteps, type Step } from './step-runner.ts';
 export interface StartOptions {
   /** The least output that is useful, if less than `max_output_tokens` is acceptable; undefined: all of it or nothing. */
   readonly fitDownTo?: number | undefined;
+  /** The most that tools without a price may cost. */
+  readonly toolNanos?: bigint;
   /** Text for the safety detectors. It is never stored. */
   readonly content?: string | undefined;
   /** The idempotency key of the call; it is stored with the hold. */
@@ -89,15 +92,16 @@ export async function startRun(
   deps: RunDependencies,
   call: RunCall,
   body: InProgress,
-  { fitDownTo, content, key, beforeDenial, onUncertain }: StartOptions,
+  { fitDownTo, toolNanos = 0n, content, key, beforeDenial, onUncertain }: StartOptions,
 ): Promise<StartedRun> {
-  const fit = fitDownTo === undefined ? undefined : await fitOf(deps, call, body, fitDownTo);
-  const postings = await draftRuns(deps, call, [{ status: 'running', ...body }], {
+  const fit = fitDownTo === undefined ? undefined : await fitOf(deps, call, body, fitDownTo, toolNanos);
+  const drafts = await draftRuns(deps, call, [{ status: 'running', ...body }], {
     record: false,
     bulk: false,
     started: { fit },
   });
-  const posting = postings[0] as Posting<RunDraft>;
+  const posting = withTools(drafts[0] as Posting<RunDraft>, toolNanos);
+  const postings = [posting];
   const orgId = call.caller.tenantId;
   const context: StartContext = {
     deps,
@@ -265,15 +269,17 @@ async function fitOf(
   { caller, now }: RunCall,
   body: InProgress,
   fitDownTo: number,
+  toolNanos: bigint,
 ): Promise<Fit | undefined> {
   const price = await prices.findForCall(caller.tenantId, body.model, now.getTime());
   const inputTokens = BigInt(body.input_tokens);
   const rates = requestedRates(price, body, inputTokens);
+  const others = otherChargesOf(price, body);
   return (
     rates &&
     outputFit(rates, {
       inputTokens,
-      others: otherChargesOf(price, body),
+      others: { ...others, unitNanos: others.unitNanos + toolNanos },
       atLeast: BigInt(fitDownTo),
       atMost: BigInt(body.max_output_tokens),
     })

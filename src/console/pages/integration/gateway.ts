@@ -13,7 +13,7 @@ import {
 } from '../../components.ts';
 import { filterQuery } from '../../filters.ts';
 import { formScreens } from '../../form-screens.ts';
-import { ago, count, milliseconds, time } from '../../format.ts';
+import { ago, count, exactUsd, milliseconds, time } from '../../format.ts';
 import { html, link, type Markup, type Part, path } from '../../html.ts';
 import { listing } from '../../listing.ts';
 import { pathOf } from '../../operations.ts';
@@ -78,6 +78,20 @@ export const gatewayScreens: readonly Screen[] = [
         kind: 'number',
         whenEmpty: 'null',
         help: 'Assumed for earlier responses, files and URLs. Leave blank for the context of the model.',
+      },
+      {
+        name: 'max_tool_calls',
+        label: 'Calls of tools of the provider',
+        kind: 'number',
+        required: true,
+        help: 'Held for calls that set no maximum, such as web searches.',
+      },
+      {
+        name: 'unpriced_tool_call_usd',
+        label: 'Call of a tool without a price',
+        kind: 'money',
+        whenEmpty: 'null',
+        help: 'Held and charged for each call of a tool that the provider runs. Leave blank to refuse such tools.',
       },
       { name: 'hold', label: 'Hold', kind: 'select', required: true, options: options(holdLabels) },
       {
@@ -192,6 +206,11 @@ function settingsBody(visit: ScreenVisit, settings: GatewayView): Markup {
       settings.unseen_input_tokens === null
         ? 'Context of the model'
         : html`${count(settings.unseen_input_tokens)} tokens`,
+    ],
+    ['Calls of tools of the provider', count(settings.max_tool_calls)],
+    [
+      'Call of a tool without a price',
+      settings.unpriced_tool_call_usd === null ? 'Refused' : exactUsd(settings.unpriced_tool_call_usd),
     ],
     ['Hold', holdLabels[settings.hold]],
     ['If a limit is reached', onLimitLabels[settings.on_limit]],

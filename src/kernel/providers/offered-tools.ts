@@ -1,0 +1,168 @@
+/**
+ * The tools that a request offers and that the provider runs: it charges for their calls, and their results become input of the same call.
+ * A tool is one of these unless it is known to be run by the client.
+ */
+import type { Shape } from './call-usage.ts';
+import { type Fields, fieldsOf } from './fields.ts';
+
+export interface OfferedTool {
+  /** As the request names it. */
+  readonly type: string;
+  /** The unit of a price that charges for its calls. */
+  readonly unit: string;
+  /** The most calls that the request allows; undefined if it sets no maximum. */
+  readonly callsMax: number | undefined;
+  /** True if OpenAI and Anthropic charge for its tokens alone. */
+  readonly isTokensOnly: boolean;
+  /** The model that an advisor uses. */
+  readonly model: string | undefined;
+}
+
+export const noTools: readonly OfferedTool[] = [];
+
+/** Types of tools that the client runs, compared exactly. Anthropic's tools without a type are functions of the client. */
+const clientTypes: Readonly<Record<Shape, ReadonlySet<unknown>>> = {
+  chat: new Set(['function', 'custom']),
+  responses: new Set([
+    'function',
+    'custom',
+    'local_shell',
+    'apply_patch',
+    'computer',
+    'computer_use_preview',
+  ]),
+  messages: new Set([undefined, null, 'custom']),
+  embeddings: new Set(),
+};
+const datedClientTypes = /^(bash|text_editor|computer|memory)_\d{8}$/;
+/** Values of `tool_choice` that name no tool of the provider. */
+const plainChoices = new Set<unknown>(['auto', 'none', 'any', 'required', 'tool', 'function', 'custom']);
+
+const tokensOnly =
+  /^(mcp|mcp_toolset|mcp_servers|tool_search|web_fetch_\d{8}|tool_search_tool_(regex|bm25)(_\d{8})?)$/;
+const unitName = /^[a-z][a-z0-9_]{0,40}(:[A-Za-z0-9._/-]{1,20})?$/;
+const webSearch = /^web_search(_preview)?(_\d{4}_\d{2}_\d{2}|_\d{8})?$/;
+
+/** Fields that offer a tool besides `tools`, and the unit of each. */
+const toolFields: Readonly<Record<string, string>> = {
+  web_search_options: 'web_search',
+  search_parameters: 'web_search',
+  mcp_servers: 'mcp',
+  container: 'container',
+  web_search: 'web_search',
+  enable_search: 'web_search',
+};
+
+export function offeredTools(shape: Shape, body: Fields): readonly OfferedTool[] {
+  if (shape === 'embeddings') {
+    return noTools;
+  }
+  const found: OfferedTool[] = [];
+  if (body.tools != null) {
+    addTools(found, shape, body.tools);
+  }
+  if (typeof body.tool_choice === 'object' && body.tool_choice !== null) {
+    addChoice(found, shape, fieldsOf(body.tool_choice));
+  }
+  for (const name in toolFields) {
+    if (body[name] != null && body[name] !== false) {
+      found.push(toolOf(name, toolFields[name] as string, {}));
+    }
+  }
+  for (const plugin of Array.isArray(body.plugins) ? body.plugins : []) {
+    const { id } = fieldsOf(plugin);
+    found.push(
+      toolOf(`plugins: ${typeof id === 'string' ? id : '?'}`, id === 'web' ? 'web_search' : 'plugin', {}),
+    );
+  }
+  // A stored template may contain tools.
+  if (shape === 'responses' && typeof body.prompt === 'object' && body.prompt !== null) {
+    found.push(toolOf('prompt', 'prompt', {}));
+  }
+  return found.length === 0 ? noTools : found;
+}
+
+function addTools(found: OfferedTool[], shape: Shape, tools: unknown): void {
+  if (!Array.isArray(tools)) {
+    found.push(toolOf('tools', 'tool', {}));
+    return;
+  }
+  for (const tool of tools) {
+    const fields = fieldsOf(tool);
+    if (!isRunByClient(shape, fields)) {
+      const { type } = fields;
+      found.push(toolOf(typeof type === 'string' ? type : '?', unitOf(type), fields));
+    }
+  }
+}
+
+function isRunByClient(shape: Shape, tool: Fields): boolean {
+  const { type } = tool;
+  if (clientTypes[shape].has(type)) {
+    return true;
+  }
+  switch (shape) {
+    case 'messages':
+      return typeof type === 'string' && datedClientTypes.test(type);
+    case 'responses':
+      return (
+        (type === 'shell' && fieldsOf(tool.environment).type === 'local') ||
+        (type === 'tool_search' && tool.execution === 'client') ||
+        (type === 'namespace' &&
+          Array.isArray(tool.tools) &&
+          tool.tools.every((inner) => clientTypes.responses.has(fieldsOf(inner).type)))
+      );
+    default:
+      return false;
+  }
+}
+
+/** A choice can only name tools of `tools`; a lenient provider may run another one that it names. */
+function addChoice(found: OfferedTool[], shape: Shape, choice: Fields): void {
+  if (choice.type === 'allowed_tools') {
+    const { tools = fieldsOf(choice.allowed_tools).tools } = choice;
+    for (const tool of Array.isArray(tools) ? tools : []) {
+      addChoice(found, shape, fieldsOf(tool));
+    }
+    return;
+  }
+  const unit = unitOf(choice.type);
+  // The tool itself has the maximum of its calls.
+  const isOffered = found.some((tool) => tool.unit === unit);
+  if (
+    !plainChoices.has(choice.type) &&
+    !isRunByClient(shape, choice) &&
+    choice.type !== 'shell' &&
+    !isOffered
+  ) {
+    found.push(toolOf(`tool_choice: ${String(choice.type)}`, unit, {}));
+  }
+}
+
+function toolOf(type: string, unit: string, { max_uses: uses, model }: Fields): OfferedTool {
+  return {
+    type: type.slice(0, 100),
+    unit,
+    callsMax: typeof uses === 'number' && Number.isSafeInteger(uses) && uses >= 0 ? uses : undefined,
+    isTokensOnly: tokensOnly.test(type),
+    model: unit === 'advisor' && typeof model === 'string' ? model : undefined,
+  };
+}
+
+/** Returns the unit of a type: without its date. A type that cannot name a unit has the unit `tool`. */
+export function unitOf(type: unknown): string {
+  if (typeof type !== 'string') {
+    return 'tool';
+  }
+  if (webSearch.test(type)) {
+    return 'web_search';
+  }
+  const name = type.replace(/_\d{8}$/, '');
+  return unitName.test(name) ? name : 'tool';
+}
+
+/** True if the request has its context compacted: another pass of the whole input. */
+export function requestsCompaction({ context_management: management }: Fields): boolean {
+  const edits = Array.isArray(management) ? management : fieldsOf(management).edits;
+  return Array.isArray(edits) && edits.some((edit) => String(fieldsOf(edit).type).startsWith('compact'));
+}
