@@ -148,6 +148,11 @@ function violatedConstraint({ constraint, message }: Error & ReportedError): str
   return constraint ?? /"([^"]+)_\d+"$/.exec(message)?.[1];
 }
 
+/** A number does not fit into its column, such as a sum of amounts beyond 64 bits. */
+export function isOutOfRange(error: unknown): boolean {
+  return isReported(error) && error.code === '22003';
+}
+
 /** An earlier statement of the transaction failed, so all later ones fail too. */
 export function isAborted(error: unknown): boolean {
   return isReported(error) && error.code === '25P02';

@@ -1,3 +1,4 @@
+import { maxNanos } from '../../../kernel/money.ts';
 import { insertEach, type Queryable } from '../../../platform/db/database.ts';
 import { type PageOf, selectPage } from '../../../platform/http/routes/list.ts';
 import { type StatementFilters, statementSorts } from './schema.ts';
@@ -212,9 +213,17 @@ export async function saveComparison(
   const saved = await tx.query(
     `UPDATE statements SET compared_at = $3, difference_nanos = $4, drift_nanos = $5
       WHERE org_id = $1 AND id = $2 AND compared_at IS NULL RETURNING 1 AS one`,
-    [org_id, id, now, differenceNanos, driftNanos],
+    [org_id, id, now, storable(differenceNanos), storable(driftNanos)],
   );
   return saved.length > 0;
+}
+
+/** The recorded cost of a month may exceed 64 bits; the difference is then stored as the largest amount. */
+function storable(nanos: bigint | null): bigint | null {
+  if (nanos === null) {
+    return null;
+  }
+  return nanos > maxNanos ? maxNanos : nanos < -maxNanos ? -maxNanos : nanos;
 }
 
 /**

@@ -4,11 +4,12 @@
  * often and by however many processes the reconciliation is started.
  */
 import { hash } from 'node:crypto';
-import { apiError } from '../../../contract/api-error.ts';
+import { type ApiError, apiError } from '../../../contract/api-error.ts';
+import { maxNanos } from '../../../kernel/money.ts';
 import type { Ledger } from '../../../ledger/ledger.ts';
 import type { Outcome, Posting } from '../../../ledger/posting.ts';
 import { scopeOf } from '../../../ledger/scope.ts';
-import type { Database } from '../../../platform/db/database.ts';
+import { type Database, isOutOfRange } from '../../../platform/db/database.ts';
 import type { Ids } from '../../../platform/ids.ts';
 import type { RunDraft } from '../../spend/runs/index.ts';
 import { type ComparedRow, compareStatement } from './comparison.ts';
@@ -66,24 +67,38 @@ async function postCompared(
   const postings = rows.flatMap((row) =>
     postedCauses(row.causes).map((cause) => draftPosting(ids, statement, call, row, cause)),
   );
+  if (postings.some(({ amounts }) => amounts.usd > maxNanos || amounts.usd < -maxNanos)) {
+    throw tooLarge();
+  }
   let { reconciled_runs } = statement;
   for (let at = 0; at < postings.length; at += runsPerTransaction) {
-    const result = await ledger.post({
-      orgId: statement.org_id,
-      postings: postings.slice(at, at + runsPerTransaction),
-      async storeResponse(tx, outcomes) {
-        const { runs, nanos } = newRuns(outcomes);
-        if (!(await addReconciled(tx, { ...statement, reconciled_runs }, runs, nanos))) {
-          throw new ComparisonOutdated();
-        }
-      },
-    });
+    const result = await ledger
+      .post({
+        orgId: statement.org_id,
+        postings: postings.slice(at, at + runsPerTransaction),
+        async storeResponse(tx, outcomes) {
+          const { runs, nanos } = newRuns(outcomes);
+          if (!(await addReconciled(tx, { ...statement, reconciled_runs }, runs, nanos))) {
+            throw new ComparisonOutdated();
+          }
+        },
+      })
+      .catch((error: unknown) => {
+        throw isOutOfRange(error) ? tooLarge() : error;
+      });
     if (result.kind !== 'done') {
       // Backfilled runs pass no admission check, and their external ids carry no digest to conflict with.
       throw new Error(`a reconciliation was rejected: ${result.kind}`);
     }
     reconciled_runs += newRuns(result.outcomes).runs;
   }
+}
+
+function tooLarge(): ApiError {
+  return apiError(
+    'conflict',
+    'A difference exceeds the largest amount that can be posted. Correct the runs first.',
+  );
 }
 
 /**

@@ -57,15 +57,16 @@ interface GroupRow {
   readonly project: string;
   readonly is_unsettled?: boolean;
   readonly runs: bigint;
-  readonly input_tokens: bigint;
-  readonly cached_input_tokens: bigint;
-  readonly cache_write_tokens: bigint;
-  readonly output_tokens: bigint;
-  readonly usd_nanos: bigint;
+  /** Sums as texts: they may exceed 64 bits. */
+  readonly input_tokens: string;
+  readonly cached_input_tokens: string;
+  readonly cache_write_tokens: string;
+  readonly output_tokens: string;
+  readonly usd_nanos: string;
 }
 
 const tokenSums = ['input_tokens', 'cached_input_tokens', 'cache_write_tokens', 'output_tokens']
-  .map((name) => `sum(${name})::int8 AS ${name}`)
+  .map((name) => `sum(${name})::text AS ${name}`)
   .join(', ');
 
 /** Each day is a query of its own, so that none takes long, however many scopes the period has. Late runs are few. */
@@ -147,7 +148,7 @@ function sumDays(
   return db.query<GroupRow>(
     `SELECT to_char(${source.time} AT TIME ZONE $4::text, 'YYYY-MM-DD') AS day, model, coalesce(provider, '') AS provider,
             ${project.sql} AS project, status = 'running' AS is_unsettled, ${source.runs} AS runs, ${tokenSums},
-            sum(${source.usd})::int8 AS usd_nanos
+            sum(${source.usd})::text AS usd_nanos
        FROM ${source.table}
       WHERE org_id = $1 AND ${source.time} >= $2 AND ${source.time} < $3 ${source.condition}
       GROUP BY 1, 2, 3, 4, 5`,
@@ -195,7 +196,7 @@ function sumLateRuns(db: Queryable, request: RecordedRequest, range: Range): Pro
     `SELECT to_char(charged_at AT TIME ZONE 'UTC', 'YYYY-MM-DD') AS day,
             to_char(started_at AT TIME ZONE 'UTC', 'YYYY-MM-DD') AS other_day, model, coalesce(provider, '') AS provider,
             ${project.sql} AS project, count(*) AS runs, ${tokenSums},
-            sum(cost_nanos + adjusted_nanos)::int8 AS usd_nanos
+            sum(cost_nanos + adjusted_nanos)::text AS usd_nanos
        FROM runs
       WHERE org_id = $1 AND charged_at >= $2 AND charged_at < $3 AND marks @> '{late}' AND cost_nanos IS NOT NULL
         AND (charged_at AT TIME ZONE 'UTC')::date <> (started_at AT TIME ZONE 'UTC')::date
@@ -220,7 +221,7 @@ async function sumCorrections(db: Queryable, request: RecordedRequest): Promise<
   const rows = await db.query<CorrectionRow>(
     `SELECT to_char(charged_at AT TIME ZONE 'UTC', 'YYYY-MM-DD') AS day, model, coalesce(provider, '') AS provider,
             ${project.sql} AS project, metadata ->> 'cause' AS cause, metadata -> 'provider_key_ids' AS key_ids,
-            count(*) AS runs, ${tokenSums}, sum(cost_nanos + adjusted_nanos)::int8 AS usd_nanos
+            count(*) AS runs, ${tokenSums}, sum(cost_nanos + adjusted_nanos)::text AS usd_nanos
        FROM runs
       WHERE org_id = $1 AND charged_at = ANY($2::timestamptz[]) AND starts_with(external_id, $3)
         AND metadata ->> 'cause' = ANY($4) AND cost_nanos IS NOT NULL
@@ -253,6 +254,8 @@ function projectSql({ projectDimension }: RecordedRequest, parameter = 4): { sql
 
 function groupOf(row: GroupRow): RecordedGroup {
   const { day, model, provider, project } = row;
+  const cachedInput = BigInt(row.cached_input_tokens);
+  const cacheWrite = BigInt(row.cache_write_tokens);
   return {
     day,
     model,
@@ -260,12 +263,12 @@ function groupOf(row: GroupRow): RecordedGroup {
     project,
     sums: {
       runs: row.runs,
-      usd: row.usd_nanos,
+      usd: BigInt(row.usd_nanos),
       tokens: {
-        uncached_input: row.input_tokens - row.cached_input_tokens - row.cache_write_tokens,
-        cached_input: row.cached_input_tokens,
-        cache_write: row.cache_write_tokens,
-        output: row.output_tokens,
+        uncached_input: BigInt(row.input_tokens) - cachedInput - cacheWrite,
+        cached_input: cachedInput,
+        cache_write: cacheWrite,
+        output: BigInt(row.output_tokens),
       },
     },
   };

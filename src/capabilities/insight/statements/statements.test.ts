@@ -657,3 +657,29 @@ test('another organization does not see a statement', async () => {
     expect((await world.request(method, to, { key: other.ownerKey })).status).toBe(404);
   }
 });
+
+test('compares and reconciles days on which the recorded cost exceeds 64 bits', async () => {
+  const cost_usd = '8999999999';
+  for (const [team, hour] of [
+    ['web', '08'],
+    ['app', '10'],
+  ]) {
+    await record([{ cost_usd, team, input_tokens: 1, started_at: `${day}T${hour}:00:00Z` }]);
+  }
+  const { id } = await upload({ pages: pages([{ key: 'k', input: 2, output: 0 }]) });
+  const { status, json } = await send('GET', `${path}/${id}/comparison`);
+  expect(status).toBe(200);
+  expect(json.total).toMatchObject({ recorded_usd: '17999999998' });
+  await world.runJob('compare-statements');
+  expect((await send('GET', `${path}/${id}`)).json).toMatchObject({
+    difference_usd: '-8999999999.999999999',
+  });
+  const reconciled = await send('POST', `${path}/${id}/reconcile`);
+  expect([reconciled.status, reconciled.json.error?.code]).toEqual([409, 'conflict']);
+});
+
+test('rejects a statement whose total exceeds the largest amount', async () => {
+  const rows = ['gpt-4o', 'gpt-4o-mini'].map((item) => ({ day, item: `${item}, input`, usd: 5_000_000_000 }));
+  const { status, json } = await send('POST', path, { pages: openAiPages(rows, []) });
+  expect([status, json.error.details.fields]).toMatchObject([422, [{ code: 'out_of_range' }]]);
+});

@@ -1,6 +1,6 @@
 /** Uploading, reading and deleting statements. */
-import { apiError } from '../../../contract/api-error.ts';
-import { formatUsd, parseUsd } from '../../../kernel/money.ts';
+import { apiError, invalidField } from '../../../contract/api-error.ts';
+import { formatUsd, maxNanos, parseUsd } from '../../../kernel/money.ts';
 import type { Queryable, Transaction } from '../../../platform/db/database.ts';
 import type { Ids } from '../../../platform/ids.ts';
 import { lockOrg } from '../../access/orgs/index.ts';
@@ -49,6 +49,18 @@ export interface DraftStatement {
 /** Parses the file, which may take a second, so it is done before the transaction. */
 export function draftStatement(ids: Ids, now: Date, orgId: string, body: CreateStatement): DraftStatement {
   const parsed = parseStatement(body, now);
+  const billedNanos = parsed.lines.reduce((sum, { usdNanos }) => sum + usdNanos, 0n);
+  if (
+    [billedNanos, ...parsed.lines.map(({ usdNanos }) => usdNanos)].some(
+      (nanos) => nanos > maxNanos || nanos < -maxNanos,
+    )
+  ) {
+    throw invalidField(
+      'body',
+      'out_of_range',
+      'The statement exceeds the largest amount that can be stored.',
+    );
+  }
   const row: StatementRow = {
     org_id: orgId,
     id: ids.next('stm'),
@@ -58,7 +70,7 @@ export function draftStatement(ids: Ids, now: Date, orgId: string, body: CreateS
     period_end: parsed.periodEnd,
     digest: digestOf(parsed),
     lines: parsed.lines.length,
-    billed_nanos: parsed.lines.reduce((sum, { usdNanos }) => sum + usdNanos, 0n),
+    billed_nanos: billedNanos,
     has_tokens: parsed.hasTokens,
     decimals: parsed.decimals,
     project_dimension: body.project_dimension ?? null,

@@ -11,6 +11,7 @@ import type {
   PostingGroup,
   PostingRejection,
 } from '../../../ledger/posting.ts';
+import { isOutOfRange } from '../../../platform/db/database.ts';
 import type { RateDebit } from '../../../platform/rates/rate-limiter.ts';
 import { checkPolicies, type PolicyCheckResult } from './check-policies.ts';
 import { takeRates, takeRatesUpTo } from './check-rates.ts';
@@ -145,7 +146,8 @@ export async function postGroup(
     const group = { orgId, postings, skipRejected };
     return await deps.ledger.post(storeResponse === undefined ? group : { ...group, storeResponse });
   } catch (error) {
-    throw isAmountOverflow(error)
+    // Each amount fits, but a sum of the org's day does not.
+    throw isOutOfRange(error)
       ? invalidField(
           bulk ? 'runs' : amountField,
           'out_of_range',
@@ -153,11 +155,6 @@ export async function postGroup(
         )
       : error;
   }
-}
-
-/** `numeric_value_out_of_range` of PostgreSQL: each amount fits, but a sum of the org's day does not. */
-function isAmountOverflow(error: unknown): boolean {
-  return error instanceof Error && (error as { code?: unknown }).code === '22003';
 }
 
 /** Counts a rejected posting and returns its error. */
