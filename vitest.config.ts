@@ -65,7 +65,7 @@ const tools = [
  * `money-faults-*`.
  */
 const operations = [
-  'test/e2e/{backup,database-away,disk-full,doctor,edge-fail-open,gateway-fail-open,move,power-cut,readiness,regions,retention}.test.ts',
+  'test/e2e/{backup,database-away,disk-full,doctor,edge-fail-open,gateway-fail-open,ledger-clock,move,power-cut,readiness,regions,retention}.test.ts',
   'src/platform/db/transfer/transfer.test.ts',
 ];
 /**

@@ -20,6 +20,7 @@ const commands: Record<string, () => Promise<Command>> = {
   backup: async () => (await import('./cli/backup.ts')).backupCommand(),
   restore: async () => (await import('./cli/restore.ts')).restoreCommand(),
   move: async () => (await import('./cli/move.ts')).moveCommand(),
+  ledger: async () => (await import('./cli/ledger.ts')).ledgerCommand(),
   keys: async () => (await import('./cli/keys.ts')).keysCommand(),
   prices: async () => (await import('./cli/prices.ts')).pricesCommand(),
   audit: async () => (await import('./cli/audit.ts')).auditCommand(),

@@ -23,6 +23,16 @@ const alerts: readonly Alert[] = [
     runbook: 'operations/running#health-and-metrics',
   },
   {
+    name: 'PurserLedgerClockAhead',
+    metrics: ['svc_ledger_clock_ahead_seconds'],
+    expr: 'max(svc_ledger_clock_ahead_seconds) > 60',
+    for: '1m',
+    severity: 'critical',
+    summary:
+      'The ledger is {{ $value | humanizeDuration }} ahead of the clock: spend counts in later windows.',
+    runbook: 'operations/running#a-clock-that-was-wrong',
+  },
+  {
     name: 'PurserErrors',
     metrics: ['svc_http_requests_total'],
     expr:

@@ -62,6 +62,12 @@ export const dashboards: readonly Dashboard[] = [
       ],
       Ledger: [
         { title: 'Ledger drift', metric: 'svc_ledger_drift', form: 'max', unit: 'currencyUSD' },
+        {
+          title: 'Ledger ahead of the clock',
+          metric: 'svc_ledger_clock_ahead_seconds',
+          form: 'max',
+          unit: 's',
+        },
         { title: 'Open holds', metric: 'svc_open_holds', form: 'max', unit: 'short' },
         { title: 'Overdue holds', metric: 'svc_overdue_holds', form: 'max', unit: 'short' },
         { title: 'Oldest overdue hold', metric: 'svc_oldest_overdue_hold_seconds', form: 'max', unit: 's' },

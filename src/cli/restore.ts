@@ -60,8 +60,12 @@ async function restore(name: string, { check = false, replace = false }: Restore
   }
 }
 
-export function printVerification({ orgs, counters, openHolds }: LedgerVerification): void {
+export function printVerification(verification: LedgerVerification): void {
   print('tables      equal to the source: row counts and content digests');
+  printReconciliation(verification);
+}
+
+export function printReconciliation({ orgs, counters, openHolds }: LedgerVerification): void {
   const verified = [
     counted(orgs, 'organization', 'organizations'),
     counted(counters, 'counter', 'counters'),

@@ -96,6 +96,11 @@ export interface Ledger<Run = unknown> {
   /** Evicts unused counters, on PostgreSQL one batch of them; returns true if there may be more. */
   evictCounters(): Promise<boolean>;
   stats(): LedgerStats;
+  /**
+   * Returns how far the time of the ledger is ahead of the clock, because that was wrong before; on PostgreSQL, of the org that is
+   * furthest ahead. 0 if it is not.
+   */
+  clockAheadMs(): Promise<number>;
   close(): Promise<void>;
 }
 

@@ -77,7 +77,7 @@ export function createDriftGauge(): DriftGauge {
 
 export interface LedgerMetricsDependencies {
   readonly db: Database;
-  readonly ledger: Pick<Ledger, 'stats'>;
+  readonly ledger: Pick<Ledger, 'stats' | 'clockAheadMs'>;
   readonly clock: SharedClock;
   readonly drift: DriftGauge;
 }
@@ -120,6 +120,15 @@ export function registerLedgerMetrics(registry: Registry, deps: LedgerMetricsDep
       this.set((await open()).overdueSeconds);
     },
   });
+  const aheadMs = clockAhead(deps);
+  new Gauge({
+    name: 'svc_ledger_clock_ahead_seconds',
+    help: 'Seconds that the ledger is ahead of the clock, of the organization that is furthest ahead.',
+    registers: [registry],
+    async collect() {
+      this.set((await aheadMs()) / 1_000);
+    },
+  });
   new Gauge({
     name: 'svc_ledger_drift',
     help: 'Ledger drift in US dollars, summed over the last reconciliation of each org.',
@@ -128,6 +137,15 @@ export function registerLedgerMetrics(registry: Registry, deps: LedgerMetricsDep
       this.set(Number(deps.drift.total()) / Number(nanosPerUsd));
     },
   });
+}
+
+/** Returns the last value if the database is unavailable: the scrape must not fail. */
+function clockAhead({ ledger }: LedgerMetricsDependencies): () => Promise<number> {
+  let lastMs = 0;
+  return async () => {
+    lastMs = await ledger.clockAheadMs().catch(() => lastMs);
+    return lastMs;
+  };
 }
 
 interface HoldStats {

@@ -7,6 +7,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { bootstrapOperator } from '../capabilities/access/keys/index.ts';
 import type { Config } from '../config/settings.ts';
 import { version } from '../config/version.ts';
+import { clockWatch } from '../ledger/clock-watch.ts';
 import type { Database } from '../platform/db/database.ts';
 import { type Migration, type MigrationProgress, migrate, readMigrations } from '../platform/db/migrate.ts';
 import { openDatabase } from '../platform/db/open-database.ts';
@@ -224,6 +225,14 @@ async function serve(
     failures: writeFailures,
     log,
   });
+  const clockJob = clockWatch({
+    ledger: services.ledger,
+    log,
+    // On PostgreSQL it may concern one organization: the process stays ready for the others.
+    onChange: (isAhead) => db.engine === 'embedded' && health.set('ledger_clock_ahead', isAhead),
+  });
+  // A database that is unavailable now is not a reason to end the start: the job tries again.
+  await clockJob.runOnce().catch(() => undefined);
   await port.free();
   address = await phases
     .run('listen', () => listen(server, config.host, port.number))
@@ -232,7 +241,7 @@ async function serve(
       throw error;
     });
   health.set('starting', false);
-  const jobs = startJobs([...app.jobs, app.observeJob(backfillJob(db, migrations))], log);
+  const jobs = startJobs([...app.jobs, ...[backfillJob(db, migrations), clockJob].map(app.observeJob)], log);
   unreadable.addEventListener('abort', () => void jobs.stop());
   const url = urlOf(config.host, address.port);
   const shownUrl = localUrl(config.host, address.port);

@@ -3,6 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import pg from 'pg';
 import { freezePostgres, killPostgres } from '../support/frozen-postgres.ts';
 import type { FaultScenario, PostgresWorld } from './fault-scenario.ts';
+import { hourMs, shiftClock } from './process-faults.ts';
 
 const answersBetween = 40;
 /** All connections of the clients' processes. */
@@ -34,6 +35,11 @@ const databaseFaults: readonly FaultScenario<PostgresWorld>[] = [
         await world.admin(`SELECT pg_terminate_backend(pid) ${ofPurser}`);
       }
     },
+  },
+  {
+    // On the embedded engine the clock of the process is that of the ledger, so holds would expire.
+    name: 'a clock of a process ahead by an hour, then right',
+    inject: (world) => shiftClock(world, hourMs),
   },
   {
     name: 'statements cancelled',

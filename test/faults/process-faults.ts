@@ -6,7 +6,7 @@ import { type FaultScenario, type FaultWorld, replace } from './fault-scenario.t
 
 const answersBetween = 40;
 const shiftedClock = fileURLToPath(new URL('../support/shifted-clock.mjs', import.meta.url));
-const hourMs = 3_600_000;
+export const hourMs = 3_600_000;
 
 export const processFaults: readonly FaultScenario<FaultWorld>[] = [
   {
@@ -49,20 +49,24 @@ export const processFaults: readonly FaultScenario<FaultWorld>[] = [
   },
   {
     name: 'a clock set back by an hour',
-    async inject(world) {
-      await world.answersMore(answersBetween);
-      const shifted = { NODE_OPTIONS: `--import ${shiftedClock}`, CLOCK_SHIFT_MS: String(-hourMs) };
-      const killed = world.random.of(world.services);
-      await killed.end('SIGKILL');
-      world.services = world.services.filter((service) => service !== killed);
-      const late = await world.start(shifted);
-      world.services = [...world.services, late];
-      await world.answersMore(answersBetween);
-      await late.end('SIGTERM');
-      await replace(world, late);
-    },
+    inject: (world) => shiftClock(world, -hourMs),
   },
 ];
+
+/** Replaces a process by one with another clock, and that by one whose clock is right. */
+export async function shiftClock(world: FaultWorld, shiftMs: number): Promise<void> {
+  await world.answersMore(answersBetween);
+  const shifted = { NODE_OPTIONS: `--import ${shiftedClock}`, CLOCK_SHIFT_MS: String(shiftMs) };
+  const killed = world.random.of(world.services);
+  await killed.end('SIGKILL');
+  world.services = world.services.filter((service) => service !== killed);
+  const wrong = await world.start(shifted);
+  world.services = [...world.services, wrong];
+  await world.answersMore(answersBetween);
+  await wrong.end('SIGTERM');
+  await replace(world, wrong);
+  await world.answersMore(answersBetween);
+}
 
 async function restartAll(world: FaultWorld, signal: NodeJS.Signals): Promise<void> {
   const ended = world.services;

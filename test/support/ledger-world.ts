@@ -126,7 +126,7 @@ export interface LedgerOptions {
   readonly holdsMax?: number;
   /** Wraps the database of the ledger. */
   readonly wrap?: (db: Database) => Database;
-  /** Replaces the clock that measures rests between expiries. PostgreSQL only. */
+  /** Replaces the clock that measures rests between expiries (PostgreSQL), and lifetimes of holds ahead of the clock. */
   readonly monotonicMs?: () => number;
 }
 
@@ -153,6 +153,7 @@ export async function openLedgerOn(
         directory: join(place.dataDir, 'holds'),
         durability: 'sync',
         holdsMax,
+        ...(monotonicMs !== undefined && { monotonicMs }),
       })
     : new PostgresLedger({ ...deps, holdsMax, ...(monotonicMs !== undefined && { monotonicMs }) });
 }
@@ -306,9 +307,10 @@ export class LedgerWorld {
     }
   }
 
-  /** Closes the ledger and opens another one on the same database. */
-  async reopen(): Promise<void> {
+  /** Closes the ledger and opens another one on the same database; does something in between, if given. */
+  async reopen(between?: () => Promise<void>): Promise<void> {
     await this.#ledger.close();
+    await between?.();
     this.#ledger = await openLedgerOn(this.#db, this.#place, this.clock, this.ids, this.#options);
   }
 

@@ -10,14 +10,19 @@ import { findRecentlyBooked, reconcile } from '../../capabilities/insight/ledger
 import { type Backlog, readBacklog } from '../../capabilities/integration/webhooks/index.ts';
 import { pricesStoredAt } from '../../capabilities/spend/models/index.ts';
 import { formatUsd } from '../../kernel/money.ts';
+import { clockAheadMsMax } from '../../ledger/clock-watch.ts';
+import { aheadMsMax } from '../../ledger/holds/elapsed-lifetimes.ts';
+import { readLedgerTimes } from '../../ledger/ledger-clock.ts';
 import { inspectOrg } from '../../ledger/postgres/inspect-org.ts';
 import { counted } from '../../platform/counted.ts';
 import type { Database } from '../../platform/db/database.ts';
+import { systemClock } from '../../platform/time/clock.ts';
 import { type Check, type Finding, fail, ok, skip, warn } from './check.ts';
 import type { Deployment } from './deployment.ts';
 import type { RunningService } from './running-service.ts';
 
 export const ledgerChecks: readonly Check[] = [
+  { id: 'ledger-clock', run: checkLedgerClock },
   { id: 'holds', run: checkHolds },
   { id: 'drift', run: checkDrift },
   { id: 'prices', run: checkPrices },
@@ -38,6 +43,43 @@ async function migratedDatabase({ database }: Deployment): Promise<Database | un
     [],
   );
   return row?.name == null ? undefined : database.db;
+}
+
+/** Compares the clock with the last decision, the newest open hold and the latest posting. */
+async function checkLedgerClock(deployment: Deployment): Promise<Finding> {
+  const { config, service, engine } = deployment;
+  const db = await migratedDatabase(deployment);
+  if (db !== undefined) {
+    const { aheadMs, orgsAhead, holdsAhead, latestPostingAt } = await readLedgerTimes(
+      db,
+      config.dataDir,
+      systemClock,
+    );
+    const parts = `${counted(orgsAhead, 'organization', 'organizations')}, ${counted(holdsAhead, 'open hold', 'open holds')}`;
+    const dated = `The latest posting is dated ${latestPostingAt?.toISOString()}, and counts in the windows of that time.`;
+    return clockFinding(
+      aheadMs,
+      engine,
+      latestPostingAt === undefined ? '' : ` ${dated}`,
+      aheadMs > aheadMsMax ? ` (${parts})` : '',
+    );
+  }
+  const aheadSeconds = await service?.metric('svc_ledger_clock_ahead_seconds');
+  return aheadSeconds === undefined ? skip(notVisible) : clockFinding(aheadSeconds * 1_000, engine, '', '');
+}
+
+function clockFinding(aheadMs: number, engine: Deployment['engine'], dated: string, parts: string): Finding {
+  if (aheadMs <= aheadMsMax) {
+    return ok(`The ledger is not ahead of the clock.${dated}`);
+  }
+  const finding = `The ledger is ${(aheadMs / 1_000).toFixed(0)} s ahead of the clock${parts}: spend counts in later windows.${dated}`;
+  const stopped = engine === 'embedded' ? 'stop the service and ' : '';
+  return aheadMs > clockAheadMsMax
+    ? fail(
+        finding,
+        `If the clock is right, ${stopped}run \`purser ledger reset-clock\`; else correct the clock.`,
+      )
+    : warn(finding, 'Synchronize the clock by NTP; the ledger continues when the clock has caught up.');
 }
 
 const fullShare = 0.8;

@@ -1,6 +1,7 @@
 /** Voiding, extending and expiring holds on the embedded engine. */
 import { performance } from 'node:perf_hooks';
 import { type Database, DatabaseUnavailable } from '../../platform/db/database.ts';
+import { aheadMsMax, ElapsedLifetimes, type HoldTimes } from '../holds/elapsed-lifetimes.ts';
 import { type Hold, isPostedAtExpiry } from '../holds/hold.ts';
 import type { HoldChange } from '../holds/hold-request.ts';
 import type { OpenHold } from '../holds/org-ledger-state.ts';
@@ -16,7 +17,11 @@ export interface EmbeddedHoldEndsDependencies {
   readonly states: LedgerStates;
   readonly durable: DurableHolds;
   readonly unresolvedEnds: UnresolvedHoldEnds;
+  /** Time of the ledger, which may be ahead of the clock. */
   now(): number;
+  clockMs(): number;
+  /** Measures the lifetimes of holds that are ahead of the clock. */
+  readonly monotonicMs?: () => number;
   /** Posts the held amounts of expired holds of an org; see `EmbeddedPostings`. */
   postExpired(orgId: string, stillOpen: () => readonly Hold[]): Promise<void>;
 }
@@ -28,12 +33,16 @@ const restRatio = 3;
 /** Keeps a backlog moving under any load. */
 const restMsMax = 250;
 
+type IsDue = (open: OpenHold) => boolean;
+
 export class EmbeddedHoldEnds {
   readonly #deps: EmbeddedHoldEndsDependencies;
+  readonly #lifetimes: ElapsedLifetimes;
   #expiryTookMs = 0;
 
   constructor(deps: EmbeddedHoldEndsDependencies) {
     this.#deps = deps;
+    this.#lifetimes = new ElapsedLifetimes(deps.monotonicMs);
   }
 
   async void(orgId: string, holdId: string): Promise<HoldChange> {
@@ -43,7 +52,7 @@ export class EmbeddedHoldEnds {
       return endedOrUnknown(this.#deps.db, orgId, holdId);
     }
     this.#deps.unresolvedEnds.throwIfUnresolved([holdId]);
-    const [hold] = await this.#end([open], 'voided', Number.POSITIVE_INFINITY);
+    const [hold] = await this.#end([open], 'voided', () => true);
     this.#deps.unresolvedEnds.throwIfUnresolved([holdId]);
     return hold === undefined ? { kind: 'ended' } : { kind: 'changed', hold };
   }
@@ -54,12 +63,12 @@ export class EmbeddedHoldEnds {
    * and is late. The end is written to the database first, then memory changes, then the hold is removed from the
    * log.
    */
-  async #end(holds: readonly OpenHold[], endedAs: 'voided' | 'expired', dueMs: number): Promise<Hold[]> {
+  async #end(holds: readonly OpenHold[], endedAs: 'voided' | 'expired', isDue: IsDue): Promise<Hold[]> {
     let ending: OpenHold[] = [];
     try {
       await this.#deps.db.transaction(async (tx) => {
         setEnding(ending, false);
-        ending = holds.filter((open) => this.#canEnd(open, dueMs));
+        ending = holds.filter((open) => this.#canEnd(open, isDue));
         setEnding(ending, true);
         await insertEnds(
           tx,
@@ -78,8 +87,8 @@ export class EmbeddedHoldEnds {
     return this.#ended(ending);
   }
 
-  #canEnd(open: OpenHold, dueMs: number): boolean {
-    return this.#deps.states.isOpen(open) && !open.ending && open.hold.expiresAtMs <= dueMs;
+  #canEnd(open: OpenHold, isDue: IsDue): boolean {
+    return this.#deps.states.isOpen(open) && !open.ending && isDue(open);
   }
 
   #ended(ending: readonly OpenHold[]): Hold[] {
@@ -117,7 +126,7 @@ export class EmbeddedHoldEnds {
       return { kind: 'ended' };
     }
     const { expiresAtMs } = open.hold;
-    const hold: Hold = { ...open.hold, expiresAtMs: extendedTo(open.hold, this.#deps.now(), seconds) };
+    const hold: Hold = { ...open.hold, expiresAtMs: extendedTo(open.hold, this.#deps.clockMs(), seconds) };
     this.#deps.states.replaceHold(open, hold);
     try {
       await this.#deps.durable.add([open]);
@@ -148,40 +157,55 @@ export class EmbeddedHoldEnds {
    * one hold or org does not keep the others open. Throws the first error after all were tried.
    */
   async #expireBatch(): Promise<boolean> {
-    const nowMs = this.#deps.now();
-    const { holds: due, more } = this.#deps.states.expiries.takeDue(nowMs, expiriesPerTransaction);
+    const clockMs = this.#deps.clockMs();
+    const { holds: due, more } = this.#deps.states.expiries.takeDue(clockMs, expiriesPerTransaction);
+    const elapsed = this.#elapsed(clockMs);
+    // A hold that was extended meanwhile has another expiry.
+    const isDue = (open: OpenHold) =>
+      open.hold.expiresAtMs <= clockMs || elapsed.get(open) === open.hold.expiresAtMs;
     const released: OpenHold[] = [];
     const failures: unknown[] = [];
     const collectFailure = (error: unknown) => void failures.push(error);
-    for (const [orgId, holds] of byOrg(due)) {
-      await this.#expireOrg(orgId, holds, nowMs, released).catch(collectFailure);
+    for (const [orgId, holds] of byOrg([...due, ...elapsed.keys()])) {
+      await this.#expireOrg(orgId, holds, isDue, released).catch(collectFailure);
     }
     if (released.length > 0) {
-      await eachIfAllFail(released, (some) => this.#end(some, 'expired', nowMs)).catch(collectFailure);
+      await eachIfAllFail(released, (some) => this.#end(some, 'expired', isDue)).catch(collectFailure);
     }
-    this.#scheduleAgain(due, nowMs);
+    this.#scheduleAgain(due, clockMs);
     if (failures.length > 0) {
       throw failures[0];
     }
     return more;
   }
 
+  /** Returns holds that are ahead of the clock and whose lifetime has elapsed, with their expiries. */
+  #elapsed(clockMs: number): ReadonlyMap<OpenHold, number> {
+    const ahead = this.#deps.now() > clockMs + aheadMsMax ? this.#deps.states.openHoldsAhead(clockMs) : [];
+    const times = ahead.map((open) => ({ ...timesOf(open), open }));
+    return new Map(
+      this.#lifetimes
+        .takeElapsed(times, expiriesPerTransaction.perOrg)
+        .map(({ open, expiresAtMs }) => [open, expiresAtMs]),
+    );
+  }
+
   /** Posts the overdue holds of an org whose amount is posted. Adds the others to `released`. */
   async #expireOrg(
     orgId: string,
     holds: readonly OpenHold[],
-    nowMs: number,
+    isDue: IsDue,
     released: OpenHold[],
   ): Promise<void> {
     const { limits } = await this.#deps.states.open(orgId);
     const posted: OpenHold[] = [];
-    for (const open of holds.filter((one) => this.#canEnd(one, nowMs))) {
+    for (const open of holds.filter((one) => this.#canEnd(one, isDue))) {
       (isPostedAtExpiry(open.hold, limits.onUnsettled) ? posted : released).push(open);
     }
     if (posted.length > 0) {
       await eachIfAllFail(posted, (some) =>
         this.#deps.postExpired(orgId, () =>
-          some.filter((open) => this.#canEnd(open, nowMs)).map(({ hold }) => hold),
+          some.filter((open) => this.#canEnd(open, isDue)).map(({ hold }) => hold),
         ),
       );
     }
@@ -201,6 +225,10 @@ export class EmbeddedHoldEnds {
       }
     }
   }
+}
+
+function timesOf({ hold: { orgId, id, admittedAtMs, expiresAtMs } }: OpenHold): HoldTimes {
+  return { orgId, id, admittedAtMs, expiresAtMs };
 }
 
 /** Returns the holds by org. */

@@ -36,6 +36,7 @@ beforeEach(async () => {
   states = new LedgerStates({
     orgLimits: { get: async () => limits, peek: () => limits, set: () => undefined },
     restored: [],
+    latestPostingMs: 0,
     holdsMax: 10,
     now: () => 0,
   });

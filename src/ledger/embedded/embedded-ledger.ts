@@ -43,6 +43,7 @@ import {
 } from '../limits/limit-usage.ts';
 import { createOrgLimits, type OrgLimitsCache, readOrgLimits } from '../limits/org-limits.ts';
 import { type GroupResult, holdsOpenedBy, type PostingGroup } from '../posting.ts';
+import { findLatestPosting } from '../postings/latest-posting.ts';
 import { addCounters, type BatchDependencies } from '../postings/posting-batch.ts';
 import { DurableHolds } from './durable-holds.ts';
 import { EmbeddedHoldEnds } from './embedded-hold-ends.ts';
@@ -69,6 +70,16 @@ export interface EmbeddedLedgerOptions<Run> extends BatchDependencies<Run> {
   readonly orgLimits?: OrgLimitsCache;
   /** Called when a write to the hold log failed. */
   onHoldLogFailed?(error: unknown): void;
+  /** Measures the lifetimes of holds that are ahead of the clock. */
+  readonly monotonicMs?: () => number;
+}
+
+/** What a start reads from the database and the hold log. */
+interface StoredState {
+  readonly restored: readonly LoggedHold[];
+  /** The last persisted time of the ledger, behind which it never moves. */
+  readonly floorMs: number;
+  readonly latestPostingMs: number;
 }
 
 export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
@@ -97,7 +108,8 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
         row?.last_at?.getTime() ?? 0,
         ...restored.slice(-1).map(({ hold }) => hold.admittedAtMs),
       );
-      return new EmbeddedLedger(options, holdLog, restored, floorMs);
+      const latestPostingMs = await findLatestPosting(options.db, options.clock.now());
+      return new EmbeddedLedger(options, holdLog, { restored, floorMs, latestPostingMs });
     } catch (error) {
       holdLog.close();
       throw error;
@@ -107,8 +119,7 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
   private constructor(
     options: EmbeddedLedgerOptions<Run>,
     holdLog: HoldLog,
-    restored: readonly LoggedHold[],
-    floorMs: number,
+    { restored, floorMs, latestPostingMs }: StoredState,
   ) {
     this.#options = options;
     this.#nowMs = floorMs;
@@ -116,6 +127,7 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
     const states = new LedgerStates({
       orgLimits: options.orgLimits ?? createOrgLimits(options.db),
       restored,
+      latestPostingMs,
       holdsMax: options.holdsMax,
       now,
     });
@@ -145,6 +157,8 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
     this.#ends = new EmbeddedHoldEnds({
       db: options.db,
       ...shared,
+      clockMs: () => this.#clockMs(),
+      ...(options.monotonicMs !== undefined && { monotonicMs: options.monotonicMs }),
       postExpired: (orgId, stillOpen) => this.#postings.expire(orgId, stillOpen),
     });
     this.#increases = new EmbeddedHoldIncreases({ db: options.db, ...shared });
@@ -153,8 +167,16 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
 
   /** Returns the current time. It never runs backwards; after a restart, not behind the last posting or open hold. */
   #now(): number {
-    this.#nowMs = Math.max(this.#nowMs, this.#options.clock.now().getTime());
+    this.#nowMs = Math.max(this.#nowMs, this.#clockMs());
     return this.#nowMs;
+  }
+
+  #clockMs(): number {
+    return this.#options.clock.now().getTime();
+  }
+
+  async clockAheadMs(): Promise<number> {
+    return this.#now() - this.#clockMs();
   }
 
   hold(request: HoldRequest): Promise<HoldResult> {
@@ -393,7 +415,7 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
   }
 
   stats() {
-    const overdue = this.#states.expiries.overdue(this.#now());
+    const overdue = this.#states.expiries.overdue(this.#clockMs());
     return {
       openHolds: this.#states.openHolds.used,
       overdueHolds: overdue.holds,

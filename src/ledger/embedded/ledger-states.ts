@@ -1,6 +1,7 @@
 /** The ledger states of all orgs in memory, with indexes of their open holds by idempotency key and by expiry. */
 import { releaseReservation } from '../../kernel/admission.ts';
 import { FairShare } from '../../platform/fair-share.ts';
+import { isAhead } from '../holds/elapsed-lifetimes.ts';
 import type { Hold } from '../holds/hold.ts';
 import { OrgExpiries } from '../holds/org-expiries.ts';
 import { completeFrom, type OpenHold, OrgLedgerState } from '../holds/org-ledger-state.ts';
@@ -12,6 +13,8 @@ export interface LedgerStatesOptions {
   readonly orgLimits: OrgLimitsCache;
   /** Open holds of the previous process. */
   readonly restored: readonly LoggedHold[];
+  /** Time of the latest posting that a wrong clock has dated ahead of now; 0 if there is none. */
+  readonly latestPostingMs: number;
   /** Maximum number of open holds of all orgs. */
   readonly holdsMax: number;
   now(): number;
@@ -31,7 +34,7 @@ export class LedgerStates {
   constructor(options: LedgerStatesOptions) {
     this.#options = options;
     this.openHolds = new FairShare({ capacity: options.holdsMax });
-    this.#startedMs = completeFrom(options.now());
+    this.#startedMs = completeFrom(Math.max(options.now(), options.latestPostingMs));
     for (const { hold, location } of options.restored) {
       const open: OpenHold = {
         hold,
@@ -90,17 +93,30 @@ export class LedgerStates {
   /** Returns all open holds, also those of orgs whose state is not loaded yet. */
   allHolds(): Hold[] {
     const holds: Hold[] = [];
-    for (const { holds: ofOrg } of this.#states.values()) {
-      for (const { hold } of ofOrg.values()) {
-        holds.push(hold);
-      }
-    }
-    for (const ofOrg of this.#restored.values()) {
-      for (const { hold } of ofOrg) {
-        holds.push(hold);
-      }
+    for (const { hold } of this.#allOpen()) {
+      holds.push(hold);
     }
     return holds;
+  }
+
+  /** Returns the open holds that were admitted ahead of the clock. */
+  openHoldsAhead(clockMs: number): OpenHold[] {
+    const ahead: OpenHold[] = [];
+    for (const open of this.#allOpen()) {
+      if (isAhead(open.hold, clockMs)) {
+        ahead.push(open);
+      }
+    }
+    return ahead;
+  }
+
+  *#allOpen(): Generator<OpenHold> {
+    for (const { holds } of this.#states.values()) {
+      yield* holds.values();
+    }
+    for (const ofOrg of this.#restored.values()) {
+      yield* ofOrg;
+    }
   }
 
   isOpen(open: OpenHold): boolean {

@@ -13,6 +13,7 @@ import type { Denial } from '../../kernel/denial.ts';
 import { admitUpTo } from '../../kernel/fit.ts';
 import type { Limit } from '../../kernel/limits.ts';
 import type { Ids } from '../../platform/ids.ts';
+import { isAhead } from './elapsed-lifetimes.ts';
 import { fieldsOfCall, type Hold } from './hold.ts';
 import { holdKeyOf } from './hold-keys.ts';
 import { type AdmissionPreview, type Held, type HoldRequest, holdSecondsMax } from './hold-request.ts';
@@ -145,10 +146,14 @@ export function smallestRemaining(
   return smallest;
 }
 
-/** Returns the extended expiry: never earlier than the current one, and at most one day after the admission. */
-export function extendedTo(hold: Hold, nowMs: number, seconds: number): number {
+/**
+ * Returns the extended expiry: never earlier than the current one, and at most one day after the admission. The lifetime of a hold that is
+ * ahead of the clock is measured by elapsed time, so the extension is added to it.
+ */
+export function extendedTo(hold: Hold, clockMs: number, seconds: number): number {
   const latestMs = hold.admittedAtMs + holdSecondsMax * 1_000;
-  return Math.max(hold.expiresAtMs, Math.min(nowMs + seconds * 1_000, latestMs));
+  const fromMs = isAhead(hold, clockMs) ? hold.expiresAtMs : clockMs;
+  return Math.max(hold.expiresAtMs, Math.min(fromMs + seconds * 1_000, latestMs));
 }
 
 export function orgKeyId(orgId: string, digest: string): string {

@@ -12,6 +12,8 @@ import { agreedNow } from '../../platform/db/agreed-now.ts';
 import { type Searched, searchGroups } from '../../platform/db/citus/search-groups.ts';
 import type { Database, Queryable } from '../../platform/db/database.ts';
 import type { SharedClock } from '../../platform/time/clock.ts';
+import { aheadMsMax, ElapsedLifetimes } from '../holds/elapsed-lifetimes.ts';
+import type { DueHold } from './ledger-command.ts';
 
 export const expiriesPerTransaction = 100;
 const leaseSeconds = 5;
@@ -25,6 +27,10 @@ const restMs = { min: 10, max: 250 };
 const restMsAfterFailure = 1_000;
 /** While there are backlogs, others are searched for less often than batches run: the search reads past the backlogs. */
 const searchEveryMs = 500;
+/** Holds that are ahead of the clock are rare: while there are none, they are searched for less often. */
+const searchAheadEveryMs = 5_000;
+/** Holds ahead of the clock whose lifetimes are measured at a time; the others follow when these have ended. */
+const aheadHoldsMax = 10_000;
 
 export interface HoldExpiryOptions {
   readonly db: Database;
@@ -32,7 +38,7 @@ export interface HoldExpiryOptions {
   /** Owner of the leases. */
   readonly processId: string;
   /** Expires these holds of an org in a transaction; false if another process has the lease of the org. */
-  expire(orgId: string, holdIds: readonly string[]): Promise<boolean>;
+  expire(orgId: string, holds: readonly DueHold[]): Promise<boolean>;
   readonly monotonicMs?: () => number;
 }
 
@@ -51,10 +57,13 @@ export class HoldExpiry {
   /** Orgs whose lease this process may still have, with the time at which it lapses. */
   readonly #leases = new Map<string, number>();
   #searchedAtMs = Number.NEGATIVE_INFINITY;
+  readonly #lifetimes: ElapsedLifetimes;
+  #searchAheadAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(options: HoldExpiryOptions) {
     this.#options = options;
     this.#nowMs = options.monotonicMs ?? (() => performance.now());
+    this.#lifetimes = new ElapsedLifetimes(this.#nowMs);
   }
 
   /**
@@ -84,6 +93,11 @@ export class HoldExpiry {
       if (batch.length < expiriesPerTransaction) {
         batch.push(hold);
       }
+    }
+    for (const hold of await this.#searchElapsed(dueAt)) {
+      const batch = batches.get(hold.org_id) ?? [];
+      batches.set(hold.org_id, batch);
+      batch.push(hold);
     }
     failures.push(...(await this.#expireEach([...batches])));
     if (failures.length > 0) {
@@ -119,6 +133,31 @@ export class HoldExpiry {
     );
   }
 
+  /** Returns holds that are ahead of the clock and whose lifetime has elapsed. */
+  async #searchElapsed(dueAt: Date): Promise<OverdueRow[]> {
+    if (this.#nowMs() < this.#searchAheadAtMs) {
+      return [];
+    }
+    const { db } = this.#options;
+    const aheadOf = new Date(dueAt.getTime() + aheadMsMax);
+    const ahead = await searchGroups(
+      db,
+      () => listOrgIds(db),
+      (orgIds) => findAhead(db, aheadOf, orgIds),
+    );
+    this.#searchAheadAtMs =
+      ahead.length === 0 ? this.#nowMs() + searchAheadEveryMs : Number.NEGATIVE_INFINITY;
+    const times = ahead.map((row) => ({
+      ...row,
+      orgId: row.org_id,
+      admittedAtMs: row.admitted_at.getTime(),
+      expiresAtMs: row.expires_at.getTime(),
+    }));
+    return this.#lifetimes
+      .takeElapsed(times, expiriesPerTransaction - 1)
+      .map((row) => ({ ...row, elapsedExpiryMs: row.expiresAtMs }));
+  }
+
   /** Returns the errors of orgs that failed. */
   async #expireEach(batches: readonly (readonly [string, OverdueRow[]])[]): Promise<unknown[]> {
     const waiting = [...batches];
@@ -144,8 +183,7 @@ export class HoldExpiry {
 
   async #expire(orgId: string, holds: readonly OverdueRow[]): Promise<void> {
     const startedMs = this.#nowMs();
-    const ids = holds.map(({ id }) => id);
-    const isLeased = ids.length > 0 && (await this.#options.expire(orgId, ids));
+    const isLeased = holds.length > 0 && (await this.#options.expire(orgId, holds));
     const endedMs = this.#nowMs();
     if (isLeased) {
       this.#leases.set(orgId, endedMs + leaseSeconds * 1_000);
@@ -165,10 +203,23 @@ export class HoldExpiry {
   }
 }
 
-interface OverdueRow {
+interface OverdueRow extends DueHold {
   readonly org_id: string;
-  readonly id: string;
   readonly expires_at: Date;
+}
+
+interface AheadRow extends OverdueRow {
+  readonly admitted_at: Date;
+}
+
+/** Returns the open holds that were admitted after this time, of orgs whose time is ahead of it. */
+function findAhead(db: Queryable, aheadOf: Date, orgIds: Searched): Promise<AheadRow[]> {
+  return db.query<AheadRow>(
+    `SELECT h.org_id, h.id, h.admitted_at, h.expires_at FROM ledger_orgs o JOIN holds h ON h.org_id = o.org_id
+      WHERE o.last_at > $1 AND h.admitted_at > $1 ${orgIds === null ? '' : 'AND o.org_id = ANY($3) AND h.org_id = ANY($3)'}
+      ORDER BY h.expires_at, h.id LIMIT $2`,
+    [aheadOf, aheadHoldsMax, ...(orgIds === null ? [] : [orgIds])],
+  );
 }
 
 /** Returns the last hold of a full batch, behind which there may be more. */

@@ -19,7 +19,14 @@ export type LedgerCommand<Run> =
   | { readonly kind: 'void'; readonly holdId: string }
   | { readonly kind: 'extend'; readonly holdId: string; readonly seconds: number }
   | { readonly kind: 'increase'; readonly holdId: string; readonly increase: HoldIncrease }
-  | { readonly kind: 'expire'; readonly holdIds: readonly string[] };
+  | { readonly kind: 'expire'; readonly holds: readonly DueHold[] };
+
+/** A hold that was found to be due. */
+export interface DueHold {
+  readonly id: string;
+  /** The expiry of a hold whose lifetime has elapsed although the clock has not reached it; see `ElapsedLifetimes`. */
+  readonly elapsedExpiryMs?: number;
+}
 
 export type LedgerResult<Run> =
   | HoldResult
@@ -46,7 +53,7 @@ export function sizeOf<Run>(command: LedgerCommand<Run>): number {
     case 'import':
       return command.request.holds.length;
     case 'expire':
-      return command.holdIds.length;
+      return command.holds.length;
     default:
       return 1;
   }
@@ -61,7 +68,7 @@ export function holdIdsOf<Run>(command: LedgerCommand<Run>): readonly string[] {
     case 'post':
       return command.group.postings.flatMap(({ decisionId }) => decisionId ?? []);
     case 'expire':
-      return command.holdIds;
+      return command.holds.map(({ id }) => id);
     case 'import':
       return command.request.holds.map(({ id }) => id);
     default:

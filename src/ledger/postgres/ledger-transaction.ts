@@ -6,6 +6,7 @@ import type { OrgLimits } from '../../kernel/limits.ts';
 import { commitSettlement } from '../../kernel/settlement.ts';
 import type { Database, Transaction } from '../../platform/db/database.ts';
 import type { SharedClock } from '../../platform/time/clock.ts';
+import { aheadMsMax } from '../holds/elapsed-lifetimes.ts';
 import { type Hold, isPostedAtExpiry, restoredHold } from '../holds/hold.ts';
 import type { HoldImport, ImportedHold } from '../holds/hold-import.ts';
 import { findStoredKeys, storeKeys } from '../holds/hold-keys.ts';
@@ -22,6 +23,7 @@ import {
   writeBatch,
 } from '../postings/posting-batch.ts';
 import {
+  type DueHold,
   holdIdsOf,
   keyDigestsOf,
   type LedgerCommand,
@@ -44,12 +46,9 @@ export interface PostgresLedgerOptions<Run> extends BatchDependencies<Run> {
   readonly processes?: () => number;
   /** Id of this process among those that share the database; by default a new one. */
   readonly processId?: string;
-  /** Measures the rests between expiries. */
+  /** Measures the rests between expiries, and the lifetimes of holds that are ahead of the clock. */
   readonly monotonicMs?: () => number;
 }
-
-/** Processes on one database differ by less. More is a database whose clock was ahead, for example before a failover. */
-const aheadMsMax = 1_000;
 
 export class LedgerTransaction<Run> {
   readonly #options: PostgresLedgerOptions<Run>;
@@ -107,7 +106,10 @@ export class LedgerTransaction<Run> {
     for (const { orgId, commands, changes } of works) {
       for (const [index, one] of commands.entries()) {
         if (one.kind !== 'post') {
-          (results.get(orgId) as LedgerResult<Run>[])[index] = await this.#execute(changes, one, nowMs);
+          (results.get(orgId) as LedgerResult<Run>[])[index] = await this.#execute(changes, one, {
+            nowMs,
+            clockMs,
+          });
         }
       }
     }
@@ -158,7 +160,7 @@ export class LedgerTransaction<Run> {
   async #execute(
     changes: OrgChanges,
     command: Exclude<LedgerCommand<Run>, { kind: 'post' }>,
-    nowMs: number,
+    { nowMs, clockMs }: { readonly nowMs: number; readonly clockMs: number },
   ): Promise<LedgerResult<Run>> {
     switch (command.kind) {
       case 'hold':
@@ -171,7 +173,7 @@ export class LedgerTransaction<Run> {
         return this.#void(changes, command.holdId, nowMs);
       case 'extend':
         return (
-          changes.extend(command.holdId, command.seconds, nowMs) ??
+          changes.extend(command.holdId, command.seconds, clockMs) ??
           endedOrUnknown(this.#tx, changes.orgId, command.holdId)
         );
       case 'increase':
@@ -180,7 +182,7 @@ export class LedgerTransaction<Run> {
           endedOrUnknown(this.#tx, changes.orgId, command.holdId)
         );
       case 'expire':
-        await this.#expire(changes, command.holdIds, nowMs);
+        await this.#expire(changes, command.holds, nowMs);
         return undefined;
     }
   }
@@ -208,11 +210,14 @@ export class LedgerTransaction<Run> {
   }
 
   /** Releases the holds that are overdue, or posts their held amounts if the org wants that. */
-  async #expire(changes: OrgChanges, holdIds: readonly string[], nowMs: number): Promise<void> {
+  async #expire(changes: OrgChanges, holds: readonly DueHold[], nowMs: number): Promise<void> {
     const { orgId, orgState } = changes;
-    const due = holdIds
-      .flatMap((id) => orgState.holds.get(id)?.hold ?? [])
-      .filter(({ expiresAtMs }) => expiresAtMs <= nowMs);
+    const due = holds.flatMap(({ id, elapsedExpiryMs }) => {
+      const hold = orgState.holds.get(id)?.hold;
+      return hold !== undefined && (hold.expiresAtMs <= nowMs || hold.expiresAtMs === elapsedExpiryMs)
+        ? hold
+        : [];
+    });
     const { onUnsettled } = orgState.limits;
     const posted = due.filter((hold) => isPostedAtExpiry(hold, onUnsettled));
     const released = due.filter((hold) => !isPostedAtExpiry(hold, onUnsettled));

@@ -113,12 +113,12 @@ export class OrgChanges {
   }
 
   /** Returns undefined if the hold is not open. */
-  extend(holdId: string, seconds: number, nowMs: number): HoldChange | undefined {
+  extend(holdId: string, seconds: number, clockMs: number): HoldChange | undefined {
     const open = this.orgState.holds.get(holdId);
     if (open === undefined) {
       return undefined;
     }
-    open.hold = { ...open.hold, expiresAtMs: extendedTo(open.hold, nowMs, seconds) };
+    open.hold = { ...open.hold, expiresAtMs: extendedTo(open.hold, clockMs, seconds) };
     this.changeHold(open.hold);
     return { kind: 'changed', hold: open.hold };
   }

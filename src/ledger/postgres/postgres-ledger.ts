@@ -42,7 +42,7 @@ import { eachIfAllFail } from '../postings/each-if-all-fail.ts';
 import { NewRunsAssumption } from '../postings/new-runs-assumption.ts';
 import { HoldExpiry, leaseExpiry } from './hold-expiry.ts';
 import { inspectOrg } from './inspect-org.ts';
-import type { LedgerCommand, LedgerResult } from './ledger-command.ts';
+import type { DueHold, LedgerCommand, LedgerResult } from './ledger-command.ts';
 import { LedgerTransaction, type PostgresLedgerOptions } from './ledger-transaction.ts';
 import { type LockedOrg, lockFreeOrgs, lockOrg, lockOrgs } from './lock-orgs.ts';
 import { OpenHoldRoom } from './open-hold-room.ts';
@@ -85,9 +85,9 @@ export class PostgresLedger<Run = unknown> implements Ledger<Run> {
       clock,
       processId,
       ...(monotonicMs !== undefined && { monotonicMs }),
-      expire: async (orgId, holdIds) => {
+      expire: async (orgId, holds) => {
         let isLeased = false;
-        await eachIfAllFail(holdIds, async (some) => {
+        await eachIfAllFail(holds, async (some) => {
           isLeased = await this.#expire(orgId, some, processId);
         });
         return isLeased;
@@ -261,6 +261,16 @@ export class PostgresLedger<Run = unknown> implements Ledger<Run> {
     return { openHolds: 0, overdueHolds: 0, oldestOverdueMs: 0, waiting: this.#queues.waiting };
   }
 
+  async clockAheadMs(): Promise<number> {
+    const { db, clock } = this.#options;
+    const [row] = await db.query<{ last_at: Date | null }>(
+      'SELECT max(last_at) AS last_at FROM ledger_orgs',
+      [],
+    );
+    const clockMs = (await agreedNow(db, clock)).getTime();
+    return Math.max(0, (row?.last_at?.getTime() ?? 0) - clockMs);
+  }
+
   /** Queued commands are finished before the server stops, so only the leases remain; without them they lapse. */
   async close(): Promise<void> {
     await this.#expiry.close().catch(() => undefined);
@@ -271,13 +281,13 @@ export class PostgresLedger<Run = unknown> implements Ledger<Run> {
   }
 
   /** A transaction of its own: decisions that share it would wait for the expiry. */
-  #expire(orgId: string, holdIds: readonly string[], processId: string): Promise<boolean> {
+  #expire(orgId: string, holds: readonly DueHold[], processId: string): Promise<boolean> {
     return this.#options.db.transaction(async (tx) => {
       const isLeased = await leaseExpiry(tx, orgId, processId);
       if (isLeased) {
         await new LedgerTransaction(this.#options, this.#orgLimits, tx).run(
           async () => [await lockOrg(tx, orgId)],
-          [{ orgId, commands: [{ kind: 'expire', holdIds }] }],
+          [{ orgId, commands: [{ kind: 'expire', holds }] }],
         );
       }
       return isLeased;

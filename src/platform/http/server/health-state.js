@@ -17,6 +17,7 @@ export const unreadyReasons = /** @type {const} */ ([
   'draining',
   'database_not_writable',
   'data_directory_not_writable',
+  'ledger_clock_ahead',
 ]);
 
 /** @typedef {typeof unreadyReasons[number]} UnreadyReason */

@@ -1,0 +1,39 @@
+/** Watches whether the time of the ledger is ahead of the clock, because that was wrong before. */
+import type { Job } from '../platform/jobs/jobs.ts';
+import type { Log } from '../platform/log.ts';
+import type { Ledger } from './ledger.ts';
+
+/** A ledger that is ahead by more counts decisions in windows that have not begun. Smaller steps of a clock pass by themselves. */
+export const clockAheadMsMax = 60_000;
+
+export interface ClockWatchDependencies {
+  readonly ledger: Pick<Ledger, 'clockAheadMs'>;
+  readonly log: Log;
+  /** Called when the ledger has become, or is no longer, ahead by more than `clockAheadMsMax`. */
+  onChange(isAhead: boolean): void;
+}
+
+export function clockWatch({ ledger, log, onChange }: ClockWatchDependencies): Job {
+  let wasAhead = false;
+  return {
+    id: 'watch-ledger-clock',
+    everyMs: 5_000,
+    async runOnce() {
+      const aheadMs = await ledger.clockAheadMs();
+      const isAhead = aheadMs > clockAheadMsMax;
+      if (isAhead !== wasAhead) {
+        wasAhead = isAhead;
+        if (isAhead) {
+          log.error(
+            { aheadSeconds: Math.round(aheadMs / 1_000) },
+            'the ledger is ahead of the clock: correct the clock, or run `purser ledger reset-clock`',
+          );
+        } else {
+          log.info('the ledger is no longer ahead of the clock');
+        }
+        onChange(isAhead);
+      }
+      return false;
+    },
+  };
+}

@@ -1,0 +1,24 @@
+/** Admits an open hold again at another time, after a wrong clock has dated its admission ahead of now. */
+import { applicableCounters } from '../../kernel/admission.ts';
+import type { OrgLimits } from '../../kernel/limits.ts';
+import type { Hold } from './hold.ts';
+
+export interface ClockReset {
+  /** Orgs whose time was set back to the clock. */
+  readonly orgs: number;
+  /** Open holds that were admitted again. */
+  readonly holds: number;
+}
+
+/**
+ * Returns the hold with its whole lifetime ahead of it. It reserves in the windows of the new time, whatever their limits have left: it
+ * was admitted before.
+ */
+export function readmitHold(hold: Hold, limits: OrgLimits, atMs: number): Hold {
+  return {
+    ...hold,
+    admittedAtMs: atMs,
+    expiresAtMs: atMs + (hold.expiresAtMs - hold.admittedAtMs),
+    shares: applicableCounters(limits, hold.scope, atMs, hold.surface).shares,
+  };
+}
