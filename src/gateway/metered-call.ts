@@ -28,6 +28,7 @@ import { readAll } from './forward/read-all.ts';
 import type { GatewayContext, OngoingCall } from './gateway-context.ts';
 import { coversOutput, outputCap } from './hold-coverage.ts';
 import { scoreBoundOf } from './output-score.ts';
+import { isLabel } from './parse-call.ts';
 import { addsUsageChunk, attemptCost, bodyOf, inputBoundOf } from './plan-call.ts';
 import type { SettledCall, Settlement } from './settle/settlements.ts';
 import { createOpenStream } from './stream/create-open-stream.ts';
@@ -239,6 +240,7 @@ export class CallInProgress implements OngoingCall {
           // Stated with the hold, so that it must not be left out here.
           ...(plan.service.charged.cache_write_1h_tokens !== undefined && { cache_write_1h_tokens: 0 }),
           ...fields,
+          ...servedModelOf(outcome, plan.model),
           ...(attempts !== undefined && { attempts }),
           // Zero tokens would be taken for missing usage, and posted at the held amount.
           ...(isFree && { cost_usd: '0' }),
@@ -336,6 +338,7 @@ export class CallInProgress implements OngoingCall {
       toolCalls: received.toolCalls,
       isAccepted,
       responseId: received.responseId,
+      servedModel: received.servedModel,
     });
     if (!isWhole) {
       throw this.#isStopping
@@ -402,6 +405,11 @@ export class CallInProgress implements OngoingCall {
       silentMsMax: timeouts.idleMs + silenceMarginMs,
     };
   }
+}
+
+/** Returns the field of the run for a response that names another model than the call. A name that cannot be stored is left out. */
+function servedModelOf({ servedModel: name }: CallOutcome, called: string): { served_model?: string } {
+  return name === undefined || name === called || !isLabel(name) ? {} : { served_model: name };
 }
 
 const nothingReceived = {

@@ -107,7 +107,7 @@ export function endUserOf({ shape, body }: ParsedCall): string | undefined {
 }
 
 /** Other texts can neither be stored nor be limited. */
-function isLabel(value: unknown): value is string {
+export function isLabel(value: unknown): value is string {
   return typeof value === 'string' && value !== '' && value.length <= modelMax && isStorable(value);
 }
 

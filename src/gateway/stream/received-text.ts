@@ -1,6 +1,7 @@
 /** Reads the usage of a response that was received as a whole: JSON, or the events of a stream that was not announced as one. */
 import {
   type CallUsage,
+  modelIn,
   responseIdOf,
   type ServerTools,
   type Shape,
@@ -18,6 +19,8 @@ export interface ReceivedText {
   /** Bytes of the output. */
   readonly outputBytes: number;
   readonly responseId: string | undefined;
+  /** The model that the response names. */
+  readonly servedModel: string | undefined;
   /** Calls of tools of the provider, by unit. */
   readonly toolCalls: ServerTools;
 }
@@ -34,8 +37,8 @@ function ofEvents(shape: Shape, text: string, choices: number): ReceivedText {
   for (const event of text.split(/(?:\r\n|\r|\n){2}/)) {
     usage.read(dataOf(eventOf(noBytes, event)));
   }
-  const { isFinal, outputBound, responseId, toolCalls } = usage;
-  return { usage: usage.usage(), isFinal, outputBytes: outputBound, responseId, toolCalls };
+  const { isFinal, outputBound, responseId, servedModel, toolCalls } = usage;
+  return { usage: usage.usage(), isFinal, outputBytes: outputBound, responseId, servedModel, toolCalls };
 }
 
 const noBytes = Buffer.alloc(0);
@@ -48,6 +51,7 @@ function ofJson(shape: Shape, answer: Fields): ReceivedText {
     // Only counted if the usage is unknown.
     outputBytes: usage === undefined ? boundOfText(outputIn(shape, answer), bytesOf) : 0,
     responseId: responseIdOf(answer),
+    servedModel: modelIn(answer),
     toolCalls: callsIn(outputIn(shape, answer)),
   };
 }

@@ -20,6 +20,7 @@ export function streamOutcome(end: StreamEnd, usage: StreamUsage, isBounded: boo
     isAccepted: true,
     isTruncated: end === 'truncated',
     responseId: usage.responseId,
+    servedModel: usage.servedModel,
   };
 }
 

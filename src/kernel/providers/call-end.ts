@@ -34,6 +34,8 @@ export interface CallOutcome {
   readonly isTruncated?: boolean;
   /** The provider's id of the response, if it sent one. */
   readonly responseId?: string | undefined;
+  /** The model that the response names, if it names one. */
+  readonly servedModel?: string | undefined;
 }
 
 /** Upper bounds of what may be charged as input. */

@@ -316,6 +316,11 @@ export function responseIdOf({ id }: Fields): string | undefined {
   return typeof id === 'string' ? id : undefined;
 }
 
+/** Returns the model that a response or a chunk of it names. Azure's first chunk names none. */
+export function modelIn({ model }: Fields): string | undefined {
+  return typeof model === 'string' && model !== '' ? model : undefined;
+}
+
 export function isCount(value: unknown): value is number {
   return typeof value === 'number' && value >= 0 && value <= countMax;
 }

@@ -4,6 +4,7 @@ import {
   isCount,
   type MessagesCounts,
   messagesCounts,
+  modelIn,
   responseIdOf,
   type ServerTools,
   type Shape,
@@ -43,6 +44,8 @@ export interface StreamUsage {
   readonly hasFailed: boolean;
   /** The provider's id of the response; undefined if it sent none yet. */
   readonly responseId: string | undefined;
+  /** The model that the response names; undefined if it has named none yet. */
+  readonly servedModel: string | undefined;
   /** An upper bound of the tokens in the output so far that can be seen. */
   readonly outputBound: number;
   /** True if the response names a model that does not show its reasoning, whatever name the request has used for it. */
@@ -84,11 +87,11 @@ abstract class StreamReader implements StreamUsage {
   toolCalls: ServerTools = {};
   hasFailed = false;
   responseId: string | undefined;
+  servedModel: string | undefined;
   protected readonly boundOf: OutputBound;
   #bound = 0;
   /** The output that was received when usage was reported last. */
   #reportedBound = 0;
-  #isReasoningHidden: boolean | undefined;
 
   constructor(boundOf: OutputBound) {
     this.boundOf = boundOf;
@@ -107,12 +110,12 @@ abstract class StreamReader implements StreamUsage {
   }
 
   get isReasoningHidden(): boolean {
-    return this.#isReasoningHidden === true;
+    return this.servedModel !== undefined && hidesReasoning(this.servedModel);
   }
 
   protected readResponse(response: Fields): void {
     this.responseId ??= responseIdOf(response);
-    this.#isReasoningHidden ??= isHiddenIn(response.model);
+    this.servedModel ??= modelIn(response);
   }
 
   protected markReported(): void {
@@ -288,10 +291,6 @@ function largerUsage(reported: CallUsage, before: CallUsage | undefined): CallUs
 
 function tokensOf({ inputTokens, outputTokens }: CallUsage): number {
   return inputTokens + outputTokens;
-}
-
-function isHiddenIn(model: unknown): boolean | undefined {
-  return typeof model === 'string' ? hidesReasoning(model) : undefined;
 }
 
 /** Returns the bound of all text in a value, at any depth: text, reasoning, names and arguments of tools. */

@@ -66,6 +66,11 @@ export async function findSettledPrice(
   served: string,
   decided: Decided,
 ): Promise<RunPrice | undefined> {
+  const inForce = prices.find(orgId, served, decided.admittedAtMs);
+  // Most responses name a dated version of the decided model: no version needs to be searched for.
+  if (!(inForce instanceof Promise) && inForce !== undefined && inForce.versionId === decided.priceVersion) {
+    return inForce;
+  }
   const priceOf = async (name: string): Promise<PriceInForce | undefined> => {
     const held = decided.priceVersion ? await prices.version(orgId, name, decided.priceVersion) : undefined;
     if (held !== undefined && name === decided.model) {
