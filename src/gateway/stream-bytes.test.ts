@@ -85,7 +85,14 @@ const shapes: readonly Shape[] = [
   ...texts.map((shape) => ({
     ...shape,
     name: `${shape.name}, tool`,
-    body: { ...shape.body, tools: [{ type: 'function', name: 'lookup', function: { name: 'lookup' } }] },
+    body: {
+      ...shape.body,
+      tools: [
+        shape.name === 'messages'
+          ? { name: 'lookup', input_schema: { type: 'object' } }
+          : { type: 'function', name: 'lookup', function: { name: 'lookup' } },
+      ],
+    },
   })),
 ];
 

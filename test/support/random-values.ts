@@ -63,6 +63,8 @@ const times = [
   '2030-01-01T00:00:00.123456789012345678901234567890Z',
 ];
 
+const dates = ['2026-11-15', '2028-02-29', '2030-12-31', '2026-02-30', '2026-13-01', '0000-00-00'];
+
 const amounts = fc.oneof(
   { weight: 9, arbitrary: fc.constantFrom('0', '1', '0.000000001', '12.5', '8999999999.999999999') },
   { weight: 1, arbitrary: fc.constantFrom('-1', '1e3', '9000000000', '1.0000000001') },
@@ -243,6 +245,9 @@ function validText(schema: JsonSchema, name: string): fc.Arbitrary<string> {
         .map((d) => d.toISOString()),
       fc.constantFrom(...times),
     );
+  }
+  if (schema.format === 'date') {
+    return fc.constantFrom(...dates);
   }
   if (schema.format === 'usd') {
     return amounts;

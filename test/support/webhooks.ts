@@ -2,6 +2,7 @@
  * Webhooks under the control of a test: deliveries are sent only on request, and the test can wait until all are
  * recorded.
  */
+import { randomUUID } from 'node:crypto';
 import { createChatMessages, createMessages } from '../../src/capabilities/integration/alerts/index.ts';
 import {
   createDispatcher,
@@ -16,6 +17,8 @@ import { noFaults } from '../../src/platform/faults.ts';
 import { createIds } from '../../src/platform/ids.ts';
 import { createLog } from '../../src/platform/log.ts';
 import type { TestOrg, World } from '../harness.ts';
+
+const markChannel = 'test_marks';
 
 export interface Webhooks {
   /** Queues events for their subscriptions, sends the due deliveries, and waits until their outcomes are stored. */
@@ -72,6 +75,16 @@ export function controlWebhooks(
     }),
   });
   const room = new WaitingRoom();
+  const marks = new Map<string, () => void>();
+  db.listen(markChannel, (mark) => marks.get(mark ?? '')?.());
+  /** Waits until notifications that were sent before have arrived: a late one would start another round of deliveries. */
+  async function notificationsReceived(): Promise<void> {
+    const mark = randomUUID();
+    const received = new Promise<void>((resolve) => marks.set(mark, resolve));
+    await db.transaction((tx) => tx.notify(markChannel, mark));
+    await received;
+    marks.delete(mark);
+  }
   async function begin(): Promise<void> {
     while (await fanOut({ db, clock, ids, room })) {
       // Continue with the next batch.
@@ -83,6 +96,7 @@ export function controlWebhooks(
     idle: () => dispatcher.idle(),
     stop: () => dispatcher.stop(),
     async deliver() {
+      await notificationsReceived();
       // A queue whose lease is just being released cannot be claimed yet.
       await dispatcher.idle();
       await begin();
