@@ -89,8 +89,8 @@ const gatewayUnderLoad = ['src/gateway/expected-holds.test.ts', 'test/e2e/gatewa
 const faultTable = 'test/faults/fault-table.test.ts';
 /**
  * The gateway and the client package in front of a whole service. The gateway takes and settles holds through `Ledger`; its files that
- * are about the ends of holds run on both engines: `choices`, `failures`, `idempotent-calls`, `in-progress`, `outage`, `parallel-streams`,
- * `stopping`.
+ * are about the ends of holds, or about what processes share, run on both engines: `choices`, `failures`, `idempotent-calls`, `in-progress`,
+ * `outage`, `parallel-streams`, `stopping`, `stored-responses`.
  */
 const gatewayOfOneEngine = [
   'src/gateway/{admission,azure,breaker,calls,calls-in-progress,client-matrix,client-snippets,content,stream-bytes,stream-endings,unknown-usage}.test.ts',
@@ -134,7 +134,7 @@ const citus = 'test/citus/**/*.test.ts';
 const onPostgres = [
   'src/{capabilities,edge,ledger,platform/db}/**/*.test.ts',
   'src/platform/rates/{conformance,postgres-rate-limiter}.test.ts',
-  'src/gateway/{choices,failures,idempotent-calls,in-progress,outage,parallel-streams,stopping}.test.ts',
+  'src/gateway/{choices,failures,idempotent-calls,in-progress,outage,parallel-streams,stopping,stored-responses}.test.ts',
   ...gatewayOfOneEngine,
   'test/{contract,e2e}/**/*.test.ts',
 ];

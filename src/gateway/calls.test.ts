@@ -133,9 +133,10 @@ test('responses and embeddings are metered', async () => {
 });
 
 test('stored responses, counting of tokens, models and the root are served without a hold', async () => {
+  const id = await storedResponse();
   const before = (await gateway.runs()).length;
-  expect(await openai.responses.retrieve('resp_1')).toMatchObject({ id: 'resp_1' });
-  expect(gateway.provider.requests[0]?.url).toBe('/v1/responses/resp_1');
+  expect(await openai.responses.retrieve(id)).toMatchObject({ id });
+  expect(gateway.provider.requests[1]?.url).toBe(`/v1/responses/${id}`);
   const counted = await anthropic.messages.countTokens({ model: 'claude-test', messages });
   expect(counted.input_tokens).toBeGreaterThan(0);
   const models = await openai.models.list();
@@ -146,7 +147,15 @@ test('stored responses, counting of tokens, models and the root are served witho
   expect((await gateway.runs()).length).toBe(before);
 });
 
+async function storedResponse(): Promise<string> {
+  gateway.provider.responseId = 'that-the-provider-stores';
+  const { id } = await openai.responses.create({ model: 'gpt-test', input: 'hello' });
+  gateway.provider.responseId = '1';
+  return id;
+}
+
 test('a stored response is found at any connection, also behind one that cannot say', async () => {
+  const id = await storedResponse();
   const usual = gateway.connections;
   gateway.connections = ['con_1', 'con_2', 'con_3'].map((id) =>
     connectionTo(gateway.provider.url, 'openai', { id, name: id }),
@@ -159,11 +168,11 @@ test('a stored response is found at any connection, also behind one that cannot 
     };
   };
   answers(404, 401);
-  expect(await openai.responses.retrieve('resp_1')).toMatchObject({ id: 'resp_1' });
+  expect(await openai.responses.retrieve(id)).toMatchObject({ id });
   answers(404, 401, 404);
-  await expect(openai.responses.retrieve('resp_1')).rejects.toMatchObject({ status: 502 });
+  await expect(openai.responses.retrieve(id)).rejects.toMatchObject({ status: 502 });
   answers(404, 404, 404);
-  await expect(openai.responses.retrieve('resp_1')).rejects.toMatchObject({ status: 404 });
+  await expect(openai.responses.retrieve(id)).rejects.toMatchObject({ status: 404 });
   gateway.provider.fault = undefined;
   gateway.connections = usual;
 });

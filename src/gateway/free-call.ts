@@ -26,6 +26,9 @@ export async function forwardFree(
   { request, operation, caller, bodyBytesMax }: FreeCall,
 ): Promise<Reply | StreamedReply> {
   const { tenantId } = caller;
+  if (operation.kind === 'stored-response') {
+    await context.storedResponses.requireOwn(caller, operation.responseId);
+  }
   const body = request.method === 'POST' ? await request.readBody(bodyBytesMax, tenantId) : undefined;
   const model = operation.kind === 'free' && body !== undefined ? parseObject(body).model : undefined;
   if (operation.kind === 'free' && typeof model !== 'string') {

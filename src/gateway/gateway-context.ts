@@ -6,6 +6,7 @@ import type { ProviderClient } from './forward/provider-client.ts';
 import type { GatewayMetrics } from './gateway-metrics.ts';
 import type { HoldCoverage, IncreaseHold } from './hold-coverage.ts';
 import type { Settlements } from './settle/settlements.ts';
+import type { StoredResponses } from './stored-responses.ts';
 import type { Turns } from './turns.ts';
 import type { OutputHistory } from './usage/output-history.ts';
 
@@ -24,6 +25,7 @@ export interface GatewayContext {
   /** Turns of calls that start or end while others stream. */
   readonly turns: Turns;
   readonly increaseHold: IncreaseHold;
+  readonly storedResponses: StoredResponses;
 }
 
 /** A call in progress. */

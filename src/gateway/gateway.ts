@@ -33,6 +33,7 @@ import { dialectOf, type Operation, operationOf, prefixes } from './operations.t
 import { parseCall } from './parse-call.ts';
 import { createAbandonedHolds } from './settle/abandoned-holds.ts';
 import { createSettlements } from './settle/settlements.ts';
+import { createStoredResponses } from './stored-responses.ts';
 import { Turns } from './turns.ts';
 import { createOutputHistory } from './usage/output-history.ts';
 
@@ -92,6 +93,7 @@ export function createGateway(deps: GatewayDependencies): Gateway {
   const learned = createLearnedCounts(deps.learned, log);
   const ratios = createTokenRatios(learned);
   const settlements = createSettlements(deps);
+  const storedResponses = createStoredResponses(deps.runs.db, settlements);
   const metrics = createGatewayMetrics();
   const outputs = createOutputHistory(learned);
   const context: GatewayContext = {
@@ -106,6 +108,7 @@ export function createGateway(deps: GatewayDependencies): Gateway {
     responseBytesMax: limits.bodyBytesMax,
     coverage: createHoldCoverage(deps.increaseHold),
     increaseHold: deps.increaseHold,
+    storedResponses,
     turns: new Turns(callsPerTurn),
   };
   const abandoned = createAbandonedHolds(deps.runs, deps.clock);
@@ -174,6 +177,9 @@ export function createGateway(deps: GatewayDependencies): Gateway {
       }
       const call = parseCall(operation.shape, body, operation.deployment);
       subject = { model: call.model, ...headers.attribution };
+      if (operation.shape === 'responses') {
+        await storedResponses.requireOwnPrevious(caller, call.body);
+      }
       const { idempotencyKey } = headers;
       const key =
         idempotencyKey === undefined

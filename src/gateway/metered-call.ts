@@ -211,8 +211,8 @@ export class CallInProgress implements OngoingCall {
   }
 
   async #settleNow(outcome: CallOutcome): Promise<SettledCall> {
-    const { plan, admitted, caller, attribution, request, startedMs, release } = this.#given;
-    const { settlements, ratios, outputs, inProgress } = this.#context;
+    const { plan, operation, admitted, caller, attribution, request, startedMs, release } = this.#given;
+    const { settlements, storedResponses, ratios, outputs, inProgress } = this.#context;
     const { settled, toolNanos } = this.#usageOf(outcome);
     const { fields, attempts, isFree, marks } = settled;
     if (outcome.isFinal && outcome.usage !== undefined) {
@@ -221,6 +221,11 @@ export class CallInProgress implements OngoingCall {
       if (!plan.input.hasUnseen && plan.input.imageTokens === 0) {
         ratios.learn(subject, plan.input, outcome.usage.inputTokens);
       }
+    }
+    const { responseId: named } = outcome;
+    const responseId = named !== undefined && isResponseId(named) ? named : undefined;
+    if (responseId !== undefined && operation.shape === 'responses') {
+      storedResponses.add(caller, responseId);
     }
     try {
       const settlement: Settlement = {
@@ -248,8 +253,7 @@ export class CallInProgress implements OngoingCall {
         },
         marks,
         ...(toolNanos > 0n && { toolUsd: formatUsd(toolNanos) }),
-        ...(outcome.responseId !== undefined &&
-          isResponseId(outcome.responseId) && { responseId: outcome.responseId }),
+        ...(responseId !== undefined && { responseId }),
         ...(isFree && toolNanos === 0n && outcome.status !== 'succeeded' && { releasesKey: true }),
       };
       return await settlements.settle(settlement, admitted.heldNanos);

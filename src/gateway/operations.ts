@@ -21,7 +21,7 @@ export type Operation = Target &
     /** Forwarded without a hold, because providers do not charge for it. The model is in the body. */
     | { readonly kind: 'free'; readonly providerPath: string }
     /** Reads, deletes or cancels a stored response, whose connection is not known. */
-    | { readonly kind: 'stored-response'; readonly providerPath: string }
+    | { readonly kind: 'stored-response'; readonly providerPath: string; readonly responseId: string }
     | { readonly kind: 'models' }
     | { readonly kind: 'root' }
   );
@@ -144,7 +144,7 @@ function versionedOpenAi(verb: string, rest: readonly string[], target: Target):
     (action === undefined && (verb === 'GET' || verb === 'DELETE')) ||
     (action === 'cancel' && verb === 'POST');
   return isResponse && isServed
-    ? { ...target, kind: 'stored-response', providerPath: `/${path}` }
+    ? { ...target, kind: 'stored-response', providerPath: `/${path}`, responseId: id }
     : undefined;
 }
 

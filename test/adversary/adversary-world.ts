@@ -65,6 +65,11 @@ export async function createAdversaryWorld(): Promise<AdversaryWorld> {
     connectionTo(provider.url, 'anthropic'),
     connectionTo(provider.url, 'openai_compatible', { name: compatibleName, id: 'con_compatible' }),
   ];
+  // The calls continue this response, so the caller must have created it.
+  await gateway.world.db.query(
+    `INSERT INTO run_responses (org_id, response_id, run_id, recorded_at, key_id) VALUES ($1, 'resp_1', 'run_1', now(), 'key_1')`,
+    [gateway.org.id],
+  );
   const agent = new Agent({ keepAlive: true });
 
   async function heldNanos(): Promise<bigint> {

@@ -8,7 +8,7 @@ export { createLatencies } from './latencies.ts';
 export { lastRuns } from './past-runs.ts';
 export { type RunDraft, readPaid, writeRuns } from './queries.ts';
 export { type RecordedRun, type ReportedRun, recordRuns } from './record-runs.ts';
-export { expiredResponsesJob, isResponseId } from './responses.ts';
+export { expiredResponsesJob, findResponseOwner, isResponseId, type ResponseOwner } from './responses.ts';
 export { type RunRouteDependencies, runRoutes } from './routes.ts';
 export { createRunDigest } from './run-digest.ts';
 export { type CompleteRun, type CreateRun, finishedStatuses } from './schema.ts';

@@ -18,28 +18,55 @@ export function isResponseId(id: string): boolean {
   return id.length >= responseIdMin && id.length <= responseIdMax && isStorable(id);
 }
 
-/** Keeps the responses of runs. One that another run has stays with that run. */
+/** Who a response of a call through the gateway belongs to: the member of the key that called it, else everyone in the organization. */
+export interface ResponseOwner {
+  readonly keyId: string;
+  readonly memberId: string | null;
+}
+
+/**
+ * Keeps the responses of runs. One that another run has stays with that run. Only calls through the gateway have an owner: anybody may
+ * report any id by telemetry.
+ */
 export async function insertResponses(
   tx: Transaction,
-  posted: readonly Posted<{ readonly response_id?: string | undefined }>[],
+  posted: readonly Posted<{ readonly response_id?: string | undefined; readonly key_id: string }>[],
 ): Promise<void> {
   const named = posted.filter(({ posting }) => posting.run.response_id != null);
   if (named.length === 0) {
     return;
   }
   await tx.unanswered.query(
-    `INSERT INTO run_responses (org_id, response_id, run_id, recorded_at)
-     SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::timestamptz[])
-         AS given(org_id, response_id, run_id, recorded_at)
-      ORDER BY org_id, response_id
-     ON CONFLICT (org_id, response_id) DO NOTHING`,
+    `INSERT INTO run_responses AS there (org_id, response_id, run_id, recorded_at, key_id, member_id)
+     SELECT DISTINCT ON (org_id, response_id) *
+       FROM unnest($1::text[], $2::text[], $3::text[], $4::timestamptz[], $5::text[], $6::text[])
+         AS given(org_id, response_id, run_id, recorded_at, key_id, member_id)
+      ORDER BY org_id, response_id, key_id
+     ON CONFLICT (org_id, response_id) DO UPDATE SET key_id = excluded.key_id, member_id = excluded.member_id
+      WHERE there.key_id IS NULL AND excluded.key_id IS NOT NULL`,
     [
       named.map(({ orgId }) => orgId),
       named.map(({ posting }) => posting.run.response_id),
       named.map(({ posting }) => posting.runId),
       named.map(({ postedAtMs }) => new Date(postedAtMs)),
+      named.map(({ posting: { kind, run } }) => (kind === 'record' ? null : run.key_id)),
+      named.map(({ posting: { kind }, scope }) => (kind === 'record' ? null : scope.member_id)),
     ],
   );
+}
+
+/** Returns undefined for a response that was not created by a call through the gateway, or too long ago. */
+export async function findResponseOwner(
+  db: Queryable,
+  orgId: string,
+  responseId: string,
+): Promise<ResponseOwner | undefined> {
+  const [row] = await db.query<{ readonly key_id: string; readonly member_id: string | null }>(
+    `SELECT key_id, member_id FROM run_responses
+      WHERE org_id = $1 AND response_id = $2 AND key_id IS NOT NULL`,
+    [orgId, responseId],
+  );
+  return row && { keyId: row.key_id, memberId: row.member_id };
 }
 
 /** Returns the ids of responses that other runs than the given ones were recorded for. */

@@ -1,0 +1,111 @@
+/**
+ * Responses that providers store belong to the member of the key that created them, or to the organization if the key has no member. At the provider
+ * all callers share an account, so a response is only read, deleted or continued for a caller whom it belongs to.
+ */
+import { setTimeout as pause } from 'node:timers/promises';
+import { findResponseOwner, type ResponseOwner } from '../capabilities/spend/runs/index.ts';
+import type { Fields } from '../kernel/providers/fields.ts';
+import type { Queryable } from '../platform/db/database.ts';
+import { type Caller, outranks } from '../platform/http/routes/access.ts';
+import { GatewayError } from './errors/dialect-errors.ts';
+import { isLabel } from './parse-call.ts';
+import type { Settlements } from './settle/settlements.ts';
+
+export interface StoredResponses {
+  /** Adds a response of this process. It is recorded when its call is posted. */
+  add(caller: Caller, responseId: string): void;
+  /** Throws 404 unless the response belongs to the caller. */
+  requireOwn(caller: Caller, responseId: string): Promise<void>;
+  /** Throws if the body continues a response that does not belong to the caller. */
+  requireOwnPrevious(caller: Caller, body: Fields): Promise<void>;
+}
+
+/** The latest responses of this process, whose calls may not be posted yet. */
+const latestMax = 10_000;
+/** Another process posts the calls that it has ended within this time. */
+const postedAfterMs = [50, 150, 300, 500];
+
+export function createStoredResponses(
+  db: Queryable,
+  settlements: Pick<Settlements, 'post'>,
+): StoredResponses {
+  const latest = new Map<string, ResponseOwner>();
+
+  async function ownerOf(orgId: string, responseId: string): Promise<ResponseOwner | undefined> {
+    const known = latest.get(nameOf(orgId, responseId)) ?? (await findResponseOwner(db, orgId, responseId));
+    if (known !== undefined) {
+      return known;
+    }
+    await settlements.post(orgId);
+    for (const waitMs of postedAfterMs) {
+      await pause(waitMs);
+      const posted = await findResponseOwner(db, orgId, responseId);
+      if (posted !== undefined) {
+        return posted;
+      }
+    }
+    return undefined;
+  }
+
+  async function isOwn(caller: Caller, responseId: string): Promise<boolean> {
+    const owner = await ownerOf(caller.tenantId, responseId);
+    return owner !== undefined && mayUse(caller, owner);
+  }
+
+  return {
+    add(caller, responseId) {
+      const name = nameOf(caller.tenantId, responseId);
+      const [oldest] = latest.keys();
+      if (latest.has(name)) {
+        return;
+      }
+      if (latest.size >= latestMax && oldest !== undefined) {
+        latest.delete(oldest);
+      }
+      latest.set(name, { keyId: caller.keyId, memberId: memberOf(caller) });
+    },
+
+    async requireOwn(caller, responseId) {
+      if (!(await isOwn(caller, responseId))) {
+        throw new GatewayError(404, 'not_found', `The response ${responseId} was not found.`);
+      }
+    },
+
+    async requireOwnPrevious(caller, { previous_response_id: id }) {
+      if (id == null) {
+        return;
+      }
+      if (!isLabel(id)) {
+        throw new GatewayError(400, 'invalid_value', '`previous_response_id` must be the id of a response.', {
+          field,
+        });
+      }
+      if (!(await isOwn(caller, id))) {
+        // The code and the status of OpenAI, after which clients send the whole conversation.
+        throw new GatewayError(400, 'previous_response_not_found', 'The previous response was not found.', {
+          field,
+        });
+      }
+    },
+  };
+}
+
+const field = 'previous_response_id';
+
+/** Admins may use the responses of all members. */
+function mayUse(caller: Caller, { keyId, memberId }: ResponseOwner): boolean {
+  return (
+    memberId === null ||
+    keyId === caller.keyId ||
+    memberId === memberOf(caller) ||
+    outranks(caller.role, 'member')
+  );
+}
+
+function memberOf({ attribution }: Caller): string | null {
+  return attribution?.values.member_id ?? null;
+}
+
+function nameOf(orgId: string, responseId: string): string {
+  return `${orgId} ${responseId}`;
+}
