@@ -5,6 +5,7 @@ import type { Shape } from '../kernel/providers/call-usage.ts';
 import { type Fields, fieldsOf } from '../kernel/providers/fields.ts';
 import { requestsReasoning } from '../kernel/providers/visible-output.ts';
 import { isStorable } from '../platform/http/message/json-errors.ts';
+import { bodyValuesMax, embeddingValuesMax, surveyBody } from './body/body-survey.ts';
 import { repeatedNames } from './body/edit-body.ts';
 import { objectStartOf } from './body/json-positions.ts';
 import { GatewayError } from './errors/dialect-errors.ts';
@@ -34,7 +35,7 @@ const choicesMax = 1_000;
 
 /** `deployment` is the model that the path names: that of the body then means nothing, as in Azure. */
 export function parseCall(shape: Shape, bytes: Buffer, deployment?: string): ParsedCall {
-  const body = parseObject(bytes);
+  const body = parseObject(bytes, shape === 'embeddings' ? embeddingValuesMax : bodyValuesMax);
   // Parsers disagree about repeated names: the provider might read another value than the one that was checked.
   const critical = [
     ...maxFieldsOf[shape],
@@ -111,7 +112,8 @@ export function isLabel(value: unknown): value is string {
   return typeof value === 'string' && value !== '' && value.length <= modelMax && isStorable(value);
 }
 
-export function parseObject(bytes: Buffer): Fields {
+export function parseObject(bytes: Buffer, valuesMax = bodyValuesMax): Fields {
+  surveyBody(bytes, valuesMax);
   let body: unknown;
   try {
     body = JSON.parse(bytes.toString('utf8'));

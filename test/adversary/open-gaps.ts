@@ -48,7 +48,6 @@ export const openGaps: readonly OpenGap[] = [
   },
   { cause: 'the context is not always that of the catalog', covers: hasAny('extend the context') },
   { cause: 'the outer detail of an image wins', covers: hasAny('contradict the detail of an image') },
-  { cause: 'deep values exceed the stack', covers: hasAny('nest thousands of levels') },
   {
     cause: 'the score of a text is no bound',
     covers: hasAny(

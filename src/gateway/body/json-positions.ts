@@ -1,4 +1,16 @@
 /** Positions of the members of a JSON object in its text, so that single values can be replaced and the rest stays as it is. */
+import {
+  afterSpaces,
+  brace,
+  braceEnd,
+  bracket,
+  bracketEnd,
+  colon,
+  comma,
+  endOfString,
+  isSpace,
+  quote,
+} from '../../platform/http/message/json-bytes.ts';
 
 export interface Member {
   readonly name: string;
@@ -9,36 +21,27 @@ export interface Member {
   readonly valueEnd: number;
 }
 
-const quote = 0x22;
-const backslash = 0x5c;
-const openBrace = 0x7b;
-const closeBrace = 0x7d;
-const openBracket = 0x5b;
-const closeBracket = 0x5d;
-const comma = 0x2c;
-const colon = 0x3a;
-
 /**
  * Returns the members of the object that starts at this position, in order. The text must be valid JSON: it was parsed
  * before. Works on bytes, because every structural character of JSON is one byte in UTF-8.
  */
 export function membersAt(text: Buffer, objectStart: number): Member[] {
   const members: Member[] = [];
-  let at = skipSpace(text, objectStart + 1);
+  let at = afterSpaces(text, objectStart + 1);
   while (text[at] === quote) {
     const start = at;
-    const nameEnd = stringEnd(text, at);
+    const nameEnd = endOfString(text, at + 1) + 1;
     const name = JSON.parse(text.toString('utf8', start, nameEnd)) as string;
-    at = skipSpace(text, nameEnd);
+    at = afterSpaces(text, nameEnd);
     if (text[at] !== colon) {
       throw new Error('not an object');
     }
-    const valueStart = skipSpace(text, at + 1);
+    const valueStart = afterSpaces(text, at + 1);
     const valueEnd = endOfValue(text, valueStart);
     members.push({ name, start, valueStart, valueEnd });
-    at = skipSpace(text, valueEnd);
+    at = afterSpaces(text, valueEnd);
     if (text[at] === comma) {
-      at = skipSpace(text, at + 1);
+      at = afterSpaces(text, at + 1);
     }
   }
   return members;
@@ -46,16 +49,16 @@ export function membersAt(text: Buffer, objectStart: number): Member[] {
 
 /** Returns the position of the object that is the whole text; undefined if the text is another value. */
 export function objectStartOf(text: Buffer): number | undefined {
-  const at = skipSpace(text, 0);
-  return text[at] === openBrace ? at : undefined;
+  const at = afterSpaces(text, 0);
+  return text[at] === brace ? at : undefined;
 }
 
 function endOfValue(text: Buffer, start: number): number {
   const first = text[start];
   if (first === quote) {
-    return stringEnd(text, start);
+    return endOfString(text, start + 1) + 1;
   }
-  if (first !== openBrace && first !== openBracket) {
+  if (first !== brace && first !== bracket) {
     let at = start;
     while (at < text.length && !isScalarEnd(text[at] as number)) {
       at += 1;
@@ -66,10 +69,10 @@ function endOfValue(text: Buffer, start: number): number {
   for (let at = start; at < text.length; at += 1) {
     const byte = text[at];
     if (byte === quote) {
-      at = stringEnd(text, at) - 1;
-    } else if (byte === openBrace || byte === openBracket) {
+      at = endOfString(text, at + 1);
+    } else if (byte === brace || byte === bracket) {
       depth += 1;
-    } else if (byte === closeBrace || byte === closeBracket) {
+    } else if (byte === braceEnd || byte === bracketEnd) {
       depth -= 1;
       if (depth === 0) {
         return at + 1;
@@ -80,31 +83,5 @@ function endOfValue(text: Buffer, start: number): number {
 }
 
 function isScalarEnd(byte: number): boolean {
-  return byte === comma || byte === closeBrace || byte === closeBracket || isSpace(byte);
-}
-
-/** Returns the position after the closing quote. Jumps from quote to quote: most of a body is inside of strings. */
-function stringEnd(text: Buffer, start: number): number {
-  for (let at = text.indexOf(quote, start + 1); at !== -1; at = text.indexOf(quote, at + 1)) {
-    let backslashes = 0;
-    while (text[at - 1 - backslashes] === backslash) {
-      backslashes += 1;
-    }
-    if (backslashes % 2 === 0) {
-      return at + 1;
-    }
-  }
-  return text.length;
-}
-
-function isSpace(byte: number | undefined): boolean {
-  return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
-}
-
-function skipSpace(text: Buffer, start: number): number {
-  let at = start;
-  while (isSpace(text[at])) {
-    at += 1;
-  }
-  return at;
+  return byte === comma || byte === braceEnd || byte === bracketEnd || isSpace(byte);
 }

@@ -6,7 +6,7 @@ import { type ApiError, apiError, invalidField } from '../../../contract/api-err
 import type { BodyMemory } from './body-memory.ts';
 import { noBody, type ParsedBody, parseJsonLines, parseJsonObject } from './json.ts';
 import { isStorable } from './json-errors.ts';
-import type { JsonList } from './json-survey.ts';
+import type { JsonList } from './json-limits.ts';
 
 const linesType = /^application\/(x-)?(ndjson|jsonl|json-lines)\s*(;\s*charset\s*=\s*"?utf-?8"?\s*)?;?$/i;
 const formType = /^application\/x-www-form-urlencoded\s*(;\s*charset\s*=\s*"?utf-?8"?\s*)?;?$/i;

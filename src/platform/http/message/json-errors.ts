@@ -5,8 +5,8 @@
  * Slow, since it builds paths: called only for bodies that may have such a member.
  */
 import type { FieldError } from '../../../contract/errors.ts';
+import { endOfNumber, endOfString } from './json-bytes.ts';
 import { isStableNumber } from './json-numbers.ts';
-import { endOfNumber, endOfString } from './json-survey.ts';
 
 export interface JsonErrorRules {
   /** Field name of an error about the whole text. */

@@ -1,7 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { seedsOf } from '../../../../test/support/seeds.ts';
-import { parseByItems, surveyJson } from './json-survey.ts';
+import { parseByItems } from './json-items.ts';
+import { newTally } from './json-limits.ts';
+import { JsonScan, surveyJson } from './json-survey.ts';
 
 const { forAll } = seedsOf('json-survey');
 
@@ -135,4 +137,34 @@ describe('a text is rejected before parsing if it has', () => {
       ),
     ).toMatch(/different names/);
   });
+});
+
+test('a scan in steps of any size finds the same as a scan in one step', () => {
+  forAll(
+    fc.property(
+      fc.jsonValue({ maxDepth: 4 }),
+      fc.nat(3),
+      fc.integer({ min: 1, max: 20 }),
+      (value, spaces, step) => {
+        const bytes = Buffer.from(JSON.stringify({ a: value, '"\\': ['\\"', '\\\\'], b: 1.5 }, null, spaces));
+        const whole = new JsonScan(bytes, newTally());
+        expect(whole.scanTo(bytes.length)).toBe(true);
+        const stepwise = new JsonScan(bytes, newTally());
+        for (let to = step; !stepwise.scanTo(Math.min(to, bytes.length)); to += step) {
+          expect(to).toBeLessThan(bytes.length + step);
+        }
+        expect(stepwise.survey().members).toBe(whole.survey().members);
+        expect(stepwise.values).toBe(whole.values);
+        expect(stepwise.outermost()).toEqual(whole.outermost());
+        const names = whole
+          .outermost()
+          .map(({ start, nameEnd }) => JSON.parse(bytes.toString('utf8', start, nameEnd)));
+        expect(names).toEqual(['a', '"\\', 'b']);
+        const [first] = whole.outermost();
+        expect(JSON.parse(bytes.toString('utf8', (first?.colonAt ?? 0) + 1, first?.end))).toEqual(
+          JSON.parse(JSON.stringify(value)),
+        );
+      },
+    ),
+  );
 });

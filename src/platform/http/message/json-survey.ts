@@ -2,40 +2,34 @@
  * Scans JSON before it is parsed: checks that it is small enough, and finds the items of its one long list. `JSON.parse` takes
  * seconds for a few megabytes of different names or of tiny lists, and cannot be interrupted.
  */
-import { randomInt, randomUUID } from 'node:crypto';
+import {
+  backslash,
+  brace,
+  braceEnd,
+  bracket,
+  bracketEnd,
+  colon,
+  comma,
+  endOfNumber,
+  endOfString,
+  isSurelyStable,
+  lastBefore,
+  minus,
+  nine,
+  quote,
+  zero,
+} from './json-bytes.ts';
+import {
+  countName,
+  differentNamesMax,
+  fewNames,
+  type JsonList,
+  type JsonTally,
+  membersMax,
+  nestingMax,
+  newTally,
+} from './json-limits.ts';
 import { isStableNumber } from './json-numbers.ts';
-
-/** A member of the outermost object: a list that makes up nearly all of the text. */
-export interface JsonList {
-  readonly field: string;
-  /** Maximum number of items. */
-  readonly max: number;
-}
-
-/** Counts of what was scanned so far, and their limit. Lines of JSON share one tally. */
-export interface JsonTally {
-  readonly valuesMax: number;
-  values: number;
-  members: number;
-  differentNames: number;
-  /** A bit per hash of a name; allocated once there are enough names to count different ones. */
-  nameBits: Uint32Array | undefined;
-}
-
-export function newTally(list?: JsonList, bodyValuesMax = valuesMax): JsonTally {
-  return {
-    valuesMax: Math.max(bodyValuesMax, (list?.max ?? 0) * valuesPerItemMax),
-    values: 0,
-    members: 0,
-    differentNames: 0,
-    nameBits: undefined,
-  };
-}
-
-/** Returns true once a limit is exceeded: nothing after it can be accepted. */
-export function isSpent({ values, differentNames, ...tally }: JsonTally): boolean {
-  return values > tally.valuesMax || differentNames > differentNamesMax;
-}
 
 export interface JsonSurvey {
   /** Message about the limit that the text exceeds; then it must not be parsed. */
@@ -56,190 +50,242 @@ export interface ItemsPlace {
   readonly commas: readonly number[];
 }
 
-export const nestingMax = 64;
-/** Maximum number of members of one object. The engine turns larger objects into hash tables, which are expensive. */
-export const membersMax = 1_000;
-/** Maximum number of members, items, objects and lists of one body, unless its route declares another. */
-export const valuesMax = 50_000;
-/**
- * Average number of values that is allowed per item of the body's one long list, if this allows more than `valuesMax`:
- * enough for a run with all its tags and metadata.
- */
-export const valuesPerItemMax = 100;
-/**
- * Maximum number of different names. Each one makes the engine create a new object shape, which costs a hundred times
- * more than a repeated name.
- */
-export const differentNamesMax = 20_000;
-/** Different names are counted only beyond this number: the usual body has fewer. */
-const fewNames = 5_000;
-
-const quote = 0x22;
-const backslash = 0x5c;
-const comma = 0x2c;
-const minus = 0x2d;
-const dot = 0x2e;
-const zero = 0x30;
-const nine = 0x39;
-const colon = 0x3a;
-const brace = 0x7b;
-const braceEnd = 0x7d;
-const bracket = 0x5b;
-const bracketEnd = 0x5d;
-/** Every number of up to this many characters without an exponent is stable. */
-const stableCharacters = 15;
-
-/** Number of names of the open objects, by depth. Shared by all scans, since each ends before another starts. */
-const membersAt = new Int32Array(nestingMax + 1);
+/** Number of names of the open objects, by depth. Shared by all surveys in one step, since each ends before another starts. */
+const sharedCounts = new Int32Array(nestingMax + 1);
 
 /** Does not check that the text is valid JSON: the parser does. */
 export function surveyJson(bytes: Buffer, list?: JsonList, tally: JsonTally = newTally(list)): JsonSurvey {
-  const name = list && Buffer.from(`"${list.field}"`);
-  const valuesLeft = tally.valuesMax - tally.values;
-  const membersBefore = tally.members;
-  const found: Omit<ItemsPlace, 'field'>[] = [];
-  membersAt[0] = 0;
-  let current: { start: number; commas: number[] } | undefined;
-  let depth = 0;
-  let values = 0;
-  let members = membersBefore;
-  let hasUnstableNumber = false;
-  let stringStart = 0;
-  let stringEnd = 0;
-  let excess: string | undefined;
-  for (let i = 0; i < bytes.length; i += 1) {
-    const byte = bytes[i] as number;
-    if (byte === quote) {
-      stringStart = i;
-      i = endOfString(bytes, i + 1);
-      stringEnd = i;
-    } else if (byte === comma) {
-      values += 1;
-      if (depth === 2 && current !== undefined) {
-        if (current.commas.length + 1 === list?.max) {
-          // The schema will reject the list, and parsing millions of short items one by one would take seconds.
-          current = undefined;
-        } else {
-          current.commas.push(i);
+  const scan = new JsonScan(bytes, tally, { list, counts: sharedCounts });
+  scan.scanTo(bytes.length);
+  return scan.survey();
+}
+
+/** Positions of a member. */
+export interface OutermostMember {
+  /** Of the quoted name. */
+  readonly start: number;
+  readonly nameEnd: number;
+  readonly colonAt: number;
+  /** Of the comma or brace after the value. */
+  readonly end: number;
+}
+
+export interface ScanOptions {
+  readonly list?: JsonList | undefined;
+  /** Default: none. */
+  readonly nameBytesMax?: number;
+  /** Replaces an array of this scan: for a scan in one step. */
+  readonly counts?: Int32Array;
+}
+
+/** A scan that can be interrupted. */
+export class JsonScan {
+  readonly #bytes: Buffer;
+  readonly #tally: JsonTally;
+  readonly #list: JsonList | undefined;
+  /** The name of the list, in quotes. */
+  readonly #listName: Buffer | undefined;
+  readonly #nameBytesMax: number;
+  readonly #valuesLeft: number;
+  readonly #membersBefore: number;
+  readonly #counts: Int32Array;
+  readonly #found: Omit<ItemsPlace, 'field'>[] = [];
+  /** Positions of each member of the outermost object: its quoted name, its colon, and the end of its value. */
+  readonly #outermost: number[] = [];
+  #current: { start: number; commas: number[] } | undefined;
+  #at = 0;
+  #depth = 0;
+  #values = 0;
+  #hasUnstableNumber = false;
+  #stringStart = 0;
+  #stringEnd = 0;
+  #isInString = false;
+  #excess: string | undefined;
+
+  constructor(bytes: Buffer, tally: JsonTally, options: ScanOptions = {}) {
+    const {
+      list,
+      nameBytesMax = Number.POSITIVE_INFINITY,
+      counts = new Int32Array(nestingMax + 1),
+    } = options;
+    this.#bytes = bytes;
+    this.#tally = tally;
+    this.#list = list;
+    this.#listName = list && Buffer.from(`"${list.field}"`);
+    this.#nameBytesMax = nameBytesMax;
+    this.#valuesLeft = tally.valuesMax - tally.values;
+    this.#membersBefore = tally.members;
+    this.#counts = counts;
+    counts[0] = 0;
+  }
+
+  /** Counts of members, items, objects and lists. */
+  get values(): number {
+    return this.#values;
+  }
+
+  /** Members of the outermost object, in order. Positions mean something only if the text is valid. */
+  outermost(): OutermostMember[] {
+    const found: OutermostMember[] = [];
+    for (let at = 0; at < this.#outermost.length; at += 4) {
+      const [start, nameEnd, colonAt, end] = this.#outermost.slice(at, at + 4) as [
+        number,
+        number,
+        number,
+        number,
+      ];
+      found.push({ start, nameEnd, colonAt, end });
+    }
+    return found;
+  }
+
+  /** Scans up to this position. Returns true at the end of the text, or if it exceeds a limit. */
+  scanTo(to: number): boolean {
+    const bytes = this.#bytes;
+    const counts = this.#counts;
+    const tally = this.#tally;
+    const valuesLeft = this.#valuesLeft;
+    const innerDepth = this.#listName === undefined ? 2 : 3;
+    let { members } = tally;
+    let depth = this.#depth;
+    let values = this.#values;
+    let hasUnstableNumber = this.#hasUnstableNumber;
+    let stringStart = this.#stringStart;
+    let stringEnd = this.#stringEnd;
+    let at = this.#at;
+    if (this.#isInString) {
+      at = endOfString(bytes, at, to);
+      this.#isInString = at >= to && to < bytes.length;
+      stringEnd = at;
+      at += this.#isInString ? 0 : 1;
+    }
+    for (; at < to; at += 1) {
+      const byte = bytes[at] as number;
+      if (byte === quote) {
+        stringStart = at;
+        at = endOfString(bytes, at + 1, to);
+        stringEnd = at;
+        if (at >= to && to < bytes.length) {
+          this.#isInString = true;
+          break;
         }
-      }
-    } else if (byte === colon) {
-      members += 1;
-      const ofObject = (membersAt[depth] as number) + 1;
-      membersAt[depth] = ofObject;
-      if (ofObject > membersMax) {
-        excess = `An object has more than ${membersMax} names.`;
-        break;
-      }
-      if (members > fewNames && countName(tally, bytes, stringStart, stringEnd) > differentNamesMax) {
-        excess = `There are more than ${differentNamesMax} different names.`;
-        break;
-      }
-    } else if (byte === brace || byte === bracket) {
-      values += 1;
-      depth += 1;
-      if (depth > nestingMax) {
-        excess = `The JSON is nested more than ${nestingMax} levels deep.`;
-        break;
-      }
-      membersAt[depth] = 0;
-      if (depth === 2 && byte === bracket && name !== undefined && isNamed(bytes, i, name)) {
-        current = { start: i + 1, commas: [] };
-      }
-    } else if (byte === braceEnd || byte === bracketEnd) {
-      depth = depth > 0 ? depth - 1 : 0;
-      if (depth === 1 && current !== undefined) {
-        if (byte === bracketEnd) {
-          found.push({ ...current, end: i });
+      } else if (byte === comma) {
+        values += 1;
+        if (depth < innerDepth) {
+          this.#endItem(at, depth);
         }
-        current = undefined;
+      } else if (byte === colon) {
+        members += 1;
+        const ofObject = (counts[depth] as number) + 1;
+        counts[depth] = ofObject;
+        if (ofObject > membersMax) {
+          this.#excess = `An object has more than ${membersMax} names.`;
+          break;
+        }
+        if (stringEnd - stringStart > this.#nameBytesMax) {
+          this.#excess = `A name is longer than ${this.#nameBytesMax} bytes.`;
+          break;
+        }
+        if (members > fewNames && countName(tally, bytes, stringStart, stringEnd) > differentNamesMax) {
+          this.#excess = `There are more than ${differentNamesMax} different names.`;
+          break;
+        }
+        if (depth === 1) {
+          this.#outermost.push(stringStart, stringEnd + 1, at, bytes.length);
+        }
+      } else if (byte === brace || byte === bracket) {
+        values += 1;
+        depth += 1;
+        if (depth > nestingMax) {
+          this.#excess = `The JSON is nested more than ${nestingMax} levels deep.`;
+          break;
+        }
+        counts[depth] = 0;
+        if (depth === 2 && byte === bracket) {
+          this.#beginList(at);
+        }
+      } else if (byte === braceEnd || byte === bracketEnd) {
+        depth = depth > 0 ? depth - 1 : 0;
+        if (depth <= 1) {
+          this.#endContainer(at, byte, depth);
+        }
+      } else if ((byte >= zero && byte <= nine) || byte === minus) {
+        const end = endOfNumber(bytes, at + 1, at + numberStep);
+        if (!hasUnstableNumber && !isSurelyStable(bytes, at, end)) {
+          hasUnstableNumber = end - at === numberStep || !isStableNumber(bytes.toString('latin1', at, end));
+        }
+        at = end - 1;
       }
-    } else if ((byte >= zero && byte <= nine) || byte === minus) {
-      const end = endOfNumber(bytes, i + 1);
-      if (!hasUnstableNumber && !isSurelyStable(bytes, i, end)) {
-        hasUnstableNumber = !isStableNumber(bytes.toString('latin1', i, end));
+      if (values > valuesLeft) {
+        this.#excess = `There are more than ${tally.valuesMax} values.`;
+        break;
       }
-      i = end - 1;
     }
-    if (values > valuesLeft) {
-      excess = `There are more than ${tally.valuesMax} values.`;
-      break;
-    }
+    this.#at = at;
+    this.#depth = depth;
+    this.#hasUnstableNumber = hasUnstableNumber;
+    this.#stringStart = stringStart;
+    this.#stringEnd = stringEnd;
+    tally.members = members;
+    tally.values += values - this.#values;
+    this.#values = values;
+    return this.#excess !== undefined || at >= bytes.length;
   }
-  tally.values += values;
-  tally.members = members;
-  const [one, another] = found;
-  const isThere = list !== undefined && one !== undefined && another === undefined;
-  return {
-    excess,
-    members: members - membersBefore,
-    hasUnstableNumber,
-    items: isThere ? { ...one, field: list.field } : undefined,
-  };
-}
 
-/** Returns the position of the quote that ends the string whose content starts at `from`. */
-export function endOfString(bytes: Buffer, from: number): number {
-  let at = from;
-  for (let byte = bytes[at]; byte !== quote && at < bytes.length; byte = bytes[at]) {
-    at += byte === backslash ? 2 : 1;
+  survey(): JsonSurvey {
+    const [one, another] = this.#found;
+    const list = this.#list;
+    const isThere = list !== undefined && one !== undefined && another === undefined;
+    return {
+      excess: this.#excess,
+      members: this.#tally.members - this.#membersBefore,
+      hasUnstableNumber: this.#hasUnstableNumber,
+      items: isThere ? { ...one, field: list.field } : undefined,
+    };
   }
-  return at;
-}
 
-/** Returns the end of the number that `from` is in. */
-export function endOfNumber(bytes: Buffer, from: number): number {
-  let at = from;
-  for (let byte = bytes[at] as number; at < bytes.length; byte = bytes[at] as number) {
-    if ((byte >= zero && byte <= nine) || byte === dot || isOfExponent(byte)) {
-      at += 1;
-    } else {
-      break;
+  #beginList(at: number): void {
+    if (this.#listName !== undefined && isNamed(this.#bytes, at, this.#listName)) {
+      this.#current = { start: at + 1, commas: [] };
     }
   }
-  return at;
-}
 
-function isOfExponent(byte: number): boolean {
-  return byte === 0x65 || byte === 0x45 || byte === 0x2b || byte === minus;
-}
-
-function isSurelyStable(bytes: Buffer, from: number, to: number): boolean {
-  if (to - from > stableCharacters) {
-    return false;
-  }
-  for (let at = from + 1; at < to; at += 1) {
-    if (isOfExponent(bytes[at] as number)) {
-      return false;
+  /** At the comma after a member of the outermost object, or after an item of the list. */
+  #endItem(at: number, depth: number): void {
+    if (depth === 1) {
+      this.#endMember(at);
+    } else if (depth === 2 && this.#current !== undefined) {
+      const { commas } = this.#current;
+      if (commas.length + 1 === this.#list?.max) {
+        // The schema will reject the list, and parsing millions of short items one by one would take seconds.
+        this.#current = undefined;
+      } else {
+        commas.push(at);
+      }
     }
   }
-  return true;
+
+  #endContainer(at: number, byte: number, depth: number): void {
+    if (depth === 0) {
+      this.#endMember(at);
+    } else if (this.#current !== undefined) {
+      if (byte === bracketEnd) {
+        this.#found.push({ ...this.#current, end: at });
+      }
+      this.#current = undefined;
+    }
+  }
+
+  #endMember(at: number): void {
+    const last = this.#outermost.length - 1;
+    if (last > 0 && this.#outermost[last] === this.#bytes.length) {
+      this.#outermost[last] = at;
+    }
+  }
 }
 
-const nameBitsMax = 2 ** 20;
-/** Random, so that a client cannot construct names that share their bits. */
-const hashSeed = randomInt(2 ** 32);
-
-/**
- * Returns the number of different names so far. Names that share a bit count once, which is rare for these numbers of
- * names.
- */
-function countName(tally: JsonTally, bytes: Buffer, from: number, to: number): number {
-  tally.nameBits ??= new Uint32Array(nameBitsMax / 32);
-  let hash = hashSeed;
-  for (let at = from + 1; at < to; at += 1) {
-    hash = Math.imul(hash ^ (bytes[at] as number), 0x01000193);
-    hash ^= hash >>> 15;
-  }
-  const bit = hash & (nameBitsMax - 1);
-  const mask = 1 << (bit & 31);
-  const word = tally.nameBits[bit >>> 5] as number;
-  if ((word & mask) === 0) {
-    tally.nameBits[bit >>> 5] = word | mask;
-    tally.differentNames += 1;
-  }
-  return tally.differentNames;
-}
+/** A longer number is read in parts, and taken for one that is not stable. */
+const numberStep = 1_000;
 
 /** Returns true if the value at this position belongs to the member of this name. */
 function isNamed(bytes: Buffer, at: number, name: Buffer): boolean {
@@ -250,54 +296,4 @@ function isNamed(bytes: Buffer, at: number, name: Buffer): boolean {
   const end = lastBefore(bytes, colonAt) + 1;
   const start = end - name.length;
   return start > 0 && bytes[start - 1] !== backslash && name.equals(bytes.subarray(start, end));
-}
-
-/** Returns the position of the last byte before `at` that is not white space. */
-function lastBefore(bytes: Buffer, at: number): number {
-  let before = at - 1;
-  while (isSpace(bytes[before])) {
-    before -= 1;
-  }
-  return before;
-}
-
-/** Returns the position of the first byte from `at` on that is not white space. */
-export function afterSpaces(bytes: Buffer, at: number): number {
-  let after = at;
-  while (isSpace(bytes[after])) {
-    after += 1;
-  }
-  return after;
-}
-
-function isSpace(byte: number | undefined): boolean {
-  return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
-}
-
-/** Placeholder of the list while the text around it is parsed. Random, so that no client can send it. */
-const stub = randomUUID();
-
-/**
- * Returns the same value as `JSON.parse` of the whole text, but decodes the items one by one: a large body is not in memory a
- * second time as text.
- */
-export function parseByItems(bytes: Buffer, { field, start, end, commas }: ItemsPlace): unknown {
-  const parse = (from: number, to: number): unknown => JSON.parse(bytes.toString('utf8', from, to));
-  const around = [bytes.toString('utf8', 0, start - 1), bytes.toString('utf8', end + 1)];
-  const shell = JSON.parse(around.join(JSON.stringify(stub))) as Record<string, unknown>;
-  if (shell[field] !== stub) {
-    // The object has a second member of this name, and the last one wins.
-    return parse(0, bytes.length);
-  }
-  const items: unknown[] = [];
-  let from = start;
-  for (const at of commas) {
-    items.push(parse(from, at));
-    from = at + 1;
-  }
-  if (commas.length > 0 || lastBefore(bytes, end) >= start) {
-    items.push(parse(from, end));
-  }
-  shell[field] = items;
-  return shell;
 }

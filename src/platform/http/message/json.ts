@@ -5,16 +5,11 @@
 import { isUtf8 } from 'node:buffer';
 import { ApiError, invalidField } from '../../../contract/api-error.ts';
 import type { FieldError } from '../../../contract/errors.ts';
+import { afterSpaces } from './json-bytes.ts';
 import { fieldErrorsMax, findPassedOver, findUnstorable, type JsonErrorRules } from './json-errors.ts';
-import {
-  afterSpaces,
-  isSpent,
-  type JsonList,
-  type JsonTally,
-  newTally,
-  parseByItems,
-  surveyJson,
-} from './json-survey.ts';
+import { parseByItems } from './json-items.ts';
+import { isSpent, type JsonList, type JsonTally, newTally } from './json-limits.ts';
+import { surveyJson } from './json-survey.ts';
 
 /** A body, and the errors of members that must be rejected. */
 export interface ParsedBody {

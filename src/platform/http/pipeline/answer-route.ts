@@ -8,7 +8,7 @@ import type { BodyRules } from '../message/body.ts';
 import { bodyMemoryOf } from '../message/body-memory.ts';
 import type { ParsedBody } from '../message/json.ts';
 import { isStorable } from '../message/json-errors.ts';
-import type { JsonList } from '../message/json-survey.ts';
+import type { JsonList } from '../message/json-limits.ts';
 import { type ParsedQuery, parseQueryString } from '../message/query-string.ts';
 import {
   isStream,

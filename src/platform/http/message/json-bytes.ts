@@ -1,0 +1,113 @@
+/** Positions in the bytes of JSON: every structural character is one byte in UTF-8. */
+export const quote = 0x22;
+export const backslash = 0x5c;
+export const comma = 0x2c;
+export const minus = 0x2d;
+export const dot = 0x2e;
+export const zero = 0x30;
+export const nine = 0x39;
+export const colon = 0x3a;
+export const brace = 0x7b;
+export const braceEnd = 0x7d;
+export const bracket = 0x5b;
+export const bracketEnd = 0x5d;
+/** Every number of up to this many characters without an exponent is stable. */
+const stableCharacters = 15;
+
+/** Bytes of a string that are read one by one, before its end is searched. Most strings are short, or hardly have quotes. */
+const stepBytes = 64;
+
+/**
+ * Returns the position of the quote that ends the string whose content starts at `from`; if there is none before `to`, a position from
+ * which the search can go on, `to` or behind it.
+ */
+export function endOfString(bytes: Buffer, from: number, to = bytes.length): number {
+  const stepEnd = Math.min(to, from + stepBytes);
+  let at = from;
+  while (at < stepEnd) {
+    const byte = bytes[at];
+    if (byte === quote) {
+      return at;
+    }
+    at += byte === backslash ? 2 : 1;
+  }
+  return at < to ? endOfLongString(bytes, at, to) : at;
+}
+
+function endOfLongString(bytes: Buffer, from: number, to: number): number {
+  let at = from;
+  while (at < to) {
+    const found = bytes.indexOf(quote, at);
+    const end = found === -1 || found > to ? to : found;
+    // An odd number of backslashes before it escapes it, or the first byte after `to`.
+    let backslashes = 0;
+    while (end - 1 - backslashes >= at && bytes[end - 1 - backslashes] === backslash) {
+      backslashes += 1;
+    }
+    at = end + (backslashes % 2);
+    if (end === found && at === end) {
+      return at;
+    }
+    const stepEnd = Math.min(to, at + stepBytes);
+    while (at < stepEnd) {
+      const byte = bytes[at];
+      if (byte === quote) {
+        return at;
+      }
+      at += byte === backslash ? 2 : 1;
+    }
+  }
+  return at;
+}
+
+/** Returns the end of the number that `from` is in, or `to`. */
+export function endOfNumber(bytes: Buffer, from: number, to = bytes.length): number {
+  const last = Math.min(to, bytes.length);
+  let at = from;
+  while (at < last) {
+    const byte = bytes[at] as number;
+    if ((byte < zero || byte > nine) && byte !== dot && !isOfExponent(byte)) {
+      break;
+    }
+    at += 1;
+  }
+  return at;
+}
+
+function isOfExponent(byte: number): boolean {
+  return byte === 0x65 || byte === 0x45 || byte === 0x2b || byte === minus;
+}
+
+export function isSurelyStable(bytes: Buffer, from: number, to: number): boolean {
+  if (to - from > stableCharacters) {
+    return false;
+  }
+  for (let at = from + 1; at < to; at += 1) {
+    if (isOfExponent(bytes[at] as number)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+/** Returns the position of the last byte before `at` that is not white space. */
+export function lastBefore(bytes: Buffer, at: number): number {
+  let before = at - 1;
+  while (isSpace(bytes[before])) {
+    before -= 1;
+  }
+  return before;
+}
+
+/** Returns the position of the first byte from `at` on that is not white space. */
+export function afterSpaces(bytes: Buffer, at: number): number {
+  let after = at;
+  while (isSpace(bytes[after])) {
+    after += 1;
+  }
+  return after;
+}
+
+export function isSpace(byte: number | undefined): boolean {
+  return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
+}
