@@ -243,6 +243,7 @@ const cases: Record<string, Case | readonly Case[]> = {
     },
   },
   'chain_budget.put': { body: {}, other: { max_depth: 100 } },
+  'chain_budget.delete': {},
   'unpriced_policy.put': { body: { on_unpriced: 'record' }, other: { on_unpriced: 'refuse' } },
   'customer_limits.create': {
     body: { ...customerLimit, customer_id: 'once' },

@@ -1145,6 +1145,13 @@ export interface Responses {
       readonly meaning: string;
     }[];
     readonly next_cursor: string | null;
+    readonly gateway: readonly {
+      readonly code: string;
+      readonly statuses: readonly number[];
+      readonly details: readonly string[];
+      readonly retry: 'after_change' | 'after_interval' | 'after_window' | 'with_backoff' | 'never';
+      readonly meaning: string;
+    }[];
   };
   readonly 'meta.events': {
     readonly data: readonly {

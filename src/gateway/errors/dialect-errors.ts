@@ -2,6 +2,8 @@
 
 import type { Dialect } from '../../capabilities/integration/connections/index.ts';
 import type { ApiError } from '../../contract/api-error.ts';
+import type { ErrorCode } from '../../contract/errors.ts';
+import type { GatewayErrorCode } from '../../contract/gateway-errors.ts';
 import {
   errorBody,
   messageOf,
@@ -12,13 +14,13 @@ import {
 } from '../../kernel/providers/error-body.ts';
 import type { Reply } from '../../platform/http/message/reply.ts';
 
-/** An error of the gateway itself, which the API has no code for. */
+/** An error of the gateway itself, with a code of its own or one of the API. */
 export class GatewayError extends Error {
   readonly status: number;
-  readonly code: string;
+  readonly code: GatewayErrorCode | ErrorCode;
   readonly details: object;
 
-  constructor(status: number, code: string, message: string, details: object = {}) {
+  constructor(status: number, code: GatewayErrorCode | ErrorCode, message: string, details: object = {}) {
     super(message);
     this.name = 'GatewayError';
     this.status = status;

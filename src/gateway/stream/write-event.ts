@@ -1,4 +1,6 @@
 /** Server-sent events as the providers write them. */
+import type { GatewayErrorCode } from '../../contract/gateway-errors.ts';
+
 export function namedEvent(type: string, fields: object): string {
   return `event: ${type}\ndata: ${JSON.stringify({ type, ...fields })}\n\n`;
 }
@@ -8,4 +10,4 @@ export function unnamedEvent(data: object): string {
 }
 
 /** The code of an error event. */
-export const interruptedCode = 'stream_interrupted';
+export const interruptedCode: GatewayErrorCode = 'stream_interrupted';

@@ -553,6 +553,8 @@ export interface Api {
     put(orgId: string, body: PutChainBudget, options?: RequestOptions): Promise<ChainBudget>;
     /** Read the chain budget. */
     read(orgId: string, options?: RequestOptions): Promise<ChainBudget>;
+    /** Delete the chain budget. */
+    delete(orgId: string, options?: RequestOptions): Promise<void>;
   };
   readonly customerLimits: {
     /** Create a customer limit. */

@@ -69,6 +69,7 @@ export const operations: Readonly<Record<string, string>> = {
   'spendCap.delete': 'DELETE /v1/orgs/{id}/spend-cap ',
   'chainBudget.put': 'PUT /v1/orgs/{id}/chain-budget b',
   'chainBudget.read': 'GET /v1/orgs/{id}/chain-budget ',
+  'chainBudget.delete': 'DELETE /v1/orgs/{id}/chain-budget ',
   'customerLimits.create': 'POST /v1/orgs/{id}/customer-limits b',
   'customerLimits.list': 'GET /v1/orgs/{id}/customer-limits ql',
   'customerLimits.read': 'GET /v1/orgs/{id}/customer-limits/{limit_id} ',

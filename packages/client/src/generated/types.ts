@@ -1627,6 +1627,7 @@ export interface ErrorCode {
 export interface ErrorCodeList {
   readonly data: readonly ErrorCode[];
   readonly next_cursor: string | null;
+  readonly gateway: readonly ErrorCode[];
 }
 
 export interface Eval {

@@ -713,6 +713,12 @@ describe('resources that the configuration does not list', () => {
   });
 });
 
+test('an e-mail subscription to `*` needs no change when it is applied again', async () => {
+  const item = { recipients: ['every@example.com'], events: ['*'] };
+  expect(changesOf(await apply({ email_subscriptions: [item] }))).toHaveLength(1);
+  expect(changesOf(await apply({ email_subscriptions: [item] }))).toEqual([]);
+});
+
 describe('names', () => {
   test('an e-mail subscription stays the same after recipients have unsubscribed', async () => {
     const [all, other] = [

@@ -1,6 +1,6 @@
 /** Subscriptions: webhooks, of which a new one gets its own secret, and those by e-mail. */
 import { alertEvents } from '../../../contract/alert-events.ts';
-import { viewEmailSubscription } from '../email-subscriptions/index.ts';
+import { viewEmailSubscription, withoutWildcard } from '../email-subscriptions/index.ts';
 import {
   isMailSubscription,
   selectSubscriptions,
@@ -86,12 +86,12 @@ export const emailSubscriptions: ListSection = {
         }))
     );
   },
-  complete: (item) => ({
+  complete: ({ events, ...item }) => ({
     digest: 'none',
     description: null,
     enabled: true,
-    events: alertEvents,
     ...item,
+    events: Array.isArray(events) ? withoutWildcard(events) : (events ?? alertEvents),
     recipients: normalizedRecipients(item.recipients),
   }),
   // Without those who have unsubscribed: another subscription would send every alert twice to the others.

@@ -92,7 +92,7 @@ describe('a subscription', () => {
     ['the same address twice', { recipients: ['a@example.com', 'A@example.com'] }, 'recipients[1]'],
     ['events that are no alerts', { events: ['run.finished'] }, 'events[0]'],
     ['a group with events that are no alerts', { events: ['key.*'] }, 'events[0]'],
-    ['everything', { events: ['*'] }, 'events[0]'],
+    ['an event that is no alert beside all alerts', { events: ['limit.*', 'run.finished'] }, 'events[1]'],
     ['the digest as an event', { events: ['digest.weekly'] }, 'events'],
     ['nothing', { events: [] }, 'events'],
     ['an unknown digest', { digest: 'daily' }, 'digest'],
@@ -104,6 +104,20 @@ describe('a subscription', () => {
     });
     expect(status).toBe(422);
     expect(json.error.details.fields[0].field).toBe(field);
+  });
+
+  test('has all alerts with `*`, and no digest', async () => {
+    const all = await subscribe({});
+    const wild = await subscribe({ events: ['*'] });
+    expect(wild).toMatchObject({ events: all.events, digest: 'none' });
+    const changed = await call('PATCH', `/email-subscriptions/${wild.id}`, {
+      events: ['limit.exhausted', '*'],
+    });
+    expect(changed.json.events.toSorted()).toEqual(all.events.toSorted());
+    expect(changed.json.digest).toBe('none');
+    for (const { id } of [all, wild]) {
+      await call('DELETE', `/email-subscriptions/${id}`);
+    }
   });
 
   test('is changed, turned off and deleted, with audit entries', async () => {

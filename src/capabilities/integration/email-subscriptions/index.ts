@@ -3,5 +3,6 @@ export { CreateEmailSubscription } from './schema.ts';
 export {
   subscriptionsPerOrgMax as emailSubscriptionsPerOrgMax,
   viewSubscription as viewEmailSubscription,
+  withoutWildcard,
 } from './subscriptions.ts';
 export { unsubscribePages } from './unsubscribe-page.ts';

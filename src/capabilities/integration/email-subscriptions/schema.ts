@@ -24,11 +24,11 @@ const recipients = Type.Array(
     description: 'E-mail addresses, without names. Each gets a message of its own.',
   },
 );
-const eventsMeaning = `Alerts: ${alertEvents.map((type) => `\`${type}\``).join(', ')}; \`limit.*\` for a group. May be empty if there is a digest.`;
+const eventsMeaning = `Alerts: ${alertEvents.map((type) => `\`${type}\``).join(', ')}; \`limit.*\` for a group, \`*\` for all. May be empty if there is a digest.`;
 const events = Type.Array(
   Type.String({
     maxLength: 100,
-    pattern: '^[a-z_]+\\.(\\*|[a-z_]+)$',
+    pattern: '^(\\*|[a-z_]+\\.(\\*|[a-z_]+))$',
     [formatMessage]: 'Must be an alert, such as limit.exhausted, or a group of alerts, such as limit.*.',
   }),
   {

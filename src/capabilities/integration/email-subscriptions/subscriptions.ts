@@ -98,7 +98,13 @@ export function removeRecipient(
   });
 }
 
-function eventsOf(events: readonly string[], digest: EmailSubscriptionView['digest']): string[] {
+/** Replaces `*` by the alerts that it stands for. The digest is none of them. */
+export function withoutWildcard(events: readonly string[]): readonly string[] {
+  return [...new Set(events.flatMap((event) => (event === '*' ? alertEvents : event)))];
+}
+
+function eventsOf(stated: readonly string[], digest: EmailSubscriptionView['digest']): string[] {
+  const events = withoutWildcard(stated);
   if (events.length === 0 && digest === 'none') {
     throw invalidField('events', 'required', 'Choose at least one alert, or the weekly digest.');
   }

@@ -1,4 +1,5 @@
 /** Serving public documents is cheap, however often they are requested. */
+import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { createWorld, type World } from '../../../../test/harness.ts';
 
@@ -85,4 +86,27 @@ test('/metrics counts a call that was answered before the scrape', async () => {
   const before = await count();
   await get('/v1/forecast');
   expect(await count()).toBe(before + 1);
+});
+
+test('/v1/meta/errors lists the codes of the gateway apart from those of the API, as its guide does', async () => {
+  const { json } = await get('/v1/meta/errors');
+  type Entry = { readonly code: string; readonly statuses: readonly number[] };
+  const ofApi = new Map(json.data.map(({ code, statuses }: Entry) => [code, statuses]));
+  const ofGateway = new Map<string, readonly number[]>(
+    json.gateway.map(({ code, statuses }: Entry) => [code, statuses]),
+  );
+  expect([...ofGateway.keys()].filter((code) => ofApi.has(code))).toEqual([]);
+  const guide = readFileSync(new URL('../../../../docs/guides/gateway.md', import.meta.url), 'utf8');
+  const section = guide.split('### Error codes of the gateway')[1]?.split('\n## ')[0] ?? '';
+  const inGuide = [...section.matchAll(/^\| (\d{3}) \| (.*) \|$/gm)].flatMap(([, status, codes = '']) =>
+    [...codes.matchAll(/`(\w+)`/g)].map(([, code = '']) => [code, Number(status)] as const),
+  );
+  expect(inGuide.length).toBeGreaterThan(10);
+  for (const [code, status] of inGuide) {
+    expect([code, ofGateway.get(code) ?? ofApi.get(code)]).toEqual([code, expect.arrayContaining([status])]);
+  }
+  const named = new Set(inGuide.map(([code]) => code));
+  const inStreams = [...ofGateway].filter(([, [status]]) => status === 200).map(([code]) => code);
+  expect([...ofGateway.keys()].filter((code) => !named.has(code))).toEqual(inStreams);
+  expect(section).toContain(inStreams[0]);
 });

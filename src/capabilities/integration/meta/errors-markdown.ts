@@ -1,5 +1,5 @@
 /** Formats the error catalog as Markdown. */
-import { errorEntries } from './schema.ts';
+import { errorEntries, gatewayErrorEntries } from './schema.ts';
 
 const retryWords = {
   after_change: 'after a change',
@@ -9,11 +9,17 @@ const retryWords = {
   never: 'never',
 } as const;
 
-export function errorsMarkdown(): string {
-  const rows = errorEntries().map(({ code, statuses, details, retry, meaning }) => {
+function tableOf(entries: ReturnType<typeof errorEntries | typeof gatewayErrorEntries>): string {
+  const rows = entries.map(({ code, statuses, details, retry, meaning }) => {
     const fields = details.length === 0 ? '`{}`' : details.map((field) => `\`${field}\``).join(', ');
     return `| \`${code}\` | ${statuses.join(' or ')} | ${fields} | ${meaning} | ${retryWords[retry]} |`;
   });
+  return `| code | HTTP | \`details\` | meaning | does a retry clear it? |
+|---|---|---|---|---|
+${rows.join('\n')}`;
+}
+
+export function errorsMarkdown(): string {
   return `# Error codes
 
 Generated from \`src/contract/errors.ts\` by \`npm run generate\`; do not edit.
@@ -22,8 +28,12 @@ Every response under \`/v1\` with a status of 400 or above has the body
 \`{"error": {"code": "…", "message": "…", "details": {…}}}\`. Switch on \`code\`: codes and their statuses never change.
 \`details\` is always there and may gain fields.
 
-| code | HTTP | \`details\` | meaning | does a retry clear it? |
-|---|---|---|---|---|
-${rows.join('\n')}
+${tableOf(errorEntries())}
+
+## Codes of the gateway
+
+Calls through the [gateway](../guides/gateway.md) have the codes above, and these. Their bodies have the format of the provider.
+
+${tableOf(gatewayErrorEntries())}
 `;
 }

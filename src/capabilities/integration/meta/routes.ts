@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import { rendered, renderedFrom } from '../../../platform/http/routes/rendered.ts';
 import { publicDocument, publicRead, type Route } from '../../../platform/http/routes/route.ts';
-import { ErrorList, EventList, errorEntries, eventEntries } from './schema.ts';
+import { ErrorList, EventList, errorEntries, eventEntries, gatewayErrorEntries } from './schema.ts';
 
 /** `openApi` is called on each request, because the document describes all routes, including these. */
 export function metaRoutes(openApi: () => object): Route[] {
@@ -14,7 +14,7 @@ export function metaRoutes(openApi: () => object): Route[] {
       path: '/v1/meta/errors',
       summary: 'List all error codes',
       response: ErrorList,
-      handler: async () => ({ data: errorEntries(), next_cursor: null }),
+      handler: async () => ({ data: errorEntries(), next_cursor: null, gateway: gatewayErrorEntries() }),
     }),
     publicRead({
       id: 'meta.events',

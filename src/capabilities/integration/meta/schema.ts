@@ -1,6 +1,7 @@
 import { Type } from 'typebox';
 import { errorCatalog, errorCodes } from '../../../contract/errors.ts';
 import { eventKind, eventSchema, eventTypes } from '../../../contract/events.ts';
+import { gatewayErrorCatalog, gatewayErrorCodes } from '../../../contract/gateway-errors.ts';
 import { choice, closed, page } from '../../../platform/http/routes/schemas.ts';
 
 export const ErrorEntry = closed({
@@ -27,11 +28,25 @@ export function eventEntries() {
   });
 }
 
-export const ErrorList = page(ErrorEntry);
+export const ErrorList = closed({
+  ...page(ErrorEntry).properties,
+  gateway: Type.Array(ErrorEntry, {
+    description:
+      'Codes that calls through the gateway have besides those in `data`. Their bodies have the format of the provider. With status 200 ' +
+      'the code is in the last event of a stream.',
+  }),
+});
 
 export function errorEntries() {
   return errorCodes.map((code) => {
     const { statuses, details, retry, meaning } = errorCatalog[code];
     return { code, statuses: [...statuses], details: Object.keys(details.properties), retry, meaning };
+  });
+}
+
+export function gatewayErrorEntries() {
+  return gatewayErrorCodes.map((code) => {
+    const { statuses, details, retry, meaning } = gatewayErrorCatalog[code];
+    return { code, statuses: [...statuses], details: [...details], retry, meaning };
   });
 }

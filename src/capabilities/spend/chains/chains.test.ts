@@ -121,3 +121,18 @@ test('each chain is counted separately, and keeps its usage when the budget chan
   await send('PUT', '', { max_cost_usd: '1.1' });
   expect([await run('0.1', 'b'), await run('0.1', 'b')]).toEqual([201, 'chain_budget_exceeded']);
 });
+
+test('DELETE removes all limits of chains, with an audit entry and an event if there were any', async () => {
+  const body = { max_cost_usd: '2', max_depth: 4, max_tokens: null };
+  await send('PUT', '', body);
+  for (const isFirst of [true, false]) {
+    world.clock.advanceSeconds(1);
+    const { status, text } = await send('DELETE', '');
+    expect([isFirst, status, text]).toEqual([isFirst, 204, '']);
+    expect((await send('GET', '')).json).toEqual(none);
+    expect(await liveLimits(world, org.id)).toEqual([]);
+  }
+  const { entries, events } = await recordedOf(world, org.id);
+  expect(entries.slice(1)).toMatchObject([{ action: 'chain_budget.delete', before: body, after: none }]);
+  expect(events.slice(1)).toMatchObject([{ type: 'chain_budget.updated', data: none }]);
+});

@@ -1,7 +1,8 @@
 import type { Database } from '../../../platform/db/database.ts';
 import { type Change, type Route, read, write } from '../../../platform/http/routes/route.ts';
+import { closed } from '../../../platform/http/routes/schemas.ts';
 import type { Ids } from '../../../platform/ids.ts';
-import { putChainBudget, readChainBudget } from './chains.ts';
+import { type ChainBudgetChange, putChainBudget, readChainBudget } from './chains.ts';
 import { ChainBudgetView, PutChainBudget } from './schema.ts';
 
 export interface ChainDependencies {
@@ -24,10 +25,8 @@ export function chainRoutes({ db, ids }: ChainDependencies): Route[] {
       success: 200,
       response: ChainBudgetView,
       async handler({ params, body, now }, tx) {
-        const { before, after } = await putChainBudget(tx, ids, now, params.id, body);
-        const target = { kind: 'chain_budget', id: params.id };
-        const change: Change = { tenantId: params.id, target, before, after, event: 'chain_budget.updated' };
-        return { body: after, changes: [change] };
+        const change = await putChainBudget(tx, ids, now, params.id, body);
+        return { body: change.after, changes: [changeOf(params.id, change)] };
       },
     }),
     read({
@@ -38,5 +37,25 @@ export function chainRoutes({ db, ids }: ChainDependencies): Route[] {
       response: ChainBudgetView,
       handler: ({ params }) => readChainBudget(db, params.id),
     }),
+    write({
+      id: 'chain_budget.delete',
+      method: 'DELETE',
+      path,
+      summary: 'Delete the chain budget',
+      description: 'Chains are not limited any more. The same as setting it without values.',
+      access: { kind: 'org', scope: 'budgets:write', role: 'admin' },
+      success: 204,
+      response: closed({}),
+      async handler({ params, now }, tx) {
+        const change = await putChainBudget(tx, ids, now, params.id, {});
+        const isSet = Object.values(change.before).some((value) => value !== null);
+        return { body: {}, changes: isSet ? [changeOf(params.id, change)] : [] };
+      },
+    }),
   ];
+}
+
+function changeOf(orgId: string, { before, after }: ChainBudgetChange): Change {
+  const target = { kind: 'chain_budget', id: orgId };
+  return { tenantId: orgId, target, before, after, event: 'chain_budget.updated' };
 }
