@@ -3,6 +3,7 @@ import type { Caller } from '../platform/http/routes/access.ts';
 import type { RawRequest } from '../platform/http/routes/raw-endpoint.ts';
 import type { AdmittedCall } from './admit-call.ts';
 import type { CallAttribution } from './attribution-headers.ts';
+import type { CallMemory } from './body/call-memory.ts';
 import type { Operation } from './operations.ts';
 import type { CallPlan } from './plan-call.ts';
 
@@ -14,6 +15,7 @@ export interface AdmittedRequest {
   readonly admitted: AdmittedCall;
   readonly attribution: CallAttribution;
   readonly startedMs: number;
+  readonly memory: CallMemory;
   /** Frees the place of the call. */
   release(): void;
 }

@@ -1,9 +1,11 @@
 /** Forwards calls that providers do not charge for: counting tokens, and stored responses. They take no hold. */
 import { Readable } from 'node:stream';
 import type { Connection } from '../capabilities/integration/connections/index.ts';
+import { workMemoryOf } from '../platform/http/message/body-memory.ts';
 import type { Reply, StreamedReply } from '../platform/http/message/reply.ts';
 import type { Caller } from '../platform/http/routes/access.ts';
 import type { RawRequest } from '../platform/http/routes/raw-endpoint.ts';
+import { CallMemory } from './body/call-memory.ts';
 import { keyRejected } from './errors/call-errors.ts';
 import { GatewayError } from './errors/dialect-errors.ts';
 import { type AttemptsResult, attemptCall, notAttempted } from './forward/attempts.ts';
@@ -21,19 +23,31 @@ export interface FreeCall {
   readonly bodyBytesMax: number;
 }
 
-export async function forwardFree(
+export async function forwardFree(context: GatewayContext, call: FreeCall): Promise<Reply | StreamedReply> {
+  const memory = new CallMemory(workMemoryOf(call.caller.tenantId));
+  try {
+    return await forward(context, call, memory);
+  } finally {
+    memory.release();
+  }
+}
+
+async function forward(
   context: GatewayContext,
   { request, operation, caller, bodyBytesMax }: FreeCall,
+  memory: CallMemory,
 ): Promise<Reply | StreamedReply> {
   const { tenantId } = caller;
   if (operation.kind === 'stored-response') {
     await context.storedResponses.requireOwn(caller, operation.responseId);
   }
   const body = request.method === 'POST' ? await request.readBody(bodyBytesMax, tenantId) : undefined;
-  const model = operation.kind === 'free' && body !== undefined ? parseObject(body).model : undefined;
+  memory.holdBytes(body?.length ?? 0);
+  const model = operation.kind === 'free' && body !== undefined ? parseObject(body, memory).model : undefined;
   if (operation.kind === 'free' && typeof model !== 'string') {
     throw new GatewayError(400, 'invalid_value', '`model` must be a string.', { field: 'model' });
   }
+  memory.keepBytes();
   const candidates = await context.connections.candidates(
     tenantId,
     operation.wanted,

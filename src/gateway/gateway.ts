@@ -6,6 +6,7 @@ import { performance } from 'node:perf_hooks';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Registry } from 'prom-client';
 import { ApiError } from '../contract/api-error.ts';
+import { workMemoryOf } from '../platform/http/message/body-memory.ts';
 import { createLogError, type Reply, type StreamedReply } from '../platform/http/message/reply.ts';
 import type { Caller } from '../platform/http/routes/access.ts';
 import type { RawEndpoint, RawHead, RawRequest } from '../platform/http/routes/raw-endpoint.ts';
@@ -13,7 +14,9 @@ import type { Job } from '../platform/jobs/jobs.ts';
 import type { Log } from '../platform/log.ts';
 import type { LookupOptions } from '../platform/outbound/checked-lookup.ts';
 import type { Clock } from '../platform/time/clock.ts';
+import type { AdmittedRequest } from './admitted-request.ts';
 import { callHeadersOf } from './attribution-headers.ts';
+import { CallMemory } from './body/call-memory.ts';
 import { createTokenRatios } from './body/token-ratios.ts';
 import type { CallStatus } from './call-status.ts';
 import { type ChooseDependencies, chooseAndAdmit } from './choose-and-admit.ts';
@@ -30,7 +33,7 @@ import { type CountsStore, createLearnedCounts } from './learned/learned-counts.
 import { forwardCall } from './metered-call.ts';
 import { listModels } from './models-list.ts';
 import { dialectOf, type Operation, operationOf, prefixes } from './operations.ts';
-import { parseCall } from './parse-call.ts';
+import { dropContent, parseCall } from './parse-call.ts';
 import { createAbandonedHolds } from './settle/abandoned-holds.ts';
 import { createSettlements } from './settle/settlements.ts';
 import { createStoredResponses } from './stored-responses.ts';
@@ -164,18 +167,35 @@ export function createGateway(deps: GatewayDependencies): Gateway {
     operation: Extract<Operation, { kind: 'metered' }>,
     caller: Caller,
   ): Promise<Reply | StreamedReply> {
-    const startedMs = performance.now();
     const release = takePlace();
+    const memory = new CallMemory(workMemoryOf(caller.tenantId));
+    try {
+      // A function of its own, so that nothing of the body is kept while the call is in progress.
+      return await forwardCall(context, await admitRequest({ request, operation, caller, release, memory }));
+    } catch (error) {
+      release();
+      throw error;
+    } finally {
+      memory.release();
+    }
+  }
+
+  async function admitRequest(
+    received: Pick<AdmittedRequest, 'request' | 'operation' | 'caller' | 'release' | 'memory'>,
+  ): Promise<AdmittedRequest> {
+    const startedMs = performance.now();
+    const { request, operation, caller, memory } = received;
     let subject: object = {};
     try {
       const orgId = caller.tenantId;
       const headers = callHeadersOf(request.headers);
       const body = await request.readBody(limits.bodyBytesMax, orgId);
+      memory.holdBytes(body.length);
       const turn = metrics.hasStreams() ? context.turns.next() : undefined;
       if (turn !== undefined) {
         await turn;
       }
-      const call = parseCall(operation.shape, body, operation.deployment);
+      const call = parseCall(operation.shape, body, memory, operation.deployment);
       subject = { model: call.model, ...headers.attribution };
       if (operation.shape === 'responses') {
         await storedResponses.requireOwnPrevious(caller, call.body);
@@ -201,18 +221,10 @@ export function createGateway(deps: GatewayDependencies): Gateway {
         ? admit()
         : admitOnce(admittingOnce, orgId, key, admit));
       metrics.addedLatency((performance.now() - startedMs) / 1_000);
-      return await forwardCall(context, {
-        request,
-        operation,
-        caller,
-        plan,
-        admitted,
-        attribution,
-        startedMs,
-        release,
-      });
+      dropContent(call);
+      memory.keepBytes();
+      return { plan, admitted, attribution, startedMs, ...received };
     } catch (error) {
-      release();
       if (error instanceof ApiError) {
         deps.recordDenial({ error, caller, traceId: request.traceId, body: subject });
       }

@@ -28,7 +28,7 @@ import { readAll } from './forward/read-all.ts';
 import type { GatewayContext, OngoingCall } from './gateway-context.ts';
 import { coversOutput, outputCap } from './hold-coverage.ts';
 import { scoreBoundOf } from './output-score.ts';
-import { isLabel } from './parse-call.ts';
+import { dropBytes, isLabel } from './parse-call.ts';
 import { addsUsageChunk, attemptCost, bodyOf, inputBoundOf } from './plan-call.ts';
 import type { SettledCall, Settlement } from './settle/settlements.ts';
 import { createOpenStream } from './stream/create-open-stream.ts';
@@ -170,6 +170,9 @@ export class CallInProgress implements OngoingCall {
       // A client that leaves before the first byte ends the retries, and not the attempt in progress.
       this.#left,
     );
+    // Nothing is sent again.
+    dropBytes(plan.call);
+    this.#given.memory.release();
     if (result.kind === 'unreachable') {
       await this.settle({ ...nothingReceived, status: this.#hasLeft ? 'cancelled' : 'failed' });
       throw this.#isStopping ? stoppingError() : unreachableError(result);

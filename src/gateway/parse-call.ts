@@ -6,14 +6,17 @@ import { type Fields, fieldsOf } from '../kernel/providers/fields.ts';
 import { requestsReasoning } from '../kernel/providers/visible-output.ts';
 import { isStorable } from '../platform/http/message/json-errors.ts';
 import { bodyValuesMax, embeddingValuesMax, surveyBody } from './body/body-survey.ts';
+import type { CallMemory } from './body/call-memory.ts';
 import { repeatedNames } from './body/edit-body.ts';
 import { objectStartOf } from './body/json-positions.ts';
 import { GatewayError } from './errors/dialect-errors.ts';
 
 export interface ParsedCall {
   readonly shape: Shape;
-  readonly bytes: Buffer;
-  readonly body: Fields;
+  /** Empty once the response has begun: nothing is sent again then. */
+  bytes: Buffer;
+  /** Once the call is admitted, only members of the body that are neither objects nor lists, and short. */
+  body: Fields;
   readonly model: string;
   readonly isStream: boolean;
   /** True if the client has requested the chunk with the usage itself. */
@@ -34,8 +37,8 @@ const modelMax = 200;
 const choicesMax = 1_000;
 
 /** `deployment` is the model that the path names: that of the body then means nothing, as in Azure. */
-export function parseCall(shape: Shape, bytes: Buffer, deployment?: string): ParsedCall {
-  const body = parseObject(bytes, shape === 'embeddings' ? embeddingValuesMax : bodyValuesMax);
+export function parseCall(shape: Shape, bytes: Buffer, memory: CallMemory, deployment?: string): ParsedCall {
+  const body = parseObject(bytes, memory, shape === 'embeddings' ? embeddingValuesMax : bodyValuesMax);
   // Parsers disagree about repeated names: the provider might read another value than the one that was checked.
   const critical = [
     ...maxFieldsOf[shape],
@@ -101,6 +104,23 @@ export function parseCall(shape: Shape, bytes: Buffer, deployment?: string): Par
   };
 }
 
+const noBytes = Buffer.alloc(0);
+
+/** Drops what planning needed alone. The body may be hundreds of megabytes of heap. */
+export function dropContent(call: ParsedCall): void {
+  const kept: Record<string, unknown> = {};
+  for (const [name, value] of Object.entries(call.body)) {
+    if (typeof value === 'string' ? value.length <= modelMax : typeof value !== 'object') {
+      kept[name] = value;
+    }
+  }
+  call.body = kept;
+}
+
+export function dropBytes(call: ParsedCall): void {
+  call.bytes = noBytes;
+}
+
 /** Returns the end user that the body names, if there is one. */
 export function endUserOf({ shape, body }: ParsedCall): string | undefined {
   const user = shape === 'messages' ? fieldsOf(body.metadata).user_id : (body.user ?? body.safety_identifier);
@@ -112,8 +132,9 @@ export function isLabel(value: unknown): value is string {
   return typeof value === 'string' && value !== '' && value.length <= modelMax && isStorable(value);
 }
 
-export function parseObject(bytes: Buffer, valuesMax = bodyValuesMax): Fields {
-  surveyBody(bytes, valuesMax);
+export function parseObject(bytes: Buffer, memory: CallMemory, valuesMax = bodyValuesMax): Fields {
+  const { values } = surveyBody(bytes, valuesMax);
+  memory.holdParsed(values);
   let body: unknown;
   try {
     body = JSON.parse(bytes.toString('utf8'));

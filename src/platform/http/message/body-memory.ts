@@ -1,7 +1,8 @@
 /**
- * The memory of request bodies while they arrive, bounded in total and shared fairly: among tenants, and separately among
+ * The memory of request bodies while they arrive, and of those that are in work, bounded in total and shared fairly: among tenants, and separately among
  * the addresses of clients that are not identified yet, so that those cannot use what tenants need.
  */
+import { getHeapStatistics } from 'node:v8';
 import { FairShare } from '../../fair-share.ts';
 import { addressBlock } from './address.ts';
 
@@ -11,8 +12,11 @@ export interface BodyMemory {
   readonly owner: string;
 }
 
+/** The rest of the heap is for all else. */
+const halfOfHeap = Math.floor(getHeapStatistics().heap_size_limit / 2);
 /** A tenant that uses no memory can always send a body of the usual maximum size. */
-const tenantPool = new FairShare({ capacity: 1_073_741_824, shareMax: 33_554_432 });
+const tenantPool = new FairShare({ capacity: Math.min(1_073_741_824, halfOfHeap), shareMax: 33_554_432 });
+const workPool = new FairShare({ capacity: halfOfHeap, shareMax: 67_108_864 });
 /** Enough for hundreds of the largest forms. */
 const anonymousPool = new FairShare({ capacity: 67_108_864 });
 
@@ -21,4 +25,33 @@ export function bodyMemoryOf(tenantId: string | undefined, address: string): Bod
   return tenantId === undefined
     ? { pool: anonymousPool, owner: addressBlock(address) }
     : { pool: tenantPool, owner: tenantId };
+}
+
+/** Returns the memory for bodies of this tenant that have arrived, and for what is made of them. */
+export function workMemoryOf(tenantId: string): BodyMemory {
+  return { pool: workPool, owner: tenantId };
+}
+
+/** An amount of memory that changes. */
+export class HeldMemory {
+  readonly #memory: BodyMemory;
+  #bytes = 0;
+
+  constructor(memory: BodyMemory) {
+    this.#memory = memory;
+  }
+
+  /** Returns false, and changes nothing, if there is no room for more. */
+  resize(bytes: number): boolean {
+    const { pool, owner } = this.#memory;
+    const more = bytes - this.#bytes;
+    if (more > 0 && !pool.tryTake(owner, more)) {
+      return false;
+    }
+    if (more < 0) {
+      pool.release(owner, -more);
+    }
+    this.#bytes = bytes;
+    return true;
+  }
 }
