@@ -1,6 +1,7 @@
-/** Writes `assets/o200k-vocabulary.bin`, from which the gateway estimates tokens: the vocabulary of o200k as hashes. */
+/** Writes `assets/o200k-vocabulary.bin`, from which the gateway counts tokens: the vocabulary of o200k, and the classes of characters. */
 import { writeFileSync } from 'node:fs';
-import { vocabularyBytes, vocabularyFile } from '../src/gateway/body/vocabulary.ts';
+import { vocabularyFile } from '../src/gateway/body/vocabulary-format.ts';
 import { vocabularyStrings } from '../test/support/o200k.ts';
+import { characterClasses, vocabularyBytes } from '../test/support/vocabulary-bytes.ts';
 
-writeFileSync(vocabularyFile, vocabularyBytes(vocabularyStrings()));
+writeFileSync(vocabularyFile, vocabularyBytes(vocabularyStrings(), characterClasses()));

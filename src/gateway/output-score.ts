@@ -2,12 +2,16 @@
 import { familyOf } from '../kernel/providers/model-family.ts';
 import type { OutputBound } from '../kernel/providers/stream-usage.ts';
 import { textScore } from './body/text-score.ts';
-import { safeRatio, safeRatioOfOthers } from './body/token-ratios.ts';
+
+/** Tokens per token of the score. Models may generate words in smaller pieces than a tokenizer would. */
+const ratioOfO200k = 1.5;
+const ratioOfOthers = 2.5;
 
 export function scoreBoundOf(model: string): OutputBound {
-  const ratio = familyOf(model) === 'o200k' ? safeRatio : safeRatioOfOthers;
+  const isO200k = familyOf(model) === 'o200k';
+  const ratio = isO200k ? ratioOfO200k : ratioOfOthers;
   return (text) => {
-    const { bytes, score } = textScore(text);
-    return Math.min(bytes, score * ratio);
+    const { bytes, score, floor } = textScore(text);
+    return Math.min(bytes, Math.max(score * ratio, isO200k ? 0 : floor));
   };
 }

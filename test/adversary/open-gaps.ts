@@ -49,16 +49,6 @@ export const openGaps: readonly OpenGap[] = [
   { cause: 'the context is not always that of the catalog', covers: hasAny('extend the context') },
   { cause: 'the outer detail of an image wins', covers: hasAny('contradict the detail of an image') },
   {
-    cause: 'the score of a text is no bound',
-    covers: hasAny(
-      'replace a text by a hostile one',
-      'write a text in escapes',
-      'add surrogates and NUL',
-      'add many parts',
-      'put text into a name',
-    ),
-  },
-  {
     cause: 'searches, predictions and fields of other providers are not held',
     covers: hasAny(
       'add a field of some provider',

@@ -7,14 +7,7 @@ export function o200kTokens(text: string): number {
   return countTokens(text, { disallowedSpecial: new Set() });
 }
 
-/** Longer strings of the vocabulary are mostly white space and lines. */
-const lengthMax = 64;
-
-/** The strings of the vocabulary. Single characters of ASCII and parts of characters are left out. */
-export function* vocabularyStrings(): Generator<string> {
-  for (const text of bytePairs) {
-    if (typeof text === 'string' && text.length <= lengthMax && (text.length > 1 || text >= '\u0080')) {
-      yield text;
-    }
-  }
+/** The strings of the vocabulary as bytes, in the order of their ranks. */
+export function vocabularyStrings(): Buffer[] {
+  return bytePairs.map((value) => (typeof value === 'string' ? Buffer.from(value) : Buffer.from(value)));
 }

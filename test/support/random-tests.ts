@@ -92,6 +92,14 @@ export const randomTests = {
     seeds: cheap,
     regressions: [],
   },
+  'text-scores': {
+    file: 'src/gateway/body/text-score.test.ts',
+    projects: embedded,
+    only: 'a search finds no text',
+    seedsPerTurn: 20,
+    seeds: cheap,
+    regressions: [],
+  },
   'fast-path': {
     file: 'src/platform/http/fast/fast-path.test.ts',
     projects: embedded,

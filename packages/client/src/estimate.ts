@@ -86,5 +86,5 @@ export function scoreOfText(text: string): TextScore {
     before = unit;
   }
   endWord();
-  return { bytes: utf8Length(text), score: Math.ceil(score) };
+  return { bytes: utf8Length(text), score: Math.ceil(score), floor: 0 };
 }

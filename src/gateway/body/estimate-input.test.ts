@@ -120,6 +120,29 @@ test('a key that sends text with few tokens lowers neither the estimates of othe
   expect(ratios.of(easy, input)).toBeCloseTo(1.8 * 1.05, 1);
 });
 
+test('what was learned from easy calls lowers no estimate below the floor of another text of the same class', () => {
+  const ratios = inMemory();
+  const subject = { orgId: 'org_1', keyId: 'key_1', model: 'claude-sonnet-4-5' };
+  const estimateOf = (content: string, model: string) => {
+    const parts = inputPartsOf({ messages: [{ role: 'user', content }] }, model);
+    const ratio = ratios.of({ ...subject, model }, parts);
+    return { parts, tokens: estimatedInputTokens(parts, { ...rules, ratio }) };
+  };
+  const easy = 'И вот они все ещё были там, когда он вернулся. '.repeat(40);
+  const hostile = 'ვაჭრებმა '.repeat(200);
+  const { parts } = estimateOf(easy, subject.model);
+  expect(estimateOf(hostile, subject.model).parts.textClass).toBe(parts.textClass);
+  for (let call = 0; call < 2_000; call += 1) {
+    ratios.learn(subject, parts, parts.textScore * 0.3);
+  }
+  expect(ratios.of(subject, parts)).toBe(safeRatio);
+  // Tokenizers that do not know the script make up to one token of each byte.
+  const ofHostile = estimateOf(hostile, subject.model);
+  expect(ofHostile.tokens).toBeGreaterThan(Buffer.byteLength(hostile) * 0.7);
+  expect(ofHostile.parts.textFloor).toBeGreaterThan(4 * ofHostile.parts.textScore);
+  expect(estimateOf(hostile, 'gpt-5').parts.textFloor).toBe(0);
+});
+
 test('models that share a tokenizer are one family', () => {
   expect(
     ['openai/gpt-4o', 'gpt-4.1-mini', 'gpt-5', 'o3', 'gpt-4-turbo', 'text-embedding-3-small'].map(familyOf),

@@ -22,9 +22,9 @@ export interface TokenRatios {
   learn(subject: RatioSubject, input: InputParts, inputTokens: number): void;
 }
 
-/** The score is an upper bound of o200k's count by experience. This margin is for words that pass as members of its vocabulary. */
-export const safeRatio = 1.2;
-/** Other tokenizers make more tokens than o200k, above all of scripts other than Latin. */
+/** The score is the count of o200k, or above. */
+export const safeRatio = 1;
+/** Other tokenizers make more tokens than o200k. For scripts and words of which they make many more, the floor of the text is higher. */
 export const safeRatioOfOthers = 2;
 
 const samplesMin = 1_000;
@@ -86,7 +86,8 @@ function learnedRatio(counts: Int32Array): number {
 }
 
 function nameOf(family: string, textClass: string): string {
-  return `ratio ${family} ${textClass}`;
+  // Counts under the name `ratio` are those of a score that was higher.
+  return `tokens ${family} ${textClass}`;
 }
 
 function groupOf(keyId: string): number {

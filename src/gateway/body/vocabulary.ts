@@ -1,67 +1,101 @@
 /**
- * Membership in the vocabulary of o200k, the tokenizer of current models of OpenAI. The file has the hash of each string in 32 bits,
- * made by `scripts/vocabulary-file.ts`: about one string in 20,000 that is not in the vocabulary passes as a member.
+ * The vocabulary of o200k, the tokenizer of current models of OpenAI, and the classes of characters by which it splits texts. A lookup
+ * compares the bytes, so that no other string passes as a member. `scripts/vocabulary-file.ts` makes the file, which is used as it is.
  */
 import { readFileSync } from 'node:fs';
+import {
+  ambiguous,
+  classifiedMax,
+  firstSlotOf,
+  mark,
+  pairsLength,
+  slotsLength,
+  symbol,
+  vocabularyFile,
+} from './vocabulary-format.ts';
 
-export const vocabularyFile = new URL('../../../assets/o200k-vocabulary.bin', import.meta.url);
-
-/** The upper half of a hash selects a bucket, which lists the lower halves. */
-const buckets = 65_536;
-
-/** The hash of an empty string. */
-export const hashStart = 0x811c9dc5 | 0;
-
-/** Returns the hash of a string that is one UTF-16 code unit longer. */
-export function hashStep(hash: number, codeUnit: number): number {
-  const next = Math.imul(hash ^ codeUnit, 0x01000193);
-  return next ^ (next >>> 15);
+interface Vocabulary {
+  /** Each has the offset of a string in the upper 24 bits, and its length in the lower 8. Empty slots are 0. */
+  readonly slots: Uint32Array;
+  /** By the value of two bytes: the offset of their string, 0 if there is none. */
+  readonly pairs: Uint32Array;
+  /** Where each run of characters of one class starts, in the upper 24 bits, and the class. */
+  readonly runs: Uint32Array;
+  /** Before each string: half tokens that other tokenizers may make of it. */
+  readonly strings: Uint8Array;
 }
 
-const { starts, lowerHalves } = readVocabulary();
+const { slots, pairs, runs, strings } = readVocabulary();
+const classes = classesOfRuns(runs);
 
-/** Takes a hash of `hashStep`. */
-export function isInVocabulary(hash: number): boolean {
-  const mixed = mix(hash);
-  const bucket = mixed >>> 16;
-  const lowerHalf = mixed & 0xffff;
-  const end = starts[bucket + 1] as number;
-  for (let at = starts[bucket] as number; at < end; at += 1) {
-    if (lowerHalves[at] === lowerHalf) {
-      return true;
+/**
+ * Returns the offset of a string in the vocabulary, 0 if it is not a member. Strings with smaller offsets are merged first. Takes the hash of
+ * the bytes from `start` to `end`.
+ */
+export function findString(bytes: Uint8Array, start: number, end: number, hash: number): number {
+  const length = end - start;
+  for (let at = firstSlotOf(hash); ; at = (at + 1) & (slotsLength - 1)) {
+    const slot = slots[at] as number;
+    if (slot === 0) {
+      return 0;
+    }
+    if ((slot & 0xff) === length) {
+      const offset = slot >>> 8;
+      let same = 0;
+      while (same < length && strings[offset + same] === bytes[start + same]) {
+        same += 1;
+      }
+      if (same === length) {
+        return offset;
+      }
     }
   }
-  return false;
 }
 
-/** Spreads the bits of a hash, which all decide about the bucket. */
-function mix(hash: number): number {
-  const once = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
-  const twice = Math.imul(once ^ (once >>> 13), 0xc2b2ae35);
-  return twice ^ (twice >>> 16);
+/** As `findString`, for two bytes. Merging starts with them. */
+export function findPair(first: number, second: number): number {
+  return pairs[(first << 8) | second] as number;
 }
 
-/** Returns the bytes of the file: the number of hashes in each bucket, then their lower halves, bucket by bucket. */
-export function vocabularyBytes(strings: Iterable<string>): Buffer {
-  const lists: number[][] = Array.from({ length: buckets }, () => []);
-  for (const text of strings) {
-    let hash = hashStart;
-    for (let at = 0; at < text.length; at += 1) {
-      hash = hashStep(hash, text.charCodeAt(at));
-    }
-    const mixed = mix(hash);
-    (lists[mixed >>> 16] as number[]).push(mixed & 0xffff);
+/** Returns the half tokens that other tokenizers may make of the string at this offset. */
+export function halvesOfOthers(offset: number): number {
+  return strings[offset - 1] as number;
+}
+
+export function classOf(codePoint: number): number {
+  if (codePoint < classifiedMax) {
+    return classes[codePoint] as number;
   }
-  const counts = Uint8Array.from(lists, (list) => list.length);
-  const halves = Uint16Array.from(lists.flatMap((list) => list.sort((a, b) => a - b)));
-  return Buffer.concat([counts, new Uint8Array(halves.buffer)]);
+  if (codePoint >= 0xe0020 && codePoint < 0xe0080) {
+    return symbol;
+  }
+  if (codePoint >= 0xe0100 && codePoint < 0xe01f0) {
+    return mark;
+  }
+  return codePoint >= 0xf0000 ? symbol : ambiguous;
 }
 
-function readVocabulary(): { readonly starts: Uint32Array; readonly lowerHalves: Uint16Array } {
-  const bytes = readFileSync(vocabularyFile);
-  const sums = new Uint32Array(buckets + 1);
-  for (let bucket = 0; bucket < buckets; bucket += 1) {
-    sums[bucket + 1] = (sums[bucket] as number) + (bytes[bucket] as number);
+function readVocabulary(): Vocabulary {
+  const file = readFileSync(vocabularyFile);
+  const { buffer } = file.byteOffset % 4 === 0 ? file : Uint8Array.from(file);
+  const start = buffer === file.buffer ? file.byteOffset : 0;
+  const [runsLength = 0, stringsLength = 0] = new Uint32Array(buffer, start, 2);
+  const pairsStart = start + 8 + slotsLength * 4;
+  const runsStart = pairsStart + pairsLength * 4;
+  return {
+    slots: new Uint32Array(buffer, start + 8, slotsLength),
+    pairs: new Uint32Array(buffer, pairsStart, pairsLength),
+    runs: new Uint32Array(buffer, runsStart, runsLength),
+    strings: new Uint8Array(buffer, runsStart + runsLength * 4, stringsLength),
+  };
+}
+
+function classesOfRuns(all: Uint32Array): Uint8Array {
+  const table = new Uint8Array(classifiedMax);
+  for (let index = 0; index < all.length; index += 1) {
+    const run = all[index] as number;
+    const next = all[index + 1];
+    table.fill(run & 0xff, run >>> 8, next === undefined ? classifiedMax : next >>> 8);
   }
-  return { starts: sums, lowerHalves: new Uint16Array(Uint8Array.from(bytes.subarray(buckets)).buffer) };
+  return table;
 }

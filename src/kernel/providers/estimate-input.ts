@@ -11,6 +11,8 @@ export interface TextScore {
   readonly bytes: number;
   /** The tokens that the text may have, for a ratio of one. */
   readonly score: number;
+  /** The fewest tokens to expect of a tokenizer that is not known, whatever the ratio. */
+  readonly floor: number;
 }
 
 /** Reads the parts of a request that only some runtimes can read well. */
@@ -25,6 +27,8 @@ export interface InputReaders {
 export interface InputParts {
   readonly textBytes: number;
   readonly textScore: number;
+  /** 0 if the score is that of the model's own tokenizer. */
+  readonly textFloor: number;
   /** Script and density of the text: ratios are learned for each class, because tokenizers differ in them. */
   readonly textClass: string;
   readonly imageTokens: number;
@@ -95,6 +99,7 @@ const serverToolTypes =
 class Collector {
   textBytes = 0;
   textScore = 0;
+  textFloor = 0;
   textLength = 0;
   imageTokens = 0;
   parts = 0;
@@ -127,14 +132,16 @@ class Collector {
   #addTokens(tokens: number): void {
     this.textBytes += tokens;
     this.textScore += tokens;
+    this.textFloor += tokens;
     this.textLength += tokens;
   }
 
   #addText(text: string, name: string): void {
-    const { bytes, score } = this.#readers.scoreOfText(text);
+    const { bytes, score, floor } = this.#readers.scoreOfText(text);
     const ofName = this.#readers.scoreOfName(name);
     this.textBytes += bytes + ofName.bytes + 2;
     this.textScore += score + ofName.score + 1;
+    this.textFloor += floor + ofName.floor + 1;
     this.textLength += text.length + name.length + 2;
   }
 
@@ -205,13 +212,15 @@ export function inputPartsOf(body: Fields, model: string, readers: InputReaders)
       collector.add(value, name);
     }
   }
+  const isOwnTokenizer = familyOf(model) === 'o200k';
   return {
     textBytes: collector.textBytes,
     textScore: collector.textScore,
+    textFloor: isOwnTokenizer ? 0 : collector.textFloor,
     textClass: textClassOf(collector),
     imageTokens: collector.imageTokens,
     parts: collector.parts,
-    toolFrameTokens: familyOf(model) === 'o200k' ? tokensOfOpenAiToolFrame : tokensOfToolFrame,
+    toolFrameTokens: isOwnTokenizer ? tokensOfOpenAiToolFrame : tokensOfToolFrame,
     hasUnseen: collector.hasUnseen,
   };
 }
@@ -219,7 +228,7 @@ export function inputPartsOf(body: Fields, model: string, readers: InputReaders)
 /** The share of bytes beyond ASCII above which a text counts as one of another script. */
 const otherScriptShare = 0.05;
 /** Tokens per byte: prose is below the first, code and JSON below the second, random text above. */
-const densities = [0.28, 0.42];
+const densities = [0.25, 0.4];
 
 function textClassOf({ textBytes, textLength, textScore: score }: Collector): string {
   const script = textBytes - textLength > textBytes * otherScriptShare ? 'other' : 'ascii';
@@ -238,7 +247,8 @@ export interface EstimateRules {
 }
 
 export function estimatedInputTokens(input: InputParts, rules: EstimateRules): number {
-  const text = Math.min(input.textBytes, Math.ceil(input.textScore * rules.ratio));
+  const scored = Math.max(Math.ceil(input.textScore * rules.ratio), input.textFloor);
+  const text = Math.min(input.textBytes, scored);
   const frame = tokensOfFrame + (rules.hasTools ? input.toolFrameTokens : 0) + input.parts * tokensPerPart;
   const tokens = text + frame + input.imageTokens + (input.hasUnseen ? rules.unseenTokens : 0);
   return rules.contextTokens === undefined ? tokens : Math.min(tokens, rules.contextTokens);
