@@ -1,5 +1,14 @@
 /** A start that cannot succeed says what is wrong, where, and what to do next. Processes: `test/e2e/process.test.ts`. */
-import { copyFileSync, cpSync, mkdirSync, renameSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  renameSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -146,6 +155,10 @@ describe('a disk without space is named, and how much space is needed', () => {
     rmSync(join(disk.directory, 'reserved'));
     expect(await messageOfStart(disk.directory)).toMatch(full(disk.directory));
   });
+});
+
+test.skipIf(!existsSync('/proc/self'))('ends where no directory can be created', async () => {
+  expect(await messageOfStart('/proc/purser/data')).toContain("mkdir '/proc/purser'");
 });
 
 test('a data directory that is a file is named with its setting', async () => {

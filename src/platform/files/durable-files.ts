@@ -2,7 +2,7 @@
  * Files and directories that survive a power cut. A file is on disk after an fsync of the file; its name is on disk after an
  * fsync of its directory.
  */
-import { closeSync, fsyncSync, mkdirSync, openSync, renameSync, writeSync } from 'node:fs';
+import { closeSync, fsyncSync, mkdirSync, openSync, renameSync, statSync, writeSync } from 'node:fs';
 import { open, readdir } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 
@@ -21,18 +21,28 @@ export function syncDirectory(directory: string): void {
   }
 }
 
-/** Creates a private directory and its missing parents. */
+/**
+ * Creates a private directory and its missing parents. Not with `recursive`: Node tries again without end where a directory cannot be
+ * created although its parent exists, such as in `/proc`.
+ */
 export function makeDirectory(directory: string): void {
-  const first = mkdirSync(directory, { recursive: true, mode: 0o700 });
-  if (first === undefined) {
+  const path = resolve(directory);
+  if (statSync(path, { throwIfNoEntry: false })?.isDirectory() === true) {
     return;
   }
-  for (let created = resolve(directory); ; created = dirname(created)) {
-    syncDirectory(dirname(created));
-    if (created === resolve(first)) {
-      return;
+  const parent = dirname(path);
+  if (parent !== path) {
+    makeDirectory(parent);
+  }
+  try {
+    mkdirSync(path, { mode: 0o700 });
+  } catch (error) {
+    // Another process may have created it.
+    if (!statSync(path, { throwIfNoEntry: false })?.isDirectory()) {
+      throw error;
     }
   }
+  syncDirectory(parent);
 }
 
 /** Creates or replaces a file that only its owner can read: after a crash it has either the old content or the new one. */
