@@ -14,6 +14,7 @@ import { driftWatch } from '../capabilities/insight/ledger/index.ts';
 import { summarizeOrgs } from '../capabilities/insight/org-summaries/index.ts';
 import { statementDriftJob } from '../capabilities/insight/statements/index.ts';
 import { createChatMessages, createMailTransport } from '../capabilities/integration/alerts/index.ts';
+import { hasUnsubscribed } from '../capabilities/integration/email-subscriptions/index.ts';
 import {
   createHttpTransport,
   createSender,
@@ -88,7 +89,14 @@ export function createJobs(deps: AppDependencies, components: Components): Job[]
         userAgent: `Purser/${version}`,
         docsUrl,
       }),
-      mail: createMailTransport({ build: buildMessage, mailer, unsubscribing }),
+      mail: createMailTransport({
+        build: buildMessage,
+        mailer,
+        unsubscribing,
+        rates: services.rates,
+        clock,
+        hasUnsubscribed: (address) => hasUnsubscribed(db, address),
+      }),
     }),
     ...processes.jobs,
     ...(regions?.jobs ?? []),

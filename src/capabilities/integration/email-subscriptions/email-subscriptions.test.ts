@@ -325,4 +325,68 @@ describe('a recipient', () => {
     expect((await world.request('POST', `${forged}x`, oneClick)).status).toBe(404);
     expect((await audited(id)).at(-1)).toBe('email_subscriptions.unsubscribe');
   });
+
+  test('gets nothing after leaving, whoever adds the address again, until it is allowed with the link', async () => {
+    const { id } = await subscribe({ recipients: ['eve@example.com', 'ops@example.com'] });
+    const sendTest = async (subscription: string, state: string) => {
+      world.clock.advanceSeconds(3_700);
+      await call('POST', `/email-subscriptions/${subscription}/test`);
+      await send();
+      await settled(subscription, state);
+    };
+    const sentTo = () => sink.mails.filter(({ to }) => to[0] === 'eve@example.com').length;
+    await call('PATCH', `/email-subscriptions/${id}`, { recipients: ['eve@example.com'] });
+    await sendTest(id, 'delivered');
+    expect(sentTo()).toBe(1);
+    const link = sink.mails
+      .findLast(({ to }) => to[0] === 'eve@example.com')
+      ?.headers['list-unsubscribe']?.replace(/^<http:\/\/localhost|>$/g, '') as string;
+    const form = { raw: '', headers: { 'content-type': 'application/x-www-form-urlencoded' } };
+    expect((await world.request('POST', link, form)).text).toContain('gets no alerts of');
+    const again = await subscribe({ recipients: ['eve@example.com'] });
+    await sendTest(again.id, 'failed');
+    expect(sentTo()).toBe(1);
+    expect((await deliveriesOf(again.id))[0]).toMatchObject({
+      failure: 'rejected',
+      attempts: [{ response: 'The recipient has unsubscribed.' }],
+    });
+    expect((await world.request('GET', link)).text).toContain('Allow alerts again');
+    expect((await world.request('POST', `${link}/allow`, form)).status).toBe(200);
+    await sendTest(again.id, 'delivered');
+    expect(sentTo()).toBe(2);
+    expect(await audited(id)).toEqual(
+      expect.arrayContaining(['email_subscriptions.unsubscribe', 'email_subscriptions.allow']),
+    );
+    const other = await world.createOrg();
+    expect(
+      await world.db.query('SELECT 1 AS one FROM unsubscribed_recipients WHERE org_id = $1', [other.id]),
+    ).toEqual([]);
+  });
+});
+
+test('messages beyond a thousand within an hour are sent later', async () => {
+  world.clock.advanceSeconds(3_700);
+  const { id } = await subscribe({ recipients: ['late@example.com'] });
+  const sentBefore = {
+    key: `${org.id}:mail`,
+    limit: 1_000n,
+    burst: 1_000n,
+    windowSeconds: 3_600,
+    amount: 1_000n,
+    rolling: true,
+  };
+  await world.services.rates.take([sentBefore], world.clock.now().getTime());
+  await call('POST', `/email-subscriptions/${id}/test`);
+  await send();
+  await eventually(async () => expect((await deliveriesOf(id))[0].attempts).toHaveLength(1));
+  const [waiting] = await deliveriesOf(id);
+  expect(waiting).toMatchObject({
+    state: 'waiting',
+    attempts: [{ response: expect.stringMatching(/^Postponed/) }],
+  });
+  const waitMs = Date.parse(waiting.next_attempt_at) - world.clock.now().getTime();
+  expect(waitMs).toBeGreaterThan(3_000_000);
+  expect(sink.mails.filter(({ to }) => to[0] === 'late@example.com')).toEqual([]);
+  world.clock.advanceSeconds(7_300);
+  await settled(id, 'delivered');
 });

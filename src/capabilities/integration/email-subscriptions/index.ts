@@ -6,3 +6,4 @@ export {
   withoutWildcard,
 } from './subscriptions.ts';
 export { unsubscribePages } from './unsubscribe-page.ts';
+export { hasUnsubscribed } from './unsubscribed.ts';
