@@ -92,7 +92,7 @@ const tokensPerByte: readonly (readonly [characters: RegExp, frequent: number, r
   [/^[\0-\x7f\u0400-\u045f]*$/, 0.22, 0.36],
   [/^[\0-\x7f\p{Script=Hangul}]*$/u, 0.3, 0.5],
   [/^[\0-\x7f\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}、。，ー]*$/u, 0.34, 0.67],
-  [/^[\0-\x7f\u0600-\u06ff]*$/, 0.34, 0.6],
+  [/^[\0-\x7f\u0600-\u065f\u066a-\u06ef]*$/, 0.34, 0.6],
   [/^[\0-\x7f\p{Script=Devanagari}]*$/u, 0.34, 0.5],
   [/^[\0-\x7f\p{Script=Greek}\p{Script=Hebrew}\p{Script=Thai}]*$/u, 0.4, 0.67],
   [/^[\0-\x7f\p{Script=Bengali}\p{Script=Georgian}\p{Script=Tamil}\p{Extended_Pictographic}]*$/u, 0.75, 1],
@@ -102,7 +102,7 @@ const otherScripts = [/^/, 1, 1] as const;
 /** A string that has a part of a character. */
 const partsOfCharacters = [/^/, 0.75, 1] as const;
 
-/** Returns the half tokens that other tokenizers may make of a string, at least those of one token. Many make one of each digit. */
+/** Returns the half tokens that other tokenizers may make of a string, at least those of one token. Many make one of each digit and end of line. */
 function halvesOfOthers(text: Buffer, rank: number): number {
   const characters = text.toString();
   const [, frequent, rare] = characters.includes('\ufffd')
@@ -113,7 +113,11 @@ function halvesOfOthers(text: Buffer, rank: number): number {
   let tokens = 0;
   for (const byte of text) {
     const character = String.fromCharCode(byte);
-    tokens += /\d/.test(character) ? 1 : byte < 0x80 && /[^a-zA-Z ]/.test(character) ? perSymbol : perByte;
+    tokens += /[\d\r\n]/.test(character)
+      ? 1
+      : byte < 0x80 && /[^a-zA-Z ]/.test(character)
+        ? perSymbol
+        : perByte;
   }
   return Math.min(255, Math.max(2, Math.round(2 * tokens)));
 }

