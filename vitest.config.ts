@@ -84,7 +84,10 @@ const tasksInBrowser =
  * The gateway with thousands of calls, with a small heap, processes that are killed, and databases that are away. `npm test` has the same in
  * small and in one process (`parallel-streams`, `call-memory`, `choices`, `stopping`, `outage`).
  */
-const gatewayUnderLoad = ['src/gateway/expected-holds.test.ts', 'test/e2e/gateway-{chaos,kill,memory}.test.ts'];
+const gatewayUnderLoad = [
+  'src/gateway/expected-holds.test.ts',
+  'test/e2e/gateway-{chaos,kill,memory}.test.ts',
+];
 /** Every kind of fault in turn, with processes and databases of its own: minutes. `npm run faults` runs it with more rounds. */
 const faultTable = 'test/faults/fault-table.test.ts';
 /**
