@@ -89,7 +89,7 @@ export async function admitCall(deps: AdmitDependencies, request: AdmissionReque
   try {
     return await startRun(deps.runs, call, body, {
       fitDownTo: mayFit ? Math.min(plan.minOutputTokens, heldOutputTokens) : undefined,
-      toolNanos: plan.tools.nanos,
+      toolNanos: plan.service.nanos,
       content: await contentOf(deps.runs, caller.tenantId, plan),
       key,
       // What ended calls have not used is free once they are posted.

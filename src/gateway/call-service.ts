@@ -12,6 +12,8 @@ export interface CallService {
   /** The highest rates that the call may be charged. */
   readonly rates: Rates;
   readonly others: OtherCharges;
+  /** The part of them that the run does not state: tools without a price, and predicted output. */
+  readonly nanos: bigint;
   /** Fields of the run that select these rates. */
   readonly stated: RequestedService;
   /** True if the provider may charge the input as written to a cache. */
@@ -25,6 +27,13 @@ export interface CallService {
   };
 }
 
+export interface ServiceRules {
+  readonly model: string;
+  readonly inputTokens: number;
+  readonly tools: CallTools;
+  readonly predictedTokens: number;
+}
+
 /** `1h` as a text of JSON, which may escape any character. */
 const oneHour = ['"1h"', '"\\u0031h"', '"1\\u0068"', '"\\u0031\\u0068"'].map((text) => Buffer.from(text));
 const cacheControl = ['"cache_control"', '\\u'].map((text) => Buffer.from(text));
@@ -34,18 +43,18 @@ const noSearches: ServerTools = {};
 export function callServiceOf(
   price: Tariff,
   { shape, body, bytes }: ParsedCall,
-  model: string,
-  inputTokens: number,
-  tools: CallTools,
+  { model, inputTokens, tools, predictedTokens }: ServiceRules,
 ): CallService {
   const searches = searchesOf(price, shape, model);
   const charged = chargesOf(shape, bytes, inputTokens, mostCalls(searches, tools.units));
-  const others = withTools(charged === noCharges ? noOtherCharges : otherChargesOf(price, charged), tools);
   const { rates, stated } = ratesOf(price, requestedServiceOf(shape, body), inputTokens);
-  return { rates, others, stated, searches, charged, cachesInput: mayCacheInput(shape, bytes, rates) };
+  const nanos =
+    tools.nanos + (predictedTokens === 0 ? 0n : worstCaseCost(rates, 0n, BigInt(predictedTokens)));
+  const others = withNanos(charged === noCharges ? noOtherCharges : otherChargesOf(price, charged), nanos);
+  return { rates, nanos, others, stated, searches, charged, cachesInput: mayCacheInput(shape, bytes, rates) };
 }
 
-function withTools(others: OtherCharges, { nanos }: CallTools): OtherCharges {
+function withNanos(others: OtherCharges, nanos: bigint): OtherCharges {
   return nanos === 0n ? others : { ...others, unitNanos: others.unitNanos + nanos };
 }
 
@@ -81,14 +90,31 @@ function chargesOf(
  * counts only if the response reports it.
  */
 function ratesOf(price: Tariff, requested: RequestedService, inputTokens: number) {
-  const { service_tier: tier, region } = requested;
+  const { region } = requested;
+  const tier = tierToHold(price, requested, inputTokens);
   const usual = region === undefined ? usualService : { region };
   const usualRates = requestedRates(price, usual, BigInt(inputTokens)) ?? price.rates;
   if (tier === undefined) {
     return { rates: usualRates, stated: usual };
   }
-  const rates = requestedRates(price, requested, BigInt(inputTokens)) ?? price.rates;
-  return isCheaper(rates, usualRates) ? { rates: usualRates, stated: usual } : { rates, stated: requested };
+  const stated = { ...usual, service_tier: tier };
+  const rates = requestedRates(price, stated, BigInt(inputTokens)) ?? price.rates;
+  return isCheaper(rates, usualRates) ? { rates: usualRates, stated: usual } : { rates, stated };
+}
+
+/** Tiers that no provider serves at more than its usual rates. */
+const usualTiers = new Set(['default', 'standard', 'standard_only', 'flex', 'batch', 'scale', 'on_demand']);
+
+/** Returns the tier to hold: for `auto`, and for a tier that the price does not know, the most expensive one that it has. */
+function tierToHold(price: Tariff, requested: RequestedService, inputTokens: number): string | undefined {
+  const { service_tier: tier } = requested;
+  const tiers = price.modifiers.flatMap(({ when }) => when.tier ?? []);
+  if (tier === undefined || tiers.length === 0 || tiers.includes(tier) || usualTiers.has(tier)) {
+    return tier;
+  }
+  const ratesOfTier = (one: string) =>
+    requestedRates(price, { ...requested, service_tier: one }, BigInt(inputTokens)) ?? price.rates;
+  return tiers.reduce((most, one) => (isCheaper(ratesOfTier(most), ratesOfTier(one)) ? one : most));
 }
 
 function isCheaper(one: Rates, other: Rates): boolean {

@@ -5,7 +5,7 @@
 import type { Connection, GatewaySettings } from '../capabilities/integration/connections/index.ts';
 import { costOf, worstCaseCost } from '../kernel/prices.ts';
 import type { CallOutcome } from '../kernel/providers/call-end.ts';
-import type { AdvisorUsage, CallUsage, ServerTools } from '../kernel/providers/call-usage.ts';
+import type { AdvisorUsage, CallUsage, ServerTools, Shape } from '../kernel/providers/call-usage.ts';
 import { type OfferedTool, offeredTools, requestsCompaction } from '../kernel/providers/offered-tools.ts';
 import { mostCalls, searchesOfModel } from '../kernel/providers/server-tools.ts';
 import { maximumRatesFor, ratesFor, type Tariff } from '../kernel/rate-modifiers.ts';
@@ -90,7 +90,7 @@ export async function planTools(
   const tokensOnly = new Set<string>();
   let calls = 0;
   for (const tool of offered) {
-    const own = tool.callsMax ?? (isOneSearch(tool, model) ? 1 : settings.maxToolCalls);
+    const own = callsOf(tool, shape, isOneSearch(tool, model) ? 1 : settings.maxToolCalls);
     calls += own;
     if (tool.isTokensOnly && isOfficial) {
       tokensOnly.add(tool.unit);
@@ -111,6 +111,11 @@ export async function planTools(
     isVisible: shape !== 'chat',
     advisor,
   };
+}
+
+/** Only Anthropic's format has a maximum in the tool. Others may obey one, or not know it. */
+function callsOf({ callsMax }: OfferedTool, shape: Shape, usual: number): number {
+  return shape === 'messages' ? (callsMax ?? usual) : Math.max(callsMax ?? 0, usual);
 }
 
 /** A model of OpenAI that searches searches once. */

@@ -149,11 +149,12 @@ async function rank(
   { caller, now, call, attribution, orgId }: ChooseRequest,
   model: string,
 ): Promise<readonly string[]> {
-  const input = inputPartsOf(call.body, model);
+  const input = inputPartsOf(call, model);
   const inputTokens = estimatedInputTokens(input, {
     ratio: ratios.of({ orgId, keyId: caller.keyId, model }, input),
     unseenTokens: 0,
     contextTokens: undefined,
+    isContextEnforced: false,
     hasTools: call.hasTools,
   });
   const maxOutputTokens = (call.maxOutputTokens ?? 1) * call.choices;

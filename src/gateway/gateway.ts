@@ -33,7 +33,7 @@ import { type CountsStore, createLearnedCounts } from './learned/learned-counts.
 import { forwardCall } from './metered-call.ts';
 import { listModels } from './models-list.ts';
 import { dialectOf, type Operation, operationOf, prefixes } from './operations.ts';
-import { dropContent, parseCall } from './parse-call.ts';
+import { dropContent, parseCall, requireUtf8 } from './parse-call.ts';
 import { createAbandonedHolds } from './settle/abandoned-holds.ts';
 import { createSettlements } from './settle/settlements.ts';
 import { createStoredResponses } from './stored-responses.ts';
@@ -195,6 +195,7 @@ export function createGateway(deps: GatewayDependencies): Gateway {
       if (turn !== undefined) {
         await turn;
       }
+      requireUtf8(request.headers['content-type']);
       const call = parseCall(operation.shape, body, memory, operation.deployment);
       subject = { model: call.model, ...headers.attribution };
       if (operation.shape === 'responses') {
@@ -214,6 +215,7 @@ export function createGateway(deps: GatewayDependencies): Gateway {
           now: request.now,
           attribution: headers.attribution,
           maxCostNanos: headers.maxCostNanos,
+          betas: String(request.headers['anthropic-beta'] ?? ''),
           onLimit: headers.onLimit,
           key,
         });

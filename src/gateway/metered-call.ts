@@ -15,6 +15,7 @@ import { type CallUsage, noUsage, usageOfBody } from '../kernel/providers/call-u
 import { createStreamUsage, type StreamUsage } from '../kernel/providers/stream-usage.ts';
 import type { Reply, StreamedReply } from '../platform/http/message/reply.ts';
 import type { AdmittedRequest } from './admitted-request.ts';
+import { addsUsageChunk, bodyOf } from './body-to-send.ts';
 import { callHeaders } from './call-headers.ts';
 import { type CallState, type CallStatus, statusOf } from './call-status.ts';
 import { toolChargesOf } from './call-tools.ts';
@@ -29,7 +30,7 @@ import type { GatewayContext, OngoingCall } from './gateway-context.ts';
 import { coversOutput, outputCap } from './hold-coverage.ts';
 import { scoreBoundOf } from './output-score.ts';
 import { dropBytes, isLabel } from './parse-call.ts';
-import { addsUsageChunk, attemptCost, bodyOf, inputBoundOf } from './plan-call.ts';
+import { attemptCost, inputBoundOf } from './plan-call.ts';
 import type { SettledCall, Settlement } from './settle/settlements.ts';
 import { createOpenStream } from './stream/create-open-stream.ts';
 import { parsed, receivedOf } from './stream/received-text.ts';
@@ -204,6 +205,7 @@ export class CallInProgress implements OngoingCall {
       serverTools: plan.service.searches,
       maxOutputTokens,
       heldOutputTokens: this.#heldTokens?.() ?? maxOutputTokens,
+      unseenOutputTokens: plan.predictedTokens,
       chargedTools: (usage: CallUsage) => {
         const charges = toolChargesOf(plan.price, plan.tools, outcome, usage);
         toolNanos += charges.nanos;
@@ -292,7 +294,7 @@ export class CallInProgress implements OngoingCall {
     const bound = {
       ...noUsage,
       ...inputBoundOf(plan),
-      outputTokens: outputCap(plan, admitted),
+      outputTokens: outputCap(plan, admitted) + plan.predictedTokens,
       serverTools: plan.service.charged.units ?? {},
     };
     this.#discarded = { attempts: [...this.#discarded.attempts, bound], isEstimated: true };

@@ -1,14 +1,14 @@
-/** Parses the body of a metered call: the fields that the gateway reads. All others are the business of the provider. */
-
-import { maxFieldsOf, thinkingTokensOf } from '../kernel/providers/call-request.ts';
+/** Parses the body of a metered call: the fields that bound and select its cost. */
+import { isUtf8 } from 'node:buffer';
+import { anyMaxFieldsOf, choiceFields, thinkingTokensOf } from '../kernel/providers/call-request.ts';
 import type { Shape } from '../kernel/providers/call-usage.ts';
 import { type Fields, fieldsOf } from '../kernel/providers/fields.ts';
 import { requestsReasoning } from '../kernel/providers/visible-output.ts';
 import { isStorable } from '../platform/http/message/json-errors.ts';
 import { bodyValuesMax, embeddingValuesMax, surveyBody } from './body/body-survey.ts';
 import type { CallMemory } from './body/call-memory.ts';
-import { repeatedNames } from './body/edit-body.ts';
 import { objectStartOf } from './body/json-positions.ts';
+import { repeatedName } from './body/repeated-name.ts';
 import { GatewayError } from './errors/dialect-errors.ts';
 
 export interface ParsedCall {
@@ -23,6 +23,8 @@ export interface ParsedCall {
   readonly includesUsage: boolean;
   /** Fields of the body that limit the output. */
   readonly maxFields: readonly string[];
+  /** True if `max_completion_tokens` is the only documented one, and the body does not have the other. */
+  readonly hasCompletionMaximum: boolean;
   /** The smallest of their values; undefined if there are none. */
   readonly maxOutputTokens: number | undefined;
   /** Number of alternative answers (`n`): each may have the maximum. */
@@ -39,54 +41,20 @@ const choicesMax = 1_000;
 /** `deployment` is the model that the path names: that of the body then means nothing, as in Azure. */
 export function parseCall(shape: Shape, bytes: Buffer, memory: CallMemory, deployment?: string): ParsedCall {
   const body = parseObject(bytes, memory, shape === 'embeddings' ? embeddingValuesMax : bodyValuesMax);
-  // Parsers disagree about repeated names: the provider might read another value than the one that was checked.
-  const critical = [
-    ...maxFieldsOf[shape],
-    'model',
-    'stream',
-    'n',
-    'stream_options',
-    'stream_options.include_usage',
-    'background',
-    'service_tier',
-    'speed',
-    'inference_geo',
-    'messages',
-    'input',
-    'system',
-    'instructions',
-    'tools',
-    'functions',
-    'tool_choice',
-    'max_tool_calls',
-    'web_search_options',
-    'search_parameters',
-    'plugins',
-    'mcp_servers',
-    'container',
-    'prompt',
-    'context_management',
-    'thinking',
-    'reasoning',
-    'reasoning_effort',
-  ];
-  const [repeated] = repeatedNames(bytes, critical);
-  if (repeated !== undefined) {
-    throw invalid(repeated, 'must not be repeated');
-  }
   const model = deployment ?? body.model;
   if (!isLabel(model)) {
     throw invalid('model', `must be a string of 1 to ${modelMax} characters`);
   }
+  requireFlag(body, 'stream');
+  requireFlag(body, 'background');
   if (body.background === true) {
     // Such a response is created after the call, and its usage would not be seen.
     throw invalid('background', 'is not supported by the gateway');
   }
-  const choices = shape === 'chat' && body.n != null ? Math.max(1, countOf(body.n, 'n')) : 1;
-  if (choices > choicesMax) {
-    throw invalid('n', `must be at most ${choicesMax}`);
-  }
-  const maxFields = maxFieldsOf[shape].filter((name) => body[name] != null);
+  requireText(body, 'service_tier');
+  requireText(body, 'speed');
+  refuseOtherModels(body, model);
+  const maxFields = anyMaxFieldsOf[shape].filter((name) => body[name] != null);
   const maxima = maxFields.map((name) => countOf(body[name], name));
   return {
     shape,
@@ -96,8 +64,9 @@ export function parseCall(shape: Shape, bytes: Buffer, memory: CallMemory, deplo
     isStream: body.stream === true,
     includesUsage: fieldsOf(body.stream_options).include_usage === true,
     maxFields,
+    hasCompletionMaximum: shape === 'chat' && body.max_completion_tokens != null && !('max_tokens' in body),
     maxOutputTokens: maxima.length === 0 ? undefined : Math.min(...maxima),
-    choices,
+    choices: shape === 'embeddings' ? 1 : choicesOf(body),
     thinkingTokens: thinkingTokensOf(body),
     requestsReasoning: requestsReasoning(body),
     hasTools: Array.isArray(body.tools) || Array.isArray(body.functions),
@@ -121,6 +90,46 @@ export function dropBytes(call: ParsedCall): void {
   call.bytes = noBytes;
 }
 
+/** The most of all fields that some provider takes for the number of answers. */
+function choicesOf(body: Fields): number {
+  let choices = 1;
+  for (const name of choiceFields) {
+    if (body[name] != null) {
+      choices = Math.max(choices, countOf(body[name], name));
+      if (choices > choicesMax) {
+        throw invalid(name, `must be at most ${choicesMax}`);
+      }
+    }
+  }
+  return choices;
+}
+
+/** Fields with models that a provider may use instead of the requested one, at their price. */
+const otherModels = ['models', 'fallbacks'];
+
+function refuseOtherModels(body: Fields, model: string): void {
+  for (const name of otherModels) {
+    const models = body[name];
+    const isSame = Array.isArray(models) && models.every((one) => one === model);
+    if (models != null && !isSame) {
+      throw invalid(name, 'is not supported by the gateway: use the routing policy of Purser instead');
+    }
+  }
+}
+
+/** Some providers read `1`, `"true"` and others as true. */
+function requireFlag(body: Fields, name: string): void {
+  if (body[name] != null && typeof body[name] !== 'boolean') {
+    throw invalid(name, 'must be true or false');
+  }
+}
+
+function requireText(body: Fields, name: string): void {
+  if (body[name] != null && typeof body[name] !== 'string') {
+    throw invalid(name, 'must be a string');
+  }
+}
+
 /** Returns the end user that the body names, if there is one. */
 export function endUserOf({ shape, body }: ParsedCall): string | undefined {
   const user = shape === 'messages' ? fieldsOf(body.metadata).user_id : (body.user ?? body.safety_identifier);
@@ -132,9 +141,28 @@ export function isLabel(value: unknown): value is string {
   return typeof value === 'string' && value !== '' && value.length <= modelMax && isStorable(value);
 }
 
+const charsets = /charset\s*=\s*"?([^";,\s]*)/gi;
+const utf8Names = new Set(['utf-8', 'utf8', 'us-ascii']);
+
+/** Throws if the content type names another charset than that of JSON. */
+export function requireUtf8(contentType: string | undefined): void {
+  for (const [, charset = ''] of (contentType ?? '').matchAll(charsets)) {
+    if (!utf8Names.has(charset.toLowerCase())) {
+      throw new GatewayError(
+        400,
+        'invalid_header',
+        '`Content-Type` must not name a charset other than UTF-8.',
+      );
+    }
+  }
+}
+
 export function parseObject(bytes: Buffer, memory: CallMemory, valuesMax = bodyValuesMax): Fields {
-  const { values } = surveyBody(bytes, valuesMax);
-  memory.holdParsed(values);
+  if (!isUtf8(bytes)) {
+    throw new GatewayError(400, 'invalid_json', 'The body is not valid UTF-8.');
+  }
+  const scan = surveyBody(bytes, valuesMax);
+  memory.holdParsed(scan.values);
   let body: unknown;
   try {
     body = JSON.parse(bytes.toString('utf8'));
@@ -144,7 +172,19 @@ export function parseObject(bytes: Buffer, memory: CallMemory, valuesMax = bodyV
   if (objectStartOf(bytes) === undefined) {
     throw new GatewayError(400, 'invalid_json', 'The body must be a JSON object.');
   }
-  return fieldsOf(body);
+  const fields = fieldsOf(body);
+  const repeated = repeatedName(bytes, fields, scan.survey().members);
+  if (repeated !== undefined) {
+    throw new GatewayError(
+      400,
+      'invalid_json',
+      `The name ${JSON.stringify(repeated)} appears more than once in one object.`,
+      {
+        field: repeated,
+      },
+    );
+  }
+  return fields;
 }
 
 function countOf(value: unknown, name: string): number {

@@ -9,20 +9,18 @@ import type { ModelCapabilitiesCache } from '../capabilities/spend/models/index.
 import type { CallPrices } from '../capabilities/spend/unpriced-models/index.ts';
 import { affordableOutputTokens, worstCaseCost } from '../kernel/prices.ts';
 import type { InputBound } from '../kernel/providers/call-end.ts';
-import { defaultMaxField } from '../kernel/providers/call-request.ts';
-import { estimatedInputTokens, type InputParts } from '../kernel/providers/estimate-input.ts';
+import type { InputParts } from '../kernel/providers/estimate-input.ts';
 import { hidesReasoning, isKnownToShow } from '../kernel/providers/visible-output.ts';
 import type { Tariff } from '../kernel/rate-modifiers.ts';
 import type { Caller } from '../platform/http/routes/access.ts';
 import type { OnLimit } from './attribution-headers.ts';
-import { type BodyChanges, editBody } from './body/edit-body.ts';
-import { inputPartsOf } from './body/input-parts.ts';
 import type { TokenRatios } from './body/token-ratios.ts';
 import { type CallService, callServiceOf } from './call-service.ts';
 import { type CallTools, noCallTools, planTools, toolsOf } from './call-tools.ts';
 import { GatewayError } from './errors/dialect-errors.ts';
 import type { Operation } from './operations.ts';
 import type { ParsedCall } from './parse-call.ts';
+import { planInput } from './plan-input.ts';
 
 export interface PlanDependencies {
   readonly connections: Connections;
@@ -43,6 +41,8 @@ export interface CallPlan {
   readonly candidates: readonly Connection[];
   readonly input: InputParts;
   readonly inputTokens: number;
+  /** Predicted output that may be charged besides the output. */
+  readonly predictedTokens: number;
   /** Maximum output of all alternative answers together. */
   readonly maxOutputTokens: number;
   /** The maximum before it was lowered to what `maxCostNanos` allows. */
@@ -60,9 +60,6 @@ export interface CallPlan {
 /** The code of the denial of a call that may cost more than its client allows. */
 export const maxCostExceeded = 'max_cost_exceeded';
 
-/** Assumed for unseen content if neither the org nor the catalog says more: the context of common models. */
-const unknownContextTokens = 200_000;
-
 export interface PlanRequest {
   readonly orgId: string;
   readonly caller: Caller;
@@ -70,6 +67,8 @@ export interface PlanRequest {
   readonly call: ParsedCall;
   readonly onLimit: OnLimit | undefined;
   readonly maxCostNanos: bigint | undefined;
+  /** The header of Anthropic that turns features on. */
+  readonly betas: string;
   readonly now: Date;
 }
 
@@ -107,16 +106,18 @@ export async function planCall(
   const foundCapabilities = deps.capabilities.all();
   const capabilities = foundCapabilities instanceof Promise ? await foundCapabilities : foundCapabilities;
   const known = capabilities.get(resolved);
-  const contextTokens = numberOf(known?.context_tokens);
   const offered = toolsOf(call);
-  const read = inputPartsOf(call.body, model);
-  // Results of tools that the provider runs become input.
-  const input = offered.length === 0 || read.hasUnseen ? read : { ...read, hasUnseen: true };
-  const passTokens = estimatedInputTokens(input, {
-    ratio: deps.ratios.of({ orgId, keyId: request.caller.keyId, model }, input),
-    unseenTokens: settings.unseenInputTokens ?? contextTokens ?? unknownContextTokens,
-    contextTokens,
-    hasTools: call.hasTools,
+  const { input, passTokens, predictedTokens } = planInput({
+    orgId,
+    caller: request.caller,
+    call,
+    model,
+    ratios: deps.ratios,
+    settings,
+    candidates,
+    contextTokens: numberOf(known?.context_tokens),
+    betas: request.betas,
+    offersTools: offered.length > 0,
   });
   const tools =
     offered.length === 0
@@ -130,7 +131,7 @@ export async function planCall(
           priceOf: async (name) => deps.prices.find(orgId, name, now.getTime()),
         });
   const inputTokens = passTokens * tools.rounds;
-  const service = callServiceOf(price, call, model, inputTokens, tools);
+  const service = callServiceOf(price, call, { model, inputTokens, tools, predictedTokens });
   const onLimit = request.onLimit ?? settings.onLimit;
   const minOutputTokens = Math.max(settings.minOutputTokens * call.choices, call.thinkingTokens + 1);
   const wanted = outputCap(call, settings, numberOf(known?.max_output_tokens));
@@ -145,6 +146,7 @@ export async function planCall(
     candidates,
     input,
     inputTokens,
+    predictedTokens,
     maxOutputTokens,
     wantedOutputTokens: wanted,
     maxCostNanos: request.maxCostNanos,
@@ -253,39 +255,4 @@ export function attemptCost({ service, inputTokens }: CallPlan, outputTokens: nu
 
 function numberOf(value: bigint | null | undefined): number | undefined {
   return value == null ? undefined : Number(value);
-}
-
-/** Returns the body to send: the maximum of the output, the request for usage, and the model if another one was chosen. */
-export function bodyOf(
-  { call, model, tools }: CallPlan,
-  connection: Connection,
-  maxOutputTokens: number,
-): Buffer {
-  const changes: Record<string, string | number | boolean> = {};
-  const each = Math.floor(maxOutputTokens / call.choices);
-  if (call.shape !== 'embeddings') {
-    for (const name of call.maxFields) {
-      if ((call.body[name] as number) > each) {
-        changes[name] = each;
-      }
-    }
-    if (call.maxFields.length === 0) {
-      changes[defaultMaxField(call.shape, connection.kind !== 'openai_compatible')] = each;
-    }
-  }
-  if (addsUsageChunk(call)) {
-    changes['stream_options.include_usage'] = true;
-  }
-  if (tools.bodyMax !== undefined) {
-    changes.max_tool_calls = tools.bodyMax;
-  }
-  if (model !== call.body.model) {
-    changes.model = model;
-  }
-  return editBody(call.bytes, changes as BodyChanges);
-}
-
-/** True if the gateway requests the chunk with the usage, which the client did not. */
-export function addsUsageChunk({ shape, isStream, includesUsage }: ParsedCall): boolean {
-  return shape === 'chat' && isStream && !includesUsage;
 }

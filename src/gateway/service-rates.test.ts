@@ -71,7 +71,7 @@ const answered = { usage: { prompt_tokens: 10, completion_tokens: 100 } };
 const flat = 0.00101;
 
 test('a cheaper tier is held at the usual rates, and charged only if the response reports it', async () => {
-  const { held: usualHeld } = await call(chat, { model: 'served' }, answered);
+  const { held: usualHeld } = await call(chat, { model: 'served', service_tier: 'scale' }, answered);
   const flex = { model: 'served', service_tier: 'flex' };
   const reported = await call(chat, flex, { ...answered, service_tier: 'flex' });
   expect(reported).toEqual({ held: usualHeld, cost: flat / 2 });
@@ -80,7 +80,7 @@ test('a cheaper tier is held at the usual rates, and charged only if the respons
 });
 
 test('a more expensive tier is held, and charged unless the response reports another one', async () => {
-  const { held: usualHeld } = await call(chat, { model: 'served' }, answered);
+  const { held: usualHeld } = await call(chat, { model: 'served', service_tier: 'scale' }, answered);
   const priority = { model: 'served', service_tier: 'priority' };
   expect(await call(chat, priority, answered)).toEqual({ held: usualHeld * 2, cost: flat * 2 });
   expect((await call(chat, priority, { ...answered, service_tier: 'default' })).cost).toBe(flat);
@@ -108,7 +108,9 @@ test('each attempt of a call is priced by the length of its own input', async ()
 });
 
 test('the fast mode and the place of inference of Claude are held as requested and charged as reported', async () => {
-  const { held: usualHeld } = await call(claude, { model: 'claude-served' }, reply);
+  // All names and texts of a body count, so that it has as many.
+  const usual = { model: 'claude-served', speed: 'slow', inference_geo: 'eu' };
+  const { held: usualHeld } = await call(claude, usual, reply);
   const requested = { model: 'claude-served', speed: 'fast', inference_geo: 'us' };
   const usage = { ...reply.usage, speed: 'fast', inference_geo: 'us', service_tier: 'standard' };
   const fast = await call(claude, requested, { usage });

@@ -243,7 +243,9 @@ const inObject =
 function escapedName(name: string, random: Random): string {
   const index = Math.floor(random.between(0, name.length));
   const code = name.charCodeAt(index).toString(16).padStart(4, '0');
-  return `"${name.slice(0, index)}\\u${code}${name.slice(index + 1)}"`;
+  // Earlier mutations may have put characters into the name that JSON has to escape.
+  const written = (part: string) => JSON.stringify(part).slice(1, -1);
+  return `"${written(name.slice(0, index))}\\u${code}${written(name.slice(index + 1))}"`;
 }
 
 const utf8 = (text: string) => Buffer.from(text);

@@ -59,7 +59,7 @@ export function plainReply(shape: Shape, call: UnderstoodCall, hasUsage: boolean
         ...common,
         type: 'message',
         role: 'assistant',
-        content: [{ type: 'text', text: outputText(shown) }],
+        content: [...toolBlocks(call), { type: 'text', text: outputText(shown) }],
         stop_reason: 'max_tokens',
       };
     case 'embeddings':
@@ -67,8 +67,9 @@ export function plainReply(shape: Shape, call: UnderstoodCall, hasUsage: boolean
   }
 }
 
-function tierOf({ tier }: UnderstoodCall): object {
-  return tier === undefined ? {} : { service_tier: tier };
+/** OpenAI and Anthropic name the tier in every answer. */
+function tierOf({ tier }: UnderstoodCall, usual = 'default'): object {
+  return { service_tier: tier ?? usual };
 }
 
 function itemsOf(call: UnderstoodCall, shown: number): object[] {
@@ -85,6 +86,16 @@ function toolItems({ tool }: UnderstoodCall): object[] {
     id: `call_${index}`,
     status: 'completed',
     ...(tool?.unit === 'web_search' && { action: { type: 'search' } }),
+  }));
+}
+
+/** Blocks of a message that show calls of tools, as Anthropic does for all that it runs. */
+function toolBlocks({ tool }: UnderstoodCall): object[] {
+  return Array.from({ length: tool?.calls ?? 0 }, (_, index) => ({
+    type: 'server_tool_use',
+    id: `srvtoolu_${index}`,
+    name: tool?.unit,
+    input: {},
   }));
 }
 
@@ -114,7 +125,7 @@ function usageOf(shape: Shape, call: UnderstoodCall): object {
         ...(call.tool?.unit === 'web_search' && {
           server_tool_use: { web_search_requests: call.tool.calls },
         }),
-        ...(tier === 'fast' ? { speed: tier } : tierOf(call)),
+        ...(tier === 'fast' ? { speed: tier } : tierOf(call, 'standard')),
       };
     }
   }
@@ -130,7 +141,7 @@ export function isReportable(shape: Shape, call: UnderstoodCall): boolean {
     responses: unit in unitNanos,
   };
   return (
-    (call.tool === undefined || isShown[shape]) &&
+    (call.tool === undefined ? !call.mayHideTools : isShown[shape]) &&
     !call.isBackground &&
     (!call.isStream || call.includesUsage)
   );
@@ -220,6 +231,10 @@ function streamedMessage(call: UnderstoodCall, hasUsage: boolean): Piece[] {
       },
       hidden,
     ),
+    ...toolBlocks(call).flatMap((content_block, index) => [
+      event({ type: 'content_block_start', index: index + 1, content_block }),
+      event({ type: 'content_block_stop', index: index + 1 }),
+    ]),
     event({ type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } }),
     ...chunksOf(shown).map((text) =>
       event({ type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text } }, text.length),

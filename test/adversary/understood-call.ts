@@ -18,6 +18,8 @@ export interface UnderstoodCall {
   readonly rejectedTokens: number;
   /** Calls of the tool that the provider has run. */
   readonly tool: ToolCalls | undefined;
+  /** True if the request offers tools of the provider in a chat, whose answer does not show that none was called. */
+  readonly mayHideTools: boolean;
   readonly tier: string | undefined;
   readonly isCachedForAnHour: boolean;
   /** True if half of the output is reasoning that is not shown. */
@@ -177,6 +179,7 @@ class Reader {
       outputTokens: shape === 'embeddings' ? 0 : this.#maximum(model),
       rejectedTokens: shape === 'chat' ? this.#textTokens(model, body.prediction) : 0,
       tool,
+      mayHideTools: shape === 'chat' && this.#offersTools(),
       tier: this.#tier(),
       isCachedForAnHour: shape === 'messages' && this.#hasOneHour(body as Plain),
       hidesReasoning: shape !== 'embeddings' && this.#requestsReasoning(),
@@ -269,6 +272,18 @@ class Reader {
     );
   }
 
+  /** True if some provider understands a tool that it runs, also if this one does not. */
+  #offersTools(): boolean {
+    const { tools } = this.#body;
+    const isFunction = (tool: Plain) =>
+      isObject(tool) && (tool.type === 'function' || tool.type === 'custom');
+    return (
+      (tools != null && !(isList(tools) && tools.every(isFunction))) ||
+      isObject(this.#body.tool_choice) ||
+      [...searchExtensions, 'mcp_servers', 'container'].some((name) => this.#body[name] != null)
+    );
+  }
+
   /** The provider calls the first of its tools as often as it may. */
   #toolCalls(): ToolCalls | undefined {
     const [tool] = this.#serverTools();
@@ -298,11 +313,23 @@ class Reader {
     }
     const { type } = value;
     return (
-      (value !== this.#body && typeof type === 'string' && referringTypes.has(type)) ||
+      (value !== this.#body &&
+        typeof type === 'string' &&
+        referringTypes.has(type) &&
+        !this.#isInline(value)) ||
       referringFields.some((name) => value[name] != null && value[name] !== '') ||
       (value === this.#body &&
         (isObject(value.prompt) || extensionFields.some((name) => this.#uses(name)))) ||
       Object.entries(value).some(([name, inner]) => !opaqueFields.has(name) && this.#refersTo(inner))
+    );
+  }
+
+  /** True for a document or a search result whose text is in the request: it is read as it is. */
+  #isInline({ type, source, content }: { readonly [name: string]: Plain }): boolean {
+    const given = this.#fields(source);
+    return (
+      (type === 'document' && (given.type === 'text' || given.type === 'content')) ||
+      (type === 'search_result' && isList(content))
     );
   }
 
@@ -333,6 +360,10 @@ class Reader {
 
   /** Every name, text and number, as a template writes them that knows nothing of the format. */
   #tokensOfAll(model: PricedModel, value: Plain): number {
+    // The input of embeddings may be a list of tokens, which no provider writes as text.
+    if (this.#shape === 'embeddings' && typeof value === 'number') {
+      return 1;
+    }
     if (isList(value)) {
       return value.reduce<number>((sum, item) => sum + this.#tokensOfAll(model, item), 0);
     }

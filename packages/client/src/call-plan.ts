@@ -62,7 +62,7 @@ export function planCall(shape: Shape, text: string, options: MeterOptions): Cal
     throw new UnmeteredCallError('`background` is not supported: the usage of such a response is not seen.');
   }
   const inputTokens =
-    options.estimateInputTokens?.(body) ?? estimateInput(body, model, options.unseenInputTokens);
+    options.estimateInputTokens?.(body) ?? estimateInput(shape, body, model, options.unseenInputTokens);
   const maxOutputTokens = maxOutputOf(shape, body, options.defaultMaxOutputTokens);
   const choices = choicesOf(shape, body);
   const least = Math.min(maxOutputTokens, Math.max(minOutputTokens * choices, thinkingTokensOf(body) + 1));

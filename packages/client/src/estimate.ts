@@ -4,6 +4,7 @@
  * counts as the largest.
  */
 
+import type { Shape } from '../../../src/kernel/providers/call-usage.ts';
 import {
   estimatedInputTokens,
   type InputReaders,
@@ -27,11 +28,12 @@ const lettersPerTokenOfLong = 2;
 
 const readers: InputReaders = { scoreOfText, scoreOfName: scoreOfText, sizeOfImage: () => undefined };
 
-export function estimateInput(body: Fields, model: string, unseenTokens: number): number {
-  return estimatedInputTokens(inputPartsOf(body, model, readers), {
+export function estimateInput(shape: Shape, body: Fields, model: string, unseenTokens: number): number {
+  return estimatedInputTokens(inputPartsOf(shape, body, model, readers), {
     ratio: familyOf(model) === 'o200k' ? ratioOfO200k : ratioOfOthers,
     unseenTokens,
     contextTokens: undefined,
+    isContextEnforced: false,
     hasTools: Array.isArray(body.tools) || Array.isArray(body.functions),
   });
 }

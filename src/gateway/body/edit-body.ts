@@ -10,10 +10,14 @@ interface Edit {
   readonly text: string;
 }
 
-/** Returns the body with these members set. Adds the members that it does not have, at the start of their object. */
-export function editBody(body: Buffer, changes: BodyChanges): Buffer {
+/** New names of members of the body, by their present ones. */
+export type BodyRenames = Readonly<Record<string, string>>;
+
+/** Returns the body with these members set and renamed. Adds the members that it does not have, at the start of their object. */
+export function editBody(body: Buffer, changes: BodyChanges, renames: BodyRenames = {}): Buffer {
   const names = Object.keys(changes);
-  if (names.length === 0) {
+  const renamed = Object.keys(renames);
+  if (names.length === 0 && renamed.length === 0) {
     return body;
   }
   const start = objectStartOf(body);
@@ -50,6 +54,13 @@ export function editBody(body: Buffer, changes: BodyChanges): Buffer {
       }
     }
   }
+  for (const name of renamed) {
+    const member = lastNamed(members, name);
+    if (member !== undefined) {
+      const { start: nameStart, valueStart } = member;
+      edits.push({ start: nameStart, end: valueStart, text: `${JSON.stringify(renames[name])}:` });
+    }
+  }
   for (const [member, texts] of addedTo) {
     edits.push(insertion(body, member.valueStart, texts));
   }
@@ -60,33 +71,6 @@ export function editBody(body: Buffer, changes: BodyChanges): Buffer {
 }
 
 const openBrace = 0x7b;
-
-/** Returns the names that occur more than once in an object: parsers disagree about the value of such a member. */
-export function repeatedNames(body: Buffer, names: readonly string[]): string[] {
-  const start = objectStartOf(body);
-  if (start === undefined) {
-    return [];
-  }
-  const seen = new Set<string>();
-  const repeated = new Set<string>();
-  const note = (members: readonly Member[], prefix: string) => {
-    for (const { name } of members) {
-      const path = `${prefix}${name}`;
-      if (seen.has(path) && names.includes(path)) {
-        repeated.add(path);
-      }
-      seen.add(path);
-    }
-  };
-  const members = membersAt(body, start);
-  note(members, '');
-  for (const { name, valueStart } of members) {
-    if (body[valueStart] === openBrace && names.some((path) => path.startsWith(`${name}.`))) {
-      note(membersAt(body, valueStart), `${name}.`);
-    }
-  }
-  return [...repeated];
-}
 
 function lastNamed(members: readonly Member[], name: string): Member | undefined {
   return members.findLast((member) => member.name === name);
@@ -101,7 +85,7 @@ function insertion(body: Buffer, objectStart: number, texts: readonly string[]):
 function apply(body: Buffer, edits: readonly Edit[]): Buffer {
   const pieces: Buffer[] = [];
   let at = 0;
-  for (const { start, end, text } of [...edits].sort((a, b) => a.start - b.start)) {
+  for (const { start, end, text } of [...edits].sort((a, b) => a.start - b.start || a.end - b.end)) {
     pieces.push(body.subarray(at, start), Buffer.from(text));
     at = end;
   }

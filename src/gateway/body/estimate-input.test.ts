@@ -1,6 +1,8 @@
 import { pino } from 'pino';
 import { expect, test } from 'vitest';
+import type { Shape } from '../../kernel/providers/call-usage.ts';
 import { estimatedInputTokens } from '../../kernel/providers/estimate-input.ts';
+import type { Fields } from '../../kernel/providers/fields.ts';
 import { imageTokens } from '../../kernel/providers/image-tokens.ts';
 import { familyOf } from '../../kernel/providers/model-family.ts';
 import { createLearnedCounts } from '../learned/learned-counts.ts';
@@ -8,7 +10,15 @@ import { sizeOfBase64 } from './image-size.ts';
 import { inputPartsOf } from './input-parts.ts';
 import { createTokenRatios, safeRatio, safeRatioOfOthers } from './token-ratios.ts';
 
-const rules = { ratio: 2.1, unseenTokens: 50_000, contextTokens: 128_000, hasTools: false };
+const rules = {
+  ratio: 2.1,
+  unseenTokens: 50_000,
+  contextTokens: 128_000,
+  isContextEnforced: true,
+  hasTools: false,
+};
+
+const chatParts = (body: Fields, model: string) => inputPartsOf({ shape: 'chat', body }, model);
 
 function png(width: number, height: number): string {
   const bytes = Buffer.alloc(24);
@@ -19,29 +29,29 @@ function png(width: number, height: number): string {
 }
 
 test('the text of every message and tool counts, and no more tokens than bytes', () => {
-  const short = inputPartsOf({ model: 'm', messages: [{ role: 'user', content: 'hi' }] }, 'm');
-  const long = inputPartsOf({ model: 'm', messages: [{ role: 'user', content: 'hi '.repeat(1_000) }] }, 'm');
+  const short = chatParts({ model: 'm', messages: [{ role: 'user', content: 'hi' }] }, 'm');
+  const long = chatParts({ model: 'm', messages: [{ role: 'user', content: 'hi '.repeat(1_000) }] }, 'm');
   expect(long.textBytes - short.textBytes).toBe(2_998);
   expect(estimatedInputTokens(long, rules)).toBeGreaterThan(1_000);
   expect(estimatedInputTokens(long, { ...rules, ratio: 100 })).toBeLessThan(3_200);
   const tools = [{ type: 'function', function: { name: 'f', parameters: { type: 'object' } } }];
-  expect(inputPartsOf({ messages: [], tools }, 'm').textBytes).toBeGreaterThan(20);
+  expect(chatParts({ messages: [], tools }, 'm').textBytes).toBeGreaterThan(20);
 });
 
 test('content that cannot be seen counts as set, and never exceeds the context', () => {
-  for (const body of [
-    { input: 'x', previous_response_id: 'resp_1' },
-    { input: [{ role: 'user', content: [{ type: 'input_file', file_id: 'file_1' }] }] },
-    {
-      messages: [
-        { role: 'user', content: [{ type: 'document', source: { type: 'url', url: 'https://x' } }] },
-      ],
-    },
-    { input: 'x', prompt: { id: 'pmpt_1' } },
-    { messages: [], tools: [{ type: 'web_search_20250305', name: 'web_search' }] },
-    { messages: [{ role: 'user', content: [{ type: 'input_audio', input_audio: { data: 'AAAA' } }] }] },
-  ]) {
-    const parts = inputPartsOf(body, 'gpt-5');
+  const document = { type: 'document', source: { type: 'url', url: 'https://x' } };
+  const audio = { type: 'input_audio', input_audio: { data: 'AAAA' } };
+  const unseen: readonly (readonly [Shape, object])[] = [
+    ['responses', { input: 'x', previous_response_id: 'resp_1' }],
+    ['responses', { input: [{ role: 'user', content: [{ type: 'input_file', file_id: 'file_1' }] }] }],
+    ['messages', { messages: [{ role: 'user', content: [document] }] }],
+    ['responses', { input: 'x', prompt: { id: 'pmpt_1' } }],
+    ['messages', { messages: [], tools: [{ type: 'web_search_20250305', name: 'web_search' }] }],
+    ['chat', { messages: [{ role: 'user', content: [audio] }] }],
+  ];
+  for (const [shape, given] of unseen) {
+    const body = given as Fields;
+    const parts = inputPartsOf({ shape, body }, 'gpt-5');
     expect([parts.hasUnseen, body]).toEqual([true, body]);
     expect(estimatedInputTokens(parts, rules)).toBeGreaterThanOrEqual(50_000);
     expect(estimatedInputTokens(parts, { ...rules, unseenTokens: 1_000_000 })).toBe(128_000);
@@ -65,16 +75,16 @@ test('images count by the published formulas', () => {
   expect(imageTokens('gpt-5.6', undefined, 'high')).toBe(36_000);
   expect(sizeOfBase64(png(640, 480))).toEqual({ width: 640, height: 480 });
   const content = [{ type: 'image_url', image_url: { url: `data:image/png;base64,${png(1_024, 1_024)}` } }];
-  const parts = inputPartsOf({ messages: [{ role: 'user', content }] }, 'gpt-4o');
+  const parts = chatParts({ messages: [{ role: 'user', content }] }, 'gpt-4o');
   expect([parts.imageTokens, parts.hasUnseen]).toEqual([765, false]);
   expect(parts.textBytes).toBeLessThan(100);
 });
 
-const input = inputPartsOf(
+const input = chatParts(
   { messages: [{ role: 'user', content: 'A sentence of plain prose. '.repeat(100) }] },
   'm',
 );
-const dense = inputPartsOf({ messages: [{ role: 'user', content: 'x7Qz9Kp2'.repeat(200) }] }, 'm');
+const dense = chatParts({ messages: [{ role: 'user', content: 'x7Qz9Kp2'.repeat(200) }] }, 'm');
 
 function inMemory() {
   return createTokenRatios(
@@ -124,7 +134,7 @@ test('what was learned from easy calls lowers no estimate below the floor of ano
   const ratios = inMemory();
   const subject = { orgId: 'org_1', keyId: 'key_1', model: 'claude-sonnet-4-5' };
   const estimateOf = (content: string, model: string) => {
-    const parts = inputPartsOf({ messages: [{ role: 'user', content }] }, model);
+    const parts = chatParts({ messages: [{ role: 'user', content }] }, model);
     const ratio = ratios.of({ ...subject, model }, parts);
     return { parts, tokens: estimatedInputTokens(parts, { ...rules, ratio }) };
   };

@@ -7,6 +7,7 @@ import {
   specialTexts,
 } from '../../../test/support/estimate-texts.ts';
 import { o200kTokens } from '../../../test/support/o200k.ts';
+import type { Shape } from '../../kernel/providers/call-usage.ts';
 import { estimatedInputTokens } from '../../kernel/providers/estimate-input.ts';
 import type { Fields } from '../../kernel/providers/fields.ts';
 import { inputPartsOf } from './input-parts.ts';
@@ -137,14 +138,14 @@ function bodiesOf([one, two, three]: readonly SampleText[]): SampleBody[] {
   ];
 }
 
-const rules = { ratio: safeRatio, unseenTokens: 0, contextTokens: undefined };
+const rules = { ratio: safeRatio, unseenTokens: 0, contextTokens: undefined, isContextEnforced: false };
 
 test('the estimate of whole requests of every shape covers all that the provider reads, at most twice on average', () => {
   const ratios: number[] = [];
   for (let first = 0; first + 2 < texts.length; first += 9) {
     for (const { shape, body, read, framing } of bodiesOf(texts.slice(first, first + 3))) {
       const tokens = read.reduce((sum, text) => sum + tokensOf(text), framing);
-      const input = inputPartsOf(body, String(body.model));
+      const input = inputPartsOf({ shape: formatOf(shape), body }, String(body.model));
       const estimate = estimatedInputTokens(input, { ...rules, hasTools: 'tools' in body });
       expect([shape, first, input.hasUnseen, estimate >= tokens]).toEqual([shape, first, false, true]);
       ratios.push(estimate / tokens);
@@ -159,11 +160,16 @@ test('names of fields mean nothing in the arguments and schemas of tools', () =>
     const body = {
       messages: [{ role: 'assistant', content: [{ type: 'tool_use', input: { [names]: { image: text } } }] }],
     };
-    const { hasUnseen, textScore: score } = inputPartsOf(body, 'claude-sonnet-4-5');
+    const { hasUnseen, textScore: score } = inputPartsOf({ shape: 'messages', body }, 'claude-sonnet-4-5');
     expect([names, hasUnseen]).toEqual([names, false]);
     expect(score).toBeGreaterThanOrEqual(o200kTokens(text));
   }
 });
+
+/** Returns the format of a kind of request: `chat with tools` is a chat. */
+function formatOf(kind: string): Shape {
+  return kind.split(' ')[0] as Shape;
+}
 
 function meanOf(values: readonly number[]): number {
   return values.reduce((sum, value) => sum + value, 0) / values.length;

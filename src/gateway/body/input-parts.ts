@@ -1,5 +1,6 @@
 /** The parts of a request that become input tokens, with texts scored by the vocabulary and the sizes of images read. */
 
+import type { Shape } from '../../kernel/providers/call-usage.ts';
 import {
   type InputParts,
   type InputReaders,
@@ -7,9 +8,16 @@ import {
   type TextScore,
 } from '../../kernel/providers/estimate-input.ts';
 import type { Fields } from '../../kernel/providers/fields.ts';
+import type { AmbiguousMember } from '../../kernel/providers/input-tally.ts';
+import { GatewayError } from '../errors/dialect-errors.ts';
 import { sizeOfBase64 } from './image-size.ts';
 import { cachedTextScore } from './score-cache.ts';
 import { textScore } from './text-score.ts';
+
+export interface RequestBody {
+  readonly shape: Shape;
+  readonly body: Fields;
+}
 
 /** Scores of names of fields. Bounded, because clients choose the names in schemas. */
 const nameScores = new Map<string, TextScore>();
@@ -33,6 +41,18 @@ const readers: InputReaders = {
   sizeOfImage: sizeOfBase64,
 };
 
-export function inputPartsOf(body: Fields, model: string): InputParts {
-  return partsOf(body, model, readers);
+/** Throws if parsers disagree about a member, so that the estimate may be that of another request. */
+export function inputPartsOf({ shape, body }: RequestBody, model: string): InputParts {
+  const parts = partsOf(shape, body, model, readers);
+  const { ambiguous } = parts;
+  if (ambiguous !== undefined) {
+    throw new GatewayError(400, 'invalid_value', messageOf(ambiguous), { field: ambiguous.path });
+  }
+  return parts;
+}
+
+function messageOf({ path, known }: AmbiguousMember): string {
+  return known === undefined
+    ? `\`${path}\` is not a member that the gateway can limit. Limits of the output belong into the body itself.`
+    : `Some providers read \`${path}\` as \`${known}\`. Spell the name as documented, or leave it out.`;
 }

@@ -47,6 +47,10 @@ export function requestHeaders(
       headers[name] = value;
     }
   }
+  if (headers['content-type'] !== undefined) {
+    // A charset, or another type, would make the provider read another request than the one that was checked.
+    headers['content-type'] = 'application/json';
+  }
   // The usage is read from the response, and compressing a stream would delay its events.
   headers['accept-encoding'] = 'identity';
   Object.assign(headers, connection.headers);

@@ -53,6 +53,8 @@ export interface CallBounds extends Partial<Omit<InputBound, 'inputTokens'>> {
   readonly maxOutputTokens: number;
   /** The output that the hold covers, if that is less than the maximum. */
   readonly heldOutputTokens?: number;
+  /** Output that no response shows: predicted text that the answer does not contain. */
+  readonly unseenOutputTokens?: number;
 }
 
 export interface SettledUsage {
@@ -125,7 +127,8 @@ function ownUsage(
     return { usage: usage ?? noUsage, isEstimated: false };
   }
   const { inputTokens, cacheWriteTokens = 0, cacheWrite1hTokens = 0, inputGrows = false } = bounds;
-  const received = Math.max(outputOf(outputBound, bounds), Math.ceil(receivedBytes / bytesPerTokenMax));
+  const shown = Math.max(outputOf(outputBound, bounds), Math.ceil(receivedBytes / bytesPerTokenMax));
+  const received = shown + (bounds.unseenOutputTokens ?? 0);
   // Some providers report no input before the end of a stream.
   const reported =
     usage === undefined || usage.inputTokens === 0

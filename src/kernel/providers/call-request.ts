@@ -10,6 +10,32 @@ export const maxFieldsOf: Readonly<Record<Shape, readonly string[]>> = {
   embeddings: [],
 };
 
+/** Names of the same limit in formats of other providers, and in documented formats other than that of the request. */
+const otherMaxFields = [
+  ...['max_new_tokens', 'num_predict', 'n_predict', 'max_length', 'max_tokens_to_sample', 'max_gen_len'],
+  ...['max_completion_tokens', 'max_tokens', 'max_output_tokens'],
+];
+
+/** Every field that some provider takes for the maximum of the output, the documented ones first. */
+export const anyMaxFieldsOf: Readonly<Record<Shape, readonly string[]>> = {
+  chat: withOthers('chat'),
+  responses: withOthers('responses'),
+  messages: withOthers('messages'),
+  embeddings: [],
+};
+
+function withOthers(shape: Shape): readonly string[] {
+  return [...new Set([...maxFieldsOf[shape], ...otherMaxFields])];
+}
+
+/** Fields for the number of alternative answers: that of OpenAI, and those of other providers. */
+export const choiceFields: readonly string[] = [
+  ...['n', 'best_of', 'candidate_count', 'num_return_sequences', 'num_generations'],
+];
+
+/** Fields that bound or multiply the output. They have a meaning in the body itself only. */
+export const outputFields: ReadonlySet<string> = new Set([...otherMaxFields, ...choiceFields]);
+
 /** Returns the budget of extended thinking. The output must be larger, because it is a part of it. */
 export function thinkingTokensOf(body: Fields): number {
   const { budget_tokens: budget } = fieldsOf(body.thinking);

@@ -69,7 +69,7 @@ export function offeredTools(shape: Shape, body: Fields): readonly OfferedTool[]
       found.push(toolOf(name, toolFields[name] as string, {}));
     }
   }
-  for (const plugin of Array.isArray(body.plugins) ? body.plugins : []) {
+  for (const plugin of pluginsOf(body)) {
     const { id } = fieldsOf(plugin);
     found.push(
       toolOf(`plugins: ${typeof id === 'string' ? id : '?'}`, id === 'web' ? 'web_search' : 'plugin', {}),
@@ -80,6 +80,14 @@ export function offeredTools(shape: Shape, body: Fields): readonly OfferedTool[]
     found.push(toolOf('prompt', 'prompt', {}));
   }
   return found.length === 0 ? noTools : found;
+}
+
+/** A value that is no list may be read as one plugin. */
+function pluginsOf({ plugins }: Fields): readonly unknown[] {
+  if (plugins == null || plugins === false) {
+    return [];
+  }
+  return Array.isArray(plugins) ? plugins : [plugins];
 }
 
 function addTools(found: OfferedTool[], shape: Shape, tools: unknown): void {
@@ -96,7 +104,7 @@ function addTools(found: OfferedTool[], shape: Shape, tools: unknown): void {
   }
 }
 
-function isRunByClient(shape: Shape, tool: Fields): boolean {
+export function isRunByClient(shape: Shape, tool: Fields): boolean {
   const { type } = tool;
   if (clientTypes[shape].has(type)) {
     return true;
@@ -143,10 +151,20 @@ function toolOf(type: string, unit: string, { max_uses: uses, model }: Fields): 
   return {
     type: type.slice(0, 100),
     unit,
-    callsMax: typeof uses === 'number' && Number.isSafeInteger(uses) && uses >= 0 ? uses : undefined,
+    callsMax: usesOf(uses),
     isTokensOnly: tokensOnly.test(type),
     model: unit === 'advisor' && typeof model === 'string' ? model : undefined,
   };
+}
+
+/** A maximum that is no count may be read as any. */
+function usesOf(uses: unknown): number | undefined {
+  if (uses == null) {
+    return undefined;
+  }
+  return typeof uses === 'number' && Number.isSafeInteger(uses) && uses >= 0
+    ? uses
+    : Number.POSITIVE_INFINITY;
 }
 
 /** Returns the unit of a type: without its date. A type that cannot name a unit has the unit `tool`. */

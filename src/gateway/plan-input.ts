@@ -1,0 +1,86 @@
+/** Plans the input of a call: what its body has, and the most tokens that one pass of the model may read. */
+import type { Connection, GatewaySettings } from '../capabilities/integration/connections/index.ts';
+import { estimatedInputTokens, type InputParts } from '../kernel/providers/estimate-input.ts';
+import type { Caller } from '../platform/http/routes/access.ts';
+import { inputPartsOf } from './body/input-parts.ts';
+import { cachedTextScore } from './body/score-cache.ts';
+import type { TokenRatios } from './body/token-ratios.ts';
+import type { ParsedCall } from './parse-call.ts';
+
+export interface PlannedInput {
+  readonly input: InputParts;
+  /** Of one pass of the model. */
+  readonly passTokens: number;
+  /** Output that the request predicts. The provider charges for what the answer does not contain of it, too. */
+  readonly predictedTokens: number;
+}
+
+export interface InputRules {
+  readonly orgId: string;
+  readonly caller: Caller;
+  readonly call: ParsedCall;
+  readonly model: string;
+  readonly ratios: TokenRatios;
+  readonly settings: GatewaySettings;
+  readonly candidates: readonly Connection[];
+  /** Of the model in the catalog. */
+  readonly contextTokens: number | undefined;
+  /** The header of Anthropic that turns features on. */
+  readonly betas: string;
+  readonly offersTools: boolean;
+}
+
+/** Assumed if neither the org nor the catalog says more: the largest context of the models that are widely used. */
+export const unknownContextTokens = 1_050_000;
+
+export function planInput(rules: InputRules): PlannedInput {
+  const { orgId, caller, call, model, settings } = rules;
+  const read = inputPartsOf(call, model);
+  // Results of tools that the provider runs become input.
+  const input = !rules.offersTools || read.hasUnseen ? read : { ...read, hasUnseen: true };
+  const ratio = rules.ratios.of({ orgId, keyId: caller.keyId, model }, input);
+  const contextTokens = contextOf(rules);
+  const passTokens = estimatedInputTokens(input, {
+    ratio,
+    unseenTokens: settings.unseenInputTokens ?? contextTokens ?? unknownContextTokens,
+    contextTokens,
+    isContextEnforced: isContextEnforced(rules),
+    hasTools: call.hasTools,
+  });
+  return { input, passTokens, predictedTokens: predictedTokensOf(call, ratio) };
+}
+
+/** A header of the client or of a connection may extend the context: `context-1m-2025-08-07`. */
+const extendedContext = /context-(\d{1,4})([km])\b/gi;
+const unitTokens: Readonly<Record<string, number>> = { k: 1_000, m: 1_000_000 };
+
+function contextOf({ call, contextTokens, betas, candidates }: InputRules): number | undefined {
+  if (call.shape !== 'messages' || contextTokens === undefined) {
+    return contextTokens;
+  }
+  const given = [
+    betas,
+    ...candidates.flatMap(({ headers }) => Object.values(headers)),
+    JSON.stringify(call.body.anthropic_beta ?? ''),
+  ].join();
+  let largest = contextTokens;
+  for (const [, count, unit = ''] of given.matchAll(extendedContext)) {
+    largest = Math.max(largest, Number(count) * (unitTokens[unit.toLowerCase()] ?? 1));
+  }
+  return largest;
+}
+
+/** Deployments and compatible providers may serve another model than the catalog has under this name. */
+function isContextEnforced({ call, candidates }: InputRules): boolean {
+  return (
+    call.shape !== 'embeddings' && candidates.every(({ kind }) => kind === 'openai' || kind === 'anthropic')
+  );
+}
+
+function predictedTokensOf({ body, choices }: ParsedCall, ratio: number): number {
+  if (body.prediction == null) {
+    return 0;
+  }
+  const { bytes, score, floor } = cachedTextScore(JSON.stringify(body.prediction));
+  return Math.min(bytes, Math.max(Math.ceil(score * ratio), floor)) * choices;
+}

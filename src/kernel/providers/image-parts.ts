@@ -1,0 +1,116 @@
+/** Counts images and documents of any format. What is neither an image of a known form nor a text is unseen. */
+import { type Fields, fieldsOf } from './fields.ts';
+import { type ImageDetail, imageTokens } from './image-tokens.ts';
+import type { InputTally } from './input-tally.ts';
+
+export interface ImageReading {
+  readonly model: string;
+  readonly tally: InputTally;
+  readonly readUnknown: (value: unknown) => void;
+  /** Reads the content of a document that is written as blocks. */
+  readonly readContent: (value: unknown) => void;
+}
+
+const imageData = /^data:image\/[\w.+-]{1,40};base64,/i;
+const webAddress = /^https?:\/\//i;
+
+/** Reads an image: its address or its data, or an object that has it as `url`. */
+export function readImage(value: unknown, outerDetail: unknown, reading: ImageReading): void {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    addImage(value, [outerDetail], reading);
+    return;
+  }
+  const { tally, readUnknown } = reading;
+  const image = value as Fields;
+  tally.parts += 1;
+  for (const name in image) {
+    tally.enter(name);
+    if (name === 'url') {
+      addImage(image.url, [outerDetail, image.detail], reading);
+    } else if ((name === 'detail' || name === 'format') && typeof image[name] !== 'object') {
+      tally.addScalar(image[name]);
+    } else {
+      tally.checkName(name);
+      readUnknown(image[name]);
+    }
+    tally.leave();
+  }
+}
+
+function addImage(
+  url: unknown,
+  details: readonly unknown[],
+  { model, tally, readUnknown }: ImageReading,
+): void {
+  if (typeof url !== 'string') {
+    readUnknown(url);
+  } else if (imageData.test(url)) {
+    const size = tally.sizeOfImage(url.slice(url.indexOf(',') + 1));
+    tally.imageTokens += imageTokens(model, size, detailOf(details));
+  } else if (webAddress.test(url)) {
+    tally.imageTokens += imageTokens(model, undefined, detailOf(details));
+    tally.addText(url);
+  } else {
+    readUnknown(url);
+  }
+}
+
+/** Of contradictory details the largest, because providers differ in the one that counts. */
+function detailOf(details: readonly unknown[]): ImageDetail {
+  let detail: ImageDetail = details.some((one) => one != null) ? 'low' : 'high';
+  for (const one of details) {
+    if (one === 'high' || one === 'auto') {
+      detail = detail === 'original' ? detail : 'high';
+    } else if (one != null && one !== 'low') {
+      detail = 'original';
+    }
+  }
+  return detail;
+}
+
+const mediaTypes = new Set<unknown>(['file', 'input_file', 'input_audio', 'document']);
+
+/** True for a part that is media, whatever else it has, unless it is a document whose text is in it. */
+export function isUnseenMedia({ type, source }: Fields): boolean {
+  const { type: sourceType } = fieldsOf(source);
+  return (
+    mediaTypes.has(type) && !(type === 'document' && (sourceType === 'text' || sourceType === 'content'))
+  );
+}
+
+/** Members of a source with content, by its type: that of Anthropic's images, and that of its documents. */
+const contentOfSource: Readonly<Record<'image' | 'document', Readonly<Record<string, string>>>> = {
+  image: { base64: 'data', url: 'url' },
+  document: { text: 'data', content: 'content' },
+};
+
+/** Reads the source of an image or of a document of Anthropic. */
+export function readSource(source: Fields, kind: 'image' | 'document', reading: ImageReading): void {
+  const { model, tally, readUnknown, readContent } = reading;
+  const type = String(source.type);
+  const contentName = contentOfSource[kind][type];
+  tally.parts += 1;
+  for (const name in source) {
+    const value = source[name];
+    tally.enter(name);
+    if ((name === 'type' || name === 'media_type') && typeof value !== 'object') {
+      tally.addScalar(value);
+    } else if (name === contentName && name === 'content') {
+      readContent(value);
+    } else if (name === contentName && typeof value === 'string') {
+      if (type === 'text') {
+        tally.addText(value);
+      } else {
+        const size = type === 'base64' ? tally.sizeOfImage(value) : undefined;
+        tally.imageTokens += imageTokens(model, size, 'high');
+        tally.addTextUnlessData(type === 'url' ? value : '');
+      }
+    } else if (name === 'data' && typeof value === 'string') {
+      tally.markUnseen('media');
+    } else {
+      tally.checkName(name);
+      readUnknown(value);
+    }
+    tally.leave();
+  }
+}

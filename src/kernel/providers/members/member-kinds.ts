@@ -1,0 +1,77 @@
+/** What the members of a request carry. The tables of each format say it of every member that is documented, or that clients send. */
+
+export type MemberKind =
+  /** A string, number or boolean, or a list of them. */
+  | 'text'
+  /** Free-form JSON, which the provider writes into the prompt as it is. Its names have no meaning. */
+  | 'json'
+  /** Options in objects and lists, without content. */
+  | 'settings'
+  /** Content that only the provider can read, such as reasoning. It has no more tokens than bytes. */
+  | 'encrypted'
+  /** Audio, files and other content whose tokens do not follow from its size. */
+  | 'blob'
+  /** Names content that is not in the request. */
+  | 'reference'
+  /** Offers a tool that the provider runs (`offered-tools.ts`). */
+  | 'tool'
+  /** The address or the data of an image. */
+  | 'image'
+  | 'imageSource'
+  | 'documentSource'
+  /** The tools that the request offers. */
+  | 'tools'
+  | ListOf
+  | ObjectOf
+  | PartsOf;
+
+/** A list of objects. */
+export interface ListOf {
+  readonly listOf: MemberTable;
+}
+
+export interface ObjectOf {
+  readonly objectOf: MemberTable;
+}
+
+/** A text, or a list of objects that their type describes. */
+export interface PartsOf {
+  readonly types: ReadonlyMap<string, MemberTable>;
+  /** Objects without a type, if the format has such. */
+  readonly untyped: MemberTable | undefined;
+}
+
+export type MemberTable = ReadonlyMap<string, MemberKind>;
+
+/** The members of a request, and those of a tool that the client runs. */
+export interface FormatMembers {
+  readonly request: MemberTable;
+  readonly tool: MemberTable;
+}
+
+type Members = Readonly<Record<string, MemberKind>>;
+
+/** `texts` are the names of members of the kind `text`, separated by spaces. */
+export function members(texts: string, others: Members = {}): MemberTable {
+  const table = new Map<string, MemberKind>(Object.entries(others));
+  for (const name of texts.split(' ')) {
+    table.set(name, 'text');
+  }
+  return table;
+}
+
+/** `types` are the tables of parts by their type. Each part has a type. */
+export function parts(types: Readonly<Record<string, MemberTable>>, untyped?: MemberTable): PartsOf {
+  const withType = Object.entries(types).map(
+    ([type, table]) => [type, new Map([...table, ['type', 'text' as const]])] as const,
+  );
+  return { types: new Map(withType), untyped };
+}
+
+export function listOf(table: MemberTable): ListOf {
+  return { listOf: table };
+}
+
+export function objectOf(table: MemberTable): ObjectOf {
+  return { objectOf: table };
+}
