@@ -108,7 +108,10 @@ const usualTiers = new Set(['default', 'standard', 'standard_only', 'flex', 'bat
 /** Returns the tier to hold: for `auto`, and for a tier that the price does not know, the most expensive one that it has. */
 function tierToHold(price: Tariff, requested: RequestedService, inputTokens: number): string | undefined {
   const { service_tier: tier } = requested;
-  const tiers = price.modifiers.flatMap(({ when }) => when.tier ?? []);
+  // The fast mode of Anthropic is served on request only.
+  const tiers = price.modifiers
+    .flatMap(({ when }) => when.tier ?? [])
+    .filter((one) => one !== 'fast' || tier !== 'auto');
   if (tier === undefined || tiers.length === 0 || tiers.includes(tier) || usualTiers.has(tier)) {
     return tier;
   }

@@ -1,0 +1,107 @@
+/** The context that bounds the input of a call, the maximum that compatible providers get, and output that requests predict. */
+import { expect, test } from 'vitest';
+import { connectionTo } from '../../test/support/gateway-world.ts';
+import type { ConnectionKind, GatewaySettings } from '../capabilities/integration/connections/index.ts';
+import type { Shape } from '../kernel/providers/call-usage.ts';
+import { workMemoryOf } from '../platform/http/message/body-memory.ts';
+import type { Caller } from '../platform/http/routes/access.ts';
+import { CallMemory } from './body/call-memory.ts';
+import { bodyOf } from './body-to-send.ts';
+import { noCallTools } from './call-tools.ts';
+import { parseCall, requireUtf8 } from './parse-call.ts';
+import type { CallPlan } from './plan-call.ts';
+import { planInput } from './plan-input.ts';
+
+function parse(shape: Shape, body: object) {
+  return parseCall(shape, Buffer.from(JSON.stringify(body)), new CallMemory(workMemoryOf('org_1')));
+}
+
+function planned(shape: Shape, body: object, kind: ConnectionKind = 'openai', betas = '', headers = {}) {
+  return planInput({
+    orgId: 'org_1',
+    caller: { keyId: 'key_1' } as Caller,
+    call: parse(shape, { model: 'gpt-4o', ...body }),
+    model: 'gpt-4o',
+    ratios: { of: () => 1, learn: () => undefined },
+    settings: { unseenInputTokens: null } as GatewaySettings,
+    candidates: [connectionTo('http://provider', kind, { headers })],
+    contextTokens: 1_000,
+    betas,
+    offersTools: false,
+  });
+}
+
+const long = { messages: [{ role: 'user', content: 'A ship. '.repeat(5_000) }] };
+const file = {
+  messages: [{ role: 'user', content: [{ type: 'document', source: { type: 'url', url: 'https://a' } }] }],
+};
+
+test('the context bounds text that was seen only where the provider enforces it', () => {
+  expect(planned('chat', long).passTokens).toBe(1_000);
+  expect(planned('chat', long, 'azure_openai').passTokens).toBeGreaterThan(10_000);
+  expect(planned('chat', long, 'openai_compatible').passTokens).toBeGreaterThan(10_000);
+  expect(planned('embeddings', { input: ['A ship. '.repeat(5_000)] }).passTokens).toBeGreaterThan(10_000);
+});
+
+test.each([
+  ['context-1m-2025-08-07,other', {}],
+  ['', { 'anthropic-beta': 'context-1m-2025-08-07' }],
+])('unseen input is held at the context that the header %j or %j requests', (betas, headers) => {
+  const body = { max_tokens: 10, ...file };
+  expect(planned('messages', body, 'anthropic').passTokens).toBe(1_000);
+  expect(planned('messages', body, 'anthropic', betas, headers).passTokens).toBe(1_000_000);
+});
+
+test('predicted output counts for each answer', () => {
+  const prediction = { type: 'content', content: 'A ship. '.repeat(500) };
+  const { predictedTokens } = planned('chat', { messages: [], prediction });
+  expect(predictedTokens).toBeGreaterThan(1_000);
+  expect(planned('chat', { messages: [], prediction, n: 3 }).predictedTokens).toBe(predictedTokens * 3);
+});
+
+function sent(model: string, body: object, kind: ConnectionKind) {
+  const plan = {
+    call: parse('chat', { model, messages: [], ...body }),
+    model,
+    tools: noCallTools,
+  } as unknown as CallPlan;
+  return JSON.parse(bodyOf(plan, connectionTo('http://provider', kind), 400).toString());
+}
+
+test('a compatible provider gets the maximum under the name that all of them know', () => {
+  const body = { max_completion_tokens: 500 };
+  expect(sent('llama-3', body, 'openai_compatible')).toEqual({
+    model: 'llama-3',
+    messages: [],
+    max_tokens: 400,
+  });
+  for (const [model, kind] of [
+    ['llama-3', 'openai'],
+    ['openai/gpt-5-mini', 'openai_compatible'],
+    ['o3', 'openai_compatible'],
+  ] as const) {
+    expect(sent(model, body, kind)).toEqual({ model, messages: [], max_completion_tokens: 400 });
+  }
+});
+
+test('every name of the maximum is lowered, and the documented one is added', () => {
+  expect(sent('llama-3', { max_new_tokens: 900 }, 'openai_compatible')).toEqual({
+    model: 'llama-3',
+    messages: [],
+    max_tokens: 400,
+    max_new_tokens: 400,
+  });
+});
+
+test('a content type may name UTF-8 alone', () => {
+  for (const type of [undefined, 'application/json', 'application/json; charset=UTF-8', 'text/plain']) {
+    expect(() => requireUtf8(type)).not.toThrow();
+  }
+  for (const type of [
+    'application/json; charset=iso-8859-1',
+    'a/b;charset="utf-16le"',
+    'a/b; charset=utf-8; charset=x',
+  ]) {
+    expect(() => requireUtf8(type)).toThrow(expect.objectContaining({ status: 400, code: 'invalid_header' }));
+  }
+});
