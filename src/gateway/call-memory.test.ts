@@ -5,6 +5,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest
 import { eventually } from '../../test/support/eventually.ts';
 import { connectionTo, createGatewayWorld, type GatewayWorld } from '../../test/support/gateway-world.ts';
 import { workMemoryOf } from '../platform/http/message/body-memory.ts';
+import { completed } from '../platform/sliced-work.ts';
 import { CallMemory } from './body/call-memory.ts';
 import { dropBytes, dropContent, parseCall } from './parse-call.ts';
 
@@ -106,7 +107,7 @@ test('memory is accounted before a body is parsed, and shared among tenants', ()
   const body = Buffer.from('{"model":"gpt-test","messages":[]}');
   const another = new CallMemory(workMemoryOf('org_2'));
   another.holdBytes(body.length);
-  expect(parseCall('chat', body, another).model).toBe('gpt-test');
+  expect(completed(parseCall('chat', body, another)).model).toBe('gpt-test');
   for (const memory of [one, more, another, another]) {
     memory.release();
   }
@@ -124,7 +125,7 @@ test('of an admitted call only short settings are kept, and none of its bytes on
   };
   const body = Buffer.from(JSON.stringify({ ...fields, tools: [{ type: 'function' }], input: null }));
   memory.holdBytes(body.length);
-  const parsed = parseCall('chat', body, memory);
+  const parsed = completed(parseCall('chat', body, memory));
   dropContent(parsed);
   expect(parsed.body).toEqual({ model: 'gpt-test', max_tokens: 5, stream: true });
   expect(parsed.bytes).toBe(body);

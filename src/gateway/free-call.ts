@@ -43,7 +43,10 @@ async function forward(
   }
   const body = request.method === 'POST' ? await request.readBody(bodyBytesMax, tenantId) : undefined;
   memory.holdBytes(body?.length ?? 0);
-  const model = operation.kind === 'free' && body !== undefined ? parseObject(body, memory).model : undefined;
+  const model =
+    operation.kind === 'free' && body !== undefined
+      ? (await context.work.run(tenantId, parseObject(body, memory))).model
+      : undefined;
   if (operation.kind === 'free' && typeof model !== 'string') {
     throw new GatewayError(400, 'invalid_value', '`model` must be a string.', { field: 'model' });
   }

@@ -1,5 +1,6 @@
 /** State and services that all calls of the gateway share. */
 import type { Connections } from '../capabilities/integration/connections/index.ts';
+import type { SlicedWork } from '../platform/sliced-work.ts';
 import type { TokenRatios } from './body/token-ratios.ts';
 import type { CallStatus } from './call-status.ts';
 import type { ProviderClient } from './forward/provider-client.ts';
@@ -24,6 +25,8 @@ export interface GatewayContext {
   readonly coverage: HoldCoverage;
   /** Turns of calls that start or end while others stream. */
   readonly turns: Turns;
+  /** Work on large bodies. */
+  readonly work: SlicedWork;
   readonly increaseHold: IncreaseHold;
   readonly storedResponses: StoredResponses;
 }

@@ -13,6 +13,7 @@ import type { RawEndpoint, RawHead, RawRequest } from '../platform/http/routes/r
 import type { Job } from '../platform/jobs/jobs.ts';
 import type { Log } from '../platform/log.ts';
 import type { LookupOptions } from '../platform/outbound/checked-lookup.ts';
+import { SlicedWork } from '../platform/sliced-work.ts';
 import type { Clock } from '../platform/time/clock.ts';
 import type { AdmittedRequest } from './admitted-request.ts';
 import { callHeadersOf } from './attribution-headers.ts';
@@ -33,7 +34,7 @@ import { type CountsStore, createLearnedCounts } from './learned/learned-counts.
 import { forwardCall } from './metered-call.ts';
 import { listModels } from './models-list.ts';
 import { dialectOf, type Operation, operationOf, prefixes } from './operations.ts';
-import { dropContent, parseCall, requireUtf8 } from './parse-call.ts';
+import { dropContent, readCall, requireUtf8 } from './parse-call.ts';
 import { createAbandonedHolds } from './settle/abandoned-holds.ts';
 import { createSettlements } from './settle/settlements.ts';
 import { createStoredResponses } from './stored-responses.ts';
@@ -113,6 +114,7 @@ export function createGateway(deps: GatewayDependencies): Gateway {
     increaseHold: deps.increaseHold,
     storedResponses,
     turns: new Turns(callsPerTurn),
+    work: new SlicedWork(),
   };
   const abandoned = createAbandonedHolds(deps.runs, deps.clock);
   const choosing = { ...deps, ratios, outputs, settlements, abandoned };
@@ -196,7 +198,8 @@ export function createGateway(deps: GatewayDependencies): Gateway {
         await turn;
       }
       requireUtf8(request.headers['content-type']);
-      const call = parseCall(operation.shape, body, memory, operation.deployment);
+      const reading = context.work.run(orgId, readCall(operation.shape, body, memory, operation.deployment));
+      const call = reading instanceof Promise ? await reading : reading;
       subject = { model: call.model, ...headers.attribution };
       if (operation.shape === 'responses') {
         await storedResponses.requireOwnPrevious(caller, call.body);

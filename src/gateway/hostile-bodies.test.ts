@@ -68,3 +68,29 @@ test('as many values as agents and batches of embeddings send are served', async
   const tokens = Array.from({ length: 300_000 }, () => '12345').join();
   expect(await send('embeddings', `"input":[${tokens}]`)).toMatchObject({ status: 200 });
 });
+
+test('calls of another organization are served while a large body is scored', async () => {
+  const { world } = gateway;
+  const other = await world.createOrg();
+  const { secret } = await world.mintKey(other, 'member', ['gateway:call']);
+  const ends: string[] = [];
+  const large = send('chat', `"messages":[{"role":"user","content":"${'#!?* %&= '.repeat(400_000)}"}]`).then(
+    ({ status }) => {
+      ends.push('large');
+      return status;
+    },
+  );
+  const small = Array.from({ length: 5 }, async () => {
+    const response = await fetch(gateway.url + paths.chat, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${secret}`, 'content-type': 'application/json' },
+      body: '{"model":"gpt-test","max_tokens":10,"messages":[{"role":"user","content":"Hello"}]}',
+    });
+    await response.text();
+    ends.push('small');
+    return response.status;
+  });
+  expect(await Promise.all(small)).toEqual([200, 200, 200, 200, 200]);
+  expect([200, 402]).toContain(await large);
+  expect(ends).toEqual(['small', 'small', 'small', 'small', 'small', 'large']);
+});

@@ -5,10 +5,12 @@ import type { Shape } from '../kernel/providers/call-usage.ts';
 import { type Fields, fieldsOf } from '../kernel/providers/fields.ts';
 import { requestsReasoning } from '../kernel/providers/visible-output.ts';
 import { isStorable } from '../platform/http/message/json-errors.ts';
+import type { Sliced } from '../platform/sliced-work.ts';
 import { bodyValuesMax, embeddingValuesMax, surveyBody } from './body/body-survey.ts';
 import type { CallMemory } from './body/call-memory.ts';
 import { objectStartOf } from './body/json-positions.ts';
 import { repeatedName } from './body/repeated-name.ts';
+import { scoreTexts, slicedBytesMin } from './body/scored-texts.ts';
 import { GatewayError } from './errors/dialect-errors.ts';
 
 export interface ParsedCall {
@@ -39,8 +41,13 @@ const modelMax = 200;
 const choicesMax = 1_000;
 
 /** `deployment` is the model that the path names: that of the body then means nothing, as in Azure. */
-export function parseCall(shape: Shape, bytes: Buffer, memory: CallMemory, deployment?: string): ParsedCall {
-  const body = parseObject(bytes, memory, shape === 'embeddings' ? embeddingValuesMax : bodyValuesMax);
+export function* parseCall(
+  shape: Shape,
+  bytes: Buffer,
+  memory: CallMemory,
+  deployment?: string,
+): Sliced<ParsedCall> {
+  const body = yield* parseObject(bytes, memory, shape === 'embeddings' ? embeddingValuesMax : bodyValuesMax);
   const model = deployment ?? body.model;
   if (!isLabel(model)) {
     throw invalid('model', `must be a string of 1 to ${modelMax} characters`);
@@ -71,6 +78,18 @@ export function parseCall(shape: Shape, bytes: Buffer, memory: CallMemory, deplo
     requestsReasoning: requestsReasoning(body),
     hasTools: Array.isArray(body.tools) || Array.isArray(body.functions),
   };
+}
+
+/** Parses a call, and scores its texts if they are many. In slices, because either may take seconds. */
+export function* readCall(
+  ...[shape, bytes, memory, deployment]: Parameters<typeof parseCall>
+): Sliced<ParsedCall> {
+  const call = yield* parseCall(shape, bytes, memory, deployment);
+  if (bytes.length >= slicedBytesMin) {
+    yield;
+    yield* scoreTexts(call.body);
+  }
+  return call;
 }
 
 const noBytes = Buffer.alloc(0);
@@ -157,11 +176,11 @@ export function requireUtf8(contentType: string | undefined): void {
   }
 }
 
-export function parseObject(bytes: Buffer, memory: CallMemory, valuesMax = bodyValuesMax): Fields {
+export function* parseObject(bytes: Buffer, memory: CallMemory, valuesMax = bodyValuesMax): Sliced<Fields> {
   if (!isUtf8(bytes)) {
     throw new GatewayError(400, 'invalid_json', 'The body is not valid UTF-8.');
   }
-  const scan = surveyBody(bytes, valuesMax);
+  const scan = yield* surveyBody(bytes, valuesMax);
   memory.holdParsed(scan.values);
   let body: unknown;
   try {

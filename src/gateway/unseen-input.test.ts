@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import type { Shape } from '../kernel/providers/call-usage.ts';
 import type { Fields } from '../kernel/providers/fields.ts';
 import { workMemoryOf } from '../platform/http/message/body-memory.ts';
+import { completed } from '../platform/sliced-work.ts';
 import { CallMemory } from './body/call-memory.ts';
 import { inputPartsOf } from './body/input-parts.ts';
 import { parseCall } from './parse-call.ts';
@@ -13,7 +14,7 @@ const dataUrl = `data:image/png;base64,${png}`;
 const text = 'The ship left the harbour at noon. '.repeat(40);
 
 function parseText(shape: Shape, text: string | Buffer) {
-  return parseCall(shape, Buffer.from(text), new CallMemory(workMemoryOf('org_1')));
+  return completed(parseCall(shape, Buffer.from(text), new CallMemory(workMemoryOf('org_1'))));
 }
 
 function partsOf(shape: Shape, body: object) {

@@ -1,6 +1,7 @@
 /** Checks that the body of a call is small enough in all respects, before it is parsed. */
 import { newTally } from '../../platform/http/message/json-limits.ts';
 import { JsonScan } from '../../platform/http/message/json-survey.ts';
+import type { Sliced } from '../../platform/sliced-work.ts';
 import { GatewayError } from '../errors/dialect-errors.ts';
 
 /** Values of a conversation with all its tools; and of a batch of embeddings, whose texts may be lists of tokens. */
@@ -9,10 +10,15 @@ export const embeddingValuesMax = 400_000;
 /** Longer than any name of a provider: texts are values. */
 const nameBytesMax = 10_000;
 
+/** Bytes that are scanned without a pause: less than a millisecond. */
+const stepBytes = 65_536;
+
 /** Throws if parsing the body would take too long or too much memory. */
-export function surveyBody(bytes: Buffer, valuesMax: number): JsonScan {
+export function* surveyBody(bytes: Buffer, valuesMax: number): Sliced<JsonScan> {
   const scan = new JsonScan(bytes, newTally(undefined, valuesMax), { nameBytesMax });
-  scan.scanTo(bytes.length);
+  for (let to = stepBytes; !scan.scanTo(Math.min(to, bytes.length)); to += stepBytes) {
+    yield;
+  }
   const { excess } = scan.survey();
   if (excess !== undefined) {
     throw new GatewayError(400, 'invalid_body', excess);

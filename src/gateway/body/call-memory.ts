@@ -7,7 +7,7 @@ const copies = 2;
 /** The text of the body and its strings, with two bytes for each character. */
 const parsedPerByte = 4;
 /** An object with its place in a list, and its text scored. */
-const parsedPerValue = 150;
+const parsedPerValue = 250;
 
 export class CallMemory {
   readonly #held: HeldMemory;

@@ -12,6 +12,7 @@ import type { AmbiguousMember } from '../../kernel/providers/input-tally.ts';
 import { GatewayError } from '../errors/dialect-errors.ts';
 import { sizeOfBase64 } from './image-size.ts';
 import { cachedTextScore } from './score-cache.ts';
+import { scoredTextsOf } from './scored-texts.ts';
 import { textScore } from './text-score.ts';
 
 export interface RequestBody {
@@ -43,7 +44,13 @@ const readers: InputReaders = {
 
 /** Throws if parsers disagree about a member, so that the estimate may be that of another request. */
 export function inputPartsOf({ shape, body }: RequestBody, model: string): InputParts {
-  const parts = partsOf(shape, body, model, readers);
+  const scored = scoredTextsOf(body);
+  const parts = partsOf(
+    shape,
+    body,
+    model,
+    scored === undefined ? readers : { ...readers, scoreOfText: (text) => scored.scoreOf(text) },
+  );
   const { ambiguous } = parts;
   if (ambiguous !== undefined) {
     throw new GatewayError(400, 'invalid_value', messageOf(ambiguous), { field: ambiguous.path });

@@ -1,10 +1,11 @@
 import { expect, test } from 'vitest';
+import { completed } from '../../platform/sliced-work.ts';
 import { surveyBody } from './body-survey.ts';
 import { repeatedName } from './repeated-name.ts';
 
 function repeated(text: string): string | undefined {
   const bytes = Buffer.from(text);
-  return repeatedName(bytes, JSON.parse(text), surveyBody(bytes, 1_000).survey().members);
+  return repeatedName(bytes, JSON.parse(text), completed(surveyBody(bytes, 1_000)).survey().members);
 }
 
 test.each([

@@ -2,13 +2,16 @@
  * Scores of long texts, by their digest. Agents send their whole conversation with every call, so most long texts were scored before, and
  * a digest takes a fraction of the time of a score. The texts themselves are not kept.
  */
-import { hash } from 'node:crypto';
+import { createHash, hash } from 'node:crypto';
 import type { TextScore } from '../../kernel/providers/estimate-input.ts';
-import { textScore } from './text-score.ts';
+import type { Sliced } from '../../platform/sliced-work.ts';
+import { continueScoring, scoreOf, startScoring, textScore, unitsPerStep } from './text-score.ts';
 
 /** For shorter texts the digest would take as long as the score. */
 const lengthMin = 384;
 const entriesMax = 20_000;
+/** Characters whose digest takes a fraction of a millisecond. */
+const hashedPerStep = 65_536;
 
 /** Least recently used first. */
 const scores = new Map<string, TextScore>();
@@ -19,7 +22,36 @@ export function cachedTextScore(text: string): TextScore {
   }
   // Processors have instructions for it: half the time of BLAKE2.
   const digest = hash('sha256', text, 'base64');
-  const score = scores.get(digest) ?? textScore(text);
+  return keep(digest, scores.get(digest) ?? textScore(text));
+}
+
+/** The same in slices, for texts of any length. */
+export function* slicedTextScore(text: string): Sliced<TextScore> {
+  if (text.length <= unitsPerStep) {
+    return cachedTextScore(text);
+  }
+  const hashing = createHash('sha256');
+  for (let from = 0; from < text.length; ) {
+    let to = Math.min(text.length, from + hashedPerStep);
+    // A pair of surrogates is one character.
+    to += to < text.length && (text.charCodeAt(to - 1) & 0xfc00) === 0xd800 ? 1 : 0;
+    hashing.update(text.slice(from, to));
+    from = to;
+    yield;
+  }
+  const digest = hashing.digest('base64');
+  const known = scores.get(digest);
+  if (known !== undefined) {
+    return keep(digest, known);
+  }
+  const scoring = startScoring(text);
+  while (continueScoring(scoring)) {
+    yield;
+  }
+  return keep(digest, scoreOf(scoring));
+}
+
+function keep(digest: string, score: TextScore): TextScore {
   scores.delete(digest);
   scores.set(digest, score);
   if (scores.size > entriesMax) {

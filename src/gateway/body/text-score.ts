@@ -53,7 +53,12 @@ export function continueScoring(scoring: Scoring): boolean {
 export function textScore(text: string): TextScore {
   const scoring = startScoring(text);
   while (continueScoring(scoring));
-  return { bytes: scoring.bytes, score: scoring.tokens, floor: Math.ceil(scoring.otherHalves / 2) };
+  return scoreOf(scoring);
+}
+
+/** The score of the text so far. */
+export function scoreOf({ bytes, tokens, otherHalves }: Scoring): TextScore {
+  return { bytes, score: tokens, floor: Math.ceil(otherHalves / 2) };
 }
 
 /** Returns the bytes that are scored: all, or up to the start of the part that is cut off. */

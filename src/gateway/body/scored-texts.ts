@@ -1,0 +1,116 @@
+/** Scores of the texts of one large body, computed in slices before the call is planned, which reads them without a pause. */
+import { randomInt } from 'node:crypto';
+import type { TextScore } from '../../kernel/providers/estimate-input.ts';
+import type { Fields } from '../../kernel/providers/fields.ts';
+import type { Sliced } from '../../platform/sliced-work.ts';
+import { cachedTextScore, slicedTextScore } from './score-cache.ts';
+
+/** Smaller bodies are scored without a pause. */
+export const slicedBytesMin = 16_384;
+/** Longer strings are compared as a whole if they have the same length. */
+const hashedLengthMax = 16_000;
+/** Positions at which long texts are compared first. Random, so that a client cannot construct texts that agree there. */
+const samples = Array.from({ length: 16 }, () => randomInt(2 ** 40) / 2 ** 40);
+const sameSamplesMax = 8;
+/** Characters that are scored during the plan: texts that it makes of a body itself. */
+const unexpectedMax = 65_536;
+/** Values that are looked at between two pauses. */
+const valuesPerStep = 500;
+
+const scoredTexts = new WeakMap<Fields, ScoredTexts>();
+
+/** Undefined if the body is small. */
+export function scoredTextsOf(body: Fields): ScoredTexts | undefined {
+  return scoredTexts.get(body);
+}
+
+export class ScoredTexts {
+  readonly #short = new Map<string, TextScore>();
+  readonly #long = new Map<string, { readonly text: string; readonly score: TextScore }[]>();
+  #unexpected = 0;
+
+  has(text: string): boolean {
+    return this.#find(text) !== undefined;
+  }
+
+  add(text: string, score: TextScore): void {
+    if (text.length <= hashedLengthMax) {
+      this.#short.set(text, score);
+      return;
+    }
+    const key = keyOf(text);
+    const same = this.#long.get(key) ?? [];
+    if (same.length < sameSamplesMax) {
+      this.#long.set(key, [...same, { text, score }]);
+    }
+  }
+
+  scoreOf(text: string): TextScore {
+    const found = this.#find(text);
+    if (found !== undefined) {
+      return found;
+    }
+    this.#unexpected += text.length;
+    return this.#unexpected <= unexpectedMax ? cachedTextScore(text) : unread(text);
+  }
+
+  #find(text: string): TextScore | undefined {
+    return text.length <= hashedLengthMax
+      ? this.#short.get(text)
+      : this.#long.get(keyOf(text))?.find((one) => one.text === text)?.score;
+  }
+}
+
+/** The score of a text that is not read: no tokenizer makes more tokens than bytes. */
+function unread(text: string): TextScore {
+  const bytes = Buffer.byteLength(text);
+  return { bytes, score: bytes, floor: bytes };
+}
+
+function keyOf(text: string): string {
+  let key = `${text.length}`;
+  for (const sample of samples) {
+    key += text[Math.floor(sample * text.length)];
+  }
+  return key;
+}
+
+/** Fields whose objects are read as JSON. */
+const jsonFields = new Set(['input_schema', 'parameters', 'schema', 'arguments', 'input']);
+
+export function* scoreTexts(body: Fields): Sliced<void> {
+  const scored = new ScoredTexts();
+  const open: unknown[] = [body];
+  let values = 0;
+  const texts: string[] = [];
+  while (open.length > 0) {
+    const value = open.pop();
+    if (typeof value === 'string') {
+      texts.push(value);
+    } else if (Array.isArray(value)) {
+      for (const item of value) {
+        open.push(item);
+      }
+    } else if (typeof value === 'object' && value !== null) {
+      for (const [name, inner] of Object.entries(value)) {
+        open.push(inner);
+        if (typeof inner === 'object' && inner !== null && jsonFields.has(name) && !Array.isArray(inner)) {
+          texts.push(JSON.stringify(inner));
+          yield;
+        }
+      }
+    }
+    for (let text = texts.pop(); text !== undefined; text = texts.pop()) {
+      if (!scored.has(text)) {
+        scored.add(text, yield* slicedTextScore(text));
+        values += text.length >> 5;
+      }
+    }
+    values += 1;
+    if (values >= valuesPerStep) {
+      values = 0;
+      yield;
+    }
+  }
+  scoredTexts.set(body, scored);
+}
