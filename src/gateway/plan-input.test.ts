@@ -5,6 +5,7 @@ import type { ConnectionKind, GatewaySettings } from '../capabilities/integratio
 import type { Shape } from '../kernel/providers/call-usage.ts';
 import { workMemoryOf } from '../platform/http/message/body-memory.ts';
 import type { Caller } from '../platform/http/routes/access.ts';
+import { completed } from '../platform/sliced-work.ts';
 import { CallMemory } from './body/call-memory.ts';
 import { bodyOf } from './body-to-send.ts';
 import { noCallTools } from './call-tools.ts';
@@ -13,7 +14,9 @@ import type { CallPlan } from './plan-call.ts';
 import { planInput } from './plan-input.ts';
 
 function parse(shape: Shape, body: object) {
-  return parseCall(shape, Buffer.from(JSON.stringify(body)), new CallMemory(workMemoryOf('org_1')));
+  return completed(
+    parseCall(shape, Buffer.from(JSON.stringify(body)), new CallMemory(workMemoryOf('org_1'))),
+  );
 }
 
 function planned(shape: Shape, body: object, kind: ConnectionKind = 'openai', betas = '', headers = {}) {
