@@ -5,6 +5,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type AdversaryWorld, createAdversaryWorld } from '../../test/adversary/adversary-world.ts';
 import { explore, type Figures, noFigures, report, spend } from '../../test/adversary/explore.ts';
+import { type Personality, personalities } from '../../test/adversary/personalities.ts';
+import { validCalls } from '../../test/adversary/valid-calls.ts';
 import { addFigures } from '../../test/support/figures.ts';
 import { hasFixedSeeds, seedsOf } from '../../test/support/seeds.ts';
 import { formatUsd } from '../kernel/money.ts';
@@ -31,6 +33,31 @@ test.each(seeds)('no mutated call costs more than was held and charged for it (s
   await world.gateway.cap(unlimitedUsd);
   const findings = await explore(world, seed, callsPerSeed, figures);
   expect(findings.map(report).join('\n\n')).toBe('');
+});
+
+test('a call with a maximum of one or none is charged within its hold if its usage is missing', async () => {
+  await world.gateway.cap(unlimitedUsd);
+  const findings: string[] = [];
+  for (const { body, ...call } of validCalls) {
+    for (const max of [0, 1]) {
+      const limited = Object.entries(body).map(([name, value]) => [
+        name,
+        name.startsWith('max_') ? max : value,
+      ]);
+      const planned = {
+        call: { ...call, body: Object.fromEntries(limited) },
+        personality: personalities[0] as Personality,
+        delivery: 'without usage',
+        isCompatible: false,
+        mutations: [],
+      } as const;
+      const { held, charged } = await world.observe(planned);
+      if (charged > held) {
+        findings.push(`${call.name}, ${max}: held ${held}, charged ${charged}`);
+      }
+    }
+  }
+  expect(findings).toEqual([]);
 });
 
 test.each(seeds)(

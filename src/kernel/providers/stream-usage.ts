@@ -293,18 +293,33 @@ function tokensOf({ inputTokens, outputTokens }: CallUsage): number {
   return inputTokens + outputTokens;
 }
 
+/** Members whose short values are words of the format, and not output. */
+const formatMembers = new Set([
+  'type',
+  'role',
+  'id',
+  'status',
+  'finish_reason',
+  'native_finish_reason',
+  'phase',
+]);
+const formatWordMax = 80;
+
 /** Returns the bound of all text in a value, at any depth: text, reasoning, names and arguments of tools. */
 export function boundOfText(value: unknown, boundOf: OutputBound): number {
-  let bound = 0;
+  let bound = typeof value === 'string' ? boundOf(value) : 0;
   // Not recursive: a provider may nest values deeper than calls can be.
   const left: unknown[] = [value];
   while (left.length > 0) {
     const one = left.pop();
-    if (typeof one === 'string') {
-      bound += boundOf(one);
-    } else if (typeof one === 'object' && one !== null) {
-      for (const inner of Object.values(one)) {
+    if (typeof one !== 'object' || one === null) {
+      continue;
+    }
+    for (const [name, inner] of Object.entries(one)) {
+      if (typeof inner !== 'string') {
         left.push(inner);
+      } else if (inner.length > formatWordMax || !formatMembers.has(name)) {
+        bound += boundOf(inner);
       }
     }
   }
