@@ -3,6 +3,7 @@ import { isUtf8 } from 'node:buffer';
 import { anyMaxFieldsOf, choiceFields, thinkingTokensOf } from '../kernel/providers/call-request.ts';
 import type { Shape } from '../kernel/providers/call-usage.ts';
 import { type Fields, fieldsOf } from '../kernel/providers/fields.ts';
+import { inlineTools } from '../kernel/providers/inline-tools.ts';
 import { requestsReasoning } from '../kernel/providers/visible-output.ts';
 import { isStorable } from '../platform/http/message/json-errors.ts';
 import type { Sliced } from '../platform/sliced-work.ts';
@@ -76,7 +77,7 @@ export function* parseCall(
     choices: shape === 'embeddings' ? 1 : choicesOf(body),
     thinkingTokens: thinkingTokensOf(body),
     requestsReasoning: requestsReasoning(body),
-    hasTools: Array.isArray(body.tools) || Array.isArray(body.functions),
+    hasTools: Array.isArray(body.tools) || Array.isArray(body.functions) || inlineTools(body).length > 0,
   };
 }
 

@@ -67,6 +67,19 @@ const answerWith = (body: object) => {
   gateway.provider.fault = () => ({ status: 200, body: JSON.stringify(body) });
 };
 
+const addition = (definition: object) => ({
+  type: 'tool_addition',
+  tool: { type: 'tool_definition', definition },
+});
+const withInline = (definition: object) => [{ role: 'user', content: [addition(definition)] }];
+const compacted = (definition: object) => [
+  {
+    role: 'assistant',
+    content: [{ type: 'compaction', content: 'a', tool_changes: [addition(definition)] }],
+  },
+  ...messages,
+];
+
 describe('a tool that the provider runs is refused if it has no price', () => {
   test.each<[Shape, object]>([
     ['responses', { tools: [{ type: 'image_generation' }] }],
@@ -87,6 +100,14 @@ describe('a tool that the provider runs is refused if it has no price', () => {
     ['messages', { tools: [{ type: 'advisor_20260301', name: 'advisor', model: 'unknown' }] }],
     ['messages', { tools: [{ type: 'bash_20250124x', name: 'bash' }] }],
     ['messages', { container: { skills: [] } }],
+    [
+      'responses',
+      { input: [{ type: 'additional_tools', role: 'developer', tools: [{ type: 'web_search' }] }] },
+    ],
+    ['responses', { input: [{ type: 'tool_search_output', tools: [{ type: 'image_generation' }] }] }],
+    ['responses', { input: [{ type: 'additional_tools', tools: { type: 'image_generation' } }] }],
+    ['messages', { messages: withInline({ type: 'web_search_20260318', name: 'web_search' }) }],
+    ['messages', { messages: compacted({ type: 'code_execution_20260521', name: 'code_execution' }) }],
     ['chat', { tools: [{ type: 'web_search' }] }],
     ['chat', { web_search_options: {} }],
     ['chat', { plugins: [{ id: 'web' }] }],
@@ -123,6 +144,15 @@ test.each<[Shape, object]>([
   ['responses', { tools: [{ type: 'computer_use_preview' }, { type: 'tool_search', execution: 'client' }] }],
   ['responses', { tools: [{ type: 'namespace', name: 'x', tools: [{ type: 'function', name: 'y' }] }] }],
   ['responses', { tool_choice: { type: 'function', name: 'x' } }],
+  [
+    'responses',
+    { input: [{ type: 'additional_tools', role: 'developer', tools: [{ type: 'function', name: 'x' }] }] },
+  ],
+  [
+    'responses',
+    { input: [{ type: 'mcp_list_tools', server_label: 'x', tools: [{ name: 'y', input_schema: {} }] }] },
+  ],
+  ['messages', { messages: withInline({ name: 'x', input_schema: {} }) }],
   [
     'messages',
     {

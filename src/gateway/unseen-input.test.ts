@@ -361,6 +361,33 @@ const ordinary: Readonly<Record<string, readonly [Shape, object]>> = {
       some_new_number: 3,
     },
   ],
+  'tools that are added by an item': [
+    'responses',
+    {
+      input: [
+        { role: 'user', content: 'a' },
+        {
+          type: 'additional_tools',
+          role: 'developer',
+          tools: [{ type: 'function', name: 'a', parameters: schema }],
+        },
+        { type: 'compaction_trigger' },
+      ],
+    },
+  ],
+  'tools that are added by a message': [
+    'messages',
+    {
+      messages: user(
+        { type: 'text', text: 'a' },
+        {
+          type: 'tool_addition',
+          tool: { type: 'tool_definition', definition: { name: 'a', input_schema: schema } },
+        },
+        { type: 'tool_removal', tool: { type: 'tool_reference', name: 'a' } },
+      ),
+    },
+  ],
   'embeddings of LangChain': [
     'embeddings',
     { input: [[791, 2362], [315]], encoding_format: 'base64', dimensions: 256 },

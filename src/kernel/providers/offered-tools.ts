@@ -4,6 +4,7 @@
  */
 import type { Shape } from './call-usage.ts';
 import { type Fields, fieldsOf } from './fields.ts';
+import { inlineTools } from './inline-tools.ts';
 
 export interface OfferedTool {
   /** As the request names it. */
@@ -61,6 +62,7 @@ export function offeredTools(shape: Shape, body: Fields): readonly OfferedTool[]
   if (body.tools != null) {
     addTools(found, shape, body.tools);
   }
+  addTools(found, shape, inlineTools(body));
   if (typeof body.tool_choice === 'object' && body.tool_choice !== null) {
     addChoice(found, shape, fieldsOf(body.tool_choice));
   }

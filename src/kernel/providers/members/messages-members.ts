@@ -1,5 +1,5 @@
 /** Members of Anthropic's messages. */
-import { type FormatMembers, listOf, type MemberTable, members, parts } from './member-kinds.ts';
+import { type FormatMembers, listOf, type MemberTable, members, objectOf, parts } from './member-kinds.ts';
 
 const block = (texts: string, others: Parameters<typeof members>[1] = {}): MemberTable =>
   members(texts, { cache_control: 'settings', ...others });
@@ -9,6 +9,12 @@ const document = block('title context', { source: 'documentSource', citations: '
 const text = block('text', { citations: 'json' });
 const searchResult = block('source title', { content: parts({ text }), citations: 'settings' });
 const toolReference = block('tool_name');
+
+const referencedTool = { tool: objectOf(members('type name server_name', { definition: 'json' })) };
+const toolChanges = parts({
+  tool_addition: block('', referencedTool),
+  tool_removal: block('', referencedTool),
+});
 
 const resultContent = parts({
   text,
@@ -31,7 +37,9 @@ const content = parts({
   server_tool_use: block('id name', { input: 'json', caller: 'settings' }),
   mcp_tool_use: block('id name server_name', { input: 'json' }),
   mcp_tool_result: block('tool_use_id is_error', { content: resultContent }),
-  compaction: block('content signature', { encrypted_content: 'encrypted' }),
+  compaction: block('content signature', { encrypted_content: 'encrypted', tool_changes: toolChanges }),
+  tool_addition: block('', referencedTool),
+  tool_removal: block('', referencedTool),
 });
 
 export const messagesMembers: FormatMembers = {

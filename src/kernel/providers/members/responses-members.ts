@@ -72,6 +72,8 @@ const items = parts(
     }),
     tool_search_call: item('execution', { arguments: 'json' }),
     tool_search_output: item('execution', { tools: 'tools' }),
+    additional_tools: item('role', { tools: 'tools' }),
+    compaction_trigger: item(''),
     image_generation_call: item('revised_prompt size quality background output_format action', {
       result: 'blob',
     }),
