@@ -35,10 +35,12 @@ export function endOfString(bytes: Buffer, from: number, to = bytes.length): num
 }
 
 function endOfLongString(bytes: Buffer, from: number, to: number): number {
+  // The search of a long string must not go to its end in every step.
+  const within = to < bytes.length ? bytes.subarray(0, to) : bytes;
   let at = from;
   while (at < to) {
-    const found = bytes.indexOf(quote, at);
-    const end = found === -1 || found > to ? to : found;
+    const found = within.indexOf(quote, at);
+    const end = found === -1 ? to : found;
     // An odd number of backslashes before it escapes it, or the first byte after `to`.
     let backslashes = 0;
     while (end - 1 - backslashes >= at && bytes[end - 1 - backslashes] === backslash) {

@@ -60,16 +60,6 @@ export function surveyJson(bytes: Buffer, list?: JsonList, tally: JsonTally = ne
   return scan.survey();
 }
 
-/** Positions of a member. */
-export interface OutermostMember {
-  /** Of the quoted name. */
-  readonly start: number;
-  readonly nameEnd: number;
-  readonly colonAt: number;
-  /** Of the comma or brace after the value. */
-  readonly end: number;
-}
-
 export interface ScanOptions {
   readonly list?: JsonList | undefined;
   /** Default: none. */
@@ -90,8 +80,6 @@ export class JsonScan {
   readonly #membersBefore: number;
   readonly #counts: Int32Array;
   readonly #found: Omit<ItemsPlace, 'field'>[] = [];
-  /** Positions of each member of the outermost object: its quoted name, its colon, and the end of its value. */
-  readonly #outermost: number[] = [];
   #current: { start: number; commas: number[] } | undefined;
   #at = 0;
   #depth = 0;
@@ -124,28 +112,13 @@ export class JsonScan {
     return this.#values;
   }
 
-  /** Members of the outermost object, in order. Positions mean something only if the text is valid. */
-  outermost(): OutermostMember[] {
-    const found: OutermostMember[] = [];
-    for (let at = 0; at < this.#outermost.length; at += 4) {
-      const [start, nameEnd, colonAt, end] = this.#outermost.slice(at, at + 4) as [
-        number,
-        number,
-        number,
-        number,
-      ];
-      found.push({ start, nameEnd, colonAt, end });
-    }
-    return found;
-  }
-
   /** Scans up to this position. Returns true at the end of the text, or if it exceeds a limit. */
   scanTo(to: number): boolean {
     const bytes = this.#bytes;
     const counts = this.#counts;
     const tally = this.#tally;
     const valuesLeft = this.#valuesLeft;
-    const innerDepth = this.#listName === undefined ? 2 : 3;
+    const itemDepth = this.#listName === undefined ? -1 : 2;
     let { members } = tally;
     let depth = this.#depth;
     let values = this.#values;
@@ -171,8 +144,8 @@ export class JsonScan {
         }
       } else if (byte === comma) {
         values += 1;
-        if (depth < innerDepth) {
-          this.#endItem(at, depth);
+        if (depth === itemDepth) {
+          this.#endItem(at);
         }
       } else if (byte === colon) {
         members += 1;
@@ -190,9 +163,6 @@ export class JsonScan {
           this.#excess = `There are more than ${differentNamesMax} different names.`;
           break;
         }
-        if (depth === 1) {
-          this.#outermost.push(stringStart, stringEnd + 1, at, bytes.length);
-        }
       } else if (byte === brace || byte === bracket) {
         values += 1;
         depth += 1;
@@ -201,13 +171,13 @@ export class JsonScan {
           break;
         }
         counts[depth] = 0;
-        if (depth === 2 && byte === bracket) {
+        if (depth === itemDepth && byte === bracket) {
           this.#beginList(at);
         }
       } else if (byte === braceEnd || byte === bracketEnd) {
         depth = depth > 0 ? depth - 1 : 0;
-        if (depth <= 1) {
-          this.#endContainer(at, byte, depth);
+        if (depth === itemDepth - 1) {
+          this.#endList(at, byte);
         }
       } else if ((byte >= zero && byte <= nine) || byte === minus) {
         const end = endOfNumber(bytes, at + 1, at + numberStep);
@@ -250,36 +220,26 @@ export class JsonScan {
     }
   }
 
-  /** At the comma after a member of the outermost object, or after an item of the list. */
-  #endItem(at: number, depth: number): void {
-    if (depth === 1) {
-      this.#endMember(at);
-    } else if (depth === 2 && this.#current !== undefined) {
-      const { commas } = this.#current;
-      if (commas.length + 1 === this.#list?.max) {
-        // The schema will reject the list, and parsing millions of short items one by one would take seconds.
-        this.#current = undefined;
-      } else {
-        commas.push(at);
-      }
+  /** At the comma after an item of the list. */
+  #endItem(at: number): void {
+    if (this.#current === undefined) {
+      return;
+    }
+    const { commas } = this.#current;
+    if (commas.length + 1 === this.#list?.max) {
+      // The schema will reject the list, and parsing millions of short items one by one would take seconds.
+      this.#current = undefined;
+    } else {
+      commas.push(at);
     }
   }
 
-  #endContainer(at: number, byte: number, depth: number): void {
-    if (depth === 0) {
-      this.#endMember(at);
-    } else if (this.#current !== undefined) {
+  #endList(at: number, byte: number): void {
+    if (this.#current !== undefined) {
       if (byte === bracketEnd) {
         this.#found.push({ ...this.#current, end: at });
       }
       this.#current = undefined;
-    }
-  }
-
-  #endMember(at: number): void {
-    const last = this.#outermost.length - 1;
-    if (last > 0 && this.#outermost[last] === this.#bytes.length) {
-      this.#outermost[last] = at;
     }
   }
 }
