@@ -153,13 +153,12 @@ export function usageOf(shape: Shape, usage: unknown, serviceTier?: unknown): Ca
   switch (shape) {
     case 'chat':
     case 'embeddings':
-      return isCount(fields.prompt_tokens) && (shape === 'embeddings' || hasOutput(fields))
-        ? { ...chatUsage(fields), serviceTier: tier }
+    case 'responses': {
+      const counts = namedCounts(fields);
+      return isCount(counts.input) && (shape === 'embeddings' || isCount(counts.output))
+        ? { ...tokenUsage(fields, counts), serviceTier: tier }
         : undefined;
-    case 'responses':
-      return isCount(fields.input_tokens) && isCount(fields.output_tokens)
-        ? { ...responsesUsage(fields), serviceTier: tier }
-        : undefined;
+    }
     case 'messages':
       return isCount(fields.input_tokens) && isCount(fields.output_tokens)
         ? usageOfCounts(messagesCounts(fields))
@@ -167,34 +166,38 @@ export function usageOf(shape: Shape, usage: unknown, serviceTier?: unknown): Ca
   }
 }
 
-function hasOutput({ completion_tokens: output, total_tokens: total }: Fields): boolean {
-  return isCount(output) || (output == null && isCount(total));
+interface NamedCounts {
+  readonly input: unknown;
+  readonly output: unknown;
 }
 
-function chatUsage(usage: Fields): CallUsage {
-  const input = fieldsOf(usage.prompt_tokens_details);
-  const output = fieldsOf(usage.completion_tokens_details);
-  const inputTokens = countOf(usage.prompt_tokens);
+/** Chats and responses name their counts differently, and some providers send the names of the other. */
+function namedCounts(fields: Fields): NamedCounts {
+  const { prompt_tokens: prompt, completion_tokens: completion, total_tokens: total } = fields;
+  return {
+    input: prompt ?? fields.input_tokens,
+    output: completion ?? fields.output_tokens ?? total,
+  };
+}
+
+function tokenUsage(usage: Fields, counts: NamedCounts): CallUsage {
+  const input = fieldsOf(usage.prompt_tokens_details ?? usage.input_tokens_details);
+  const output = fieldsOf(usage.completion_tokens_details ?? usage.output_tokens_details);
+  const inputTokens = countOf(counts.input);
+  const named = usage.completion_tokens ?? usage.output_tokens;
+  const completion = countOf(named);
+  const reasoning = countOf(output.reasoning_tokens);
+  // Some leave reasoning out of the output: it is only in the total, or in a detail that is larger than the output.
+  const generated = reasoning > completion ? completion + reasoning : completion;
   return {
     ...noUsage,
     inputTokens,
     cachedInputTokens: countOf(input.cached_tokens),
     cacheWriteTokens: countOf(input.cache_write_tokens),
-    // Gemini and Grok leave reasoning out of the completion, and charge for it: it is only in the total.
-    outputTokens: Math.max(countOf(usage.completion_tokens), countOf(usage.total_tokens) - inputTokens),
+    outputTokens: Math.max(generated, countOf(usage.total_tokens) - inputTokens),
     audioInputTokens: countOf(input.audio_tokens),
     audioOutputTokens: countOf(output.audio_tokens),
-  };
-}
-
-function responsesUsage(usage: Fields): CallUsage {
-  const input = fieldsOf(usage.input_tokens_details);
-  return {
-    ...noUsage,
-    inputTokens: countOf(usage.input_tokens),
-    cachedInputTokens: countOf(input.cached_tokens),
-    cacheWriteTokens: countOf(input.cache_write_tokens),
-    outputTokens: countOf(usage.output_tokens),
+    serverTools: toolCounts(fieldsOf(usage.server_tool_use)),
   };
 }
 
@@ -254,7 +257,11 @@ function tokenCounts(fields: Fields, before: MessagesTokens): MessagesTokens {
   return {
     input: Math.max(countOf(fields.input_tokens), before.input),
     cacheRead: Math.max(countOf(fields.cache_read_input_tokens), before.cacheRead),
-    cacheWrite: Math.max(countOf(fields.cache_creation_input_tokens), before.cacheWrite),
+    cacheWrite: Math.max(
+      countOf(fields.cache_creation_input_tokens),
+      countOf(creation.ephemeral_1h_input_tokens) + countOf(creation.ephemeral_5m_input_tokens),
+      before.cacheWrite,
+    ),
     cacheWrite1h: Math.max(countOf(creation.ephemeral_1h_input_tokens), before.cacheWrite1h),
     output: Math.max(countOf(fields.output_tokens), before.output),
   };
@@ -321,10 +328,18 @@ export function modelIn({ model }: Fields): string | undefined {
   return typeof model === 'string' && model !== '' ? model : undefined;
 }
 
-export function isCount(value: unknown): value is number {
-  return typeof value === 'number' && value >= 0 && value <= countMax;
+/** True for a number of tokens or calls, also one that is written as a text. */
+export function isCount(value: unknown): boolean {
+  return numberOf(value) !== undefined;
 }
 
 function countOf(value: unknown): number {
-  return isCount(value) ? Math.ceil(value) : 0;
+  return Math.ceil(numberOf(value) ?? 0);
+}
+
+const digits = /^\d{1,13}(\.\d{1,20})?$/;
+
+function numberOf(value: unknown): number | undefined {
+  const number = typeof value === 'string' && digits.test(value) ? Number(value) : value;
+  return typeof number === 'number' && number >= 0 && number <= countMax ? number : undefined;
 }

@@ -284,9 +284,22 @@ class MessagesStream extends StreamReader {
   }
 }
 
-/** Counts of a stream are cumulative: a report with fewer tokens than an earlier one does not replace it. */
+/**
+ * Counts of a stream are cumulative: a report with fewer tokens than an earlier one does not replace it, and no count of it is lost. Some
+ * providers report input and output in different events.
+ */
 function largerUsage(reported: CallUsage, before: CallUsage | undefined): CallUsage {
-  return before === undefined || tokensOf(reported) >= tokensOf(before) ? reported : before;
+  if (before === undefined) {
+    return reported;
+  }
+  return {
+    ...(tokensOf(reported) >= tokensOf(before) ? reported : before),
+    inputTokens: Math.max(reported.inputTokens, before.inputTokens),
+    outputTokens: Math.max(reported.outputTokens, before.outputTokens),
+    audioInputTokens: Math.max(reported.audioInputTokens, before.audioInputTokens),
+    audioOutputTokens: Math.max(reported.audioOutputTokens, before.audioOutputTokens),
+    serverTools: mostCalls(reported.serverTools, before.serverTools),
+  };
 }
 
 function tokensOf({ inputTokens, outputTokens }: CallUsage): number {

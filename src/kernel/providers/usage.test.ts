@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { settledUsage } from './call-end.ts';
-import { addUsage, noUsage, runUsageOf, usageOfBody } from './call-usage.ts';
+import { addUsage, noUsage, runUsageOf, type Shape, usageOfBody } from './call-usage.ts';
 import type { Fields } from './fields.ts';
 import { createStreamUsage } from './stream-usage.ts';
 import { hidesReasoning, isKnownToShow, requestsReasoning } from './visible-output.ts';
@@ -125,7 +125,7 @@ test('a report that is not a usage report is no usage', () => {
   }
 });
 
-test.each([['100'], [null], [-1], [undefined], [1e300], [Number.NaN]])(
+test.each([['many'], ['-1'], ['1e3'], [null], [-1], [undefined], [1e300], [Number.NaN]])(
   'usage with the count %j cannot be read, so that an upper bound is charged instead of nothing',
   (count) => {
     for (const [input, output] of [
@@ -146,6 +146,54 @@ test('output that only the total contains is charged, as reasoning of Gemini is'
   expect(usageOfBody('chat', { usage })?.outputTokens).toBe(1_030);
   expect(usageOfBody('chat', { usage: { ...usage, completion_tokens: null } })?.outputTokens).toBe(1_030);
   expect(usageOfBody('chat', { usage: { ...usage, total_tokens: 10 } })?.outputTokens).toBe(11);
+});
+
+test.each<[string, Shape, object, [number, number]]>([
+  ['counts as texts', 'chat', { prompt_tokens: '20', completion_tokens: '3.5' }, [20, 4]],
+  ['names of the Responses API', 'chat', { input_tokens: 20, output_tokens: 3 }, [20, 3]],
+  ['names of chats', 'responses', { prompt_tokens: 20, completion_tokens: 3 }, [20, 3]],
+  [
+    'reasoning beside the output',
+    'chat',
+    { prompt_tokens: 20, completion_tokens: 3, completion_tokens_details: { reasoning_tokens: 50 } },
+    [20, 53],
+  ],
+  [
+    'reasoning beside the output, in its own total',
+    'chat',
+    {
+      prompt_tokens: 20,
+      completion_tokens: 3,
+      total_tokens: 73,
+      completion_tokens_details: { reasoning_tokens: 50 },
+    },
+    [20, 53],
+  ],
+  ['a larger total', 'responses', { input_tokens: 20, output_tokens: 3, total_tokens: 100 }, [20, 80]],
+  [
+    'cache writes by their lifetime alone',
+    'messages',
+    {
+      input_tokens: 20,
+      output_tokens: 3,
+      cache_creation: { ephemeral_1h_input_tokens: 7, ephemeral_5m_input_tokens: 5 },
+    },
+    [32, 3],
+  ],
+])('what was reported is charged: %s', (_, shape, usage, [inputTokens, outputTokens]) => {
+  expect(usageOfBody(shape, { usage })).toMatchObject({ inputTokens, outputTokens });
+});
+
+test('searches that a router reports for a chat are charged', () => {
+  const usage = { prompt_tokens: 1, completion_tokens: 1, server_tool_use: { web_search_requests: 3 } };
+  expect(usageOfBody('chat', { usage })?.serverTools).toEqual({ web_search: 3 });
+});
+
+test('input and output that different events of a stream report are both charged', () => {
+  const stream = createStreamUsage('chat', () => 0);
+  stream.read({ choices: [], usage: { prompt_tokens: 400, completion_tokens: 0 } });
+  stream.read({ choices: [], usage: { prompt_tokens: 0, completion_tokens: 200 } });
+  expect(stream.usage()).toMatchObject({ inputTokens: 400, outputTokens: 200 });
 });
 
 test('tokens that OpenAI writes to its cache have the rate of cache writes', () => {
