@@ -15,8 +15,10 @@ import type { ParsedCall } from './parse-call.ts';
 export interface CallTools {
   /** The most calls of tools with a price, by unit. */
   readonly units: ServerTools;
-  /** The most calls of all tools, by unit. */
+  /** The calls that are held, by unit. With one maximum for all tools, they are those of the most expensive one. */
   readonly callsMax: ServerTools;
+  /** Units of all tools that the request offers. */
+  readonly offered: ReadonlySet<string>;
   /** The most that tools without a price may cost. */
   readonly nanos: bigint;
   /** The cost of a call of a tool without a price; undefined if the org allows none. */
@@ -37,6 +39,7 @@ const noUnits: ServerTools = {};
 export const noCallTools: CallTools = {
   units: noUnits,
   callsMax: noUnits,
+  offered: new Set(),
   nanos: 0n,
   callNanos: undefined,
   tokensOnly: new Set(),
@@ -104,6 +107,7 @@ export async function planTools(
   }
   return {
     ...held(priced, bodyMax),
+    offered: new Set(offered.map(({ unit }) => unit)),
     callNanos,
     tokensOnly,
     rounds,
@@ -159,11 +163,11 @@ function held(priced: readonly Priced[], total: number | undefined) {
   const callsMax: Record<string, number> = {};
   const units: Record<string, number> = {};
   let nanos = 0n;
-  const dearest = priced.reduce<Priced | undefined>(
+  const mostExpensive = priced.reduce<Priced | undefined>(
     (most, one) => (most === undefined || one.nanos > most.nanos ? one : most),
     undefined,
   );
-  for (const one of total === undefined || dearest === undefined ? priced : [dearest]) {
+  for (const one of total === undefined || mostExpensive === undefined ? priced : [mostExpensive]) {
     const { tool, calls, isUnit } = one;
     callsMax[tool.unit] = (callsMax[tool.unit] ?? 0) + calls;
     if (isUnit) {
@@ -198,7 +202,7 @@ export function toolChargesOf(
   const units: Record<string, number> = {};
   let nanos = tools.advisor === undefined ? 0n : advisorCost(price, tools.advisor, advisors);
   for (const [unit, count] of Object.entries(calls)) {
-    const isOffered = Object.hasOwn(tools.callsMax, unit);
+    const isOffered = tools.offered.has(unit);
     if (price.unitNanos.has(unit) || price.hasFreeUnits === true) {
       units[unit] = count;
     } else if (tools.tokensOnly.has(unit) || (eitherSide.has(unit) && !isOffered)) {

@@ -262,6 +262,14 @@ describe('a tool without a price, with unpriced_tool_call_usd', () => {
     expect(response.headers.get('x-svc-cost-usd')).toBe(run?.cost_usd);
   });
 
+  test('is charged beside a more expensive one, also if the client could have run it', async () => {
+    const output = [{ type: 'shell_call', status: 'completed' }];
+    answerWith({ id: 'resp_1', output, usage: { input_tokens: 10, output_tokens: 100 } });
+    const tools = [{ type: 'image_generation' }, { type: 'shell', environment: { type: 'container_auto' } }];
+    await call('responses', { model: 'gpt-tools', tools });
+    expect(Number((await lastRun())?.cost_usd)).toBeCloseTo(0.2 + 0.00101, 9);
+  });
+
   test('is charged for each call of a stream', async () => {
     const events = [
       { type: 'response.output_item.done', item: { type: 'something_new_call' } },
