@@ -46,15 +46,15 @@ export async function postAdjustment(
     bulk: false,
     amountField: 'amount_usd',
     async respond(db, [outcome]) {
-      const uncovered = outcome?.kind === 'posted' ? (outcome.charged?.uncovered ?? 0n) : 0n;
+      const posted = outcome?.kind === 'posted' ? outcome : undefined;
       return {
         id,
         run_id: run.id,
         amount_usd: formatUsd(adjustment.delta),
         reason: adjustment.reason,
         actor,
-        uncovered_usd: formatUsd(uncovered),
-        created_at: call.now.toISOString(),
+        uncovered_usd: formatUsd(posted?.charged?.uncovered ?? 0n),
+        created_at: new Date(posted?.postedAtMs ?? call.now).toISOString(),
         run: viewRun(await requireRun(db, run.org_id, run.id)),
       };
     },

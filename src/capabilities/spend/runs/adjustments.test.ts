@@ -109,6 +109,22 @@ describe('the trace of a correction', () => {
     expect(second).toEqual({ data: [json.data[1]], next_cursor: null });
   });
 
+  test('has one time in its response, in the list and in the audit log, also while the ledger is ahead of the clock', async () => {
+    const org = await world.createOrg();
+    world.clock.advanceSeconds(600);
+    const { json: run } = await post(org, '/v1/runs', { model: 'm', cost_usd: '3' });
+    world.clock.advanceSeconds(-600);
+    const body = { amount_usd: '-2', reason: 'mis-costed' };
+    const { json: adjusted } = await post(org, `/v1/runs/${run.id}/adjustments`, body);
+    world.clock.advanceSeconds(600);
+    expect(adjusted.created_at).toBe(run.created_at);
+    expect((await adjustmentsOf(org, run.id)).json.data).toMatchObject([{ created_at: adjusted.created_at }]);
+    const { json: log } = await world.request('GET', `/v1/orgs/${org.id}/audit-log?action=runs.adjust`, {
+      key: org.ownerKey,
+    });
+    expect(log.data).toMatchObject([{ after: { created_at: adjusted.created_at } }]);
+  });
+
   test('is an audit entry and an event, each once, also if the request is repeated', async () => {
     const org = await world.createOrg();
     await subscribe(org);
