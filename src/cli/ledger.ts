@@ -1,6 +1,7 @@
 /** `purser ledger`: compares the time of the ledger with the clock, and sets it back after the clock was wrong. */
 import { Command } from 'commander';
 import { openChainHeads, recordChange } from '../capabilities/compliance/audit/index.ts';
+import { moveRunsToHolds } from '../capabilities/spend/runs/index.ts';
 import type { Config } from '../config/settings.ts';
 import type { ClockReset } from '../ledger/holds/readmit-hold.ts';
 import { readLedgerTimes, resetLedgerClock } from '../ledger/ledger-clock.ts';
@@ -55,7 +56,7 @@ async function printTimes(db: Database, { dataDir }: Config): Promise<void> {
 
 async function resetClock(): Promise<void> {
   await withStoppedLedger(async (db, config) => {
-    const reset = await resetLedgerClock(db, config.dataDir, systemClock);
+    const reset = await resetLedgerClock(db, config.dataDir, systemClock, moveRunsToHolds);
     await recordReset(db, config, reset);
     print(
       `reset       ${counted(reset.orgs, 'organization', 'organizations')}; ${counted(reset.holds, 'open hold', 'open holds')} admitted again`,

@@ -10,15 +10,20 @@ import type { SharedClock } from '../platform/time/clock.ts';
 import { resetEmbeddedClock } from './embedded/reset-clock.ts';
 import { readStoredHolds } from './embedded/stored-holds.ts';
 import { aheadMsMax } from './holds/elapsed-lifetimes.ts';
-import type { ClockReset } from './holds/readmit-hold.ts';
+import type { ClockReset, MoveRuns } from './holds/readmit-hold.ts';
 import { resetPostgresClock } from './postgres/reset-clock.ts';
 import { findLatestPosting } from './postings/latest-posting.ts';
 
 /** On the embedded engine no service may have the database open. */
-export function resetLedgerClock(db: Database, dataDir: string, clock: SharedClock): Promise<ClockReset> {
+export function resetLedgerClock(
+  db: Database,
+  dataDir: string,
+  clock: SharedClock,
+  moveRuns: MoveRuns,
+): Promise<ClockReset> {
   return db.engine === 'embedded'
-    ? resetEmbeddedClock(db, join(dataDir, 'holds'), clock.now())
-    : resetPostgresClock(db, clock);
+    ? resetEmbeddedClock(db, join(dataDir, 'holds'), { now: clock.now(), moveRuns })
+    : resetPostgresClock(db, clock, moveRuns);
 }
 
 export interface LedgerTimes {

@@ -2,9 +2,11 @@
 import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { scopes } from '../../src/contract/scopes.ts';
+import { selectAllHolds, updateHolds } from '../../src/ledger/postgres/postgres-holds.ts';
 import { endAllProcesses, runPurser } from '../support/child-process.ts';
 import { inspectDatabase, verifyChains } from '../support/database-inspection.ts';
 import { examine } from '../support/doctor.ts';
+import { eventually } from '../support/eventually.ts';
 import { type ServiceProcess, settingsOf, startPurser } from '../support/service-process.ts';
 import { engine, makePlace, type Place } from '../support/test-database.ts';
 
@@ -35,7 +37,9 @@ async function newOrg(service: ServiceProcess): Promise<{ id: string; key: strin
 }
 
 /** Spends and holds while the clock is ahead: that of the process or, on PostgreSQL, that of the database before a failover. */
-async function spendADayAhead(): Promise<{ id: string; key: string }> {
+async function workADayAhead<Result>(
+  work: (service: ServiceProcess, key: string) => Promise<Result>,
+): Promise<{ id: string; key: string; result: Result }> {
   const service = await startPurser({ ...settings, ...(isEmbedded ? aDayAhead : {}) });
   const org = await newOrg(service);
   if (!isEmbedded) {
@@ -43,9 +47,16 @@ async function spendADayAhead(): Promise<{ id: string; key: string }> {
       await db.query(`UPDATE ledger_orgs SET last_at = now() + interval '1 day' WHERE org_id = $1`, [org.id]);
     });
   }
-  await spend(service, org.key);
+  const result = await work(service, org.key);
   await service.end('SIGTERM');
-  return org;
+  return { ...org, result };
+}
+
+async function startRun(service: ServiceProcess, key: string): Promise<string> {
+  const body = { model: 'gpt-4o', status: 'running', estimated_cost_usd: '1' };
+  const { status, json } = await service.request('POST', '/v1/runs', { key, body });
+  expect(status).toBe(201);
+  return json.id;
 }
 
 async function spend(service: ServiceProcess, key: string): Promise<void> {
@@ -56,7 +67,7 @@ async function spend(service: ServiceProcess, key: string): Promise<void> {
 }
 
 test('is reported by readiness, metrics, log and doctor, and set back without losing a posting', async () => {
-  const org = await spendADayAhead();
+  const org = await workADayAhead(spend);
   const behind = await startPurser(settings);
   const ready = await behind.request('GET', '/readyz');
   expect([ready.status, ready.json.reasons]).toEqual(isEmbedded ? [503, ['ledger_clock_ahead']] : [200, []]);
@@ -110,4 +121,55 @@ test('is reported by readiness, metrics, log and doctor, and set back without lo
     expect(entries).toEqual([{ tenant_id: 'platform' }]);
     expect((await verifyChains(db)).faults).toEqual([]);
   });
+});
+
+test('moves runs in progress with their holds: they are charged, corrected and posted at their expiry where they are', async () => {
+  const {
+    id: orgId,
+    key,
+    result: [completed, expired],
+  } = await workADayAhead(async (service, key) => [
+    await startRun(service, key),
+    await startRun(service, key),
+  ]);
+  const stop = await startPurser(settings);
+  const org = await stop.request('PATCH', `/v1/orgs/${orgId}`, { key, body: { on_unsettled: 'post_held' } });
+  expect(org.status).toBe(200);
+  await stop.end('SIGTERM');
+  const reset = await runPurser(['ledger', 'reset-clock'], settings);
+  expect(reset.stdout).toContain('2 open holds admitted again');
+
+  const service = await startPurser(settings);
+  const post = async (path: string, body: object) => {
+    const answer = await service.request('POST', path, { key, body });
+    expect(answer.status, answer.text).toBeLessThan(300);
+    return answer.json;
+  };
+  const { charged_at } = await post(`/v1/runs/${completed}/complete`, { cost_usd: '0.5' });
+  expect(Date.parse(charged_at)).toBeLessThanOrEqual(Date.now());
+  await post(`/v1/runs/${completed}/adjustments`, { amount_usd: '-0.2', reason: 'refund' });
+  const { json } = await service.request('GET', `/v1/orgs/${orgId}/ledger/reconciliation`, { key });
+  expect(json).toMatchObject({ balanced: true, drift_usd: '0' });
+  await service.end('SIGTERM');
+
+  const later = { ...aDayAhead, CLOCK_SHIFT_MS: String(3_600_000) };
+  if (!isEmbedded) {
+    await inspectDatabase(place, async (db) => {
+      const holds = await selectAllHolds(db, orgId);
+      await updateHolds(
+        db,
+        holds.map((hold) => ({ ...hold, expiresAtMs: hold.admittedAtMs })),
+      );
+    });
+  }
+  const end = await startPurser({ ...settings, ...(isEmbedded ? later : {}) });
+  await eventually(async () => {
+    const { json: run } = await end.request('GET', `/v1/runs/${expired}`, { key });
+    expect(run).toMatchObject({ cost_usd: '1', marks: ['unsettled'] });
+  });
+  const { json: all } = await end.request('GET', '/v1/runs', { key });
+  expect(all.data).toHaveLength(2);
+  const { json: books } = await end.request('GET', `/v1/orgs/${orgId}/ledger/reconciliation`, { key });
+  expect(books).toMatchObject({ balanced: true, drift_usd: '0' });
+  await end.end('SIGTERM');
 });

@@ -1,41 +1,72 @@
 /** Sets the time of a ledger that no service has open back to the clock. */
 import type { Database } from '../../platform/db/database.ts';
 import { aheadMsMax, isAhead } from '../holds/elapsed-lifetimes.ts';
-import { type ClockReset, readmitHold } from '../holds/readmit-hold.ts';
+import type { Hold } from '../holds/hold.ts';
+import { type ClockReset, type MoveRuns, readmitHold } from '../holds/readmit-hold.ts';
 import { readOrgLimits } from '../limits/org-limits.ts';
 import { requireSameGeneration } from './hold-generation.ts';
 import { type LoggedHold, openHoldLog } from './hold-log.ts';
 import { restoreHolds } from './restore-holds.ts';
 
-/** May be interrupted at any point and run again: the holds are first, and those that were admitted again are not ahead any more. */
-export async function resetEmbeddedClock(db: Database, directory: string, now: Date): Promise<ClockReset> {
+export interface EmbeddedReset {
+  readonly now: Date;
+  readonly moveRuns: MoveRuns;
+}
+
+/**
+ * May be interrupted at any point and run again: the holds are first, and those that were admitted again are not ahead any more. Their
+ * runs are found by their own time.
+ */
+export async function resetEmbeddedClock(
+  db: Database,
+  directory: string,
+  { now, moveRuns }: EmbeddedReset,
+): Promise<ClockReset> {
   const log = openHoldLog(directory, { durability: 'sync' });
   try {
     await requireSameGeneration(db, log);
-    const ahead = (await restoreHolds(db, log)).filter(({ hold }) => isAhead(hold, now.getTime()));
-    for (const orgId of new Set(ahead.map(({ hold }) => hold.orgId))) {
-      await readmit(
-        orgId,
-        ahead.filter(({ hold }) => hold.orgId === orgId),
-      );
+    let readmitted = 0;
+    for (const [orgId, open] of byOrg(await restoreHolds(db, log))) {
+      const ahead = open.filter(({ hold }) => isAhead(hold, now.getTime()));
+      const others = open.map(({ hold }) => hold).filter((hold) => !isAhead(hold, now.getTime()));
+      const holds = [...others, ...(await readmit(orgId, ahead))];
+      await db.transaction((tx) => moveRuns(tx, orgId, holds, now));
+      readmitted += ahead.length;
     }
     const orgs = await db.query('UPDATE ledger_orgs SET last_at = $1 WHERE last_at > $2 RETURNING 1 AS one', [
       now,
       new Date(now.getTime() + aheadMsMax),
     ]);
-    return { orgs: orgs.length, holds: ahead.length };
+    return { orgs: orgs.length, holds: readmitted };
   } finally {
     log.close();
   }
 
-  async function readmit(orgId: string, logged: readonly LoggedHold[]): Promise<void> {
+  async function readmit(orgId: string, logged: readonly LoggedHold[]): Promise<Hold[]> {
     const limits = await readOrgLimits(db, orgId);
+    const readmitted: Hold[] = [];
     for (let at = 0; at < logged.length; at += holdsPerLine) {
       const some = logged.slice(at, at + holdsPerLine);
-      await log.append(some.map(({ hold }) => readmitHold(hold, limits, now.getTime())));
+      const holds = some.map(({ hold }) => readmitHold(hold, limits, now.getTime()));
+      await log.append(holds);
       log.remove(some.map(({ location }) => location));
+      readmitted.push(...holds);
+    }
+    return readmitted;
+  }
+}
+
+function byOrg(open: readonly LoggedHold[]): Map<string, LoggedHold[]> {
+  const groups = new Map<string, LoggedHold[]>();
+  for (const one of open) {
+    const group = groups.get(one.hold.orgId);
+    if (group === undefined) {
+      groups.set(one.hold.orgId, [one]);
+    } else {
+      group.push(one);
     }
   }
+  return groups;
 }
 
 const holdsPerLine = 500;

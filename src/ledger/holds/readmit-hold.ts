@@ -1,6 +1,7 @@
 /** Admits an open hold again at another time, after a wrong clock has dated its admission ahead of now. */
 import { applicableCounters } from '../../kernel/admission.ts';
 import type { OrgLimits } from '../../kernel/limits.ts';
+import type { Transaction } from '../../platform/db/database.ts';
 import type { Hold } from './hold.ts';
 
 export interface ClockReset {
@@ -9,6 +10,9 @@ export interface ClockReset {
   /** Open holds that were admitted again. */
   readonly holds: number;
 }
+
+/** Moves runs in progress that are dated after `after` to the time of their holds. Other runs and holds are left as they are. */
+export type MoveRuns = (tx: Transaction, orgId: string, holds: readonly Hold[], after: Date) => Promise<void>;
 
 /**
  * Returns the hold with its whole lifetime ahead of it. It reserves in the windows of the new time, whatever their limits have left: it

@@ -7,6 +7,7 @@ export { enqueueRunEvents } from './events.ts';
 export { createLatencies } from './latencies.ts';
 export { lastRuns } from './past-runs.ts';
 export { type RunDraft, readPaid, writeRuns } from './queries.ts';
+export { moveRunsToHolds } from './readmitted-runs.ts';
 export { type RecordedRun, type ReportedRun, recordRuns } from './record-runs.ts';
 export { expiredResponsesJob, findResponseOwner, isResponseId, type ResponseOwner } from './responses.ts';
 export { type RunRouteDependencies, runRoutes } from './routes.ts';
