@@ -48,6 +48,8 @@ describe('unseen', () => {
       { messages: user({ type: 'image_url', image_url: { url: text } }) },
       'messages[0].content[0].image_url.url',
     ],
+    ['responses', { input: 'a', text: { format: { type: 'document', content: text } } }, 'text.format'],
+    ['messages', { messages: user(), thinking: { type: 'document', input: text } }, 'thinking'],
     [
       'chat',
       { messages: user({ type: 'video_url', video_url: { url: 'https://a' } }) },

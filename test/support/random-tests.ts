@@ -52,7 +52,7 @@ export const randomTests = {
     projects: embedded,
     seedsPerTurn: 10,
     seeds: cheap,
-    regressions: [],
+    regressions: [{ seed: 1_115_636_447 }, { seed: 246_666_119 }],
   },
   'gateway-calls': {
     file: 'src/gateway/parallel-streams.test.ts',

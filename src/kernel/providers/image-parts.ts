@@ -68,13 +68,23 @@ function detailOf(details: readonly unknown[]): ImageDetail {
   return detail;
 }
 
-const mediaTypes = new Set<unknown>(['file', 'input_file', 'input_audio', 'document']);
+const unseenTypes = new Set<unknown>([
+  ...['file', 'input_file', 'input_audio', 'document'],
+  ...[
+    'item_reference',
+    'container_upload',
+    'web_search_tool_result',
+    'input_video',
+    'video_url',
+    'audio_url',
+  ],
+]);
 
 /** True for a part that is media, whatever else it has, unless it is a document whose text is in it. */
 export function isUnseenMedia({ type, source }: Fields): boolean {
   const { type: sourceType } = fieldsOf(source);
   return (
-    mediaTypes.has(type) && !(type === 'document' && (sourceType === 'text' || sourceType === 'content'))
+    unseenTypes.has(type) && !(type === 'document' && (sourceType === 'text' || sourceType === 'content'))
   );
 }
 

@@ -203,6 +203,9 @@ class InputReader {
       this.#readList(value, (item) => this.#readSettings(item));
     } else if (isObject(value)) {
       this.#tally.parts += 1;
+      if (isUnseenMedia(value)) {
+        this.#tally.markUnseen('media');
+      }
       for (const name in value) {
         this.#tally.enter(name);
         if (jsonNames.has(name)) {
