@@ -27,7 +27,12 @@ export function bodyOf(
       changes[defaultMaxField(call.shape, connection.kind !== 'openai_compatible')] = each;
     }
     if (isMaximumUnknown(call, model, connection)) {
-      renames.max_completion_tokens = 'max_tokens';
+      if ('max_tokens' in call.body) {
+        // It is null, which such a provider takes for no maximum.
+        changes.max_tokens = Math.min(each, call.body.max_completion_tokens as number);
+      } else {
+        renames.max_completion_tokens = 'max_tokens';
+      }
     }
   }
   if (addsUsageChunk(call)) {

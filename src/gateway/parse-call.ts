@@ -63,7 +63,7 @@ export function* parseCall(
   requireText(body, 'speed');
   refuseOtherModels(body, model);
   const maxFields = anyMaxFieldsOf[shape].filter((name) => body[name] != null);
-  const maxima = maxFields.map((name) => countOf(body[name], name));
+  const maxima = maxFields.map((name) => maximumOf(shape, body[name], name));
   return {
     shape,
     bytes,
@@ -72,7 +72,7 @@ export function* parseCall(
     isStream: body.stream === true,
     includesUsage: fieldsOf(body.stream_options).include_usage === true,
     maxFields,
-    hasCompletionMaximum: shape === 'chat' && body.max_completion_tokens != null && !('max_tokens' in body),
+    hasCompletionMaximum: shape === 'chat' && body.max_completion_tokens != null && body.max_tokens == null,
     maxOutputTokens: maxima.length === 0 ? undefined : Math.min(...maxima),
     choices: shape === 'embeddings' ? 1 : choicesOf(body),
     thinkingTokens: thinkingTokensOf(body),
@@ -205,6 +205,15 @@ export function* parseObject(bytes: Buffer, memory: CallMemory, valuesMax = body
     );
   }
   return fields;
+}
+
+/** Anthropic reads the input and writes nothing if it is 0. Others may take 0 for no maximum. */
+function maximumOf(shape: Shape, value: unknown, name: string): number {
+  const count = countOf(value, name);
+  if (count === 0 && shape !== 'messages') {
+    throw invalid(name, 'must be at least 1');
+  }
+  return count;
 }
 
 function countOf(value: unknown, name: string): number {

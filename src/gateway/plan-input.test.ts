@@ -87,6 +87,18 @@ test('a compatible provider gets the maximum under the name that all of them kno
   }
 });
 
+test('a maximum that is null, which is none for some providers, is set', () => {
+  expect(sent('llama-3', { max_tokens: null, max_completion_tokens: 5 }, 'openai_compatible')).toMatchObject({
+    max_tokens: 5,
+  });
+});
+
+test('a maximum of 0, which is none for some providers, is rejected except by Anthropic', () => {
+  expect(() => parse('chat', { model: 'a', messages: [], max_tokens: 0 })).toThrow('at least 1');
+  expect(() => parse('responses', { model: 'a', input: 'a', max_output_tokens: 0 })).toThrow('at least 1');
+  expect(parse('messages', { model: 'a', messages: [], max_tokens: 0 }).maxOutputTokens).toBe(0);
+});
+
 test('every name of the maximum is lowered, and the documented one is added', () => {
   expect(sent('llama-3', { max_new_tokens: 900 }, 'openai_compatible')).toEqual({
     model: 'llama-3',

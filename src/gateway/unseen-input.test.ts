@@ -35,6 +35,22 @@ describe('unseen', () => {
       'input[0].content[1]',
     ],
     ['responses', { input: 'a', previous_response_id: 'resp_1' }, 'previous_response_id'],
+    [
+      'chat',
+      { messages: user('a'), chat_template: '{% for i in range(9999) %} a{% endfor %}' },
+      'chat_template',
+    ],
+    ['chat', { messages: [], mm_processor_kwargs: { min_pixels: 1e8 } }, 'mm_processor_kwargs'],
+    [
+      'messages',
+      {
+        messages: user({
+          type: 'image',
+          source: { type: 'base64', media_type: 'application/pdf', data: png },
+        }),
+      },
+      'messages[0].content[0].source.media_type',
+    ],
     ['responses', { input: 'a', conversation: { id: 'conv_1' } }, 'conversation'],
     ['responses', { input: user({ type: 'input_image', file_id: 'file_1' }) }, 'input[0].content[0].file_id'],
     ['responses', { input: user({ type: 'input_file', file_url: 'https://a' }) }, 'input[0].content[0]'],

@@ -12,6 +12,7 @@ export interface ImageReading {
 }
 
 const imageData = /^data:image\/[\w.+-]{1,40};base64,/i;
+const imageType = /^image\//i;
 const webAddress = /^https?:\/\//i;
 
 /** Reads an image: its address or its data, or an object that has it as `url`. */
@@ -104,6 +105,9 @@ export function readSource(source: Fields, kind: 'image' | 'document', reading: 
     const value = source[name];
     tally.enter(name);
     if ((name === 'type' || name === 'media_type') && typeof value !== 'object') {
+      if (name === 'media_type' && kind === 'image' && !imageType.test(String(value))) {
+        tally.markUnseen('media');
+      }
       tally.addScalar(value);
     } else if (name === contentName && name === 'content') {
       readContent(value);

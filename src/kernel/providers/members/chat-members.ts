@@ -52,7 +52,7 @@ const openAi =
 /** Settings of other providers: OpenRouter, Groq, Mistral, xAI, DeepSeek, Alibaba, and of vLLM, SGLang and TGI. */
 const others =
   'top_k min_p top_a typical_p repetition_penalty length_penalty no_repeat_ngram_size min_tokens stop_token_ids bad_words ignore_eos ' +
-  'skip_special_tokens include_stop_str_in_output add_generation_prompt continue_final_message chat_template guided_regex guided_choice ' +
+  'skip_special_tokens include_stop_str_in_output add_generation_prompt continue_final_message guided_regex guided_choice ' +
   'guided_grammar guided_decoding_backend regex ebnf allowed_token_ids return_tokens_as_token_ids echo priority request_id session_id ' +
   'include_reasoning reasoning_format reasoning_split enable_thinking thinking_budget transforms route safe_prompt random_seed prompt_mode ' +
   'deferred citation_options disable_tool_validation do_sample watermark seed_offset context_length_exceeded_behavior ' +
@@ -87,7 +87,6 @@ export const chatMembers: FormatMembers = {
     json_schema: 'json',
     documents: 'json',
     safety_settings: 'settings',
-    mm_processor_kwargs: 'settings',
     vllm_xargs: 'settings',
     cache_control: 'settings',
     web_search_options: 'tool',
@@ -98,6 +97,9 @@ export const chatMembers: FormatMembers = {
     mcp_servers: 'tool',
     container: 'tool',
     cached_content: 'reference',
+    // A template may repeat what it writes, and these settings make images larger.
+    chat_template: 'reference',
+    mm_processor_kwargs: 'reference',
     data_sources: 'reference',
     previous_response_id: 'reference',
     conversation: 'reference',
