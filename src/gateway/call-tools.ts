@@ -49,6 +49,13 @@ export const noCallTools: CallTools = {
   advisor: undefined,
 };
 
+const compacting: CallTools = { ...noCallTools, rounds: 2 };
+
+/** Returns the tools of a call that offers none. */
+export function withoutTools({ body }: ParsedCall): CallTools {
+  return requestsCompaction(body) ? compacting : noCallTools;
+}
+
 /** More calls in one response are refused: their bound would mean nothing. */
 const callsLimit = 1_000;
 /** Of an advisor whose tool sets no maximum. */

@@ -16,7 +16,7 @@ import type { Caller } from '../platform/http/routes/access.ts';
 import type { OnLimit } from './attribution-headers.ts';
 import type { TokenRatios } from './body/token-ratios.ts';
 import { type CallService, callServiceOf } from './call-service.ts';
-import { type CallTools, noCallTools, planTools, toolsOf } from './call-tools.ts';
+import { type CallTools, planTools, toolsOf, withoutTools } from './call-tools.ts';
 import { GatewayError } from './errors/dialect-errors.ts';
 import type { Operation } from './operations.ts';
 import type { ParsedCall } from './parse-call.ts';
@@ -41,7 +41,7 @@ export interface CallPlan {
   readonly candidates: readonly Connection[];
   readonly input: InputParts;
   readonly inputTokens: number;
-  /** Predicted output that may be charged besides the output. */
+  /** Output that may be charged besides the maximum. */
   readonly predictedTokens: number;
   /** Maximum output of all alternative answers together. */
   readonly maxOutputTokens: number;
@@ -116,12 +116,13 @@ export async function planCall(
     settings,
     candidates,
     contextTokens: numberOf(known?.context_tokens),
+    maxOutputTokens: numberOf(known?.max_output_tokens),
     betas: request.betas,
     offersTools: offered.length > 0,
   });
   const tools =
     offered.length === 0
-      ? noCallTools
+      ? withoutTools(call)
       : await planTools(call, offered, {
           price,
           model,

@@ -29,6 +29,7 @@ function planned(shape: Shape, body: object, kind: ConnectionKind = 'openai', be
     settings: { unseenInputTokens: null } as GatewaySettings,
     candidates: [connectionTo('http://provider', kind, { headers })],
     contextTokens: 1_000,
+    maxOutputTokens: 700,
     betas,
     offersTools: false,
   });
@@ -60,6 +61,28 @@ test('predicted output counts for each answer', () => {
   const { predictedTokens } = planned('chat', { messages: [], prediction });
   expect(predictedTokens).toBeGreaterThan(1_000);
   expect(planned('chat', { messages: [], prediction, n: 3 }).predictedTokens).toBe(predictedTokens * 3);
+});
+
+test.each<[Shape, object, number]>([
+  ['messages', { compaction: { type: 'summarize' } }, 700],
+  ['messages', { context_management: { edits: [{ type: 'compact_20260112' }] } }, 700],
+  ['messages', { context_management: { edits: [{ type: 'clear_tool_uses_20250919' }] } }, 0],
+  ['responses', { context_management: [{ type: 'compaction' }] }, 700],
+  ['responses', { input: [{ type: 'compaction_trigger' }] }, 700],
+])('the summary of a compacted context counts besides the maximum: %s %j', (shape, body, expected) => {
+  const { predictedTokens } = planned(shape, { messages: [], max_tokens: 10, ...body });
+  expect(predictedTokens).toBe(expected);
+});
+
+test('reasoning that a compatible provider limits by a budget of its own counts for each answer', () => {
+  const of = (body: object, kind: ConnectionKind) =>
+    planned('chat', { messages: [], max_tokens: 1, ...body }, kind).predictedTokens;
+  expect(of({ thinking_budget: 300, n: 2 }, 'openai_compatible')).toBe(600);
+  expect(of({ thinking_budget: 300, enable_thinking: true }, 'openai_compatible')).toBe(300);
+  expect(of({ thinking_budget: '300' }, 'openai_compatible')).toBe(700);
+  expect(of({ enable_thinking: true }, 'openai_compatible')).toBe(700);
+  expect(of({ enable_thinking: false }, 'openai_compatible')).toBe(0);
+  expect(of({ thinking_budget: 300 }, 'openai')).toBe(0);
 });
 
 function sent(model: string, body: object, kind: ConnectionKind) {

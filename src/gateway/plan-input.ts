@@ -3,15 +3,15 @@ import type { Connection, GatewaySettings } from '../capabilities/integration/co
 import { estimatedInputTokens, type InputParts } from '../kernel/providers/estimate-input.ts';
 import type { Caller } from '../platform/http/routes/access.ts';
 import { inputPartsOf } from './body/input-parts.ts';
-import { cachedTextScore } from './body/score-cache.ts';
 import type { TokenRatios } from './body/token-ratios.ts';
+import { extraOutputTokens } from './extra-output.ts';
 import type { ParsedCall } from './parse-call.ts';
 
 export interface PlannedInput {
   readonly input: InputParts;
   /** Of one pass of the model. */
   readonly passTokens: number;
-  /** Output that the request predicts. The provider charges for what the answer does not contain of it, too. */
+  /** Output that the provider may charge besides the maximum: predicted text, summaries, reasoning. */
   readonly predictedTokens: number;
 }
 
@@ -25,6 +25,7 @@ export interface InputRules {
   readonly candidates: readonly Connection[];
   /** Of the model in the catalog. */
   readonly contextTokens: number | undefined;
+  readonly maxOutputTokens: number | undefined;
   /** The header of Anthropic that turns features on. */
   readonly betas: string;
   readonly offersTools: boolean;
@@ -47,7 +48,12 @@ export function planInput(rules: InputRules): PlannedInput {
     isContextEnforced: isContextEnforced(rules),
     hasTools: call.hasTools,
   });
-  return { input, passTokens, predictedTokens: predictedTokensOf(call, ratio) };
+  const predictedTokens = extraOutputTokens(call, {
+    ratio,
+    modelMax: rules.maxOutputTokens ?? contextTokens ?? unknownContextTokens,
+    isCompatible: rules.candidates.some(({ kind }) => kind === 'openai_compatible'),
+  });
+  return { input, passTokens, predictedTokens };
 }
 
 /** A header of the client or of a connection may extend the context: `context-1m-2025-08-07`. */
@@ -75,12 +81,4 @@ function isContextEnforced({ call, candidates }: InputRules): boolean {
   return (
     call.shape !== 'embeddings' && candidates.every(({ kind }) => kind === 'openai' || kind === 'anthropic')
   );
-}
-
-function predictedTokensOf({ body, choices }: ParsedCall, ratio: number): number {
-  if (body.prediction == null) {
-    return 0;
-  }
-  const { bytes, score, floor } = cachedTextScore(JSON.stringify(body.prediction));
-  return Math.min(bytes, Math.max(Math.ceil(score * ratio), floor)) * choices;
 }

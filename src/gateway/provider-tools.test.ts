@@ -324,3 +324,18 @@ describe('an advisor', () => {
     expect(Number(run?.cost_usd)).toBeCloseTo(0.00101 + 0.005 + 0.05, 9);
   });
 });
+
+test.each<[Shape, object]>([
+  ['messages', { model: 'claude-plain', compaction: { type: 'summarize' } }],
+  [
+    'responses',
+    { model: 'gpt-tools', input: [{ role: 'user', content: 'hello' }, { type: 'compaction_trigger' }] },
+  ],
+])('the compaction of a context is held: its summary, and the input again: %s', async (shape, body) => {
+  const held = async (more: object) =>
+    Number((await call(shape, { ...body, ...more })).headers.get('x-svc-held-usd'));
+  const usual = await held({ compaction: null, ...(shape === 'responses' && { input: 'hello' }) });
+  const compacted = await held({});
+  // The summary may have all of the context of 1,000 tokens, at $10 per million.
+  expect(compacted - usual).toBeGreaterThan(0.01);
+});

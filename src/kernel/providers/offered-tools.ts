@@ -181,8 +181,12 @@ export function unitOf(type: unknown): string {
   return unitName.test(name) ? name : 'tool';
 }
 
-/** True if the request has its context compacted: another pass of the whole input. */
-export function requestsCompaction({ context_management: management }: Fields): boolean {
+/** True if the request has its context compacted: another pass of the whole input, which writes a summary. */
+export function requestsCompaction({ context_management: management, compaction, input }: Fields): boolean {
   const edits = Array.isArray(management) ? management : fieldsOf(management).edits;
-  return Array.isArray(edits) && edits.some((edit) => String(fieldsOf(edit).type).startsWith('compact'));
+  return (
+    compaction != null ||
+    (Array.isArray(edits) && edits.some((edit) => String(fieldsOf(edit).type).startsWith('compact'))) ||
+    (Array.isArray(input) && input.some((item) => fieldsOf(item).type === 'compaction_trigger'))
+  );
 }
