@@ -100,6 +100,15 @@ export async function planTools(
   const tokensOnly = new Set<string>();
   let calls = 0;
   for (const tool of offered) {
+    if (tool.isLarge) {
+      // The price of its unit is that of the usual container.
+      throw new GatewayError(
+        400,
+        'invalid_value',
+        '`memory_limit` must be `1g`: larger containers are not supported by the gateway.',
+        { field: 'memory_limit' },
+      );
+    }
     const own = callsOf(tool, shape, isOneSearch(tool, model) ? 1 : settings.maxToolCalls);
     calls += own;
     if (tool.isTokensOnly && isOfficial) {

@@ -247,12 +247,16 @@ test('tokens of an advisor, which the other counts leave out, are charged', asyn
 describe('an attempt that failed is charged as an upper bound if the provider may have worked', () => {
   const apiError = JSON.stringify({ error: { message: 'sorry', type: 'server_error', code: null } });
   const overloaded = JSON.stringify({ error: { message: 'sorry', type: 'overloaded_error' } });
+  const filtered = JSON.stringify({ error: { message: 'filtered', code: 'content_filter', status: 400 } });
   const html = '<html>502 Bad Gateway</html>';
 
   /** Each attempt has a maximum of 100 tokens. */
   test.each<[string, ConnectionKind, number, string, number]>([
     ['an error of the API', 'openai', 500, apiError, 0],
     ['an error of the API', 'azure_openai', 408, apiError, 0],
+    ['contents that Azure has filtered', 'azure_openai', 400, filtered, 100],
+    ['another rejection of Azure', 'azure_openai', 400, apiError, 0],
+    ['contents that others have filtered', 'openai', 400, filtered, 0],
     ['a page of a proxy before it', 'openai', 502, html, 300],
     ['an error of a compatible provider', 'openai_compatible', 500, apiError, 300],
     ['a timeout of a compatible provider', 'openai_compatible', 408, apiError, 300],
@@ -269,7 +273,7 @@ describe('an attempt that failed is charged as an upper bound if the provider ma
     };
     // 503 and 529 with Retry-After were put off: the other statuses are not.
     expect(await call('/compat/tested/v1/chat/completions', { model: 'gpt-test' })).toBe(body);
-    expect(attempts).toBe(status === 422 ? 1 : 3);
+    expect(attempts).toBe(status === 422 || status === 400 ? 1 : 3);
     const run = await lastRun();
     expect(run).toMatchObject({ status: 'failed', output_tokens: outputTokens });
     expect([(run?.input_tokens ?? 0) > 0, run?.marks.includes('usage_estimated')]).toEqual(

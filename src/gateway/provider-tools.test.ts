@@ -325,6 +325,19 @@ describe('an advisor', () => {
   });
 });
 
+test.each([
+  { type: 'code_interpreter', container: { type: 'auto', memory_limit: '64g' } },
+  { type: 'shell', environment: { type: 'container_auto', memory_limit: '4g' } },
+])('a container that costs more than the price of its unit is refused: %j', async (tool) => {
+  gateway.settings = { ...gateway.settings, unpricedToolCallNanos: 1n };
+  const response = await call('responses', { model: 'gpt-tools', tools: [tool] });
+  expect([response.status, (await response.json()).error.message]).toEqual([
+    400,
+    expect.stringContaining('memory_limit'),
+  ]);
+  expect(gateway.provider.requests).toEqual([]);
+});
+
 test.each<[Shape, object]>([
   ['messages', { model: 'claude-plain', compaction: { type: 'summarize' } }],
   [

@@ -6,8 +6,11 @@ import type { ProviderResponse } from './provider-client.ts';
 /** Errors with which a provider says that it did not start: it is busy, or does not serve the request. */
 const notStarted = /overload|unavailable|capacity|rate.?limit|quota|not.?found|loading|busy/i;
 
+/** Of Azure: the prompt was evaluated, and maybe answered, before the filter rejected it. Azure charges for both. */
+const filtered = /content.?filter|ResponsibleAI|content.?management/i;
+
 /**
- * A 4xx is a rejection before any work, except for a timeout. OpenAI, Anthropic and Azure do not charge for requests that they answer with
+ * A 4xx is a rejection before any work, except for a timeout, and for contents that Azure has filtered. OpenAI, Anthropic and Azure do not charge for requests that they answer with
  * an error of their API; an error without it comes from a proxy before them. Another provider may be such a proxy itself, and have lost the
  * answer of the model behind it.
  */
@@ -16,10 +19,10 @@ export function mayHaveWorked(
   { status, headers }: Pick<ProviderResponse, 'status' | 'headers'>,
   answer: unknown,
 ): boolean {
-  if (status < 500 && status !== 408) {
-    return false;
-  }
   const { error, type } = fieldsOf(answer);
+  if (status < 500 && status !== 408) {
+    return kind === 'azure_openai' && status >= 400 && filtered.test(JSON.stringify(error ?? ''));
+  }
   if (kind !== 'openai_compatible') {
     return error == null;
   }

@@ -17,6 +17,8 @@ export interface OfferedTool {
   readonly isTokensOnly: boolean;
   /** The model that an advisor uses. */
   readonly model: string | undefined;
+  /** True if it runs in a container with more memory than the usual one, which costs up to 64 times as much. */
+  readonly isLarge: boolean;
 }
 
 export const noTools: readonly OfferedTool[] = [];
@@ -149,14 +151,21 @@ function addChoice(found: OfferedTool[], shape: Shape, choice: Fields): void {
   }
 }
 
-function toolOf(type: string, unit: string, { max_uses: uses, model }: Fields): OfferedTool {
+function toolOf(type: string, unit: string, tool: Fields): OfferedTool {
+  const { max_uses: uses, model, container, environment } = tool;
   return {
     type: type.slice(0, 100),
     unit,
     callsMax: usesOf(uses),
     isTokensOnly: tokensOnly.test(type),
     model: unit === 'advisor' && typeof model === 'string' ? model : undefined,
+    isLarge: [tool, container, environment].some(hasMoreMemory),
   };
+}
+
+function hasMoreMemory(container: unknown): boolean {
+  const { memory_limit: memory } = fieldsOf(container);
+  return memory != null && memory !== '1g';
 }
 
 /** A maximum that is no count may be read as any. */
