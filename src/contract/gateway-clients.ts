@@ -105,7 +105,8 @@ print(answer.content)`,
     {
       title: 'Codex',
       language: 'sh',
-      text: `PURSER_KEY=${key} codex -c model_provider=purser \\
+      note: 'Without the web searches of the provider, whose cost is held too, and is high.',
+      text: `PURSER_KEY=${key} codex -c model_provider=purser -c 'web_search="disabled"' \\
   -c 'model_providers.purser={name="Purser",base_url="${openai}",env_key="PURSER_KEY",wire_api="responses"}'`,
     },
     {

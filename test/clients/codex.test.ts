@@ -16,6 +16,7 @@ apps = false
 /** The lines that `purser gateway-key` prints. */
 function ownProvider(url: string): string {
   return `model_provider = "purser"
+web_search = "disabled"
 ${quiet}
 [model_providers.purser]
 name = "Purser"
@@ -73,7 +74,7 @@ testCodingAgent(
     test('with its own provider and another URL, falls back from WebSockets at once', async () => {
       const { url, gateway } = world();
       const { stdout } = await run({
-        prepare: configured(`openai_base_url = "${url}/openai/v1"\n${quiet}`),
+        prepare: configured(`openai_base_url = "${url}/openai/v1"\nweb_search = "disabled"\n${quiet}`),
         env: { CODEX_API_KEY: gateway.key },
       });
       expect(stdout.trim()).toBe(answer);

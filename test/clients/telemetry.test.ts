@@ -75,6 +75,7 @@ const agents: readonly Agent[] = [
         await writeFile(
           join(home, '.codex/config.toml'),
           `model_provider = "test"
+web_search = "disabled"
 check_for_update_on_startup = false
 [analytics]
 enabled = false
