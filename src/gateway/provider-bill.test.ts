@@ -127,6 +127,42 @@ describe('output that was received is charged in full', () => {
   });
 });
 
+describe('output of a stream that has another form is charged too, if there is no usage', () => {
+  const words = ' the'.repeat(2_000);
+  const lines = `${JSON.stringify({ choices: [{ delta: { content: words } }] })}\n`;
+  const created = { type: 'response.created', response: { id: 'resp_1' } };
+  const message = { type: 'message', content: [{ type: 'output_text', text: words }] };
+  const start = { type: 'message_start', message: { content: [{ type: 'text', text: words }], usage: {} } };
+
+  test.each<[string, (more: object) => Promise<string>, string]>([
+    ['whole messages', chat, events({ choices: [{ message: { content: words } }] })],
+    ['completions', chat, events({ choices: [{ text: words }] })],
+    ['another format', chat, events({ type: 'token', token: { text: words } })],
+    ['lists', chat, `data: [${lines}]\n\n`],
+    ['lines of JSON', chat, lines + lines],
+    ['text', chat, `data: ${words}\n\n`],
+    ['items', responses, events(created, { type: 'response.output_item.done', item: message })],
+    ['texts', responses, events(created, { type: 'response.output_text.done', text: words })],
+    [
+      'the response',
+      responses,
+      events(created, { type: 'response.completed', response: { output: [message] } }),
+    ],
+    [
+      'deltas with more than a text',
+      responses,
+      events(created, { type: 'response.x', delta: { text: words } }),
+    ],
+    ['the start of a message', claude, events(start)],
+  ])('%s', async (_, send, body) => {
+    respond = (_, response) => response.writeHead(200, eventStream).end(body);
+    await send({ stream: true, max_tokens: 4_000, ...(send === responses && { max_output_tokens: 4_000 }) });
+    const run = await lastRun();
+    expect(run?.marks).toContain('usage_estimated');
+    expect(run?.output_tokens).toBeGreaterThanOrEqual(2_000);
+  });
+});
+
 describe('usage that is followed by more output is not final', () => {
   test('of a chat', async () => {
     respond = (_, response) =>

@@ -122,6 +122,11 @@ export function eventOf<Bytes extends Uint8Array>(raw: Bytes, text: string): Sse
   let type = '';
   let data: string | undefined;
   for (const line of text.split(/\r\n|\r|\n/)) {
+    if (line.startsWith('{')) {
+      // A line of JSON without the name of a field, which clients may ignore. It may have usage and output.
+      data = data === undefined ? line : `${data}\n${line}`;
+      continue;
+    }
     const colon = line.indexOf(':');
     const name = colon === -1 ? line : line.slice(0, colon);
     if (name !== 'data' && name !== 'event') {

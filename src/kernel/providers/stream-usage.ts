@@ -64,21 +64,24 @@ export function createStreamUsage(shape: Shape, boundOf: OutputBound, choices = 
   }
 }
 
+const noData: Fields = {};
+
 /** The data of the event that ends a chat. */
 export const doneMarker: Fields = {};
 
-/** Returns the fields of the data of an event; none if it has no JSON. */
+/** Returns the fields of the data of an event; as a text if it is no JSON. */
 export function dataOf({ data }: Pick<SseEvent, 'data'>): Fields {
   if (data === '') {
-    return {};
+    return noData;
   }
   if (data === '[DONE]') {
     return doneMarker;
   }
   try {
-    return fieldsOf(JSON.parse(data));
+    const value: unknown = JSON.parse(data);
+    return Array.isArray(value) ? { text: data } : fieldsOf(value);
   } catch {
-    return {};
+    return { text: data };
   }
 }
 
@@ -147,6 +150,8 @@ class ChatStream extends StreamReader {
   readonly #choices: number;
   readonly #ended = new Set<unknown>();
   #isOutputEnded = false;
+  /** False while the stream has another form, whose text may all be output. */
+  #hasChoices = false;
   #usage: CallUsage | undefined;
   #serviceTier: unknown;
 
@@ -166,9 +171,14 @@ class ChatStream extends StreamReader {
     this.#serviceTier = chunk.service_tier ?? this.#serviceTier;
     const reported = chunk.usage == null ? undefined : usageOf('chat', chunk.usage, this.#serviceTier);
     const choices = Array.isArray(chunk.choices) ? chunk.choices : [];
+    this.#hasChoices ||= choices.length > 0;
+    if (!this.#hasChoices && chunk.choices === undefined && chunk.error == null) {
+      this.addOutput(boundOfText(chunk, this.boundOf));
+    }
     for (const choice of choices) {
-      const { delta, index, finish_reason: reason } = fieldsOf(choice);
-      this.addOutput(boundOfText(delta, this.boundOf));
+      const { delta, message, text, index, finish_reason: reason } = fieldsOf(choice);
+      // Some providers send the answer so far, or completions, instead of deltas.
+      this.addOutput(boundOfText(delta ?? message ?? text, this.boundOf));
       if (reason != null) {
         this.#ended.add(index);
       }
@@ -195,6 +205,8 @@ const responsesEnds = new Set(['response.completed', 'response.incomplete', 'res
 
 class ResponsesStream extends StreamReader {
   #usage: CallUsage | undefined;
+  /** False while the stream shows its output only as a whole, if at all. */
+  #hasDeltas = false;
 
   read(event: Fields): boolean {
     const { type } = event;
@@ -205,19 +217,36 @@ class ResponsesStream extends StreamReader {
     if (typeof type === 'string' && responsesEnds.has(type)) {
       this.toolCalls = mostCalls(this.toolCalls, callsIn(fieldsOf(event.response).output));
       const reported = usageOfBody('responses', event.response);
-      if (reported !== undefined) {
+      if (reported === undefined && !this.#hasDeltas) {
+        this.#addWhole(fieldsOf(event.response).output);
+      } else if (reported !== undefined) {
         this.#usage = withServerTools(largerUsage(reported, this.#usage), this.serverTools);
         this.markReported();
       }
-    } else if (typeof event.delta === 'string') {
-      this.addOutput(this.boundOf(event.delta));
+    } else if (event.delta != null) {
+      this.#hasDeltas = true;
+      this.addOutput(boundOfText(event.delta, this.boundOf));
     } else if (type === 'response.output_item.done') {
+      if (!this.#hasDeltas) {
+        this.#addWhole([event.item]);
+      }
       this.addCall(event.item);
       if (isSearch(event.item)) {
         this.addSearch();
       }
+    } else if (event.response === undefined && !this.#hasDeltas) {
+      this.addOutput(boundOfText(event.text ?? event.part, this.boundOf));
     }
     return false;
+  }
+
+  /** Results of tools are no output of the model. */
+  #addWhole(items: unknown): void {
+    for (const item of Array.isArray(items) ? items : []) {
+      if (calledTool(fieldsOf(item)) === undefined) {
+        this.addOutput(boundOfText(item, this.boundOf));
+      }
+    }
   }
 
   usage(): CallUsage | undefined {
@@ -241,6 +270,7 @@ class MessagesStream extends StreamReader {
         const message = fieldsOf(event.message);
         this.#readUsage(message.usage);
         this.readResponse(message);
+        this.addOutput(boundOfText(message.content, this.boundOf));
         break;
       }
       case 'message_delta':
