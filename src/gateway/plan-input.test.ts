@@ -9,6 +9,7 @@ import { completed } from '../platform/sliced-work.ts';
 import { CallMemory } from './body/call-memory.ts';
 import { bodyOf } from './body-to-send.ts';
 import { noCallTools } from './call-tools.ts';
+import { requestHeaders } from './forward/provider-headers.ts';
 import { parseCall, requireUtf8 } from './parse-call.ts';
 import type { CallPlan } from './plan-call.ts';
 import { planInput } from './plan-input.ts';
@@ -83,6 +84,33 @@ test('reasoning that a compatible provider limits by a budget of its own counts 
   expect(of({ enable_thinking: true }, 'openai_compatible')).toBe(700);
   expect(of({ enable_thinking: false }, 'openai_compatible')).toBe(0);
   expect(of({ thinking_budget: 300 }, 'openai')).toBe(0);
+});
+
+test('each of the unseen inputs of embeddings has a context of its own', () => {
+  const input = Array.from({ length: 50 }, (_, index) => ({ image: `https://a/${index}` }));
+  expect(planned('embeddings', { input }).passTokens).toBeGreaterThanOrEqual(50_000);
+  expect(planned('embeddings', { images: input }).passTokens).toBeGreaterThanOrEqual(50_000);
+  expect(planned('embeddings', { input: ['a', 'b'] }).passTokens).toBeLessThan(200);
+});
+
+test('headers that make a server behind the connection take a call for another one are not forwarded', () => {
+  const given = {
+    'x-http-method-override': 'DELETE',
+    'x-original-url': '/v1/batches',
+    'x-portkey-config': '{}',
+    'cf-aig-max-attempts': '5',
+    'helicone-fallbacks': '[]',
+    'x-litellm-num-retries': '5',
+    'anthropic-beta': 'a',
+    'x-stainless-lang': 'js',
+  };
+  const sentHeaders = requestHeaders(given, connectionTo('http://provider'), 'key');
+  expect(Object.keys(sentHeaders).sort()).toEqual([
+    'accept-encoding',
+    'anthropic-beta',
+    'authorization',
+    'x-stainless-lang',
+  ]);
 });
 
 function sent(model: string, body: object, kind: ConnectionKind) {

@@ -41,10 +41,11 @@ export function planInput(rules: InputRules): PlannedInput {
   const input = !rules.offersTools || read.hasUnseen ? read : { ...read, hasUnseen: true };
   const ratio = rules.ratios.of({ orgId, keyId: caller.keyId, model }, input);
   const contextTokens = contextOf(rules);
+  const inputs = call.shape === 'embeddings' ? inputsOf(call) : 1;
   const passTokens = estimatedInputTokens(input, {
     ratio,
-    unseenTokens: settings.unseenInputTokens ?? contextTokens ?? unknownContextTokens,
-    contextTokens,
+    unseenTokens: (settings.unseenInputTokens ?? contextTokens ?? unknownContextTokens) * inputs,
+    contextTokens: contextTokens === undefined ? undefined : contextTokens * inputs,
     isContextEnforced: isContextEnforced(rules),
     hasTools: call.hasTools,
   });
@@ -74,6 +75,14 @@ function contextOf({ call, contextTokens, betas, candidates }: InputRules): numb
     largest = Math.max(largest, Number(count) * (unitTokens[unit.toLowerCase()] ?? 1));
   }
   return largest;
+}
+
+/** Each input of embeddings has a context of its own. A list of any name may be that of the inputs. */
+function inputsOf({ body }: ParsedCall): number {
+  return Object.values(body).reduce<number>(
+    (most, value) => (Array.isArray(value) ? Math.max(most, value.length) : most),
+    1,
+  );
 }
 
 /** Deployments and compatible providers may serve another model than the catalog has under this name. */

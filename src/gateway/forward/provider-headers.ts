@@ -34,6 +34,10 @@ const notForwarded = new Set([
   'idempotency-key',
 ]);
 
+/** They make servers and proxies behind the connection take a request for another one, or send it elsewhere, or more than once. */
+const redirecting =
+  /^(x-http-method$|x-(http-)?method-override$|x-original-|x-rewrite-|x-portkey-|x-litellm-|cf-aig-|helicone-)/;
+
 export function requestHeaders(
   given: IncomingHttpHeaders,
   connection: Connection,
@@ -63,7 +67,8 @@ function isForwarded(name: string): boolean {
     !hopByHop.has(name) &&
     !notForwarded.has(name) &&
     !name.startsWith('x-svc-') &&
-    !name.startsWith('x-forwarded-')
+    !name.startsWith('x-forwarded-') &&
+    !redirecting.test(name)
   );
 }
 
