@@ -3,6 +3,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { limitOf, usd } from '../../test/support/ledger-values.ts';
 import { LedgerWorld, verdictOf } from '../../test/support/ledger-world.ts';
 import { engine } from '../../test/support/test-database.ts';
+import type { MoveRuns } from './holds/readmit-hold.ts';
 import { readLedgerTimes, resetLedgerClock } from './ledger-clock.ts';
 
 const daySeconds = 86_400;
@@ -36,13 +37,13 @@ async function openHoldIds(orgId: string): Promise<string[]> {
 }
 
 /** The postings of these tests have no runs in progress. */
-const moveNoRuns = async () => undefined;
+const moveNoRuns: MoveRuns = async () => undefined;
 
 /** As `purser ledger reset-clock` does it: on the embedded engine while no service runs. */
-async function resetClock() {
+async function resetClock(moveRuns = moveNoRuns) {
   let reset = { orgs: 0, holds: 0 };
   await world.reopen(async () => {
-    reset = await resetLedgerClock(world.db, world.place.dataDir, world.clock, moveNoRuns);
+    reset = await resetLedgerClock(world.db, world.place.dataDir, world.clock, moveRuns);
   });
   return reset;
 }
@@ -172,6 +173,26 @@ describe('a reset of the time of the ledger', () => {
     await world.restart();
     expect((await world.held(orgId, '1')).admittedAtMs).toBe(world.nowMs);
     expect(await world.audit(orgId)).toEqual([]);
+  });
+
+  test('that was interrupted before it moved runs moves them when it is repeated', async () => {
+    const orgId = await world.orgWith(cap('10'));
+    const hold = await aDayAhead(() => world.held(orgId, '1'));
+    let interrupted: unknown;
+    await resetClock(async () => {
+      throw new Error('interrupted');
+    }).catch((error) => {
+      interrupted = error;
+    });
+    expect(interrupted).toEqual(new Error('interrupted'));
+    await world.restart();
+    const moved: string[] = [];
+    await resetClock(async (_tx, ofOrg, holds, after) => {
+      const times = holds.map(({ id, admittedAtMs }) => `${ofOrg} ${id} ${admittedAtMs - after.getTime()}`);
+      moved.push(...times);
+    });
+    expect(moved).toContain(`${orgId} ${hold.id} 0`);
+    expect((await world.ledger.findHold(orgId, hold.id))?.admittedAtMs).toBe(world.nowMs);
   });
 
   test('leaves a ledger that is not ahead as it is', async () => {
