@@ -105,6 +105,19 @@ test('does not start with an empty database beside the holds of a lost one', asy
   );
 });
 
+test('names a damaged generation of the hold log, and starts with the open holds once it is moved away', async () => {
+  mkdirSync(join(place.dataDir, 'holds'));
+  const path = join(place.dataDir, 'holds', 'generation.json');
+  for (const text of ['', '{"now":']) {
+    writeFileSync(path, text);
+    expect(await messageOfStart(place.dataDir)).toMatch(
+      new RegExp(`^the file ${path} is damaged: .+, move the file away and restart; else `),
+    );
+  }
+  renameSync(path, `${path}.old`);
+  expect(await messageOfStart(place.dataDir)).toBe('the service started');
+});
+
 test.each([
   [
     '99',

@@ -276,13 +276,19 @@ export function openHoldLog(
       return [...logged.values()];
     },
     readGeneration() {
+      let text: string;
       try {
-        return JSON.parse(readFileSync(generationPath, 'utf8')) as Generation;
+        text = readFileSync(generationPath, 'utf8');
       } catch (error) {
         if ((error as NodeJS.ErrnoException).code === 'ENOENT') {
           return undefined;
         }
         throw error;
+      }
+      try {
+        return JSON.parse(text) as Generation;
+      } catch {
+        throw new DamagedGeneration(generationPath);
       }
     },
     writeGeneration(generation) {
@@ -310,6 +316,17 @@ export class DamagedHoldLog extends Error {
   constructor(path: string) {
     super(`the hold log ${path} is damaged; to discard the holds in it, move the file away and restart`);
     this.name = 'DamagedHoldLog';
+  }
+}
+
+/** A power cut can leave the file empty with `SVC_DURABILITY=os`. */
+export class DamagedGeneration extends Error {
+  constructor(path: string) {
+    super(
+      `the file ${path} is damaged: it says which database the open holds belong to. If neither the database nor the directory \`holds\` ` +
+        'was restored from a backup since, move the file away and restart; else move the directory away, which discards the open holds',
+    );
+    this.name = 'DamagedGeneration';
   }
 }
 
