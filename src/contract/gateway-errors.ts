@@ -39,6 +39,12 @@ export const gatewayErrorCatalog = {
     'A tool that the provider runs has no price, so its cost cannot be limited.',
     ['tool', 'unit', 'model'],
   ),
+  unseen_input: entry(
+    400,
+    'after_change',
+    'The organization refuses input whose tokens cannot be counted: earlier responses, files, audio, and members that Purser does not know.',
+    ['field'],
+  ),
   previous_response_not_found: entry(
     400,
     'after_change',

@@ -18,6 +18,7 @@ import {
   type PlanRequest,
   planCall,
 } from './plan-call.ts';
+import { explained, isDeniedByAmount, unseenInputCode } from './unseen-input.ts';
 import type { OutputHistory } from './usage/output-history.ts';
 
 /** The model name that leaves the choice to the routing policy of the org. */
@@ -81,8 +82,12 @@ async function admitPlan(
   mayFit: boolean,
 ): Promise<ChosenCall> {
   const heldOutputTokens = outputToHold(deps, caller, plan);
-  const admitted = await admitCall(deps, { plan, caller, now, attribution, heldOutputTokens, mayFit, key });
-  return { plan, admitted, attribution };
+  try {
+    const admitted = await admitCall(deps, { plan, caller, now, attribution, heldOutputTokens, mayFit, key });
+    return { plan, admitted, attribution };
+  } catch (error) {
+    throw explained(error, plan.heldUnseen, plan.tools.rounds);
+  }
 }
 
 /** Returns the output to hold at first: the expected one, and what may be on its way when the stream is ended; or all of it. */
@@ -169,7 +174,8 @@ async function plansOf(deps: ChooseDependencies, request: ChooseRequest, models:
     try {
       plans.push(await planCall(deps, request, model));
     } catch (error) {
-      if (!(error instanceof GatewayError)) {
+      // Input that the org refuses is refused for every model.
+      if (!(error instanceof GatewayError) || error.code === unseenInputCode) {
         throw error;
       }
       tooExpensive ??= error.code === maxCostExceeded ? error : undefined;
@@ -188,7 +194,5 @@ function compare(a: bigint, b: bigint): number {
 
 /** True for denials that a cheaper call may pass. */
 function isDeniedByLimit(error: unknown): boolean {
-  return error instanceof GatewayError
-    ? error.code === maxCostExceeded
-    : error instanceof ApiError && (error.status === 402 || error.code === 'quota_exhausted');
+  return error instanceof GatewayError ? error.code === maxCostExceeded : isDeniedByAmount(error);
 }

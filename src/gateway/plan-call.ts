@@ -21,6 +21,7 @@ import { GatewayError } from './errors/dialect-errors.ts';
 import type { Operation } from './operations.ts';
 import type { ParsedCall } from './parse-call.ts';
 import { planInput } from './plan-input.ts';
+import { explanationOf, type HeldUnseen } from './unseen-input.ts';
 
 export interface PlanDependencies {
   readonly connections: Connections;
@@ -41,6 +42,8 @@ export interface CallPlan {
   readonly candidates: readonly Connection[];
   readonly input: InputParts;
   readonly inputTokens: number;
+  /** Set if more is held than the seen input may have. */
+  readonly heldUnseen: HeldUnseen | undefined;
   /** Output that may be charged besides the maximum. */
   readonly predictedTokens: number;
   /** Maximum output of all alternative answers together. */
@@ -59,6 +62,8 @@ export interface CallPlan {
 
 /** The code of the denial of a call that may cost more than its client allows. */
 export const maxCostExceeded = 'max_cost_exceeded';
+const aboveMaxCost =
+  'The call may cost more than the maximum in x-svc-max-cost-usd. Lower its maximum output.';
 
 export interface PlanRequest {
   readonly orgId: string;
@@ -107,7 +112,7 @@ export async function planCall(
   const capabilities = foundCapabilities instanceof Promise ? await foundCapabilities : foundCapabilities;
   const known = capabilities.get(resolved);
   const offered = toolsOf(call);
-  const { input, passTokens, predictedTokens } = planInput({
+  const { input, passTokens, heldUnseen, predictedTokens } = planInput({
     orgId,
     caller: request.caller,
     call,
@@ -136,7 +141,15 @@ export async function planCall(
   const onLimit = request.onLimit ?? settings.onLimit;
   const minOutputTokens = Math.max(settings.minOutputTokens * call.choices, call.thinkingTokens + 1);
   const wanted = outputCap(call, settings, numberOf(known?.max_output_tokens));
-  const maxOutputTokens = withinMaxCost(request, { service, inputTokens, wanted, minOutputTokens, onLimit });
+  const maxOutputTokens = withinMaxCost(request, {
+    service,
+    inputTokens,
+    heldUnseen,
+    rounds: tools.rounds,
+    wanted,
+    minOutputTokens,
+    onLimit,
+  });
   return {
     call,
     model,
@@ -147,6 +160,7 @@ export async function planCall(
     candidates,
     input,
     inputTokens,
+    heldUnseen,
     predictedTokens,
     maxOutputTokens,
     wantedOutputTokens: wanted,
@@ -213,6 +227,8 @@ function outputCap(
 interface CostCheck {
   readonly service: CallService;
   readonly inputTokens: number;
+  readonly heldUnseen: HeldUnseen | undefined;
+  readonly rounds: number;
   readonly wanted: number;
   readonly minOutputTokens: number;
   readonly onLimit: OnLimit;
@@ -220,7 +236,7 @@ interface CostCheck {
 
 /** Applies the maximum cost that the client has set for this call. */
 function withinMaxCost({ maxCostNanos }: PlanRequest, check: CostCheck): number {
-  const { service, inputTokens, wanted, minOutputTokens, onLimit } = check;
+  const { service, inputTokens, heldUnseen, wanted, minOutputTokens, onLimit } = check;
   if (maxCostNanos === undefined) {
     return wanted;
   }
@@ -236,7 +252,7 @@ function withinMaxCost({ maxCostNanos }: PlanRequest, check: CostCheck): number 
   throw new GatewayError(
     402,
     maxCostExceeded,
-    'The call may cost more than the maximum in x-svc-max-cost-usd. Lower its maximum output.',
+    heldUnseen === undefined ? aboveMaxCost : `${aboveMaxCost} ${explanationOf(heldUnseen, check.rounds)}`,
   );
 }
 

@@ -1,16 +1,24 @@
 /** Plans the input of a call: what its body has, and the most tokens that one pass of the model may read. */
 import type { Connection, GatewaySettings } from '../capabilities/integration/connections/index.ts';
-import { estimatedInputTokens, type InputParts } from '../kernel/providers/estimate-input.ts';
+import {
+  type EstimateRules,
+  estimatedInputTokens,
+  type InputParts,
+  seenInputTokens,
+} from '../kernel/providers/estimate-input.ts';
 import type { Caller } from '../platform/http/routes/access.ts';
 import { inputPartsOf } from './body/input-parts.ts';
 import type { TokenRatios } from './body/token-ratios.ts';
 import { extraOutputTokens } from './extra-output.ts';
 import type { ParsedCall } from './parse-call.ts';
+import { type HeldUnseen, requireSeen } from './unseen-input.ts';
 
 export interface PlannedInput {
   readonly input: InputParts;
   /** Of one pass of the model. */
   readonly passTokens: number;
+  /** Set if more is held than the seen input may have. */
+  readonly heldUnseen: HeldUnseen | undefined;
   /** Output that the provider may charge besides the maximum: predicted text, summaries, reasoning. */
   readonly predictedTokens: number;
 }
@@ -37,24 +45,30 @@ export const unknownContextTokens = 1_050_000;
 export function planInput(rules: InputRules): PlannedInput {
   const { orgId, caller, call, model, settings } = rules;
   const read = inputPartsOf(call, model);
+  requireSeen(settings, read);
   // Results of tools that the provider runs become input.
   const input = !rules.offersTools || read.hasUnseen ? read : { ...read, hasUnseen: true };
   const ratio = rules.ratios.of({ orgId, keyId: caller.keyId, model }, input);
   const contextTokens = contextOf(rules);
   const inputs = call.shape === 'embeddings' ? inputsOf(call) : 1;
-  const passTokens = estimatedInputTokens(input, {
+  const estimateRules: EstimateRules = {
     ratio,
     unseenTokens: (settings.unseenInputTokens ?? contextTokens ?? unknownContextTokens) * inputs,
     contextTokens: contextTokens === undefined ? undefined : contextTokens * inputs,
     isContextEnforced: isContextEnforced(rules),
     hasTools: call.hasTools,
-  });
+  };
+  const passTokens = estimatedInputTokens(input, estimateRules);
+  const heldUnseen =
+    input.hasUnseen && passTokens > seenInputTokens(input, estimateRules)
+      ? { unseen: input.unseen, passTokens }
+      : undefined;
   const predictedTokens = extraOutputTokens(call, {
     ratio,
     modelMax: rules.maxOutputTokens ?? contextTokens ?? unknownContextTokens,
     isCompatible: rules.candidates.some(({ kind }) => kind === 'openai_compatible'),
   });
-  return { input, passTokens, predictedTokens };
+  return { input, passTokens, heldUnseen, predictedTokens };
 }
 
 /** A header of the client or of a connection may extend the context: `context-1m-2025-08-07`. */

@@ -97,6 +97,39 @@ describe('unseen', () => {
     expect([hasUnseen, unseen?.path]).toEqual([true, path]);
   });
 
+  test.each<[Shape, object, string]>([
+    ['responses', { tools: [{ type: 'file_search', vector_store_ids: ['vs_1'] }] }, 'tools[0]'],
+    ['responses', { tools: [{ type: 'mcp', server_url: 'https://a', connector_id: 'c' }] }, 'tools[0]'],
+    ['responses', { input: [{ type: 'web_search_call', id: 'ws_1', file_id: 'file_1' }] }, 'input[0]'],
+    ['responses', { input: [{ type: 'image_generation_call', result: 'AAAA' }] }, 'input[0].result'],
+    [
+      'messages',
+      { max_tokens: 1, messages: user({ type: 'web_fetch_tool_result', content: { type: 'a' } }) },
+      'messages[0].content[0]',
+    ],
+    ['messages', { max_tokens: 1, messages: [], container: { id: 'c', file_id: 'file_1' } }, 'container'],
+  ])('%s %j belongs to a tool of the provider at %s', (shape, body, path) => {
+    expect(partsOf(shape, body)).toMatchObject({ hasUnseen: true, unseen: { path, cause: 'tool' } });
+  });
+
+  test.each<[Shape, object, string]>([
+    [
+      'responses',
+      { tools: [{ type: 'web_search' }], input: user({ type: 'input_file', file_id: 'file_1' }) },
+      'input[0].content[0]',
+    ],
+    ['responses', { tools: [{ type: 'function', name: 'a', file_ids: ['file_1'] }] }, 'tools[0].file_ids'],
+    [
+      'messages',
+      { max_tokens: 1, messages: user({ type: 'container_upload', file_id: 'f' }) },
+      'messages[0].content[0]',
+    ],
+  ])('%s %j does not, and is named at %s', (shape, body, path) => {
+    const { unseen } = partsOf(shape, body);
+    expect(unseen?.path).toBe(path);
+    expect(unseen?.cause).not.toBe('tool');
+  });
+
   test('text beside an image counts', () => {
     const image = { type: 'image_url', image_url: { url: dataUrl } };
     const without = partsOf('chat', { messages: user(image) });

@@ -80,6 +80,7 @@ export async function createGatewayWorld(
     settings: {
       defaultMaxOutputTokens: 1_000,
       minOutputTokens: 10,
+      unseenInput: 'hold',
       unseenInputTokens: null,
       maxToolCalls: 10,
       unpricedToolCallNanos: null,

@@ -831,6 +831,7 @@ export interface Responses {
   readonly 'gateway.read': {
     readonly default_max_output_tokens: number;
     readonly min_output_tokens: number;
+    readonly unseen_input: 'hold' | 'refuse';
     readonly unseen_input_tokens: number | null;
     readonly max_tool_calls: number;
     readonly unpriced_tool_call_usd: string | null;

@@ -8,16 +8,18 @@ export interface ShownError {
   readonly code: string;
   readonly message: string;
   readonly details: object;
+  /** Follows the message. */
+  readonly explanation?: string | undefined;
 }
 
 /** 422 is not a status that the SDKs expect for an invalid request; both providers use 400. */
 export function shownError(error: ShownError): ShownError {
-  const { code, details, message } = error;
+  const { code, details, message, explanation } = error;
   if (code === 'validation_failed') {
     const { fields = [] } = details as { fields?: { field: string; message: string }[] };
     return { status: 400, code, details, message: fields.map((f) => `${f.field}: ${f.message}`).join(' ') };
   }
-  return { status: error.status, code, details, message };
+  return { status: error.status, code, details, message, explanation };
 }
 
 /** Only a rate, an outage and a call in progress clear by waiting for a short time. A denied limit does not clear by a retry at all. */
@@ -39,10 +41,12 @@ export function resetTimeOf({ details }: ShownError): string | undefined {
   return typeof time === 'string' ? time : undefined;
 }
 
-/** The message of an error, with the time at which its limit resets. */
+/** The message of an error, with the time at which its limit resets, and its explanation. */
 export function messageOf(shown: ShownError): string {
+  const { message, explanation } = shown;
   const resetsAt = resetTimeOf(shown);
-  return resetsAt === undefined ? shown.message : `${shown.message} It resets at ${resetsAt}.`;
+  const withTime = resetsAt === undefined ? message : `${message} It resets at ${resetsAt}.`;
+  return explanation === undefined ? withTime : `${withTime} ${explanation}`;
 }
 
 export function errorBody(format: ErrorFormat, shown: ShownError, traceId: string): object {

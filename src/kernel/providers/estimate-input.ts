@@ -83,10 +83,17 @@ export interface EstimateRules {
 
 export function estimatedInputTokens(input: InputParts, rules: EstimateRules): number {
   const { contextTokens = Number.POSITIVE_INFINITY, unseenTokens } = rules;
+  const seen = seenInputTokens(input, rules);
+  return input.hasUnseen ? Math.max(seen, Math.min(seen + unseenTokens, contextTokens)) : seen;
+}
+
+/** Returns the estimate without unseen content. */
+export function seenInputTokens(input: InputParts, rules: EstimateRules): number {
   const scored = Math.max(Math.ceil(input.textScore * rules.ratio), input.textFloor);
   const text = Math.min(input.textBytes, scored);
   const frame = tokensOfFrame + (rules.hasTools ? input.toolFrameTokens : 0) + input.parts * tokensPerPart;
   const counted = text + frame + input.imageTokens;
-  const seen = rules.isContextEnforced ? Math.min(counted, contextTokens) : counted;
-  return input.hasUnseen ? Math.max(seen, Math.min(seen + unseenTokens, contextTokens)) : seen;
+  return rules.isContextEnforced
+    ? Math.min(counted, rules.contextTokens ?? Number.POSITIVE_INFINITY)
+    : counted;
 }

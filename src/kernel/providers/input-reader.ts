@@ -10,7 +10,7 @@ import type { InputTally } from './input-tally.ts';
 import { membersOf, referenceNames } from './members/known-members.ts';
 import type { FormatMembers, MemberKind, MemberTable, PartsOf } from './members/member-kinds.ts';
 import { documentContent } from './members/messages-members.ts';
-import { isRunByClient } from './offered-tools.ts';
+import { isRunByClient, toolResultTypes } from './offered-tools.ts';
 
 /** Members of settings that are free-form JSON. */
 const jsonNames = new Set(['schema', 'parameters', 'input_schema', 'json_schema', 'headers', 'variables']);
@@ -80,10 +80,11 @@ class InputReader {
         this.#readSettings(value);
         break;
       case 'tool':
-        if (value !== false) {
-          this.#tally.markUnseen('tool');
+        if (value === false) {
+          this.#tally.addScalar(value);
+        } else {
+          this.#readTool(value);
         }
-        this.#readSettings(value);
         break;
       case 'tools':
         this.#readTools(value);
@@ -170,30 +171,44 @@ class InputReader {
           : type === undefined && untyped !== undefined && 'role' in fields
             ? untyped
             : undefined;
-      if (table === undefined) {
-        this.#readUnknown(part);
+      if (toolResultTypes.has(type)) {
+        this.#tally.ofTool(() => this.#readPart(part, table));
       } else {
-        if (isUnseenMedia(fields)) {
-          this.#tally.markUnseen('media');
-        }
-        this.#readIfObject(part, table);
+        this.#readPart(part, table);
       }
     });
   }
 
+  #readPart(part: unknown, table: MemberTable | undefined): void {
+    if (table === undefined) {
+      this.#readUnknown(part);
+      return;
+    }
+    if (isUnseenMedia(fieldsOf(part))) {
+      this.#tally.markUnseen('media');
+    }
+    this.#readIfObject(part, table);
+  }
+
   #readTools(value: unknown): void {
     if (!Array.isArray(value)) {
-      this.#tally.markUnseen('tool');
-      this.#readSettings(value);
+      this.#readTool(value);
       return;
     }
     this.#readList(value, (tool) => {
       if (isObject(tool) && isRunByClient(this.#shape, tool)) {
         this.readObject(tool, this.#format.tool);
       } else {
-        this.#tally.markUnseen('tool');
-        this.#readSettings(tool);
+        this.#readTool(tool);
       }
+    });
+  }
+
+  /** Reads a tool that the provider runs. */
+  #readTool(tool: unknown): void {
+    this.#tally.ofTool(() => {
+      this.#tally.markUnseen('tool');
+      this.#readSettings(tool);
     });
   }
 

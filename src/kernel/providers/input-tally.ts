@@ -21,7 +21,10 @@ export interface InputReaders {
   sizeOfImage(base64: string): ImageSize | undefined;
 }
 
-/** `tool`: the provider runs a tool. `reference`: content that is not in the request. */
+/**
+ * `tool`: results of a tool that the provider runs. `reference`: content that is not in the request. `media`: content whose tokens do not
+ * follow from its size. `unknown`: a member that no table has.
+ */
 export type UnseenCause = 'tool' | 'reference' | 'media' | 'unknown';
 
 export interface UnseenInput {
@@ -55,6 +58,7 @@ export class InputTally {
   readonly #tokensPerNumber: number | undefined;
   readonly #readers: InputReaders;
   readonly #path: (string | number)[] = [];
+  #toolDepth = 0;
 
   constructor(shape: Shape, readers: InputReaders) {
     // In a list of token ids, the input of embeddings, each is a token.
@@ -130,9 +134,17 @@ export class InputTally {
   }
 
   markUnseen(cause: UnseenCause): void {
-    if (this.unseen === undefined || (this.unseen.cause === 'tool' && cause !== 'tool')) {
-      this.unseen = { path: this.#here(), cause };
+    const isOfTool = cause === 'tool' || this.#toolDepth > 0;
+    if (this.unseen === undefined || (this.unseen.cause === 'tool' && !isOfTool)) {
+      this.unseen = { path: this.#here(), cause: isOfTool ? 'tool' : cause };
     }
+  }
+
+  /** Reads a tool that the provider runs, or its result: what is unseen in it belongs to the tool. */
+  ofTool(read: () => void): void {
+    this.#toolDepth += 1;
+    read();
+    this.#toolDepth -= 1;
   }
 
   #here(): string {

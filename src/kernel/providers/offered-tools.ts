@@ -41,6 +41,21 @@ const datedClientTypes = /^(bash|text_editor|computer|memory)_\d{8}$/;
 /** Values of `tool_choice` that name no tool of the provider. */
 const plainChoices = new Set<unknown>(['auto', 'none', 'any', 'required', 'tool', 'function', 'custom']);
 
+/** Types of items and blocks with what tools of the provider have returned, as clients send them back in the next request. */
+export const toolResultTypes: ReadonlySet<unknown> = new Set([
+  'web_search_call',
+  'file_search_call',
+  'code_interpreter_call',
+  'image_generation_call',
+  'web_search_tool_result',
+  'web_fetch_tool_result',
+  'code_execution_tool_result',
+  'bash_code_execution_tool_result',
+  'text_editor_code_execution_tool_result',
+  'tool_search_tool_result',
+  'advisor_tool_result',
+]);
+
 const tokensOnly =
   /^(mcp|mcp_toolset|mcp_servers|tool_search|web_fetch_\d{8}|tool_search_tool_(regex|bm25)(_\d{8})?)$/;
 const unitName = /^[a-z][a-z0-9_]{0,40}(:[A-Za-z0-9._/-]{1,20})?$/;

@@ -1791,6 +1791,7 @@ export interface Forecast_total {
 export interface Gateway {
   readonly default_max_output_tokens: number;
   readonly min_output_tokens: number;
+  readonly unseen_input: 'hold' | 'refuse';
   readonly unseen_input_tokens: number | null;
   readonly max_tool_calls: number;
   readonly unpriced_tool_call_usd: string | null;
@@ -3161,6 +3162,7 @@ export interface PutChainBudget {
 export interface PutGateway {
   readonly default_max_output_tokens?: number;
   readonly min_output_tokens?: number;
+  readonly unseen_input?: 'hold' | 'refuse';
   readonly unseen_input_tokens?: number | null;
   readonly max_tool_calls?: number;
   readonly unpriced_tool_call_usd?: string | null;

@@ -208,7 +208,7 @@ const everything = {
     },
     { name: 'claude', kind: 'anthropic', api_key: 'sk-ant-abcdefghijkl' },
   ],
-  gateway: { hold: 'expected', default_max_output_tokens: 4_096 },
+  gateway: { hold: 'expected', unseen_input: 'refuse', default_max_output_tokens: 4_096 },
   webhooks: [
     { ...hook, description: 'Alerts' },
     { url: 'https://chat.example/services/1', format: 'slack' },
@@ -350,7 +350,7 @@ describe('one of everything', () => {
       'update safety_detectors Projects words',
       'update routing_policy weights.cost weights.quality',
       'update connections openai api_key weight',
-      'update gateway default_max_output_tokens hold',
+      'update gateway default_max_output_tokens unseen_input hold',
       'update webhooks https://receiver.example/ events description',
       'update retention_policy runs_days content_days',
       'update sso client_secret required',

@@ -161,6 +161,7 @@ test('settings of the gateway are cached until they change', async () => {
   expect(await settings.find(org.id)).toEqual({
     defaultMaxOutputTokens: 8_192,
     minOutputTokens: 256,
+    unseenInput: 'hold',
     unseenInputTokens: null,
     maxToolCalls: 10,
     unpricedToolCallNanos: null,
@@ -173,8 +174,12 @@ test('settings of the gateway are cached until they change', async () => {
     await settings.find(org.id);
     expect(settings.find(org.id)).not.toBeInstanceOf(Promise);
   });
-  await call('PUT', '/gateway', { on_abort: 'close', unseen_input_tokens: 5 });
+  await call('PUT', '/gateway', { on_abort: 'close', unseen_input: 'refuse', unseen_input_tokens: 5 });
   await eventually(async () =>
-    expect(await settings.find(org.id)).toMatchObject({ onAbort: 'close', unseenInputTokens: 5 }),
+    expect(await settings.find(org.id)).toMatchObject({
+      onAbort: 'close',
+      unseenInput: 'refuse',
+      unseenInputTokens: 5,
+    }),
   );
 });

@@ -323,6 +323,7 @@ describe('the settings of the gateway', () => {
   const defaults = {
     default_max_output_tokens: 8_192,
     min_output_tokens: 256,
+    unseen_input: 'hold',
     unseen_input_tokens: null,
     max_tool_calls: 10,
     unpriced_tool_call_usd: null,
@@ -334,10 +335,16 @@ describe('the settings of the gateway', () => {
 
   test('have defaults, and are replaced as a whole', async () => {
     expect((await settings('GET')).json).toEqual({ ...defaults, updated_at: null });
-    const put = await settings('PUT', { hold: 'expected', unseen_input_tokens: 0, customer_from_body: true });
+    const put = await settings('PUT', {
+      hold: 'expected',
+      unseen_input: 'refuse',
+      unseen_input_tokens: 0,
+      customer_from_body: true,
+    });
     expect(put.json).toEqual({
       ...defaults,
       hold: 'expected',
+      unseen_input: 'refuse',
       unseen_input_tokens: 0,
       customer_from_body: true,
       updated_at: world.clock.now().toISOString(),
@@ -354,6 +361,8 @@ describe('the settings of the gateway', () => {
     [{ default_max_output_tokens: 0 }, 'default_max_output_tokens out_of_range'],
     [{ default_max_output_tokens: 100 }, 'min_output_tokens out_of_range'],
     [{ unseen_input_tokens: -1 }, 'unseen_input_tokens out_of_range'],
+    [{ unseen_input: 'fit' }, 'unseen_input invalid_value'],
+    [{ unseen_input: null }, 'unseen_input invalid_type'],
     [{ hold: 'none' }, 'hold invalid_value'],
     [{ on_limit: 'allow' }, 'on_limit invalid_value'],
     [{ on_abort: 1 }, 'on_abort invalid_type'],

@@ -1,6 +1,7 @@
 import { type Static, Type } from 'typebox';
 import { choice, closed, nullable, partial, timestamp, usd } from '../../../platform/http/routes/schemas.ts';
 
+export const unseenInputModes = ['hold', 'refuse'] as const;
 export const holdModes = ['worst_case', 'expected'] as const;
 export const onLimitModes = ['refuse', 'fit', 'fallback'] as const;
 export const onAbortModes = ['drain', 'close'] as const;
@@ -12,13 +13,19 @@ const fields = {
   min_output_tokens: outputTokens(
     'Minimum output to which `on_limit` may lower the maximum of a call. At most `default_max_output_tokens`. Default 256.',
   ),
+  unseen_input: choice(
+    unseenInputModes,
+    'What to do with a call that has input whose tokens cannot be counted: earlier responses, file ids, audio, and members that the ' +
+      'gateway does not know. `hold`, the default: hold `unseen_input_tokens`. `refuse`: 400 `unseen_input`. Results of tools that ' +
+      'the provider runs are always held.',
+  ),
   unseen_input_tokens: nullable(
     Type.Integer({
       minimum: 0,
       maximum: 10_000_000,
       description:
-        'Input tokens to hold for content that is not in the call, such as `previous_response_id`, file ids and URLs. Null, the ' +
-        'default: the context of the model.',
+        'Input tokens to hold for what cannot be counted, such as `previous_response_id`, file ids, and results of tools that the ' +
+        'provider runs. Null, the default: the context of the model.',
     }),
   ),
   max_tool_calls: Type.Integer({

@@ -7,13 +7,22 @@ import { excludedAssignments } from '../../../platform/db/assignments.ts';
 import type { Database, Queryable, Transaction } from '../../../platform/db/database.ts';
 import { lockOrg } from '../../access/orgs/index.ts';
 import { notifyGatewaySettingsChange, onGatewaySettingsChange } from './change-notifications.ts';
-import type { GatewayView, holdModes, onAbortModes, onLimitModes, PutGateway } from './gateway-schema.ts';
+import type {
+  GatewayView,
+  holdModes,
+  onAbortModes,
+  onLimitModes,
+  PutGateway,
+  unseenInputModes,
+} from './gateway-schema.ts';
 
 export interface GatewaySettings {
   /** Maximum output of a request that sets none. */
   readonly defaultMaxOutputTokens: number;
   /** Minimum output that `fit` and `fallback` accept. */
   readonly minOutputTokens: number;
+  /** Whether a call with input that cannot be seen is held or refused. Results of tools of the provider are held in any case. */
+  readonly unseenInput: (typeof unseenInputModes)[number];
   /** Input tokens assumed for content that cannot be seen; null: the context of the model. */
   readonly unseenInputTokens: number | null;
   /** Calls of tools of the provider in a request that sets no maximum. */
@@ -36,6 +45,7 @@ interface GatewayRow {
   readonly org_id: string;
   readonly default_max_output_tokens: bigint;
   readonly min_output_tokens: bigint;
+  readonly unseen_input: GatewaySettings['unseenInput'];
   readonly unseen_input_tokens: bigint | null;
   readonly max_tool_calls: bigint;
   readonly unpriced_tool_call_nanos: bigint | null;
@@ -49,6 +59,7 @@ interface GatewayRow {
 export const gatewayDefaults: GatewayView = {
   default_max_output_tokens: 8_192,
   min_output_tokens: 256,
+  unseen_input: 'hold',
   unseen_input_tokens: null,
   max_tool_calls: 10,
   unpriced_tool_call_usd: null,
@@ -60,8 +71,8 @@ export const gatewayDefaults: GatewayView = {
 };
 
 const columns =
-  'org_id, default_max_output_tokens, min_output_tokens, unseen_input_tokens, max_tool_calls, unpriced_tool_call_nanos, ' +
-  'hold, on_limit, on_abort, customer_from_body, updated_at';
+  'org_id, default_max_output_tokens, min_output_tokens, unseen_input, unseen_input_tokens, max_tool_calls, ' +
+  'unpriced_tool_call_nanos, hold, on_limit, on_abort, customer_from_body, updated_at';
 
 const cachedOrgsMax = 10_000;
 
@@ -100,12 +111,13 @@ export async function putGatewaySettings(
   await lockOrg(tx, orgId);
   const before = await readGatewaySettings(tx, orgId);
   await tx.query(
-    `INSERT INTO gateway_settings (${columns}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
+    `INSERT INTO gateway_settings (${columns}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
      ON CONFLICT (org_id) DO UPDATE SET ${excludedAssignments(columns, ['org_id'])}`,
     [
       orgId,
       after.default_max_output_tokens,
       after.min_output_tokens,
+      after.unseen_input,
       after.unseen_input_tokens,
       after.max_tool_calls,
       nanosOf(after.unpriced_tool_call_usd),
@@ -141,6 +153,7 @@ function settingsOf(view: GatewayView): GatewaySettings {
   return {
     defaultMaxOutputTokens: view.default_max_output_tokens,
     minOutputTokens: view.min_output_tokens,
+    unseenInput: view.unseen_input,
     unseenInputTokens: view.unseen_input_tokens,
     maxToolCalls: view.max_tool_calls,
     unpricedToolCallNanos: nanosOf(view.unpriced_tool_call_usd),

@@ -31,6 +31,10 @@ import { gatewayPath, gatewayTabs, newKeyPath } from './gateway-tabs.ts';
 const settingsPage = `${gatewayPath}/settings`;
 type GatewayView = Responses['gateway.read'];
 
+const unseenInputLabels = {
+  hold: 'Hold its tokens',
+  refuse: 'Refuse the call',
+};
 const holdLabels = {
   worst_case: 'Highest possible cost',
   expected: 'Expected cost, increased while it streams',
@@ -73,11 +77,19 @@ export const gatewayScreens: readonly Screen[] = [
         help: 'A limit never lowers the maximum output below this.',
       },
       {
+        name: 'unseen_input',
+        label: 'Input that cannot be seen',
+        kind: 'select',
+        required: true,
+        options: options(unseenInputLabels),
+        help: 'Earlier responses, files, audio, and fields that the gateway does not know. Results of tools of the provider are always held.',
+      },
+      {
         name: 'unseen_input_tokens',
         label: 'Input that cannot be seen (tokens)',
         kind: 'number',
         whenEmpty: 'null',
-        help: 'Assumed for earlier responses, files and URLs. Leave blank for the context of the model.',
+        help: 'Held for such input, and for results of tools of the provider. Leave blank for the context of the model.',
       },
       {
         name: 'max_tool_calls',
@@ -201,8 +213,9 @@ function settingsBody(visit: ScreenVisit, settings: GatewayView): Markup {
   return html`${definitionList([
     ['Default maximum output', html`${count(settings.default_max_output_tokens)} tokens`],
     ['Minimum output', html`${count(settings.min_output_tokens)} tokens`],
+    ['Input that cannot be seen', unseenInputLabels[settings.unseen_input]],
     [
-      'Input that cannot be seen',
+      'Tokens of input that cannot be seen',
       settings.unseen_input_tokens === null
         ? 'Context of the model'
         : html`${count(settings.unseen_input_tokens)} tokens`,

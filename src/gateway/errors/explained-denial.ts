@@ -1,0 +1,15 @@
+import { ApiError } from '../../contract/api-error.ts';
+
+/**
+ * A denial with a reason that is added to its message in the response. The reason names members of the body, which may be content, so it is
+ * neither recorded nor logged.
+ */
+export class ExplainedDenial extends ApiError {
+  readonly explanation: string;
+
+  constructor(denial: ApiError, explanation: string) {
+    super(denial.code, denial.status, denial.message, denial.details);
+    this.limitId = denial.limitId;
+    this.explanation = explanation;
+  }
+}

@@ -1,0 +1,70 @@
+/** Input whose tokens cannot be counted: refused if the org wants that, else held, which the message of a denial explains. */
+import type { GatewaySettings } from '../capabilities/integration/connections/index.ts';
+import { ApiError } from '../contract/api-error.ts';
+import type { InputParts } from '../kernel/providers/estimate-input.ts';
+import type { UnseenCause, UnseenInput } from '../kernel/providers/input-tally.ts';
+import { GatewayError } from './errors/dialect-errors.ts';
+import { ExplainedDenial } from './errors/explained-denial.ts';
+
+export const unseenInputCode = 'unseen_input';
+
+export interface HeldUnseen {
+  /** Undefined if a tool of the provider is offered in an unusual place. */
+  readonly unseen: UnseenInput | undefined;
+  /** Of one pass of the model. */
+  readonly passTokens: number;
+}
+
+const reasons: Readonly<Record<UnseenCause, (path: string) => string>> = {
+  tool: (path) => `the provider runs ${path}, whose results become input`,
+  reference: (path) => `the content of ${path} is not in the request`,
+  media: (path) => `the tokens of ${path} cannot be counted`,
+  unknown: (path) => `the gateway does not know what ${path} carries`,
+};
+const advice: Readonly<Record<UnseenCause, string>> = {
+  tool: 'Leave the tool out, allow fewer calls of it',
+  reference: 'Send the content in the request',
+  media: 'Send text or images instead',
+  unknown: 'Leave it out, send its content in a documented form',
+};
+
+/** Throws if the org refuses such input. Results of tools that the provider runs are not input of the request. */
+export function requireSeen({ unseenInput }: GatewaySettings, { unseen }: InputParts): void {
+  if (unseenInput === 'refuse' && unseen !== undefined && unseen.cause !== 'tool') {
+    throw new GatewayError(
+      400,
+      unseenInputCode,
+      `Your organization refuses input that cannot be counted: ${reasonOf(unseen)}. ${advice[unseen.cause]}, ` +
+        'or set `unseen_input` to `hold` in the settings of the gateway.',
+      { field: unseen.path },
+    );
+  }
+}
+
+function reasonOf({ path, cause }: UnseenInput): string {
+  return reasons[cause](`\`${path}\``);
+}
+
+/** Says why so much input is held. */
+export function explanationOf({ unseen, passTokens }: HeldUnseen, rounds: number): string {
+  const tokens = passTokens.toLocaleString('en-US');
+  const times =
+    rounds === 1 ? '' : ` (${rounds} times, because the provider reads it again after each call of a tool)`;
+  const reason = unseen === undefined ? reasons.tool('a tool') : reasonOf(unseen);
+  return (
+    `The input is held at ${tokens} tokens${times}, because ${reason}. ${advice[unseen?.cause ?? 'tool']}, ` +
+    'or set `unseen_input_tokens` in the settings of the gateway.'
+  );
+}
+
+/** Returns the error of a call whose hold includes unseen input: a denial with the reason for so large a hold. */
+export function explained(error: unknown, held: HeldUnseen | undefined, rounds: number): unknown {
+  return held !== undefined && isDeniedByAmount(error)
+    ? new ExplainedDenial(error, explanationOf(held, rounds))
+    : error;
+}
+
+/** True for denials that a cheaper call may pass. */
+export function isDeniedByAmount(error: unknown): error is ApiError {
+  return error instanceof ApiError && (error.status === 402 || error.code === 'quota_exhausted');
+}
