@@ -5,13 +5,8 @@ import { Readable } from 'node:stream';
 import type { Connection } from '../capabilities/integration/connections/index.ts';
 import { isResponseId } from '../capabilities/spend/runs/index.ts';
 import { formatUsd } from '../kernel/money.ts';
-import {
-  type CallOutcome,
-  type DiscardedUsage,
-  type SettledUsage,
-  settledUsage,
-} from '../kernel/providers/call-end.ts';
-import { type CallUsage, noUsage, usageOfBody } from '../kernel/providers/call-usage.ts';
+import { type CallOutcome, type SettledUsage, settledUsage } from '../kernel/providers/call-end.ts';
+import type { CallUsage } from '../kernel/providers/call-usage.ts';
 import { createStreamUsage, type StreamUsage } from '../kernel/providers/stream-usage.ts';
 import type { Reply, StreamedReply } from '../platform/http/message/reply.ts';
 import type { AdmittedRequest } from './admitted-request.ts';
@@ -19,9 +14,10 @@ import { addsUsageChunk, bodyOf } from './body-to-send.ts';
 import { callHeaders } from './call-headers.ts';
 import { type CallState, type CallStatus, statusOf } from './call-status.ts';
 import { toolChargesOf } from './call-tools.ts';
+import { EarlierAttempts } from './earlier-attempts.ts';
 import { keyRejected, stoppingError, unreachableError } from './errors/call-errors.ts';
 import { GatewayError } from './errors/dialect-errors.ts';
-import { type AttemptsResult, attemptCall, type FailedAttempt } from './forward/attempts.ts';
+import { type AttemptsResult, attemptCall } from './forward/attempts.ts';
 import { Cancellation } from './forward/cancellation.ts';
 import { mayHaveWorked } from './forward/charged-failure.ts';
 import type { ProviderResponse } from './forward/provider-client.ts';
@@ -30,7 +26,7 @@ import type { GatewayContext, OngoingCall } from './gateway-context.ts';
 import { coversOutput, outputCap } from './hold-coverage.ts';
 import { scoreBoundOf } from './output-score.ts';
 import { dropBytes, isLabel } from './parse-call.ts';
-import { attemptCost, inputBoundOf } from './plan-call.ts';
+import { inputBoundOf } from './plan-call.ts';
 import type { SettledCall, Settlement } from './settle/settlements.ts';
 import { createOpenStream } from './stream/create-open-stream.ts';
 import { parsed, receivedOf } from './stream/received-text.ts';
@@ -70,11 +66,7 @@ export class CallInProgress implements OngoingCall {
     this.#left.cancel();
     this.#relay?.leave();
   };
-  #discarded: DiscardedUsage = { attempts: [], isEstimated: false };
-  /** The most that tools without a price may have cost in unanswered attempts. */
-  #discardedToolNanos = 0n;
-  /** The most that all attempts so far may cost. */
-  #boundNanos: bigint;
+  readonly #earlier: EarlierAttempts;
   #settled: Promise<SettledCall> | undefined;
   #resolveSettled: () => void = () => undefined;
   readonly #hasSettled = new Promise<void>((resolve) => {
@@ -93,7 +85,7 @@ export class CallInProgress implements OngoingCall {
   constructor(context: GatewayContext, given: AdmittedRequest) {
     this.#context = context;
     this.#given = given;
-    this.#boundNanos = attemptCost(given.plan, outputCap(given.plan, given.admitted));
+    this.#earlier = new EarlierAttempts(given, context.increaseHold);
     const { socket } = given.request;
     // Most clients that close their sending side have left. With `drain` nothing is lost by finding out at the next write.
     const isClosing = given.plan.settings.onAbort === 'close';
@@ -162,10 +154,10 @@ export class CallInProgress implements OngoingCall {
           this.#connection = connection;
           this.#attempts += 1;
         },
-        mayBeCharged: (failure) => this.#mayBeCharged(failure),
-        onDiscarded: (failure) => this.#addDiscarded(failure),
-        onUnanswered: () => this.#addUnanswered(),
-        coverAnother: () => this.#coverAnother(),
+        mayBeCharged: (failure) => this.#earlier.mayBeCharged(failure),
+        onDiscarded: (failure) => this.#earlier.add(failure),
+        onUnanswered: () => this.#earlier.addUnanswered(),
+        coverAnother: () => this.#earlier.coverAnother(),
         cut: this.#cut,
       },
       // A client that leaves before the first byte ends the retries, and not the attempt in progress.
@@ -198,7 +190,7 @@ export class CallInProgress implements OngoingCall {
   #usageOf(outcome: CallOutcome): { readonly settled: SettledUsage; readonly toolNanos: bigint } {
     const { plan, admitted } = this.#given;
     const maxOutputTokens = outputCap(plan, admitted);
-    let toolNanos = this.#discardedToolNanos;
+    let { toolNanos } = this.#earlier;
     const bounds = {
       ...inputBoundOf(plan),
       inputGrows: plan.input.hasUnseen,
@@ -212,7 +204,7 @@ export class CallInProgress implements OngoingCall {
         return charges.units;
       },
     };
-    return { settled: settledUsage(outcome, bounds, this.#discarded), toolNanos };
+    return { settled: settledUsage(outcome, bounds, this.#earlier.usage), toolNanos };
   }
 
   async #settleNow(outcome: CallOutcome): Promise<SettledCall> {
@@ -269,55 +261,6 @@ export class CallInProgress implements OngoingCall {
       release();
       this.#resolveSettled();
     }
-  }
-
-  #mayBeCharged({ connection, response, bytes }: FailedAttempt): boolean {
-    const answer = parsed(bytes.toString('utf8'));
-    return (
-      mayHaveWorked(connection.kind, response, answer) &&
-      usageOfBody(this.#given.operation.shape, answer) === undefined
-    );
-  }
-
-  #addDiscarded(failure: FailedAttempt): void {
-    const usage = usageOfBody(this.#given.operation.shape, parsed(failure.bytes.toString('utf8')));
-    if (usage !== undefined) {
-      this.#discarded = { ...this.#discarded, attempts: [...this.#discarded.attempts, usage] };
-    } else if (this.#mayBeCharged(failure)) {
-      this.#addUnanswered();
-    }
-  }
-
-  /** The provider may have generated the whole answer that it did not send. */
-  #addUnanswered(): void {
-    const { plan, admitted } = this.#given;
-    const bound = {
-      ...noUsage,
-      ...inputBoundOf(plan),
-      outputTokens: outputCap(plan, admitted) + plan.predictedTokens,
-      serverTools: plan.service.charged.units ?? {},
-    };
-    this.#discarded = { attempts: [...this.#discarded.attempts, bound], isEstimated: true };
-    this.#discardedToolNanos += plan.tools.nanos;
-  }
-
-  /** Another attempt may cost as much as the unanswered one: the hold must cover both, within what the client allows. */
-  async #coverAnother(): Promise<boolean> {
-    const { plan, admitted, caller } = this.#given;
-    const outputTokens = outputCap(plan, admitted);
-    const added = attemptCost(plan, outputTokens);
-    const boundNanos = this.#boundNanos + added;
-    if (plan.maxCostNanos !== undefined && boundNanos > plan.maxCostNanos) {
-      return false;
-    }
-    const isCovered = await this.#context.increaseHold(caller.tenantId, admitted.decisionId, {
-      cost_usd: formatUsd(added),
-      tokens: plan.inputTokens + outputTokens,
-    });
-    if (isCovered) {
-      this.#boundNanos = boundNanos;
-    }
-    return isCovered;
   }
 
   async #plain(result: Extract<AttemptsResult, { kind: 'response' }>) {

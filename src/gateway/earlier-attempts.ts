@@ -1,0 +1,83 @@
+/** Attempts of a call before its response that its provider may charge for: their usage, and whether the hold covers another attempt. */
+import { formatUsd } from '../kernel/money.ts';
+import type { DiscardedUsage } from '../kernel/providers/call-end.ts';
+import { noUsage, usageOfBody } from '../kernel/providers/call-usage.ts';
+import type { AdmittedRequest } from './admitted-request.ts';
+import type { FailedAttempt } from './forward/attempts.ts';
+import { mayHaveWorked } from './forward/charged-failure.ts';
+import { type IncreaseHold, outputCap } from './hold-coverage.ts';
+import { attemptCost, inputBoundOf } from './plan-call.ts';
+import { parsed } from './stream/received-text.ts';
+
+export class EarlierAttempts {
+  readonly #given: AdmittedRequest;
+  readonly #increaseHold: IncreaseHold;
+  #usage: DiscardedUsage = { attempts: [], isEstimated: false };
+  #toolNanos = 0n;
+  /** The most that all attempts so far may cost. */
+  #boundNanos: bigint;
+
+  constructor(given: AdmittedRequest, increaseHold: IncreaseHold) {
+    this.#given = given;
+    this.#increaseHold = increaseHold;
+    this.#boundNanos = attemptCost(given.plan, outputCap(given.plan, given.admitted));
+  }
+
+  get usage(): DiscardedUsage {
+    return this.#usage;
+  }
+
+  /** The most that tools without a price may have cost in unanswered attempts. */
+  get toolNanos(): bigint {
+    return this.#toolNanos;
+  }
+
+  mayBeCharged({ connection, response, bytes }: FailedAttempt): boolean {
+    const answer = parsed(bytes.toString('utf8'));
+    return (
+      mayHaveWorked(connection.kind, response, answer) &&
+      usageOfBody(this.#given.operation.shape, answer) === undefined
+    );
+  }
+
+  add(failure: FailedAttempt): void {
+    const usage = usageOfBody(this.#given.operation.shape, parsed(failure.bytes.toString('utf8')));
+    if (usage !== undefined) {
+      this.#usage = { ...this.#usage, attempts: [...this.#usage.attempts, usage] };
+    } else if (this.mayBeCharged(failure)) {
+      this.addUnanswered();
+    }
+  }
+
+  /** The provider may have generated the whole answer that it did not send. */
+  addUnanswered(): void {
+    const { plan, admitted } = this.#given;
+    const bound = {
+      ...noUsage,
+      ...inputBoundOf(plan),
+      outputTokens: outputCap(plan, admitted) + plan.predictedTokens,
+      serverTools: plan.service.charged.units ?? {},
+    };
+    this.#usage = { attempts: [...this.#usage.attempts, bound], isEstimated: true };
+    this.#toolNanos += plan.tools.nanos;
+  }
+
+  /** Another attempt may cost as much as the unanswered one: the hold must cover both, within what the client allows. */
+  async coverAnother(): Promise<boolean> {
+    const { plan, admitted, caller } = this.#given;
+    const outputTokens = outputCap(plan, admitted);
+    const added = attemptCost(plan, outputTokens);
+    const boundNanos = this.#boundNanos + added;
+    if (plan.maxCostNanos !== undefined && boundNanos > plan.maxCostNanos) {
+      return false;
+    }
+    const isCovered = await this.#increaseHold(caller.tenantId, admitted.decisionId, {
+      cost_usd: formatUsd(added),
+      tokens: plan.inputTokens + outputTokens,
+    });
+    if (isCovered) {
+      this.#boundNanos = boundNanos;
+    }
+    return isCovered;
+  }
+}
