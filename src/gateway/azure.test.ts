@@ -54,10 +54,14 @@ test('a deployment in Azure is called at its path, with the API version and the 
   await expectRequest('/openai/deployments/gpt-test/chat/completions?api-version=2024-10-21');
 });
 
-test('the API version of the connection replaces that of the client, and other parameters stay', async () => {
+test('the API version of the connection replaces that of the client, and only known parameters stay', async () => {
   azure('/openai/deployments/gpt-test?api-version=2024-10-21');
-  await openai.chat.completions.create(chat, { query: { 'api-version': '2020-01-01', trace: 'a b' } });
-  await expectRequest('/openai/deployments/gpt-test/chat/completions?api-version=2024-10-21&trace=a+b');
+  await openai.chat.completions.create(chat, { query: { 'api-version': '2020-01-01', max_tokens: '9000' } });
+  await expectRequest('/openai/deployments/gpt-test/chat/completions?api-version=2024-10-21');
+  gateway.provider.requests.length = 0;
+  gateway.world.clock.advanceSeconds(1);
+  await openai.chat.completions.create(chat, { query: { model: 'gpt-expensive', beta: 'true' } });
+  await expectRequest('/openai/deployments/gpt-test/chat/completions?beta=true&api-version=2024-10-21');
 });
 
 test('the v1 API of Azure serves chat, responses and embeddings', async () => {

@@ -97,25 +97,25 @@ test.each([
 );
 
 test('memory is accounted before a body is parsed, and shared among tenants', () => {
-  const one = new CallMemory(workMemoryOf('org_1'));
+  const one = new CallMemory(workMemoryOf('org_memory_1'));
   const large = Math.floor(pool.capacity / 4);
   one.holdBytes(large);
   expect(() => one.holdParsed(0)).toThrow('Too many large bodies');
-  expect(pool.usedBy('org_1')).toBe(2 * large);
-  const more = new CallMemory(workMemoryOf('org_1'));
+  expect(pool.usedBy('org_memory_1')).toBe(2 * large);
+  const more = new CallMemory(workMemoryOf('org_memory_1'));
   expect(() => more.holdBytes(large)).toThrow('Too many large bodies');
   const body = Buffer.from('{"model":"gpt-test","messages":[]}');
-  const another = new CallMemory(workMemoryOf('org_2'));
+  const another = new CallMemory(workMemoryOf('org_memory_2'));
   another.holdBytes(body.length);
   expect(completed(parseCall('chat', body, another)).model).toBe('gpt-test');
   for (const memory of [one, more, another, another]) {
     memory.release();
   }
-  expect([pool.usedBy('org_1'), pool.usedBy('org_2')]).toEqual([0, 0]);
+  expect([pool.usedBy('org_memory_1'), pool.usedBy('org_memory_2')]).toEqual([0, 0]);
 });
 
 test('of an admitted call only short settings are kept, and none of its bytes once it is answered', () => {
-  const memory = new CallMemory(workMemoryOf('org_1'));
+  const memory = new CallMemory(workMemoryOf('org_memory_1'));
   const fields = {
     model: 'gpt-test',
     max_tokens: 5,

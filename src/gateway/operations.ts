@@ -39,13 +39,25 @@ const metered = new Map<string, Operation>();
 const meteredMax = 1_000;
 const cachedUrlMax = 200;
 
+/** Parameters of metered calls that are forwarded. A provider might read others instead of members of the body. */
+const meteredParameters: ReadonlySet<string> = new Set(['beta']);
+
+function withParameters(query: string, names: ReadonlySet<string>): string {
+  const kept = [...new URLSearchParams(query)].filter(([name]) => names.has(name));
+  return kept.length === 0 ? '' : `?${new URLSearchParams(kept)}`;
+}
+
 /** Returns undefined for a path or method that the gateway does not serve. HEAD is treated as GET. */
 export function operationOf(method: string, url: string): Operation | undefined {
   const known = method === 'POST' ? metered.get(url) : undefined;
   if (known !== undefined) {
     return known;
   }
-  const operation = parseOperation(method, url);
+  const parsed = parseOperation(method, url);
+  const operation =
+    parsed?.kind === 'metered' && parsed.query !== ''
+      ? { ...parsed, query: withParameters(parsed.query, meteredParameters) }
+      : parsed;
   if (operation?.kind === 'metered' && metered.size < meteredMax && url.length <= cachedUrlMax) {
     metered.set(url, operation);
   }
