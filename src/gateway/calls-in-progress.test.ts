@@ -100,7 +100,7 @@ test('shows a stream with its key, member, connection and hold, and that it is d
           held_usd: response.headers.get('x-svc-held-usd'),
           max_output_tokens: 100,
           output_tokens: null,
-          output_tokens_at_most: 'assistant'.length + 'tok0 tok1 '.length,
+          output_tokens_at_most: 'tok0 tok1 '.length,
         },
       ],
       next_cursor: null,
