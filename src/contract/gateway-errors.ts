@@ -48,7 +48,7 @@ export const gatewayErrorCatalog = {
   previous_response_not_found: entry(
     400,
     'after_change',
-    'The call continues a response that does not exist or belongs to somebody else.',
+    'The call continues a response that does not exist or belongs to another caller.',
     ['field'],
   ),
   max_cost_exceeded: entry(402, 'after_change', 'The call may cost more than `x-svc-max-cost-usd` allows.'),

@@ -97,7 +97,7 @@ test('hold: expected holds the usual output, increases while it streams, and end
   await gateway.cap((spent + 0.02).toFixed(9));
   gateway.world.clock.advanceSeconds(1);
   gateway.provider.bill.length = 0;
-  // What a provider has sent is charged: this one sends as it generates.
+  // Sent as it is generated, because all that a provider has sent is charged.
   gateway.provider.beforeChunk = () => setTimeout(1);
   const cut = await stream();
   gateway.provider.beforeChunk = undefined;

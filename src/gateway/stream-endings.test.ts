@@ -48,7 +48,7 @@ async function lastRun() {
 async function outgrowLimit(tool?: { name: string; input: string }): Promise<void> {
   gateway.provider.outputOf = () => 2_000;
   gateway.provider.toolOf = () => tool;
-  // What a provider has sent is charged: this one sends as it generates.
+  // Sent as it is generated, because all that a provider has sent is charged.
   gateway.provider.beforeChunk = () => setTimeout(1);
   const [row] = await gateway.world.db.query<{ total: string }>(
     'SELECT sum(cost_nanos)::text AS total FROM runs WHERE org_id = $1',

@@ -1,4 +1,4 @@
-/** What the gateway does not recognize in a body is held at the context of the model, or refused; ordinary bodies are seen completely. */
+/** Content that the gateway does not recognize is held at the context of the model, or refused; ordinary bodies are seen completely. */
 import { describe, expect, test } from 'vitest';
 import type { Shape } from '../kernel/providers/call-usage.ts';
 import type { Fields } from '../kernel/providers/fields.ts';

@@ -74,7 +74,7 @@ export interface EmbeddedLedgerOptions<Run> extends BatchDependencies<Run> {
   readonly monotonicMs?: () => number;
 }
 
-/** What a start reads from the database and the hold log. */
+/** The state that a start reads from the database and the hold log. */
 interface StoredState {
   readonly restored: readonly LoggedHold[];
   /** The last persisted time of the ledger, behind which it never moves. */

@@ -21,7 +21,7 @@ export interface GatewaySettings {
   readonly defaultMaxOutputTokens: number;
   /** Minimum output that `fit` and `fallback` accept. */
   readonly minOutputTokens: number;
-  /** Whether a call with input that cannot be seen is held or refused. Results of tools of the provider are held in any case. */
+  /** Holds or refuses calls with input that cannot be seen. Results of tools of the provider are held in any case. */
   readonly unseenInput: (typeof unseenInputModes)[number];
   /** Input tokens assumed for content that cannot be seen; null: the context of the model. */
   readonly unseenInputTokens: number | null;

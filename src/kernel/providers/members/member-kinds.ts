@@ -1,4 +1,4 @@
-/** What the members of a request carry. The tables of each format say it of every member that is documented, or that clients send. */
+/** Kinds of content in the members of a request. The tables of each format say it of every member that is documented, or that clients send. */
 
 export type MemberKind =
   /** A string, number or boolean, or a list of them. */
