@@ -94,8 +94,8 @@ describe.each(uses)('a response is %s', (_, use, status, code) => {
     }
   });
 
-  test('by nobody if the gateway has not created it', async () => {
-    const refused = await use('admin', 'resp_of-somebody-who-is-elsewhere');
+  test('by no caller if the gateway has not created it', async () => {
+    const refused = await use('admin', 'resp_created-outside-the-gateway');
     expect([refused.status, refused.error?.code]).toEqual([status, code]);
     expect(gateway.provider.requests).toEqual([]);
   });

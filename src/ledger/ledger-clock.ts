@@ -28,7 +28,7 @@ export function resetLedgerClock(
 
 export interface LedgerTimes {
   readonly clock: Date;
-  /** How far the ledger is ahead of the clock, by its last decision or posting and its newest open hold; 0 if it is not. */
+  /** Time by which the ledger is ahead of the clock, by its last decision or posting and its newest open hold; 0 if it is not. */
   readonly aheadMs: number;
   /** Orgs whose time is ahead of the clock. */
   readonly orgsAhead: number;

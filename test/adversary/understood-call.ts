@@ -163,7 +163,7 @@ class Reader {
     const tool = this.#toolCalls();
     const counted = this.#promptTokens(model);
     const contextTokens = model.contextTokens * this.#contextFactor;
-    // What a tool has found is read again with all that was there before.
+    // The model reads the results of a tool together with the whole input before them.
     const inputTokens =
       tool !== undefined ? contextTokens * (tool.calls + 1) : references ? contextTokens : counted;
     if (counted > contextTokens) {

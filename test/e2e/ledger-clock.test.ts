@@ -103,7 +103,7 @@ test('is reported by readiness, metrics, log and doctor, and set back without lo
   const service = isEmbedded ? await startPurser(settings) : behind;
   expect((await service.request('GET', '/readyz')).status).toBe(200);
   await spend(service, org.key);
-  // What was spent ahead of the clock counts tomorrow; what was held then, and all of now, today.
+  // Spending posted ahead of the clock counts tomorrow; holds taken then, and everything after the reset, count today.
   const denied = { model: 'gpt-4o', estimated_cost_usd: '5.01' };
   expect(await service.request('POST', '/v1/edge/decision', { key: org.key, body: denied })).toMatchObject({
     code: 'spend_cap_exceeded',

@@ -183,7 +183,7 @@ function hasMoreMemory(container: unknown): boolean {
   return memory != null && memory !== '1g';
 }
 
-/** A maximum that is no count may be read as any. */
+/** Providers may read a maximum that is not a whole number as any value. */
 function usesOf(uses: unknown): number | undefined {
   if (uses == null) {
     return undefined;

@@ -326,7 +326,7 @@ describe('a recipient', () => {
     expect((await audited(id)).at(-1)).toBe('email_subscriptions.unsubscribe');
   });
 
-  test('gets nothing after leaving, whoever adds the address again, until it is allowed with the link', async () => {
+  test('gets nothing after leaving, even if the address is added again, until the link allows it', async () => {
     const { id } = await subscribe({ recipients: ['eve@example.com', 'ops@example.com'] });
     const sendTest = async (subscription: string, state: string) => {
       world.clock.advanceSeconds(3_700);
