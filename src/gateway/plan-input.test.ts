@@ -20,14 +20,21 @@ function parse(shape: Shape, body: object) {
   );
 }
 
-function planned(shape: Shape, body: object, kind: ConnectionKind = 'openai', betas = '', headers = {}) {
+function planned(
+  shape: Shape,
+  body: object,
+  kind: ConnectionKind = 'openai',
+  betas = '',
+  headers = {},
+  settings: Partial<GatewaySettings> = {},
+) {
   return planInput({
     orgId: 'org_1',
     caller: { keyId: 'key_1' } as Caller,
     call: parse(shape, { model: 'gpt-4o', ...body }),
-    model: 'gpt-4o',
+    model: 'model' in body ? String(body.model) : 'gpt-4o',
     ratios: { of: () => 1, learn: () => undefined },
-    settings: { unseenInputTokens: null } as GatewaySettings,
+    settings: { unseenInputTokens: null, ...settings } as GatewaySettings,
     candidates: [connectionTo('http://provider', kind, { headers })],
     contextTokens: 1_000,
     maxOutputTokens: 700,
@@ -55,6 +62,21 @@ test.each([
   const body = { max_tokens: 10, ...file };
   expect(planned('messages', body, 'anthropic').passTokens).toBe(1_000);
   expect(planned('messages', body, 'anthropic', betas, headers).passTokens).toBe(1_000_000);
+});
+
+test.each<[ConnectionKind, string, boolean]>([
+  ['openai', 'gpt-4o', false],
+  ['openai', 'gpt-4', true],
+  ['openai', 'claude-sonnet-4-5', true],
+  ['azure_openai', 'gpt-4o', true],
+  ['openai_compatible', 'gpt-4o', true],
+])('with `bytes`, text of %s for %s is held at its normalized bytes: %s', (kind, model, isHeldAtBytes) => {
+  const bytesOf = (text: string) => {
+    const body = { model, messages: [{ role: 'user', content: text }] };
+    return planned('chat', body, kind, '', {}, { unknownTokenizer: 'bytes' }).passTokens;
+  };
+  expect(bytesOf('a'.repeat(800)) - bytesOf('')).toBe(isHeldAtBytes ? 800 : 100);
+  expect(bytesOf('\u{fdfa}'.repeat(20)) - bytesOf('') >= 20 * 33).toBe(isHeldAtBytes);
 });
 
 test('predicted output counts for each answer', () => {

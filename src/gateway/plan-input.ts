@@ -6,9 +6,10 @@ import {
   type InputParts,
   seenInputTokens,
 } from '../kernel/providers/estimate-input.ts';
+import { familyOf } from '../kernel/providers/model-family.ts';
 import type { Caller } from '../platform/http/routes/access.ts';
 import { inputPartsOf } from './body/input-parts.ts';
-import type { TokenRatios } from './body/token-ratios.ts';
+import { ratioOfBytes, type TokenRatios } from './body/token-ratios.ts';
 import { extraOutputTokens } from './extra-output.ts';
 import type { ParsedCall } from './parse-call.ts';
 import { type HeldUnseen, requireSeen } from './unseen-input.ts';
@@ -44,11 +45,12 @@ export const unknownContextTokens = 1_050_000;
 
 export function planInput(rules: InputRules): PlannedInput {
   const { orgId, caller, call, model, settings } = rules;
-  const read = inputPartsOf(call, model);
+  const countsBytes = settings.unknownTokenizer === 'bytes' && !hasKnownTokenizer(rules);
+  const read = inputPartsOf(call, model, countsBytes ? 'normalized' : 'written');
   requireSeen(settings, read);
   // Results of tools that the provider runs become input.
   const input = !rules.offersTools || read.hasUnseen ? read : { ...read, hasUnseen: true };
-  const ratio = rules.ratios.of({ orgId, keyId: caller.keyId, model }, input);
+  const ratio = countsBytes ? ratioOfBytes : rules.ratios.of({ orgId, keyId: caller.keyId, model }, input);
   const contextTokens = contextOf(rules);
   const inputs = call.shape === 'embeddings' ? inputsOf(call) : 1;
   const estimateRules: EstimateRules = {
@@ -69,6 +71,11 @@ export function planInput(rules: InputRules): PlannedInput {
     isCompatible: rules.candidates.some(({ kind }) => kind === 'openai_compatible'),
   });
   return { input, passTokens, heldUnseen, predictedTokens };
+}
+
+/** Deployments and compatible providers may serve a model with another tokenizer under this name. */
+function hasKnownTokenizer({ model, candidates }: InputRules): boolean {
+  return familyOf(model) === 'o200k' && candidates.every(({ kind }) => kind === 'openai');
 }
 
 /** A header of the client or of a connection may extend the context: `context-1m-2025-08-07`. */

@@ -128,13 +128,14 @@ test('the settings say what happens to input that cannot be seen, and change it'
   expect(page).toMatch(/<option value="hold" selected>Hold its tokens/);
   expect(page).toContain('Results of tools of the provider are always held.');
   const settings = { default_max_output_tokens: '8192', min_output_tokens: '256', max_tool_calls: '10' };
-  const modes = { hold: 'worst_case', on_limit: 'refuse', on_abort: 'drain', unseen_input: 'refuse' };
+  const modes = { hold: 'worst_case', on_limit: 'refuse', on_abort: 'drain', unseen_input: 'refuse', unknown_tokenizer: 'bytes' };
   const once = /name="once" value="([^"]+)"/.exec(page)?.[1] ?? '';
   const saved = await postForm(gateway.world, path, { ...settings, ...modes, once }, { cookie });
   expect(saved.status, saved.text).toBe(303);
   expect((await api('GET', '/gateway')).json).toMatchObject({
     unseen_input: 'refuse',
     unseen_input_tokens: null,
+    unknown_tokenizer: 'bytes',
   });
   expect(await open('/console/gateway')).toMatch(/Input that cannot be seen<\/dt>\s*<dd>Refuse the call/);
   expect(await open(path)).toMatch(/<option value="refuse" selected>Refuse the call/);

@@ -82,6 +82,7 @@ export async function createGatewayWorld(
       minOutputTokens: 10,
       unseenInput: 'hold',
       unseenInputTokens: null,
+      unknownTokenizer: 'estimate',
       maxToolCalls: 10,
       unpricedToolCallNanos: null,
       hold: 'worst_case',

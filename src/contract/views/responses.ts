@@ -833,6 +833,7 @@ export interface Responses {
     readonly min_output_tokens: number;
     readonly unseen_input: 'hold' | 'refuse';
     readonly unseen_input_tokens: number | null;
+    readonly unknown_tokenizer: 'estimate' | 'bytes';
     readonly max_tool_calls: number;
     readonly unpriced_tool_call_usd: string | null;
     readonly hold: 'worst_case' | 'expected';

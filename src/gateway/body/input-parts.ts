@@ -11,6 +11,7 @@ import type { Fields } from '../../kernel/providers/fields.ts';
 import type { AmbiguousMember } from '../../kernel/providers/input-tally.ts';
 import { GatewayError } from '../errors/dialect-errors.ts';
 import { sizeOfBase64 } from './image-size.ts';
+import { normalizedBytes } from './normalized-bytes.ts';
 import { cachedTextScore } from './score-cache.ts';
 import { scoredTextsOf } from './scored-texts.ts';
 import { textScore } from './text-score.ts';
@@ -42,20 +43,37 @@ const readers: InputReaders = {
   sizeOfImage: sizeOfBase64,
 };
 
-/** Throws if parsers disagree about a member, so that the estimate may be that of another request. */
-export function inputPartsOf({ shape, body }: RequestBody, model: string): InputParts {
+/**
+ * Throws if parsers disagree about a member, so that the estimate may be that of another request. `normalized`: the bytes of the texts are those
+ * that a tokenizer counts which normalizes its input.
+ */
+export function inputPartsOf(
+  { shape, body }: RequestBody,
+  model: string,
+  bytes: 'written' | 'normalized' = 'written',
+): InputParts {
   const scored = scoredTextsOf(body);
-  const parts = partsOf(
-    shape,
-    body,
-    model,
-    scored === undefined ? readers : { ...readers, scoreOfText: (text) => scored.scoreOf(text) },
-  );
+  const written =
+    scored === undefined ? readers : { ...readers, scoreOfText: (text: string) => scored.scoreOf(text) };
+  const parts = partsOf(shape, body, model, bytes === 'written' ? written : normalized(written));
   const { ambiguous } = parts;
   if (ambiguous !== undefined) {
     throw new GatewayError(400, 'invalid_value', messageOf(ambiguous), { field: ambiguous.path });
   }
   return parts;
+}
+
+function normalized(written: InputReaders): InputReaders {
+  return {
+    ...written,
+    scoreOfText: (text) => withNormalizedBytes(text, written.scoreOfText(text)),
+    scoreOfName: (name) => withNormalizedBytes(name, written.scoreOfName(name)),
+  };
+}
+
+function withNormalizedBytes(text: string, score: TextScore): TextScore {
+  const isAscii = score.bytes === text.length;
+  return isAscii ? score : { ...score, bytes: Math.max(score.bytes, normalizedBytes(text)) };
 }
 
 function messageOf({ path, known }: AmbiguousMember): string {

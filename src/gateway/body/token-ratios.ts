@@ -27,6 +27,9 @@ export const safeRatio = 1;
 /** Other tokenizers make more tokens than o200k. For scripts and words of which they make many more, the floor of the text is higher. */
 export const safeRatioOfOthers = 2;
 
+/** So high that the bytes of a text are always the smaller estimate. */
+export const ratioOfBytes = Number.MAX_SAFE_INTEGER;
+
 const samplesMin = 1_000;
 const samplesOfGroupMin = 20;
 const percentile = 0.999;

@@ -1793,6 +1793,7 @@ export interface Gateway {
   readonly min_output_tokens: number;
   readonly unseen_input: 'hold' | 'refuse';
   readonly unseen_input_tokens: number | null;
+  readonly unknown_tokenizer: 'estimate' | 'bytes';
   readonly max_tool_calls: number;
   readonly unpriced_tool_call_usd: string | null;
   readonly hold: GatewayHold;
@@ -3164,6 +3165,7 @@ export interface PutGateway {
   readonly min_output_tokens?: number;
   readonly unseen_input?: 'hold' | 'refuse';
   readonly unseen_input_tokens?: number | null;
+  readonly unknown_tokenizer?: 'estimate' | 'bytes';
   readonly max_tool_calls?: number;
   readonly unpriced_tool_call_usd?: string | null;
   readonly hold?: GatewayHold;

@@ -163,6 +163,7 @@ test('settings of the gateway are cached until they change', async () => {
     minOutputTokens: 256,
     unseenInput: 'hold',
     unseenInputTokens: null,
+    unknownTokenizer: 'estimate',
     maxToolCalls: 10,
     unpricedToolCallNanos: null,
     hold: 'worst_case',

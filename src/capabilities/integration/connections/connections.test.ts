@@ -325,6 +325,7 @@ describe('the settings of the gateway', () => {
     min_output_tokens: 256,
     unseen_input: 'hold',
     unseen_input_tokens: null,
+    unknown_tokenizer: 'estimate',
     max_tool_calls: 10,
     unpriced_tool_call_usd: null,
     hold: 'worst_case',
@@ -339,6 +340,7 @@ describe('the settings of the gateway', () => {
       hold: 'expected',
       unseen_input: 'refuse',
       unseen_input_tokens: 0,
+      unknown_tokenizer: 'bytes',
       customer_from_body: true,
     });
     expect(put.json).toEqual({
@@ -346,6 +348,7 @@ describe('the settings of the gateway', () => {
       hold: 'expected',
       unseen_input: 'refuse',
       unseen_input_tokens: 0,
+      unknown_tokenizer: 'bytes',
       customer_from_body: true,
       updated_at: world.clock.now().toISOString(),
     });
@@ -363,6 +366,7 @@ describe('the settings of the gateway', () => {
     [{ unseen_input_tokens: -1 }, 'unseen_input_tokens out_of_range'],
     [{ unseen_input: 'fit' }, 'unseen_input invalid_value'],
     [{ unseen_input: null }, 'unseen_input invalid_type'],
+    [{ unknown_tokenizer: 'words' }, 'unknown_tokenizer invalid_value'],
     [{ hold: 'none' }, 'hold invalid_value'],
     [{ on_limit: 'allow' }, 'on_limit invalid_value'],
     [{ on_abort: 1 }, 'on_abort invalid_type'],

@@ -2,6 +2,7 @@ import { type Static, Type } from 'typebox';
 import { choice, closed, nullable, partial, timestamp, usd } from '../../../platform/http/routes/schemas.ts';
 
 export const unseenInputModes = ['hold', 'refuse'] as const;
+export const unknownTokenizerModes = ['estimate', 'bytes'] as const;
 export const holdModes = ['worst_case', 'expected'] as const;
 export const onLimitModes = ['refuse', 'fit', 'fallback'] as const;
 export const onAbortModes = ['drain', 'close'] as const;
@@ -27,6 +28,12 @@ const fields = {
         'Input tokens to hold for what cannot be counted, such as `previous_response_id`, file ids, and results of tools that the ' +
         'provider runs. Null, the default: the context of the model.',
     }),
+  ),
+  unknown_tokenizer: choice(
+    unknownTokenizerModes,
+    'How to hold the text of models whose tokenizer the gateway does not have, which are all but the current ones of OpenAI. ' +
+      '`estimate`, the default: an estimate, which text that was searched for can exceed up to three times. `bytes`: one token for ' +
+      'each byte, which no text exceeds: four to five times the tokens of prose.',
   ),
   max_tool_calls: Type.Integer({
     minimum: 1,

@@ -13,6 +13,7 @@ import type {
   onAbortModes,
   onLimitModes,
   PutGateway,
+  unknownTokenizerModes,
   unseenInputModes,
 } from './gateway-schema.ts';
 
@@ -25,6 +26,8 @@ export interface GatewaySettings {
   readonly unseenInput: (typeof unseenInputModes)[number];
   /** Input tokens assumed for content that cannot be seen; null: the context of the model. */
   readonly unseenInputTokens: number | null;
+  /** Holds the text of models whose tokenizer the gateway does not have at an estimate or at its bytes. */
+  readonly unknownTokenizer: (typeof unknownTokenizerModes)[number];
   /** Calls of tools of the provider in a request that sets no maximum. */
   readonly maxToolCalls: number;
   /** The cost of a call of a tool without a price; null: such a request is refused. */
@@ -47,6 +50,7 @@ interface GatewayRow {
   readonly min_output_tokens: bigint;
   readonly unseen_input: GatewaySettings['unseenInput'];
   readonly unseen_input_tokens: bigint | null;
+  readonly unknown_tokenizer: GatewaySettings['unknownTokenizer'];
   readonly max_tool_calls: bigint;
   readonly unpriced_tool_call_nanos: bigint | null;
   readonly hold: GatewaySettings['hold'];
@@ -61,6 +65,7 @@ export const gatewayDefaults: GatewayView = {
   min_output_tokens: 256,
   unseen_input: 'hold',
   unseen_input_tokens: null,
+  unknown_tokenizer: 'estimate',
   max_tool_calls: 10,
   unpriced_tool_call_usd: null,
   hold: 'worst_case',
@@ -71,8 +76,8 @@ export const gatewayDefaults: GatewayView = {
 };
 
 const columns =
-  'org_id, default_max_output_tokens, min_output_tokens, unseen_input, unseen_input_tokens, max_tool_calls, ' +
-  'unpriced_tool_call_nanos, hold, on_limit, on_abort, customer_from_body, updated_at';
+  'org_id, default_max_output_tokens, min_output_tokens, unseen_input, unseen_input_tokens, unknown_tokenizer, ' +
+  'max_tool_calls, unpriced_tool_call_nanos, hold, on_limit, on_abort, customer_from_body, updated_at';
 
 const cachedOrgsMax = 10_000;
 
@@ -111,7 +116,7 @@ export async function putGatewaySettings(
   await lockOrg(tx, orgId);
   const before = await readGatewaySettings(tx, orgId);
   await tx.query(
-    `INSERT INTO gateway_settings (${columns}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
+    `INSERT INTO gateway_settings (${columns}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
      ON CONFLICT (org_id) DO UPDATE SET ${excludedAssignments(columns, ['org_id'])}`,
     [
       orgId,
@@ -119,6 +124,7 @@ export async function putGatewaySettings(
       after.min_output_tokens,
       after.unseen_input,
       after.unseen_input_tokens,
+      after.unknown_tokenizer,
       after.max_tool_calls,
       nanosOf(after.unpriced_tool_call_usd),
       after.hold,
@@ -155,6 +161,7 @@ function settingsOf(view: GatewayView): GatewaySettings {
     minOutputTokens: view.min_output_tokens,
     unseenInput: view.unseen_input,
     unseenInputTokens: view.unseen_input_tokens,
+    unknownTokenizer: view.unknown_tokenizer,
     maxToolCalls: view.max_tool_calls,
     unpricedToolCallNanos: nanosOf(view.unpriced_tool_call_usd),
     hold: view.hold,

@@ -35,6 +35,10 @@ const unseenInputLabels = {
   hold: 'Hold its tokens',
   refuse: 'Refuse the call',
 };
+const unknownTokenizerLabels = {
+  estimate: 'Estimate',
+  bytes: 'One token for each byte',
+};
 const holdLabels = {
   worst_case: 'Highest possible cost',
   expected: 'Expected cost, increased while it streams',
@@ -90,6 +94,14 @@ export const gatewayScreens: readonly Screen[] = [
         kind: 'number',
         whenEmpty: 'null',
         help: 'Held for such input, and for results of tools of the provider. Leave blank for the context of the model.',
+      },
+      {
+        name: 'unknown_tokenizer',
+        label: 'Text of models with an unknown tokenizer',
+        kind: 'select',
+        required: true,
+        options: options(unknownTokenizerLabels),
+        help: 'All models but the current ones of OpenAI. Text that was searched for can exceed the estimate up to three times. It never exceeds its bytes.',
       },
       {
         name: 'max_tool_calls',
@@ -220,6 +232,7 @@ function settingsBody(visit: ScreenVisit, settings: GatewayView): Markup {
         ? 'Context of the model'
         : html`${count(settings.unseen_input_tokens)} tokens`,
     ],
+    ['Text of models with an unknown tokenizer', unknownTokenizerLabels[settings.unknown_tokenizer]],
     ['Calls of tools of the provider', count(settings.max_tool_calls)],
     [
       'Call of a tool without a price',
