@@ -128,7 +128,13 @@ test('the settings say what happens to input that cannot be seen, and change it'
   expect(page).toMatch(/<option value="hold" selected>Hold its tokens/);
   expect(page).toContain('Results of tools of the provider are always held.');
   const settings = { default_max_output_tokens: '8192', min_output_tokens: '256', max_tool_calls: '10' };
-  const modes = { hold: 'worst_case', on_limit: 'refuse', on_abort: 'drain', unseen_input: 'refuse', unknown_tokenizer: 'bytes' };
+  const modes = {
+    hold: 'worst_case',
+    on_limit: 'refuse',
+    on_abort: 'drain',
+    unseen_input: 'refuse',
+    unknown_tokenizer: 'bytes',
+  };
   const once = /name="once" value="([^"]+)"/.exec(page)?.[1] ?? '';
   const saved = await postForm(gateway.world, path, { ...settings, ...modes, once }, { cookie });
   expect(saved.status, saved.text).toBe(303);
