@@ -187,7 +187,7 @@ function problemOf(
   if (marks.includes('unsettled')) {
     return isThroughKilled ? undefined : 'posted at the held amount although its process was not killed';
   }
-  const isEstimable = plan.isCut || (plan.onAbort === 'close' && plan.leaves !== undefined);
+  const isEstimable = plan.isBrokenOff || (plan.onAbort === 'close' && plan.leaves !== undefined);
   if (marks.includes('usage_estimated')) {
     return isEstimable ? undefined : 'estimated although the usage was reported';
   }

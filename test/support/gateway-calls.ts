@@ -16,8 +16,8 @@ export interface PlannedCall {
   /** The fault of the first attempts. */
   readonly fault: Fault | undefined;
   readonly faultyAttempts: number;
-  /** True if the provider breaks off its response. */
-  readonly isCut: boolean;
+  /** True if the provider closes the connection after it got the request: it may bill an attempt whose usage is not known. */
+  readonly isBrokenOff: boolean;
   /** When the client leaves: while the provider receives the request, or after this many chunks. */
   readonly leaves: 'before' | number | undefined;
   /** The status that a client gets that stays. */
@@ -67,7 +67,7 @@ function planCall(random: Random, number: number): PlannedCall {
     output: random.int(60),
     fault,
     faultyAttempts,
-    isCut: kind === 'cut',
+    isBrokenOff: kind === 'cut' || kind === 'reset',
     leaves: random.chance(30) ? (random.chance(30) ? 'before' : random.int(12)) : undefined,
     status: statusOf(kind, failing, isExhausted, isStream),
   };

@@ -445,7 +445,8 @@ class Responder {
     const event = (type: string, fields: object) =>
       this.#write(`event: ${type}\ndata: ${JSON.stringify({ type, ...fields })}\n\n`);
     const { inputTokens } = this.#call;
-    const usage = { input_tokens: inputTokens, output_tokens: 1 };
+    // Counts of a stream are cumulative, so the first is never above the last.
+    const usage = { input_tokens: inputTokens, output_tokens: Math.min(1, this.#output) };
     await event('message_start', {
       message: { ...this.#message(), content: [], stop_reason: null, usage },
     });
