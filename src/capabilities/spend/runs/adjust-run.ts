@@ -1,11 +1,12 @@
 import { apiError, invalidField } from '../../../contract/api-error.ts';
 import { formatUsd, parseSignedUsd } from '../../../kernel/money.ts';
+import type { Posting } from '../../../ledger/posting.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
 import type { Change } from '../../../platform/http/routes/route.ts';
 import type { RunCall, RunDependencies } from './dependencies.ts';
 import { type Actor, type Adjustment, draftAdjustment } from './drafts.ts';
 import { postRuns } from './post-runs.ts';
-import type { RunRow } from './queries.ts';
+import type { RunDraft, RunRow } from './queries.ts';
 import { requireRun } from './read-run.ts';
 import type { AdjustmentView } from './schema.ts';
 import { viewRun } from './view.ts';
@@ -42,7 +43,8 @@ export async function postAdjustment(
 ): Promise<AdjustmentView> {
   const id = deps.ids.next('adj');
   const { actor } = call;
-  return postRuns(deps, call, [draftAdjustment(run, { id, actor, ...adjustment })], {
+  const posting = draftAdjustment(run, { id, actor, ...adjustment });
+  return postRuns(deps, call, [posting], {
     bulk: false,
     amountField: 'amount_usd',
     async respond(db, [outcome]) {
@@ -58,20 +60,24 @@ export async function postAdjustment(
         run: viewRun(await requireRun(db, run.org_id, run.id)),
       };
     },
-    record: (tx, view) => call.record(tx, changeOf(run, view)),
+    record: (tx, view) => call.record(tx, changeOf(run, posting, view)),
   });
 }
 
-function changeOf(before: RunRow, { run, ...adjustment }: AdjustmentView): Change {
+function changeOf(
+  before: RunRow,
+  { run: { adjustedAfter = 0n }, amounts }: Posting<RunDraft>,
+  { run, ...adjustment }: AdjustmentView,
+): Change {
   return {
     tenantId: before.org_id,
     target: { kind: 'run', id: before.id },
-    before: { adjustment_usd: formatUsd(before.adjusted_nanos), price_version: before.price_version },
+    before: { adjustment_usd: formatUsd(adjustedAfter - amounts.usd), price_version: before.price_version },
     after: {
       ...adjustment,
       // An erasure of the customer finds the reason by it.
       customer_id: before.customer_id,
-      adjustment_usd: run.adjustment_usd,
+      adjustment_usd: formatUsd(adjustedAfter),
       price_version: run.price_version,
     },
     event: 'run.adjusted',

@@ -160,6 +160,31 @@ describe('the trace of a correction', () => {
     expect(await eventsOf(org)).toMatchObject([{ data: after }]);
   });
 
+  test('says of concurrent corrections what each of them changed', async () => {
+    const org = await world.createOrg();
+    const { json: run } = await post(org, '/v1/runs', { model: 'm', cost_usd: '3' });
+    const corrections = Array.from({ length: 6 }, (_, index) =>
+      post(org, `/v1/runs/${run.id}/adjustments`, { amount_usd: '0.5', reason: `${index}` }),
+    );
+    await Promise.all(corrections);
+    const { json: log } = await world.request('GET', `/v1/orgs/${org.id}/audit-log?action=runs.adjust`, {
+      key: org.ownerKey,
+    });
+    type Entry = { before: { adjustment_usd: string }; after: { adjustment_usd: string } };
+    const changes = (log.data as Entry[]).map(({ before, after }) => [
+      before.adjustment_usd,
+      after.adjustment_usd,
+    ]);
+    expect(changes.sort()).toEqual([
+      ['0', '0.5'],
+      ['0.5', '1'],
+      ['1', '1.5'],
+      ['1.5', '2'],
+      ['2', '2.5'],
+      ['2.5', '3'],
+    ]);
+  });
+
   test('of a rejected correction is neither listed nor an event', async () => {
     const org = await world.createOrg();
     await subscribe(org);

@@ -76,6 +76,8 @@ export type RunDraft = Pick<
   readonly response_id?: string | undefined;
   /** For an adjustment: the sum of the earlier ones, as far as known when it was computed. */
   readonly adjustedBefore?: bigint;
+  /** For an adjustment: the sum including it. Set when it is posted, because others may come first, also in its batch. */
+  adjustedAfter?: bigint;
   /** For an adjustment that prices the run: the price version that it replaces. */
   readonly priceVersionBefore?: string | null;
 };
@@ -301,13 +303,14 @@ async function completeRun(tx: Transaction, posted: Posted<RunDraft>): Promise<v
 }
 
 async function adjustRun(tx: Transaction, { orgId, posting, charged }: Posted<RunDraft>): Promise<void> {
-  const adjusted = await tx.query(
+  const [adjusted] = await tx.query<{ adjusted_nanos: bigint }>(
     `UPDATE runs SET adjusted_nanos = adjusted_nanos + $3, uncovered_nanos = uncovered_nanos + $4,
                      price_version = coalesce($5, price_version),
                      priced_as = CASE WHEN $5::text IS NULL THEN priced_as ELSE $7 END
       WHERE org_id = $1 AND charged_at = (SELECT charged_at FROM run_identities WHERE org_id = $1 AND run_id = $2)
         AND id = $2 AND cost_nanos + adjusted_nanos + $3 >= 0
-        AND ($5::text IS NULL OR price_version IS NOT DISTINCT FROM $8 AND adjusted_nanos = $6) RETURNING 1 AS one`,
+        AND ($5::text IS NULL OR price_version IS NOT DISTINCT FROM $8 AND adjusted_nanos = $6)
+      RETURNING adjusted_nanos`,
     [
       orgId,
       posting.runId,
@@ -319,7 +322,7 @@ async function adjustRun(tx: Transaction, { orgId, posting, charged }: Posted<Ru
       posting.run.priceVersionBefore ?? null,
     ],
   );
-  if (adjusted.length === 0) {
+  if (adjusted === undefined) {
     throw apiError(
       'conflict',
       posting.priceVersion === null
@@ -327,6 +330,7 @@ async function adjustRun(tx: Transaction, { orgId, posting, charged }: Posted<Ru
         : 'The run was adjusted at the same time. Try again.',
     );
   }
+  posting.run.adjustedAfter = adjusted.adjusted_nanos;
 }
 
 interface PaidRow {
