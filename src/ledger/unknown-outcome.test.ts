@@ -8,6 +8,7 @@ import { amountsOf, limitOf, usd } from '../../test/support/ledger-values.ts';
 import { LedgerWorld, verdictOf } from '../../test/support/ledger-world.ts';
 import { engine } from '../../test/support/test-database.ts';
 import { type Database, DatabaseUnavailable } from '../platform/db/database.ts';
+import { createLog } from '../platform/log.ts';
 import { findEnds } from './postings/ledger-writes.ts';
 
 type Fault = 'after the commit' | 'before the commit';
@@ -37,8 +38,11 @@ function losesCommitResponses(db: Database): Database {
   };
 }
 
+const logged: string[] = [];
+const log = createLog('info', { write: (line) => void logged.push(JSON.parse(line).msg) });
+
 beforeAll(async () => {
-  world = await LedgerWorld.open({ wrap: losesCommitResponses });
+  world = await LedgerWorld.open({ wrap: losesCommitResponses, log });
 });
 afterAll(() => world.close());
 
@@ -117,6 +121,15 @@ describe.each<[Fault, boolean]>([
     world.clock.advanceSeconds(900);
     await world.expireAll();
     expect(await world.ledger.findHold(orgId, 'dec_1')).toBeUndefined();
+  });
+
+  test.runIf(engine === 'embedded')('is logged only if the posting was written: others failed', async () => {
+    const orgId = await newOrg();
+    logged.length = 0;
+    fault = when;
+    await expect(world.post(orgId, '3', { externalId: 'x' })).rejects.toThrow(DatabaseUnavailable);
+    await eventually(async () => expect(await counter(orgId)).toEqual(happened ? at('3') : at('0')));
+    expect(logged).toEqual(happened ? ['resolved postings with unknown outcome'] : []);
   });
 
   test('during an increase: a retry with the same id raises the hold once', async () => {

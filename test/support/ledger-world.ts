@@ -23,12 +23,12 @@ import type { PaidSoFar } from '../../src/ledger/postings/existing-records.ts';
 import type { UnsettledRuns } from '../../src/ledger/postings/unsettled-runs.ts';
 import type { Database, Transaction } from '../../src/platform/db/database.ts';
 import { createIds, type Ids } from '../../src/platform/ids.ts';
-import { createLog } from '../../src/platform/log.ts';
+import { createLog, type Log } from '../../src/platform/log.ts';
 import { FakeClock, seededBytes } from '../harness.ts';
 import { amountsOf, scopeOf } from './ledger-values.ts';
 import { engine, makePlace, openPlace, type Place } from './test-database.ts';
 
-const log = createLog('silent');
+const silentLog = createLog('silent');
 
 /** Returns what earlier entries of a run burned and left uncovered, from the entries only. */
 export async function readPaid(tx: Transaction, orgId: string, runId: string): Promise<PaidSoFar> {
@@ -126,6 +126,8 @@ export interface LedgerOptions {
   readonly holdsMax?: number;
   /** Wraps the database of the ledger. */
   readonly wrap?: (db: Database) => Database;
+  /** Default: silent. */
+  readonly log?: Log;
   /** Replaces the clock that measures rests between expiries (PostgreSQL), and lifetimes of holds ahead of the clock. */
   readonly monotonicMs?: () => number;
 }
@@ -135,7 +137,11 @@ export async function openLedgerOn(
   place: Place,
   clock: FakeClock,
   ids: Ids,
-  { holdsMax = 100_000, monotonicMs }: Pick<LedgerOptions, 'holdsMax' | 'monotonicMs'> = {},
+  {
+    holdsMax = 100_000,
+    log = silentLog,
+    monotonicMs,
+  }: Pick<LedgerOptions, 'holdsMax' | 'log' | 'monotonicMs'> = {},
 ): Promise<Ledger> {
   const deps = {
     db,

@@ -335,7 +335,11 @@ export class EmbeddedPostings<Run> {
       for (const one of uncommitted) {
         this.#resolve(one, written);
       }
-      this.#deps.log.info({ postings: uncommitted.length }, 'resolved postings with unknown outcome');
+      // A posting that was not written is no news: the request that failed has a line of its own. An outage has thousands of them.
+      this.#deps.log[written.size > 0 ? 'info' : 'debug'](
+        { postings: uncommitted.length },
+        'resolved postings with unknown outcome',
+      );
     });
   }
 
