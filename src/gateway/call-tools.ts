@@ -109,7 +109,9 @@ export async function planTools(
         { field: 'memory_limit' },
       );
     }
-    const own = callsOf(tool, shape, isOneSearch(tool, model) ? 1 : settings.maxToolCalls);
+    // The maximum in the body may be larger than that of the settings, and is the one that the provider applies.
+    const usual = bodyMax ?? (isOneSearch(tool, shape, model) ? 1 : settings.maxToolCalls);
+    const own = callsOf(tool, shape, usual);
     calls += own;
     if (tool.isTokensOnly && isOfficial) {
       tokensOnly.add(tool.unit);
@@ -138,9 +140,9 @@ function callsOf({ callsMax }: OfferedTool, shape: Shape, usual: number): number
   return shape === 'messages' ? (callsMax ?? usual) : Math.max(callsMax ?? 0, usual);
 }
 
-/** A model of OpenAI that searches searches once. */
-function isOneSearch({ unit }: OfferedTool, model: string): boolean {
-  return unit === 'web_search' && 'web_search' in searchesOfModel(model);
+/** In chats, a model of OpenAI that searches searches once. */
+function isOneSearch({ unit }: OfferedTool, shape: Shape, model: string): boolean {
+  return shape === 'chat' && unit === 'web_search' && 'web_search' in searchesOfModel(model);
 }
 
 function priceOfTool(

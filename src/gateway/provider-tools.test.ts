@@ -207,6 +207,13 @@ describe('a tool with a price', () => {
     expect(Number(run?.cost_usd)).toBeCloseTo(0.01 + 2 * 0.03 + 0.0015 + 0.001, 9);
   });
 
+  test('of Responses is held up to max_tool_calls also if the settings allow fewer', async () => {
+    answerWith(answer);
+    const response = await call('responses', { model: 'gpt-tools', tools, max_tool_calls: 25 });
+    expect(Number(response.headers.get('x-svc-held-usd'))).toBeCloseTo(25 * 0.03 + 26 * passUsd + outputUsd, 6);
+    await lastRun();
+  });
+
   test('of Responses without a maximum gets that of the settings', async () => {
     gateway.settings = { ...gateway.settings, maxToolCalls: 3 };
     answerWith(answer);
