@@ -1,7 +1,7 @@
 /** Attempts of a call before its response that its provider may charge for: their usage, and whether the hold covers another attempt. */
 import { formatUsd } from '../kernel/money.ts';
 import type { DiscardedUsage } from '../kernel/providers/call-end.ts';
-import { noUsage, usageOfBody } from '../kernel/providers/call-usage.ts';
+import { type CallUsage, noUsage, usageOfBody } from '../kernel/providers/call-usage.ts';
 import type { AdmittedRequest } from './admitted-request.ts';
 import type { FailedAttempt } from './forward/attempts.ts';
 import { mayHaveWorked } from './forward/charged-failure.ts';
@@ -34,19 +34,20 @@ export class EarlierAttempts {
 
   mayBeCharged({ connection, response, bytes }: FailedAttempt): boolean {
     const answer = parsed(bytes.toString('utf8'));
-    return (
-      mayHaveWorked(connection.kind, response, answer) &&
-      usageOfBody(this.#given.operation.shape, answer) === undefined
-    );
+    return this.#usageIn(answer) !== undefined || mayHaveWorked(connection.kind, response, answer);
   }
 
   add(failure: FailedAttempt): void {
-    const usage = usageOfBody(this.#given.operation.shape, parsed(failure.bytes.toString('utf8')));
+    const usage = this.#usageIn(parsed(failure.bytes.toString('utf8')));
     if (usage !== undefined) {
       this.#usage = { ...this.#usage, attempts: [...this.#usage.attempts, usage] };
     } else if (this.mayBeCharged(failure)) {
       this.addUnanswered();
     }
+  }
+
+  #usageIn(answer: unknown): CallUsage | undefined {
+    return usageOfBody(this.#given.operation.shape, answer);
   }
 
   /** The provider may have generated the whole answer that it did not send. */
@@ -62,7 +63,7 @@ export class EarlierAttempts {
     this.#toolNanos += plan.tools.nanos;
   }
 
-  /** Another attempt may cost as much as the unanswered one: the hold must cover both, within what the client allows. */
+  /** Another attempt may cost as much as the one that is charged: the hold must cover both, within what the client allows. */
   async coverAnother(): Promise<boolean> {
     const { plan, admitted, caller } = this.#given;
     const outputTokens = outputCap(plan, admitted);

@@ -343,6 +343,30 @@ describe('an attempt that failed is charged as an upper bound if the provider ma
     expect(await lastRun()).toMatchObject({ output_tokens: 100, marks: ['usage_estimated'] });
   });
 
+  test.each([
+    [500, 'openai_compatible'],
+    [429, 'openai'],
+  ] as const)('nor after an error that reports usage, which used the hold: %i', async (status, kind) => {
+    gateway.connections = [connectionTo(url, kind, { name: 'tested' })];
+    const body = JSON.stringify({ error: {}, usage: { prompt_tokens: 20, completion_tokens: 100 } });
+    let attempts = 0;
+    respond = (_, response) => {
+      attempts += 1;
+      response.writeHead(status, { 'content-type': 'application/json', 'retry-after': '0' }).end(body);
+    };
+    const response = await fetch(`${gateway.url}/compat/tested/v1/chat/completions`, {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${gateway.key}`,
+        'content-type': 'application/json',
+        'x-svc-max-cost-usd': '0.0015',
+      },
+      body: JSON.stringify({ model: 'gpt-test', max_tokens: 100, messages }),
+    });
+    expect([response.status, await response.text(), attempts]).toEqual([status, body, 1]);
+    expect(await lastRun()).toMatchObject({ input_tokens: 20, output_tokens: 100, marks: [] });
+  });
+
   test('usage that the error reports is charged instead', async () => {
     gateway.connections = [connectionTo(url, 'openai_compatible', { name: 'tested' })];
     const body = JSON.stringify({ error: {}, usage: { prompt_tokens: 7, completion_tokens: 2 } });

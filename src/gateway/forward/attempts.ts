@@ -25,7 +25,7 @@ export interface ForwardedCall {
   bodyFor(connection: Connection): Buffer | undefined;
   /** Called before each attempt. */
   onAttempt?(connection: Connection): void;
-  /** Returns true if the provider may charge for a response that is an error, and does not say how much. */
+  /** Returns true if the provider may charge for a response that is an error. */
   mayBeCharged?(failure: FailedAttempt): boolean;
   /** Called with each response that is not passed on: it may report usage. */
   onDiscarded?(failure: FailedAttempt): void;
