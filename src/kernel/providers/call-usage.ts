@@ -171,34 +171,41 @@ interface NamedCounts {
   readonly output: unknown;
 }
 
-/** Chats and responses name their counts differently, and some providers send the names of the other. */
+/** Chats and responses name their counts differently. Some providers send the names of the other, or both, of which one is 0. */
 function namedCounts(fields: Fields): NamedCounts {
-  const { prompt_tokens: prompt, completion_tokens: completion, total_tokens: total } = fields;
   return {
-    input: prompt ?? fields.input_tokens,
-    output: completion ?? fields.output_tokens ?? total,
+    input: largerCount(fields.prompt_tokens, fields.input_tokens),
+    output: largerCount(fields.completion_tokens, fields.output_tokens) ?? fields.total_tokens,
   };
 }
 
+function largerCount(one: unknown, other: unknown): unknown {
+  return isCount(other) && countOf(other) > countOf(one) ? other : (one ?? other);
+}
+
 function tokenUsage(usage: Fields, counts: NamedCounts): CallUsage {
-  const input = fieldsOf(usage.prompt_tokens_details ?? usage.input_tokens_details);
-  const output = fieldsOf(usage.completion_tokens_details ?? usage.output_tokens_details);
+  const input = detailsOf(usage.prompt_tokens_details, usage.input_tokens_details);
+  const output = detailsOf(usage.completion_tokens_details, usage.output_tokens_details);
   const inputTokens = countOf(counts.input);
-  const named = usage.completion_tokens ?? usage.output_tokens;
-  const completion = countOf(named);
-  const reasoning = countOf(output.reasoning_tokens);
+  const completion = countOf(largerCount(usage.completion_tokens, usage.output_tokens));
+  const reasoning = output('reasoning_tokens');
   // Some leave reasoning out of the output: it is only in the total, or in a detail that is larger than the output.
   const generated = reasoning > completion ? completion + reasoning : completion;
   return {
     ...noUsage,
     inputTokens,
-    cachedInputTokens: countOf(input.cached_tokens),
-    cacheWriteTokens: countOf(input.cache_write_tokens),
+    cachedInputTokens: input('cached_tokens'),
+    cacheWriteTokens: input('cache_write_tokens'),
     outputTokens: Math.max(generated, countOf(usage.total_tokens) - inputTokens),
-    audioInputTokens: countOf(input.audio_tokens),
-    audioOutputTokens: countOf(output.audio_tokens),
+    audioInputTokens: input('audio_tokens'),
+    audioOutputTokens: output('audio_tokens'),
     serverTools: toolCounts(fieldsOf(usage.server_tool_use)),
   };
+}
+
+/** Returns a function that finds a count in the details, under either of their names. */
+function detailsOf(one: unknown, other: unknown): (name: string) => number {
+  return (name) => countOf(largerCount(fieldsOf(one)[name], fieldsOf(other)[name]));
 }
 
 interface MessagesTokens {

@@ -171,6 +171,26 @@ test.each<[string, Shape, object, [number, number]]>([
   ],
   ['a larger total', 'responses', { input_tokens: 20, output_tokens: 3, total_tokens: 100 }, [20, 80]],
   [
+    'both names, of which one is 0',
+    'responses',
+    {
+      prompt_tokens: 0,
+      completion_tokens: 0,
+      total_tokens: 0,
+      completion_tokens_details: { reasoning_tokens: 0 },
+      input_tokens: 20,
+      output_tokens: 3,
+      output_tokens_details: { reasoning_tokens: 50 },
+    },
+    [20, 53],
+  ],
+  [
+    'both names, of which the other is 0',
+    'chat',
+    { prompt_tokens: 20, input_tokens: 0, completion_tokens: 3 },
+    [20, 3],
+  ],
+  [
     'cache writes by their lifetime alone',
     'messages',
     {
