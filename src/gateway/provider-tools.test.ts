@@ -210,7 +210,10 @@ describe('a tool with a price', () => {
   test('of Responses is held up to max_tool_calls also if the settings allow fewer', async () => {
     answerWith(answer);
     const response = await call('responses', { model: 'gpt-tools', tools, max_tool_calls: 25 });
-    expect(Number(response.headers.get('x-svc-held-usd'))).toBeCloseTo(25 * 0.03 + 26 * passUsd + outputUsd, 6);
+    expect(Number(response.headers.get('x-svc-held-usd'))).toBeCloseTo(
+      25 * 0.03 + 26 * passUsd + outputUsd,
+      6,
+    );
     await lastRun();
   });
 
