@@ -324,9 +324,13 @@ export class CallInProgress implements OngoingCall {
     const { choices, includesUsage } = plan.call;
     const open = createOpenStream({ shape, choices, includesUsage, mayTruncate: coverage !== undefined });
     this.#context.metrics.streamOpened();
-    const outcomeOf = (end: StreamEnd, isBehind: boolean) =>
-      streamOutcome(end, usage, isReadable && !isBehind && plan.showsOutput && !usage.isReasoningHidden);
-    const isReadable = !response.isEncoded;
+    const outcomeOf = (end: StreamEnd, isBehind: boolean) => {
+      if (response.isEncoded || response.body.isUndecodable) {
+        usage.markUnread();
+      }
+      const isSeen = !usage.isUnread && !usage.isReasoningHidden;
+      return streamOutcome(end, usage, isSeen && !isBehind && plan.showsOutput);
+    };
     const dropUsageChunk = addsUsageChunk(plan.call);
     const relay = relayStream({
       source: response.body,

@@ -1,7 +1,7 @@
 /** A lenient provider with a bill of its own: what it has sent or reported is charged in full. */
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { gzipSync } from 'node:zlib';
+import { deflateRawSync, deflateSync, gzipSync } from 'node:zlib';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { eventually } from '../../test/support/eventually.ts';
 import {
@@ -414,6 +414,49 @@ describe('a response with an encoding', () => {
       body: JSON.stringify({ model: 'gpt-test', max_tokens: 2_000, messages, ...more }),
     }).then((response) => response.arrayBuffer().catch(() => undefined));
     expect(await lastRun()).toMatchObject({ output_tokens: 2_000, marks: ['usage_estimated'] });
+  });
+});
+
+describe('a stream of which a part cannot be read is charged as its maximum', () => {
+  const words = ' the'.repeat(2_000);
+  const answer = `${events(chunk(words), usageChunk(20, 2_000))}data: [DONE]\n\n`;
+  const padding = `:${'x'.repeat(34_000_000)}\n`;
+  const reported = events(
+    { type: 'message_start', message: { usage: { input_tokens: 5, output_tokens: 1 } } },
+    { type: 'message_delta', usage: { output_tokens: 1 } },
+  );
+  const started = `${events(chunk('a'), usageChunk(20, 1))}data: [DONE]\n\n`;
+
+  test.each<[string, (more: object) => Promise<string>, string | undefined, () => string | Buffer]>([
+    ['an event is too long', chat, undefined, () => padding + answer],
+    ['an event after the usage is too long', claude, undefined, () => reported + padding + answer],
+    ['it is not encoded', chat, 'gzip', () => answer],
+    ['it has another encoding', chat, 'deflate', () => deflateRawSync(answer)],
+    ['the rest is not encoded', chat, 'gzip', () => Buffer.concat([gzipSync(started), Buffer.from(answer)])],
+    [
+      'more follows the encoded data',
+      chat,
+      'deflate',
+      () => Buffer.concat([deflateSync(started), deflateSync(answer)]),
+    ],
+  ])('%s', async (_, send, encoding, body) => {
+    respond = (_, response) =>
+      response
+        .writeHead(200, { ...eventStream, ...(encoding !== undefined && { 'content-encoding': encoding }) })
+        .end(body());
+    await send({ stream: true, max_tokens: 2_000 });
+    expect(await lastRun()).toMatchObject({ output_tokens: 2_000, marks: ['usage_estimated'] });
+  });
+
+  test('but what was received of an encoded stream before it broke off is read', async () => {
+    const encoded = gzipSync(events(chunk(words), chunk('a')));
+    respond = (_, response) => {
+      response.writeHead(200, { ...eventStream, 'content-encoding': 'gzip' });
+      response.write(encoded.subarray(0, encoded.length - 8), () => response.destroy());
+    };
+    expect(await chat({ stream: true, max_tokens: 10_000 })).toContain(words);
+    const run = await lastRun();
+    expect(run?.output_tokens).toBeGreaterThanOrEqual(2_000);
   });
 });
 

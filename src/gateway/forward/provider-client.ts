@@ -1,5 +1,4 @@
 /** Sends requests to providers: pooled connections, only to allowed addresses, with the timeouts of each connection. */
-import type { Transform } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import { Agent, type Dispatcher, errors } from 'undici';
 import { type Connection, urlBelow } from '../../capabilities/integration/connections/index.ts';
@@ -10,7 +9,7 @@ import {
   type LookupOptions,
 } from '../../platform/outbound/checked-lookup.ts';
 import type { Cancellation } from './cancellation.ts';
-import { type BodySource, decodedBody, ReceivedBody } from './response-body.ts';
+import { type BodySource, type Decoder, decodedBody, ReceivedBody } from './response-body.ts';
 
 export interface ProviderRequest {
   readonly connection: Connection;
@@ -240,7 +239,7 @@ const encodingsMax = 3;
  * The gateway requests no compression; a provider that compresses nevertheless is decoded, also twice. Returns the decoders in the order in
  * which they apply; undefined if one is not known. Each decodes at the pace of its reader, which bounds the size.
  */
-function decodersOf(encoding: string | string[]): readonly Transform[] | undefined {
+function decodersOf(encoding: string | string[]): readonly Decoder[] | undefined {
   const names = String(encoding)
     .split(',')
     .map((name) => name.trim().toLowerCase())
@@ -248,10 +247,10 @@ function decodersOf(encoding: string | string[]): readonly Transform[] | undefin
   const creators = names.reverse().map((name) => decoders.get(name));
   return names.length > encodingsMax || creators.includes(undefined)
     ? undefined
-    : creators.map((create) => (create as () => Transform)());
+    : creators.map((create) => (create as () => Decoder)());
 }
 
-const decoders: ReadonlyMap<string, () => Transform> = new Map([
+const decoders: ReadonlyMap<string, () => Decoder> = new Map([
   ['gzip', () => createGunzip()],
   ['x-gzip', () => createGunzip()],
   ['deflate', () => createInflate()],

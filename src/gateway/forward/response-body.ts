@@ -1,5 +1,6 @@
 /** The body of a provider's response, passed on chunk by chunk without a Node stream, which would cost more than the rest of a chunk. */
 import type { Transform } from 'node:stream';
+import type { Gunzip } from 'node:zlib';
 
 /** Receives the chunks of a body, and then one of `end` and `broken`, once. */
 export interface BodySink {
@@ -15,6 +16,8 @@ export interface BodySource {
   pause(): void;
   resume(): void;
   readonly isPaused: boolean;
+  /** True if bytes were received that could not be decoded. */
+  readonly isUndecodable: boolean;
   /** Closes the connection, if the body has not ended. */
   destroy(): void;
 }
@@ -31,6 +34,7 @@ const unreadBytesMax = 65_536;
 
 /** A body as it is received. Chunks that arrive before `read` are kept. */
 export class ReceivedBody implements BodySource {
+  readonly isUndecodable = false;
   readonly #control: BodyControl;
   #sink: BodySink | undefined;
   #unread: Buffer[] | undefined;
@@ -138,15 +142,23 @@ export function receivedBody(bytes: Buffer, isWhole: boolean): BodySource {
     pause: () => undefined,
     resume: () => undefined,
     isPaused: false,
+    isUndecodable: false,
     destroy: () => undefined,
   };
 }
 
-/** Returns the body without its compression. */
-export function decodedBody(source: BodySource, decoder: Transform): BodySource {
+/** A decoder of `node:zlib`. */
+export type Decoder = Transform & Pick<Gunzip, 'bytesWritten' | 'flush'>;
+
+/** Returns the body without its compression. It ends once both the compressed data and the body have ended. */
+export function decodedBody(source: BodySource, decoder: Decoder): BodySource {
   decoder.pause();
   decoder.on('drain', () => source.resume());
+  let givenBytes = 0;
+  let isSourceEnded = false;
+  let isDecoded = false;
   let isDone = false;
+  let hasFailed = false;
   return {
     read(sink) {
       const broken = () => {
@@ -156,21 +168,47 @@ export function decodedBody(source: BodySource, decoder: Transform): BodySource 
           sink.broken();
         }
       };
+      const endIfComplete = () => {
+        if (isSourceEnded && isDecoded && !isDone) {
+          isDone = true;
+          sink.end();
+        }
+      };
       decoder.on('data', (chunk: Buffer) => sink.data(chunk));
       decoder.once('end', () => {
-        isDone = true;
-        sink.end();
+        isDecoded = true;
+        source.resume();
+        endIfComplete();
       });
-      decoder.on('error', broken);
-      decoder.once('close', broken);
+      decoder.on('error', () => {
+        hasFailed = true;
+        broken();
+      });
+      decoder.once('close', () => {
+        if (!isDecoded) {
+          broken();
+        }
+      });
       source.read({
         data(chunk) {
-          if (!decoder.destroyed && !decoder.write(chunk)) {
+          givenBytes += chunk.length;
+          if (!isDecoded && !decoder.destroyed && !decoder.write(chunk)) {
             source.pause();
           }
         },
-        end: () => decoder.end(),
-        broken: () => decoder.destroy(),
+        end() {
+          isSourceEnded = true;
+          decoder.end();
+          endIfComplete();
+        },
+        broken() {
+          if (isDecoded || decoder.destroyed) {
+            broken();
+          } else {
+            // What was received is decoded first.
+            decoder.flush(() => decoder.destroy());
+          }
+        },
       });
       decoder.resume();
     },
@@ -178,6 +216,10 @@ export function decodedBody(source: BodySource, decoder: Transform): BodySource 
     resume: () => decoder.resume(),
     get isPaused() {
       return decoder.isPaused();
+    },
+    get isUndecodable() {
+      // The decoder ignores what follows the end of the compressed data.
+      return hasFailed || source.isUndecodable || (isDecoded && givenBytes > decoder.bytesWritten);
     },
     destroy() {
       decoder.destroy();

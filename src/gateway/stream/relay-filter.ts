@@ -96,6 +96,7 @@ export function createRelayFilter({
         }
       }
       if (reader.isOverlong) {
+        usage.markUnread();
         kept.push(reader.rest());
       }
       if (!isPassing) {

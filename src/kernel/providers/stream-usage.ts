@@ -32,6 +32,8 @@ export interface StreamUsage {
   read(event: Fields): boolean;
   /** Adds output of an event that repeats one that was read, with another text. */
   addOutput(bound: number): void;
+  /** Notes that a part of the response could not be read: it may have any output, and a larger usage. */
+  markUnread(): void;
   /** The usage that was reported; undefined if none was. Before the end it may be a part. */
   usage(): CallUsage | undefined;
   /** Calls of tools that were seen, and that `usage` may not report yet. */
@@ -40,6 +42,8 @@ export interface StreamUsage {
   readonly toolCalls: ServerTools;
   /** True if the usage is that of the whole response. */
   readonly isFinal: boolean;
+  /** True if a part of the response could not be read. */
+  readonly isUnread: boolean;
   /** True if the provider has ended the response with an error. */
   readonly hasFailed: boolean;
   /** The provider's id of the response; undefined if it sent none yet. */
@@ -88,6 +92,7 @@ export function dataOf({ data }: Pick<SseEvent, 'data'>): Fields {
 abstract class StreamReader implements StreamUsage {
   serverTools: ServerTools = {};
   toolCalls: ServerTools = {};
+  isUnread = false;
   hasFailed = false;
   responseId: string | undefined;
   servedModel: string | undefined;
@@ -108,6 +113,10 @@ abstract class StreamReader implements StreamUsage {
     this.#bound += bound;
   }
 
+  markUnread(): void {
+    this.isUnread = true;
+  }
+
   get outputBound(): number {
     return Math.ceil(this.#bound);
   }
@@ -125,9 +134,9 @@ abstract class StreamReader implements StreamUsage {
     this.#reportedBound = this.#bound;
   }
 
-  /** True if no output was received since usage was reported: usage before more output is not that of the whole response. */
+  /** True if nothing followed the reported usage: usage before more output is not that of the whole response. */
   protected get isReportCurrent(): boolean {
-    return this.#bound === this.#reportedBound;
+    return !this.isUnread && this.#bound === this.#reportedBound;
   }
 
   protected addCall(item: unknown): void {
