@@ -255,6 +255,22 @@ describe('usage is read from events, whatever the request and the content type s
   });
 });
 
+describe('usage is read after a byte order mark', () => {
+  const { usage } = usageChunk(20, 30);
+  const answer = { choices: [{ message: { content: 'hi' } }], usage };
+
+  test.each([
+    ['text/event-stream', { stream: true }, events({ ...chunk('hi'), usage })],
+    ['application/json', {}, events({ ...chunk('hi'), usage })],
+    ['application/json', {}, JSON.stringify(answer)],
+  ])('%s', async (type, more, body) => {
+    const end = body.startsWith('data') ? 'data: [DONE]\n\n' : '';
+    respond = (_, response) => response.setHeader('content-type', type).end(`\ufeff${body}${end}`);
+    await chat(more);
+    expect(await lastRun()).toMatchObject({ input_tokens: 20, output_tokens: 30, marks: [] });
+  });
+});
+
 test('tokens of an advisor, which the other counts leave out, are charged', async () => {
   const usage = {
     input_tokens: 10,

@@ -9,7 +9,7 @@ import {
 } from '../../kernel/providers/call-usage.ts';
 import { type Fields, fieldsOf } from '../../kernel/providers/fields.ts';
 import { callsIn } from '../../kernel/providers/server-tools.ts';
-import { eventOf } from '../../kernel/providers/sse-reader.ts';
+import { eventOf, withoutMark } from '../../kernel/providers/sse-reader.ts';
 import { boundOfText, createStreamUsage, dataOf } from '../../kernel/providers/stream-usage.ts';
 import { bytesOf } from '../usage/output-bound.ts';
 
@@ -72,7 +72,7 @@ function outputIn(shape: Shape, { choices, output, content }: Fields): unknown {
 
 export function parsed(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return JSON.parse(withoutMark(text));
   } catch {
     return undefined;
   }

@@ -117,11 +117,16 @@ export class SseReader<Bytes extends Uint8Array> {
   }
 }
 
+/** Returns a text without the byte order mark that it may start with. */
+export function withoutMark(text: string): string {
+  return text.startsWith('\ufeff') ? text.slice(1) : text;
+}
+
 /** `text`: the bytes as text. */
 export function eventOf<Bytes extends Uint8Array>(raw: Bytes, text: string): SseEvent<Bytes> {
   let type = '';
   let data: string | undefined;
-  for (const line of text.split(/\r\n|\r|\n/)) {
+  for (const line of withoutMark(text).split(/\r\n|\r|\n/)) {
     if (line.startsWith('{')) {
       // A line of JSON without the name of a field, which clients may ignore. It may have usage and output.
       data = data === undefined ? line : `${data}\n${line}`;
