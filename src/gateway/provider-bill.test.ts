@@ -154,6 +154,21 @@ describe('output of a stream that has another form is charged too, if there is n
       events(created, { type: 'response.x', delta: { text: words } }),
     ],
     ['the start of a message', claude, events(start)],
+    ['chunks of a chat, for a response', responses, events(chunk(words))],
+    ['chunks of a chat, for a message', claude, events(chunk(words))],
+    [
+      'a call of a function without deltas, after a text',
+      responses,
+      events(
+        { type: 'response.output_text.delta', output_index: 0, delta: 'a' },
+        {
+          type: 'response.output_item.done',
+          output_index: 1,
+          item: { type: 'function_call', name: 'x', arguments: words },
+        },
+        { type: 'response.completed', response: { output: [] } },
+      ),
+    ],
   ])('%s', async (_, send, body) => {
     respond = (_, response) => response.writeHead(200, eventStream).end(body);
     await send({ stream: true, max_tokens: 4_000, ...(send === responses && { max_output_tokens: 4_000 }) });
@@ -269,6 +284,28 @@ describe('usage is read after a byte order mark', () => {
     await chat(more);
     expect(await lastRun()).toMatchObject({ input_tokens: 20, output_tokens: 30, marks: [] });
   });
+});
+
+test('usage is read from the last event, whatever its type is', async () => {
+  const start = { type: 'message_start', message: { usage: { input_tokens: 5, output_tokens: 1 } } };
+  respond = (_, response) =>
+    response
+      .writeHead(200, eventStream)
+      .end(
+        events(
+          start,
+          { type: 'message_delta', usage: { output_tokens: 1 } },
+          { type: 'message_stop', usage: { output_tokens: 90 } },
+        ),
+      );
+  await claude({ stream: true });
+  expect(await lastRun()).toMatchObject({ input_tokens: 5, output_tokens: 90, marks: [] });
+  gateway.world.clock.advanceSeconds(1);
+  const usage = { input_tokens: 40, output_tokens: 80 };
+  respond = (_, response) =>
+    response.writeHead(200, eventStream).end(events({ type: 'response.done', response: { usage } }));
+  await responses({ stream: true });
+  expect(await lastRun()).toMatchObject({ input_tokens: 40, output_tokens: 80, marks: [] });
 });
 
 test('tokens of an advisor, which the other counts leave out, are charged', async () => {

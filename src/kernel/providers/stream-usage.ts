@@ -214,8 +214,8 @@ const responsesEnds = new Set(['response.completed', 'response.incomplete', 'res
 
 class ResponsesStream extends StreamReader {
   #usage: CallUsage | undefined;
-  /** False while the stream shows its output only as a whole, if at all. */
-  #hasDeltas = false;
+  /** Positions of the items that deltas show; the others are shown as a whole. Undefined of deltas that name none. */
+  readonly #streamed = new Set<unknown>();
 
   read(event: Fields): boolean {
     const { type } = event;
@@ -223,35 +223,44 @@ class ResponsesStream extends StreamReader {
       this.readResponse(fieldsOf(event.response));
     }
     this.hasFailed ||= type === 'response.failed' || type === 'error';
-    if (typeof type === 'string' && responsesEnds.has(type)) {
-      this.toolCalls = mostCalls(this.toolCalls, callsIn(fieldsOf(event.response).output));
+    const isEnd = typeof type === 'string' && responsesEnds.has(type);
+    if (isEnd || fieldsOf(event.response).usage != null) {
+      const { output } = fieldsOf(event.response);
+      this.toolCalls = mostCalls(this.toolCalls, callsIn(output));
       const reported = usageOfBody('responses', event.response);
-      if (reported === undefined && !this.#hasDeltas) {
-        this.#addWhole(fieldsOf(event.response).output);
-      } else if (reported !== undefined) {
+      if (reported === undefined) {
+        this.#addWhole(Array.isArray(output) ? output.filter((_, at) => !this.#isStreamed(at)) : []);
+      } else {
         this.#usage = withServerTools(largerUsage(reported, this.#usage), this.serverTools);
         this.markReported();
       }
     } else if (event.delta != null) {
-      this.#hasDeltas = true;
+      this.#streamed.add(event.output_index);
       this.addOutput(boundOfText(event.delta, this.boundOf));
     } else if (type === 'response.output_item.done') {
-      if (!this.#hasDeltas) {
+      if (!this.#isStreamed(event.output_index)) {
         this.#addWhole([event.item]);
       }
       this.addCall(event.item);
       if (isSearch(event.item)) {
         this.addSearch();
       }
-    } else if (event.response === undefined && !this.#hasDeltas) {
+    } else if (type === undefined) {
+      // Of another format.
+      this.addOutput(boundOfText(event, this.boundOf));
+    } else if (event.response === undefined && !this.#isStreamed(event.output_index)) {
       this.addOutput(boundOfText(event.text ?? event.part, this.boundOf));
     }
     return false;
   }
 
+  #isStreamed(position: unknown): boolean {
+    return this.#streamed.has(position) || this.#streamed.has(undefined);
+  }
+
   /** Results of tools are no output of the model. */
-  #addWhole(items: unknown): void {
-    for (const item of Array.isArray(items) ? items : []) {
+  #addWhole(items: readonly unknown[]): void {
+    for (const item of items) {
       if (calledTool(fieldsOf(item)) === undefined) {
         this.addOutput(boundOfText(item, this.boundOf));
       }
@@ -283,6 +292,7 @@ class MessagesStream extends StreamReader {
         break;
       }
       case 'message_delta':
+      case 'message_stop':
         this.#readUsage(event.usage);
         if (isCount(fieldsOf(event.usage).output_tokens)) {
           this.#hasOutput = true;
@@ -303,6 +313,10 @@ class MessagesStream extends StreamReader {
         break;
       case 'error':
         this.hasFailed = true;
+        break;
+      case undefined:
+        // Of another format.
+        this.addOutput(boundOfText(event, this.boundOf));
         break;
     }
     return false;
