@@ -277,15 +277,14 @@ export class CallInProgress implements OngoingCall {
     // A redirect is not followed, and nothing was generated for it.
     const isAccepted = status < 300 || mayHaveWorked(connection.kind, response, parsed(text));
     const received = receivedOf(operation.shape, text, plan.call.choices);
+    // An answer that breaks off was generated completely before, and one that is an error was lost. One without output may be generated later.
+    const showsAnswer =
+      isWhole && plan.showsOutput && !response.isEncoded && status < 300 && received.outputBytes > 0;
     const settled = await this.settle({
       status: status < 300 && isWhole ? 'succeeded' : this.#hasLeft ? 'cancelled' : 'failed',
       usage: received.usage,
       isFinal: received.isFinal,
-      // An answer that breaks off was generated completely before, and one that is an error was lost.
-      outputBound:
-        isWhole && plan.showsOutput && !response.isEncoded && status < 300
-          ? bytes.length
-          : Number.POSITIVE_INFINITY,
+      outputBound: showsAnswer ? bytes.length : Number.POSITIVE_INFINITY,
       receivedBytes: received.outputBytes,
       toolCalls: received.toolCalls,
       isAccepted,

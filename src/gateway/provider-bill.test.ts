@@ -513,6 +513,20 @@ describe('a stream of which a part cannot be read is charged as its maximum', ()
   });
 });
 
+describe('a response without output and usage is charged as its maximum, because the answer may have been lost', () => {
+  test.each([
+    ['an empty body', 200, ''],
+    ['no content', 204, ''],
+    ['an answer that is generated later', 202, JSON.stringify({ request_id: 'x' })],
+    ['a part of the body', 206, '{'],
+    ['no choices', 200, JSON.stringify({ choices: [] })],
+  ])('%s', async (_, status, body) => {
+    respond = (_, response) => response.writeHead(status, { 'content-type': 'application/json' }).end(body);
+    await chat({ max_tokens: 2_000 });
+    expect(await lastRun()).toMatchObject({ output_tokens: 2_000, marks: ['usage_estimated'] });
+  });
+});
+
 describe('the key of the provider is removed', () => {
   const echo = JSON.stringify({ error: { message: `bad header: Bearer ${providerKey}` } });
   const post = (path: string, body: object) =>
