@@ -201,7 +201,8 @@ export function createGateway(deps: GatewayDependencies): Gateway {
       const reading = context.work.run(orgId, readCall(operation.shape, body, memory, operation.deployment));
       const call = reading instanceof Promise ? await reading : reading;
       subject = { model: call.model, ...headers.attribution };
-      if (operation.shape === 'responses') {
+      // Providers may know this member in every format.
+      if (call.body.previous_response_id != null) {
         await storedResponses.requireOwnPrevious(caller, call.body);
       }
       const { idempotencyKey } = headers;

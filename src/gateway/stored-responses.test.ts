@@ -70,6 +70,25 @@ const uses = [
   ],
 ] as const;
 
+test.each([
+  ['/openai/v1/chat/completions', 'gpt-test'],
+  ['/anthropic/v1/messages', 'claude-test'],
+])('a response of another member cannot be continued in another format: %s', async (path, model) => {
+  const id = await create('anna');
+  gateway.provider.requests.length = 0;
+  const messages = [{ role: 'user', content: 'hello' }];
+  const response = await fetch(gateway.url + path, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${keys.ben}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ model, messages, max_tokens: 10, previous_response_id: id }),
+  });
+  expect([response.status, await response.text()]).toEqual([
+    400,
+    expect.stringContaining('The previous response was not found.'),
+  ]);
+  expect(gateway.provider.requests).toEqual([]);
+});
+
 describe.each(uses)('a response is %s', (_, use, status, code) => {
   test.each(['plain', 'streamed'])('by the keys of its member and by admins only: %s', async (how) => {
     const id = await create('anna', { stream: how === 'streamed' });
