@@ -10,11 +10,11 @@ import {
   ConnectionKeyUnavailable,
   type Connections,
 } from '../../capabilities/integration/connections/index.ts';
-import type { Cancellation } from './cancellation.ts';
+import { Cancellation } from './cancellation.ts';
 import { type KeyRedaction, keyRedaction } from './key-redaction.ts';
 import { type ProviderClient, type ProviderResponse, ProviderUnreachable } from './provider-client.ts';
 import { requestHeaders } from './provider-headers.ts';
-import { readAll } from './read-all.ts';
+import { type ReadBody, readAll } from './read-all.ts';
 import { receivedBody } from './response-body.ts';
 
 export interface ForwardedCall {
@@ -80,6 +80,8 @@ const retryAfterMsMax = 10_000;
 const backoffMs = 250;
 /** A failed response is read, so that its connection can be reused and its usage is not lost. */
 const discardedBytesMax = 1_048_576;
+/** The hold of a call has time for a few of these. */
+const discardedMsMax = 10_000;
 
 export async function attemptCall(
   deps: AttemptDependencies,
@@ -103,7 +105,7 @@ export async function attemptCall(
     }
     if (last.kind === 'response') {
       const { connection: failed, response } = last;
-      const { bytes, isWhole } = await readAll(response.body, discardedBytesMax);
+      const { bytes, isWhole } = await readDiscarded(response);
       const failure = { connection: failed, response, bytes };
       if (call.mayBeCharged?.(failure) === true && (await call.coverAnother?.()) === false) {
         return { ...last, response: { ...response, body: receivedBody(bytes, isWhole) } };
@@ -141,7 +143,7 @@ async function attemptOnce(
     let response = await send(key);
     const previous = isKeyRejected(response.status) ? connection.previousApiKey() : undefined;
     if (previous !== undefined) {
-      await readAll(response.body, discardedBytesMax);
+      await readDiscarded(response);
       key = previous;
       response = await send(key);
     }
@@ -174,6 +176,14 @@ async function attemptOnce(
     }
     return { kind: 'unreachable', isTimeout, mayBeCharged, attempts };
   }
+}
+
+async function readDiscarded({ body }: ProviderResponse): Promise<ReadBody> {
+  const late = new Cancellation();
+  const timer = setTimeout(() => late.cancel(), discardedMsMax);
+  const read = await readAll(body, discardedBytesMax, late);
+  clearTimeout(timer);
+  return read;
 }
 
 function reasonOf(error: Error, isTimeout: boolean): Exclude<AttemptFailure['reason'], 'status'> {
