@@ -208,6 +208,15 @@ describe('refuse', () => {
     });
   });
 
+  test('a message with the type of a result is refused, because a provider may read its content', async () => {
+    const input = [{ ...user({ type: 'input_file', file_id: 'file_1' })[0], type: 'web_search_call' }];
+    const response = await call('responses', { input });
+    expect((await response.json()).error).toMatchObject({
+      code: 'unseen_input',
+      details: { field: 'input[0]' },
+    });
+  });
+
   test('also for a model of the routing policy', async () => {
     const policy = {
       candidates: ['gpt-seen'],

@@ -171,7 +171,8 @@ class InputReader {
           : type === undefined && untyped !== undefined && 'role' in fields
             ? untyped
             : undefined;
-      if (toolResultTypes.has(type)) {
+      // One with a role may be read as a message, whose content is input of the request.
+      if (toolResultTypes.has(type) && !('role' in fields)) {
         this.#tally.ofTool(() => this.#readPart(part, table));
       } else {
         this.#readPart(part, table);
