@@ -32,6 +32,7 @@ const notForwarded = new Set([
   'openai-project',
   // It belongs to the caller. At the provider all callers share an account, and could get the responses of others.
   'idempotency-key',
+  'x-idempotency-key',
 ]);
 
 /** They make servers and proxies behind the connection take a request for another one, or send it elsewhere, or more than once. */

@@ -120,7 +120,8 @@ function ownUsage(
   bounds: CallBounds,
 ): OwnUsage {
   const { serverTools: held = {} } = bounds;
-  if (usage !== undefined && isFinal) {
+  // No answer costs nothing: a usage of 0 for output that was received is taken for none.
+  if (usage !== undefined && isFinal && (receivedBytes === 0 || hasTokens(usage))) {
     return { usage: withServerTools(usage, held), isEstimated: false };
   }
   if (!isAccepted) {
@@ -143,6 +144,10 @@ function ownUsage(
     },
     isEstimated: true,
   };
+}
+
+function hasTokens({ inputTokens, outputTokens }: CallUsage): boolean {
+  return inputTokens > 0 || outputTokens > 0;
 }
 
 /**

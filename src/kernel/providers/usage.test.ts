@@ -349,6 +349,15 @@ test('without a report the usage is an upper bound of what was received, and mar
   expect(long.fields.output_tokens).toBe(1_000);
 });
 
+test('a usage of 0 for output that was received is taken for none, and for a response without output it is not', () => {
+  const final = { ...received, status: 'succeeded', usage: noUsage, isFinal: true } as const;
+  const answered = settledUsage({ ...final, receivedBytes: 100 }, bounds, none);
+  expect(answered.fields).toMatchObject({ input_tokens: 500, output_tokens: 612 });
+  expect(answered.marks).toEqual(['usage_estimated']);
+  const empty = settledUsage(final, bounds, none);
+  expect([empty.isFree, empty.marks]).toEqual([true, []]);
+});
+
 test('a call that the provider did not accept is free, except for attempts that reported usage', () => {
   const free = settledUsage({ status: 'failed', ...received, isAccepted: false }, bounds, none);
   expect([free.isFree, free.fields.input_tokens]).toEqual([true, 0]);
