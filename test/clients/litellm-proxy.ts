@@ -47,7 +47,9 @@ export async function startProxy(program: string, options: ProxyOptions): Promis
   const port = await freePort();
   const log = await open(join(directory, 'log'), 'a');
   const args = ['--config', config, '--host', '127.0.0.1', '--port', String(port)];
-  const child = spawn(program, [...args, '--num_workers', String(options.workers ?? 1)], {
+  // On a busy machine workers that start together are not ready within the five seconds that are the default.
+  args.push('--num_workers', String(options.workers ?? 1), '--timeout_worker_healthcheck', '600');
+  const child = spawn(program, args, {
     cwd: directory,
     env: {
       PATH: process.env.PATH ?? '',
@@ -56,6 +58,7 @@ export async function startProxy(program: string, options: ProxyOptions): Promis
       PURSER_URL: options.purserUrl,
       PURSER_KEY: options.purserKey,
       PURSER_FAIL_MODE: options.failMode ?? 'closed',
+      PURSER_TIMEOUT_SECONDS: '60',
       PURSER_DEFAULT_MAX_OUTPUT_TOKENS: String(options.defaultMaxOutputTokens ?? 1_000),
     },
     stdio: ['ignore', log.fd, log.fd],

@@ -83,6 +83,7 @@ async function emit(
   );
   const provider = new NodeTracerProvider({
     resource: resourceFromAttributes({ 'service.name': `emitter-${number}` }),
+    forceFlushTimeoutMillis: 600_000,
     spanProcessors: [
       new BatchSpanProcessor(exporter, { maxQueueSize: queueMax, exportTimeoutMillis: 120_000 }),
     ],
