@@ -527,6 +527,23 @@ describe('a response without output and usage is charged as its maximum, because
   });
 });
 
+test.each([
+  ['plain', 'application/json', false],
+  ['streamed', 'text/event-stream', true],
+])('an answer with a usage of 0 is charged as an upper bound: %s', async (_, type, stream) => {
+  const text = 'the '.repeat(1_000);
+  const usage = { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 };
+  const plain = JSON.stringify({ choices: [{ message: { role: 'assistant', content: text } }], usage });
+  const streamed = `${events(chunk(text), { choices: [], usage })}data: [DONE]\n\n`;
+  respond = (_request, response) =>
+    response.writeHead(200, { 'content-type': type }).end(stream ? streamed : plain);
+  await chat({ stream, max_tokens: 2_000 });
+  const run = await lastRun();
+  expect(run?.marks).toEqual(['usage_estimated']);
+  expect(run?.input_tokens).toBeGreaterThan(0);
+  expect(run?.output_tokens).toBeGreaterThanOrEqual(1_000);
+});
+
 describe('the key of the provider is removed', () => {
   const echo = JSON.stringify({ error: { message: `bad header: Bearer ${providerKey}` } });
   const post = (path: string, body: object) =>

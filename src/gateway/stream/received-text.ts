@@ -1,6 +1,7 @@
 /** Reads the usage of a response that was received as a whole: JSON, or the events of a stream that was not announced as one. */
 import {
   type CallUsage,
+  hasTokens,
   modelIn,
   responseIdOf,
   type ServerTools,
@@ -48,8 +49,8 @@ function ofJson(shape: Shape, answer: Fields): ReceivedText {
   return {
     usage,
     isFinal: usage !== undefined,
-    // Only counted if the usage is unknown.
-    outputBytes: usage === undefined ? boundOfText(outputIn(shape, answer), bytesOf) : 0,
+    // Only counted if the usage is not known.
+    outputBytes: usage === undefined || !hasTokens(usage) ? boundOfText(outputIn(shape, answer), bytesOf) : 0,
     responseId: responseIdOf(answer),
     servedModel: modelIn(answer),
     toolCalls: callsIn(outputIn(shape, answer)),

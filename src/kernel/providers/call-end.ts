@@ -2,6 +2,7 @@
 import {
   addUsage,
   type CallUsage,
+  hasTokens,
   noUsage,
   type RunUsageFields,
   runUsageOf,
@@ -120,7 +121,7 @@ function ownUsage(
   bounds: CallBounds,
 ): OwnUsage {
   const { serverTools: held = {} } = bounds;
-  // No answer costs nothing: a usage of 0 for output that was received is taken for none.
+  // A usage of 0 for output that was received is taken for none.
   if (usage !== undefined && isFinal && (receivedBytes === 0 || hasTokens(usage))) {
     return { usage: withServerTools(usage, held), isEstimated: false };
   }
@@ -144,10 +145,6 @@ function ownUsage(
     },
     isEstimated: true,
   };
-}
-
-function hasTokens({ inputTokens, outputTokens }: CallUsage): boolean {
-  return inputTokens > 0 || outputTokens > 0;
 }
 
 /**

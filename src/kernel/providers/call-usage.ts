@@ -57,6 +57,11 @@ export const noUsage: CallUsage = {
   region: null,
 };
 
+/** No answer costs nothing: a usage without tokens is that of a provider that does not count. */
+export function hasTokens({ inputTokens, outputTokens }: CallUsage): boolean {
+  return inputTokens > 0 || outputTokens > 0;
+}
+
 /** The fields of a completed run that usage sets. */
 export interface RunUsageFields {
   readonly input_tokens: number;
