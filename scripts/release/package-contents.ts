@@ -59,7 +59,7 @@ export function packageManifest(manifest: Readonly<Record<string, unknown>>): st
 }
 
 /** Well above the program and its documentation: what goes beyond was packed by mistake. */
-const sizeBytesMax = 8_000_000;
+const sizeBytesMax = 12_000_000;
 /** Paths of a machine on which the package was built. */
 const machinePath = /(?<![\w@-])\/(?:home|Users|root|work|builds?|tmp)\/[\w.-]+\//;
 

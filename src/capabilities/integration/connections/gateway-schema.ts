@@ -32,7 +32,7 @@ const fields = {
   unknown_tokenizer: choice(
     unknownTokenizerModes,
     'How to hold the text of models whose tokenizer the gateway does not have, which are all but the current ones of OpenAI. ' +
-      '`estimate`, the default: an estimate, which text that was searched for can exceed up to three times. `bytes`: one token for ' +
+      '`estimate`, the default: an estimate, which hostile text can exceed up to three times. `bytes`: one token for ' +
       'each byte, which no text exceeds: four to five times the tokens of prose.',
   ),
   max_tool_calls: Type.Integer({

@@ -101,7 +101,7 @@ export const gatewayScreens: readonly Screen[] = [
         kind: 'select',
         required: true,
         options: options(unknownTokenizerLabels),
-        help: 'All models but the current ones of OpenAI. Text that was searched for can exceed the estimate up to three times. It never exceeds its bytes.',
+        help: 'All models but the current ones of OpenAI. Hostile text can have up to three times the estimate, but never more tokens than bytes.',
       },
       {
         name: 'max_tool_calls',
