@@ -6,6 +6,7 @@ usage is posted. Setup: README.md beside this file.
 
 import asyncio
 import os
+import time
 import uuid
 from collections.abc import Coroutine
 from dataclasses import dataclass
@@ -32,6 +33,8 @@ PROVIDERS = {"gemini": "google", "vertex_ai": "google", "bedrock": "aws", "azure
 RETRY_SECONDS = (0.2, 1, 5, 30)
 #: A settlement that Purser has rejected for good is not sent again.
 RETRIED_STATUSES = {408, 425, 429}
+#: Seconds after which Purser releases the hold of a decision that is not settled.
+HOLD_SECONDS = 900
 #: A Purser that is slow already must not drown in requests for lost decisions.
 RELEASING_MAX = 256
 
@@ -269,17 +272,19 @@ class PurserCallback(CustomLogger):
     async def _find_and_release(self, request: dict, idempotency_key: str) -> None:
         """The same key returns the decision that was made, or makes one that is released at once."""
         try:
-            for seconds in RETRY_SECONDS:
+            failures = 0
+            expiry = time.monotonic() + HOLD_SECONDS
+            while time.monotonic() < expiry:
                 try:
                     response = await self._send("POST", "/v1/edge/decision", request, {"idempotency-key": idempotency_key})
-                except httpx.HTTPError:
-                    await asyncio.sleep(seconds)
-                    continue
-                if response.status_code == 200:
-                    self._in_background("DELETE", f"/v1/decisions/{response.json()['decision_id']}", None)
-                if response.status_code < 500:
-                    return
-                await asyncio.sleep(seconds)
+                    if response.status_code == 200:
+                        self._in_background("DELETE", f"/v1/decisions/{response.json()['decision_id']}", None)
+                    if response.status_code < 500:
+                        return
+                except httpx.HTTPError as error:
+                    log.warning("purser: a hold may be left, and is looked for again: %r", error)
+                await asyncio.sleep(RETRY_SECONDS[min(failures, len(RETRY_SECONDS) - 1)])
+                failures += 1
         finally:
             self.releasing -= 1
 
