@@ -87,7 +87,8 @@ export async function startMockProvider(): Promise<MockProvider> {
       server.close();
     },
   };
-  const server: Server = createServer((request, response) => {
+  // By default idle connections are closed after 5 s, which on a busy machine may be when the next call is sent.
+  const server: Server = createServer({ keepAliveTimeout: 600_000 }, (request, response) => {
     void answer(provider, request, response, () => {
       number += 1;
       return number;
