@@ -1,4 +1,4 @@
-/** The real clients of the gateway, at the versions that were measured (docs/decisions/0164-clients-of-the-gateway.md). */
+/** The real clients of the gateway, at the versions that were measured (docs/design/records/0164-clients-of-the-gateway.md). */
 import { join } from 'node:path';
 import { install, type Tool } from '../support/tool-cache.ts';
 

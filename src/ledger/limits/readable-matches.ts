@@ -1,7 +1,7 @@
 /**
  * Keeps limits out of the database that processes of release 0.1.0 may read and would misunderstand: it takes a limit whose
  * fields it does not know for one of the whole org. `purser migrate --contract` applies the migration below, which waits until
- * no such process runs and keeps them from starting (docs/decisions/0144).
+ * no such process runs and keeps them from starting (docs/design/records/0144).
  */
 import type { Match, MatchField } from '../../kernel/limits.ts';
 import { isApplied } from '../../platform/db/applied-migrations.ts';

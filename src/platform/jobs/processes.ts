@@ -7,7 +7,7 @@
  * unavailable or stalled, no process can renew its row, and none of them is dead. A process whose row was deleted although it
  * lives (it was paused) inserts it again; work that was taken over meanwhile must be fenced by its owner. The liveness of a
  * process is not tied to a database session, because a session may end while its process lives, and behind a pooler it
- * belongs to no process ([0128](../../../docs/decisions/0128-takeover-from-dead-processes.md)).
+ * belongs to no process ([0128](../../../docs/design/records/0128-takeover-from-dead-processes.md)).
  *
  * The embedded engine has one process: all rows of earlier ones are deleted when it starts.
  */

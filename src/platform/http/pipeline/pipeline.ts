@@ -128,7 +128,7 @@ export function createPipeline(deps: PipelineDependencies): Pipeline {
       reportRefused(error, context);
       reply = replyTo(error, context);
     }
-    // Not a literal that starts with a spread, which is several times as expensive (docs/decisions/0203).
+    // Not a literal that starts with a spread, which is several times as expensive (docs/design/records/0203).
     const headers: Record<string, string | string[]> = Object.assign(
       {},
       reply.headers,
