@@ -1,7 +1,10 @@
 /** Names and usage of limits, worded the same on every page. */
+import { dimensionScopeKinds, nounOf } from '../contract/run-dimensions.ts';
+import { matchFieldOf } from '../kernel/scope-kinds.ts';
 import { meter } from './charts/meter.ts';
 import { badge } from './components.ts';
 import { capitalized, humanize, inUnit } from './format.ts';
+import type { Option } from './forms.ts';
 import { html, type Markup, type Part, path } from './html.ts';
 import type { LimitUsage, LimitView } from './views.ts';
 
@@ -20,6 +23,15 @@ const kindNames: Readonly<Record<string, string>> = {
   chain_tokens: 'Chain token limit',
 };
 
+/** What a budget can apply to, besides tags. */
+export const scopeKindOptions: readonly Option[] = [
+  { value: 'org', label: 'Entire organization' },
+  ...dimensionScopeKinds.map((value) => ({
+    value,
+    label: capitalized(nounOf(matchFieldOf(value) ?? '') ?? value),
+  })),
+];
+
 export function kindName(kind: string): string {
   return kindNames[kind] ?? humanize(kind);
 }
@@ -36,15 +48,9 @@ export function limitName({ kind, name, match }: LimitView): string {
   return scope === '' ? kindName(kind) : `${kindName(kind)}: ${scope}`;
 }
 
-const fieldNames: Readonly<Record<string, string>> = {
-  customer_id: 'customer',
-  key_id: 'API key',
-  member_id: 'member',
-};
-
 /** The name of a field that limits match and that spend is grouped by, such as “member” or “tag environment”. */
 export function fieldName(field: string): string {
-  return fieldNames[field] ?? humanize(field.replace(/^tag:/, 'tag '));
+  return nounOf(field) ?? humanize(field.replace(/^tag:/, 'tag '));
 }
 
 /** The scope of a limit, such as “workflow triage”; empty for the entire organization. */

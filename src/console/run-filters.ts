@@ -1,4 +1,5 @@
 /** The filters of runs and of their usage, which have the same names on every page, with the values that runs have. */
+import { inOrder, runDimensions, type UsageDimension, usageDimensions } from '../contract/run-dimensions.ts';
 import type { Responses } from '../contract/views/responses.ts';
 import { ApiFailure } from './api.ts';
 import type { Filter } from './filters.ts';
@@ -11,23 +12,15 @@ import type { Period } from './periods.ts';
 import type { ScreenVisit } from './screen.ts';
 
 /** Fields that usage can be grouped and filtered by. */
-export const usageFields = [
-  'model',
-  'provider',
-  'workflow',
-  'team',
-  'department',
-  'deployment',
-  'customer_id',
-  'member_id',
-  'key_id',
-  'status',
-] as const;
-export type UsageField = (typeof usageFields)[number];
+export const usageFields = inOrder<UsageDimension>(
+  ['model', 'provider', 'workflow', 'team', 'department', 'deployment', 'customer_id', 'member_id'],
+  [...usageDimensions.filter((name) => runDimensions[name].source === 'label'), 'key_id', 'status'],
+);
+export type UsageField = UsageDimension;
 
 /** Fields that a run may have no value for. */
 const optionalFields: readonly string[] = usageFields.filter(
-  (name) => !['model', 'key_id', 'status'].includes(name),
+  (name) => runDimensions[name].source === 'label',
 );
 const sharedFilters: readonly string[] = [...usageFields, 'tag', 'without'];
 const valuesMax = 30;

@@ -1,16 +1,8 @@
-import { formatMessage } from './format-message.ts';
 /** Kinds of scopes that a budget can have. The first four are in the frozen contract. */
-export const scopeKinds = [
-  'org',
-  'workflow',
-  'deployment',
-  'department',
-  'key',
-  'member',
-  'team',
-  'model',
-  'provider',
-] as const;
+import { formatMessage } from './format-message.ts';
+import { dimensionScopeKinds } from './run-dimensions.ts';
+
+export const scopeKinds = ['org', ...dimensionScopeKinds] as const;
 
 /** `tag:<name>`: the budget counts by the tag of this name. */
 export const tagScopePattern = '^tag:[\\s\\S]{1,64}$';

@@ -1,5 +1,6 @@
 /** The headers of a call that Purser reads: who pays, and how often it may be made. They are validated here and never reach the provider. */
 import type { IncomingHttpHeaders } from 'node:http';
+import { type HeaderDimension, headerDimensions, runDimensions } from '../contract/run-dimensions.ts';
 import { parseUsd } from '../kernel/money.ts';
 import { tagsMax } from '../ledger/scope.ts';
 import { isIdempotencyKey } from '../platform/http/pipeline/idempotency.ts';
@@ -8,12 +9,7 @@ import { GatewayError } from './errors/dialect-errors.ts';
 export const onLimitChoices = ['refuse', 'fit', 'fallback'] as const;
 export type OnLimit = (typeof onLimitChoices)[number];
 
-export interface CallAttribution {
-  readonly customer_id?: string;
-  readonly workflow?: string;
-  readonly team?: string;
-  readonly department?: string;
-  readonly chain_id?: string;
+export interface CallAttribution extends Readonly<Partial<Record<HeaderDimension, string>>> {
   readonly parent_run_id?: string;
   readonly tags?: Readonly<Record<string, string>>;
 }
@@ -25,14 +21,10 @@ export interface CallHeaders {
   readonly idempotencyKey: string | undefined;
 }
 
-const labels = Object.entries({
-  'x-svc-customer': 'customer_id',
-  'x-svc-workflow': 'workflow',
-  'x-svc-team': 'team',
-  'x-svc-department': 'department',
-  'x-svc-chain': 'chain_id',
-  'x-svc-parent-run': 'parent_run_id',
-});
+const labels = [
+  ...headerDimensions.map((name) => [runDimensions[name].header, name] as const),
+  ['x-svc-parent-run', 'parent_run_id'] as const,
+];
 
 /** Headers by which Claude Code and Codex name their session: the calls of a session are a chain. */
 const sessionHeaders = ['x-claude-code-session-id', 'session_id', 'session-id', 'conversation_id'];

@@ -2,6 +2,15 @@
  * Limits: unit, window, capacity, and which of an org's limits apply to a charge. All kinds of limits share this
  * structure, so one admission check handles them all.
  */
+import {
+  forEachName,
+  inOrder,
+  type LimitDimension,
+  limitDimensions,
+  runDimensions,
+  type ScopeDimension,
+  scopeDimensions,
+} from '../contract/run-dimensions.ts';
 import { calendarWindow, fixedWindow, lifetime, type Period, type Window } from './windows.ts';
 
 /** In the order in which denials are reported. Rates with a window are counted elsewhere, see `rate.ts`. */
@@ -35,42 +44,35 @@ export const limitUnits = [...units, 'concurrent'] as const;
 export type LimitUnit = (typeof limitUnits)[number];
 
 /** The attributes of a charge. A limit applies to charges whose fields equal those in its match. */
-export interface Scope {
+export interface Scope extends Readonly<Record<Exclude<ScopeDimension, 'key_id'>, string | null>> {
   readonly key_id: string;
-  readonly model: string | null;
-  readonly provider: string | null;
-  readonly action: string | null;
-  readonly workflow: string | null;
-  readonly deployment: string | null;
-  readonly department: string | null;
-  readonly team: string | null;
-  readonly customer_id: string | null;
-  readonly chain_id: string | null;
-  readonly member_id: string | null;
   readonly tags: Tags | null;
 }
+
+/** A placeholder: limits without wildcards do not depend on a scope. */
+export const emptyScope: Scope = { ...forEachName(scopeDimensions, null), key_id: '', tags: null };
 
 /** Values by name. */
 export type Tags = Readonly<Record<string, string>>;
 
-/**
- * The fields that a limit can match, besides tags. Their order is a part of the key of a counter with several wildcards: add
- * new fields at the end. `route_class` is only used by request rates.
- */
-export const matchFields = [
-  'department',
-  'workflow',
-  'deployment',
-  'customer_id',
-  'chain_id',
-  'key_id',
-  'model',
-  'route_class',
-  'team',
-  'provider',
-  'member_id',
-] as const;
-export type NamedMatchField = (typeof matchFields)[number];
+/** The fields that a limit can match, besides tags. `route_class` is only used by request rates. */
+export type NamedMatchField = LimitDimension | 'route_class';
+/** Their order is a part of the key of a counter with several wildcards: new fields follow at the end. */
+export const matchFields: readonly NamedMatchField[] = inOrder<NamedMatchField>(
+  [
+    'department',
+    'workflow',
+    'deployment',
+    'customer_id',
+    'chain_id',
+    'key_id',
+    'model',
+    'route_class',
+    'team',
+    'provider',
+  ],
+  limitDimensions,
+);
 /** A tag of this name. */
 export type TagField = `tag:${string}`;
 export type MatchField = NamedMatchField | TagField;
@@ -227,16 +229,10 @@ function inReportingOrder(a: Limit, b: Limit): number {
 }
 
 /** The order of budgets after those of the whole org; budgets of tags are last. */
-const budgetFields: readonly MatchField[] = [
-  'department',
-  'team',
-  'member_id',
-  'workflow',
-  'deployment',
-  'key_id',
-  'provider',
-  'model',
-];
+const budgetFields: readonly MatchField[] = inOrder<MatchField>(
+  ['department', 'team', 'member_id', 'workflow', 'deployment', 'key_id', 'provider', 'model'],
+  limitDimensions.filter((name) => runDimensions[name].scopeKind !== null),
+);
 
 const kindRank = new Map<CheckedKind, number>(
   limitKinds.map((kind, index) => [kind, index * (budgetFields.length + 2)]),

@@ -3,11 +3,11 @@ import { Type } from 'typebox';
 import { formatMessage } from '../contract/format-message.ts';
 import {
   forEachName,
-  type LimitDimension,
   labelDimensions,
   type ScopeDimension,
+  scopeDimensions,
 } from '../contract/run-dimensions.ts';
-import type { NamedMatchField, Scope, Tags } from '../kernel/limits.ts';
+import type { Scope, Tags } from '../kernel/limits.ts';
 import { SharedValues } from '../platform/cache/shared-values.ts';
 import { usd } from '../platform/http/routes/schemas.ts';
 import { holdSecondsMax } from './holds/hold-request.ts';
@@ -55,14 +55,6 @@ export function tagsWith(condition: string): string {
 
 export const scopeFields = forEachName(labelDimensions, Type.Optional(label));
 
-/**
- * `never`, which causes compile errors where it is used, if the kernel differs from the list of dimensions. (The kernel
- * imports no other folder, so it cannot use the list.)
- */
-type Same<A, B> = [A, B] extends [B, A] ? A : never;
-export type ScopeField = Same<Exclude<keyof Scope, 'tags'>, ScopeDimension>;
-export type LimitField = Same<Exclude<NamedMatchField, 'route_class'>, LimitDimension>;
-
 export const defaultHoldSeconds = 900;
 
 export const estimate = {
@@ -80,20 +72,22 @@ export const estimate = {
 
 /** Every hold references its scope, and most scopes are equal to recent ones. */
 const sharedScopes = new SharedValues<Scope>(10_000);
+const sharedFields = scopeDimensions.filter((name) => name !== 'chain_id');
 
 /** Returns one object for equal scopes. Scopes with a chain or with tags are too numerous to share. */
 export function sharedScope(scope: Scope): Scope {
   if (scope.chain_id !== null || scope.tags !== null) {
     return scope;
   }
-  // The separator is safe: labels are not empty and do not contain NUL.
-  const name =
-    `${scope.key_id}\0${scope.model ?? ''}\0${scope.provider ?? ''}\0${scope.action ?? ''}\0${scope.workflow ?? ''}\0` +
-    `${scope.deployment ?? ''}\0${scope.department ?? ''}\0${scope.team ?? ''}\0${scope.customer_id ?? ''}\0${scope.member_id ?? ''}`;
+  let name = '';
+  for (const field of sharedFields) {
+    // The separator is safe: labels are not empty and do not contain NUL.
+    name += `${scope[field] ?? ''}\0`;
+  }
   return sharedScopes.shared(name, scope);
 }
 
-type ScopeInput = { readonly [Field in Exclude<ScopeField, 'key_id' | 'chain_id'>]?: string | null } & {
+type ScopeInput = { readonly [Field in Exclude<ScopeDimension, 'key_id' | 'chain_id'>]?: string | null } & {
   readonly tags?: Tags | null;
 };
 

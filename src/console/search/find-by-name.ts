@@ -1,8 +1,11 @@
 /** Finds resources and values of runs by a part of their name. */
 import type { Item, OperationId } from '../../contract/views/responses.ts';
 import type { Listed } from '../api.ts';
+import { capitalized } from '../format.ts';
 import { link, path } from '../html.ts';
+import { fieldName } from '../limit-names.ts';
 import type { MenuGroup } from '../navigation.ts';
+import { type UsageField, usageFields } from '../run-filters.ts';
 import { type Match, type MatchGroup, matchesPerKind, type SearchContext } from './search-context.ts';
 
 type Finder = (context: SearchContext, text: string) => Promise<MatchGroup>;
@@ -85,19 +88,12 @@ async function customers(context: SearchContext, text: string): Promise<readonly
 }
 
 /** Values that runs carry and that have no page of their own; they link to the runs. */
-const runFields = [
-  { field: 'model', title: 'Models' },
-  { field: 'workflow', title: 'Workflows' },
-  { field: 'team', title: 'Teams' },
-  { field: 'department', title: 'Departments' },
-  { field: 'deployment', title: 'Deployments' },
-  { field: 'provider', title: 'Providers' },
-] as const;
-
-type RunField = (typeof runFields)[number]['field'] | 'customer_id';
+const runFields = usageFields
+  .filter((field) => !['customer_id', 'member_id', 'key_id', 'status'].includes(field))
+  .map((field) => ({ field, title: `${capitalized(fieldName(field))}s` }));
 
 /** The values with the highest spend of the period that contain the text. */
-async function values(context: SearchContext, field: RunField, text: string): Promise<readonly string[]> {
+async function values(context: SearchContext, field: UsageField, text: string): Promise<readonly string[]> {
   const found = await context.find<'usage.read'>(
     link(`${context.org.path}/usage`, { group_by: field, from: context.usageFrom, limit: '200' }),
   );

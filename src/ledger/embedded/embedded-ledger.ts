@@ -9,7 +9,7 @@
  */
 import { applicableCounters } from '../../kernel/admission.ts';
 import type { Denial } from '../../kernel/denial.ts';
-import type { Scope } from '../../kernel/limits.ts';
+import { emptyScope, type Scope } from '../../kernel/limits.ts';
 import type { Database, Transaction } from '../../platform/db/database.ts';
 import { createFailureLog } from '../../platform/failure-log.ts';
 import type { Durability } from '../../platform/files/durable-files.ts';
@@ -34,13 +34,7 @@ import { reservedAmounts } from '../holds/reserved-amounts.ts';
 import { admitHold, denialFor, orgKeyId, takeHold, tooManyHolds } from '../holds/take-hold.ts';
 import type { DecidedHold, Ledger } from '../ledger.ts';
 import { readSettled } from '../limits/counters.ts';
-import {
-  countersOfScopes,
-  emptyScope,
-  type LimitUsage,
-  limitUsageOf,
-  ownCounters,
-} from '../limits/limit-usage.ts';
+import { countersOfScopes, type LimitUsage, limitUsageOf, ownCounters } from '../limits/limit-usage.ts';
 import { createOrgLimits, type OrgLimitsCache, readOrgLimits } from '../limits/org-limits.ts';
 import { type GroupResult, holdsOpenedBy, type PostingGroup } from '../posting.ts';
 import { findLatestPosting } from '../postings/latest-posting.ts';

@@ -1,7 +1,8 @@
 /** A hold: an amount reserved in every applicable limit until it is settled, voided or expired. */
+import { inOrder, runDimensions, scopeDimensions } from '../../contract/run-dimensions.ts';
 import type { HoldSurface, Reservation, ReservedCounter } from '../../kernel/admission.ts';
 import type { Debit } from '../../kernel/credits.ts';
-import type { OnUnsettled, Scope, Tags, Unit } from '../../kernel/limits.ts';
+import { emptyScope, type OnUnsettled, type Scope, type Tags, type Unit } from '../../kernel/limits.ts';
 
 /** `shares` are the counters in which the hold reserves its amounts. The name is part of the stored format. */
 export interface Hold extends Reservation {
@@ -201,44 +202,31 @@ function holdText(hold: Hold, scope: string | number, shares: string | number): 
 /** The values of a scope in a fixed order. Values at the end are left out if the scope has none; release 0.1.0 wrote ten. */
 type ScopeValues = readonly (string | null | Tags)[];
 
+const firstFields = scopeDimensions.filter((name) => runDimensions[name].since === '0.1.0');
+/** Release 0.2.0 added tags after its dimensions. */
+const storedFields: readonly (keyof Scope)[] = inOrder<keyof Scope>(
+  [...firstFields, 'member_id', 'tags'],
+  scopeDimensions,
+);
+
 /** Returns the values without names: the names would be most of the text. */
 function valuesOf(scope: Scope): ScopeValues {
-  const values = [
-    scope.key_id,
-    scope.model,
-    scope.provider,
-    scope.action,
-    scope.workflow,
-    scope.deployment,
-    scope.department,
-    scope.team,
-    scope.customer_id,
-    scope.chain_id,
-  ];
-  if (scope.tags !== null) {
-    return [...values, scope.member_id, scope.tags];
+  const values: (string | null | Tags)[] = [];
+  for (const field of storedFields) {
+    values.push(scope[field]);
   }
-  return scope.member_id === null ? values : [...values, scope.member_id];
+  while (values.length > firstFields.length && values.at(-1) === null) {
+    values.pop();
+  }
+  return values;
 }
 
 function scopeOfValues(values: ScopeValues): Scope {
-  const [key_id, model, provider, action, workflow, deployment, department, team, customer_id, chain_id] =
-    values;
-  const [member_id = null, tags = null] = values.slice(10);
-  return {
-    key_id,
-    model,
-    provider,
-    action,
-    workflow,
-    deployment,
-    department,
-    team,
-    customer_id,
-    chain_id,
-    member_id,
-    tags,
-  } as Scope;
+  const scope: Record<keyof Scope, unknown> = { ...emptyScope };
+  for (const [index, field] of storedFields.entries()) {
+    scope[field] = values[index] ?? null;
+  }
+  return scope as Scope;
 }
 
 export function restoredHold(stored: unknown): Hold {
@@ -246,9 +234,9 @@ export function restoredHold(stored: unknown): Hold {
   return { ...restored(rest), scope: completeScope(scope), shares: pairedShares(shares) };
 }
 
-/** Adds the fields that release 0.1.0 did not write. */
-function completeScope(scope: Omit<Scope, 'member_id' | 'tags'> & Partial<Scope>): Scope {
-  return { ...scope, member_id: scope.member_id ?? null, tags: scope.tags ?? null };
+/** Adds the fields that an earlier release did not write. */
+function completeScope(scope: Partial<Scope>): Scope {
+  return { ...emptyScope, ...scope };
 }
 
 function restored(stored: Omit<StoredHold, 'shares' | 'scope'>): Omit<Hold, 'shares' | 'scope'> {

@@ -11,6 +11,7 @@ import {
   alertKey,
   applicable,
   counterKey,
+  emptyScope,
   type Limit,
   type Match,
   type MatchField,
@@ -26,7 +27,6 @@ import type { Ids } from '../../platform/ids.ts';
 import type { Job } from '../../platform/jobs/jobs.ts';
 import { enqueueEvents } from '../../platform/outbox/outbox.ts';
 import type { Clock } from '../../platform/time/clock.ts';
-import { emptyScope } from './limit-usage.ts';
 import type { OrgLimitsCache } from './org-limits.ts';
 
 /** The fields of a limit that an event contains. */

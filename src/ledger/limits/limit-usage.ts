@@ -2,6 +2,7 @@
 import type { Counter, LimitWindow } from '../../kernel/admission.ts';
 import {
   counterKey,
+  emptyScope,
   type Limit,
   type OrgLimits,
   type Scope,
@@ -16,22 +17,6 @@ export interface LimitUsage {
   readonly settled: bigint;
   readonly held: bigint;
 }
-
-/** A placeholder: the counters of limits without wildcards do not depend on a scope. */
-export const emptyScope: Scope = {
-  key_id: '',
-  model: null,
-  provider: null,
-  action: null,
-  workflow: null,
-  deployment: null,
-  department: null,
-  team: null,
-  customer_id: null,
-  chain_id: null,
-  member_id: null,
-  tags: null,
-};
 
 /** Returns the counters of these limits, without limits that have no single counter. */
 export function ownCounters(limits: OrgLimits, limitIds: readonly string[], atMs: number): LimitWindow[] {

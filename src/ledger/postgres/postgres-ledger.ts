@@ -8,7 +8,7 @@ import { randomUUID } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
 import type { LimitWindow } from '../../kernel/admission.ts';
 import type { Denial } from '../../kernel/denial.ts';
-import type { OrgLimits, Scope } from '../../kernel/limits.ts';
+import { emptyScope, type OrgLimits, type Scope } from '../../kernel/limits.ts';
 import { agreedNow } from '../../platform/db/agreed-now.ts';
 import { isLockTimeout, type Transaction } from '../../platform/db/database.ts';
 import { ServiceUnavailable } from '../../platform/service-unavailable.ts';
@@ -29,13 +29,7 @@ import type { MissingCounter } from '../holds/org-ledger-state.ts';
 import { reservedAmounts } from '../holds/reserved-amounts.ts';
 import type { CounterState, Inspection, InspectRead, Ledger } from '../ledger.ts';
 import { readSettled } from '../limits/counters.ts';
-import {
-  countersOfScopes,
-  emptyScope,
-  type LimitUsage,
-  limitUsageOf,
-  ownCounters,
-} from '../limits/limit-usage.ts';
+import { countersOfScopes, type LimitUsage, limitUsageOf, ownCounters } from '../limits/limit-usage.ts';
 import { createOrgLimits, type OrgLimitsCache, readOrgLimits } from '../limits/org-limits.ts';
 import { type GroupResult, holdsOpenedBy, type PostingGroup } from '../posting.ts';
 import { eachIfAllFail } from '../postings/each-if-all-fail.ts';

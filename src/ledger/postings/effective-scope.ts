@@ -1,5 +1,10 @@
 /** Resolves the scope and time of a posting; those of its hold win. */
-import { type AttributionLabel, attributionLabels } from '../../contract/attribution.ts';
+import {
+  type AttributionLabel,
+  attributionLabels,
+  labelDimensions,
+  runDimensions,
+} from '../../contract/run-dimensions.ts';
 import type { Surface } from '../../kernel/admission.ts';
 import type { Scope } from '../../kernel/limits.ts';
 import { isErased } from '../holds/customer-pseudonyms.ts';
@@ -66,8 +71,8 @@ function endedHold(
 }
 
 /**
- * The fields come from the hold; if it has no provider, action, team, chain or member, those come from the run or the key
- * that posts it. So do tags that the hold does not have; of a tag that both have, the value of the hold counts, because its
+ * The fields come from the hold; of those that are `settledBy: hold_or_run`, one that the hold does not have comes from the run or the
+ * key that posts it. So do tags that the hold does not have; of a tag that both have, the value of the hold counts, because its
  * limits were checked. Without a hold, all fields come from the run or the key.
  */
 export function settledScope(hold: Hold | undefined, posting: Posting): Scope {
@@ -76,15 +81,11 @@ export function settledScope(hold: Hold | undefined, posting: Posting): Scope {
     return posted;
   }
   const { scope: held } = hold;
-  return {
-    ...held,
-    provider: held.provider ?? posted.provider,
-    action: held.action ?? posted.action,
-    team: held.team ?? posted.team,
-    chain_id: held.chain_id ?? posted.chain_id,
-    member_id: held.member_id ?? posted.member_id,
-    tags: settledTags(held, posted),
-  };
+  const settled = { ...held, tags: settledTags(held, posted) };
+  for (const field of fixedIfPresent) {
+    settled[field] ??= posted[field];
+  }
+  return settled;
 }
 
 function settledTags(held: Scope, posted: Scope): Scope['tags'] {
@@ -95,8 +96,8 @@ function settledTags(held: Scope, posted: Scope): Scope['tags'] {
   return held.tags === null ? posted.tags : { ...posted.tags, ...held.tags };
 }
 
-const fixedByHold = ['workflow', 'deployment', 'department', 'customer_id'] as const;
-const fixedIfPresent = ['provider', 'action', 'team', 'chain_id', 'member_id'] as const;
+const fixedByHold = labelDimensions.filter((name) => runDimensions[name].settledBy === 'hold');
+const fixedIfPresent = labelDimensions.filter((name) => runDimensions[name].settledBy === 'hold_or_run');
 
 /**
  * Returns the first field in which a run contradicts the decision that it names. The model may differ, because

@@ -2,6 +2,7 @@
  * Writes postings: identities, entries, tallies, hold ends, alerts. Rows are inserted in bulk, except for alerts; each
  * late settlement is a statement of its own.
  */
+import { forEachName, limitDimensions } from '../../contract/run-dimensions.ts';
 import { inUnit } from '../../kernel/denial.ts';
 import { alertKey, matchedValues, shownKind } from '../../kernel/limits.ts';
 import type { Alert } from '../../kernel/settlement.ts';
@@ -61,16 +62,7 @@ const entryColumns = {
   usd_nanos: 'int8',
   tokens: 'int8',
   requests: 'int8',
-  key_id: 'text',
-  model: 'text',
-  workflow: 'text',
-  deployment: 'text',
-  department: 'text',
-  customer_id: 'text',
-  chain_id: 'text',
-  provider: 'text',
-  team: 'text',
-  member_id: 'text',
+  ...forEachName(limitDimensions, 'text' as const),
   tags: 'jsonb',
   prepaid_nanos: 'int8',
   uncovered_nanos: 'int8',

@@ -1,6 +1,6 @@
 /** Columns and row identity of `usage_rollups` and `usage_days`. `usage_totals` has no dimensions. */
 import { createHash } from 'node:crypto';
-import { type UsageDimension, usageDimensions } from '../../contract/run-dimensions.ts';
+import { runDimensions, type UsageDimension, usageDimensions } from '../../contract/run-dimensions.ts';
 import type { Tags } from '../../kernel/limits.ts';
 
 export const usageMeasures = [
@@ -28,9 +28,9 @@ export function usageIdentity(dimensions: UsageDimensions, tags: Tags | null): s
   return tags === null ? values : values + JSON.stringify(tags);
 }
 
-/** Dimensions that were added after release 0.1.0. A row without a value has the same identity as before. */
-const addedDimensions: readonly UsageDimension[] = ['member_id'];
-const firstDimensions = usageDimensions.filter((name) => !addedDimensions.includes(name));
+const firstDimensions = usageDimensions.filter((name) => runDimensions[name].since === '0.1.0');
+/** A row without a value in these has the same identity as before they were added. */
+const addedDimensions = usageDimensions.filter((name) => runDimensions[name].since !== '0.1.0');
 
 function addedValues(dimensions: UsageDimensions): string {
   return addedDimensions

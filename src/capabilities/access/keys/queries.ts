@@ -1,8 +1,5 @@
-import {
-  type AttributionField,
-  type AttributionValues,
-  attributionLabels,
-} from '../../../contract/attribution.ts';
+import type { AttributionField, AttributionValues } from '../../../contract/attribution.ts';
+import { attributionLabels } from '../../../contract/run-dimensions.ts';
 import { currentScopeGeneration, type Role } from '../../../contract/scopes.ts';
 import type { Queryable } from '../../../platform/db/database.ts';
 import {

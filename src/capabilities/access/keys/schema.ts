@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox';
-import { attributionFields, attributionLabels } from '../../../contract/attribution.ts';
-import { forEachName } from '../../../contract/run-dimensions.ts';
+import { attributionFields } from '../../../contract/attribution.ts';
+import { attributionLabels, forEachName } from '../../../contract/run-dimensions.ts';
 import { orgRoles, type Scope, scopes } from '../../../contract/scopes.ts';
 import { label, tags } from '../../../ledger/scope.ts';
 import { listParameters, searchFilter } from '../../../platform/http/routes/list.ts';

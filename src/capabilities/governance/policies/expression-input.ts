@@ -1,19 +1,18 @@
 /** The input of expressions. Every field always exists; values that were not sent are empty, zero or `{}`. */
 import { performance } from 'node:perf_hooks';
+import {
+  forEachName,
+  type LabelDimension,
+  labelDimensions,
+  type PolicyDimension,
+  runDimensions,
+} from '../../../contract/run-dimensions.ts';
 import { localTime } from '../../../kernel/local-time.ts';
 import { nanosPerUsd } from '../../../kernel/money.ts';
 
 /** A request as the rules evaluate it. */
-export interface Attempt {
+export interface Attempt extends Labels {
   readonly model: string;
-  readonly provider: string | null;
-  readonly action: string | null;
-  readonly workflow: string | null;
-  readonly deployment: string | null;
-  readonly department: string | null;
-  readonly team: string | null;
-  readonly customer_id: string | null;
-  readonly member_id: string | null;
   readonly key_id: string;
   readonly role: string;
   readonly costNanos: bigint;
@@ -24,28 +23,26 @@ export interface Attempt {
   readonly atMs: number;
 }
 
-type Labels = Pick<
-  Attempt,
-  'provider' | 'action' | 'workflow' | 'deployment' | 'department' | 'team' | 'customer_id' | 'member_id'
->;
+type PolicyLabel = PolicyDimension & LabelDimension;
+type Labels = Readonly<Record<PolicyLabel, string | null>>;
 
-/** Builds an attempt from an object that has these labels; other labels are ignored. */
-export function attemptFrom(labels: Labels, rest: Omit<Attempt, keyof Labels>): Attempt {
-  const { provider, action, workflow, deployment, department, team, customer_id, member_id } = labels;
-  return { provider, action, workflow, deployment, department, team, customer_id, member_id, ...rest };
+const policyLabels = labelDimensions.filter(
+  (name): name is PolicyLabel => runDimensions[name].expression !== null,
+);
+
+/** Builds an attempt from an object that may have these labels; other labels are ignored. */
+export function attemptFrom(labels: Partial<Labels>, rest: Omit<Attempt, keyof Labels>): Attempt {
+  const attempt: Omit<Attempt, keyof Labels> & Partial<Record<PolicyLabel, string | null>> = { ...rest };
+  for (const name of policyLabels) {
+    attempt[name] = labels[name] ?? null;
+  }
+  return attempt as Attempt;
 }
 
 /** The variables of expressions with their CEL types. */
 export const variables = {
   model: 'string',
-  provider: 'string',
-  action: 'string',
-  workflow: 'string',
-  deployment: 'string',
-  department: 'string',
-  team: 'string',
-  customer_id: 'string',
-  member_id: 'string',
+  ...forEachName(policyLabels, 'string' as const),
   key_id: 'string',
   role: 'string',
   cost_usd: 'double',
@@ -81,14 +78,7 @@ export function expressionInputOf(attempt: Attempt, timezone: string): Expressio
     elapsedMs: () => performance.now() - startedMs,
     context: {
       model: attempt.model,
-      provider: attempt.provider ?? '',
-      action: attempt.action ?? '',
-      workflow: attempt.workflow ?? '',
-      deployment: attempt.deployment ?? '',
-      department: attempt.department ?? '',
-      team: attempt.team ?? '',
-      customer_id: attempt.customer_id ?? '',
-      member_id: attempt.member_id ?? '',
+      ...labelsOf(attempt),
       key_id: attempt.key_id,
       role: attempt.role,
       // A double is exact enough to compare with a threshold; it is never used to sum amounts.
@@ -102,6 +92,14 @@ export function expressionInputOf(attempt: Attempt, timezone: string): Expressio
       metadata: attempt.metadata ?? nothing,
     },
   };
+}
+
+function labelsOf(attempt: Attempt): Record<PolicyLabel, string> {
+  const labels: Partial<Record<PolicyLabel, string>> = {};
+  for (const name of policyLabels) {
+    labels[name] = attempt[name] ?? '';
+  }
+  return labels as Record<PolicyLabel, string>;
 }
 
 function fits(metadata: object): boolean {

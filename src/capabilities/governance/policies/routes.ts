@@ -17,7 +17,7 @@ import type { Ids } from '../../../platform/ids.ts';
 import { findAttribution } from '../../access/keys/index.ts';
 import { draftRules } from './drafts.ts';
 import { explain } from './dry-run.ts';
-import type { Attempt } from './expression-input.ts';
+import { type Attempt, attemptFrom } from './expression-input.ts';
 import { changePolicy, createPolicy, deletePolicy, viewPolicy } from './policies.ts';
 import { findPolicy, listPolicies, listVersions, selectPolicies, type VersionRow } from './queries.ts';
 import { compileRules } from './rules.ts';
@@ -230,16 +230,8 @@ async function attributedRequest(
 }
 
 function attemptOf(body: EvaluatePolicies, caller: Caller, now: Date): Attempt {
-  return {
+  return attemptFrom(body, {
     model: body.model,
-    provider: body.provider ?? null,
-    action: body.action ?? null,
-    workflow: body.workflow ?? null,
-    deployment: body.deployment ?? null,
-    department: body.department ?? null,
-    team: body.team ?? null,
-    member_id: body.member_id ?? null,
-    customer_id: body.customer_id ?? null,
     key_id: body.key_id ?? caller.keyId,
     role: body.role ?? caller.role,
     costNanos: parseUsd(body.cost_usd ?? '0') ?? 0n,
@@ -248,5 +240,5 @@ function attemptOf(body: EvaluatePolicies, caller: Caller, now: Date): Attempt {
     tags: body.tags ?? null,
     metadata: body.metadata ?? null,
     atMs: body.at === undefined ? now.getTime() : Date.parse(body.at),
-  };
+  });
 }

@@ -1,21 +1,17 @@
 /** The variables of expressions for readers: type, meaning, and an example that is a complete expression. */
 import { type Static, Type } from 'typebox';
+import { type PolicyDimension, policyDimensions, runDimensions } from '../../../contract/run-dimensions.ts';
 import { closed, page } from '../../../platform/http/routes/schemas.ts';
 import { variables } from './expression-input.ts';
 
 type Name = keyof typeof variables;
 
-const explanations: Readonly<Record<Name, readonly [meaning: string, example: string]>> = {
-  model: ['The model.', 'model.startsWith("gpt-4")'],
-  provider: ['The provider; empty if not sent.', 'provider == "openai"'],
-  action: ['The action; empty if not sent.', 'action == "email.send_bulk"'],
-  workflow: ['The workflow; empty if not sent.', 'workflow == "code-review"'],
-  deployment: ['The deployment; empty if not sent.', 'deployment == "production"'],
-  department: ['The department; empty if not sent.', 'department != "engineering"'],
-  team: ['The team; empty if not sent.', 'team in ["research", "platform"]'],
-  customer_id: ['The end customer; empty if not sent.', 'customer_id == "acme"'],
-  member_id: ['The member or developer; empty if not sent.', 'member_id != ""'],
-  key_id: ['The ID of the API key.', 'key_id == "key_01hzy4t0000000000000000000"'],
+type Explanation = readonly [meaning: string, example: string];
+
+const explanations: Readonly<Record<Name, Explanation>> = {
+  ...dimensionExplanations(),
+  model: ['The model.', runDimensions.model.expression],
+  key_id: ['The ID of the API key.', runDimensions.key_id.expression],
   role: ['The role of the API key.', 'role in ["viewer", "member"]'],
   cost_usd: ['The cost of the run, or its maximum while it is in progress.', 'cost_usd > 5.0'],
   input_tokens: ['Tokens of the input.', 'input_tokens > 100000'],
@@ -26,6 +22,15 @@ const explanations: Readonly<Record<Name, readonly [meaning: string, example: st
   tags: ['Tags by name.', '"env" in tags && tags.env == "production"'],
   metadata: ['Metadata of the run.', 'has(metadata.priority) && metadata.priority == "low"'],
 };
+
+function dimensionExplanations(): Record<PolicyDimension, Explanation> {
+  return Object.fromEntries(
+    policyDimensions.map((name) => {
+      const { noun, expression } = runDimensions[name];
+      return [name, [`The ${noun}; empty if not sent.`, expression]];
+    }),
+  ) as unknown as Record<PolicyDimension, Explanation>;
+}
 
 export const VariableView = closed({
   name: Type.String(),

@@ -1,4 +1,5 @@
 /** A charge in the terms of FOCUS 1.2, derived from the sums of a group. */
+import { nounOf } from '../../../contract/run-dimensions.ts';
 import { roundedQuotient } from '../../../kernel/decimals.ts';
 import type { FocusPlan, Label } from './plan.ts';
 import type { ChargeGroup } from './queries.ts';
@@ -119,18 +120,11 @@ function monthOf(ms: number): Period {
   return { startMs: startOf(0), endMs: startOf(1) };
 }
 
-const fieldTypes: Readonly<Record<string, string>> = {
-  key_id: 'API key',
-  member_id: 'Member',
-  customer_id: 'Customer',
-};
-
 function subAccountOf(label: Label | undefined, value = ''): FocusCharge['subAccount'] {
   if (label === undefined || value === '') {
     return null;
   }
-  const type =
-    label.kind === 'tag' ? `Tag ${label.name}` : (fieldTypes[label.name] ?? capitalized(label.name));
+  const type = label.kind === 'tag' ? `Tag ${label.name}` : capitalized(nounOf(label.name) ?? label.name);
   return { value, type };
 }
 

@@ -10,6 +10,7 @@ import {
 import {
   applicable,
   counterKey,
+  emptyScope,
   type Limit,
   type OrgLimits,
   type Scope,
@@ -20,7 +21,6 @@ import {
 import { lifetime, type Window } from '../../../kernel/windows.ts';
 import type { Ledger } from '../../../ledger/ledger.ts';
 import { readSettled } from '../../../ledger/limits/counters.ts';
-import { emptyScope } from '../../../ledger/limits/limit-usage.ts';
 import type { Queryable } from '../../../platform/db/database.ts';
 import { dateOf, dayMs, middleOfDay, type Today } from './calendar.ts';
 import type { ScopeFilter } from './history.ts';

@@ -1,10 +1,9 @@
 /** One limit with its usage, past windows and alerts. */
 import { apiError } from '../../../contract/api-error.ts';
 import { inUnit } from '../../../kernel/denial.ts';
-import { counterKey, type Limit, WILDCARD, windowOf } from '../../../kernel/limits.ts';
+import { counterKey, emptyScope, type Limit, WILDCARD, windowOf } from '../../../kernel/limits.ts';
 import type { Window } from '../../../kernel/windows.ts';
 import { readSettled } from '../../../ledger/limits/counters.ts';
-import { emptyScope } from '../../../ledger/limits/limit-usage.ts';
 import { findLimitsEvenEnded, type LimitRow, toLimit } from '../../../ledger/limits/limits.ts';
 import type { TimezoneOf } from '../../../ledger/limits/org-timezone.ts';
 import type { Queryable } from '../../../platform/db/database.ts';

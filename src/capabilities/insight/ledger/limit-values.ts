@@ -2,6 +2,7 @@
 import { apiError } from '../../../contract/api-error.ts';
 import { usageDimensions } from '../../../contract/run-dimensions.ts';
 import {
+  emptyScope,
   fieldsOf,
   isTagField,
   type Limit,
@@ -16,7 +17,6 @@ import {
 import { bucketMs } from '../../../kernel/rollup-parts.ts';
 import type { Window } from '../../../kernel/windows.ts';
 import type { Ledger } from '../../../ledger/ledger.ts';
-import { emptyScope } from '../../../ledger/limits/limit-usage.ts';
 import { findLimitsEvenEnded, type LimitRow, toLimit } from '../../../ledger/limits/limits.ts';
 import type { TimezoneOf } from '../../../ledger/limits/org-timezone.ts';
 import type { Database, Queryable } from '../../../platform/db/database.ts';

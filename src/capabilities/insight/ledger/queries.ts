@@ -1,3 +1,4 @@
+import type { LimitDimension } from '../../../contract/run-dimensions.ts';
 import {
   type Amounts,
   isTagField,
@@ -6,7 +7,6 @@ import {
   tagNameOf,
   type Unit,
 } from '../../../kernel/limits.ts';
-import type { LimitField } from '../../../ledger/scope.ts';
 import type { Queryable } from '../../../platform/db/database.ts';
 import type { TimeRange } from './pieces.ts';
 
@@ -41,7 +41,7 @@ export async function findKinds(
 }
 
 /** A column of a ledger entry, or a tag, that limits match. */
-export type EntryField = LimitField | TagField;
+export type EntryField = LimitDimension | TagField;
 
 /** Counters that can be summed together: they match the same fields, in any of these windows. */
 export interface SumRequest {

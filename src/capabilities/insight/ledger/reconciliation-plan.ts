@@ -4,6 +4,7 @@
  */
 import {
   applicable,
+  emptyScope,
   fieldsOf,
   isTagField,
   type Limit,
@@ -15,7 +16,6 @@ import {
 } from '../../../kernel/limits.ts';
 import type { Window } from '../../../kernel/windows.ts';
 import type { CounterState } from '../../../ledger/ledger.ts';
-import { emptyScope } from '../../../ledger/limits/limit-usage.ts';
 import { counterName, limitIdOf } from './counter-keys.ts';
 import type { EntryField, Payment } from './queries.ts';
 

@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox';
+import { forEachName, labelDimensions } from '../../../contract/run-dimensions.ts';
 import { limitKinds, limitUnits } from '../../../kernel/limits.ts';
 import { holdSecondsMax } from '../../../ledger/holds/hold-request.ts';
 import { tokensMax } from '../../../ledger/scope.ts';
@@ -17,16 +18,8 @@ export const HoldView = closed({
   tokens: Type.Integer(),
   key_id: Type.String(),
   model: text,
-  provider: text,
-  action: text,
-  workflow: text,
-  deployment: text,
-  department: text,
-  team: text,
-  customer_id: text,
-  member_id: text,
+  ...forEachName(labelDimensions, text),
   tags: Type.Record(Type.String(), Type.String()),
-  chain_id: text,
   admitted_at: timestamp,
   expires_at: timestamp,
   limits: Type.Array(closed({ limit_id: id, amount }), {

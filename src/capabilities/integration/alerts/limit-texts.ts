@@ -1,4 +1,5 @@
 /** Texts about limits: a threshold, exhaustion, and the forecast of it. */
+import { nounOf } from '../../../contract/run-dimensions.ts';
 import type { LimitRow } from '../../../ledger/limits/limits.ts';
 import { shortened } from '../../../platform/shortened-text.ts';
 import type { AlertText, Fact } from './alert-text.ts';
@@ -36,13 +37,6 @@ const kindNames: Readonly<Record<string, string>> = {
 };
 const nameCharsMax = 100;
 
-const fieldNames: Readonly<Record<string, string>> = {
-  customer_id: 'customer',
-  key_id: 'API key',
-  member_id: 'member',
-  chain_id: 'chain',
-};
-
 /** Such as “Budget Support (workflow triage)”. */
 export function limitName(
   { kind, match, matched = match }: Pick<LimitData, 'kind' | 'match' | 'matched'>,
@@ -50,7 +44,7 @@ export function limitName(
 ): string {
   const scope = Object.entries(matched)
     .map(([field, value]) => {
-      const named = fieldNames[field] ?? field.replace(/^tag:/, 'tag ').replaceAll('_', ' ');
+      const named = nounOf(field) ?? field.replace(/^tag:/, 'tag ').replaceAll('_', ' ');
       return value === '*' ? `per ${named}` : `${named} ${shortened(value, nameCharsMax)}`;
     })
     .join(', ');

@@ -1,9 +1,9 @@
 /** Calls to models among log records: the events of Claude Code and Codex. */
 import { hash } from 'node:crypto';
 import { hasCalendarDate } from '../../../kernel/calendar-date.ts';
-import { type Attributes, countOf, names, tagsOf, textOf } from './attributes.ts';
+import { type Attributes, countOf, labelsOf, names, tagsOf, textOf } from './attributes.ts';
 import type { CallTokens, ModelCall } from './model-call.ts';
-import { amountOf, workflowOf } from './spans.ts';
+import { amountOf } from './spans.ts';
 import type { TelemetryRecord } from './telemetry-record.ts';
 
 /** Returns undefined for a record that is not a finished call. */
@@ -117,13 +117,11 @@ function fingerprint({ attributes, startMs, traceId, spanId }: TelemetryRecord):
 
 function eventLabels({ attributes, resource }: TelemetryRecord): ModelCall['labels'] {
   const user = userOf(attributes);
+  const { customer_id: _, ...labels } = labelsOf(resource);
+  const customer = textOf(['purser.customer'], resource);
   return {
-    action: textOf(names.action, resource),
-    workflow: workflowOf(textOf(names.workflow, resource)),
-    deployment: textOf(names.deployment, resource),
-    department: textOf(names.department, resource),
-    team: textOf(names.team, resource),
-    customer_id: textOf(['purser.customer'], resource),
+    ...labels,
+    ...(customer !== undefined && { customer_id: customer }),
     tags: { ...(user !== undefined && { user }), ...tagsOf(resource) },
   };
 }

@@ -1,6 +1,7 @@
 /**
  * The attributes that are read, by name. All others, among them prompts and responses, are skipped without being decoded.
  */
+import { type LabelDimension, labelDimensions, runDimensions } from '../../../contract/run-dimensions.ts';
 import { tokensMax } from '../../../ledger/scope.ts';
 
 export type AttributeValue = string | number | boolean;
@@ -58,19 +59,6 @@ export const names = {
   apiBase: ['gen_ai.openai.api_base', 'openai.api_base', 'llm.openai.api_base'],
   /** The run that the emitter says has recorded the call: its own word, or a captured response header of the gateway. */
   runId: ['purser.run_id', 'http.response.header.x-svc-run-id'],
-  customer: [
-    'purser.customer',
-    'traceloop.association.properties.customer_id',
-    'enduser.id',
-    'user.id',
-    'traceloop.association.properties.user_id',
-    'gen_ai.user',
-  ],
-  workflow: ['purser.workflow', 'gen_ai.workflow.name', 'traceloop.workflow.name', 'service.name'],
-  deployment: ['purser.deployment', 'deployment.environment.name', 'deployment.environment'],
-  department: ['purser.department', 'department'],
-  team: ['purser.team', 'team.id', 'team'],
-  action: ['purser.action'],
 } as const satisfies Record<string, readonly string[]>;
 
 /** Attributes of the events of Claude Code and Codex. */
@@ -101,7 +89,8 @@ const eventNames = [
 ] as const;
 
 const tagPrefix = 'purser.tag.';
-const read = new Set<string>([...Object.values(names).flat(), ...eventNames]);
+const labelNames = labelDimensions.flatMap((name): readonly string[] => runDimensions[name].attributes);
+const read = new Set<string>([...Object.values(names).flat(), ...labelNames, ...eventNames]);
 
 export function isRead(name: string): boolean {
   return read.has(name) || name.startsWith(tagPrefix);
@@ -138,6 +127,25 @@ export function textOf(wanted: readonly string[], ...sources: readonly Attribute
 export function countOf(wanted: readonly string[], source: Attributes): number | undefined {
   const value = Number(attributeOf(wanted, source) ?? Number.NaN);
   return Number.isFinite(value) && value >= 0 ? Math.min(Math.ceil(value), tokensMax) : undefined;
+}
+
+export type Labels = Readonly<Partial<Record<LabelDimension, string>>>;
+
+/** Returns the labels that their own attributes state, of the record and then of its resource. */
+export function labelsOf(...sources: readonly Attributes[]): Labels {
+  const labels: Partial<Record<LabelDimension, string>> = {};
+  for (const name of labelDimensions) {
+    const value = textOf(runDimensions[name].attributes, ...sources);
+    if (value !== undefined && !(name === 'workflow' && isUnknownService(value))) {
+      labels[name] = value;
+    }
+  }
+  return labels;
+}
+
+/** SDKs name a service without a name `unknown_service`, with the name of the process. */
+function isUnknownService(name: string): boolean {
+  return name.startsWith('unknown_service');
 }
 
 export function tagsOf(...sources: readonly Attributes[]): Record<string, string> {

@@ -1,4 +1,5 @@
 /** A call to a model, as telemetry reports it. */
+import type { Labels } from './attributes.ts';
 
 export const conventions = ['gen_ai', 'openinference', 'openllmetry', 'claude_code', 'codex'] as const;
 export type Convention = (typeof conventions)[number];
@@ -42,13 +43,6 @@ export interface CallTokens {
   readonly isKnown: boolean;
 }
 
-export interface CallLabels {
-  readonly provider?: string | undefined;
-  readonly action?: string | undefined;
-  readonly workflow?: string | undefined;
-  readonly deployment?: string | undefined;
-  readonly department?: string | undefined;
-  readonly team?: string | undefined;
-  readonly customer_id?: string | undefined;
+export interface CallLabels extends Labels {
   readonly tags: Readonly<Record<string, string>>;
 }

@@ -2,7 +2,7 @@
  * Calls to models among spans: the GenAI semantic conventions (current and earlier ones), OpenInference and OpenLLMetry. Spans of
  * agents, chains, tools and workflows are not calls, although some repeat the usage of the calls inside them.
  */
-import { countOf, names, tagsOf, textOf } from './attributes.ts';
+import { countOf, labelsOf, names, tagsOf, textOf } from './attributes.ts';
 import type { CallLabels, CallTokens, Convention, ModelCall } from './model-call.ts';
 import type { TelemetryRecord } from './telemetry-record.ts';
 
@@ -57,7 +57,7 @@ export function callOfSpan(
     usage: tokensOf(span),
     statedCost: amountOf(textOf(names.cost, attributes)),
     serviceTier: textOf(names.serviceTier, attributes),
-    labels: labelsOf(span),
+    labels: callLabels(span),
   };
 }
 
@@ -111,22 +111,13 @@ function withParts(whole: number, parts: number): number {
   return parts > whole ? whole + parts : whole;
 }
 
-function labelsOf({ attributes, resource }: TelemetryRecord): CallLabels {
+function callLabels({ attributes, resource }: TelemetryRecord): CallLabels {
+  const provider = textOf(names.provider, attributes);
   return {
-    provider: textOf(names.provider, attributes),
-    action: textOf(names.action, attributes, resource),
-    workflow: workflowOf(textOf(names.workflow, attributes, resource)),
-    deployment: textOf(names.deployment, attributes, resource),
-    department: textOf(names.department, attributes, resource),
-    team: textOf(names.team, attributes, resource),
-    customer_id: textOf(names.customer, attributes, resource),
+    ...labelsOf(attributes, resource),
+    ...(provider !== undefined && { provider }),
     tags: tagsOf(attributes, resource),
   };
-}
-
-/** SDKs name a service without a name `unknown_service`, with the name of the process. */
-export function workflowOf(name: string | undefined): string | undefined {
-  return name?.startsWith('unknown_service') ? undefined : name;
 }
 
 function isSentTo(gateway: GatewayAddress | undefined, { attributes }: TelemetryRecord): boolean {

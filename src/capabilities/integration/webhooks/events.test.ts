@@ -8,9 +8,8 @@ import { statementBody } from '../../../../test/support/statement-files.ts';
 import { daysOf, recordDays } from '../../../../test/support/usage-history.ts';
 import { type EventType, eventSchema, eventTypes } from '../../../contract/events.ts';
 import { denialOf } from '../../../kernel/denial.ts';
-import { type Limit, windowOf } from '../../../kernel/limits.ts';
+import { emptyScope, type Limit, windowOf } from '../../../kernel/limits.ts';
 import { createLimitEvents } from '../../../ledger/limits/limit-events.ts';
-import { emptyScope } from '../../../ledger/limits/limit-usage.ts';
 import { compileBody } from '../../../platform/http/routes/validation.ts';
 import { createIds } from '../../../platform/ids.ts';
 

@@ -1,5 +1,5 @@
 import { apiError } from '../../../contract/api-error.ts';
-import type { LabelDimension } from '../../../contract/run-dimensions.ts';
+import { forEachName, type LabelDimension, labelDimensions } from '../../../contract/run-dimensions.ts';
 import type { Debit } from '../../../kernel/credits.ts';
 import type { Hold } from '../../../ledger/holds/hold.ts';
 import { createsRun, type Posted } from '../../../ledger/posting.ts';
@@ -96,16 +96,8 @@ const columns = {
   key_id: 'text',
   model: 'text',
   served_model: 'text',
-  provider: 'text',
-  action: 'text',
-  workflow: 'text',
-  deployment: 'text',
-  department: 'text',
-  team: 'text',
-  customer_id: 'text',
+  ...forEachName(labelDimensions, 'text' as const),
   tags: 'jsonb',
-  member_id: 'text',
-  chain_id: 'text',
   parent_run_id: 'text',
   depth: 'int4',
   input_tokens: 'int8',
@@ -158,9 +150,9 @@ export function postedRow(posted: Posted<RunDraft>): RunRow {
     department: scope.department,
     team: scope.team,
     customer_id: scope.customer_id,
-    tags: scope.tags,
-    member_id: scope.member_id,
     chain_id: scope.chain_id,
+    member_id: scope.member_id,
+    tags: scope.tags,
     parent_run_id: run.parent_run_id,
     depth: posting.depth,
     input_tokens: usage.inputTokens,

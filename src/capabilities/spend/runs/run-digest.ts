@@ -4,6 +4,7 @@
  * an erasure removes, so it is keyed: without the key it reveals nothing about the body.
  */
 import { hash } from 'node:crypto';
+import { labelDimensions, runDimensions } from '../../../contract/run-dimensions.ts';
 import { parseUsd } from '../../../kernel/money.ts';
 import { defaultHoldSeconds } from '../../../ledger/scope.ts';
 import { canonicalJson } from '../../../platform/canonical-json.ts';
@@ -11,6 +12,8 @@ import type { Secrets } from '../../../platform/secrets/secrets.ts';
 import type { CreateRun } from './schema.ts';
 
 export type RunDigest = (orgId: string, body: CreateRun) => string;
+
+const firstLabels = labelDimensions.filter((name) => runDimensions[name].since === '0.1.0');
 
 /** 132 bits, which rules out accidental collisions. */
 const digestCharacters = 22;
@@ -34,14 +37,7 @@ function normalized(body: CreateRun): string {
   return JSON.stringify([
     body.model,
     body.status ?? 'succeeded',
-    body.provider,
-    body.action,
-    body.workflow,
-    body.deployment,
-    body.department,
-    body.team,
-    body.customer_id,
-    body.chain_id,
+    ...firstLabels.map((name) => body[name]),
     body.parent_run_id,
     body.decision_id,
     body.input_tokens ?? 0,

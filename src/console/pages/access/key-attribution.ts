@@ -1,25 +1,20 @@
 /** Attribution of API keys: form fields, their request body, and how it is shown. */
-import { attributionFields } from '../../../contract/attribution.ts';
+import { type AttributionField, attributionFields } from '../../../contract/attribution.ts';
+import { runDimensions } from '../../../contract/run-dimensions.ts';
 import type { Responses } from '../../../contract/views/responses.ts';
 import { ApiFailure } from '../../api.ts';
 import { badge } from '../../components.ts';
+import { capitalized } from '../../format.ts';
 import { dotted, type Field, type Values } from '../../forms.ts';
 import { html, type Part } from '../../html.ts';
 import type { ScreenVisit } from '../../screen.ts';
 
 type KeyView = Responses['keys.read'];
-type AttributionField = (typeof attributionFields)[number];
 type Body = Readonly<Record<string, unknown>>;
 
-const labels: Readonly<Record<AttributionField, string>> = {
-  member_id: 'Member',
-  team: 'Team',
-  department: 'Department',
-  workflow: 'Workflow',
-  deployment: 'Deployment',
-  customer_id: 'Customer',
-  tags: 'Tags',
-};
+function labelOf(field: AttributionField): string {
+  return capitalized(field === 'tags' ? field : runDimensions[field].noun);
+}
 
 export const attributionFormFields: readonly Field[] = [
   {
@@ -29,15 +24,15 @@ export const attributionFormFields: readonly Field[] = [
     help: 'Values of decisions and runs that do not state their own. Leave the member blank for the key of a service. One tag per line.',
     parts: attributionFields.map((name) =>
       name === 'tags'
-        ? { name, label: labels.tags, kind: 'textarea', placeholder: 'env=production' }
-        : { name, label: labels[name], kind: 'text' },
+        ? { name, label: labelOf(name), kind: 'textarea', placeholder: 'env=production' }
+        : { name, label: labelOf(name), kind: 'text' },
     ),
   },
   {
     name: 'attribution_locked',
     label: 'Locked',
     kind: 'checkboxes',
-    options: attributionFields.map((value) => ({ value, label: labels[value] })),
+    options: attributionFields.map((value) => ({ value, label: labelOf(value) })),
     help: 'Requests cannot state another value. Locked tags cannot be changed, but requests can add others.',
   },
 ];
@@ -116,7 +111,7 @@ export function attributionEntries({ attribution, attribution_locked }: KeyView)
       typeof value === 'string'
         ? value
         : Object.entries(value).map(([tag, text]) => html`<code>${tag}=${text}</code> `);
-    return [[labels[name], html`${shown} ${attribution_locked.includes(name) && badge('locked', 'info')}`]];
+    return [[labelOf(name), html`${shown} ${attribution_locked.includes(name) && badge('locked', 'info')}`]];
   });
 }
 

@@ -1,9 +1,10 @@
 /** Tests a draft rule on past runs, and the active rules on one request. */
+import { policyDimensions, runDimensions } from '../../../contract/run-dimensions.ts';
 import type { Responses } from '../../../contract/views/responses.ts';
 import { ApiFailure } from '../../api.ts';
 import { badge, card, definitionList, table } from '../../components.ts';
 import { formScreens } from '../../form-screens.ts';
-import { count, humanize, time } from '../../format.ts';
+import { capitalized, count, humanize, time } from '../../format.ts';
 import type { Field } from '../../forms.ts';
 import { html, type Markup, path } from '../../html.ts';
 import type { Screen, ScreenVisit } from '../../screen.ts';
@@ -102,11 +103,9 @@ function result({ runs, changed, draft, changes }: Responses['policies.simulate'
 const text = (name: string, label: string): Field => ({ name, label, kind: 'text' });
 const requestFields: readonly Field[] = [
   { ...text('model', 'Model'), required: true },
-  text('action', 'Action'),
-  text('workflow', 'Workflow'),
-  text('team', 'Team'),
-  text('department', 'Department'),
-  text('customer_id', 'Customer'),
+  ...policyDimensions
+    .filter((name) => runDimensions[name].source === 'label')
+    .map((name) => text(name, capitalized(runDimensions[name].noun))),
   { name: 'cost_usd', label: 'Cost', kind: 'money' },
   {
     name: 'role',

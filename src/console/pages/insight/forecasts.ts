@@ -250,7 +250,7 @@ function difference(value: number, base: number): Part {
 }
 
 /** Fields that a forecast can be filtered by. */
-const scopeFields = ['workflow', 'deployment', 'department', 'customer_id'];
+const scopeFields: readonly string[] = ['workflow', 'deployment', 'department', 'customer_id'];
 
 /** The scopes whose limits are closest to exhaustion. Each needs its own forecast, so their number is limited. */
 function nearestScopes(limits: Listed<LimitView> | ApiFailure): LimitView['match'][] {

@@ -4,7 +4,7 @@ import { actionCard, confirmButton } from '../../components.ts';
 import { actionScreen, formScreens } from '../../form-screens.ts';
 import type { Field, Values } from '../../forms.ts';
 import { html, link, type Markup } from '../../html.ts';
-import { limitPath } from '../../limit-names.ts';
+import { limitPath, scopeKindOptions } from '../../limit-names.ts';
 import { pathOf } from '../../operations.ts';
 import type { Outcome } from '../../outcomes.ts';
 import { ownerField } from '../../owner.ts';
@@ -69,18 +69,7 @@ const scopeFields: readonly Field[] = [
     label: 'Applies to',
     kind: 'select',
     required: true,
-    options: [
-      { value: 'org', label: 'Entire organization' },
-      { value: 'workflow', label: 'Workflow' },
-      { value: 'deployment', label: 'Deployment' },
-      { value: 'department', label: 'Department' },
-      { value: 'team', label: 'Team' },
-      { value: 'member', label: 'Member' },
-      { value: 'key', label: 'API key' },
-      { value: 'model', label: 'Model' },
-      { value: 'provider', label: 'Provider' },
-      { value: 'tag', label: 'Tag' },
-    ],
+    options: [...scopeKindOptions, { value: 'tag', label: 'Tag' }],
   },
   { name: 'tag_name', label: 'Tag name', kind: 'text', help: 'Only for tags.' },
   {

@@ -1,15 +1,16 @@
 /** Values that the forms of limits suggest: those that runs had lately. */
+import { runDimensions, type UsageDimension, usageDimensions } from '../../../contract/run-dimensions.ts';
 import { ApiFailure } from '../../api.ts';
 import { capitalized } from '../../format.ts';
 import type { Option } from '../../forms.ts';
 import { link } from '../../html.ts';
 import type { ScreenVisit } from '../../screen.ts';
 
-/** Dimensions of usage that a budget can be for. */
-const dimensions = ['department', 'team', 'workflow', 'deployment', 'model', 'provider'] as const;
-type Dimension = (typeof dimensions)[number];
-/** Queried if the kind of the budget is not known yet. */
-const usualDimensions: readonly Dimension[] = ['department', 'team', 'workflow', 'deployment'];
+/** Dimensions whose values are suggested if the kind of the budget is not known yet. Members are suggested by their names. */
+const usualDimensions = usageDimensions.filter(
+  (name) =>
+    runDimensions[name].inAttribution && runDimensions[name].scopeKind !== null && name !== 'member_id',
+);
 const days = 90;
 const dayMs = 86_400_000;
 const valuesMax = '50';
@@ -23,14 +24,14 @@ export async function scopeSuggestions(visit: ScreenVisit): Promise<readonly Opt
   if (kind === 'member') {
     return memberSuggestions(visit);
   }
-  const known = dimensions.filter((dimension) => dimension === kind);
+  const known = usageDimensions.filter((name) => runDimensions[name].scopeKind === kind);
   return valuesOf(visit, known.length > 0 ? known : usualDimensions);
 }
 
 /** Visitors who may not read the values get no suggestions. */
 async function valuesOf(
   { api, org, now }: ScreenVisit,
-  wanted: readonly Dimension[],
+  wanted: readonly UsageDimension[],
 ): Promise<readonly Option[]> {
   const from = new Date(now.getTime() - days * dayMs).toISOString();
   const found = await api.tryGet<'usage.values'>(

@@ -12,7 +12,7 @@ import {
 } from '../../components.ts';
 import { spendPerValueLink } from '../../drill-down.ts';
 import { type Filter, filterBar, filterQuery, isFiltered } from '../../filters.ts';
-import { capitalized, day, inUnit } from '../../format.ts';
+import { day, inUnit } from '../../format.ts';
 import { html, link, type Markup, type Part } from '../../html.ts';
 import {
   fieldName,
@@ -22,6 +22,7 @@ import {
   limitName,
   limitSubtitle,
   remaining,
+  scopeKindOptions,
   stateBadge,
   usageMeter,
 } from '../../limit-names.ts';
@@ -44,25 +45,12 @@ const tabs = [
   ['chain_cost', 'Chains'],
 ] as const;
 
-const scopes = [
-  'org',
-  'workflow',
-  'deployment',
-  'department',
-  'team',
-  'member',
-  'key',
-  'model',
-  'provider',
-  'customer',
-];
-const scopeLabels: Readonly<Record<string, string>> = { org: 'Entire organization', key: 'API key' };
 const filters: readonly Filter[] = [
   { name: 'search', label: 'Name, scope or owner', type: 'search' },
   {
     name: 'scope_kind',
     label: 'Applies to',
-    options: scopes.map((value) => ({ value, label: scopeLabels[value] ?? capitalized(value) })),
+    options: [...scopeKindOptions, { value: 'customer', label: 'Customer' }],
   },
   {
     name: 'state',

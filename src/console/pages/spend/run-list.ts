@@ -12,7 +12,9 @@ import {
   readUsedValues,
   tagFilter,
   travellingFilters,
+  type UsageField,
   type UsedValues,
+  usageFields,
   withoutFilter,
 } from '../../run-filters.ts';
 import { type ScreenVisit, view } from '../../screen.ts';
@@ -77,6 +79,8 @@ ${filterBar(listPath, filtersWith(used), query, ['first', ...periodParameters], 
   );
 }
 
+const usualFields: readonly UsageField[] = ['model', 'workflow', 'customer_id', 'team'];
+
 function filtersWith(used: UsedValues): readonly Filter[] {
   const rare = (filter: Filter): Filter => ({ ...filter, isRare: true });
   const text = (name: string, label: string): Filter => ({ name, label, isRare: true });
@@ -92,13 +96,10 @@ function filtersWith(used: UsedValues): readonly Filter[] {
       label: 'Status',
       options: statuses.map((value) => ({ value, label: humanize(value) })),
     },
-    fieldFilter('model', used),
-    fieldFilter('workflow', used),
-    fieldFilter('customer_id', used),
-    fieldFilter('team', used),
-    ...(['provider', 'department', 'deployment', 'member_id', 'key_id'] as const).map((field) =>
-      rare(fieldFilter(field, used)),
-    ),
+    ...usualFields.map((field) => fieldFilter(field, used)),
+    ...usageFields
+      .filter((field) => field !== 'status' && !usualFields.includes(field))
+      .map((field) => rare(fieldFilter(field, used))),
     rare(tagFilter(used)),
     rare(withoutFilter(used)),
     text('action', 'Action'),

@@ -1,4 +1,5 @@
 /** Runs: list, details with the chain, and cost adjustment. */
+import { labelDimensions } from '../../../contract/run-dimensions.ts';
 import {
   actionButton,
   badge,
@@ -10,8 +11,9 @@ import {
   linkButton,
 } from '../../components.ts';
 import { actionScreen, formScreens } from '../../form-screens.ts';
-import { count, exactUsd, milliseconds, time, usd } from '../../format.ts';
+import { capitalized, count, exactUsd, milliseconds, time, usd } from '../../format.ts';
 import { html, link, type Part, path } from '../../html.ts';
+import { fieldName } from '../../limit-names.ts';
 import { customerLink, type KeysById, keyLink, keysById } from '../../names.ts';
 import { pathOf } from '../../operations.ts';
 import { type Screen, type ScreenVisit, view } from '../../screen.ts';
@@ -89,13 +91,9 @@ function details(run: RunView, visit: ScreenVisit, keys: KeysById): (readonly [s
     ['Status', html`${statusBadge(run.status)} ${marks(run)}`],
     ['Model', filtered('model', run.model)],
     ['Served model', run.served_model ?? '–'],
-    ['Provider', filtered('provider', run.provider)],
-    ['Action', filtered('action', run.action)],
-    ['Workflow', filtered('workflow', run.workflow)],
-    ['Deployment', filtered('deployment', run.deployment)],
-    ['Department', filtered('department', run.department)],
-    ['Team', filtered('team', run.team)],
-    ['Member', filtered('member_id', run.member_id)],
+    ...labelDimensions
+      .filter((name) => name !== 'customer_id' && name !== 'chain_id')
+      .map((name) => [capitalized(fieldName(name)), filtered(name, run[name])] as const),
     ['Customer', run.customer_id === null ? '–' : customerLink(visit, run.customer_id)],
     ['External ID', run.external_id ?? '–'],
     [
