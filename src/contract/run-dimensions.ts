@@ -229,6 +229,21 @@ export const runDimensions = {
     noun: 'member',
     expression: 'member_id != ""',
   },
+  project: {
+    source: 'label',
+    inScope: true,
+    inUsage: true,
+    inLimits: true,
+    inAttribution: true,
+    scopeKind: 'project',
+    settledBy: 'hold_or_run',
+    erasure: 'keep',
+    since: '0.2.0',
+    header: 'x-svc-project',
+    attributes: ['purser.project', 'openinference.project.name'],
+    noun: 'project',
+    expression: 'project == "search"',
+  },
 } as const satisfies Record<string, RunDimension>;
 
 type Dimensions = typeof runDimensions;

@@ -112,6 +112,7 @@ export function scopeOf(
     customer_id: input.customer_id ?? defaults.customer_id ?? null,
     chain_id: chainId,
     member_id: input.member_id ?? defaults.member_id ?? null,
+    project: input.project ?? defaults.project ?? null,
     tags: tags == null || Object.keys(tags).length === 0 ? null : tags,
   };
 }

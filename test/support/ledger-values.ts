@@ -23,6 +23,7 @@ const defaultScope: Scope = {
   customer_id: null,
   chain_id: null,
   member_id: null,
+  project: null,
   tags: null,
 };
 

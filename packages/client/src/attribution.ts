@@ -11,6 +11,7 @@ export interface Attribution {
   readonly workflow?: string;
   readonly deployment?: string;
   readonly action?: string;
+  readonly project?: string;
   readonly tags?: Readonly<Record<string, string>>;
 }
 
@@ -36,6 +37,7 @@ type AttributionFields = Pick<
   | 'workflow'
   | 'deployment'
   | 'action'
+  | 'project'
   | 'tags'
 >;
 

@@ -218,7 +218,7 @@ export interface Responses {
   readonly 'budgets.read': {
     readonly id: string;
     readonly name: string;
-    readonly scope_kind: 'org' | 'workflow' | 'deployment' | 'department' | 'key' | 'member' | 'team' | 'model' | 'provider' | string;
+    readonly scope_kind: 'org' | 'workflow' | 'deployment' | 'department' | 'key' | 'member' | 'team' | 'model' | 'provider' | 'project' | string;
     readonly scope_id: string | null;
     readonly period: 'day' | 'week' | 'month' | 'quarter' | 'year';
     readonly limit_usd: string;
@@ -461,9 +461,10 @@ export interface Responses {
     readonly department: string | null;
     readonly team: string | null;
     readonly customer_id: string | null;
-    readonly member_id: string | null;
-    readonly tags: Readonly<Record<string, string>>;
     readonly chain_id: string | null;
+    readonly member_id: string | null;
+    readonly project: string | null;
+    readonly tags: Readonly<Record<string, string>>;
     readonly admitted_at: string;
     readonly expires_at: string;
     readonly limits: readonly {
@@ -938,9 +939,10 @@ export interface Responses {
       readonly workflow?: string;
       readonly deployment?: string;
       readonly customer_id?: string;
+      readonly project?: string;
       readonly tags?: Readonly<Record<string, string>>;
     };
-    readonly attribution_locked: readonly ('member_id' | 'team' | 'department' | 'workflow' | 'deployment' | 'customer_id' | 'tags')[];
+    readonly attribution_locked: readonly ('member_id' | 'team' | 'department' | 'workflow' | 'deployment' | 'customer_id' | 'project' | 'tags')[];
     readonly secret: string;
   };
   readonly 'keys.read': {
@@ -964,9 +966,10 @@ export interface Responses {
       readonly workflow?: string;
       readonly deployment?: string;
       readonly customer_id?: string;
+      readonly project?: string;
       readonly tags?: Readonly<Record<string, string>>;
     };
-    readonly attribution_locked: readonly ('member_id' | 'team' | 'department' | 'workflow' | 'deployment' | 'customer_id' | 'tags')[];
+    readonly attribution_locked: readonly ('member_id' | 'team' | 'department' | 'workflow' | 'deployment' | 'customer_id' | 'project' | 'tags')[];
   };
   readonly 'keys.rotate': Responses['keys.mint'];
   readonly 'ledger.reconciliation': {
@@ -1990,17 +1993,18 @@ export interface Responses {
     readonly external_id: string | null;
     readonly model: string;
     readonly served_model: string | null;
+    readonly status: 'running' | 'succeeded' | 'failed' | 'cancelled';
     readonly provider: string | null;
     readonly action: string | null;
-    readonly status: 'running' | 'succeeded' | 'failed' | 'cancelled';
     readonly workflow: string | null;
     readonly deployment: string | null;
     readonly department: string | null;
     readonly team: string | null;
     readonly customer_id: string | null;
-    readonly member_id: string | null;
-    readonly tags: Readonly<Record<string, string>>;
     readonly chain_id: string | null;
+    readonly member_id: string | null;
+    readonly project: string | null;
+    readonly tags: Readonly<Record<string, string>>;
     readonly parent_run_id: string | null;
     readonly depth: number;
     readonly input_tokens: number;
@@ -2422,6 +2426,7 @@ export interface Responses {
       readonly customer_id?: string | null;
       readonly status?: string | null;
       readonly member_id?: string | null;
+      readonly project?: string | null;
       readonly tags?: Readonly<Record<string, string | null>>;
       readonly hour?: string;
       readonly day?: string;
@@ -2528,6 +2533,10 @@ export interface Responses {
         readonly more: boolean;
       };
       readonly member_id: {
+        readonly values: readonly string[];
+        readonly more: boolean;
+      };
+      readonly project: {
         readonly values: readonly string[];
         readonly more: boolean;
       };

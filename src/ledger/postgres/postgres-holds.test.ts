@@ -34,6 +34,7 @@ const hold: Hold = {
     customer_id: 'c1',
     chain_id: 'chain',
     member_id: null,
+    project: null,
     tags: null,
   },
   amounts: { usd: 2n ** 62n, tokens: 7n, requests: 1n },

@@ -100,6 +100,7 @@ function entryRow(one: Posted): Record<keyof typeof entryColumns, unknown> {
     provider: scope.provider,
     team: scope.team,
     member_id: scope.member_id,
+    project: scope.project,
     tags: scope.tags,
     prepaid_nanos: charged?.prepaid ?? 0n,
     uncovered_nanos: charged?.uncovered ?? 0n,

@@ -113,6 +113,7 @@ test('the digest of a usage row is the same as in earlier releases', () => {
     customer_id: 'customer-7',
     status: 'succeeded',
     member_id: '',
+    project: '',
   };
   expect(usageDigest(usageIdentity(dimensions, null))).toBe('o5FKGBe3FuO3aT4J8Hmey99tOGY');
   expect(usageDigest(usageIdentity(dimensions, { environment: 'test' }))).toBe('H_Kz2sYmHw5Y4PEVdLqOcfYyuWQ');

@@ -126,6 +126,7 @@ function rollupOf({ orgId, posting, scope, chargedAtMs }: Posted, rollups: Map<s
     customer_id: scope.customer_id ?? '',
     status: posting.usage.status,
     member_id: scope.member_id ?? '',
+    project: scope.project ?? '',
   };
   const tags =
     scope.tags === null ? noTags : tagLimiter.keep(orgId, Math.floor(chargedAtMs / dayMs), scope.tags);

@@ -413,6 +413,7 @@ export interface Api {
       readonly workflow?: string;
       readonly deployment?: string;
       readonly customer_id?: string;
+      readonly project?: string;
       readonly search?: string;
     }, options?: RequestOptions): ListRequest<Key, KeyList>;
     /** Get a key. */
@@ -441,6 +442,7 @@ export interface Api {
       readonly workflow?: string;
       readonly deployment?: string;
       readonly customer_id?: string;
+      readonly project?: string;
       readonly search?: string;
     }, options?: RequestOptions): ListRequest<Key, KeyList>;
     /** Get an operator key. */
@@ -528,7 +530,7 @@ export interface Api {
       readonly limit?: number;
       readonly cursor?: string;
       readonly sort?: 'created_at' | '-created_at' | 'name' | '-name';
-      readonly scope_kind?: 'org' | 'workflow' | 'deployment' | 'department' | 'key' | 'member' | 'team' | 'model' | 'provider' | string;
+      readonly scope_kind?: 'org' | 'workflow' | 'deployment' | 'department' | 'key' | 'member' | 'team' | 'model' | 'provider' | 'project' | string;
       readonly scope_id?: string;
       readonly period?: 'day' | 'week' | 'month' | 'quarter' | 'year';
       readonly search?: string;
@@ -753,6 +755,7 @@ export interface Api {
       readonly chain_id?: string;
       readonly status?: 'running' | 'succeeded' | 'failed' | 'cancelled';
       readonly member_id?: string;
+      readonly project?: string;
       readonly parent_run_id?: string;
       readonly external_id?: string;
       readonly decision_id?: string;
@@ -927,6 +930,7 @@ export interface Api {
       readonly customer_id?: string;
       readonly status?: 'running' | 'succeeded' | 'failed' | 'cancelled';
       readonly member_id?: string;
+      readonly project?: string;
       readonly tag?: string;
       readonly without?: string;
       readonly compare?: 'previous';
@@ -951,6 +955,7 @@ export interface Api {
       readonly customer_id?: string;
       readonly status?: 'running' | 'succeeded' | 'failed' | 'cancelled';
       readonly member_id?: string;
+      readonly project?: string;
       readonly tag?: string;
       readonly without?: string;
     }, options?: RequestOptions): Promise<UsageSeries>;
@@ -975,6 +980,7 @@ export interface Api {
       readonly customer_id?: string;
       readonly status?: 'running' | 'succeeded' | 'failed' | 'cancelled';
       readonly member_id?: string;
+      readonly project?: string;
       readonly tag?: string;
       readonly without?: string;
       readonly format?: 'csv' | 'parquet';
@@ -1295,7 +1301,8 @@ export interface Api {
       readonly team?: string;
       readonly customer_id?: string;
       readonly member_id?: string;
-      readonly group_by?: 'key_id' | 'model' | 'provider' | 'workflow' | 'deployment' | 'department' | 'team' | 'customer_id' | 'member_id';
+      readonly project?: string;
+      readonly group_by?: 'key_id' | 'model' | 'provider' | 'workflow' | 'deployment' | 'department' | 'team' | 'customer_id' | 'member_id' | 'project';
       readonly limit?: number;
       readonly horizon_days?: number;
       readonly history_days?: number;
@@ -1337,7 +1344,7 @@ export interface Api {
       readonly sort?: 'created_at' | '-created_at';
       readonly kind?: 'rate' | 'plan_runs' | 'plan_tokens' | 'prepaid' | 'quota' | 'spend_cap' | 'budget' | 'customer' | 'chain_cost' | 'chain_depth' | 'chain_tokens' | 'credits';
       readonly customer_id?: string;
-      readonly scope_kind?: 'org' | 'workflow' | 'deployment' | 'department' | 'key' | 'member' | 'team' | 'model' | 'provider' | 'customer' | string;
+      readonly scope_kind?: 'org' | 'workflow' | 'deployment' | 'department' | 'key' | 'member' | 'team' | 'model' | 'provider' | 'project' | 'customer' | string;
       readonly scope_id?: string;
       readonly search?: string;
       readonly state?: 'ok' | 'near' | 'exhausted';

@@ -161,7 +161,7 @@ export interface ApproveApproval {
   readonly reason?: string;
 }
 
-export type AttributionField = 'member_id' | 'team' | 'department' | 'workflow' | 'deployment' | 'customer_id' | 'tags';
+export type AttributionField = 'member_id' | 'team' | 'department' | 'workflow' | 'deployment' | 'customer_id' | 'project' | 'tags';
 
 export interface AuditCheckpoint {
   readonly id: string;
@@ -279,7 +279,7 @@ export interface BenchmarkParticipation {
 export interface Budget {
   readonly id: string;
   readonly name: string;
-  readonly scope_kind: 'org' | 'workflow' | 'deployment' | 'department' | 'key' | 'member' | 'team' | 'model' | 'provider' | string;
+  readonly scope_kind: 'org' | 'workflow' | 'deployment' | 'department' | 'key' | 'member' | 'team' | 'model' | 'provider' | 'project' | string;
   readonly scope_id: string | null;
   readonly period: LimitPeriod;
   readonly limit_usd: string;
@@ -638,6 +638,7 @@ export interface ChangeKey_attribution {
   readonly workflow?: string;
   readonly deployment?: string;
   readonly customer_id?: string;
+  readonly project?: string;
   readonly tags?: Readonly<Record<string, string>>;
 }
 
@@ -810,7 +811,7 @@ export interface ConfigurationPlan {
 export interface Configuration_budgets {
   readonly id?: string;
   readonly name: string;
-  readonly scope_kind: 'org' | 'workflow' | 'deployment' | 'department' | 'key' | 'member' | 'team' | 'model' | 'provider' | string;
+  readonly scope_kind: 'org' | 'workflow' | 'deployment' | 'department' | 'key' | 'member' | 'team' | 'model' | 'provider' | 'project' | string;
   readonly scope_id?: string;
   readonly period: LimitPeriod;
   readonly limit_usd: string;
@@ -1012,7 +1013,7 @@ export interface ConsoleLink {
 
 export interface CreateBudget {
   readonly name: string;
-  readonly scope_kind: 'org' | 'workflow' | 'deployment' | 'department' | 'key' | 'member' | 'team' | 'model' | 'provider' | string;
+  readonly scope_kind: 'org' | 'workflow' | 'deployment' | 'department' | 'key' | 'member' | 'team' | 'model' | 'provider' | 'project' | string;
   readonly scope_id?: string;
   readonly period: LimitPeriod;
   readonly limit_usd: string;
@@ -1197,6 +1198,7 @@ export interface CreateRun {
   readonly customer_id?: string;
   readonly chain_id?: string;
   readonly member_id?: string;
+  readonly project?: string;
   readonly parent_run_id?: string;
   readonly tags?: Readonly<Record<string, string>>;
   readonly served_model?: string;
@@ -1452,6 +1454,7 @@ export interface DecisionRequest {
   readonly customer_id?: string;
   readonly chain_id?: string;
   readonly member_id?: string;
+  readonly project?: string;
   readonly tags?: Readonly<Record<string, string>>;
   readonly input_tokens?: number;
   readonly images?: number;
@@ -1682,6 +1685,7 @@ export interface EvaluatePolicy {
   readonly team?: string;
   readonly customer_id?: string;
   readonly member_id?: string;
+  readonly project?: string;
   readonly cost_usd?: string;
   readonly input_tokens?: number;
   readonly output_tokens?: number;
@@ -1851,9 +1855,10 @@ export interface Hold {
   readonly department: string | null;
   readonly team: string | null;
   readonly customer_id: string | null;
-  readonly member_id: string | null;
-  readonly tags: Readonly<Record<string, string>>;
   readonly chain_id: string | null;
+  readonly member_id: string | null;
+  readonly project: string | null;
+  readonly tags: Readonly<Record<string, string>>;
   readonly admitted_at: string;
   readonly expires_at: string;
   readonly limits: readonly Hold_limits[];
@@ -2096,6 +2101,7 @@ export interface Key_attribution {
   readonly workflow?: string;
   readonly deployment?: string;
   readonly customer_id?: string;
+  readonly project?: string;
   readonly tags?: Readonly<Record<string, string>>;
 }
 
@@ -3604,6 +3610,7 @@ export interface RoutingRequest {
   readonly customer_id?: string;
   readonly chain_id?: string;
   readonly member_id?: string;
+  readonly project?: string;
   readonly tags?: Readonly<Record<string, string>>;
   readonly metadata?: Readonly<Record<string, unknown>>;
   readonly capabilities?: readonly string[];
@@ -3618,17 +3625,18 @@ export interface Run {
   readonly external_id: string | null;
   readonly model: string;
   readonly served_model: string | null;
+  readonly status: 'running' | 'succeeded' | 'failed' | 'cancelled';
   readonly provider: string | null;
   readonly action: string | null;
-  readonly status: 'running' | 'succeeded' | 'failed' | 'cancelled';
   readonly workflow: string | null;
   readonly deployment: string | null;
   readonly department: string | null;
   readonly team: string | null;
   readonly customer_id: string | null;
-  readonly member_id: string | null;
-  readonly tags: Readonly<Record<string, string>>;
   readonly chain_id: string | null;
+  readonly member_id: string | null;
+  readonly project: string | null;
+  readonly tags: Readonly<Record<string, string>>;
   readonly parent_run_id: string | null;
   readonly depth: number;
   readonly input_tokens: number;
@@ -3734,6 +3742,7 @@ export interface RunEventData {
   readonly team: string | null;
   readonly customer_id: string | null;
   readonly member_id: string | null;
+  readonly project: string | null;
   readonly tags: Readonly<Record<string, string>>;
   readonly chain_id: string | null;
   readonly input_tokens: number;
@@ -4307,6 +4316,7 @@ export interface UsageRow {
   readonly customer_id?: string | null;
   readonly status?: string | null;
   readonly member_id?: string | null;
+  readonly project?: string | null;
   readonly tags?: Readonly<Record<string, string | null>>;
   readonly hour?: string;
   readonly day?: string;
@@ -4373,6 +4383,7 @@ export interface UsageValues_fields {
   readonly customer_id: UsageValues_fields_key_id;
   readonly status: UsageValues_fields_key_id;
   readonly member_id: UsageValues_fields_key_id;
+  readonly project: UsageValues_fields_key_id;
 }
 
 export interface UsageValues_fields_key_id {
@@ -4615,7 +4626,7 @@ export interface ErrorDetails {
   };
   readonly budget_exceeded: {
     readonly budget_id: string;
-    readonly scope_kind: 'org' | 'workflow' | 'deployment' | 'department' | 'key' | 'member' | 'team' | 'model' | 'provider' | 'customer' | string;
+    readonly scope_kind: 'org' | 'workflow' | 'deployment' | 'department' | 'key' | 'member' | 'team' | 'model' | 'provider' | 'project' | 'customer' | string;
     readonly limit_usd: string;
     readonly spent_usd: string;
     readonly period_start: string;

@@ -16,6 +16,7 @@ const attempt: Attempt = {
   team: 'research',
   customer_id: null,
   member_id: null,
+  project: null,
   key_id: 'key_1',
   role: 'member',
   costNanos: 1_500_000_000n,

@@ -14,6 +14,7 @@ const input = expressionInputOf(
     team: null,
     customer_id: null,
     member_id: null,
+    project: null,
     key_id: 'key_1',
     role: 'member',
     costNanos: 0n,

@@ -10,7 +10,7 @@ const csvCharactersMax = 32 * 1024 * 1024;
 export const defaultDriftThreshold = '1';
 
 /** Dimensions of runs that may hold the provider's project; none that names people, who can be erased. */
-const projectColumns = ['workflow', 'deployment', 'department', 'team'];
+const projectColumns = ['project', 'workflow', 'deployment', 'department', 'team'];
 
 export const CreateStatement = closed({
   pages: Type.Optional(

@@ -152,6 +152,7 @@ export function postedRow(posted: Posted<RunDraft>): RunRow {
     customer_id: scope.customer_id,
     chain_id: scope.chain_id,
     member_id: scope.member_id,
+    project: scope.project,
     tags: scope.tags,
     parent_run_id: run.parent_run_id,
     depth: posting.depth,

@@ -61,6 +61,7 @@ const values: Record<Exclude<keyof CreateRun, 'external_id'>, unknown> = {
   content: '',
   decision_id: 'a',
   member_id: 'a',
+  project: 'a',
   service_tier: 'a',
   region: 'a',
   cache_write_1h_tokens: 1,

@@ -14,6 +14,7 @@ import type { CreateRun } from './schema.ts';
 export type RunDigest = (orgId: string, body: CreateRun) => string;
 
 const firstLabels = labelDimensions.filter((name) => runDimensions[name].since === '0.1.0');
+const laterLabels = labelDimensions.filter((name) => runDimensions[name].since !== '0.1.0');
 
 /** 132 bits, which rules out accidental collisions. */
 const digestCharacters = 22;
@@ -58,7 +59,7 @@ function normalized(body: CreateRun): string {
     body.tags === undefined ? '{}' : canonicalJson(body.tags),
     body.metadata === undefined ? '{}' : canonicalJson(body.metadata),
     body.content,
-    ...(body.member_id === undefined ? [] : [{ member_id: body.member_id }]),
+    ...laterLabels.flatMap((name) => (body[name] === undefined ? [] : [{ [name]: body[name] }])),
     ...servedAs(body),
     ...(body.served_model === undefined ? [] : [{ served_model: body.served_model }]),
   ]);

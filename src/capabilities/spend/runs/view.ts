@@ -22,6 +22,7 @@ export function viewRun(run: RunRow, hold?: Hold | null): RunView {
     team: run.team,
     customer_id: run.customer_id,
     member_id: run.member_id,
+    project: run.project,
     tags: run.tags ?? {},
     chain_id: run.chain_id,
     parent_run_id: run.parent_run_id,
