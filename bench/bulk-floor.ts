@@ -3,7 +3,7 @@
  * service. It runs the same statements as the service; the decisions are prepared outside the timed part.
  */
 import { performance } from 'node:perf_hooks';
-import { draftRun, isInvalid } from '../src/capabilities/spend/runs/drafts.ts';
+import { draftRun, isInvalid } from '../src/capabilities/spend/runs/draft-run.ts';
 import { type RunDraft, writeRuns } from '../src/capabilities/spend/runs/index.ts';
 import { emptyReservation } from '../src/kernel/settlement.ts';
 import { ensureMonths } from '../src/ledger/partitions.ts';
@@ -49,7 +49,7 @@ function prepareBatch(orgId: string, runs: number): Posted<RunDraft>[] {
       contentDigest: () => '0123456789abcdefghijkl',
       failOpenAtMs: () => undefined,
     };
-    const posting = draftRun(body, context, undefined);
+    const posting = draftRun(body, context, undefined, undefined);
     if (isInvalid(posting)) {
       throw new Error('the run is not as the service would take it');
     }

@@ -9,7 +9,7 @@
 import { type CatalogModel, readCatalog } from '../../src/capabilities/spend/models/catalog.ts';
 import { priceOf } from '../../src/capabilities/spend/models/catalog-price.ts';
 import { priceColumnsOf, tariffOf } from '../../src/capabilities/spend/models/price-columns.ts';
-import { servedCost } from '../../src/capabilities/spend/runs/served-cost.ts';
+import { servedCost } from '../../src/capabilities/spend/runs/price-run.ts';
 import { formatUsd } from '../../src/kernel/money.ts';
 import type { RateModifier, Tariff } from '../../src/kernel/rate-modifiers.ts';
 

@@ -41,7 +41,7 @@ export interface Posting<Run = unknown> {
     | 'reverse';
   readonly runId: string;
   /** For `expire`: the hold belongs to a run in progress. */
-  readonly runExists?: true;
+  readonly runExists?: true | undefined;
   readonly externalId: string | null;
   /**
    * Digest of the request content. A run with the same `externalId` and a different digest is rejected; null: not
@@ -86,15 +86,20 @@ export interface Posting<Run = unknown> {
   readonly isUnpriced?: boolean | undefined;
   readonly usage: RunUsage;
   /** The reason for a correction. */
-  readonly note?: string;
+  readonly note?: string | undefined;
   /** The caller who made a correction. */
-  readonly actor?: { readonly kind: string; readonly id: string };
+  readonly actor?: { readonly kind: string; readonly id: string } | undefined;
   /** Id of a permit that is required for this posting. One use is consumed if the posting is accepted. */
-  readonly permit?: string;
+  readonly permit?: string | undefined;
   /** The run to be stored; opaque to the ledger. */
   readonly run: Run;
   /** Returns the run as it is stored under another id, if that differs: a late settlement takes the id of its unsettled run. */
-  readonly runUnder?: (runId: string) => Run;
+  readonly runUnder?: ((runId: string) => Run) | undefined;
+}
+
+/** Returns true for postings that need the admission checks. The others use an existing hold, record or correct. */
+export function needsAdmission({ kind, decisionId }: Posting): boolean {
+  return kind === 'open' || (kind === 'charge' && decisionId === null);
 }
 
 /** Returns true if the posting creates its run. */

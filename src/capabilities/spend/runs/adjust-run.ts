@@ -3,8 +3,8 @@ import { formatUsd, parseSignedUsd } from '../../../kernel/money.ts';
 import type { Posting } from '../../../ledger/posting.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
 import type { Change } from '../../../platform/http/routes/route.ts';
+import { type Adjustment, adjustmentPosting } from './build-posting.ts';
 import type { RunCall, RunDependencies } from './dependencies.ts';
-import { type Actor, type Adjustment, draftAdjustment } from './drafts.ts';
 import { postRuns } from './post-runs.ts';
 import type { RunDraft, RunRow } from './queries.ts';
 import { requireRun } from './read-run.ts';
@@ -13,7 +13,7 @@ import { viewRun } from './view.ts';
 
 /** The request that corrects a run. */
 export interface AdjustingCall extends RunCall {
-  readonly actor: Actor;
+  readonly actor: Adjustment['actor'];
   /** Writes the audit entry and the event. */
   record(tx: Transaction, change: Change): Promise<void>;
 }
@@ -43,7 +43,7 @@ export async function postAdjustment(
 ): Promise<AdjustmentView> {
   const id = deps.ids.next('adj');
   const { actor } = call;
-  const posting = draftAdjustment(run, { id, actor, ...adjustment });
+  const posting = adjustmentPosting(run, { id, actor, ...adjustment });
   return postRuns(deps, call, [posting], {
     bulk: false,
     amountField: 'amount_usd',

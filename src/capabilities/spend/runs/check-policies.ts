@@ -1,12 +1,11 @@
 /** Checks the runs that need admission against the org's policies. */
 import { ApiError } from '../../../contract/api-error.ts';
 import { decisionCounts } from '../../../ledger/metrics.ts';
-import type { Posting } from '../../../ledger/posting.ts';
+import { needsAdmission, type Posting } from '../../../ledger/posting.ts';
 import { hasRun } from '../../../ledger/postings/ledger-writes.ts';
 import type { Caller } from '../../../platform/http/routes/access.ts';
 import { type Attempt, attemptFrom } from '../../governance/policies/index.ts';
 import type { RunDependencies } from './dependencies.ts';
-import { needsAdmission } from './drafts.ts';
 import type { RunDraft } from './queries.ts';
 
 export interface PolicyCheckResult {

@@ -8,10 +8,9 @@ import {
   takeAdmissionRatesUpTo,
 } from '../../../ledger/limits/admission-rates.ts';
 import { decisionCounts } from '../../../ledger/metrics.ts';
-import type { Posting } from '../../../ledger/posting.ts';
+import { needsAdmission, type Posting } from '../../../ledger/posting.ts';
 import type { RateDebit } from '../../../platform/rates/rate-limiter.ts';
 import type { RunDependencies } from './dependencies.ts';
-import { needsAdmission } from './drafts.ts';
 
 /**
  * Debits the rate limits by model, customer, tokens and cost for the postings, and returns the debits. Throws, and

@@ -1,10 +1,9 @@
 /** Checks the content of runs with the org's safety detectors, after rate limits and policies and before the ledger. */
 import { apiErrorWithDetails } from '../../../contract/api-error.ts';
 import { decisionCounts } from '../../../ledger/metrics.ts';
-import type { Posting } from '../../../ledger/posting.ts';
+import { needsAdmission, type Posting } from '../../../ledger/posting.ts';
 import type { Inspected, Safety } from '../../governance/safety/index.ts';
 import type { Contents } from './content-storage.ts';
-import { needsAdmission } from './drafts.ts';
 import type { RunDraft } from './queries.ts';
 
 /**

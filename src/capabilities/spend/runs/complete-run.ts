@@ -1,13 +1,18 @@
 import { apiError, invalidFields } from '../../../contract/api-error.ts';
 import { holdIdOfCall } from '../../../ledger/holds/hold.ts';
+import { completionPosting } from './build-posting.ts';
 import type { RunCall, RunDependencies } from './dependencies.ts';
-import type { TriedUsage } from './drafted-cost.ts';
-import { draftCompletion, isInvalid } from './drafts.ts';
-import { type EndOfCall, withEnd } from './end-of-call.ts';
+import type { EndOfCall } from './draft-context.ts';
+import { type Drafted, isInvalid } from './draft-run.ts';
+import { asDecided, findRunPrice, type RunPrice } from './find-price.ts';
 import { postRuns } from './post-runs.ts';
+import { isFieldError, settledCost, type TriedUsage } from './price-run.ts';
+import type { RunRow } from './queries.ts';
 import { requireRun } from './read-run.ts';
-import { findRunPrice } from './run-price.ts';
+import { countsOf, hasUsage, storedCounts } from './run-usage.ts';
 import type { CompleteRun, RunView } from './schema.ts';
+import { placeOfStored } from './scope-run.ts';
+import { validateCompletion } from './validate-run.ts';
 import { viewRun } from './view.ts';
 
 /** `ended` is undefined for a client, which cannot complete the run of a call of this service. */
@@ -26,26 +31,77 @@ export async function completeRun(
   if (ended === undefined && run.decision_id === holdIdOfCall(run.id)) {
     throw apiError('conflict', 'The run is completed by the gateway, when its call ends.');
   }
-  const price =
-    body.cost_usd === undefined
-      ? await findRunPrice(
-          deps,
-          orgId,
-          { ...run, served_model: body.served_model ?? run.served_model },
-          run.charged_at,
-        )
-      : undefined;
   if (run.decision_id !== null) {
     await deps.failOpen.importNow(orgId, [run.decision_id]);
   }
-  const failOpenAtMs = (decisionId: string) => deps.failOpen.decidedAtMs(orgId, decisionId);
-  const drafted = draftCompletion(run, body, { ids: deps.ids, now: call.now, price, failOpenAtMs });
+  const drafted = draftCompletion(deps, call.now, run, body, await priceOf(deps, run, body), ended);
   if (isInvalid(drafted)) {
-    throw invalidFields(drafted);
+    throw invalidFields(drafted.fieldErrors);
   }
-  return postRuns(deps, call, [ended === undefined ? drafted : withEnd(drafted, ended)], {
+  return postRuns(deps, call, [drafted], {
     bulk: false,
     amountField: 'cost_usd',
     respond: async (db) => viewRun(await requireRun(db, orgId, runId)),
   });
+}
+
+/** Returns the price at the admission of the run; undefined if there is none, or if the cost is given. */
+function priceOf(
+  deps: RunDependencies,
+  { org_id, model, served_model, decision_id, charged_at }: RunRow,
+  body: CompleteRun,
+): RunPrice | undefined | Promise<RunPrice | undefined> {
+  const priced = { model, served_model: body.served_model ?? served_model, decision_id };
+  return body.cost_usd === undefined ? findRunPrice(deps, org_id, priced, charged_at) : undefined;
+}
+
+/** Takes the completion through the stages of a run. Stored fields that the body leaves out keep the value they had at creation. */
+function draftCompletion(
+  { ids, failOpen }: RunDependencies,
+  ownNow: Date,
+  run: RunRow,
+  stated: CompleteRun & TriedUsage,
+  price: RunPrice | undefined,
+  end: EndOfCall | undefined,
+): Drafted {
+  // The clock may have been set back since the run was started, or be behind that of the process that started it.
+  const now = new Date(Math.max(ownNow.getTime(), run.started_at.getTime()));
+  const body = asDecided(completed(run, stated), price);
+  const fieldErrors = validateCompletion(body, run.started_at, now);
+  const counts = countsOf(body);
+  // Input tokens at creation may be an estimate; output tokens are only known once there is output.
+  const isUsageKnown = hasUsage(stated) || run.output_tokens > 0n;
+  const served = body.served_model ?? run.served_model ?? run.model;
+  const cost = settledCost(body, counts, served, price, isUsageKnown);
+  if (isFieldError(cost)) {
+    fieldErrors.push(cost);
+    return { fieldErrors };
+  }
+  if (fieldErrors.length > 0) {
+    return { fieldErrors };
+  }
+  const { decision_id: decisionId, org_id: orgId } = run;
+  const failOpenAtMs = decisionId === null ? undefined : failOpen.decidedAtMs(orgId, decisionId);
+  const place = placeOfStored(run, decisionId, failOpenAtMs);
+  return completionPosting(
+    run,
+    { body, contentDigest: null, counts, cost, place, startedAt: run.started_at, end },
+    { ids, now },
+  );
+}
+
+/** Returns the body with the stored fields that it leaves out. */
+function completed(run: RunRow, body: CompleteRun & TriedUsage): CompleteRun & TriedUsage {
+  const stored = storedCounts(run);
+  return {
+    input_tokens: Number(stored.inputTokens),
+    cached_input_tokens: Number(stored.cachedInputTokens),
+    cache_write_tokens: Number(stored.cacheWriteTokens),
+    cache_write_1h_tokens: Number(stored.cacheWrite1hTokens),
+    output_tokens: Number(stored.outputTokens),
+    ...(run.service_tier !== null && { service_tier: run.service_tier }),
+    ...(run.region !== null && { region: run.region }),
+    ...(run.units !== null && { units: run.units }),
+    ...body,
+  };
 }

@@ -8,9 +8,10 @@ import { lockedFieldError } from '../../../ledger/attribution.ts';
 import type { Outcome, Posting, PostingRejection } from '../../../ledger/posting.ts';
 import { compileBody } from '../../../platform/http/routes/validation.ts';
 import { createYielder } from '../../../platform/jobs/yielder.ts';
-import { bulkResult, draftEach, isLocked } from './create-runs.ts';
+import { bulkResult } from './create-runs.ts';
 import type { RunCall, RunDependencies } from './dependencies.ts';
-import { isInvalid } from './drafts.ts';
+import { type Drafted, type InvalidRun, isInvalid } from './draft-run.ts';
+import { draftEach } from './draft-runs.ts';
 import { countAllowed, postingContext, undoErrorLogger } from './post-runs.ts';
 import {
   checkSteps,
@@ -54,19 +55,15 @@ export async function createRunsSkipping(
     deps,
     call,
     valid.map(({ body }) => body),
-    record,
+    { record },
   );
   const checked: CheckedRun[] = [];
   try {
     const yielder = createYielder();
     for (const [position, { index, body }] of valid.entries()) {
-      const drafted = drafts[position] ?? [];
-      if (isLocked(drafted)) {
-        errors.push(itemError(index, lockedFieldError(drafted.lockedField)));
-        continue;
-      }
+      const drafted = drafts[position] as Drafted;
       if (isInvalid(drafted)) {
-        errors.push(itemError(index, invalidFields(drafted)));
+        errors.push(itemError(index, errorOfInvalid(drafted)));
         continue;
       }
       const context = await contextOf(deps, call, drafted, body);
@@ -99,6 +96,10 @@ function validRuns(
     }
     return [{ index, body: item as CreateRun }];
   });
+}
+
+function errorOfInvalid({ fieldErrors, lockedField }: InvalidRun): ApiError {
+  return lockedField === undefined ? invalidFields(fieldErrors) : lockedFieldError(lockedField);
 }
 
 function contextOf(

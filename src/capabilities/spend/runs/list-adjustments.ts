@@ -3,7 +3,6 @@ import { formatUsd } from '../../../kernel/money.ts';
 import type { Queryable } from '../../../platform/db/database.ts';
 import { type PageOf, selectPage } from '../../../platform/http/routes/list.ts';
 import type { RunDependencies } from './dependencies.ts';
-import type { Actor } from './drafts.ts';
 import { readRun } from './read-run.ts';
 import { type AdjustmentEntry, type AdjustmentFilters, adjustmentSorts } from './schema.ts';
 
@@ -25,7 +24,7 @@ interface AdjustmentRow {
   readonly usd_nanos: bigint;
   readonly uncovered_nanos: bigint;
   readonly note: string | null;
-  readonly actor: Actor | null;
+  readonly actor: AdjustmentEntry['actor'];
 }
 
 async function selectAdjustments(

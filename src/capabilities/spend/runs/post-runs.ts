@@ -1,9 +1,8 @@
 import { decisionCounts } from '../../../ledger/metrics.ts';
-import type { Outcome, Posting } from '../../../ledger/posting.ts';
+import { needsAdmission, type Outcome, type Posting } from '../../../ledger/posting.ts';
 import type { Queryable, Transaction } from '../../../platform/db/database.ts';
 import type { Contents } from './content-storage.ts';
 import type { RunCall, RunDependencies } from './dependencies.ts';
-import { needsAdmission } from './drafts.ts';
 import { type PostingContext, postingSteps } from './posting-steps.ts';
 import type { RunDraft } from './queries.ts';
 import { type OnUndoError, runSteps } from './step-runner.ts';

@@ -1,23 +1,22 @@
 /** Records runs that others report after the fact: past the checks, each on its own, at the time and the price of its start. */
 
-import type { Attribution } from '../../../contract/attribution.ts';
 import type { FieldError } from '../../../contract/errors.ts';
-import type { Mark, Outcome, Posting } from '../../../ledger/posting.ts';
+import type { Outcome, Posting } from '../../../ledger/posting.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
 import { unpricedAtNoCost } from '../unpriced-models/index.ts';
-import { draftEach, isLocked } from './create-runs.ts';
+import { withoutLocked } from './attribute-run.ts';
 import type { RunCall, RunDependencies } from './dependencies.ts';
-import { isInvalid } from './drafts.ts';
+import type { EndOfCall } from './draft-context.ts';
+import { isInvalid } from './draft-run.ts';
+import { draftEach } from './draft-runs.ts';
 import { postGroup } from './posting-steps.ts';
 import type { RunDraft } from './queries.ts';
 import { findForeignResponses } from './responses.ts';
 import type { CreateRun } from './schema.ts';
 
-export interface ReportedRun {
+/** No other run may be recorded for its response. */
+export interface ReportedRun extends Pick<EndOfCall, 'marks' | 'responseId'> {
   readonly body: CreateRun & { readonly external_id: string };
-  /** The provider's id of the response, if it is known: no other run may be recorded for it. */
-  readonly responseId: string | undefined;
-  readonly marks: readonly Mark[];
 }
 
 export type RecordedRun =
@@ -40,21 +39,14 @@ export async function recordRuns(
     withPriceForAll(deps),
     call,
     runs.map(({ body }) => withoutLocked(body, call.caller.attribution)),
-    true,
+    { record: true, ends: runs },
   );
   let pending: PendingRun[] = drafts.flatMap((drafted, index) => {
-    const run = runs[index] as ReportedRun;
-    if (isLocked(drafted) || isInvalid(drafted)) {
-      const fieldErrors = isLocked(drafted) ? [] : drafted;
-      results[index] = { kind: 'invalid', fieldErrors };
+    if (isInvalid(drafted)) {
+      results[index] = { kind: 'invalid', fieldErrors: drafted.fieldErrors };
       return [];
     }
-    const posting = {
-      ...drafted,
-      ...(run.marks.length > 0 && { marks: run.marks }),
-      run: { ...drafted.run, response_id: run.responseId },
-    };
-    return [{ index, posting, responseId: run.responseId }];
+    return [{ index, posting: drafted, responseId: drafted.run.response_id }];
   });
   // Each round either posts, or leaves out a response that another transaction has recorded in the meantime.
   for (;;) {
@@ -153,22 +145,4 @@ function withPriceForAll(deps: RunDependencies): RunDependencies {
       },
     },
   };
-}
-
-/** Leaves out fields that the key fixes. */
-function withoutLocked<Body extends CreateRun>(body: Body, attribution: Attribution | undefined): Body {
-  if (attribution === undefined || attribution.locked.length === 0) {
-    return body;
-  }
-  const rest = { ...body };
-  for (const field of attribution.locked) {
-    if (field === 'tags') {
-      const fixed = attribution.values.tags ?? {};
-      const tags = Object.entries(body.tags ?? {}).filter(([name]) => !Object.hasOwn(fixed, name));
-      rest.tags = Object.fromEntries(tags);
-    } else {
-      delete rest[field];
-    }
-  }
-  return rest;
 }

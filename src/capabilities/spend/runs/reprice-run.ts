@@ -5,10 +5,11 @@ import { unitErrors } from '../../../ledger/service-fields.ts';
 import type { PriceInForce } from '../models/index.ts';
 import { type AdjustingCall, postAdjustment } from './adjust-run.ts';
 import type { RunDependencies } from './dependencies.ts';
+import { servedCost } from './price-run.ts';
 import { pricedName, type RunRow } from './queries.ts';
 import { requireRun } from './read-run.ts';
+import { storedCounts } from './run-usage.ts';
 import type { AdjustmentView } from './schema.ts';
-import { servedCost, storedCounts } from './served-cost.ts';
 import { isWithoutPrice } from './view.ts';
 
 export async function repriceRun(

@@ -2,18 +2,17 @@
 import { type ApiError, invalidFields } from '../../../contract/api-error.ts';
 import { holdIdOfCall } from '../../../ledger/holds/hold.ts';
 import { postingError } from '../../../ledger/ledger-errors.ts';
-import type { Mark, Posting, PostingRejection } from '../../../ledger/posting.ts';
-import type { PriceInForce } from '../models/index.ts';
+import type { Posting, PostingRejection } from '../../../ledger/posting.ts';
 import type { RunDependencies } from './dependencies.ts';
-import type { TriedUsage } from './drafted-cost.ts';
-import { type DraftContext, draftRun, isInvalid } from './drafts.ts';
-import { withTools } from './end-of-call.ts';
+import type { DraftContext, EndOfCall } from './draft-context.ts';
+import { draftRun, isInvalid } from './draft-run.ts';
+import { findSettledPrice } from './find-price.ts';
 import { postGroup } from './posting-steps.ts';
+import type { TriedUsage } from './price-run.ts';
 import type { RunDraft } from './queries.ts';
-import { findSettledPrice } from './run-price.ts';
 import type { CompleteRun, CreateRun } from './schema.ts';
 
-export interface EndedCall {
+export interface EndedCall extends EndOfCall {
   readonly orgId: string;
   readonly keyId: string;
   readonly runId: string;
@@ -25,38 +24,24 @@ export interface EndedCall {
   /** The price of its hold; null: none, undefined: not known. */
   readonly priceVersion?: string | null | undefined;
   readonly body: CompleteRun & TriedUsage;
-  /** Set in addition to those of the ledger. */
-  readonly marks: readonly Mark[];
-  /** The provider's id of the response, if it sent one. */
-  readonly responseId?: string | undefined;
-  /** Set if the call cost nothing and may be repeated with its idempotency key. */
-  readonly releasesKey?: true | undefined;
-  /** The cost of tools that the price does not have. */
-  readonly toolNanos: bigint;
 }
 
 export type CallPosting = Posting<RunDraft>;
 
 /** Drafts the run at the price of its admission. Reads the database only if the price is not cached. */
 export async function draftCall(
-  deps: Pick<RunDependencies, 'ids' | 'prices'>,
+  { ids, prices }: Pick<RunDependencies, 'ids' | 'prices'>,
   call: EndedCall,
   now: Date,
 ): Promise<CallPosting> {
-  const { orgId, keyId, runId, model, attribution, depth, admittedAt, body, marks } = call;
-  const { served_model: served = model } = body;
-  const price =
-    served === model
-      ? await findHeldPrice(deps, call)
-      : await findSettledPrice(deps.prices, orgId, served, {
-          model,
-          priceVersion: call.priceVersion,
-          admittedAtMs: admittedAt.getTime(),
-        });
-  // The clock may have been set back since the admission.
-  const startedAt = admittedAt < now ? admittedAt : now;
+  const { keyId, runId, model, depth, admittedAt, body, priceVersion } = call;
+  const price = await findSettledPrice(prices, call.orgId, body.served_model ?? model, {
+    model,
+    priceVersion,
+    admittedAtMs: admittedAt.getTime(),
+  });
   const context: DraftContext = {
-    ids: deps.ids,
+    ids,
     keyId,
     now,
     record: false,
@@ -65,30 +50,15 @@ export async function draftCall(
     parentOf: (id) => ({ id, depth: depth - 1, chain_id: null }),
     contentDigest: () => '',
     failOpenAtMs: () => undefined,
-    runId,
-    startedAt,
-    marks: marks.length === 0 ? undefined : marks,
-    responseId: call.responseId,
+    // The clock may have been set back since the admission.
+    admitted: { runId, startedAt: admittedAt < now ? admittedAt : now },
   };
-  const stated = { model, decision_id: holdIdOfCall(runId), ...body, ...attribution };
-  const drafted = draftRun(stated, context, price);
+  const stated = { model, decision_id: holdIdOfCall(runId), ...body, ...call.attribution };
+  const drafted = draftRun(stated, context, price, call);
   if (isInvalid(drafted)) {
-    throw invalidFields(drafted);
+    throw invalidFields(drafted.fieldErrors);
   }
-  const charged = withTools(drafted, call.toolNanos);
-  return call.releasesKey === undefined ? charged : { ...charged, releasesKey: true };
-}
-
-/** Returns the price of the hold, even if another one is in force now. */
-async function findHeldPrice(
-  { prices }: Pick<RunDependencies, 'prices'>,
-  { orgId, model, admittedAt, priceVersion }: EndedCall,
-): Promise<PriceInForce | undefined> {
-  const found = prices.findForCall(orgId, model, admittedAt.getTime());
-  const inForce = found instanceof Promise ? await found : found;
-  return priceVersion == null || priceVersion === inForce?.versionId
-    ? inForce
-    : ((await prices.version(orgId, model, priceVersion)) ?? inForce);
+  return drafted;
 }
 
 /**

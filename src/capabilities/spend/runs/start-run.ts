@@ -9,10 +9,9 @@ import { giveBackUnused } from '../../../ledger/limits/admission-rates.ts';
 import type { Posting } from '../../../ledger/posting.ts';
 import { otherChargesOf, requestedRates } from '../../../ledger/service-fields.ts';
 import { DatabaseUnavailable } from '../../../platform/db/database.ts';
-import { draftRuns } from './create-runs.ts';
 import type { RunCall, RunDependencies } from './dependencies.ts';
-import { withTools } from './end-of-call.ts';
-import { countAllowed, undoErrorLogger } from './post-runs.ts';
+import { draftRuns } from './draft-runs.ts';
+import { countAllowed, postingContext, undoErrorLogger } from './post-runs.ts';
 import { checkSteps, type PostingContext, postGroup, rejectionError } from './posting-steps.ts';
 import type { RunDraft } from './queries.ts';
 import type { CreateRun } from './schema.ts';
@@ -95,34 +94,23 @@ export async function startRun(
   { fitDownTo, toolNanos = 0n, content, key, beforeDenial, onUncertain }: StartOptions,
 ): Promise<StartedRun> {
   const fit = fitDownTo === undefined ? undefined : await fitOf(deps, call, body, fitDownTo, toolNanos);
-  const drafts = await draftRuns(deps, call, [{ status: 'running', ...body }], {
+  const postings = await draftRuns(deps, call, [{ status: 'running', ...body }], {
     record: false,
     bulk: false,
-    started: { fit },
+    started: { fit, toolNanos },
   });
-  const posting = withTools(drafts[0] as Posting<RunDraft>, toolNanos);
-  const postings = [posting];
-  const orgId = call.caller.tenantId;
   const context: StartContext = {
-    deps,
-    call,
-    orgId,
-    limits: deps.orgLimits.peek(orgId) ?? (await deps.orgLimits.get(orgId)),
-    admissions: 1,
-    postings,
-    takenRates: [],
-    fittedRates: undefined,
-    policyCheck: undefined,
-    outcomes: [],
-    bulk: false,
-    amountField: 'cost_usd',
-    contents: [content],
-    keepsContent: false,
-    storeResponse: undefined,
     key,
     beforeDenial,
     onUncertain,
     started: undefined,
+    ...(await postingContext(deps, call, postings, {
+      bulk: false,
+      amountField: 'cost_usd',
+      contents: [content],
+      keepsContent: false,
+      storeResponse: undefined,
+    })),
   };
   await runSteps(startSteps, context, undoErrorLogger(context));
   countAllowed(1);
@@ -130,12 +118,13 @@ export async function startRun(
   if (fit !== undefined && context.fittedRates !== undefined) {
     giveBackUnused(deps.rates, context.fittedRates, fit, hold.amounts, call.now.getTime());
   }
+  const { runId, scope, depth } = postings[0] as Posting<RunDraft>;
   return {
-    runId: posting.runId,
+    runId,
     isStored,
     decisionId: hold.id,
-    chainId: posting.scope.chain_id,
-    depth: posting.depth,
+    chainId: scope.chain_id,
+    depth,
     heldNanos: hold.amounts.usd,
     priceVersion: hold.priceVersion,
     maxOutputTokens: Number(hold.amounts.tokens) - body.input_tokens,

@@ -1,5 +1,4 @@
 /** Runs of holds that expired without a settlement, posted at the held amount (`on_unsettled` of the org). */
-import type { Amounts } from '../../../kernel/limits.ts';
 import { type Hold, runIdOf } from '../../../ledger/holds/hold.ts';
 import type { Posting, RunUsage } from '../../../ledger/posting.ts';
 import type { UnsettledRun } from '../../../ledger/postings/existing-records.ts';
@@ -7,7 +6,11 @@ import type { UnsettledRuns } from '../../../ledger/postings/unsettled-runs.ts';
 import { scopeOf } from '../../../ledger/scope.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
 import type { Ids } from '../../../platform/ids.ts';
+import { newPosting } from './build-posting.ts';
+import { runOfCall } from './calls-in-progress.ts';
 import { findRunningRuns, findUnsettledRuns, type RunDraft, type RunRow, readPaid } from './queries.ts';
+import { noUsage } from './run-usage.ts';
+import { placeOfStored } from './scope-run.ts';
 
 /** `modelsOfVersions` returns the models of price versions, read in the given transaction. */
 export function createUnsettledRuns(
@@ -60,82 +63,40 @@ export function createUnsettledRuns(
   };
 }
 
+/** The posting of the run in progress under the hold, or else of a new run. */
 function draftExpiry(
   ids: Ids,
   hold: Hold,
-  run: RunRow | undefined,
+  running: RunRow | undefined,
   pricedAs: string | null,
 ): Posting<RunDraft> {
-  const common = {
-    kind: 'expire',
-    externalId: null,
-    entryId: ids.next('ent'),
-    decisionId: hold.id,
-    holdSeconds: 0,
-    atMs: hold.admittedAtMs,
-    priceVersion: hold.priceVersion,
-  } as const;
-  if (run !== undefined) {
-    return {
-      ...common,
-      runId: run.id,
-      runExists: true,
-      scope: scopeOf(run, run.key_id, run.chain_id),
-      depth: run.depth,
-      amounts: heldAmounts(hold, tokensOf(run)),
-      usage: usageOf(run),
-      run,
-    };
-  }
-  return {
-    ...common,
-    runId: runIdOf(hold) ?? ids.next('run'),
-    scope: hold.scope,
-    depth: hold.depth ?? 1,
-    amounts: heldAmounts(hold, 0n),
-    usage: noUsage,
-    run: {
-      external_id: null,
-      // How the call ended was not reported; the run can still be completed.
-      status: 'running',
-      key_id: hold.scope.key_id,
-      model: hold.scope.model ?? unknownModel,
-      served_model: null,
-      parent_run_id: null,
-      started_at: new Date(hold.admittedAtMs),
-      finished_at: null,
-      content: null,
-      flagged_by: null,
-      metadata: null,
-      priced_as: pricedAs,
-      service_tier: hold.service?.tier ?? null,
-      region: hold.service?.region ?? null,
-      cache_write_1h_tokens: null,
-      units: null,
-    },
-  };
+  const entryId = ids.next('ent');
+  const run = running ?? newRun(hold, runIdOf(hold) ?? ids.next('run'), pricedAs);
+  const place = placeOfStored(run, hold.id, undefined, hold.admittedAtMs);
+  const posting = newPosting(
+    'expire',
+    entryId,
+    running === undefined ? { ...place, scope: hold.scope } : place,
+    // The held tokens are an estimate, which is not counted as usage.
+    { ...hold.amounts, tokens: tokensOf(run) },
+    usageOf(run),
+    run,
+  );
+  posting.runExists = running && true;
+  posting.priceVersion = hold.priceVersion;
+  return posting;
 }
 
 const unknownModel = 'unknown';
 
-/** The held tokens are an estimate, which is not counted as usage. */
-function heldAmounts({ amounts }: Hold, tokens: bigint): Amounts {
-  return { ...amounts, tokens };
+/** Its status is `running`: how the call ended was not reported, and the run can still be completed. */
+function newRun(hold: Hold, runId: string, pricedAs: string | null): RunRow {
+  return { ...runOfCall(hold, runId), model: hold.scope.model ?? unknownModel, priced_as: pricedAs };
 }
 
 function tokensOf(run: RunRow): bigint {
   return run.input_tokens + run.output_tokens;
 }
-
-const noUsage: RunUsage = {
-  status: 'running',
-  inputTokens: 0n,
-  cachedInputTokens: 0n,
-  cacheWriteTokens: 0n,
-  outputTokens: 0n,
-  valueNanos: null,
-  latencyMs: null,
-};
 
 /** Usage as it is counted while the run is unsettled: its value and latency are counted when it is settled. */
 function usageOf(run: RunRow): RunUsage {

@@ -1,3 +1,4 @@
+/** The stage that finds the price of a run: the one in force at its admission, or that of its hold. */
 import { type HeldService, type Hold, restoredHold } from '../../../ledger/holds/hold.ts';
 import { findEnds } from '../../../ledger/postings/ledger-writes.ts';
 import type { Queryable } from '../../../platform/db/database.ts';
@@ -66,7 +67,10 @@ export async function findSettledPrice(
   served: string,
   decided: Decided,
 ): Promise<RunPrice | undefined> {
-  const inForce = prices.find(orgId, served, decided.admittedAtMs);
+  const inForce =
+    served === decided.model
+      ? prices.findForCall(orgId, served, decided.admittedAtMs)
+      : prices.find(orgId, served, decided.admittedAtMs);
   // Most responses name a dated version of the decided model: no version needs to be searched for.
   if (!(inForce instanceof Promise) && inForce !== undefined && inForce.versionId === decided.priceVersion) {
     return inForce;
@@ -89,6 +93,21 @@ export async function findSettledPrice(
   }
   const ofDecision = await priceOf(decided.model);
   return ofDecision === undefined ? byPolicy : { ...ofDecision, isOfDecision: true };
+}
+
+/** Returns the body with the tier and region of its decision, where it states none: calls are served as decided. */
+export function asDecided<Body extends { service_tier?: string; region?: string }>(
+  body: Body,
+  price: RunPrice | undefined,
+): Body {
+  const held = price?.heldService;
+  return held === undefined
+    ? body
+    : {
+        ...(held.tier !== undefined && { service_tier: held.tier }),
+        ...(held.region !== undefined && { region: held.region }),
+        ...body,
+      };
 }
 
 async function findEndedHold(db: Queryable, orgId: string, holdId: string): Promise<Hold | undefined> {

@@ -1,0 +1,52 @@
+/** What the stages of a run are given besides its body. */
+import type { AttributionValues } from '../../../contract/attribution.ts';
+import type { Fit } from '../../../kernel/fit.ts';
+import type { Mark } from '../../../ledger/posting.ts';
+import type { Ids } from '../../../platform/ids.ts';
+import type { ParentRow } from './queries.ts';
+import type { CreateRun } from './schema.ts';
+
+/** Shared by the runs of a request. */
+export interface DraftContext {
+  readonly ids: Ids;
+  readonly keyId: string;
+  readonly now: Date;
+  /** True for a backfill: the run is posted without admission checks. */
+  readonly record: boolean;
+  /** True if the org has chain limits: a run without a chain then starts one. */
+  readonly chained: boolean;
+  parentOf(runId: string): ParentRow | undefined;
+  contentDigest(body: CreateRun): string;
+  /** The values of the calling key, for runs that state none. */
+  readonly attribution?: AttributionValues | undefined;
+  /** Returns the time of a decision that was given fail-open. */
+  failOpenAtMs(decisionId: string): number | undefined;
+  /** Set for the start of a call that this service makes. */
+  readonly started?: StartOfCall | undefined;
+  /** Set for the end of such a call whose run is not stored yet. */
+  readonly admitted?: AdmittedCall | undefined;
+}
+
+/** The hold of the call has the number of its run, and is posted if it expires unsettled. */
+export interface StartOfCall {
+  readonly fit: Fit | undefined;
+  /** The most that tools without a price may cost. */
+  readonly toolNanos: bigint;
+}
+
+export interface AdmittedCall {
+  readonly runId: string;
+  readonly startedAt: Date;
+}
+
+/** The end of a call, from who made or observed it. */
+export interface EndOfCall {
+  /** Set in addition to those of the ledger. */
+  readonly marks: readonly Mark[];
+  /** The provider's id of the response, if it sent one. */
+  readonly responseId?: string | undefined;
+  /** Set if the call cost nothing and may be repeated with its idempotency key. */
+  readonly releasesKey?: true | undefined;
+  /** The cost of tools that the price does not have. */
+  readonly toolNanos?: bigint;
+}

@@ -1,0 +1,63 @@
+/**
+ * Drafts the posting of a new run in stages, each entered once: its fields are validated, its cost is priced, its scope is placed, and
+ * its posting is built. The values of the key and the price come from the stages before (`draft-runs.ts`).
+ */
+import type { FieldError } from '../../../contract/errors.ts';
+import type { Posting } from '../../../ledger/posting.ts';
+import { finishedPosting, type StagedRun, startedPosting } from './build-posting.ts';
+import type { DraftContext, EndOfCall } from './draft-context.ts';
+import { asDecided, type RunPrice } from './find-price.ts';
+import { isFieldError, priceRun, type TriedUsage } from './price-run.ts';
+import type { RunDraft } from './queries.ts';
+import { countsOf } from './run-usage.ts';
+import type { CreateRun } from './schema.ts';
+import { placeRun } from './scope-run.ts';
+import { validateRun } from './validate-run.ts';
+
+/** A run that cannot be posted. */
+export interface InvalidRun {
+  readonly fieldErrors: readonly FieldError[];
+  /** Set if the run states another value of this field than a locked one of the calling key. */
+  readonly lockedField?: string;
+}
+
+export type Drafted = Posting<RunDraft> | InvalidRun;
+
+export function isInvalid(drafted: Drafted): drafted is InvalidRun {
+  return 'fieldErrors' in drafted;
+}
+
+/** `price` is the price in force; undefined if the model has none, or if the body needs none (`needsPrice`). */
+export function draftRun(
+  stated: CreateRun & TriedUsage,
+  context: DraftContext,
+  price: RunPrice | undefined,
+  end: EndOfCall | undefined,
+): Drafted {
+  const body = asDecided(stated, price);
+  const startedAt = startOf(body, context);
+  const fieldErrors = validateRun(body, price, startedAt, context);
+  const counts = countsOf(body);
+  const cost = priceRun(body, counts, price);
+  if (isFieldError(cost)) {
+    fieldErrors.push(cost);
+    return { fieldErrors };
+  }
+  if (fieldErrors.length > 0) {
+    return { fieldErrors };
+  }
+  const run: StagedRun<CreateRun> = {
+    body,
+    contentDigest: stated.external_id === undefined ? null : context.contentDigest(stated),
+    counts,
+    cost,
+    place: placeRun(body, startedAt, context),
+    startedAt,
+    end,
+  };
+  return body.status === 'running' ? startedPosting(run, context) : finishedPosting(run, context);
+}
+
+function startOf({ started_at }: CreateRun, { admitted, now }: DraftContext): Date {
+  return admitted?.startedAt ?? (started_at === undefined ? now : new Date(started_at));
+}

@@ -1,0 +1,179 @@
+/** The stage that computes the cost of a run. If it is unknown, the ledger posts the held amount. */
+import type { FieldError } from '../../../contract/errors.ts';
+import { parseUsd } from '../../../kernel/money.ts';
+import { costOf, type TokenCounts, worstCaseCost } from '../../../kernel/prices.ts';
+import { ratesFor, type Tariff, unitCost } from '../../../kernel/rate-modifiers.ts';
+import type { Posting } from '../../../ledger/posting.ts';
+import { postableAmount } from '../../../ledger/postings/amount-range.ts';
+import {
+  isUnitMissing,
+  otherChargesOf,
+  requestedRates,
+  type ServiceInput,
+  serviceTermsOf,
+  unitErrors,
+} from '../../../ledger/service-fields.ts';
+import type { PriceInForce } from '../models/index.ts';
+import type { RunPrice } from './find-price.ts';
+import { countsOf, hasUsage } from './run-usage.ts';
+import type { CreateRun, Measured, RunStatus } from './schema.ts';
+
+export interface Cost {
+  /** If the cost is unknown, the least that it can be. */
+  readonly usd: bigint;
+  /** Set if the cost is unknown: the held amount is posted, or `usd` if that is more. */
+  readonly asHeld: Posting['costAsHeld'];
+  /** The price that the cost was computed from; undefined: it was given, or is unknown. */
+  readonly price: PriceInForce | undefined;
+}
+
+/** The usage of a call that was made several times. The other fields are the sums of these. */
+export interface TriedUsage {
+  /** Each is priced by its own size: the sum may exceed a threshold for long inputs. */
+  readonly attempts?: readonly Measured[];
+}
+
+/** A run whose cost is computed, at its creation or its completion. */
+type PricedBody = Measured & TriedUsage & { readonly status?: RunStatus };
+
+/** True if the cost depends on the price of the model. */
+export function needsPrice({ cost_usd, estimated_cost_usd, status }: CreateRun): boolean {
+  return cost_usd === undefined && (status !== 'running' || estimated_cost_usd === undefined);
+}
+
+/** Returns the cost of a new run, or the error of the field that it cannot be computed from. */
+export function priceRun(
+  body: CreateRun & TriedUsage,
+  counts: TokenCounts,
+  price: RunPrice | undefined,
+): Cost | FieldError {
+  if (body.status === 'running') {
+    return estimatedCost(body, price);
+  }
+  return body.decision_id === undefined
+    ? finalCost(body, counts, body.served_model ?? body.model, price)
+    : settledCost(body, counts, body.served_model ?? body.model, price, hasUsage(body));
+}
+
+/** Returns the maximum cost of a running run. */
+function estimatedCost(body: CreateRun, price: PriceInForce | undefined): Cost | FieldError {
+  const given = body.estimated_cost_usd ?? body.cost_usd;
+  if (given !== undefined) {
+    return givenCost(given);
+  }
+  const maxOutput = body.max_output_tokens ?? body.output_tokens;
+  if (body.input_tokens === undefined || maxOutput === undefined) {
+    return {
+      field: 'estimated_cost_usd',
+      code: 'required',
+      message: 'A running run needs `estimated_cost_usd`, or `input_tokens` with `max_output_tokens`.',
+    };
+  }
+  const inputTokens = BigInt(body.input_tokens);
+  const rates = requestedRates(price, body, inputTokens);
+  return rates === undefined
+    ? unpricedError(body)
+    : computedCost(
+        worstCaseCost(rates, inputTokens, BigInt(maxOutput), otherChargesOf(price, body)),
+        price,
+        body.model,
+        body.max_output_tokens === undefined ? 'output_tokens' : 'max_output_tokens',
+      );
+}
+
+/** Returns the cost of a finished run, which is rejected if it has no price. */
+function finalCost(
+  body: PricedBody,
+  counts: TokenCounts,
+  model: string,
+  price: PriceInForce | undefined,
+): Cost | FieldError {
+  if (body.cost_usd !== undefined) {
+    return givenCost(body.cost_usd);
+  }
+  return price === undefined
+    ? unpricedError(body)
+    : computedCost(costOfAttempts(price, body, counts), price, model, 'output_tokens');
+}
+
+/**
+ * Returns the cost of a run that settles a hold. The money is spent, so the run is neither rejected nor free if its cost
+ * cannot be computed.
+ */
+export function settledCost(
+  body: PricedBody,
+  counts: TokenCounts,
+  model: string,
+  price: RunPrice | undefined,
+  isUsageKnown: boolean,
+): Cost | FieldError {
+  return body.cost_usd === undefined
+    ? (unknownCost(body, price, isUsageKnown) ??
+        leastCost(body, finalCost(body, counts, model, price), price))
+    : givenCost(body.cost_usd);
+}
+
+const usageMissing: Cost = { usd: 0n, asHeld: 'usage_missing', price: undefined };
+const unpriced: Cost = { usd: 0n, asHeld: 'unpriced', price: undefined };
+
+/** Returns undefined if the cost can be computed. A run that used nothing that it is charged for is free. */
+function unknownCost(body: PricedBody, price: RunPrice | undefined, isUsageKnown: boolean): Cost | undefined {
+  const hasSucceeded = (body.status ?? 'succeeded') === 'succeeded';
+  if (hasSucceeded && !isUsageKnown) {
+    return usageMissing;
+  }
+  if (price === undefined || price.unpriced === 'record') {
+    return hasUsage(body) ? unpriced : { usd: 0n, asHeld: undefined, price };
+  }
+  if (isUnitMissing(price, body)) {
+    return hasSucceeded ? usageMissing : { usd: 0n, asHeld: undefined, price };
+  }
+  return unitErrors(price, body).length > 0 ? unpriced : undefined;
+}
+
+/** The cost by the price of the decision is the least that a run of a model without a price has cost. */
+function leastCost(body: Measured, cost: Cost | FieldError, price: RunPrice | undefined): Cost | FieldError {
+  return price?.isOfDecision === true && !isFieldError(cost) && hasUsage(body)
+    ? { usd: cost.usd, asHeld: 'unpriced', price: undefined }
+    : cost;
+}
+
+function givenCost(given: string): Cost {
+  return { usd: parseUsd(given) ?? 0n, asHeld: undefined, price: undefined };
+}
+
+function computedCost(
+  nanos: bigint,
+  price: PriceInForce | undefined,
+  model: string,
+  field: string,
+): Cost | FieldError {
+  const usd = postableAmount(nanos, model, field);
+  return typeof usd === 'bigint' ? { usd, asHeld: undefined, price } : usd;
+}
+
+function unpricedError({ served_model }: Measured): FieldError {
+  const field = served_model === undefined ? 'model' : 'served_model';
+  return { field, code: 'invalid_value', message: 'This model has no price. Set `cost_usd`.' };
+}
+
+export function isFieldError(cost: Cost | FieldError): cost is FieldError {
+  return 'field' in cost;
+}
+
+function costOfAttempts(price: PriceInForce, body: PricedBody, counts: TokenCounts): bigint {
+  const { attempts, service_tier = null, region = null } = body;
+  return attempts === undefined
+    ? servedCost(price, body, counts)
+    : attempts.reduce(
+        (sum, attempt) => sum + servedCost(price, { service_tier, region, ...attempt }, countsOf(attempt)),
+        0n,
+      );
+}
+
+/** Returns the cost of usage by a price, for the service tier and region. The units must have a price: `unitErrors`. */
+export function servedCost(tariff: Tariff, input: ServiceInput, counts: TokenCounts): bigint {
+  const units = unitCost(tariff, input.units);
+  const rates = ratesFor(tariff, serviceTermsOf(input), counts.inputTokens);
+  return costOf(rates, counts) + (typeof units === 'bigint' ? units : 0n);
+}

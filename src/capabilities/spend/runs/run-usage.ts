@@ -1,0 +1,66 @@
+/** The usage of a run: as a request states it, as the ledger counts it, and as it is stored. */
+import { parseUsd } from '../../../kernel/money.ts';
+import type { TokenCounts } from '../../../kernel/prices.ts';
+import type { RunUsage } from '../../../ledger/posting.ts';
+import type { RunRow } from './queries.ts';
+import type { Measured } from './schema.ts';
+
+export function countsOf(body: Measured): TokenCounts {
+  return {
+    inputTokens: countOf(body.input_tokens),
+    cachedInputTokens: countOf(body.cached_input_tokens),
+    cacheWriteTokens: countOf(body.cache_write_tokens),
+    cacheWrite1hTokens: countOf(body.cache_write_1h_tokens),
+    outputTokens: countOf(body.output_tokens),
+    audioInputTokens: countOf(body.audio_input_tokens),
+    audioOutputTokens: countOf(body.audio_output_tokens),
+    images: countOf(body.images),
+  };
+}
+
+function countOf(tokens: number | undefined): bigint {
+  return tokens === undefined ? 0n : BigInt(tokens);
+}
+
+/** Returns the counts of a stored run. Audio tokens and images are not stored, so they are priced as text and not at all. */
+export function storedCounts(run: RunRow): TokenCounts {
+  const cacheWrite1hTokens = run.cache_write_1h_tokens ?? 0n;
+  return {
+    inputTokens: run.input_tokens,
+    cachedInputTokens: run.cached_input_tokens,
+    cacheWriteTokens: run.cache_write_tokens - cacheWrite1hTokens,
+    cacheWrite1hTokens,
+    outputTokens: run.output_tokens,
+  };
+}
+
+export function hasUsage({ input_tokens = 0, output_tokens = 0, images = 0, units }: Measured): boolean {
+  return (
+    input_tokens > 0 ||
+    output_tokens > 0 ||
+    images > 0 ||
+    (units !== undefined && Object.values(units).some((count) => count > 0))
+  );
+}
+
+export function usageOf(body: Measured, counts: TokenCounts, status: string): RunUsage {
+  return {
+    status,
+    inputTokens: counts.inputTokens,
+    cachedInputTokens: counts.cachedInputTokens,
+    cacheWriteTokens: counts.cacheWriteTokens + (counts.cacheWrite1hTokens ?? 0n),
+    outputTokens: counts.outputTokens,
+    valueNanos: body.value_usd === undefined ? null : (parseUsd(body.value_usd) ?? null),
+    latencyMs: body.latency_ms === undefined ? null : BigInt(body.latency_ms),
+  };
+}
+
+export const noUsage: RunUsage = {
+  status: 'running',
+  inputTokens: 0n,
+  cachedInputTokens: 0n,
+  cacheWriteTokens: 0n,
+  outputTokens: 0n,
+  valueNanos: null,
+  latencyMs: null,
+};

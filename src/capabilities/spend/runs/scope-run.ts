@@ -1,0 +1,71 @@
+/** The stage that places a run: its chain and scope, its decision, and the time that it is charged at. */
+import type { AttributionValues } from '../../../contract/attribution.ts';
+import type { Scope } from '../../../kernel/limits.ts';
+import { holdIdOfCall } from '../../../ledger/holds/hold.ts';
+import { scopeOf, sharedScope } from '../../../ledger/scope.ts';
+import type { DraftContext } from './draft-context.ts';
+import type { ParentRow, RunRow } from './queries.ts';
+import type { CreateRun } from './schema.ts';
+
+/** The fields of a posting that say where and when it counts. */
+export interface Place {
+  readonly runId: string;
+  readonly scope: Scope;
+  readonly attribution: AttributionValues | undefined;
+  readonly depth: number;
+  readonly decisionId: string | null;
+  readonly failOpenAtMs: number | undefined;
+  readonly atMs: number | null;
+}
+
+export function placeRun(body: CreateRun, startedAt: Date, context: DraftContext): Place {
+  const { decision_id: settled, parent_run_id: parentId } = body;
+  const runId = context.admitted?.runId ?? context.ids.next('run');
+  const parent = parentId === undefined ? undefined : context.parentOf(parentId);
+  const chainId = body.chain_id ?? (parent === undefined ? ownChain(body, runId, context) : chainOf(parent));
+  // A settlement belongs where its decision belongs; the values of the key must not contradict the decision.
+  const defaults = settled === undefined ? context.attribution : undefined;
+  return {
+    runId,
+    scope: sharedScope(scopeOf(body, context.keyId, chainId, defaults)),
+    attribution: settled === undefined ? undefined : context.attribution,
+    depth: parent === undefined ? 1 : parent.depth + 1,
+    decisionId: settled ?? ownDecision(body, runId, context),
+    failOpenAtMs: settled === undefined ? undefined : context.failOpenAtMs(settled),
+    atMs: context.record ? startedAt.getTime() : null,
+  };
+}
+
+function chainOf({ id, chain_id }: ParentRow): string {
+  return chain_id ?? id;
+}
+
+function ownChain({ status }: CreateRun, runId: string, { chained }: DraftContext): string | null {
+  return status === 'running' || chained ? runId : null;
+}
+
+/** Returns the id of the hold that a run in progress opens. */
+function ownDecision({ status }: CreateRun, runId: string, { ids, started }: DraftContext): string | null {
+  if (status !== 'running') {
+    return null;
+  }
+  return started === undefined ? ids.next('dec') : holdIdOfCall(runId);
+}
+
+/** Returns the place of a stored run. */
+export function placeOfStored(
+  run: RunRow,
+  decisionId: string | null,
+  failOpenAtMs: number | undefined,
+  atMs = run.charged_at.getTime(),
+): Place {
+  return {
+    runId: run.id,
+    scope: scopeOf(run, run.key_id, run.chain_id),
+    attribution: undefined,
+    depth: run.depth,
+    decisionId,
+    failOpenAtMs,
+    atMs,
+  };
+}

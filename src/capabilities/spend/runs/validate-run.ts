@@ -1,0 +1,110 @@
+/** The stage that finds the invalid fields of a run: rules that its schema cannot state. */
+import type { FieldError } from '../../../contract/errors.ts';
+import { unitErrors } from '../../../ledger/service-fields.ts';
+import type { DraftContext } from './draft-context.ts';
+import type { RunPrice } from './find-price.ts';
+import { needsPrice } from './price-run.ts';
+import type { CreateRun, Measured } from './schema.ts';
+
+const futureToleranceMs = 5 * 60_000;
+/** Limits the metadata of a run, and so the size of a page of runs. */
+const metadataCharactersMax = 65_536;
+const tooFarAhead = 'Must not be more than five minutes in the future.';
+
+/** Returns the errors of a new run. */
+export function validateRun(
+  body: CreateRun,
+  price: RunPrice | undefined,
+  startedAt: Date,
+  context: DraftContext,
+): FieldError[] {
+  const errors: FieldError[] = [];
+  if (body.parent_run_id !== undefined && context.parentOf(body.parent_run_id) === undefined) {
+    add(errors, 'parent_run_id', 'invalid_value', 'This run does not exist.');
+  }
+  addMeasuredErrors(errors, body, startedAt, context.now);
+  const isRunning = body.status === 'running';
+  if (price !== undefined && needsPrice(body) && (isRunning || body.decision_id === undefined)) {
+    errors.push(...unitErrors(price, body));
+  }
+  if (isRunning) {
+    addRunningErrors(errors, body, context);
+  }
+  if (body.decision_id !== undefined && context.record) {
+    // A backfilled run would be counted in addition to the hold, and again when the decision is settled.
+    const message = 'Backfilled runs cannot settle a decision. Post this run without `enforcement`.';
+    add(errors, 'decision_id', 'invalid_value', message);
+  }
+  return errors;
+}
+
+/** Returns the errors of a completion. */
+export function validateCompletion(body: Measured, startedAt: Date, now: Date): FieldError[] {
+  const errors: FieldError[] = [];
+  addMeasuredErrors(errors, body, startedAt, now);
+  return errors;
+}
+
+function addRunningErrors(errors: FieldError[], body: CreateRun, { record }: DraftContext): void {
+  if (record) {
+    add(errors, 'status', 'invalid_value', 'Backfilled runs must be finished.');
+  }
+  if (body.served_model !== undefined) {
+    const message = 'The model that serves a run is known when it has finished.';
+    add(errors, 'served_model', 'invalid_value', message);
+  }
+}
+
+function addMeasuredErrors(errors: FieldError[], body: Measured, startedAt: Date, now: Date): void {
+  addTimeErrors(errors, body, startedAt, now.getTime() + futureToleranceMs);
+  addTokenErrors(errors, body);
+  if (body.metadata !== undefined && JSON.stringify(body.metadata).length > metadataCharactersMax) {
+    add(errors, 'metadata', 'out_of_range', `Must be at most ${metadataCharactersMax} characters as JSON.`);
+  }
+}
+
+function addTimeErrors(errors: FieldError[], body: Measured, startedAt: Date, latestMs: number): void {
+  if (startedAt.getTime() > latestMs) {
+    add(errors, 'started_at', 'out_of_range', tooFarAhead);
+  }
+  if (body.finished_at === undefined) {
+    return;
+  }
+  const finishedMs = Date.parse(body.finished_at);
+  if (finishedMs > latestMs) {
+    add(errors, 'finished_at', 'out_of_range', tooFarAhead);
+  } else if (finishedMs < startedAt.getTime()) {
+    add(errors, 'finished_at', 'out_of_range', 'Must not be before `started_at`.');
+  }
+}
+
+const partsOfInput = [
+  'cached_input_tokens',
+  'cache_write_tokens',
+  'cache_write_1h_tokens',
+  'audio_input_tokens',
+] as const;
+
+function addTokenErrors(errors: FieldError[], body: Measured): void {
+  const parts =
+    (body.cached_input_tokens ?? 0) +
+    (body.cache_write_tokens ?? 0) +
+    (body.cache_write_1h_tokens ?? 0) +
+    (body.audio_input_tokens ?? 0);
+  if (parts > (body.input_tokens ?? 0)) {
+    const message = 'The sum of cached, cache-write and audio tokens must not exceed `input_tokens`.';
+    add(errors, largestOf(body), 'out_of_range', message);
+  }
+  if ((body.audio_output_tokens ?? 0) > (body.output_tokens ?? 0)) {
+    add(errors, 'audio_output_tokens', 'out_of_range', 'Must not exceed `output_tokens`.');
+  }
+}
+
+/** Returns the field name of the largest part of the input tokens, which is the most likely one to be wrong. */
+function largestOf(body: Measured): (typeof partsOfInput)[number] {
+  return partsOfInput.reduce((one, other) => ((body[other] ?? 0) > (body[one] ?? 0) ? other : one));
+}
+
+function add(errors: FieldError[], field: string, code: FieldError['code'], message: string): void {
+  errors.push({ field, code, message });
+}
