@@ -89,86 +89,149 @@ export function billedSums(lines: readonly BilledLine[]): Omit<Sums, 'runs'> {
   return { tokens, usd };
 }
 
+/** A row while it is explained: what no cause explains yet, and the causes found so far. */
+interface Row {
+  readonly billed: readonly BilledLine[];
+  readonly recorded: Recorded;
+  readonly options: ExplainOptions;
+  /** What was recorded, without corrections. */
+  readonly all: Sums;
+  readonly tolerance: bigint;
+  readonly causes: Cause[];
+  rest: bigint;
+  unmatched: Tokens;
+}
+
+/** Explains a part of the rest. Returns true if it has explained all of it. */
+type Step = (row: Row, valueAtRates: Valuation) => boolean;
+
+const steps: readonly Step[] = [
+  explainUnusedKeys,
+  explainEmpty,
+  explainAmounts,
+  explainLate,
+  explainSurplus,
+  explainTokens,
+];
+
 export function explain(
   billed: readonly BilledLine[],
   recorded: Recorded,
   options: ExplainOptions,
 ): readonly Cause[] {
-  const causes: Cause[] = [];
-  const add = (cause: DifferenceCause, usd: bigint, tokens = noTokens, keyIds: readonly string[] = []) => {
-    if (usd !== 0n || hasTokens(tokens)) {
-      causes.push({ cause, usd, tokens, keyIds });
-    }
-  };
-  const { settled, unsettled, local, lateShift, corrections } = recorded;
+  const { settled, unsettled, local, corrections } = recorded;
   const withCorrections = addSums(settled, unsettled);
-  const timeZone = subtractSums(withCorrections, local);
-  add('time_zone', timeZone.usd, timeZone.tokens);
-
+  const { usd, tokens } = subtractSums(withCorrections, local);
+  const causes: Cause[] = [{ cause: 'time_zone', usd, tokens, keyIds: [] }];
   const total = billedSums(billed);
   if (corrections.length > 0 && total.usd === withCorrections.usd) {
     // A correction cannot have negative tokens, so the tokens of a corrected row may differ for good.
-    return causes;
+    return causes.filter(isFound);
   }
   // The causes are found as if nothing had been corrected, because late and unsettled runs remain after their correction. Then the
   // corrections are subtracted from the causes that they were posted for.
   const all = corrections.reduce((sum, { sums }) => subtractSums(sum, sums), withCorrections);
-  const finish = () => inOrder(withoutCorrected(causes, corrections));
   const tolerance = toleranceOf(billed, all.runs, options.decimals);
-  let rest = total.usd - all.usd;
-  let unmatched = options.hasTokens ? subtractTokens(total.tokens, all.tokens) : noTokens;
-  const isRounding = () => rest <= tolerance && rest >= -tolerance;
-  if (!hasTokens(unmatched) && isRounding()) {
-    add('rounding', rest);
-    return finish();
+  const unmatched = options.hasTokens ? subtractTokens(total.tokens, all.tokens) : noTokens;
+  const row = { billed, recorded, options, all, tolerance, causes, rest: total.usd - all.usd, unmatched };
+  if (hasTokens(unmatched) || !isRounding(row)) {
+    const valueAtRates = createValuation(billed);
+    steps.some((step) => step(row, valueAtRates));
+  } else {
+    explainBy(row, 'rounding', row.rest);
   }
-  const valueAtRates = createValuation(billed);
-  const own: BilledLine[] = [];
-  for (const [keyId, lines] of byKey(billed)) {
-    if (keyId === '' || options.gatewayKeyIds === undefined || options.gatewayKeyIds.has(keyId)) {
-      own.push(...lines);
+  return inOrder(withoutCorrected(causes.filter(isFound), corrections));
+}
+
+/** Calls of keys that Purser does not use are missing. */
+function explainUnusedKeys(row: Row, valueAtRates: Valuation): boolean {
+  for (const [keyId, lines] of byKey(row.billed)) {
+    if (isUsed(row, keyId)) {
       continue;
     }
     const used = billedSums(lines);
     // Less than the key has used is missing if a part was recorded, for example by an earlier reconciliation.
-    const missing = options.hasTokens ? smallerTokens(used.tokens, unmatched) : noTokens;
+    const missing = row.options.hasTokens ? smallerTokens(used.tokens, row.unmatched) : noTokens;
     const isWhole = !hasTokens(subtractTokens(used.tokens, missing));
     // Costs by key are exact; without them, the tokens of the key are valued at the billed rates.
     const usd = isWhole && used.usd !== 0n ? used.usd : valueAtRates(missing);
-    add('missing', usd, missing, [keyId]);
-    unmatched = subtractTokens(unmatched, missing);
-    rest -= usd;
+    explainBy(row, 'missing', usd, missing, [keyId]);
   }
-  if (all.runs === 0n && all.usd === 0n && !hasTokens(lateShift.tokens)) {
-    add('missing', rest, unmatched, keysOf(own));
-    return finish();
+  return false;
+}
+
+function isUsed({ options: { gatewayKeyIds } }: Row, keyId: string): boolean {
+  return keyId === '' || gatewayKeyIds === undefined || gatewayKeyIds.has(keyId);
+}
+
+/** Everything is missing from a row in which nothing was recorded. */
+function explainEmpty(row: Row): boolean {
+  const { all, recorded, rest, unmatched } = row;
+  const isEmpty = all.runs === 0n && all.usd === 0n && !hasTokens(recorded.lateShift.tokens);
+  if (isEmpty) {
+    explainBy(row, 'missing', rest, unmatched, keysOf(ownLines(row)));
   }
-  const addRest = (cause: 'price' | 'unknown') => add(isRounding() ? 'rounding' : cause, rest);
-  if (!options.hasTokens) {
-    addRest('unknown');
-    return finish();
+  return isEmpty;
+}
+
+/** Without tokens there is nothing to decide by. */
+function explainAmounts(row: Row): boolean {
+  return !row.options.hasTokens && explainRest(row, 'unknown');
+}
+
+function explainLate(row: Row): boolean {
+  const { usd, tokens } = row.recorded.lateShift;
+  if (hasTokens(tokens) && isNearer(row.unmatched, tokens)) {
+    explainBy(row, 'late', usd, tokens);
   }
-  if (hasTokens(lateShift.tokens) && isNearer(unmatched, lateShift.tokens)) {
-    add('late', lateShift.usd, lateShift.tokens);
-    unmatched = subtractTokens(unmatched, lateShift.tokens);
-    rest -= lateShift.usd;
+  return false;
+}
+
+/** If more was recorded than billed, the rates of these tokens are not known. */
+function explainSurplus(row: Row): boolean {
+  const isSurplus = tokenKinds.some((kind) => row.unmatched[kind] < 0n);
+  if (isSurplus) {
+    explainBy(row, 'unknown', row.rest, row.unmatched);
   }
-  if (tokenKinds.some((kind) => unmatched[kind] < 0n)) {
-    // More was recorded than billed: the rates of these tokens are not known.
-    add('unknown', rest, unmatched);
-    return finish();
-  }
+  return isSurplus;
+}
+
+/** Unmatched tokens are those of unsettled runs, or else missing. The rest is a difference in price. */
+function explainTokens(row: Row, valueAtRates: Valuation): boolean {
+  const { unmatched } = row;
+  const { unsettled } = row.recorded;
   if (unsettled.runs > 0n) {
     const usd = valueAtRates(addTokens(unmatched, unsettled.tokens)) - unsettled.usd;
-    add('unsettled', usd, unmatched);
-    rest -= usd;
+    explainBy(row, 'unsettled', usd, unmatched);
   } else if (hasTokens(unmatched)) {
-    const usd = valueAtRates(unmatched);
-    add('missing', usd, unmatched, keysWith(own, unmatched));
-    rest -= usd;
+    explainBy(row, 'missing', valueAtRates(unmatched), unmatched, keysWith(ownLines(row), unmatched));
   }
-  addRest('price');
-  return finish();
+  return explainRest(row, 'price');
+}
+
+function explainRest(row: Row, cause: 'price' | 'unknown'): true {
+  explainBy(row, isRounding(row) ? 'rounding' : cause, row.rest);
+  return true;
+}
+
+/** Takes the amount and the tokens off the rest. */
+function explainBy(row: Row, cause: DifferenceCause, usd: bigint, tokens = noTokens, keyIds: string[] = []) {
+  row.causes.push({ cause, usd, tokens, keyIds });
+  row.rest -= usd;
+  row.unmatched = subtractTokens(row.unmatched, tokens);
+}
+
+function isFound({ usd, tokens }: Cause): boolean {
+  return usd !== 0n || hasTokens(tokens);
+}
+
+function isRounding({ rest, tolerance }: Row): boolean {
+  return rest <= tolerance && rest >= -tolerance;
+}
+
+/** The lines of keys that the calls recorded by Purser use, or may use. */
+function ownLines(row: Row): BilledLine[] {
+  return row.billed.filter(({ keyId }) => isUsed(row, keyId));
 }
 
 /** Subtracts each correction from its cause: that of the same keys, if there is one. */
@@ -203,11 +266,13 @@ function byKey(lines: readonly BilledLine[]): Map<string, BilledLine[]> {
   return keys;
 }
 
+type Valuation = (tokens: Tokens) => bigint;
+
 /**
  * Returns a function that values tokens at the rates of the row: the amount billed for a kind of tokens, divided by their number.
  * Amounts without a kind are divided by the number of all tokens.
  */
-function createValuation(billed: readonly BilledLine[]): (tokens: Tokens) => bigint {
+function createValuation(billed: readonly BilledLine[]): Valuation {
   const total = billedSums(billed).tokens;
   const usdOf = (kind: BilledLine['kind']) =>
     billed.reduce((sum, line) => (line.kind === kind ? sum + line.usdNanos : sum), 0n);
