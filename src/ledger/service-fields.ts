@@ -109,9 +109,7 @@ export function requestedRates(
   input: ServiceInput,
   inputTokens: bigint,
 ): Rates | undefined {
-  return tariff === undefined || tariff.modifiers.length === 0
-    ? tariff?.rates
-    : maximumRatesFor(tariff, serviceTermsOf(input), inputTokens);
+  return tariff && maximumRatesFor(tariff, serviceTermsOf(input), inputTokens);
 }
 
 /** Returns what a request may use besides tokens at the highest rate. Units without a price are left out. */
@@ -133,22 +131,14 @@ function pricedUnits(tariff: Tariff, { units }: ServiceInput): bigint {
 
 /** Returns an error for each unit without a price, or the error of a request without the units that a price charges alone. */
 export function unitErrors(tariff: Tariff, input: ServiceInput): readonly FieldError[] {
-  if (input.units == null && !isUnitMissing(tariff, input)) {
-    return noErrors;
-  }
   if (isUnitMissing(tariff, input)) {
     const names = [...tariff.unitNanos.keys()].join('`, `');
-    return [
-      {
-        field: 'units',
-        code: 'required',
-        message: `This model is charged by units alone: \`${names}\`. Provide them, or the cost.`,
-      },
-    ];
+    const message = `This model is charged by units alone: \`${names}\`. Provide them, or the cost.`;
+    return [{ field: 'units', code: 'required', message }];
   }
-  const unpriced = unitCost(tariff, input.units);
+  const unpriced = input.units == null ? 0n : unitCost(tariff, input.units);
   return typeof unpriced === 'bigint'
-    ? []
+    ? noErrors
     : unpriced.map((name) => ({
         field: `units.${name}`,
         code: 'invalid_value',

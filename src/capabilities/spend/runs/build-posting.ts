@@ -117,7 +117,7 @@ function newRunPosting(
     content: null,
     flagged_by: null,
     metadata: body.metadata ?? null,
-    priced_as: cost.price?.model ?? null,
+    priced_as: pricedAs(cost),
     service_tier: body.service_tier ?? null,
     region: body.region ?? null,
     cache_write_1h_tokens: counts.cacheWrite1hTokens || null,
@@ -152,7 +152,7 @@ export function completionPosting(
     served_model: body.served_model ?? run.served_model,
     finished_at: finishedAt(body, now),
     metadata: body.metadata ?? run.metadata,
-    priced_as: cost.price?.model ?? null,
+    priced_as: pricedAs(cost),
     service_tier: body.service_tier ?? null,
     region: body.region ?? null,
     cache_write_1h_tokens: counts.cacheWrite1hTokens || null,
@@ -179,6 +179,10 @@ function setSpent(posting: Built, { cost: { price }, end }: StagedRun<unknown>):
   posting.isUnpriced = price?.unpriced !== undefined;
   posting.marks = end?.marks;
   posting.releasesKey = end?.releasesKey;
+}
+
+function pricedAs({ price }: Cost): string | null {
+  return price?.model ?? null;
 }
 
 function finishedAt({ finished_at }: Measured, now: Date): Date {

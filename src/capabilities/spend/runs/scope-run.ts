@@ -22,7 +22,7 @@ export function placeRun(body: CreateRun, startedAt: Date, context: DraftContext
   const { decision_id: settled, parent_run_id: parentId } = body;
   const runId = context.admitted?.runId ?? context.ids.next('run');
   const parent = parentId === undefined ? undefined : context.parentOf(parentId);
-  const chainId = body.chain_id ?? (parent === undefined ? ownChain(body, runId, context) : chainOf(parent));
+  const chainId = body.chain_id ?? chainOf(body, parent, runId, context);
   // A settlement belongs where its decision belongs; the values of the key must not contradict the decision.
   const defaults = settled === undefined ? context.attribution : undefined;
   return {
@@ -36,11 +36,16 @@ export function placeRun(body: CreateRun, startedAt: Date, context: DraftContext
   };
 }
 
-function chainOf({ id, chain_id }: ParentRow): string {
-  return chain_id ?? id;
-}
-
-function ownChain({ status }: CreateRun, runId: string, { chained }: DraftContext): string | null {
+/** Returns the chain of the parent, or that which the run starts. */
+function chainOf(
+  { status }: CreateRun,
+  parent: ParentRow | undefined,
+  runId: string,
+  { chained }: DraftContext,
+): string | null {
+  if (parent !== undefined) {
+    return parent.chain_id ?? parent.id;
+  }
   return status === 'running' || chained ? runId : null;
 }
 

@@ -54,7 +54,7 @@ async function developers(visit: ScreenVisit) {
   const body =
     usage instanceof ApiFailure
       ? alert('Invalid range.', usage.fields)
-      : await spendOf(visit, usage, period, grouping);
+      : spendTable(await readSpend(visit, usage, period, grouping));
   const choices = groupings.map(
     ([name, , label]) =>
       html`<a class="button" href="${link(developersPath, { ...period.query, by: name })}"${name === field && html` aria-current="true"`}>${label}</a> `,
@@ -70,13 +70,31 @@ ${card('Spend by developer', body)}`,
   );
 }
 
-async function spendOf(
+/** The usage by member or key, and what the other columns of its table show. */
+interface Spend {
+  readonly visit: ScreenVisit;
+  readonly usage: Responses['usage.read'];
+  readonly period: Period;
+  readonly grouping: (typeof groupings)[number];
+  readonly budgets: All<LimitView> | ApiFailure;
+  /** The budget for each member or key; undefined if there is none. */
+  readonly eachBudget: LimitView | undefined;
+  readonly standings: Standings;
+  readonly denials: Denials;
+  /** Denials name keys, and only a visitor who may read keys can tell whose they are. */
+  readonly isAttributed: boolean;
+  readonly keys: Awaited<ReturnType<typeof keysById>>;
+  readonly members: Awaited<ReturnType<typeof memberNames>>;
+}
+
+async function readSpend(
   visit: ScreenVisit,
   usage: Responses['usage.read'],
   period: Period,
-  [field, title, , scopeKind]: (typeof groupings)[number],
-): Promise<Markup> {
-  const { api, org, query } = visit;
+  grouping: Spend['grouping'],
+): Promise<Spend> {
+  const { api, org } = visit;
+  const [field] = grouping;
   const [budgets, denials] = await Promise.all([
     allOf<LimitView>((cursor) =>
       api.tryGet<'limits.list'>(link(`${org.path}/limits`, { kind: 'budget', limit: '200', cursor })),
@@ -91,31 +109,38 @@ async function spendOf(
     memberNames(api, org, field === 'member_id' ? values : []),
     standingsOf(api, org, eachBudget, field),
   ]);
-  // Denials name keys, and only a visitor who may read keys can tell whose they are.
   const isAttributed = field === 'key_id' || denials.keyIds.every((id) => keys.has(id));
-  const deniedOf = (value: string | null): Part => {
-    if (denials.byKey instanceof ApiFailure || !isAttributed) {
-      return '–';
-    }
-    const counted = [...denials.byKey].filter(([keyId]) =>
-      field === 'key_id' ? keyId === value : (keys.get(keyId)?.attribution.member_id ?? null) === value,
-    );
-    return count(counted.reduce((sum, [, denied]) => sum + denied, 0));
+  return {
+    visit,
+    usage,
+    period,
+    grouping,
+    budgets,
+    eachBudget,
+    standings,
+    denials,
+    isAttributed,
+    keys,
+    members,
   };
+}
+
+function spendTable(spend: Spend): Markup {
+  const { visit, usage, grouping } = spend;
+  const caption = `Spend by ${fieldName(grouping[0])}`;
+  const rows =
+    usage.data.length === 0
+      ? empty('No calls in this range', 'Spend appears here once calls are made.')
+      : html`${table({ caption, rows: usage.data, columns: columnsOf(spend) })}${nextPage(developersPath, visit.query, usage.next_cursor)}`;
+  return html`${rows}${notes(spend)}`;
+}
+
+function columnsOf(spend: Spend): Column<UsageRow>[] {
+  const { usage, period, grouping } = spend;
+  const [field, title] = grouping;
   const total = Number(usage.total.cost_usd);
-  const nameOf = (value: string) =>
-    (field === 'key_id' ? keys.get(value)?.name : members.get(value)) ?? value;
-  const columns: Column<UsageRow>[] = [
-    {
-      title,
-      cell: (row) => {
-        const value = row[field] ?? null;
-        if (value === null) {
-          return html`<span class="quiet">${notSet}</span>`;
-        }
-        return field === 'key_id' ? keyLink(value, keys) : nameOf(value);
-      },
-    },
+  return [
+    { title, cell: (row) => nameCell(spend, row[field] ?? null) },
     { title: 'Spend', isNumber: true, cell: (row) => usd(row.cost_usd) },
     {
       title: 'Share',
@@ -123,43 +148,36 @@ async function spendOf(
       cell: (row) => (total === 0 ? '–' : percent(Number(row.cost_usd) / total)),
     },
     { title: 'Calls', isNumber: true, cell: (row) => count(row.runs) },
-    { title: 'Blocked', isNumber: true, cell: (row) => deniedOf(row[field] ?? null) },
-    {
-      title: 'Budget',
-      cell: ({ [field]: value = null }) =>
-        value === null
-          ? '–'
-          : budgetCell(visit, budgets, {
-              field,
-              scopeKind,
-              value,
-              name: nameOf(value),
-              eachBudget,
-              standings,
-            }),
-    },
+    { title: 'Blocked', isNumber: true, cell: (row) => deniedCell(spend, row[field] ?? null) },
+    { title: 'Budget', cell: (row) => budgetCell(spend, row[field] ?? null) },
     {
       title: '',
       cell: (row) =>
         row[field] != null &&
-        html`<a href="${link('/console/runs', { [field]: row[field], ...period.query })}">Runs<span class="hidden"> of ${nameOf(row[field])}</span></a>`,
+        html`<a href="${link('/console/runs', { [field]: row[field], ...period.query })}">Runs<span class="hidden"> of ${nameOf(spend, row[field])}</span></a>`,
     },
   ];
-  const rows =
-    usage.data.length === 0
-      ? empty('No calls in this range', 'Spend appears here once calls are made.')
-      : html`${table({ caption: `Spend by ${fieldName(field)}`, rows: usage.data, columns })}${nextPage(developersPath, query, usage.next_cursor)}`;
-  return html`${rows}${notes(budgets, denials, { field, isAttributed })}`;
 }
 
-interface BudgetScope {
-  readonly field: Field;
-  readonly scopeKind: 'member' | 'key';
-  readonly value: string;
-  readonly name: string;
-  /** The budget for each member or key; undefined if there is none. */
-  readonly eachBudget: LimitView | undefined;
-  readonly standings: Standings;
+function nameOf({ grouping: [field], keys, members }: Spend, value: string): string {
+  return (field === 'key_id' ? keys.get(value)?.name : members.get(value)) ?? value;
+}
+
+function nameCell(spend: Spend, value: string | null): Part {
+  if (value === null) {
+    return html`<span class="quiet">${notSet}</span>`;
+  }
+  return spend.grouping[0] === 'key_id' ? keyLink(value, spend.keys) : nameOf(spend, value);
+}
+
+function deniedCell({ grouping: [field], denials, isAttributed, keys }: Spend, value: string | null): Part {
+  if (denials.byKey instanceof ApiFailure || !isAttributed) {
+    return '–';
+  }
+  const owner = (keyId: string) =>
+    field === 'key_id' ? keyId : (keys.get(keyId)?.attribution.member_id ?? null);
+  const counted = [...denials.byKey].filter(([keyId]) => owner(keyId) === value);
+  return count(counted.reduce((sum, [, denied]) => sum + denied, 0));
 }
 
 interface Standings {
@@ -195,12 +213,10 @@ async function standingsOf(
 }
 
 /** Shows what is left of the own budget of the member or key, the one with the least left; without one, of the budget for each. */
-function budgetCell(
-  visit: ScreenVisit,
-  budgets: All<LimitView> | ApiFailure,
-  { field, scopeKind, value, name, eachBudget, standings }: BudgetScope,
-): Part {
-  if (budgets instanceof ApiFailure) {
+function budgetCell(spend: Spend, value: string | null): Part {
+  const { visit, budgets, eachBudget, standings } = spend;
+  const [field, , , scopeKind] = spend.grouping;
+  if (value === null || budgets instanceof ApiFailure) {
     return '–';
   }
   const own = budgets.data.filter(({ match }) => match[field] === value && Object.keys(match).length === 1);
@@ -221,7 +237,7 @@ function budgetCell(
     linkButton(visit, {
       path: link(newBudget, { scope_kind: scopeKind, scope_id: value, period: 'day' }),
       label: 'Set budget',
-      about: `of ${name}`,
+      about: `of ${nameOf(spend, value)}`,
     }) || 'none'
   );
 }
@@ -272,11 +288,7 @@ async function denialsByKey(api: Api, org: VisitedOrg, period: Period): Promise<
   return { byKey, keyIds: [...byKey.keys()] };
 }
 
-function notes(
-  budgets: All<LimitView> | ApiFailure,
-  { byKey }: Denials,
-  { field, isAttributed }: { readonly field: Field; readonly isAttributed: boolean },
-): Markup {
+function notes({ budgets, denials: { byKey }, grouping: [field], isAttributed }: Spend): Markup {
   return html`<p class="sub">Blocked: ${deniedNote()}. ${
     budgets instanceof ApiFailure
       ? html`Budget: ${requirement(budgets)}.`
