@@ -6,6 +6,7 @@ import {
   KeyInUse,
   type RunCall,
   type RunDependencies,
+  type StartedRun,
   startRun,
 } from '../capabilities/spend/runs/index.ts';
 import { parseUsd } from '../kernel/money.ts';
@@ -19,20 +20,10 @@ import type { CallPlan } from './plan-call.ts';
 import type { AbandonedHolds } from './settle/abandoned-holds.ts';
 import type { Settlements } from './settle/settlements.ts';
 
-export interface AdmittedCall {
-  /** Null if the call was allowed while the ledger was away. */
+/** `maxOutputTokens` are those of all alternative answers together. */
+export interface AdmittedCall extends Omit<StartedRun, 'runId'> {
+  /** Null if the call was allowed while the ledger was away. Its price is not known then. */
   readonly runId: string | null;
-  /** True if the run is stored already: it is created at the settlement otherwise. */
-  readonly isStored: boolean;
-  readonly decisionId: string;
-  readonly chainId: string | null;
-  readonly depth: number;
-  readonly heldNanos: bigint;
-  /** The price of the hold; null: none, or not known. */
-  readonly priceVersion: string | null;
-  /** The output that the hold covers, of all alternative answers together. */
-  readonly maxOutputTokens: number;
-  readonly remainingNanos: bigint | undefined;
 }
 
 /** Allows calls while the ledger is unavailable (`SVC_EDGE_FAIL_MODE=open`). */

@@ -111,27 +111,7 @@ export function createSettlements({
     if (runId === null || isStored) {
       return undefined;
     }
-    const { orgId, keyId, model, attribution, depth, priceVersion, body, marks, responseId, releasesKey } =
-      settlement;
-    return draftCall(
-      runs,
-      {
-        orgId,
-        keyId,
-        runId,
-        model,
-        attribution,
-        depth,
-        admittedAt: new Date(settlement.admittedAtMs),
-        priceVersion,
-        body,
-        marks,
-        responseId,
-        releasesKey,
-        toolNanos: toolNanosOf(settlement),
-      },
-      clock.now(),
-    );
+    return draftCall(runs, { toolNanos: toolNanosOf(settlement), ...settlement, runId }, clock.now());
   }
 
   async function post({ settlement, posting }: PendingSettlement): Promise<void> {

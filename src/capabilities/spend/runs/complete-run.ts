@@ -12,7 +12,7 @@ import { requireRun } from './read-run.ts';
 import { countsOf, hasUsage, storedCounts } from './run-usage.ts';
 import type { CompleteRun, RunView } from './schema.ts';
 import { placeOfStored } from './scope-run.ts';
-import { validateCompletion } from './validate-run.ts';
+import { validateMeasured } from './validate-run.ts';
 import { viewRun } from './view.ts';
 
 /** `ended` is undefined for a client, which cannot complete the run of a call of this service. */
@@ -31,10 +31,11 @@ export async function completeRun(
   if (ended === undefined && run.decision_id === holdIdOfCall(run.id)) {
     throw apiError('conflict', 'The run is completed by the gateway, when its call ends.');
   }
+  const price = await priceOf(deps, run, body);
   if (run.decision_id !== null) {
     await deps.failOpen.importNow(orgId, [run.decision_id]);
   }
-  const drafted = draftCompletion(deps, call.now, run, body, await priceOf(deps, run, body), ended);
+  const drafted = draftCompletion(deps, call.now, run, body, price, ended);
   if (isInvalid(drafted)) {
     throw invalidFields(drafted.fieldErrors);
   }
@@ -67,18 +68,14 @@ function draftCompletion(
   // The clock may have been set back since the run was started, or be behind that of the process that started it.
   const now = new Date(Math.max(ownNow.getTime(), run.started_at.getTime()));
   const body = asDecided(completed(run, stated), price);
-  const fieldErrors = validateCompletion(body, run.started_at, now);
+  const fieldErrors = validateMeasured(body, run.started_at, now);
   const counts = countsOf(body);
   // Input tokens at creation may be an estimate; output tokens are only known once there is output.
   const isUsageKnown = hasUsage(stated) || run.output_tokens > 0n;
   const served = body.served_model ?? run.served_model ?? run.model;
   const cost = settledCost(body, counts, served, price, isUsageKnown);
-  if (isFieldError(cost)) {
-    fieldErrors.push(cost);
-    return { fieldErrors };
-  }
-  if (fieldErrors.length > 0) {
-    return { fieldErrors };
+  if (isFieldError(cost) || fieldErrors.length > 0) {
+    return { fieldErrors: isFieldError(cost) ? [...fieldErrors, cost] : fieldErrors };
   }
   const { decision_id: decisionId, org_id: orgId } = run;
   const failOpenAtMs = decisionId === null ? undefined : failOpen.decidedAtMs(orgId, decisionId);

@@ -24,7 +24,7 @@ export interface DraftContext {
   /** Set for the start of a call that this service makes. */
   readonly started?: StartOfCall | undefined;
   /** Set for the end of such a call whose run is not stored yet. */
-  readonly admitted?: AdmittedCall | undefined;
+  readonly admitted?: { readonly runId: string; readonly startedAt: Date } | undefined;
 }
 
 /** The hold of the call has the number of its run, and is posted if it expires unsettled. */
@@ -32,11 +32,6 @@ export interface StartOfCall {
   readonly fit: Fit | undefined;
   /** The most that tools without a price may cost. */
   readonly toolNanos: bigint;
-}
-
-export interface AdmittedCall {
-  readonly runId: string;
-  readonly startedAt: Date;
 }
 
 /** The end of a call, from who made or observed it. */

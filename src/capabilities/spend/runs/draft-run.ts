@@ -39,12 +39,8 @@ export function draftRun(
   const fieldErrors = validateRun(body, price, startedAt, context);
   const counts = countsOf(body);
   const cost = priceRun(body, counts, price);
-  if (isFieldError(cost)) {
-    fieldErrors.push(cost);
-    return { fieldErrors };
-  }
-  if (fieldErrors.length > 0) {
-    return { fieldErrors };
+  if (isFieldError(cost) || fieldErrors.length > 0) {
+    return { fieldErrors: isFieldError(cost) ? [...fieldErrors, cost] : fieldErrors };
   }
   const run: StagedRun<CreateRun> = {
     body,

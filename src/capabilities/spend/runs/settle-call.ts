@@ -20,7 +20,7 @@ export interface EndedCall extends EndOfCall {
   /** Who pays, as admitted, with the chain of the run. */
   readonly attribution: Partial<CreateRun>;
   readonly depth: number;
-  readonly admittedAt: Date;
+  readonly admittedAtMs: number;
   /** The price of its hold; null: none, undefined: not known. */
   readonly priceVersion?: string | null | undefined;
   readonly body: CompleteRun & TriedUsage;
@@ -34,11 +34,11 @@ export async function draftCall(
   call: EndedCall,
   now: Date,
 ): Promise<CallPosting> {
-  const { keyId, runId, model, depth, admittedAt, body, priceVersion } = call;
+  const { keyId, runId, model, depth, admittedAtMs, body, priceVersion } = call;
   const price = await findSettledPrice(prices, call.orgId, body.served_model ?? model, {
     model,
     priceVersion,
-    admittedAtMs: admittedAt.getTime(),
+    admittedAtMs,
   });
   const context: DraftContext = {
     ids,
@@ -51,7 +51,7 @@ export async function draftCall(
     contentDigest: () => '',
     failOpenAtMs: () => undefined,
     // The clock may have been set back since the admission.
-    admitted: { runId, startedAt: admittedAt < now ? admittedAt : now },
+    admitted: { runId, startedAt: new Date(Math.min(admittedAtMs, now.getTime())) },
   };
   const stated = { model, decision_id: holdIdOfCall(runId), ...body, ...call.attribution };
   const drafted = draftRun(stated, context, price, call);

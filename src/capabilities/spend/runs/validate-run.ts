@@ -22,7 +22,7 @@ export function validateRun(
   if (body.parent_run_id !== undefined && context.parentOf(body.parent_run_id) === undefined) {
     add(errors, 'parent_run_id', 'invalid_value', 'This run does not exist.');
   }
-  addMeasuredErrors(errors, body, startedAt, context.now);
+  validateMeasured(body, startedAt, context.now, errors);
   const isRunning = body.status === 'running';
   if (price !== undefined && needsPrice(body) && (isRunning || body.decision_id === undefined)) {
     errors.push(...unitErrors(price, body));
@@ -38,13 +38,6 @@ export function validateRun(
   return errors;
 }
 
-/** Returns the errors of a completion. */
-export function validateCompletion(body: Measured, startedAt: Date, now: Date): FieldError[] {
-  const errors: FieldError[] = [];
-  addMeasuredErrors(errors, body, startedAt, now);
-  return errors;
-}
-
 function addRunningErrors(errors: FieldError[], body: CreateRun, { record }: DraftContext): void {
   if (record) {
     add(errors, 'status', 'invalid_value', 'Backfilled runs must be finished.');
@@ -55,12 +48,19 @@ function addRunningErrors(errors: FieldError[], body: CreateRun, { record }: Dra
   }
 }
 
-function addMeasuredErrors(errors: FieldError[], body: Measured, startedAt: Date, now: Date): void {
+/** Returns the errors of the fields that a new run and a completion have in common, after those in `errors`. */
+export function validateMeasured(
+  body: Measured,
+  startedAt: Date,
+  now: Date,
+  errors: FieldError[] = [],
+): FieldError[] {
   addTimeErrors(errors, body, startedAt, now.getTime() + futureToleranceMs);
   addTokenErrors(errors, body);
   if (body.metadata !== undefined && JSON.stringify(body.metadata).length > metadataCharactersMax) {
     add(errors, 'metadata', 'out_of_range', `Must be at most ${metadataCharactersMax} characters as JSON.`);
   }
+  return errors;
 }
 
 function addTimeErrors(errors: FieldError[], body: Measured, startedAt: Date, latestMs: number): void {
