@@ -46,7 +46,6 @@ export async function postAdjustment(
   const posting = adjustmentPosting(run, { id, actor, ...adjustment });
   return postRuns(deps, call, [posting], {
     bulk: false,
-    amountField: 'amount_usd',
     async respond(db, [outcome]) {
       const posted = outcome?.kind === 'posted' ? outcome : undefined;
       return {

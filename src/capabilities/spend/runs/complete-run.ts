@@ -41,7 +41,6 @@ export async function completeRun(
   }
   return postRuns(deps, call, [drafted], {
     bulk: false,
-    amountField: 'cost_usd',
     respond: async (db) => viewRun(await requireRun(db, orgId, runId)),
   });
 }

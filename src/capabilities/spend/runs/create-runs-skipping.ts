@@ -110,7 +110,6 @@ function contextOf(
 ): Promise<PostingContext> {
   return postingContext(deps, call, [posting], {
     bulk: false,
-    amountField: 'cost_usd',
     contents: [body.content],
     keepsContent: true,
     storeResponse: undefined,
@@ -146,7 +145,6 @@ async function post(
       orgId: call.caller.tenantId,
       postings: checked.map(({ posting }) => posting),
       bulk: true,
-      amountField: 'cost_usd',
       storeResponse: storeResponse && (async (tx, outcomes) => storeResponse(tx, await respond(outcomes))),
     },
     true,

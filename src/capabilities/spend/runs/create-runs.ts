@@ -20,7 +20,6 @@ export async function createRun(
   const postings = await draftRuns(deps, call, [body], { record: false, bulk: false, ends });
   return postRuns(deps, call, postings, {
     bulk: false,
-    amountField: 'cost_usd',
     contents: [body.content],
     respond: (db, [outcome]) => viewOutcome(db, call.caller.tenantId, outcome),
   });
@@ -36,7 +35,6 @@ export async function createRuns(
   const postings = await draftRuns(deps, call, bodies, { record, bulk: true });
   return postRuns(deps, call, postings, {
     bulk: true,
-    amountField: 'cost_usd',
     contents: bodies.map(({ content }) => content),
     respond: async (_, outcomes) => bulkResult(outcomes, (position) => position),
   });

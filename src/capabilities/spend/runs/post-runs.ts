@@ -9,7 +9,6 @@ import { type OnUndoError, runSteps } from './step-runner.ts';
 
 export interface PostRunsOptions<View> {
   readonly bulk: boolean;
-  readonly amountField: PostingContext['amountField'];
   readonly contents?: Contents;
   /** Builds the response from the outcomes, which are in the order of the postings. */
   respond(db: Queryable, outcomes: readonly Outcome<RunDraft>[]): Promise<View>;
@@ -25,13 +24,12 @@ export async function postRuns<View>(
   deps: RunDependencies,
   call: RunCall,
   postings: readonly Posting<RunDraft>[],
-  { bulk, amountField, contents, respond, record }: PostRunsOptions<View>,
+  { bulk, contents, respond, record }: PostRunsOptions<View>,
 ): Promise<View> {
   const { storeResponse } = call;
   let stored: View | undefined;
   const context = await postingContext(deps, call, postings, {
     bulk,
-    amountField,
     contents,
     keepsContent: true,
     storeResponse:
@@ -48,17 +46,14 @@ export async function postRuns<View>(
   return stored ?? respond(deps.db, context.outcomes);
 }
 
-type ContextOptions = Pick<
-  PostingContext,
-  'bulk' | 'amountField' | 'contents' | 'keepsContent' | 'storeResponse'
->;
+type ContextOptions = Pick<PostingContext, 'bulk' | 'contents' | 'keepsContent' | 'storeResponse'>;
 
 /** Returns the context of postings that no step has checked yet. Built at once: this is done for every run. */
 export async function postingContext(
   deps: RunDependencies,
   call: RunCall,
   postings: readonly Posting<RunDraft>[],
-  { bulk, amountField, contents, keepsContent, storeResponse }: ContextOptions,
+  { bulk, contents, keepsContent, storeResponse }: ContextOptions,
 ): Promise<PostingContext> {
   const orgId = call.caller.tenantId;
   return {
@@ -67,7 +62,6 @@ export async function postingContext(
     orgId,
     limits: deps.orgLimits.peek(orgId) ?? (await deps.orgLimits.get(orgId)),
     bulk,
-    amountField,
     contents,
     keepsContent,
     storeResponse,

@@ -29,8 +29,6 @@ export interface PostingContext {
   readonly bulk: boolean;
   /** Number of postings that need admission. The others use an existing hold, record or correct. */
   readonly admissions: number;
-  /** The request field that carries the amount. */
-  readonly amountField: 'cost_usd' | 'amount_usd';
   readonly contents: Contents | undefined;
   /** False: the content is checked, and not stored. */
   readonly keepsContent: boolean;
@@ -138,8 +136,7 @@ export async function postGroup(
     postings,
     storeResponse,
     bulk,
-    amountField,
-  }: Pick<PostingContext, 'deps' | 'orgId' | 'postings' | 'storeResponse' | 'bulk' | 'amountField'>,
+  }: Pick<PostingContext, 'deps' | 'orgId' | 'postings' | 'storeResponse' | 'bulk'>,
   skipRejected = false,
 ): Promise<GroupResult<RunDraft>> {
   try {
@@ -149,7 +146,7 @@ export async function postGroup(
     // Each amount fits, but a sum of the org's day does not.
     throw isOutOfRange(error)
       ? invalidField(
-          bulk ? 'runs' : amountField,
+          bulk ? 'runs' : postings[0]?.kind === 'adjust' ? 'amount_usd' : 'cost_usd',
           'out_of_range',
           'The total of the org for this day would exceed the largest amount that can be stored.',
         )

@@ -95,7 +95,6 @@ async function post(
         postings: pending.map(({ posting }) => posting),
         storeResponse: pending.some(({ responseId }) => responseId !== undefined) ? storeResponse : undefined,
         bulk: true,
-        amountField: 'cost_usd',
       },
       // A run whose `external_id` exists with other content was recorded before: the first report counts.
       true,

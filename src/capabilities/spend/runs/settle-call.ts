@@ -70,10 +70,7 @@ export async function settleCalls(
   orgId: string,
   postings: readonly CallPosting[],
 ): Promise<readonly (ApiError | undefined)[]> {
-  const result = await postGroup(
-    { deps, orgId, postings, storeResponse: undefined, bulk: false, amountField: 'cost_usd' },
-    true,
-  );
+  const result = await postGroup({ deps, orgId, postings, storeResponse: undefined, bulk: false }, true);
   if (result.kind !== 'done') {
     throw new Error('a group that skips rejected postings is never rejected');
   }

@@ -106,7 +106,6 @@ export async function startRun(
     started: undefined,
     ...(await postingContext(deps, call, postings, {
       bulk: false,
-      amountField: 'cost_usd',
       contents: [content],
       keepsContent: false,
       storeResponse: undefined,
