@@ -8,15 +8,14 @@ import { type ApiError, apiError } from '../../../contract/api-error.ts';
 import { maxNanos } from '../../../kernel/money.ts';
 import type { Ledger } from '../../../ledger/ledger.ts';
 import type { Outcome, Posting } from '../../../ledger/posting.ts';
-import { scopeOf } from '../../../ledger/scope.ts';
 import { type Database, isOutOfRange } from '../../../platform/db/database.ts';
 import type { Ids } from '../../../platform/ids.ts';
-import type { RunDraft } from '../../spend/runs/index.ts';
+import { draftRecorded, type RunDraft } from '../../spend/runs/index.ts';
 import { type ComparedRow, compareStatement } from './comparison.ts';
 import { correctionPrefix, correctionTime } from './correction.ts';
 import type { Cause } from './difference.ts';
 import { addReconciled, type StatementRow } from './queries.ts';
-import { hasTokens, noTokens, type Tokens, tokenKinds, totalTokens } from './statement-line.ts';
+import { hasTokens, noTokens, type Tokens, tokenKinds } from './statement-line.ts';
 import { requireStatement } from './statements.ts';
 
 export interface ReconcileDependencies {
@@ -154,55 +153,26 @@ function draftPosting(
 ): Posting<RunDraft> {
   const model = row.recordedModel ?? row.model;
   const externalId = `${correctionPrefix}${statement.id}:${hash('sha256', JSON.stringify([row.key, cause, keyIds]))}`;
-  const startedAt = correctionTime(row.day, now);
   const counted = postedTokens(tokens);
-  const inputTokens = counted.uncached_input + counted.cached_input + counted.cache_write;
-  return {
-    kind: 'record',
-    runId: ids.next('run'),
-    externalId,
-    entryId: ids.next('ent'),
-    scope: scopeOf(
-      { model, provider: statement.provider, ...projectScope(statement, row.project) },
-      keyId,
-      null,
-    ),
-    depth: 1,
-    amounts: { usd, tokens: totalTokens(counted), requests: 1n },
-    decisionId: null,
-    holdSeconds: 0,
-    atMs: startedAt.getTime(),
-    priceVersion: null,
-    note: `statement ${statement.id}: ${cause}`,
-    usage: {
-      status: 'succeeded',
-      inputTokens,
+  const body = {
+    external_id: externalId,
+    model,
+    provider: statement.provider,
+    ...projectScope(statement, row.project),
+    metadata: { statement_id: statement.id, cause, provider_key_ids: [...keyIds], billed_model: row.model },
+  };
+  const posting = draftRecorded(ids, keyId, body, {
+    // The statement has the cost; no price was used.
+    cost: { usd, asHeld: undefined, price: undefined },
+    counts: {
+      inputTokens: counted.uncached_input + counted.cached_input + counted.cache_write,
       cachedInputTokens: counted.cached_input,
       cacheWriteTokens: counted.cache_write,
       outputTokens: counted.output,
-      valueNanos: null,
-      latencyMs: null,
     },
-    run: {
-      external_id: externalId,
-      status: 'succeeded',
-      key_id: keyId,
-      model,
-      served_model: null,
-      // The statement has the cost; no price was used.
-      priced_as: null,
-      service_tier: null,
-      region: null,
-      cache_write_1h_tokens: null,
-      units: null,
-      parent_run_id: null,
-      started_at: startedAt,
-      finished_at: startedAt,
-      content: null,
-      flagged_by: null,
-      metadata: { statement_id: statement.id, cause, provider_key_ids: [...keyIds], billed_model: row.model },
-    },
-  };
+    startedAt: correctionTime(row.day, now),
+  });
+  return { ...posting, note: `statement ${statement.id}: ${cause}` };
 }
 
 const tagPrefix = 'tag:';

@@ -72,6 +72,8 @@ export interface StagedRun<Body> {
   readonly end: EndOfCall | undefined;
 }
 
+type BuildContext = Pick<DraftContext, 'ids' | 'keyId' | 'now' | 'record'>;
+
 /** Builds the posting of a run in progress, which opens a hold or adopts that of its decision. */
 export function startedPosting(run: StagedRun<CreateRun>, context: DraftContext): Posting<RunDraft> {
   const { body, cost, counts } = run;
@@ -89,7 +91,7 @@ export function startedPosting(run: StagedRun<CreateRun>, context: DraftContext)
 }
 
 /** Builds the posting of a finished run: charged, or recorded past the checks. */
-export function finishedPosting(run: StagedRun<CreateRun>, context: DraftContext): Posting<RunDraft> {
+export function finishedPosting(run: StagedRun<CreateRun>, context: BuildContext): Posting<RunDraft> {
   const kind = context.record ? 'record' : 'charge';
   const posting = newRunPosting(kind, run, context, spentAmounts(run), finishedAt(run.body, context.now));
   setSpent(posting, run);
@@ -99,7 +101,7 @@ export function finishedPosting(run: StagedRun<CreateRun>, context: DraftContext
 function newRunPosting(
   kind: Posting['kind'],
   { body, contentDigest, counts, cost, place, startedAt, end }: StagedRun<CreateRun>,
-  { ids, keyId }: DraftContext,
+  { ids, keyId }: BuildContext,
   amounts: Amounts,
   finished: Date | null,
 ): Built {

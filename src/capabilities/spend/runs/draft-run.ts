@@ -4,6 +4,7 @@
  */
 import type { FieldError } from '../../../contract/errors.ts';
 import type { Posting } from '../../../ledger/posting.ts';
+import type { Ids } from '../../../platform/ids.ts';
 import { finishedPosting, type StagedRun, startedPosting } from './build-posting.ts';
 import type { DraftContext, EndOfCall } from './draft-context.ts';
 import { asDecided, type RunPrice } from './find-price.ts';
@@ -53,6 +54,21 @@ export function draftRun(
   };
   return body.status === 'running' ? startedPosting(run, context) : finishedPosting(run, context);
 }
+
+/** Drafts a past run whose fields are known to be valid: it enters at the scope, with its cost. */
+export function draftRecorded(
+  ids: Ids,
+  keyId: string,
+  body: CreateRun,
+  known: Pick<StagedRun<CreateRun>, 'cost' | 'counts' | 'startedAt'>,
+): Posting<RunDraft> {
+  const { startedAt: now } = known;
+  const context = { ids, keyId, now, record: true, chained: false, parentOf: none, failOpenAtMs: none };
+  const place = placeRun(body, now, context);
+  return finishedPosting({ ...known, body, contentDigest: null, place, end: undefined }, context);
+}
+
+const none = () => undefined;
 
 function startOf({ started_at }: CreateRun, { admitted, now }: DraftContext): Date {
   return admitted?.startedAt ?? (started_at === undefined ? now : new Date(started_at));

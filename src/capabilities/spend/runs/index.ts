@@ -2,6 +2,7 @@ export { createBulkThrottle } from './bulk-throttle.ts';
 export { completeRun } from './complete-run.ts';
 export { createRun } from './create-runs.ts';
 export type { RunCall, RunDependencies } from './dependencies.ts';
+export { draftRecorded } from './draft-run.ts';
 export { enqueueRunEvents } from './events.ts';
 export { createLatencies } from './latencies.ts';
 export { lastRuns } from './past-runs.ts';

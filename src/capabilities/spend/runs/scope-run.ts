@@ -18,7 +18,9 @@ export interface Place {
   readonly atMs: number | null;
 }
 
-export function placeRun(body: CreateRun, startedAt: Date, context: DraftContext): Place {
+type ScopeContext = Omit<DraftContext, 'now' | 'contentDigest'>;
+
+export function placeRun(body: CreateRun, startedAt: Date, context: ScopeContext): Place {
   const { decision_id: settled, parent_run_id: parentId } = body;
   const runId = context.admitted?.runId ?? context.ids.next('run');
   const parent = parentId === undefined ? undefined : context.parentOf(parentId);
@@ -41,7 +43,7 @@ function chainOf(
   { status }: CreateRun,
   parent: ParentRow | undefined,
   runId: string,
-  { chained }: DraftContext,
+  { chained }: ScopeContext,
 ): string | null {
   if (parent !== undefined) {
     return parent.chain_id ?? parent.id;
@@ -50,7 +52,7 @@ function chainOf(
 }
 
 /** Returns the id of the hold that a run in progress opens. */
-function ownDecision({ status }: CreateRun, runId: string, { ids, started }: DraftContext): string | null {
+function ownDecision({ status }: CreateRun, runId: string, { ids, started }: ScopeContext): string | null {
   if (status !== 'running') {
     return null;
   }
