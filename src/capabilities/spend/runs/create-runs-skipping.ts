@@ -66,7 +66,7 @@ export async function createRunsSkipping(
         errors.push(itemError(index, errorOfInvalid(drafted)));
         continue;
       }
-      const context = await contextOf(deps, call, drafted, body);
+      const context = await postingContext(deps, call, [drafted], { bulk: false, contents: [body.content] });
       try {
         await runSteps(checkSteps, context, undoErrorLogger(context));
         checked.push({ index, body, posting: context.postings[0] ?? drafted, context });
@@ -100,20 +100,6 @@ function validRuns(
 
 function errorOfInvalid({ fieldErrors, lockedField }: InvalidRun): ApiError {
   return lockedField === undefined ? invalidFields(fieldErrors) : lockedFieldError(lockedField);
-}
-
-function contextOf(
-  deps: RunDependencies,
-  call: RunCall,
-  posting: Posting<RunDraft>,
-  body: CreateRun,
-): Promise<PostingContext> {
-  return postingContext(deps, call, [posting], {
-    bulk: false,
-    contents: [body.content],
-    keepsContent: true,
-    storeResponse: undefined,
-  });
 }
 
 interface CheckedRuns extends Pick<UncheckedRuns, 'recordDenial'> {

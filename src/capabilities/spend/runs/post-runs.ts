@@ -31,7 +31,6 @@ export async function postRuns<View>(
   const context = await postingContext(deps, call, postings, {
     bulk,
     contents,
-    keepsContent: true,
     storeResponse:
       storeResponse === undefined && record === undefined
         ? undefined
@@ -46,14 +45,19 @@ export async function postRuns<View>(
   return stored ?? respond(deps.db, context.outcomes);
 }
 
-type ContextOptions = Pick<PostingContext, 'bulk' | 'contents' | 'keepsContent' | 'storeResponse'>;
+interface ContextOptions {
+  readonly bulk: boolean;
+  readonly contents: PostingContext['contents'];
+  readonly keepsContent?: boolean;
+  readonly storeResponse?: PostingContext['storeResponse'];
+}
 
 /** Returns the context of postings that no step has checked yet. Built at once: this is done for every run. */
 export async function postingContext(
   deps: RunDependencies,
   call: RunCall,
   postings: readonly Posting<RunDraft>[],
-  { bulk, contents, keepsContent, storeResponse }: ContextOptions,
+  { bulk, contents, keepsContent = true, storeResponse }: ContextOptions,
 ): Promise<PostingContext> {
   const orgId = call.caller.tenantId;
   return {

@@ -108,7 +108,6 @@ export async function startRun(
       bulk: false,
       contents: [content],
       keepsContent: false,
-      storeResponse: undefined,
     })),
   };
   await runSteps(startSteps, context, undoErrorLogger(context));
