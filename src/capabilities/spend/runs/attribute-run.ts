@@ -8,7 +8,7 @@ import type { CreateRun } from './schema.ts';
 
 /**
  * Returns the field in which a new run states another value than a locked one. A repeated run is the same run, also if its key was locked
- * to other values in the meantime. Returns a promise only if the database must be asked for that.
+ * to other values in the meantime. Returns a promise only if that must be looked up.
  */
 export function contradictedField(
   db: Queryable,

@@ -34,7 +34,7 @@ export interface StartOfCall {
   readonly toolNanos: bigint;
 }
 
-/** The end of a call, from who made or observed it. */
+/** The end of a call that this service made, or that telemetry reports. */
 export interface EndOfCall {
   /** Set in addition to those of the ledger. */
   readonly marks: readonly Mark[];
