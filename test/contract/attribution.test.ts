@@ -56,6 +56,7 @@ const forbidden = (details: object) => [403, 'forbidden', details];
 const labels = {
   member_id: 'mem_1',
   team: 'search',
+  project: 'web',
   department: 'd',
   workflow: 'w',
   deployment: 'p',

@@ -67,6 +67,7 @@ describe('listing', () => {
           team: null,
           customer_id: 'c',
           member_id: null,
+          project: null,
           tags: {},
           chain_id: null,
           admitted_at: inSeconds(0),

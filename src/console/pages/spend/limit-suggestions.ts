@@ -1,5 +1,10 @@
 /** Values that the forms of limits suggest: those that runs had lately. */
-import { runDimensions, type UsageDimension, usageDimensions } from '../../../contract/run-dimensions.ts';
+import {
+  attributionLabels,
+  runDimensions,
+  type UsageDimension,
+  usageDimensions,
+} from '../../../contract/run-dimensions.ts';
 import { ApiFailure } from '../../api.ts';
 import { capitalized } from '../../format.ts';
 import type { Option } from '../../forms.ts';
@@ -7,9 +12,8 @@ import { link } from '../../html.ts';
 import type { ScreenVisit } from '../../screen.ts';
 
 /** Dimensions whose values are suggested if the kind of the budget is not known yet. Members are suggested by their names. */
-const usualDimensions = usageDimensions.filter(
-  (name) =>
-    runDimensions[name].inAttribution && runDimensions[name].scopeKind !== null && name !== 'member_id',
+const usualDimensions = attributionLabels.filter(
+  (name) => runDimensions[name].scopeKind !== null && name !== 'member_id',
 );
 const days = 90;
 const dayMs = 86_400_000;
@@ -24,7 +28,7 @@ export async function scopeSuggestions(visit: ScreenVisit): Promise<readonly Opt
   if (kind === 'member') {
     return memberSuggestions(visit);
   }
-  const known = usageDimensions.filter((name) => runDimensions[name].scopeKind === kind);
+  const known = usageDimensions.filter((name) => kind !== null && runDimensions[name].scopeKind === kind);
   return valuesOf(visit, known.length > 0 ? known : usualDimensions);
 }
 
@@ -40,7 +44,10 @@ async function valuesOf(
   return found instanceof ApiFailure
     ? []
     : wanted.flatMap((dimension) =>
-        found.fields[dimension].values.map((value) => ({ value, label: capitalized(dimension) })),
+        found.fields[dimension].values.map((value) => ({
+          value,
+          label: capitalized(runDimensions[dimension].noun),
+        })),
       );
 }
 
