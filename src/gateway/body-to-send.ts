@@ -1,6 +1,5 @@
 /** The body that is sent to a provider: that of the client with the maximum, the model and what the gateway needs for the usage. */
 import type { Connection } from '../capabilities/integration/connections/index.ts';
-import { defaultMaxField, maxFieldsOf } from '../kernel/providers/call-request.ts';
 import { type BodyChanges, editBody } from './body/edit-body.ts';
 import type { ParsedCall } from './parse-call.ts';
 import type { CallPlan } from './plan-call.ts';
@@ -17,29 +16,32 @@ export function bodyOf(
   const changes: Record<string, string | number | boolean> = {};
   const renames: Record<string, string> = {};
   const each = Math.floor(maxOutputTokens / call.choices);
-  if (call.shape !== 'embeddings') {
+  const { output } = call.format.request;
+  if (output !== undefined) {
+    const { maxName, compatibleMaxName } = output;
     for (const name of call.maxFields) {
       if ((call.body[name] as number) > each) {
         changes[name] = each;
       }
     }
-    if (!maxFieldsOf[call.shape].some((name) => call.maxFields.includes(name))) {
-      changes[defaultMaxField(call.shape, connection.kind !== 'openai_compatible')] = each;
+    if (!output.maxNames.some((name) => call.maxFields.includes(name))) {
+      changes[connection.kind === 'openai_compatible' ? compatibleMaxName : maxName] = each;
     }
     if (isMaximumUnknown(call, model, connection)) {
-      if ('max_tokens' in call.body) {
+      if (compatibleMaxName in call.body) {
         // It is null, which such a provider takes for no maximum.
-        changes.max_tokens = Math.min(each, call.body.max_completion_tokens as number);
+        changes[compatibleMaxName] = Math.min(each, call.body[maxName] as number);
       } else {
-        renames.max_completion_tokens = 'max_tokens';
+        renames[maxName] = compatibleMaxName;
       }
     }
   }
   if (addsUsageChunk(call)) {
     changes['stream_options.include_usage'] = true;
   }
-  if (tools.bodyMax !== undefined) {
-    changes.max_tool_calls = tools.bodyMax;
+  const { callsMaxName } = call.format.tools;
+  if (callsMaxName !== undefined && tools.bodyMax !== undefined) {
+    changes[callsMaxName] = tools.bodyMax;
   }
   if (model !== call.body.model) {
     changes.model = model;
@@ -47,18 +49,12 @@ export function bodyOf(
   return editBody(call.bytes, changes as BodyChanges, renames);
 }
 
-/**
- * True if the provider may not know `max_completion_tokens`. Every compatible provider knows `max_tokens`, but many reject a body with both.
- */
-function isMaximumUnknown(
-  { hasCompletionMaximum }: ParsedCall,
-  model: string,
-  { kind }: Connection,
-): boolean {
-  return kind === 'openai_compatible' && hasCompletionMaximum && !requiresCompletionMaximum.test(model);
+/** True if the provider may not know the name of the maximum. Many providers reject a body with both names. */
+function isMaximumUnknown({ hasNewerMaximum }: ParsedCall, model: string, { kind }: Connection): boolean {
+  return kind === 'openai_compatible' && hasNewerMaximum && !requiresCompletionMaximum.test(model);
 }
 
 /** True if the gateway requests the chunk with the usage, which the client did not. */
-export function addsUsageChunk({ shape, isStream, includesUsage }: ParsedCall): boolean {
-  return shape === 'chat' && isStream && !includesUsage;
+export function addsUsageChunk({ format, isStream, includesUsage }: ParsedCall): boolean {
+  return format.request.requestsUsage && isStream && !includesUsage;
 }

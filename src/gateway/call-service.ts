@@ -1,8 +1,8 @@
 /** The service that a call requests: it selects the rates of the price, and may be charged besides tokens. */
 import { noOtherCharges, type OtherCharges, type Rates, worstCaseCost } from '../kernel/prices.ts';
-import { type RequestedService, requestedServiceOf, usualService } from '../kernel/providers/call-request.ts';
-import type { Shape } from '../kernel/providers/call-usage.ts';
-import { mostCalls, type ServerTools, searchesOfModel } from '../kernel/providers/server-tools.ts';
+import type { CallFormat, RequestFormat } from '../kernel/providers/call-format.ts';
+import { type RequestedService, usualService } from '../kernel/providers/requested-service.ts';
+import { mostCalls, noServerTools, type ServerTools } from '../kernel/providers/server-tools.ts';
 import type { Tariff } from '../kernel/rate-modifiers.ts';
 import { otherChargesOf, requestedRates } from '../ledger/service-fields.ts';
 import type { CallTools } from './call-tools.ts';
@@ -38,34 +38,41 @@ export interface ServiceRules {
 const oneHour = ['"1h"', '"\\u0031h"', '"1\\u0068"', '"\\u0031\\u0068"'].map((text) => Buffer.from(text));
 const cacheControl = ['"cache_control"', '\\u'].map((text) => Buffer.from(text));
 const noCharges: CallService['charged'] = {};
-const noSearches: ServerTools = {};
 
 export function callServiceOf(
   price: Tariff,
-  { shape, body, bytes }: ParsedCall,
+  { format, body, bytes }: ParsedCall,
   { model, inputTokens, tools, predictedTokens }: ServiceRules,
 ): CallService {
-  const searches = searchesOf(price, shape, model);
-  const charged = chargesOf(shape, bytes, inputTokens, mostCalls(searches, tools.units));
-  const { rates, stated } = ratesOf(price, requestedServiceOf(shape, body), inputTokens);
+  const { request } = format;
+  const searches = searchesOf(price, format, model);
+  const charged = chargesOf(request, bytes, inputTokens, mostCalls(searches, tools.units));
+  const { rates, stated } = ratesOf(price, request.serviceOf(body), inputTokens);
   const nanos =
     tools.nanos + (predictedTokens === 0 ? 0n : worstCaseCost(rates, 0n, BigInt(predictedTokens)));
   const others = withNanos(charged === noCharges ? noOtherCharges : otherChargesOf(price, charged), nanos);
-  return { rates, nanos, others, stated, searches, charged, cachesInput: mayCacheInput(shape, bytes, rates) };
+  return {
+    rates,
+    nanos,
+    others,
+    stated,
+    searches,
+    charged,
+    cachesInput: mayCacheInput(request, bytes, rates),
+  };
 }
 
 function withNanos(others: OtherCharges, nanos: bigint): OtherCharges {
   return nanos === 0n ? others : { ...others, unitNanos: others.unitNanos + nanos };
 }
 
-function searchesOf({ unitNanos }: Tariff, shape: Shape, model: string): ServerTools {
-  const searches = shape === 'chat' ? searchesOfModel(model) : noSearches;
-  return 'web_search' in searches && unitNanos.has('web_search') ? searches : noSearches;
+function searchesOf({ unitNanos }: Tariff, { tools }: CallFormat, model: string): ServerTools {
+  const searches = tools.searchesOf(model);
+  return 'web_search' in searches && unitNanos.has('web_search') ? searches : noServerTools;
 }
 
-/** Anthropic caches on request, others by themselves. */
-function mayCacheInput(shape: Shape, bytes: Buffer, rates: Rates): boolean {
-  return shape === 'messages'
+function mayCacheInput({ cachesOnRequest }: RequestFormat, bytes: Buffer, rates: Rates): boolean {
+  return cachesOnRequest
     ? includesAny(bytes, cacheControl)
     : (rates.cacheWriteNanosPerMillion ?? 0n) > rates.inputNanosPerMillion;
 }
@@ -75,13 +82,13 @@ function includesAny(bytes: Buffer, texts: readonly Buffer[]): boolean {
 }
 
 function chargesOf(
-  shape: Shape,
+  { cachesOnRequest }: RequestFormat,
   bytes: Buffer,
   inputTokens: number,
   units: ServerTools,
 ): CallService['charged'] {
   const cached =
-    shape === 'messages' && includesAny(bytes, oneHour) ? { cache_write_1h_tokens: inputTokens } : noCharges;
+    cachesOnRequest && includesAny(bytes, oneHour) ? { cache_write_1h_tokens: inputTokens } : noCharges;
   return Object.keys(units).length === 0 ? cached : { units, ...cached };
 }
 

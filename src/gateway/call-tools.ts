@@ -5,9 +5,10 @@
 import type { Connection, GatewaySettings } from '../capabilities/integration/connections/index.ts';
 import { costOf, worstCaseCost } from '../kernel/prices.ts';
 import type { CallOutcome } from '../kernel/providers/call-end.ts';
-import type { AdvisorUsage, CallUsage, ServerTools, Shape } from '../kernel/providers/call-usage.ts';
+import type { ToolFormat } from '../kernel/providers/call-format.ts';
+import type { AdvisorUsage, CallUsage, ServerTools } from '../kernel/providers/call-usage.ts';
 import { type OfferedTool, offeredTools, requestsCompaction } from '../kernel/providers/offered-tools.ts';
-import { mostCalls, searchesOfModel } from '../kernel/providers/server-tools.ts';
+import { mostCalls } from '../kernel/providers/server-tools.ts';
 import { maximumRatesFor, ratesFor, type Tariff } from '../kernel/rate-modifiers.ts';
 import { GatewayError } from './errors/dialect-errors.ts';
 import type { ParsedCall } from './parse-call.ts';
@@ -80,12 +81,12 @@ interface Priced {
   readonly isUnit: boolean;
 }
 
-export function toolsOf({ shape, body }: ParsedCall): readonly OfferedTool[] {
-  return offeredTools(shape, body);
+export function toolsOf({ format, body }: ParsedCall): readonly OfferedTool[] {
+  return offeredTools(format, body);
 }
 
 export async function planTools(
-  { shape, body }: ParsedCall,
+  { format: { tools: format }, body }: ParsedCall,
   offered: readonly OfferedTool[],
   rules: ToolRules,
 ): Promise<CallTools> {
@@ -94,8 +95,9 @@ export async function planTools(
   const isOfficial = candidates.every(({ kind }) => kind !== 'openai_compatible');
   const advisorModel = offered.find((tool) => tool.model !== undefined)?.model;
   const advisor = advisorModel === undefined ? undefined : await rules.priceOf(advisorModel);
-  const most = shape === 'responses' ? countOf(body.max_tool_calls) : undefined;
-  const bodyMax = shape === 'responses' ? (most ?? settings.maxToolCalls) : undefined;
+  const { callsMaxName } = format;
+  const most = callsMaxName === undefined ? undefined : countOf(body[callsMaxName]);
+  const bodyMax = callsMaxName === undefined ? undefined : (most ?? settings.maxToolCalls);
   const priced: Priced[] = [];
   const tokensOnly = new Set<string>();
   let calls = 0;
@@ -110,8 +112,8 @@ export async function planTools(
       );
     }
     // The maximum in the body may be larger than that of the settings, and is the one that the provider applies.
-    const usual = bodyMax ?? (isOneSearch(tool, shape, model) ? 1 : settings.maxToolCalls);
-    const own = callsOf(tool, shape, usual);
+    const usual = bodyMax ?? (isOneSearch(tool, format, model) ? 1 : settings.maxToolCalls);
+    const own = callsOf(tool, format, usual);
     calls += own;
     if (tool.isTokensOnly && isOfficial) {
       tokensOnly.add(tool.unit);
@@ -130,19 +132,19 @@ export async function planTools(
     tokensOnly,
     rounds,
     bodyMax: most === bodyMax ? undefined : bodyMax,
-    isVisible: shape !== 'chat',
+    isVisible: format.showsCalls,
     advisor,
   };
 }
 
-/** Only Anthropic's format has a maximum in the tool. Others may obey one, or not know it. */
-function callsOf({ callsMax }: OfferedTool, shape: Shape, usual: number): number {
-  return shape === 'messages' ? (callsMax ?? usual) : Math.max(callsMax ?? 0, usual);
+/** Providers of other formats may obey a maximum in the tool, or not know it. */
+function callsOf({ callsMax }: OfferedTool, { limitsEach }: ToolFormat, usual: number): number {
+  return limitsEach ? (callsMax ?? usual) : Math.max(callsMax ?? 0, usual);
 }
 
-/** In chats, a model of OpenAI that searches searches once. */
-function isOneSearch({ unit }: OfferedTool, shape: Shape, model: string): boolean {
-  return shape === 'chat' && unit === 'web_search' && 'web_search' in searchesOfModel(model);
+/** A model that searches by itself searches once. */
+function isOneSearch({ unit }: OfferedTool, { searchesOf }: ToolFormat, model: string): boolean {
+  return unit === 'web_search' && 'web_search' in searchesOf(model);
 }
 
 function priceOfTool(

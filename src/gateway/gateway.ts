@@ -6,6 +6,7 @@ import { performance } from 'node:perf_hooks';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Registry } from 'prom-client';
 import { ApiError } from '../contract/api-error.ts';
+import { callFormats } from '../kernel/providers/formats.ts';
 import { workMemoryOf } from '../platform/http/message/body-memory.ts';
 import { createLogError, type Reply, type StreamedReply } from '../platform/http/message/reply.ts';
 import type { Caller } from '../platform/http/routes/access.ts';
@@ -187,6 +188,7 @@ export function createGateway(deps: GatewayDependencies): Gateway {
   ): Promise<AdmittedRequest> {
     const startedMs = performance.now();
     const { request, operation, caller, memory } = received;
+    const format = callFormats[operation.shape];
     let subject: object = {};
     try {
       const orgId = caller.tenantId;
@@ -198,7 +200,7 @@ export function createGateway(deps: GatewayDependencies): Gateway {
         await turn;
       }
       requireUtf8(request.headers['content-type']);
-      const reading = context.work.run(orgId, readCall(operation.shape, body, memory, operation.deployment));
+      const reading = context.work.run(orgId, readCall(format, body, memory, operation.deployment));
       const call = reading instanceof Promise ? await reading : reading;
       subject = { model: call.model, ...headers.attribution };
       // Providers may know this member in every format.
@@ -219,7 +221,7 @@ export function createGateway(deps: GatewayDependencies): Gateway {
           now: request.now,
           attribution: headers.attribution,
           maxCostNanos: headers.maxCostNanos,
-          betas: String(request.headers['anthropic-beta'] ?? ''),
+          betas: String(request.headers[format.request.betas?.header ?? ''] ?? ''),
           onLimit: headers.onLimit,
           key,
         });

@@ -1,13 +1,13 @@
 /** Parses the body of a metered call: the fields that bound and select its cost. */
 import { isUtf8 } from 'node:buffer';
-import { anyMaxFieldsOf, choiceFields, thinkingTokensOf } from '../kernel/providers/call-request.ts';
-import type { Shape } from '../kernel/providers/call-usage.ts';
+import type { CallFormat, RequestFormat } from '../kernel/providers/call-format.ts';
+import { choiceFields, maxNamesOf, thinkingTokensOf } from '../kernel/providers/call-request.ts';
 import { type Fields, fieldsOf } from '../kernel/providers/fields.ts';
 import { inlineTools } from '../kernel/providers/inline-tools.ts';
 import { requestsReasoning } from '../kernel/providers/visible-output.ts';
 import { isStorable } from '../platform/http/message/json-errors.ts';
 import type { Sliced } from '../platform/sliced-work.ts';
-import { bodyValuesMax, embeddingValuesMax, surveyBody } from './body/body-survey.ts';
+import { bodyValuesMax, surveyBody, tokenValuesMax } from './body/body-survey.ts';
 import type { CallMemory } from './body/call-memory.ts';
 import { objectStartOf } from './body/json-positions.ts';
 import { repeatedName } from './body/repeated-name.ts';
@@ -15,7 +15,7 @@ import { scoreTexts, slicedBytesMin } from './body/scored-texts.ts';
 import { GatewayError } from './errors/dialect-errors.ts';
 
 export interface ParsedCall {
-  readonly shape: Shape;
+  readonly format: CallFormat;
   /** Empty once the response has begun: nothing is sent again then. */
   bytes: Buffer;
   /** Once the call is admitted, only members of the body that are neither objects nor lists, and short. */
@@ -26,8 +26,8 @@ export interface ParsedCall {
   readonly includesUsage: boolean;
   /** Fields of the body that limit the output. */
   readonly maxFields: readonly string[];
-  /** True if `max_completion_tokens` is the only documented one, and the body does not have the other. */
-  readonly hasCompletionMaximum: boolean;
+  /** True if the only documented one has a name that compatible providers may not know. */
+  readonly hasNewerMaximum: boolean;
   /** The smallest of their values; undefined if there are none. */
   readonly maxOutputTokens: number | undefined;
   /** Number of alternative answers (`n`): each may have the maximum. */
@@ -43,12 +43,13 @@ const choicesMax = 1_000;
 
 /** `deployment` is the model that the path names: that of the body then means nothing, as in Azure. */
 export function* parseCall(
-  shape: Shape,
+  format: CallFormat,
   bytes: Buffer,
   memory: CallMemory,
   deployment?: string,
 ): Sliced<ParsedCall> {
-  const body = yield* parseObject(bytes, memory, shape === 'embeddings' ? embeddingValuesMax : bodyValuesMax);
+  const { output, takesTokenIds } = format.request;
+  const body = yield* parseObject(bytes, memory, takesTokenIds ? tokenValuesMax : bodyValuesMax);
   const model = deployment ?? body.model;
   if (!isLabel(model)) {
     throw invalid('model', `must be a string of 1 to ${modelMax} characters`);
@@ -62,19 +63,20 @@ export function* parseCall(
   requireText(body, 'service_tier');
   requireText(body, 'speed');
   refuseOtherModels(body, model);
-  const maxFields = anyMaxFieldsOf[shape].filter((name) => body[name] != null);
-  const maxima = maxFields.map((name) => maximumOf(shape, body[name], name));
+  const maxFields = maxNamesOf(format).filter((name) => body[name] != null);
+  const maxima = maxFields.map((name) => maximumOf(format.request, body[name], name));
   return {
-    shape,
+    format,
     bytes,
     body,
     model,
     isStream: body.stream === true,
     includesUsage: fieldsOf(body.stream_options).include_usage === true,
     maxFields,
-    hasCompletionMaximum: shape === 'chat' && body.max_completion_tokens != null && body.max_tokens == null,
+    hasNewerMaximum:
+      output !== undefined && body[output.maxName] != null && body[output.compatibleMaxName] == null,
     maxOutputTokens: maxima.length === 0 ? undefined : Math.min(...maxima),
-    choices: shape === 'embeddings' ? 1 : choicesOf(body),
+    choices: output === undefined ? 1 : choicesOf(body),
     thinkingTokens: thinkingTokensOf(body),
     requestsReasoning: requestsReasoning(body),
     hasTools: Array.isArray(body.tools) || Array.isArray(body.functions) || inlineTools(body).length > 0,
@@ -83,9 +85,9 @@ export function* parseCall(
 
 /** Parses a call, and scores its texts if they are many. In slices, because either may take seconds. */
 export function* readCall(
-  ...[shape, bytes, memory, deployment]: Parameters<typeof parseCall>
+  ...[format, bytes, memory, deployment]: Parameters<typeof parseCall>
 ): Sliced<ParsedCall> {
-  const call = yield* parseCall(shape, bytes, memory, deployment);
+  const call = yield* parseCall(format, bytes, memory, deployment);
   if (bytes.length >= slicedBytesMin) {
     yield;
     yield* scoreTexts(call.body);
@@ -151,8 +153,8 @@ function requireText(body: Fields, name: string): void {
 }
 
 /** Returns the end user that the body names, if there is one. */
-export function endUserOf({ shape, body }: ParsedCall): string | undefined {
-  const user = shape === 'messages' ? fieldsOf(body.metadata).user_id : (body.user ?? body.safety_identifier);
+export function endUserOf({ format, body }: ParsedCall): string | undefined {
+  const user = format.request.endUserOf(body);
   return isLabel(user) ? user : undefined;
 }
 
@@ -207,10 +209,9 @@ export function* parseObject(bytes: Buffer, memory: CallMemory, valuesMax = body
   return fields;
 }
 
-/** Anthropic reads the input and writes nothing if it is 0. Others may take 0 for no maximum. */
-function maximumOf(shape: Shape, value: unknown, name: string): number {
+function maximumOf({ output }: RequestFormat, value: unknown, name: string): number {
   const count = countOf(value, name);
-  if (count === 0 && shape !== 'messages') {
+  if (count === 0 && output?.mayBeZero !== true) {
     throw invalid(name, 'must be at least 1');
   }
   return count;

@@ -72,7 +72,7 @@ export interface PlanRequest {
   readonly call: ParsedCall;
   readonly onLimit: OnLimit | undefined;
   readonly maxCostNanos: bigint | undefined;
-  /** The header of Anthropic that turns features on. */
+  /** The value of the header that turns features on, if the format has one. */
   readonly betas: string;
   readonly now: Date;
 }
@@ -199,8 +199,7 @@ function showsOutput(
   if (call.requestsReasoning || names.some(hidesReasoning)) {
     return false;
   }
-  // Models of Anthropic reason on request only.
-  if (call.shape === 'messages') {
+  if (call.format.request.reasonsOnRequest) {
     return true;
   }
   return capabilities === undefined
@@ -210,11 +209,11 @@ function showsOutput(
 
 /** The smallest of the maximum in the request, that of the model, and the default of the org if the request has none. */
 function outputCap(
-  { shape, maxOutputTokens, choices }: ParsedCall,
+  { format, maxOutputTokens, choices }: ParsedCall,
   settings: GatewaySettings,
   modelMax: number | undefined,
 ): number {
-  if (shape === 'embeddings') {
+  if (format.request.output === undefined) {
     return 0;
   }
   const each = Math.min(
@@ -256,7 +255,6 @@ function withinMaxCost({ maxCostNanos }: PlanRequest, check: CostCheck): number 
   );
 }
 
-/** Returns the most that an attempt with this output may cost. */
 /** The input that a provider may charge for if it reports none. */
 export function inputBoundOf({ service, inputTokens }: CallPlan): InputBound {
   return {
@@ -266,6 +264,7 @@ export function inputBoundOf({ service, inputTokens }: CallPlan): InputBound {
   };
 }
 
+/** Returns the most that an attempt with this output may cost. */
 export function attemptCost({ service, inputTokens }: CallPlan, outputTokens: number): bigint {
   return worstCaseCost(service.rates, BigInt(inputTokens), BigInt(outputTokens), service.others);
 }

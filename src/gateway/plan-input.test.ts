@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { connectionTo } from '../../test/support/gateway-world.ts';
 import type { ConnectionKind, GatewaySettings } from '../capabilities/integration/connections/index.ts';
-import type { Shape } from '../kernel/providers/call-usage.ts';
+import { callFormats, type FormatName } from '../kernel/providers/formats.ts';
 import { workMemoryOf } from '../platform/http/message/body-memory.ts';
 import type { Caller } from '../platform/http/routes/access.ts';
 import { completed } from '../platform/sliced-work.ts';
@@ -14,14 +14,14 @@ import { parseCall, requireUtf8 } from './parse-call.ts';
 import type { CallPlan } from './plan-call.ts';
 import { planInput } from './plan-input.ts';
 
-function parse(shape: Shape, body: object) {
+function parse(shape: FormatName, body: object) {
   return completed(
-    parseCall(shape, Buffer.from(JSON.stringify(body)), new CallMemory(workMemoryOf('org_1'))),
+    parseCall(callFormats[shape], Buffer.from(JSON.stringify(body)), new CallMemory(workMemoryOf('org_1'))),
   );
 }
 
 function planned(
-  shape: Shape,
+  shape: FormatName,
   body: object,
   kind: ConnectionKind = 'openai',
   betas = '',
@@ -86,7 +86,7 @@ test('predicted output counts for each answer', () => {
   expect(planned('chat', { messages: [], prediction, n: 3 }).predictedTokens).toBe(predictedTokens * 3);
 });
 
-test.each<[Shape, object, number]>([
+test.each<[FormatName, object, number]>([
   ['messages', { compaction: { type: 'summarize' } }, 700],
   ['messages', { context_management: { edits: [{ type: 'compact_20260112' }] } }, 700],
   ['messages', { context_management: { edits: [{ type: 'clear_tool_uses_20250919' }] } }, 0],

@@ -35,7 +35,7 @@ export interface InputRules {
   /** Of the model in the catalog. */
   readonly contextTokens: number | undefined;
   readonly maxOutputTokens: number | undefined;
-  /** The header of Anthropic that turns features on. */
+  /** The value of the header that turns features on. */
   readonly betas: string;
   readonly offersTools: boolean;
 }
@@ -52,7 +52,7 @@ export function planInput(rules: InputRules): PlannedInput {
   const input = !rules.offersTools || read.hasUnseen ? read : { ...read, hasUnseen: true };
   const ratio = countsBytes ? ratioOfBytes : rules.ratios.of({ orgId, keyId: caller.keyId, model }, input);
   const contextTokens = contextOf(rules);
-  const inputs = call.shape === 'embeddings' ? inputsOf(call) : 1;
+  const inputs = call.format.request.inputsOf?.(call.body) ?? 1;
   const estimateRules: EstimateRules = {
     ratio,
     unseenTokens: (settings.unseenInputTokens ?? contextTokens ?? unknownContextTokens) * inputs,
@@ -83,13 +83,14 @@ const extendedContext = /context-(\d{1,4})([km])\b/gi;
 const unitTokens: Readonly<Record<string, number>> = { k: 1_000, m: 1_000_000 };
 
 function contextOf({ call, contextTokens, betas, candidates }: InputRules): number | undefined {
-  if (call.shape !== 'messages' || contextTokens === undefined) {
+  const { betas: names } = call.format.request;
+  if (names === undefined || contextTokens === undefined) {
     return contextTokens;
   }
   const given = [
     betas,
     ...candidates.flatMap(({ headers }) => Object.values(headers)),
-    JSON.stringify(call.body.anthropic_beta ?? ''),
+    JSON.stringify(call.body[names.member] ?? ''),
   ].join();
   let largest = contextTokens;
   for (const [, count, unit = ''] of given.matchAll(extendedContext)) {
@@ -98,17 +99,10 @@ function contextOf({ call, contextTokens, betas, candidates }: InputRules): numb
   return largest;
 }
 
-/** Each input of embeddings has a context of its own. A list of any name may be that of the inputs. */
-function inputsOf({ body }: ParsedCall): number {
-  return Object.values(body).reduce<number>(
-    (most, value) => (Array.isArray(value) ? Math.max(most, value.length) : most),
-    1,
-  );
-}
-
 /** Deployments and compatible providers may serve another model than the catalog has under this name. */
 function isContextEnforced({ call, candidates }: InputRules): boolean {
   return (
-    call.shape !== 'embeddings' && candidates.every(({ kind }) => kind === 'openai' || kind === 'anthropic')
+    call.format.request.inputsOf === undefined &&
+    candidates.every(({ kind }) => kind === 'openai' || kind === 'anthropic')
   );
 }

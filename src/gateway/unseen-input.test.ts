@@ -1,7 +1,7 @@
 /** Content that the gateway does not recognize is held at the context of the model, or refused; ordinary bodies are seen completely. */
 import { describe, expect, test } from 'vitest';
-import type { Shape } from '../kernel/providers/call-usage.ts';
 import type { Fields } from '../kernel/providers/fields.ts';
+import { callFormats, type FormatName } from '../kernel/providers/formats.ts';
 import { workMemoryOf } from '../platform/http/message/body-memory.ts';
 import { completed } from '../platform/sliced-work.ts';
 import { CallMemory } from './body/call-memory.ts';
@@ -13,19 +13,19 @@ const png =
 const dataUrl = `data:image/png;base64,${png}`;
 const text = 'The ship left the harbour at noon. '.repeat(40);
 
-function parseText(shape: Shape, text: string | Buffer) {
-  return completed(parseCall(shape, Buffer.from(text), new CallMemory(workMemoryOf('org_1'))));
+function parseText(shape: FormatName, text: string | Buffer) {
+  return completed(parseCall(callFormats[shape], Buffer.from(text), new CallMemory(workMemoryOf('org_1'))));
 }
 
-function partsOf(shape: Shape, body: object) {
+function partsOf(shape: FormatName, body: object) {
   const { body: parsed } = parseText(shape, JSON.stringify({ model: 'gpt-4o', ...body }));
-  return inputPartsOf({ shape, body: parsed as Fields }, 'gpt-4o');
+  return inputPartsOf({ format: callFormats[shape], body: parsed as Fields }, 'gpt-4o');
 }
 
 const user = (...content: unknown[]) => [{ role: 'user', content }];
 
 describe('unseen', () => {
-  test.each<[Shape, object, string]>([
+  test.each<[FormatName, object, string]>([
     ['responses', { input: [{ id: 'msg_1' }] }, 'input[0]'],
     ['responses', { input: [{ type: null, role: 'user', content: 'hi' }] }, 'input[0]'],
     ['responses', { input: [{ type: 'item_reference', id: 'msg_1' }] }, 'input[0]'],
@@ -97,7 +97,7 @@ describe('unseen', () => {
     expect([hasUnseen, unseen?.path]).toEqual([true, path]);
   });
 
-  test.each<[Shape, object, string]>([
+  test.each<[FormatName, object, string]>([
     ['responses', { tools: [{ type: 'file_search', vector_store_ids: ['vs_1'] }] }, 'tools[0]'],
     ['responses', { tools: [{ type: 'mcp', server_url: 'https://a', connector_id: 'c' }] }, 'tools[0]'],
     ['responses', { input: [{ type: 'web_search_call', id: 'ws_1', file_id: 'file_1' }] }, 'input[0]'],
@@ -112,7 +112,7 @@ describe('unseen', () => {
     expect(partsOf(shape, body)).toMatchObject({ hasUnseen: true, unseen: { path, cause: 'tool' } });
   });
 
-  test.each<[Shape, object, string]>([
+  test.each<[FormatName, object, string]>([
     [
       'responses',
       { tools: [{ type: 'web_search' }], input: user({ type: 'input_file', file_id: 'file_1' }) },
@@ -160,7 +160,7 @@ describe('unseen', () => {
 });
 
 describe('rejected', () => {
-  test.each<[Shape, object, string]>([
+  test.each<[FormatName, object, string]>([
     ['chat', { messages: [], Max_Tokens: 9_000 }, 'Max_Tokens'],
     ['chat', { messages: [], 'max_to\u212aens': 9_000 }, 'max_to\u212aens'],
     ['chat', { messages: [], maxTokens: 9_000 }, 'maxTokens'],
@@ -218,7 +218,7 @@ test('names of other providers for the maximum and the number of answers count i
 const schema = { type: 'object', properties: { City: { type: 'string' }, maxTokens: { type: 'integer' } } };
 
 /** Requests as clients send them. */
-const ordinary: Readonly<Record<string, readonly [Shape, object]>> = {
+const ordinary: Readonly<Record<string, readonly [FormatName, object]>> = {
   'Claude Code': [
     'messages',
     {

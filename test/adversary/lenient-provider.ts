@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setImmediate } from 'node:timers/promises';
-import type { Shape } from '../../src/kernel/providers/call-usage.ts';
+import type { FormatName } from '../../src/kernel/providers/formats.ts';
 import { InvalidJson, parseTree } from './json-tree.ts';
 import type { Personality } from './personalities.ts';
 import { type Delivery, isReportable, plainReply, streamedReply } from './replies.ts';
@@ -50,7 +50,7 @@ export async function startLenientProvider(personality: Personality): Promise<Le
   return Object.assign(provider, { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` });
 }
 
-const shapesOfPaths: Readonly<Record<string, Shape>> = {
+const shapesOfPaths: Readonly<Record<string, FormatName>> = {
   '/v1/chat/completions': 'chat',
   '/v1/responses': 'responses',
   '/v1/embeddings': 'embeddings',
@@ -112,7 +112,7 @@ async function serve(
 }
 
 async function sendPlain(
-  shape: Shape,
+  shape: FormatName,
   understood: UnderstoodCall,
   delivery: Delivery,
   response: ServerResponse,
@@ -127,7 +127,7 @@ async function sendPlain(
 }
 
 async function sendStream(
-  shape: Shape,
+  shape: FormatName,
   request: BilledRequest,
   understood: UnderstoodCall,
   delivery: Delivery,

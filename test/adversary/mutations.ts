@@ -1,7 +1,7 @@
 /** Changes to a valid call. Each is drawn from a seed of its own, so that a failing call can be repeated with fewer of them. */
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import type { Random } from '../../src/demo/random.ts';
-import type { Shape } from '../../src/kernel/providers/call-usage.ts';
+import type { FormatName } from '../../src/kernel/providers/formats.ts';
 import {
   jsonOf,
   type List,
@@ -20,7 +20,7 @@ import { costlyMembers, pngOf } from './valid-calls.ts';
 
 /** A call that is being changed. */
 export interface Draft {
-  readonly shape: Shape;
+  readonly shape: FormatName;
   readonly body: Members;
   readonly headers: Record<string, string>;
   /** Makes the bytes of the body from its text. */
@@ -483,7 +483,7 @@ export const mutations = {
       `data:image/png,${encodeURIComponent(data)}`,
     ]);
     const detail = random.pick(['low', 'high', 'auto', 'LOW', 'original', null]);
-    const parts: Readonly<Record<Shape, unknown>> = {
+    const parts: Readonly<Record<FormatName, unknown>> = {
       chat: { type: 'image_url', image_url: { url, detail } },
       responses: { type: 'input_image', image_url: url, detail },
       messages: { type: 'image', source: { type: 'base64', media_type: 'image/png', data } },
@@ -581,6 +581,6 @@ export const mutations = {
 export type MutationName = keyof typeof mutations;
 export const mutationNames = Object.keys(mutations) as readonly MutationName[];
 
-function contentOf(shape: Shape): string {
+function contentOf(shape: FormatName): string {
   return shape === 'chat' || shape === 'messages' ? 'messages' : 'input';
 }

@@ -1,5 +1,5 @@
 /** Ways in which providers read a request more leniently than its format says. Each is known from a parser, a framework or a provider. */
-import type { Shape } from '../../src/kernel/providers/call-usage.ts';
+import type { FormatName } from '../../src/kernel/providers/formats.ts';
 import { type Member, type Node, nameOf, textOf } from './json-tree.ts';
 
 export interface Personality {
@@ -13,7 +13,7 @@ export interface Personality {
   /** The text that becomes the prompt: that of the documented fields, every string in the body, or every name and value. */
   readonly prompt: 'documented' | 'strings' | 'names and values';
   /** Returns the names of the maximum of the output that the provider knows, the one that counts first. */
-  maxNames(shape: Shape): readonly string[];
+  maxNames(shape: FormatName): readonly string[];
   /** True if fields of other providers and of routers in front of them are understood. */
   readonly hasExtensions: boolean;
   /** True if the charset in the content type is used. */
@@ -22,7 +22,7 @@ export interface Personality {
   readonly dropsInvalidBytes: boolean;
 }
 
-const documentedMaxNames: Readonly<Record<Shape, readonly string[]>> = {
+const documentedMaxNames: Readonly<Record<FormatName, readonly string[]>> = {
   chat: ['max_completion_tokens', 'max_tokens'],
   responses: ['max_output_tokens'],
   messages: ['max_tokens'],

@@ -1,6 +1,6 @@
 /** The models of the provider, with their prices. The gateway gets the same prices, and the provider computes its bill from them. */
 import { formatUsd } from '../../src/kernel/money.ts';
-import type { Shape } from '../../src/kernel/providers/call-usage.ts';
+import type { FormatName } from '../../src/kernel/providers/formats.ts';
 import type { World } from '../harness.ts';
 import type { Tokenizer } from './token-counts.ts';
 
@@ -41,7 +41,7 @@ export function modelNamed(name: unknown): PricedModel | undefined {
   return models.find((model) => model.name === name);
 }
 
-export function usualModelOf(shape: Shape): string {
+export function usualModelOf(shape: FormatName): string {
   return {
     chat: 'gpt-4o-usual',
     responses: 'gpt-4o-usual',
@@ -50,7 +50,7 @@ export function usualModelOf(shape: Shape): string {
   }[shape];
 }
 
-export function expensiveModelOf(shape: Shape): string {
+export function expensiveModelOf(shape: FormatName): string {
   return usualModelOf(shape).replace('usual', 'expensive');
 }
 

@@ -1,5 +1,5 @@
 /** Responses of the provider in each format: whole or streamed, with true usage or without any. */
-import type { Shape } from '../../src/kernel/providers/call-usage.ts';
+import type { FormatName } from '../../src/kernel/providers/formats.ts';
 import { unitNanos } from './price-table.ts';
 import { outputTokensOf, type UnderstoodCall } from './understood-call.ts';
 
@@ -28,7 +28,7 @@ function outputOf({ outputTokens, hidesReasoning }: UnderstoodCall): Output {
   return { shown: outputTokens - hidden, hidden };
 }
 
-export function plainReply(shape: Shape, call: UnderstoodCall, hasUsage: boolean): object {
+export function plainReply(shape: FormatName, call: UnderstoodCall, hasUsage: boolean): object {
   const usage = hasUsage && !call.isBackground ? usageOf(shape, call) : undefined;
   const { shown } = outputOf(call);
   const common = { id: 'reply_1', model: call.model.name, ...(usage !== undefined && { usage }) };
@@ -99,7 +99,7 @@ function toolBlocks({ tool }: UnderstoodCall): object[] {
   }));
 }
 
-function usageOf(shape: Shape, call: UnderstoodCall): object {
+function usageOf(shape: FormatName, call: UnderstoodCall): object {
   const { inputTokens, tier, isCachedForAnHour } = call;
   const outputTokens = outputTokensOf(call);
   switch (shape) {
@@ -132,7 +132,7 @@ function usageOf(shape: Shape, call: UnderstoodCall): object {
 }
 
 /** True if the format can report everything that is billed. */
-export function isReportable(shape: Shape, call: UnderstoodCall): boolean {
+export function isReportable(shape: FormatName, call: UnderstoodCall): boolean {
   const { unit = 'web_search' } = call.tool ?? {};
   const isShown = {
     chat: false,
@@ -147,7 +147,7 @@ export function isReportable(shape: Shape, call: UnderstoodCall): boolean {
   );
 }
 
-export function streamedReply(shape: Shape, call: UnderstoodCall, hasUsage: boolean): Piece[] {
+export function streamedReply(shape: FormatName, call: UnderstoodCall, hasUsage: boolean): Piece[] {
   switch (shape) {
     case 'messages':
       return streamedMessage(call, hasUsage);

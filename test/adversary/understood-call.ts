@@ -1,5 +1,5 @@
 /** A request as a provider of some personality understands it: the tokens, tool calls and rates that it will bill. */
-import type { Shape } from '../../src/kernel/providers/call-usage.ts';
+import type { FormatName } from '../../src/kernel/providers/formats.ts';
 import type { Node } from './json-tree.ts';
 import { type Fields, isList, isObject, type Personality, type Plain, plainOf } from './personalities.ts';
 import { modelNamed, type PricedModel, tierFactors, unitNanos } from './price-table.ts';
@@ -127,7 +127,7 @@ const searchExtensions = ['web_search_options', 'plugins', 'search_parameters', 
 
 /** `betas` are features that headers turn on. */
 export function understand(
-  shape: Shape,
+  shape: FormatName,
   tree: Node,
   personality: Personality,
   betas: string,
@@ -143,12 +143,12 @@ export function understand(
 const largeContext = { beta: 'context-1m', factor: 5 };
 
 class Reader {
-  readonly #shape: Shape;
+  readonly #shape: FormatName;
   readonly #body: Fields;
   readonly #contextFactor: number;
   readonly #personality: Personality;
 
-  constructor(shape: Shape, body: Fields, personality: Personality, betas: string) {
+  constructor(shape: FormatName, body: Fields, personality: Personality, betas: string) {
     this.#shape = shape;
     this.#contextFactor = shape === 'messages' && betas.includes(largeContext.beta) ? largeContext.factor : 1;
     this.#body = body;

@@ -1,14 +1,14 @@
 /** Valid calls of each format: text, images, files, tools, structured outputs, reasoning and several turns. */
-import type { Shape } from '../../src/kernel/providers/call-usage.ts';
+import type { FormatName } from '../../src/kernel/providers/formats.ts';
 import { expensiveModelOf, usualModelOf } from './price-table.ts';
 
 export interface ValidCall {
   readonly name: string;
-  readonly shape: Shape;
+  readonly shape: FormatName;
   readonly body: Readonly<Record<string, unknown>>;
 }
 
-export const pathsOf: Readonly<Record<Shape, string>> = {
+export const pathsOf: Readonly<Record<FormatName, string>> = {
   chat: '/openai/v1/chat/completions',
   responses: '/openai/v1/responses',
   embeddings: '/openai/v1/embeddings',
@@ -187,7 +187,7 @@ const embeddingsBodies: Readonly<Record<string, object>> = {
   tokens: { input: [791, 2362, 315, 279, 9395] },
 };
 
-const bodies: Readonly<Record<Shape, Readonly<Record<string, object>>>> = {
+const bodies: Readonly<Record<FormatName, Readonly<Record<string, object>>>> = {
   chat: chatBodies,
   responses: responsesBodies,
   messages: messagesBodies,
@@ -195,7 +195,7 @@ const bodies: Readonly<Record<Shape, Readonly<Record<string, object>>>> = {
 };
 
 export const validCalls: readonly ValidCall[] = Object.entries(bodies).flatMap(([given, named]) => {
-  const shape = given as Shape;
+  const shape = given as FormatName;
   return Object.entries(named).flatMap(([name, body]) => {
     const whole = { name: `${shape}, ${name}`, shape, body: { model: usualModelOf(shape), ...body } };
     return shape === 'embeddings'
@@ -205,7 +205,7 @@ export const validCalls: readonly ValidCall[] = Object.entries(bodies).flatMap((
 });
 
 /** Members that would make a call more expensive, if a provider read them. */
-export function costlyMembers(shape: Shape, payload: string): Readonly<Record<string, unknown>> {
+export function costlyMembers(shape: FormatName, payload: string): Readonly<Record<string, unknown>> {
   const content = { chat: 'messages', messages: 'messages', responses: 'input', embeddings: 'input' }[shape];
   const turn = [{ role: 'user', content: payload }];
   return {

@@ -1,22 +1,16 @@
 /** Plans a call of an SDK before its decision: its shape, the estimate of its input, and the maximum of its output. */
-import {
-  defaultMaxField,
-  maxFieldsOf,
-  type RequestedService,
-  requestedServiceOf,
-  thinkingTokensOf,
-} from '../../../src/kernel/providers/call-request.ts';
-import type { Shape } from '../../../src/kernel/providers/call-usage.ts';
-import type { ErrorFormat } from '../../../src/kernel/providers/error-body.ts';
+import type { CallFormat } from '../../../src/kernel/providers/call-format.ts';
+import { thinkingTokensOf } from '../../../src/kernel/providers/call-request.ts';
 import { type Fields, fieldsOf } from '../../../src/kernel/providers/fields.ts';
+import { allFormats } from '../../../src/kernel/providers/formats.ts';
+import type { RequestedService } from '../../../src/kernel/providers/requested-service.ts';
 import { hidesReasoning, requestsReasoning } from '../../../src/kernel/providers/visible-output.ts';
 import { estimateInput } from './estimate.ts';
 import type { DecisionRequest } from './generated/types.ts';
 import type { MeterOptions } from './meter-options.ts';
 
 export interface CallPlan {
-  readonly shape: Shape;
-  readonly format: ErrorFormat;
+  readonly format: CallFormat;
   readonly body: Fields;
   readonly model: string;
   readonly inputTokens: number;
@@ -31,28 +25,19 @@ export interface CallPlan {
   readonly addsUsageChunk: boolean;
 }
 
-/** The end of the path of each metered operation. The start differs between providers. */
-const paths: readonly (readonly [RegExp, Shape])[] = [
-  [/\/chat\/completions$/, 'chat'],
-  [/\/responses$/, 'responses'],
-  [/\/embeddings$/, 'embeddings'],
-  [/\/messages$/, 'messages'],
-];
 /** The least output that `fit` accepts, as in the gateway. */
 const minOutputTokens = 256;
 
-/** Returns undefined for a request that is not metered. */
-export function shapeOfRequest(method: string, url: string): Shape | undefined {
+/** Returns undefined for a request that is not metered. The start of the path differs between providers. */
+export function formatOfRequest(method: string, url: string): CallFormat | undefined {
   const { pathname } = new URL(url);
-  return method === 'POST' ? paths.find(([path]) => path.test(pathname))?.[1] : undefined;
+  return method === 'POST' ? allFormats.find(({ path }) => pathname.endsWith(path)) : undefined;
 }
-
-export const formatOf = (shape: Shape): ErrorFormat => (shape === 'messages' ? 'anthropic' : 'openai');
 
 /** A request that cannot be metered is not sent. */
 export class UnmeteredCallError extends Error {}
 
-export function planCall(shape: Shape, text: string, options: MeterOptions): CallPlan {
+export function planCall(format: CallFormat, text: string, options: MeterOptions): CallPlan {
   const body = parsed(text);
   const { model } = body;
   if (typeof model !== 'string' || model === '') {
@@ -62,14 +47,13 @@ export function planCall(shape: Shape, text: string, options: MeterOptions): Cal
     throw new UnmeteredCallError('`background` is not supported: the usage of such a response is not seen.');
   }
   const inputTokens =
-    options.estimateInputTokens?.(body) ?? estimateInput(shape, body, model, options.unseenInputTokens);
-  const maxOutputTokens = maxOutputOf(shape, body, options.defaultMaxOutputTokens);
-  const choices = choicesOf(shape, body);
+    options.estimateInputTokens?.(body) ?? estimateInput(format, body, model, options.unseenInputTokens);
+  const maxOutputTokens = maxOutputOf(format, body, options.defaultMaxOutputTokens);
+  const choices = choicesOf(format, body);
   const least = Math.min(maxOutputTokens, Math.max(minOutputTokens * choices, thinkingTokensOf(body) + 1));
-  const isFitting = options.onLimit === 'fit' && shape !== 'embeddings';
+  const isFitting = options.onLimit === 'fit' && format.request.output !== undefined;
   return {
-    shape,
-    format: formatOf(shape),
+    format,
     body,
     model,
     inputTokens,
@@ -80,26 +64,29 @@ export function planCall(shape: Shape, text: string, options: MeterOptions): Cal
       model,
       input_tokens: inputTokens,
       max_output_tokens: maxOutputTokens,
-      ...heldServiceOf(shape, body),
+      ...heldServiceOf(format, body),
       ...(isFitting && { fit: true, min_output_tokens: least }),
     },
     addsUsageChunk:
-      shape === 'chat' && body.stream === true && fieldsOf(body.stream_options).include_usage !== true,
+      format.request.requestsUsage &&
+      body.stream === true &&
+      fieldsOf(body.stream_options).include_usage !== true,
   };
 }
 
 /** Returns the body to send: with the maximum output that is held, and with the request for usage. */
 export function bodyToSend(plan: CallPlan, maxOutputTokens: number, isOpenAi: boolean): string {
-  const { shape, body } = plan;
+  const { format, body } = plan;
+  const { output } = format.request;
   const changes: Record<string, unknown> = {};
-  if (shape !== 'embeddings') {
-    const each = Math.floor(maxOutputTokens / choicesOf(shape, body));
-    const present = maxFieldsOf[shape].filter((name) => typeof body[name] === 'number');
+  if (output !== undefined) {
+    const each = Math.floor(maxOutputTokens / choicesOf(format, body));
+    const present = output.maxNames.filter((name) => typeof body[name] === 'number');
     for (const name of present) {
       changes[name] = Math.min(body[name] as number, each);
     }
     if (present.length === 0) {
-      changes[defaultMaxField(shape, isOpenAi)] = each;
+      changes[isOpenAi ? output.maxName : output.compatibleMaxName] = each;
     }
   }
   if (plan.addsUsageChunk) {
@@ -111,8 +98,8 @@ export function bodyToSend(plan: CallPlan, maxOutputTokens: number, isOpenAi: bo
 /** Cheaper tiers than the usual one. The provider may serve a call in the usual one all the same, so that one is held. */
 const cheaperTiers = new Set(['batch', 'flex']);
 
-function heldServiceOf(shape: Shape, body: Fields): RequestedService {
-  const { service_tier: tier, ...usual } = requestedServiceOf(shape, body);
+function heldServiceOf({ request }: CallFormat, body: Fields): RequestedService {
+  const { service_tier: tier, ...usual } = request.serviceOf(body);
   return tier === undefined || cheaperTiers.has(tier) ? usual : { ...usual, service_tier: tier };
 }
 
@@ -124,15 +111,17 @@ function parsed(text: string): Fields {
   }
 }
 
-function maxOutputOf(shape: Shape, body: Fields, byDefault: number): number {
-  if (shape === 'embeddings') {
+function maxOutputOf(format: CallFormat, body: Fields, byDefault: number): number {
+  const { output } = format.request;
+  if (output === undefined) {
     return 0;
   }
-  const maxima = maxFieldsOf[shape].map((name) => body[name]).filter((value) => typeof value === 'number');
-  return (maxima.length === 0 ? byDefault : Math.min(...maxima)) * choicesOf(shape, body);
+  const maxima = output.maxNames.map((name) => body[name]).filter((value) => typeof value === 'number');
+  return (maxima.length === 0 ? byDefault : Math.min(...maxima)) * choicesOf(format, body);
 }
 
 /** Number of alternative answers: each may have the maximum. */
-function choicesOf(shape: Shape, { n }: Fields): number {
-  return shape === 'chat' && typeof n === 'number' && n >= 1 ? Math.floor(n) : 1;
+function choicesOf({ request: { output } }: CallFormat, body: Fields): number {
+  const n = output?.choicesName === undefined ? undefined : body[output.choicesName];
+  return typeof n === 'number' && n >= 1 ? Math.floor(n) : 1;
 }

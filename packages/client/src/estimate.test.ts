@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { callFormats } from '../../../src/kernel/providers/formats.ts';
 import { hostileTexts, ordinaryTexts } from '../../../test/support/estimate-texts.ts';
 import { o200kTokens } from '../../../test/support/o200k.ts';
 import { estimateInput, utf8Length } from './estimate.ts';
@@ -10,7 +11,7 @@ test('the estimate of ordinary texts is an upper bound of their tokens, and less
   let [estimated, counted] = [0, 0];
   for (const { kind, text } of texts) {
     const tokens = o200kTokens(text);
-    const estimate = estimateInput('chat', bodyOf(text), 'gpt-4o', 0);
+    const estimate = estimateInput(callFormats.chat, bodyOf(text), 'gpt-4o', 0);
     expect(estimate, `${kind}: ${text.slice(0, 80)}`).toBeGreaterThanOrEqual(tokens);
     estimated += estimate;
     counted += tokens;
@@ -21,7 +22,7 @@ test('the estimate of ordinary texts is an upper bound of their tokens, and less
 test('no estimate exceeds the bytes of a text, and its frame', () => {
   for (const { text } of hostileTexts(1, 100)) {
     expect(utf8Length(text)).toBe(Buffer.byteLength(text));
-    expect(estimateInput('chat', bodyOf(text), 'claude-test', 0)).toBeLessThanOrEqual(
+    expect(estimateInput(callFormats.chat, bodyOf(text), 'claude-test', 0)).toBeLessThanOrEqual(
       Buffer.byteLength(text) + 200,
     );
   }
@@ -29,8 +30,8 @@ test('no estimate exceeds the bytes of a text, and its frame', () => {
 
 test('what a request only refers to counts as much as the option says, and data of images not as text', () => {
   const referring = { model: 'gpt-4o', input: 'x', previous_response_id: 'resp_1' };
-  expect(estimateInput('responses', referring, 'gpt-4o', 5_000)).toBeGreaterThan(5_000);
+  expect(estimateInput(callFormats.responses, referring, 'gpt-4o', 5_000)).toBeGreaterThan(5_000);
   const image = { type: 'image_url', image_url: { url: `data:image/png;base64,${'A'.repeat(1_000_000)}` } };
   const body = { model: 'gpt-4o', messages: [{ role: 'user', content: [image] }] };
-  expect(estimateInput('chat', body, 'gpt-4o', 0)).toBeLessThan(2_000);
+  expect(estimateInput(callFormats.chat, body, 'gpt-4o', 0)).toBeLessThan(2_000);
 });

@@ -4,7 +4,7 @@
  * counts as the largest.
  */
 
-import type { Shape } from '../../../src/kernel/providers/call-usage.ts';
+import type { CallFormat } from '../../../src/kernel/providers/call-format.ts';
 import {
   estimatedInputTokens,
   type InputReaders,
@@ -28,8 +28,8 @@ const lettersPerTokenOfLong = 2;
 
 const readers: InputReaders = { scoreOfText, scoreOfName: scoreOfText, sizeOfImage: () => undefined };
 
-export function estimateInput(shape: Shape, body: Fields, model: string, unseenTokens: number): number {
-  return estimatedInputTokens(inputPartsOf(shape, body, model, readers), {
+export function estimateInput(format: CallFormat, body: Fields, model: string, unseenTokens: number): number {
+  return estimatedInputTokens(inputPartsOf(format, body, model, readers), {
     ratio: familyOf(model) === 'o200k' ? ratioOfO200k : ratioOfOthers,
     unseenTokens,
     contextTokens: undefined,

@@ -4,6 +4,7 @@
  * its own.
  */
 import { type CallOutcome, settledUsage } from '../../../src/kernel/providers/call-end.ts';
+import type { CallFormat } from '../../../src/kernel/providers/call-format.ts';
 import { type Shape, usageOfBody } from '../../../src/kernel/providers/call-usage.ts';
 import {
   errorBody,
@@ -13,14 +14,7 @@ import {
 } from '../../../src/kernel/providers/error-body.ts';
 import { fieldsOf } from '../../../src/kernel/providers/fields.ts';
 import { createStreamUsage } from '../../../src/kernel/providers/stream-usage.ts';
-import {
-  bodyToSend,
-  type CallPlan,
-  formatOf,
-  planCall,
-  shapeOfRequest,
-  UnmeteredCallError,
-} from './call-plan.ts';
+import { bodyToSend, type CallPlan, formatOfRequest, planCall, UnmeteredCallError } from './call-plan.ts';
 import { PurserApiError } from './errors.ts';
 import { utf8Length } from './estimate.ts';
 import type { Decision, DecisionRequest } from './generated/types.ts';
@@ -67,18 +61,18 @@ export function meteredFetch(
   return async (input, init) => {
     const url = input instanceof Request ? input.url : String(input);
     const method = (init?.method ?? (input instanceof Request ? input.method : 'GET')).toUpperCase();
-    const shape = shapeOfRequest(method, url);
-    if (shape === undefined) {
+    const format = formatOfRequest(method, url);
+    if (format === undefined) {
       return provider(input, init);
     }
     let plan: CallPlan;
     let decision: Decision | undefined;
     const signal = init?.signal ?? undefined;
     try {
-      plan = planCall(shape, await bodyText(input, init), options);
+      plan = planCall(format, await bodyText(input, init), options);
       decision = await deps.decide(plan.decision, signal);
     } catch (error) {
-      return errorResponse(shape, error);
+      return errorResponse(format, error);
     }
     const call = new MeteredCall(deps, plan, decision);
     const connection = new AbortController();
@@ -218,7 +212,7 @@ async function plain(call: MeteredCall, response: Response): Promise<Response> {
   if (!response.ok) {
     return response;
   }
-  const { shape, showsOutput } = call.plan;
+  const { format, showsOutput } = call.plan;
   let text: string;
   try {
     text = await response.text();
@@ -226,7 +220,7 @@ async function plain(call: MeteredCall, response: Response): Promise<Response> {
     await call.settle(unanswered('failed'));
     throw error;
   }
-  const usage = usageOfBody(shape, parsed(text));
+  const usage = usageOfBody(format.name as Shape, parsed(text));
   const bound = showsOutput ? utf8Length(text) : Number.POSITIVE_INFINITY;
   await call.settle({
     status: 'succeeded',
@@ -243,8 +237,8 @@ function streamed(
   response: Response,
   control: { signal: AbortSignal | undefined; mayDrain(): boolean; close(): void },
 ): Response {
-  const { shape, choices, showsOutput, addsUsageChunk } = call.plan;
-  const usage = createStreamUsage(shape, utf8Length, choices);
+  const { format, choices, showsOutput, addsUsageChunk } = call.plan;
+  const usage = createStreamUsage(format.name as Shape, utf8Length, choices);
   const stream = meteredStream({
     ...control,
     source: response.body as ReadableStream<Uint8Array>,
@@ -293,16 +287,19 @@ function untilAborted<Result>(
 }
 
 /** A denial in the format of the provider, so that the SDK raises its own error, with the code and the details of Purser. */
-function errorResponse(shape: Shape, error: unknown): Response {
+function errorResponse(format: CallFormat, error: unknown): Response {
   const shown = shownOf(error);
   if (shown === undefined) {
     throw error;
   }
   const traceId = error instanceof PurserApiError ? (error.traceId ?? '') : '';
-  return new Response(JSON.stringify(errorBody(formatOf(shape), shown, traceId)), {
-    status: shown.status,
-    headers: { 'content-type': 'application/json', ...retryHeaders(shown) },
-  });
+  return new Response(
+    JSON.stringify(errorBody(format.name === 'messages' ? 'anthropic' : 'openai', shown, traceId)),
+    {
+      status: shown.status,
+      headers: { 'content-type': 'application/json', ...retryHeaders(shown) },
+    },
+  );
 }
 
 function shownOf(error: unknown): ShownError | undefined {

@@ -6,7 +6,7 @@ import { GatewayError } from '../errors/dialect-errors.ts';
 
 /** Values of a conversation with all its tools; and of a batch of embeddings, whose texts may be lists of tokens. */
 export const bodyValuesMax = 100_000;
-export const embeddingValuesMax = 400_000;
+export const tokenValuesMax = 400_000;
 /** Longer than any name of a provider: texts are values. */
 const nameBytesMax = 10_000;
 

@@ -1,8 +1,8 @@
 import { pino } from 'pino';
 import { expect, test } from 'vitest';
-import type { Shape } from '../../kernel/providers/call-usage.ts';
 import { estimatedInputTokens } from '../../kernel/providers/estimate-input.ts';
 import type { Fields } from '../../kernel/providers/fields.ts';
+import { callFormats, type FormatName } from '../../kernel/providers/formats.ts';
 import { imageTokens } from '../../kernel/providers/image-tokens.ts';
 import { familyOf } from '../../kernel/providers/model-family.ts';
 import { createLearnedCounts } from '../learned/learned-counts.ts';
@@ -18,7 +18,7 @@ const rules = {
   hasTools: false,
 };
 
-const chatParts = (body: Fields, model: string) => inputPartsOf({ shape: 'chat', body }, model);
+const chatParts = (body: Fields, model: string) => inputPartsOf({ format: callFormats.chat, body }, model);
 
 function png(width: number, height: number): string {
   const bytes = Buffer.alloc(24);
@@ -41,7 +41,7 @@ test('the text of every message and tool counts, and no more tokens than bytes',
 test('content that cannot be seen counts as set, and never exceeds the context', () => {
   const document = { type: 'document', source: { type: 'url', url: 'https://x' } };
   const audio = { type: 'input_audio', input_audio: { data: 'AAAA' } };
-  const unseen: readonly (readonly [Shape, object])[] = [
+  const unseen: readonly (readonly [FormatName, object])[] = [
     ['responses', { input: 'x', previous_response_id: 'resp_1' }],
     ['responses', { input: [{ role: 'user', content: [{ type: 'input_file', file_id: 'file_1' }] }] }],
     ['messages', { messages: [{ role: 'user', content: [document] }] }],
@@ -51,7 +51,7 @@ test('content that cannot be seen counts as set, and never exceeds the context',
   ];
   for (const [shape, given] of unseen) {
     const body = given as Fields;
-    const parts = inputPartsOf({ shape, body }, 'gpt-5');
+    const parts = inputPartsOf({ format: callFormats[shape], body }, 'gpt-5');
     expect([parts.hasUnseen, body]).toEqual([true, body]);
     expect(estimatedInputTokens(parts, rules)).toBeGreaterThanOrEqual(50_000);
     expect(estimatedInputTokens(parts, { ...rules, unseenTokens: 1_000_000 })).toBe(128_000);

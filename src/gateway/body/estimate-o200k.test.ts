@@ -7,9 +7,10 @@ import {
   specialTexts,
 } from '../../../test/support/estimate-texts.ts';
 import { o200kTokens } from '../../../test/support/o200k.ts';
-import type { Shape } from '../../kernel/providers/call-usage.ts';
+import type { CallFormat } from '../../kernel/providers/call-format.ts';
 import { estimatedInputTokens } from '../../kernel/providers/estimate-input.ts';
 import type { Fields } from '../../kernel/providers/fields.ts';
+import { callFormats, type FormatName } from '../../kernel/providers/formats.ts';
 import { inputPartsOf } from './input-parts.ts';
 import { textScore } from './text-score.ts';
 import { safeRatio } from './token-ratios.ts';
@@ -145,7 +146,7 @@ test('the estimate of whole requests of every shape covers all that the provider
   for (let first = 0; first + 2 < texts.length; first += 9) {
     for (const { shape, body, read, framing } of bodiesOf(texts.slice(first, first + 3))) {
       const tokens = read.reduce((sum, text) => sum + tokensOf(text), framing);
-      const input = inputPartsOf({ shape: formatOf(shape), body }, String(body.model));
+      const input = inputPartsOf({ format: formatOf(shape), body }, String(body.model));
       const estimate = estimatedInputTokens(input, { ...rules, hasTools: 'tools' in body });
       expect([shape, first, input.hasUnseen, estimate >= tokens]).toEqual([shape, first, false, true]);
       ratios.push(estimate / tokens);
@@ -160,15 +161,18 @@ test('names of fields mean nothing in the arguments and schemas of tools', () =>
     const body = {
       messages: [{ role: 'assistant', content: [{ type: 'tool_use', input: { [names]: { image: text } } }] }],
     };
-    const { hasUnseen, textScore: score } = inputPartsOf({ shape: 'messages', body }, 'claude-sonnet-4-5');
+    const { hasUnseen, textScore: score } = inputPartsOf(
+      { format: callFormats.messages, body },
+      'claude-sonnet-4-5',
+    );
     expect([names, hasUnseen]).toEqual([names, false]);
     expect(score).toBeGreaterThanOrEqual(o200kTokens(text));
   }
 });
 
 /** Returns the format of a kind of request: `chat with tools` is a chat. */
-function formatOf(kind: string): Shape {
-  return kind.split(' ')[0] as Shape;
+function formatOf(kind: string): CallFormat {
+  return callFormats[kind.split(' ')[0] as FormatName];
 }
 
 function meanOf(values: readonly number[]): number {

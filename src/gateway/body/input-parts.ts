@@ -1,6 +1,6 @@
 /** The parts of a request that become input tokens, with texts scored by the vocabulary and the sizes of images read. */
 
-import type { Shape } from '../../kernel/providers/call-usage.ts';
+import type { CallFormat } from '../../kernel/providers/call-format.ts';
 import {
   type InputParts,
   type InputReaders,
@@ -17,7 +17,7 @@ import { scoredTextsOf } from './scored-texts.ts';
 import { textScore } from './text-score.ts';
 
 export interface RequestBody {
-  readonly shape: Shape;
+  readonly format: CallFormat;
   readonly body: Fields;
 }
 
@@ -48,14 +48,14 @@ const readers: InputReaders = {
  * that a tokenizer counts which normalizes its input.
  */
 export function inputPartsOf(
-  { shape, body }: RequestBody,
+  { format, body }: RequestBody,
   model: string,
   bytes: 'written' | 'normalized' = 'written',
 ): InputParts {
   const scored = scoredTextsOf(body);
   const written =
     scored === undefined ? readers : { ...readers, scoreOfText: (text: string) => scored.scoreOf(text) };
-  const parts = partsOf(shape, body, model, bytes === 'written' ? written : normalized(written));
+  const parts = partsOf(format, body, model, bytes === 'written' ? written : normalized(written));
   const { ambiguous } = parts;
   if (ambiguous !== undefined) {
     throw new GatewayError(400, 'invalid_value', messageOf(ambiguous), { field: ambiguous.path });

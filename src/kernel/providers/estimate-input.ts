@@ -2,7 +2,7 @@
  * Estimates the input tokens of a request as an upper bound, without a tokenizer: text by the score of its reader, images by the
  * published formulas, and unseen content by the size of the model's context or the org's setting.
  */
-import type { Shape } from './call-usage.ts';
+import type { CallFormat } from './call-format.ts';
 import type { Fields } from './fields.ts';
 import { readRequest } from './input-reader.ts';
 import { type AmbiguousMember, type InputReaders, InputTally, type UnseenInput } from './input-tally.ts';
@@ -37,9 +37,14 @@ const tokensOfToolFrame = 800;
 const tokensOfOpenAiToolFrame = 64;
 
 /** Returns the parts of a request that become input tokens. */
-export function inputPartsOf(shape: Shape, body: Fields, model: string, readers: InputReaders): InputParts {
-  const tally = new InputTally(shape, readers);
-  readRequest(shape, body, model, tally);
+export function inputPartsOf(
+  format: CallFormat,
+  body: Fields,
+  model: string,
+  readers: InputReaders,
+): InputParts {
+  const tally = new InputTally(format.request.takesTokenIds, readers);
+  readRequest(format, body, model, tally);
   const isOwnTokenizer = familyOf(model) === 'o200k';
   return {
     textBytes: tally.textBytes,

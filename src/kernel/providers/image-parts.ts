@@ -7,8 +7,6 @@ export interface ImageReading {
   readonly model: string;
   readonly tally: InputTally;
   readonly readUnknown: (value: unknown) => void;
-  /** Reads the content of a document that is written as blocks. */
-  readonly readContent: (value: unknown) => void;
 }
 
 const imageData = /^data:image\/[\w.+-]{1,40};base64,/i;
@@ -95,9 +93,13 @@ const contentOfSource: Readonly<Record<'image' | 'document', Readonly<Record<str
   document: { text: 'data', content: 'content' },
 };
 
-/** Reads the source of an image or of a document of Anthropic. */
-export function readSource(source: Fields, kind: 'image' | 'document', reading: ImageReading): void {
-  const { model, tally, readUnknown, readContent } = reading;
+/** Reads the source of an image or of a document of Anthropic. `readContent` reads content that is written as blocks. */
+export function readSource(
+  source: Fields,
+  kind: 'image' | 'document',
+  { model, tally, readUnknown }: ImageReading,
+  readContent = readUnknown,
+): void {
   const type = String(source.type);
   const contentName = contentOfSource[kind][type];
   tally.parts += 1;

@@ -2,34 +2,33 @@
  * Reads a request by the tables of its format. All text counts, whatever member it is in. What the tables do not know, and what is not in the
  * request, is unseen: it may be any content.
  */
+import type { CallFormat } from './call-format.ts';
 import { outputFields } from './call-request.ts';
-import type { Shape } from './call-usage.ts';
 import { type Fields, fieldsOf } from './fields.ts';
+import { allFormats } from './formats.ts';
 import { isUnseenMedia, readImage, readSource } from './image-parts.ts';
 import type { InputTally } from './input-tally.ts';
-import { membersOf, referenceNames } from './members/known-members.ts';
-import type { FormatMembers, MemberKind, MemberTable, PartsOf } from './members/member-kinds.ts';
-import { documentContent } from './members/messages-members.ts';
-import { isRunByClient, toolResultTypes } from './offered-tools.ts';
+import { referenceNames } from './known-members.ts';
+import type { MemberKind, MemberTable, PartsOf } from './member-kinds.ts';
 
 /** Members of settings that are free-form JSON. */
 const jsonNames = new Set(['schema', 'parameters', 'input_schema', 'json_schema', 'headers', 'variables']);
 /** Three of four characters of base64 are bytes. */
 const bytesPerCharacter = 0.75;
+/** Of all formats, because a provider may read those of another one. */
+const toolResultTypes = new Set<unknown>(allFormats.flatMap(({ tools }) => tools.resultTypes));
 
-export function readRequest(shape: Shape, body: Fields, model: string, tally: InputTally): void {
-  new InputReader(shape, model, tally).readObject(body, membersOf[shape].request);
+export function readRequest(format: CallFormat, body: Fields, model: string, tally: InputTally): void {
+  new InputReader(format, model, tally).readObject(body, format.request.members.request);
 }
 
 class InputReader {
-  readonly #shape: Shape;
-  readonly #format: FormatMembers;
+  readonly #format: CallFormat;
   readonly #model: string;
   readonly #tally: InputTally;
 
-  constructor(shape: Shape, model: string, tally: InputTally) {
-    this.#shape = shape;
-    this.#format = membersOf[shape];
+  constructor(format: CallFormat, model: string, tally: InputTally) {
+    this.#format = format;
     this.#model = model;
     this.#tally = tally;
   }
@@ -95,9 +94,6 @@ class InputReader {
       case 'imageSource':
         readSource(fieldsOf(value), 'image', this.#images);
         break;
-      case 'documentSource':
-        readSource(fieldsOf(value), 'document', this.#images);
-        break;
     }
   }
 
@@ -106,7 +102,6 @@ class InputReader {
       model: this.#model,
       tally: this.#tally,
       readUnknown: (value: unknown) => this.#readUnknown(value),
-      readContent: (value: unknown) => this.#readParts(value, documentContent),
     };
   }
 
@@ -115,6 +110,9 @@ class InputReader {
       this.#readParts(value, kind);
     } else if ('objectOf' in kind) {
       this.#readIfObject(value, kind.objectOf);
+    } else if ('documentOf' in kind) {
+      const readContent = (content: unknown) => this.#readParts(content, kind.documentOf);
+      readSource(fieldsOf(value), 'document', this.#images, readContent);
     } else if (Array.isArray(value)) {
       this.#readList(value, (item) => this.#readIfObject(item, kind.listOf));
     } else {
@@ -197,8 +195,8 @@ class InputReader {
       return;
     }
     this.#readList(value, (tool) => {
-      if (isObject(tool) && isRunByClient(this.#shape, tool)) {
-        this.readObject(tool, this.#format.tool);
+      if (isObject(tool) && this.#format.tools.isRunByClient(tool)) {
+        this.readObject(tool, this.#format.request.members.tool);
       } else {
         this.#readTool(tool);
       }

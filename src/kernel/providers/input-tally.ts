@@ -1,7 +1,6 @@
 /** Counts what a request has, and notes what in it cannot be seen or is read differently by parsers. */
-import type { Shape } from './call-usage.ts';
 import type { ImageSize } from './image-tokens.ts';
-import { knownNameLike } from './members/known-members.ts';
+import { knownNameLike } from './known-members.ts';
 
 export interface TextScore {
   /** Bytes of the text in UTF-8. No tokenizer makes more tokens than bytes. */
@@ -60,9 +59,8 @@ export class InputTally {
   readonly #path: (string | number)[] = [];
   #toolDepth = 0;
 
-  constructor(shape: Shape, readers: InputReaders) {
-    // In a list of token ids, the input of embeddings, each is a token.
-    this.#tokensPerNumber = shape === 'embeddings' ? 1 : undefined;
+  constructor(takesTokenIds: boolean, readers: InputReaders) {
+    this.#tokensPerNumber = takesTokenIds ? 1 : undefined;
     this.#readers = readers;
   }
 

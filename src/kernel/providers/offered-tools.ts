@@ -2,7 +2,7 @@
  * The tools that a request offers and that the provider runs: it charges for their calls, and their results become input of the same call.
  * A tool is one of these unless it is known to be run by the client.
  */
-import type { Shape } from './call-usage.ts';
+import type { CallFormat, ToolFormat } from './call-format.ts';
 import { type Fields, fieldsOf } from './fields.ts';
 import { inlineTools } from './inline-tools.ts';
 
@@ -23,38 +23,8 @@ export interface OfferedTool {
 
 export const noTools: readonly OfferedTool[] = [];
 
-/** Types of tools that the client runs, compared exactly. Anthropic's tools without a type are functions of the client. */
-const clientTypes: Readonly<Record<Shape, ReadonlySet<unknown>>> = {
-  chat: new Set(['function', 'custom']),
-  responses: new Set([
-    'function',
-    'custom',
-    'local_shell',
-    'apply_patch',
-    'computer',
-    'computer_use_preview',
-  ]),
-  messages: new Set([undefined, null, 'custom']),
-  embeddings: new Set(),
-};
-const datedClientTypes = /^(bash|text_editor|computer|memory)_\d{8}$/;
 /** Values of `tool_choice` that name no tool of the provider. */
 const plainChoices = new Set<unknown>(['auto', 'none', 'any', 'required', 'tool', 'function', 'custom']);
-
-/** Types of items and blocks with what tools of the provider have returned, as clients send them back in the next request. */
-export const toolResultTypes: ReadonlySet<unknown> = new Set([
-  'web_search_call',
-  'file_search_call',
-  'code_interpreter_call',
-  'image_generation_call',
-  'web_search_tool_result',
-  'web_fetch_tool_result',
-  'code_execution_tool_result',
-  'bash_code_execution_tool_result',
-  'text_editor_code_execution_tool_result',
-  'tool_search_tool_result',
-  'advisor_tool_result',
-]);
 
 const tokensOnly =
   /^(mcp|mcp_toolset|mcp_servers|tool_search|web_fetch_\d{8}|tool_search_tool_(regex|bm25)(_\d{8})?)$/;
@@ -71,17 +41,17 @@ const toolFields: Readonly<Record<string, string>> = {
   enable_search: 'web_search',
 };
 
-export function offeredTools(shape: Shape, body: Fields): readonly OfferedTool[] {
-  if (shape === 'embeddings') {
+export function offeredTools({ tools }: CallFormat, body: Fields): readonly OfferedTool[] {
+  if (!tools.areOffered) {
     return noTools;
   }
   const found: OfferedTool[] = [];
   if (body.tools != null) {
-    addTools(found, shape, body.tools);
+    addTools(found, tools, body.tools);
   }
-  addTools(found, shape, inlineTools(body));
+  addTools(found, tools, inlineTools(body));
   if (typeof body.tool_choice === 'object' && body.tool_choice !== null) {
-    addChoice(found, shape, fieldsOf(body.tool_choice));
+    addChoice(found, tools, fieldsOf(body.tool_choice));
   }
   for (const name in toolFields) {
     if (body[name] != null && body[name] !== false) {
@@ -94,8 +64,7 @@ export function offeredTools(shape: Shape, body: Fields): readonly OfferedTool[]
       toolOf(`plugins: ${typeof id === 'string' ? id : '?'}`, id === 'web' ? 'web_search' : 'plugin', {}),
     );
   }
-  // A stored template may contain tools.
-  if (shape === 'responses' && typeof body.prompt === 'object' && body.prompt !== null) {
+  if (tools.hasStoredPrompts && typeof body.prompt === 'object' && body.prompt !== null) {
     found.push(toolOf('prompt', 'prompt', {}));
   }
   return found.length === 0 ? noTools : found;
@@ -109,47 +78,26 @@ function pluginsOf({ plugins }: Fields): readonly unknown[] {
   return Array.isArray(plugins) ? plugins : [plugins];
 }
 
-function addTools(found: OfferedTool[], shape: Shape, tools: unknown): void {
+function addTools(found: OfferedTool[], format: ToolFormat, tools: unknown): void {
   if (!Array.isArray(tools)) {
     found.push(toolOf('tools', 'tool', {}));
     return;
   }
   for (const tool of tools) {
     const fields = fieldsOf(tool);
-    if (!isRunByClient(shape, fields)) {
+    if (!format.isRunByClient(fields)) {
       const { type } = fields;
       found.push(toolOf(typeof type === 'string' ? type : '?', unitOf(type), fields));
     }
   }
 }
 
-export function isRunByClient(shape: Shape, tool: Fields): boolean {
-  const { type } = tool;
-  if (clientTypes[shape].has(type)) {
-    return true;
-  }
-  switch (shape) {
-    case 'messages':
-      return typeof type === 'string' && datedClientTypes.test(type);
-    case 'responses':
-      return (
-        (type === 'shell' && fieldsOf(tool.environment).type === 'local') ||
-        (type === 'tool_search' && tool.execution === 'client') ||
-        (type === 'namespace' &&
-          Array.isArray(tool.tools) &&
-          tool.tools.every((inner) => clientTypes.responses.has(fieldsOf(inner).type)))
-      );
-    default:
-      return false;
-  }
-}
-
 /** A choice can only name tools of `tools`; a lenient provider may run another one that it names. */
-function addChoice(found: OfferedTool[], shape: Shape, choice: Fields): void {
+function addChoice(found: OfferedTool[], format: ToolFormat, choice: Fields): void {
   if (choice.type === 'allowed_tools') {
     const { tools = fieldsOf(choice.allowed_tools).tools } = choice;
     for (const tool of Array.isArray(tools) ? tools : []) {
-      addChoice(found, shape, fieldsOf(tool));
+      addChoice(found, format, fieldsOf(tool));
     }
     return;
   }
@@ -158,7 +106,7 @@ function addChoice(found: OfferedTool[], shape: Shape, choice: Fields): void {
   const isOffered = found.some((tool) => tool.unit === unit);
   if (
     !plainChoices.has(choice.type) &&
-    !isRunByClient(shape, choice) &&
+    !format.isRunByClient(choice) &&
     choice.type !== 'shell' &&
     !isOffered
   ) {

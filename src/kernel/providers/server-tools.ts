@@ -11,16 +11,16 @@ export const freeTool = 'web_fetch';
 const searchModel = /(?<![a-z0-9])gpt-[\w.]+(-mini)?-search-(preview|api)/i;
 
 const oneSearch: ServerTools = { web_search: 1 };
-const noTools: ServerTools = {};
+export const noServerTools: ServerTools = {};
 
 export function searchesOfModel(model: unknown): ServerTools {
-  return typeof model === 'string' && searchModel.test(model) ? oneSearch : noTools;
+  return typeof model === 'string' && searchModel.test(model) ? oneSearch : noServerTools;
 }
 
 /** Returns the calls that the output of a response (`responses`) shows. */
 export function toolsInOutput(output: unknown): ServerTools {
   const searches = Array.isArray(output) ? output.filter(isSearch).length : 0;
-  return searches === 0 ? noTools : { web_search: searches };
+  return searches === 0 ? noServerTools : { web_search: searches };
 }
 
 /** True for a search of the web. Opening a page and finding text in it are calls of the same tool, but free. */

@@ -1,5 +1,5 @@
 /** Members of embeddings. Their input is a text, a list of texts or of tokens; other objects are media that providers add. */
-import { type FormatMembers, members } from './member-kinds.ts';
+import { type FormatMembers, members } from '../member-kinds.ts';
 
 export const embeddingsMembers: FormatMembers = {
   request: members(

@@ -1,17 +1,6 @@
-/** The tables of all formats, and the names in them as a lenient parser compares names. */
-import type { Shape } from '../call-usage.ts';
-import { chatMembers } from './chat-members.ts';
-import { embeddingsMembers } from './embeddings-members.ts';
-import type { FormatMembers, MemberKind, MemberTable } from './member-kinds.ts';
-import { documentContent, messagesMembers } from './messages-members.ts';
-import { responsesMembers } from './responses-members.ts';
-
-export const membersOf: Readonly<Record<Shape, FormatMembers>> = {
-  chat: chatMembers,
-  responses: responsesMembers,
-  messages: messagesMembers,
-  embeddings: embeddingsMembers,
-};
+/** The names in the tables of all formats, as a lenient parser compares names. */
+import { allFormats } from './formats.ts';
+import type { MemberKind, MemberTable } from './member-kinds.ts';
 
 /** Names inside of settings, sources and tools of providers that decide about the content or the cost of a call. */
 const otherNames = [
@@ -55,10 +44,7 @@ export const referenceNames: ReadonlySet<string> = new Set([
   ...['vector_store_ids', 'mcp_servers', 'server_url', 'connector_id', 'cached_content', 'data_sources'],
 ]);
 
-const knownNames = namesOf([
-  ...Object.values(membersOf).flatMap(({ request, tool }) => [request, tool]),
-  documentContent.types.get('text') as MemberTable,
-]);
+const knownNames = namesOf(allFormats.flatMap(({ request: { members } }) => [members.request, members.tool]));
 
 /** Known names by their folded form. */
 const byFold = new Map([...knownNames].map((name) => [foldedName(name), name]));
@@ -96,6 +82,8 @@ function namesOf(tables: readonly MemberTable[]): ReadonlySet<string> {
       for (const table of [...kind.types.values(), ...(kind.untyped === undefined ? [] : [kind.untyped])]) {
         addTable(table);
       }
+    } else if ('documentOf' in kind) {
+      addKind(kind.documentOf);
     } else {
       addTable('listOf' in kind ? kind.listOf : kind.objectOf);
     }

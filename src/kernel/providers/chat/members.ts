@@ -1,5 +1,5 @@
 /** Members of chats: those of OpenAI, and of the compatible providers, routers and servers that add their own. */
-import { type FormatMembers, listOf, members, objectOf, type PartsOf, parts } from './member-kinds.ts';
+import { type FormatMembers, listOf, members, objectOf, type PartsOf, parts } from '../member-kinds.ts';
 
 const breakpoints = { cache_control: 'settings', prompt_cache_breakpoint: 'settings' } as const;
 

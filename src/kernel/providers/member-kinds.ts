@@ -1,4 +1,4 @@
-/** Kinds of content in the members of a request. The tables of each format say it of every member that is documented, or that clients send. */
+/** Kinds of content in the members of a request. The table of each format says it of every member that is documented, or that clients send. */
 
 export type MemberKind =
   /** A string, number or boolean, or a list of them. */
@@ -18,11 +18,11 @@ export type MemberKind =
   /** The address or the data of an image. */
   | 'image'
   | 'imageSource'
-  | 'documentSource'
   /** The tools that the request offers. */
   | 'tools'
   | ListOf
   | ObjectOf
+  | DocumentOf
   | PartsOf;
 
 /** A list of objects. */
@@ -32,6 +32,11 @@ export interface ListOf {
 
 export interface ObjectOf {
   readonly objectOf: MemberTable;
+}
+
+/** The source of a document: data, or content that is written as blocks. */
+export interface DocumentOf {
+  readonly documentOf: PartsOf;
 }
 
 /** A text, or a list of objects that their type describes. */
@@ -74,4 +79,8 @@ export function listOf(table: MemberTable): ListOf {
 
 export function objectOf(table: MemberTable): ObjectOf {
   return { objectOf: table };
+}
+
+export function documentOf(content: PartsOf): DocumentOf {
+  return { documentOf: content };
 }

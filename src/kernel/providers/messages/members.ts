@@ -1,12 +1,23 @@
 /** Members of Anthropic's messages. */
-import { type FormatMembers, listOf, type MemberTable, members, objectOf, parts } from './member-kinds.ts';
+import {
+  documentOf,
+  type FormatMembers,
+  listOf,
+  type MemberTable,
+  members,
+  objectOf,
+  parts,
+} from '../member-kinds.ts';
 
 const block = (texts: string, others: Parameters<typeof members>[1] = {}): MemberTable =>
   members(texts, { cache_control: 'settings', ...others });
 
 const image = block('', { source: 'imageSource', transformations: 'settings' });
-const document = block('title context', { source: 'documentSource', citations: 'settings' });
 const text = block('text', { citations: 'json' });
+const document = block('title context', {
+  source: documentOf(parts({ text, image })),
+  citations: 'settings',
+});
 const searchResult = block('source title', { content: parts({ text }), citations: 'settings' });
 const toolReference = block('tool_name');
 
@@ -72,6 +83,3 @@ export const messagesMembers: FormatMembers = {
     { input_schema: 'json', input_examples: 'json', cache_control: 'settings' },
   ),
 };
-
-/** The content of a document that is written as blocks. */
-export const documentContent = parts({ text, image });

@@ -1,5 +1,5 @@
 /** Members of the Responses API. */
-import { type FormatMembers, type MemberTable, members, parts } from './member-kinds.ts';
+import { type FormatMembers, type MemberTable, members, parts } from '../member-kinds.ts';
 
 const breakpoint = { prompt_cache_breakpoint: 'settings', cache_control: 'settings' } as const;
 

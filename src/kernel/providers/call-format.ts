@@ -1,0 +1,72 @@
+/**
+ * A wire format: what requests, responses, streams and errors of one operation look like. Each has a folder with one export, and a line in
+ * `formats.ts`. Formats have all members, in this order: objects of one hidden class are read faster.
+ */
+import type { Fields } from './fields.ts';
+import type { FormatMembers } from './member-kinds.ts';
+import type { RequestedService } from './requested-service.ts';
+import type { ServerTools } from './server-tools.ts';
+
+export interface CallFormat {
+  /** As metrics, the list of calls and the registry name it. */
+  readonly name: string;
+  /** The end of the path of its calls, at most providers. */
+  readonly path: string;
+  readonly request: RequestFormat;
+  readonly tools: ToolFormat;
+}
+
+export interface RequestFormat {
+  readonly members: FormatMembers;
+  /** Undefined if there is no output to limit. */
+  readonly output: OutputFields | undefined;
+  /** True if the input may be a list of token ids: each number is a token then. */
+  readonly takesTokenIds: boolean;
+  /** Returns the number of inputs, if a request may have several: each has a context of its own. */
+  readonly inputsOf: ((body: Fields) => number) | undefined;
+  /** True if a stream reports its usage only if `stream_options.include_usage` is set. */
+  readonly requestsUsage: boolean;
+  /** True if providers write to their cache only what the request marks, with `cache_control`. */
+  readonly cachesOnRequest: boolean;
+  /** True if models reason only if a request says so. */
+  readonly reasonsOnRequest: boolean;
+  /** The header and the member that turn features on, such as a larger context. */
+  readonly betas: { readonly header: string; readonly member: string } | undefined;
+  /** Returns what the request has in the place of the end user. */
+  endUserOf(body: Fields): unknown;
+  /** Returns the service that the request asks for. The provider may serve it otherwise, and reports that. */
+  serviceOf(body: Fields): RequestedService;
+}
+
+/** Members that bound the output. */
+export interface OutputFields {
+  /** The documented names of the maximum. */
+  readonly maxNames: readonly string[];
+  /** The name to add to a request without a maximum. */
+  readonly maxName: string;
+  /** The same for compatible providers, of which many know no newer name. */
+  readonly compatibleMaxName: string;
+  /** True if the provider reads the input and writes nothing for a maximum of 0. Others may take 0 for no maximum. */
+  readonly mayBeZero: boolean;
+  /** The documented name of the number of alternative answers. */
+  readonly choicesName: string | undefined;
+}
+
+export interface ToolFormat {
+  /** False if a request offers no tools, whatever it has. */
+  readonly areOffered: boolean;
+  /** True if a tool is known to be run by the client. */
+  isRunByClient(tool: Fields): boolean;
+  /** Types of items and blocks with what tools of the provider have returned, as clients send them back in the next request. */
+  readonly resultTypes: readonly string[];
+  /** The member with the most calls of all tools together. */
+  readonly callsMaxName: string | undefined;
+  /** True if a tool has a maximum of its own calls, which the provider obeys. */
+  readonly limitsEach: boolean;
+  /** True if responses show the calls of tools of the provider. */
+  readonly showsCalls: boolean;
+  /** Returns the searches that a call of the model makes by itself. */
+  searchesOf(model: unknown): ServerTools;
+  /** True if `prompt` is a stored template, which may contain tools. */
+  readonly hasStoredPrompts: boolean;
+}

@@ -1,0 +1,41 @@
+/** Embeddings of OpenAI, and of the providers with a compatible API. They have no output. */
+import type { CallFormat } from '../call-format.ts';
+import type { Fields } from '../fields.ts';
+import { endUserOf, serviceOf } from '../openai-request.ts';
+import { noServerTools } from '../server-tools.ts';
+import { embeddingsMembers } from './members.ts';
+
+/** A list of any name may be that of the inputs. */
+function inputsOf(body: Fields): number {
+  return Object.values(body).reduce<number>(
+    (most, value) => (Array.isArray(value) ? Math.max(most, value.length) : most),
+    1,
+  );
+}
+
+export const embeddings: CallFormat = {
+  name: 'embeddings',
+  path: '/embeddings',
+  request: {
+    members: embeddingsMembers,
+    output: undefined,
+    takesTokenIds: true,
+    inputsOf,
+    requestsUsage: false,
+    cachesOnRequest: false,
+    reasonsOnRequest: false,
+    betas: undefined,
+    endUserOf,
+    serviceOf,
+  },
+  tools: {
+    areOffered: false,
+    isRunByClient: () => false,
+    resultTypes: [],
+    callsMaxName: undefined,
+    limitsEach: false,
+    showsCalls: true,
+    searchesOf: () => noServerTools,
+    hasStoredPrompts: false,
+  },
+};

@@ -1,0 +1,14 @@
+/** The registry of wire formats. */
+import type { CallFormat } from './call-format.ts';
+import { chat } from './chat/index.ts';
+import { embeddings } from './embeddings/index.ts';
+import { messages } from './messages/index.ts';
+import { responses } from './responses/index.ts';
+
+export const callFormats = { chat, responses, embeddings, messages } as const satisfies Record<
+  string,
+  CallFormat
+>;
+export type FormatName = keyof typeof callFormats;
+
+export const allFormats: readonly CallFormat[] = Object.values(callFormats);

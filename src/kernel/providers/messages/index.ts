@@ -1,0 +1,52 @@
+/** Messages of Anthropic. */
+import type { CallFormat } from '../call-format.ts';
+import { fieldsOf } from '../fields.ts';
+import { requestedService } from '../requested-service.ts';
+import { noServerTools } from '../server-tools.ts';
+import { messagesMembers } from './members.ts';
+
+const datedClientTypes = /^(bash|text_editor|computer|memory)_\d{8}$/;
+
+export const messages: CallFormat = {
+  name: 'messages',
+  path: '/messages',
+  request: {
+    members: messagesMembers,
+    output: {
+      maxNames: ['max_tokens'],
+      maxName: 'max_tokens',
+      compatibleMaxName: 'max_tokens',
+      mayBeZero: true,
+      choicesName: undefined,
+    },
+    takesTokenIds: false,
+    inputsOf: undefined,
+    requestsUsage: false,
+    cachesOnRequest: true,
+    reasonsOnRequest: true,
+    betas: { header: 'anthropic-beta', member: 'anthropic_beta' },
+    endUserOf: ({ metadata }) => fieldsOf(metadata).user_id,
+    serviceOf: ({ speed, service_tier: tier, inference_geo: region }) =>
+      requestedService(speed === 'fast' ? speed : tier, region),
+  },
+  tools: {
+    areOffered: true,
+    // A tool without a type is a function of the client.
+    isRunByClient: ({ type }) =>
+      type == null || type === 'custom' || (typeof type === 'string' && datedClientTypes.test(type)),
+    resultTypes: [
+      'web_search_tool_result',
+      'web_fetch_tool_result',
+      'code_execution_tool_result',
+      'bash_code_execution_tool_result',
+      'text_editor_code_execution_tool_result',
+      'tool_search_tool_result',
+      'advisor_tool_result',
+    ],
+    callsMaxName: undefined,
+    limitsEach: true,
+    showsCalls: true,
+    searchesOf: () => noServerTools,
+    hasStoredPrompts: false,
+  },
+};

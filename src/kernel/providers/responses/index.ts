@@ -1,0 +1,55 @@
+/** The Responses API of OpenAI. */
+import type { CallFormat } from '../call-format.ts';
+import { fieldsOf } from '../fields.ts';
+import { endUserOf, serviceOf } from '../openai-request.ts';
+import { noServerTools } from '../server-tools.ts';
+import { responsesMembers } from './members.ts';
+
+/** Types of tools that the client runs. */
+const clientTypes = new Set<unknown>([
+  'function',
+  'custom',
+  'local_shell',
+  'apply_patch',
+  'computer',
+  'computer_use_preview',
+]);
+
+export const responses: CallFormat = {
+  name: 'responses',
+  path: '/responses',
+  request: {
+    members: responsesMembers,
+    output: {
+      maxNames: ['max_output_tokens'],
+      maxName: 'max_output_tokens',
+      compatibleMaxName: 'max_output_tokens',
+      mayBeZero: false,
+      choicesName: undefined,
+    },
+    takesTokenIds: false,
+    inputsOf: undefined,
+    requestsUsage: false,
+    cachesOnRequest: false,
+    reasonsOnRequest: false,
+    betas: undefined,
+    endUserOf,
+    serviceOf,
+  },
+  tools: {
+    areOffered: true,
+    isRunByClient: ({ type, environment, execution, tools }) =>
+      clientTypes.has(type) ||
+      (type === 'shell' && fieldsOf(environment).type === 'local') ||
+      (type === 'tool_search' && execution === 'client') ||
+      (type === 'namespace' &&
+        Array.isArray(tools) &&
+        tools.every((inner) => clientTypes.has(fieldsOf(inner).type))),
+    resultTypes: ['web_search_call', 'file_search_call', 'code_interpreter_call', 'image_generation_call'],
+    callsMaxName: 'max_tool_calls',
+    limitsEach: false,
+    showsCalls: true,
+    searchesOf: () => noServerTools,
+    hasStoredPrompts: true,
+  },
+};
