@@ -1,7 +1,7 @@
 /** The calls that this process forwards at the moment. */
 import { type Static, Type } from 'typebox';
 import { formatUsd } from '../kernel/money.ts';
-import { shapes } from '../kernel/providers/call-usage.ts';
+import { allFormats } from '../kernel/providers/formats.ts';
 import { label } from '../ledger/scope.ts';
 import { decodeCursor, encodeCursor, listParameters, pageSize } from '../platform/http/routes/list.ts';
 import { type Route, read } from '../platform/http/routes/route.ts';
@@ -28,7 +28,7 @@ const GatewayCallView = closed({
   key_id: Type.String(),
   member_id: nullable(Type.String()),
   model: Type.String(),
-  operation: choice(shapes),
+  operation: choice(allFormats.map(({ name }) => name)),
   stream: Type.Boolean(),
   connection_id: nullable(Type.String({ description: 'The connection of the last attempt.' })),
   connection_name: nullable(Type.String()),

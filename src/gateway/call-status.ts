@@ -1,6 +1,5 @@
 /** The status of a call in progress, as the list of calls shows it. It has no content. */
 import { worstCaseOutputCost } from '../kernel/prices.ts';
-import type { Shape } from '../kernel/providers/call-usage.ts';
 import type { StreamUsage } from '../kernel/providers/stream-usage.ts';
 import type { AdmittedRequest } from './admitted-request.ts';
 import { outputCap } from './hold-coverage.ts';
@@ -16,7 +15,7 @@ export interface CallStatus {
   readonly keyId: string;
   readonly memberId: string | null;
   readonly startedAt: Date;
-  readonly operation: Shape;
+  readonly operation: string;
   readonly isStream: boolean;
   readonly model: string;
   /** The connection of the last attempt; undefined before the first one. */
@@ -53,7 +52,7 @@ export function statusOf(
     keyId: caller.keyId,
     memberId: caller.attribution?.values.member_id ?? null,
     startedAt: request.now,
-    operation: operation.shape,
+    operation: operation.format.name,
     isStream: plan.call.isStream,
     model: plan.model,
     connection,

@@ -1,7 +1,7 @@
 /** Attempts of a call before its response that its provider may charge for: their usage, and whether the hold covers another attempt. */
 import { formatUsd } from '../kernel/money.ts';
 import type { DiscardedUsage } from '../kernel/providers/call-end.ts';
-import { type CallUsage, noUsage, usageOfBody } from '../kernel/providers/call-usage.ts';
+import { type CallUsage, noUsage } from '../kernel/providers/call-usage.ts';
 import type { AdmittedRequest } from './admitted-request.ts';
 import type { FailedAttempt } from './forward/attempts.ts';
 import { mayHaveWorked } from './forward/charged-failure.ts';
@@ -47,7 +47,7 @@ export class EarlierAttempts {
   }
 
   #usageIn(answer: unknown): CallUsage | undefined {
-    return usageOfBody(this.#given.operation.shape, answer);
+    return this.#given.operation.format.response.usageOf(answer);
   }
 
   /** The provider may have generated the whole answer that it did not send. */

@@ -6,7 +6,6 @@ import { performance } from 'node:perf_hooks';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Registry } from 'prom-client';
 import { ApiError } from '../contract/api-error.ts';
-import { callFormats } from '../kernel/providers/formats.ts';
 import { workMemoryOf } from '../platform/http/message/body-memory.ts';
 import { createLogError, type Reply, type StreamedReply } from '../platform/http/message/reply.ts';
 import type { Caller } from '../platform/http/routes/access.ts';
@@ -188,7 +187,7 @@ export function createGateway(deps: GatewayDependencies): Gateway {
   ): Promise<AdmittedRequest> {
     const startedMs = performance.now();
     const { request, operation, caller, memory } = received;
-    const format = callFormats[operation.shape];
+    const { format } = operation;
     let subject: object = {};
     try {
       const orgId = caller.tenantId;
@@ -299,7 +298,7 @@ function operationName(operation: Operation | undefined): string {
   if (operation === undefined) {
     return 'unknown';
   }
-  return operation.kind === 'metered' ? operation.shape : operation.kind;
+  return operation.kind === 'metered' ? operation.format.name : operation.kind;
 }
 
 function dialectRequest({ url, headers, traceId }: RawHead) {

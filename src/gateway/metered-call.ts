@@ -7,7 +7,7 @@ import { isResponseId } from '../capabilities/spend/runs/index.ts';
 import { formatUsd } from '../kernel/money.ts';
 import { type CallOutcome, type SettledUsage, settledUsage } from '../kernel/providers/call-end.ts';
 import type { CallUsage } from '../kernel/providers/call-usage.ts';
-import { createStreamUsage, type StreamUsage } from '../kernel/providers/stream-usage.ts';
+import type { StreamUsage } from '../kernel/providers/stream-usage.ts';
 import type { Reply, StreamedReply } from '../platform/http/message/reply.ts';
 import type { AdmittedRequest } from './admitted-request.ts';
 import { addsUsageChunk, bodyOf } from './body-to-send.ts';
@@ -28,7 +28,6 @@ import { scoreBoundOf } from './output-score.ts';
 import { dropBytes, isLabel } from './parse-call.ts';
 import { inputBoundOf } from './plan-call.ts';
 import type { SettledCall, Settlement } from './settle/settlements.ts';
-import { createOpenStream } from './stream/create-open-stream.ts';
 import { parsed, receivedOf } from './stream/received-text.ts';
 import { createRelayFilter } from './stream/relay-filter.ts';
 import { type Relay, relayStream, type StreamEnd } from './stream/relay-stream.ts';
@@ -221,7 +220,7 @@ export class CallInProgress implements OngoingCall {
     }
     const { responseId: named } = outcome;
     const responseId = named !== undefined && isResponseId(named) ? named : undefined;
-    if (responseId !== undefined && operation.shape === 'responses') {
+    if (responseId !== undefined && operation.format.response.isStored) {
       storedResponses.add(caller, responseId);
     }
     try {
@@ -276,7 +275,7 @@ export class CallInProgress implements OngoingCall {
     const text = bytes.toString('utf8');
     // A redirect is not followed, and nothing was generated for it.
     const isAccepted = status < 300 || mayHaveWorked(connection.kind, response, parsed(text));
-    const received = receivedOf(operation.shape, text, plan.call.choices);
+    const received = receivedOf(operation.format.response, text, plan.call.choices);
     // An answer that breaks off was generated completely before, and one that is an error was lost. One without output may be generated later.
     const showsAnswer =
       isWhole && plan.showsOutput && !response.isEncoded && status < 300 && received.outputBytes > 0;
@@ -313,15 +312,15 @@ export class CallInProgress implements OngoingCall {
   #stream(result: Extract<AttemptsResult, { kind: 'response' }>): StreamedReply {
     const { response, attempts, connection, redaction } = result;
     const { operation, plan, admitted } = this.#given;
-    const { shape } = operation;
+    const format = operation.format.response;
     const bound = coversOutput(plan, admitted) ? bytesOf : scoreBoundOf(plan.model);
-    const usage = createStreamUsage(shape, bound, plan.call.choices);
+    const usage = format.readStream(bound, plan.call.choices);
     this.#streamUsage = usage;
     const { timeouts } = connection;
     const coverage = this.#context.coverage({ orgId: this.#given.caller.tenantId, plan, admitted }, usage);
     this.#heldTokens = coverage?.heldTokens;
     const { choices, includesUsage } = plan.call;
-    const open = createOpenStream({ shape, choices, includesUsage, mayTruncate: coverage !== undefined });
+    const open = format.openStream({ choices, includesUsage, mayTruncate: coverage !== undefined });
     this.#context.metrics.streamOpened();
     const outcomeOf = (end: StreamEnd, isBehind: boolean) => {
       if (response.isEncoded || response.body.isUndecodable) {
@@ -333,7 +332,7 @@ export class CallInProgress implements OngoingCall {
     const dropUsageChunk = addsUsageChunk(plan.call);
     const relay = relayStream({
       source: response.body,
-      filter: redaction.filter(createRelayFilter({ usage, open, shape, bound, dropUsageChunk })),
+      filter: redaction.filter(createRelayFilter({ usage, open, format, bound, dropUsageChunk })),
       totalMs: timeouts.totalMs,
       drainMs,
       mayDrain: () => plan.settings.onAbort === 'drain' && this.#context.drains.tryTake(this),

@@ -1,6 +1,7 @@
 /** The operations that the gateway serves. Every other path below its prefixes is 404: nothing passes unmetered. */
 import type { Dialect, WantedConnection } from '../capabilities/integration/connections/index.ts';
-import type { Shape } from '../kernel/providers/call-usage.ts';
+import type { CallFormat } from '../kernel/providers/call-format.ts';
+import { callFormats } from '../kernel/providers/formats.ts';
 
 interface Target {
   readonly dialect: Dialect;
@@ -13,7 +14,7 @@ export type Operation = Target &
   (
     | {
         readonly kind: 'metered';
-        readonly shape: Shape;
+        readonly format: CallFormat;
         readonly providerPath: string;
         /** The model, if the path names it and not the body. */
         readonly deployment?: string;
@@ -26,10 +27,10 @@ export type Operation = Target &
     | { readonly kind: 'root' }
   );
 
-const openAiPosts: Readonly<Record<string, Shape>> = {
-  'chat/completions': 'chat',
-  responses: 'responses',
-  embeddings: 'embeddings',
+const openAiPosts: Readonly<Record<string, CallFormat>> = {
+  'chat/completions': callFormats.chat,
+  responses: callFormats.responses,
+  embeddings: callFormats.embeddings,
 };
 
 export const prefixes = { openai: '/openai', anthropic: '/anthropic', compat: '/compat' } as const;
@@ -120,11 +121,11 @@ function azure(verb: string, segments: readonly string[], given: Target): Operat
     return versionedOpenAi(verb, segments, target);
   }
   const path = deploymentPath.exec(segments.join('/'));
-  const shape = verb === 'POST' && path !== null ? openAiPosts[path[2] as string] : undefined;
+  const format = verb === 'POST' && path !== null ? openAiPosts[path[2] as string] : undefined;
   const deployment = path === null ? undefined : decoded(path[1] as string);
-  return shape === undefined || deployment === undefined
+  return format === undefined || deployment === undefined
     ? undefined
-    : { ...target, kind: 'metered', shape, providerPath: `/${path?.[2]}`, deployment };
+    : { ...target, kind: 'metered', format, providerPath: `/${path?.[2]}`, deployment };
 }
 
 const azureConnections = { kind: 'azure_openai' } as const;
@@ -142,9 +143,9 @@ function withoutApiVersion(query: string): string {
 
 function versionedOpenAi(verb: string, rest: readonly string[], target: Target): Operation | undefined {
   const path = rest.join('/');
-  const shape = verb === 'POST' && Object.hasOwn(openAiPosts, path) ? openAiPosts[path] : undefined;
-  if (shape !== undefined) {
-    return { ...target, kind: 'metered', shape, providerPath: `/${path}` };
+  const format = verb === 'POST' && Object.hasOwn(openAiPosts, path) ? openAiPosts[path] : undefined;
+  if (format !== undefined) {
+    return { ...target, kind: 'metered', format, providerPath: `/${path}` };
   }
   if (verb === 'GET' && path === 'models') {
     return { ...target, kind: 'models' };
@@ -164,7 +165,7 @@ function anthropic(verb: string, segments: readonly string[], target: Target): O
   const path = segments.join('/');
   switch (`${verb} ${path}`) {
     case 'POST v1/messages':
-      return { ...target, kind: 'metered', shape: 'messages', providerPath: '/v1/messages' };
+      return { ...target, kind: 'metered', format: callFormats.messages, providerPath: '/v1/messages' };
     case 'POST v1/messages/count_tokens':
       return { ...target, kind: 'free', providerPath: '/v1/messages/count_tokens' };
     case 'GET v1/models':

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { eventually } from '../../test/support/eventually.ts';
 import { createGatewayWorld, type GatewayWorld } from '../../test/support/gateway-world.ts';
 import { noUsage } from '../kernel/providers/call-usage.ts';
-import { createOpenChat } from './stream/open-chat.ts';
+import { callFormats } from '../kernel/providers/formats.ts';
 
 let gateway: GatewayWorld;
 let openai: OpenAI;
@@ -104,7 +104,7 @@ test('a chat that outgrows its limit within a tool call keeps the part of the ar
 });
 
 test('every choice of a chat gets its finish reason', () => {
-  const open = createOpenChat({ choices: 3, includesUsage: false });
+  const open = callFormats.chat.response.openStream({ choices: 3, includesUsage: false, mayTruncate: true });
   const chunk = (index: number, finish_reason: string | null) =>
     open.read({ id: 'c', created: 7, model: 'm', choices: [{ index, delta: {}, finish_reason }] });
   chunk(0, null);

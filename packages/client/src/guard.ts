@@ -1,6 +1,7 @@
 /** `guard`: a decision before a call, its settlement after it, and no hold left if it throws. */
-import { runUsageOf, type Shape, usageOfBody } from '../../../src/kernel/providers/call-usage.ts';
+import { runUsageOf } from '../../../src/kernel/providers/call-usage.ts';
 import { fieldsOf } from '../../../src/kernel/providers/fields.ts';
+import { allFormats } from '../../../src/kernel/providers/formats.ts';
 import type { CreateRun, Decision, DecisionRequest } from './generated/types.ts';
 import type { Settlement } from './spool.ts';
 
@@ -123,18 +124,7 @@ function requestedUsage(request: DecisionRequest): RunUsage {
 
 /** Returns the usage in a response of a provider; undefined for any other value. */
 function usageInResponse(result: unknown): RunUsage | undefined {
-  const shape = shapeOfResponse(result);
-  const usage = shape === undefined ? undefined : usageOfBody(shape, result);
+  const format = allFormats.find(({ response }) => response.isResponse(fieldsOf(result)));
+  const usage = format?.response.usageOf(result);
   return usage === undefined ? undefined : runUsageOf(usage);
-}
-
-function shapeOfResponse(result: unknown): Shape | undefined {
-  const { object, type, usage } = fieldsOf(result);
-  if (type === 'message') {
-    return 'messages';
-  }
-  if (object === 'response') {
-    return 'responses';
-  }
-  return 'prompt_tokens' in fieldsOf(usage) ? 'chat' : undefined;
 }

@@ -5,7 +5,6 @@
  */
 import { type CallOutcome, settledUsage } from '../../../src/kernel/providers/call-end.ts';
 import type { CallFormat } from '../../../src/kernel/providers/call-format.ts';
-import { type Shape, usageOfBody } from '../../../src/kernel/providers/call-usage.ts';
 import {
   errorBody,
   retryHeaders,
@@ -13,7 +12,6 @@ import {
   shownError,
 } from '../../../src/kernel/providers/error-body.ts';
 import { fieldsOf } from '../../../src/kernel/providers/fields.ts';
-import { createStreamUsage } from '../../../src/kernel/providers/stream-usage.ts';
 import { bodyToSend, type CallPlan, formatOfRequest, planCall, UnmeteredCallError } from './call-plan.ts';
 import { PurserApiError } from './errors.ts';
 import { utf8Length } from './estimate.ts';
@@ -220,7 +218,7 @@ async function plain(call: MeteredCall, response: Response): Promise<Response> {
     await call.settle(unanswered('failed'));
     throw error;
   }
-  const usage = usageOfBody(format.name as Shape, parsed(text));
+  const usage = format.response.usageOf(parsed(text));
   const bound = showsOutput ? utf8Length(text) : Number.POSITIVE_INFINITY;
   await call.settle({
     status: 'succeeded',
@@ -238,7 +236,7 @@ function streamed(
   control: { signal: AbortSignal | undefined; mayDrain(): boolean; close(): void },
 ): Response {
   const { format, choices, showsOutput, addsUsageChunk } = call.plan;
-  const usage = createStreamUsage(format.name as Shape, utf8Length, choices);
+  const usage = format.response.readStream(utf8Length, choices);
   const stream = meteredStream({
     ...control,
     source: response.body as ReadableStream<Uint8Array>,

@@ -1,17 +1,16 @@
 /** Reads the usage of a response that was received as a whole: JSON, or the events of a stream that was not announced as one. */
+import type { ResponseFormat } from '../../kernel/providers/call-format.ts';
 import {
   type CallUsage,
   hasTokens,
   modelIn,
   responseIdOf,
   type ServerTools,
-  type Shape,
-  usageOfBody,
 } from '../../kernel/providers/call-usage.ts';
 import { type Fields, fieldsOf } from '../../kernel/providers/fields.ts';
 import { callsIn } from '../../kernel/providers/server-tools.ts';
 import { eventOf, withoutMark } from '../../kernel/providers/sse-reader.ts';
-import { boundOfText, createStreamUsage, dataOf } from '../../kernel/providers/stream-usage.ts';
+import { boundOfText, dataOf } from '../../kernel/providers/stream-usage.ts';
 import { bytesOf } from '../usage/output-bound.ts';
 
 export interface ReceivedText {
@@ -29,12 +28,12 @@ export interface ReceivedText {
 /** A stream starts with a field or a comment, maybe after a byte order mark. No JSON does. */
 const startOfEvents = /^\ufeff?\s*(?:data|event|id|retry)?:/;
 
-export function receivedOf(shape: Shape, text: string, choices: number): ReceivedText {
-  return startOfEvents.test(text) ? ofEvents(shape, text, choices) : ofJson(shape, fieldsOf(parsed(text)));
+export function receivedOf(format: ResponseFormat, text: string, choices: number): ReceivedText {
+  return startOfEvents.test(text) ? ofEvents(format, text, choices) : ofJson(format, fieldsOf(parsed(text)));
 }
 
-function ofEvents(shape: Shape, text: string, choices: number): ReceivedText {
-  const usage = createStreamUsage(shape, bytesOf, choices);
+function ofEvents(format: ResponseFormat, text: string, choices: number): ReceivedText {
+  const usage = format.readStream(bytesOf, choices);
   for (const event of text.split(/(?:\r\n|\r|\n){2}/)) {
     usage.read(dataOf(eventOf(noBytes, event)));
   }
@@ -44,31 +43,18 @@ function ofEvents(shape: Shape, text: string, choices: number): ReceivedText {
 
 const noBytes = Buffer.alloc(0);
 
-function ofJson(shape: Shape, answer: Fields): ReceivedText {
-  const usage = usageOfBody(shape, answer);
+function ofJson(format: ResponseFormat, answer: Fields): ReceivedText {
+  const usage = format.usageOf(answer);
+  const output = format.outputIn(answer);
   return {
     usage,
     isFinal: usage !== undefined,
     // Only counted if the usage is not known.
-    outputBytes: usage === undefined || !hasTokens(usage) ? boundOfText(outputIn(shape, answer), bytesOf) : 0,
+    outputBytes: usage === undefined || !hasTokens(usage) ? boundOfText(output, bytesOf) : 0,
     responseId: responseIdOf(answer),
     servedModel: modelIn(answer),
-    toolCalls: callsIn(outputIn(shape, answer)),
+    toolCalls: callsIn(output),
   };
-}
-
-function outputIn(shape: Shape, { choices, output, content }: Fields): unknown {
-  switch (shape) {
-    case 'chat':
-      return choices;
-    case 'responses':
-      return output;
-    case 'messages':
-      return content;
-    default:
-      // The vectors of embeddings are not charged.
-      return undefined;
-  }
 }
 
 export function parsed(text: string): unknown {

@@ -1,8 +1,9 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { seedsOf } from '../../../test/support/seeds.ts';
+import { callFormats } from '../../kernel/providers/formats.ts';
 import { SseReader } from '../../kernel/providers/sse-reader.ts';
-import { createStreamUsage, dataOf, type StreamUsage } from '../../kernel/providers/stream-usage.ts';
+import { dataOf, type StreamUsage } from '../../kernel/providers/stream-usage.ts';
 import { bytesOf } from '../usage/output-bound.ts';
 import { bufferOperations, createRelayFilter, type RelayFilterOptions } from './relay-filter.ts';
 
@@ -41,9 +42,10 @@ test('events are the same for every boundary of chunks, and their bytes are thos
   );
 });
 
+const chat = callFormats.chat.response;
 const noOpenStream = { read: () => undefined };
 const filterOf = (usage: StreamUsage, dropUsageChunk: boolean, more: Partial<RelayFilterOptions> = {}) =>
-  createRelayFilter({ usage, open: noOpenStream, shape: 'chat', bound: bytesOf, dropUsageChunk, ...more });
+  createRelayFilter({ usage, open: noOpenStream, format: chat, bound: bytesOf, dropUsageChunk, ...more });
 const usageChunk = `data: {"id":"1","choices":[],"usage":{"prompt_tokens":3,"completion_tokens":2}}\n\n`;
 const text = (value: string) =>
   `data: ${JSON.stringify({ id: '1', choices: [{ index: 0, delta: { content: value } }], usage: null })}\n\n`;
@@ -54,7 +56,7 @@ test('exactly the usage chunk is left out, for every boundary of chunks', () => 
       const head = texts.map(text).join('');
       const tail = 'data: [DONE]\n\n: a comment\n\nincomplete';
       const bytes = Buffer.from(`${head}${usageChunk}${tail}`);
-      const usage = createStreamUsage('chat', bytesOf);
+      const usage = chat.readStream(bytesOf, 1);
       const filter = filterOf(usage, true);
       const out = chunksOf(bytes, cuts).map((chunk) => filter.push(chunk));
       expect(Buffer.concat([...out, filter.end(true)]).toString()).toBe(`${head}${tail}`);
@@ -65,10 +67,10 @@ test('exactly the usage chunk is left out, for every boundary of chunks', () => 
 });
 
 test('a client that requested usage gets every event, and an incomplete one only at the end of the provider', () => {
-  const filter = filterOf(createStreamUsage('chat', bytesOf), false);
+  const filter = filterOf(chat.readStream(bytesOf, 1), false);
   expect(filter.push(Buffer.from(`${usageChunk}data: {"id"`)).toString()).toBe(usageChunk);
   expect(filter.end(true).toString()).toBe('data: {"id"');
-  const broken = filterOf(createStreamUsage('chat', bytesOf), false);
+  const broken = filterOf(chat.readStream(bytesOf, 1), false);
   broken.push(Buffer.from('data: {"id"'));
   expect(broken.end(false).toString()).toBe('');
 });
@@ -110,7 +112,7 @@ test('events that repeat an earlier one count as if they were parsed, for every 
   forAll(
     fc.property(chatEvents, fc.array(fc.nat(4_000)), fc.boolean(), (given, cuts, dropUsageChunk) => {
       const bytes = Buffer.from(given.join(''));
-      const parsed = createStreamUsage('chat', bytesOf);
+      const parsed = chat.readStream(bytesOf, 1);
       const kept: Buffer[] = [];
       for (const event of new SseReader(bufferOperations).push(bytes)) {
         const isUsageChunk = parsed.read(dataOf(event));
@@ -118,7 +120,7 @@ test('events that repeat an earlier one count as if they were parsed, for every 
           kept.push(event.raw);
         }
       }
-      const usage = createStreamUsage('chat', bytesOf);
+      const usage = chat.readStream(bytesOf, 1);
       const filter = filterOf(usage, dropUsageChunk);
       const out = chunksOf(bytes, cuts).map((chunk) => filter.push(chunk));
       expect(Buffer.concat([...out, filter.end(true)]).equals(Buffer.concat(kept))).toBe(true);
@@ -133,23 +135,23 @@ test('events that repeat an earlier one count as if they were parsed, for every 
 
 test('most events of a stream are not parsed', () => {
   const streams = [
-    ['chat', (value: string) => text(value)],
-    ['chat', (value: string) => padded(value, value.slice(2))],
-    ['chat', (value: string) => `data: {"choices": [{"delta": {"content": "${value}"}}], "usage": null}\n\n`],
+    [chat, (value: string) => text(value)],
+    [chat, (value: string) => padded(value, value.slice(2))],
+    [chat, (value: string) => `data: {"choices": [{"delta": {"content": "${value}"}}], "usage": null}\n\n`],
     [
-      'messages',
+      callFormats.messages.response,
       (value: string) =>
         `event: content_block_delta\ndata: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"${value}"}}\n\n`,
     ],
   ] as const;
-  for (const [shape, eventFor] of streams) {
+  for (const [format, eventFor] of streams) {
     let read = 0;
     const open = {
       read() {
         read += 1;
       },
     };
-    const filter = filterOf(createStreamUsage(shape, bytesOf), false, { shape, open });
+    const filter = filterOf(format.readStream(bytesOf, 1), false, { format, open });
     for (let index = 0; index < 100; index += 1) {
       const chunk = Buffer.from(eventFor(`word${index}`) + eventFor('é'));
       expect(filter.push(chunk)).toBe(chunk);

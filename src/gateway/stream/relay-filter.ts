@@ -3,11 +3,11 @@
  * event, so that the gateway can end a stream with an event of its own. Only the chunk with the usage that the client did not
  * request is left out.
  */
-import type { Shape } from '../../kernel/providers/call-usage.ts';
+import type { ResponseFormat } from '../../kernel/providers/call-format.ts';
+import type { OpenStream } from '../../kernel/providers/open-stream.ts';
 import { type ByteOperations, eventOf, SseReader } from '../../kernel/providers/sse-reader.ts';
 import { dataOf, type OutputBound, type StreamUsage } from '../../kernel/providers/stream-usage.ts';
 import { bytesOf } from '../usage/output-bound.ts';
-import type { OpenStream } from './open-stream.ts';
 import { RepeatedDelta } from './repeated-delta.ts';
 
 export interface RelayFilter {
@@ -29,7 +29,7 @@ export const bufferOperations: ByteOperations<Buffer> = {
 export interface RelayFilterOptions {
   readonly usage: StreamUsage;
   readonly open: Pick<OpenStream, 'read'>;
-  readonly shape: Shape;
+  readonly format: ResponseFormat;
   readonly bound: OutputBound;
   /** True if the gateway has added `include_usage`. */
   readonly dropUsageChunk: boolean;
@@ -38,12 +38,12 @@ export interface RelayFilterOptions {
 export function createRelayFilter({
   usage,
   open,
-  shape,
+  format,
   bound,
   dropUsageChunk,
 }: RelayFilterOptions): RelayFilter {
   const reader = new SseReader(bufferOperations);
-  const repeated = new RepeatedDelta(shape);
+  const repeated = new RepeatedDelta(format);
   let isPassing = true;
   const boundOf =
     bound === bytesOf

@@ -2,8 +2,8 @@
  * Recognizes events that repeat an earlier one with another text, as most events of a stream do. The earlier one was parsed; if all other
  * bytes are the same, nothing but the text can differ, and parsing again would find nothing else.
  */
-import type { Shape } from '../../kernel/providers/call-usage.ts';
-import { type Fields, fieldsOf } from '../../kernel/providers/fields.ts';
+import type { ResponseFormat } from '../../kernel/providers/call-format.ts';
+import type { Fields } from '../../kernel/providers/fields.ts';
 
 /** The bytes around the text of an event, and around the padding that some providers add after it. */
 interface Template {
@@ -28,13 +28,13 @@ const lineFeed = 0x0a;
 const fruitlessMax = 8;
 
 export class RepeatedDelta {
-  readonly #shape: Shape;
+  readonly #textNameOf: ResponseFormat['repeatedText'];
   #template: Template | undefined;
   #learned = 0;
   #found = 0;
 
-  constructor(shape: Shape) {
-    this.#shape = shape;
+  constructor({ repeatedText }: ResponseFormat) {
+    this.#textNameOf = repeatedText;
   }
 
   /** Takes an event that was parsed as the one that the next events may repeat. */
@@ -42,7 +42,7 @@ export class RepeatedDelta {
     if (this.#learned > fruitlessMax && this.#found < this.#learned) {
       return;
     }
-    const name = textNameOf(this.#shape, data);
+    const name = this.#textNameOf(data);
     if (name !== undefined) {
       this.#learned += 1;
       this.#template = templateOf(raw, name);
@@ -71,22 +71,6 @@ export class RepeatedDelta {
     this.#found += 1;
     return { textStart, textEnd, end };
   }
-}
-
-/** Returns the field with the text of an event that has nothing else to read; undefined for other events. */
-function textNameOf(shape: Shape, data: Fields): string | undefined {
-  if (shape === 'messages') {
-    const isText = data.type === 'content_block_delta' && fieldsOf(data.delta).type === 'text_delta';
-    return isText ? 'text' : undefined;
-  }
-  if (shape !== 'chat' || data.usage != null || !Array.isArray(data.choices) || data.choices.length !== 1) {
-    return undefined;
-  }
-  const { delta, finish_reason: reason } = fieldsOf(data.choices[0]);
-  const names = Object.keys(fieldsOf(delta));
-  return reason == null && names.length === 1 && typeof fieldsOf(delta).content === 'string'
-    ? 'content'
-    : undefined;
 }
 
 /** Quotes inside of strings are escaped, so what looks like a name and the start of its text is one. */

@@ -1,10 +1,10 @@
 /** What the end of a stream means for its call, and what the client receives of it. */
-
+import type { GatewayErrorCode } from '../../contract/gateway-errors.ts';
 import type { CallOutcome } from '../../kernel/providers/call-end.ts';
 import type { CallUsage } from '../../kernel/providers/call-usage.ts';
+import type { OpenStream } from '../../kernel/providers/open-stream.ts';
 import type { StreamUsage } from '../../kernel/providers/stream-usage.ts';
 import { stopping } from '../errors/call-errors.ts';
-import type { OpenStream } from './open-stream.ts';
 import type { StreamEnd } from './relay-stream.ts';
 
 /** `isBounded` is false if more output may have been generated than what was received shows. */
@@ -39,6 +39,8 @@ function statusOf(end: StreamEnd, { hasFailed }: StreamUsage): CallOutcome['stat
   }
 }
 
+/** The code of an error event. */
+const interruptedCode: GatewayErrorCode = 'stream_interrupted';
 const failureMessages = { broken: 'The stream of the provider broke off.', cut: stopping };
 
 /** `posted` returns the usage that is posted for the call. */
@@ -46,7 +48,7 @@ export function endingOf(end: StreamEnd, open: OpenStream, posted: () => CallUsa
   switch (end) {
     case 'broken':
     case 'cut':
-      return open.isOutputEnded ? open.rest() : open.failed(failureMessages[end]);
+      return open.isOutputEnded ? open.rest() : open.failed(failureMessages[end], interruptedCode);
     case 'truncated':
       return open.truncated(posted());
     default:

@@ -2,10 +2,13 @@
  * A wire format: what requests, responses, streams and errors of one operation look like. Each has a folder with one export, and a line in
  * `formats.ts`. Formats have all members, in this order: objects of one hidden class are read faster.
  */
+import type { CallUsage } from './call-usage.ts';
 import type { Fields } from './fields.ts';
 import type { FormatMembers } from './member-kinds.ts';
+import type { OpenStream, StreamedCall } from './open-stream.ts';
 import type { RequestedService } from './requested-service.ts';
 import type { ServerTools } from './server-tools.ts';
+import type { OutputBound, StreamUsage } from './stream-usage.ts';
 
 export interface CallFormat {
   /** As metrics, the list of calls and the registry name it. */
@@ -14,6 +17,7 @@ export interface CallFormat {
   readonly path: string;
   readonly request: RequestFormat;
   readonly tools: ToolFormat;
+  readonly response: ResponseFormat;
 }
 
 export interface RequestFormat {
@@ -69,4 +73,24 @@ export interface ToolFormat {
   searchesOf(model: unknown): ServerTools;
   /** True if `prompt` is a stored template, which may contain tools. */
   readonly hasStoredPrompts: boolean;
+}
+
+export interface ResponseFormat {
+  /** True if the provider may keep responses, so that clients can use them by their id. */
+  readonly isStored: boolean;
+  /** True if an object of an SDK is a response of this format. */
+  isResponse(answer: Fields): boolean;
+  /** Returns the usage in a whole response; undefined if it reports none that can be read. */
+  usageOf(answer: unknown): CallUsage | undefined;
+  /** Returns the part of a whole response that is output. */
+  outputIn(answer: Fields): unknown;
+  /** Reads the events of a stream. `choices`: the number of alternative answers. */
+  readStream(boundOf: OutputBound, choices: number): StreamUsage;
+  /** Follows the events of a stream, to end it early. */
+  openStream(call: StreamedCall): OpenStream;
+  /**
+   * Returns the name of the text of an event that has nothing else to read, so that events which differ in it alone need not be parsed;
+   * undefined for other events.
+   */
+  repeatedText(event: Fields): string | undefined;
 }

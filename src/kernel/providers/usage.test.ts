@@ -1,9 +1,14 @@
 import { expect, test } from 'vitest';
 import { settledUsage } from './call-end.ts';
-import { addUsage, noUsage, runUsageOf, type Shape, usageOfBody } from './call-usage.ts';
+import { addUsage, noUsage, runUsageOf } from './call-usage.ts';
 import type { Fields } from './fields.ts';
-import { createStreamUsage } from './stream-usage.ts';
+import { callFormats, type FormatName } from './formats.ts';
+import type { OutputBound } from './stream-usage.ts';
 import { hidesReasoning, isKnownToShow, requestsReasoning } from './visible-output.ts';
+
+const usageOfBody = (name: FormatName, body: unknown) => callFormats[name].response.usageOf(body);
+const createStreamUsage = (name: FormatName, boundOf: OutputBound, choices = 1) =>
+  callFormats[name].response.readStream(boundOf, choices);
 
 test('usage of chat and of responses counts cached and audio tokens as parts of the input', () => {
   const chat = usageOfBody('chat', {
@@ -148,7 +153,7 @@ test('output that only the total contains is charged, as reasoning of Gemini is'
   expect(usageOfBody('chat', { usage: { ...usage, total_tokens: 10 } })?.outputTokens).toBe(11);
 });
 
-test.each<[string, Shape, object, [number, number]]>([
+test.each<[string, FormatName, object, [number, number]]>([
   ['counts as texts', 'chat', { prompt_tokens: '20', completion_tokens: '3.5' }, [20, 4]],
   ['names of the Responses API', 'chat', { input_tokens: 20, output_tokens: 3 }, [20, 3]],
   ['names of chats', 'responses', { prompt_tokens: 20, completion_tokens: 3 }, [20, 3]],

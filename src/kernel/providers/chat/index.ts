@@ -1,8 +1,12 @@
 /** Chat completions of OpenAI, and of the providers with a compatible API. */
 import type { CallFormat } from '../call-format.ts';
+import { fieldsOf } from '../fields.ts';
 import { endUserOf, serviceOf } from '../openai-request.ts';
-import { searchesOfModel } from '../server-tools.ts';
+import { openAiUsage } from '../openai-usage.ts';
+import { searchesOfModel, withServerTools } from '../server-tools.ts';
 import { chatMembers } from './members.ts';
+import { createOpenChat } from './open-stream.ts';
+import { ChatStream, repeatedText } from './stream.ts';
 
 export const chat: CallFormat = {
   name: 'chat',
@@ -35,5 +39,19 @@ export const chat: CallFormat = {
     showsCalls: false,
     searchesOf: searchesOfModel,
     hasStoredPrompts: false,
+  },
+  response: {
+    isStored: false,
+    isResponse: ({ object, type, usage }) =>
+      object !== 'response' && type !== 'message' && 'prompt_tokens' in fieldsOf(usage),
+    usageOf(answer) {
+      const { usage, service_tier: tier, model } = fieldsOf(answer);
+      const reported = openAiUsage(usage, tier);
+      return reported && withServerTools(reported, searchesOfModel(model));
+    },
+    outputIn: ({ choices }) => choices,
+    readStream: (boundOf, choices) => new ChatStream(boundOf, choices),
+    openStream: createOpenChat,
+    repeatedText,
   },
 };

@@ -1,7 +1,9 @@
 /** Embeddings of OpenAI, and of the providers with a compatible API. They have no output. */
 import type { CallFormat } from '../call-format.ts';
-import type { Fields } from '../fields.ts';
+import { chat } from '../chat/index.ts';
+import { type Fields, fieldsOf } from '../fields.ts';
 import { endUserOf, serviceOf } from '../openai-request.ts';
+import { openAiUsage } from '../openai-usage.ts';
 import { noServerTools } from '../server-tools.ts';
 import { embeddingsMembers } from './members.ts';
 
@@ -37,5 +39,19 @@ export const embeddings: CallFormat = {
     showsCalls: true,
     searchesOf: () => noServerTools,
     hasStoredPrompts: false,
+  },
+  response: {
+    isStored: false,
+    // Its usage has the names of a chat.
+    isResponse: () => false,
+    usageOf(answer) {
+      const { usage, service_tier: tier } = fieldsOf(answer);
+      return openAiUsage(usage, tier, false);
+    },
+    // Vectors are not charged.
+    outputIn: () => undefined,
+    readStream: chat.response.readStream,
+    openStream: chat.response.openStream,
+    repeatedText: () => undefined,
   },
 };

@@ -4,6 +4,9 @@ import { fieldsOf } from '../fields.ts';
 import { requestedService } from '../requested-service.ts';
 import { noServerTools } from '../server-tools.ts';
 import { messagesMembers } from './members.ts';
+import { createOpenMessage } from './open-stream.ts';
+import { MessagesStream } from './stream.ts';
+import { messagesUsage } from './usage.ts';
 
 const datedClientTypes = /^(bash|text_editor|computer|memory)_\d{8}$/;
 
@@ -48,5 +51,15 @@ export const messages: CallFormat = {
     showsCalls: true,
     searchesOf: () => noServerTools,
     hasStoredPrompts: false,
+  },
+  response: {
+    isStored: false,
+    isResponse: ({ type }) => type === 'message',
+    usageOf: (answer) => messagesUsage(fieldsOf(answer).usage),
+    outputIn: ({ content }) => content,
+    readStream: (boundOf) => new MessagesStream(boundOf),
+    openStream: createOpenMessage,
+    repeatedText: ({ type, delta }) =>
+      type === 'content_block_delta' && fieldsOf(delta).type === 'text_delta' ? 'text' : undefined,
   },
 };

@@ -4,6 +4,9 @@ import { fieldsOf } from '../fields.ts';
 import { endUserOf, serviceOf } from '../openai-request.ts';
 import { noServerTools } from '../server-tools.ts';
 import { responsesMembers } from './members.ts';
+import { createOpenResponse } from './open-stream.ts';
+import { ResponsesStream } from './stream.ts';
+import { responsesUsage } from './usage.ts';
 
 /** Types of tools that the client runs. */
 const clientTypes = new Set<unknown>([
@@ -51,5 +54,14 @@ export const responses: CallFormat = {
     showsCalls: true,
     searchesOf: () => noServerTools,
     hasStoredPrompts: true,
+  },
+  response: {
+    isStored: true,
+    isResponse: ({ object, type }) => object === 'response' && type !== 'message',
+    usageOf: responsesUsage,
+    outputIn: ({ output }) => output,
+    readStream: (boundOf) => new ResponsesStream(boundOf),
+    openStream: createOpenResponse,
+    repeatedText: () => undefined,
   },
 };

@@ -1,6 +1,6 @@
 /** A streamed message of Anthropic: blocks of content, then `message_delta` with the reason of the stop, then `message_stop`. */
-import type { OpenStream } from './open-stream.ts';
-import { namedEvent } from './write-event.ts';
+import type { OpenStream } from '../open-stream.ts';
+import { namedEvent } from '../write-event.ts';
 
 export function createOpenMessage(): OpenStream {
   const openBlocks = new Set<unknown>();

@@ -2,16 +2,16 @@
  * A streamed response of OpenAI's Responses API. Its last event contains the whole response, so the output is collected if the
  * gateway may have to write that event.
  */
-import type { CallUsage } from '../../kernel/providers/call-usage.ts';
-import { type Fields, fieldsOf } from '../../kernel/providers/fields.ts';
-import type { OpenStream } from './open-stream.ts';
-import { interruptedCode, namedEvent } from './write-event.ts';
+import type { CallUsage } from '../call-usage.ts';
+import { type Fields, fieldsOf } from '../fields.ts';
+import type { OpenStream, StreamedCall } from '../open-stream.ts';
+import { namedEvent } from '../write-event.ts';
 
 type Item = Record<string, unknown>;
 
 const ends = new Set(['response.completed', 'response.incomplete', 'response.failed', 'error']);
 
-export function createOpenResponse(keepsOutput: boolean): OpenStream {
+export function createOpenResponse({ mayTruncate }: Pick<StreamedCall, 'mayTruncate'>): OpenStream {
   let sequence = -1;
   let isOutputEnded = false;
   let response: Fields = {};
@@ -102,7 +102,7 @@ export function createOpenResponse(keepsOutput: boolean): OpenStream {
     read(given) {
       sequence = typeof given.sequence_number === 'number' ? given.sequence_number : sequence;
       isOutputEnded ||= typeof given.type === 'string' && ends.has(given.type);
-      if (keepsOutput) {
+      if (mayTruncate) {
         collect(given);
       }
     },
@@ -123,8 +123,8 @@ export function createOpenResponse(keepsOutput: boolean): OpenStream {
       return itemEnds + event('response.incomplete', { response: incomplete });
     },
     // The reference documents the flat fields, OpenAI sends the object, and SDKs raise an exception only for the object.
-    failed: (message) => {
-      const error = { code: interruptedCode, message, param: null };
+    failed: (message, code) => {
+      const error = { code, message, param: null };
       return event('error', { ...error, error: { type: 'api_error', ...error } });
     },
   };

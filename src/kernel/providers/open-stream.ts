@@ -1,9 +1,6 @@
-/**
- * Follows a streamed response, so that the gateway can end it properly itself: after a failure, or when its hold cannot be increased.
- * One implementation per shape (`create-open-stream.ts`).
- */
-import type { CallUsage, Shape } from '../../kernel/providers/call-usage.ts';
-import type { Fields } from '../../kernel/providers/fields.ts';
+/** Follows a streamed response, so that the gateway can end it properly itself: after a failure, or when its hold cannot be increased. */
+import type { CallUsage } from './call-usage.ts';
+import type { Fields } from './fields.ts';
 
 export interface OpenStream {
   /** Reads the data of an event that was passed on. */
@@ -15,11 +12,10 @@ export interface OpenStream {
   /** Returns the events that end the stream as if the maximum output had been reached. `usage` is what is posted. */
   truncated(usage: CallUsage): string;
   /** Returns the event that tells the client that the stream has failed. */
-  failed(message: string): string;
+  failed(message: string, code: string): string;
 }
 
 export interface StreamedCall {
-  readonly shape: Shape;
   /** Number of alternative answers. */
   readonly choices: number;
   /** True if the client requested the usage of a chat. */

@@ -1,9 +1,9 @@
 /** A streamed chat completion: each choice ends with a finish reason, and the stream with `[DONE]`. */
-import type { CallUsage } from '../../kernel/providers/call-usage.ts';
-import { type Fields, fieldsOf } from '../../kernel/providers/fields.ts';
-import { doneMarker } from '../../kernel/providers/stream-usage.ts';
-import type { OpenStream, StreamedCall } from './open-stream.ts';
-import { interruptedCode, unnamedEvent } from './write-event.ts';
+import type { CallUsage } from '../call-usage.ts';
+import { type Fields, fieldsOf } from '../fields.ts';
+import type { OpenStream, StreamedCall } from '../open-stream.ts';
+import { doneMarker } from '../stream-usage.ts';
+import { unnamedEvent } from '../write-event.ts';
 
 /** SDKs take these from the last chunk, so the chunks of the gateway repeat them. */
 const repeatedFields = ['id', 'object', 'created', 'model', 'system_fingerprint', 'service_tier'] as const;
@@ -51,8 +51,7 @@ export function createOpenChat({
       );
       return ends.join('') + (includesUsage ? chunk({ choices: [], usage: usageFields(usage) }) : '') + done;
     },
-    failed: (message) =>
-      unnamedEvent({ error: { message, type: 'api_error', param: null, code: interruptedCode } }),
+    failed: (message, code) => unnamedEvent({ error: { message, type: 'api_error', param: null, code } }),
   };
 }
 

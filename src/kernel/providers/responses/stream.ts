@@ -1,0 +1,72 @@
+/** Reads the events of a streamed response. */
+import type { CallUsage } from '../call-usage.ts';
+import { type Fields, fieldsOf } from '../fields.ts';
+import { calledTool, callsIn, isSearch, mostCalls, withServerTools } from '../server-tools.ts';
+import { boundOfText, largerUsage, StreamReader } from '../stream-usage.ts';
+import { responsesUsage } from './usage.ts';
+
+const ends = new Set(['response.completed', 'response.incomplete', 'response.failed']);
+
+export class ResponsesStream extends StreamReader {
+  #usage: CallUsage | undefined;
+  /** Positions of the items that deltas show; the others are shown as a whole. Undefined of deltas that name none. */
+  readonly #streamed = new Set<unknown>();
+
+  read(event: Fields): boolean {
+    const { type } = event;
+    if (event.response !== undefined) {
+      this.readResponse(fieldsOf(event.response));
+    }
+    this.hasFailed ||= type === 'response.failed' || type === 'error';
+    const isEnd = typeof type === 'string' && ends.has(type);
+    if (isEnd || fieldsOf(event.response).usage != null) {
+      const { output } = fieldsOf(event.response);
+      this.toolCalls = mostCalls(this.toolCalls, callsIn(output));
+      const reported = responsesUsage(event.response);
+      if (reported === undefined) {
+        this.#addWhole(Array.isArray(output) ? output.filter((_, at) => !this.#isStreamed(at)) : []);
+      } else {
+        this.#usage = withServerTools(largerUsage(reported, this.#usage), this.serverTools);
+        this.markReported();
+      }
+    } else if (event.delta != null) {
+      this.#streamed.add(event.output_index);
+      this.addOutput(boundOfText(event.delta, this.boundOf));
+    } else if (type === 'response.output_item.done') {
+      if (!this.#isStreamed(event.output_index)) {
+        this.#addWhole([event.item]);
+      }
+      this.addCall(event.item);
+      if (isSearch(event.item)) {
+        this.addSearch();
+      }
+    } else if (type === undefined) {
+      // Of another format.
+      this.addOutput(boundOfText(event, this.boundOf));
+    } else if (event.response === undefined && !this.#isStreamed(event.output_index)) {
+      this.addOutput(boundOfText(event.text ?? event.part, this.boundOf));
+    }
+    return false;
+  }
+
+  #isStreamed(position: unknown): boolean {
+    return this.#streamed.has(position) || this.#streamed.has(undefined);
+  }
+
+  /** Results of tools are no output of the model. */
+  #addWhole(items: readonly unknown[]): void {
+    for (const item of items) {
+      if (calledTool(fieldsOf(item)) === undefined) {
+        this.addOutput(boundOfText(item, this.boundOf));
+      }
+    }
+  }
+
+  usage(): CallUsage | undefined {
+    return this.#usage;
+  }
+
+  get isFinal(): boolean {
+    return this.#usage !== undefined && this.isReportCurrent;
+  }
+}

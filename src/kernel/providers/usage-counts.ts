@@ -1,0 +1,41 @@
+/** Counts in the usage that providers report. */
+
+import type { Fields } from './fields.ts';
+import { freeTool, type ServerTools } from './server-tools.ts';
+
+/** No run has more tokens. A larger count is an error of the provider. */
+const countMax = 1_000_000_000_000;
+
+/** True for a number of tokens or calls, also one that is written as a text. */
+export function isCount(value: unknown): boolean {
+  return numberOf(value) !== undefined;
+}
+
+export function countOf(value: unknown): number {
+  return Math.ceil(numberOf(value) ?? 0);
+}
+
+const digits = /^\d{1,13}(\.\d{1,20})?$/;
+
+function numberOf(value: unknown): number | undefined {
+  const number = typeof value === 'string' && digits.test(value) ? Number(value) : value;
+  return typeof number === 'number' && number >= 0 && number <= countMax ? number : undefined;
+}
+
+export function largerCount(one: unknown, other: unknown): unknown {
+  return isCount(other) && countOf(other) > countOf(one) ? other : (one ?? other);
+}
+
+/** The name of a unit of a run. Another one has no price, and may be a text that cannot be stored. */
+const toolName = /^[a-z][a-z0-9_]{0,63}$/;
+
+export function toolCounts(tools: Fields): ServerTools {
+  const counts: Record<string, number> = {};
+  for (const [name, value] of Object.entries(tools)) {
+    const tool = name.slice(0, -'_requests'.length);
+    if (name.endsWith('_requests') && toolName.test(tool) && tool !== freeTool && countOf(value) > 0) {
+      counts[tool] = countOf(value);
+    }
+  }
+  return counts;
+}
