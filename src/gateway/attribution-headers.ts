@@ -4,7 +4,7 @@ import { type HeaderDimension, headerDimensions, runDimensions } from '../contra
 import { parseUsd } from '../kernel/money.ts';
 import { tagsMax } from '../ledger/scope.ts';
 import { isIdempotencyKey } from '../platform/http/pipeline/idempotency.ts';
-import { GatewayError } from './errors/dialect-errors.ts';
+import { GatewayError } from './errors/gateway-error.ts';
 
 export const onLimitChoices = ['refuse', 'fit', 'fallback'] as const;
 export type OnLimit = (typeof onLimitChoices)[number];

@@ -10,7 +10,7 @@ import type { AdvisorUsage, CallUsage, ServerTools } from '../kernel/providers/c
 import { type OfferedTool, offeredTools, requestsCompaction } from '../kernel/providers/offered-tools.ts';
 import { mostCalls } from '../kernel/providers/server-tools.ts';
 import { maximumRatesFor, ratesFor, type Tariff } from '../kernel/rate-modifiers.ts';
-import { GatewayError } from './errors/dialect-errors.ts';
+import { GatewayError } from './errors/gateway-error.ts';
 import type { ParsedCall } from './parse-call.ts';
 
 export interface CallTools {

@@ -7,7 +7,7 @@ import type { Caller } from '../platform/http/routes/access.ts';
 import { type AdmitDependencies, type AdmittedCall, admitCall } from './admit-call.ts';
 import type { CallAttribution } from './attribution-headers.ts';
 import { inputPartsOf } from './body/input-parts.ts';
-import { GatewayError } from './errors/dialect-errors.ts';
+import { GatewayError } from './errors/gateway-error.ts';
 import { growsWithOutput } from './hold-coverage.ts';
 import { endUserOf } from './parse-call.ts';
 import {

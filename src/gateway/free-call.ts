@@ -7,7 +7,7 @@ import type { Caller } from '../platform/http/routes/access.ts';
 import type { RawRequest } from '../platform/http/routes/raw-endpoint.ts';
 import { CallMemory } from './body/call-memory.ts';
 import { keyRejected } from './errors/call-errors.ts';
-import { GatewayError } from './errors/dialect-errors.ts';
+import { GatewayError } from './errors/gateway-error.ts';
 import { type AttemptsResult, attemptCall, notAttempted } from './forward/attempts.ts';
 import { Cancellation } from './forward/cancellation.ts';
 import { responseHeaders } from './forward/provider-headers.ts';

@@ -9,7 +9,7 @@ import { ApiError } from '../contract/api-error.ts';
 import { workMemoryOf } from '../platform/http/message/body-memory.ts';
 import { createLogError, type Reply, type StreamedReply } from '../platform/http/message/reply.ts';
 import type { Caller } from '../platform/http/routes/access.ts';
-import type { RawEndpoint, RawHead, RawRequest } from '../platform/http/routes/raw-endpoint.ts';
+import type { RawEndpoint, RawRequest } from '../platform/http/routes/raw-endpoint.ts';
 import type { Job } from '../platform/jobs/jobs.ts';
 import type { Log } from '../platform/log.ts';
 import type { LookupOptions } from '../platform/outbound/checked-lookup.ts';
@@ -21,7 +21,7 @@ import { CallMemory } from './body/call-memory.ts';
 import { createTokenRatios } from './body/token-ratios.ts';
 import type { CallStatus } from './call-status.ts';
 import { type ChooseDependencies, chooseAndAdmit } from './choose-and-admit.ts';
-import { dialectErrorReply, GatewayError } from './errors/dialect-errors.ts';
+import { errorReply, GatewayError } from './errors/gateway-error.ts';
 import { createProviderClient } from './forward/provider-client.ts';
 import { forwardFree } from './free-call.ts';
 import { Drains, type GatewayContext } from './gateway-context.ts';
@@ -33,7 +33,7 @@ import { type IdentifyDependencies, identifyCaller } from './identify-caller.ts'
 import { type CountsStore, createLearnedCounts } from './learned/learned-counts.ts';
 import { forwardCall } from './metered-call.ts';
 import { listModels } from './models-list.ts';
-import { dialectOf, type Operation, operationOf, prefixes } from './operations.ts';
+import { formatOf, type Operation, operationOf, prefixes } from './operations.ts';
 import { dropContent, readCall, requireUtf8 } from './parse-call.ts';
 import { createAbandonedHolds } from './settle/abandoned-holds.ts';
 import { createSettlements } from './settle/settlements.ts';
@@ -259,7 +259,7 @@ export function createGateway(deps: GatewayDependencies): Gateway {
       reply = await answer(request, operation);
     } catch (error) {
       const shown = error instanceof GatewayError ? error : logError(error, request.traceId);
-      reply = dialectErrorReply(shown, dialectRequest(request));
+      reply = errorReply(shown, formatOf(operation, request.url), request);
     }
     metrics.call(operationName(operation), reply.status);
     return reply;
@@ -268,7 +268,8 @@ export function createGateway(deps: GatewayDependencies): Gateway {
   const endpoint = (path: string): RawEndpoint => ({
     path,
     handler,
-    refused: (error, request) => dialectErrorReply(error, dialectRequest(request)),
+    refused: (error, request) =>
+      errorReply(error, formatOf(operationOf(request.method, request.url), request.url), request),
   });
 
   return {
@@ -299,16 +300,6 @@ function operationName(operation: Operation | undefined): string {
     return 'unknown';
   }
   return operation.kind === 'metered' ? operation.format.name : operation.kind;
-}
-
-function dialectRequest({ url, headers, traceId }: RawHead) {
-  const userAgent = String(headers['user-agent'] ?? '');
-  const isCodex = /^codex/i.test(userAgent) || /^codex/i.test(String(headers.originator ?? ''));
-  return {
-    dialect: dialectOf(url),
-    isCodexResponse: isCodex && pathOf(url).endsWith('/responses'),
-    traceId,
-  };
 }
 
 function pathOf(url: string): string {

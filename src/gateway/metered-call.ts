@@ -16,7 +16,7 @@ import { type CallState, type CallStatus, statusOf } from './call-status.ts';
 import { toolChargesOf } from './call-tools.ts';
 import { EarlierAttempts } from './earlier-attempts.ts';
 import { keyRejected, stoppingError, unreachableError } from './errors/call-errors.ts';
-import { GatewayError } from './errors/dialect-errors.ts';
+import { GatewayError } from './errors/gateway-error.ts';
 import { type AttemptsResult, attemptCall } from './forward/attempts.ts';
 import { Cancellation } from './forward/cancellation.ts';
 import { mayHaveWorked } from './forward/charged-failure.ts';

@@ -97,9 +97,12 @@ function compat(verb: string, segments: readonly string[], target: Target): Oper
   return first === 'v1' ? versionedOpenAi(verb, rest, target) : undefined;
 }
 
-/** The dialect of the errors below a prefix. */
-export function dialectOf(url: string): Dialect {
-  return url.startsWith(prefixes.anthropic) ? 'anthropic' : 'openai';
+/** Returns the format of errors: that of the operation, or the usual one below its prefix. */
+export function formatOf(operation: Operation | undefined, url: string): CallFormat {
+  if (operation?.kind === 'metered') {
+    return operation.format;
+  }
+  return url.startsWith(prefixes.anthropic) ? callFormats.messages : callFormats.chat;
 }
 
 function openAi(verb: string, segments: readonly string[], target: Target): Operation | undefined {

@@ -12,7 +12,7 @@ import type { CallMemory } from './body/call-memory.ts';
 import { objectStartOf } from './body/json-positions.ts';
 import { repeatedName } from './body/repeated-name.ts';
 import { scoreTexts, slicedBytesMin } from './body/scored-texts.ts';
-import { GatewayError } from './errors/dialect-errors.ts';
+import { GatewayError } from './errors/gateway-error.ts';
 
 export interface ParsedCall {
   readonly format: CallFormat;

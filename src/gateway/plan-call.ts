@@ -17,7 +17,7 @@ import type { OnLimit } from './attribution-headers.ts';
 import type { TokenRatios } from './body/token-ratios.ts';
 import { type CallService, callServiceOf } from './call-service.ts';
 import { type CallTools, planTools, toolsOf, withoutTools } from './call-tools.ts';
-import { GatewayError } from './errors/dialect-errors.ts';
+import { GatewayError } from './errors/gateway-error.ts';
 import type { Operation } from './operations.ts';
 import type { ParsedCall } from './parse-call.ts';
 import { planInput } from './plan-input.ts';

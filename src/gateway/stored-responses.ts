@@ -7,7 +7,7 @@ import { findResponseOwner, type ResponseOwner } from '../capabilities/spend/run
 import type { Fields } from '../kernel/providers/fields.ts';
 import type { Queryable } from '../platform/db/database.ts';
 import { type Caller, outranks } from '../platform/http/routes/access.ts';
-import { GatewayError } from './errors/dialect-errors.ts';
+import { GatewayError } from './errors/gateway-error.ts';
 import { isLabel } from './parse-call.ts';
 import type { Settlements } from './settle/settlements.ts';
 

@@ -3,8 +3,8 @@ import type { GatewaySettings } from '../capabilities/integration/connections/in
 import { ApiError } from '../contract/api-error.ts';
 import type { InputParts } from '../kernel/providers/estimate-input.ts';
 import type { UnseenCause, UnseenInput } from '../kernel/providers/input-tally.ts';
-import { GatewayError } from './errors/dialect-errors.ts';
 import { ExplainedDenial } from './errors/explained-denial.ts';
+import { GatewayError } from './errors/gateway-error.ts';
 
 export const unseenInputCode = 'unseen_input';
 

@@ -5,13 +5,8 @@
  */
 import { type CallOutcome, settledUsage } from '../../../src/kernel/providers/call-end.ts';
 import type { CallFormat } from '../../../src/kernel/providers/call-format.ts';
-import {
-  errorBody,
-  retryHeaders,
-  type ShownError,
-  shownError,
-} from '../../../src/kernel/providers/error-body.ts';
 import { fieldsOf } from '../../../src/kernel/providers/fields.ts';
+import { retryHeaders, type ShownError, shownError } from '../../../src/kernel/providers/shown-error.ts';
 import { bodyToSend, type CallPlan, formatOfRequest, planCall, UnmeteredCallError } from './call-plan.ts';
 import { PurserApiError } from './errors.ts';
 import { utf8Length } from './estimate.ts';
@@ -291,13 +286,10 @@ function errorResponse(format: CallFormat, error: unknown): Response {
     throw error;
   }
   const traceId = error instanceof PurserApiError ? (error.traceId ?? '') : '';
-  return new Response(
-    JSON.stringify(errorBody(format.name === 'messages' ? 'anthropic' : 'openai', shown, traceId)),
-    {
-      status: shown.status,
-      headers: { 'content-type': 'application/json', ...retryHeaders(shown) },
-    },
-  );
+  return new Response(JSON.stringify(format.errors.bodyOf(shown, traceId)), {
+    status: shown.status,
+    headers: { 'content-type': 'application/json', ...retryHeaders(shown) },
+  });
 }
 
 function shownOf(error: unknown): ShownError | undefined {

@@ -2,7 +2,7 @@
 import { newTally } from '../../platform/http/message/json-limits.ts';
 import { JsonScan } from '../../platform/http/message/json-survey.ts';
 import type { Sliced } from '../../platform/sliced-work.ts';
-import { GatewayError } from '../errors/dialect-errors.ts';
+import { GatewayError } from '../errors/gateway-error.ts';
 
 /** Values of a conversation with all its tools; and of a batch of embeddings, whose texts may be lists of tokens. */
 export const bodyValuesMax = 100_000;

@@ -1,6 +1,6 @@
 /** The memory that the body of a call takes, accounted before it is used (`platform/http/message/body-memory.ts`). */
 import { type BodyMemory, HeldMemory } from '../../platform/http/message/body-memory.ts';
-import { GatewayError } from '../errors/dialect-errors.ts';
+import { GatewayError } from '../errors/gateway-error.ts';
 
 /** The bytes of the client, and the changed ones that are sent. */
 const copies = 2;

@@ -9,7 +9,7 @@ import {
 } from '../../kernel/providers/estimate-input.ts';
 import type { Fields } from '../../kernel/providers/fields.ts';
 import type { AmbiguousMember } from '../../kernel/providers/input-tally.ts';
-import { GatewayError } from '../errors/dialect-errors.ts';
+import { GatewayError } from '../errors/gateway-error.ts';
 import { sizeOfBase64 } from './image-size.ts';
 import { normalizedBytes } from './normalized-bytes.ts';
 import { cachedTextScore } from './score-cache.ts';

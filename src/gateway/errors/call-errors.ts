@@ -1,6 +1,6 @@
 /** Errors of calls that the provider did not answer as the client expects. */
 import type { Connection } from '../../capabilities/integration/connections/index.ts';
-import { GatewayError } from './dialect-errors.ts';
+import { GatewayError } from './gateway-error.ts';
 
 export const stopping = 'The gateway is stopping. Please try again.';
 

@@ -7,7 +7,7 @@ import { holdIdOfCall } from '../../ledger/holds/hold.ts';
 import type { Replay, RequestKey } from '../../ledger/holds/hold-keys.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import type { FailOpenAdmission } from '../admit-call.ts';
-import { GatewayError } from '../errors/dialect-errors.ts';
+import { GatewayError } from '../errors/gateway-error.ts';
 import type { Settlements } from '../settle/settlements.ts';
 
 export interface AdmitOnceDependencies {

@@ -8,6 +8,7 @@ import type { FormatMembers } from './member-kinds.ts';
 import type { OpenStream, StreamedCall } from './open-stream.ts';
 import type { RequestedService } from './requested-service.ts';
 import type { ServerTools } from './server-tools.ts';
+import type { ShownError } from './shown-error.ts';
 import type { OutputBound, StreamUsage } from './stream-usage.ts';
 
 export interface CallFormat {
@@ -18,6 +19,7 @@ export interface CallFormat {
   readonly request: RequestFormat;
   readonly tools: ToolFormat;
   readonly response: ResponseFormat;
+  readonly errors: ErrorFormat;
 }
 
 export interface RequestFormat {
@@ -93,4 +95,13 @@ export interface ResponseFormat {
    * undefined for other events.
    */
   repeatedText(event: Fields): string | undefined;
+}
+
+export interface ErrorFormat {
+  bodyOf(shown: ShownError, traceId: string): object;
+  /** Returns the answer to a call that a limit has denied, for clients that need another one than usual; undefined for all others. */
+  limitReplyOf(
+    headers: Fields,
+    shown: ShownError,
+  ): { readonly status: number; readonly body: object } | undefined;
 }

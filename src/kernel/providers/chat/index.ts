@@ -1,6 +1,8 @@
 /** Chat completions of OpenAI, and of the providers with a compatible API. */
+
 import type { CallFormat } from '../call-format.ts';
 import { fieldsOf } from '../fields.ts';
+import { openAiErrors } from '../openai-errors.ts';
 import { endUserOf, serviceOf } from '../openai-request.ts';
 import { openAiUsage } from '../openai-usage.ts';
 import { searchesOfModel, withServerTools } from '../server-tools.ts';
@@ -54,4 +56,5 @@ export const chat: CallFormat = {
     openStream: createOpenChat,
     repeatedText,
   },
+  errors: openAiErrors,
 };

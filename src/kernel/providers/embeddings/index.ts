@@ -1,7 +1,9 @@
 /** Embeddings of OpenAI, and of the providers with a compatible API. They have no output. */
+
 import type { CallFormat } from '../call-format.ts';
 import { chat } from '../chat/index.ts';
 import { type Fields, fieldsOf } from '../fields.ts';
+import { openAiErrors } from '../openai-errors.ts';
 import { endUserOf, serviceOf } from '../openai-request.ts';
 import { openAiUsage } from '../openai-usage.ts';
 import { noServerTools } from '../server-tools.ts';
@@ -54,4 +56,5 @@ export const embeddings: CallFormat = {
     openStream: chat.response.openStream,
     repeatedText: () => undefined,
   },
+  errors: openAiErrors,
 };

@@ -1,8 +1,10 @@
 /** Messages of Anthropic. */
+
 import type { CallFormat } from '../call-format.ts';
 import { fieldsOf } from '../fields.ts';
 import { requestedService } from '../requested-service.ts';
 import { noServerTools } from '../server-tools.ts';
+import { anthropicErrors } from './errors.ts';
 import { messagesMembers } from './members.ts';
 import { createOpenMessage } from './open-stream.ts';
 import { MessagesStream } from './stream.ts';
@@ -62,4 +64,5 @@ export const messages: CallFormat = {
     repeatedText: ({ type, delta }) =>
       type === 'content_block_delta' && fieldsOf(delta).type === 'text_delta' ? 'text' : undefined,
   },
+  errors: anthropicErrors,
 };

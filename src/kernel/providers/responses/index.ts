@@ -1,8 +1,10 @@
 /** The Responses API of OpenAI. */
+
 import type { CallFormat } from '../call-format.ts';
 import { fieldsOf } from '../fields.ts';
 import { endUserOf, serviceOf } from '../openai-request.ts';
 import { noServerTools } from '../server-tools.ts';
+import { responsesErrors } from './errors.ts';
 import { responsesMembers } from './members.ts';
 import { createOpenResponse } from './open-stream.ts';
 import { ResponsesStream } from './stream.ts';
@@ -64,4 +66,5 @@ export const responses: CallFormat = {
     openStream: createOpenResponse,
     repeatedText: () => undefined,
   },
+  errors: responsesErrors,
 };

@@ -1,7 +1,4 @@
-/** Denials in the error formats of OpenAI and Anthropic, so that every SDK shows and treats them properly. */
-
-/** Formats of requests and responses of providers. */
-export type ErrorFormat = 'openai' | 'anthropic';
+/** Errors as clients see them, whatever their format, so that every SDK shows and treats them properly. */
 
 export interface ShownError {
   readonly status: number;
@@ -49,42 +46,7 @@ export function messageOf(shown: ShownError): string {
   return explanation === undefined ? withTime : `${withTime} ${explanation}`;
 }
 
-export function errorBody(format: ErrorFormat, shown: ShownError, traceId: string): object {
-  const message = messageOf(shown);
-  return format === 'anthropic' ? anthropicError(shown, message, traceId) : openAiError(shown, message);
+/** True if a limit of the org has denied the call. */
+export function isDeniedByLimit({ status, code }: ShownError): boolean {
+  return status === 402 || (status === 429 && code !== 'rate_limited');
 }
-
-function openAiError({ status, code, details }: ShownError, message: string): object {
-  return { error: { message, type: openAiTypes[status] ?? 'api_error', param: null, code, details } };
-}
-
-const openAiTypes: Readonly<Record<number, string>> = {
-  400: 'invalid_request_error',
-  401: 'authentication_error',
-  402: 'insufficient_quota',
-  403: 'permission_error',
-  404: 'invalid_request_error',
-  409: 'invalid_request_error',
-  410: 'authentication_error',
-  413: 'invalid_request_error',
-  429: 'rate_limit_error',
-};
-
-function anthropicError({ status, code, details }: ShownError, message: string, traceId: string): object {
-  const type = anthropicTypes[status] ?? 'api_error';
-  return { type: 'error', error: { type, message, code, details }, request_id: traceId };
-}
-
-const anthropicTypes: Readonly<Record<number, string>> = {
-  400: 'invalid_request_error',
-  401: 'authentication_error',
-  402: 'billing_error',
-  403: 'permission_error',
-  404: 'not_found_error',
-  409: 'invalid_request_error',
-  410: 'authentication_error',
-  413: 'request_too_large',
-  429: 'rate_limit_error',
-  503: 'overloaded_error',
-  504: 'timeout_error',
-};

@@ -1,0 +1,63 @@
+/** Errors of the gateway, and their responses in the format of the provider, so that every SDK shows and treats them properly. */
+import type { ApiError } from '../../contract/api-error.ts';
+import type { ErrorCode } from '../../contract/errors.ts';
+import type { GatewayErrorCode } from '../../contract/gateway-errors.ts';
+import type { CallFormat } from '../../kernel/providers/call-format.ts';
+import {
+  isDeniedByLimit,
+  retryHeaders,
+  type ShownError,
+  shownError,
+} from '../../kernel/providers/shown-error.ts';
+import type { Reply } from '../../platform/http/message/reply.ts';
+import type { RawHead } from '../../platform/http/routes/raw-endpoint.ts';
+
+/** An error of the gateway itself, with a code of its own or one of the API. */
+export class GatewayError extends Error {
+  readonly status: number;
+  readonly code: GatewayErrorCode | ErrorCode;
+  readonly details: object;
+
+  constructor(status: number, code: GatewayErrorCode | ErrorCode, message: string, details: object = {}) {
+    super(message);
+    this.name = 'GatewayError';
+    this.status = status;
+    this.code = code;
+    this.details = details;
+  }
+}
+
+/** Returns the response for an error of a check or of the gateway. */
+export function errorReply(
+  error: ApiError | GatewayError,
+  { errors }: CallFormat,
+  { headers, traceId }: Pick<RawHead, 'headers' | 'traceId'>,
+): Reply {
+  const shown = shownError(error);
+  const common = {
+    'content-type': 'application/json',
+    'cache-control': 'no-store',
+    ...retryHeaders(shown),
+    ...runHeader(shown),
+  };
+  const limitReply = isDeniedByLimit(shown) ? errors.limitReplyOf(headers, shown) : undefined;
+  return limitReply === undefined
+    ? {
+        status: shown.status,
+        headers: common,
+        body: JSON.stringify(errors.bodyOf(shown, traceId)),
+        code: shown.code,
+      }
+    : {
+        status: limitReply.status,
+        headers: { ...common, 'x-should-retry': 'false' },
+        body: JSON.stringify(limitReply.body),
+        code: shown.code,
+      };
+}
+
+/** Names the run in the header that responses of calls have. */
+function runHeader({ details }: ShownError): Record<string, string> {
+  const { run_id: runId } = details as { run_id?: unknown };
+  return typeof runId === 'string' ? { 'x-svc-run-id': runId } : {};
+}
