@@ -1,19 +1,19 @@
 /** `purser connect`: connects the gateway of the running service to a provider. */
 import { text } from 'node:stream/consumers';
 import { Argument, Command } from 'commander';
+import { kindNames, kindOf } from '../capabilities/integration/connections/index.ts';
 import { shellVariable } from '../config/setting.ts';
 import { isWellFormedKey } from '../platform/http/routes/key-format.ts';
 import { commandName } from './command-name.ts';
 import { openOrg, withOrgKey } from './org-access.ts';
 import { print } from './with-database.ts';
 
-const kinds = {
-  openai: 'openai',
-  anthropic: 'anthropic',
-  compatible: 'openai_compatible',
-  azure: 'azure_openai',
-} as const;
-type Provider = keyof typeof kinds;
+const providers = kindNames.map((kind) => ({ kind, ...kindOf({ kind }) }));
+
+const list = new Intl.ListFormat('en-GB');
+const withoutUrl = providers.flatMap(({ commandName, defaultUrl }) =>
+  defaultUrl === undefined ? [commandName] : [],
+);
 
 export function connectCommand(): Command {
   return new Command('connect')
@@ -25,17 +25,17 @@ export function connectCommand(): Command {
       new Argument(
         '<provider>',
         'the provider; "compatible" is any other one with the API of OpenAI',
-      ).choices(Object.keys(kinds)),
+      ).choices(providers.map(({ commandName }) => commandName)),
     )
     .option('--key-env <name>', 'variable of this shell with the key; the key is stored encrypted')
     .option(
       '--service-env <name>',
       'variable of the service with the key, listed in SVC_GATEWAY_API_KEY_ENVS; the key is not stored',
     )
-    .option('--base-url <url>', 'URL of the API; required for compatible and azure')
+    .option('--base-url <url>', `URL of the API; required for ${list.format(withoutUrl)}`)
     .option('--name <name>', 'name of the connection (default: the provider)')
-    .option('--models <list>', 'models separated by commas, such as gpt-*,o4-mini (default: all)', (list) =>
-      list.split(',').filter((model) => model !== ''),
+    .option('--models <list>', 'models separated by commas, such as gpt-*,o4-mini (default: all)', (names) =>
+      names.split(',').filter((model) => model !== ''),
     )
     .option('--org <id>', 'organization (default: the only one)')
     .option('--url <url>', 'URL of the service (default: from the settings)')
@@ -52,8 +52,9 @@ interface ConnectOptions {
   readonly url?: string;
 }
 
-async function connect(provider: Provider, options: ConnectOptions): Promise<void> {
+async function connect(provider: string, options: ConnectOptions): Promise<void> {
   const { baseUrl, name = provider, models } = options;
+  const kind = providers.find(({ commandName }) => commandName === provider)?.kind;
   const key = await keySource(options);
   const access = await openOrg(options, { createIfNone: true });
   const path = `/v1/orgs/${access.orgId}/connections`;
@@ -73,10 +74,10 @@ async function connect(provider: Provider, options: ConnectOptions): Promise<voi
       );
       const existing = data[0];
       if (existing === undefined) {
-        const body = { name, kind: kinds[provider], ...fields };
+        const body = { name, kind, ...fields };
         return ['created', await access.api<ConnectionShown>(secret, 'POST', path, body)] as const;
       }
-      if (existing.kind !== kinds[provider]) {
+      if (existing.kind !== kind) {
         throw new Error(`the connection "${name}" is of the kind ${existing.kind}: choose another --name`);
       }
       return [

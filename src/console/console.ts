@@ -18,7 +18,14 @@ import { entryOf, operatorMenu, orgMenu, searchPath } from './navigation.ts';
 import { createDenied, openableMenu } from './operations.ts';
 import { doneText } from './outcomes.ts';
 import { firstStep, followProgress, untilDone } from './progress-stream.ts';
-import { type Audience, type Screen, type ScreenAnswer, type VisitedOrg, view } from './screen.ts';
+import {
+  type Audience,
+  type Screen,
+  type ScreenAnswer,
+  type ShownKind,
+  type VisitedOrg,
+  view,
+} from './screen.ts';
 import { screens } from './screens.ts';
 import { themePage } from './theme.ts';
 
@@ -32,13 +39,14 @@ export interface ConsoleDependencies {
   /** Returns the URL of the service. */
   baseUrl(): string;
   readonly canSendMail: boolean;
+  readonly connectionKinds: readonly ShownKind[];
 }
 
 /** Maximum size of a form, for pasted word lists and policies. Forms are read only after authentication. */
 const screenFormBytes = 1_048_576;
 
 export function consolePages(deps: ConsoleDependencies): Page[] {
-  const { ask, examine, visitorOf, returnPath, baseUrl, canSendMail } = deps;
+  const { ask, examine, visitorOf, returnPath, baseUrl, canSendMail, connectionKinds } = deps;
   const deniedTo = createDenied(screens);
 
   function pageOf(screen: Screen): Page {
@@ -110,6 +118,7 @@ export function consolePages(deps: ConsoleDependencies): Page[] {
       credential,
       baseUrl: baseUrl(),
       canSendMail,
+      connectionKinds,
       org,
     });
     const title = screen.longWork;

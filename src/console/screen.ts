@@ -44,8 +44,17 @@ export interface ScreenVisit {
   readonly baseUrl: string;
   /** False if the deployment has no mail server. */
   readonly canSendMail: boolean;
+  /** The kinds of connections, in the order in which they are shown. */
+  readonly connectionKinds: readonly ShownKind[];
   /** A placeholder with the admin path for operators, who have no organization. */
   readonly org: VisitedOrg;
+}
+
+export interface ShownKind {
+  readonly name: string;
+  readonly label: string;
+  /** True if its connections need not name a URL. */
+  readonly hasDefaultUrl: boolean;
 }
 
 export type Denied = (path: string) => ApiFailure | undefined;

@@ -1,5 +1,5 @@
 /** The body that is sent to a provider: that of the client with the maximum, the model and what the gateway needs for the usage. */
-import type { Connection } from '../capabilities/integration/connections/index.ts';
+import { type Connection, kindOf } from '../capabilities/integration/connections/index.ts';
 import { type BodyChanges, editBody } from './body/edit-body.ts';
 import type { ParsedCall } from './parse-call.ts';
 import type { CallPlan } from './plan-call.ts';
@@ -25,7 +25,7 @@ export function bodyOf(
       }
     }
     if (!output.maxNames.some((name) => call.maxFields.includes(name))) {
-      changes[connection.kind === 'openai_compatible' ? compatibleMaxName : maxName] = each;
+      changes[kindOf(connection).isAnyProvider ? compatibleMaxName : maxName] = each;
     }
     if (isMaximumUnknown(call, model, connection)) {
       if (compatibleMaxName in call.body) {
@@ -50,8 +50,8 @@ export function bodyOf(
 }
 
 /** True if the provider may not know the name of the maximum. Many providers reject a body with both names. */
-function isMaximumUnknown({ hasNewerMaximum }: ParsedCall, model: string, { kind }: Connection): boolean {
-  return kind === 'openai_compatible' && hasNewerMaximum && !requiresCompletionMaximum.test(model);
+function isMaximumUnknown({ hasNewerMaximum }: ParsedCall, model: string, connection: Connection): boolean {
+  return kindOf(connection).isAnyProvider && hasNewerMaximum && !requiresCompletionMaximum.test(model);
 }
 
 /** True if the gateway requests the chunk with the usage, which the client did not. */

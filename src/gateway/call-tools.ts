@@ -2,7 +2,11 @@
  * The tools of a call that the provider runs: what they may cost, which is held, and what their calls are charged. A tool without a price is
  * refused unless the org has set the most that a call of one may cost.
  */
-import type { Connection, GatewaySettings } from '../capabilities/integration/connections/index.ts';
+import {
+  type Connection,
+  type GatewaySettings,
+  kindOf,
+} from '../capabilities/integration/connections/index.ts';
 import { costOf, worstCaseCost } from '../kernel/prices.ts';
 import type { CallOutcome } from '../kernel/providers/call-end.ts';
 import type { ToolFormat } from '../kernel/providers/call-format.ts';
@@ -92,7 +96,7 @@ export async function planTools(
 ): Promise<CallTools> {
   const { settings, candidates, model } = rules;
   const callNanos = settings.unpricedToolCallNanos ?? undefined;
-  const isOfficial = candidates.every(({ kind }) => kind !== 'openai_compatible');
+  const isAnyProvider = candidates.some((one) => kindOf(one).isAnyProvider);
   const advisorModel = offered.find((tool) => tool.model !== undefined)?.model;
   const advisor = advisorModel === undefined ? undefined : await rules.priceOf(advisorModel);
   const { callsMaxName } = format;
@@ -115,7 +119,7 @@ export async function planTools(
     const usual = bodyMax ?? (isOneSearch(tool, format, model) ? 1 : settings.maxToolCalls);
     const own = callsOf(tool, format, usual);
     calls += own;
-    if (tool.isTokensOnly && isOfficial) {
+    if (tool.isTokensOnly && !isAnyProvider) {
       tokensOnly.add(tool.unit);
     } else {
       priced.push(priceOfTool(tool, Math.min(own, bodyMax ?? own), rules, advisor, callNanos));

@@ -1,10 +1,10 @@
 /** Attempts of a call before its response that its provider may charge for: their usage, and whether the hold covers another attempt. */
+import { kindOf } from '../capabilities/integration/connections/index.ts';
 import { formatUsd } from '../kernel/money.ts';
 import type { DiscardedUsage } from '../kernel/providers/call-end.ts';
 import { type CallUsage, noUsage } from '../kernel/providers/call-usage.ts';
 import type { AdmittedRequest } from './admitted-request.ts';
 import type { FailedAttempt } from './forward/attempts.ts';
-import { mayHaveWorked } from './forward/charged-failure.ts';
 import { type IncreaseHold, outputCap } from './hold-coverage.ts';
 import { attemptCost, inputBoundOf } from './plan-call.ts';
 import { parsed } from './stream/received-text.ts';
@@ -34,7 +34,7 @@ export class EarlierAttempts {
 
   mayBeCharged({ connection, response, bytes }: FailedAttempt): boolean {
     const answer = parsed(bytes.toString('utf8'));
-    return this.#usageIn(answer) !== undefined || mayHaveWorked(connection.kind, response, answer);
+    return this.#usageIn(answer) !== undefined || kindOf(connection).mayChargeFailure(response, answer);
   }
 
   add(failure: FailedAttempt): void {

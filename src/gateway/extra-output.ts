@@ -9,13 +9,13 @@ export interface ExtraOutputRules {
   readonly ratio: number;
   /** The most that the model writes at once. */
   readonly modelMax: number;
-  /** True if a compatible provider may be called: some have a budget of reasoning besides the maximum. */
-  readonly isCompatible: boolean;
+  /** True if any provider may be called: some have a budget of reasoning besides the maximum. */
+  readonly isAnyProvider: boolean;
 }
 
 export function extraOutputTokens({ body, choices }: ParsedCall, rules: ExtraOutputRules): number {
   const predicted = predictedTokensOf(body, rules.ratio);
-  const reasoned = rules.isCompatible ? separateReasoning(body, rules.modelMax) : 0;
+  const reasoned = rules.isAnyProvider ? separateReasoning(body, rules.modelMax) : 0;
   const summary = requestsCompaction(body) ? rules.modelMax : 0;
   return (predicted + reasoned) * choices + summary;
 }

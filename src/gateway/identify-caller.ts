@@ -1,4 +1,5 @@
 /** Identifies the caller of the gateway. */
+import { keyHeaders } from '../capabilities/integration/connections/index.ts';
 import {
   type IdentifyRawDependencies,
   identifyRawCaller,
@@ -12,6 +13,7 @@ export type IdentifyDependencies = IdentifyRawDependencies;
 const access: RawAccess = {
   access: { kind: 'org', scope: 'gateway:call', role: 'member' },
   operation: { id: 'gateway.call', path: 'gateway' },
+  keyHeaders: [...keyHeaders].filter((name) => name !== 'authorization'),
   invalidKey: 'The key is not valid. Use a Purser key, not that of the provider.',
 };
 

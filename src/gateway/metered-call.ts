@@ -2,7 +2,7 @@
 import { isUtf8 } from 'node:buffer';
 import { performance } from 'node:perf_hooks';
 import { Readable } from 'node:stream';
-import type { Connection } from '../capabilities/integration/connections/index.ts';
+import { type Connection, kindOf } from '../capabilities/integration/connections/index.ts';
 import { isResponseId } from '../capabilities/spend/runs/index.ts';
 import { formatUsd } from '../kernel/money.ts';
 import { type CallOutcome, type SettledUsage, settledUsage } from '../kernel/providers/call-end.ts';
@@ -19,7 +19,6 @@ import { keyRejected, stoppingError, unreachableError } from './errors/call-erro
 import { GatewayError } from './errors/gateway-error.ts';
 import { type AttemptsResult, attemptCall } from './forward/attempts.ts';
 import { Cancellation } from './forward/cancellation.ts';
-import { mayHaveWorked } from './forward/charged-failure.ts';
 import type { ProviderResponse } from './forward/provider-client.ts';
 import { readAll } from './forward/read-all.ts';
 import type { GatewayContext, OngoingCall } from './gateway-context.ts';
@@ -274,7 +273,7 @@ export class CallInProgress implements OngoingCall {
     const bytes = redaction.bytes(read.bytes);
     const text = bytes.toString('utf8');
     // A redirect is not followed, and nothing was generated for it.
-    const isAccepted = status < 300 || mayHaveWorked(connection.kind, response, parsed(text));
+    const isAccepted = status < 300 || kindOf(connection).mayChargeFailure(response, parsed(text));
     const received = receivedOf(operation.format.response, text, plan.call.choices);
     // An answer that breaks off was generated completely before, and one that is an error was lost. One without output may be generated later.
     const showsAnswer =

@@ -1,10 +1,10 @@
 /** The operations that the gateway serves. Every other path below its prefixes is 404: nothing passes unmetered. */
-import type { Dialect, WantedConnection } from '../capabilities/integration/connections/index.ts';
+import type { WantedConnection } from '../capabilities/integration/connections/index.ts';
 import type { CallFormat } from '../kernel/providers/call-format.ts';
 import { callFormats } from '../kernel/providers/formats.ts';
 
 interface Target {
-  readonly dialect: Dialect;
+  readonly dialect: 'openai' | 'anthropic';
   readonly wanted: WantedConnection;
   /** The query string with its question mark, or nothing. */
   readonly query: string;
@@ -73,9 +73,13 @@ function parseOperation(method: string, url: string): Operation | undefined {
   const [, prefix, ...segments] = path.split('/');
   switch (`/${prefix}`) {
     case prefixes.openai:
-      return openAi(verb, segments, { dialect: 'openai', wanted: { dialect: 'openai' }, query });
+      return openAi(verb, segments, { dialect: 'openai', wanted: { format: callFormats.chat }, query });
     case prefixes.anthropic:
-      return anthropic(verb, segments, { dialect: 'anthropic', wanted: { dialect: 'anthropic' }, query });
+      return anthropic(verb, segments, {
+        dialect: 'anthropic',
+        wanted: { format: callFormats.messages },
+        query,
+      });
     case prefixes.compat: {
       const [name = '', ...rest] = segments;
       const connection = decoded(name);
@@ -118,7 +122,7 @@ function azure(verb: string, segments: readonly string[], given: Target): Operat
   // The connection has its own `api-version`, or calls the API without dated versions.
   const query = withoutApiVersion(given.query);
   const target =
-    'dialect' in given.wanted ? { ...given, query, wanted: azureConnections } : { ...given, query };
+    'format' in given.wanted ? { ...given, query, wanted: azureConnections } : { ...given, query };
   const [collection] = segments;
   if (collection === 'responses' || collection === 'models') {
     return versionedOpenAi(verb, segments, target);

@@ -1,9 +1,10 @@
 /** Plans a metered call before its admission: its price, the candidates, the estimate of its input and the cap of its output. */
-import type {
-  Connection,
-  Connections,
-  GatewaySettings,
-  GatewaySettingsCache,
+import {
+  type Connection,
+  type Connections,
+  type GatewaySettings,
+  type GatewaySettingsCache,
+  kindOf,
 } from '../capabilities/integration/connections/index.ts';
 import type { ModelCapabilitiesCache } from '../capabilities/spend/models/index.ts';
 import type { CallPrices } from '../capabilities/spend/unpriced-models/index.ts';
@@ -188,7 +189,7 @@ function candidatesFor(
 
 /**
  * The name in a request is often an alias, or that of a deployment in Azure. It is taken for a model that shows its output only if
- * something says so: the capabilities of the model that it is resolved to, the name itself, or that OpenAI itself is called.
+ * something says so: the capabilities of the model that it is resolved to, the name itself, or that the provider is called by the names of its catalog.
  */
 function showsOutput(
   call: ParsedCall,
@@ -203,7 +204,7 @@ function showsOutput(
     return true;
   }
   return capabilities === undefined
-    ? names.some(isKnownToShow) || candidates.every(({ kind }) => kind === 'openai')
+    ? names.some(isKnownToShow) || candidates.every((one) => kindOf(one).namesModels)
     : !capabilities.includes('reasoning');
 }
 

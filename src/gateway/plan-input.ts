@@ -1,5 +1,9 @@
 /** Plans the input of a call: what its body has, and the most tokens that one pass of the model may read. */
-import type { Connection, GatewaySettings } from '../capabilities/integration/connections/index.ts';
+import {
+  type Connection,
+  type GatewaySettings,
+  kindOf,
+} from '../capabilities/integration/connections/index.ts';
 import {
   type EstimateRules,
   estimatedInputTokens,
@@ -68,14 +72,14 @@ export function planInput(rules: InputRules): PlannedInput {
   const predictedTokens = extraOutputTokens(call, {
     ratio,
     modelMax: rules.maxOutputTokens ?? contextTokens ?? unknownContextTokens,
-    isCompatible: rules.candidates.some(({ kind }) => kind === 'openai_compatible'),
+    isAnyProvider: rules.candidates.some((one) => kindOf(one).isAnyProvider),
   });
   return { input, passTokens, heldUnseen, predictedTokens };
 }
 
-/** Deployments and compatible providers may serve a model with another tokenizer under this name. */
+/** Other providers may serve a model with another tokenizer under this name. */
 function hasKnownTokenizer({ model, candidates }: InputRules): boolean {
-  return familyOf(model) === 'o200k' && candidates.every(({ kind }) => kind === 'openai');
+  return familyOf(model) === 'o200k' && candidates.every((one) => kindOf(one).namesModels);
 }
 
 /** A header of the client or of a connection may extend the context: `context-1m-2025-08-07`. */
@@ -99,10 +103,7 @@ function contextOf({ call, contextTokens, betas, candidates }: InputRules): numb
   return largest;
 }
 
-/** Deployments and compatible providers may serve another model than the catalog has under this name. */
+/** Other providers may serve another model than the catalog has under this name. */
 function isContextEnforced({ call, candidates }: InputRules): boolean {
-  return (
-    call.format.request.inputsOf === undefined &&
-    candidates.every(({ kind }) => kind === 'openai' || kind === 'anthropic')
-  );
+  return call.format.request.inputsOf === undefined && candidates.every((one) => kindOf(one).enforcesContext);
 }

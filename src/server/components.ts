@@ -32,6 +32,7 @@ import {
   createBreakers,
   createConnections,
   createGatewaySettings,
+  defaultUrlsOf,
   registerConnectionMetrics,
 } from '../capabilities/integration/connections/index.ts';
 import { createCallers, createSignals } from '../capabilities/integration/deprecations/index.ts';
@@ -189,7 +190,7 @@ export function createComponents(deps: AppDependencies) {
     pendingHolds: new WeakMap(),
   };
 
-  const providerUrls = { openai: config.gatewayOpenaiUrl, anthropic: config.gatewayAnthropicUrl };
+  const providerUrls = defaultUrlsOf(config);
   const connections = createConnections({
     db,
     secrets,

@@ -3,6 +3,7 @@
 import { memberPages } from '../capabilities/access/members/index.ts';
 import { returnPath, signInPages, visitorOf } from '../capabilities/access/sessions/index.ts';
 import { requiresSso, ssoPages } from '../capabilities/access/sso/index.ts';
+import { kindNames, kindOf } from '../capabilities/integration/connections/index.ts';
 import { deprecationsMarkdown } from '../capabilities/integration/deprecations/index.ts';
 import { unsubscribePages } from '../capabilities/integration/email-subscriptions/index.ts';
 import { consolePages } from '../console/console.ts';
@@ -71,6 +72,10 @@ export function createPages(
       returnPath,
       baseUrl,
       canSendMail: mailer.isConfigured,
+      connectionKinds: kindNames.map((name) => {
+        const { label, defaultUrl } = kindOf({ kind: name });
+        return { name, label, hasDefaultUrl: defaultUrl !== undefined };
+      }),
     }),
   ];
 }

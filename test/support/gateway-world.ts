@@ -1,9 +1,10 @@
 /** A service with the gateway in front of a mock provider, and an org with a price, a key and, on request, a daily cap. */
 import { expect } from 'vitest';
-import type {
-  Connection,
-  ConnectionKind,
-  GatewaySettings,
+import {
+  type Connection,
+  type ConnectionKind,
+  type GatewaySettings,
+  kindOf,
 } from '../../src/capabilities/integration/connections/index.ts';
 import { formatUsd } from '../../src/kernel/money.ts';
 import { createWorld, type TestOrg, type World, type WorldOptions } from '../harness.ts';
@@ -98,13 +99,13 @@ export async function createGatewayWorld(
       gateway: {
         connections: {
           candidates: (_, wanted) =>
-            result.connections.filter(({ name, kind }) => {
+            result.connections.filter((one) => {
               if ('kind' in wanted) {
-                return kind === wanted.kind;
+                return one.kind === wanted.kind;
               }
               return 'connection' in wanted
-                ? name === wanted.connection
-                : (kind === 'anthropic') === (wanted.dialect === 'anthropic');
+                ? one.name === wanted.connection
+                : kindOf(one).paths.has(wanted.format);
             }),
           succeeded: (id) => void reports.push(`succeeded ${id}`),
           failed: (id) => void reports.push(`failed ${id}`),

@@ -9,6 +9,7 @@ import {
   type Connection,
   ConnectionKeyUnavailable,
   type Connections,
+  kindOf,
 } from '../../capabilities/integration/connections/index.ts';
 import { Cancellation } from './cancellation.ts';
 import { type KeyRedaction, keyRedaction } from './key-redaction.ts';
@@ -129,15 +130,18 @@ async function attemptOnce(
   attempts: number,
 ): Promise<AttemptsResult> {
   call.onAttempt?.(connection);
-  const send = (apiKey: string) =>
-    client.send({
+  const send = (apiKey: string) => {
+    const request = {
       connection,
       method: call.method,
       path: call.path,
-      headers: requestHeaders(call.headers, connection, apiKey),
+      headers: requestHeaders(call.headers, connection),
       body: call.bodyFor(connection),
       cut: call.cut,
-    });
+    };
+    kindOf(connection).authenticate(request, apiKey);
+    return client.send(request);
+  };
   try {
     let key = connection.apiKey();
     let response = await send(key);

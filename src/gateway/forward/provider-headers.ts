@@ -1,6 +1,10 @@
 /** Headers on their way to the provider and back: without credentials, hop-by-hop headers and those of Purser. */
 import type { IncomingHttpHeaders } from 'node:http';
-import type { Connection } from '../../capabilities/integration/connections/index.ts';
+import {
+  accountHeaders,
+  type Connection,
+  keyHeaders,
+} from '../../capabilities/integration/connections/index.ts';
 
 const hopByHop = new Set([
   'connection',
@@ -16,20 +20,17 @@ const hopByHop = new Set([
 
 /** Set for each request, or meant for Purser or for a proxy before it. */
 const notForwarded = new Set([
+  ...keyHeaders,
+  ...accountHeaders,
   'host',
   'content-length',
   'content-encoding',
   'accept-encoding',
   'expect',
   'authorization',
-  'x-api-key',
-  'api-key',
   'cookie',
   'forwarded',
   'x-real-ip',
-  // They select an account of the client, which the key of the connection does not belong to.
-  'openai-organization',
-  'openai-project',
   // It belongs to the caller. At the provider all callers share an account, and could get the responses of others.
   'idempotency-key',
   'x-idempotency-key',
@@ -39,10 +40,10 @@ const notForwarded = new Set([
 const redirecting =
   /^(x-http-method$|x-(http-)?method-override$|x-original-|x-rewrite-|x-portkey-|x-litellm-|cf-aig-|helicone-)/;
 
+/** Returns the headers of a request, without its credentials. */
 export function requestHeaders(
   given: IncomingHttpHeaders,
   connection: Connection,
-  apiKey: string,
 ): Record<string, string | string[]> {
   const headers: Record<string, string | string[]> = {};
   const named = given.connection === undefined ? undefined : connectionHeaderNames(given.connection);
@@ -59,7 +60,6 @@ export function requestHeaders(
   // The usage is read from the response, and compressing a stream would delay its events.
   headers['accept-encoding'] = 'identity';
   Object.assign(headers, connection.headers);
-  setCredentials(headers, connection, apiKey);
   return headers;
 }
 
@@ -76,23 +76,6 @@ function isForwarded(name: string): boolean {
 /** The header `Connection` names further headers that end at this hop. */
 function connectionHeaderNames(value: string): ReadonlySet<string> {
   return new Set(value.split(',').map((name) => name.trim().toLowerCase()));
-}
-
-function setCredentials(
-  headers: Record<string, string | string[]>,
-  { kind }: Connection,
-  apiKey: string,
-): void {
-  switch (kind) {
-    case 'anthropic':
-      headers['x-api-key'] = apiKey;
-      break;
-    case 'azure_openai':
-      headers['api-key'] = apiKey;
-      break;
-    default:
-      headers.authorization = `Bearer ${apiKey}`;
-  }
 }
 
 /** Headers of a response that are not passed on: its body is sent with a framing of its own. */

@@ -1,10 +1,8 @@
 /** The URL of a provider: defaults and validation. The address that its host resolves to is checked when connecting. */
 import { invalidField } from '../../../contract/api-error.ts';
 import { mayConnect } from '../../../platform/outbound/addresses.ts';
-import type { ConnectionKind, KeyVariable } from './connection.ts';
-
-/** URLs of connections that name none, by kind. */
-export type DefaultUrls = Readonly<Partial<Record<ConnectionKind, string>>>;
+import type { KeyVariable } from './connection.ts';
+import { type ConnectionKind, type DefaultUrls, kindOf } from './kinds/index.ts';
 
 export interface BaseUrlRules {
   readonly allowPrivateNetworks: boolean;
@@ -25,16 +23,17 @@ export function checkBaseUrl(
     throw invalidField('base_url', 'invalid_format', 'Must be an absolute URL.');
   }
   const url = new URL(given);
+  const { urlParameters } = kindOf({ kind });
   if (url.protocol !== 'https:' && !(allowPrivateNetworks && url.protocol === 'http:')) {
     throw invalidField('base_url', 'invalid_value', 'Must start with https://.');
   }
-  if (url.username !== '' || url.password !== '' || !hasAllowedQuery(url, kind) || url.hash !== '') {
+  if (url.username !== '' || url.password !== '' || !hasAllowedQuery(url, urlParameters) || url.hash !== '') {
     throw invalidField(
       'base_url',
       'invalid_value',
-      kind === 'azure_openai'
-        ? 'The URL must not contain credentials, a fragment or a query other than `api-version`.'
-        : 'The URL must not contain credentials, a query or a fragment.',
+      urlParameters.length === 0
+        ? 'The URL must not contain credentials, a query or a fragment.'
+        : `The URL must not contain credentials, a fragment or a query other than \`${urlParameters.join('`, `')}\`.`,
     );
   }
   if (!mayConnect(url, allowPrivateNetworks)) {
@@ -43,9 +42,8 @@ export function checkBaseUrl(
   return normalized(url);
 }
 
-/** The URLs of deployments in Azure need their `api-version` with every request. */
-function hasAllowedQuery({ search, searchParams }: URL, kind: ConnectionKind): boolean {
-  return search === '' || (kind === 'azure_openai' && [...searchParams.keys()].join() === 'api-version');
+function hasAllowedQuery({ search, searchParams }: URL, names: readonly string[]): boolean {
+  return search === '' || (names.length > 0 && [...searchParams.keys()].join() === names.join());
 }
 
 /** The key of an environment variable belongs to the operator: it is only sent where the operator allows it. */

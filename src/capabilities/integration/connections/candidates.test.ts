@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
+import { callFormats } from '../../../kernel/providers/formats.ts';
 import { type LoadedConnection, orderCandidates, parseModels } from './candidates.ts';
-import type { ConnectionKind } from './connection.ts';
+import type { ConnectionKind } from './kinds/index.ts';
 
 interface Draft {
   readonly kind?: ConnectionKind;
@@ -31,7 +32,7 @@ function connection(
 const names = (
   all: LoadedConnection[],
   model = 'gpt-5',
-  { wanted = { dialect: 'openai' }, open = [], random = () => 0.5 } = {} as {
+  { wanted = { format: callFormats.chat }, open = [], random = () => 0.5 } = {} as {
     wanted?: Parameters<typeof orderCandidates>[1];
     open?: string[];
     random?: () => number;
@@ -71,7 +72,7 @@ test('draws among equal priorities in proportion to their weight', () => {
   expect(heavyShare).toBeLessThan(0.78);
 });
 
-test('serves each dialect by the connections of its kind', () => {
+test('serves each format by the connections of the kinds that speak it', () => {
   const all = [
     connection('openai'),
     connection('azure', { kind: 'azure_openai', priority: 1 }),
@@ -81,7 +82,7 @@ test('serves each dialect by the connections of its kind', () => {
   ];
   expect(names(all, 'gpt-5')).toBe('openai,azure');
   expect(names(all, 'llama-4')).toBe('named,openai,azure');
-  expect(names(all, 'claude-x', { wanted: { dialect: 'anthropic' } })).toBe('anthropic');
+  expect(names(all, 'claude-x', { wanted: { format: callFormats.messages } })).toBe('anthropic');
   expect(names(all, 'gpt-5', { wanted: { kind: 'azure_openai' } })).toBe('azure');
   expect(names(all, 'gpt-5', { wanted: { connection: 'local' } })).toBe('local');
   expect(names(all, 'gpt-5', { wanted: { connection: 'named' } })).toBe('');
@@ -101,7 +102,7 @@ test('without a model every connection is a candidate, whatever models it lists'
     connection('every'),
     connection('other', { kind: 'anthropic' }),
   ];
-  const candidates = orderCandidates(all, { dialect: 'openai' }, undefined, {
+  const candidates = orderCandidates(all, { format: callFormats.chat }, undefined, {
     mayTry: () => true,
     random: () => 0,
   });

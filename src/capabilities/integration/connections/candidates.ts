@@ -1,7 +1,8 @@
 /** The order in which the connections of an org are tried for a model. Pure functions. */
 import { withoutDateSuffix, withoutProviderPrefixes } from '../../../kernel/model-names.ts';
 import { matchesPattern, type Pattern, patternOf } from '../../../kernel/policy.ts';
-import type { Connection, ConnectionKind, WantedConnection } from './connection.ts';
+import type { Connection, WantedConnection } from './connection.ts';
+import { kindOf } from './kinds/index.ts';
 
 /** A connection with its models, parsed once. */
 export interface LoadedConnection extends Connection {
@@ -23,11 +24,6 @@ export function parseModels(
 /** Lower is better: the model itself, another name of it, a pattern, every model. */
 const ranks = { exact: 0, alias: 1, pattern: 2, every: 3 } as const;
 type Rank = (typeof ranks)[keyof typeof ranks];
-
-const kindsOf = {
-  openai: ['openai', 'azure_openai', 'openai_compatible'],
-  anthropic: ['anthropic'],
-} as const satisfies Record<string, readonly ConnectionKind[]>;
 
 export interface CandidateChoice {
   /** Returns whether the breaker lets a call try the connection in its place. */
@@ -64,13 +60,14 @@ export function orderCandidates(
   return ordered.length < 2 ? ordered : closedFirst(ordered, choice);
 }
 
-function serves({ name, kind }: Connection, wanted: WantedConnection): boolean {
+/** A connection that is called by its name serves every format: its URL may be that of another API of its provider. */
+function serves(connection: Connection, wanted: WantedConnection): boolean {
   if ('kind' in wanted) {
-    return kind === wanted.kind;
+    return connection.kind === wanted.kind;
   }
   return 'connection' in wanted
-    ? name === wanted.connection
-    : (kindsOf[wanted.dialect] as readonly ConnectionKind[]).includes(kind);
+    ? connection.name === wanted.connection
+    : kindOf(connection).paths.has(wanted.format);
 }
 
 /** `isNamed` returns whether the connection has another name of the model. */
@@ -80,10 +77,10 @@ function rankOf(
   model: string | undefined,
   isNamed: (connection: LoadedConnection) => boolean,
 ): Rank | undefined {
-  const { kind, modelNames, modelPatterns } = connection;
+  const { modelNames, modelPatterns } = connection;
   if (modelNames.size === 0 && modelPatterns.length === 0) {
-    // A compatible provider without a list would take calls that are meant for another one.
-    return kind === 'openai_compatible' && !('connection' in wanted) ? undefined : ranks.every;
+    // Without a list it would take calls that are meant for another provider.
+    return kindOf(connection).isAnyProvider && !('connection' in wanted) ? undefined : ranks.every;
   }
   if (model === undefined) {
     return ranks.every;

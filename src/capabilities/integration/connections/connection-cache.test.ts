@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createWorld, type TestOrg, type World } from '../../../../test/harness.ts';
 import { eventually } from '../../../../test/support/eventually.ts';
+import { callFormats } from '../../../kernel/providers/formats.ts';
 import { generateKey } from '../../../platform/http/routes/key-format.ts';
 import { createBreakers } from './breakers.ts';
 import { type Connection, ConnectionKeyUnavailable, type Connections } from './connection.ts';
@@ -50,7 +51,7 @@ test('returns cached connections without a promise, and changed ones after a cha
   // On PostgreSQL a new cache is bypassed until its notifications are known to arrive.
   await eventually(async () => {
     await named(connections, 'cached');
-    expect(connections.candidates(org.id, { dialect: 'openai' }, 'gpt-5')).toMatchObject([
+    expect(connections.candidates(org.id, { format: callFormats.chat }, 'gpt-5')).toMatchObject([
       { name: 'cached' },
     ]);
   });
@@ -60,7 +61,7 @@ test('returns cached connections without a promise, and changed ones after a cha
   );
   await call('DELETE', `/connections/${id}`);
   await eventually(async () =>
-    expect(await connections.candidates(org.id, { dialect: 'openai' }, 'gpt-5')).toEqual([]),
+    expect(await connections.candidates(org.id, { format: callFormats.chat }, 'gpt-5')).toEqual([]),
   );
 });
 
@@ -119,7 +120,7 @@ test('a failing connection is tried last until its trial succeeds', async () => 
     });
   }
   const order = async () =>
-    (await connections.candidates(org.id, { dialect: 'anthropic' }, 'claude-x'))
+    (await connections.candidates(org.id, { format: callFormats.messages }, 'claude-x'))
       .map(({ name }) => name)
       .filter((name) => ['prime', 'spare'].includes(name));
   await eventually(async () => expect(await order()).toEqual(['prime', 'spare']));

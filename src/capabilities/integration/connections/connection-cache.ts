@@ -3,12 +3,13 @@ import { NotifiedCache } from '../../../platform/cache/notified-cache.ts';
 import type { Database } from '../../../platform/db/database.ts';
 import { isWellFormedKey } from '../../../platform/http/routes/key-format.ts';
 import type { Secrets } from '../../../platform/secrets/secrets.ts';
-import { type DefaultUrls, maySendVariable } from './base-url.ts';
+import { maySendVariable } from './base-url.ts';
 import type { Breakers } from './breakers.ts';
 import { type LoadedConnection, orderCandidates, parseModels } from './candidates.ts';
 import { onConnectionsChange } from './change-notifications.ts';
 import { ConnectionKeyUnavailable, type Connections, type KeyVariable } from './connection.ts';
 import { keyContext } from './encrypted-columns.ts';
+import type { DefaultUrls } from './kinds/index.ts';
 import { type ConnectionRow, connectionsOf } from './queries.ts';
 
 export interface ConnectionCacheDependencies {

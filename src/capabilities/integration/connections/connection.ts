@@ -1,10 +1,6 @@
 /** A connection to a model provider, as the gateway uses it, and the interface to find one. */
-
-export const connectionKinds = ['openai', 'anthropic', 'openai_compatible', 'azure_openai'] as const;
-export type ConnectionKind = (typeof connectionKinds)[number];
-
-/** API formats of the gateway: each is served under a path of its own. */
-export type Dialect = 'openai' | 'anthropic';
+import type { CallFormat } from '../../../kernel/providers/call-format.ts';
+import type { ConnectionKind } from './kinds/index.ts';
 
 export interface ConnectionTimeouts {
   readonly connectMs: number;
@@ -19,8 +15,8 @@ export interface Connection {
   readonly name: string;
   readonly kind: ConnectionKind;
   /**
-   * URL that the paths of the provider are appended to, without a trailing slash, as the provider's SDK takes it: with the version
-   * for the dialect of OpenAI (`https://api.openai.com/v1` + `/chat/completions`), without it for that of Anthropic
+   * URL that the paths of its kind are appended to, without a trailing slash, as the provider's SDK takes it: with the version
+   * for the API of OpenAI (`https://api.openai.com/v1` + `/chat/completions`), without it for that of Anthropic
    * (`https://api.anthropic.com` + `/v1/messages`). Azure: `https://{resource}.openai.azure.com/openai/v1`.
    */
   readonly baseUrl: string;
@@ -52,8 +48,8 @@ export class ConnectionKeyUnavailable extends Error {
 }
 
 export type WantedConnection =
-  /** All connections that serve the dialect. Compatible ones take part only if they name their models. */
-  | { readonly dialect: Dialect }
+  /** All connections that speak the format. Those of any provider take part only if they name their models. */
+  | { readonly format: CallFormat }
   /** All connections of this kind. */
   | { readonly kind: ConnectionKind }
   /** The connection of this name. */

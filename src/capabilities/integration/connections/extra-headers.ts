@@ -1,12 +1,13 @@
 /** Headers that a connection adds to each request. */
 import { invalidField } from '../../../contract/api-error.ts';
+import { keyHeaders } from './kinds/index.ts';
 
 export const headersMax = 20;
 
 /** Headers that the gateway sets itself, that belong to one hop, or that carry credentials. */
 const reserved = new Set([
+  ...keyHeaders,
   'accept-encoding',
-  'api-key',
   'authorization',
   'connection',
   'cookie',
@@ -20,7 +21,6 @@ const reserved = new Set([
   'transfer-encoding',
   'upgrade',
   'via',
-  'x-api-key',
   'x-goog-api-key',
 ]);
 const reservedPrefixes = ['content-', 'proxy-', 'x-svc-', 'x-forwarded-', 'sec-'];

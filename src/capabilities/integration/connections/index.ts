@@ -4,10 +4,8 @@ export {
   type AttemptFailure,
   type Connection,
   ConnectionKeyUnavailable,
-  type ConnectionKind,
   type Connections,
   type ConnectionTimeouts,
-  type Dialect,
   type WantedConnection,
 } from './connection.ts';
 export { createConnections } from './connection-cache.ts';
@@ -20,6 +18,16 @@ export {
   gatewayDefaults,
   readGatewaySettings,
 } from './gateway-settings.ts';
+export {
+  accountHeaders,
+  type ConnectionKind,
+  connectionKinds,
+  defaultUrlsOf,
+  keyHeaders,
+  kindNames,
+  kindOf,
+} from './kinds/index.ts';
+export type { ProviderKind } from './kinds/provider-kind.ts';
 export { registerConnectionMetrics } from './metrics.ts';
 export { connectionsOf } from './queries.ts';
 export { connectionRoutes } from './routes.ts';

@@ -1,7 +1,7 @@
 import { assignments } from '../../../platform/db/assignments.ts';
 import type { Queryable } from '../../../platform/db/database.ts';
 import { type PageOf, selectPage } from '../../../platform/http/routes/list.ts';
-import type { ConnectionKind } from './connection.ts';
+import type { ConnectionKind } from './kinds/index.ts';
 import { type ConnectionFilters, connectionSorts, type TimeoutsView } from './schema.ts';
 
 export interface ConnectionRow {

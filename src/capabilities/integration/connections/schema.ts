@@ -3,8 +3,9 @@ import { formatMessage } from '../../../contract/format-message.ts';
 import { breakerPhases } from '../../../kernel/circuit-breaker.ts';
 import { listParameters } from '../../../platform/http/routes/list.ts';
 import { choice, closed, id, nullable, partial, timestamp } from '../../../platform/http/routes/schemas.ts';
-import { connectionKinds, failureReasons } from './connection.ts';
+import { failureReasons } from './connection.ts';
 import { headersMax } from './extra-headers.ts';
+import { kindNames } from './kinds/index.ts';
 
 export const modelsMax = 100;
 
@@ -18,7 +19,7 @@ const name = Type.String({
   examples: ['openai'],
 });
 const kind = choice(
-  connectionKinds,
+  kindNames,
   'The API of the provider. `openai_compatible`: any provider with the API of OpenAI. `azure_openai`: the v1 API of Azure OpenAI, or one deployment.',
 );
 const baseUrl = Type.String({

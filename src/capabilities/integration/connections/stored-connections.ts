@@ -7,9 +7,10 @@ import type { Secrets } from '../../../platform/secrets/secrets.ts';
 import { lockOrg } from '../../access/orgs/index.ts';
 import { type BaseUrlRules, checkBaseUrl, maySendVariable } from './base-url.ts';
 import { notifyConnectionsChange } from './change-notifications.ts';
-import type { ConnectionKind, KeyVariable } from './connection.ts';
+import type { KeyVariable } from './connection.ts';
 import { keyContext } from './encrypted-columns.ts';
 import { checkHeaders } from './extra-headers.ts';
+import type { ConnectionKind } from './kinds/index.ts';
 import {
   type ConnectionRow,
   connectionsOf,

@@ -38,6 +38,7 @@ const path = '/otlp';
 const access: RawAccess = {
   access: { kind: 'org', scope: 'runs:write', role: 'member' },
   operation: { id: 'telemetry.record', path },
+  keyHeaders: ['x-api-key', 'api-key'],
   invalidKey: 'The key is not valid.',
 };
 const signals: readonly Signal[] = ['traces', 'logs', 'metrics'];

@@ -4,19 +4,16 @@ import { actionScreen, formScreens } from '../../form-screens.ts';
 import type { Field, Values } from '../../forms.ts';
 import { html, type Part } from '../../html.ts';
 import { pathOf } from '../../operations.ts';
-import type { Screen, ScreenVisit } from '../../screen.ts';
+import type { Screen, ScreenVisit, ShownKind } from '../../screen.ts';
 import { gatewayPath } from './gateway-tabs.ts';
 
 export const connectionPath = `${gatewayPath}/connections/{connection_id}`;
 
 export type ConnectionView = Responses['connections.read'];
 
-export const kindLabels: Readonly<Record<ConnectionView['kind'], string>> = {
-  openai: 'OpenAI',
-  anthropic: 'Anthropic',
-  openai_compatible: 'OpenAI-compatible',
-  azure_openai: 'Azure OpenAI',
-};
+export function kindLabel({ connectionKinds }: ScreenVisit, { kind }: ConnectionView): string {
+  return connectionKinds.find(({ name }) => name === kind)?.label ?? kind;
+}
 
 const nameField: Field = {
   name: 'name',
@@ -31,7 +28,6 @@ const baseUrlField: Field = {
   label: 'Base URL',
   kind: 'url',
   placeholder: 'https://api.openai.com/v1',
-  help: 'Leave blank for OpenAI and Anthropic.',
 };
 const keyField: Field = {
   name: 'api_key',
@@ -88,6 +84,11 @@ const routingFields: readonly Field[] = [
     ],
   },
 ];
+
+function withDefaultUrl(kinds: readonly ShownKind[]): string {
+  const labels = kinds.flatMap(({ label, hasDefaultUrl }) => (hasDefaultUrl ? [label] : []));
+  return new Intl.ListFormat('en-GB').format(labels);
+}
 
 /** Headers are lines in the form, and an object in the API. */
 function bodyFrom(body: Record<string, unknown>): object {
@@ -146,18 +147,18 @@ export const connectionFormScreens: readonly Screen[] = [
     intro: 'The gateway sends calls to this provider, with its key.',
     submit: 'Create connection',
     back: gatewayPath,
-    fields: () => [
+    fields: ({ connectionKinds }) => [
       nameField,
       {
         name: 'kind',
         label: 'Provider',
         kind: 'select',
         required: true,
-        options: Object.entries(kindLabels).map(([value, label]) => ({ value, label })),
+        options: connectionKinds.map(({ name, label }) => ({ value: name, label })),
       },
       keyField,
       keyVariableField,
-      baseUrlField,
+      { ...baseUrlField, help: `Leave blank for ${withDefaultUrl(connectionKinds)}.` },
       ...routingFields,
     ],
     call: 'POST {org}/connections',

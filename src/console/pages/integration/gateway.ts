@@ -24,7 +24,7 @@ import {
   connectionFormScreens,
   connectionPath,
   keySource,
-  kindLabels,
+  kindLabel,
 } from './connection-forms.ts';
 import { gatewayPath, gatewayTabs, newKeyPath } from './gateway-tabs.ts';
 
@@ -200,7 +200,7 @@ async function overview(visit: ScreenVisit) {
         cell: (one) =>
           html`<a href="${path`/console/gateway/connections/${one.id}`}">${one.name}</a><span class="sub">${one.base_url}</span>`,
       },
-      { title: 'Provider', cell: (one) => kindLabels[one.kind] },
+      { title: 'Provider', cell: (one) => kindLabel(visit, one) },
       { title: 'Key', cell: keySource },
       { title: 'Models', cell: modelList },
       { title: 'Priority', isNumber: true, cell: (one) => count(one.priority) },
@@ -259,7 +259,7 @@ ${confirmButton(visit, { path: `${here}/delete`, label: 'Delete connection', thi
 ${card(
   'Details',
   definitionList([
-    ['Provider', kindLabels[connection.kind]],
+    ['Provider', kindLabel(visit, connection)],
     ['Key', keySource(connection)],
     ['Key set', time(connection.api_key_set_at, org.timezone)],
     ['Previous key usable until', time(connection.previous_key_until, org.timezone)],

@@ -22,6 +22,8 @@ export interface RawAccess {
   readonly access: Extract<Access, { kind: 'org' }>;
   /** How the requests of support sessions are recorded. */
   readonly operation: NonNullable<ImpersonatedRequest['route']>;
+  /** Headers that may have the key, besides `Authorization`. */
+  readonly keyHeaders: readonly string[];
   /** The error message for an unknown key. */
   readonly invalidKey: string;
 }
@@ -29,14 +31,14 @@ export interface RawAccess {
 export async function identifyRawCaller(
   deps: IdentifyRawDependencies,
   request: RawRequest,
-  { access, operation, invalidKey }: RawAccess,
+  { access, operation, keyHeaders, invalidKey }: RawAccess,
 ): Promise<Caller> {
   const { headers, address, now, method, url, traceId } = request;
-  const token = tokenOf(headers);
+  const token = tokenOf(headers, keyHeaders);
   if (token === undefined) {
     throw apiError(
       'unauthorized',
-      'A Purser key is required, as `Authorization: Bearer`, `x-api-key` or `api-key`.',
+      `A Purser key is required, as ${list.format(['Authorization: Bearer', ...keyHeaders].map((name) => `\`${name}\``))}.`,
     );
   }
   const credential =
@@ -70,20 +72,24 @@ export async function identifyRawCaller(
   return caller;
 }
 
+const list = new Intl.ListFormat('en-GB', { type: 'disjunction' });
 const bearerForm = /^Bearer(?: |%20)+(\S+) *$/i;
 
 /**
  * Returns the key. Some clients send several of these headers, one of them with a token of their own: a well-formed key of
  * Purser takes precedence. Some exporters of telemetry send the space after `Bearer` as it stands in their environment variable, encoded.
  */
-function tokenOf(headers: IncomingHttpHeaders): string | undefined {
-  const { authorization, 'x-api-key': anthropicKey, 'api-key': azureKey } = headers;
-  const bearer = authorization === undefined ? undefined : bearerForm.exec(authorization)?.[1];
-  if (bearer !== undefined && anthropicKey === undefined && azureKey === undefined) {
-    return bearer;
+function tokenOf(headers: IncomingHttpHeaders, keyHeaders: readonly string[]): string | undefined {
+  const { authorization } = headers;
+  let first = authorization === undefined ? undefined : bearerForm.exec(authorization)?.[1];
+  for (const name of keyHeaders) {
+    const value = headers[name];
+    if (typeof value === 'string' && value !== '') {
+      if (first !== undefined && isWellFormedKey(first)) {
+        return first;
+      }
+      first = first === undefined || isWellFormedKey(value) ? value : first;
+    }
   }
-  const given = [bearer, anthropicKey, azureKey].filter(
-    (value): value is string => typeof value === 'string' && value !== '',
-  );
-  return given.find(isWellFormedKey) ?? given[0];
+  return first;
 }

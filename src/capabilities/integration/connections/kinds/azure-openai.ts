@@ -1,0 +1,30 @@
+/** The v1 API of Azure OpenAI, or one deployment. The name of a model may be that of a deployment, and says nothing about it then. */
+import { fieldsOf } from '../../../../kernel/providers/fields.ts';
+import { isLostByProxy, isRejection } from './charged-failures.ts';
+import { openAiPaths } from './openai-kind.ts';
+import type { ProviderKind } from './provider-kind.ts';
+
+/** The prompt was evaluated, and maybe answered, before the filter rejected it. Azure charges for both. */
+const filtered = /content.?filter|ResponsibleAI|content.?management/i;
+
+export const azureOpenAi: ProviderKind = {
+  label: 'Azure OpenAI',
+  commandName: 'azure',
+  defaultUrl: undefined,
+  // Deployments need it with every request.
+  urlParameters: ['api-version'],
+  paths: openAiPaths,
+  authenticate({ headers }, apiKey) {
+    headers['api-key'] = apiKey;
+  },
+  keyHeaders: ['api-key'],
+  accountHeaders: [],
+  isAnyProvider: false,
+  namesModels: false,
+  enforcesContext: false,
+  mayChargeFailure: (response, answer) =>
+    isRejection(response)
+      ? response.status >= 400 && filtered.test(JSON.stringify(fieldsOf(answer).error ?? ''))
+      : isLostByProxy(response, answer),
+  test: { model: 'gpt-4o-mini', path: undefined },
+};

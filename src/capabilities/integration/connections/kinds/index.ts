@@ -1,0 +1,42 @@
+/** The registry of kinds of connections, in the order in which they are shown. */
+import { anthropic } from './anthropic.ts';
+import { azureOpenAi } from './azure-openai.ts';
+import { openai } from './openai.ts';
+import { openAiCompatible } from './openai-compatible.ts';
+import type { ProviderKind, ProviderUrls } from './provider-kind.ts';
+
+export const connectionKinds = {
+  openai,
+  anthropic,
+  openai_compatible: openAiCompatible,
+  azure_openai: azureOpenAi,
+} as const satisfies Record<string, ProviderKind>;
+export type ConnectionKind = keyof typeof connectionKinds;
+
+export const kindNames = Object.keys(connectionKinds) as readonly ConnectionKind[];
+
+export function kindOf({ kind }: { readonly kind: ConnectionKind }): ProviderKind {
+  return connectionKinds[kind];
+}
+
+const allKinds: readonly ProviderKind[] = Object.values(connectionKinds);
+
+/** Headers in which clients of providers send their key. */
+export const keyHeaders: ReadonlySet<string> = new Set(allKinds.flatMap((kind) => kind.keyHeaders));
+
+/** Headers that select an account of a provider. */
+export const accountHeaders: ReadonlySet<string> = new Set(allKinds.flatMap((kind) => kind.accountHeaders));
+
+/** URLs of connections that name none. */
+export type DefaultUrls = Readonly<Partial<Record<ConnectionKind, string>>>;
+
+export function defaultUrlsOf(deployment: ProviderUrls): DefaultUrls {
+  const urls: Partial<Record<ConnectionKind, string>> = {};
+  for (const name of kindNames) {
+    const { defaultUrl } = kindOf({ kind: name });
+    if (defaultUrl !== undefined) {
+      urls[name] = defaultUrl(deployment);
+    }
+  }
+  return urls;
+}

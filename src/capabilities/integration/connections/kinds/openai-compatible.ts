@@ -1,0 +1,20 @@
+/** Any provider with the API of OpenAI. */
+import { mayBeLost } from './charged-failures.ts';
+import { bearerToken, openAiPaths } from './openai-kind.ts';
+import type { ProviderKind } from './provider-kind.ts';
+
+export const openAiCompatible: ProviderKind = {
+  label: 'OpenAI-compatible',
+  commandName: 'compatible',
+  defaultUrl: undefined,
+  urlParameters: [],
+  paths: openAiPaths,
+  authenticate: bearerToken,
+  keyHeaders: ['authorization'],
+  accountHeaders: [],
+  isAnyProvider: true,
+  namesModels: false,
+  enforcesContext: false,
+  mayChargeFailure: mayBeLost,
+  test: { model: undefined, path: undefined },
+};

@@ -1,0 +1,19 @@
+import { isLostByProxy } from './charged-failures.ts';
+import { bearerToken, openAiPaths } from './openai-kind.ts';
+import type { ProviderKind } from './provider-kind.ts';
+
+export const openai: ProviderKind = {
+  label: 'OpenAI',
+  commandName: 'openai',
+  defaultUrl: ({ gatewayOpenaiUrl }) => gatewayOpenaiUrl,
+  urlParameters: [],
+  paths: openAiPaths,
+  authenticate: bearerToken,
+  keyHeaders: ['authorization'],
+  accountHeaders: ['openai-organization', 'openai-project'],
+  isAnyProvider: false,
+  namesModels: true,
+  enforcesContext: true,
+  mayChargeFailure: isLostByProxy,
+  test: { model: 'gpt-4o-mini', path: undefined },
+};

@@ -1,0 +1,62 @@
+/**
+ * A kind of connection: what differs between providers behind the same wire formats. Each has a file, and a line in `index.ts`. Kinds have
+ * all members, in this order: objects of one hidden class are read faster.
+ */
+import type { CallFormat } from '../../../../kernel/providers/call-format.ts';
+
+export interface ProviderKind {
+  /** As people read it. */
+  readonly label: string;
+  /** As `purser connect` names it. */
+  readonly commandName: string;
+  /** Returns the URL of connections that name none. Undefined if each has to name one. */
+  readonly defaultUrl: ((deployment: ProviderUrls) => string) | undefined;
+  /** The parameters that a base URL has, if it has any. */
+  readonly urlParameters: readonly string[];
+  /** The formats that it speaks, with the path of each below the base URL. */
+  readonly paths: ReadonlyMap<CallFormat, string>;
+  /** Adds the credentials, once the request is complete otherwise. */
+  authenticate(request: UnsignedRequest, apiKey: string): void;
+  /** Headers with a key of its clients. They are never forwarded, and no connection may set them. */
+  readonly keyHeaders: readonly string[];
+  /** Headers that select an account of its clients, which the key of a connection does not belong to. They are never forwarded. */
+  readonly accountHeaders: readonly string[];
+  /** True if any provider may be behind the URL, so that nothing is known of it but its formats. */
+  readonly isAnyProvider: boolean;
+  /** True if the name of a model is that in the catalog of the provider: it has the tokenizer and shows the output of that model. */
+  readonly namesModels: boolean;
+  /** True if the provider accepts no input beyond the context of the model in the catalog. */
+  readonly enforcesContext: boolean;
+  /** Returns true if the provider may have generated an answer, and charge for it, although it answered with an error. */
+  mayChargeFailure(response: FailedResponse, answer: unknown): boolean;
+  readonly test: TestCall;
+}
+
+/** URLs that the deployment sets. */
+export interface ProviderUrls {
+  readonly gatewayOpenaiUrl: string;
+  readonly gatewayAnthropicUrl: string;
+}
+
+/** A request without its credentials. A signature covers all of it. */
+export interface UnsignedRequest {
+  readonly connection: { readonly baseUrl: string };
+  readonly method: string;
+  /** Below the base URL. */
+  readonly path: string;
+  readonly headers: Record<string, string | string[]>;
+  readonly body: Buffer | undefined;
+}
+
+export interface FailedResponse {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+}
+
+/** The call of `purser gateway-test`. */
+export interface TestCall {
+  /** Used if the connection names no model; undefined if there is none that every provider has. */
+  readonly model: string | undefined;
+  /** Our path of a call; undefined: that of the name of the connection, so that no other one can answer for it. */
+  readonly path: string | undefined;
+}
