@@ -63,7 +63,7 @@ function holdStreams(): () => void {
   return proceed;
 }
 
-test('calls above SVC_GATEWAY_STREAMS_MAX are 503 in the format of the dialect, until one ends', async () => {
+test('calls above SVC_GATEWAY_STREAMS_MAX are 503 in the format of the provider, until one ends', async () => {
   const proceed = holdStreams();
   const streams = await Promise.all([1, 2, 3].map(() => send('chat', { stream: true })));
   const denied = await send('chat');
@@ -130,7 +130,7 @@ test('a model whose name cannot be stored is rejected', async () => {
   expect(gateway.provider.requests).toEqual([]);
 });
 
-test('a safety detector that fires on the prompt denies the call in the format of the dialect', async () => {
+test('a safety detector that fires on the prompt denies the call in the format of the provider', async () => {
   const detector = { name: 'secret project', kind: 'words', words: ['bluebird'], action: 'block' };
   const { json } = await ofOrg('POST', '/safety-detectors', detector);
   const prompt = { messages: [{ role: 'user', content: 'What is Bluebird about?' }] };

@@ -4,12 +4,12 @@ import type { RawRequest } from '../platform/http/routes/raw-endpoint.ts';
 import type { AdmittedCall } from './admit-call.ts';
 import type { CallAttribution } from './attribution-headers.ts';
 import type { CallMemory } from './body/call-memory.ts';
-import type { Operation } from './operations.ts';
+import type { MeteredOperation } from './paths/operation.ts';
 import type { CallPlan } from './plan-call.ts';
 
 export interface AdmittedRequest {
   readonly request: RawRequest;
-  readonly operation: Extract<Operation, { kind: 'metered' }>;
+  readonly operation: MeteredOperation;
   readonly caller: Caller;
   readonly plan: CallPlan;
   readonly admitted: AdmittedCall;

@@ -143,7 +143,7 @@ test('the previous key of a connection is used while the provider rejects the ne
   ]);
 });
 
-test('a stream that breaks off ends with the error event of its dialect, and is posted as an upper bound', async () => {
+test('a stream that breaks off ends with the error event of its format, and is posted as an upper bound', async () => {
   gateway.provider.outputOf = () => 50;
   gateway.provider.fault = () => ({ cutAfter: 20 });
   const readChat = async () => {
@@ -242,7 +242,7 @@ test('a client that leaves before the response costs what the provider billed', 
   );
 });
 
-test('a denied call is 402 in the format of the dialect, is not retried, and says when the limit resets', async () => {
+test('a denied call is 402 in the format of the provider, is not retried, and says when the limit resets', async () => {
   await gateway.cap('0.001');
   const retrying = { maxRetries: 2 };
   const client = new OpenAI({ baseURL: `${gateway.url}/openai/v1`, apiKey: gateway.key, ...retrying });

@@ -13,12 +13,12 @@ import { Cancellation } from './forward/cancellation.ts';
 import { responseHeaders } from './forward/provider-headers.ts';
 import { readAll } from './forward/read-all.ts';
 import type { GatewayContext } from './gateway-context.ts';
-import type { Operation } from './operations.ts';
 import { parseObject } from './parse-call.ts';
+import { type FreeOperation, providerPath } from './paths/operation.ts';
 
 export interface FreeCall {
   readonly request: RawRequest;
-  readonly operation: Extract<Operation, { kind: 'free' | 'stored-response' }>;
+  readonly operation: FreeOperation;
   readonly caller: Caller;
   readonly bodyBytesMax: number;
 }
@@ -91,7 +91,7 @@ async function findStored(
   context: GatewayContext,
   candidates: readonly Connection[],
   request: RawRequest,
-  operation: FreeCall['operation'],
+  operation: FreeOperation,
   body: Buffer | undefined,
 ): Promise<AttemptsResult> {
   let kept: AttemptsResult = notAttempted;
@@ -133,13 +133,13 @@ function send(
   { client, connections, metrics }: GatewayContext,
   candidates: readonly Connection[],
   { method, headers }: RawRequest,
-  { providerPath, query }: FreeCall['operation'],
+  operation: FreeOperation,
   body: Buffer | undefined,
 ): Promise<AttemptsResult> {
   return attemptCall(
     { client, connections, countAttempt: metrics.attempt },
     candidates,
-    { method, path: `${providerPath}${query}`, headers, bodyFor: () => body },
+    { method, pathFor: (connection) => providerPath(connection, operation), headers, bodyFor: () => body },
     new Cancellation(),
   );
 }

@@ -33,8 +33,9 @@ import { type IdentifyDependencies, identifyCaller } from './identify-caller.ts'
 import { type CountsStore, createLearnedCounts } from './learned/learned-counts.ts';
 import { forwardCall } from './metered-call.ts';
 import { listModels } from './models-list.ts';
-import { formatOf, type Operation, operationOf, prefixes } from './operations.ts';
 import { dropContent, readCall, requireUtf8 } from './parse-call.ts';
+import { formatOf, operationOf, servedPaths } from './paths/index.ts';
+import type { MeteredOperation, Operation } from './paths/operation.ts';
 import { createAbandonedHolds } from './settle/abandoned-holds.ts';
 import { createSettlements } from './settle/settlements.ts';
 import { createStoredResponses } from './stored-responses.ts';
@@ -79,7 +80,7 @@ export interface Gateway {
   postPending(orgId: string): Promise<unknown> | undefined;
   /** The calls of all orgs that this process forwards. */
   callsInProgress(): readonly CallStatus[];
-  /** Ends the calls in progress, in the format of their dialect, and settles them, because the process stops. */
+  /** Ends the calls in progress, in their format, and settles them, because the process stops. */
   cut(): Promise<void>;
   /**
    * Waits for responses that are read after their client has left, at most this long, then ends and settles what is still in
@@ -166,7 +167,7 @@ export function createGateway(deps: GatewayDependencies): Gateway {
 
   async function meteredCall(
     request: RawRequest,
-    operation: Extract<Operation, { kind: 'metered' }>,
+    operation: MeteredOperation,
     caller: Caller,
   ): Promise<Reply | StreamedReply> {
     const release = takePlace();
@@ -273,7 +274,7 @@ export function createGateway(deps: GatewayDependencies): Gateway {
   });
 
   return {
-    endpoints: Object.values(prefixes).map(endpoint),
+    endpoints: servedPaths.map(({ prefix }) => endpoint(prefix)),
     jobs: [settlements.job, abandoned.job, learned.job],
     register: (registry) =>
       metrics.register(registry, {

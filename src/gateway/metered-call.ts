@@ -25,6 +25,7 @@ import type { GatewayContext, OngoingCall } from './gateway-context.ts';
 import { coversOutput, outputCap } from './hold-coverage.ts';
 import { scoreBoundOf } from './output-score.ts';
 import { dropBytes, isLabel } from './parse-call.ts';
+import { providerPath } from './paths/operation.ts';
 import { inputBoundOf } from './plan-call.ts';
 import type { SettledCall, Settlement } from './settle/settlements.ts';
 import { parsed, receivedOf } from './stream/received-text.ts';
@@ -145,7 +146,7 @@ export class CallInProgress implements OngoingCall {
       plan.candidates,
       {
         method: request.method,
-        path: `${operation.providerPath}${operation.query}`,
+        pathFor: (connection) => providerPath(connection, operation),
         headers: request.headers,
         bodyFor: (connection) => bodyOf(plan, connection, outputCap(plan, admitted)),
         onAttempt: (connection) => {

@@ -52,7 +52,7 @@ function takeAway({ db, services: { ledger } }: World): () => void {
   };
 }
 
-test('closed: calls are 503 in the format of the dialect, and do not reach the provider', async () => {
+test('closed: calls are 503 in the format of the provider, and do not reach the provider', async () => {
   await begin('closed');
   expect([(await send('chat')).status, (await send('messages')).status]).toEqual([200, 200]);
   const restore = takeAway(gateway.world);

@@ -19,8 +19,8 @@ import type { TokenRatios } from './body/token-ratios.ts';
 import { type CallService, callServiceOf } from './call-service.ts';
 import { type CallTools, planTools, toolsOf, withoutTools } from './call-tools.ts';
 import { GatewayError } from './errors/gateway-error.ts';
-import type { Operation } from './operations.ts';
 import type { ParsedCall } from './parse-call.ts';
+import type { MeteredOperation } from './paths/operation.ts';
 import { planInput } from './plan-input.ts';
 import { explanationOf, type HeldUnseen } from './unseen-input.ts';
 
@@ -69,7 +69,7 @@ const aboveMaxCost =
 export interface PlanRequest {
   readonly orgId: string;
   readonly caller: Caller;
-  readonly operation: Operation;
+  readonly operation: MeteredOperation;
   readonly call: ParsedCall;
   readonly onLimit: OnLimit | undefined;
   readonly maxCostNanos: bigint | undefined;
@@ -177,7 +177,7 @@ export async function planCall(
 function candidatesFor(
   { connections }: PlanDependencies,
   orgId: string,
-  { wanted }: Operation,
+  { wanted }: MeteredOperation,
   model: string,
   resolved: string,
 ): readonly Connection[] | Promise<readonly Connection[]> {

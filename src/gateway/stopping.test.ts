@@ -37,7 +37,7 @@ function holdStreams(): () => void {
   return proceed;
 }
 
-test('streams end with the error event of their dialect, waiting calls with 503, and all are posted as upper bounds', async () => {
+test('streams end with the error event of their format, waiting calls with 503, and all are posted as upper bounds', async () => {
   await begin();
   const proceed = holdStreams();
   const streams = await Promise.all([

@@ -83,7 +83,7 @@ describe.runIf(engine === 'postgres')('while PostgreSQL is away', () => {
     },
   );
 
-  test('closed: calls are 503 in the format of the dialect, and pass again once the server is back', async () => {
+  test('closed: calls are 503 in the format of the provider, and pass again once the server is back', async () => {
     const org = await begin('closed');
     await cluster.stop();
     const denied = await send(org, 200, true);

@@ -20,7 +20,8 @@ import { receivedBody } from './response-body.ts';
 
 export interface ForwardedCall {
   readonly method: string;
-  readonly path: string;
+  /** Returns the path and query for a connection, below its base URL. */
+  pathFor(connection: Connection): string;
   readonly headers: IncomingHttpHeaders;
   /** Returns the body for a connection; the fields for a maximum differ between providers. */
   bodyFor(connection: Connection): Buffer | undefined;
@@ -134,7 +135,7 @@ async function attemptOnce(
     const request = {
       connection,
       method: call.method,
-      path: call.path,
+      path: call.pathFor(connection),
       headers: requestHeaders(call.headers, connection),
       body: call.bodyFor(connection),
       cut: call.cut,

@@ -1,0 +1,53 @@
+/** The registry of our paths. Every other path below their prefixes is 404: nothing passes unmetered. */
+import type { CallFormat } from '../../kernel/providers/call-format.ts';
+import { anthropic } from './anthropic.ts';
+import { compat } from './compat.ts';
+import { openai } from './openai.ts';
+import type { Operation, ServedPath } from './operation.ts';
+
+export const servedPaths: readonly ServedPath[] = [openai, anthropic, compat];
+
+/** Metered operations by URL: clients use few, and parsing one costs more than the rest of the routing. */
+const metered = new Map<string, Operation>();
+const meteredMax = 1_000;
+const cachedUrlMax = 200;
+
+/** Parameters of metered calls that are forwarded. A provider might read others instead of members of the body. */
+const meteredParameters: ReadonlySet<string> = new Set(['beta']);
+
+function withParameters(query: string, names: ReadonlySet<string>): string {
+  const kept = [...new URLSearchParams(query)].filter(([name]) => names.has(name));
+  return kept.length === 0 ? '' : `?${new URLSearchParams(kept)}`;
+}
+
+/** Returns undefined for a path or method that the gateway does not serve. HEAD is treated as GET. */
+export function operationOf(method: string, url: string): Operation | undefined {
+  const known = method === 'POST' ? metered.get(url) : undefined;
+  if (known !== undefined) {
+    return known;
+  }
+  const parsed = parseOperation(method, url);
+  const operation =
+    parsed?.kind === 'metered' && parsed.query !== ''
+      ? { ...parsed, query: withParameters(parsed.query, meteredParameters) }
+      : parsed;
+  if (operation?.kind === 'metered' && metered.size < meteredMax && url.length <= cachedUrlMax) {
+    metered.set(url, operation);
+  }
+  return operation;
+}
+
+function parseOperation(method: string, url: string): Operation | undefined {
+  const mark = url.indexOf('?');
+  const path = mark === -1 ? url : url.slice(0, mark);
+  const query = mark === -1 ? '' : url.slice(mark);
+  const verb = method === 'HEAD' ? 'GET' : method;
+  const [, first, ...segments] = path.split('/');
+  return servedPaths.find(({ prefix }) => prefix === `/${first}`)?.operationOf({ verb, segments, query });
+}
+
+/** Returns the format of errors: that of the call, or the usual one below the prefix. */
+export function formatOf(operation: Operation | undefined, url: string): CallFormat {
+  const path = servedPaths.find(({ prefix }) => url.startsWith(prefix)) ?? openai;
+  return operation?.kind === 'metered' ? operation.format : path.format;
+}
