@@ -64,17 +64,6 @@ test('the API version of the connection replaces that of the client, and only kn
   await expectRequest('/openai/deployments/gpt-test/chat/completions?beta=true&api-version=2024-10-21');
 });
 
-test('the v1 API of Azure serves chat, responses and embeddings', async () => {
-  azure('/openai/v1');
-  await openai.responses.create({ model: 'gpt-test', input: 'Say hello' });
-  await expectRequest('/openai/v1/responses');
-  gateway.provider.requests.length = 0;
-  gateway.world.clock.advanceSeconds(1);
-  await openai.embeddings.create({ model: 'embed-test', input: 'one two' });
-  await expectRequest('/openai/v1/embeddings');
-});
-
-/** The client of Azure as its users have it: with another endpoint and key only. */
 function azureClient(endpoint = gateway.url): AzureOpenAI {
   return new AzureOpenAI({ endpoint, apiKey: gateway.key, apiVersion: '2024-10-21', maxRetries: 0 });
 }

@@ -11,8 +11,11 @@ import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { eventually } from '../../test/support/eventually.ts';
+import { formatSamples } from '../../test/support/format-samples.ts';
 import { connectionTo, createGatewayWorld, type GatewayWorld } from '../../test/support/gateway-world.ts';
 import { sampleWithSeed, seedsOf } from '../../test/support/seeds.ts';
+import type { Fields } from '../kernel/providers/fields.ts';
+import { allFormats, type FormatName } from '../kernel/providers/formats.ts';
 
 const outputTokens = 5;
 let gateway: GatewayWorld;
@@ -49,55 +52,41 @@ beforeEach(() => {
   gateway.world.clock.advanceSeconds(1);
 });
 
-interface Shape {
+interface Streamed {
   readonly name: string;
   readonly path: string;
   readonly providerPath: string;
-  readonly body: Record<string, unknown>;
+  readonly body: Fields;
+  readonly tool: Fields | undefined;
   /** True if the gateway requests a usage chunk that it leaves out. */
-  readonly dropsUsage?: true;
+  readonly dropsUsage: boolean;
 }
 
-const messages = [{ role: 'user', content: 'Say hello to the wörld' }];
-const chat = { path: '/openai/v1/chat/completions', providerPath: '/v1/chat/completions' };
-const texts: readonly Shape[] = [
-  { name: 'chat', ...chat, body: { model: 'gpt-test', messages }, dropsUsage: true },
-  {
-    name: 'chat with usage',
-    ...chat,
-    body: { model: 'gpt-test', messages, stream_options: { include_usage: true } },
-  },
-  {
-    name: 'responses',
-    path: '/openai/v1/responses',
-    providerPath: '/v1/responses',
-    body: { model: 'gpt-test', input: 'Say hello' },
-  },
-  {
-    name: 'messages',
-    path: '/anthropic/v1/messages',
-    providerPath: '/v1/messages',
-    body: { model: 'claude-test', max_tokens: 50, messages },
-  },
-];
-const shapes: readonly Shape[] = [
+const texts: readonly Streamed[] = allFormats
+  .filter(({ request }) => request.output !== undefined)
+  .flatMap(({ name, path: below, request: { requestsUsage } }) => {
+    const { path, body, tool } = formatSamples[name as FormatName];
+    const text = { name, path, providerPath: `/v1${below}`, body, tool, dropsUsage: requestsUsage };
+    const stream_options = { include_usage: true };
+    const withUsage = {
+      ...text,
+      name: `${name} with usage`,
+      body: { ...body, stream_options },
+      dropsUsage: false,
+    };
+    return requestsUsage ? [text, withUsage] : [text];
+  });
+const shapes: readonly Streamed[] = [
   ...texts,
-  ...texts.map((shape) => ({
-    ...shape,
-    name: `${shape.name}, tool`,
-    body: {
-      ...shape.body,
-      tools: [
-        shape.name === 'messages'
-          ? { name: 'lookup', input_schema: { type: 'object' } }
-          : { type: 'function', name: 'lookup', function: { name: 'lookup' } },
-      ],
-    },
+  ...texts.map((text) => ({
+    ...text,
+    name: `${text.name}, tool`,
+    body: { ...text.body, tools: [text.tool] },
   })),
 ];
 
 /** The events of a response, as the provider sends them. */
-async function eventsOf({ providerPath, body, dropsUsage }: Shape): Promise<string[]> {
+async function eventsOf({ providerPath, body, dropsUsage }: Streamed): Promise<string[]> {
   const sent = { ...body, stream: true, ...(dropsUsage && { stream_options: { include_usage: true } }) };
   const response = await fetch(`${gateway.provider.url}${providerPath}`, {
     method: 'POST',
@@ -106,7 +95,7 @@ async function eventsOf({ providerPath, body, dropsUsage }: Shape): Promise<stri
   return (await response.text()).split('\n\n').slice(0, -1);
 }
 
-function call({ path, body }: Shape, isStream: boolean): Promise<Response> {
+function call({ path, body }: Streamed, isStream: boolean): Promise<Response> {
   return fetch(`${gateway.url}${path}`, {
     method: 'POST',
     headers: { authorization: `Bearer ${gateway.key}`, 'content-type': 'application/json' },
@@ -159,11 +148,11 @@ const cuttings: Readonly<Record<string, (bytes: Buffer) => Buffer[]>> = {
 
 const eventStream = { 'content-type': 'text/event-stream; charset=utf-8' };
 
-async function expectSameBytes(shape: Shape, sent: Buffer, expected: Buffer, what: string): Promise<void> {
+async function expectSameBytes(shape: Streamed, sent: Buffer, expected: Buffer, what: string): Promise<void> {
   const response = await call(shape, true);
   const received = Buffer.from(await response.arrayBuffer());
   expect([what, digestOf(received)]).toEqual([what, digestOf(expected)]);
-  expect(expected.length < sent.length).toBe(shape.dropsUsage === true);
+  expect(expected.length < sent.length).toBe(shape.dropsUsage);
 }
 
 /** Expects that every run is exact: the usage was read, whatever the bytes looked like. */
@@ -176,7 +165,7 @@ async function expectExactRuns(): Promise<void> {
 
 test.each(shapes)('chunks of every kind: $name', async (shape) => {
   const events = await eventsOf(shape);
-  expect(events.some(isUsageChunk)).toBe(shape.path === chat.path);
+  expect(events.some(isUsageChunk)).toBe(shape.path === formatSamples.chat.path);
   const kept = shape.dropsUsage ? events.filter((event) => !isUsageChunk(event)) : events;
   for (const lineBreak of ['\n', '\r\n', '\r']) {
     const sent = written(events, lineBreak, false);
@@ -241,7 +230,7 @@ function without(bytes: Buffer, part: Buffer): Buffer {
 }
 
 test('a plain response has the bytes of the provider, whatever its encoding', async () => {
-  const [shape] = texts as [Shape];
+  const [shape] = texts as [Streamed];
   const text = `{ "choices":[{"message":{"content":"wörld 😀"}}],\n"usage":{"prompt_tokens":3,"completion_tokens":${outputTokens}} }\n`;
   const json = { 'content-type': 'application/json' };
   for (const encoding of [undefined, 'gzip', 'br', 'deflate'] as const) {
@@ -258,7 +247,7 @@ test('a plain response has the bytes of the provider, whatever its encoding', as
 });
 
 test('an encoding that the gateway does not know is passed on with its name', async () => {
-  const [shape] = texts as [Shape];
+  const [shape] = texts as [Streamed];
   const bytes = Buffer.from([0x28, 0xb5, 0x2f, 0xfd, 0x00]);
   next = { headers: { 'content-type': 'application/json', 'content-encoding': 'x-zstd-2' }, chunks: [bytes] };
   const response = await call(shape, false);

@@ -51,7 +51,9 @@ export function connectionTo(
     id: `con_${kind}`,
     name: kind,
     kind,
-    baseUrl: kind === 'anthropic' ? url : `${url}/v1`,
+    baseUrl: [...kindOf({ kind }).paths.values()].every((path) => path.startsWith('/v1/'))
+      ? url
+      : `${url}/v1`,
     priority: 0,
     weight: 1,
     headers: {},

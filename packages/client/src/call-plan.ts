@@ -1,4 +1,4 @@
-/** Plans a call of an SDK before its decision: its shape, the estimate of its input, and the maximum of its output. */
+/** Plans a call of an SDK before its decision: its format, the estimate of its input, and the maximum of its output. */
 import type { CallFormat } from '../../../src/kernel/providers/call-format.ts';
 import { thinkingTokensOf } from '../../../src/kernel/providers/call-request.ts';
 import { type Fields, fieldsOf } from '../../../src/kernel/providers/fields.ts';

@@ -123,13 +123,6 @@ test('a chat with several answers is final once each has ended, and its tier may
   expect([usage.isFinal, usage.usage()?.serviceTier]).toEqual([true, 'priority']);
 });
 
-test('a report that is not a usage report is no usage', () => {
-  for (const body of [undefined, null, 'x', {}, { usage: null }, { usage: {} }]) {
-    expect(usageOfBody('chat', body)).toBeUndefined();
-    expect(usageOfBody('messages', body)).toBeUndefined();
-  }
-});
-
 test.each([['many'], ['-1'], ['1e3'], [null], [-1], [undefined], [1e300], [Number.NaN]])(
   'usage with the count %j cannot be read, so that an upper bound is charged instead of nothing',
   (count) => {
@@ -329,19 +322,6 @@ test('a search that each call makes is charged, whatever model the response name
   expect(settledUsage(rejected, search, none).fields.units).toBeUndefined();
 });
 
-test.each([
-  ['chat', { error: { message: 'overloaded' } }],
-  ['responses', { type: 'response.failed', response: {} }],
-  ['responses', { type: 'error', message: 'overloaded' }],
-  ['messages', { type: 'error', error: { type: 'overloaded_error' } }],
-] as const)('a stream of %s that ends with %j has failed', (shape, event) => {
-  const usage = createStreamUsage(shape, (text) => text.length);
-  usage.read({});
-  expect(usage.hasFailed).toBe(false);
-  usage.read(event);
-  expect(usage.hasFailed).toBe(true);
-});
-
 const bounds = { inputTokens: 500, maxOutputTokens: 1_000 };
 const none = { attempts: [], isEstimated: false };
 const received = { usage: undefined, isFinal: false, outputBound: 100, isAccepted: true } as const;
@@ -420,16 +400,4 @@ test.each([
   [{ reasoning: { summary: 'auto' } }, true],
 ])('the body %j requests reasoning: %s', (body, isRequested) => {
   expect(requestsReasoning(body)).toBe(isRequested);
-});
-
-test.each([
-  ['chat', { model: 'gpt-5-mini-2025-08-07', choices: [] }],
-  ['responses', { type: 'response.created', response: { id: 'resp_1', model: 'o3' } }],
-  ['messages', { type: 'message_start', message: { id: 'msg_1', model: 'openai/gpt-5' } }],
-] as const)('a stream of %s that names a model with hidden reasoning says so', (shape, event) => {
-  const usage = createStreamUsage(shape, (text) => text.length);
-  usage.read({});
-  expect(usage.isReasoningHidden).toBe(false);
-  usage.read(event);
-  expect(usage.isReasoningHidden).toBe(true);
 });
