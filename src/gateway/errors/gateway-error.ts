@@ -34,26 +34,21 @@ export function errorReply(
   { headers, traceId }: Pick<RawHead, 'headers' | 'traceId'>,
 ): Reply {
   const shown = shownError(error);
-  const common = {
-    'content-type': 'application/json',
-    'cache-control': 'no-store',
-    ...retryHeaders(shown),
-    ...runHeader(shown),
+  const { status, body } = (isDeniedByLimit(shown) ? errors.limitReplyOf(headers, shown) : undefined) ?? {
+    status: shown.status,
+    body: errors.bodyOf(shown, traceId),
   };
-  const limitReply = isDeniedByLimit(shown) ? errors.limitReplyOf(headers, shown) : undefined;
-  return limitReply === undefined
-    ? {
-        status: shown.status,
-        headers: common,
-        body: JSON.stringify(errors.bodyOf(shown, traceId)),
-        code: shown.code,
-      }
-    : {
-        status: limitReply.status,
-        headers: { ...common, 'x-should-retry': 'false' },
-        body: JSON.stringify(limitReply.body),
-        code: shown.code,
-      };
+  return {
+    status,
+    headers: {
+      'content-type': 'application/json',
+      'cache-control': 'no-store',
+      ...retryHeaders(shown),
+      ...runHeader(shown),
+    },
+    body: JSON.stringify(body),
+    code: shown.code,
+  };
 }
 
 /** Names the run in the header that responses of calls have. */

@@ -39,10 +39,10 @@ export interface MeteredOperation extends Forwarded {
   readonly deployment?: string;
 }
 
-/** Forwarded without a hold, because providers do not charge for it. */
+/** Forwarded without a hold, because providers do not charge for it. `free`: the model is in the body. */
 export type FreeOperation = Forwarded &
   (
-    | /** The model is in the body. */ { readonly kind: 'free' }
+    | { readonly kind: 'free' }
     /** Reads, deletes or cancels a stored response, whose connection is not known. */
     | { readonly kind: 'stored-response'; readonly responseId: string }
   );
@@ -64,7 +64,7 @@ export interface ModelList {
   bodyOf(models: readonly ServedModel[]): object;
 }
 
-/** Returns the path and query of a request to a connection. One that is called by its name may speak formats that its kind does not. */
+/** Returns the path and query of a request. A connection that is called by its name may speak formats that its kind does not. */
 export function providerPath(connection: Connection, { format, below, query }: Forwarded): string {
   return `${kindOf(connection).paths.get(format) ?? format.path}${below}${query}`;
 }

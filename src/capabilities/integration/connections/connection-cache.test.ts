@@ -65,6 +65,21 @@ test('returns cached connections without a promise, and changed ones after a cha
   );
 });
 
+test('a connection of a kind that a newer version has stored is left out, and no other one fails for it', async () => {
+  const { id } = await call('POST', '/connections', { name: 'newer', kind: 'openai', api_key: 'sk-1' });
+  const other = await call('POST', '/connections', { name: 'known', kind: 'openai', api_key: 'sk-1' });
+  await world.db.query("UPDATE connections SET kind = 'teleport' WHERE org_id = $1 AND id = $2", [
+    org.id,
+    id,
+  ]);
+  const found = await open().candidates(org.id, { format: callFormats.chat }, 'gpt-5');
+  expect(found.map(({ name }) => name)).toEqual(['known']);
+  expect(await named(open(), 'newer')).toBeUndefined();
+  for (const created of [id, other.id]) {
+    await call('DELETE', `/connections/${created}`);
+  }
+});
+
 test('offers the old key during the overlap of a rotation only', async () => {
   const connections = open();
   const { id } = await call('POST', '/connections', { name: 'rotated', kind: 'openai', api_key: 'sk-old' });

@@ -9,7 +9,7 @@ import { type LoadedConnection, orderCandidates, parseModels } from './candidate
 import { onConnectionsChange } from './change-notifications.ts';
 import { ConnectionKeyUnavailable, type Connections, type KeyVariable } from './connection.ts';
 import { keyContext } from './encrypted-columns.ts';
-import type { DefaultUrls } from './kinds/index.ts';
+import { type DefaultUrls, isOfKnownKind } from './kinds/index.ts';
 import { type ConnectionRow, connectionsOf } from './queries.ts';
 
 export interface ConnectionCacheDependencies {
@@ -30,7 +30,9 @@ export function createConnections(deps: ConnectionCacheDependencies): Connection
   const cache = new NotifiedCache<readonly LoadedConnection[]>(db, {
     maxEntries: cachedOrgsMax,
     onChange: onConnectionsChange,
-    load: async (orgId) => (await connectionsOf(db, orgId)).map((row) => loaded(deps, row)),
+    // A newer version may have stored a kind that this one does not know.
+    load: async (orgId) =>
+      (await connectionsOf(db, orgId)).filter(isOfKnownKind).map((row) => loaded(deps, row)),
   });
   const choice = { mayTry: breakers.mayTry, random };
   return {

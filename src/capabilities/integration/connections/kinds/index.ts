@@ -19,6 +19,10 @@ export function kindOf({ kind }: { readonly kind: ConnectionKind }): ProviderKin
   return connectionKinds[kind];
 }
 
+export function isOfKnownKind({ kind }: { readonly kind: string }): boolean {
+  return Object.hasOwn(connectionKinds, kind);
+}
+
 const allKinds: readonly ProviderKind[] = Object.values(connectionKinds);
 
 /** Headers in which clients of providers send their key. */
