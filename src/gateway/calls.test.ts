@@ -275,6 +275,7 @@ test('attribution headers name who pays, and do not reach the provider', async (
         'x-svc-workflow': 'chat',
         'x-svc-team': 'core',
         'x-svc-department': 'r-and-d',
+        'x-svc-project': 'search',
         'x-svc-tags': 'env=prod,app=web',
         session_id: 'session-1',
       },
@@ -285,6 +286,7 @@ test('attribution headers name who pays, and do not reach the provider', async (
     workflow: 'chat',
     team: 'core',
     department: 'r-and-d',
+    project: 'search',
     tags: { env: 'prod', app: 'web' },
     chain_id: 'session-1',
   });

@@ -312,6 +312,7 @@ describe('a run that settles a decision', () => {
         workflow: null,
         deployment: null,
         customer_id: null,
+        project: null,
         tags: { app: 'bot' },
       });
       if (status === 'running') {

@@ -97,7 +97,12 @@ const shapes: Record<string, { batch: Batch<Omit<SpanShape, 'spanId' | 'startMs'
   {
     'the current GenAI conventions': {
       batch: {
-        resource: { 'service.name': 'support-bot', 'deployment.environment.name': 'prod', 'team.id': 'core' },
+        resource: {
+          'service.name': 'support-bot',
+          'deployment.environment.name': 'prod',
+          'team.id': 'core',
+          'purser.project': 'search',
+        },
         records: [
           {
             attributes: {
@@ -127,6 +132,7 @@ const shapes: Record<string, { batch: Batch<Omit<SpanShape, 'spanId' | 'startMs'
         workflow: 'support-bot',
         deployment: 'prod',
         team: 'core',
+        project: 'search',
         customer_id: 'customer-7',
         tags: { feature: 'summaries' },
         input_tokens: 1_000,

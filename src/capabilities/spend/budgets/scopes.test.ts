@@ -2,6 +2,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { createWorld, type TestOrg, type World } from '../../../../test/harness.ts';
 import { refusalOf } from '../../../../test/support/limits.ts';
+import { dimensionScopeKinds } from '../../../contract/run-dimensions.ts';
+import { matchFieldOf } from '../../../kernel/scope-kinds.ts';
 import { readMigrations } from '../../../platform/db/migrate.ts';
 
 let world: World;
@@ -35,13 +37,12 @@ const expectBalanced = async () =>
 
 /** Each kind with a run that has the value `a`, and one with another value; `key` is tested apart. */
 const kinds: [string, object, object][] = [
-  ['workflow', { workflow: 'a' }, { workflow: 'b' }],
-  ['deployment', { deployment: 'a' }, { deployment: 'b' }],
-  ['department', { department: 'a' }, { department: 'b' }],
-  ['member', { member_id: 'a' }, { member_id: 'b' }],
-  ['team', { team: 'a' }, { team: 'b' }],
-  ['model', { model: 'a' }, { model: 'b' }],
-  ['provider', { provider: 'a' }, { provider: 'b' }],
+  ...dimensionScopeKinds
+    .filter((kind) => kind !== 'key')
+    .map((kind): [string, object, object] => {
+      const field = matchFieldOf(kind) ?? kind;
+      return [kind, { [field]: 'a' }, { [field]: 'b' }];
+    }),
   ['tag:env', { tags: { env: 'a', other: 'a' } }, { tags: { env: 'b' } }],
 ];
 
