@@ -1,6 +1,7 @@
 /** Calls while the database is unavailable, in each fail mode that an operator can choose. */
 import { afterEach, expect, test } from 'vitest';
 import type { World } from '../../test/harness.ts';
+import { eventually } from '../../test/support/eventually.ts';
 import { type ConnectedWorld, createConnectedWorld } from '../../test/support/gateway-world.ts';
 import { DatabaseUnavailable } from '../platform/db/database.ts';
 
@@ -12,6 +13,8 @@ async function begin(mode: 'open' | 'closed'): Promise<void> {
   const { provider, connect } = gateway;
   await connect({ name: 'openai', kind: 'openai', base_url: `${provider.url}/v1` });
   await connect({ name: 'anthropic', kind: 'anthropic', base_url: provider.url });
+  // On a busy machine change notifications may be late: what is read then is not cached for the outage.
+  await eventually(() => expect(gateway.world.db.notificationsHealthy()).toBe(true));
 }
 
 const messages = [{ role: 'user', content: 'Say hello to the world' }];
