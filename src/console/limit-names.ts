@@ -23,7 +23,7 @@ const kindNames: Readonly<Record<string, string>> = {
   chain_tokens: 'Chain token limit',
 };
 
-/** What a budget can apply to, besides tags. */
+/** Kinds of scopes of a budget, besides tags. */
 export const scopeKindOptions: readonly Option[] = [
   { value: 'org', label: 'Entire organization' },
   ...dimensionScopeKinds.map((value) => ({

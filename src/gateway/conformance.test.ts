@@ -1,4 +1,4 @@
-/** What every kind of connection does with every format that it speaks: the calls of a client reach the provider, and its bytes the client. */
+/** Conformance of every kind of connection in every format that it speaks: the calls of a client reach the provider, and its bytes the client. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { eventually } from '../../test/support/eventually.ts';
 import { formatSamples } from '../../test/support/format-samples.ts';

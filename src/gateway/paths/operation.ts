@@ -18,7 +18,7 @@ export interface ServedPath {
 export interface PathRequest {
   /** HEAD is GET. */
   readonly verb: string;
-  /** Of the path, below the prefix. */
+  /** Segments of the path below the prefix. */
   readonly segments: readonly string[];
   /** The query string with its question mark, or nothing. */
   readonly query: string;
@@ -28,7 +28,7 @@ export interface PathRequest {
 interface Forwarded {
   readonly format: CallFormat;
   readonly wanted: WantedConnection;
-  /** What follows the path of the format. */
+  /** The part after the path of the format. */
   readonly below: string;
   readonly query: string;
 }

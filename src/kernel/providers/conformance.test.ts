@@ -1,4 +1,4 @@
-/** What every wire format in the registry does, read from the answers of a provider. */
+/** Conformance of every wire format in the registry, by recorded answers of providers. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { formatSamples, streamedBody } from '../../../test/support/format-samples.ts';
 import { type MockProvider, startMockProvider } from '../../../test/support/mock-provider.ts';

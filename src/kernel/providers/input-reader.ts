@@ -15,7 +15,7 @@ import type { MemberKind, MemberTable, PartsOf } from './member-kinds.ts';
 const jsonNames = new Set(['schema', 'parameters', 'input_schema', 'json_schema', 'headers', 'variables']);
 /** Three of four characters of base64 are bytes. */
 const bytesPerCharacter = 0.75;
-/** Of all formats, because a provider may read those of another one. */
+/** Types of all formats, because a provider may read those of another one. */
 const toolResultTypes = new Set<unknown>(allFormats.flatMap(({ tools }) => tools.resultTypes));
 
 export function readRequest(format: CallFormat, body: Fields, model: string, tally: InputTally): void {

@@ -94,7 +94,7 @@ interface Row {
   readonly billed: readonly BilledLine[];
   readonly recorded: Recorded;
   readonly options: ExplainOptions;
-  /** What was recorded, without corrections. */
+  /** The recorded sums, without corrections. */
   readonly all: Sums;
   readonly tolerance: bigint;
   readonly causes: Cause[];

@@ -1,4 +1,4 @@
-/** What the stages of a run are given besides its body. */
+/** Inputs of the stages of a run besides its body. */
 import type { AttributionValues } from '../../../contract/attribution.ts';
 import type { Fit } from '../../../kernel/fit.ts';
 import type { Mark } from '../../../ledger/posting.ts';

@@ -44,7 +44,7 @@ export class MessagesStream extends StreamReader {
         this.hasFailed = true;
         break;
       case undefined:
-        // Of another format.
+        // An event of another format.
         this.addOutput(boundOfText(event, this.boundOf));
         break;
     }

@@ -1,4 +1,4 @@
-/** What kinds with the API of OpenAI have in common. */
+/** The common part of kinds with the API of OpenAI. */
 import { callFormats } from '../../../../kernel/providers/formats.ts';
 import type { ProviderKind } from './provider-kind.ts';
 
