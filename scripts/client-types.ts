@@ -3,7 +3,7 @@
  * code, and the operations, as a type and as a table. `budgets.create` becomes `client.budgets.create(orgId, body)`: the parameters of
  * the path in their order, then the body, then the query.
  */
-import { propertyName, type Schema, typeText } from './schema-types.ts';
+import { propertyName, refName, type Schema, typeText } from './schema-types.ts';
 
 interface Parameter {
   readonly $ref?: string;
@@ -50,8 +50,6 @@ export function clientFiles(openApi: object): Record<string, string> {
     'packages/client/src/generated/operations.ts': operationsFile(document),
   };
 }
-
-const refName = ({ $ref }: { readonly $ref?: string }) => $ref?.slice($ref.lastIndexOf('/') + 1);
 
 function typesFile({ components, webhooks }: OpenApi): string {
   const schemas = Object.entries(components.schemas);

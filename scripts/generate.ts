@@ -10,7 +10,6 @@ import { version } from '../src/config/version.ts';
 import { DeprecationRegistry } from '../src/contract/deprecations.ts';
 import { releases } from '../src/contract/releases.ts';
 import { buildOpenApi } from '../src/platform/http/routes/openapi.ts';
-import { dereferenced } from '../src/platform/http/routes/openapi-references.ts';
 import { declaredApp } from '../test/support/declared-routes.ts';
 import { clientFiles } from './client-types.ts';
 import { readableJson } from './contract/readable-json.ts';
@@ -51,7 +50,7 @@ const documents: Record<string, string> = {
   ...monitoringDocuments(app.metrics),
   'docs/generated/licences.md': licencesDocument(lock),
   'docs/generated/sbom.cdx.json': billOfMaterials(lock),
-  'src/contract/views/responses.ts': responseTypes(dereferenced(JSON.parse(openApiJson))),
+  'src/contract/views/responses.ts': responseTypes(JSON.parse(openApiJson)),
   ...clientFiles(JSON.parse(openApiJson)),
   ...versionedDocuments(fileURLToPath(root), versions),
 };

@@ -2,7 +2,7 @@
  * Renders the JSON responses of the OpenAPI document as TypeScript types, by operation id. The console reads the API through
  * them, so that a change of a response schema is a compile error on every page that no longer fits.
  */
-import { type NameOf, objectType, type Schema, typeText } from './schema-types.ts';
+import { refName, refsIn, type Schema, typeText } from './schema-types.ts';
 
 interface Operation {
   readonly operationId: string;
@@ -11,12 +11,13 @@ interface Operation {
   >;
 }
 
+interface OpenApi {
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
+  readonly components: { readonly schemas: Readonly<Record<string, Schema>> };
+}
+
 const header = `// biome-ignore-all format: written by scripts/generate.ts
-/**
- * The JSON response of every operation of the API, by operation id. Generated from the response schemas: do not edit, run
- * \`npm run generate\`.
- */
-export interface Responses {
+/** The JSON response of every operation of the API, by operation id. Generated from the OpenAPI document: do not edit, run \`npm run generate\`. */
 `;
 const footer = `}
 
@@ -28,34 +29,36 @@ export type Item<Id extends OperationId> = Responses[Id] extends { readonly data
 
 /** `openApi`: the document that buildOpenApi returns. */
 export function responseTypes(openApi: object): string {
-  const { paths } = openApi as {
-    readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
-  };
-  const schemas = Object.values(paths)
-    .flatMap((methods) => Object.values(methods))
-    .flatMap((operation): [string, Schema][] => {
+  const { paths, components } = openApi as OpenApi;
+  const responses = Object.values(paths)
+    .flatMap((methods) => Object.entries(methods))
+    // Parameters that all operations of a path have in common are declared beside them.
+    .filter(([method]) => method !== 'parameters')
+    .flatMap(([, operation]): [string, Schema][] => {
       const schema = jsonResponse(operation);
       return schema === undefined ? [] : [[operation.operationId, schema]];
     })
     .sort(([a], [b]) => (a < b ? -1 : 1));
-  // Operations that return one resource name its type; lists and changes of the same resource refer to it.
-  const owners = new Map<string, string>();
-  for (const [id, schema] of schemas.toSorted(([a], [b]) => rank(a) - rank(b))) {
-    if (schema.properties !== undefined && !('data' in schema.properties)) {
-      const shape = shapeOf(schema);
-      owners.set(shape, owners.get(shape) ?? id);
+  const used = new Set<string>();
+  const add = (schema: Schema) => {
+    for (const name of refsIn(schema)) {
+      if (!used.has(name)) {
+        used.add(name);
+        add(components.schemas[name] ?? {});
+      }
     }
+  };
+  for (const [, schema] of responses) {
+    add(schema);
   }
-  const entries = schemas.map(([id, schema]) => {
-    const others = new Map([...owners].filter(([, owner]) => owner !== id));
-    return `  readonly '${id}': ${typeText(schema, ownerIn(others), '  ')};\n`;
-  });
-  return header + entries.join('') + footer;
-}
-
-/** Operations that read a resource come before those that change it. */
-function rank(operationId: string): number {
-  return operationId.endsWith('read') ? 0 : 1;
+  const types = Object.entries(components.schemas)
+    .filter(([name]) => used.has(name))
+    // Not interfaces, which have no index signature: pages read fields by their names.
+    .map(([name, schema]) => `export type ${name} = ${typeText(schema, refName)};\n`);
+  const entries = responses.map(
+    ([id, schema]) => `  readonly '${id}': ${typeText(schema, refName, '  ')};\n`,
+  );
+  return `${header}${types.join('')}\nexport interface Responses {\n${entries.join('')}${footer}`;
 }
 
 function jsonResponse({ responses }: Operation): Schema | undefined {
@@ -63,17 +66,4 @@ function jsonResponse({ responses }: Operation): Schema | undefined {
     .filter(([status]) => status.startsWith('2'))
     .map(([, { content }]) => content?.['application/json']?.schema)
     .find((schema) => schema !== undefined);
-}
-
-/** Names a type by the operation that returns it. `owners`: operation ids by the shape of their response. */
-function ownerIn(owners: ReadonlyMap<string, string>): NameOf {
-  return (schema) => {
-    const owner = schema.properties === undefined ? undefined : owners.get(shapeOf(schema));
-    return owner === undefined ? undefined : `Responses['${owner}']`;
-  };
-}
-
-/** The type of an object, written out. */
-function shapeOf(schema: Schema): string {
-  return objectType(schema, () => undefined, '');
 }

@@ -16,6 +16,17 @@ export interface Schema {
 /** Returns the name of the type of a schema; undefined if the type is written out. */
 export type NameOf = (schema: Schema) => string | undefined;
 
+/** Names a type by the component that the schema refers to. */
+export const refName = ({ $ref }: { readonly $ref?: string }) => $ref?.slice($ref.lastIndexOf('/') + 1);
+
+/** Returns the names of the components that a schema refers to. */
+export function refsIn(schema: Schema): string[] {
+  const name = refName(schema);
+  return name === undefined
+    ? Object.values(schema).flatMap((part) => (typeof part === 'object' && part !== null ? refsIn(part) : []))
+    : [name];
+}
+
 export function typeText(schema: Schema, nameOf: NameOf, indent = ''): string {
   const name = nameOf(schema);
   if (name !== undefined) {
@@ -57,7 +68,7 @@ function textOfType(type: string, schema: Schema, nameOf: NameOf, indent: string
   }
 }
 
-export function objectType(schema: Schema, nameOf: NameOf, indent: string): string {
+function objectType(schema: Schema, nameOf: NameOf, indent: string): string {
   const { properties, required = [], additionalProperties, patternProperties } = schema;
   if (properties === undefined) {
     const values =
