@@ -29,6 +29,8 @@ OUTPUT_PARAMETERS = {
 }
 #: LiteLLM's names of model providers that Purser's catalog calls otherwise.
 PROVIDERS = {"gemini": "google", "vertex_ai": "google", "bedrock": "aws", "azure": "azure_openai"}
+#: Fields of runs that a request may state in `metadata.purser`, besides tags.
+REQUESTED_FIELDS = ("workflow", "deployment", "department", "project", "chain_id")
 #: Seconds between two attempts to post what a call has used: half a minute at most.
 RETRY_SECONDS = (0.2, 1, 5, 30)
 #: A settlement that Purser has rejected for good is not sent again.
@@ -385,7 +387,7 @@ def _attribution_of(kwargs: dict) -> dict[str, Any]:
     known = {**(kwargs.get("metadata") or {}), **(kwargs.get("litellm_metadata") or {})}
     requested = known.get("purser") or (known.get("requester_metadata") or {}).get("purser") or {}
     fields = {
-        **{name: value for name, value in requested.items() if name in ("workflow", "deployment", "department", "chain_id")},
+        **{name: value for name, value in requested.items() if name in REQUESTED_FIELDS},
         "team": known.get("user_api_key_team_alias") or known.get("user_api_key_team_id"),
         "customer_id": known.get("user_api_key_end_user_id"),
         "member_id": known.get("user_api_key_user_id"),

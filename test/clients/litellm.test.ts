@@ -133,14 +133,21 @@ describe.skipIf(program === undefined)('the proxy of LiteLLM', () => {
   test.each(streamed)(
     '%s: an end user is the customer, and a request may name workflow, chain and tags',
     async (api) => {
-      const purser = { workflow: 'support', chain_id: 'session-1', tags: { tier: 'gold' } };
+      const purser = {
+        workflow: 'support',
+        project: 'search',
+        chain_id: 'session-1',
+        tags: { tier: 'gold' },
+      };
       const user =
         api === 'messages'
           ? { metadata: { user_id: 'acme', purser } }
           : { user: 'acme', metadata: { purser } };
       const [runs] = await runsOf(1, () => call(api, user));
       const tags = { tier: 'gold', litellm_key: 'key-of-amy' };
-      expect(runs).toMatchObject([{ workflow: 'support', chain_id: 'session-1', tags, customer_id: 'acme' }]);
+      expect(runs).toMatchObject([
+        { workflow: 'support', project: 'search', chain_id: 'session-1', tags, customer_id: 'acme' },
+      ]);
     },
   );
 
