@@ -33,10 +33,13 @@ const firstDimensions = usageDimensions.filter((name) => runDimensions[name].sin
 const addedDimensions = usageDimensions.filter((name) => runDimensions[name].since !== '0.1.0');
 
 function addedValues(dimensions: UsageDimensions): string {
-  return addedDimensions
-    .filter((name) => dimensions[name] !== '')
-    .map((name) => `\u0001${name}\u0001${dimensions[name]}`)
-    .join('');
+  return (
+    addedDimensions
+      .filter((name) => dimensions[name] !== '')
+      // As JSON, because a label may have any character: no value reads like another dimension or like tags.
+      .map((name) => JSON.stringify([name, dimensions[name]]))
+      .join('')
+  );
 }
 
 /** The column `digest`: part of the primary key, so it is short. */
