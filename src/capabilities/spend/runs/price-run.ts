@@ -138,8 +138,11 @@ function leastCost(body: Measured, cost: Cost | FieldError, price: RunPrice | un
     : cost;
 }
 
-function givenCost(given: string): Cost {
-  return { usd: parseUsd(given) ?? 0n, asHeld: undefined, price: undefined };
+function givenCost(given: string): Cost | FieldError {
+  const usd = parseUsd(given);
+  return usd === undefined
+    ? { field: 'cost_usd', code: 'out_of_range', message: 'This amount is too large.' }
+    : { usd, asHeld: undefined, price: undefined };
 }
 
 function computedCost(
