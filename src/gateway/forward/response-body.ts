@@ -205,7 +205,7 @@ export function decodedBody(source: BodySource, decoder: Decoder): BodySource {
           if (isDecoded || decoder.destroyed) {
             broken();
           } else {
-            // What was received is decoded first.
+            // The data received so far is decoded before the error is passed on.
             decoder.flush(() => decoder.destroy());
           }
         },

@@ -78,7 +78,7 @@ describe.each(Object.entries(callFormats) as [FormatName, CallFormat][])('%s', (
     }
   });
 
-  test('a tool of the client is told from one that the provider runs', () => {
+  test('distinguishes tools of the client from those that the provider runs', () => {
     expect(tools.areOffered).toBe(sample.tool !== undefined);
     expect(offeredTools(format, { tools: [sample.tool] })).toEqual([]);
     const unknown = offeredTools(format, { tools: [{ type: 'teleport_20260101' }] });

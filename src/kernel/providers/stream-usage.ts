@@ -58,7 +58,7 @@ export function dataOf({ data }: Pick<SseEvent, 'data'>): Fields {
   }
 }
 
-/** What the readers of all formats have in common. */
+/** The common part of the readers of all formats. */
 export abstract class StreamReader implements StreamUsage {
   serverTools: ServerTools = {};
   toolCalls: ServerTools = {};

@@ -41,7 +41,7 @@ export class ResponsesStream extends StreamReader {
         this.addSearch();
       }
     } else if (type === undefined) {
-      // Of another format.
+      // An event of another format.
       this.addOutput(boundOfText(event, this.boundOf));
     } else if (event.response === undefined && !this.#isStreamed(event.output_index)) {
       this.addOutput(boundOfText(event.text ?? event.part, this.boundOf));
