@@ -2,7 +2,6 @@
  * Webhooks under the control of a test: deliveries are sent only on request, and the test can wait until all are
  * recorded.
  */
-import { randomUUID } from 'node:crypto';
 import { createChatMessages, createMessages } from '../../src/capabilities/integration/alerts/index.ts';
 import {
   createDispatcher,
@@ -17,8 +16,7 @@ import { noFaults } from '../../src/platform/faults.ts';
 import { createIds } from '../../src/platform/ids.ts';
 import { createLog } from '../../src/platform/log.ts';
 import type { TestOrg, World } from '../harness.ts';
-
-const markChannel = 'test_marks';
+import { createNotificationsReceived } from './notifications-received.ts';
 
 export interface Webhooks {
   /** Queues events for their subscriptions, sends the due deliveries, and waits until their outcomes are stored. */
@@ -75,16 +73,8 @@ export function controlWebhooks(
     }),
   });
   const room = new WaitingRoom();
-  const marks = new Map<string, () => void>();
-  db.listen(markChannel, (mark) => marks.get(mark ?? '')?.());
-  /** Waits until notifications that were sent before have arrived: a late one would start another round of deliveries. */
-  async function notificationsReceived(): Promise<void> {
-    const mark = randomUUID();
-    const received = new Promise<void>((resolve) => marks.set(mark, resolve));
-    await db.transaction((tx) => tx.notify(markChannel, mark));
-    await received;
-    marks.delete(mark);
-  }
+  /** A late notification would start another round of deliveries. */
+  const notificationsReceived = createNotificationsReceived(db);
   async function begin(): Promise<void> {
     while (await fanOut({ db, clock, ids, room })) {
       // Continue with the next batch.

@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { createWorld, type TestOrg, type World } from '../../../../test/harness.ts';
 import { eventually } from '../../../../test/support/eventually.ts';
+import { createNotificationsReceived } from '../../../../test/support/notifications-received.ts';
 import {
   type Database,
   DatabaseUnavailable,
@@ -18,9 +19,11 @@ let credentials: Credentials;
 let isAway: boolean;
 let notificationsHealthy: boolean;
 let listeners: NotificationListener[];
+let notificationsReceived: () => Promise<void>;
 
 beforeAll(async () => {
   world = await createWorld();
+  notificationsReceived = createNotificationsReceived(world.db);
 });
 beforeEach(async () => {
   org = await world.createOrg();
@@ -65,11 +68,9 @@ function comeBack(): void {
   setNotificationsHealthy(true);
 }
 
-/**
- * Waits until the key is cached. On PostgreSQL a notification returns to its sender a little later, and a row that was
- * loaded in between is not cached.
- */
+/** Waits until the key is cached, and no notification can evict it but that of a later change. */
 async function untilCached(token: string): Promise<void> {
+  await notificationsReceived();
   const cached = async () => {
     await credentials.find(token, address);
     return credentials.peek(token);
@@ -180,8 +181,8 @@ test('the keys of an org share one IP allow-list', async () => {
 test('the changed attribution of a key applies in every process, also in an outage', async () => {
   const key = await world.mintKey(org, 'viewer', [], { attribution: { team: 'before' } });
   const attributionNow = async () => (await credentials.find(key.secret, address))?.attribution;
-  expect(await attributionNow()).toEqual({ values: { team: 'before' }, locked: [] });
-  expect(credentials.peek(key.secret)?.attribution?.values).toEqual({ team: 'before' });
+  await untilCached(key.secret);
+  expect(credentials.peek(key.secret)?.attribution).toEqual({ values: { team: 'before' }, locked: [] });
   const changed = await world.request('PATCH', `/v1/orgs/${org.id}/keys/${key.id}`, {
     key: org.ownerKey,
     body: { attribution: { team: 'after' }, attribution_locked: ['team'] },
