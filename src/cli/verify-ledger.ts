@@ -44,16 +44,16 @@ export async function verifyLedger(db: Database, dataDir: string): Promise<Ledge
     for (const { org_id: orgId } of orgs) {
       // Creates the counters of all limits, which are then compared with the entries and the open holds.
       const limits = await orgLimits.get(orgId);
-      await ledger.limitUsage(
+      await ledger.reads.limitUsage(
         orgId,
         limits.all.map(({ id }) => id),
       );
-      const { view } = await reconcile({ db, ledger }, orgId, systemClock.now());
+      const { view } = await reconcile({ db, ledger: ledger.reads }, orgId, systemClock.now());
       if (!view.balanced) {
         throw new Error(`the ledger of ${orgId} does not balance: the difference is ${view.drift_usd} USD`);
       }
       counters += view.counters_checked;
-      openHolds += (await ledger.inspect(orgId, async () => undefined)).holds.length;
+      openHolds += (await ledger.reads.inspect(orgId, async () => undefined)).holds.length;
     }
     return { orgs: orgs.length, counters, openHolds };
   } finally {

@@ -87,7 +87,7 @@ const run = (of: TestOrg, decision_id: string, more: object = {}) =>
   });
 
 async function capOf({ id }: TestOrg) {
-  const { counters } = await world.services.ledger.inspect(id, async () => undefined);
+  const { counters } = await world.services.ledger.reads.inspect(id, async () => undefined);
   const [counter] = counters.filter(({ key }) => key.startsWith('cap_'));
   return counter && { settled: counter.settled, held: counter.held };
 }
@@ -108,7 +108,7 @@ describe('a decision', () => {
     const given = await allow(decisions, org, priced);
     expect(given).toMatchObject({ max_output_tokens: 90_000 });
     await importAll(decisions);
-    const hold = await world.services.ledger.findHold(org.id, given.decision_id);
+    const hold = await world.services.ledger.reads.findHold(org.id, given.decision_id);
     expect(hold?.amounts.tokens).toBe(90_001n);
     expect(await drift(org)).toBe('0');
   });
@@ -221,7 +221,7 @@ describe('a run', () => {
     expect([posted.status, posted.json.marks]).toEqual([201, ['late', 'degraded']]);
     expect((await run(org, decision_id)).json.error.code).toBe('conflict');
     await importAll(elsewhere);
-    expect(await world.services.ledger.findHold(org.id, decision_id)).toBeUndefined();
+    expect(await world.services.ledger.reads.findHold(org.id, decision_id)).toBeUndefined();
     expect((await run(org, decision_id)).json.error.code).toBe('conflict');
     // The key stays used, although its decision was never held.
     const key = keyOf(org.id, 'one', { model: 'm', estimated_cost_usd: '0.1' });

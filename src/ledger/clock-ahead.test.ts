@@ -33,7 +33,7 @@ async function aDayAhead<Result>(work: () => Promise<Result>): Promise<Result> {
 }
 
 async function openHoldIds(orgId: string): Promise<string[]> {
-  return (await world.ledger.holds(orgId, { limit: 100, after: undefined })).map(({ id }) => id);
+  return (await world.ledger.reads.holds(orgId, { limit: 100, after: undefined })).map(({ id }) => id);
 }
 
 /** The postings of these tests have no runs in progress. */
@@ -121,11 +121,11 @@ test('a hold that was admitted before the clock was ahead expires by the clock',
 test('the ledger reports how far it is ahead of the clock', async () => {
   const orgId = await world.orgWith(cap('10'));
   await world.posted(orgId, '1');
-  expect(await world.ledger.clockAheadMs()).toBe(0);
+  expect(await world.ledger.maintenance.clockAheadMs()).toBe(0);
   await aDayAhead(() => world.posted(orgId, '1'));
-  expect(await world.ledger.clockAheadMs()).toBe(daySeconds * 1_000);
+  expect(await world.ledger.maintenance.clockAheadMs()).toBe(daySeconds * 1_000);
   world.clock.advanceSeconds(3_600);
-  expect(await world.ledger.clockAheadMs()).toBe((daySeconds - 3_600) * 1_000);
+  expect(await world.ledger.maintenance.clockAheadMs()).toBe((daySeconds - 3_600) * 1_000);
 });
 
 describe('a reset of the time of the ledger', () => {
@@ -141,8 +141,8 @@ describe('a reset of the time of the ledger', () => {
     expect(await settledOn(orgId, tomorrow)).toBe(`${usd('6')}+${usd('3')}`);
 
     expect(await resetClock()).toEqual({ orgs: 1, holds: 1 });
-    expect(await world.ledger.clockAheadMs()).toBe(0);
-    expect(await world.ledger.findHold(orgId, hold.id)).toMatchObject({
+    expect(await world.ledger.maintenance.clockAheadMs()).toBe(0);
+    expect(await world.ledger.reads.findHold(orgId, hold.id)).toMatchObject({
       admittedAtMs: world.nowMs,
       expiresAtMs: world.nowMs + 600_000,
     });
@@ -192,7 +192,7 @@ describe('a reset of the time of the ledger', () => {
       moved.push(...times);
     });
     expect(moved).toContain(`${orgId} ${hold.id} 0`);
-    expect((await world.ledger.findHold(orgId, hold.id))?.admittedAtMs).toBe(world.nowMs);
+    expect((await world.ledger.reads.findHold(orgId, hold.id))?.admittedAtMs).toBe(world.nowMs);
   });
 
   test('leaves a ledger that is not ahead as it is', async () => {
@@ -200,7 +200,7 @@ describe('a reset of the time of the ledger', () => {
     const hold = await world.held(orgId, '1');
     await world.posted(orgId, '1');
     expect(await resetClock()).toEqual({ orgs: 0, holds: 0 });
-    expect(await world.ledger.findHold(orgId, hold.id)).toEqual(hold);
+    expect(await world.ledger.reads.findHold(orgId, hold.id)).toEqual(hold);
   });
 
   test.runIf(engine === 'postgres')('takes effect in processes that run', async () => {

@@ -1,13 +1,13 @@
 /** Watches whether the time of the ledger is ahead of the clock, because that was wrong before. */
 import type { Job } from '../platform/jobs/jobs.ts';
 import type { Log } from '../platform/log.ts';
-import type { Ledger } from './ledger.ts';
+import type { LedgerMaintenance } from './ledger.ts';
 
 /** A ledger that is ahead by more counts decisions in windows that have not begun. Smaller steps of a clock pass by themselves. */
 export const clockAheadMsMax = 60_000;
 
 export interface ClockWatchDependencies {
-  readonly ledger: Pick<Ledger, 'clockAheadMs'>;
+  readonly ledger: Pick<LedgerMaintenance, 'clockAheadMs'>;
   readonly log: Log;
   /** Called when the ledger has become, or is no longer, ahead by more than `clockAheadMsMax`. */
   onChange(isAhead: boolean): void;

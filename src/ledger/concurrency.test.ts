@@ -61,7 +61,7 @@ test('counts running runs and decisions together, but not finished and backfille
     expect(verdictOf(await world.post(orgId, '1', { kind }))).toBe('done');
   }
   // A run under an existing decision takes no second place.
-  const [hold] = (await world.ledger.holds(orgId, { limit: 10, after: undefined })).filter(
+  const [hold] = (await world.ledger.reads.holds(orgId, { limit: 10, after: undefined })).filter(
     ({ runId }) => runId === null,
   );
   await world.posted(orgId, '1', { kind: 'adopt', decisionId: hold?.id ?? '' });
@@ -122,7 +122,7 @@ test('counts the holds that are open when it is created, and stops when it ends'
 test('shows the number in flight as its usage', async () => {
   const orgId = await world.orgWith(inFlight(5n));
   await times(2, () => world.held(orgId, '1'));
-  expect(await world.ledger.limitUsage(orgId, ['rlp'])).toMatchObject([{ settled: 0n, held: 2n }]);
+  expect(await world.ledger.reads.limitUsage(orgId, ['rlp'])).toMatchObject([{ settled: 0n, held: 2n }]);
 });
 
 /** What release 0.1.0 does with each kind of limit; a copy, because that release cannot change any more. */

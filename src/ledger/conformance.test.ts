@@ -210,7 +210,7 @@ describe('a limit under parallel decisions', () => {
     );
     expect(await counterOf(orgId, 'cap')).toBe(at('0'));
     expect(await counterOf(orgId, 'bud')).toBe(at('0'));
-    expect(await world.ledger.holds(orgId, { limit: 10, after: undefined })).toEqual([]);
+    expect(await world.ledger.reads.holds(orgId, { limit: 10, after: undefined })).toEqual([]);
     expect(await entriesOf(orgId)).toEqual([]);
     expect(verdictOf(await world.hold(orgId, '10'))).toBe('held');
   });
@@ -236,10 +236,10 @@ describe('a limit under parallel decisions', () => {
     const [one, other] = [await world.orgWith(cap('1')), await world.orgWith(cap('1'))];
     const results = await times(20, (index) => world.hold(index % 2 === 0 ? one : other, '1'));
     expect(verdicts(results)).toEqual({ held: 2, spend_cap_exceeded: 18 });
-    const hold = (await world.ledger.holds(one, { limit: 1, after: undefined }))[0];
+    const hold = (await world.ledger.reads.holds(one, { limit: 1, after: undefined }))[0];
     expect((await world.ledger.void(other, hold?.id ?? '')).kind).toBe('unknown');
     expect((await world.ledger.extend(other, hold?.id ?? '', 60)).kind).toBe('unknown');
-    expect(await world.ledger.findHold(other, hold?.id ?? '')).toBeUndefined();
+    expect(await world.ledger.reads.findHold(other, hold?.id ?? '')).toBeUndefined();
     expect(verdictOf(await world.post(other, '1', { decisionId: hold?.id ?? '' }))).toBe('unknown_decision');
   });
 });
@@ -262,7 +262,7 @@ describe('a hold', () => {
       admittedAtMs: world.nowMs,
       expiresAtMs: world.nowMs + 900_000,
     });
-    expect(await world.ledger.findHold(orgId, held.hold.id)).toEqual(held.hold);
+    expect(await world.ledger.reads.findHold(orgId, held.hold.id)).toEqual(held.hold);
   });
 
   test('is listed in pages, oldest or newest first', async () => {
@@ -273,7 +273,7 @@ describe('a hold', () => {
       world.clock.advanceSeconds(1);
     }
     const idsFrom = async (limit: number, after?: string, newestFirst?: true) =>
-      (await world.ledger.holds(orgId, { limit, after, ...(newestFirst && { newestFirst }) })).map(
+      (await world.ledger.reads.holds(orgId, { limit, after, ...(newestFirst && { newestFirst }) })).map(
         ({ id }) => id,
       );
     expect(await idsFrom(10)).toEqual(made);
@@ -298,7 +298,7 @@ describe('a hold', () => {
     const posted = await world.posted(orgId, cost, { decisionId: hold.id });
     expect(posted.marks).toEqual(marks);
     expect(await counterOf(orgId, 'cap')).toBe(at(cost));
-    expect(await world.ledger.findHold(orgId, hold.id)).toBeUndefined();
+    expect(await world.ledger.reads.findHold(orgId, hold.id)).toBeUndefined();
     const [entry] = await entriesOf(orgId);
     expect(entry).toMatchObject({ usd_nanos: usd(cost), marks });
     await expectNoDrift(orgId);
@@ -344,7 +344,7 @@ describe('a hold', () => {
     const hold = await world.held(orgId, '4', { surface: 'run', call });
     expect(runIdOf(hold)).toBe(runId);
     await world.reopen();
-    const restored = await world.ledger.findHold(orgId, hold.id);
+    const restored = await world.ledger.reads.findHold(orgId, hold.id);
     expect(restored).toMatchObject({ depth: 3, postIfUnsettled: true, runId: null, surface: 'run' });
     const settled = { runId, decisionId: hold.id };
     expect(await world.posted(orgId, '3', settled)).toMatchObject({ marks: [], posting: { runId } });
@@ -394,7 +394,9 @@ describe('a hold', () => {
     expect(await expiry(900)).toBe(1_500);
     world.clock.advanceSeconds(600);
     await world.expireAll();
-    expect((await world.ledger.findHold(orgId, hold.id))?.expiresAtMs).toBe(hold.admittedAtMs + 1_500_000);
+    expect((await world.ledger.reads.findHold(orgId, hold.id))?.expiresAtMs).toBe(
+      hold.admittedAtMs + 1_500_000,
+    );
     expect(await expiry(200_000)).toBe(86_400);
     world.clock.advanceSeconds(86_400 - 1_200 - 1);
     await world.expireAll();
@@ -402,7 +404,7 @@ describe('a hold', () => {
     world.clock.advanceSeconds(1);
     await world.expireAll();
     expect(await expiry(60)).toBe('ended');
-    expect(await world.ledger.findHold(orgId, hold.id)).toBeUndefined();
+    expect(await world.ledger.reads.findHold(orgId, hold.id)).toBeUndefined();
     expect((await world.ledger.extend(orgId, 'dec_unknown', 60)).kind).toBe('unknown');
     await expectNoDrift(orgId);
   });
@@ -430,7 +432,7 @@ describe('a hold', () => {
     const left = await world.held(orgId, '1', { holdSeconds: 60 });
     world.clock.advanceSeconds(60);
     await world.expireAll();
-    expect(await world.ledger.findHold(orgId, left.id)).toBeUndefined();
+    expect(await world.ledger.reads.findHold(orgId, left.id)).toBeUndefined();
   });
 
   test('that is unknown or already voided cannot be voided', async () => {
@@ -563,7 +565,7 @@ describe('an increase of a hold', () => {
     ] as const) {
       expect(await increase(orgId, hold, change)).toMatchObject({ kind: 'denied', denial: { code } });
     }
-    expect(await world.ledger.findHold(orgId, hold.id)).toMatchObject({ amounts: { usd: usd('4') } });
+    expect(await world.ledger.reads.findHold(orgId, hold.id)).toMatchObject({ amounts: { usd: usd('4') } });
     expect([await counterOf(orgId, 'cap'), await counterOf(orgId, 'bud')]).toEqual([
       at('0', '4'),
       at('0', '4'),
@@ -598,7 +600,7 @@ describe('an increase of a hold', () => {
     expect(await counterOf(orgId, 'cap')).toBe(at('0', '4'));
     const other = { ...once, requestId: 'request-2' };
     expect(changedHold(await increase(orgId, hold, other)).amounts.usd).toBe(usd('6'));
-    expect(await world.ledger.findHold(orgId, hold.id)).toMatchObject({
+    expect(await world.ledger.reads.findHold(orgId, hold.id)).toMatchObject({
       increases: ['request-1', 'request-2'],
     });
     await expectNoDrift(orgId);
@@ -608,7 +610,7 @@ describe('an increase of a hold', () => {
     const orgId = await world.orgWith();
     const hold = await world.held(orgId, '1');
     await times(40, (index) => increase(orgId, hold, { ...by('0.01'), requestId: `r${index}` }));
-    const kept = (await world.ledger.findHold(orgId, hold.id))?.increases;
+    const kept = (await world.ledger.reads.findHold(orgId, hold.id))?.increases;
     expect([kept?.length, kept?.at(-1)]).toEqual([16, 'r39']);
   });
 
@@ -709,7 +711,7 @@ describe('the end of a hold', () => {
     },
     void: async (orgId, holdId) => (await world.ledger.void(orgId, holdId)).kind,
     expire: async (orgId, holdId) => {
-      await world.ledger.expireDue();
+      await world.ledger.expiry.expireDue();
       const [end] = await findEnds(world.db, [orgId], [holdId]);
       return end?.ended_as === 'expired' ? 'expired' : 'ended';
     },
@@ -756,7 +758,7 @@ describe('the end of a hold', () => {
       const won = end?.ended_as === 'voided' ? ['changed'] : [];
       expect(voids).toEqual([...won, ...voids.slice(won.length).map(() => 'ended')]);
       expect(await counterOf(orgId, 'cap', hold.admittedAtMs)).toBe(at(settles.length > 0 ? '3' : '0'));
-      expect(await world.ledger.findHold(orgId, hold.id)).toBeUndefined();
+      expect(await world.ledger.reads.findHold(orgId, hold.id)).toBeUndefined();
       await expectNoDrift(orgId);
     }
   });
@@ -860,7 +862,7 @@ describe('the end of a hold', () => {
       const change = await world.ledger.extend(orgId, hold.id, 2_000);
       expect(['changed', 'ended']).toContain(change.kind);
       await settle;
-      expect(await world.ledger.findHold(orgId, hold.id)).toBeUndefined();
+      expect(await world.ledger.reads.findHold(orgId, hold.id)).toBeUndefined();
       expect(await counterOf(orgId, 'cap')).toBe(at('3'));
     }
   });
@@ -1017,7 +1019,7 @@ describe('the idempotency key of a hold', () => {
     const orgId = await world.orgWith(cap('10'));
     const scope = scopeOf({ customer_id: 'acme' });
     const hold = await world.held(orgId, '4', { key: key('a'), scope });
-    await world.ledger.renameCustomer(orgId, { from: 'acme', to: 'erased-1' }, async (tx) => {
+    await world.ledger.maintenance.renameCustomer(orgId, { from: 'acme', to: 'erased-1' }, async (tx) => {
       await notifyLimitsChanged(tx, orgId);
     });
     const erased = { kind: 'response_erased' };
@@ -1249,7 +1251,7 @@ describe('time', () => {
     world.clock.advanceSeconds(3_000);
     await world.posted(orgId, '1', { scope: busy });
     world.clock.advanceSeconds(3_000);
-    expect(await world.ledger.evictCounters()).toBe(false);
+    expect(await world.ledger.maintenance.evictCounters()).toBe(false);
     const { 'chain@0:resting': forgotten, ...kept } = await world.counters(orgId);
     expect(kept).toEqual({ 'chain@0:busy': at('2'), 'chain@0:open': at('0', '3') });
     // In memory a counter may remain; only the number of counters is bounded.
@@ -1313,10 +1315,10 @@ describe('a change of limits', () => {
       limitOf({ id: 'each', kind: 'customer', match: { customer_id: WILDCARD }, capacity: usd('9') }),
     );
     const amounts = { settled: usd('3'), held: usd('2') };
-    expect(await world.ledger.limitUsage(orgId, ['bud'])).toMatchObject([amounts]);
+    expect(await world.ledger.reads.limitUsage(orgId, ['bud'])).toMatchObject([amounts]);
     const others = { settled: 0n, held: 0n };
     expect(
-      await world.ledger.limitUsageIn(orgId, 'each', [scope, scopeOf({ customer_id: 'other' })]),
+      await world.ledger.reads.limitUsageIn(orgId, 'each', [scope, scopeOf({ customer_id: 'other' })]),
     ).toMatchObject([amounts, others]);
   });
 
@@ -1643,7 +1645,7 @@ describe('a posting', () => {
         { kind: 'contradiction', index: 0, field },
         { kind: 'contradiction', index: 0, field },
       ]);
-      expect(await world.ledger.findHold(orgId, hold.id)).toBeDefined();
+      expect(await world.ledger.reads.findHold(orgId, hold.id)).toBeDefined();
       expect(await counterOf(orgId, 'cap')).toBe(at('0', '2'));
     }
     await expectNoDrift(orgId);
@@ -1659,7 +1661,7 @@ describe('a posting', () => {
     const refused = await world.ledger.post({ orgId, postings: group('2', '3', '1') });
     expect(refused).toMatchObject({ kind: 'denied', index: 3, denial: { code: 'spend_cap_exceeded' } });
     expect(await counterOf(orgId, 'cap')).toBe(at('0', '4'));
-    expect(await world.ledger.findHold(orgId, hold.id)).toBeDefined();
+    expect(await world.ledger.reads.findHold(orgId, hold.id)).toBeDefined();
     expect(await entriesOf(orgId)).toEqual([]);
     const done = await world.ledger.post({ orgId, postings: group('2', '3') });
     expect(done.kind).toBe('done');
@@ -1783,7 +1785,7 @@ describe('a posting', () => {
     expect((results[1] as PromiseRejectedResult).reason).toMatchObject({ message: 'the key was taken over' });
     expect(stored).toEqual(expect.arrayContaining(['first', 'last']));
     expect(await counterOf(orgId, 'cap')).toBe(at('2', '2'));
-    expect(await world.ledger.holds(orgId, { limit: 10, after: undefined })).toHaveLength(1);
+    expect(await world.ledger.reads.holds(orgId, { limit: 10, after: undefined })).toHaveLength(1);
     expect(await alertsOf(orgId)).toEqual([20]);
     // The posting can be retried as if nothing had happened.
     await world.posted(orgId, '5', { decisionId: hold.id, externalId: 'x' });
@@ -1890,7 +1892,7 @@ describe('the maximum number of open holds', () => {
     const orgId = await small.orgWith(cap('10'));
     const results = await Promise.allSettled(Array.from({ length: 5 }, () => small.hold(orgId, '1')));
     expect(refusals(results)).toEqual(['OverCapacity', 'OverCapacity']);
-    const [hold] = await small.ledger.holds(orgId, { limit: 1, after: undefined });
+    const [hold] = await small.ledger.reads.holds(orgId, { limit: 1, after: undefined });
     await small.ledger.void(orgId, hold?.id ?? '');
     expect(verdictOf(await small.hold(orgId, '1'))).toBe('held');
     expect(await small.audit(orgId)).toEqual([]);
@@ -1910,7 +1912,7 @@ describe('the maximum number of open holds', () => {
     expect(verdictOf(await small.hold(orgId, '1'))).toBe('held');
     await expect(open(1)).rejects.toMatchObject({ name: 'OverCapacity' });
     await small.posted(orgId, '1');
-    const [hold] = await small.ledger.holds(orgId, { limit: 1, after: undefined });
+    const [hold] = await small.ledger.reads.holds(orgId, { limit: 1, after: undefined });
     await small.ledger.void(orgId, hold?.id ?? '');
     // On PostgreSQL the holds of an org without room are counted once a second.
     await eventually(async () => expect(verdictOf(await open(1))).toBe('done'));
@@ -1928,7 +1930,7 @@ describe('the maximum number of open holds', () => {
     expect(refusals(await take(quiet, 1))).toEqual([]);
     await small.restart();
     expect(refusals(await take(noisy, 1))).toEqual(['OverCapacity']);
-    const [hold] = await small.ledger.holds(quiet, { limit: 1, after: undefined });
+    const [hold] = await small.ledger.reads.holds(quiet, { limit: 1, after: undefined });
     await small.ledger.void(quiet, hold?.id ?? '');
     expect(refusals(await take(quiet, 1))).toEqual([]);
     await small.close();
@@ -1974,7 +1976,7 @@ describe.runIf(engine === 'postgres')('two processes on one database', () => {
         ? ledgerOf(index).increase(orgId, first.id, { by: amountsOf('0.03', 0n, 0n), requestId: null })
         : ledgerOf(index).hold(request),
     );
-    const holds = await world.ledger.holds(orgId, { limit: 1_000, after: undefined });
+    const holds = await world.ledger.reads.holds(orgId, { limit: 1_000, after: undefined });
     const total = holds.reduce((sum, { amounts }) => sum + amounts.usd, 0n);
     expect(total).toBeLessThanOrEqual(usd('20'));
     expect(total).toBeGreaterThan(usd('20') - 7n * usd('0.01'));
@@ -2001,8 +2003,8 @@ describe.runIf(engine === 'postgres')('two processes on one database', () => {
     const holds = await times(30, () => world.held(orgId, '1', { holdSeconds: 60 }));
     world.clock.advanceSeconds(61);
     const ended = await Promise.all([
-      world.ledger.expireDue(),
-      other.expireDue(),
+      world.ledger.expiry.expireDue(),
+      other.expiry.expireDue(),
       ...holds.map((hold, index) =>
         (index % 2 === 0 ? world.ledger : other).post({
           orgId,

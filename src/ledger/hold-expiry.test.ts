@@ -76,7 +76,7 @@ test('a backlog is released in transactions of at most 100 holds, with decisions
     const before = await expired(orgId);
     const started = transactions;
     const decided = decisions;
-    more = await world.ledger.expireDue();
+    more = await world.ledger.expiry.expireDue();
     // On PostgreSQL decisions have transactions of their own.
     const own = transactions - started - (engine === 'postgres' ? decisions - decided : 0);
     const rows = (await expired(orgId)) - before;
@@ -86,7 +86,7 @@ test('a backlog is released in transactions of at most 100 holds, with decisions
       decisionsBefore.push(decisions);
     }
     // The pace of the job, on the clock that the ledger was given.
-    const restMs = world.ledger.expiryRestMs();
+    const restMs = world.ledger.expiry.restMs();
     if (more) {
       expect(restMs).toBeGreaterThan(0);
       monotonicMs += Math.ceil(restMs);
@@ -113,9 +113,9 @@ test('a backlog of one org does not delay the holds of another', async () => {
   world.clock.advanceSeconds(10);
   await overdue(quiet, 1);
   world.clock.advanceSeconds(holdSeconds + 1);
-  await world.ledger.expireDue();
+  await world.ledger.expiry.expireDue();
   monotonicMs += 500;
-  await world.ledger.expireDue();
+  await world.ledger.expiry.expireDue();
   expect(await expired(quiet)).toBe(1);
   expect(await expired(busy)).toBeLessThanOrEqual(2 * perTransaction);
 });
@@ -131,12 +131,12 @@ test('a hold that cannot be released keeps no other hold open', async () => {
     conflict,
   );
   world.clock.advanceSeconds(holdSeconds + 1);
-  await expect(world.ledger.expireDue()).rejects.toThrow('hold_ends_pkey');
+  await expect(world.ledger.expiry.expireDue()).rejects.toThrow('hold_ends_pkey');
   expect([await expired(failing), await expired(healthy)]).toEqual([2, 1]);
   await world.db.query('DELETE FROM hold_ends WHERE org_id = $1 AND hold_id = $2', conflict);
   world.clock.advanceSeconds(2);
   monotonicMs += 1_000;
-  await world.ledger.expireDue();
+  await world.ledger.expiry.expireDue();
   expect(await expired(failing)).toBe(3);
 });
 
@@ -147,20 +147,20 @@ test('more holds than fit into a transaction, none of which can be released, kee
   await world.db.query(
     `INSERT INTO hold_ends (org_id, hold_id, ended_as, ended_at, body)
      SELECT $1, id, 'settled', now(), '{}' FROM unnest($2::text[]) AS id`,
-    [orgId, (await world.ledger.holds(orgId, { limit: 1_000, after: undefined })).map(({ id }) => id)],
+    [orgId, (await world.ledger.reads.holds(orgId, { limit: 1_000, after: undefined })).map(({ id }) => id)],
   );
   world.clock.advanceSeconds(1);
   await overdue(orgId, 3);
   world.clock.advanceSeconds(holdSeconds + 1);
   for (let turn = 0; turn < 2; turn += 1) {
-    await expect(world.ledger.expireDue()).rejects.toThrow('hold_ends_pkey');
+    await expect(world.ledger.expiry.expireDue()).rejects.toThrow('hold_ends_pkey');
     world.clock.advanceSeconds(2);
     monotonicMs += 1_000;
   }
   expect(await expired(orgId)).toBe(3);
   await world.db.query(`DELETE FROM hold_ends WHERE org_id = $1 AND ended_as = 'settled'`, [orgId]);
   for (let more = true; more; monotonicMs += 1_000) {
-    more = await world.ledger.expireDue();
+    more = await world.ledger.expiry.expireDue();
   }
   expect(await expired(orgId)).toBe(perTransaction + 13);
 });
@@ -169,9 +169,10 @@ test('counts the overdue holds that are not released yet', async () => {
   world = await LedgerWorld.open();
   const orgId = await newOrg();
   await overdue(orgId, 130);
-  const holds = await world.ledger.holds(orgId, { limit: 30, after: undefined });
+  const holds = await world.ledger.reads.holds(orgId, { limit: 30, after: undefined });
   await Promise.all(holds.map(({ id }) => world.ledger.void(orgId, id)));
-  const counted = () => (engine === 'embedded' ? world.ledger.stats().overdueHolds : overdueRows(orgId));
+  const counted = () =>
+    engine === 'embedded' ? world.ledger.maintenance.stats().overdueHolds : overdueRows(orgId);
   expect(await counted()).toBe(0);
   world.clock.advanceSeconds(holdSeconds + 1);
   expect(await counted()).toBe(100);
@@ -192,18 +193,23 @@ test.runIf(engine === 'embedded')(
       end,
     );
     world.clock.advanceSeconds(holdSeconds + 1);
-    const overdueSinceMs = () => world.clock.now().getTime() - world.ledger.stats().oldestOverdueMs;
+    const overdueSinceMs = () =>
+      world.clock.now().getTime() - world.ledger.maintenance.stats().oldestOverdueMs;
     for (let attempt = 0; attempt < 3; attempt += 1) {
-      const tried = world.ledger.expireDue();
-      expect(world.ledger.stats().overdueHolds).toBe(1);
+      const tried = world.ledger.expiry.expireDue();
+      expect(world.ledger.maintenance.stats().overdueHolds).toBe(1);
       await expect(tried).rejects.toThrow('hold_ends_pkey');
-      expect(world.ledger.stats().overdueHolds).toBe(1);
+      expect(world.ledger.maintenance.stats().overdueHolds).toBe(1);
       expect(overdueSinceMs()).toBe(stuck.expiresAtMs);
       world.clock.advanceSeconds(100);
     }
     await world.db.query('DELETE FROM hold_ends WHERE org_id = $1 AND hold_id = $2', end);
-    await world.ledger.expireDue();
-    expect(world.ledger.stats()).toMatchObject({ openHolds: 1, overdueHolds: 0, oldestOverdueMs: 0 });
+    await world.ledger.expiry.expireDue();
+    expect(world.ledger.maintenance.stats()).toMatchObject({
+      openHolds: 1,
+      overdueHolds: 0,
+      oldestOverdueMs: 0,
+    });
   },
 );
 
@@ -218,15 +224,15 @@ describe.runIf(engine === 'postgres')('an org with a backlog', () => {
     const orgId = await newOrg();
     await overdue(orgId, 250);
     world.clock.advanceSeconds(holdSeconds + 1);
-    await world.ledger.expireDue();
+    await world.ledger.expiry.expireDue();
     const [released, started] = [await expired(orgId), transactions];
     expect(released).toBe(perTransaction);
-    const restMs = world.ledger.expiryRestMs();
+    const restMs = world.ledger.expiry.restMs();
     monotonicMs += restMs - 1;
-    expect(await world.ledger.expireDue()).toBe(true);
+    expect(await world.ledger.expiry.expireDue()).toBe(true);
     expect([await expired(orgId), transactions]).toEqual([released, started]);
     monotonicMs += 1;
-    expect(await world.ledger.expireDue()).toBe(true);
+    expect(await world.ledger.expiry.expireDue()).toBe(true);
     expect([await expired(orgId), transactions]).toEqual([2 * perTransaction, started + 1]);
   });
 
@@ -235,18 +241,18 @@ describe.runIf(engine === 'postgres')('an org with a backlog', () => {
     const [away, healthy] = [await newOrg(), await newOrg()];
     await overdue(away, 150);
     world.clock.advanceSeconds(holdSeconds + 1);
-    await world.ledger.expireDue();
+    await world.ledger.expiry.expireDue();
     await overdue(healthy, 1);
     world.clock.advanceSeconds(holdSeconds + 1);
     awayOrgId = away;
     monotonicMs += 1_000;
-    await expect(world.ledger.expireDue()).rejects.toThrow('the worker is away');
+    await expect(world.ledger.expiry.expireDue()).rejects.toThrow('the worker is away');
     expect([await expired(away), await expired(healthy)]).toEqual([perTransaction, 1]);
     // It rests before the next attempt.
-    expect(await world.ledger.expireDue()).toBe(true);
+    expect(await world.ledger.expiry.expireDue()).toBe(true);
     awayOrgId = undefined;
     monotonicMs += 1_000;
-    await world.ledger.expireDue();
+    await world.ledger.expiry.expireDue();
     expect(await expired(away)).toBe(150);
   });
 
@@ -261,20 +267,20 @@ describe.runIf(engine === 'postgres')('an org with a backlog', () => {
       await openLedgerOn(counting(db), world.place, world.clock, world.ids),
     ] as [Ledger, Ledger];
     // Both find the same holds at the same time; one of them gets the lease.
-    await Promise.all([world.ledger.expireDue(), second.expireDue()]);
+    await Promise.all([world.ledger.expiry.expireDue(), second.expiry.expireDue()]);
     expect(await expired(orgId)).toBe(perTransaction);
     const started = transactions;
-    expect(await third.expireDue()).toBe(false);
+    expect(await third.expiry.expireDue()).toBe(false);
     expect([await expired(orgId), transactions]).toEqual([perTransaction, started]);
 
     await Promise.all([world.ledger.close(), second.close()]);
-    expect(await third.expireDue()).toBe(true);
+    expect(await third.expiry.expireDue()).toBe(true);
     expect(await expired(orgId)).toBe(2 * perTransaction);
     await db.query(`UPDATE ledger_orgs SET expiry_until = now() - interval '1 second' WHERE org_id = $1`, [
       orgId,
     ]);
     monotonicMs += 10_000;
-    await world.ledger.expireDue();
+    await world.ledger.expiry.expireDue();
     expect(await expired(orgId)).toBe(3 * perTransaction);
     await third.close();
     await db.close();

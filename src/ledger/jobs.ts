@@ -10,7 +10,7 @@ import { deleteOldAlerts, deleteOldEnds } from './postings/ledger-writes.ts';
 export interface LedgerJobsDependencies {
   readonly db: Database;
   readonly clock: Clock;
-  readonly ledger: Pick<Ledger, 'expireDue' | 'expiryRestMs' | 'evictCounters'>;
+  readonly ledger: Pick<Ledger, 'expiry' | 'maintenance'>;
 }
 
 const endsPerBatch = 500;
@@ -23,13 +23,13 @@ export function ledgerJobs({ db, clock, ledger }: LedgerJobsDependencies): Job[]
     {
       id: 'expire-holds',
       everyMs: 500,
-      runOnce: () => ledger.expireDue(),
-      restMs: () => ledger.expiryRestMs(),
+      runOnce: () => ledger.expiry.expireDue(),
+      restMs: () => ledger.expiry.restMs(),
     },
     {
       id: 'evict-unused-counters',
       everyMs: 600_000,
-      runOnce: () => ledger.evictCounters(),
+      runOnce: () => ledger.maintenance.evictCounters(),
     },
     {
       id: 'delete-old-hold-ends',

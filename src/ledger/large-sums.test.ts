@@ -45,7 +45,7 @@ describe.each(['block', 'alert'] as const)('a limit that is enforced by `%s`', (
   async function expectUsedUp(orgId: string): Promise<void> {
     expect(verdictOf(await world.hold(orgId, '1'))).toBe('spend_cap_exceeded');
     expect(verdictOf(await world.post(orgId, '1'))).toBe('spend_cap_exceeded');
-    expect((await world.ledger.limitUsage(orgId, ['cap']))[0]?.settled).toBe(2n * usd(largest));
+    expect((await world.ledger.reads.limitUsage(orgId, ['cap']))[0]?.settled).toBe(2n * usd(largest));
     expect(await world.audit(orgId)).toEqual([]);
     expect(await sumOf(orgId)).toBe(twice);
   }

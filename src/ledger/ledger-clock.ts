@@ -12,7 +12,7 @@ import { readStoredHolds } from './embedded/stored-holds.ts';
 import { aheadMsMax } from './holds/elapsed-lifetimes.ts';
 import type { ClockReset, MoveRuns } from './holds/readmit-hold.ts';
 import { resetPostgresClock } from './postgres/reset-clock.ts';
-import { findLatestPosting } from './postings/latest-posting.ts';
+import { findLatestPosting } from './postings/latest-times.ts';
 
 /** On the embedded engine no service may have the database open. */
 export function resetLedgerClock(

@@ -1,5 +1,6 @@
 import type { Denial } from '../kernel/denial.ts';
 import type { Scope } from '../kernel/limits.ts';
+import type { Transaction } from '../platform/db/database.ts';
 import type { Renaming } from './holds/customer-pseudonyms.ts';
 import type { Hold } from './holds/hold.ts';
 import type { HoldImport, ImportedHold } from './holds/hold-import.ts';
@@ -38,6 +39,9 @@ export interface DecidedHold {
 }
 
 export interface Ledger<Run = unknown> {
+  readonly reads: LedgerReads;
+  readonly expiry: LedgerExpiry;
+  readonly maintenance: LedgerMaintenance;
   /** Decides synchronously if everything it needs is in memory; undefined: call `hold` instead. */
   decide(request: HoldRequest): DecidedHold | Exclude<HoldResult, Held> | undefined;
   /** Takes a hold in all applicable limits or denies; with `fit`, the largest hold that all of them allow. */
@@ -63,6 +67,11 @@ export interface Ledger<Run = unknown> {
    * changes nothing. A repeated request id has no effect.
    */
   increase(orgId: string, holdId: string, increase: HoldIncrease): Promise<IncreaseResult>;
+  close(): Promise<void>;
+}
+
+/** Open holds and the usage of limits. */
+export interface LedgerReads {
   /** Lists open holds by id, which starts with the time of its creation: oldest first, or newest first on request. */
   holds(orgId: string, query: HoldQuery): Promise<Hold[]>;
   findHold(orgId: string, holdId: string): Promise<Hold | undefined>;
@@ -80,6 +89,18 @@ export interface Ledger<Run = unknown> {
    * of `read`, which runs within the same snapshot.
    */
   inspect<Result>(orgId: string, read: InspectRead<Result>): Promise<Inspection<Result>>;
+}
+
+/** Ends holds that are overdue. */
+export interface LedgerExpiry {
+  /** Expires one batch of overdue holds, at most one small transaction for each org; returns true if there may be more. */
+  expireDue(): Promise<boolean>;
+  /** Time before the next batch of a backlog, which is left to decisions. */
+  restMs(): number;
+}
+
+/** Erasure, eviction, and the figures that are monitored. */
+export interface LedgerMaintenance {
   /**
    * Renames a customer in open holds and deletes the counters under both names: in the transaction of `change` on
    * PostgreSQL, in memory after its commit on the embedded engine. `change` must increment the version of the limits.
@@ -87,12 +108,8 @@ export interface Ledger<Run = unknown> {
   renameCustomer(
     orgId: string,
     renaming: Renaming,
-    change: (tx: import('../platform/db/database.ts').Transaction) => Promise<void>,
+    change: (tx: Transaction) => Promise<void>,
   ): Promise<void>;
-  /** Expires one batch of overdue holds, at most one small transaction for each org; returns true if there may be more. */
-  expireDue(): Promise<boolean>;
-  /** Time before the next batch of a backlog, which is left to decisions. */
-  expiryRestMs(): number;
   /** Evicts unused counters, on PostgreSQL one batch of them; returns true if there may be more. */
   evictCounters(): Promise<boolean>;
   stats(): LedgerStats;
@@ -101,10 +118,9 @@ export interface Ledger<Run = unknown> {
    * furthest ahead. 0 if it is not.
    */
   clockAheadMs(): Promise<number>;
-  close(): Promise<void>;
 }
 
-export type InspectRead<Result> = (tx: import('../platform/db/database.ts').Transaction) => Promise<Result>;
+export type InspectRead<Result> = (tx: Transaction) => Promise<Result>;
 
 export interface Inspection<Result> {
   readonly counters: readonly CounterState[];

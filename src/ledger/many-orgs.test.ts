@@ -179,7 +179,7 @@ describe.runIf(engine === 'postgres')('on PostgreSQL', () => {
     const settled = await Promise.allSettled(orgIds.map((orgId) => world.hold(orgId, '1')));
     failing = undefined;
     expect(settled.map(({ status }) => status)).toEqual(['rejected', ...others.map(() => 'fulfilled')]);
-    expect((await world.ledger.holds(broken, { limit: 10, after: undefined })).length).toBe(1);
+    expect((await world.ledger.reads.holds(broken, { limit: 10, after: undefined })).length).toBe(1);
     expect(verdictOf(await world.hold(broken, '9'))).toBe('held');
     await expectNoDrift(orgIds);
   });

@@ -5,7 +5,7 @@ import { nanosPerUsd } from '../kernel/money.ts';
 import { agreedNow } from '../platform/db/agreed-now.ts';
 import type { Database } from '../platform/db/database.ts';
 import type { SharedClock } from '../platform/time/clock.ts';
-import type { Ledger } from './ledger.ts';
+import type { LedgerMaintenance } from './ledger.ts';
 
 export type DecisionSurface = 'edge' | 'run' | 'routing' | 'increase';
 export type DecisionOutcome = 'allow' | 'deny';
@@ -77,7 +77,7 @@ export function createDriftGauge(): DriftGauge {
 
 export interface LedgerMetricsDependencies {
   readonly db: Database;
-  readonly ledger: Pick<Ledger, 'stats' | 'clockAheadMs'>;
+  readonly ledger: Pick<LedgerMaintenance, 'stats' | 'clockAheadMs'>;
   readonly clock: SharedClock;
   readonly drift: DriftGauge;
 }

@@ -126,7 +126,7 @@ describe('a run that settles a decision', () => {
     const orgId = await world.orgWith(budget({ 'tag:env': 'prod' }, '9'));
     const hold = await world.held(orgId, '2', { scope });
     await world.restart();
-    expect((await world.ledger.findHold(orgId, hold.id))?.scope).toEqual(scope);
+    expect((await world.ledger.reads.findHold(orgId, hold.id))?.scope).toEqual(scope);
     const posted = postedOf(await world.post(orgId, '1', { scope: scopeOf(), decisionId: hold.id }));
     expect(posted.scope).toEqual(scope);
     const [entry] = await world.db.query<{ member_id: string; tags: object }>(
@@ -148,8 +148,8 @@ test('a renamed customer keeps only the tags that limits match, with the id repl
   const tags = { env: 'prod', user: `u:${customer}`, email: 'someone@example.com' };
   const hold = await world.held(orgId, '2', { scope: scopeOf({ customer_id: customer, tags }) });
   const to = newPseudonym();
-  await world.ledger.renameCustomer(orgId, { from: customer, to }, async () => undefined);
-  const renamed = await world.ledger.findHold(orgId, hold.id);
+  await world.ledger.maintenance.renameCustomer(orgId, { from: customer, to }, async () => undefined);
+  const renamed = await world.ledger.reads.findHold(orgId, hold.id);
   expect(renamed?.scope.tags).toEqual({ env: 'prod', user: `u:${to}` });
   expect(await countersOf(orgId, 'user')).toEqual({});
   expect(await countersOf(orgId, 'env')).toEqual({ '': at('0', '2') });

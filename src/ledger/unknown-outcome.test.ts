@@ -114,13 +114,13 @@ describe.each<[Fault, boolean]>([
     await expect(opening).rejects.toThrow(DatabaseUnavailable);
     await eventually(async () => expect(await counter(orgId)).toEqual(happened ? at('0', '3') : at('0')));
     await eventually(async () =>
-      expect((await world.ledger.findHold(orgId, 'dec_1')) !== undefined).toBe(happened),
+      expect((await world.ledger.reads.findHold(orgId, 'dec_1')) !== undefined).toBe(happened),
     );
     expect(await runsOf(orgId)).toHaveLength(happened ? 1 : 0);
     expect(await world.audit(orgId)).toEqual([]);
     world.clock.advanceSeconds(900);
     await world.expireAll();
-    expect(await world.ledger.findHold(orgId, 'dec_1')).toBeUndefined();
+    expect(await world.ledger.reads.findHold(orgId, 'dec_1')).toBeUndefined();
   });
 
   test.runIf(engine === 'embedded')('is logged only if the posting was written: others failed', async () => {
@@ -166,11 +166,11 @@ describe.each<[Fault, boolean]>([
     const holds = [await world.held(orgId, '1'), await world.held(orgId, '2')];
     world.clock.advanceSeconds(900);
     fault = when;
-    await expect(world.ledger.expireDue()).rejects.toThrow(DatabaseUnavailable);
+    await expect(world.ledger.expiry.expireDue()).rejects.toThrow(DatabaseUnavailable);
     await eventually(async () => {
       world.clock.advanceSeconds(2);
       await world.expireAll();
-      expect(await world.ledger.holds(orgId, { limit: 10, after: undefined })).toEqual([]);
+      expect(await world.ledger.reads.holds(orgId, { limit: 10, after: undefined })).toEqual([]);
     });
     expect(await counter(orgId)).toEqual(at('0'));
     const ends = await findEnds(

@@ -224,7 +224,7 @@ describe('a hold that expires unsettled', () => {
     await world.held(releasing, '5', { holdSeconds });
     world.clock.advanceSeconds(holdSeconds + 1);
     await expect(world.expireAll()).rejects.toThrow('out of range');
-    const openIn = (orgId: string) => world.ledger.holds(orgId, { limit: 10, after: undefined });
+    const openIn = (orgId: string) => world.ledger.reads.holds(orgId, { limit: 10, after: undefined });
     expect([await openIn(posting), await openIn(releasing)]).toEqual([[], []]);
     const [left, ...others] = await openIn(failing);
     expect([left?.amounts.usd, others]).toEqual([usd('8999999999'), []]);
@@ -564,7 +564,7 @@ test.runIf(engine === 'postgres')('two processes post the held amount of a hold 
     ledger.post({ orgId, postings: [world.postingOf('0.2', { decisionId: id })] });
   await Promise.all([
     world.expireAll(),
-    other.expireDue(),
+    other.expiry.expireDue(),
     ...holds.slice(0, 40).flatMap((hold) => [settle(other, hold), settle(world.ledger, hold)]),
   ]);
   // The lease of the org ends with its process; until then only the other one could expire the rest.
@@ -587,7 +587,7 @@ test('a hold that asks for it is posted in an org that releases the others, also
   expect(await entriesOf(orgId)).toEqual([
     { run_id: posted.posting.runId, usd_nanos: usd('3'), marks: ['unsettled'] },
   ]);
-  expect(await world.ledger.findHold(orgId, released.hold?.id ?? '')).toBeUndefined();
+  expect(await world.ledger.reads.findHold(orgId, released.hold?.id ?? '')).toBeUndefined();
   expect((await stateOf(orgId)).counters).toHaveLength(1);
 });
 

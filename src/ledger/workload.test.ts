@@ -810,7 +810,7 @@ class Workload {
     const [settled] = await Promise.all([
       this.world.ledger.post({ orgId: this.orgId, postings: [posting] }),
       this.world.ledger.void(this.orgId, hold.id),
-      this.world.ledger.expireDue(),
+      this.world.ledger.expiry.expireDue(),
     ]);
     await this.#expire();
     const [end] = await findEnds(this.world.db, [this.orgId], [hold.id]);
@@ -1079,7 +1079,7 @@ class Workload {
   }
 
   async #tidy(): Promise<string> {
-    await this.world.ledger.evictCounters();
+    await this.world.ledger.maintenance.evictCounters();
     return 'tidy';
   }
 
@@ -1099,7 +1099,7 @@ class Workload {
   /** The counters, holds and entries equal those of the model and are consistent with each other. */
   async check(): Promise<void> {
     const { model } = this;
-    const { counters, holds } = await this.world.ledger.inspect(this.orgId, async () => undefined);
+    const { counters, holds } = await this.world.ledger.reads.inspect(this.orgId, async () => undefined);
     for (const { key, settled, held } of counters) {
       const [, id, start, value] = /^([^@]*)@(\d+)(?::(.*))?$/.exec(key) ?? [];
       const limit = model.limits.find((one) => one.id === id);

@@ -82,7 +82,7 @@ export function createComponents(deps: AppDependencies) {
     renderEveryMs: deps.metricsEveryMs ?? 1_000,
     registerMore(registry) {
       regions?.register(registry);
-      registerLedgerMetrics(registry, { db, ledger, clock, drift });
+      registerLedgerMetrics(registry, { db, ledger: ledger.maintenance, clock, drift });
       services.failOpen.register(registry);
       registerWebhookMetrics(registry, db, deliveries);
       registerPriceMetrics(registry, db);

@@ -94,7 +94,7 @@ export function createRoutes(
   const exports = createSpooledExports({ db, spoolDir: config.spoolDir });
   const routes: Route[] = [
     ...orgRoutes({ db, ids }),
-    ...orgSummaryRoutes({ db, ledger }),
+    ...orgSummaryRoutes({ db, ledger: ledger.reads }),
     ...orgRemovalRoutes(),
     ...residencyRoutes({ db }),
     ...supportRoutes({ db, ids }),
@@ -107,7 +107,7 @@ export function createRoutes(
     ...budgetRoutes({ db, ids }),
     ...spendCapRoutes({ db, ids }),
     ...chainRoutes({ db, ids }),
-    ...customerRoutes({ db, ids, ledger }),
+    ...customerRoutes({ db, ids, ledger: ledger.reads }),
     ...erasureRoutes({ ...erasureDependencies, log, recordChange: recordCallersChange }),
     ...creditRoutes({ db, ids }),
     ...prepaidRoutes({ db, ids }),
@@ -133,7 +133,7 @@ export function createRoutes(
       db,
       ids,
       timezoneOf,
-      lastRuns: (orgId, limit) => lastRuns({ db, ledger }, orgId, limit),
+      lastRuns: (orgId, limit) => lastRuns({ db, ledger: ledger.reads }, orgId, limit),
     }),
     ...approvalRoutes({ db }),
     ...safetyRoutes({ db, ids, safety }),
@@ -162,11 +162,17 @@ export function createRoutes(
     ...configurationRoutes({
       db,
       secrets,
-      ledger,
+      ledger: ledger.reads,
       recordChanges: recordCallersChanges,
       routes: () => routes,
     }),
-    ...snapshotRoutes({ db, ids, ledger, dataDir: config.dataDir, recordChange: recordCallersChange }),
+    ...snapshotRoutes({
+      db,
+      ids,
+      ledger: ledger.reads,
+      dataDir: config.dataDir,
+      recordChange: recordCallersChange,
+    }),
     ...keyRotationRoutes({
       db,
       secrets,
@@ -174,7 +180,7 @@ export function createRoutes(
       recordChange: recordCallersChange,
     }),
     ...auditRoutes({ db, ids, heads, signer: auditSigner, softwareVersion: version }),
-    ...forecastRoutes({ db, ids, ledger, orgLimits, prices }),
+    ...forecastRoutes({ db, ids, ledger: ledger.reads, orgLimits, prices }),
     ...ledgerRoutes({ ...increaseDependencies, drift, timezoneOf }),
     ...edgeRoutes(edgeDependencies),
     ...installationRoutes({

@@ -226,7 +226,7 @@ async function serve(
     log,
   });
   const clockJob = clockWatch({
-    ledger: services.ledger,
+    ledger: services.ledger.maintenance,
     log,
     // On PostgreSQL it may concern one organization: the process stays ready for the others.
     onChange: (isAhead) => db.engine === 'embedded' && health.set('ledger_clock_ahead', isAhead),

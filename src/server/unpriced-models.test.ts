@@ -86,7 +86,7 @@ test('the last known default rates hold while the database is away, and are impo
   while (await decisions.job.runOnce()) {
     // Continue with the next batch.
   }
-  const hold = await world.services.ledger.findHold(org.id, decision_id);
+  const hold = await world.services.ledger.reads.findHold(org.id, decision_id);
   expect(hold).toMatchObject({ priceVersion: policyId, amounts: { usd: 50_000_000n } });
   const { json: run } = await world.request('POST', '/v1/runs', {
     key: org.ownerKey,

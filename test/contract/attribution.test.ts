@@ -70,7 +70,7 @@ async function runOf(id: string) {
   return attributed((await world.request('GET', `/v1/runs/${id}`, { key: org.ownerKey })).json);
 }
 async function holdOf(decisionId: string) {
-  const hold = await world.services.ledger.findHold(org.id, decisionId);
+  const hold = await world.services.ledger.reads.findHold(org.id, decisionId);
   return hold && attributed(hold.scope as object as Record<string, unknown>);
 }
 function attributed(values: Record<string, unknown>) {

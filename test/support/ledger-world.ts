@@ -308,8 +308,8 @@ export class LedgerWorld {
   }
 
   async expireAll(): Promise<void> {
-    while (await this.#ledger.expireDue()) {
-      await pause(this.#ledger.expiryRestMs());
+    while (await this.#ledger.expiry.expireDue()) {
+      await pause(this.#ledger.expiry.restMs());
     }
   }
 
@@ -358,7 +358,7 @@ export class LedgerWorld {
 
   /** Returns the counters of an org as `settled+held`, by counter key. */
   async counters(orgId: string): Promise<Record<string, string>> {
-    const { counters } = await this.#ledger.inspect(orgId, async () => undefined);
+    const { counters } = await this.#ledger.reads.inspect(orgId, async () => undefined);
     return Object.fromEntries(counters.map(({ key, settled, held }) => [key, `${settled}+${held}`]).sort());
   }
 
@@ -424,7 +424,7 @@ interface EntryRow extends Omit<Scope, 'action'> {
 const edgeKinds = ['prepaid', 'quota', 'spend_cap', 'budget', 'customer'];
 
 async function auditCounters(ledger: Ledger, orgId: string): Promise<string[]> {
-  const { counters, holds, result } = await ledger.inspect(orgId, async (tx) => ({
+  const { counters, holds, result } = await ledger.reads.inspect(orgId, async (tx) => ({
     entries: await tx.query<EntryRow>('SELECT * FROM ledger_entries WHERE org_id = $1', [orgId]),
     limits: await tx.query<LimitRow>('SELECT * FROM limits WHERE org_id = $1 AND ended_at IS NULL', [orgId]),
     org: await tx.query<{ timezone: string }>('SELECT timezone FROM orgs WHERE id = $1', [orgId]),

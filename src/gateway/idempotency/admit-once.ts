@@ -11,7 +11,7 @@ import { GatewayError } from '../errors/gateway-error.ts';
 import type { Settlements } from '../settle/settlements.ts';
 
 export interface AdmitOnceDependencies {
-  readonly ledger: Pick<Ledger, 'replay' | 'findHold'>;
+  readonly ledger: Pick<Ledger, 'replay' | 'reads'>;
   readonly settlements: Pick<Settlements, 'post'>;
   readonly failOpen: FailOpenAdmission | undefined;
 }
@@ -64,7 +64,7 @@ async function requireUnusedInLedger(
   const { runId, holdId } = firstCallOf(used);
   // A call that has ended keeps its hold until it is posted.
   await settlements.post(orgId);
-  if (holdId !== undefined && (await ledger.findHold(orgId, holdId)) !== undefined) {
+  if (holdId !== undefined && (await ledger.reads.findHold(orgId, holdId)) !== undefined) {
     throw inProgress(runId);
   }
   // It may have failed at no cost, and released the key.

@@ -41,7 +41,7 @@ describe.runIf(engine === 'embedded')('an import', () => {
     };
     expect(await world.ledger.importHolds({ orgId, holds: [hold] })).toEqual([{ kind: 'known' }]);
     expect(isInterrupted).toBe(true);
-    expect(await world.ledger.findHold(orgId, hold.id)).toBeUndefined();
+    expect(await world.ledger.reads.findHold(orgId, hold.id)).toBeUndefined();
     world.clock.advanceSeconds(901);
     await world.expireAll();
     expect(await world.audit(orgId)).toEqual([]);

@@ -1,84 +1,68 @@
 /** Importing holds on the embedded engine: decisions that were made elsewhere, for example while the ledger was away. */
 import { applicableCounters } from '../../kernel/admission.ts';
-import type { Database } from '../../platform/db/database.ts';
 import type { Hold } from '../holds/hold.ts';
 import { addImportedHold, type HoldImport, type ImportedHold } from '../holds/hold-import.ts';
 import { findStoredKey, storeKeys } from '../holds/hold-keys.ts';
 import { orgKeyId } from '../holds/take-hold.ts';
 import { findEnds } from '../postings/ledger-writes.ts';
 import { addCounters } from '../postings/posting-batch.ts';
-import type { DurableHolds } from './durable-holds.ts';
-import type { KeysInFlight } from './keys-in-flight.ts';
-import type { LedgerStates } from './ledger-states.ts';
+import type { EmbeddedState } from './embedded-state.ts';
 
-export interface EmbeddedHoldImportsDependencies {
-  readonly db: Database;
-  readonly states: LedgerStates;
-  readonly durable: DurableHolds;
-  readonly keysInFlight: KeysInFlight;
-  now(): number;
+export async function importHolds(
+  state: EmbeddedState,
+  { holds, record }: HoldImport,
+): Promise<ImportedHold[]> {
+  const results: ImportedHold[] = [];
+  for (const hold of holds) {
+    results.push(await importWithKey(state, hold));
+  }
+  const added = results.filter((one) => one.kind === 'added');
+  if (record !== undefined && added.length > 0) {
+    await state.db.transaction((tx) => record(tx, added));
+  }
+  return results;
 }
 
-export class EmbeddedHoldImports {
-  readonly #deps: EmbeddedHoldImportsDependencies;
-
-  constructor(deps: EmbeddedHoldImportsDependencies) {
-    this.#deps = deps;
+async function importWithKey(state: EmbeddedState, imported: Hold): Promise<ImportedHold> {
+  const { db, states, keysInFlight, now } = state;
+  const { orgId, idempotency: key } = imported;
+  if (key === null) {
+    return importHold(state, imported);
   }
+  const keyId = orgKeyId(orgId, key.digest);
+  return keysInFlight.serialize(keyId, async () => {
+    const open = states.findByKey(keyId);
+    const stored = await findStoredKey(db, orgId, key.digest, now());
+    // A key that was already used stays with its decision; this hold is imported without a key.
+    return importHold(
+      state,
+      open === undefined && stored === undefined ? imported : { ...imported, idempotency: null },
+    );
+  });
+}
 
-  async import({ holds, record }: HoldImport): Promise<ImportedHold[]> {
-    const results: ImportedHold[] = [];
-    for (const hold of holds) {
-      results.push(await this.#importWithKey(hold));
+async function importHold({ db, states, durable }: EmbeddedState, imported: Hold): Promise<ImportedHold> {
+  const { orgId, id, scope, admittedAtMs, surface } = imported;
+  const orgState = await states.open(orgId);
+  for (;;) {
+    // Nothing is awaited between this and adding the hold: another import of the decision may be settled at any time.
+    const ended = await findEnds(db, [orgId], [id]);
+    if (orgState.holds.has(id)) {
+      return { kind: 'known' };
     }
-    const added = results.filter((one) => one.kind === 'added');
-    if (record !== undefined && added.length > 0) {
-      await this.#deps.db.transaction((tx) => record(tx, added));
+    if (ended.length > 0) {
+      // A run has settled the decision before its import, so its key was not stored with its end.
+      await storeKeys(db, [imported]);
+      return { kind: 'known' };
     }
-    return results;
-  }
-
-  async #importWithKey(imported: Hold): Promise<ImportedHold> {
-    const { db, states, keysInFlight, now } = this.#deps;
-    const { orgId, idempotency: key } = imported;
-    if (key === null) {
-      return this.#import(imported);
+    const applicable = applicableCounters(orgState.limits, scope, admittedAtMs, surface);
+    const missing = orgState.missingCounters(applicable.counters, scope);
+    if (missing.length === 0) {
+      const { open, added } = addImportedHold(orgState, imported, applicable);
+      states.track(open);
+      await durable.take(open);
+      return { kind: 'added', ...added };
     }
-    const keyId = orgKeyId(orgId, key.digest);
-    return keysInFlight.serialize(keyId, async () => {
-      const open = states.findByKey(keyId);
-      const stored = await findStoredKey(db, orgId, key.digest, now());
-      // A key that was already used stays with its decision; this hold is imported without a key.
-      return this.#import(
-        open === undefined && stored === undefined ? imported : { ...imported, idempotency: null },
-      );
-    });
-  }
-
-  async #import(imported: Hold): Promise<ImportedHold> {
-    const { db, states, durable } = this.#deps;
-    const { orgId, id, scope, admittedAtMs, surface } = imported;
-    const orgState = await states.open(orgId);
-    for (;;) {
-      // Nothing is awaited between this and adding the hold: another import of the decision may be settled at any time.
-      const ended = await findEnds(db, [orgId], [id]);
-      if (orgState.holds.has(id)) {
-        return { kind: 'known' };
-      }
-      if (ended.length > 0) {
-        // A run has settled the decision before its import, so its key was not stored with its end.
-        await storeKeys(db, [imported]);
-        return { kind: 'known' };
-      }
-      const applicable = applicableCounters(orgState.limits, scope, admittedAtMs, surface);
-      const missing = orgState.missingCounters(applicable.counters, scope);
-      if (missing.length === 0) {
-        const { open, added } = addImportedHold(orgState, imported, applicable);
-        states.track(open);
-        await durable.take(open);
-        return { kind: 'added', ...added };
-      }
-      await addCounters(db, orgState, missing);
-    }
+    await addCounters(db, orgState, missing);
   }
 }

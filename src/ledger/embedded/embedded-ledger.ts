@@ -9,15 +9,12 @@
  */
 import { applicableCounters } from '../../kernel/admission.ts';
 import type { Denial } from '../../kernel/denial.ts';
-import { emptyScope, type Scope } from '../../kernel/limits.ts';
-import type { Database, Transaction } from '../../platform/db/database.ts';
+import type { Database } from '../../platform/db/database.ts';
 import { createFailureLog } from '../../platform/failure-log.ts';
 import type { Durability } from '../../platform/files/durable-files.ts';
 import type { Log } from '../../platform/log.ts';
 import { OverCapacity } from '../../platform/service-unavailable.ts';
 import type { Clock } from '../../platform/time/clock.ts';
-import type { Renaming } from '../holds/customer-pseudonyms.ts';
-import type { Hold } from '../holds/hold.ts';
 import type { HoldImport, ImportedHold } from '../holds/hold-import.ts';
 import { findStoredKey, type Replay, type RequestKey, replayOf } from '../holds/hold-keys.ts';
 import type {
@@ -25,30 +22,29 @@ import type {
   Held,
   HoldChange,
   HoldIncrease,
-  HoldQuery,
   HoldRequest,
   HoldResult,
   IncreaseResult,
 } from '../holds/hold-request.ts';
-import { reservedAmounts } from '../holds/reserved-amounts.ts';
 import { admitHold, denialFor, orgKeyId, takeHold, tooManyHolds } from '../holds/take-hold.ts';
-import type { DecidedHold, Ledger } from '../ledger.ts';
-import { readSettled } from '../limits/counters.ts';
-import { countersOfScopes, type LimitUsage, limitUsageOf, ownCounters } from '../limits/limit-usage.ts';
-import { createOrgLimits, type OrgLimitsCache, readOrgLimits } from '../limits/org-limits.ts';
+import type { DecidedHold, Ledger, LedgerMaintenance, LedgerReads } from '../ledger.ts';
+import { createOrgLimits, type OrgLimitsCache } from '../limits/org-limits.ts';
 import { type GroupResult, holdsOpenedBy, type PostingGroup } from '../posting.ts';
-import { findLatestPosting } from '../postings/latest-posting.ts';
+import { findLatestPosting, readLastTime } from '../postings/latest-times.ts';
 import { addCounters, type BatchDependencies } from '../postings/posting-batch.ts';
 import { DurableHolds } from './durable-holds.ts';
-import { EmbeddedHoldEnds } from './embedded-hold-ends.ts';
-import { EmbeddedHoldImports } from './embedded-hold-imports.ts';
-import { EmbeddedHoldIncreases } from './embedded-hold-increases.ts';
+import { extendOpenHold, increaseOpenHold } from './embedded-hold-changes.ts';
+import { voidHold } from './embedded-hold-ends.ts';
+import { EmbeddedHoldExpiry } from './embedded-hold-expiry.ts';
+import { importHolds } from './embedded-hold-imports.ts';
+import { createEmbeddedMaintenance } from './embedded-maintenance.ts';
 import { EmbeddedPostings } from './embedded-postings.ts';
+import { createEmbeddedReads } from './embedded-reads.ts';
+import type { EmbeddedState } from './embedded-state.ts';
 import { beginGeneration } from './hold-generation.ts';
 import { type HoldLog, type LoggedHold, openHoldLog } from './hold-log.ts';
 import { KeysInFlight } from './keys-in-flight.ts';
 import { LedgerStates } from './ledger-states.ts';
-import { renameInMemory } from './rename-in-memory.ts';
 import { requireDatabase } from './require-database.ts';
 import { restoreHolds } from './restore-holds.ts';
 import { UnresolvedHoldEnds } from './unresolved-hold-ends.ts';
@@ -77,15 +73,15 @@ interface StoredState {
 }
 
 export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
+  readonly reads: LedgerReads;
+  readonly expiry: EmbeddedHoldExpiry;
+  readonly maintenance: LedgerMaintenance;
   readonly #options: EmbeddedLedgerOptions<Run>;
   readonly #states: LedgerStates;
   readonly #durable: DurableHolds;
-  readonly #unresolvedEnds = new UnresolvedHoldEnds();
-  readonly #postings: EmbeddedPostings<Run>;
-  readonly #ends: EmbeddedHoldEnds;
-  readonly #increases: EmbeddedHoldIncreases;
-  readonly #imports: EmbeddedHoldImports;
   readonly #keysInFlight = new KeysInFlight();
+  readonly #state: EmbeddedState;
+  readonly #postings: EmbeddedPostings<Run>;
   readonly #loads = new Map<string, Promise<void>>();
   #nowMs: number;
 
@@ -93,15 +89,9 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
     const holdLog = openHoldLog(options.directory, options);
     try {
       await beginGeneration(options.db, holdLog);
-      const [row] = await options.db.query<{ last_at: Date | null }>(
-        'SELECT max(last_at) AS last_at FROM ledger_orgs',
-        [],
-      );
+      const lastMs = await readLastTime(options.db);
       const restored = await restoreHolds(options.db, holdLog);
-      const floorMs = Math.max(
-        row?.last_at?.getTime() ?? 0,
-        ...restored.slice(-1).map(({ hold }) => hold.admittedAtMs),
-      );
+      const floorMs = Math.max(lastMs, ...restored.slice(-1).map(({ hold }) => hold.admittedAtMs));
       const latestPostingMs = await findLatestPosting(options.db, options.clock.now());
       return new EmbeddedLedger(options, holdLog, { restored, floorMs, latestPostingMs });
     } catch (error) {
@@ -146,17 +136,22 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
       },
       () => failures.succeeded(),
     );
-    const shared = { states, durable: this.#durable, unresolvedEnds: this.#unresolvedEnds, now };
+    const shared = { states, durable: this.#durable, unresolvedEnds: new UnresolvedHoldEnds(), now };
     this.#postings = new EmbeddedPostings({ ...options, ...shared });
-    this.#ends = new EmbeddedHoldEnds({
+    const state: EmbeddedState = {
       db: options.db,
       ...shared,
+      keysInFlight: this.#keysInFlight,
       clockMs: () => this.#clockMs(),
-      ...(options.monotonicMs !== undefined && { monotonicMs: options.monotonicMs }),
-      postExpired: (orgId, stillOpen) => this.#postings.expire(orgId, stillOpen),
-    });
-    this.#increases = new EmbeddedHoldIncreases({ db: options.db, ...shared });
-    this.#imports = new EmbeddedHoldImports({ db: options.db, keysInFlight: this.#keysInFlight, ...shared });
+    };
+    this.#state = state;
+    this.reads = createEmbeddedReads(state);
+    this.maintenance = createEmbeddedMaintenance(state, () => this.#postings.waiting);
+    this.expiry = new EmbeddedHoldExpiry(
+      state,
+      (orgId, stillOpen) => this.#postings.expire(orgId, stillOpen),
+      options.monotonicMs,
+    );
   }
 
   /** Returns the current time. It never runs backwards; after a restart, not behind the last posting or open hold. */
@@ -167,10 +162,6 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
 
   #clockMs(): number {
     return this.#options.clock.now().getTime();
-  }
-
-  async clockAheadMs(): Promise<number> {
-    return this.#now() - this.#clockMs();
   }
 
   hold(request: HoldRequest): Promise<HoldResult> {
@@ -278,7 +269,7 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
   }
 
   importHolds(request: HoldImport): Promise<ImportedHold[]> {
-    return this.#imports.import(request);
+    return importHolds(this.#state, request);
   }
 
   async post(group: PostingGroup<Run>): Promise<GroupResult<Run>> {
@@ -300,126 +291,19 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
   }
 
   void(orgId: string, holdId: string): Promise<HoldChange> {
-    return this.#ends.void(orgId, holdId);
+    return voidHold(this.#state, orgId, holdId);
   }
 
   extend(orgId: string, holdId: string, seconds: number): Promise<HoldChange> {
-    return this.#ends.extend(orgId, holdId, seconds);
+    return extendOpenHold(this.#state, orgId, holdId, seconds);
   }
 
   increase(orgId: string, holdId: string, increase: HoldIncrease): Promise<IncreaseResult> {
-    return this.#increases.increase(orgId, holdId, increase);
-  }
-
-  expireDue(): Promise<boolean> {
-    return this.#ends.expireDue();
-  }
-
-  expiryRestMs(): number {
-    return this.#ends.expiryRestMs();
-  }
-
-  async holds(orgId: string, { limit, after, newestFirst = false }: HoldQuery): Promise<Hold[]> {
-    const orgState = await this.#states.open(orgId);
-    const precedes = (id: string, other: string) => (newestFirst ? id > other : id < other);
-    return [...orgState.holds.values()]
-      .map(({ hold }) => hold)
-      .filter(({ id }) => after === undefined || precedes(after, id))
-      .sort((a, b) => (precedes(a.id, b.id) ? -1 : 1))
-      .slice(0, limit);
-  }
-
-  async findHold(orgId: string, holdId: string): Promise<Hold | undefined> {
-    return (await this.#states.open(orgId)).holds.get(holdId)?.hold;
-  }
-
-  holdsInMemory(): Hold[] {
-    return this.#states.allHolds();
-  }
-
-  async limitUsage(orgId: string, limitIds: readonly string[]): Promise<LimitUsage[]> {
-    const orgState = await this.#states.open(orgId);
-    const wanted = ownCounters(orgState.limits, limitIds, this.#now());
-    await addCounters(this.#options.db, orgState, orgState.missingCounters(wanted, emptyScope));
-    return wanted.flatMap((one) => {
-      const counter = orgState.counters.get(one.key);
-      return counter === undefined ? [] : [limitUsageOf(one, counter)];
-    });
-  }
-
-  async limitUsageIn(orgId: string, limitId: string, scopes: readonly Scope[]): Promise<LimitUsage[]> {
-    const orgState = await this.#states.open(orgId);
-    const wanted = countersOfScopes(orgState.limits, limitId, scopes, this.#now());
-    // Missing counters are not created: few of them may ever be needed.
-    const missing = new Map<string, bigint>();
-    for (const [index, one] of wanted.entries()) {
-      if (!orgState.counters.has(one.key)) {
-        const { settled } = await readSettled(this.#options.db, orgId, one, scopes[index] ?? emptyScope);
-        missing.set(one.key, settled);
-      }
-    }
-    const holds = missing.size === 0 ? [] : [...orgState.holds.values()].map(({ hold }) => hold);
-    const reserved = reservedAmounts(orgState.limits, holds, wanted);
-    return wanted.map((one) =>
-      limitUsageOf(
-        one,
-        orgState.counters.get(one.key) ?? {
-          settled: missing.get(one.key) ?? 0n,
-          held: reserved.get(one.key) ?? 0n,
-        },
-      ),
-    );
-  }
-
-  async inspect<Result>(orgId: string, read: Parameters<Ledger['inspect']>[1]) {
-    const orgState = await this.#states.open(orgId);
-    // Within a transaction no posting is in progress: earlier ones are committed, later ones have not started.
-    return this.#options.db.transaction(async (tx) => {
-      const result = (await read(tx)) as Result;
-      return {
-        result,
-        counters: [...orgState.counters].map(([key, { settled, held }]) => ({ key, settled, held })),
-        holds: [...orgState.holds.values()].map(({ hold }) => hold),
-      };
-    });
-  }
-
-  async renameCustomer(
-    orgId: string,
-    renaming: Renaming,
-    change: (tx: Transaction) => Promise<void>,
-  ): Promise<void> {
-    const orgState = await this.#states.open(orgId);
-    const { tagFields } = await this.#options.db.transaction(async (tx) => {
-      await change(tx);
-      return (await readOrgLimits(tx, orgId)).index;
-    });
-    const renamed = renameInMemory(this.#states, orgState, renaming, tagFields);
-    if (renamed.length > 0) {
-      await this.#durable.add(renamed);
-    }
-  }
-
-  /** Evicts counters that can be read from the database again. */
-  async evictCounters(): Promise<boolean> {
-    for (const orgState of this.#states.all()) {
-      orgState.evictCounters(this.#now());
-    }
-    return false;
-  }
-
-  stats() {
-    const overdue = this.#states.expiries.overdue(this.#clockMs());
-    return {
-      openHolds: this.#states.openHolds.used,
-      overdueHolds: overdue.holds,
-      oldestOverdueMs: overdue.oldestMs,
-      waiting: this.#postings.waiting,
-    };
+    return increaseOpenHold(this.#state, orgId, holdId, increase);
   }
 
   async close(): Promise<void> {
-    this.#unresolvedEnds.close();
+    this.#state.unresolvedEnds.close();
     await this.#postings.idle();
     await this.#durable.close();
   }

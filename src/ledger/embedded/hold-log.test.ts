@@ -301,7 +301,7 @@ describe.runIf(engine === 'embedded')('a ledger that restarts', () => {
   async function giveUpHolds(): Promise<void> {
     rmSync(holdsDirectory(), { recursive: true });
     await world.reopen();
-    expect(await world.ledger.holds(orgId, { limit: 10, after: undefined })).toEqual([]);
+    expect(await world.ledger.reads.holds(orgId, { limit: 10, after: undefined })).toEqual([]);
   }
 
   function copyOf(path: string): string {
@@ -327,16 +327,16 @@ describe.runIf(engine === 'embedded')('a ledger that restarts', () => {
     await world.ledger.close();
     putBack(copy, holdsDirectory());
     await world.reopen();
-    expect((await world.ledger.holds(orgId, { limit: 10, after: undefined })).map(({ id }) => id)).toEqual([
-      open.id,
-    ]);
+    expect(
+      (await world.ledger.reads.holds(orgId, { limit: 10, after: undefined })).map(({ id }) => id),
+    ).toEqual([open.id]);
     expect(verdictOf(await world.hold(orgId, '5.000000001'))).toBe('spend_cap_exceeded');
     expect(verdictOf(await world.hold(orgId, '5'))).toBe('held');
     expect(verdictOf(await world.post(orgId, '1', { decisionId: settled.id }))).toBe('settled_already');
     expect(await world.audit(orgId)).toEqual([]);
     // The ended holds are not restored at the next start either.
     await world.reopen();
-    expect(await world.ledger.holds(orgId, { limit: 10, after: undefined })).toHaveLength(2);
+    expect(await world.ledger.reads.holds(orgId, { limit: 10, after: undefined })).toHaveLength(2);
   });
 
   test('drops a hold that is in the log, but whose run is not in the database', async () => {
@@ -348,7 +348,7 @@ describe.runIf(engine === 'embedded')('a ledger that restarts', () => {
     await world.db.close();
     putBack(copy, databaseDirectory());
     await world.restartFromDisk();
-    const open = (await world.ledger.holds(orgId, { limit: 10, after: undefined })).map(({ id }) => id);
+    const open = (await world.ledger.reads.holds(orgId, { limit: 10, after: undefined })).map(({ id }) => id);
     expect(open.sort()).toEqual([decided.id, opened.hold?.id ?? ''].sort());
     await world.posted(orgId, '3', { kind: 'open', externalId: 'lost' });
     expect(Object.values(await world.counters(orgId))).toEqual([`0+${usd('5')}`]);
@@ -360,7 +360,7 @@ describe.runIf(engine === 'embedded')('a ledger that restarts', () => {
     const opened = await world.posted(orgId, '1', { kind: 'open' });
     await world.ledger.extend(orgId, held[0]?.id ?? '', 2_000);
     await world.crash();
-    const found = await world.ledger.holds(orgId, { limit: 100, after: undefined });
+    const found = await world.ledger.reads.holds(orgId, { limit: 100, after: undefined });
     expect(found.map(({ id }) => id).sort()).toEqual(
       [...held.map(({ id }) => id), opened.hold?.id ?? ''].sort(),
     );
@@ -368,7 +368,7 @@ describe.runIf(engine === 'embedded')('a ledger that restarts', () => {
     expect(verdictOf(await world.hold(orgId, '4.000000001'))).toBe('spend_cap_exceeded');
     world.clock.advanceSeconds(900);
     await world.expireAll();
-    expect(await world.ledger.holds(orgId, { limit: 100, after: undefined })).toHaveLength(1);
+    expect(await world.ledger.reads.holds(orgId, { limit: 100, after: undefined })).toHaveLength(1);
     expect(await findEnds(world.db, [orgId], [opened.hold?.id ?? ''])).toMatchObject([
       { ended_as: 'expired' },
     ]);
@@ -387,7 +387,7 @@ describe.runIf(engine === 'embedded')('a ledger that restarts', () => {
     await expect(world.restartFromDisk()).rejects.toThrow(HoldLogMismatch);
     rmSync(holdsDirectory(), { recursive: true });
     await world.restartFromDisk();
-    expect(await world.ledger.holds(orgId, { limit: 10, after: undefined })).toEqual([]);
+    expect(await world.ledger.reads.holds(orgId, { limit: 10, after: undefined })).toEqual([]);
   });
 
   test('fails if the hold log is older than the database', async () => {
@@ -422,7 +422,7 @@ describe.runIf(engine === 'embedded')('a ledger that restarts', () => {
     await world.db.close();
     putBack(copy, world.place.dataDir);
     await world.restartFromDisk();
-    expect(await world.ledger.findHold(orgId, hold.id)).toMatchObject({ id: hold.id });
+    expect(await world.ledger.reads.findHold(orgId, hold.id)).toMatchObject({ id: hold.id });
   });
 
   test.each([1, 2, 3])('starts after a crash before step %d of its generation', async (step) => {

@@ -6,6 +6,7 @@ import { type ClockReset, type MoveRuns, readmitHold } from '../holds/readmit-ho
 import { readOrgLimits } from '../limits/org-limits.ts';
 import { requireSameGeneration } from './hold-generation.ts';
 import { type LoggedHold, openHoldLog } from './hold-log.ts';
+import { byOrg } from './holds-by-org.ts';
 import { restoreHolds } from './restore-holds.ts';
 
 export interface EmbeddedReset {
@@ -54,19 +55,6 @@ export async function resetEmbeddedClock(
     }
     return readmitted;
   }
-}
-
-function byOrg(open: readonly LoggedHold[]): Map<string, LoggedHold[]> {
-  const groups = new Map<string, LoggedHold[]>();
-  for (const one of open) {
-    const group = groups.get(one.hold.orgId);
-    if (group === undefined) {
-      groups.set(one.hold.orgId, [one]);
-    } else {
-      group.push(one);
-    }
-  }
-  return groups;
 }
 
 const holdsPerLine = 500;

@@ -13,6 +13,7 @@ import { type Searched, searchGroups } from '../../platform/db/citus/search-grou
 import type { Database, Queryable } from '../../platform/db/database.ts';
 import type { SharedClock } from '../../platform/time/clock.ts';
 import { aheadMsMax, ElapsedLifetimes } from '../holds/elapsed-lifetimes.ts';
+import type { LedgerExpiry } from '../ledger.ts';
 import type { DueHold } from './ledger-command.ts';
 
 export const expiriesPerTransaction = 100;
@@ -49,7 +50,7 @@ interface Backlog {
   readonly after: OverdueRow | undefined;
 }
 
-export class HoldExpiry {
+export class HoldExpiry implements LedgerExpiry {
   readonly #options: HoldExpiryOptions;
   readonly #nowMs: () => number;
   /** By org. */

@@ -844,7 +844,7 @@ test.runIf(engine === 'embedded')('a hold that survives a restart keeps the pseu
     estimated_cost_usd: '0.1',
   });
   await erase('restarted');
-  const hold = await world.services.ledger.findHold(org.id, held.json.decision_id);
+  const hold = await world.services.ledger.reads.findHold(org.id, held.json.decision_id);
   expect(hold?.scope.customer_id).toMatch(/^erased-/);
   const { json } = await call('GET', `/v1/orgs/${org.id}/holds`);
   expect(JSON.stringify(json)).not.toContain('restarted');

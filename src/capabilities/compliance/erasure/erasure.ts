@@ -51,7 +51,7 @@ export interface ErasureDependencies extends Appending {
   readonly db: Database;
   readonly secrets: Secrets;
   readonly signer: Signer;
-  readonly ledger: Pick<Ledger, 'holds' | 'renameCustomer'>;
+  readonly ledger: Pick<Ledger, 'reads' | 'maintenance'>;
   readonly customerDigest: CustomerDigest;
   readonly now: () => Date;
 }
@@ -177,7 +177,7 @@ export async function requireCustomer(
   if (await isKnownCustomer(db, orgId, customerId)) {
     return;
   }
-  const holds = await ledger.holds(orgId, { limit: holdsMax, after: undefined });
+  const holds = await ledger.reads.holds(orgId, { limit: holdsMax, after: undefined });
   if (holds.some(({ scope }) => scope.customer_id === customerId)) {
     return;
   }
@@ -201,7 +201,7 @@ async function eraseBatch(deps: ErasureDependencies, erasure: ErasureRow): Promi
   };
   if (erasure.step === firstStep) {
     let changed = 0;
-    await ledger.renameCustomer(erasure.org_id, batch, async (tx) => {
+    await ledger.maintenance.renameCustomer(erasure.org_id, batch, async (tx) => {
       changed = await eraseLimits(tx, batch);
     });
     // Stored in a separate transaction: if the in-memory state could not be updated, this step runs again, which is
@@ -224,7 +224,7 @@ async function eraseBatch(deps: ErasureDependencies, erasure: ErasureRow): Promi
     return step;
   };
   if (movingSteps.has(erasure.step)) {
-    await ledger.renameCustomer(erasure.org_id, batch, async (tx) => {
+    await ledger.maintenance.renameCustomer(erasure.org_id, batch, async (tx) => {
       await following(tx);
       await notifyLimitChanged(tx, erasure.org_id);
     });

@@ -127,7 +127,7 @@ test('also purges data that is written later, such as the end of a hold, for a d
   await remove(org.id);
   await emptyAll();
   world.clock.advanceSeconds(3_600);
-  while (await world.services.ledger.expireDue()) {
+  while (await world.services.ledger.expiry.expireDue()) {
     // Continue with the next batch.
   }
   await emptyAll();

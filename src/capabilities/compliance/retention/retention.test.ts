@@ -186,7 +186,7 @@ describe('deleting runs', () => {
     expect([await count('runs'), await count('ledger_entries')]).toEqual([0, 0]);
     // Recounting from the ledger alone gives the same result.
     await world.db.query('DELETE FROM counters WHERE org_id = $1', [org.id]);
-    await world.services.ledger.evictCounters();
+    await world.services.ledger.maintenance.evictCounters();
     await expectBalanced('0.03');
     const more = await call('POST', '/v1/runs', { ...run, cost_usd: '0.021' });
     expect(refusalOf(more)).toEqual([402, 'chain_budget_exceeded']);

@@ -5,7 +5,7 @@ import { apiError } from '../../../contract/api-error.ts';
 import { readGeneration } from '../../../ledger/embedded/hold-generation.ts';
 import { writeHoldLog } from '../../../ledger/embedded/stored-holds.ts';
 import type { Hold } from '../../../ledger/holds/hold.ts';
-import type { Ledger } from '../../../ledger/ledger.ts';
+import type { LedgerReads } from '../../../ledger/ledger.ts';
 import type { Database } from '../../../platform/db/database.ts';
 import { isLocked } from '../../../platform/db/pglite/directory-lock.ts';
 import { snapshotDatabase } from '../../../platform/db/pglite/snapshot.ts';
@@ -15,7 +15,7 @@ import type { SnapshotView } from './schema.ts';
 export interface SnapshotSources {
   readonly db: Database;
   readonly ids: Ids;
-  readonly ledger: Pick<Ledger, 'holdsInMemory'>;
+  readonly ledger: Pick<LedgerReads, 'holdsInMemory'>;
   readonly dataDir: string;
 }
 

@@ -318,7 +318,7 @@ describe('a simulation', () => {
     expect(await blocked('cost_usd > 1.0')).toBe(1);
     expect(await blocked('cost_usd == 0.5 && output_tokens == 90')).toBe(1);
     world.clock.advanceSeconds(61);
-    await world.services.ledger.expireDue();
+    await world.services.ledger.expiry.expireDue();
     expect(await blocked('cost_usd > 1.0')).toBe(1);
   });
 

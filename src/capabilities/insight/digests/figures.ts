@@ -1,7 +1,7 @@
 /** The figures of a weekly digest, from the capabilities that own them. */
 import type { UsageDimension } from '../../../contract/run-dimensions.ts';
 import { formatUsd } from '../../../kernel/money.ts';
-import type { Ledger } from '../../../ledger/ledger.ts';
+import type { LedgerReads } from '../../../ledger/ledger.ts';
 import type { Database } from '../../../platform/db/database.ts';
 import { findKeysExpiring } from '../../access/keys/index.ts';
 import { sumRefusals } from '../../governance/refusals/index.ts';
@@ -12,7 +12,7 @@ import type { DueDigest } from './schedule.ts';
 
 export interface FigureDependencies {
   readonly db: Database;
-  readonly ledger: Pick<Ledger, 'limitUsage'>;
+  readonly ledger: Pick<LedgerReads, 'limitUsage'>;
 }
 
 const topGroups = 5;

@@ -167,7 +167,7 @@ test('an org that cannot be checked does not delay the others', async () => {
     db: world.db,
     ids: createIds(world.clock),
     clock: world.clock,
-    ledger,
+    ledger: ledger.reads,
     orgLimits: {
       async get(orgId) {
         checked.push(orgId);

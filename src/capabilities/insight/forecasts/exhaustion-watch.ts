@@ -9,7 +9,7 @@ import type { EventType } from '../../../contract/events.ts';
 import { inUnit } from '../../../kernel/denial.ts';
 import { forecast } from '../../../kernel/forecast/forecast.ts';
 import { alertKey, type OrgLimits, WILDCARD } from '../../../kernel/limits.ts';
-import type { Ledger } from '../../../ledger/ledger.ts';
+import type { LedgerReads } from '../../../ledger/ledger.ts';
 import type { OrgLimitsCache } from '../../../ledger/limits/org-limits.ts';
 import { agreedNow } from '../../../platform/db/agreed-now.ts';
 import type { Database } from '../../../platform/db/database.ts';
@@ -38,7 +38,7 @@ export interface WatchDependencies {
   readonly db: Database;
   readonly ids: Ids;
   readonly clock: SharedClock;
-  readonly ledger: Pick<Ledger, 'limitUsage'>;
+  readonly ledger: Pick<LedgerReads, 'limitUsage'>;
   readonly orgLimits: Pick<OrgLimitsCache, 'get'>;
   /** Returns whether the org subscribes to the event. */
   wants(orgId: string, type: EventType): boolean;

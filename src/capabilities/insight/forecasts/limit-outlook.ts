@@ -19,7 +19,7 @@ import {
   windowOf,
 } from '../../../kernel/limits.ts';
 import { lifetime, type Window } from '../../../kernel/windows.ts';
-import type { Ledger } from '../../../ledger/ledger.ts';
+import type { LedgerReads } from '../../../ledger/ledger.ts';
 import { readSettled } from '../../../ledger/limits/counters.ts';
 import type { Queryable } from '../../../platform/db/database.ts';
 import { dateOf, dayMs, middleOfDay, type Today } from './calendar.ts';
@@ -95,7 +95,7 @@ export function limitsOfScope(
 
 export interface LimitReader {
   readonly db: Queryable;
-  readonly ledger: Pick<Ledger, 'limitUsage'>;
+  readonly ledger: Pick<LedgerReads, 'limitUsage'>;
 }
 
 /**

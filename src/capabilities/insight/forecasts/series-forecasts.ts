@@ -6,7 +6,7 @@ import { invalidFields } from '../../../contract/api-error.ts';
 import { coverage } from '../../../kernel/forecast/bands.ts';
 import { type Estimate, type Forecast, forecast, qualityFor } from '../../../kernel/forecast/forecast.ts';
 import type { OrgLimits } from '../../../kernel/limits.ts';
-import type { Ledger } from '../../../ledger/ledger.ts';
+import type { LedgerReads } from '../../../ledger/ledger.ts';
 import type { OrgLimitsCache } from '../../../ledger/limits/org-limits.ts';
 import type { Database } from '../../../platform/db/database.ts';
 import { createYielder } from '../../../platform/jobs/yielder.ts';
@@ -26,7 +26,7 @@ import {
 
 export interface SeriesDependencies {
   readonly db: Database;
-  readonly ledger: Pick<Ledger, 'limitUsage'>;
+  readonly ledger: Pick<LedgerReads, 'limitUsage'>;
   readonly orgLimits: Pick<OrgLimitsCache, 'get'>;
 }
 

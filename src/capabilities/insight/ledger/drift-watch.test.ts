@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createWorld, type TestOrg, type World } from '../../../../test/harness.ts';
-import type { Ledger } from '../../../ledger/ledger.ts';
+import type { LedgerReads } from '../../../ledger/ledger.ts';
 import { createLog } from '../../../platform/log.ts';
 import { driftWatch } from './drift-watch.ts';
 
@@ -70,10 +70,10 @@ test('orgs that cannot be checked do not delay the others, and are checked again
   // As many as are checked in one run, and first in line because they were posted to last.
   const broken = await Promise.all(Array.from({ length: 10 }, spendInNewOrg));
   let isBroken = true;
-  const inspect: Ledger['inspect'] = (orgId, read) =>
+  const inspect: LedgerReads['inspect'] = (orgId, read) =>
     isBroken && broken.includes(orgId)
       ? Promise.reject(new Error('unreadable'))
-      : world.services.ledger.inspect(orgId, read);
+      : world.services.ledger.reads.inspect(orgId, read);
   const checked = new Set<string>();
   const job = driftWatch({
     db: world.db,
@@ -108,7 +108,7 @@ test('reports the number of open and overdue holds, and how long the oldest is o
   expect(await holds()).toEqual(['1', '0', '0']);
   world.clock.advanceSeconds(70);
   expect(await holds()).toEqual(['1', '1', expect.stringMatching(/^(9|10)/)]);
-  await world.services.ledger.expireDue();
+  await world.services.ledger.expiry.expireDue();
   expect(await holds()).toEqual(['0', '0', '0']);
 });
 

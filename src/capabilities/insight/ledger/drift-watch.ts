@@ -4,7 +4,7 @@
  * the checks of an org take at most about a hundredth of the time.
  */
 
-import type { Ledger } from '../../../ledger/ledger.ts';
+import type { LedgerReads } from '../../../ledger/ledger.ts';
 import type { DriftGauge } from '../../../ledger/metrics.ts';
 import type { Database } from '../../../platform/db/database.ts';
 import type { Job } from '../../../platform/jobs/jobs.ts';
@@ -16,7 +16,7 @@ import { reconcile } from './reconciliation.ts';
 
 export interface DriftWatchDependencies {
   readonly db: Database;
-  readonly ledger: Pick<Ledger, 'inspect'>;
+  readonly ledger: Pick<LedgerReads, 'inspect'>;
   readonly clock: Clock;
   readonly log: Log;
   readonly drift: DriftGauge;

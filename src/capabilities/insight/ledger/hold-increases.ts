@@ -20,7 +20,7 @@ import { changed, type HoldDependencies, rejectCallInProgress, viewAndStore } fr
 import type { HoldView, IncreaseHold } from './schema.ts';
 
 export interface IncreaseDependencies extends HoldDependencies {
-  readonly ledger: HoldDependencies['ledger'] & Pick<Ledger, 'increase' | 'findHold'>;
+  readonly ledger: HoldDependencies['ledger'] & Pick<Ledger, 'increase'>;
   readonly orgLimits: Pick<OrgLimitsCache, 'peek' | 'get'>;
   readonly rates: RateLimiter;
   readonly limitEvents: LimitEvents;
@@ -48,7 +48,7 @@ export async function increaseHold(deps: IncreaseDependencies, call: IncreaseCal
   const { db, ledger, failOpen } = deps;
   const { orgId, holdId, body, storeResponse } = call;
   await failOpen.importNow(orgId, [holdId]);
-  const hold = await ledger.findHold(orgId, holdId);
+  const hold = await ledger.reads.findHold(orgId, holdId);
   if (hold === undefined) {
     return viewAndStore(
       deps,

@@ -139,10 +139,10 @@ describe('extending', () => {
     const { status, json } = await extend(id, 100);
     expect([status, json.decision_id, json.expires_at]).toEqual([200, id, inSeconds(100)]);
     world.clock.advanceSeconds(90);
-    await world.services.ledger.expireDue();
+    await world.services.ledger.expiry.expireDue();
     expect(await remaining()).toBe('0.9');
     world.clock.advanceSeconds(11);
-    await world.services.ledger.expireDue();
+    await world.services.ledger.expiry.expireDue();
     expect(await remaining()).toBe('1');
   });
 
@@ -222,7 +222,7 @@ describe('rejecting', () => {
     await call('POST', '/v1/runs', { model: 'm', cost_usd: '0.1', decision_id: settled });
     const expired = await ask({ expires_in_seconds: 1 });
     world.clock.advanceSeconds(3);
-    await world.services.ledger.expireDue();
+    await world.services.ledger.expiry.expireDue();
     const voided = await ask({});
     await voidHold(voided);
     for (const id of [settled, expired, voided]) {

@@ -17,7 +17,7 @@ import type { HoldFilters, HoldView } from './schema.ts';
 
 export interface HoldDependencies {
   readonly db: Database;
-  readonly ledger: Pick<Ledger, 'holds' | 'findHold' | 'extend' | 'void'>;
+  readonly ledger: Pick<Ledger, 'reads' | 'extend' | 'void'>;
   readonly failOpen: FailOpenLookup;
 }
 
@@ -28,7 +28,11 @@ export async function listHolds(
 ): Promise<PageOf<HoldView>> {
   // A cursor contains the id only: ids are ordered by admission.
   const after = cursor === undefined ? undefined : decodeCursor(cursor, sort, 'text').id;
-  const holds = await ledger.holds(orgId, { limit: limit + 1, after, newestFirst: sort.startsWith('-') });
+  const holds = await ledger.reads.holds(orgId, {
+    limit: limit + 1,
+    after,
+    newestFirst: sort.startsWith('-'),
+  });
   const data = await viewHolds(db, orgId, holds.slice(0, limit));
   const last = data.at(-1);
   const more = holds.length > limit && last !== undefined;
@@ -48,7 +52,7 @@ export async function extendHold(
   storeResponse: StoreResponse | undefined,
 ): Promise<HoldView> {
   await deps.failOpen.importNow(orgId, [holdId]);
-  rejectCallInProgress(await deps.ledger.findHold(orgId, holdId));
+  rejectCallInProgress(await deps.ledger.reads.findHold(orgId, holdId));
   const change = await deps.ledger.extend(orgId, holdId, seconds);
   return viewAndStore(deps, changed(deps, orgId, holdId, change), storeResponse);
 }
@@ -82,7 +86,7 @@ export async function voidHold(
 ): Promise<void> {
   const { db, ledger, failOpen } = deps;
   await failOpen.importNow(orgId, [holdId]);
-  rejectCallInProgress(await ledger.findHold(orgId, holdId));
+  rejectCallInProgress(await ledger.reads.findHold(orgId, holdId));
   const change = await ledger.void(orgId, holdId);
   if (storeResponse === undefined) {
     changed(deps, orgId, holdId, change);
@@ -102,7 +106,7 @@ export async function ownsDecision(
 ): Promise<boolean> {
   return (
     failOpen.decidedAtMs(orgId, decisionId) !== undefined ||
-    (await ledger.findHold(orgId, decisionId)) !== undefined ||
+    (await ledger.reads.findHold(orgId, decisionId)) !== undefined ||
     (await findEnds(db, [orgId], [decisionId])).length > 0
   );
 }

@@ -2,7 +2,7 @@
 import { inUnit } from '../../../kernel/denial.ts';
 import { limitKinds } from '../../../kernel/limits.ts';
 import { matchFieldOf } from '../../../kernel/scope-kinds.ts';
-import type { Ledger } from '../../../ledger/ledger.ts';
+import type { LedgerReads } from '../../../ledger/ledger.ts';
 import type { LimitUsage } from '../../../ledger/limits/limit-usage.ts';
 import { isConcurrency, type LimitRow, listLimits } from '../../../ledger/limits/limits.ts';
 import type { Database } from '../../../platform/db/database.ts';
@@ -18,7 +18,7 @@ import {
 
 export interface LimitUsageDependencies {
   readonly db: Database;
-  readonly ledger: Pick<Ledger, 'limitUsage'>;
+  readonly ledger: Pick<LedgerReads, 'limitUsage'>;
 }
 
 const defaultSort = 'created_at';

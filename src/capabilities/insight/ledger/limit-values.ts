@@ -16,7 +16,7 @@ import {
 } from '../../../kernel/limits.ts';
 import { bucketMs } from '../../../kernel/rollup-parts.ts';
 import type { Window } from '../../../kernel/windows.ts';
-import type { Ledger } from '../../../ledger/ledger.ts';
+import type { LedgerReads } from '../../../ledger/ledger.ts';
 import { findLimitsEvenEnded, type LimitRow, toLimit } from '../../../ledger/limits/limits.ts';
 import type { TimezoneOf } from '../../../ledger/limits/org-timezone.ts';
 import type { Database, Queryable } from '../../../platform/db/database.ts';
@@ -27,7 +27,7 @@ import { hasWindow, stateOf, viewUsage } from './limit-usage-list.ts';
 
 export interface LimitValuesDependencies {
   readonly db: Database;
-  readonly ledger: Pick<Ledger, 'limitUsageIn'>;
+  readonly ledger: Pick<LedgerReads, 'limitUsageIn'>;
   readonly timezoneOf: TimezoneOf;
 }
 

@@ -1,6 +1,6 @@
 /** Counts the open holds of limits, for changes that end a limit. */
 import type { Hold } from '../../../ledger/holds/hold.ts';
-import type { Ledger } from '../../../ledger/ledger.ts';
+import type { LedgerReads } from '../../../ledger/ledger.ts';
 import { selectHoldsPage } from '../../../ledger/postgres/postgres-holds.ts';
 import type { Queryable } from '../../../platform/db/database.ts';
 import { limitIdOf } from './counter-keys.ts';
@@ -10,7 +10,7 @@ const pageSize = 1_000;
 /** Returns the number of open holds of each of these limits that has any. Reads those in the database in the transaction `tx`. */
 export async function countOpenHolds(
   tx: Queryable,
-  ledger: Pick<Ledger, 'holdsInMemory'>,
+  ledger: Pick<LedgerReads, 'holdsInMemory'>,
   orgId: string,
   limitIds: ReadonlySet<string>,
 ): Promise<ReadonlyMap<string, number>> {

@@ -13,7 +13,7 @@ import { shownKind } from '../../../kernel/limits.ts';
 import { formatUsd } from '../../../kernel/money.ts';
 import { lifetime } from '../../../kernel/windows.ts';
 import type { Hold } from '../../../ledger/holds/hold.ts';
-import type { CounterState, Inspection, Ledger } from '../../../ledger/ledger.ts';
+import type { CounterState, Inspection, LedgerReads } from '../../../ledger/ledger.ts';
 import { readOrgLimits } from '../../../ledger/limits/org-limits.ts';
 import type { Database, Transaction } from '../../../platform/db/database.ts';
 import type { ReportProgress } from '../../../platform/http/routes/route.ts';
@@ -40,7 +40,7 @@ import type { CounterRow, ReconciliationView } from './schema.ts';
 
 export interface ReconciliationDependencies {
   readonly db: Database;
-  readonly ledger: Pick<Ledger, 'inspect'>;
+  readonly ledger: Pick<LedgerReads, 'inspect'>;
 }
 
 export interface Reconciliation {

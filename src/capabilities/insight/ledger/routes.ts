@@ -1,4 +1,3 @@
-import type { Ledger } from '../../../ledger/ledger.ts';
 import type { TimezoneOf } from '../../../ledger/limits/org-timezone.ts';
 import type { DriftGauge } from '../../../ledger/metrics.ts';
 import { type Route, read } from '../../../platform/http/routes/route.ts';
@@ -22,13 +21,13 @@ import { HoldFilters, HoldView, ReconciliationView } from './schema.ts';
 
 export interface LedgerRouteDependencies extends IncreaseDependencies {
   readonly timezoneOf: TimezoneOf;
-  readonly ledger: IncreaseDependencies['ledger'] & Pick<Ledger, 'inspect' | 'limitUsage' | 'limitUsageIn'>;
   readonly drift: DriftGauge;
 }
 
 const reader = { kind: 'org', scope: 'budgets:read', role: 'viewer' } as const;
 
 export function ledgerRoutes(deps: LedgerRouteDependencies): Route[] {
+  const readers = { ...deps, ledger: deps.ledger.reads };
   return [
     read({
       id: 'limits.list',
@@ -41,7 +40,7 @@ export function ledgerRoutes(deps: LedgerRouteDependencies): Route[] {
       access: reader,
       query: LimitFilters,
       response: page(LimitUsageView),
-      handler: ({ params, query }) => listLimitUsage(deps, params.id, query),
+      handler: ({ params, query }) => listLimitUsage(readers, params.id, query),
     }),
     read({
       id: 'limits.read',
@@ -52,7 +51,7 @@ export function ledgerRoutes(deps: LedgerRouteDependencies): Route[] {
       query: LimitDetailQuery,
       response: LimitDetail,
       handler: ({ params, query, now }) =>
-        readLimitDetail(deps, params.id, params.limit_id, { ...query, now }),
+        readLimitDetail(readers, params.id, params.limit_id, { ...query, now }),
     }),
     read({
       id: 'limits.values',
@@ -66,7 +65,7 @@ export function ledgerRoutes(deps: LedgerRouteDependencies): Route[] {
       query: LimitValuesQuery,
       response: page(LimitValueView),
       handler: ({ params, query, now }) =>
-        listLimitValues(deps, params.id, params.limit_id, { ...query, now }),
+        listLimitValues(readers, params.id, params.limit_id, { ...query, now }),
     }),
     read({
       id: 'holds.list',
@@ -89,7 +88,7 @@ export function ledgerRoutes(deps: LedgerRouteDependencies): Route[] {
       access: reader,
       response: ReconciliationView,
       async handler({ params, now, progress }) {
-        const { view, driftNanos } = await reconcile(deps, params.id, now, progress);
+        const { view, driftNanos } = await reconcile(readers, params.id, now, progress);
         deps.drift.set(params.id, driftNanos);
         return view;
       },

@@ -1,7 +1,7 @@
 /** Figures of organizations for operators: computed for one, or read as a job has stored them for all. */
 import { formatUsd } from '../../../kernel/money.ts';
 import { calendarWindow } from '../../../kernel/windows.ts';
-import type { Ledger } from '../../../ledger/ledger.ts';
+import type { LedgerReads } from '../../../ledger/ledger.ts';
 import type { LimitUsage } from '../../../ledger/limits/limit-usage.ts';
 import type { Queryable } from '../../../platform/db/database.ts';
 import type { PageOf } from '../../../platform/http/routes/list.ts';
@@ -19,7 +19,7 @@ import type { OrgSummaryView, SummaryFilters } from './schema.ts';
 
 export interface SummaryDependencies {
   readonly db: Queryable;
-  readonly ledger: Pick<Ledger, 'limitUsage'>;
+  readonly ledger: Pick<LedgerReads, 'limitUsage'>;
 }
 
 export async function computeFigures(

@@ -3,7 +3,7 @@
  * rule that the application would meet.
  */
 import { apiError, invalidField, invalidFields } from '../../../contract/api-error.ts';
-import type { Ledger } from '../../../ledger/ledger.ts';
+import type { LedgerReads } from '../../../ledger/ledger.ts';
 import { notifyManyLimitsChanged } from '../../../ledger/limits/change-notifications.ts';
 import { counted } from '../../../platform/counted.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
@@ -27,7 +27,7 @@ import { sections } from './sections.ts';
 
 export interface ApplyDependencies {
   readonly secrets: Secrets;
-  readonly ledger: Pick<Ledger, 'holdsInMemory'>;
+  readonly ledger: Pick<LedgerReads, 'holdsInMemory'>;
   readonly calls: RouteCalls;
 }
 

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { apiError } from '../../../contract/api-error.ts';
-import type { Ledger } from '../../../ledger/ledger.ts';
+import type { LedgerReads } from '../../../ledger/ledger.ts';
 import { canonicalJson } from '../../../platform/canonical-json.ts';
 import type { Database, Transaction } from '../../../platform/db/database.ts';
 import {
@@ -31,7 +31,7 @@ import {
 export interface ConfigurationDependencies {
   readonly db: Database;
   readonly secrets: Secrets;
-  readonly ledger: Pick<Ledger, 'holdsInMemory'>;
+  readonly ledger: Pick<LedgerReads, 'holdsInMemory'>;
   /** Writes the audit entries and events of changes, in their transaction. */
   recordChanges(tx: Transaction, context: CallContext, records: readonly ChangeRecord[]): Promise<void>;
   /** All routes of the service: a configuration is applied by those of its resources. */

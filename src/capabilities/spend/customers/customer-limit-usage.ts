@@ -1,13 +1,13 @@
 /** Usage of the customers' own limits, and their remaining credits. */
 import { formatUsd } from '../../../kernel/money.ts';
 import type { Period } from '../../../kernel/windows.ts';
-import type { Ledger } from '../../../ledger/ledger.ts';
+import type { LedgerReads } from '../../../ledger/ledger.ts';
 import type { Database } from '../../../platform/db/database.ts';
 import type { CustomerView } from './schema.ts';
 
 export interface CustomerLimitUsageDependencies {
   readonly db: Database;
-  readonly ledger: Pick<Ledger, 'limitUsage'>;
+  readonly ledger: Pick<LedgerReads, 'limitUsage'>;
 }
 
 type CustomerLimitUsage = Pick<CustomerView, 'limits' | 'credits_usd'>;

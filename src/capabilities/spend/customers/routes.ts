@@ -1,4 +1,4 @@
-import type { Ledger } from '../../../ledger/ledger.ts';
+import type { LedgerReads } from '../../../ledger/ledger.ts';
 import { type LimitName, removeLimit, requireLimit } from '../../../ledger/limits/limit-changes.ts';
 import type { LimitRow } from '../../../ledger/limits/limits.ts';
 import type { Database } from '../../../platform/db/database.ts';
@@ -24,7 +24,7 @@ import {
 export interface CustomerDependencies {
   readonly db: Database;
   readonly ids: Ids;
-  readonly ledger: Pick<Ledger, 'limitUsage'>;
+  readonly ledger: Pick<LedgerReads, 'limitUsage'>;
 }
 
 const reader = { kind: 'org', scope: 'customers:read', role: 'viewer' } as const;

@@ -1,11 +1,11 @@
 /** Runs of calls in progress. Their rows are created at the settlement; until then their holds tell what is known of them. */
 import { type Hold, holdIdOfCall, runIdOf } from '../../../ledger/holds/hold.ts';
-import type { Ledger } from '../../../ledger/ledger.ts';
+import type { LedgerReads } from '../../../ledger/ledger.ts';
 import type { ParentRow, RunRow } from './queries.ts';
 
 /** Returns the open hold of a call, from the id of its run. */
 export async function findCallInProgress(
-  ledger: Pick<Ledger, 'findHold'>,
+  ledger: Pick<LedgerReads, 'findHold'>,
   orgId: string,
   runId: string,
 ): Promise<Hold | undefined> {

@@ -127,7 +127,7 @@ async function loadParents(
   const ids = [...new Set(bodies.flatMap(({ parent_run_id }) => parent_run_id ?? []))];
   const parents = new Map((await findParents(db, orgId, ids)).map((row) => [row.id, row]));
   for (const id of ids) {
-    const hold = parents.has(id) ? undefined : await findCallInProgress(ledger, orgId, id);
+    const hold = parents.has(id) ? undefined : await findCallInProgress(ledger.reads, orgId, id);
     if (hold !== undefined) {
       parents.set(id, parentOfCall(hold, id));
     }

@@ -41,7 +41,8 @@ async function findDecisionPrice(
   admittedAt: Date,
 ): Promise<RunPrice | undefined> {
   const hold =
-    (await deps.ledger.findHold(orgId, decisionId)) ?? (await findEndedHold(deps.db, orgId, decisionId));
+    (await deps.ledger.reads.findHold(orgId, decisionId)) ??
+    (await findEndedHold(deps.db, orgId, decisionId));
   const price = await findSettledPrice(deps.prices, orgId, served_model ?? model, {
     model: hold?.scope.model ?? model,
     priceVersion: hold?.priceVersion,

@@ -1,7 +1,7 @@
 /** Loads the latest runs of an org as the attempts that its policies would have checked, for simulations. */
 import type { Amounts } from '../../../kernel/limits.ts';
 import { restoredHold } from '../../../ledger/holds/hold.ts';
-import type { Ledger } from '../../../ledger/ledger.ts';
+import type { LedgerReads } from '../../../ledger/ledger.ts';
 import { findEnds } from '../../../ledger/postings/ledger-writes.ts';
 import type { Queryable } from '../../../platform/db/database.ts';
 import { rolesOf } from '../../access/keys/index.ts';
@@ -10,7 +10,7 @@ import { latestRuns } from './queries.ts';
 
 interface PastRunDependencies {
   readonly db: Queryable;
-  readonly ledger: Pick<Ledger, 'findHold'>;
+  readonly ledger: Pick<LedgerReads, 'findHold'>;
 }
 
 export async function lastRuns(

@@ -14,7 +14,7 @@ export async function readRun(
 ): Promise<RunView> {
   const run = await findRun(db, orgId, runId);
   if (run === undefined) {
-    const call = await findCallInProgress(ledger, orgId, runId);
+    const call = await findCallInProgress(ledger.reads, orgId, runId);
     if (call === undefined) {
       throw apiError('not_found');
     }
@@ -22,7 +22,7 @@ export async function readRun(
   }
   const hold =
     run.status === 'running' && run.decision_id !== null
-      ? await ledger.findHold(orgId, run.decision_id)
+      ? await ledger.reads.findHold(orgId, run.decision_id)
       : undefined;
   const content = run.content === null ? null : contents.decrypt(orgId, run.id, run.content);
   return { ...viewRun(run, hold), content };
@@ -36,7 +36,7 @@ export async function ownsRun(
 ): Promise<boolean> {
   return (
     (await findRun(db, orgId, runId)) !== undefined ||
-    (await findCallInProgress(ledger, orgId, runId)) !== undefined
+    (await findCallInProgress(ledger.reads, orgId, runId)) !== undefined
   );
 }
 

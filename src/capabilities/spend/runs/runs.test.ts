@@ -594,7 +594,7 @@ describe('a running run', () => {
       expires_in_seconds: 1,
     });
     world.clock.advanceSeconds(5);
-    await world.services.ledger.expireDue();
+    await world.services.ledger.expiry.expireDue();
     const { json } = await send('POST', `/v1/runs/${run.id}/complete`, { cost_usd: '4' });
     expect(json).toMatchObject({ cost_usd: '4', marks: ['late'] });
   });

@@ -1,4 +1,4 @@
-/** The latest posting that a wrong clock has dated ahead of now. */
+/** The latest times in a ledger, from which its clock continues. */
 import type { Queryable } from '../../platform/db/database.ts';
 
 /** Returns the time of the latest posting after `now`, in milliseconds; 0 if there is none. */
@@ -8,4 +8,13 @@ export async function findLatestPosting(db: Queryable, now: Date): Promise<numbe
     [now],
   );
   return row?.latest?.getTime() ?? 0;
+}
+
+/** Returns the last persisted time of the org that is furthest ahead, in milliseconds; 0 if there is none. */
+export async function readLastTime(db: Queryable): Promise<number> {
+  const [row] = await db.query<{ last_at: Date | null }>(
+    'SELECT max(last_at) AS last_at FROM ledger_orgs',
+    [],
+  );
+  return row?.last_at?.getTime() ?? 0;
 }

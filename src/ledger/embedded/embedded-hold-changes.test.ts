@@ -6,8 +6,10 @@ import type { Database } from '../../platform/db/database.ts';
 import type { Hold } from '../holds/hold.ts';
 import type { LogLocation, OpenHold, OrgLedgerState } from '../holds/org-ledger-state.ts';
 import { DurableHolds } from './durable-holds.ts';
-import { EmbeddedHoldIncreases } from './embedded-hold-increases.ts';
+import { increaseOpenHold } from './embedded-hold-changes.ts';
+import type { EmbeddedState } from './embedded-state.ts';
 import type { HoldLog } from './hold-log.ts';
+import { KeysInFlight } from './keys-in-flight.ts';
 import { LedgerStates } from './ledger-states.ts';
 import { UnresolvedHoldEnds } from './unresolved-hold-ends.ts';
 
@@ -22,7 +24,7 @@ let writes: { held: bigint[]; resolve(location: LogLocation): void; reject(error
 let states: LedgerStates;
 let orgState: OrgLedgerState;
 let open: OpenHold;
-let increases: EmbeddedHoldIncreases;
+let state: EmbeddedState;
 
 beforeEach(async () => {
   writes = [];
@@ -64,11 +66,19 @@ beforeEach(async () => {
   open = orgState.addHold(hold);
   states.track(open);
   const durable = new DurableHolds(log, () => undefined);
-  increases = new EmbeddedHoldIncreases({ db, states, durable, unresolvedEnds: new UnresolvedHoldEnds() });
+  state = {
+    db,
+    states,
+    durable,
+    unresolvedEnds: new UnresolvedHoldEnds(),
+    keysInFlight: new KeysInFlight(),
+    now: () => 0,
+    clockMs: () => 0,
+  };
 });
 
 const increase = (dollars: string, requestId: string | null = null) =>
-  increases.increase('org_1', 'dec_1', { by: amountsOf(dollars, 0n, 0n), requestId });
+  increaseOpenHold(state, 'org_1', 'dec_1', { by: amountsOf(dollars, 0n, 0n), requestId });
 const counterHeld = () => [...orgState.counters.values()].map(({ held }) => held);
 
 test('counts an increase at once, answers when it is durable, and undoes it if it cannot be written', async () => {

@@ -1,0 +1,78 @@
+/** Erasure, eviction and monitored figures of the ledger on PostgreSQL. */
+import { agreedNow } from '../../platform/db/agreed-now.ts';
+import type { Database, Transaction } from '../../platform/db/database.ts';
+import type { SharedClock } from '../../platform/time/clock.ts';
+import { droppedCounters, namePattern, type Renaming, renamedHold } from '../holds/customer-pseudonyms.ts';
+import type { LedgerMaintenance } from '../ledger.ts';
+import { readOrgLimits } from '../limits/org-limits.ts';
+import { readLastTime } from '../postings/latest-times.ts';
+import { lockOrg } from './lock-orgs.ts';
+import { selectHoldsOfCustomer, updateHolds } from './postgres-holds.ts';
+
+const countersPerEviction = 5_000;
+/**
+ * Time after which a counter is deleted, counted from the end of its window or its last change, whichever is later;
+ * without a window, from its last change. It must be summed from the ledger when it is needed again.
+ */
+const unusedCounterMs = 3_600_000;
+
+/** `waitingCommands` returns the number of commands that are queued. */
+export function createPostgresMaintenance(
+  { db, clock }: { readonly db: Database; readonly clock: SharedClock },
+  waitingCommands: () => number,
+): LedgerMaintenance {
+  return {
+    async renameCustomer(orgId, renaming, change) {
+      await db.transaction(async (tx) => {
+        await lockOrg(tx, orgId);
+        await change(tx);
+        const { tagFields } = (await readOrgLimits(tx, orgId)).index;
+        const dropped: string[] = [];
+        const renamed = (await selectHoldsOfCustomer(tx, orgId, renaming.from)).flatMap((before) => {
+          const hold = renamedHold(before, renaming, tagFields);
+          dropped.push(...(hold === undefined ? [] : droppedCounters(before, hold)));
+          return hold ?? [];
+        });
+        await updateHolds(tx, renamed);
+        await deleteCustomerCounters(tx, orgId, renaming, dropped);
+      });
+    },
+
+    async evictCounters() {
+      const unusedSince = new Date((await agreedNow(db, clock)).getTime() - unusedCounterMs);
+      const deleted = await db.query(
+        `DELETE FROM counters WHERE (org_id, key) IN (
+           SELECT org_id, key FROM counters WHERE held = 0 AND window_end < $1 LIMIT $2)
+         RETURNING 1 AS one`,
+        [unusedSince, countersPerEviction],
+      );
+      return deleted.length === countersPerEviction;
+    },
+
+    stats: () => ({ openHolds: 0, overdueHolds: 0, oldestOverdueMs: 0, waiting: waitingCommands() }),
+
+    async clockAheadMs() {
+      const lastMs = await readLastTime(db);
+      return Math.max(0, lastMs - (await agreedNow(db, clock)).getTime());
+    },
+  };
+}
+
+/** Deletes the counters that are keyed by the id of a customer, and the given ones. The next decision recounts them. */
+async function deleteCustomerCounters(
+  tx: Transaction,
+  orgId: string,
+  { from, to }: Renaming,
+  keys: readonly string[],
+): Promise<void> {
+  // A counter with several values has them as a JSON list. A pseudonym is found anywhere: it is random.
+  const value = `substr(key, strpos(key, ':') + 1)`;
+  await tx.query(
+    `DELETE FROM counters
+      WHERE org_id = $1
+        AND (key = ANY($5) OR strpos(key, ':') > 0
+             AND (${value} = $2 OR ${value} ~ $3 OR left(${value}, 1) = '[' AND strpos(${value}, $4) > 0
+                  OR strpos(${value}, $6) > 0))`,
+    [orgId, from, namePattern(from), JSON.stringify(from), keys, to],
+  );
+}
