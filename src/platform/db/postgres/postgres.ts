@@ -1,23 +1,15 @@
-/** PostgreSQL 15+ behind a pool with bounded connections, bounded waiting callers and bounded time. */
+/** Assembles the database interface on PostgreSQL 15+, direct or through a pooler. */
 import pg from 'pg';
 import type { Log } from '../../log.ts';
-import { OverCapacity } from '../../service-unavailable.ts';
 import { openTenantGroups } from '../citus/tenant-groups.ts';
-import {
-  type Database,
-  DatabaseUnavailable,
-  type Queryable,
-  retryTransaction,
-  type TransactionOptions,
-} from '../database.ts';
+import { type Database, DatabaseUnavailable, type Queryable, retryTransaction } from '../database.ts';
 import { beginStatement, LocalNotifications, runTransaction } from '../transaction.ts';
 import { types } from '../wire/values.ts';
 import { ChangeListener, type NotificationConnections } from './change-listener.ts';
-import { asUnavailable, isConnectionError, isErrorOfOtherServer } from './connection-errors.ts';
+import { createPool } from './connection-pool.ts';
 import { Connector, formerPrimaryState, type PoolerMode } from './connector.ts';
 import { parseDatabaseUrl } from './database-url.ts';
 import { PrimaryFinder } from './primary-finder.ts';
-import { queryConfig } from './statements.ts';
 import { TimelineGuard } from './timeline-guard.ts';
 
 export interface PostgresOptions {
@@ -35,7 +27,6 @@ export interface PostgresOptions {
   readonly silenceMsMax?: number;
 }
 
-const waitingCallersMax = 1_000;
 const notificationTimeoutMs = 2_000;
 const sessionDefaults = { statement_timeout: '5000', idle_in_transaction_session_timeout: '30000' };
 
@@ -63,26 +54,7 @@ export async function openPostgres({
   const finder = new PrimaryFinder({ url, settings, guard, log });
   const shared = { settings, guard, session: sessionDefaults };
   const connector = new Connector({ ...shared, url, pooler });
-  const pool = new pg.Pool({
-    ...settings,
-    max: connections,
-    idleTimeoutMillis: 30_000,
-    // The pool creates each connection when it is needed, to the host that is the primary then.
-    Client: class extends pg.Client {
-      constructor(config?: pg.ClientConfig) {
-        super({ ...config, connectionString: finder.current.url });
-      }
-    },
-    onConnect: (client) => connector.prepare(client),
-  });
-  // The pool replaces a lost idle connection on the next use; without a listener the error would end the process.
-  // Only the message: the pool adds the whole connection to the error.
-  pool.on('error', ({ message }) => log.warn({ reason: message }, 'idle database connection lost'));
-
-  // The pool removes its own listener when it hands out a connection. An error that arrives in the same packet as the end of
-  // the handshake, such as the termination of the backend, comes before that of `withConnection` and would end the process.
-  pool.on('connect', (client) => client.on('error', () => undefined));
-
+  const { pool, withConnection } = createPool({ settings, connections, connector, finder, guard, log });
   const listeners = new LocalNotifications();
   const changeListener = new ChangeListener(notificationConnections(), listeners, log);
 
@@ -107,80 +79,8 @@ export async function openPostgres({
     };
   }
 
-  /** Returns a connection to the present primary; searches it once if the host in use cannot be reached. */
-  async function acquire(): Promise<pg.PoolClient> {
-    for (let hasSearched = false; ; ) {
-      if (finder.rivalry !== undefined) {
-        throw new DatabaseUnavailable(finder.rivalry);
-      }
-      let client: pg.PoolClient;
-      try {
-        client = await pool.connect();
-      } catch (error) {
-        if (hasSearched || !finder.hasSeveralHosts || isPoolBusy(error)) {
-          throw asUnavailable(error);
-        }
-        hasSearched = true;
-        await finder.find();
-        continue;
-      }
-      if (guard.isCurrent(connector.preparedOf(client).timeline)) {
-        return client;
-      }
-      client.release(true);
-    }
-  }
-
-  async function withConnection<Result>(
-    use: (connection: Queryable, pooledTransactions: boolean) => Promise<Result>,
-    { patient = false }: TransactionOptions = {},
-  ): Promise<Result> {
-    if (pool.waitingCount >= waitingCallersMax) {
-      throw new OverCapacity('too many callers are waiting for a database connection');
-    }
-    const client = await acquire();
-    const prepared = connector.preparedOf(client);
-    const options = { patient, prepared: !prepared.pooledTransactions };
-    let broken = false;
-    // A connection may be lost between two statements; without a listener the error would end the process.
-    const lost = (error: Error) => {
-      broken = true;
-      log.warn({ reason: error.message }, 'database connection lost while in use');
-    };
-    client.on('error', lost);
-    const connection: Queryable = {
-      async query<Row extends object>(sql: string, params?: readonly unknown[]) {
-        // Also before COMMIT: another connection may have met a newer timeline meanwhile.
-        if (!guard.isCurrent(prepared.timeline) || finder.rivalry !== undefined) {
-          broken = true;
-          throw new DatabaseUnavailable(finder.rivalry ?? 'the server is no longer the primary');
-        }
-        if (broken) {
-          throw new DatabaseUnavailable('the connection was lost');
-        }
-        const config = queryConfig(sql, params, options);
-        try {
-          const result = await client.query(config);
-          if (prepared.unreplicated) {
-            throw new DatabaseUnavailable('a synchronous standby did not confirm the commit');
-          }
-          return result.rows as Row[];
-        } catch (error) {
-          if (isConnectionError(error)) {
-            broken ||= !isErrorOfOtherServer(error);
-            throw asUnavailable(error);
-          }
-          throw error;
-        }
-      },
-    };
-    try {
-      return await use(connection, prepared.pooledTransactions);
-    } finally {
-      client.off('error', lost);
-      client.release(broken);
-    }
-  }
+  const beginPooled = (connection: Queryable, snapshot?: boolean) =>
+    connection.query(connector.beginPooled(beginStatement(snapshot))).catch(explainFormerPrimary);
 
   /** Runs a statement in its own transaction, sent at once: the settings and the check of the timeline apply to it too. */
   async function queryPooled<Row extends object>(
@@ -189,7 +89,7 @@ export async function openPostgres({
     params?: readonly unknown[],
   ): Promise<Row[]> {
     const [begun, answered, ended] = await Promise.allSettled([
-      connection.query(connector.beginPooled(beginStatement())).catch(explainFormerPrimary),
+      beginPooled(connection),
       connection.query<Row>(sql, params),
       connection.query('COMMIT'),
     ]);
@@ -231,10 +131,7 @@ export async function openPostgres({
                 // Without the statement timeout there is a statement that must take effect before the first read.
                 readsFirst: options?.readsFirst === true && options.patient !== true,
                 ...(pooledTransactions && {
-                  begin: () =>
-                    connection
-                      .query(connector.beginPooled(beginStatement(options?.snapshot)))
-                      .catch(explainFormerPrimary),
+                  begin: () => beginPooled(connection, options?.snapshot),
                 }),
                 sendNotification: async (on, { channel, payload }) => {
                   await on.query('SELECT pg_notify($1, $2)', [channel, payload]);
@@ -271,11 +168,6 @@ export async function openPostgres({
       return closing;
     },
   };
-}
-
-/** The error of the pool if all its connections stay in use: another host would not help. */
-function isPoolBusy(error: unknown): boolean {
-  return error instanceof Error && error.message === 'timeout exceeded when trying to connect';
 }
 
 function explainFormerPrimary(error: unknown): never {
