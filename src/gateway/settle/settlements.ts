@@ -3,50 +3,14 @@
  * for many calls. Until then its hold is open, so no limit is exceeded. A settlement that fails because the ledger is away is retried until
  * the ledger has it, also by the next process. If even the disk fails, the hold expires, and its whole amount is posted.
  */
-import {
-  type CallPosting,
-  type CompleteRun,
-  completeRun,
-  createRun,
-  draftCall,
-  type RunDependencies,
-  settleCalls,
-  type TriedUsage,
-} from '../../capabilities/spend/runs/index.ts';
-import { ApiError } from '../../contract/api-error.ts';
-import { formatUsd, parseUsd } from '../../kernel/money.ts';
-import type { Mark } from '../../ledger/posting.ts';
+import type { CallPosting, RunDependencies } from '../../capabilities/spend/runs/index.ts';
+import { formatUsd } from '../../kernel/money.ts';
 import { DurableSpool, type Segment } from '../../platform/durable-spool.ts';
 import type { Job } from '../../platform/jobs/jobs.ts';
-import { ServiceUnavailable } from '../../platform/service-unavailable.ts';
 import type { Clock } from '../../platform/time/clock.ts';
-import type { CallAttribution } from '../attribution-headers.ts';
-import { callerOf } from './caller-of.ts';
-import { type QueuedSettlement, SettlementQueue } from './settlement-queue.ts';
-
-export interface Settlement {
-  readonly orgId: string;
-  readonly keyId: string;
-  /** Null for a call that was allowed while the ledger was away: its run gets an id when it is created. */
-  readonly runId: string | null;
-  /** True if the run is stored already, and is completed. */
-  readonly isStored: boolean;
-  readonly decisionId: string;
-  readonly model: string;
-  readonly attribution: CallAttribution;
-  readonly depth: number;
-  readonly admittedAtMs: number;
-  /** The price of the hold; null: none. Absent in files of earlier releases. */
-  readonly priceVersion?: string | null;
-  readonly body: CompleteRun & TriedUsage;
-  readonly marks: readonly Mark[];
-  /** The provider's id of the response; absent if it sent none. */
-  readonly responseId?: string;
-  /** Set for a failed call that cost nothing: its idempotency key can be used again. */
-  readonly releasesKey?: true;
-  /** The cost of tools that the price does not have; absent if there is none. */
-  readonly toolUsd?: string;
-}
+import { createSettlementPoster, type PendingSettlement } from './post-settlements.ts';
+import { parseSettlement, type Settlement } from './settlement.ts';
+import { SettlementQueue } from './settlement-queue.ts';
 
 export interface SettledCall {
   /** Undefined if it is not known yet. */
@@ -71,21 +35,7 @@ export interface SettlementDependencies {
   readonly collectMs: number;
 }
 
-interface PendingSettlement extends QueuedSettlement {
-  readonly settlement: Settlement;
-  /** Undefined if it must be drafted first. */
-  readonly posting: CallPosting | undefined;
-  /** Undefined if it could not be written to disk. */
-  readonly segment: Segment | undefined;
-  /** Attempts that have failed although the ledger is available. */
-  faults: number;
-}
-
-type DraftedSettlement = PendingSettlement & { readonly posting: CallPosting };
-
 const postedTogetherMax = 500;
-/** A settlement that has failed this often, about once a second, cannot be posted. */
-const faultsMax = 60;
 const takeOverEveryMs = 10_000;
 const takeOverBytesMax = 67_108_864;
 
@@ -96,6 +46,7 @@ export function createSettlements({
   collectMs,
 }: SettlementDependencies): Settlements {
   const { log } = runs;
+  const { draft, postTogether } = createSettlementPoster(runs, clock);
   // A power cut may lose the last lines. Their holds are posted at the held amount then, which is never too little.
   const spool = new DurableSpool(directory, { durability: 'os' });
   const queue = new SettlementQueue<PendingSettlement>();
@@ -104,112 +55,6 @@ export function createSettlements({
   let postingNow: Promise<void> | undefined;
   let timer: NodeJS.Timeout | undefined;
   let takenOverAtMs = Number.NEGATIVE_INFINITY;
-
-  /** Returns undefined if the run has no id yet, or is stored already. */
-  function draft(settlement: Settlement): Promise<CallPosting> | undefined {
-    const { runId, isStored } = settlement;
-    if (runId === null || isStored) {
-      return undefined;
-    }
-    return draftCall(runs, { toolNanos: toolNanosOf(settlement), ...settlement, runId }, clock.now());
-  }
-
-  async function post({ settlement, posting }: PendingSettlement): Promise<void> {
-    const { orgId, keyId, runId, isStored, decisionId, model, attribution, body } = settlement;
-    const drafted = posting ?? (await draft(settlement));
-    if (drafted !== undefined) {
-      const [error] = await settleCalls(runs, orgId, [drafted]);
-      if (error !== undefined) {
-        throw error;
-      }
-      return;
-    }
-    const call = { caller: callerOf(orgId, keyId), now: clock.now(), storeResponse: undefined };
-    try {
-      await (runId !== null && isStored
-        ? completeRun(runs, call, runId, body, endOf(settlement))
-        : createRun(
-            runs,
-            call,
-            { ...attribution, ...body, model, decision_id: decisionId },
-            endOf(settlement),
-          ));
-    } catch (error) {
-      // An earlier attempt was posted although its answer was lost.
-      if (!(error instanceof ApiError && error.code === 'conflict')) {
-        throw error;
-      }
-    }
-  }
-
-  /** Returns true if the settlement needs no further attempt. */
-  async function isPosted(pending: PendingSettlement): Promise<boolean> {
-    try {
-      await post(pending);
-      return true;
-    } catch (error) {
-      return isRejected(error, pending);
-    }
-  }
-
-  /** Returns the settlements that need another attempt. */
-  async function postEach(batch: readonly PendingSettlement[]): Promise<PendingSettlement[]> {
-    const posted = await Promise.all(batch.map(isPosted));
-    return batch.filter((_, index) => posted[index] !== true);
-  }
-
-  /** Like `postEach`, for drafted settlements of one org: as one group, which takes much less time than a group for each. */
-  async function postGroup(
-    orgId: string,
-    drafted: readonly DraftedSettlement[],
-  ): Promise<PendingSettlement[]> {
-    try {
-      const postings = drafted.map(({ posting }) => posting);
-      const errors = await settleCalls(runs, orgId, postings);
-      return drafted.filter(
-        (pending, index) => errors[index] !== undefined && !isRejected(errors[index], pending),
-      );
-    } catch {
-      // One of them may have failed the others.
-      return postEach(drafted);
-    }
-  }
-
-  /** Returns the settlements that need another attempt. */
-  async function postTogether(batch: readonly PendingSettlement[]): Promise<PendingSettlement[]> {
-    const others: PendingSettlement[] = [];
-    const draftedOf = new Map<string, DraftedSettlement[]>();
-    for (const pending of batch) {
-      const { orgId } = pending.settlement;
-      if (!isDrafted(pending)) {
-        others.push(pending);
-      } else if (draftedOf.get(orgId)?.push(pending) === undefined) {
-        draftedOf.set(orgId, [pending]);
-      }
-    }
-    const groups = [...draftedOf].map(([orgId, drafted]) => postGroup(orgId, drafted));
-    return (await Promise.all([postEach(others), ...groups])).flat();
-  }
-
-  /** A settlement that can never be posted is left to the expiry of its hold, which posts the held amount. */
-  function isRejected(error: unknown, pending: PendingSettlement): boolean {
-    const isInvalid = error instanceof ApiError && error.status < 500;
-    pending.isLedgerAway = !isInvalid && isOutage(error);
-    if (pending.isLedgerAway || (!isInvalid && !isFaulty(pending))) {
-      return false;
-    }
-    const { orgId, runId, decisionId } = pending.settlement;
-    log.error(
-      {
-        tenant: orgId,
-        run: runId,
-        decision: decisionId,
-        ...(isInvalid ? { code: error.code } : { err: error }),
-      },
-      'the ledger rejected the settlement of a gateway call; its held amount will be posted',
-    );
-    return true;
-  }
 
   function add(unposted: Pick<PendingSettlement, 'settlement' | 'posting' | 'segment'>): void {
     const { orgId } = unposted.settlement;
@@ -287,7 +132,7 @@ export function createSettlements({
   async function takeOver(): Promise<void> {
     takenOverAtMs = performance.now();
     for (const { text, segment } of await spool.takeOver(takeOverBytesMax)) {
-      const settlement = parse(text);
+      const settlement = parseSettlement(text);
       if (settlement === undefined) {
         await spool.setAside(text, 'the line is damaged');
         await spool.release(segment);
@@ -337,45 +182,6 @@ export function createSettlements({
   };
 }
 
-function endOf(settlement: Settlement) {
-  const { marks, responseId, releasesKey } = settlement;
-  return { marks, responseId, releasesKey, toolNanos: toolNanosOf(settlement) };
-}
-
-function toolNanosOf({ toolUsd }: Settlement): bigint {
-  return toolUsd === undefined ? 0n : (parseUsd(toolUsd) ?? 0n);
-}
-
-function isFaulty(pending: PendingSettlement): boolean {
-  pending.faults += 1;
-  return pending.faults >= faultsMax;
-}
-
-function isOutage(error: unknown): boolean {
-  return error instanceof ServiceUnavailable || error instanceof ApiError;
-}
-
-function isDrafted(pending: PendingSettlement): pending is DraftedSettlement {
-  return pending.posting !== undefined;
-}
-
 function costOf({ amounts, costAsHeld }: CallPosting, heldNanos: bigint): bigint {
   return costAsHeld === undefined || amounts.usd > heldNanos ? amounts.usd : heldNanos;
-}
-
-function parse(line: string): Settlement | undefined {
-  try {
-    const settlement = JSON.parse(line) as Partial<Settlement>;
-    const isWhole =
-      typeof settlement.orgId === 'string' &&
-      typeof settlement.keyId === 'string' &&
-      typeof settlement.decisionId === 'string' &&
-      typeof settlement.model === 'string' &&
-      typeof settlement.admittedAtMs === 'number' &&
-      typeof settlement.body === 'object' &&
-      Array.isArray(settlement.marks);
-    return isWhole ? (settlement as Settlement) : undefined;
-  } catch {
-    return undefined;
-  }
 }
