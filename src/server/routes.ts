@@ -62,6 +62,7 @@ export function createRoutes(
 ): Route[] {
   const { config, db, ids, log, baseUrl, services } = deps;
   const { ledger, orgLimits, prices, secrets, auditSigner, auditHeads: heads } = services;
+  const { reads } = ledger;
   const {
     docsUrl,
     mailer,
@@ -94,7 +95,7 @@ export function createRoutes(
   const exports = createSpooledExports({ db, spoolDir: config.spoolDir });
   const routes: Route[] = [
     ...orgRoutes({ db, ids }),
-    ...orgSummaryRoutes({ db, ledger: ledger.reads }),
+    ...orgSummaryRoutes({ db, ledger: reads }),
     ...orgRemovalRoutes(),
     ...residencyRoutes({ db }),
     ...supportRoutes({ db, ids }),
@@ -107,7 +108,7 @@ export function createRoutes(
     ...budgetRoutes({ db, ids }),
     ...spendCapRoutes({ db, ids }),
     ...chainRoutes({ db, ids }),
-    ...customerRoutes({ db, ids, ledger: ledger.reads }),
+    ...customerRoutes({ db, ids, ledger: reads }),
     ...erasureRoutes({ ...erasureDependencies, log, recordChange: recordCallersChange }),
     ...creditRoutes({ db, ids }),
     ...prepaidRoutes({ db, ids }),
@@ -133,7 +134,7 @@ export function createRoutes(
       db,
       ids,
       timezoneOf,
-      lastRuns: (orgId, limit) => lastRuns({ db, ledger: ledger.reads }, orgId, limit),
+      lastRuns: (orgId, limit) => lastRuns({ db, ledger: reads }, orgId, limit),
     }),
     ...approvalRoutes({ db }),
     ...safetyRoutes({ db, ids, safety }),
@@ -162,17 +163,11 @@ export function createRoutes(
     ...configurationRoutes({
       db,
       secrets,
-      ledger: ledger.reads,
+      ledger: reads,
       recordChanges: recordCallersChanges,
       routes: () => routes,
     }),
-    ...snapshotRoutes({
-      db,
-      ids,
-      ledger: ledger.reads,
-      dataDir: config.dataDir,
-      recordChange: recordCallersChange,
-    }),
+    ...snapshotRoutes({ db, ids, ledger: reads, dataDir: config.dataDir, recordChange: recordCallersChange }),
     ...keyRotationRoutes({
       db,
       secrets,
@@ -180,7 +175,7 @@ export function createRoutes(
       recordChange: recordCallersChange,
     }),
     ...auditRoutes({ db, ids, heads, signer: auditSigner, softwareVersion: version }),
-    ...forecastRoutes({ db, ids, ledger: ledger.reads, orgLimits, prices }),
+    ...forecastRoutes({ db, ids, ledger: reads, orgLimits, prices }),
     ...ledgerRoutes({ ...increaseDependencies, drift, timezoneOf }),
     ...edgeRoutes(edgeDependencies),
     ...installationRoutes({

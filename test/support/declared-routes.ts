@@ -8,7 +8,7 @@ import { createCallPrices } from '../../src/capabilities/spend/unpriced-models/i
 import { loadConfig } from '../../src/config/settings.ts';
 import { createFailOpenDecisions } from '../../src/edge/index.ts';
 import { createOrgLimits } from '../../src/ledger/limits/org-limits.ts';
-import { PostgresLedger } from '../../src/ledger/postgres/postgres-ledger.ts';
+import { createPostgresLedger } from '../../src/ledger/postgres/postgres-ledger.ts';
 import { oneGroup } from '../../src/platform/db/citus/tenant-groups.ts';
 import type { Database } from '../../src/platform/db/database.ts';
 import { noFaults } from '../../src/platform/faults.ts';
@@ -46,7 +46,7 @@ export function declaredApp(): App {
     close: async () => undefined,
   };
   const ids = createIds(systemClock);
-  const ledger = new PostgresLedger<RunDraft>({
+  const ledger = createPostgresLedger<RunDraft>({
     holdsMax: 1,
     db,
     clock: systemClock,

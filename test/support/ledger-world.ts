@@ -17,7 +17,7 @@ import type { Held, HoldRequest, HoldResult } from '../../src/ledger/holds/hold-
 import type { Ledger } from '../../src/ledger/ledger.ts';
 import { notifyLimitChanged, notifyLimitsChanged } from '../../src/ledger/limits/change-notifications.ts';
 import { endLimit, insertLimit, type LimitRow, updateLimit } from '../../src/ledger/limits/limits.ts';
-import { PostgresLedger } from '../../src/ledger/postgres/postgres-ledger.ts';
+import { createPostgresLedger } from '../../src/ledger/postgres/postgres-ledger.ts';
 import type { GroupResult, Posted, Posting } from '../../src/ledger/posting.ts';
 import type { PaidSoFar } from '../../src/ledger/postings/existing-records.ts';
 import type { UnsettledRuns } from '../../src/ledger/postings/unsettled-runs.ts';
@@ -161,7 +161,7 @@ export async function openLedgerOn(
         holdsMax,
         ...(monotonicMs !== undefined && { monotonicMs }),
       })
-    : new PostgresLedger({ ...deps, holdsMax, ...(monotonicMs !== undefined && { monotonicMs }) });
+    : createPostgresLedger({ ...deps, holdsMax, ...(monotonicMs !== undefined && { monotonicMs }) });
 }
 
 export class LedgerWorld {

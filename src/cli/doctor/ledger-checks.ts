@@ -13,7 +13,7 @@ import { formatUsd } from '../../kernel/money.ts';
 import { clockAheadMsMax } from '../../ledger/clock-watch.ts';
 import { aheadMsMax } from '../../ledger/holds/elapsed-lifetimes.ts';
 import { readLedgerTimes } from '../../ledger/ledger-clock.ts';
-import { inspectOrg } from '../../ledger/postgres/inspect-org.ts';
+import { createPostgresReads } from '../../ledger/postgres/postgres-reads.ts';
 import { counted } from '../../platform/counted.ts';
 import type { Database } from '../../platform/db/database.ts';
 import { systemClock } from '../../platform/time/clock.ts';
@@ -153,10 +153,7 @@ async function checkDrift(deployment: Deployment): Promise<Finding> {
 
 async function findDriftingOrgs(db: Database): Promise<string[]> {
   const drifting: string[] = [];
-  const ledger = {
-    inspect: <Result>(orgId: string, read: Parameters<typeof inspectOrg<Result>>[2]) =>
-      inspectOrg(db, orgId, read),
-  };
+  const ledger = createPostgresReads({ db, clock: systemClock });
   for (const { org_id } of await findRecentlyBooked(db, orgsMax)) {
     const { view, driftNanos } = await reconcile({ db, ledger }, org_id, new Date());
     if (!view.balanced) {

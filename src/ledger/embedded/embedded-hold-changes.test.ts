@@ -11,6 +11,7 @@ import type { EmbeddedState } from './embedded-state.ts';
 import type { HoldLog } from './hold-log.ts';
 import { KeysInFlight } from './keys-in-flight.ts';
 import { LedgerStates } from './ledger-states.ts';
+import { LedgerTime } from './ledger-time.ts';
 import { UnresolvedHoldEnds } from './unresolved-hold-ends.ts';
 
 const limits = limitsOf([limitOf({ id: 'cap', kind: 'spend_cap', capacity: usd('10') })]);
@@ -72,8 +73,7 @@ beforeEach(async () => {
     durable,
     unresolvedEnds: new UnresolvedHoldEnds(),
     keysInFlight: new KeysInFlight(),
-    now: () => 0,
-    clockMs: () => 0,
+    time: new LedgerTime({ now: () => new Date(0) }, 0),
   };
 });
 

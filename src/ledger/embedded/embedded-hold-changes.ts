@@ -15,7 +15,7 @@ import type { EmbeddedState } from './embedded-state.ts';
 import { requireDatabase } from './require-database.ts';
 
 export async function extendOpenHold(
-  { db, states, durable, unresolvedEnds, clockMs }: EmbeddedState,
+  { db, states, durable, unresolvedEnds, time }: EmbeddedState,
   orgId: string,
   holdId: string,
   seconds: number,
@@ -30,7 +30,7 @@ export async function extendOpenHold(
     return { kind: 'ended' };
   }
   const { expiresAtMs } = open.hold;
-  const hold: Hold = { ...open.hold, expiresAtMs: extendedTo(open.hold, clockMs(), seconds) };
+  const hold: Hold = { ...open.hold, expiresAtMs: extendedTo(open.hold, time.clockMs(), seconds) };
   states.replaceHold(open, hold);
   try {
     await durable.add([open]);

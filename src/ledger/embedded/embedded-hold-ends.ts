@@ -41,7 +41,7 @@ export async function endHolds(
       await insertEnds(
         tx,
         ending.map(({ hold }): HoldEnd => ({ hold, endedAs, runId: null })),
-        state.now(),
+        state.time.now(),
       );
     });
   } catch (error) {

@@ -1,16 +1,16 @@
 /** Expires holds on the embedded engine, in small batches with a rest after each. */
 import { performance } from 'node:perf_hooks';
-import { aheadMsMax, ElapsedLifetimes, type HoldTimes } from '../holds/elapsed-lifetimes.ts';
-import { type Hold, isPostedAtExpiry } from '../holds/hold.ts';
+import { aheadMsMax, ElapsedLifetimes } from '../holds/elapsed-lifetimes.ts';
+import { isPostedAtExpiry } from '../holds/hold.ts';
 import type { OpenHold } from '../holds/org-ledger-state.ts';
 import type { LedgerExpiry } from '../ledger.ts';
 import { eachIfAllFail } from '../postings/each-if-all-fail.ts';
 import { canEnd, endHolds } from './embedded-hold-ends.ts';
+import type { EmbeddedPostings } from './embedded-postings.ts';
 import type { EmbeddedState } from './embedded-state.ts';
 import { byOrg } from './holds-by-org.ts';
 
-/** Posts the held amounts of expired holds of an org; see `EmbeddedPostings`. */
-type PostExpired = (orgId: string, stillOpen: () => readonly Hold[]) => Promise<void>;
+type Postings = Pick<EmbeddedPostings<unknown>, 'expire'>;
 
 /** Small, because postings wait for the transaction, and everything waits for what it does in memory. */
 const expiriesPerTransaction = { total: 200, perOrg: 100 };
@@ -23,14 +23,14 @@ type IsDue = (open: OpenHold) => boolean;
 
 export class EmbeddedHoldExpiry implements LedgerExpiry {
   readonly #state: EmbeddedState;
-  readonly #postExpired: PostExpired;
+  readonly #postings: Postings;
   readonly #lifetimes: ElapsedLifetimes;
   #tookMs = 0;
 
   /** `monotonicMs` measures the lifetimes of holds that are ahead of the clock. */
-  constructor(state: EmbeddedState, postExpired: PostExpired, monotonicMs?: () => number) {
+  constructor(state: EmbeddedState, postings: Postings, monotonicMs?: () => number) {
     this.#state = state;
-    this.#postExpired = postExpired;
+    this.#postings = postings;
     this.#lifetimes = new ElapsedLifetimes(monotonicMs);
   }
 
@@ -52,7 +52,7 @@ export class EmbeddedHoldExpiry implements LedgerExpiry {
    * one hold or org does not keep the others open. Throws the first error after all were tried.
    */
   async #expireBatch(): Promise<boolean> {
-    const clockMs = this.#state.clockMs();
+    const clockMs = this.#state.time.clockMs();
     const { holds: due, more } = this.#state.states.expiries.takeDue(clockMs, expiriesPerTransaction);
     const elapsed = this.#elapsed(clockMs);
     // A hold that was extended meanwhile has another expiry.
@@ -78,8 +78,9 @@ export class EmbeddedHoldExpiry implements LedgerExpiry {
 
   /** Returns holds that are ahead of the clock and whose lifetime has elapsed, with their expiries. */
   #elapsed(clockMs: number): ReadonlyMap<OpenHold, number> {
-    const ahead = this.#state.now() > clockMs + aheadMsMax ? this.#state.states.openHoldsAhead(clockMs) : [];
-    const times = ahead.map((open) => ({ ...timesOf(open), open }));
+    const ahead =
+      this.#state.time.now() > clockMs + aheadMsMax ? this.#state.states.openHoldsAhead(clockMs) : [];
+    const times = ahead.map((open) => ({ ...open.hold, open }));
     return new Map(
       this.#lifetimes
         .takeElapsed(times, expiriesPerTransaction.perOrg)
@@ -102,7 +103,7 @@ export class EmbeddedHoldExpiry implements LedgerExpiry {
     }
     if (posted.length > 0) {
       await eachIfAllFail(posted, (some) =>
-        this.#postExpired(orgId, () =>
+        this.#postings.expire(orgId, () =>
           some.filter((open) => canEnd(states, open) && isDue(open)).map(({ hold }) => hold),
         ),
       );
@@ -123,8 +124,4 @@ export class EmbeddedHoldExpiry implements LedgerExpiry {
       }
     }
   }
-}
-
-function timesOf({ hold: { orgId, id, admittedAtMs, expiresAtMs } }: OpenHold): HoldTimes {
-  return { orgId, id, admittedAtMs, expiresAtMs };
 }

@@ -24,7 +24,7 @@ export async function importHolds(
 }
 
 async function importWithKey(state: EmbeddedState, imported: Hold): Promise<ImportedHold> {
-  const { db, states, keysInFlight, now } = state;
+  const { db, states, keysInFlight, time } = state;
   const { orgId, idempotency: key } = imported;
   if (key === null) {
     return importHold(state, imported);
@@ -32,7 +32,7 @@ async function importWithKey(state: EmbeddedState, imported: Hold): Promise<Impo
   const keyId = orgKeyId(orgId, key.digest);
   return keysInFlight.serialize(keyId, async () => {
     const open = states.findByKey(keyId);
-    const stored = await findStoredKey(db, orgId, key.digest, now());
+    const stored = await findStoredKey(db, orgId, key.digest, time.now());
     // A key that was already used stays with its decision; this hold is imported without a key.
     return importHold(
       state,

@@ -9,12 +9,7 @@
  */
 import { applicableCounters } from '../../kernel/admission.ts';
 import type { Denial } from '../../kernel/denial.ts';
-import type { Database } from '../../platform/db/database.ts';
-import { createFailureLog } from '../../platform/failure-log.ts';
-import type { Durability } from '../../platform/files/durable-files.ts';
-import type { Log } from '../../platform/log.ts';
 import { OverCapacity } from '../../platform/service-unavailable.ts';
-import type { Clock } from '../../platform/time/clock.ts';
 import type { HoldImport, ImportedHold } from '../holds/hold-import.ts';
 import { findStoredKey, type Replay, type RequestKey, replayOf } from '../holds/hold-keys.ts';
 import type {
@@ -28,11 +23,9 @@ import type {
 } from '../holds/hold-request.ts';
 import { admitHold, denialFor, orgKeyId, takeHold, tooManyHolds } from '../holds/take-hold.ts';
 import type { DecidedHold, Ledger, LedgerMaintenance, LedgerReads } from '../ledger.ts';
-import { createOrgLimits, type OrgLimitsCache } from '../limits/org-limits.ts';
 import { type GroupResult, holdsOpenedBy, type PostingGroup } from '../posting.ts';
-import { findLatestPosting, readLastTime } from '../postings/latest-times.ts';
 import { addCounters, type BatchDependencies } from '../postings/posting-batch.ts';
-import { DurableHolds } from './durable-holds.ts';
+import type { DurableHolds } from './durable-holds.ts';
 import { extendOpenHold, increaseOpenHold } from './embedded-hold-changes.ts';
 import { voidHold } from './embedded-hold-ends.ts';
 import { EmbeddedHoldExpiry } from './embedded-hold-expiry.ts';
@@ -40,36 +33,14 @@ import { importHolds } from './embedded-hold-imports.ts';
 import { createEmbeddedMaintenance } from './embedded-maintenance.ts';
 import { EmbeddedPostings } from './embedded-postings.ts';
 import { createEmbeddedReads } from './embedded-reads.ts';
-import type { EmbeddedState } from './embedded-state.ts';
-import { beginGeneration } from './hold-generation.ts';
-import { type HoldLog, type LoggedHold, openHoldLog } from './hold-log.ts';
-import { KeysInFlight } from './keys-in-flight.ts';
-import { LedgerStates } from './ledger-states.ts';
+import { type EmbeddedState, type EmbeddedStateOptions, openEmbeddedState } from './embedded-state.ts';
+import type { LedgerStates } from './ledger-states.ts';
+import type { LedgerTime } from './ledger-time.ts';
 import { requireDatabase } from './require-database.ts';
-import { restoreHolds } from './restore-holds.ts';
-import { UnresolvedHoldEnds } from './unresolved-hold-ends.ts';
 
-export interface EmbeddedLedgerOptions<Run> extends BatchDependencies<Run> {
-  readonly db: Database;
-  readonly clock: Clock;
-  readonly log: Log;
-  /** Directory of the hold log. */
-  readonly directory: string;
-  readonly durability: Durability;
-  readonly holdsMax: number;
-  readonly orgLimits?: OrgLimitsCache;
-  /** Called when a write to the hold log failed. */
-  onHoldLogFailed?(error: unknown): void;
+export interface EmbeddedLedgerOptions<Run> extends BatchDependencies<Run>, EmbeddedStateOptions {
   /** Measures the lifetimes of holds that are ahead of the clock. */
   readonly monotonicMs?: () => number;
-}
-
-/** The state that a start reads from the database and the hold log. */
-interface StoredState {
-  readonly restored: readonly LoggedHold[];
-  /** The last persisted time of the ledger, behind which it never moves. */
-  readonly floorMs: number;
-  readonly latestPostingMs: number;
 }
 
 export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
@@ -77,98 +48,36 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
   readonly expiry: EmbeddedHoldExpiry;
   readonly maintenance: LedgerMaintenance;
   readonly #options: EmbeddedLedgerOptions<Run>;
+  readonly #state: EmbeddedState;
   readonly #states: LedgerStates;
   readonly #durable: DurableHolds;
-  readonly #keysInFlight = new KeysInFlight();
-  readonly #state: EmbeddedState;
+  readonly #time: LedgerTime;
   readonly #postings: EmbeddedPostings<Run>;
   readonly #loads = new Map<string, Promise<void>>();
-  #nowMs: number;
 
   static async open<Run>(options: EmbeddedLedgerOptions<Run>): Promise<EmbeddedLedger<Run>> {
-    const holdLog = openHoldLog(options.directory, options);
-    try {
-      await beginGeneration(options.db, holdLog);
-      const lastMs = await readLastTime(options.db);
-      const restored = await restoreHolds(options.db, holdLog);
-      const floorMs = Math.max(lastMs, ...restored.slice(-1).map(({ hold }) => hold.admittedAtMs));
-      const latestPostingMs = await findLatestPosting(options.db, options.clock.now());
-      return new EmbeddedLedger(options, holdLog, { restored, floorMs, latestPostingMs });
-    } catch (error) {
-      holdLog.close();
-      throw error;
-    }
+    return new EmbeddedLedger(options, await openEmbeddedState(options));
   }
 
-  private constructor(
-    options: EmbeddedLedgerOptions<Run>,
-    holdLog: HoldLog,
-    { restored, floorMs, latestPostingMs }: StoredState,
-  ) {
+  private constructor(options: EmbeddedLedgerOptions<Run>, state: EmbeddedState) {
     this.#options = options;
-    this.#nowMs = floorMs;
-    const now = () => this.#now();
-    const states = new LedgerStates({
-      orgLimits: options.orgLimits ?? createOrgLimits(options.db),
-      restored,
-      latestPostingMs,
-      holdsMax: options.holdsMax,
-      now,
-    });
-    this.#states = states;
-    const failures = createFailureLog({
-      log: options.log,
-      fields: {},
-      messages: {
-        failed: 'hold log write failed',
-        stillFails: 'hold log writes still fail',
-        recovered: 'hold log writes succeed again',
-      },
-    });
-    this.#durable = new DurableHolds(
-      holdLog,
-      (lost, error) => {
-        failures.failed(error);
-        options.onHoldLogFailed?.(error);
-        for (const open of lost) {
-          states.release(open);
-        }
-      },
-      () => failures.succeeded(),
-    );
-    const shared = { states, durable: this.#durable, unresolvedEnds: new UnresolvedHoldEnds(), now };
-    this.#postings = new EmbeddedPostings({ ...options, ...shared });
-    const state: EmbeddedState = {
-      db: options.db,
-      ...shared,
-      keysInFlight: this.#keysInFlight,
-      clockMs: () => this.#clockMs(),
-    };
     this.#state = state;
+    const { states, durable, unresolvedEnds, time } = state;
+    const postings = new EmbeddedPostings({ ...options, states, durable, unresolvedEnds, time });
+    this.#states = states;
+    this.#durable = durable;
+    this.#time = time;
+    this.#postings = postings;
     this.reads = createEmbeddedReads(state);
-    this.maintenance = createEmbeddedMaintenance(state, () => this.#postings.waiting);
-    this.expiry = new EmbeddedHoldExpiry(
-      state,
-      (orgId, stillOpen) => this.#postings.expire(orgId, stillOpen),
-      options.monotonicMs,
-    );
-  }
-
-  /** Returns the current time. It never runs backwards; after a restart, not behind the last posting or open hold. */
-  #now(): number {
-    this.#nowMs = Math.max(this.#nowMs, this.#clockMs());
-    return this.#nowMs;
-  }
-
-  #clockMs(): number {
-    return this.#options.clock.now().getTime();
+    this.maintenance = createEmbeddedMaintenance(state, postings);
+    this.expiry = new EmbeddedHoldExpiry(state, postings, options.monotonicMs);
   }
 
   hold(request: HoldRequest): Promise<HoldResult> {
     const { orgId, key } = request;
     return key === undefined
       ? this.#hold(request)
-      : this.#keysInFlight.serialize(
+      : this.#state.keysInFlight.serialize(
           orgKeyId(orgId, key.digest),
           async () => (await this.#replay(orgId, key)) ?? this.#hold(request),
         );
@@ -189,7 +98,7 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
   }
 
   replay(orgId: string, key: RequestKey): Promise<Replay | undefined> {
-    return this.#keysInFlight.serialize(orgKeyId(orgId, key.digest), () => this.#replay(orgId, key));
+    return this.#state.keysInFlight.serialize(orgKeyId(orgId, key.digest), () => this.#replay(orgId, key));
   }
 
   /** Checks memory first: a durable hold leaves memory only after its end, with its key, is in the database. */
@@ -198,7 +107,7 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
     if (open !== undefined) {
       return replayOf(open.idempotency, key);
     }
-    const stored = await findStoredKey(this.#options.db, orgId, key.digest, this.#now());
+    const stored = await findStoredKey(this.#options.db, orgId, key.digest, this.#time.now());
     return replayOf(stored, key);
   }
 
@@ -209,7 +118,7 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
     for (;;) {
       requireDatabase(this.#options.db);
       const orgState = await this.#states.open(orgId);
-      const nowMs = this.#now();
+      const nowMs = this.#time.now();
       const missing = previews.flatMap(({ scope, surface }) =>
         orgState.missingCounters(applicableCounters(orgState.limits, scope, nowMs, surface).counters, scope),
       );
@@ -232,7 +141,7 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
       return undefined;
     }
     const { scope, surface } = request;
-    const nowMs = this.#now();
+    const nowMs = this.#time.now();
     const applicable = applicableCounters(orgState.limits, scope, nowMs, surface);
     if (orgState.missingCounters(applicable.counters, scope).length > 0) {
       return undefined;
@@ -253,18 +162,17 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
   /** Loads what a decision needs; concurrent requests of an org share one load. */
   async #load(request: HoldRequest): Promise<void> {
     const { orgId } = request;
-    const inFlight = this.#loads.get(orgId);
-    if (inFlight !== undefined) {
-      return inFlight;
+    let load = this.#loads.get(orgId);
+    if (load === undefined) {
+      load = this.#read(request).finally(() => this.#loads.delete(orgId));
+      this.#loads.set(orgId, load);
     }
-    const load = this.#read(request).finally(() => this.#loads.delete(orgId));
-    this.#loads.set(orgId, load);
     return load;
   }
 
   async #read({ orgId, scope, surface }: HoldRequest): Promise<void> {
     const orgState = await this.#states.open(orgId);
-    const { counters } = applicableCounters(orgState.limits, scope, this.#now(), surface);
+    const { counters } = applicableCounters(orgState.limits, scope, this.#time.now(), surface);
     await addCounters(this.#options.db, orgState, orgState.missingCounters(counters, scope));
   }
 

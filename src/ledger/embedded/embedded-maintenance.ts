@@ -1,13 +1,20 @@
 /** Erasure, eviction and monitored figures of the embedded ledger. */
+import type { TagField } from '../../kernel/limits.ts';
+import {
+  droppedCounters,
+  isCounterOfCustomer,
+  type Renaming,
+  renamedHold,
+} from '../holds/customer-pseudonyms.ts';
+import type { OpenHold, OrgLedgerState } from '../holds/org-ledger-state.ts';
 import type { LedgerMaintenance } from '../ledger.ts';
 import { readOrgLimits } from '../limits/org-limits.ts';
 import type { EmbeddedState } from './embedded-state.ts';
-import { renameInMemory } from './rename-in-memory.ts';
+import type { LedgerStates } from './ledger-states.ts';
 
-/** `waitingPostings` returns the number of postings that are queued. */
 export function createEmbeddedMaintenance(
-  { db, states, durable, now, clockMs }: EmbeddedState,
-  waitingPostings: () => number,
+  { db, states, durable, time }: EmbeddedState,
+  postings: { readonly waiting: number },
 ): LedgerMaintenance {
   return {
     async renameCustomer(orgId, renaming, change) {
@@ -25,21 +32,48 @@ export function createEmbeddedMaintenance(
     /** Evicts counters that can be read from the database again. */
     async evictCounters() {
       for (const orgState of states.all()) {
-        orgState.evictCounters(now());
+        orgState.evictCounters(time.now());
       }
       return false;
     },
 
     stats() {
-      const overdue = states.expiries.overdue(clockMs());
+      const overdue = states.expiries.overdue(time.clockMs());
       return {
         openHolds: states.openHolds.used,
         overdueHolds: overdue.holds,
         oldestOverdueMs: overdue.oldestMs,
-        waiting: waitingPostings(),
+        waiting: postings.waiting,
       };
     },
 
-    clockAheadMs: async () => now() - clockMs(),
+    clockAheadMs: async () => time.now() - time.clockMs(),
   };
+}
+
+/** Returns the holds that were renamed. Synchronous, so that no decision uses the old name in between. */
+function renameInMemory(
+  states: LedgerStates,
+  orgState: OrgLedgerState,
+  renaming: Renaming,
+  tagFields: readonly TagField[],
+): OpenHold[] {
+  const renamed: OpenHold[] = [];
+  const dropped = new Set<string>();
+  for (const open of orgState.holds.values()) {
+    const hold = renamedHold(open.hold, renaming, tagFields);
+    if (hold !== undefined) {
+      for (const key of droppedCounters(open.hold, hold)) {
+        dropped.add(key);
+      }
+      states.replaceHold(open, hold);
+      renamed.push(open);
+    }
+  }
+  for (const key of orgState.counters.keys()) {
+    if (dropped.has(key) || isCounterOfCustomer(key, renaming)) {
+      orgState.counters.delete(key);
+    }
+  }
+  return renamed;
 }

@@ -33,18 +33,14 @@ import {
 } from '../postings/posting-batch.ts';
 import { PostingQueue, type WaitingGroup } from '../postings/posting-queue.ts';
 import { rollBackAll, type UncommittedPosting } from '../postings/uncommitted-posting.ts';
-import type { DurableHolds } from './durable-holds.ts';
+import type { EmbeddedState } from './embedded-state.ts';
 import { HoldsNotDurable } from './hold-log.ts';
-import type { LedgerStates } from './ledger-states.ts';
-import { UnresolvedHoldEnd, type UnresolvedHoldEnds } from './unresolved-hold-ends.ts';
+import { UnresolvedHoldEnd } from './unresolved-hold-ends.ts';
 
-export interface EmbeddedPostingsDependencies<Run> extends BatchDependencies<Run> {
-  readonly db: Database;
+export interface EmbeddedPostingsDependencies<Run>
+  extends BatchDependencies<Run>,
+    Pick<EmbeddedState, 'db' | 'states' | 'durable' | 'unresolvedEnds' | 'time'> {
   readonly log: Log;
-  readonly states: LedgerStates;
-  readonly durable: DurableHolds;
-  readonly unresolvedEnds: UnresolvedHoldEnds;
-  now(): number;
 }
 
 type GroupsOfBatch<Run> = readonly PostingGroup<Run>[];
@@ -208,7 +204,7 @@ export class EmbeddedPostings<Run> {
       if (preceding === undefined) {
         await Promise.all(orgIds.map((orgId) => states.open(orgId)));
       }
-      const nowMs = this.#deps.now();
+      const nowMs = this.#deps.time.now();
       await transact(async (tx) => {
         const groups = await groupsOf(tx);
         unresolvedEnds.throwIfUnresolved(

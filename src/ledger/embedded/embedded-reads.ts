@@ -7,7 +7,7 @@ import { countersOfScopes, limitUsageOf, ownCounters } from '../limits/limit-usa
 import { addCounters } from '../postings/posting-batch.ts';
 import type { EmbeddedState } from './embedded-state.ts';
 
-export function createEmbeddedReads({ db, states, now }: EmbeddedState): LedgerReads {
+export function createEmbeddedReads({ db, states, time }: EmbeddedState): LedgerReads {
   return {
     async holds(orgId, { limit, after, newestFirst = false }) {
       const orgState = await states.open(orgId);
@@ -27,7 +27,7 @@ export function createEmbeddedReads({ db, states, now }: EmbeddedState): LedgerR
 
     async limitUsage(orgId, limitIds) {
       const orgState = await states.open(orgId);
-      const wanted = ownCounters(orgState.limits, limitIds, now());
+      const wanted = ownCounters(orgState.limits, limitIds, time.now());
       await addCounters(db, orgState, orgState.missingCounters(wanted, emptyScope));
       return wanted.flatMap((one) => {
         const counter = orgState.counters.get(one.key);
@@ -37,7 +37,7 @@ export function createEmbeddedReads({ db, states, now }: EmbeddedState): LedgerR
 
     async limitUsageIn(orgId, limitId, scopes) {
       const orgState = await states.open(orgId);
-      const wanted = countersOfScopes(orgState.limits, limitId, scopes, now());
+      const wanted = countersOfScopes(orgState.limits, limitId, scopes, time.now());
       // Missing counters are not created: few of them may ever be needed.
       const missing = new Map<string, bigint>();
       for (const [index, one] of wanted.entries()) {

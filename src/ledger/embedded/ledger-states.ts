@@ -8,6 +8,7 @@ import { completeFrom, type OpenHold, OrgLedgerState } from '../holds/org-ledger
 import { orgKeyId } from '../holds/take-hold.ts';
 import type { OrgLimitsCache } from '../limits/org-limits.ts';
 import type { LoggedHold } from './hold-log.ts';
+import { byOrg } from './holds-by-org.ts';
 
 export interface LedgerStatesOptions {
   readonly orgLimits: OrgLimitsCache;
@@ -27,7 +28,7 @@ export class LedgerStates {
   readonly #options: LedgerStatesOptions;
   readonly #states = new Map<string, OrgLedgerState>();
   /** Restored holds of orgs whose state is not loaded yet. */
-  readonly #restored = new Map<string, OpenHold[]>();
+  readonly #restored: Map<string, OpenHold[]>;
   readonly #keys = new Map<string, OpenHold>();
   readonly #startedMs: number;
 
@@ -35,20 +36,17 @@ export class LedgerStates {
     this.#options = options;
     this.openHolds = new FairShare({ capacity: options.holdsMax });
     this.#startedMs = completeFrom(Math.max(options.now(), options.latestPostingMs));
-    for (const { hold, location } of options.restored) {
-      const open: OpenHold = {
+    const restored = options.restored.map(
+      ({ hold, location }): OpenHold => ({
         hold,
         ending: false,
         logLocation: location,
         isForgotten: false,
         dueSecond: Number.NaN,
-      };
-      const others = this.#restored.get(hold.orgId);
-      if (others === undefined) {
-        this.#restored.set(hold.orgId, [open]);
-      } else {
-        others.push(open);
-      }
+      }),
+    );
+    this.#restored = byOrg(restored);
+    for (const open of restored) {
       this.track(open);
     }
   }

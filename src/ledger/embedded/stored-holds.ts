@@ -27,21 +27,13 @@ export async function readStoredHolds(db: Database, directory: string): Promise<
  */
 export async function writeHoldLog(
   directory: string,
-  holds: Iterable<Hold>,
+  holds: readonly Hold[],
   generation?: string,
 ): Promise<void> {
   const log = openHoldLog(directory, { durability: 'sync' });
   try {
-    let line: Hold[] = [];
-    for (const hold of holds) {
-      line.push(hold);
-      if (line.length === holdsPerLine) {
-        await log.append(line);
-        line = [];
-      }
-    }
-    if (line.length > 0) {
-      await log.append(line);
+    for (let at = 0; at < holds.length; at += holdsPerLine) {
+      await log.append(holds.slice(at, at + holdsPerLine));
     }
     if (generation !== undefined) {
       log.writeGeneration({ now: generation });

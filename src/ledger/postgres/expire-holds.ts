@@ -1,10 +1,15 @@
-/** Expires holds of an org on PostgreSQL, under its lease. */
+/**
+ * Expires holds of an org on PostgreSQL, under its lease: one process at a time expires the holds of an org. The lease in `ledger_orgs` is
+ * taken and renewed in the transaction that expires, and lapses by itself if its process dies.
+ */
+import type { Queryable } from '../../platform/db/database.ts';
 import type { OrgLimitsCache } from '../limits/org-limits.ts';
 import { eachIfAllFail } from '../postings/each-if-all-fail.ts';
-import { leaseExpiry } from './hold-expiry.ts';
 import type { DueHold } from './ledger-command.ts';
 import { LedgerTransaction, type PostgresLedgerOptions } from './ledger-transaction.ts';
 import { lockOrg } from './lock-orgs.ts';
+
+export const leaseSeconds = 5;
 
 /** Returns false if another process has the lease. In transactions of their own: decisions that share one would wait for the expiry. */
 export async function expireHolds<Run>(
@@ -28,4 +33,32 @@ export async function expireHolds<Run>(
     });
   });
   return isLeased;
+}
+
+/** Takes or renews the lease of an org, and with it the lock of the org; false if another process has the lease. */
+async function leaseExpiry(tx: Queryable, orgId: string, processId: string): Promise<boolean> {
+  // Read apart: a function of time has no place in the update of a table that may be on another server.
+  const [time] = await tx.query<{ now: Date; until: Date }>(
+    'SELECT clock_timestamp() AS now, clock_timestamp() + make_interval(secs => $1) AS until',
+    [leaseSeconds],
+  );
+  const rows = await tx.query(
+    `INSERT INTO ledger_orgs AS org (org_id, expiry_process_id, expiry_until) VALUES ($1, $2, $3)
+     ON CONFLICT (org_id) DO UPDATE
+       SET expiry_process_id = excluded.expiry_process_id, expiry_until = excluded.expiry_until
+       WHERE org.expiry_process_id = excluded.expiry_process_id OR org.expiry_until IS NULL
+          OR org.expiry_until <= $4::timestamptz
+     RETURNING 1 AS one`,
+    [orgId, processId, time?.until, time?.now],
+  );
+  return rows.length > 0;
+}
+
+export async function endLeases(db: Queryable, processId: string, orgIds: readonly string[]): Promise<void> {
+  if (orgIds.length > 0) {
+    await db.query(
+      'UPDATE ledger_orgs SET expiry_until = NULL WHERE org_id = ANY($1) AND expiry_process_id = $2',
+      [orgIds, processId],
+    );
+  }
 }

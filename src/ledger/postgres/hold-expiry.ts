@@ -4,20 +4,21 @@
  * Each expiring transaction holds the lock of its org, so decisions wait for it. An org with more overdue holds than fit into
  * one transaction has a backlog: it gets its next transaction only after a rest, in which other commands have the lock to
  * themselves. Other orgs do not wait for a backlog. It is gone through in the order of expiry and then from the beginning, so
- * that holds which cannot be ended do not keep later ones open. One process at a time expires the holds of an org: the lease in
- * `ledger_orgs` is taken and renewed in the transaction that expires, and lapses by itself if its process dies.
+ * that holds which cannot be ended do not keep later ones open.
  */
+import { randomUUID } from 'node:crypto';
 import { performance } from 'node:perf_hooks';
 import { agreedNow } from '../../platform/db/agreed-now.ts';
 import { type Searched, searchGroups } from '../../platform/db/citus/search-groups.ts';
-import type { Database, Queryable } from '../../platform/db/database.ts';
-import type { SharedClock } from '../../platform/time/clock.ts';
+import type { Queryable } from '../../platform/db/database.ts';
 import { aheadMsMax, ElapsedLifetimes } from '../holds/elapsed-lifetimes.ts';
 import type { LedgerExpiry } from '../ledger.ts';
+import type { OrgLimitsCache } from '../limits/org-limits.ts';
+import { endLeases, expireHolds, leaseSeconds } from './expire-holds.ts';
 import type { DueHold } from './ledger-command.ts';
+import type { PostgresLedgerOptions } from './ledger-transaction.ts';
 
 export const expiriesPerTransaction = 100;
-const leaseSeconds = 5;
 /** Overdue holds of orgs without a backlog that one search finds. */
 const foundMax = 500;
 const orgsAtOnce = 2;
@@ -33,16 +34,6 @@ const searchAheadEveryMs = 5_000;
 /** Holds ahead of the clock whose lifetimes are measured at a time; the others follow when these have ended. */
 const aheadHoldsMax = 10_000;
 
-export interface HoldExpiryOptions {
-  readonly db: Database;
-  readonly clock: SharedClock;
-  /** Owner of the leases. */
-  readonly processId: string;
-  /** Expires these holds of an org in a transaction; false if another process has the lease of the org. */
-  expire(orgId: string, holds: readonly DueHold[]): Promise<boolean>;
-  readonly monotonicMs?: () => number;
-}
-
 interface Backlog {
   /** Time before which the org rests. */
   readonly notBeforeMs: number;
@@ -50,8 +41,11 @@ interface Backlog {
   readonly after: OverdueRow | undefined;
 }
 
-export class HoldExpiry implements LedgerExpiry {
-  readonly #options: HoldExpiryOptions;
+export class HoldExpiry<Run> implements LedgerExpiry {
+  readonly #options: PostgresLedgerOptions<Run>;
+  readonly #orgLimits: OrgLimitsCache;
+  /** Owner of the leases. */
+  readonly #processId: string;
   readonly #nowMs: () => number;
   /** By org. */
   readonly #backlogs = new Map<string, Backlog>();
@@ -61,8 +55,10 @@ export class HoldExpiry implements LedgerExpiry {
   readonly #lifetimes: ElapsedLifetimes;
   #searchAheadAtMs = Number.NEGATIVE_INFINITY;
 
-  constructor(options: HoldExpiryOptions) {
+  constructor(options: PostgresLedgerOptions<Run>, orgLimits: OrgLimitsCache) {
     this.#options = options;
+    this.#orgLimits = orgLimits;
+    this.#processId = options.processId ?? randomUUID();
     this.#nowMs = options.monotonicMs ?? (() => performance.now());
     this.#lifetimes = new ElapsedLifetimes(this.#nowMs);
   }
@@ -115,13 +111,13 @@ export class HoldExpiry implements LedgerExpiry {
 
   /** Gives up all leases, so that other processes need not wait until they lapse. */
   async close(): Promise<void> {
-    const { db, processId } = this.#options;
-    await endLeases(db, processId, [...this.#leases.keys()]);
+    await endLeases(this.#options.db, this.#processId, [...this.#leases.keys()]);
     this.#leases.clear();
   }
 
   async #search(dueAt: Date): Promise<OverdueRow[]> {
-    const { db, processId } = this.#options;
+    const { db } = this.#options;
+    const processId = this.#processId;
     if (this.#backlogs.size > 0 && this.#nowMs() < this.#searchedAtMs + searchEveryMs) {
       return [];
     }
@@ -184,7 +180,8 @@ export class HoldExpiry implements LedgerExpiry {
 
   async #expire(orgId: string, holds: readonly OverdueRow[]): Promise<void> {
     const startedMs = this.#nowMs();
-    const isLeased = holds.length > 0 && (await this.#options.expire(orgId, holds));
+    const isLeased =
+      holds.length > 0 && (await expireHolds(this.#options, this.#orgLimits, this.#processId, orgId, holds));
     const endedMs = this.#nowMs();
     if (isLeased) {
       this.#leases.set(orgId, endedMs + leaseSeconds * 1_000);
@@ -268,32 +265,4 @@ function findOverdueOf(
       ORDER BY expires_at, id LIMIT $3`,
     [orgId, dueAt, expiriesPerTransaction, ...(after === undefined ? [] : [after.expires_at, after.id])],
   );
-}
-
-/** Takes or renews the lease of an org, and with it the lock of the org; false if another process has the lease. */
-export async function leaseExpiry(tx: Queryable, orgId: string, processId: string): Promise<boolean> {
-  // Read apart: a function of time has no place in the update of a table that may be on another server.
-  const [time] = await tx.query<{ now: Date; until: Date }>(
-    'SELECT clock_timestamp() AS now, clock_timestamp() + make_interval(secs => $1) AS until',
-    [leaseSeconds],
-  );
-  const rows = await tx.query(
-    `INSERT INTO ledger_orgs AS org (org_id, expiry_process_id, expiry_until) VALUES ($1, $2, $3)
-     ON CONFLICT (org_id) DO UPDATE
-       SET expiry_process_id = excluded.expiry_process_id, expiry_until = excluded.expiry_until
-       WHERE org.expiry_process_id = excluded.expiry_process_id OR org.expiry_until IS NULL
-          OR org.expiry_until <= $4::timestamptz
-     RETURNING 1 AS one`,
-    [orgId, processId, time?.until, time?.now],
-  );
-  return rows.length > 0;
-}
-
-async function endLeases(db: Queryable, processId: string, orgIds: readonly string[]): Promise<void> {
-  if (orgIds.length > 0) {
-    await db.query(
-      'UPDATE ledger_orgs SET expiry_until = NULL WHERE org_id = ANY($1) AND expiry_process_id = $2',
-      [orgIds, processId],
-    );
-  }
 }

@@ -16,10 +16,9 @@ const countersPerEviction = 5_000;
  */
 const unusedCounterMs = 3_600_000;
 
-/** `waitingCommands` returns the number of commands that are queued. */
 export function createPostgresMaintenance(
   { db, clock }: { readonly db: Database; readonly clock: SharedClock },
-  waitingCommands: () => number,
+  queues: { readonly waiting: number },
 ): LedgerMaintenance {
   return {
     async renameCustomer(orgId, renaming, change) {
@@ -49,7 +48,7 @@ export function createPostgresMaintenance(
       return deleted.length === countersPerEviction;
     },
 
-    stats: () => ({ openHolds: 0, overdueHolds: 0, oldestOverdueMs: 0, waiting: waitingCommands() }),
+    stats: () => ({ openHolds: 0, overdueHolds: 0, oldestOverdueMs: 0, waiting: queues.waiting }),
 
     async clockAheadMs() {
       const lastMs = await readLastTime(db);

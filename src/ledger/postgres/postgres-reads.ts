@@ -10,8 +10,8 @@ import type { CounterState, LedgerReads } from '../ledger.ts';
 import { readSettled } from '../limits/counters.ts';
 import { countersOfScopes, type LimitUsage, limitUsageOf, ownCounters } from '../limits/limit-usage.ts';
 import { readOrgLimits } from '../limits/org-limits.ts';
-import { inspectOrg } from './inspect-org.ts';
-import { selectHolds, selectHoldsPage, selectHoldsSince } from './postgres-holds.ts';
+import { lockOrg } from './lock-orgs.ts';
+import { selectAllHolds, selectHolds, selectHoldsPage, selectHoldsSince } from './postgres-holds.ts';
 
 interface ReadDependencies {
   readonly db: Database;
@@ -28,7 +28,16 @@ export function createPostgresReads(deps: ReadDependencies): LedgerReads {
       usageOf(deps, orgId, [], (limits, nowMs) => ownCounters(limits, limitIds, nowMs)),
     limitUsageIn: (orgId, limitId, scopes) =>
       usageOf(deps, orgId, scopes, (limits, nowMs) => countersOfScopes(limits, limitId, scopes, nowMs)),
-    inspect: (orgId, read) => inspectOrg(db, orgId, read),
+    inspect: (orgId, read) =>
+      db.transaction(async (tx) => {
+        await lockOrg(tx, orgId);
+        const counters = await tx.query<CounterState>(
+          'SELECT key, settled, held FROM counters WHERE org_id = $1',
+          [orgId],
+        );
+        const holds = await selectAllHolds(tx, orgId);
+        return { result: await read(tx), counters, holds };
+      }),
   };
 }
 

@@ -12,9 +12,6 @@ export async function findLatestPosting(db: Queryable, now: Date): Promise<numbe
 
 /** Returns the last persisted time of the org that is furthest ahead, in milliseconds; 0 if there is none. */
 export async function readLastTime(db: Queryable): Promise<number> {
-  const [row] = await db.query<{ last_at: Date | null }>(
-    'SELECT max(last_at) AS last_at FROM ledger_orgs',
-    [],
-  );
-  return row?.last_at?.getTime() ?? 0;
+  const [row] = await db.query<{ last: Date | null }>('SELECT max(last_at) AS last FROM ledger_orgs', []);
+  return row?.last?.getTime() ?? 0;
 }

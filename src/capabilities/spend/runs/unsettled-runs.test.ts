@@ -1,10 +1,7 @@
 /** Holds that expire unsettled in an org with `on_unsettled: post_held`, over HTTP. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
-import { createWorld, engine, type TestOrg, type World } from '../../../../test/harness.ts';
+import { createWorld, type TestOrg, type World } from '../../../../test/harness.ts';
 import { eventually } from '../../../../test/support/eventually.ts';
-import { EmbeddedLedger } from '../../../ledger/embedded/embedded-ledger.ts';
-import type { Ledger } from '../../../ledger/ledger.ts';
-import { PostgresLedger } from '../../../ledger/postgres/postgres-ledger.ts';
 
 let world: World;
 let org: TestOrg;
@@ -289,12 +286,12 @@ describe('a running run whose hold expires', () => {
 describe('an adjustment and the settlement in one batch of the ledger', () => {
   /** Sends requests whose postings reach the ledger in this order, and in the same batch. */
   async function sendInOneBatch(...requests: readonly (readonly [path: string, body: object])[]) {
-    const ledger: Ledger = engine === 'embedded' ? EmbeddedLedger.prototype : PostgresLedger.prototype;
-    const { post } = ledger;
+    const { ledger } = world.services;
+    const post = ledger.post.bind(ledger);
     const waiting: (() => void)[] = [];
-    const spy = vi.spyOn(ledger, 'post').mockImplementation(async function (this: Ledger, group) {
+    const spy = vi.spyOn(ledger, 'post').mockImplementation(async (group) => {
       await new Promise<void>((resolve) => waiting.push(resolve));
-      return post.call(this, group);
+      return post(group);
     });
     try {
       const responses = [];
