@@ -80,7 +80,10 @@ export class EmbeddedHoldExpiry implements LedgerExpiry {
   #elapsed(clockMs: number): ReadonlyMap<OpenHold, number> {
     const ahead =
       this.#state.time.now() > clockMs + aheadMsMax ? this.#state.states.openHoldsAhead(clockMs) : [];
-    const times = ahead.map((open) => ({ ...open.hold, open }));
+    const times = ahead.map((open) => {
+      const { orgId, id, admittedAtMs, expiresAtMs } = open.hold;
+      return { orgId, id, admittedAtMs, expiresAtMs, open };
+    });
     return new Map(
       this.#lifetimes
         .takeElapsed(times, expiriesPerTransaction.perOrg)
