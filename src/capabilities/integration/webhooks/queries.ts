@@ -1,6 +1,6 @@
 /** Statements about subscriptions and secrets. Those about deliveries and queues are in separate files. */
-import { assignments } from '../../../platform/db/assignments.ts';
 import type { Queryable } from '../../../platform/db/database.ts';
+import { tableOf } from '../../../platform/db/table.ts';
 import { type PageOf, searchCondition, selectPage } from '../../../platform/http/routes/list.ts';
 import {
   type SubscriptionFilters,
@@ -32,33 +32,15 @@ export interface SubscriptionRow {
   readonly recipients: readonly string[] | null;
 }
 
-const columns =
-  'org_id, id, url, events, description, status, disabled_reason, disabled_at, secret, secret_created_at, ' +
-  'previous_secret, previous_until, created_at, updated_at, deleted_at, format, recipients';
+const columns = `org_id, id, url, events, description, status, disabled_reason, disabled_at, secret, secret_created_at,
+  previous_secret, previous_until, created_at, updated_at, deleted_at, format, recipients`;
 
-function valuesOf(row: SubscriptionRow): unknown[] {
-  return [
-    row.org_id,
-    row.id,
-    row.url,
-    row.events,
-    row.description,
-    row.status,
-    row.disabled_reason,
-    row.disabled_at,
-    row.secret,
-    row.secret_created_at,
-    row.previous_secret,
-    row.previous_until,
-    row.created_at,
-    row.updated_at,
-    row.deleted_at,
-    row.format,
-    row.recipients,
-  ];
-}
-
-const placeholders = '$1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17';
+const subscriptions = tableOf<SubscriptionRow>()('webhook_subscriptions', {
+  columns,
+  key: ['org_id', 'id'],
+  where: 'deleted_at IS NULL',
+});
+export const { update: updateSubscription, find: findSubscription, lock: lockSubscription } = subscriptions;
 
 /** Deliveries by e-mail have queues of their own, so that a slow mail server does not delay webhooks. */
 export type Channel = 'http' | 'mail';
@@ -69,49 +51,12 @@ function channelOf(format: MessageFormat): Channel {
 
 /** Inserts the subscription and its empty queue. */
 export async function insertSubscription(tx: Queryable, row: SubscriptionRow): Promise<void> {
-  await tx.query(
-    `INSERT INTO webhook_subscriptions (${columns})
-     VALUES (${placeholders})`,
-    valuesOf(row),
-  );
+  await subscriptions.insert(tx, row);
   await tx.query('INSERT INTO webhook_lanes (org_id, subscription_id, channel) VALUES ($1, $2, $3)', [
     row.org_id,
     row.id,
     channelOf(row.format),
   ]);
-}
-
-export async function updateSubscription(tx: Queryable, row: SubscriptionRow): Promise<void> {
-  await tx.query(
-    `UPDATE webhook_subscriptions
-        SET ${assignments(columns, placeholders, ['org_id', 'id'])}
-      WHERE org_id = $1 AND id = $2`,
-    valuesOf(row),
-  );
-}
-
-export async function findSubscription(
-  db: Queryable,
-  orgId: string,
-  id: string,
-): Promise<SubscriptionRow | undefined> {
-  const [row] = await db.query<SubscriptionRow>(
-    `SELECT ${columns} FROM webhook_subscriptions WHERE org_id = $1 AND id = $2 AND deleted_at IS NULL`,
-    [orgId, id],
-  );
-  return row;
-}
-
-export async function lockSubscription(
-  tx: Queryable,
-  orgId: string,
-  id: string,
-): Promise<SubscriptionRow | undefined> {
-  const [row] = await tx.query<SubscriptionRow>(
-    `SELECT ${columns} FROM webhook_subscriptions WHERE org_id = $1 AND id = $2 AND deleted_at IS NULL FOR UPDATE`,
-    [orgId, id],
-  );
-  return row;
 }
 
 /** Returns the subscriptions of these orgs, also by e-mail, without deleted ones. */
