@@ -3,8 +3,8 @@
 import { invalidField } from '../../../contract/api-error.ts';
 import { formatUsd, parseUsd } from '../../../kernel/money.ts';
 import { NotifiedCache } from '../../../platform/cache/notified-cache.ts';
-import { excludedAssignments } from '../../../platform/db/assignments.ts';
 import type { Database, Queryable, Transaction } from '../../../platform/db/database.ts';
+import { tableOf } from '../../../platform/db/table.ts';
 import { lockOrg } from '../../access/orgs/index.ts';
 import { notifyGatewaySettingsChange, onGatewaySettingsChange } from './change-notifications.ts';
 import type {
@@ -75,9 +75,11 @@ export const gatewayDefaults: GatewayView = {
   updated_at: null,
 };
 
-const columns =
-  'org_id, default_max_output_tokens, min_output_tokens, unseen_input, unseen_input_tokens, unknown_tokenizer, ' +
-  'max_tool_calls, unpriced_tool_call_nanos, hold, on_limit, on_abort, customer_from_body, updated_at';
+const storedSettings = tableOf<GatewayRow>()('gateway_settings', {
+  columns: `org_id, default_max_output_tokens, min_output_tokens, unseen_input, unseen_input_tokens, unknown_tokenizer,
+    max_tool_calls, unpriced_tool_call_nanos, hold, on_limit, on_abort, customer_from_body, updated_at`,
+  key: ['org_id'],
+});
 
 const cachedOrgsMax = 10_000;
 
@@ -92,9 +94,7 @@ export function createGatewaySettings(db: Database): GatewaySettingsCache {
 
 /** Returns the stored settings, or the defaults. */
 export async function readGatewaySettings(db: Queryable, orgId: string): Promise<GatewayView> {
-  const [row] = await db.query<GatewayRow>(`SELECT ${columns} FROM gateway_settings WHERE org_id = $1`, [
-    orgId,
-  ]);
+  const row = await storedSettings.find(db, orgId);
   return row === undefined ? gatewayDefaults : viewOf(row);
 }
 
@@ -115,27 +115,23 @@ export async function putGatewaySettings(
   }
   await lockOrg(tx, orgId);
   const before = await readGatewaySettings(tx, orgId);
-  await tx.query(
-    `INSERT INTO gateway_settings (${columns}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
-     ON CONFLICT (org_id) DO UPDATE SET ${excludedAssignments(columns, ['org_id'])}`,
-    [
-      orgId,
-      after.default_max_output_tokens,
-      after.min_output_tokens,
-      after.unseen_input,
-      after.unseen_input_tokens,
-      after.unknown_tokenizer,
-      after.max_tool_calls,
-      nanosOf(after.unpriced_tool_call_usd),
-      after.hold,
-      after.on_limit,
-      after.on_abort,
-      after.customer_from_body,
-      now,
-    ],
-  );
+  await storedSettings.upsert(tx, rowOf(orgId, now, after));
   await notifyGatewaySettingsChange(tx, orgId);
   return { before, after };
+}
+
+function rowOf(orgId: string, now: Date, view: GatewayView): GatewayRow {
+  const { unseen_input_tokens, unpriced_tool_call_usd, ...rest } = view;
+  return {
+    ...rest,
+    org_id: orgId,
+    default_max_output_tokens: BigInt(view.default_max_output_tokens),
+    min_output_tokens: BigInt(view.min_output_tokens),
+    unseen_input_tokens: unseen_input_tokens === null ? null : BigInt(unseen_input_tokens),
+    max_tool_calls: BigInt(view.max_tool_calls),
+    unpriced_tool_call_nanos: nanosOf(unpriced_tool_call_usd),
+    updated_at: now,
+  };
 }
 
 function viewOf(row: GatewayRow): GatewayView {
