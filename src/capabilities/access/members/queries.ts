@@ -1,5 +1,6 @@
 import type { OrgRole } from '../../../contract/scopes.ts';
 import type { Queryable } from '../../../platform/db/database.ts';
+import { tableOf } from '../../../platform/db/table.ts';
 import {
   type Condition,
   type PageOf,
@@ -26,69 +27,19 @@ export interface MemberRow {
   readonly removed_at: Date | null;
 }
 
-const columns = `org_id, id, name, email, role, issuer, subject, link_digest, link_expires_at, created_at, updated_at, joined_at, last_sign_in_at, removed_at`;
+const columns = `org_id, id, name, email, role, issuer, subject, link_digest, link_expires_at, created_at, updated_at, joined_at,
+  last_sign_in_at, removed_at`;
 
-function values(member: MemberRow): unknown[] {
-  return [
-    member.org_id,
-    member.id,
-    member.name,
-    member.email,
-    member.role,
-    member.issuer,
-    member.subject,
-    member.link_digest,
-    member.link_expires_at,
-    member.created_at,
-    member.updated_at,
-    member.joined_at,
-    member.last_sign_in_at,
-    member.removed_at,
-  ];
-}
+const members = tableOf<MemberRow>()('members', { columns, key: ['org_id', 'id'] });
+export const { update: updateMember, find: findMember, lock: lockMember } = members;
 
 /** Returns false if another member has this address or identity. */
 export async function insertMember(tx: Queryable, member: MemberRow): Promise<boolean> {
   const inserted = await tx.query(
-    `INSERT INTO members (${columns}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)
-     ON CONFLICT DO NOTHING RETURNING 1 AS one`,
-    values(member),
+    `INSERT INTO members (${columns}) VALUES (${members.placeholders}) ON CONFLICT DO NOTHING RETURNING 1 AS one`,
+    members.valuesOf(member),
   );
   return inserted.length > 0;
-}
-
-export async function updateMember(tx: Queryable, member: MemberRow): Promise<void> {
-  await tx.query(
-    `UPDATE members SET name = $3, email = $4, role = $5, issuer = $6, subject = $7, link_digest = $8,
-                        link_expires_at = $9, created_at = $10, updated_at = $11, joined_at = $12,
-                        last_sign_in_at = $13, removed_at = $14
-      WHERE org_id = $1 AND id = $2`,
-    values(member),
-  );
-}
-
-export async function findMember(
-  db: Queryable,
-  orgId: string,
-  memberId: string,
-): Promise<MemberRow | undefined> {
-  const [row] = await db.query<MemberRow>(`SELECT ${columns} FROM members WHERE org_id = $1 AND id = $2`, [
-    orgId,
-    memberId,
-  ]);
-  return row;
-}
-
-export async function lockMember(
-  tx: Queryable,
-  orgId: string,
-  memberId: string,
-): Promise<MemberRow | undefined> {
-  const [row] = await tx.query<MemberRow>(
-    `SELECT ${columns} FROM members WHERE org_id = $1 AND id = $2 FOR UPDATE`,
-    [orgId, memberId],
-  );
-  return row;
 }
 
 /** Searches all tenants: the link determines the tenant. */
