@@ -1,6 +1,7 @@
 import type { Static } from 'typebox';
 import type { OnUnsettled } from '../../../kernel/limits.ts';
 import type { Queryable } from '../../../platform/db/database.ts';
+import { tableOf } from '../../../platform/db/table.ts';
 import { type PageOf, searchCondition, selectPage } from '../../../platform/http/routes/list.ts';
 import { type OrgFilters, orgSorts } from './schema.ts';
 
@@ -25,6 +26,9 @@ export interface OrgRow {
 const columns = `id, name, slug, timezone, home_region, residency_mode, status, suspension_reason, ip_allow_list, created_at, updated_at,
   on_unsettled`;
 
+const orgs = tableOf<OrgRow>()('orgs', { columns, key: ['id'], where: 'removed_at IS NULL' });
+export const { find: findOrg, lock: lockOrg } = orgs;
+
 /** Reads the time as text, which keeps the microseconds. */
 async function databaseTime(db: Queryable): Promise<string> {
   const [row] = await db.query<{ now: string }>('SELECT clock_timestamp()::text AS now', []);
@@ -41,47 +45,17 @@ function laterThanBefore(now: string): string {
 
 /** Returns false if the slug is taken. */
 export async function insertOrg(tx: Queryable, org: OrgRow): Promise<boolean> {
-  const statement = `INSERT INTO orgs (${columns}, directory_changed_at)
-                     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
+  const statement = `INSERT INTO orgs (${columns}, directory_changed_at) VALUES (${orgs.placeholders}, $13)
                      ON CONFLICT (slug) DO NOTHING RETURNING 1 AS one`;
-  const inserted = await tx.query(statement, [
-    org.id,
-    org.name,
-    org.slug,
-    org.timezone,
-    org.home_region,
-    org.residency_mode,
-    org.status,
-    org.suspension_reason,
-    org.ip_allow_list,
-    org.created_at,
-    org.updated_at,
-    org.on_unsettled,
-    org.home_region === null ? null : await databaseTime(tx),
-  ]);
+  const changedAt = org.home_region === null ? null : await databaseTime(tx);
+  const inserted = await tx.query(statement, [...orgs.valuesOf(org), changedAt]);
   return inserted.length > 0;
-}
-
-export async function findOrg(db: Queryable, orgId: string): Promise<OrgRow | undefined> {
-  const [row] = await db.query<OrgRow>(`SELECT ${columns} FROM orgs WHERE id = $1 AND removed_at IS NULL`, [
-    orgId,
-  ]);
-  return row;
 }
 
 export async function findOrgBySlug(db: Queryable, slug: string): Promise<OrgRow | undefined> {
   const [row] = await db.query<OrgRow>(`SELECT ${columns} FROM orgs WHERE slug = $1 AND removed_at IS NULL`, [
     slug,
   ]);
-  return row;
-}
-
-/** Locks the row, so that it does not change between reading and writing. */
-export async function lockOrg(tx: Queryable, orgId: string): Promise<OrgRow | undefined> {
-  const [row] = await tx.query<OrgRow>(
-    `SELECT ${columns} FROM orgs WHERE id = $1 AND removed_at IS NULL FOR UPDATE`,
-    [orgId],
-  );
   return row;
 }
 
