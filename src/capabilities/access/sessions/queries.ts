@@ -1,6 +1,7 @@
 import type { AttributionField, AttributionValues } from '../../../contract/attribution.ts';
 import type { OrgRole, Role } from '../../../contract/scopes.ts';
 import type { Queryable } from '../../../platform/db/database.ts';
+import { tableOf } from '../../../platform/db/table.ts';
 import { type Condition, type PageOf, selectPage } from '../../../platform/http/routes/list.ts';
 import { type CredentialOrgRow, credentialOrgColumns, scopesInForce } from '../keys/index.ts';
 import { type SessionFilters, type SessionMethod, type SessionStatus, sessionSorts } from './schema.ts';
@@ -38,7 +39,11 @@ export interface HeldSessionRow extends SessionRow, CredentialOrgRow {
   readonly member_removed_at: Date | null;
 }
 
-const columns = `tenant_id, id, digest, method, key_id, member_id, role, address, user_agent, created_at, last_seen_at, expires_at, ended_at`;
+export const { insert: insertSession } = tableOf<SessionRow>()('sessions', {
+  columns: `tenant_id, id, digest, method, key_id, member_id, role, address, user_agent, created_at, last_seen_at, expires_at,
+    ended_at`,
+  key: ['tenant_id', 'id'],
+});
 
 /** `idleSeconds` is an integer from the settings, so it is safe in the statement. */
 const held = (idleSeconds: number) => `
@@ -50,27 +55,6 @@ const held = (idleSeconds: number) => `
     LEFT JOIN keys k ON k.id = s.key_id
     LEFT JOIN members m ON m.org_id = s.tenant_id AND m.id = s.member_id
     LEFT JOIN orgs o ON o.id = s.tenant_id`;
-
-export async function insertSession(tx: Queryable, session: SessionRow): Promise<void> {
-  await tx.query(
-    `INSERT INTO sessions (${columns}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`,
-    [
-      session.tenant_id,
-      session.id,
-      session.digest,
-      session.method,
-      session.key_id,
-      session.member_id,
-      session.role,
-      session.address,
-      session.user_agent,
-      session.created_at,
-      session.last_seen_at,
-      session.expires_at,
-      session.ended_at,
-    ],
-  );
-}
 
 /** Searches all tenants, like `findKeyByDigest`: the digest determines the tenant. */
 export async function findSessionByDigest(
