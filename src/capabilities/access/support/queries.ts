@@ -1,4 +1,5 @@
 import type { Queryable } from '../../../platform/db/database.ts';
+import { tableOf } from '../../../platform/db/table.ts';
 import { type Condition, type PageOf, selectPage } from '../../../platform/http/routes/list.ts';
 import { type CredentialOrgRow, credentialOrgColumns } from '../keys/index.ts';
 import {
@@ -30,22 +31,10 @@ export interface GrantRow {
 const grantColumns = `org_id, id, scope, reason, created_by, created_at, expires_at, needs_approval, approved, decided_at,
   decided_by, revoked_at, revoked_by`;
 
-export async function insertGrant(tx: Queryable, grant: GrantRow): Promise<void> {
-  await tx.query(
-    `INSERT INTO support_grants (org_id, id, scope, reason, created_by, created_at, expires_at, needs_approval)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
-    [
-      grant.org_id,
-      grant.id,
-      grant.scope,
-      grant.reason,
-      grant.created_by,
-      grant.created_at,
-      grant.expires_at,
-      grant.needs_approval,
-    ],
-  );
-}
+export const { insert: insertGrant } = tableOf<GrantRow>()('support_grants', {
+  columns: grantColumns,
+  key: ['org_id', 'id'],
+});
 
 /** `orgId` is null for an operator, who finds grants of any org by their id. */
 export async function findGrant(
@@ -130,20 +119,10 @@ export interface SessionRow {
   readonly created_at: Date;
 }
 
-export async function insertSession(tx: Queryable, session: SessionRow): Promise<void> {
-  await tx.query(
-    `INSERT INTO support_sessions (org_id, id, grant_id, digest, operator_key_id, created_at)
-     VALUES ($1, $2, $3, $4, $5, $6)`,
-    [
-      session.org_id,
-      session.id,
-      session.grant_id,
-      session.digest,
-      session.operator_key_id,
-      session.created_at,
-    ],
-  );
-}
+export const { insert: insertSession } = tableOf<SessionRow>()('support_sessions', {
+  columns: 'org_id, id, grant_id, digest, operator_key_id, created_at',
+  key: ['org_id', 'id'],
+});
 
 export async function countSessions(tx: Queryable, orgId: string, grantId: string): Promise<number> {
   const [row] = await tx.query<{ sessions: bigint }>(
@@ -208,28 +187,10 @@ export interface AccessRow {
 const accessColumns = `org_id, id, at, kind, grant_id, session_id, actor_id, method, path, operation, outcome, code, address,
   trace_id`;
 
-export async function insertAccess(tx: Queryable, row: AccessRow): Promise<void> {
-  await tx.query(
-    `INSERT INTO support_access_log (${accessColumns})
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)`,
-    [
-      row.org_id,
-      row.id,
-      row.at,
-      row.kind,
-      row.grant_id,
-      row.session_id,
-      row.actor_id,
-      row.method,
-      row.path,
-      row.operation,
-      row.outcome,
-      row.code,
-      row.address,
-      row.trace_id,
-    ],
-  );
-}
+export const { insert: insertAccess } = tableOf<AccessRow>()('support_access_log', {
+  columns: accessColumns,
+  key: ['org_id', 'id'],
+});
 
 export async function listAccess(
   db: Queryable,
