@@ -2,6 +2,7 @@ import type { AttributionField, AttributionValues } from '../../../contract/attr
 import { attributionLabels } from '../../../contract/run-dimensions.ts';
 import { currentScopeGeneration, type Role } from '../../../contract/scopes.ts';
 import type { Queryable } from '../../../platform/db/database.ts';
+import { tableOf } from '../../../platform/db/table.ts';
 import {
   type Condition,
   type PageOf,
@@ -36,58 +37,23 @@ export interface KeyRow {
   readonly created_by: string | null;
 }
 
-const stored = [
-  'org_id',
-  'id',
-  'digest',
-  'hint',
-  'name',
-  'role',
-  'scopes',
-  'not_before',
-  'expires_at',
-  'revoked_at',
-  'ends_at',
-  'rotated_from',
-  'created_at',
-  'last_used_at',
-  'attribution',
-  'attribution_locked',
-  'created_by',
-] as const satisfies readonly (keyof KeyRow)[];
+const stored = `org_id, id, digest, hint, name, role, scopes, not_before, expires_at, revoked_at, ends_at, rotated_from, created_at,
+  last_used_at, attribution, attribution_locked, created_by`;
+const keys = tableOf<KeyRow>()('keys', { columns: stored, key: ['id'], json: ['attribution'] });
 
 /** Columns of a `KeyRow`, with the scopes in force. */
 const columnsOf = (table: string) =>
   stored
+    .split(/,\s+/)
     .map((column) => (column === 'scopes' ? `${scopesInForce(table)} AS scopes` : `${table}.${column}`))
     .join(', ');
 const columns = columnsOf('keys');
 
 export async function insertKey(tx: Queryable, key: KeyRow): Promise<void> {
-  await tx.query(
-    `INSERT INTO keys (${stored.join(', ')}, scopes_generation)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)`,
-    [
-      key.org_id,
-      key.id,
-      key.digest,
-      key.hint,
-      key.name,
-      key.role,
-      key.scopes,
-      key.not_before,
-      key.expires_at,
-      key.revoked_at,
-      key.ends_at,
-      key.rotated_from,
-      key.created_at,
-      key.last_used_at,
-      JSON.stringify(key.attribution),
-      key.attribution_locked,
-      key.created_by,
-      currentScopeGeneration,
-    ],
-  );
+  await tx.query(`INSERT INTO keys (${stored}, scopes_generation) VALUES (${keys.placeholders}, $18)`, [
+    ...keys.valuesOf(key),
+    currentScopeGeneration,
+  ]);
 }
 
 /** `orgId` null selects operator keys. */
