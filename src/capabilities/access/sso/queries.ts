@@ -1,5 +1,6 @@
 import type { OrgRole } from '../../../contract/scopes.ts';
 import type { Queryable } from '../../../platform/db/database.ts';
+import { tableOf } from '../../../platform/db/table.ts';
 import type { SsoKind } from './schema.ts';
 
 export interface ConnectionRow {
@@ -22,54 +23,20 @@ export interface ConnectionRow {
   readonly updated_at: Date;
 }
 
-const columns = `org_id, kind, issuer, client_id, client_secret, scope, idp_sso_url, idp_certificate, groups_attribute, role_mapping, default_role, allowed_email_domains, just_in_time, required, created_at, updated_at`;
-
-export async function findConnection(db: Queryable, orgId: string): Promise<ConnectionRow | undefined> {
-  const [row] = await db.query<ConnectionRow>(`SELECT ${columns} FROM sso_connections WHERE org_id = $1`, [
-    orgId,
-  ]);
-  return row;
-}
+export const {
+  upsert: putConnection,
+  delete: deleteConnection,
+  find: findConnection,
+} = tableOf<ConnectionRow>()('sso_connections', {
+  columns: `org_id, kind, issuer, client_id, client_secret, scope, idp_sso_url, idp_certificate, groups_attribute, role_mapping,
+    default_role, allowed_email_domains, just_in_time, required, created_at, updated_at`,
+  key: ['org_id'],
+  json: ['role_mapping'],
+});
 
 export async function requiresSso(db: Queryable, orgId: string): Promise<boolean> {
   const rows = await db.query('SELECT 1 AS one FROM sso_connections WHERE org_id = $1 AND required', [orgId]);
   return rows.length > 0;
-}
-
-export async function putConnection(tx: Queryable, row: ConnectionRow): Promise<void> {
-  await tx.query(
-    `INSERT INTO sso_connections (${columns})
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)
-     ON CONFLICT (org_id) DO UPDATE SET
-       kind = excluded.kind, issuer = excluded.issuer, client_id = excluded.client_id,
-       client_secret = excluded.client_secret, scope = excluded.scope, idp_sso_url = excluded.idp_sso_url,
-       idp_certificate = excluded.idp_certificate, groups_attribute = excluded.groups_attribute,
-       role_mapping = excluded.role_mapping, default_role = excluded.default_role,
-       allowed_email_domains = excluded.allowed_email_domains, just_in_time = excluded.just_in_time,
-       required = excluded.required, updated_at = excluded.updated_at`,
-    [
-      row.org_id,
-      row.kind,
-      row.issuer,
-      row.client_id,
-      row.client_secret,
-      row.scope,
-      row.idp_sso_url,
-      row.idp_certificate,
-      row.groups_attribute,
-      JSON.stringify(row.role_mapping),
-      row.default_role,
-      row.allowed_email_domains,
-      row.just_in_time,
-      row.required,
-      row.created_at,
-      row.updated_at,
-    ],
-  );
-}
-
-export async function deleteConnection(tx: Queryable, orgId: string): Promise<void> {
-  await tx.query('DELETE FROM sso_connections WHERE org_id = $1', [orgId]);
 }
 
 export interface AttemptRow {
@@ -84,23 +51,10 @@ export interface AttemptRow {
   readonly expires_at: Date;
 }
 
-export async function insertAttempt(db: Queryable, row: AttemptRow): Promise<void> {
-  await db.query(
-    `INSERT INTO sso_attempts (digest, org_id, kind, issuer, sealed, browser_digest, return_to, member_id, expires_at)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
-    [
-      row.digest,
-      row.org_id,
-      row.kind,
-      row.issuer,
-      row.sealed,
-      row.browser_digest,
-      row.return_to,
-      row.member_id,
-      row.expires_at,
-    ],
-  );
-}
+export const { insert: insertAttempt } = tableOf<AttemptRow>()('sso_attempts', {
+  columns: 'digest, org_id, kind, issuer, sealed, browser_digest, return_to, member_id, expires_at',
+  key: ['digest'],
+});
 
 /**
  * Deletes and returns the attempt. Only the caller that deletes the row may continue, so each attempt can be used once

@@ -1,5 +1,6 @@
 /** Statements about tests of single sign-on. */
 import type { Queryable } from '../../../platform/db/database.ts';
+import { tableOf } from '../../../platform/db/table.ts';
 import type { SsoKind } from './schema.ts';
 
 export const testStatuses = ['pending', 'started', 'finished'] as const;
@@ -20,20 +21,7 @@ export interface TestRow {
 
 const columns = 'org_id, id, digest, kind, status, sealed, browser_digest, result, created_at, expires_at';
 
-export async function insertTest(tx: Queryable, row: TestRow): Promise<void> {
-  await tx.query(`INSERT INTO sso_tests (${columns}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`, [
-    row.org_id,
-    row.id,
-    row.digest,
-    row.kind,
-    row.status,
-    row.sealed,
-    row.browser_digest,
-    row.result,
-    row.created_at,
-    row.expires_at,
-  ]);
-}
+export const { insert: insertTest } = tableOf<TestRow>()('sso_tests', { columns, key: ['org_id', 'id'] });
 
 export async function findTest(
   db: Queryable,
