@@ -1,5 +1,6 @@
 import type { Objective } from '../../../kernel/routing.ts';
 import type { Queryable, Transaction } from '../../../platform/db/database.ts';
+import { tableOf } from '../../../platform/db/table.ts';
 import { type PageOf, selectPage } from '../../../platform/http/routes/list.ts';
 import { type EvalFilters, evalSorts } from './schema.ts';
 
@@ -17,19 +18,10 @@ export interface EvalRow {
 
 const evalColumns = 'org_id, id, suite, model, score_millionths, samples, ran_at, source, created_at';
 
-export async function insertEval(tx: Transaction, row: EvalRow): Promise<void> {
-  await tx.query(`INSERT INTO evals (${evalColumns}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`, [
-    row.org_id,
-    row.id,
-    row.suite,
-    row.model,
-    row.score_millionths,
-    row.samples,
-    row.ran_at,
-    row.source,
-    row.created_at,
-  ]);
-}
+export const { insert: insertEval, find: findEval } = tableOf<EvalRow>()('evals', {
+  columns: evalColumns,
+  key: ['org_id', 'id'],
+});
 
 export async function countEvals(tx: Transaction, orgId: string): Promise<number> {
   const [row] = await tx.query<{ count: bigint }>('SELECT count(*) AS count FROM evals WHERE org_id = $1', [
@@ -50,14 +42,6 @@ export async function deleteOldEvals(
         ORDER BY ran_at DESC, id DESC OFFSET $4)`,
     [org_id, suite, model, kept],
   );
-}
-
-export async function findEval(db: Queryable, orgId: string, evalId: string): Promise<EvalRow | undefined> {
-  const [row] = await db.query<EvalRow>(`SELECT ${evalColumns} FROM evals WHERE org_id = $1 AND id = $2`, [
-    orgId,
-    evalId,
-  ]);
-  return row;
 }
 
 /** Returns undefined if there was none. */
@@ -121,43 +105,19 @@ export interface RoutingPolicyRow {
   readonly updated_at: Date;
 }
 
-const policyColumns = [
-  'org_id',
-  'candidates',
-  'fallbacks',
-  'suite',
-  'min_score_millionths',
-  'min_samples',
-  'max_age_days',
-  'objective',
-  'weights',
-  'created_at',
-  'updated_at',
-] as const satisfies readonly (keyof RoutingPolicyRow)[];
+const policies = tableOf<RoutingPolicyRow>()('routing_policies', {
+  columns: `org_id, candidates, fallbacks, suite, min_score_millionths, min_samples, max_age_days, objective, weights, created_at,
+    updated_at`,
+  key: ['org_id'],
+});
+export const { upsert: upsertRoutingPolicy, delete: deleteRoutingPolicy } = policies;
 
 export async function findRoutingPolicy(
   db: Queryable,
   orgId: string,
   lock: 'lock' | 'read' = 'read',
 ): Promise<RoutingPolicyRow | undefined> {
-  const [row] = await db.query<RoutingPolicyRow & { readonly weights: readonly (bigint | string)[] | null }>(
-    `SELECT ${policyColumns.join()} FROM routing_policies WHERE org_id = $1 ${lock === 'lock' ? 'FOR UPDATE' : ''}`,
-    [orgId],
-  );
+  const row = await (lock === 'lock' ? policies.lock : policies.find)(db, orgId);
   // Drivers do not convert numbers inside arrays.
   return row && { ...row, weights: row.weights?.map(BigInt) ?? null };
-}
-
-export async function upsertRoutingPolicy(tx: Transaction, row: RoutingPolicyRow): Promise<void> {
-  const places = policyColumns.map((_, index) => `$${index + 1}`);
-  const changed = policyColumns.filter((column) => column !== 'org_id' && column !== 'created_at');
-  await tx.query(
-    `INSERT INTO routing_policies (${policyColumns.join()}) VALUES (${places.join()})
-     ON CONFLICT (org_id) DO UPDATE SET ${changed.map((column) => `${column} = excluded.${column}`).join()}`,
-    policyColumns.map((column) => row[column]),
-  );
-}
-
-export async function deleteRoutingPolicy(tx: Transaction, orgId: string): Promise<void> {
-  await tx.query('DELETE FROM routing_policies WHERE org_id = $1', [orgId]);
 }
