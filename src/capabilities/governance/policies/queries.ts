@@ -1,4 +1,5 @@
 import type { Queryable, Transaction } from '../../../platform/db/database.ts';
+import { tableOf } from '../../../platform/db/table.ts';
 import {
   type ListQuery,
   type PageOf,
@@ -17,52 +18,14 @@ export interface PolicyRow extends SwitchedRule {
   readonly deleted_at: Date | null;
 }
 
-/** `changing` depends on the order: columns that never change come first. */
-const columnNames = [
-  'org_id',
-  'id',
-  'created_at',
-  'version',
-  'effect',
-  'models',
-  'actions',
-  'expression',
-  'priority',
-  'reason',
-  'enabled',
-  'owner',
-  'updated_at',
-  'deleted_at',
-] as const satisfies readonly (keyof PolicyRow)[];
-const columns = columnNames.join();
-const changing = columnNames.slice(columnNames.indexOf('version'));
+const columns = `org_id, id, created_at, version, effect, models, actions, expression, priority, reason, enabled, owner, updated_at,
+  deleted_at`;
 
-export async function insertPolicy(tx: Transaction, row: PolicyRow): Promise<void> {
-  await tx.query(
-    `INSERT INTO policies (${columns}) VALUES (${columnNames.map((_, index) => `$${index + 1}`).join()})`,
-    columnNames.map((column) => row[column]),
-  );
-}
-
-export async function updatePolicy(tx: Transaction, row: PolicyRow): Promise<void> {
-  await tx.query(
-    `UPDATE policies SET ${changing.map((column, index) => `${column} = $${index + 3}`).join()}
-      WHERE org_id = $1 AND id = $2`,
-    [row.org_id, row.id, ...changing.map((column) => row[column])],
-  );
-}
-
-export async function findPolicy(
-  db: Queryable,
-  orgId: string,
-  policyId: string,
-): Promise<PolicyRow | undefined> {
-  const [row] = await db.query<PolicyRow>(
-    `SELECT ${columns} FROM policies WHERE org_id = $1 AND id = $2 AND deleted_at IS NULL`,
-    [orgId, policyId],
-  );
-  return row;
-}
+export const {
+  insert: insertPolicy,
+  update: updatePolicy,
+  find: findPolicy,
+} = tableOf<PolicyRow>()('policies', { columns, key: ['org_id', 'id'], where: 'deleted_at IS NULL' });
 
 export async function findPoliciesEvenDeleted(
   db: Queryable,
