@@ -5,7 +5,7 @@ import type { Caller } from '../../../platform/http/routes/access.ts';
 import type { Change } from '../../../platform/http/routes/route.ts';
 import { findKeyOrigins } from '../../access/keys/index.ts';
 import { findMemberships } from '../../access/members/index.ts';
-import { type ApprovalRow, findApproval, updateDecision } from './queries.ts';
+import { type ApprovalRow, lockApproval, updateDecision } from './queries.ts';
 import type { ApprovalView, Approve } from './schema.ts';
 
 const dayMs = 86_400_000;
@@ -118,7 +118,7 @@ function validUntil(until: string | undefined, now: Date): Date {
 
 /** Locks the approval, so that the second of two concurrent decisions sees the first. */
 async function lockPending(tx: Transaction, { caller, now, approvalId }: Decision): Promise<ApprovalRow> {
-  const row = await findApproval(tx, caller.tenantId, approvalId, 'lock');
+  const row = await lockApproval(tx, caller.tenantId, approvalId);
   if (row === undefined) {
     throw apiError('not_found');
   }

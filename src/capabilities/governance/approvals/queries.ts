@@ -1,4 +1,5 @@
 import type { Queryable, Transaction } from '../../../platform/db/database.ts';
+import { tableOf } from '../../../platform/db/table.ts';
 import { type PageOf, selectPage } from '../../../platform/http/routes/list.ts';
 import { type ApprovalFilters, type ApprovalState, approvalSorts } from './schema.ts';
 
@@ -35,9 +36,13 @@ export interface ApprovalRow {
   readonly ended_because: string | null;
 }
 
-const columns =
-  'org_id, id, state, rule_id, rule_version, rule_reason, key_id, model, action, attempted, requested_at, expires_at, ' +
-  'decided_at, decided_by, decision_reason, uses, uses_left, uses_made, ended_at, ended_because';
+const columns = `org_id, id, state, rule_id, rule_version, rule_reason, key_id, model, action, attempted, requested_at, expires_at,
+  decided_at, decided_by, decision_reason, uses, uses_left, uses_made, ended_at, ended_because`;
+
+export const { find: findApproval, lock: lockApproval } = tableOf<ApprovalRow>()('approvals', {
+  columns,
+  key: ['org_id', 'id'],
+});
 
 const live = `state IN ('pending', 'approved')`;
 
@@ -96,19 +101,6 @@ export async function insertPending(tx: Transaction, row: ApprovalRow): Promise<
     ],
   );
   return inserted;
-}
-
-export async function findApproval(
-  db: Queryable,
-  orgId: string,
-  approvalId: string,
-  lock: 'lock' | 'read' = 'read',
-): Promise<ApprovalRow | undefined> {
-  const [row] = await db.query<ApprovalRow>(
-    `SELECT ${columns} FROM approvals WHERE org_id = $1 AND id = $2 ${lock === 'lock' ? 'FOR UPDATE' : ''}`,
-    [orgId, approvalId],
-  );
-  return row;
 }
 
 export async function updateDecision(tx: Transaction, row: ApprovalRow): Promise<void> {
