@@ -1,4 +1,5 @@
 import type { Queryable } from '../../../platform/db/database.ts';
+import { tableOf } from '../../../platform/db/table.ts';
 import { type PageOf, selectPage } from '../../../platform/http/routes/list.ts';
 import { type RecordedCode, type RefusalFilters, refusalSorts } from './schema.ts';
 
@@ -23,8 +24,14 @@ export interface RefusalRow {
   readonly last_at: Date;
 }
 
-const columns =
-  'org_id, id, code, message, operation, key_id, model, action, workflow, customer_id, details, count, first_at, last_at, limit_id, trace_ids';
+const columns = `org_id, id, code, message, operation, key_id, model, action, workflow, customer_id, details, count, first_at, last_at,
+  limit_id, trace_ids`;
+
+export const { find: findRefusal } = tableOf<RefusalRow>()('refusals', {
+  columns,
+  key: ['org_id', 'id'],
+  json: ['details'],
+});
 
 export async function insertRefusals(db: Queryable, rows: readonly RefusalRow[]): Promise<void> {
   await db.query(
@@ -67,18 +74,6 @@ export async function deleteBeyond(db: Queryable, orgIds: readonly string[], kep
                              ORDER BY beyond.id DESC OFFSET $2 LIMIT 1)`,
     [orgIds, kept],
   );
-}
-
-export async function findRefusal(
-  db: Queryable,
-  orgId: string,
-  refusalId: string,
-): Promise<RefusalRow | undefined> {
-  const [row] = await db.query<RefusalRow>(`SELECT ${columns} FROM refusals WHERE org_id = $1 AND id = $2`, [
-    orgId,
-    refusalId,
-  ]);
-  return row;
 }
 
 export function listRefusals(
