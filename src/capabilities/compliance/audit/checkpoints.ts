@@ -54,7 +54,7 @@ export async function makeCheckpoint(
   // The lock prevents appends, so two concurrent calls make the same checkpoint.
   const head = await lockChain(tx, tenantId);
   const { seq, hash } = head;
-  const there = await findCheckpoint(tx, tenantId, seq);
+  const there = await findCheckpoint(tx, tenantId, BigInt(seq));
   if (there !== undefined) {
     return { checkpoint: there, isNew: false };
   }

@@ -1,4 +1,5 @@
 import { insertMany, type Queryable } from '../../../platform/db/database.ts';
+import { tableOf } from '../../../platform/db/table.ts';
 import type { AuditEntry, AuditOutcome, ChainPosition, PersonalPart } from './chain.ts';
 
 interface PlaceRow {
@@ -147,24 +148,15 @@ export interface CheckpointRow {
   readonly token: string;
 }
 
-export async function insertCheckpoint(tx: Queryable, row: CheckpointRow): Promise<void> {
-  await tx.query(
-    'INSERT INTO audit_checkpoints (tenant_id, seq, id, hash, at, token) VALUES ($1, $2, $3, $4, $5, $6)',
-    [row.tenant_id, row.seq, row.id, row.hash, row.at, row.token],
-  );
-}
+const checkpointColumns = 'tenant_id, seq, id, hash, at, token';
 
-export async function findCheckpoint(
-  db: Queryable,
-  tenantId: string,
-  seq: number,
-): Promise<CheckpointRow | undefined> {
-  const [row] = await db.query<CheckpointRow>(
-    'SELECT tenant_id, seq, id, hash, at, token FROM audit_checkpoints WHERE tenant_id = $1 AND seq = $2',
-    [tenantId, BigInt(seq)],
-  );
-  return row;
-}
+export const { insert: insertCheckpoint, find: findCheckpoint } = tableOf<CheckpointRow>()(
+  'audit_checkpoints',
+  {
+    columns: checkpointColumns,
+    key: ['tenant_id', 'seq'],
+  },
+);
 
 /** Returns the latest checkpoints, in chain order. */
 export async function latestCheckpoints(
@@ -173,7 +165,7 @@ export async function latestCheckpoints(
   limit: number,
 ): Promise<CheckpointRow[]> {
   const rows = await db.query<CheckpointRow>(
-    `SELECT tenant_id, seq, id, hash, at, token FROM audit_checkpoints WHERE tenant_id = $1
+    `SELECT ${checkpointColumns} FROM audit_checkpoints WHERE tenant_id = $1
       ORDER BY seq DESC LIMIT $2`,
     [tenantId, limit],
   );
@@ -226,7 +218,7 @@ export async function findCheckpointsBetween(
   lastSeq: number,
 ): Promise<CheckpointRow[]> {
   return db.query<CheckpointRow>(
-    `SELECT tenant_id, seq, id, hash, at, token FROM audit_checkpoints
+    `SELECT ${checkpointColumns} FROM audit_checkpoints
       WHERE tenant_id = $1 AND seq BETWEEN $2 AND $3 ORDER BY seq`,
     [tenantId, BigInt(firstSeq), BigInt(lastSeq)],
   );
