@@ -1,4 +1,5 @@
 import type { Queryable } from '../../../platform/db/database.ts';
+import { tableOf } from '../../../platform/db/table.ts';
 
 export interface PolicyRow {
   readonly org_id: string;
@@ -20,23 +21,14 @@ type Settings = Omit<PolicyRow, 'failing_since' | 'put_off'>;
 
 const settings =
   'org_id, runs_days, content_days, audit_days, deliveries_days, idempotency_days, legal_hold, created_at, updated_at';
-const columns = `${settings}, failing_since, put_off`;
+const columns = `${settings}, failing_since, put_off` as const;
 
-export async function findPolicy(db: Queryable, orgId: string): Promise<PolicyRow | undefined> {
-  const [row] = await db.query<PolicyRow>(`SELECT ${columns} FROM retention_policies WHERE org_id = $1`, [
-    orgId,
-  ]);
-  return row;
-}
-
-/** Returns the previous policy, locked: a deletion batch in progress has finished by then. */
-export async function lockPolicy(tx: Queryable, orgId: string): Promise<PolicyRow | undefined> {
-  const [row] = await tx.query<PolicyRow>(
-    `SELECT ${columns} FROM retention_policies WHERE org_id = $1 FOR UPDATE`,
-    [orgId],
-  );
-  return row;
-}
+/** A lock waits for a deletion batch in progress. */
+export const { find: findPolicy, lock: lockPolicy } = tableOf<PolicyRow>()('retention_policies', {
+  columns,
+  key: ['org_id'],
+  json: ['put_off'],
+});
 
 export async function upsertPolicy(tx: Queryable, row: Settings): Promise<void> {
   await tx.query(
