@@ -1,4 +1,5 @@
 import type { Queryable } from '../../../platform/db/database.ts';
+import { tableOf } from '../../../platform/db/table.ts';
 import { type PageOf, selectPage } from '../../../platform/http/routes/list.ts';
 import type { PriceColumns } from './price-columns.ts';
 import { type RateColumn, rateColumns } from './rates.ts';
@@ -273,26 +274,8 @@ export async function allModelCapabilities(db: Queryable): Promise<ModelCapabili
   return db.query<ModelCapabilitiesRow>(`SELECT ${capabilityColumns} FROM model_facts`, []);
 }
 
-export async function findModelCapabilities(
-  db: Queryable,
-  model: string,
-): Promise<ModelCapabilitiesRow | undefined> {
-  const [row] = await db.query<ModelCapabilitiesRow>(
-    `SELECT ${capabilityColumns} FROM model_facts WHERE model = $1`,
-    [model],
-  );
-  return row;
-}
-
-export async function upsertModelCapabilities(tx: Queryable, row: ModelCapabilitiesRow): Promise<void> {
-  await tx.query(
-    `INSERT INTO model_facts (${capabilityColumns}) VALUES ($1, $2, $3, $4, $5, $6)
-     ON CONFLICT (model) DO UPDATE SET context_tokens = excluded.context_tokens,
-       max_output_tokens = excluded.max_output_tokens, regions = excluded.regions,
-       capabilities = excluded.capabilities, updated_at = excluded.updated_at`,
-    [row.model, row.context_tokens, row.max_output_tokens, row.regions, row.capabilities, row.updated_at],
-  );
-}
+export const { find: findModelCapabilities, upsert: upsertModelCapabilities } =
+  tableOf<ModelCapabilitiesRow>()('model_facts', { columns: capabilityColumns, key: ['model'] });
 
 /** Inserts capabilities only for models that have none. Returns the number of rows inserted. */
 export async function insertFirstCapabilities(

@@ -1,4 +1,5 @@
 import type { Queryable } from '../../../platform/db/database.ts';
+import { tableOf } from '../../../platform/db/table.ts';
 import { type PageOf, selectPage } from '../../../platform/http/routes/list.ts';
 import { type PlanFilters, planSorts } from './schema.ts';
 
@@ -14,18 +15,16 @@ export interface PlanRow {
 
 const columns = 'id, name, monthly_runs, monthly_tokens, overage_policy, created_at';
 
+const plans = tableOf<PlanRow>()('plans', { columns, key: ['id'] });
+export const { find: findPlan } = plans;
+
 /** Returns false if the name is taken. */
 export async function insertPlan(tx: Queryable, plan: PlanRow): Promise<boolean> {
   const inserted = await tx.query(
-    `INSERT INTO plans (${columns}) VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (name) DO NOTHING RETURNING 1 AS one`,
-    [plan.id, plan.name, plan.monthly_runs, plan.monthly_tokens, plan.overage_policy, plan.created_at],
+    `INSERT INTO plans (${columns}) VALUES (${plans.placeholders}) ON CONFLICT (name) DO NOTHING RETURNING 1 AS one`,
+    plans.valuesOf(plan),
   );
   return inserted.length > 0;
-}
-
-export async function findPlan(db: Queryable, planId: string): Promise<PlanRow | undefined> {
-  const [row] = await db.query<PlanRow>(`SELECT ${columns} FROM plans WHERE id = $1`, [planId]);
-  return row;
 }
 
 export async function listPlans(db: Queryable, query: PlanFilters): Promise<PageOf<PlanRow>> {

@@ -1,4 +1,5 @@
 import type { Queryable } from '../../../platform/db/database.ts';
+import { tableOf } from '../../../platform/db/table.ts';
 import { type PageOf, selectPage } from '../../../platform/http/routes/list.ts';
 import { type TopUpFilters, topUpSorts } from './schema.ts';
 
@@ -37,15 +38,10 @@ export interface TopUpRow {
 
 const columns = 'org_id, id, amount_nanos, reference, created_at';
 
-export async function insertTopUp(tx: Queryable, row: TopUpRow): Promise<void> {
-  await tx.query(`INSERT INTO prepaid_top_ups (${columns}) VALUES ($1, $2, $3, $4, $5)`, [
-    row.org_id,
-    row.id,
-    row.amount_nanos,
-    row.reference,
-    row.created_at,
-  ]);
-}
+export const { insert: insertTopUp } = tableOf<TopUpRow>()('prepaid_top_ups', {
+  columns,
+  key: ['org_id', 'id'],
+});
 
 export async function listTopUps(
   db: Queryable,
