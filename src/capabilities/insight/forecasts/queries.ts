@@ -1,5 +1,5 @@
-import { excludedAssignments } from '../../../platform/db/assignments.ts';
 import type { Queryable } from '../../../platform/db/database.ts';
+import { tableOf } from '../../../platform/db/table.ts';
 import { type PageOf, selectPage } from '../../../platform/http/routes/list.ts';
 import { type ScenarioChanges, type ScenarioFilters, scenarioSorts } from './scenario-schema.ts';
 
@@ -15,26 +15,12 @@ export interface ScenarioRow {
 
 const columns = 'org_id, id, name, description, changes, created_at, updated_at';
 
-/** Throws the unique violation of `capacity_scenarios_name` if the name is taken. */
-export async function upsertScenario(tx: Queryable, row: ScenarioRow): Promise<void> {
-  await tx.query(
-    `INSERT INTO capacity_scenarios (${columns}) VALUES ($1, $2, $3, $4, $5, $6, $7)
-     ON CONFLICT (org_id, id) DO UPDATE SET ${excludedAssignments(columns, ['org_id', 'id'])}`,
-    [
-      row.org_id,
-      row.id,
-      row.name,
-      row.description,
-      JSON.stringify(row.changes),
-      row.created_at,
-      row.updated_at,
-    ],
-  );
-}
-
-export async function deleteScenario(tx: Queryable, orgId: string, id: string): Promise<void> {
-  await tx.query('DELETE FROM capacity_scenarios WHERE org_id = $1 AND id = $2', [orgId, id]);
-}
+const scenarios = tableOf<ScenarioRow>()('capacity_scenarios', {
+  columns,
+  key: ['org_id', 'id'],
+  json: ['changes'],
+});
+export const { upsert: upsertScenario, delete: deleteScenario, find: findScenario } = scenarios;
 
 export async function countScenarios(db: Queryable, orgId: string): Promise<number> {
   const [row] = await db.query<{ count: bigint }>(
@@ -42,18 +28,6 @@ export async function countScenarios(db: Queryable, orgId: string): Promise<numb
     [orgId],
   );
   return Number(row?.count ?? 0n);
-}
-
-export async function findScenario(
-  db: Queryable,
-  orgId: string,
-  id: string,
-): Promise<ScenarioRow | undefined> {
-  const [row] = await db.query<ScenarioRow>(
-    `SELECT ${columns} FROM capacity_scenarios WHERE org_id = $1 AND id = $2`,
-    [orgId, id],
-  );
-  return row;
 }
 
 /** Finds by id or by name; a name that looks like an id does not occur by accident. */
