@@ -1,4 +1,5 @@
 import { insertMany, type Queryable, type Transaction } from '../../../platform/db/database.ts';
+import { tableOf } from '../../../platform/db/table.ts';
 import { type PageOf, selectPage } from '../../../platform/http/routes/list.ts';
 import type { Block, Candidate, Criteria } from './blocks.ts';
 import type { Figures } from './figures.ts';
@@ -57,13 +58,10 @@ export async function insertCohort(tx: Transaction, row: CohortRow, most: number
   return inserted.length > 0;
 }
 
-export async function findCohort(db: Queryable, orgId: string, id: string): Promise<CohortRow | undefined> {
-  const [row] = await db.query<CohortRow>(
-    `SELECT ${cohortColumns} FROM benchmark_cohorts WHERE org_id = $1 AND id = $2`,
-    [orgId, id],
-  );
-  return row;
-}
+export const { find: findCohort } = tableOf<CohortRow>()('benchmark_cohorts', {
+  columns: cohortColumns,
+  key: ['org_id', 'id'],
+});
 
 /** Returns the deleted row. Of two concurrent deletions, one finds nothing. */
 export async function deleteCohort(
