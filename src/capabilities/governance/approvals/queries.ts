@@ -39,10 +39,8 @@ export interface ApprovalRow {
 const columns = `org_id, id, state, rule_id, rule_version, rule_reason, key_id, model, action, attempted, requested_at, expires_at,
   decided_at, decided_by, decision_reason, uses, uses_left, uses_made, ended_at, ended_because`;
 
-export const { find: findApproval, lock: lockApproval } = tableOf<ApprovalRow>()('approvals', {
-  columns,
-  key: ['org_id', 'id'],
-});
+const approvals = tableOf<ApprovalRow>()('approvals', { columns, key: ['org_id', 'id'] });
+export const { find: findApproval, lock: lockApproval } = approvals;
 
 const live = `state IN ('pending', 'approved')`;
 
@@ -82,23 +80,8 @@ export async function selectApproved(
 /** Returns undefined if a concurrent request has created the same approval. */
 export async function insertPending(tx: Transaction, row: ApprovalRow): Promise<ApprovalRow | undefined> {
   const [inserted] = await tx.query<ApprovalRow>(
-    `INSERT INTO approvals (org_id, id, state, rule_id, rule_version, rule_reason, key_id, model, action, attempted,
-                            requested_at, expires_at)
-     VALUES ($1, $2, 'pending', $3, $4, $5, $6, $7, $8, $9, $10, $11)
-     ON CONFLICT DO NOTHING RETURNING ${columns}`,
-    [
-      row.org_id,
-      row.id,
-      row.rule_id,
-      row.rule_version,
-      row.rule_reason,
-      row.key_id,
-      row.model,
-      row.action,
-      row.attempted,
-      row.requested_at,
-      row.expires_at,
-    ],
+    `INSERT INTO approvals (${columns}) VALUES (${approvals.placeholders}) ON CONFLICT DO NOTHING RETURNING ${columns}`,
+    approvals.valuesOf(row),
   );
   return inserted;
 }
