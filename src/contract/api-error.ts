@@ -46,6 +46,14 @@ export function apiError(code: CodeWithoutDetails, message?: string): ApiError {
   return new ApiError(code, statuses[0], message ?? meaning, {});
 }
 
+/** Returns the value; throws `not_found` if there is none. */
+export function found<Value>(value: Value | undefined): Value {
+  if (value === undefined) {
+    throw apiError('not_found');
+  }
+  return value;
+}
+
 export function apiErrorWithDetails<Code extends CodeWithOneStatus>(
   code: Code,
   details: ErrorDetails<Code>,

@@ -1,5 +1,5 @@
 /** Changes of limits by capabilities: under a lock, returning the limit before and after. */
-import { apiError } from '../../contract/api-error.ts';
+import { apiError, found } from '../../contract/api-error.ts';
 import type { IdPrefix } from '../../contract/id-prefixes.ts';
 import type { LimitKind } from '../../kernel/limits.ts';
 import type { Queryable, Transaction } from '../../platform/db/database.ts';
@@ -19,13 +19,6 @@ export interface LimitName {
   readonly orgId: string;
   readonly kind: LimitKind;
   readonly id: string;
-}
-
-function found(row: LimitRow | undefined): LimitRow {
-  if (row === undefined) {
-    throw apiError('not_found');
-  }
-  return row;
 }
 
 export async function requireLimit(db: Queryable, { orgId, kind, id }: LimitName): Promise<LimitRow> {

@@ -1,6 +1,6 @@
 /** Life cycle of a key: created, changed, rotated, revoked. A caller can give a key at most its own role and scopes. */
 
-import { apiError, invalidFields } from '../../../contract/api-error.ts';
+import { apiError, found, invalidFields } from '../../../contract/api-error.ts';
 import type { Attribution } from '../../../contract/attribution.ts';
 import type { FieldError } from '../../../contract/errors.ts';
 import type { Role } from '../../../contract/scopes.ts';
@@ -235,11 +235,7 @@ async function endKey(
 }
 
 async function requireLockedKey(tx: Transaction, orgId: string | null, keyId: string): Promise<KeyRow> {
-  const key = await lockKey(tx, orgId, keyId);
-  if (key === undefined) {
-    throw apiError('not_found');
-  }
-  return key;
+  return found(await lockKey(tx, orgId, keyId));
 }
 
 function checkValidity({ notBefore, expiresAt }: KeyDraft, now: Date): void {

@@ -1,5 +1,5 @@
 /** Life cycle of an organization: created, changed, suspended, reinstated. */
-import { apiError } from '../../../contract/api-error.ts';
+import { apiError, found } from '../../../contract/api-error.ts';
 import { notifyLimitChanged, notifyLimitsChanged } from '../../../ledger/limits/change-notifications.ts';
 import { isUniqueViolation, type Transaction } from '../../../platform/db/database.ts';
 import type { Ids } from '../../../platform/ids.ts';
@@ -93,10 +93,7 @@ export async function changeOrg(
   now: Date,
   decide: (org: OrgRow) => Partial<OrgRow>,
 ): Promise<OrgChange> {
-  const before = await lockOrg(tx, orgId);
-  if (before === undefined) {
-    throw apiError('not_found');
-  }
+  const before = found(await lockOrg(tx, orgId));
   const after: OrgRow = { ...before, ...decide(before), updated_at: now };
   await refusingTakenSlug(updateOrg(tx, after));
   if (before.slug !== after.slug) {

@@ -2,7 +2,7 @@
  * Life cycle of a support grant: created by an operator, approved by the org if it requires approval, used through
  * sessions, ended. The access of a grant never changes: more access requires a new grant.
  */
-import { apiError, invalidField } from '../../../contract/api-error.ts';
+import { apiError, found, invalidField } from '../../../contract/api-error.ts';
 import type { Queryable, Transaction } from '../../../platform/db/database.ts';
 import { generateKey, keyDigest } from '../../../platform/http/routes/key-format.ts';
 import type { Change, HandlerContext } from '../../../platform/http/routes/route.ts';
@@ -227,11 +227,7 @@ export async function putSettings(
 }
 
 async function requireGrant(tx: Transaction, orgId: string | null, grantId: string): Promise<GrantRow> {
-  const grant = await findGrant(tx, orgId, grantId, 'lock');
-  if (grant === undefined) {
-    throw apiError('not_found');
-  }
-  return grant;
+  return found(await findGrant(tx, orgId, grantId, 'lock'));
 }
 
 /** Adds an entry to the org's log of support access. */

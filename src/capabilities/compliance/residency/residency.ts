@@ -1,5 +1,5 @@
 /** Home region of an org, and the treatment of requests that arrive in another region. */
-import { apiError } from '../../../contract/api-error.ts';
+import { found } from '../../../contract/api-error.ts';
 import { NotifiedCache } from '../../../platform/cache/notified-cache.ts';
 import type { Database } from '../../../platform/db/database.ts';
 import { findOrg, type OrgRow, onOrgChange, type ResidencyMode } from '../../access/orgs/index.ts';
@@ -19,10 +19,7 @@ export type ResidencyOf = (orgId: string) => Residency | Promise<Residency>;
 /** Creates the lookup for code that must keep an org's data, or its calls to models, in its home region. */
 export function createResidencyOf(db: Database): ResidencyOf {
   const load = async (orgId: string): Promise<Residency> => {
-    const org = await findOrg(db, orgId);
-    if (org === undefined) {
-      throw apiError('not_found');
-    }
+    const org = found(await findOrg(db, orgId));
     return { homeRegion: org.home_region, mode: org.residency_mode };
   };
   const cache = new NotifiedCache(db, { maxEntries: cachedOrgsMax, onChange: onOrgChange, load });

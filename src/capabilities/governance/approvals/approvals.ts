@@ -1,5 +1,5 @@
 /** Approvals: requested by a denied run, decided by another key, then used up or expired. */
-import { apiError, invalidField } from '../../../contract/api-error.ts';
+import { apiError, found, invalidField } from '../../../contract/api-error.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
 import type { Caller } from '../../../platform/http/routes/access.ts';
 import type { Change } from '../../../platform/http/routes/route.ts';
@@ -118,10 +118,7 @@ function validUntil(until: string | undefined, now: Date): Date {
 
 /** Locks the approval, so that the second of two concurrent decisions sees the first. */
 async function lockPending(tx: Transaction, { caller, now, approvalId }: Decision): Promise<ApprovalRow> {
-  const row = await lockApproval(tx, caller.tenantId, approvalId);
-  if (row === undefined) {
-    throw apiError('not_found');
-  }
+  const row = found(await lockApproval(tx, caller.tenantId, approvalId));
   if (await isOwnRequest(tx, caller.tenantId, row.key_id, caller.keyId)) {
     throw apiError('forbidden', 'You cannot decide on your own request. Use a different key.');
   }

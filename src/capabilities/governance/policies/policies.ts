@@ -1,6 +1,6 @@
 /** Creates, changes and deletes rules. Each change creates a version and ends the approvals of the rule. */
 
-import { apiError, invalidFields } from '../../../contract/api-error.ts';
+import { apiError, found, invalidFields } from '../../../contract/api-error.ts';
 import type { FieldError } from '../../../contract/errors.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
 import type { Caller } from '../../../platform/http/routes/access.ts';
@@ -124,11 +124,7 @@ async function lockRules(tx: Transaction, orgId: string): Promise<PolicyRow[]> {
 }
 
 function requireRule(rules: readonly PolicyRow[], policyId: string): PolicyRow {
-  const rule = rules.find(({ id }) => id === policyId);
-  if (rule === undefined) {
-    throw apiError('not_found');
-  }
-  return rule;
+  return found(rules.find(({ id }) => id === policyId));
 }
 
 function changeOf({ org_id, id }: PolicyRow, parts: Partial<Change>): Change {

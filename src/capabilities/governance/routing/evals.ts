@@ -1,5 +1,5 @@
 /** Eval results: the score of a model in a suite. The newest of each suite and model counts; the others are history. */
-import { apiError, invalidField } from '../../../contract/api-error.ts';
+import { apiError, found, invalidField } from '../../../contract/api-error.ts';
 import type { Queryable, Transaction } from '../../../platform/db/database.ts';
 import type { Ids } from '../../../platform/ids.ts';
 import { lockOrg } from '../../access/orgs/index.ts';
@@ -65,11 +65,4 @@ export async function removeEval(tx: Transaction, orgId: string, evalId: string)
 
 export async function requireEval(db: Queryable, orgId: string, evalId: string): Promise<EvalRow> {
   return found(await findEval(db, orgId, evalId));
-}
-
-function found(row: EvalRow | undefined): EvalRow {
-  if (row === undefined) {
-    throw apiError('not_found');
-  }
-  return row;
 }

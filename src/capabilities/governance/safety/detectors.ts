@@ -1,5 +1,5 @@
 /** Creates, changes and deletes the custom detectors of an org, and changes the built-in ones. */
-import { apiError, invalidField, invalidFields } from '../../../contract/api-error.ts';
+import { apiError, found, invalidField, invalidFields } from '../../../contract/api-error.ts';
 import type { Queryable, Transaction } from '../../../platform/db/database.ts';
 import type { Ids } from '../../../platform/ids.ts';
 import { lockOrg } from '../../access/orgs/index.ts';
@@ -77,11 +77,7 @@ export interface DetectorName {
 }
 
 export async function requireDetector(db: Queryable, { orgId, id }: DetectorName): Promise<AnyRow> {
-  const row = (await allDetectors(db, orgId)).find((one) => one.id === id);
-  if (row === undefined) {
-    throw apiError('not_found');
-  }
-  return row;
+  return found((await allDetectors(db, orgId)).find((one) => one.id === id));
 }
 
 export async function createDetector(

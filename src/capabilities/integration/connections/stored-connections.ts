@@ -1,5 +1,5 @@
 /** Connections as stored: create, change, rotate the key, delete, view. */
-import { apiError, invalidField } from '../../../contract/api-error.ts';
+import { apiError, found, invalidField } from '../../../contract/api-error.ts';
 import type { Queryable, Transaction } from '../../../platform/db/database.ts';
 import { isWellFormedKey } from '../../../platform/http/routes/key-format.ts';
 import type { Ids } from '../../../platform/ids.ts';
@@ -276,11 +276,4 @@ function keyColumns(
         api_key_env: null,
         api_key_set_at: now,
       };
-}
-
-function found(row: ConnectionRow | undefined): ConnectionRow {
-  if (row === undefined) {
-    throw apiError('not_found');
-  }
-  return row;
 }

@@ -1,5 +1,5 @@
 /** Deliveries of a subscription by e-mail, one for each event and recipient. */
-import { apiError } from '../../../contract/api-error.ts';
+import { found } from '../../../contract/api-error.ts';
 import type { Queryable } from '../../../platform/db/database.ts';
 import {
   type DeliveryFilters,
@@ -30,11 +30,7 @@ export async function requireSubscription(
   db: Queryable,
   { orgId, id }: { readonly orgId: string; readonly id: string },
 ): Promise<SubscriptionRow> {
-  const row = await findSubscription(db, orgId, id);
-  if (row === undefined) {
-    throw apiError('not_found');
-  }
-  return row;
+  return found(await findSubscription(db, orgId, id));
 }
 
 export async function readDeliveries(

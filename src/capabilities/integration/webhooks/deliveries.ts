@@ -1,5 +1,5 @@
 /** Deliveries for their owners: attempts and responses, redelivery of one or many, and test events. */
-import { apiError, invalidField } from '../../../contract/api-error.ts';
+import { apiError, found, invalidField } from '../../../contract/api-error.ts';
 import type { Queryable, Transaction } from '../../../platform/db/database.ts';
 import { decodeCursor, encodeCursor } from '../../../platform/http/routes/list.ts';
 import type { Ids } from '../../../platform/ids.ts';
@@ -66,10 +66,7 @@ export async function readDelivery(
   deliveryId: string,
 ): Promise<DeliveryView> {
   await requireSubscription(db, name);
-  const row = await findDelivery(db, queueOf(name), deliveryId);
-  if (row === undefined) {
-    throw apiError('not_found');
-  }
+  const row = found(await findDelivery(db, queueOf(name), deliveryId));
   return viewDelivery(row);
 }
 
@@ -166,19 +163,12 @@ async function wake(tx: Transaction, name: SubscriptionName, now: Date): Promise
 }
 
 async function requireSubscription(db: Queryable, { orgId, id }: SubscriptionName): Promise<SubscriptionRow> {
-  const row = await findSubscription(db, orgId, id);
-  if (row === undefined) {
-    throw apiError('not_found');
-  }
-  return row;
+  return found(await findSubscription(db, orgId, id));
 }
 
 /** Rejects disabled subscriptions, which are not processed. For a paused subscription deliveries wait. */
 async function lockReceiving(tx: Transaction, { orgId, id }: SubscriptionName): Promise<void> {
-  const row = await lockSubscription(tx, orgId, id);
-  if (row === undefined) {
-    throw apiError('not_found');
-  }
+  const row = found(await lockSubscription(tx, orgId, id));
   if (row.status === 'disabled') {
     throw apiError('conflict', 'The subscription is disabled. Resume it first.');
   }

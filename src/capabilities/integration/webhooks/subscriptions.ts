@@ -1,7 +1,7 @@
 /** Life cycle of a subscription: created, changed, paused and resumed, disabled by the service, deleted. */
 
 import { alertEvents } from '../../../contract/alert-events.ts';
-import { apiError, invalidField } from '../../../contract/api-error.ts';
+import { apiError, found, invalidField } from '../../../contract/api-error.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
 import type { Ids } from '../../../platform/ids.ts';
 import { lockOrg } from '../../access/orgs/index.ts';
@@ -129,10 +129,7 @@ export async function changeSubscription(
   now: Date,
   decide: (row: SubscriptionRow) => Partial<SubscriptionRow>,
 ): Promise<SubscriptionChange> {
-  const before = await lockSubscription(tx, orgId, id);
-  if (before === undefined) {
-    throw apiError('not_found');
-  }
+  const before = found(await lockSubscription(tx, orgId, id));
   const after: SubscriptionRow = { ...before, ...decide(before), updated_at: now };
   await updateSubscription(tx, after);
   if (after.status !== before.status || after.deleted_at !== null) {

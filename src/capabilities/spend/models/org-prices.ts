@@ -1,6 +1,6 @@
 /** Custom prices of an org: its own rates, or a discount on the list price. */
 
-import { apiError, invalidField, invalidFields } from '../../../contract/api-error.ts';
+import { apiError, found, invalidField, invalidFields } from '../../../contract/api-error.ts';
 import type { FieldError } from '../../../contract/errors.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
 import type { Ids } from '../../../platform/ids.ts';
@@ -84,10 +84,7 @@ export async function removeOrgPrice(
 ): Promise<PriceChange<OrgPriceRow> & { readonly before: OrgPriceRow }> {
   await requireOrg(tx, orgId);
   const versionsBefore = await orgVersions(tx, orgId, model);
-  const before = shownAt(versionsBefore, now.getTime());
-  if (before === undefined) {
-    throw apiError('not_found');
-  }
+  const before = found(shownAt(versionsBefore, now.getTime()));
   await endOrgPrices(tx, orgId, model, now);
   await notifyOrgPriceChange(tx, orgId);
   const versions = await orgVersions(tx, orgId, model);

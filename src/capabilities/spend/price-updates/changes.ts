@@ -1,5 +1,5 @@
 /** Price changes that wait for an operator: proposed by updates, then approved, rejected or superseded. */
-import { apiError } from '../../../contract/api-error.ts';
+import { apiError, found } from '../../../contract/api-error.ts';
 import { canonicalJson } from '../../../platform/canonical-json.ts';
 import type { Queryable, Transaction } from '../../../platform/db/database.ts';
 import { platformTenant } from '../../../platform/http/routes/access.ts';
@@ -210,11 +210,7 @@ export async function rejectChange(
 }
 
 export async function requirePriceChange(db: Queryable, changeId: string): Promise<PriceChangeRow> {
-  const row = await findPriceChange(db, changeId);
-  if (row === undefined) {
-    throw apiError('not_found');
-  }
-  return row;
+  return found(await findPriceChange(db, changeId));
 }
 
 /** Locks the model first, as updates and operators do, so that no two of them wait for each other. */

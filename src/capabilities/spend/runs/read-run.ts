@@ -1,4 +1,4 @@
-import { apiError } from '../../../contract/api-error.ts';
+import { found } from '../../../contract/api-error.ts';
 import type { Queryable } from '../../../platform/db/database.ts';
 import { findCallInProgress, runOfCall } from './calls-in-progress.ts';
 import type { RunDependencies } from './dependencies.ts';
@@ -14,10 +14,7 @@ export async function readRun(
 ): Promise<RunView> {
   const run = await findRun(db, orgId, runId);
   if (run === undefined) {
-    const call = await findCallInProgress(ledger.reads, orgId, runId);
-    if (call === undefined) {
-      throw apiError('not_found');
-    }
+    const call = found(await findCallInProgress(ledger.reads, orgId, runId));
     return viewRun(runOfCall(call, runId), call);
   }
   const hold =
@@ -41,9 +38,5 @@ export async function ownsRun(
 }
 
 export async function requireRun(db: Queryable, orgId: string, runId: string): Promise<RunRow> {
-  const run = await findRun(db, orgId, runId);
-  if (run === undefined) {
-    throw apiError('not_found');
-  }
-  return run;
+  return found(await findRun(db, orgId, runId));
 }
