@@ -1,8 +1,10 @@
 /** Change notifications for the limits of an org, sent to every process. */
 import type { RunOnlyCheck } from '../../kernel/limits.ts';
-import type { Database, Transaction } from '../../platform/db/database.ts';
+import { changeChannel } from '../../platform/db/change-channel.ts';
+import type { Transaction } from '../../platform/db/database.ts';
 
-const channel = 'limits';
+const limitsChanged = changeChannel('limits');
+export const onLimitsChange = limitsChanged.on;
 
 /** For changes of an org that decisions depend on: its time zone, read limit or removal. */
 export async function notifyLimitsChanged(tx: Transaction, orgId: string): Promise<void> {
@@ -29,7 +31,7 @@ export async function notifyLimitChanged(tx: Transaction, orgId: string): Promis
      ON CONFLICT (org_id) DO UPDATE SET limits_version = ledger_orgs.limits_version + 1`,
     [orgId],
   );
-  await tx.notify(channel, orgId);
+  await limitsChanged.notify(tx, orgId);
 }
 
 /** Transactions that change many limits of the organization. */
@@ -58,9 +60,4 @@ export async function notifyRunOnlyCheckChanged(
       WHERE org_id = $1`,
     [orgId, check, applies],
   );
-}
-
-/** The listener receives `null` if notifications may have been missed, so that any org may have changed. */
-export function onLimitsChange(db: Database, listener: (orgId: string | null) => void): void {
-  db.listen(channel, listener);
 }

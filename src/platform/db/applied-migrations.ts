@@ -3,6 +3,7 @@
  * migration can decide whether it works on the schema.
  */
 import { isNewer } from '../../kernel/versions.ts';
+import { changeChannel } from './change-channel.ts';
 import type { Database, Queryable, Transaction } from './database.ts';
 import type { Migration } from './migration-files.ts';
 
@@ -14,8 +15,8 @@ export interface AppliedMigration {
   readonly readable_from: string | null;
 }
 
-/** Notifies running processes of an applied migration. */
-export const schemaChannel = 'schema';
+/** Names the applied migration. */
+export const schemaChanged = changeChannel('schema');
 
 /** Advisory lock: an arbitrary number that only Purser's migrations use. */
 const lockId = 7_077_370_601;
@@ -84,7 +85,7 @@ export async function insertApplied(
      VALUES ($1, $2, $3, $4, $5)`,
     [version, name, checksum, phase, readableFrom],
   );
-  await tx.notify(schemaChannel, name);
+  await schemaChanged.notify(tx, name);
 }
 
 /** This build does not work on the schema of the database. */

@@ -8,7 +8,7 @@ import {
   appliedMigrations,
   MigrationMismatch,
   requireReadable,
-  schemaChannel,
+  schemaChanged,
 } from './applied-migrations.ts';
 import { type Database, DatabaseUnavailable, meansOtherSchema } from './database.ts';
 import type { Migration } from './migration-files.ts';
@@ -77,7 +77,7 @@ export function guardSchema(
   }
 
   // Also called with null after missed notifications. A failed query is repeated by the next one.
-  db.listen(schemaChannel, () => void check().catch(() => undefined));
+  schemaChanged.on(db, () => void check().catch(() => undefined));
   return {
     check,
     db: {

@@ -18,12 +18,17 @@ import {
 import { isWellFormedKey, keyDigest } from '../../../platform/http/routes/key-format.ts';
 import type { Job } from '../../../platform/jobs/jobs.ts';
 import { ServiceUnavailable } from '../../../platform/service-unavailable.ts';
-import { onOrgChange } from '../orgs/index.ts';
+import { orgChanged } from '../orgs/index.ts';
 import { allowListOf } from './allow-lists.ts';
 import { attributionOf } from './attribution.ts';
-import { onKeyChange } from './change-notifications.ts';
 import { LastKnownCredentials } from './last-known-credentials.ts';
-import { type CredentialOrgRow, type CredentialRow, findKeyByDigest, findKeysByDigest } from './queries.ts';
+import {
+  type CredentialOrgRow,
+  type CredentialRow,
+  findKeyByDigest,
+  findKeysByDigest,
+  keyChanged,
+} from './queries.ts';
 import { createTokenLookups, type TokenLookups } from './token-lookups.ts';
 
 const cachedCredentialsMax = 50_000;
@@ -64,10 +69,10 @@ export function createCredentials(
   /** Keyed by the digest of the token. */
   const cache = new NotifiedCache(db, {
     maxEntries: cachedCredentialsMax,
-    onChange: onKeyChange,
+    onChange: keyChanged.on,
     load: lastKnown === undefined ? load : (digest) => lastKnown.load(digest),
   });
-  onOrgChange(db, (orgId) => {
+  orgChanged.on(db, (orgId) => {
     if (orgId === null) {
       cache.invalidate(null);
     } else {
@@ -81,8 +86,8 @@ export function createCredentials(
   const recent = new NotifiedMap<Credential>(db, {
     maxEntries: recentTokensMax,
     onChange(_, listener) {
-      onKeyChange(db, () => listener(null));
-      onOrgChange(db, () => listener(null));
+      keyChanged.on(db, () => listener(null));
+      orgChanged.on(db, () => listener(null));
     },
   });
 

@@ -1,6 +1,5 @@
 export { attributionOf, memberAttribution } from './attribution.ts';
 export { bootstrapOperator } from './bootstrap.ts';
-export { notifyKeyChanged } from './change-notifications.ts';
 export { createCredentials, credentialOrg } from './credentials.ts';
 export { expiringKeys } from './expiring.ts';
 export { mintKey, revokeKey, viewKey } from './keys.ts';
@@ -11,6 +10,7 @@ export {
   findAttribution,
   findKeyOrigins,
   findKeysExpiring,
+  keyChanged,
   listKeys,
   revokeKeysOf,
   rolesOf,

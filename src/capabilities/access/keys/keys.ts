@@ -11,8 +11,7 @@ import { generateKey, keyDigest, keyHint } from '../../../platform/http/routes/k
 import type { Ids } from '../../../platform/ids.ts';
 import { touchDirectory } from '../orgs/index.ts';
 import { changedAttribution, checkCovers, noAttribution } from './attribution.ts';
-import { notifyKeyChanged } from './change-notifications.ts';
-import { insertKey, type KeyRow, lockKey, updateEnd, updateKey } from './queries.ts';
+import { insertKey, type KeyRow, keyChanged, lockKey, updateEnd, updateKey } from './queries.ts';
 import type { KeyStatus, KeyView, MintedKey, PatchKey, RotateKey } from './schema.ts';
 
 /** The latest time that the API accepts. */
@@ -198,7 +197,7 @@ export async function patchKey(
     attribution_locked: locked,
   };
   await updateKey(tx, after);
-  await notifyKeyChanged(tx, before.digest);
+  await keyChanged.notify(tx, before.digest);
   return { before, after };
 }
 
@@ -227,7 +226,7 @@ async function endKey(
 ): Promise<KeyRow> {
   const ended = { ...key, ...end };
   await updateEnd(tx, ended);
-  await notifyKeyChanged(tx, key.digest);
+  await keyChanged.notify(tx, key.digest);
   if (key.org_id !== null) {
     await touchDirectory(tx, key.org_id);
   }

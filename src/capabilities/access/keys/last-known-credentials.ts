@@ -8,8 +8,8 @@
 import type { Database } from '../../../platform/db/database.ts';
 import type { Credential } from '../../../platform/http/routes/access.ts';
 import type { Job } from '../../../platform/jobs/jobs.ts';
-import { onOrgChange } from '../orgs/index.ts';
-import { onKeyChange } from './change-notifications.ts';
+import { orgChanged } from '../orgs/index.ts';
+import { keyChanged } from './queries.ts';
 
 const credentialsMax = 50_000;
 const reloadsPerBatch = 1_000;
@@ -37,14 +37,14 @@ export class LastKnownCredentials {
 
   constructor(deps: LastKnownDependencies) {
     this.#deps = deps;
-    onKeyChange(deps.db, (digest) => {
+    keyChanged.on(deps.db, (digest) => {
       if (digest === null) {
         this.#missChanges();
       } else {
         this.#reloadLater([digest]);
       }
     });
-    onOrgChange(deps.db, (orgId) => {
+    orgChanged.on(deps.db, (orgId) => {
       if (orgId === null) {
         this.#missChanges();
         return;

@@ -1,6 +1,7 @@
 import type { AttributionField, AttributionValues } from '../../../contract/attribution.ts';
 import { attributionLabels } from '../../../contract/run-dimensions.ts';
 import { currentScopeGeneration, type Role } from '../../../contract/scopes.ts';
+import { changeChannel } from '../../../platform/db/change-channel.ts';
 import type { Queryable } from '../../../platform/db/database.ts';
 import { tableOf } from '../../../platform/db/table.ts';
 import {
@@ -12,6 +13,9 @@ import {
 import type { ResidencyMode } from '../orgs/index.ts';
 import { type KeyFilters, type KeyStatus, keySorts } from './schema.ts';
 import { scopesInForce } from './scopes-in-force.ts';
+
+/** Names the digest of the key. */
+export const keyChanged = changeChannel('key_changed');
 
 export interface KeyRow {
   /** Null for an operator key. */

@@ -1,4 +1,3 @@
-export { notifyOrgChanged, onOrgChange } from './change-notifications.ts';
 export { holdSlug } from './former-slugs.ts';
 export { changeOrg, viewOrg } from './orgs.ts';
 export {
@@ -6,6 +5,7 @@ export {
   findOrgBySlug,
   lockOrg,
   type OrgRow,
+  orgChanged,
   type ResidencyMode,
   touchDirectory,
 } from './queries.ts';

@@ -4,9 +4,8 @@ import { notifyLimitChanged, notifyLimitsChanged } from '../../../ledger/limits/
 import { isUniqueViolation, type Transaction } from '../../../platform/db/database.ts';
 import type { Ids } from '../../../platform/ids.ts';
 import { checkTimezone } from '../../../platform/time/time-zone.ts';
-import { notifyOrgChanged } from './change-notifications.ts';
 import { changeSlug, isHeldForAnother, refuseHeld } from './former-slugs.ts';
-import { insertOrg, lockOrg, type OrgRow, updateOrg } from './queries.ts';
+import { insertOrg, lockOrg, type OrgRow, orgChanged, updateOrg } from './queries.ts';
 import type { CreateOrg, OrgView, PatchOrg } from './schema.ts';
 
 export function viewOrg(org: OrgRow): OrgView {
@@ -99,7 +98,7 @@ export async function changeOrg(
   if (before.slug !== after.slug) {
     await changeSlug(tx, orgId, { from: before.slug, to: after.slug }, now);
   }
-  await notifyOrgChanged(tx, orgId);
+  await orgChanged.notify(tx, orgId);
   if (before.timezone !== after.timezone) {
     // With another time zone, the windows of the org's limits start and end at other times.
     await notifyLimitsChanged(tx, orgId);

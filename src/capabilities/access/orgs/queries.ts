@@ -1,9 +1,13 @@
 import type { Static } from 'typebox';
 import type { OnUnsettled } from '../../../kernel/limits.ts';
+import { changeChannel } from '../../../platform/db/change-channel.ts';
 import type { Queryable } from '../../../platform/db/database.ts';
 import { tableOf } from '../../../platform/db/table.ts';
 import { type PageOf, searchCondition, selectPage } from '../../../platform/http/routes/list.ts';
 import { type OrgFilters, orgSorts } from './schema.ts';
+
+/** The status and the IP allow-list of an org are part of cached credentials. */
+export const orgChanged = changeChannel('org_changed');
 
 export type ResidencyMode = 'forward' | 'strict';
 

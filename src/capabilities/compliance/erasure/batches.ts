@@ -26,7 +26,7 @@ import {
 import type { Transaction } from '../../../platform/db/database.ts';
 import { type CustomerDigest, eraseStoredResponses } from '../../../platform/http/pipeline/idempotency.ts';
 import { platformTenant } from '../../../platform/http/routes/access.ts';
-import { notifyKeyChanged } from '../../access/keys/index.ts';
+import { keyChanged } from '../../access/keys/index.ts';
 import { renamedPath } from '../audit/index.ts';
 import {
   type Batch,
@@ -215,7 +215,7 @@ export async function eraseKeyAttributions(
     [orgId, from, to],
   );
   for (const { digest } of digests) {
-    await notifyKeyChanged(tx, digest);
+    await keyChanged.notify(tx, digest);
   }
   return { changed: digests.length, next: null };
 }

@@ -4,7 +4,7 @@ import { platformTenant } from '../../../platform/http/routes/access.ts';
 import { type Route, write } from '../../../platform/http/routes/route.ts';
 import { closed } from '../../../platform/http/routes/schemas.ts';
 import { revokeKeysOf } from '../../access/keys/index.ts';
-import { holdSlug, lockOrg, notifyOrgChanged, touchDirectory, viewOrg } from '../../access/orgs/index.ts';
+import { holdSlug, lockOrg, orgChanged, touchDirectory, viewOrg } from '../../access/orgs/index.ts';
 import { findPolicy } from '../retention/index.ts';
 import { markRemoved } from './queries.ts';
 
@@ -37,7 +37,7 @@ export function orgRemovalRoutes(): Route[] {
         await holdSlug(tx, org.slug, org.id, now);
         await revokeKeysOf(tx, org.id, now);
         await touchDirectory(tx, org.id);
-        await notifyOrgChanged(tx, org.id);
+        await orgChanged.notify(tx, org.id);
         await notifyLimitsChanged(tx, org.id);
         const target = { kind: 'org', id: org.id };
         return { body: {}, changes: [{ tenantId: platformTenant, target, before: viewOrg(org) }] };

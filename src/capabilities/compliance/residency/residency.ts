@@ -2,7 +2,7 @@
 import { found } from '../../../contract/api-error.ts';
 import { NotifiedCache } from '../../../platform/cache/notified-cache.ts';
 import type { Database } from '../../../platform/db/database.ts';
-import { findOrg, type OrgRow, onOrgChange, type ResidencyMode } from '../../access/orgs/index.ts';
+import { findOrg, type OrgRow, orgChanged, type ResidencyMode } from '../../access/orgs/index.ts';
 import type { ResidencyView } from './schema.ts';
 
 const cachedOrgsMax = 10_000;
@@ -22,7 +22,7 @@ export function createResidencyOf(db: Database): ResidencyOf {
     const org = found(await findOrg(db, orgId));
     return { homeRegion: org.home_region, mode: org.residency_mode };
   };
-  const cache = new NotifiedCache(db, { maxEntries: cachedOrgsMax, onChange: onOrgChange, load });
+  const cache = new NotifiedCache(db, { maxEntries: cachedOrgsMax, onChange: orgChanged.on, load });
   return (orgId) => cache.get(orgId);
 }
 

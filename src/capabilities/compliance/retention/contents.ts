@@ -6,8 +6,7 @@ import { NotifiedCache } from '../../../platform/cache/notified-cache.ts';
 import type { Database } from '../../../platform/db/database.ts';
 import type { EncryptedColumn } from '../../../platform/secrets/encrypted-columns.ts';
 import type { Secrets } from '../../../platform/secrets/secrets.ts';
-import { onPolicyChange } from './change-notifications.ts';
-import { findPolicy } from './queries.ts';
+import { findPolicy, retentionPolicyChanged } from './queries.ts';
 
 export interface Contents {
   /** Returns whether the org keeps the content of its runs. */
@@ -20,7 +19,11 @@ const cachedOrgsMax = 20_000;
 
 export function createContents(db: Database, secrets: Secrets): Contents {
   const load = async (orgId: string) => ((await findPolicy(db, orgId))?.content_days ?? 0) > 0;
-  const cache = new NotifiedCache(db, { maxEntries: cachedOrgsMax, onChange: onPolicyChange, load });
+  const cache = new NotifiedCache(db, {
+    maxEntries: cachedOrgsMax,
+    onChange: retentionPolicyChanged.on,
+    load,
+  });
   return {
     areKept: (orgId) => cache.get(orgId),
     encrypt: (orgId, runId, content) => secrets.encrypt(content, contextOf(orgId, runId)).toString('base64'),

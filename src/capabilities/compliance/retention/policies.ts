@@ -1,7 +1,6 @@
 /** The retention policy of an org, and the record of its deletions. */
 import type { Queryable, Transaction } from '../../../platform/db/database.ts';
 import { type PageOf, selectPage } from '../../../platform/http/routes/list.ts';
-import { notifyPolicyChanged } from './change-notifications.ts';
 import {
   deletedKinds,
   findLastRun,
@@ -9,6 +8,7 @@ import {
   lockPolicy,
   type PolicyRow,
   type RunRow,
+  retentionPolicyChanged,
   selectRuns,
   upsertPolicy,
 } from './queries.ts';
@@ -74,7 +74,7 @@ export async function putPolicy(
     updated_at: now,
   };
   await upsertPolicy(tx, row);
-  await notifyPolicyChanged(tx, orgId);
+  await retentionPolicyChanged.notify(tx, orgId);
   return {
     before: viewPolicy(before),
     after: viewPolicy(row),

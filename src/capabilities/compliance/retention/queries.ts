@@ -1,5 +1,8 @@
+import { changeChannel } from '../../../platform/db/change-channel.ts';
 import type { Queryable } from '../../../platform/db/database.ts';
 import { tableOf } from '../../../platform/db/table.ts';
+
+export const retentionPolicyChanged = changeChannel('retention');
 
 export interface PolicyRow {
   readonly org_id: string;

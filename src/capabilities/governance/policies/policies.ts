@@ -8,9 +8,15 @@ import type { Change } from '../../../platform/http/routes/route.ts';
 import type { Ids } from '../../../platform/ids.ts';
 import { lockOrg } from '../../access/orgs/index.ts';
 import { endApprovalsOfRule } from '../approvals/index.ts';
-import { notifyPolicyChange } from './change-notifications.ts';
 import { compileExpression, isSyntaxFault } from './expression.ts';
-import { insertPolicy, insertVersion, type PolicyRow, selectPolicies, updatePolicy } from './queries.ts';
+import {
+  insertPolicy,
+  insertVersion,
+  type PolicyRow,
+  policiesChanged,
+  selectPolicies,
+  updatePolicy,
+} from './queries.ts';
 import { ruleOf } from './rules.ts';
 import { type CreatePolicy, type PatchPolicy, type PolicyView, rulesPerOrgMax } from './schema.ts';
 
@@ -114,7 +120,7 @@ async function replace(
 
 async function keepVersion(tx: Transaction, row: PolicyRow, caller: Caller): Promise<void> {
   await insertVersion(tx, row, caller.keyId, { ...viewPolicy(row), deleted: row.deleted_at !== null });
-  await notifyPolicyChange(tx, row.org_id);
+  await policiesChanged.notify(tx, row.org_id);
 }
 
 /** Serializes changes, because the number and the total cost of the rules are bounded. */

@@ -1,8 +1,7 @@
 /** Cache of each org's enabled rules, compiled. */
 import { NotifiedCache } from '../../../platform/cache/notified-cache.ts';
 import type { Database } from '../../../platform/db/database.ts';
-import { onPoliciesChange } from './change-notifications.ts';
-import { selectPolicies } from './queries.ts';
+import { policiesChanged, selectPolicies } from './queries.ts';
 import { type CompiledRule, compileRules } from './rules.ts';
 
 const cachedOrgsMax = 10_000;
@@ -19,7 +18,7 @@ export function createPolicyCache(db: Database): PolicyCache {
     compileRules((await selectPolicies(db, orgId)).filter(({ enabled }) => enabled));
   const cache = new NotifiedCache<readonly CompiledRule[]>(db, {
     maxEntries: cachedOrgsMax,
-    onChange: onPoliciesChange,
+    onChange: policiesChanged.on,
     load,
   });
   return {

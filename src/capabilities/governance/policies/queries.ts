@@ -1,3 +1,4 @@
+import { changeChannel } from '../../../platform/db/change-channel.ts';
 import type { Queryable, Transaction } from '../../../platform/db/database.ts';
 import { tableOf } from '../../../platform/db/table.ts';
 import {
@@ -8,6 +9,8 @@ import {
 } from '../../../platform/http/routes/list.ts';
 import type { SwitchedRule } from './rules.ts';
 import { type PolicyFilters, policySorts, versionSorts } from './schema.ts';
+
+export const policiesChanged = changeChannel('policies');
 
 export interface PolicyRow extends SwitchedRule {
   readonly org_id: string;

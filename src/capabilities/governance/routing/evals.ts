@@ -3,8 +3,15 @@ import { apiError, found, invalidField } from '../../../contract/api-error.ts';
 import type { Queryable, Transaction } from '../../../platform/db/database.ts';
 import type { Ids } from '../../../platform/ids.ts';
 import { lockOrg } from '../../access/orgs/index.ts';
-import { notifyRoutingChange } from './change-notifications.ts';
-import { countEvals, deleteEval, deleteOldEvals, type EvalRow, findEval, insertEval } from './queries.ts';
+import {
+  countEvals,
+  deleteEval,
+  deleteOldEvals,
+  type EvalRow,
+  findEval,
+  insertEval,
+  routingChanged,
+} from './queries.ts';
 import type { CreateEval, EvalView } from './schema.ts';
 import { millionthsOf, scoreOf } from './scores.ts';
 
@@ -52,14 +59,14 @@ export async function recordEval(
   };
   await insertEval(tx, row);
   await deleteOldEvals(tx, row, resultsKept);
-  await notifyRoutingChange(tx, orgId);
+  await routingChanged.notify(tx, orgId);
   return row;
 }
 
 /** Deletes a result. If it was the newest of its suite and model, the previous one counts again. */
 export async function removeEval(tx: Transaction, orgId: string, evalId: string): Promise<EvalRow> {
   const row = found(await deleteEval(tx, orgId, evalId));
-  await notifyRoutingChange(tx, orgId);
+  await routingChanged.notify(tx, orgId);
   return row;
 }
 

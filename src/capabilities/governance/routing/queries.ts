@@ -1,8 +1,12 @@
 import type { Objective } from '../../../kernel/routing.ts';
+import { changeChannel } from '../../../platform/db/change-channel.ts';
 import type { Queryable, Transaction } from '../../../platform/db/database.ts';
 import { tableOf } from '../../../platform/db/table.ts';
 import { type PageOf, selectPage } from '../../../platform/http/routes/list.ts';
 import { type EvalFilters, evalSorts } from './schema.ts';
+
+/** Routing policies and eval results. */
+export const routingChanged = changeChannel('routing_changed');
 
 export interface EvalRow {
   readonly org_id: string;

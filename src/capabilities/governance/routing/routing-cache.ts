@@ -2,8 +2,7 @@
 import type { Evaluated } from '../../../kernel/routing.ts';
 import { NotifiedCache } from '../../../platform/cache/notified-cache.ts';
 import type { Database } from '../../../platform/db/database.ts';
-import { onRoutingChange } from './change-notifications.ts';
-import { findRoutingPolicy, newestEvals, type RoutingPolicyRow } from './queries.ts';
+import { findRoutingPolicy, newestEvals, type RoutingPolicyRow, routingChanged } from './queries.ts';
 
 const cachedOrgsMax = 2_000;
 
@@ -30,6 +29,6 @@ export function createRoutingCache(db: Database): RoutingCache {
       ),
     };
   }
-  const cache = new NotifiedCache(db, { maxEntries: cachedOrgsMax, onChange: onRoutingChange, load });
+  const cache = new NotifiedCache(db, { maxEntries: cachedOrgsMax, onChange: routingChanged.on, load });
   return (orgId) => cache.get(orgId);
 }

@@ -2,11 +2,11 @@
 import { apiError, invalidField } from '../../../contract/api-error.ts';
 import type { Queryable, Transaction } from '../../../platform/db/database.ts';
 import { lockOrg } from '../../access/orgs/index.ts';
-import { notifyRoutingChange } from './change-notifications.ts';
 import {
   deleteRoutingPolicy,
   findRoutingPolicy,
   type RoutingPolicyRow,
+  routingChanged,
   upsertRoutingPolicy,
 } from './queries.ts';
 import type { PutRoutingPolicy, RoutingPolicyView } from './schema.ts';
@@ -62,7 +62,7 @@ export async function putRoutingPolicy(
     updated_at: now,
   };
   await upsertRoutingPolicy(tx, after);
-  await notifyRoutingChange(tx, orgId);
+  await routingChanged.notify(tx, orgId);
   return { before, after };
 }
 
@@ -70,7 +70,7 @@ export async function putRoutingPolicy(
 export async function removeRoutingPolicy(tx: Transaction, orgId: string): Promise<RoutingPolicyRow> {
   const row = found(await findRoutingPolicy(tx, orgId, 'lock'));
   await deleteRoutingPolicy(tx, orgId);
-  await notifyRoutingChange(tx, orgId);
+  await routingChanged.notify(tx, orgId);
   return row;
 }
 

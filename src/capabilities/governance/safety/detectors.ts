@@ -1,10 +1,11 @@
 /** Creates, changes and deletes the custom detectors of an org, and changes the built-in ones. */
 import { apiError, found, invalidField, invalidFields } from '../../../contract/api-error.ts';
+import { notifyRunOnlyCheckChanged } from '../../../ledger/limits/change-notifications.ts';
+import { changeChannel } from '../../../platform/db/change-channel.ts';
 import type { Queryable, Transaction } from '../../../platform/db/database.ts';
 import type { Ids } from '../../../platform/ids.ts';
 import { lockOrg } from '../../access/orgs/index.ts';
 import { builtIns, findBuiltIn } from './built-in.ts';
-import { notifyDetectorsChange } from './change-notifications.ts';
 import { checkPattern, compilePattern } from './own-pattern.ts';
 import { type DetectorRow, deleteDetector, selectDetectors, upsertDetector } from './queries.ts';
 import {
@@ -14,6 +15,8 @@ import {
   type PatchDetector,
 } from './schema.ts';
 import { checkWords } from './word-list.ts';
+
+export const detectorsChanged = changeChannel('safety');
 
 export const ownDetectorsMax = 50;
 /** Lower than `ownDetectorsMax`, because a pattern costs far more than a list of words. */
@@ -164,13 +167,12 @@ async function save(tx: Transaction, row: DetectorRow): Promise<void> {
   await notifyChange(tx, row.org_id);
 }
 
+/** The edge needs to know only whether a detector is enabled. */
 async function notifyChange(tx: Transaction, orgId: string): Promise<void> {
   const rows = await selectDetectors(tx, orgId);
-  await notifyDetectorsChange(
-    tx,
-    orgId,
-    rows.some(({ enabled }) => enabled),
-  );
+  const applies = rows.some(({ enabled }) => enabled);
+  await notifyRunOnlyCheckChanged(tx, orgId, 'safety', applies);
+  await detectorsChanged.notify(tx, orgId);
 }
 
 /** Throws if a field does not fit the kind, or if a pattern or word is invalid. */

@@ -3,8 +3,7 @@ import { NotifiedCache } from '../../../platform/cache/notified-cache.ts';
 import type { Database } from '../../../platform/db/database.ts';
 import { createYielder, type Yielder } from '../../../platform/jobs/yielder.ts';
 import { findBuiltIn } from './built-in.ts';
-import { onDetectorsChange } from './change-notifications.ts';
-import { type AnyRow, allDetectors } from './detectors.ts';
+import { type AnyRow, allDetectors, detectorsChanged } from './detectors.ts';
 import { type Detector, firingMatch } from './inspection.ts';
 import { compilePattern } from './own-pattern.ts';
 import { sampleOf } from './sample.ts';
@@ -43,7 +42,7 @@ const clean: Inspected = { blocked: undefined, flaggedBy: [] };
 export function createSafety(db: Database): Safety {
   const load = async (orgId: string): Promise<readonly Detector[]> =>
     (await allDetectors(db, orgId)).map(compile);
-  const cache = new NotifiedCache(db, { maxEntries: cachedOrgsMax, onChange: onDetectorsChange, load });
+  const cache = new NotifiedCache(db, { maxEntries: cachedOrgsMax, onChange: detectorsChanged.on, load });
 
   async function detectors(orgId: string): Promise<readonly Detector[]> {
     return cache.get(orgId);

@@ -6,11 +6,10 @@ import type { Secrets } from '../../../platform/secrets/secrets.ts';
 import { maySendVariable } from './base-url.ts';
 import type { Breakers } from './breakers.ts';
 import { type LoadedConnection, orderCandidates, parseModels } from './candidates.ts';
-import { onConnectionsChange } from './change-notifications.ts';
 import { ConnectionKeyUnavailable, type Connections, type KeyVariable } from './connection.ts';
 import { keyContext } from './encrypted-columns.ts';
 import { type DefaultUrls, isOfKnownKind } from './kinds/index.ts';
-import { type ConnectionRow, connectionsOf } from './queries.ts';
+import { type ConnectionRow, connectionsChanged, connectionsOf } from './queries.ts';
 
 export interface ConnectionCacheDependencies {
   readonly db: Database;
@@ -29,7 +28,7 @@ export function createConnections(deps: ConnectionCacheDependencies): Connection
   const { db, breakers, random = Math.random } = deps;
   const cache = new NotifiedCache<readonly LoadedConnection[]>(db, {
     maxEntries: cachedOrgsMax,
-    onChange: onConnectionsChange,
+    onChange: connectionsChanged.on,
     // A newer version may have stored a kind that this one does not know.
     load: async (orgId) =>
       (await connectionsOf(db, orgId)).filter(isOfKnownKind).map((row) => loaded(deps, row)),

@@ -3,10 +3,10 @@
 import { invalidField } from '../../../contract/api-error.ts';
 import { formatUsd, parseUsd } from '../../../kernel/money.ts';
 import { NotifiedCache } from '../../../platform/cache/notified-cache.ts';
+import { changeChannel } from '../../../platform/db/change-channel.ts';
 import type { Database, Queryable, Transaction } from '../../../platform/db/database.ts';
 import { tableOf } from '../../../platform/db/table.ts';
 import { lockOrg } from '../../access/orgs/index.ts';
-import { notifyGatewaySettingsChange, onGatewaySettingsChange } from './change-notifications.ts';
 import type {
   GatewayView,
   holdModes,
@@ -81,12 +81,13 @@ const storedSettings = tableOf<GatewayRow>()('gateway_settings', {
   key: ['org_id'],
 });
 
+const settingsChanged = changeChannel('gateway_settings_changed');
 const cachedOrgsMax = 10_000;
 
 export function createGatewaySettings(db: Database): GatewaySettingsCache {
   const cache = new NotifiedCache<GatewaySettings>(db, {
     maxEntries: cachedOrgsMax,
-    onChange: onGatewaySettingsChange,
+    onChange: settingsChanged.on,
     load: async (orgId) => settingsOf(await readGatewaySettings(db, orgId)),
   });
   return { find: (orgId) => cache.get(orgId) };
@@ -116,7 +117,7 @@ export async function putGatewaySettings(
   await lockOrg(tx, orgId);
   const before = await readGatewaySettings(tx, orgId);
   await storedSettings.upsert(tx, rowOf(orgId, now, after));
-  await notifyGatewaySettingsChange(tx, orgId);
+  await settingsChanged.notify(tx, orgId);
   return { before, after };
 }
 

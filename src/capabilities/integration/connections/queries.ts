@@ -1,8 +1,11 @@
+import { changeChannel } from '../../../platform/db/change-channel.ts';
 import type { Queryable } from '../../../platform/db/database.ts';
 import { tableOf } from '../../../platform/db/table.ts';
 import { type PageOf, selectPage } from '../../../platform/http/routes/list.ts';
 import type { ConnectionKind } from './kinds/index.ts';
 import { type ConnectionFilters, connectionSorts, type TimeoutsView } from './schema.ts';
+
+export const connectionsChanged = changeChannel('connections_changed');
 
 export interface ConnectionRow {
   readonly org_id: string;

@@ -6,13 +6,13 @@ import type { Ids } from '../../../platform/ids.ts';
 import type { Secrets } from '../../../platform/secrets/secrets.ts';
 import { lockOrg } from '../../access/orgs/index.ts';
 import { type BaseUrlRules, checkBaseUrl, maySendVariable } from './base-url.ts';
-import { notifyConnectionsChange } from './change-notifications.ts';
 import type { KeyVariable } from './connection.ts';
 import { keyContext } from './encrypted-columns.ts';
 import { checkHeaders } from './extra-headers.ts';
 import type { ConnectionKind } from './kinds/index.ts';
 import {
   type ConnectionRow,
+  connectionsChanged,
   connectionsOf,
   deleteConnection,
   findConnection,
@@ -113,7 +113,7 @@ export async function createConnection(
     );
   }
   await insertConnection(tx, row);
-  await notifyConnectionsChange(tx, orgId);
+  await connectionsChanged.notify(tx, orgId);
   return row;
 }
 
@@ -181,7 +181,7 @@ export async function removeConnection(
 ): Promise<ConnectionRow> {
   const row = found(await lockConnection(tx, orgId, id));
   await deleteConnection(tx, orgId, id);
-  await notifyConnectionsChange(tx, orgId);
+  await connectionsChanged.notify(tx, orgId);
   return row;
 }
 
@@ -203,7 +203,7 @@ async function changeConnection(
   const before = found(await lockConnection(tx, orgId, id));
   const after = { ...decide(before), updated_at: now };
   await updateConnection(tx, after);
-  await notifyConnectionsChange(tx, orgId);
+  await connectionsChanged.notify(tx, orgId);
   return { before, after };
 }
 

@@ -3,7 +3,6 @@ import { apiError, found, invalidField } from '../../../contract/api-error.ts';
 import type { Queryable, Transaction } from '../../../platform/db/database.ts';
 import { decodeCursor, encodeCursor } from '../../../platform/http/routes/list.ts';
 import type { Ids } from '../../../platform/ids.ts';
-import { notifyWebhooksChanged } from './change-notifications.ts';
 import {
   type DeliveryRow,
   findDelivery,
@@ -16,7 +15,7 @@ import {
 import { testEvent } from './event-patterns.ts';
 import { insertFannedOut } from './fan-out-queries.ts';
 import { payloadOf } from './message.ts';
-import { findSubscription, lockSubscription, type SubscriptionRow } from './queries.ts';
+import { findSubscription, lockSubscription, type SubscriptionRow, webhooksChanged } from './queries.ts';
 import type {
   AttemptView,
   DeliveryFilters,
@@ -159,7 +158,7 @@ export async function redeliverRange(
 
 async function wake(tx: Transaction, name: SubscriptionName, now: Date): Promise<void> {
   await wakeQueues(tx, [queueOf(name)], now);
-  await notifyWebhooksChanged(tx, name.orgId);
+  await webhooksChanged.notify(tx, name.orgId);
 }
 
 async function requireSubscription(db: Queryable, { orgId, id }: SubscriptionName): Promise<SubscriptionRow> {

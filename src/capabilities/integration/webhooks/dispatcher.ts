@@ -19,12 +19,12 @@ import type { Log } from '../../../platform/log.ts';
 import type { Secrets } from '../../../platform/secrets/secrets.ts';
 import type { SharedClock } from '../../../platform/time/clock.ts';
 import type { Appending } from '../../compliance/audit/index.ts';
-import { onWebhooksChange } from './change-notifications.ts';
 import { type DueDelivery, failWaiting, selectDue } from './delivery-queries.ts';
 import { disableSubscription } from './disabling.ts';
 import type { DeliveryCounts } from './metrics.ts';
 import { eventGone, outcomeOf } from './outcomes.ts';
 import { Pace, slowMs } from './pace.ts';
+import { webhooksChanged } from './queries.ts';
 import { createReceivers, type Receiver } from './receivers.ts';
 import { createRecorder } from './recorder.ts';
 import { Slots } from './slots.ts';
@@ -115,7 +115,7 @@ export function createDispatcher(deps: DispatcherDependencies): Dispatcher {
     },
   });
 
-  onWebhooksChange(db, () => poke());
+  webhooksChanged.on(db, () => poke());
 
   function poke(): void {
     if (works && !stopped && !poked) {

@@ -1,4 +1,5 @@
 /** Statements about subscriptions and secrets. Those about deliveries and queues are in separate files. */
+import { changeChannel } from '../../../platform/db/change-channel.ts';
 import type { Queryable } from '../../../platform/db/database.ts';
 import { tableOf } from '../../../platform/db/table.ts';
 import { type PageOf, searchCondition, selectPage } from '../../../platform/http/routes/list.ts';
@@ -8,6 +9,9 @@ import {
   subscriptionSorts,
   type WebhookFormat,
 } from './schema.ts';
+
+/** Subscriptions, their secrets and new deliveries. */
+export const webhooksChanged = changeChannel('webhooks');
 
 export type MessageFormat = WebhookFormat | 'email';
 

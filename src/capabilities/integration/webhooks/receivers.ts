@@ -3,8 +3,7 @@ import { NotifiedCache } from '../../../platform/cache/notified-cache.ts';
 import type { Database } from '../../../platform/db/database.ts';
 import type { Secrets } from '../../../platform/secrets/secrets.ts';
 import type { Clock } from '../../../platform/time/clock.ts';
-import { onWebhooksChange } from './change-notifications.ts';
-import { findSubscription, type MessageFormat } from './queries.ts';
+import { findSubscription, type MessageFormat, webhooksChanged } from './queries.ts';
 import type { SubscriptionStatus } from './schema.ts';
 import { orgContext, orgSecretOf, subscriptionContext } from './signing.ts';
 import type { SubscriptionQueue } from './subscription-queues.ts';
@@ -42,7 +41,7 @@ export function createReceivers({ db, secrets, clock }: ReceiverDependencies): R
   const cache = new NotifiedCache(db, {
     maxEntries: cachedReceiversMax,
     onChange: (_, listener) =>
-      onWebhooksChange(db, (orgId) => {
+      webhooksChanged.on(db, (orgId) => {
         if (orgId === null) {
           listener(null);
         } else {

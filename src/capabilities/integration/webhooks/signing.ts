@@ -6,7 +6,6 @@ import { apiError } from '../../../contract/api-error.ts';
 import type { Queryable, Transaction } from '../../../platform/db/database.ts';
 import type { Secrets } from '../../../platform/secrets/secrets.ts';
 import { findOrg, lockOrg } from '../../access/orgs/index.ts';
-import { notifyWebhooksChanged } from './change-notifications.ts';
 import {
   findOrgSecret,
   insertOrgSecret,
@@ -14,6 +13,7 @@ import {
   replaceOrgSecret,
   type SubscriptionRow,
   selectSubscriptions,
+  webhooksChanged,
 } from './queries.ts';
 import type { OrgSecretView, RotatedSigning, SigningView } from './schema.ts';
 import { fingerprintOf, generateSecret } from './signatures.ts';
@@ -144,6 +144,6 @@ export async function rotateOrgSecret(
   }
   const row = newOrgSecret(secrets, orgId, now);
   await replaceOrgSecret(tx, orgId, row);
-  await notifyWebhooksChanged(tx, orgId);
+  await webhooksChanged.notify(tx, orgId);
   return { changed: true, before, after: viewOrgSecret(secrets, orgId, row) };
 }

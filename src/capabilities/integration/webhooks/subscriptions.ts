@@ -5,7 +5,6 @@ import { apiError, found, invalidField } from '../../../contract/api-error.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
 import type { Ids } from '../../../platform/ids.ts';
 import { lockOrg } from '../../access/orgs/index.ts';
-import { notifyWebhooksChanged } from './change-notifications.ts';
 import { checkPatterns } from './event-patterns.ts';
 import {
   insertSubscription,
@@ -14,6 +13,7 @@ import {
   type SubscriptionRow,
   selectSubscriptions,
   updateSubscription,
+  webhooksChanged,
 } from './queries.ts';
 import { checkReceiverUrl } from './receiver-url.ts';
 import type { CreateSubscription, PatchSubscription, SubscriptionView, WebhookFormat } from './schema.ts';
@@ -114,7 +114,7 @@ export async function addSubscription(tx: Transaction, row: SubscriptionRow, max
     throw apiError('conflict', `The limit of ${max} subscriptions is reached. Delete a subscription first.`);
   }
   await insertSubscription(tx, row);
-  await notifyWebhooksChanged(tx, row.org_id);
+  await webhooksChanged.notify(tx, row.org_id);
 }
 
 export interface SubscriptionChange {
@@ -139,7 +139,7 @@ export async function changeSubscription(
   if (after.url !== before.url) {
     await forgetReceiver(tx, orgId, id);
   }
-  await notifyWebhooksChanged(tx, orgId);
+  await webhooksChanged.notify(tx, orgId);
   return { before, after };
 }
 

@@ -9,9 +9,8 @@
  */
 import type { EventType } from '../../../contract/events.ts';
 import type { Database, Queryable } from '../../../platform/db/database.ts';
-import { onWebhooksChange } from './change-notifications.ts';
 import { wantsEvent } from './event-patterns.ts';
-import { selectListeners } from './queries.ts';
+import { selectListeners, webhooksChanged } from './queries.ts';
 
 export interface WantedEvents {
   wants(orgId: string, type: EventType): boolean;
@@ -25,7 +24,7 @@ export async function openWantedEvents(db: Database): Promise<WantedEvents> {
   let announcements = 0;
   let isReading = false;
 
-  onWebhooksChange(db, (orgId) => {
+  webhooksChanged.on(db, (orgId) => {
     announcements += 1;
     if (orgId === null) {
       allUnknown = true;

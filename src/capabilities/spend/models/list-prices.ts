@@ -1,16 +1,17 @@
 /** List prices as price updates need them: the version in force by name, and new versions of many models at once. */
 import { insertEach, type Queryable, type Transaction } from '../../../platform/db/database.ts';
 import type { Ids } from '../../../platform/ids.ts';
-import { notifyModelPriceChange } from './change-notifications.ts';
 import { makeRoom, versionsMax } from './models.ts';
 import { addCatalogNames, allModelNames } from './name-queries.ts';
 import { createNameResolution } from './name-resolution.ts';
 import { priceColumnsOf } from './price-columns.ts';
 import {
+  allModels,
   allModelVersions,
   insertFirstCapabilities,
   type ModelPriceRow,
   modelPriceColumns,
+  modelPricesChanged,
   modelsWithOrgPrice,
   withdrawModelPrice,
 } from './queries.ts';
@@ -97,7 +98,7 @@ export async function insertListPrices(
   }
   await insertEach(tx, 'model_prices', modelPriceColumns, rows, (row) => row);
   if (rows.length > 0) {
-    await notifyModelPriceChange(tx);
+    await modelPricesChanged.notify(tx, allModels);
   }
   return rows;
 }
@@ -122,7 +123,7 @@ export async function describeModels(
   const described = await insertFirstCapabilities(tx, models.map(capabilitiesOf), now);
   const named = await addCatalogNames(tx, models, date, now);
   if (described + named > 0) {
-    await notifyModelPriceChange(tx);
+    await modelPricesChanged.notify(tx, allModels);
   }
 }
 

@@ -5,11 +5,12 @@
 
 import { NotifiedCache } from '../../../platform/cache/notified-cache.ts';
 import type { Database, Transaction } from '../../../platform/db/database.ts';
-import { notifyModelPriceChange, onModelPriceChange } from './change-notifications.ts';
 import {
   allModelCapabilities,
+  allModels,
   findModelCapabilities,
   type ModelCapabilitiesRow,
+  modelPricesChanged,
   upsertModelCapabilities,
 } from './queries.ts';
 import type { ModelCapabilitiesView, PutModelPrice } from './schema.ts';
@@ -29,17 +30,15 @@ export interface ModelCapabilitiesCache {
   all(): ReadonlyMap<string, ModelCapabilities> | Promise<ReadonlyMap<string, ModelCapabilities>>;
 }
 
-const everything = '';
-
 export function createModelCapabilities(db: Database): ModelCapabilitiesCache {
   const load = async (): Promise<ReadonlyMap<string, ModelCapabilities>> =>
     new Map((await allModelCapabilities(db)).map((row) => [row.model, row]));
   const cache = new NotifiedCache(db, {
     maxEntries: 1,
-    onChange: (_, listener) => onModelPriceChange(db, () => listener(null)),
+    onChange: modelPricesChanged.on,
     load,
   });
-  return { all: () => cache.get(everything) };
+  return { all: () => cache.get(allModels) };
 }
 
 export function viewCapabilities(capabilities: ModelCapabilities): ModelCapabilitiesView {
@@ -75,7 +74,7 @@ export async function putModelCapabilities(
   const changed = JSON.stringify(viewCapabilities(before)) !== JSON.stringify(viewCapabilities(after));
   if (changed) {
     await upsertModelCapabilities(tx, { model, ...after, updated_at: now });
-    await notifyModelPriceChange(tx);
+    await modelPricesChanged.notify(tx, allModels);
   }
   return { before, after, changed };
 }

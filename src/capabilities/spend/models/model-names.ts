@@ -2,7 +2,6 @@
 import { apiError, invalidFields } from '../../../contract/api-error.ts';
 import type { FieldError } from '../../../contract/errors.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
-import { notifyModelPriceChange } from './change-notifications.ts';
 import { invalidForm, modelNameForm } from './models.ts';
 import {
   findModelNames,
@@ -11,6 +10,7 @@ import {
   type ModelNamesRow,
   upsertModelNames,
 } from './name-queries.ts';
+import { allModels, modelPricesChanged } from './queries.ts';
 import type { ModelNamesView, PutModelPrice } from './schema.ts';
 
 export interface NamesChange {
@@ -52,7 +52,7 @@ export async function putModelNames(
   const changed = JSON.stringify(row) !== JSON.stringify(next);
   if (changed) {
     await upsertModelNames(tx, next, now);
-    await notifyModelPriceChange(tx);
+    await modelPricesChanged.notify(tx, allModels);
   }
   return { before: viewNames(row), after: viewNames(next), changed };
 }

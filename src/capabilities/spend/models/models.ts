@@ -3,13 +3,14 @@ import { apiError, invalidField, invalidFields } from '../../../contract/api-err
 import type { Transaction } from '../../../platform/db/database.ts';
 import type { Ids } from '../../../platform/ids.ts';
 import { catalogStart } from './catalog.ts';
-import { notifyModelPriceChange } from './change-notifications.ts';
 import { modifierErrors } from './modifier-errors.ts';
 import { priceColumnsOf, samePrice, viewPriceColumns } from './price-columns.ts';
 import {
+  allModels,
   insertModelPrice,
   lockModel,
   type ModelPriceRow,
+  modelPricesChanged,
   modelVersions,
   setFollowsUpdates,
   withdrawModelPrice,
@@ -96,7 +97,7 @@ export async function putModelPrice(
   }
   await makeRoom(versions, start, (version) => withdrawModelPrice(tx, version.id));
   await insertModelPrice(tx, after);
-  await notifyModelPriceChange(tx);
+  await modelPricesChanged.notify(tx, allModels);
   const versionsAfter = await modelVersions(tx, model);
   return { before, after, versionsBefore: versions, versions: versionsAfter, changed: true };
 }

@@ -5,7 +5,6 @@ import type { FieldError } from '../../../contract/errors.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
 import type { Ids } from '../../../platform/ids.ts';
 import { lockOrg } from '../../access/orgs/index.ts';
-import { notifyOrgPriceChange } from './change-notifications.ts';
 import { formatPercent, parsePercent } from './discount.ts';
 import { checkModelName, checkModifiers, makeRoom, type PriceChange, startOf } from './models.ts';
 import { noPrice, type PriceColumns, priceColumnsOf, samePrice, viewPriceColumns } from './price-columns.ts';
@@ -14,6 +13,7 @@ import {
   insertOrgPrice,
   modelVersions,
   type OrgPriceRow,
+  orgPricesChanged,
   orgVersions,
   withdrawOrgPrice,
 } from './queries.ts';
@@ -71,7 +71,7 @@ export async function putOrgPrice(
   };
   await makeRoom(versions, start, (version) => withdrawOrgPrice(tx, orgId, version.id));
   await insertOrgPrice(tx, after);
-  await notifyOrgPriceChange(tx, orgId);
+  await orgPricesChanged.notify(tx, orgId);
   const versionsAfter = await orgVersions(tx, orgId, model);
   return { before, after, versionsBefore: versions, versions: versionsAfter, changed: true };
 }
@@ -86,7 +86,7 @@ export async function removeOrgPrice(
   const versionsBefore = await orgVersions(tx, orgId, model);
   const before = found(shownAt(versionsBefore, now.getTime()));
   await endOrgPrices(tx, orgId, model, now);
-  await notifyOrgPriceChange(tx, orgId);
+  await orgPricesChanged.notify(tx, orgId);
   const versions = await orgVersions(tx, orgId, model);
   const after = versions.find(({ id }) => id === before.id) ?? before;
   return { before, after, versionsBefore, versions, changed: true };

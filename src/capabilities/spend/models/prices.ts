@@ -7,15 +7,17 @@
 import { discountedTariff, type Tariff } from '../../../kernel/rate-modifiers.ts';
 import { NotifiedCache } from '../../../platform/cache/notified-cache.ts';
 import type { Database } from '../../../platform/db/database.ts';
-import { onModelPriceChange, onOrgPriceChange } from './change-notifications.ts';
 import { allModelNames } from './name-queries.ts';
 import { createNameResolution, type NameResolution, type NameStep } from './name-resolution.ts';
 import { tariffOf } from './price-columns.ts';
 import {
+  allModels,
   allModelVersions,
   allOrgVersions,
   type ModelPriceRow,
+  modelPricesChanged,
   type OrgPriceRow,
+  orgPricesChanged,
   versionsOfModels,
   versionsOfOrgModels,
 } from './queries.ts';
@@ -89,17 +91,15 @@ interface ModelPrices {
   readonly names: NameResolution;
 }
 
-const everything = '';
-
 export function createPrices(db: Database): Prices {
   const models = new NotifiedCache(db, {
     maxEntries: 1,
-    onChange: (_, listener) => onModelPriceChange(db, () => listener(null)),
+    onChange: modelPricesChanged.on,
     load: loadModels,
   });
   const orgs = new NotifiedCache(db, {
     maxEntries: cachedOrgsMax,
-    onChange: onOrgPriceChange,
+    onChange: orgPricesChanged.on,
     load: async (orgId) => priceHistoryOf(await allOrgVersions(db, orgId), orgVersion),
   });
 
@@ -125,12 +125,12 @@ export function createPrices(db: Database): Prices {
   }
 
   async function loadPrices(orgId: string): Promise<readonly [ModelPrices, OrgPriceHistory]> {
-    return Promise.all([models.get(everything), orgs.get(orgId)]);
+    return Promise.all([models.get(allModels), orgs.get(orgId)]);
   }
 
   return {
     find(orgId, name, atMs) {
-      const listed = models.peek(everything);
+      const listed = models.peek(allModels);
       const own = orgs.peek(orgId);
       if (listed !== undefined && own !== undefined) {
         return resolvedPrice(listed, own, name, atMs);

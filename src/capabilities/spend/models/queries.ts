@@ -1,3 +1,4 @@
+import { changeChannel } from '../../../platform/db/change-channel.ts';
 import type { Queryable } from '../../../platform/db/database.ts';
 import { tableOf } from '../../../platform/db/table.ts';
 import { type PageOf, selectPage } from '../../../platform/http/routes/list.ts';
@@ -5,6 +6,11 @@ import type { PriceColumns } from './price-columns.ts';
 import { type RateColumn, rateColumns } from './rates.ts';
 import { type ModelPriceFilters, type OrgPriceFilters, priceSorts } from './schema.ts';
 import type { Version } from './versions.ts';
+
+/** Always names `allModels`: a change of one model invalidates the prices and capabilities of all models. */
+export const modelPricesChanged = changeChannel('model_price_changed');
+export const allModels = '';
+export const orgPricesChanged = changeChannel('org_price_changed');
 
 interface PriceRow extends Version, PriceColumns {
   readonly model: string;

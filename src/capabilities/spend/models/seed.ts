@@ -7,15 +7,16 @@ import { type Database, insertEach, type Transaction } from '../../../platform/d
 import { createIds } from '../../../platform/ids.ts';
 import { type Catalog, type CatalogModel, catalogStart, readCatalog, sourceOf } from './catalog.ts';
 import { priceOf } from './catalog-price.ts';
-import { notifyModelPriceChange } from './change-notifications.ts';
 import { capabilitiesOf } from './list-prices.ts';
 import { upsertCatalogNames } from './name-queries.ts';
 import { priceColumnsOf } from './price-columns.ts';
 import {
+  allModels,
   insertFirstCapabilities,
   lockModels,
   type ModelPriceRow,
   modelPriceColumns,
+  modelPricesChanged,
   pricedModels,
 } from './queries.ts';
 import type { PriceRequest } from './rates.ts';
@@ -37,7 +38,7 @@ export async function seedModels(db: Database, now: Date, catalog: Catalog = rea
     const described = await insertFirstCapabilities(tx, models.map(capabilitiesOf), now);
     const named = await upsertCatalogNames(tx, models, catalog.date, now);
     if (inserted + described + named > 0) {
-      await notifyModelPriceChange(tx);
+      await modelPricesChanged.notify(tx, allModels);
     }
     return inserted;
   });

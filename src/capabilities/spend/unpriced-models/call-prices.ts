@@ -8,8 +8,12 @@ import type { Tariff } from '../../../kernel/rate-modifiers.ts';
 import { NotifiedCache } from '../../../platform/cache/notified-cache.ts';
 import type { Database } from '../../../platform/db/database.ts';
 import { type PriceInForce, type Prices, ratesOf, type UnpricedPolicy } from '../models/index.ts';
-import { onUnpricedPolicyChange } from './change-notifications.ts';
-import { findUnpricedPolicy, findUnpricedPolicyVersion, type UnpricedPolicyRow } from './queries.ts';
+import {
+  findUnpricedPolicy,
+  findUnpricedPolicyVersion,
+  type UnpricedPolicyRow,
+  unpricedPolicyChanged,
+} from './queries.ts';
 
 const cachedOrgsMax = 10_000;
 
@@ -37,7 +41,7 @@ export function isDefaultRates(priceVersion: string): boolean {
 export function createCallPrices(db: Database, prices: Prices): CallPrices {
   const policies = new NotifiedCache(db, {
     maxEntries: cachedOrgsMax,
-    onChange: onUnpricedPolicyChange,
+    onChange: unpricedPolicyChanged.on,
     load: async (orgId) => policyOf(await findUnpricedPolicy(db, orgId)),
   });
 

@@ -1,3 +1,4 @@
+import { changeChannel } from '../../../platform/db/change-channel.ts';
 import type { Queryable } from '../../../platform/db/database.ts';
 import { type PageOf, selectPage } from '../../../platform/http/routes/list.ts';
 import { type OnUnpriced, type RateColumns, rateColumns } from '../models/index.ts';
@@ -7,6 +8,8 @@ import {
   unpricedModelSorts,
   unpricedTotalSorts,
 } from './schema.ts';
+
+export const unpricedPolicyChanged = changeChannel('unpriced_policy_changed');
 
 export interface UnpricedPolicyRow extends RateColumns {
   readonly org_id: string;

@@ -5,8 +5,12 @@ import type { Transaction } from '../../../platform/db/database.ts';
 import type { Ids } from '../../../platform/ids.ts';
 import { lockOrg } from '../../access/orgs/index.ts';
 import { columnsOf, noRates, rateFields, sameRates, viewColumns } from '../models/index.ts';
-import { notifyUnpricedPolicyChange } from './change-notifications.ts';
-import { findUnpricedPolicy, insertUnpricedPolicy, type UnpricedPolicyRow } from './queries.ts';
+import {
+  findUnpricedPolicy,
+  insertUnpricedPolicy,
+  type UnpricedPolicyRow,
+  unpricedPolicyChanged,
+} from './queries.ts';
 import type { PutUnpricedPolicy, UnpricedPolicyView } from './schema.ts';
 
 export function viewUnpricedPolicy(row: UnpricedPolicyRow | undefined): UnpricedPolicyView {
@@ -50,7 +54,7 @@ export async function putUnpricedPolicy(
     created_at: now,
   };
   await insertUnpricedPolicy(tx, after);
-  await notifyUnpricedPolicyChange(tx, orgId);
+  await unpricedPolicyChanged.notify(tx, orgId);
   return { before, after, changed: true };
 }
 
